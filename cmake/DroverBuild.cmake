@@ -1,0 +1,79 @@
+# How every target of this tree is compiled. Flags sit on one interface library; the only global settings are the
+# language standard, visibility and where products go.
+#
+#   drover_library(NAME SOURCES … [LIBRARIES …] [PRIVATE_LIBRARIES …])   a static library of one room
+#   drover_test(NAME SOURCES … [LIBRARIES …] [LABELS …] [TIMEOUT …])      a GoogleTest program, registered with CTest
+#   drover_bench(NAME SOURCES … [LIBRARIES …])                            a benchmark program, built by ./dev bench
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
+set(DROVER_PLUGIN_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/drover/plugins)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Dev CACHE STRING "Dev, Release or Debug" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_DEV "-O1 -g1" CACHE STRING "Flags of the development build")
+set(CMAKE_C_FLAGS_DEV "-O1 -g1" CACHE STRING "Flags of the development build")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")   # assertions stay: DROVER_CHECK guards state in release builds too
+set(DROVER_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,undefined")
+option(DROVER_WERROR "Treat warnings as errors" OFF)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()
+add_link_options(-Wl,-z,defs)
+
+if(DROVER_SANITIZE)
+  add_compile_options(-fsanitize=${DROVER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${DROVER_SANITIZE})
+endif()
+
+add_library(drover_warnings INTERFACE)
+target_compile_options(drover_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
+  $<$<BOOL:${DROVER_WERROR}>:-Werror>)
+
+function(drover_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_LIBRARIES} PRIVATE drover_warnings ${ARG_PRIVATE_LIBRARIES})
+endfunction()
+
+function(drover_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE drover_warnings ${ARG_LIBRARIES} GTest::gtest GTest::gtest_main Threads::Threads)
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
+
+add_custom_target(benchmarks COMMENT "All benchmark programs")
+
+function(drover_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE drover_warnings ${ARG_LIBRARIES} Threads::Threads)
+  add_dependencies(benchmarks ${name})
+endfunction()

@@ -1,0 +1,54 @@
+# drover_messages(…) and drover_add_plugin(…): see below; the same file ships with the SDK.
+#
+#   drover_add_plugin(NAME IN_PROCESS SOURCES … [PROTOS …] [LIBRARIES …])
+#
+# makes NAME.so (one exported symbol, linked with -z nodelete) beside a copy of plugin.json in the plugin folder.
+# A plugin's own .proto files are compiled into that plugin and nowhere else: the same file in two plugins would abort
+# the process when the second one loads.
+
+set(DROVER_PROTO_ROOT ${CMAKE_CURRENT_LIST_DIR}/../sdk/proto)
+set(DROVER_PLUGIN_MAP ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
+
+# Generates C++ from .proto files (paths relative to ROOT) into GENERATED_DIR; sets OUT_SOURCES.
+function(drover_generate_messages out_sources root)
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  file(MAKE_DIRECTORY ${generated})
+  set(sources)
+  foreach(proto ${ARGN})
+    string(REGEX REPLACE "\\.proto$" "" stem ${proto})
+    add_custom_command(
+      OUTPUT ${generated}/${stem}.pb.cc ${generated}/${stem}.pb.h
+      COMMAND protobuf::protoc --cpp_out=${generated} -I ${root} -I ${DROVER_PROTO_ROOT} ${root}/${proto}
+      DEPENDS ${root}/${proto}
+      COMMENT "Messages of ${proto}")
+    list(APPEND sources ${generated}/${stem}.pb.cc)
+  endforeach()
+  # Generated code: no warnings, little optimisation, no debug information; it is compiled once and rarely read.
+  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "-w;-O1;-g0")
+  set(${out_sources} ${sources} PARENT_SCOPE)
+endfunction()
+
+function(drover_add_plugin name)
+  cmake_parse_arguments(ARG "IN_PROCESS" "MANIFEST" "SOURCES;PROTOS;LIBRARIES" ${ARGN})
+  if(ARG_PROTOS)
+    drover_generate_messages(generated ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_PROTOS})
+  endif()
+  # An object library, so that the plugin's tests link the same objects.
+  add_library(${name}_objects OBJECT ${ARG_SOURCES} ${generated})
+  target_include_directories(${name}_objects PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  target_link_libraries(${name}_objects PUBLIC drover_sdk drover_messages ${ARG_LIBRARIES} PRIVATE drover_warnings)
+
+  add_library(${name}_plugin MODULE)
+  target_link_libraries(${name}_plugin PRIVATE ${name}_objects)
+  target_link_options(${name}_plugin PRIVATE -Wl,-z,nodelete -Wl,--version-script=${DROVER_PLUGIN_MAP})
+  set_target_properties(${name}_plugin PROPERTIES
+    PREFIX "" OUTPUT_NAME ${name} LINK_DEPENDS ${DROVER_PLUGIN_MAP}
+    LIBRARY_OUTPUT_DIRECTORY ${DROVER_PLUGIN_OUTPUT_DIRECTORY}
+    BUILD_RPATH "$ORIGIN/../.." INSTALL_RPATH "$ORIGIN/../..")
+  if(NOT ARG_MANIFEST)
+    set(ARG_MANIFEST ${CMAKE_CURRENT_SOURCE_DIR}/plugin.json)
+  endif()
+  configure_file(${ARG_MANIFEST} ${DROVER_PLUGIN_OUTPUT_DIRECTORY}/${name}.json COPYONLY)
+  install(TARGETS ${name}_plugin LIBRARY DESTINATION lib/drover/plugins)
+  install(FILES ${ARG_MANIFEST} DESTINATION lib/drover/plugins RENAME ${name}.json)
+endfunction()

@@ -1,0 +1,159 @@
+// Tables of the replicated state, as a plugin sees them.
+//
+// A table is declared once, with its key and its indexes (TableSpec). A row is the serialized protobuf message; keys
+// are order-preserving byte strings made by pure functions of the row's bytes (keys.h has the encoder). Rows are read
+// through a ReadView: a snapshot that never changes, or the transaction of the entry being applied. Rows are written
+// only by apply functions, through WriteTransaction.
+//
+// Threads: a ReadView belongs to one thread at a time; different views are independent. Bytes returned by a view or a
+// cursor stay valid as long as that view lives.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/result.h"
+
+namespace drover {
+
+struct IndexSpec {
+  std::string name;
+  bool unique = false;
+  // Appends the row's keys in this index: none (the row is not in it), one or several. Pure.
+  std::function<void(std::string_view row, std::vector<std::string>& keys)> keys;
+};
+
+struct TableSpec {
+  std::string name;     // "jobs"; unique in a cluster, never renamed once released
+  std::string message;  // full protobuf name of the row, for inspection: "drover.v1.Job"
+  std::function<std::string(std::string_view row)> key;  // the primary key, unique. Pure.
+  std::vector<IndexSpec> indexes;
+};
+
+// Names a declared table, or one of its indexes. Cheap to copy; valid for the life of the process.
+struct TableId {
+  uint32_t value = UINT32_MAX;
+  bool valid() const { return value != UINT32_MAX; }
+  friend bool operator==(TableId, TableId) = default;
+};
+inline constexpr uint32_t kPrimary = 0;  // number of the primary index; index i of the spec has number i + 1
+
+// Keys from `first` (included) to `end` (excluded; empty means no upper bound).
+struct KeyRange {
+  std::string first;
+  std::string end;
+
+  static KeyRange all() { return {}; }
+  static KeyRange prefix(std::string_view prefix);
+  static KeyRange exactly(std::string_view key);
+};
+
+enum class Order : uint8_t { forward, reverse };
+
+// Walks one range in one direction. [owner of the view]
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+  virtual bool valid() const = 0;
+  virtual void next() = 0;                  // Requires: valid().
+  virtual std::string_view key() const = 0;  // the key in the scanned index
+  virtual std::string_view row() const = 0;
+};
+
+class ReadView {
+ public:
+  virtual ~ReadView() = default;
+  // The log index that this view reflects.
+  virtual uint64_t index() const = 0;
+  virtual std::optional<std::string_view> get(TableId table, std::string_view key) const = 0;
+  // The row with this key in a unique index.
+  virtual std::optional<std::string_view> get_by(TableId table, uint32_t index, std::string_view key) const = 0;
+  virtual std::unique_ptr<Cursor> scan(TableId table, uint32_t index, const KeyRange& range,
+                                       Order order = Order::forward) const = 0;
+  virtual uint64_t row_count(TableId table) const = 0;
+  // The last log index that changed the table; 0 when nothing ever did.
+  virtual uint64_t table_index(TableId table) const = 0;
+};
+
+class WriteTransaction : public ReadView {
+ public:
+  // Inserts or replaces the row under its primary key. Errors: already_exists when another row holds a unique index key.
+  virtual Status put(TableId table, std::string row) = 0;
+  // True when the row existed.
+  virtual bool erase(TableId table, std::string_view key) = 0;
+};
+
+// What one committed transaction did to one row. Empty `before`: inserted. Empty `after`: deleted.
+struct Change {
+  TableId table;
+  std::string_view key;
+  std::optional<std::string_view> before;
+  std::optional<std::string_view> after;
+};
+
+// One published commit. Immutable; the bytes live as long as the batch.
+class ChangeBatch {
+ public:
+  virtual ~ChangeBatch() = default;
+  virtual uint64_t index() const = 0;
+  virtual const std::vector<Change>& changes() const = 0;
+};
+
+// A row table with its message type. Decodes at the edge, nothing is cached.
+//
+//   Table<v1::Job> jobs = declare.table<v1::Job>({.name = "jobs", …});
+//   std::optional<v1::Job> job = jobs.get(view, key);
+template <typename Message>
+class Table {
+ public:
+  Table() = default;
+  explicit Table(TableId id) : id_(id) {}
+
+  TableId id() const { return id_; }
+
+  std::optional<Message> get(const ReadView& view, std::string_view key) const {
+    return decode(view.get(id_, key));
+  }
+  std::optional<Message> get_by(const ReadView& view, uint32_t index, std::string_view key) const {
+    return decode(view.get_by(id_, index, key));
+  }
+  Status put(WriteTransaction& transaction, const Message& row) const {
+    return transaction.put(id_, row.SerializeAsString());
+  }
+  bool erase(WriteTransaction& transaction, std::string_view key) const { return transaction.erase(id_, key); }
+
+  // Calls visit(message, key) for each row of the range; visit returns false to stop early.
+  template <typename Visit>
+  void scan(const ReadView& view, uint32_t index, const KeyRange& range, Visit&& visit, Order order = Order::forward) const {
+    for (auto cursor = view.scan(id_, index, range, order); cursor->valid(); cursor->next()) {
+      Message message;
+      message.ParseFromArray(cursor->row().data(), static_cast<int>(cursor->row().size()));
+      if (!visit(message, cursor->key())) return;
+    }
+  }
+  std::vector<Message> list(const ReadView& view, uint32_t index, const KeyRange& range, Order order = Order::forward) const {
+    std::vector<Message> rows;
+    scan(view, index, range, [&](Message& row, std::string_view) { return rows.push_back(std::move(row)), true; }, order);
+    return rows;
+  }
+
+  static Message parse(std::string_view bytes) {
+    Message message;
+    message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+    return message;
+  }
+
+ private:
+  static std::optional<Message> decode(std::optional<std::string_view> bytes) {
+    if (!bytes) return std::nullopt;
+    return parse(*bytes);
+  }
+  TableId id_;
+};
+
+}  // namespace drover
