@@ -13,7 +13,12 @@ namespace {
 using Tuple = std::tuple<std::string, uint64_t, int64_t, std::string>;
 
 std::string encode(const Tuple& t) {
-  return KeyBuilder().text(std::get<0>(t)).number(std::get<1>(t)).signed_number(std::get<2>(t)).text(std::get<3>(t)).take();
+  return KeyBuilder()
+      .text(std::get<0>(t))
+      .number(std::get<1>(t))
+      .signed_number(std::get<2>(t))
+      .text(std::get<3>(t))
+      .take();
 }
 
 std::string random_text(std::mt19937_64& random) {
@@ -26,7 +31,8 @@ TEST(Keys, OrderOfEncodingsIsOrderOfTuples) {
   std::mt19937_64 random(7);
   std::vector<Tuple> tuples;
   for (int i = 0; i < 3000; ++i) {
-    tuples.emplace_back(random_text(random), random() >> (random() % 64), static_cast<int64_t>(random()), random_text(random));
+    tuples.emplace_back(random_text(random), random() >> (random() % 64), static_cast<int64_t>(random()),
+                        random_text(random));
   }
   std::ranges::sort(tuples);
   for (size_t i = 1; i < tuples.size(); ++i) {

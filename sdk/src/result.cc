@@ -10,9 +10,10 @@ namespace drover {
 
 std::string_view to_string(Code code) {
   static constexpr std::array<std::string_view, 17> kNames = {
-      "ok",          "cancelled",         "unknown",            "invalid_argument",    "deadline_exceeded", "not_found",
-      "already_exists", "permission_denied", "resource_exhausted", "failed_precondition", "aborted",           "out_of_range",
-      "unimplemented",  "internal",          "unavailable",        "data_loss",           "unauthenticated"};
+      "ok",        "cancelled",      "unknown",           "invalid_argument",   "deadline_exceeded",
+      "not_found", "already_exists", "permission_denied", "resource_exhausted", "failed_precondition",
+      "aborted",   "out_of_range",   "unimplemented",     "internal",           "unavailable",
+      "data_loss", "unauthenticated"};
   auto index = static_cast<size_t>(code);
   return index < kNames.size() ? kNames[index] : "unknown";
 }

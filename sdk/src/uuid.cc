@@ -26,7 +26,8 @@ Uuid Uuid::random() {
 
 Uuid Uuid::from_bytes(std::string_view bytes) {
   Uuid id;
-  if (bytes.size() == id.bytes_.size()) std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(id.bytes_.data()));
+  if (bytes.size() == id.bytes_.size())
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(id.bytes_.data()));
   return id;
 }
 

@@ -1,0 +1,11 @@
+# Writes the header with the SDK's version and digest: a hash over its headers and message definitions, in name order.
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/include/*.h ${ROOT}/proto/*.proto)
+list(SORT files)
+set(all "")
+foreach(name ${files})
+  file(SHA256 ${ROOT}/${name} hash)
+  string(APPEND all "${name} ${hash}\n")
+endforeach()
+string(SHA256 digest "${all}")
+string(SUBSTRING ${digest} 0 16 digest)
+file(WRITE ${OUT} "#pragma once\n#define DROVER_SDK_DIGEST \"${VERSION}+${digest}\"\n")

@@ -1,0 +1,40 @@
+// Messages as JSON in the API's forms: names in capital camel case, integers as numbers, durations in nanoseconds,
+// identifiers as text, absent lists, maps and objects as null. Field options in drover/options.proto say what deviates.
+// Reading is forgiving as the API's is: names in any case, unknown names ignored, null as absent. [any]
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "drover/result.h"
+
+namespace google::protobuf {
+class Descriptor;
+class FieldDescriptor;
+class Message;
+}  // namespace google::protobuf
+
+namespace drover {
+
+struct JsonStyle {
+  bool pretty = false;  // four spaces and a final newline
+};
+
+std::string message_to_json(const google::protobuf::Message& message, const JsonStyle& style = {});
+// One field of the message alone: the answer of a list endpoint is a list.
+std::string field_to_json(const google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,
+                          const JsonStyle& style = {});
+
+// Merges the JSON object into `message`. Errors: invalid_argument naming the path ("Job.TaskGroups[0].Count: …") or the
+// line and column of a syntax error; `message` is unspecified then.
+Status json_to_message(std::string_view json, google::protobuf::Message& message);
+
+// Sets one field from a query parameter or path part: numbers, booleans ("", "1" and "true" are true), text,
+// identifiers.
+Status text_to_field(std::string_view text, const google::protobuf::FieldDescriptor& field,
+                     google::protobuf::Message& message);
+
+// The field's name in JSON.
+std::string json_name(const google::protobuf::FieldDescriptor& field);
+
+}  // namespace drover

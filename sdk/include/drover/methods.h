@@ -1,0 +1,212 @@
+// Calls: how a plugin answers methods and how it calls others.
+//
+// A method is named by its protobuf full name, "/drover.v1.Jobs/Register". Its .proto carries the route, the access
+// rule and the HTTP form (drover/options.proto); handlers are bound to it in Plugin::declare:
+//
+//   declare.service("drover.v1.Jobs", {
+//       method<&Jobs::register_job>("Register", this),   // Result<Response> register_job(const Request&, Call&)
+//       method<&Jobs::list>("List", this),
+//       stream<&Jobs::follow>("Follow", this)});         // Status follow(const Request&, Call&, Replies<Response>&)
+//
+// A handler of kind READ or LIST is a function of call.view() and of nothing else: the router runs it again when what
+// it looked at has changed and somebody waits. Handlers run on the pool and may block only in the SDK's waits.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "drover/clock.h"
+#include "drover/result.h"
+#include "drover/tables.h"
+
+namespace drover {
+
+// Who calls. Made by the authenticate stage, never taken from the wire.
+struct Identity {
+  enum class Kind : uint8_t { anonymous, management, token, client, server, plugin };
+  Kind kind = Kind::anonymous;
+  std::string name;  // accessor, node identifier, server or plugin name; for logs and metrics, never a secret
+};
+
+// The options that every call understands. They travel beside the message.
+struct QueryOptions {
+  std::string region;                   // empty: the receiving agent's
+  std::string name_space = "default";   // "*" on lists: all that the caller may read
+  std::string token;                    // secret; never logged
+  uint64_t min_index = 0;               // block until the answer's index is greater
+  std::chrono::nanoseconds max_wait{};  // how long to block; zero: the default of five minutes
+  bool stale = false;                   // any server may answer
+  std::string prefix;
+  std::string filter;
+  int32_t per_page = 0;  // zero: everything
+  std::string next_token;
+  bool reverse = false;
+};
+
+struct CallContext {
+  std::string method;
+  QueryOptions query;
+  Identity identity;
+  std::string node_secret;        // a node's proof of identity; secret
+  std::string remote_address;     // of the outermost caller, for logs and limits
+  std::vector<std::string> path;  // servers that this call has passed; one of them twice is an error
+  SteadyTime deadline = SteadyTime::max();
+  std::stop_token stop;
+};
+
+// What an answer says beside its message.
+struct ReplyMeta {
+  uint64_t index = 0;  // of the data in the answer; the next blocking call passes it as min_index
+  std::chrono::nanoseconds last_contact{};
+  bool known_leader = false;
+  std::string next_token;
+};
+
+// One call as its handler sees it. [the handler's thread]
+class Call {
+ public:
+  virtual ~Call() = default;
+  virtual const CallContext& context() const = 0;
+  // The snapshot to answer from. Requires: the method's kind is READ or LIST.
+  virtual const ReadView& view() const = 0;
+
+  const QueryOptions& query() const { return context().query; }
+  std::stop_token stop() const { return context().stop; }
+
+  // READ and LIST: the index of what was read. Unset, the router takes the largest table index the handler looked at.
+  void set_index(uint64_t index) { meta_.index = index; }
+  void set_next_token(std::string token) { meta_.next_token = std::move(token); }
+  const ReplyMeta& meta() const { return meta_; }
+
+ protected:
+  ReplyMeta meta_;
+};
+
+// Messages of a streaming call, in both directions.
+class MessageStream {
+ public:
+  virtual ~MessageStream() = default;
+  // False when the caller has gone. May block while the caller reads slowly.
+  virtual bool send(std::string message) = 0;
+  // The caller's next message; nothing when it closed its side, has gone, or the deadline passed.
+  virtual std::optional<std::string> receive(SteadyTime deadline) = 0;
+};
+
+using UnaryHandler = std::function<Result<std::string>(std::string_view request, Call& call)>;
+using StreamHandler = std::function<Status(std::string_view request, Call& call, MessageStream& stream)>;
+
+// A handler by the method's short name. Exactly one of the functions is set.
+struct MethodBinding {
+  std::string name;
+  UnaryHandler unary;
+  StreamHandler stream;
+};
+
+template <typename Response>
+class Replies {
+ public:
+  explicit Replies(MessageStream& stream) : stream_(stream) {}
+  bool send(const Response& response) { return stream_.send(response.SerializeAsString()); }
+  MessageStream& raw() { return stream_; }
+
+ private:
+  MessageStream& stream_;
+};
+
+template <typename Message>
+Result<Message> parse_message(std::string_view bytes) {
+  Message message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return invalid_argument("not a valid " + std::string(message.GetTypeName()) + " message");
+  }
+  return message;
+}
+
+namespace detail {
+template <typename T>
+struct UnaryTraits;
+template <typename Owner, typename Req, typename Resp>
+struct UnaryTraits<Result<Resp> (Owner::*)(const Req&, Call&)> {
+  using Request = Req;
+  using Self = Owner;
+};
+template <typename T>
+struct StreamTraits;
+template <typename Owner, typename Req, typename Resp>
+struct StreamTraits<Status (Owner::*)(const Req&, Call&, Replies<Resp>&)> {
+  using Request = Req;
+  using Response = Resp;
+  using Self = Owner;
+};
+}  // namespace detail
+
+// Requires: `self` outlives every call.
+template <auto Function>
+MethodBinding method(std::string name, typename detail::UnaryTraits<decltype(Function)>::Self* self) {
+  using Request = typename detail::UnaryTraits<decltype(Function)>::Request;
+  return {std::move(name),
+          [self](std::string_view bytes, Call& call) -> Result<std::string> {
+            DROVER_TRY(Request request, parse_message<Request>(bytes));
+            DROVER_TRY(auto response, (self->*Function)(request, call));
+            return response.SerializeAsString();
+          },
+          {}};
+}
+
+template <auto Function>
+MethodBinding stream(std::string name, typename detail::StreamTraits<decltype(Function)>::Self* self) {
+  using Traits = detail::StreamTraits<decltype(Function)>;
+  return {std::move(name), {}, [self](std::string_view bytes, Call& call, MessageStream& messages) -> Status {
+            DROVER_TRY(typename Traits::Request request, parse_message<typename Traits::Request>(bytes));
+            Replies<typename Traits::Response> replies(messages);
+            return (self->*Function)(request, call, replies);
+          }};
+}
+
+struct Reply {
+  std::string body;
+  ReplyMeta meta;
+};
+
+// The caller's end of a streaming call. Functions run on a thread of the router, one at a time; `closed` is the last.
+struct StreamReceiver {
+  std::function<bool(std::string message)> message;  // false: no more, please; ends the call
+  std::function<void(Status status)> closed;
+};
+class StreamCall {
+ public:
+  virtual ~StreamCall() = default;  // dropping it cancels the call
+  virtual bool send(std::string message) = 0;
+  virtual void close_sending() = 0;
+  virtual void cancel() = 0;
+};
+
+// The way to every method, wherever it is answered: here, on another server, on a node. [any]
+class Caller {
+ public:
+  virtual ~Caller() = default;
+  // `done` runs exactly once on a thread of the router; it must not block.
+  virtual void call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) = 0;
+  // As call, waiting. Requires: not on the apply thread.
+  virtual Result<Reply> call_and_wait(CallContext context, std::string request) = 0;
+  virtual Result<std::unique_ptr<StreamCall>> open(CallContext context, std::string request,
+                                                   StreamReceiver receiver) = 0;
+};
+
+// A typed call that waits: auto reply = call<v1::RegisterNodeResponse>(caller, std::move(context), request);
+template <typename Response, typename Request>
+Result<Response> call(Caller& caller, CallContext context, const Request& request, ReplyMeta* meta = nullptr) {
+  DROVER_TRY(Reply reply, caller.call_and_wait(std::move(context), request.SerializeAsString()));
+  if (meta) *meta = reply.meta;
+  return parse_message<Response>(reply.body);
+}
+
+}  // namespace drover

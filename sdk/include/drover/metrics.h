@@ -1,0 +1,47 @@
+// Counters, gauges and timers. Names are dotted ("rpc.request"), labels are few and bounded. [any]
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace drover {
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+class Metrics {
+ public:
+  void add(std::string_view name, double amount = 1, const Labels& labels = {});                  // counter
+  void set(std::string_view name, double value, const Labels& labels = {});                       // gauge
+  void observe(std::string_view name, std::chrono::nanoseconds took, const Labels& labels = {});  // timer, milliseconds
+
+  enum class Kind : uint8_t { counter, gauge, timer };
+  struct Value {
+    std::string name;
+    Labels labels;
+    Kind kind;
+    double value;  // counter: sum; gauge: last; timer: sum of milliseconds
+    uint64_t count;
+    double minimum, maximum;
+    double sum_of_squares;
+  };
+  std::vector<Value> values() const;  // sorted by name and labels
+
+ private:
+  struct Cell {
+    Kind kind;
+    double value = 0;
+    uint64_t count = 0;
+    double minimum = 0, maximum = 0, sum_of_squares = 0;
+  };
+  void record(Kind kind, std::string_view name, double value, const Labels& labels);
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, Labels>, Cell> cells_;  // guarded by mutex_
+};
+
+}  // namespace drover

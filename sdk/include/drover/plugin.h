@@ -1,0 +1,210 @@
+// A plugin of the exact tier: what it declares, and the life the kernel gives it.
+//
+//   declared ──start──▶ started ──lead──▶ leading ──stop token──▶ started ──stop──▶ stopped
+//
+//   declare   tables, commands, methods, extension points, configuration; nothing runs yet. [main]
+//   start     state has been restored; handlers may be called as soon as it returns. [main]
+//   lead      this server has become leader; called on a thread of its own, returns soon after `stop` was requested.
+//   stop      orderly; returns when nothing of the plugin runs any more. What misses the deadline is named in the log.
+//
+// The exact tier is C++ loaded only into the build it was made for: DROVER_MODULE writes the ELF note with the tag that
+// is compared before any of its code runs (docs/architecture.md, "The life of a plugin").
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "drover/clock.h"
+#include "drover/methods.h"
+#include "drover/note.h"
+#include "drover/result.h"
+#include "drover/tables.h"
+
+namespace drover {
+
+class ConfigBlock;    // drover/config.h
+struct ConfigSchema;  // drover/config.h
+class Metrics;        // drover/metrics.h
+
+// What an apply function may look at beside the rows. Deterministic: no clock, no randomness, no I/O. [apply]
+class ApplyContext {
+ public:
+  virtual ~ApplyContext() = default;
+  virtual uint64_t index() const = 0;    // of the entry being applied
+  virtual WriteTransaction& rows() = 0;  // reads all tables, writes the plugin's own
+  // Applies a command of another plugin as part of this one: same index, same transaction, all or nothing.
+  virtual Status also(std::string_view command, std::string_view payload) = 0;
+};
+
+template <typename Command>
+Status also(ApplyContext& context, const Command& command) {
+  return context.also(Command::descriptor()->full_name(), command.SerializeAsString());
+}
+
+// Returns the answer to the proposer (a serialized message, often empty) or the error that left nothing changed.
+using ApplyFunction = std::function<Result<std::string>(std::string_view command, ApplyContext& context)>;
+
+// What a plugin brings. All calls during Plugin::declare; names must be new.
+class Declarations {
+ public:
+  virtual ~Declarations() = default;
+
+  virtual Result<TableId> table(TableSpec spec) = 0;
+  // A table of another plugin, for reading. The manifest must require that plugin's capability.
+  virtual Result<TableId> other_table(std::string_view name) = 0;
+  // A command of the log, by the full name of its message. The name means the same for ever.
+  virtual Status command(std::string name, ApplyFunction apply) = 0;
+  // Handlers for every method of a service whose .proto this plugin carries.
+  virtual Status service(std::string_view full_name, std::vector<MethodBinding> methods) = 0;
+  // The options of a block of the agent's configuration ("client"; "plugin" for this plugin's own block).
+  virtual Status configuration(std::string block, ConfigSchema schema) = 0;
+  // Something others look up by extension point and name: a task driver, a subcommand, a job parser.
+  virtual Status extension(std::string point, std::string name, void* implementation) = 0;
+
+  template <typename Command>
+  Status command(std::function<Result<std::string>(const Command&, ApplyContext&)> apply) {
+    return command(Command::descriptor()->full_name(),
+                   [apply = std::move(apply)](std::string_view bytes, ApplyContext& context) -> Result<std::string> {
+                     DROVER_TRY(Command message, parse_message<Command>(bytes));
+                     return apply(message, context);
+                   });
+  }
+  // declare.extend<TaskDriver>("raw_exec", *driver_): T::kExtensionPoint names the point.
+  template <typename T>
+  Status extend(std::string name, T& implementation) {
+    return extension(std::string(T::kExtensionPoint), std::move(name), static_cast<void*>(&implementation));
+  }
+};
+
+// The agent this process is. Constant after start.
+struct AgentInfo {
+  std::string name;
+  std::string region;
+  std::string datacenter;
+  std::string version;
+  std::string data_dir;  // absolute
+  bool dev_mode = false;
+  bool server = false;
+  bool client = false;
+  std::string bind_address;
+  std::string http_address;    // "host:port" to listen on; port 0 takes a free one
+  std::string advertise_http;  // "host:port" told to others
+  std::string advertise_rpc;
+  Uuid server_id;
+  int64_t started_at = 0;  // nanoseconds since 1970
+};
+
+struct RaftInfo {
+  bool is_leader = false;
+  uint64_t term = 0;
+  uint64_t last_index = 0, commit_index = 0, applied_index = 0;
+  std::string leader_address;                                // RPC address, empty when unknown
+  std::vector<std::pair<std::string, std::string>> servers;  // identifier, RPC address
+};
+
+// Commits, in order, from the one after the snapshot it was opened with.
+class ChangeSubscription {
+ public:
+  virtual ~ChangeSubscription() = default;
+  struct Resync {};   // fell too far behind: take a new snapshot and subscribe again
+  struct Timeout {};  // the deadline passed, or stop was requested
+  using Event = std::variant<std::shared_ptr<const ChangeBatch>, Resync, Timeout>;
+  virtual Event next(SteadyTime deadline, std::stop_token stop) = 0;
+};
+
+// Small private key-value space on this machine's disk: survives restarts, is not replicated. [any]
+class LocalStore {
+ public:
+  virtual ~LocalStore() = default;
+  virtual Result<std::optional<std::string>> get(std::string_view key) = 0;
+  struct Write {
+    std::string key;
+    std::optional<std::string> value;  // empty: delete
+  };
+  // Atomic and durable when it returns.
+  virtual Status write(std::span<const Write> writes) = 0;
+  virtual Result<std::vector<std::pair<std::string, std::string>>> list(std::string_view prefix) = 0;
+};
+
+struct Applied {
+  uint64_t index = 0;
+  std::string answer;
+};
+
+// The kernel, as one plugin sees it. Lives as long as the plugin. [any]
+class Host {
+ public:
+  virtual ~Host() = default;
+  virtual const AgentInfo& agent() const = 0;
+  virtual Clock& clock() = 0;
+  virtual Caller& caller() = 0;
+  virtual Metrics& metrics() = 0;
+  virtual LocalStore& local_store() = 0;
+  // The checked configuration block of that name ("" for the top level), or null when the operator wrote none.
+  virtual const ConfigBlock* configuration(std::string_view block) const = 0;
+  // The whole checked configuration as JSON with secrets blanked, for people to look at.
+  virtual std::string configuration_json() const = 0;
+
+  // Puts a command into the log and waits until it is applied here. Errors: unavailable when this server is not the
+  // leader; deadline_exceeded leaves it open whether the command was applied; else what the apply function returned.
+  virtual Result<Applied> propose(std::string_view command, std::string payload, SteadyTime deadline) = 0;
+  virtual void propose(std::string_view command, std::string payload, SteadyTime deadline,
+                       std::function<void(Result<Applied>)> done) = 0;
+
+  virtual std::shared_ptr<const ReadView> snapshot() = 0;
+  // A snapshot that reflects at least `index`.
+  virtual Result<std::shared_ptr<const ReadView>> snapshot_at(uint64_t index, SteadyTime deadline,
+                                                              std::stop_token stop) = 0;
+  // A snapshot, and the commits that follow it.
+  virtual std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow() = 0;
+  virtual Result<TableId> find_table(std::string_view name) const = 0;
+
+  virtual RaftInfo raft() const = 0;
+
+  // Runs `task` on the pool, now or after a delay. Dropped, not run, once the plugin is stopping.
+  virtual void post(std::function<void()> task) = 0;
+  virtual void post_after(std::chrono::nanoseconds delay, std::function<void()> task) = 0;
+
+  // Implementations of an extension point, by name; null when there is none of that name.
+  virtual void* find_extension(std::string_view point, std::string_view name) const = 0;
+  virtual std::vector<std::string> extension_names(std::string_view point) const = 0;
+
+  template <typename T>
+  T* extension(std::string_view name) const {
+    return static_cast<T*>(find_extension(T::kExtensionPoint, name));
+  }
+  template <typename T>
+  std::vector<std::string> extensions() const {
+    return extension_names(T::kExtensionPoint);
+  }
+  template <typename Command>
+  Result<Applied> propose(const Command& command, SteadyTime deadline) {
+    return propose(Command::descriptor()->full_name(), command.SerializeAsString(), deadline);
+  }
+};
+
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+  virtual Status declare(Declarations& declare) = 0;
+  virtual Status start(Host& host) = 0;
+  virtual void lead(std::stop_token stop) { (void)stop; }
+  virtual void stop(SteadyTime deadline) = 0;
+};
+
+}  // namespace drover
+
+// Writes the note and the one exported symbol of an exact-tier plugin. NAME and VERSION are literals.
+#define DROVER_MODULE(CLASS, KIND, NAME, VERSION)                                                                \
+  DROVER_PLUGIN_NOTE(::drover::note::kExact, KIND, NAME, VERSION, ::drover::note::exact_tag())                   \
+  extern "C" __attribute__((visibility("default"))) ::drover::Plugin* drover_module_open() { return new CLASS; } \
+  static_assert(true)

@@ -1,0 +1,77 @@
+// A task driver: starts one kind of workload on this machine and keeps hold of it.
+//
+//   (none) ──start_task──▶ running ──exit──▶ exited ──destroy_task──▶ (none)
+//              ▲              │ stop_task: signal, wait, kill ──▶ exited
+//              └─recover_task─┘ after a restart of the agent or of the driver
+//
+// The messages are those of the published driver protocol (nomad/plugins/driver.proto). All calls for all tasks come in
+// parallel, from any thread; only wait_task and stop_task may block. Task identifiers have the form
+// "<allocation>/<task>/<8 hex digits>" and are new with every start. The configuration arrives as msgpack.
+//
+// Errors: not_found with the text "task not found for given id"; failed_precondition when the restart policy may try
+// again; anything else fails the task for good.
+#pragma once
+
+#include <stop_token>
+
+#include "drover/clock.h"
+#include "drover/result.h"
+
+namespace hashicorp::nomad::plugins::drivers::proto {
+class DriverCapabilities;
+class ExitResult;
+class FingerprintResponse;
+class InspectTaskResponse;
+class StartTaskResponse;
+class TaskConfig;
+class TaskHandle;
+class TaskStats;
+}  // namespace hashicorp::nomad::plugins::drivers::proto
+
+namespace drover {
+
+namespace driver = hashicorp::nomad::plugins::drivers::proto;
+
+inline constexpr std::string_view kTaskNotFound = "task not found for given id";
+
+class TaskDriver {
+ public:
+  static constexpr std::string_view kExtensionPoint = "task_driver";
+  virtual ~TaskDriver() = default;
+
+  // What this driver can do; constant for its life.
+  virtual driver::DriverCapabilities capabilities() const = 0;
+
+  // Health and node attributes ("driver.<name>" = "1" and "driver.<name>.*") now. Asked at start and every 30 s.
+  virtual driver::FingerprintResponse fingerprint() = 0;
+
+  // Checks a task's configuration without starting anything. Errors: invalid_argument naming the option.
+  virtual Status validate(std::string_view config_json) = 0;
+
+  // Returns when the task runs. The handle must be enough to find it again after a crash of the agent; on failure
+  // nothing is left behind. stdout_path and stderr_path are FIFOs: open them for reading and writing, so that a task
+  // outlives the reader. Refuses a known identifier with already_exists.
+  virtual Result<driver::StartTaskResponse> start_task(const driver::TaskConfig& config) = 0;
+
+  // Finds a task that this driver started earlier. Idempotent. not_found: it is gone and its result with it.
+  virtual Status recover_task(const driver::TaskHandle& handle) = 0;
+
+  // Blocks until the task has exited, or `stop` is requested (cancelled; the task is not touched). Several callers may
+  // wait; an exited task answers at once until it is destroyed.
+  virtual Result<driver::ExitResult> wait_task(std::string_view id, std::stop_token stop) = 0;
+
+  // Sends `signal` (a name; empty: the driver's default), waits up to `timeout`, then kills the task and everything it
+  // started. Returns when all of it is gone. Idempotent.
+  virtual Status stop_task(std::string_view id, std::chrono::nanoseconds timeout, std::string_view signal) = 0;
+
+  // Frees what is kept of an exited task. A running one: failed_precondition, or with `force` it is killed first.
+  virtual Status destroy_task(std::string_view id, bool force) = 0;
+
+  virtual Result<driver::InspectTaskResponse> inspect_task(std::string_view id) = 0;
+  // One sample, of the whole tree of processes. Bytes and MHz.
+  virtual Result<driver::TaskStats> task_stats(std::string_view id) = 0;
+  // Errors: invalid_argument for an unknown signal name; nothing is sent then.
+  virtual Status signal_task(std::string_view id, std::string_view signal) = 0;
+};
+
+}  // namespace drover

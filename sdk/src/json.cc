@@ -1,0 +1,610 @@
+#include "drover/json.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+#include <google/protobuf/reflection.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "drover/duration.h"
+#include "drover/options.pb.h"
+#include "drover/time.h"
+#include "drover/uuid.h"
+
+namespace drover {
+namespace {
+
+namespace pb = google::protobuf;
+using Json = nlohmann::json;
+using pb::FieldDescriptor;
+
+const Field& options_of(const FieldDescriptor& field) { return field.options().GetExtension(drover::field); }
+
+std::string enum_text(const pb::EnumValueDescriptor& value) {
+  if (value.options().HasExtension(drover::text)) return value.options().GetExtension(drover::text);
+  // JOB_STATUS_RUNNING of JobStatus is "running".
+  std::string prefix;
+  for (char c : value.type()->name()) {
+    if (c >= 'A' && c <= 'Z' && !prefix.empty()) prefix += '_';
+    prefix += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  prefix += '_';
+  std::string text = value.name();
+  if (text.starts_with(prefix)) text.erase(0, prefix.size());
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+std::string base64(std::string_view bytes) {
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    size_t have = std::min<size_t>(3, bytes.size() - i);
+    for (size_t k = 0; k < 3; ++k) group = (group << 8) | (k < have ? static_cast<uint8_t>(bytes[i + k]) : 0);
+    for (size_t k = 0; k < 4; ++k) out += k <= have ? kBase64[(group >> (18 - 6 * k)) & 63] : '=';
+  }
+  return out;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  std::string out;
+  uint32_t group = 0;
+  int bits = 0;
+  while (!text.empty() && text.back() == '=') text.remove_suffix(1);
+  for (char c : text) {
+    size_t value = kBase64.find(c);
+    if (value == std::string_view::npos) return std::nullopt;
+    group = (group << 6) | static_cast<uint32_t>(value);
+    bits += 6;
+    if (bits >= 8) {
+      bits -= 8;
+      out += static_cast<char>(group >> bits);
+    }
+  }
+  return out;
+}
+
+// --- writing -------------------------------------------------------------------------------------------------------
+
+class Writer {
+ public:
+  explicit Writer(const JsonStyle& style) : pretty_(style.pretty) {}
+
+  void message(const pb::Message& m) {
+    open('{');
+    fields(m);
+    close('}');
+  }
+
+  void field_value(const pb::Message& m, const FieldDescriptor& f) {
+    if (f.is_map()) {
+      map(m, f);
+    } else if (f.is_repeated()) {
+      list(m, f);
+    } else {
+      single(m, f);
+    }
+  }
+
+  std::string take() {
+    if (pretty_) out_ += '\n';
+    return std::move(out_);
+  }
+
+ private:
+  void fields(const pb::Message& m) {
+    const pb::Descriptor& type = *m.GetDescriptor();
+    const bool omit_all = type.options().GetExtension(drover::message).omit_empty();
+    for (int i = 0; i < type.field_count(); ++i) {
+      const FieldDescriptor& f = *type.field(i);
+      const Field& form = options_of(f);
+      if ((omit_all || form.omit_empty()) && !form.always() && is_empty(m, f)) continue;
+      if (form.inline_()) {
+        fields(m.GetReflection()->GetMessage(m, &f));
+        continue;
+      }
+      item();
+      string(json_name(f));
+      out_ += pretty_ ? ": " : ":";
+      field_value(m, f);
+    }
+  }
+
+  static bool is_empty(const pb::Message& m, const FieldDescriptor& f) {
+    const pb::Reflection& r = *m.GetReflection();
+    if (f.is_repeated()) return r.FieldSize(m, &f) == 0;
+    if (f.has_presence()) return !r.HasField(m, &f);
+    return !r.HasField(m, &f);
+  }
+
+  void list(const pb::Message& m, const FieldDescriptor& f) {
+    const pb::Reflection& r = *m.GetReflection();
+    const int size = r.FieldSize(m, &f);
+    if (size == 0) {
+      out_ += options_of(f).always() ? "[]" : "null";
+      return;
+    }
+    open('[');
+    for (int i = 0; i < size; ++i) {
+      item();
+      scalar_or_message(m, f, i);
+    }
+    close(']');
+  }
+
+  void map(const pb::Message& m, const FieldDescriptor& f) {
+    const pb::Reflection& r = *m.GetReflection();
+    const int size = r.FieldSize(m, &f);
+    if (size == 0) {
+      out_ += options_of(f).always() ? "{}" : "null";
+      return;
+    }
+    const FieldDescriptor* key = f.message_type()->map_key();
+    const FieldDescriptor* value = f.message_type()->map_value();
+    std::map<std::string, const pb::Message*> entries;
+    for (int i = 0; i < size; ++i) {
+      const pb::Message& entry = r.GetRepeatedMessage(m, &f, i);
+      entries[entry.GetReflection()->GetString(entry, key)] = &entry;
+    }
+    open('{');
+    for (const auto& [name, entry] : entries) {
+      item();
+      string(name);
+      out_ += pretty_ ? ": " : ":";
+      scalar_or_message(*entry, *value, -1);
+    }
+    close('}');
+  }
+
+  void single(const pb::Message& m, const FieldDescriptor& f) {
+    const pb::Reflection& r = *m.GetReflection();
+    if (f.has_presence() && !r.HasField(m, &f)) {
+      if (f.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && options_of(f).always()) {
+        message(r.GetMessage(m, &f));
+      } else {
+        out_ += "null";
+      }
+      return;
+    }
+    scalar_or_message(m, f, -1);
+  }
+
+  // index -1: the single value.
+  void scalar_or_message(const pb::Message& m, const FieldDescriptor& f, int index) {
+    const pb::Reflection& r = *m.GetReflection();
+    const bool one = index < 0;
+    switch (f.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        message(one ? r.GetMessage(m, &f) : r.GetRepeatedMessage(m, &f, index));
+        break;
+      case FieldDescriptor::CPPTYPE_STRING: {
+        std::string scratch;
+        text_value(f,
+                   one ? r.GetStringReference(m, &f, &scratch) : r.GetRepeatedStringReference(m, &f, index, &scratch));
+        break;
+      }
+      case FieldDescriptor::CPPTYPE_BOOL:
+        out_ += (one ? r.GetBool(m, &f) : r.GetRepeatedBool(m, &f, index)) ? "true" : "false";
+        break;
+      case FieldDescriptor::CPPTYPE_ENUM:
+        string(enum_text(one ? *r.GetEnum(m, &f) : *r.GetRepeatedEnum(m, &f, index)));
+        break;
+      case FieldDescriptor::CPPTYPE_INT32:
+        number(one ? r.GetInt32(m, &f) : r.GetRepeatedInt32(m, &f, index));
+        break;
+      case FieldDescriptor::CPPTYPE_UINT32:
+        number(one ? r.GetUInt32(m, &f) : r.GetRepeatedUInt32(m, &f, index));
+        break;
+      case FieldDescriptor::CPPTYPE_UINT64:
+        number(one ? r.GetUInt64(m, &f) : r.GetRepeatedUInt64(m, &f, index));
+        break;
+      case FieldDescriptor::CPPTYPE_INT64: {
+        int64_t value = one ? r.GetInt64(m, &f) : r.GetRepeatedInt64(m, &f, index);
+        if (options_of(f).form() == Field::TIME) {
+          if (value == 0) {
+            out_ += "null";
+          } else {
+            string(format_time(value));
+          }
+        } else {
+          number(value);
+        }
+        break;
+      }
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        real(one ? r.GetDouble(m, &f) : r.GetRepeatedDouble(m, &f, index));
+        break;
+      case FieldDescriptor::CPPTYPE_FLOAT:
+        real(static_cast<double>(one ? r.GetFloat(m, &f) : r.GetRepeatedFloat(m, &f, index)));
+        break;
+    }
+  }
+
+  void text_value(const FieldDescriptor& f, const std::string& value) {
+    switch (options_of(f).form()) {
+      case Field::UUID:
+        string(value.empty() ? std::string() : Uuid::from_bytes(value).to_string());
+        return;
+      case Field::SECRET:
+        out_ += "\"\"";
+        return;
+      case Field::RAW:
+        out_ += value.empty() ? "null" : value;
+        return;
+      default:
+        break;
+    }
+    if (f.type() == FieldDescriptor::TYPE_BYTES) {
+      if (value.empty()) {
+        out_ += "null";
+      } else {
+        string(base64(value));
+      }
+      return;
+    }
+    string(value);
+  }
+
+  void number(std::integral auto value) { out_ += std::to_string(value); }
+
+  void real(double value) {
+    if (!std::isfinite(value)) {
+      out_ += "null";
+      return;
+    }
+    std::array<char, 32> buffer{};
+    auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+    out_.append(buffer.data(), end);
+  }
+
+  void string(std::string_view text) { out_ += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+  void open(char c) {
+    out_ += c;
+    ++depth_;
+    first_ = true;
+  }
+  void close(char c) {
+    --depth_;
+    if (!first_) new_line();
+    out_ += c;
+    first_ = false;
+  }
+  void item() {
+    if (!first_) out_ += ',';
+    first_ = false;
+    new_line();
+  }
+  void new_line() {
+    if (!pretty_) return;
+    out_ += '\n';
+    out_.append(static_cast<size_t>(depth_) * 4, ' ');
+  }
+
+  std::string out_;
+  bool pretty_;
+  bool first_ = true;
+  int depth_ = 0;
+};
+
+// --- reading -------------------------------------------------------------------------------------------------------
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+std::string_view kind_of(const Json& value) { return value.is_number() ? "number" : value.type_name(); }
+
+class Reader {
+ public:
+  Status object(const Json& json, pb::Message& m, const std::string& path) {
+    if (!json.is_object()) return mismatch(path, "an object", json);
+    const pb::Descriptor& type = *m.GetDescriptor();
+    for (const auto& [name, value] : json.items()) {
+      const FieldDescriptor* f = find(type, name);
+      if (!f || value.is_null()) continue;
+      const std::string at = path.empty() ? json_name(*f) : path + "." + json_name(*f);
+      DROVER_RETURN_IF_ERROR(field(value, *f, m, at));
+    }
+    return inlined(json, m, path);
+  }
+
+ private:
+  Status inlined(const Json& json, pb::Message& m, const std::string& path) {
+    const pb::Descriptor& type = *m.GetDescriptor();
+    for (int i = 0; i < type.field_count(); ++i) {
+      const FieldDescriptor& f = *type.field(i);
+      if (!options_of(f).inline_()) continue;
+      DROVER_RETURN_IF_ERROR(object(json, *m.GetReflection()->MutableMessage(&m, &f), path));
+    }
+    return ok_status();
+  }
+
+  static const FieldDescriptor* find(const pb::Descriptor& type, std::string_view name) {
+    const FieldDescriptor* other_case = nullptr;
+    for (int i = 0; i < type.field_count(); ++i) {
+      const FieldDescriptor& f = *type.field(i);
+      if (options_of(f).inline_()) continue;
+      const std::string own = json_name(f);
+      if (own == name) return &f;
+      if (!other_case && own.size() == name.size() && lower(own) == lower(name)) other_case = &f;
+    }
+    return other_case;
+  }
+
+  static Status mismatch(const std::string& path, std::string_view wanted, const Json& got) {
+    return invalid_argument((path.empty() ? std::string("the body") : path) + ": expected " + std::string(wanted) +
+                            ", found " + std::string(kind_of(got)));
+  }
+
+  Status field(const Json& value, const FieldDescriptor& f, pb::Message& m, const std::string& path) {
+    const pb::Reflection& r = *m.GetReflection();
+    if (f.is_map()) {
+      if (!value.is_object()) return mismatch(path, "an object", value);
+      const FieldDescriptor* key = f.message_type()->map_key();
+      const FieldDescriptor* item = f.message_type()->map_value();
+      for (const auto& [name, entry_value] : value.items()) {
+        if (entry_value.is_null()) continue;
+        pb::Message* entry = r.AddMessage(&m, &f);
+        entry->GetReflection()->SetString(entry, key, name);
+        DROVER_RETURN_IF_ERROR(single(entry_value, *item, *entry, path + "[\"" + name + "\"]", false));
+      }
+      return ok_status();
+    }
+    if (f.is_repeated()) {
+      if (!value.is_array()) return mismatch(path, "a list", value);
+      for (size_t i = 0; i < value.size(); ++i) {
+        if (value[i].is_null()) continue;
+        DROVER_RETURN_IF_ERROR(single(value[i], f, m, path + "[" + std::to_string(i) + "]", true));
+      }
+      return ok_status();
+    }
+    return single(value, f, m, path, false);
+  }
+
+  Status single(const Json& value, const FieldDescriptor& f, pb::Message& m, const std::string& path, bool add) {
+    const pb::Reflection& r = *m.GetReflection();
+    switch (f.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        return object(value, add ? *r.AddMessage(&m, &f) : *r.MutableMessage(&m, &f), path);
+      case FieldDescriptor::CPPTYPE_STRING: {
+        DROVER_TRY(std::string text, text_of(value, f, path));
+        add ? r.AddString(&m, &f, std::move(text)) : r.SetString(&m, &f, std::move(text));
+        return ok_status();
+      }
+      case FieldDescriptor::CPPTYPE_BOOL:
+        if (!value.is_boolean()) return mismatch(path, "true or false", value);
+        add ? r.AddBool(&m, &f, value.get<bool>()) : r.SetBool(&m, &f, value.get<bool>());
+        return ok_status();
+      case FieldDescriptor::CPPTYPE_ENUM: {
+        if (!value.is_string()) return mismatch(path, "a string", value);
+        const auto wanted = value.get<std::string>();
+        for (int i = 0; i < f.enum_type()->value_count(); ++i) {
+          if (enum_text(*f.enum_type()->value(i)) != wanted) continue;
+          add ? r.AddEnum(&m, &f, f.enum_type()->value(i)) : r.SetEnum(&m, &f, f.enum_type()->value(i));
+          return ok_status();
+        }
+        return invalid_argument(path + ": \"" + wanted + "\" is not one of its values");
+      }
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+      case FieldDescriptor::CPPTYPE_FLOAT:
+        if (!value.is_number()) return mismatch(path, "a number", value);
+        add ? r.AddDouble(&m, &f, value.get<double>()) : r.SetDouble(&m, &f, value.get<double>());
+        return ok_status();
+      default:
+        return integer(value, f, m, path, add);
+    }
+  }
+
+  static Result<std::string> text_of(const Json& value, const FieldDescriptor& f, const std::string& path) {
+    if (options_of(f).form() == Field::RAW) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (!value.is_string()) return mismatch(path, "a string", value);
+    auto text = value.get<std::string>();
+    if (f.type() != FieldDescriptor::TYPE_BYTES) return text;
+    if (options_of(f).form() == Field::UUID || options_of(f).form() == Field::SECRET) {
+      if (text.empty()) return text;
+      if (auto id = Uuid::parse(text)) return id->bytes();
+      return invalid_argument(path + ": \"" + text + "\" is not an identifier");
+    }
+    if (auto bytes = from_base64(text)) return *bytes;
+    return invalid_argument(path + ": not base64");
+  }
+
+  static Status integer(const Json& value, const FieldDescriptor& f, pb::Message& m, const std::string& path,
+                        bool add) {
+    const pb::Reflection& r = *m.GetReflection();
+    const auto out_of_range = [&] { return invalid_argument(path + ": " + value.dump() + " is out of range"); };
+    if (f.cpp_type() == FieldDescriptor::CPPTYPE_UINT64 || f.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
+      if (!value.is_number_integer()) return mismatch(path, "a whole number", value);
+      if (!value.is_number_unsigned()) return out_of_range();
+      const auto n = value.get<uint64_t>();
+      if (f.cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
+        add ? r.AddUInt64(&m, &f, n) : r.SetUInt64(&m, &f, n);
+        return ok_status();
+      }
+      if (n > std::numeric_limits<uint32_t>::max()) return out_of_range();
+      add ? r.AddUInt32(&m, &f, static_cast<uint32_t>(n)) : r.SetUInt32(&m, &f, static_cast<uint32_t>(n));
+      return ok_status();
+    }
+    int64_t n = 0;
+    const Field::Form form = options_of(f).form();
+    if (value.is_string() && form == Field::DURATION) {
+      auto parsed = parse_duration(value.get<std::string>());
+      if (!parsed) return parsed.status().with_context(path);
+      n = parsed->count();
+    } else if (value.is_string() && form == Field::TIME) {
+      auto parsed = parse_time(value.get<std::string>());
+      if (!parsed) return parsed.status().with_context(path);
+      n = *parsed;
+    } else if (!value.is_number_integer()) {
+      return mismatch(path, "a whole number", value);
+    } else if (value.is_number_unsigned() &&
+               value.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+      return out_of_range();
+    } else {
+      n = value.get<int64_t>();
+    }
+    if (f.cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
+      add ? r.AddInt64(&m, &f, n) : r.SetInt64(&m, &f, n);
+      return ok_status();
+    }
+    if (n < std::numeric_limits<int32_t>::min() || n > std::numeric_limits<int32_t>::max()) return out_of_range();
+    add ? r.AddInt32(&m, &f, static_cast<int32_t>(n)) : r.SetInt32(&m, &f, static_cast<int32_t>(n));
+    return ok_status();
+  }
+};
+
+// Parses and keeps the first syntax error as text with its place; refuses what is nested deeper than anything we read.
+class Parsed : public nlohmann::json_sax<Json> {
+ public:
+  static constexpr int kMaxDepth = 200;
+  static Result<Json> parse(std::string_view text) {
+    std::string problem;
+    int depth = 0;
+    bool too_deep = false;
+    Json json = Json::parse(
+        text.begin(), text.end(),
+        [&](int at, Json::parse_event_t, Json&) {
+          depth = std::max(depth, at);
+          too_deep = too_deep || at > kMaxDepth;
+          return !too_deep;
+        },
+        false);
+    if (too_deep) return invalid_argument("JSON is nested deeper than " + std::to_string(kMaxDepth) + " levels");
+    if (!json.is_discarded()) return json;
+    return invalid_argument(describe(text));
+  }
+
+ private:
+  // Runs the parser again to learn where it stopped; only on the error path.
+  static std::string describe(std::string_view text) {
+    struct Sax : nlohmann::json_sax<Json> {
+      size_t where = 0;
+      std::string what;
+      bool null() override { return true; }
+      bool boolean(bool) override { return true; }
+      bool number_integer(number_integer_t) override { return true; }
+      bool number_unsigned(number_unsigned_t) override { return true; }
+      bool number_float(number_float_t, const string_t&) override { return true; }
+      bool string(string_t&) override { return true; }
+      bool binary(binary_t&) override { return true; }
+      bool start_object(std::size_t) override { return true; }
+      bool key(string_t&) override { return true; }
+      bool end_object() override { return true; }
+      bool start_array(std::size_t) override { return true; }
+      bool end_array() override { return true; }
+      bool parse_error(std::size_t position, const std::string& token, const nlohmann::detail::exception&) override {
+        where = position;
+        what = token;
+        return false;
+      }
+    } sax;
+    Json::sax_parse(text.begin(), text.end(), &sax);
+    size_t line = 1;
+    size_t column = 1;
+    for (size_t i = 0; i + 1 < sax.where && i < text.size(); ++i) {
+      if (text[i] == '\n') {
+        ++line;
+        column = 1;
+      } else {
+        ++column;
+      }
+    }
+    return "invalid JSON at line " + std::to_string(line) + ", column " + std::to_string(column) +
+           (sax.where > text.size()
+                ? ": unexpected end"
+                : ": unexpected " + Json(sax.what).dump(-1, ' ', true, Json::error_handler_t::replace));
+  }
+};
+
+}  // namespace
+
+std::string json_name(const FieldDescriptor& f) {
+  if (f.has_json_name()) return f.json_name();
+  std::string name = f.camelcase_name();
+  if (!name.empty()) name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+  return name;
+}
+
+std::string message_to_json(const pb::Message& root, const JsonStyle& style) {
+  Writer writer(style);
+  writer.message(root);
+  return writer.take();
+}
+
+std::string field_to_json(const pb::Message& owner, const FieldDescriptor& f, const JsonStyle& style) {
+  Writer writer(style);
+  writer.field_value(owner, f);
+  return writer.take();
+}
+
+Status json_to_message(std::string_view json, pb::Message& target) {
+  DROVER_TRY(Json parsed, Parsed::parse(json));
+  return Reader().object(parsed, target, "");
+}
+
+Status text_to_field(std::string_view value_text, const FieldDescriptor& f, pb::Message& m) {
+  const pb::Reflection& r = *m.GetReflection();
+  const auto bad = [&](std::string_view wanted) {
+    return invalid_argument(f.name() + ": \"" + std::string(value_text) + "\" is not " + std::string(wanted));
+  };
+  if (f.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
+    const std::string word = lower(value_text);
+    if (word.empty() || word == "1" || word == "t" || word == "true") {
+      r.SetBool(&m, &f, true);
+    } else if (word == "0" || word == "f" || word == "false") {
+      r.SetBool(&m, &f, false);
+    } else {
+      return bad("true or false");
+    }
+    return ok_status();
+  }
+  if (f.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+    std::string value(value_text);
+    if (options_of(f).form() == Field::UUID) {
+      auto id = Uuid::parse(value_text);
+      if (!id) return bad("an identifier");
+      value = id->bytes();
+    }
+    f.is_repeated() ? r.AddString(&m, &f, std::move(value)) : r.SetString(&m, &f, std::move(value));
+    return ok_status();
+  }
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(value_text.data(), value_text.data() + value_text.size(), number);
+  if (error != std::errc() || end != value_text.data() + value_text.size()) return bad("a whole number");
+  switch (f.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT64:
+      r.SetInt64(&m, &f, number);
+      return ok_status();
+    case FieldDescriptor::CPPTYPE_INT32:
+      if (number < std::numeric_limits<int32_t>::min() || number > std::numeric_limits<int32_t>::max())
+        return bad("in range");
+      r.SetInt32(&m, &f, static_cast<int32_t>(number));
+      return ok_status();
+    case FieldDescriptor::CPPTYPE_UINT64:
+      if (number < 0) return bad("in range");
+      r.SetUInt64(&m, &f, static_cast<uint64_t>(number));
+      return ok_status();
+    case FieldDescriptor::CPPTYPE_UINT32:
+      if (number < 0 || number > std::numeric_limits<uint32_t>::max()) return bad("in range");
+      r.SetUInt32(&m, &f, static_cast<uint32_t>(number));
+      return ok_status();
+    default:
+      return invalid_argument(f.name() + ": cannot be given as a parameter");
+  }
+}
+
+}  // namespace drover

@@ -1,0 +1,44 @@
+#include "drover/metrics.h"
+
+#include <algorithm>
+
+namespace drover {
+
+void Metrics::record(Kind kind, std::string_view name, double value, const Labels& labels) {
+  std::lock_guard lock(mutex_);
+  auto [at, inserted] = cells_.try_emplace({std::string(name), labels}, Cell{.kind = kind});
+  Cell& cell = at->second;
+  if (inserted) {
+    cell.minimum = value;
+    cell.maximum = value;
+  }
+  ++cell.count;
+  cell.minimum = std::min(cell.minimum, value);
+  cell.maximum = std::max(cell.maximum, value);
+  cell.sum_of_squares += value * value;
+  cell.value = kind == Kind::gauge ? value : cell.value + value;
+}
+
+void Metrics::add(std::string_view name, double amount, const Labels& labels) {
+  record(Kind::counter, name, amount, labels);
+}
+void Metrics::set(std::string_view name, double value, const Labels& labels) {
+  record(Kind::gauge, name, value, labels);
+}
+
+void Metrics::observe(std::string_view name, std::chrono::nanoseconds took, const Labels& labels) {
+  record(Kind::timer, name, std::chrono::duration<double, std::milli>(took).count(), labels);
+}
+
+std::vector<Metrics::Value> Metrics::values() const {
+  std::lock_guard lock(mutex_);
+  std::vector<Value> values;
+  values.reserve(cells_.size());
+  for (const auto& [key, cell] : cells_) {
+    values.push_back(
+        {key.first, key.second, cell.kind, cell.value, cell.count, cell.minimum, cell.maximum, cell.sum_of_squares});
+  }
+  return values;
+}
+
+}  // namespace drover
