@@ -1,0 +1,58 @@
+// One life for all plugins: declare → start → lead ⇄ → stop, in the order of their requirements and back.
+//
+// Every step has a deadline; who misses it is named. A plugin that fails to declare or to start ends the agent's start.
+// [main], leadership from [raft].
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "drover/clock.h"
+#include "drover/plugin.h"
+#include "drover/result.h"
+
+namespace drover::host {
+
+enum class Stage : uint8_t { loaded, declared, started, leading, stopped };
+std::string_view to_string(Stage stage);
+
+class Lifecycle {
+ public:
+  struct Member {
+    std::string name;
+    std::unique_ptr<Plugin> plugin;
+    Host* host = nullptr;  // outlives the lifecycle
+  };
+  Lifecycle(std::vector<Member> members, Clock& clock);
+  ~Lifecycle();  // stops
+
+  Status declare(const std::function<Status(const std::string& name, Plugin& plugin)>& each);
+  Status start();
+  // This server leads from now until the token is stopped.
+  void lead(std::stop_token until);
+  // In reverse order. Returns the names of those that missed the deadline; they are left alone, never destroyed.
+  std::vector<std::string> stop(std::chrono::nanoseconds time);
+
+  struct State {
+    std::string name;
+    Stage stage;
+  };
+  std::vector<State> states() const;  // [any]
+
+ private:
+  struct Entry;
+  void set_stage(Entry& entry, Stage stage);
+
+  Clock& clock_;
+  mutable std::mutex mutex_;  // guards the stages and leaders_
+  std::vector<std::unique_ptr<Entry>> entries_;
+  std::vector<std::thread> leaders_;
+  bool stopped_ = false;
+};
+
+}  // namespace drover::host

@@ -1,0 +1,54 @@
+#include "kernel/rpc/method_table.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+
+namespace drover::rpc {
+
+std::string method_name(const google::protobuf::MethodDescriptor& descriptor) {
+  return "/" + descriptor.service()->full_name() + "/" + descriptor.name();
+}
+
+Status MethodTable::add_service(std::string_view plugin, std::string_view full_name, std::vector<MethodBinding> bindings) {
+  const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(std::string(full_name));
+  const std::string where = "service " + std::string(full_name);
+  if (!service) return invalid_argument(where + ": no such service in the messages that this plugin carries");
+  std::vector<Method> methods;
+  for (int i = 0; i < service->method_count(); ++i) {
+    const auto& descriptor = *service->method(i);
+    Method method{.name = method_name(descriptor),
+                  .plugin = std::string(plugin),
+                  .route = descriptor.options().GetExtension(drover::route),
+                  .access = descriptor.options().GetExtension(drover::access),
+                  .descriptor = &descriptor,
+                  .streaming = descriptor.server_streaming() || descriptor.client_streaming()};
+    const std::string place = where + ", method " + descriptor.name();
+    if (method.route.target() == Route::TARGET_UNSPECIFIED || method.route.kind() == Route::KIND_UNSPECIFIED) {
+      return invalid_argument(place + ": declares no route; add option (drover.route) with target and kind");
+    }
+    if (method.access.rule_case() == Access::RULE_NOT_SET) {
+      return invalid_argument(place + ": declares no access rule; add option (drover.access)");
+    }
+    auto binding = std::ranges::find(bindings, descriptor.name(), &MethodBinding::name);
+    if (binding == bindings.end()) return invalid_argument(place + ": has no handler");
+    method.unary = std::move(binding->unary);
+    method.stream = std::move(binding->stream);
+    bindings.erase(binding);
+    if (method.streaming != static_cast<bool>(method.stream)) {
+      return invalid_argument(place + ": the handler is " + (method.streaming ? "unary" : "streaming") + ", the declaration is not");
+    }
+    if (methods_.contains(method.name)) return already_exists(place + ": is already answered by plugin " + methods_[method.name].plugin);
+    methods.push_back(std::move(method));
+  }
+  if (!bindings.empty()) return invalid_argument(where + ": has no method named " + bindings.front().name);
+  for (Method& method : methods) methods_.emplace(method.name, std::move(method));
+  return ok_status();
+}
+
+const Method* MethodTable::find(std::string_view name) const {
+  auto at = methods_.find(name);
+  return at == methods_.end() ? nullptr : &at->second;
+}
+
+}  // namespace drover::rpc

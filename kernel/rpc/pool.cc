@@ -1,0 +1,115 @@
+#include "kernel/rpc/pool.h"
+
+#include <pthread.h>
+
+namespace drover::rpc {
+
+Pool::Pool(const Options& options, Clock& clock) : clock_(clock), options_(options) {
+  for (size_t i = 0; i < options_.workers; ++i) {
+    threads_.emplace_back([this] { work(); });
+    pthread_setname_np(threads_.back().native_handle(), "pool");
+  }
+  threads_.emplace_back([this] { keep_time(); });
+  pthread_setname_np(threads_.back().native_handle(), "timer");
+}
+
+Pool::~Pool() { stop(); }
+
+void Pool::post(std::function<void()> task) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    tasks_.push_back(std::move(task));
+  }
+  has_task_.notify_one();
+}
+
+uint64_t Pool::post_at(SteadyTime when, std::function<void()> task) {
+  std::lock_guard lock(mutex_);
+  const uint64_t timer = next_timer_++;
+  if (stopping_) return timer;
+  auto at = timers_.emplace(when, std::pair(timer, std::move(task)));
+  if (at == timers_.begin()) has_timer_.notify_one();
+  return timer;
+}
+
+bool Pool::cancel_timer(uint64_t timer) {
+  std::function<void()> dropped;  // destroyed outside the lock: it may own anything
+  std::lock_guard lock(mutex_);
+  for (auto at = timers_.begin(); at != timers_.end(); ++at) {
+    if (at->second.first != timer) continue;
+    dropped = std::move(at->second.second);
+    timers_.erase(at);
+    return true;
+  }
+  return false;
+}
+
+Status Pool::run_stream(std::function<void()> body) {
+  std::lock_guard lock(mutex_);
+  if (stopping_) return unavailable("this agent is stopping");
+  if (streams_ >= options_.max_streams) {
+    return resource_exhausted("too many streams are open (limit " + std::to_string(options_.max_streams) + ")");
+  }
+  ++streams_;
+  std::thread([this, body = std::move(body)] {
+    pthread_setname_np(pthread_self(), "stream");
+    body();
+    // The last touch of this object: stop() waits for it under the same lock.
+    std::lock_guard ended(mutex_);
+    --streams_;
+    stream_ended_.notify_all();
+  }).detach();  // counted in streams_, which stop() waits out
+  return ok_status();
+}
+
+void Pool::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    has_task_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    if (stopping_) return;
+    std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;
+    lock.lock();
+  }
+}
+
+void Pool::keep_time() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (timers_.empty()) {
+      has_timer_.wait(lock);
+      continue;
+    }
+    const SteadyTime due = timers_.begin()->first;
+    if (clock_.steady() < due) {
+      has_timer_.wait_until(lock, due);
+      continue;
+    }
+    tasks_.push_back(std::move(timers_.begin()->second.second));
+    timers_.erase(timers_.begin());
+    has_task_.notify_one();
+  }
+}
+
+void Pool::stop() {
+  std::deque<std::function<void()>> dropped_tasks;
+  decltype(timers_) dropped_timers;
+  std::vector<std::thread> threads;
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    dropped_tasks.swap(tasks_);
+    dropped_timers.swap(timers_);
+    threads.swap(threads_);
+    has_task_.notify_all();
+    has_timer_.notify_all();
+    stream_ended_.wait(lock, [this] { return streams_ == 0; });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace drover::rpc

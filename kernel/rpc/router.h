@@ -1,0 +1,79 @@
+// The one way of every call:
+//
+//   receive → authenticate → forward (region, leader, node) → measure → authorize → handle → answer
+//
+// Callers are plugins of this process, other servers, node agents and, down the connection that an agent opened, servers
+// calling that agent. The router moves bytes by method name; it decodes nothing but a request's target field.
+// [any]; handlers run on the pool, or on the thread that waits in call_and_wait.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "drover/access_control.h"
+#include "drover/methods.h"
+#include "drover/metrics.h"
+#include "kernel/rpc/method_table.h"
+#include "kernel/rpc/pool.h"
+#include "kernel/rpc/stages/forward.h"
+#include "kernel/rpc/surroundings.h"
+
+namespace drover::state {
+class Store;
+}
+
+namespace drover::rpc {
+
+class Router final : public Caller {
+ public:
+  struct Options {
+    std::chrono::nanoseconds hold_timeout = std::chrono::seconds(5);  // how long a call waits for a leader
+    std::chrono::nanoseconds default_wait = std::chrono::seconds(300);
+    std::chrono::nanoseconds max_wait = std::chrono::seconds(300);
+  };
+  // `store` is null on a pure client. Everything outlives the router.
+  Router(const Options& options, const MethodTable& methods, state::Store* store, Surroundings& surroundings, Pool& pool,
+         Clock& clock, Metrics& metrics);
+  ~Router() override;  // stops
+
+  void set_peers(Peers* peers) { peers_ = peers; }                     // before the first call
+  void set_access_control(AccessControl* access) { access_ = access; }  // before the first call
+
+  void call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) override;
+  Result<Reply> call_and_wait(CallContext context, std::string request) override;
+  Result<std::unique_ptr<StreamCall>> open(CallContext context, std::string request, StreamReceiver receiver) override;
+
+  // Ends blocked reads and streams with unavailable; later calls are refused. Idempotent.
+  void stop();
+
+ private:
+  struct Pending;
+
+  const Method* method_of(const CallContext& context, Status& error) const;
+  Destination destination(const Method& method, const CallContext& context, std::string_view request) const;
+  // After forwarding: counts, checks, returns the status to answer with when the call may not go on.
+  Status admit(const Method& method, CallContext& context, const Status& authentication);
+  void handle(std::shared_ptr<Pending> pending);
+  void dispatch(std::shared_ptr<Pending> pending);
+  CallContext outgoing(CallContext context) const;
+  ReplyMeta complete(ReplyMeta meta) const;
+  Result<Reply> run_unary(const Method& method, const CallContext& context, std::string_view request);
+
+  const Options options_;
+  const MethodTable& methods_;
+  state::Store* const store_;
+  Surroundings& surroundings_;
+  Pool& pool_;
+  Clock& clock_;
+  Metrics& metrics_;
+  Peers* peers_ = nullptr;
+  AccessControl* access_;
+  std::unique_ptr<AccessControl> open_access_;
+  std::stop_source stopping_;
+};
+
+}  // namespace drover::rpc

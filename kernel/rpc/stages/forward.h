@@ -1,0 +1,43 @@
+// Where a call is answered. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "drover/methods.h"
+#include "drover/uuid.h"
+#include "kernel/rpc/method_table.h"
+
+namespace drover::rpc {
+
+struct Here {};
+struct ToServer {
+  std::string address;
+};
+struct ToNode {
+  Uuid node;
+};
+struct WaitForLeader {};  // ask again shortly, until the hold time is over
+using Destination = std::variant<Here, ToServer, ToNode, WaitForLeader, Status>;
+
+// What is known at the moment of the decision.
+struct Situation {
+  std::string region;
+  std::string server_name;
+  bool is_server = false;
+  bool is_leader = false;
+  bool is_ready = false;
+  std::string leader_address;
+  std::string any_server_address;
+  std::optional<Uuid> local_node;
+  std::optional<Uuid> wanted_node;  // NODE: from the request; nothing when it could not be told
+  bool names_target = false;        // NODE: the request names a node or an allocation
+  bool node_is_connected = false;   // NODE: the wanted node opened a connection to this server
+  bool answered_here = true;        // a handler is bound in this process
+};
+
+// Errors: not_found "No path to region" and "No path to node"; internal when the call comes back to a server it passed.
+Destination decide(const Route& route, const CallContext& context, const Situation& now);
+
+}  // namespace drover::rpc
