@@ -27,7 +27,10 @@ Lifecycle::Lifecycle(std::vector<Member> members, Clock& clock) : clock_(clock) 
   }
 }
 
-Lifecycle::~Lifecycle() { stop(std::chrono::seconds(5)); }
+Lifecycle::~Lifecycle() {
+  stop(std::chrono::seconds(5));
+  while (!entries_.empty()) entries_.pop_back();  // users before those they use
+}
 
 void Lifecycle::set_stage(Entry& entry, Stage stage) {
   std::lock_guard lock(mutex_);
@@ -42,10 +45,10 @@ Status Lifecycle::declare(const std::function<Status(const std::string&, Plugin&
   return ok_status();
 }
 
-Status Lifecycle::start() {
+Status Lifecycle::start(const std::function<Host&(const std::string&)>& host_of) {
   for (auto& entry : entries_) {
     const SteadyTime began = clock_.steady();
-    DROVER_RETURN_IF_ERROR(entry->member.plugin->start(*entry->member.host).with_context("plugin " + entry->member.name + ": start"));
+    DROVER_RETURN_IF_ERROR(entry->member.plugin->start(host_of(entry->member.name)).with_context("plugin " + entry->member.name + ": start"));
     set_stage(*entry, Stage::started);
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.steady() - began);
     if (took > std::chrono::seconds(1)) {

@@ -26,13 +26,13 @@ class Lifecycle {
   struct Member {
     std::string name;
     std::unique_ptr<Plugin> plugin;
-    Host* host = nullptr;  // outlives the lifecycle
   };
   Lifecycle(std::vector<Member> members, Clock& clock);
   ~Lifecycle();  // stops
 
   Status declare(const std::function<Status(const std::string& name, Plugin& plugin)>& each);
-  Status start();
+  // The hosts outlive the lifecycle.
+  Status start(const std::function<Host&(const std::string& name)>& host_of);
   // This server leads from now until the token is stopped.
   void lead(std::stop_token until);
   // In reverse order. Returns the names of those that missed the deadline; they are left alone, never destroyed.

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include "drover/methods.h"
 #include "kernel/rpc/method_table.h"
 #include "kernel/rpc/pool.h"
+#include "kernel/state/watch.h"
 
 namespace drover::state {
 class Store;
@@ -42,14 +45,22 @@ class BlockingRead : public std::enable_shared_from_this<BlockingRead> {
  private:
   explicit BlockingRead(Setup setup);
   void run();
-  void sleep(Reply reply, std::unique_ptr<struct Looked> looked);
-  void wake();
   void finish(Result<Reply> reply);
+
+  // Runs the read again unless something else has woken it already.
+  void wake(bool abandoned);
 
   Setup setup_;
   SteadyTime until_;
-  struct Sleep;
-  std::unique_ptr<Sleep> sleep_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  bool asleep_ = false;
+  bool abandoned_ = false;
+  bool finished_ = false;
+  uint64_t timer_ = 0;
+  state::Watch watch_;
+  std::optional<std::stop_callback<std::function<void()>>> on_caller_gone_;
+  std::optional<std::stop_callback<std::function<void()>>> on_stopping_;
 };
 
 }  // namespace drover::rpc

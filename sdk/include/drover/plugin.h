@@ -28,6 +28,7 @@
 #include "drover/note.h"
 #include "drover/result.h"
 #include "drover/tables.h"
+#include "drover/uuid.h"
 
 namespace drover {
 
@@ -169,6 +170,9 @@ class Host {
   virtual Result<TableId> find_table(std::string_view name) const = 0;
 
   virtual RaftInfo raft() const = 0;
+  // Says which node this agent is: calls directed at it are answered in this process from now on, and servers elsewhere
+  // can call back over a connection that this agent opens to them. The secret proves it.
+  virtual void identify_node(Uuid node, std::string secret) = 0;
 
   // Runs `task` on the pool, now or after a delay. Dropped, not run, once the plugin is stopping.
   virtual void post(std::function<void()> task) = 0;

@@ -1,0 +1,389 @@
+#include "kernel/agent.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "drover/access_control.h"
+#include "drover/log.h"
+#include "drover/node_locator.h"
+#include "kernel/host/agent_config.h"
+#include "kernel/host/lifecycle.h"
+#include "kernel/host/loader.h"
+#include "kernel/host/local_store.h"
+#include "kernel/host/order.h"
+#include "kernel/host/plugin_host.h"
+#include "kernel/log_sink.h"
+#include "kernel/raft/driver.h"
+#include "kernel/rpc/router.h"
+#include "kernel/state_machine.h"
+#include "kernel/version.h"
+
+namespace drover {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr auto kStopTime = std::chrono::seconds(10);
+
+// A folder of dev mode: made at start, removed with everything in it at the end.
+class TemporaryFolder {
+ public:
+  static Result<std::string> make() {
+    const char* base = std::getenv("TMPDIR");
+    std::string path = std::string(base && *base ? base : "/tmp") + "/drover-dev-XXXXXX";
+    if (!mkdtemp(path.data())) return errno_status(errno, "create " + path);
+    return path;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path.empty()) fs::remove_all(path, ignored);
+  }
+  std::string path;
+};
+
+Status make_private_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return errno_status(error.value(), "create " + path);
+  if (access(path.c_str(), W_OK | X_OK) != 0) return errno_status(errno, "data folder " + path + " cannot be written");
+  return ok_status();
+}
+
+// The data folder's format, so that an older drover does not misread what a newer one wrote.
+Status check_format(const std::string& data_dir) {
+  constexpr int kFormat = 1;
+  const std::string path = data_dir + "/format";
+  int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return errno_status(errno, "open " + path);
+  std::array<char, 32> text{};
+  const ssize_t size = read(fd, text.data(), text.size() - 1);
+  Status status;
+  if (size == 0) {
+    const std::string own = std::to_string(kFormat) + "\n";
+    if (write(fd, own.data(), own.size()) != static_cast<ssize_t>(own.size()) || fsync(fd) != 0) status = errno_status(errno, "write " + path);
+  } else if (const int found = std::atoi(text.data()); found != kFormat) {
+    status = failed_precondition("data folder " + data_dir + " has format " + std::to_string(found) + ", this drover reads format " +
+                                 std::to_string(kFormat) + "; run the newer drover, or name another data_dir");
+  }
+  close(fd);
+  return status;
+}
+
+class Agent final : public rpc::Surroundings {
+ public:
+  explicit Agent(std::string program) : program_(std::move(program)) {}
+  ~Agent() override { shut_down(); }
+
+  Status start(std::span<const std::string> arguments);
+  // Blocks until a signal ends the agent. The exit code.
+  int wait();
+
+  // --- rpc::Surroundings [any]
+  std::string region() const override { return settings_.region; }
+  std::string server_name() const override { return settings_.server ? settings_.name : ""; }
+  bool is_server() const override { return settings_.server; }
+  bool is_leader() const override { return consensus_ && consensus_->role() == raft::Role::leader; }
+  bool is_ready() const override { return ready_; }
+  std::string leader_address() const override { return consensus_ ? consensus_->leader_hint().address : ""; }
+  std::string any_server_address() const override { return settings_.servers.empty() ? "" : settings_.servers.front(); }
+  std::optional<Uuid> local_node() const override {
+    std::lock_guard lock(node_mutex_);
+    return node_;
+  }
+  std::chrono::nanoseconds last_contact() const override { return std::chrono::nanoseconds(0); }
+  std::optional<Uuid> locate(std::string_view id) const override {
+    for (const std::string& name : extensions_.names(NodeLocator::kExtensionPoint)) {
+      auto* locator = static_cast<NodeLocator*>(extensions_.find(NodeLocator::kExtensionPoint, name));
+      if (auto node = locator->locate(id)) return node;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Status find_plugins(const host::RawConfig& raw);
+  Status declare_plugins();
+  Status open_log(const host::RawConfig& raw);
+  void fill_shared();
+  void print_banner(const host::RawConfig& raw) const;
+  void shut_down();
+
+  const std::string program_;
+  SystemClock clock_;
+  Metrics metrics_;
+  std::unique_ptr<log::Sink> log_sink_;
+  host::AgentSettings settings_;
+  TemporaryFolder dev_folder_;
+  host::DeclaredBlocks declared_blocks_;
+  host::CommandTable commands_;
+  rpc::MethodTable methods_;
+  host::ExtensionTable extensions_;
+  std::unique_ptr<state::Store> store_;
+  std::unique_ptr<StoreMachine> machine_;
+  std::unique_ptr<raft::FileSystem> files_;
+  std::unique_ptr<raft::Consensus> consensus_;
+  std::unique_ptr<rpc::Pool> pool_;
+  std::unique_ptr<rpc::Router> router_;
+  std::unique_ptr<host::LocalDatabase> local_;
+  host::Shared shared_;
+  std::vector<std::unique_ptr<Host>> hosts_;
+  std::unique_ptr<host::Lifecycle> plugins_;
+  std::vector<host::PluginFile> plugin_files_;
+  std::atomic<bool> ready_{false};
+  mutable std::mutex node_mutex_;
+  std::optional<Uuid> node_;  // guarded by node_mutex_
+  bool running_ = false;
+};
+
+// Whether the configuration or the manifest wants this plugin, for the roles of this agent.
+bool wanted(const host::Manifest& manifest, const host::RawConfig& raw, bool server, bool client) {
+  if (!(server && manifest.has_role("server")) && !(client && manifest.has_role("client"))) return false;
+  if (const ConfigBlock* block = raw.root.block("plugin", manifest.name); block && block->has("enabled")) {
+    return block->boolean("enabled");
+  }
+  return manifest.enabled;
+}
+
+bool role(const host::RawConfig& raw, std::string_view name) {
+  const ConfigBlock* block = raw.root.block(name);
+  return block && block->boolean("enabled");
+}
+
+Status Agent::find_plugins(const host::RawConfig& raw) {
+  const std::string program_folder = fs::path(program_).parent_path();
+  std::vector<std::string> folders = {program_folder + "/../lib/drover/plugins"};
+  if (raw.root.has("plugin_dir")) folders.push_back(raw.root.string("plugin_dir"));
+  host::Discovery found = host::discover(folders);
+  for (const Status& problem : found.problems) return problem;
+
+  const bool server = role(raw, "server");
+  const bool client = role(raw, "client");
+  std::vector<host::CheckedFile> checked;
+  for (host::PluginFile& file : found.plugins) {
+    if (!wanted(file.manifest, raw, server, client)) continue;
+    const ConfigBlock* block = raw.root.block("plugin", file.manifest.name);
+    DROVER_TRY(host::CheckedFile one, host::check_file(file, block ? block->string("digest") : ""));
+    checked.push_back(std::move(one));
+  }
+  // One trial load for all that are new or have changed since they last passed one.
+  std::string memory_folder = raw.root.string("data_dir");
+  if (memory_folder.empty()) {
+    const char* home = std::getenv("XDG_CACHE_HOME");
+    memory_folder = home && *home ? home : "/var/cache";
+  }
+  host::ProbeMemory memory(memory_folder + "/drover-plugin-probes");
+  std::vector<const host::CheckedFile*> unknown;
+  for (const host::CheckedFile& file : checked) {
+    if (!memory.knows(file)) unknown.push_back(&file);
+  }
+  if (!unknown.empty()) {
+    DROVER_RETURN_IF_ERROR(host::probe(program_, unknown));
+    memory.remember(unknown);
+  }
+
+  std::vector<const host::Manifest*> manifests;
+  for (const host::CheckedFile& file : checked) manifests.push_back(&file.file().manifest);
+  DROVER_TRY(std::vector<size_t> order, host::start_order(manifests));
+  std::vector<host::Lifecycle::Member> members;
+  for (size_t i : order) {
+    DROVER_TRY(std::unique_ptr<Plugin> plugin, host::load(checked[i]));
+    members.push_back({.name = checked[i].file().manifest.name, .plugin = std::move(plugin)});
+    plugin_files_.push_back(checked[i].file());
+  }
+  plugins_ = std::make_unique<host::Lifecycle>(std::move(members), clock_);
+  return ok_status();
+}
+
+Status Agent::declare_plugins() {
+  return plugins_->declare([this](const std::string& name, Plugin& plugin) {
+    host::Registry registry{*store_, commands_, methods_, extensions_, declared_blocks_};
+    auto declarations = host::make_declarations(name, registry);
+    return plugin.declare(*declarations);
+  });
+}
+
+Status Agent::open_log(const host::RawConfig& raw) {
+  log::set_level(settings_.log_level);
+  LogOptions options{.json = settings_.log_json, .file = settings_.log_file};
+  options.rotate_bytes = shared_.configuration.bytes("log_rotate_bytes");
+  options.max_files = static_cast<int>(shared_.configuration.integer("log_rotate_max_files"));
+  DROVER_TRY(log_sink_, make_log_sink(options));
+  print_banner(raw);
+  log::set_sink(log_sink_.get());
+  return ok_status();
+}
+
+void Agent::print_banner(const host::RawConfig& raw) const {
+  std::string files;
+  for (const std::string& file : raw.files) files += (files.empty() ? "" : ", ") + file;
+  std::cout << "==> Drover agent configuration:\n\n"
+            << "       Advertise Addrs: HTTP: " << settings_.advertise_http << "; RPC: " << settings_.advertise_rpc << "\n"
+            << "            Bind Addrs: HTTP: " << settings_.http_address << "; RPC: " << settings_.rpc_address << "\n"
+            << "                Client: " << (settings_.client ? "true" : "false") << "\n"
+            << "                Config: " << (files.empty() ? "<none>" : files) << "\n"
+            << "              Data Dir: " << settings_.data_dir << "\n"
+            << "             Log Level: " << log::to_string(settings_.log_level) << "\n"
+            << "                Region: " << settings_.region << " (DC: " << settings_.datacenter << ")\n"
+            << "                Server: " << (settings_.server ? "true" : "false") << "\n"
+            << "               Version: " << kVersion << "\n\n"
+            << "==> Drover agent started! Log data will stream in below:\n\n"
+            << std::flush;
+}
+
+void Agent::fill_shared() {
+  AgentInfo& info = shared_.info;
+  info.name = settings_.name;
+  info.region = settings_.region;
+  info.datacenter = settings_.datacenter;
+  info.version = std::string(kVersion);
+  info.data_dir = settings_.data_dir;
+  info.dev_mode = settings_.dev;
+  info.server = settings_.server;
+  info.client = settings_.client;
+  info.bind_address = settings_.bind_address;
+  info.http_address = settings_.http_address;
+  info.advertise_http = settings_.advertise_http;
+  info.advertise_rpc = settings_.advertise_rpc;
+  info.started_at = clock_.wall_ns();
+  shared_.clock = &clock_;
+  shared_.metrics = &metrics_;
+  shared_.store = store_.get();
+  shared_.extensions = &extensions_;
+  shared_.raft_info = [this] {
+    RaftInfo raft;
+    if (!consensus_) return raft;
+    raft.is_leader = is_leader();
+    raft.term = consensus_->term();
+    raft.last_index = consensus_->last_index();
+    raft.commit_index = consensus_->commit_index();
+    raft.applied_index = consensus_->applied_index();
+    raft.leader_address = consensus_->leader_hint().address;
+    for (const raft::Member& member : consensus_->membership().members) {
+      raft.servers.emplace_back(member.id.to_string(), member.address);
+    }
+    return raft;
+  };
+  shared_.identify_node = [this](Uuid node, const std::string&) {
+    std::lock_guard lock(node_mutex_);
+    node_ = node;
+  };
+}
+
+Status Agent::start(std::span<const std::string> arguments) {
+  DROVER_TRY(host::RawConfig raw, host::read_agent_arguments(arguments));
+  store_ = std::make_unique<state::Store>();
+  DROVER_RETURN_IF_ERROR(find_plugins(raw));
+  DROVER_RETURN_IF_ERROR(declare_plugins());
+  std::vector<std::string> warnings;
+  DROVER_TRY(shared_.configuration, host::check_config(raw, declared_blocks_, warnings));
+  DROVER_TRY(settings_, host::settle(shared_.configuration, raw.dev, fs::path(program_).parent_path()));
+  if (settings_.data_dir.empty()) {
+    DROVER_TRY(dev_folder_.path, TemporaryFolder::make());
+    settings_.data_dir = dev_folder_.path;
+  }
+  DROVER_RETURN_IF_ERROR(make_private_folder(settings_.data_dir));
+  DROVER_RETURN_IF_ERROR(check_format(settings_.data_dir));
+  DROVER_RETURN_IF_ERROR(open_log(raw));
+  for (const std::string& warning : warnings) log::warn("config", "option without effect", {{"detail", warning}});
+  fill_shared();
+
+  DROVER_TRY(local_, host::LocalDatabase::open(settings_.data_dir + "/local"));
+  pool_ = std::make_unique<rpc::Pool>(rpc::Pool::Options{}, clock_);
+  router_ = std::make_unique<rpc::Router>(rpc::Router::Options{}, methods_, store_.get(), *this, *pool_, clock_, metrics_);
+  for (const std::string& name : extensions_.names(AccessControl::kExtensionPoint)) {
+    router_->set_access_control(static_cast<AccessControl*>(extensions_.find(AccessControl::kExtensionPoint, name)));
+  }
+  shared_.caller = router_.get();
+  shared_.pool = pool_.get();
+
+  if (settings_.server) {
+    machine_ = std::make_unique<StoreMachine>(*store_, commands_, metrics_);
+    files_ = raft::make_file_system();
+    DROVER_RETURN_IF_ERROR(make_private_folder(settings_.data_dir + "/server"));
+    raft::Options options;
+    options.directory = settings_.data_dir + "/server/raft";
+    options.address = settings_.advertise_rpc;
+    consensus_ = raft::make_consensus(options, *machine_, *files_, clock_);
+    DROVER_RETURN_IF_ERROR(consensus_->start());
+    shared_.consensus = consensus_.get();
+    if (auto members = consensus_->membership().members; !members.empty()) shared_.info.server_id = members.front().id;
+  }
+  running_ = true;
+  DROVER_RETURN_IF_ERROR(plugins_->start([this](const std::string& name) -> Host& {
+    hosts_.push_back(host::make_plugin_host(name, shared_, local_->space(name)));
+    return *hosts_.back();
+  }));
+  if (consensus_) {
+    // The earlier terms' entries are applied when this is called: the state is whole.
+    consensus_->subscribe_leadership([this](raft::Term term, std::stop_token until) {
+      ready_ = true;
+      log::info("raft", "became leader", {{"term", term}});
+      plugins_->lead(until);
+    });
+  }
+  return ok_status();
+}
+
+int Agent::wait() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  int received = 0;
+  do {
+    sigwait(&signals, &received);
+    if (received == SIGHUP) log::info("agent", "SIGHUP: nothing of this configuration can be reloaded while running");
+  } while (received == SIGHUP);
+  const bool graceful = received == SIGINT ? settings_.leave_on_interrupt : settings_.leave_on_terminate;
+  log::info("agent", "stopping", {{"signal", received == SIGINT ? "interrupt" : "terminated"}, {"leave", graceful}});
+  shut_down();
+  return graceful ? 0 : 1;
+}
+
+void Agent::shut_down() {
+  if (!std::exchange(running_, false)) {
+    if (consensus_) consensus_->stop();
+    if (pool_) pool_->stop();
+    log::set_sink(nullptr);
+    return;
+  }
+  ready_ = false;
+  if (router_) router_->stop();  // blocked reads and streams end
+  if (store_) store_->close_feed();
+  if (consensus_) consensus_->stop();  // leadership ends, and with it what plugins do while leading
+  plugins_->stop(kStopTime);
+  if (pool_) pool_->stop();
+  log::info("agent", "stopped");
+  log::set_sink(nullptr);
+}
+
+}  // namespace
+
+int run_agent(const std::string& program, std::span<const std::string> arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "-h" || argument == "-help" || argument == "--help") {
+      std::cout << host::agent_help();
+      return 0;
+    }
+  }
+  // Before any thread exists: they all inherit the mask, and wait() receives the signals.
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  Agent agent(program);
+  if (Status status = agent.start(arguments); !status.ok()) {
+    std::cerr << "==> Error starting agent: " << status.message() << "\n";
+    return 1;
+  }
+  return agent.wait();
+}
+
+}  // namespace drover

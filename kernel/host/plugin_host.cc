@@ -1,0 +1,175 @@
+#include "kernel/host/plugin_host.h"
+
+#include <condition_variable>
+#include <mutex>
+
+#include "drover/nearest.h"
+
+namespace drover::host {
+namespace {
+
+class RegistryDeclarations final : public Declarations {
+ public:
+  RegistryDeclarations(std::string plugin, const Registry& registry) : plugin_(std::move(plugin)), registry_(registry) {}
+
+  Result<TableId> table(TableSpec spec) override {
+    DROVER_TRY(TableId id, registry_.store.add_table(std::move(spec)));
+    registry_.commands.add_table(plugin_, id);
+    return id;
+  }
+  Result<TableId> other_table(std::string_view name) override {
+    if (auto id = registry_.store.find_table(name)) return *id;
+    return not_found("table " + std::string(name) + " is not declared; its plugin must come before this one: require its capability");
+  }
+  Status command(std::string name, ApplyFunction apply) override {
+    return registry_.commands.add_command(plugin_, std::move(name), std::move(apply));
+  }
+  Status service(std::string_view full_name, std::vector<MethodBinding> methods) override {
+    return registry_.methods.add_service(plugin_, full_name, std::move(methods));
+  }
+  Status configuration(std::string block, ConfigSchema schema) override {
+    if (block == "plugin") block = "plugin:" + plugin_;
+    auto [at, is_new] = registry_.configuration.try_emplace(block, schema);
+    if (!is_new) at->second.options.insert(at->second.options.end(), schema.options.begin(), schema.options.end());
+    return ok_status();
+  }
+  Status extension(std::string point, std::string name, void* implementation) override {
+    return registry_.extensions.add(plugin_, std::move(point), std::move(name), implementation);
+  }
+
+ private:
+  const std::string plugin_;
+  Registry registry_;
+};
+
+class FeedSubscription final : public ChangeSubscription {
+ public:
+  explicit FeedSubscription(state::Subscription feed) : feed_(std::move(feed)) {}
+  Event next(SteadyTime deadline, std::stop_token stop) override {
+    state::FeedEvent event = feed_.next(deadline, stop);
+    switch (event.kind) {
+      case state::FeedEvent::Kind::batch:
+        return std::move(event.batch);
+      case state::FeedEvent::Kind::resync:
+        return Resync{};
+      default:
+        return Timeout{};
+    }
+  }
+
+ private:
+  state::Subscription feed_;
+};
+
+class PluginHost final : public Host {
+ public:
+  PluginHost(std::string plugin, Shared& shared, std::unique_ptr<LocalStore> local_store)
+      : plugin_(std::move(plugin)), shared_(shared), local_store_(std::move(local_store)) {}
+
+  const AgentInfo& agent() const override { return shared_.info; }
+  Clock& clock() override { return *shared_.clock; }
+  Caller& caller() override { return *shared_.caller; }
+  Metrics& metrics() override { return *shared_.metrics; }
+  LocalStore& local_store() override { return *local_store_; }
+
+  const ConfigBlock* configuration(std::string_view block) const override {
+    if (block.empty()) return &shared_.configuration;
+    if (block != "plugin") return shared_.configuration.block(block);
+    const ConfigBlock* own = shared_.configuration.block("plugin", plugin_);
+    return own ? own->block("config") : nullptr;
+  }
+  std::string configuration_json() const override { return config_to_json(shared_.configuration); }
+
+  Result<Applied> propose(std::string_view command, std::string payload, SteadyTime deadline) override {
+    struct Waiter {
+      std::mutex mutex;
+      std::condition_variable answered;
+      std::optional<Result<Applied>> answer;
+    };
+    auto waiter = std::make_shared<Waiter>();
+    propose(command, std::move(payload), deadline, [waiter](Result<Applied> answer) {
+      std::lock_guard lock(waiter->mutex);
+      waiter->answer = std::move(answer);
+      waiter->answered.notify_all();
+    });
+    std::unique_lock lock(waiter->mutex);
+    waiter->answered.wait(lock, [&] { return waiter->answer.has_value(); });  // exactly once, by the deadline
+    return *std::move(waiter->answer);
+  }
+
+  void propose(std::string_view command, std::string payload, SteadyTime deadline, std::function<void(Result<Applied>)> done) override {
+    if (!shared_.consensus) {
+      done(unavailable("this agent is not a server"));
+      return;
+    }
+    shared_.consensus->propose(encode_command(command, payload), deadline, [done = std::move(done)](Result<raft::Applied> answer) {
+      if (!answer) {
+        done(answer.status());
+        return;
+      }
+      done(Applied{answer->index, std::move(answer->answer)});
+    });
+  }
+
+  std::shared_ptr<const ReadView> snapshot() override { return shared_.store->shared_snapshot("plugin"); }
+  Result<std::shared_ptr<const ReadView>> snapshot_at(uint64_t index, SteadyTime deadline, std::stop_token stop) override {
+    DROVER_RETURN_IF_ERROR(shared_.store->wait_for_index(index, deadline, stop));
+    return snapshot();
+  }
+  std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow() override {
+    auto view = snapshot();
+    const uint64_t index = view->index();
+    return {std::move(view), std::make_unique<FeedSubscription>(shared_.store->subscribe(index))};
+  }
+  Result<TableId> find_table(std::string_view name) const override {
+    if (auto id = shared_.store->find_table(name)) return *id;
+    return not_found("no table " + std::string(name));
+  }
+
+  RaftInfo raft() const override { return shared_.raft_info ? shared_.raft_info() : RaftInfo{}; }
+  void identify_node(Uuid node, std::string secret) override { shared_.identify_node(node, std::move(secret)); }
+
+  void post(std::function<void()> task) override { shared_.pool->post(std::move(task)); }
+  void post_after(std::chrono::nanoseconds delay, std::function<void()> task) override {
+    shared_.pool->post_at(shared_.clock->steady() + delay, std::move(task));
+  }
+
+  void* find_extension(std::string_view point, std::string_view name) const override { return shared_.extensions->find(point, name); }
+  std::vector<std::string> extension_names(std::string_view point) const override { return shared_.extensions->names(point); }
+
+ private:
+  const std::string plugin_;
+  Shared& shared_;
+  std::unique_ptr<LocalStore> local_store_;
+};
+
+}  // namespace
+
+Status ExtensionTable::add(std::string_view plugin, std::string point, std::string name, void* implementation) {
+  auto [at, is_new] = extensions_.try_emplace({point, name}, Extension{std::string(plugin), implementation});
+  if (is_new) return ok_status();
+  return already_exists(point + " \"" + name + "\" is already provided by plugin " + at->second.plugin);
+}
+
+void* ExtensionTable::find(std::string_view point, std::string_view name) const {
+  auto at = extensions_.find(std::pair(std::string(point), std::string(name)));
+  return at == extensions_.end() ? nullptr : at->second.implementation;
+}
+
+std::vector<std::string> ExtensionTable::names(std::string_view point) const {
+  std::vector<std::string> names;
+  for (const auto& [key, extension] : extensions_) {
+    if (key.first == point) names.push_back(key.second);
+  }
+  return names;
+}
+
+std::unique_ptr<Declarations> make_declarations(const std::string& plugin, const Registry& registry) {
+  return std::make_unique<RegistryDeclarations>(plugin, registry);
+}
+
+std::unique_ptr<Host> make_plugin_host(const std::string& plugin, Shared& shared, std::unique_ptr<LocalStore> local_store) {
+  return std::make_unique<PluginHost>(plugin, shared, std::move(local_store));
+}
+
+}  // namespace drover::host

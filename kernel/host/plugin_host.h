@@ -1,0 +1,64 @@
+// The kernel as one plugin sees it, and what all of them share.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "drover/config.h"
+#include "drover/metrics.h"
+#include "drover/plugin.h"
+#include "kernel/host/agent_config.h"
+#include "kernel/host/command_table.h"
+#include "kernel/raft/raft.h"
+#include "kernel/rpc/method_table.h"
+#include "kernel/rpc/pool.h"
+#include "kernel/state/store.h"
+
+namespace drover::host {
+
+// Named implementations of extension points. Filled while plugins are declared, constant afterwards.
+class ExtensionTable {
+ public:
+  Status add(std::string_view plugin, std::string point, std::string name, void* implementation);
+  void* find(std::string_view point, std::string_view name) const;
+  std::vector<std::string> names(std::string_view point) const;
+
+ private:
+  struct Extension {
+    std::string plugin;
+    void* implementation;
+  };
+  std::map<std::pair<std::string, std::string>, Extension, std::less<>> extensions_;
+};
+
+// What plugins declare goes here.
+struct Registry {
+  state::Store& store;
+  CommandTable& commands;
+  rpc::MethodTable& methods;
+  ExtensionTable& extensions;
+  DeclaredBlocks& configuration;
+};
+std::unique_ptr<Declarations> make_declarations(const std::string& plugin, const Registry& registry);
+
+// Everything a PluginHost reaches. Members are set before the first plugin starts and outlive all of them.
+struct Shared {
+  AgentInfo info;
+  ConfigBlock configuration;
+  Clock* clock = nullptr;
+  Metrics* metrics = nullptr;
+  Caller* caller = nullptr;
+  raft::Consensus* consensus = nullptr;  // null on a pure client
+  state::Store* store = nullptr;
+  rpc::Pool* pool = nullptr;
+  const ExtensionTable* extensions = nullptr;
+  std::function<RaftInfo()> raft_info;
+  std::function<void(Uuid node, std::string secret)> identify_node;
+};
+
+// Options: the plugin's own name selects its `plugin "name" { config {} }` block.
+std::unique_ptr<Host> make_plugin_host(const std::string& plugin, Shared& shared, std::unique_ptr<LocalStore> local_store);
+
+}  // namespace drover::host
