@@ -1,0 +1,143 @@
+// Store::restore: a whole new set of trees, built beside the old one and swapped in as one version.
+
+#include <algorithm>
+
+#include "kernel/state/snapshot_file.h"
+#include "kernel/state/store.h"
+
+namespace drover::state {
+namespace {
+
+// The rows and index records of a snapshot before they are trees. Frees what was not built.
+class Staging final : public SnapshotVisitor {
+ public:
+  Staging(const Schema& schema, Memory& memory, uint64_t version)
+      : schema_(schema),
+        memory_(memory),
+        version_(version),
+        entries_(schema.roots.size()),
+        table_indexes_(schema.tables.size()) {}
+  ~Staging() override {
+    for (const auto& entries : entries_) {
+      for (const Item* item : entries) memory_.release(item);
+    }
+  }
+
+  Status table(const ArchivedTable& table) override {
+    const auto id = schema_.find(table.name);
+    if (!id) {
+      return failed_precondition("state snapshot: it has a table " + table.name + " of " + table.message +
+                                 ", which no loaded plugin declares");
+    }
+    if (std::ranges::find(seen_, id->value) != seen_.end()) {
+      return data_loss("state snapshot: it has the table " + table.name + " twice");
+    }
+    seen_.push_back(id->value);
+    current_ = id->value;
+    table_indexes_[current_] = table.last_index;
+    return ok_status();
+  }
+
+  Status row(std::string_view bytes) override {
+    const Schema::Entry& entry = schema_.tables[current_];
+    const std::string key = entry.spec.key(bytes);
+    if (key.size() > kMaxKeyBytes)
+      return invalid_argument("state snapshot: table " + entry.spec.name + ": a key is too long");
+    rows().push_back(memory_.make_item(version_, static_cast<uint16_t>(current_), key, {}, bytes));
+    return ok_status();
+  }
+
+  // Makes the index records and brings everything into key order.
+  Status arrange() {
+    for (uint32_t t : seen_) {
+      current_ = t;
+      const Schema::Entry& entry = schema_.tables[t];
+      DROVER_RETURN_IF_ERROR(order(rows(), "state snapshot: table " + entry.spec.name));
+      for (uint32_t i = 0; i < entry.spec.indexes.size(); ++i) {
+        const IndexSpec& spec = entry.spec.indexes[i];
+        const std::string place = "state snapshot: table " + entry.spec.name + ", index " + spec.name;
+        DROVER_RETURN_IF_ERROR(make_records(spec, entries_[entry.first_root + 1 + i], place));
+        DROVER_RETURN_IF_ERROR(order(entries_[entry.first_root + 1 + i], place));
+      }
+    }
+    return ok_status();
+  }
+
+  void build(Version& version) {
+    std::vector<Dead> none;
+    for (uint32_t root = 0; root < entries_.size(); ++root) {
+      tree::Edit edit{memory_, version_, static_cast<uint16_t>(schema_.roots[root].table), none};
+      version.roots[root] = tree::build(edit, entries_[root]);
+      entries_[root].clear();
+    }
+    version.table_indexes = table_indexes_;
+  }
+
+ private:
+  std::vector<Item*>& rows() { return entries_[schema_.tables[current_].first_root]; }
+
+  Status make_records(const IndexSpec& spec, std::vector<Item*>& records, const std::string& place) {
+    std::vector<std::string> keys;
+    const auto table = static_cast<uint16_t>(current_);
+    for (const Item* row : rows()) {
+      keys.clear();
+      spec.keys(row->value(), keys);
+      std::ranges::sort(keys);
+      keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+      for (const std::string& key : keys) {
+        if (key.size() + row->key_length > kMaxKeyBytes) return invalid_argument(place + ": a key is too long");
+        const std::string_view primary = row->key();
+        records.push_back(spec.unique ? memory_.make_item(version_, table, key, {}, primary)
+                                      : memory_.make_item(version_, table, key, primary, {}));
+      }
+    }
+    return ok_status();
+  }
+
+  static Status order(std::vector<Item*>& items, const std::string& place) {
+    const auto key = [](const Item* item) { return item->key(); };
+    if (!std::ranges::is_sorted(items, {}, key)) std::ranges::sort(items, {}, key);
+    if (std::ranges::adjacent_find(items, {}, key) == items.end()) return ok_status();
+    return data_loss(place + ": two rows have the same key");
+  }
+
+  const Schema& schema_;
+  Memory& memory_;
+  const uint64_t version_;
+  std::vector<std::vector<Item*>> entries_;  // by root
+  std::vector<uint64_t> table_indexes_;
+  std::vector<uint32_t> seen_;
+  uint32_t current_ = 0;
+};
+
+}  // namespace
+
+Status Store::restore(Source& source) {
+  DROVER_CHECK(!in_transaction_);
+  std::unique_ptr<Version> version = versions_.next();
+  const uint64_t number = version->number;
+  {
+    Staging staging(schema_, *memory_, number);
+    Result<Archive> archive = read_snapshot(source, staging);
+    Status status = archive ? staging.arrange() : archive.status();
+    if (!status.ok()) {
+      versions_.discard(std::move(version));
+      return status;
+    }
+    staging.build(*version);
+    version->index = archive->index;
+  }
+  std::vector<Dead> dead;
+  for (Node* root : versions_.current().roots) {
+    if (root != nullptr) dead.emplace_back(root, Dead::subtree);
+  }
+  const uint64_t index = version->index;
+  has_data_ = true;
+  versions_.publish(std::move(version), dead);
+  index_.store(index, std::memory_order_release);
+  feed_->reset(index);
+  watches_->abandon_all(number);
+  return ok_status();
+}
+
+}  // namespace drover::state

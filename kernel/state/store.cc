@@ -1,0 +1,185 @@
+#include "kernel/state/store.h"
+
+#include <algorithm>
+
+#include "drover/log.h"
+#include "kernel/state/transaction.h"
+
+namespace drover::state {
+
+Snapshot::Snapshot(Store& store, const char* holder) : store_(store) {
+  holder_.name = holder;
+  store_.versions_.open(holder_);
+}
+
+Snapshot::~Snapshot() { store_.versions_.close(holder_); }
+
+Reader Snapshot::reader() const { return {&store_.schema_, holder_.version, nullptr}; }
+
+std::optional<std::string_view> Snapshot::get(TableId table, std::string_view key) const {
+  return get_by(table, kPrimary, key);
+}
+
+std::optional<std::string_view> Snapshot::get_by(TableId table, uint32_t index, std::string_view key) const {
+  const Item* row = reader().find(table, index, key);
+  if (row == nullptr) return std::nullopt;
+  return row->value();
+}
+
+std::unique_ptr<Cursor> Snapshot::scan(TableId table, uint32_t index, const KeyRange& range, Order order) const {
+  return reader().scan(table, index, range, order);
+}
+
+uint64_t Snapshot::row_count(TableId table) const {
+  return tree::rows(holder_.version->roots[store_.schema_.root(table, kPrimary)]);
+}
+
+uint64_t Snapshot::table_index(TableId table) const { return holder_.version->table_indexes[table.value]; }
+
+uint64_t Snapshot::count(TableId table, uint32_t index, const KeyRange& range) const {
+  return reader().count(table, index, range);
+}
+
+std::unique_ptr<ReadView> Snapshot::recording(ReadSet& set) const {
+  return std::make_unique<RecordingView>(*this, set);
+}
+
+Store::Store(StoreOptions options)
+    : options_(options), feed_(std::make_shared<ChangeFeed>(options.feed_batches, options.feed_bytes)) {}
+
+Store::~Store() {
+  DROVER_CHECK(!in_transaction_);
+  feed_->close();
+}
+
+Result<TableId> Store::add_table(TableSpec spec) {
+  if (find_table(spec.name)) return already_exists("table " + spec.name + " is declared twice");
+  bool has_readers = false;
+  versions_.for_each_holder([&](Holder&) { has_readers = true; });
+  if (has_data_ || has_readers) return failed_precondition("table " + spec.name + " is declared after the first use");
+  if (schema_.tables.size() == kMaxTables) return resource_exhausted("table " + spec.name + ": too many tables");
+  const auto table = static_cast<uint32_t>(schema_.tables.size());
+  const auto first_root = static_cast<uint32_t>(schema_.roots.size());
+  schema_.roots.push_back({table, true});
+  for (const IndexSpec& index : spec.indexes) schema_.roots.push_back({table, index.unique});
+  schema_.tables.push_back({std::move(spec), first_root});
+  versions_.current().roots.resize(schema_.roots.size());
+  versions_.current().table_indexes.resize(schema_.tables.size());
+  watches_->resize(schema_.tables.size(), schema_.roots.size());
+  return TableId{table};
+}
+
+std::vector<TableInfo> Store::tables() {
+  Snapshot snapshot(*this, "table list");
+  std::vector<TableInfo> out;
+  for (uint32_t i = 0; i < schema_.tables.size(); ++i) {
+    const TableSpec& spec = schema_.tables[i].spec;
+    out.push_back({spec.name, spec.message, snapshot.row_count(TableId{i}), memory_->bytes(i)});
+  }
+  return out;
+}
+
+std::shared_ptr<const ReadView> Store::shared_snapshot(const char* holder) {
+  return std::make_shared<const Snapshot>(*this, holder);
+}
+
+std::unique_ptr<Transaction> Store::begin(uint64_t index) {
+  return std::unique_ptr<Transaction>(new Transaction(*this, index));
+}
+
+void Store::publish(Transaction& transaction) {
+  const uint64_t index = transaction.index();
+  auto batch = transaction.make_batch();
+  versions_.publish(std::move(transaction.version_), transaction.dead_);
+  in_transaction_ = false;
+  index_.store(index, std::memory_order_release);
+  feed_->publish(std::move(batch));
+
+  std::vector<WatchTable::Touched> touched;
+  std::vector<uint32_t> tables;
+  touched.reserve(transaction.touched_.size());
+  const std::string_view bytes = transaction.touched_bytes_;
+  for (const Transaction::Touched& t : transaction.touched_) {
+    const Schema::Root& root = schema_.roots[t.root];
+    touched.push_back({t.root, root.unique, bytes.substr(t.offset, t.length)});
+    if (std::ranges::find(tables, root.table) == tables.end()) tables.push_back(root.table);
+  }
+  watches_->notify(index, touched, tables);
+}
+
+Watch Store::watch(const ReadSet& set, WakeCallback callback) {
+  auto waiter = WatchTable::make_waiter(set, std::move(callback));
+  Watch handle(watches_, waiter);
+  std::vector<const ReadSet::Key*> suspects;
+  const WatchTable::Added added = watches_->add(waiter, suspects);
+  if (added == WatchTable::Added::abandoned) {
+    WatchTable::fire(*waiter, WakeReason::abandoned);
+    return handle;
+  }
+  bool changed = added == WatchTable::Added::changed;
+  if (!changed && !suspects.empty()) {
+    // Registered first: what is committed after this snapshot wakes the waiter itself.
+    Snapshot snapshot(*this, "watch");
+    for (const ReadSet::Key* key : suspects) {
+      const Item* row = snapshot.reader().find(TableId{key->table}, key->index, key->key);
+      changed = changed || (row == nullptr ? 0 : row->birth) != key->birth;
+    }
+  }
+  if (changed) {
+    watches_->remove(*waiter);
+    WatchTable::fire(*waiter, WakeReason::changed);
+  }
+  return handle;
+}
+
+Watch Store::when_index(uint64_t index, WakeCallback callback) {
+  auto waiter = WatchTable::make_waiter({}, std::move(callback));
+  Watch handle(watches_, waiter);
+  watches_->add_index_wait(index, waiter);
+  if (this->index() >= index) {
+    watches_->remove(*waiter);
+    WatchTable::fire(*waiter, WakeReason::changed);
+  }
+  return handle;
+}
+
+Status Store::wait_for_index(uint64_t index, SteadyTime deadline, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any come;
+  bool woken = false;
+  while (this->index() < index) {
+    woken = false;
+    Watch watch = when_index(index, [&](WakeReason) {
+      std::lock_guard guard(mutex);
+      woken = true;
+      come.notify_all();
+    });
+    std::unique_lock lock(mutex);
+    if (come.wait_until(lock, stop, deadline, [&] { return woken; })) continue;
+    if (stop.stop_requested()) return cancelled("the wait for the state's index was cancelled");
+    return deadline_exceeded("the state has not reached index " + std::to_string(index) + " in time");
+  }
+  return ok_status();
+}
+
+void Store::wake_all() { watches_->abandon_all(std::nullopt); }
+
+std::vector<SnapshotInfo> Store::open_snapshots(SteadyTime now, std::chrono::nanoseconds limit) {
+  std::vector<SnapshotInfo> out;
+  std::vector<SnapshotInfo> old;
+  versions_.for_each_holder([&](Holder& holder) {
+    if (holder.first_seen == SteadyTime{}) holder.first_seen = now;
+    out.push_back({holder.name, holder.version->index, now - holder.first_seen});
+    if (out.back().age <= limit || holder.reported) return;
+    holder.reported = true;
+    old.push_back(out.back());
+  });
+  for (const SnapshotInfo& info : old) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(info.age).count();
+    log::warn("state", "a snapshot is held open for long",
+              {{"holder", info.holder}, {"index", info.index}, {"seconds", seconds}});
+  }
+  return out;
+}
+
+}  // namespace drover::state
