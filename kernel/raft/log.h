@@ -18,9 +18,9 @@ namespace drover::raft {
 struct LogWrite {
   uint64_t write_seq = 0;    // increases by one a write
   Index truncate_from = 0;   // entries at or above are void; 0: none
-  std::vector<Entry> entries;  // continue the log as it stands after the truncation
-  std::optional<HardState> hard_state;
-  std::optional<Membership> membership;  // now in force; kept with the segments, for when its entry is compacted away
+  std::vector<Entry> entries{};  // continue the log as it stands after the truncation
+  std::optional<HardState> hard_state{};
+  std::optional<Membership> membership{};  // now in force; kept with the segments, for when its entry is compacted away
   // Entries below are no longer needed; at most last index + 1. 0: as before.
   Index first_index = 0;
   // Drops everything and continues at first_index, behind an installed snapshot of (first_index - 1, prev_term).

@@ -6,46 +6,69 @@
 
 namespace drover::raft {
 
-void LogIndex::start_over(Index first_index, Term prev_term) {
-  first_index_ = cache_first_ = first_index;
+void TermRuns::start_over(Index first_index, Term prev_term) {
+  first_index_ = first_index;
   prev_term_ = prev_term;
   last_index_ = first_index - 1;
   runs_.clear();
-  cache_.clear();
-  cached_bytes_ = 0;
 }
 
-void LogIndex::append(std::span<const Entry> entries) {
-  for (const Entry& entry : entries) {
-    DROVER_CHECK(entry.index == last_index_ + 1);  // I8: contiguous
-    DROVER_CHECK(entry.term >= last_term());       // I3: terms in the log never decrease
-    if (entry.term != last_term() || runs_.empty()) runs_.push_back({entry.index, entry.term});
-    last_index_ = entry.index;
-    cache_.push_back(entry);
-    cached_bytes_ += entry_bytes(entry);
-  }
+void TermRuns::append(Index index, Term term) {
+  DROVER_CHECK(index == last_index_ + 1);  // I8: contiguous
+  DROVER_CHECK(term >= last_term());       // I3: terms in the log never decrease
+  if (runs_.empty() || term != runs_.back().term) runs_.push_back({index, term});
+  last_index_ = index;
 }
 
-void LogIndex::truncate(Index from) {
+void TermRuns::truncate(Index from) {
   DROVER_CHECK(from >= first_index_);
-  while (last_index_ >= from) {
-    if (!cache_.empty()) {
-      cached_bytes_ -= entry_bytes(cache_.back());
-      cache_.pop_back();
-    }
-    --last_index_;
-  }
-  cache_first_ = std::min(cache_first_, last_index_ + 1);
+  last_index_ = std::min(last_index_, from - 1);
   while (!runs_.empty() && runs_.back().first >= from) runs_.pop_back();
 }
 
-void LogIndex::compact(Index first_index) {
+void TermRuns::compact(Index first_index) {
   if (first_index <= first_index_) return;
   DROVER_CHECK(first_index <= last_index_ + 1);
   prev_term_ = term_at(first_index - 1);
   first_index_ = first_index;
   while (runs_.size() > 1 && runs_[1].first <= first_index) runs_.pop_front();
   if (first_index > last_index_) runs_.clear();
+}
+
+Term TermRuns::term_at(Index index) const {
+  DROVER_CHECK(index + 1 >= first_index_ && index <= last_index_);
+  if (index + 1 == first_index_) return prev_term_;
+  auto run = std::upper_bound(runs_.begin(), runs_.end(), index, [](Index i, const Run& r) { return i < r.first; });
+  DROVER_CHECK(run != runs_.begin());
+  return std::prev(run)->term;
+}
+
+void LogIndex::start_over(Index first_index, Term prev_term) {
+  terms_.start_over(first_index, prev_term);
+  cache_first_ = first_index;
+  cache_.clear();
+  cached_bytes_ = 0;
+}
+
+void LogIndex::append(std::span<const Entry> entries) {
+  for (const Entry& entry : entries) {
+    terms_.append(entry.index, entry.term);
+    cache_.push_back(entry);
+    cached_bytes_ += entry_bytes(entry);
+  }
+}
+
+void LogIndex::truncate(Index from) {
+  terms_.truncate(from);
+  while (!cache_.empty() && cache_.back().index >= from) {
+    cached_bytes_ -= entry_bytes(cache_.back());
+    cache_.pop_back();
+  }
+  cache_first_ = std::min(cache_first_, last_index() + 1);
+}
+
+void LogIndex::compact(Index first_index) {
+  terms_.compact(first_index);
   while (!cache_.empty() && cache_.front().index < first_index) {
     cached_bytes_ -= entry_bytes(cache_.front());
     cache_.pop_front();
@@ -54,31 +77,22 @@ void LogIndex::compact(Index first_index) {
   while (!places_.empty() && places_.front().last < first_index) places_.pop_front();
 }
 
-void LogIndex::place(Index truncate_from, std::optional<BatchPlace> place) {
+void LogIndex::place(Index truncate_from, std::optional<BatchPlace> place, Index durable) {
   if (truncate_from != 0) {
     while (!places_.empty() && places_.back().first >= truncate_from) places_.pop_back();
     if (!places_.empty()) places_.back().last = std::min(places_.back().last, truncate_from - 1);
   }
-  if (place && place->last >= first_index_) places_.push_back(*place);
-  evict();
+  if (place && place->last >= first_index()) places_.push_back(*place);
+  evict(durable);
 }
 
-void LogIndex::evict() {
+void LogIndex::evict(Index durable) {
   // Only what can be read back may go.
-  const Index placed = places_.empty() ? 0 : places_.back().last;
-  while (cached_bytes_ > cache_limit_ && !cache_.empty() && cache_.front().index <= placed) {
+  while (cached_bytes_ > cache_limit_ && !cache_.empty() && cache_.front().index <= durable) {
     cached_bytes_ -= entry_bytes(cache_.front());
     cache_.pop_front();
     ++cache_first_;
   }
-}
-
-Term LogIndex::term_at(Index index) const {
-  DROVER_CHECK(index + 1 >= first_index_ && index <= last_index_);
-  if (index + 1 == first_index_) return prev_term_;
-  auto run = std::upper_bound(runs_.begin(), runs_.end(), index, [](Index i, const Run& r) { return i < r.first; });
-  DROVER_CHECK(run != runs_.begin());
-  return std::prev(run)->term;
 }
 
 Index LogIndex::trail_start(Index upto, uint64_t bytes) const {
@@ -86,15 +100,15 @@ Index LogIndex::trail_start(Index upto, uint64_t bytes) const {
   for (auto place = places_.rbegin(); place != places_.rend(); ++place) {
     if (place->first > upto) continue;
     sum += place->bytes;
-    if (sum >= bytes) return std::clamp(place->first, first_index_, upto + 1);
+    if (sum >= bytes) return std::clamp(place->first, first_index(), upto + 1);
   }
-  return first_index_;
+  return first_index();
 }
 
 std::vector<Entry> LogIndex::cached(Index from, Index to, uint64_t max_bytes) const {
   std::vector<Entry> entries;
   uint64_t bytes = 0;
-  for (Index i = from; i <= std::min(to, last_index_); ++i) {
+  for (Index i = from; i <= std::min(to, last_index()); ++i) {
     const Entry& entry = cache_[i - cache_first_];
     bytes += entry_bytes(entry);
     if (!entries.empty() && bytes > max_bytes) break;
@@ -108,11 +122,6 @@ std::optional<BatchPlace> LogIndex::find(Index index) const {
                                 [](Index i, const BatchPlace& p) { return i < p.first; });
   if (place == places_.begin() || (--place)->last < index) return std::nullopt;
   return *place;
-}
-
-std::optional<uint64_t> LogIndex::oldest_segment() const {
-  if (places_.empty()) return std::nullopt;
-  return places_.front().segment;
 }
 
 }  // namespace drover::raft

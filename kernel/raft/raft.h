@@ -179,8 +179,12 @@ class Consensus {
   virtual void change_membership(MembershipChange change, SteadyTime deadline, StatusDone done) = 0;
 
   // Takes a snapshot now and compacts the log behind it. The newest one when nothing was applied since. `done` runs on
-  // [snapshot] or [raft].
+  // [snapshot], on [apply] when there is nothing new, or on the stopping thread. Errors: unavailable; the disk's own.
   virtual void take_snapshot(SnapshotDone done) = 0;
+
+  // Valid after start().
+  virtual ClusterId cluster_id() const = 0;
+  virtual NodeId node_id() const = 0;
 
   virtual Index last_index() const = 0;
   virtual Index commit_index() const = 0;

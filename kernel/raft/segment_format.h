@@ -37,9 +37,9 @@ struct SegmentHeader {
   Term prev_term = 0;        // at first_index - 1
   Index last_index = 0;      // the entries here continue it
   Term last_term = 0;
-  HardState hard_state;
+  HardState hard_state{};
   uint64_t write_seq = 0;
-  Membership membership;
+  Membership membership{};
 };
 
 struct BatchHeader {
@@ -52,7 +52,7 @@ struct BatchHeader {
   uint32_t body_bytes = 0;
   uint32_t entry_count = 0;
   Index truncate_from = 0;
-  HardState hard_state;
+  HardState hard_state{};
   uint64_t durable_seq = 0;  // the newest batch known durable when this one was built
   uint32_t prev_crc = 0;     // of the batch before
   uint32_t body_crc = 0;     // over the checksums of the entries

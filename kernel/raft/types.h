@@ -42,8 +42,8 @@ struct HardState {
 enum class Suffrage : uint8_t { learner = 0, voter = 1 };
 
 struct Member {
-  NodeId id;
-  std::string address;
+  NodeId id{};
+  std::string address{};
   Suffrage suffrage = Suffrage::voter;
 
   friend bool operator==(const Member&, const Member&) = default;
@@ -52,8 +52,8 @@ struct Member {
 // Who counts. While a joint change is under way `outgoing` holds the voters of the old half; otherwise it is empty.
 struct Membership {
   Index index = 0;  // of the entry that set it; 0: none yet
-  std::vector<Member> members;
-  std::vector<NodeId> outgoing;
+  std::vector<Member> members{};
+  std::vector<NodeId> outgoing{};
 
   friend bool operator==(const Membership&, const Membership&) = default;
 };
