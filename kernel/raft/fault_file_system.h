@@ -1,0 +1,83 @@
+// A disk in memory that misbehaves on command, for tests: power fails in the middle of a chosen operation, and what was
+// not synced survives only in part.
+//
+// Files: what was written since the last sync survives by 512-byte sectors, each with even odds. Names: operations on
+// names since the last sync of any directory survive as a prefix, as on a journalling file system. [any]
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernel/raft/file_system.h"
+
+namespace drover::raft {
+
+class FaultFileSystem final : public FileSystem {
+ public:
+  explicit FaultFileSystem(uint64_t seed, bool takes_direct = true) : random_(seed), takes_direct_(takes_direct) {}
+
+  Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override;
+  Status rename(const std::string& from, const std::string& to) override;
+  Status remove(const std::string& path) override;
+  Status make_directory(const std::string& path) override;
+  Status sync_directory(const std::string& path) override;
+  Result<std::vector<std::string>> list(const std::string& path) override;
+  Result<std::unique_ptr<FileLock>> lock(const std::string& path, std::string_view text) override;
+  Result<uint64_t> free_space(const std::string& path) override;
+
+  // Power fails during the n-th changing operation from now (1: the next). From then on everything fails.
+  void crash_after(uint64_t operations);
+  bool has_crashed() const;
+  // Power is back: unsynced changes are lost in part, locks are free.
+  void reboot();
+
+  // From now on: writes or syncs of files whose path contains `part` fail with this errno; 0 ends it.
+  void fail_writes(std::string part, int error);
+  void fail_syncs(std::string part, int error);
+  void fail_reads(std::string part, int error);
+  // Space left for files to grow.
+  void set_space(uint64_t bytes);
+
+  uint64_t operations() const;
+  std::string content(const std::string& path) const;  // as a reader sees it now
+  void set_content(const std::string& path, std::string bytes);
+  std::vector<std::string> paths() const;
+
+ private:
+  friend class FaultFile;
+  struct Node {
+    std::string synced;
+    std::string current;
+    bool is_directory = false;
+  };
+  using NodePtr = std::shared_ptr<Node>;
+  using Names = std::map<std::string, NodePtr>;
+
+  // Under mutex_. Fails once power is gone; the operation that meets the end is half done.
+  Status begin(const std::string& path, const char* call, bool& is_last);
+  void tear(Node& node);
+  void commit_names() { synced_names_ = names_; history_.clear(); }
+  void note_names() { history_.push_back(names_); }
+
+  mutable std::mutex mutex_;  // guards everything
+  std::mt19937_64 random_;
+  const bool takes_direct_;
+  Names names_;
+  Names synced_names_;
+  std::vector<Names> history_;  // after each unsynced change of names
+  std::map<std::string, bool> locks_;
+  uint64_t operations_ = 0;
+  uint64_t crash_at_ = 0;
+  bool has_crashed_ = false;
+  uint64_t life_ = 0;  // files opened in an earlier one are dead
+  std::string fail_write_part_, fail_sync_part_, fail_read_part_;
+  int write_error_ = 0, sync_error_ = 0, read_error_ = 0;
+  uint64_t space_ = UINT64_MAX;
+};
+
+}  // namespace drover::raft

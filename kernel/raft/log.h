@@ -1,0 +1,70 @@
+// The replicated log of one server: what the consensus core writes to and reads back.
+//
+// Writes are submitted in order, numbered by the caller, and confirmed in order; nothing that is submitted blocks the
+// caller. A write is all of: a truncation, entries, a hard state, a new first index; it becomes durable as one.
+// Owned by the driver. Submitted to from [raft]; read from [any]; confirmations come on [log].
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "drover/result.h"
+#include "kernel/raft/raft.h"
+#include "kernel/raft/types.h"
+
+namespace drover::raft {
+
+struct LogWrite {
+  uint64_t write_seq = 0;    // increases by one a write
+  Index truncate_from = 0;   // entries at or above are void; 0: none
+  std::vector<Entry> entries{};  // continue the log as it stands after the truncation
+  std::optional<HardState> hard_state{};
+  std::optional<Membership> membership{};  // now in force; kept with the segments, for when its entry is compacted away
+  // Entries below are no longer needed; at most last index + 1. 0: as before.
+  Index first_index = 0;
+  // Drops everything and continues at first_index, behind an installed snapshot of (first_index - 1, prev_term).
+  bool start_over = false;
+  Term prev_term = 0;
+};
+
+// What recovery found, before anything new is written.
+struct LogState {
+  HardState hard_state;
+  Index first_index = 1;  // of the first entry held, or where it would be
+  Term prev_term = 0;     // at first_index - 1
+  Index last_index = 0;   // first_index - 1 when empty
+  Term last_term = 0;
+  Membership membership;  // the newest known to be in force; index 0 when none was written
+  uint64_t write_seq = 0;
+  uint64_t torn_bytes = 0;  // cut from the end: a write that was never confirmed
+  bool is_fresh = true;     // nothing was there
+  bool was_clean = false;   // the last stop was orderly
+};
+
+class Log {
+ public:
+  virtual ~Log() = default;
+
+  virtual LogState recovered() const = 0;
+  // Begins to accept writes. `on_durable` runs on [log] with the newest confirmed write_seq and must not block.
+  virtual void start(std::function<void(uint64_t write_seq)> on_durable) = 0;
+  // Makes durable what was submitted, closes cleanly, joins. Idempotent.
+  virtual void stop() = 0;
+
+  virtual void submit(LogWrite write) = 0;  // [raft]
+
+  // Consecutive entries from `from` up to and including `to`, at least one, fewer when they exceed max_bytes; submitted
+  // entries count before they are durable. Errors: out_of_range (compacted or beyond the end); data_loss.
+  virtual Result<std::vector<Entry>> read(Index from, Index to, uint64_t max_bytes) const = 0;
+  // first_index - 1 included. Errors: out_of_range.
+  virtual Result<Term> term_at(Index index) const = 0;
+  virtual Index first_index() const = 0;
+  virtual Index last_index() const = 0;
+  virtual Index durable_index() const = 0;
+  // The smallest index such that the entries from it up to `upto` take at least `bytes`, or first_index().
+  virtual Index trail_start(Index upto, uint64_t bytes) const = 0;
+  virtual LogStats stats() const = 0;
+};
+
+}  // namespace drover::raft
