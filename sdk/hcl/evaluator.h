@@ -1,0 +1,56 @@
+// Evaluates expression trees. One Evaluator serves one body or expression and carries its budget of steps, so that
+// loops inside loops end in an error rather than in an hour.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ast.h"
+
+namespace drover::hcl {
+
+class Evaluator {
+ public:
+  explicit Evaluator(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {}
+
+  // Nothing after an error, which has been reported.
+  std::optional<Value> evaluate(const Expression& expression, const EvalContext& context);
+  void error(Range range, std::string message, std::string hint = {});
+  void set_file(std::string_view file) { file_ = file; }
+  // Counts work; false, and reported once, when the budget is spent.
+  bool spend(size_t steps, Range range);
+
+ private:
+  using Maybe = std::optional<Value>;
+
+  Maybe eval(const Expr& expr, const EvalContext& context);
+  Maybe eval_kind(const Expr& expr, const EvalContext& context);
+  Maybe eval_template(const TemplateExpr& expr, const EvalContext& context);
+  Maybe eval_template_for(const TemplateExpr& expr, const EvalContext& context);
+  Maybe eval_traversal(const TraversalExpr& expr, const EvalContext& context);
+  Maybe eval_index(const IndexExpr& expr, const EvalContext& context);
+  Maybe eval_splat(const SplatExpr& expr, const EvalContext& context);
+  Maybe eval_tuple(const TupleExpr& expr, const EvalContext& context);
+  Maybe eval_object(const ObjectExpr& expr, const EvalContext& context);
+  Maybe eval_call(const CallExpr& expr, const EvalContext& context);
+  Maybe eval_try(const CallExpr& expr, const EvalContext& context);
+  Maybe eval_unary(const UnaryExpr& expr, const EvalContext& context);
+  Maybe eval_binary(const BinaryExpr& expr, const EvalContext& context);
+  Maybe eval_logical(const BinaryExpr& expr, const EvalContext& context);
+  Maybe eval_arithmetic(const BinaryExpr& expr, const Value& left, const Value& right);
+  Maybe eval_conditional(const ConditionalExpr& expr, const EvalContext& context);
+  Maybe eval_for(const ForExpr& expr, const EvalContext& context);
+  Maybe unify(const ConditionalExpr& expr, Value chosen, const Value& other);
+  Maybe attribute_of(const Value& value, const std::string& name, Range range);
+  Maybe element_of(const Value& value, const Value& key, Range range);
+  std::optional<bool> condition(const Value& value, Range range, std::string_view what);
+  bool append_text(std::string& text, const Value& value, Range range);
+  Maybe fitting(Value value, Range range);
+
+  Diagnostics* diagnostics_;
+  std::string file_;
+  size_t spent_ = 0;
+};
+
+}  // namespace drover::hcl

@@ -1,0 +1,152 @@
+// The table of standard functions, its argument readers, and the functions on numbers and types.
+#include "functions.h"
+
+#include <cmath>
+
+namespace drover::hcl {
+namespace {
+
+Status wrong(size_t i, std::string_view expected, Arguments arguments) {
+  std::string found = i < arguments.size() ? std::string(to_string(arguments[i].kind())) : "nothing";
+  return invalid_argument("argument " + std::to_string(i + 1) + " must be " + std::string(expected) + ", not " + found);
+}
+
+Result<Value> number_or_error(std::optional<Number> number) {
+  if (!number) return invalid_argument("the result is not a number");
+  return Value(*number);
+}
+
+Function on_number(double (*function)(double)) {
+  return with_count(1, 1, [function](Arguments arguments) -> Result<Value> {
+    DROVER_TRY(Number number, number_argument(arguments, 0));
+    if (number.as_integer()) return Value(number);
+    return number_or_error(Number::real(function(number.as_double())));
+  });
+}
+
+Result<Value> extreme(Arguments arguments, bool largest) {
+  DROVER_TRY(Number best, number_argument(arguments, 0));
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    DROVER_TRY(Number number, number_argument(arguments, i));
+    if (largest ? number > best : number < best) best = number;
+  }
+  return Value(best);
+}
+
+Result<Value> parse_int(Arguments arguments) {
+  DROVER_TRY(std::string text, text_argument(arguments, 0));
+  DROVER_TRY(int64_t base, integer_argument(arguments, 1));
+  if (base < 2 || base > 36) return invalid_argument("the base must be between 2 and 36");
+  char* end = nullptr;
+  errno = 0;
+  int64_t value = std::strtoll(text.c_str(), &end, static_cast<int>(base));
+  bool is_prefixed = text.find_first_of("xX \t\n") == 0 || text.starts_with("0x") || text.starts_with("0X");
+  if (text.empty() || errno != 0 || end != text.c_str() + text.size() || (is_prefixed && base == 16)) {
+    return invalid_argument("\"" + text + "\" is not a whole number in base " + std::to_string(base));
+  }
+  return Value(value);
+}
+
+Result<Value> to_list(Arguments arguments) {
+  if (arguments[0].is_list() || arguments[0].is_null()) return arguments[0];
+  return wrong(0, "a list", arguments);
+}
+
+template <typename Convert>
+Function conversion(std::string_view expected, Convert convert) {
+  return with_count(1, 1, [expected, convert](Arguments arguments) -> Result<Value> {
+    if (arguments[0].is_null()) return Value();
+    auto converted = convert(arguments[0]);
+    if (!converted) return wrong(0, expected, arguments);
+    return Value(*converted);
+  });
+}
+
+}  // namespace
+
+Result<std::string> text_argument(Arguments arguments, size_t i) {
+  std::optional<std::string> text = i < arguments.size() ? as_string(arguments[i]) : std::nullopt;
+  if (!text) return wrong(i, "a string", arguments);
+  return *std::move(text);
+}
+
+Result<Number> number_argument(Arguments arguments, size_t i) {
+  std::optional<Number> number = i < arguments.size() ? as_number(arguments[i]) : std::nullopt;
+  if (!number) return wrong(i, "a number", arguments);
+  return *number;
+}
+
+Result<int64_t> integer_argument(Arguments arguments, size_t i) {
+  std::optional<int64_t> integer = i < arguments.size() ? as_integer(arguments[i]) : std::nullopt;
+  if (!integer) return wrong(i, "a whole number", arguments);
+  return *integer;
+}
+
+Result<List> list_argument(Arguments arguments, size_t i) {
+  if (i >= arguments.size() || !arguments[i].is_list()) return wrong(i, "a list", arguments);
+  return arguments[i].list();
+}
+
+Result<Object> object_argument(Arguments arguments, size_t i) {
+  if (i >= arguments.size() || !arguments[i].is_object()) return wrong(i, "an object", arguments);
+  return arguments[i].object();
+}
+
+Function with_count(size_t least, size_t most, Function function) {
+  return [least, most, function = std::move(function)](Arguments arguments) -> Result<Value> {
+    if (arguments.size() >= least && arguments.size() <= most) return function(arguments);
+    std::string expected = least == most       ? std::to_string(least)
+                           : most == kAnyCount ? std::to_string(least) + " or more"
+                                               : std::to_string(least) + " to " + std::to_string(most);
+    return invalid_argument("expected " + expected + (expected == "1" ? " argument" : " arguments") + ", got " +
+                            std::to_string(arguments.size()));
+  };
+}
+
+void add_number_functions(Functions& functions) {
+  functions["ceil"] = on_number(std::ceil);
+  functions["floor"] = on_number(std::floor);
+  functions["abs"] = with_count(1, 1, [](Arguments arguments) -> Result<Value> {
+    DROVER_TRY(Number number, number_argument(arguments, 0));
+    return number < Number() ? number_or_error(subtract(Number(), number)) : Value(number);
+  });
+  functions["signum"] = with_count(1, 1, [](Arguments arguments) -> Result<Value> {
+    DROVER_TRY(Number number, number_argument(arguments, 0));
+    return Value(number < Number() ? -1 : number > Number() ? 1 : 0);
+  });
+  functions["pow"] = with_count(2, 2, [](Arguments arguments) -> Result<Value> {
+    DROVER_TRY(Number base, number_argument(arguments, 0));
+    DROVER_TRY(Number exponent, number_argument(arguments, 1));
+    return number_or_error(Number::real(std::pow(base.as_double(), exponent.as_double())));
+  });
+  functions["log"] = with_count(2, 2, [](Arguments arguments) -> Result<Value> {
+    DROVER_TRY(Number number, number_argument(arguments, 0));
+    DROVER_TRY(Number base, number_argument(arguments, 1));
+    return number_or_error(Number::real(std::log(number.as_double()) / std::log(base.as_double())));
+  });
+  functions["max"] = with_count(1, kAnyCount, [](Arguments a) { return extreme(a, true); });
+  functions["min"] = with_count(1, kAnyCount, [](Arguments a) { return extreme(a, false); });
+  functions["parseint"] = with_count(2, 2, parse_int);
+  functions["tostring"] = conversion("a string, number or bool", as_string);
+  functions["tonumber"] = conversion("a number", as_number);
+  functions["tobool"] = conversion("a bool", as_boolean);
+  functions["tolist"] = with_count(1, 1, to_list);
+  functions["tomap"] = with_count(1, 1, [](Arguments arguments) -> Result<Value> {
+    if (arguments[0].is_object() || arguments[0].is_null()) return arguments[0];
+    return wrong(0, "an object", arguments);
+  });
+}
+
+const Functions& standard_functions() {
+  static const Functions kFunctions = [] {
+    Functions functions;
+    add_number_functions(functions);
+    add_string_functions(functions);
+    add_collection_functions(functions);
+    add_encoding_functions(functions);
+    return functions;
+  }();
+  return kFunctions;
+}
+
+}  // namespace drover::hcl

@@ -1,0 +1,228 @@
+// Functions on lists and objects.
+#include <algorithm>
+#include <set>
+
+#include "functions.h"
+
+namespace drover::hcl {
+namespace {
+
+constexpr size_t kMaxRange = 1024;  // as in HCL
+
+Result<Value> length(Arguments arguments) {
+  const Value& value = arguments[0];
+  if (value.is_list()) return Value(value.list().size());
+  if (value.is_object()) return Value(value.object().size());
+  if (value.is_string()) return standard_functions().find("strlen")->second(arguments);
+  return invalid_argument("argument 1 must be a list, an object or a string, not " +
+                          std::string(to_string(value.kind())));
+}
+
+Result<Value> concat(Arguments arguments) {
+  List result;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    DROVER_TRY(List list, list_argument(arguments, i));
+    std::ranges::move(list, std::back_inserter(result));
+  }
+  return Value(std::move(result));
+}
+
+Result<Value> merge(Arguments arguments) {
+  Object result;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].is_null()) continue;
+    DROVER_TRY(Object object, object_argument(arguments, i));
+    for (auto& [key, value] : object) result.insert_or_assign(key, std::move(value));
+  }
+  return Value(std::move(result));
+}
+
+Result<Value> lookup(Arguments arguments) {
+  DROVER_TRY(Object object, object_argument(arguments, 0));
+  DROVER_TRY(std::string key, text_argument(arguments, 1));
+  if (auto found = object.find(key); found != object.end()) return found->second;
+  if (arguments.size() == 3) return arguments[2];
+  return invalid_argument("the object has no element \"" + key + "\" and no default is given");
+}
+
+Result<Value> contains(Arguments arguments) {
+  DROVER_TRY(List list, list_argument(arguments, 0));
+  return Value(std::ranges::find(list, arguments[1]) != list.end());
+}
+
+Result<Value> index_of(Arguments arguments) {
+  DROVER_TRY(List list, list_argument(arguments, 0));
+  auto found = std::ranges::find(list, arguments[1]);
+  if (found == list.end()) return invalid_argument("the list does not hold the value");
+  return Value(found - list.begin());
+}
+
+Result<Value> keys(Arguments arguments) {
+  DROVER_TRY(Object object, object_argument(arguments, 0));
+  List result;
+  for (const auto& entry : object) result.push_back(entry.first);
+  return Value(std::move(result));
+}
+
+Result<Value> values(Arguments arguments) {
+  DROVER_TRY(Object object, object_argument(arguments, 0));
+  List result;
+  for (auto& entry : object) result.push_back(std::move(entry.second));
+  return Value(std::move(result));
+}
+
+Result<Value> zipmap(Arguments arguments) {
+  DROVER_TRY(List names, list_argument(arguments, 0));
+  DROVER_TRY(List list, list_argument(arguments, 1));
+  if (names.size() != list.size()) return invalid_argument("the two lists have different lengths");
+  Object result;
+  for (size_t i = 0; i < names.size(); ++i) {
+    DROVER_TRY(std::string name, text_argument(names, i));
+    result.insert_or_assign(std::move(name), list[i]);
+  }
+  return Value(std::move(result));
+}
+
+// range(limit), range(start, limit), range(start, limit, step)
+Result<Value> range(Arguments arguments) {
+  Number start, limit;
+  std::optional<Number> step;
+  if (arguments.size() == 1) {
+    DROVER_TRY(limit, number_argument(arguments, 0));
+  } else {
+    DROVER_TRY(start, number_argument(arguments, 0));
+    DROVER_TRY(limit, number_argument(arguments, 1));
+  }
+  if (arguments.size() == 3) {
+    DROVER_TRY(step, number_argument(arguments, 2));
+  } else {
+    step = Number::integer(limit < start ? -1 : 1);
+  }
+  if (*step == Number()) return invalid_argument("the step may not be zero");
+  bool is_rising = *step > Number();
+  if (is_rising != (limit > start) && limit != start) return invalid_argument("the step leads away from the limit");
+  List result;
+  for (std::optional<Number> at = start; at && (is_rising ? *at < limit : *at > limit); at = add(*at, *step)) {
+    if (result.size() == kMaxRange) {
+      return invalid_argument("more than " + std::to_string(kMaxRange) + " values were generated");
+    }
+    result.push_back(*at);
+  }
+  return Value(std::move(result));
+}
+
+Result<Value> coalesce(Arguments arguments) {
+  for (const Value& value : arguments) {
+    if (!value.is_null() && !(value.is_string() && value.string().empty())) return value;
+  }
+  return invalid_argument("all arguments are null or empty");
+}
+
+Result<Value> coalesce_list(Arguments arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].is_null()) continue;
+    DROVER_TRY(List list, list_argument(arguments, i));
+    if (!list.empty()) return Value(std::move(list));
+  }
+  return invalid_argument("all lists are null or empty");
+}
+
+// The index wraps around.
+Result<Value> element(Arguments arguments) {
+  DROVER_TRY(List list, list_argument(arguments, 0));
+  DROVER_TRY(int64_t index, integer_argument(arguments, 1));
+  if (list.empty()) return invalid_argument("the list is empty");
+  auto size = static_cast<int64_t>(list.size());
+  int64_t wrapped = index % size;
+  return list[static_cast<size_t>(wrapped < 0 ? wrapped + size : wrapped)];
+}
+
+bool flatten_into(const List& list, List& result, size_t& budget) {
+  for (const Value& value : list) {
+    if (budget-- == 0) return false;
+    if (!value.is_list())
+      result.push_back(value);
+    else if (!flatten_into(value.list(), result, budget))
+      return false;  // depth is bounded by kMaxValueDepth
+  }
+  return true;
+}
+
+Result<Value> flatten(Arguments arguments) {
+  DROVER_TRY(List list, list_argument(arguments, 0));
+  List result;
+  size_t budget = kMaxEvaluationSteps;
+  if (!flatten_into(list, result, budget)) return resource_exhausted("the result is too large");
+  return Value(std::move(result));
+}
+
+Result<Value> compact(Arguments arguments) {
+  DROVER_TRY(List list, list_argument(arguments, 0));
+  std::erase_if(list, [](const Value& v) { return v.is_null() || (v.is_string() && v.string().empty()); });
+  return Value(std::move(list));
+}
+
+Result<Value> distinct(Arguments arguments) {
+  DROVER_TRY(List list, list_argument(arguments, 0));
+  std::set<std::string> seen;
+  List result;
+  for (Value& value : list) {
+    if (seen.insert(to_json(value)).second) result.push_back(std::move(value));
+  }
+  return Value(std::move(result));
+}
+
+Result<Value> slice(Arguments arguments) {
+  DROVER_TRY(List list, list_argument(arguments, 0));
+  DROVER_TRY(int64_t begin, integer_argument(arguments, 1));
+  DROVER_TRY(int64_t end, integer_argument(arguments, 2));
+  if (begin < 0 || end < begin || end > static_cast<int64_t>(list.size())) {
+    return invalid_argument("the range is outside of the list");
+  }
+  return Value(List(list.begin() + begin, list.begin() + end));
+}
+
+Result<Value> sort(Arguments arguments) {
+  DROVER_TRY(List list, list_argument(arguments, 0));
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < list.size(); ++i) {
+    DROVER_TRY(std::string text, text_argument(list, i));
+    texts.push_back(std::move(text));
+  }
+  std::ranges::sort(texts);
+  return Value(List(texts.begin(), texts.end()));
+}
+
+Result<Value> to_set(Arguments arguments) {
+  DROVER_TRY(Value unique, distinct(arguments));
+  List list = unique.list();
+  bool are_texts = std::ranges::all_of(list, &Value::is_string);
+  if (are_texts) std::ranges::sort(list, {}, &Value::string);
+  return Value(std::move(list));
+}
+
+}  // namespace
+
+void add_collection_functions(Functions& functions) {
+  functions["length"] = with_count(1, 1, length);
+  functions["concat"] = with_count(1, kAnyCount, concat);
+  functions["merge"] = with_count(0, kAnyCount, merge);
+  functions["lookup"] = with_count(2, 3, lookup);
+  functions["contains"] = with_count(2, 2, contains);
+  functions["index"] = with_count(2, 2, index_of);
+  functions["keys"] = with_count(1, 1, keys);
+  functions["values"] = with_count(1, 1, values);
+  functions["zipmap"] = with_count(2, 2, zipmap);
+  functions["range"] = with_count(1, 3, range);
+  functions["coalesce"] = with_count(1, kAnyCount, coalesce);
+  functions["coalescelist"] = with_count(1, kAnyCount, coalesce_list);
+  functions["element"] = with_count(2, 2, element);
+  functions["flatten"] = with_count(1, 1, flatten);
+  functions["compact"] = with_count(1, 1, compact);
+  functions["distinct"] = with_count(1, 1, distinct);
+  functions["slice"] = with_count(3, 3, slice);
+  functions["sort"] = with_count(1, 1, sort);
+  functions["toset"] = with_count(1, 1, to_set);
+}
+
+}  // namespace drover::hcl

@@ -1,0 +1,189 @@
+// Functions on text. Positions and lengths count Unicode code points; letter case changes ASCII letters only.
+#include <algorithm>
+
+#include "functions.h"
+#include "unicode.h"
+
+namespace drover::hcl {
+namespace {
+
+constexpr std::string_view kSpace = " \t\n\v\f\r";
+
+char to_upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+Function on_text(std::string (*function)(std::string)) {
+  return with_count(1, 1, [function](Arguments arguments) -> Result<Value> {
+    DROVER_TRY(std::string text, text_argument(arguments, 0));
+    return Value(function(std::move(text)));
+  });
+}
+
+Function on_two_texts(std::string (*function)(std::string, std::string_view)) {
+  return with_count(2, 2, [function](Arguments arguments) -> Result<Value> {
+    DROVER_TRY(std::string text, text_argument(arguments, 0));
+    DROVER_TRY(std::string other, text_argument(arguments, 1));
+    return Value(function(std::move(text), other));
+  });
+}
+
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(), to_upper);
+  return text;
+}
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), to_lower);
+  return text;
+}
+
+std::string title(std::string text) {
+  bool begins_word = true;
+  for (char& c : text) {
+    if (begins_word) c = to_upper(c);
+    begins_word = kSpace.find(c) != std::string_view::npos;
+  }
+  return text;
+}
+
+std::string trim(std::string text, std::string_view characters) {
+  size_t begin = text.find_first_not_of(characters);
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(characters) + 1 - begin);
+}
+
+std::string trim_space(std::string text) { return trim(std::move(text), kSpace); }
+
+std::string trim_prefix(std::string text, std::string_view prefix) {
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
+std::string trim_suffix(std::string text, std::string_view suffix) {
+  return text.ends_with(suffix) ? text.substr(0, text.size() - suffix.size()) : text;
+}
+
+std::string chomp(std::string text) {
+  text.erase(std::min(text.find_last_not_of("\r\n") + 1, text.size()));
+  return text;
+}
+
+std::vector<std::string_view> code_points(std::string_view text) {
+  std::vector<std::string_view> points;
+  while (!text.empty()) {
+    size_t bytes = std::max<size_t>(decode_utf8(text).bytes, 1);
+    points.push_back(text.substr(0, bytes));
+    text.remove_prefix(bytes);
+  }
+  return points;
+}
+
+std::string reverse(std::string text) {
+  std::string result;
+  std::vector<std::string_view> points = code_points(text);
+  for (auto point = points.rbegin(); point != points.rend(); ++point) result += *point;
+  return result;
+}
+
+Result<Value> join(Arguments arguments) {
+  DROVER_TRY(std::string separator, text_argument(arguments, 0));
+  std::string text;
+  bool is_first = true;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    DROVER_TRY(List list, list_argument(arguments, i));
+    for (const Value& element : list) {
+      std::optional<std::string> part = as_string(element);
+      if (!part) return invalid_argument("the list holds " + std::string(to_string(element.kind())) + ", not a string");
+      if (!is_first) text += separator;
+      is_first = false;
+      text += *part;
+      if (text.size() > kMaxValueWeight) return resource_exhausted("the result is too large");
+    }
+  }
+  return Value(std::move(text));
+}
+
+Result<Value> split(Arguments arguments) {
+  DROVER_TRY(std::string separator, text_argument(arguments, 0));
+  DROVER_TRY(std::string text, text_argument(arguments, 1));
+  List parts;
+  if (separator.empty()) {
+    for (std::string_view point : code_points(text)) parts.push_back(point);
+    return Value(std::move(parts));
+  }
+  size_t begin = 0;
+  for (size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + separator.size()) {
+    parts.push_back(text.substr(begin, end - begin));
+  }
+  parts.push_back(text.substr(begin));
+  return Value(std::move(parts));
+}
+
+Result<Value> replace(Arguments arguments) {
+  DROVER_TRY(std::string text, text_argument(arguments, 0));
+  DROVER_TRY(std::string from, text_argument(arguments, 1));
+  DROVER_TRY(std::string to, text_argument(arguments, 2));
+  if (from.empty()) return invalid_argument("argument 2 is the text to replace and may not be empty");
+  std::string result;
+  size_t begin = 0;
+  for (size_t end; (end = text.find(from, begin)) != std::string::npos; begin = end + from.size()) {
+    result.append(text, begin, end - begin).append(to);
+    if (result.size() > kMaxValueWeight) return resource_exhausted("the result is too large");
+  }
+  return Value(result.append(text, begin));
+}
+
+// A negative offset counts from the end, a negative length takes the rest.
+Result<Value> substr(Arguments arguments) {
+  DROVER_TRY(std::string text, text_argument(arguments, 0));
+  DROVER_TRY(int64_t offset, integer_argument(arguments, 1));
+  DROVER_TRY(int64_t length, integer_argument(arguments, 2));
+  std::vector<std::string_view> points = code_points(text);
+  auto size = static_cast<int64_t>(points.size());
+  int64_t begin = std::clamp<int64_t>(offset < 0 ? size + std::max(offset, -size) : offset, 0, size);
+  int64_t end = length < 0 || length > size - begin ? size : begin + length;
+  std::string result;
+  for (int64_t i = begin; i < end; ++i) result += points[static_cast<size_t>(i)];
+  return Value(std::move(result));
+}
+
+Result<Value> indent(Arguments arguments) {
+  DROVER_TRY(int64_t spaces, integer_argument(arguments, 0));
+  DROVER_TRY(std::string text, text_argument(arguments, 1));
+  if (spaces < 0 || spaces > 1000) return invalid_argument("argument 1 must be between 0 and 1000");
+  std::string result;
+  for (char c : text) {
+    result += c;
+    if (c == '\n') result.append(static_cast<size_t>(spaces), ' ');
+    if (result.size() > kMaxValueWeight) return resource_exhausted("the result is too large");
+  }
+  return Value(std::move(result));
+}
+
+Result<Value> strlen(Arguments arguments) {
+  DROVER_TRY(std::string text, text_argument(arguments, 0));
+  return Value(code_points(text).size());
+}
+
+}  // namespace
+
+void add_string_functions(Functions& functions) {
+  functions["upper"] = on_text(upper);
+  functions["lower"] = on_text(lower);
+  functions["title"] = on_text(title);
+  functions["trimspace"] = on_text(trim_space);
+  functions["chomp"] = on_text(chomp);
+  functions["strrev"] = on_text(reverse);
+  functions["reverse"] = on_text(reverse);
+  functions["trim"] = on_two_texts(trim);
+  functions["trimprefix"] = on_two_texts(trim_prefix);
+  functions["trimsuffix"] = on_two_texts(trim_suffix);
+  functions["join"] = with_count(2, kAnyCount, join);
+  functions["split"] = with_count(2, 2, split);
+  functions["replace"] = with_count(3, 3, replace);
+  functions["substr"] = with_count(3, 3, substr);
+  functions["indent"] = with_count(2, 2, indent);
+  functions["strlen"] = with_count(1, 1, strlen);
+  functions["format"] = with_count(1, kAnyCount, format);
+}
+
+}  // namespace drover::hcl
