@@ -45,6 +45,7 @@ endif()
 add_library(drover_warnings INTERFACE)
 target_compile_options(drover_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
+  -Wno-missing-field-initializers  # designated initialisers leave out what keeps its default
   $<$<BOOL:${DROVER_WERROR}>:-Werror>)
 
 function(drover_library name)

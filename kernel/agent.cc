@@ -52,7 +52,7 @@ Status make_private_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) return errno_status(error.value(), "create " + path);
-  if (access(path.c_str(), W_OK | X_OK) != 0) return errno_status(errno, "data folder " + path + " cannot be written");
+  if (::access(path.c_str(), W_OK | X_OK) != 0) return errno_status(errno, "data folder " + path + " cannot be written");
   return ok_status();
 }
 

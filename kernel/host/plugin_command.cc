@@ -1,0 +1,176 @@
+#include "kernel/host/plugin_command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+
+#include "kernel/host/loader.h"
+#include "kernel/host/order.h"
+#include "kernel/host/plugin_host.h"
+
+namespace drover::host {
+namespace {
+
+constexpr std::string_view kHelp =
+    "Usage: drover plugin <command> [arguments]\n\n"
+    "    list                        every plugin that is installed, one line each\n"
+    "    status [NAME]               whether it passes the checks, and what it provides and requires\n"
+    "    check FILE...               load a plugin file in this process, as the agent would\n"
+    "    validate-config [options]   check a configuration as `drover agent [options]` would, and start nothing\n\n"
+    "Options of list and status:  -plugin-dir=<folder>  a further folder with plugins\n";
+
+std::vector<std::string> folders(const std::string& program, std::span<const std::string> arguments) {
+  std::vector<std::string> list = {std::filesystem::path(program).parent_path().string() + "/../lib/drover/plugins"};
+  for (const std::string& argument : arguments) {
+    for (std::string_view flag : {"-plugin-dir=", "--plugin-dir="}) {
+      if (argument.starts_with(flag)) list.push_back(argument.substr(flag.size()));
+    }
+  }
+  return list;
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
+  return out.empty() ? "<none>" : out;
+}
+
+int report(const std::vector<Status>& problems) {
+  for (const Status& problem : problems) std::cerr << "Error: " << problem.message() << "\n";
+  return problems.empty() ? 0 : 1;
+}
+
+int list(const std::string& program, std::span<const std::string> arguments) {
+  Discovery found = discover(folders(program, arguments));
+  size_t width = 4;
+  for (const PluginFile& file : found.plugins) width = std::max(width, file.manifest.name.size());
+  const auto row = [&](const std::string& name, const std::string& version, const std::string& tier, const std::string& kind,
+                       const std::string& summary) {
+    std::cout << std::left << std::setw(static_cast<int>(width) + 2) << name << std::setw(9) << version << std::setw(8) << tier
+              << std::setw(13) << kind << summary << "\n";
+  };
+  row("Name", "Version", "Tier", "Kind", "Summary");
+  for (const PluginFile& file : found.plugins) {
+    row(file.manifest.name, file.manifest.version, file.manifest.tier, file.manifest.kind, file.manifest.summary);
+  }
+  return report(found.problems);
+}
+
+int status(const std::string& program, std::span<const std::string> arguments) {
+  Discovery found = discover(folders(program, arguments));
+  auto wanted = std::ranges::find_if(arguments, [](const std::string& a) { return !a.starts_with('-'); });
+  bool any = false;
+  bool all_fit = found.problems.empty();
+  for (const PluginFile& file : found.plugins) {
+    if (wanted != arguments.end() && file.manifest.name != *wanted) continue;
+    auto checked = check_file(file);
+    Status verdict = checked.status();
+    if (checked) verdict = probe(program, {&*checked});
+    std::vector<std::string> required;
+    for (const Requirement& r : file.manifest.requirements) required.push_back(r.capability + (r.optional ? "?" : ""));
+    std::cout << (any ? "\n" : "") << "Name      = " << file.manifest.name << "\nVersion   = " << file.manifest.version
+              << "\nFile      = " << file.path << "\nTier      = " << file.manifest.tier << "\nKind      = " << file.manifest.kind
+              << "\nRoles     = " << joined(file.manifest.roles) << "\nProvides  = " << joined(file.manifest.provides)
+              << "\nRequires  = " << joined(required) << "\nForm      = in-process\nChecks    = "
+              << (verdict.ok() ? "passed" : verdict.message()) << "\n";
+    any = true;
+    all_fit = all_fit && verdict.ok();
+  }
+  if (!any && wanted != arguments.end()) {
+    std::cerr << "Error: no plugin named \"" << *wanted << "\" is installed; see drover plugin list\n";
+    return 1;
+  }
+  report(found.problems);
+  return all_fit ? 0 : 1;
+}
+
+// Loads each file and asks it for its declarations, in this process.
+int check(std::span<const std::string> arguments) {
+  const bool quiet = !arguments.empty() && arguments.front() == "--probe";
+  if (quiet) arguments = arguments.subspan(1);
+  if (arguments.empty()) {
+    std::cerr << "Error: name the plugin's .so file; its manifest must lie beside it\n";
+    return 1;
+  }
+  std::vector<CheckedFile> kept;  // their code stays
+  for (const std::string& path : arguments) {
+    const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+    Discovery found = discover({folder});
+    auto file = std::ranges::find_if(found.plugins, [&](const PluginFile& f) {
+      return std::filesystem::path(f.path).filename() == std::filesystem::path(path).filename();
+    });
+    if (file == found.plugins.end()) {
+      for (const Status& problem : found.problems) std::cerr << "Error: " << problem.message() << "\n";
+      std::cerr << "Error: " << path << ": no manifest beside it; expected "
+                << std::filesystem::path(path).replace_extension(".json").string() << "\n";
+      return 1;
+    }
+    auto checked = check_file(*file);
+    Status verdict = checked.status();
+    if (checked) {
+      kept.push_back(*std::move(checked));
+      verdict = load(kept.back()).status();
+    }
+    if (!verdict.ok()) {
+      std::cerr << "Error: " << verdict.message() << "\n";
+      return 1;
+    }
+    if (!quiet) std::cout << "Plugin " << file->manifest.name << " " << file->manifest.version << " passes every check\n";
+  }
+  return 0;
+}
+
+// Declares the installed plugins for their options, then checks the files and flags against all of it.
+int validate_config(const std::string& program, std::span<const std::string> arguments) {
+  const auto run = [&]() -> Status {
+    DROVER_TRY(RawConfig raw, read_agent_arguments(arguments));
+    Discovery found = discover(folders(program, {}));
+    for (const Status& problem : found.problems) return problem;
+    std::vector<const Manifest*> manifests;
+    for (const PluginFile& file : found.plugins) manifests.push_back(&file.manifest);
+    DROVER_TRY(std::vector<size_t> order, start_order(manifests));
+    state::Store store;
+    CommandTable commands;
+    rpc::MethodTable methods;
+    ExtensionTable extensions;
+    DeclaredBlocks blocks;
+    std::vector<CheckedFile> files;
+    static std::vector<std::unique_ptr<Plugin>> plugins;  // until the process ends
+    for (size_t i : order) {
+      DROVER_TRY(CheckedFile file, check_file(found.plugins[i]));
+      files.push_back(std::move(file));
+      DROVER_TRY(std::unique_ptr<Plugin> plugin, load(files.back()));
+      plugins.push_back(std::move(plugin));
+      auto declarations = make_declarations(found.plugins[i].manifest.name, {store, commands, methods, extensions, blocks});
+      DROVER_RETURN_IF_ERROR(plugins.back()->declare(*declarations).with_context("plugin " + found.plugins[i].manifest.name));
+    }
+    std::vector<std::string> warnings;
+    DROVER_TRY(ConfigBlock checked, check_config(raw, blocks, warnings));
+    DROVER_RETURN_IF_ERROR(settle(checked, raw.dev, std::filesystem::path(program).parent_path()).status());
+    for (const std::string& warning : warnings) std::cout << "Warning: " << warning << "\n";
+    return ok_status();
+  };
+  if (Status problem = run(); !problem.ok()) {
+    std::cerr << "Error: " << problem.message() << "\n";
+    return 1;
+  }
+  std::cout << "Configuration is valid!\n";
+  return 0;
+}
+
+}  // namespace
+
+int run_plugin_command(const std::string& program, std::span<const std::string> arguments) {
+  const std::string command = arguments.empty() ? "" : arguments.front();
+  const std::span rest = arguments.subspan(std::min<size_t>(1, arguments.size()));
+  if (command == "list") return list(program, rest);
+  if (command == "status") return status(program, rest);
+  if (command == "check") return check(rest);
+  if (command == "validate-config") return validate_config(program, rest);
+  const bool asked = command == "-h" || command == "-help" || command == "--help" || command == "help";
+  (asked ? std::cout : std::cerr) << kHelp;
+  return asked ? 0 : 127;
+}
+
+}  // namespace drover::host
