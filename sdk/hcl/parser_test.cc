@@ -67,7 +67,7 @@ TEST(Parser, Errors) {
       {"job \"x\" {\n a = 1\n", "job x{a=1;}\nt.hcl:1:9: error: this block is not closed (add the missing })"},
       {"a = \nb = 2\nc = [1,\n",
        "b=2;\nt.hcl:1:5: error: expected an expression, found the end of the line"
-       "\nt.hcl:4:1: error: expected ] or , in this list, found the end of the text"},
+       "\nt.hcl:4:1: error: expected an expression, found the end of the text"},
       {"b {\n a = )\n c = 2\n}\nd = ]\ne = 5",
        "e=5;b{c=2;}\nt.hcl:2:6: error: expected an expression, found )\nt.hcl:5:5: error: expected an expression, "
        "found ]"},

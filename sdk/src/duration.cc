@@ -53,8 +53,9 @@ bool take_part(std::string_view& text, uint64_t& sum) {
   }
   const Unit* unit = has_digits ? take_unit(text) : nullptr;
   if (!unit || whole > kMost / unit->nanoseconds) return false;
-  auto part = static_cast<uint64_t>(static_cast<long double>(fraction) / static_cast<long double>(scale) *
-                                    static_cast<long double>(unit->nanoseconds));
+  // The unit is divided first, so that fractions down to a nanosecond stay exact.
+  long double step = static_cast<long double>(unit->nanoseconds) / static_cast<long double>(scale);
+  auto part = static_cast<uint64_t>(static_cast<long double>(fraction) * step);
   part += whole * unit->nanoseconds;
   if (part > kMost || sum > kMost - part) return false;
   sum += part;
