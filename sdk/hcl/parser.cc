@@ -85,10 +85,12 @@ void Parser::error(Range range, std::string message, std::string hint) {
   if (range.start.line == last_error_line_) return;
   last_error_line_ = range.start.line;
   for (const Diagnostic& known : diagnostics_) {
-    if (known.file == source_->name && known.range.start.line <= range.start.line &&
-        range.start.line <= known.range.end.line) {
-      return;
-    }
+    const Position& begin = known.range.start;
+    const Position& end = known.range.end;
+    int line = range.start.line;
+    bool is_same_line = line == begin.line || (begin.line < line && line < end.line) ||
+                        (line == end.line && range.start.column < end.column);
+    if (known.file == source_->name && is_same_line) return;
   }
   diagnostics_.error(source_->name, range, std::move(message), std::move(hint));
 }
