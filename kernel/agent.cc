@@ -52,7 +52,8 @@ Status make_private_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) return errno_status(error.value(), "create " + path);
-  if (::access(path.c_str(), W_OK | X_OK) != 0) return errno_status(errno, "data folder " + path + " cannot be written");
+  if (::access(path.c_str(), W_OK | X_OK) != 0)
+    return errno_status(errno, "data folder " + path + " cannot be written");
   return ok_status();
 }
 
@@ -67,10 +68,12 @@ Status check_format(const std::string& data_dir) {
   Status status;
   if (size == 0) {
     const std::string own = std::to_string(kFormat) + "\n";
-    if (write(fd, own.data(), own.size()) != static_cast<ssize_t>(own.size()) || fsync(fd) != 0) status = errno_status(errno, "write " + path);
+    if (write(fd, own.data(), own.size()) != static_cast<ssize_t>(own.size()) || fsync(fd) != 0)
+      status = errno_status(errno, "write " + path);
   } else if (const int found = std::atoi(text.data()); found != kFormat) {
-    status = failed_precondition("data folder " + data_dir + " has format " + std::to_string(found) + ", this drover reads format " +
-                                 std::to_string(kFormat) + "; run the newer drover, or name another data_dir");
+    status = failed_precondition("data folder " + data_dir + " has format " + std::to_string(found) +
+                                 ", this drover reads format " + std::to_string(kFormat) +
+                                 "; run the newer drover, or name another data_dir");
   }
   close(fd);
   return status;
@@ -223,7 +226,8 @@ void Agent::print_banner(const host::RawConfig& raw) const {
   std::string files;
   for (const std::string& file : raw.files) files += (files.empty() ? "" : ", ") + file;
   std::cout << "==> Drover agent configuration:\n\n"
-            << "       Advertise Addrs: HTTP: " << settings_.advertise_http << "; RPC: " << settings_.advertise_rpc << "\n"
+            << "       Advertise Addrs: HTTP: " << settings_.advertise_http << "; RPC: " << settings_.advertise_rpc
+            << "\n"
             << "            Bind Addrs: HTTP: " << settings_.http_address << "; RPC: " << settings_.rpc_address << "\n"
             << "                Client: " << (settings_.client ? "true" : "false") << "\n"
             << "                Config: " << (files.empty() ? "<none>" : files) << "\n"
@@ -295,7 +299,8 @@ Status Agent::start(std::span<const std::string> arguments) {
 
   DROVER_TRY(local_, host::LocalDatabase::open(settings_.data_dir + "/local"));
   pool_ = std::make_unique<rpc::Pool>(rpc::Pool::Options{}, clock_);
-  router_ = std::make_unique<rpc::Router>(rpc::Router::Options{}, methods_, store_.get(), *this, *pool_, clock_, metrics_);
+  router_ =
+      std::make_unique<rpc::Router>(rpc::Router::Options{}, methods_, store_.get(), *this, *pool_, clock_, metrics_);
   for (const std::string& name : extensions_.names(AccessControl::kExtensionPoint)) {
     router_->set_access_control(static_cast<AccessControl*>(extensions_.find(AccessControl::kExtensionPoint, name)));
   }

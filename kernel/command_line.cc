@@ -35,7 +35,9 @@ class ConsoleHost final : public CommandHost {
   std::ostream& out() override { return std::cout; }
   std::ostream& err() override { return std::cerr; }
   std::istream& in() override { return std::cin; }
-  void* find_extension(std::string_view point, std::string_view name) const override { return extensions_.find(point, name); }
+  void* find_extension(std::string_view point, std::string_view name) const override {
+    return extensions_.find(point, name);
+  }
   std::vector<std::pair<std::string, std::string>> commands() const override { return commands_; }
   std::string version() const override { return std::string(kVersion); }
 
@@ -60,7 +62,8 @@ void print_help(std::ostream& out, const std::string& group, const std::set<std:
 }  // namespace
 
 int run_command(const std::string& program, std::span<const std::string> arguments) {
-  host::Discovery found = host::discover({std::filesystem::path(program).parent_path().string() + "/../lib/drover/plugins"});
+  host::Discovery found =
+      host::discover({std::filesystem::path(program).parent_path().string() + "/../lib/drover/plugins"});
   for (const Status& problem : found.problems) std::cerr << "Error: " << problem.message() << "\n";
   std::set<std::string> names;
   std::map<std::string, const host::PluginFile*> provider;  // by command
@@ -73,8 +76,8 @@ int run_command(const std::string& program, std::span<const std::string> argumen
     }
     for (const std::string& provided : file.manifest.provides) capability[provided] = &file;
   }
-  const bool wants_help = arguments.empty() || arguments[0] == "-h" || arguments[0] == "-help" || arguments[0] == "--help" ||
-                          arguments[0] == "help";
+  const bool wants_help = arguments.empty() || arguments[0] == "-h" || arguments[0] == "-help" ||
+                          arguments[0] == "--help" || arguments[0] == "help";
   if (wants_help) {
     print_help(std::cout, "", names);
     return arguments.empty() ? 127 : 0;
@@ -118,7 +121,8 @@ int run_command(const std::string& program, std::span<const std::string> argumen
       files.push_back(std::move(file));
       DROVER_TRY(std::unique_ptr<Plugin> plugin, host::load(files.back()));
       plugins.push_back(std::move(plugin));
-      auto declarations = host::make_declarations(needed[i]->manifest.name, {store, log_commands, methods, extensions, blocks});
+      auto declarations =
+          host::make_declarations(needed[i]->manifest.name, {store, log_commands, methods, extensions, blocks});
       DROVER_RETURN_IF_ERROR(plugins.back()->declare(*declarations).with_context("plugin " + needed[i]->manifest.name));
     }
     return ok_status();

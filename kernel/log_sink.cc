@@ -23,15 +23,18 @@ std::string printable(const std::string& value) {
 
 class SpdlogSink final : public log::Sink {
  public:
-  SpdlogSink(std::vector<spdlog::sink_ptr> sinks, bool json) : logger_("drover", sinks.begin(), sinks.end()), json_(json) {
+  SpdlogSink(std::vector<spdlog::sink_ptr> sinks, bool json)
+      : logger_("drover", sinks.begin(), sinks.end()), json_(json) {
     logger_.set_pattern("%v");
     logger_.set_level(spdlog::level::trace);
     logger_.flush_on(spdlog::level::info);
   }
-  void write(log::Level level, std::string_view component, std::string_view sentence, std::span<const log::Field> fields) override {
-    static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::trace, spdlog::level::debug, spdlog::level::info,
-                                                            spdlog::level::warn, spdlog::level::err};
-    logger_.log(kLevels[static_cast<size_t>(level)], format_log_line(clock_.wall_ns(), level, component, sentence, fields, json_));
+  void write(log::Level level, std::string_view component, std::string_view sentence,
+             std::span<const log::Field> fields) override {
+    static constexpr spdlog::level::level_enum kLevels[] = {
+        spdlog::level::trace, spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
+    logger_.log(kLevels[static_cast<size_t>(level)],
+                format_log_line(clock_.wall_ns(), level, component, sentence, fields, json_));
   }
 
  private:
@@ -47,11 +50,13 @@ std::string format_log_line(int64_t wall_ns, log::Level level, std::string_view 
   const int64_t millisecond = 1'000'000;
   const std::string time = format_time(wall_ns / millisecond * millisecond);
   if (json) {
-    nlohmann::ordered_json line = {{"@timestamp", time}, {"@level", log::to_string(level)}, {"@module", component}, {"@message", sentence}};
+    nlohmann::ordered_json line = {
+        {"@timestamp", time}, {"@level", log::to_string(level)}, {"@module", component}, {"@message", sentence}};
     for (const log::Field& field : fields) line[std::string(field.name)] = field.value;
     return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
-  std::string line = time + " [" + std::string(log::to_string(level)) + "] " + std::string(component) + ": " + std::string(sentence);
+  std::string line =
+      time + " [" + std::string(log::to_string(level)) + "] " + std::string(component) + ": " + std::string(sentence);
   for (const log::Field& field : fields) line += " " + std::string(field.name) + "=" + printable(field.value);
   return line;
 }

@@ -39,7 +39,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   const std::string first = arguments.empty() ? "" : arguments.front();
   const std::span rest = std::span(arguments).subspan(std::min<size_t>(1, arguments.size()));
-  if (first == "version" || first == "-version" || first == "--version" || first == "-v") return print_version(called_as);
+  if (first == "version" || first == "-version" || first == "--version" || first == "-v")
+    return print_version(called_as);
   if (first == "agent") return drover::run_agent(program, rest);
   if (first == "plugin") return drover::host::run_plugin_command(program, rest);
   return drover::run_command(program, arguments);

@@ -43,7 +43,8 @@ Result<std::string> StoreMachine::apply_one(const raft::Entry& entry, state::Tra
   auto command = host::decode_command(entry.bytes());
   if (!command || !commands_.knows(command->name)) {
     // Going on without it would make this server's state another one than its peers'.
-    log::error("apply", "a committed command is not known to any loaded plugin; enable or install the plugin that declares it",
+    log::error("apply",
+               "a committed command is not known to any loaded plugin; enable or install the plugin that declares it",
                {{"command", command ? std::string(command->name) : "unreadable"}, {"index", entry.index}});
     std::_Exit(3);
   }

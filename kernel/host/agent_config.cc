@@ -61,7 +61,8 @@ void set(ConfigBlock& root, std::string_view path, hcl::Value value, std::string
     }
     at = &*child;
   }
-  at->attributes.insert_or_assign(std::string(path), ConfigAttribute{std::move(value), {.file = "flag -" + std::string(flag)}});
+  at->attributes.insert_or_assign(std::string(path),
+                                  ConfigAttribute{std::move(value), {.file = "flag -" + std::string(flag)}});
 }
 
 Result<std::vector<std::string>> files_of(const std::string& path) {
@@ -96,8 +97,8 @@ std::vector<ConfigOption> with_type(Type type, std::initializer_list<const char*
 
 std::vector<ConfigOption> addresses() { return with_type(Type::string, {"http", "rpc", "serf"}); }
 
-// Blocks of the configuration language that no part of this version reads. They are accepted whatever they hold, so that
-// existing files load, and each one set is reported.
+// Blocks of the configuration language that no part of this version reads. They are accepted whatever they hold, so
+// that existing files load, and each one set is reported.
 constexpr std::array<std::string_view, 6> kDormantBlocks = {"consul", "vault", "autopilot", "audit", "sentinel", "ui"};
 
 ConfigSchema core_schema() {
@@ -110,12 +111,27 @@ ConfigSchema core_schema() {
       option("data_dir", Type::string, "", "Folder for everything that outlives the agent. Absolute."),
       option("plugin_dir", Type::string, "", "Folder with further plugins; <data_dir>/plugins by default."),
       option("bind_addr", Type::string, "0.0.0.0", "Address to listen on."),
-      block("ports", {{.name = "http", .type = Type::integer, .default_text = "4646", .help = "HTTP API.", .min = 0, .max = 65535},
-                      {.name = "rpc", .type = Type::integer, .default_text = "4647", .help = "Calls between agents.", .min = 0, .max = 65535},
-                      {.name = "serf", .type = Type::integer, .default_text = "4648", .help = "Joins of servers.", .min = 0, .max = 65535}}),
+      block(
+          "ports",
+          {{.name = "http", .type = Type::integer, .default_text = "4646", .help = "HTTP API.", .min = 0, .max = 65535},
+           {.name = "rpc",
+            .type = Type::integer,
+            .default_text = "4647",
+            .help = "Calls between agents.",
+            .min = 0,
+            .max = 65535},
+           {.name = "serf",
+            .type = Type::integer,
+            .default_text = "4648",
+            .help = "Joins of servers.",
+            .min = 0,
+            .max = 65535}}),
       block("addresses", addresses()),
       block("advertise", addresses()),
-      {.name = "log_level", .type = Type::string, .default_text = "INFO", .help = "Least severe lines to write.",
+      {.name = "log_level",
+       .type = Type::string,
+       .default_text = "INFO",
+       .help = "Least severe lines to write.",
        .one_of = {"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "trace", "debug", "info", "warn", "error"}},
       option("log_json", Type::boolean, "false", "One JSON object a log line."),
       option("log_file", Type::string, "", "Also write the log to this file, or to drover.log in this folder."),
@@ -134,12 +150,14 @@ ConfigSchema core_schema() {
                     option("policy_ttl", Type::duration, "30s"), option("role_ttl", Type::duration, "30s"),
                     option("replication_token", Type::string), option("token_min_expiration_ttl", Type::duration, "1m"),
                     option("token_max_expiration_ttl", Type::duration, "24h")}),
-      block("tls", {option("http", Type::boolean, "false"), option("rpc", Type::boolean, "false"), option("ca_file", Type::string),
-                    option("cert_file", Type::string), option("key_file", Type::string),
-                    option("verify_server_hostname", Type::boolean, "false"), option("verify_https_client", Type::boolean, "false"),
+      block("tls", {option("http", Type::boolean, "false"), option("rpc", Type::boolean, "false"),
+                    option("ca_file", Type::string), option("cert_file", Type::string),
+                    option("key_file", Type::string), option("verify_server_hostname", Type::boolean, "false"),
+                    option("verify_https_client", Type::boolean, "false"),
                     option("rpc_upgrade_mode", Type::boolean, "false"), option("tls_cipher_suites", Type::string),
                     option("tls_min_version", Type::string), option("tls_prefer_server_cipher_suites", Type::boolean)}),
-      {.name = "plugin", .type = Type::labelled_block,
+      {.name = "plugin",
+       .type = Type::labelled_block,
        .options = {option("enabled", Type::boolean, "", "Load this plugin."), option("args", Type::string_list),
                    option("digest", Type::string, "", "SHA-256 that the plugin's file must have, in hexadecimal."),
                    option("config", Type::any)}},
@@ -152,23 +170,53 @@ ConfigSchema core_schema() {
 std::vector<ConfigOption> server_options() {
   std::vector<ConfigOption> options = {
       option("enabled", Type::boolean, "false", "Run as a server."),
-      {.name = "bootstrap_expect", .type = Type::integer, .default_text = "0", .help = "Servers of a new cluster. This version runs as one.", .min = 0, .max = 1},
+      {.name = "bootstrap_expect",
+       .type = Type::integer,
+       .default_text = "0",
+       .help = "Servers of a new cluster. This version runs as one.",
+       .min = 0,
+       .max = 1},
       option("raft_snapshot_threshold", Type::integer, "8192", "Log entries between snapshots."),
       option("raft_trailing_logs", Type::integer, "10240", "Log entries kept behind a snapshot."),
   };
-  for (auto& o : with_type(Type::string, {"data_dir", "authoritative_region", "encrypt", "raft_snapshot_interval", "redundancy_zone",
-                                          "upgrade_version", "license_path", "raft_multiplier", "raft_protocol", "protocol_version",
-                                          "retry_interval", "retry_max", "node_gc_threshold", "job_gc_interval", "job_gc_threshold",
-                                          "eval_gc_threshold", "batch_eval_gc_threshold", "deployment_gc_threshold",
-                                          "csi_volume_claim_gc_interval", "csi_volume_claim_gc_threshold", "csi_plugin_gc_threshold",
-                                          "acl_token_gc_threshold", "root_key_gc_interval", "root_key_gc_threshold",
-                                          "root_key_rotation_threshold", "rejoin_after_leave", "non_voting_server",
-                                          "enable_event_broker", "event_buffer_size", "deploy_query_rate_limit", "job_max_priority",
-                                          "job_default_priority", "num_schedulers", "failover_heartbeat_ttl"})) {
+  for (auto& o : with_type(Type::string, {"data_dir",
+                                          "authoritative_region",
+                                          "encrypt",
+                                          "raft_snapshot_interval",
+                                          "redundancy_zone",
+                                          "upgrade_version",
+                                          "license_path",
+                                          "raft_multiplier",
+                                          "raft_protocol",
+                                          "protocol_version",
+                                          "retry_interval",
+                                          "retry_max",
+                                          "node_gc_threshold",
+                                          "job_gc_interval",
+                                          "job_gc_threshold",
+                                          "eval_gc_threshold",
+                                          "batch_eval_gc_threshold",
+                                          "deployment_gc_threshold",
+                                          "csi_volume_claim_gc_interval",
+                                          "csi_volume_claim_gc_threshold",
+                                          "csi_plugin_gc_threshold",
+                                          "acl_token_gc_threshold",
+                                          "root_key_gc_interval",
+                                          "root_key_gc_threshold",
+                                          "root_key_rotation_threshold",
+                                          "rejoin_after_leave",
+                                          "non_voting_server",
+                                          "enable_event_broker",
+                                          "event_buffer_size",
+                                          "deploy_query_rate_limit",
+                                          "job_max_priority",
+                                          "job_default_priority",
+                                          "num_schedulers",
+                                          "failover_heartbeat_ttl"})) {
     options.push_back(std::move(o));
   }
-  for (const char* name : {"server_join", "start_join", "retry_join", "raft_boltdb", "default_scheduler_config", "enabled_schedulers",
-                           "plan_rejection_tracker", "search"}) {
+  for (const char* name : {"server_join", "start_join", "retry_join", "raft_boltdb", "default_scheduler_config",
+                           "enabled_schedulers", "plan_rejection_tracker", "search"}) {
     options.push_back(option(name, Type::any));
   }
   return options;
@@ -207,19 +255,22 @@ void warn_dormant(const ConfigBlock& raw, const std::vector<ConfigOption>& optio
 Status refuse_unsafe(const ConfigBlock& checked) {
   const ConfigBlock* acl = checked.block("acl");
   if (acl && acl->boolean("enabled")) {
-    return failed_precondition(acl->place.to_string() + ": acl.enabled: access control lists are not available in this version; "
+    return failed_precondition(acl->place.to_string() +
+                               ": acl.enabled: access control lists are not available in this version; "
                                "the agent does not start rather than serve everybody");
   }
   const ConfigBlock* tls = checked.block("tls");
   if (tls && (tls->boolean("http") || tls->boolean("rpc"))) {
-    return failed_precondition(tls->place.to_string() + ": tls: encryption is not available in this version; the agent does not "
+    return failed_precondition(tls->place.to_string() +
+                               ": tls: encryption is not available in this version; the agent does not "
                                "start rather than serve in the clear");
   }
   return ok_status();
 }
 
 bool is_secret(std::string_view name) {
-  static const std::set<std::string_view> kSecrets = {"encrypt", "token", "replication_token", "key_file", "auth", "secret"};
+  static const std::set<std::string_view> kSecrets = {"encrypt",  "token", "replication_token",
+                                                      "key_file", "auth",  "secret"};
   return kSecrets.contains(name) || name.ends_with("_token");
 }
 
@@ -266,7 +317,8 @@ std::string agent_help() {
       "      drover agent -dev\n\n"
       "Options:\n\n";
   for (const Flag& flag : kFlags) {
-    text += "  -" + std::string(flag.name) + (flag.takes_value ? "=<value>" : "") + "\n      " + std::string(flag.help) + "\n";
+    text += "  -" + std::string(flag.name) + (flag.takes_value ? "=<value>" : "") + "\n      " +
+            std::string(flag.help) + "\n";
   }
   return text;
 }
@@ -277,7 +329,8 @@ Result<RawConfig> read_agent_arguments(std::span<const std::string> arguments) {
   hcl::Object meta;
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::string_view word = arguments[i];
-    if (!word.starts_with('-')) return invalid_argument("unexpected argument \"" + std::string(word) + "\"; options begin with a dash");
+    if (!word.starts_with('-'))
+      return invalid_argument("unexpected argument \"" + std::string(word) + "\"; options begin with a dash");
     word.remove_prefix(word.starts_with("--") ? 2 : 1);
     const size_t equals = word.find('=');
     const std::string_view name = word.substr(0, equals);
@@ -333,7 +386,8 @@ Result<RawConfig> read_agent_arguments(std::span<const std::string> arguments) {
   return raw;
 }
 
-Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& declared, std::vector<std::string>& warnings) {
+Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& declared,
+                                 std::vector<std::string>& warnings) {
   ConfigSchema schema = core_schema();
   std::map<std::string, std::vector<ConfigOption>> blocks;
   blocks["server"] = server_options();
@@ -366,7 +420,8 @@ Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& dec
     if (mentioned && mentioned->block("config")) continue;
     ConfigBlock empty{.name = "config"};
     DROVER_TRY(ConfigBlock defaults, apply_schema(empty, own));
-    auto at = std::ranges::find_if(checked.blocks, [&](const ConfigBlock& b) { return b.name == "plugin" && b.labels == std::vector{plugin}; });
+    auto at = std::ranges::find_if(
+        checked.blocks, [&](const ConfigBlock& b) { return b.name == "plugin" && b.labels == std::vector{plugin}; });
     if (at == checked.blocks.end()) {
       checked.blocks.push_back({.name = "plugin", .labels = {plugin}});
       at = std::prev(checked.blocks.end());
@@ -392,11 +447,15 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev, const std::st
   s.server = server && server->boolean("enabled");
   s.client = client && client->boolean("enabled");
   if (!s.server && !s.client) {
-    return failed_precondition("neither server nor client is enabled; set server { enabled = true } or client { enabled = true }, or use -dev");
+    return failed_precondition(
+        "neither server nor client is enabled; set server { enabled = true } or client { enabled = true }, or use "
+        "-dev");
   }
   s.data_dir = checked.string("data_dir");
-  if (s.data_dir.empty() && !dev) return failed_precondition("data_dir is not set; name a folder for the agent's state");
-  if (!s.data_dir.empty() && !s.data_dir.starts_with('/')) return invalid_argument("data_dir \"" + s.data_dir + "\" is not absolute");
+  if (s.data_dir.empty() && !dev)
+    return failed_precondition("data_dir is not set; name a folder for the agent's state");
+  if (!s.data_dir.empty() && !s.data_dir.starts_with('/'))
+    return invalid_argument("data_dir \"" + s.data_dir + "\" is not absolute");
   s.plugin_folders.push_back(program_folder + "/../lib/drover/plugins");
   if (std::string more = checked.string("plugin_dir"); !more.empty()) s.plugin_folders.push_back(more);
 
@@ -424,8 +483,10 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev, const std::st
   if (client) s.servers = client->string_list("servers");
 
   const std::string level = checked.string("log_level");
-  for (log::Level candidate : {log::Level::trace, log::Level::debug, log::Level::info, log::Level::warn, log::Level::error}) {
-    if (std::ranges::equal(level, log::to_string(candidate), {}, [](char c) { return std::toupper(static_cast<unsigned char>(c)); })) {
+  for (log::Level candidate :
+       {log::Level::trace, log::Level::debug, log::Level::info, log::Level::warn, log::Level::error}) {
+    if (std::ranges::equal(level, log::to_string(candidate), {},
+                           [](char c) { return std::toupper(static_cast<unsigned char>(c)); })) {
       s.log_level = candidate;
     }
   }
@@ -440,6 +501,8 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev, const std::st
   return s;
 }
 
-std::string config_to_json(const ConfigBlock& checked) { return to_json(checked).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+std::string config_to_json(const ConfigBlock& checked) {
+  return to_json(checked).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 }  // namespace drover::host

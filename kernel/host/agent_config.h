@@ -23,8 +23,8 @@ struct RawConfig {
   std::vector<std::string> files;
 };
 
-// `-config` (file or folder, repeatable) and the other agent flags, with one dash or two, `-flag=value` or `-flag value`.
-// Errors: invalid_argument, for an unknown flag with the nearest one.
+// `-config` (file or folder, repeatable) and the other agent flags, with one dash or two, `-flag=value` or `-flag
+// value`. Errors: invalid_argument, for an unknown flag with the nearest one.
 Result<RawConfig> read_agent_arguments(std::span<const std::string> arguments);
 std::string agent_help();
 
@@ -33,7 +33,8 @@ using DeclaredBlocks = std::map<std::string, ConfigSchema, std::less<>>;
 
 // Checks everything and fills in defaults. `warnings` gets a line for each option without effect.
 // Errors: invalid_argument with every problem: file, line, option, nearest valid name.
-Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& declared, std::vector<std::string>& warnings);
+Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& declared,
+                                 std::vector<std::string>& warnings);
 
 // What the kernel itself needs, from the checked configuration.
 struct AgentSettings {
@@ -43,9 +44,9 @@ struct AgentSettings {
   bool dev = false;
   bool server = false, client = false;
   std::string bind_address;
-  std::string http_address, rpc_address;            // to listen on, "host:port"
+  std::string http_address, rpc_address;  // to listen on, "host:port"
   std::string advertise_http, advertise_rpc;
-  std::vector<std::string> servers;                 // a client's servers, RPC addresses
+  std::vector<std::string> servers;  // a client's servers, RPC addresses
   log::Level log_level = log::Level::info;
   bool log_json = false;
   std::string log_file;
@@ -53,7 +54,8 @@ struct AgentSettings {
   uint64_t raft_snapshot_threshold = 8192;
   uint64_t raft_trailing_logs = 10240;
 };
-// Errors: invalid_argument / failed_precondition: neither server nor client, a data_dir that is missing or not absolute.
+// Errors: invalid_argument / failed_precondition: neither server nor client, a data_dir that is missing or not
+// absolute.
 Result<AgentSettings> settle(const ConfigBlock& checked, bool dev, const std::string& program_folder);
 
 // The whole configuration as JSON in the API's names, secrets blanked.

@@ -12,7 +12,9 @@ class OwnedTransaction final : public WriteTransaction {
  public:
   OwnedTransaction(WriteTransaction& inner, const std::set<uint32_t>& owned) : inner_(inner), owned_(owned) {}
   uint64_t index() const override { return inner_.index(); }
-  std::optional<std::string_view> get(TableId table, std::string_view key) const override { return inner_.get(table, key); }
+  std::optional<std::string_view> get(TableId table, std::string_view key) const override {
+    return inner_.get(table, key);
+  }
   std::optional<std::string_view> get_by(TableId table, uint32_t index, std::string_view key) const override {
     return inner_.get_by(table, index, key);
   }
@@ -39,7 +41,8 @@ class OwnedTransaction final : public WriteTransaction {
 
 class CommandTable::Context final : public ApplyContext {
  public:
-  Context(const CommandTable& table, uint64_t index, WriteTransaction& transaction, const std::set<uint32_t>& owned, int depth)
+  Context(const CommandTable& table, uint64_t index, WriteTransaction& transaction, const std::set<uint32_t>& owned,
+          int depth)
       : table_(table), index_(index), transaction_(transaction), owned_(transaction, owned), depth_(depth) {}
 
   uint64_t index() const override { return index_; }

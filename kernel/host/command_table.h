@@ -21,12 +21,13 @@ class CommandTable {
 
   // Applies one command inside `transaction`. On an error nothing of it remains once the caller rolls back.
   // Errors: unimplemented when no loaded plugin declares the command; else the apply function's own. [apply]
-  Result<std::string> apply(std::string_view name, std::string_view payload, uint64_t index, WriteTransaction& transaction) const;
+  Result<std::string> apply(std::string_view name, std::string_view payload, uint64_t index,
+                            WriteTransaction& transaction) const;
 
  private:
   class Context;
-  Result<std::string> run(std::string_view name, std::string_view payload, uint64_t index, WriteTransaction& transaction,
-                          int depth) const;
+  Result<std::string> run(std::string_view name, std::string_view payload, uint64_t index,
+                          WriteTransaction& transaction, int depth) const;
   struct Command {
     std::string plugin;
     ApplyFunction apply;

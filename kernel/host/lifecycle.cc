@@ -39,7 +39,8 @@ void Lifecycle::set_stage(Entry& entry, Stage stage) {
 
 Status Lifecycle::declare(const std::function<Status(const std::string&, Plugin&)>& each) {
   for (auto& entry : entries_) {
-    DROVER_RETURN_IF_ERROR(each(entry->member.name, *entry->member.plugin).with_context("plugin " + entry->member.name));
+    DROVER_RETURN_IF_ERROR(
+        each(entry->member.name, *entry->member.plugin).with_context("plugin " + entry->member.name));
     set_stage(*entry, Stage::declared);
   }
   return ok_status();
@@ -48,7 +49,8 @@ Status Lifecycle::declare(const std::function<Status(const std::string&, Plugin&
 Status Lifecycle::start(const std::function<Host&(const std::string&)>& host_of) {
   for (auto& entry : entries_) {
     const SteadyTime began = clock_.steady();
-    DROVER_RETURN_IF_ERROR(entry->member.plugin->start(host_of(entry->member.name)).with_context("plugin " + entry->member.name + ": start"));
+    DROVER_RETURN_IF_ERROR(entry->member.plugin->start(host_of(entry->member.name))
+                               .with_context("plugin " + entry->member.name + ": start"));
     set_stage(*entry, Stage::started);
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.steady() - began);
     if (took > std::chrono::seconds(1)) {
@@ -113,8 +115,8 @@ std::vector<std::string> Lifecycle::stop(std::chrono::nanoseconds time) {
     lock.unlock();
     log::error("host", "plugin did not stop in time", {{"plugin", entry.member.name}});
     late.push_back(entry.member.name);
-    stopper.detach();                       // it still uses the plugin,
-    entry.member.plugin.release();          // which therefore stays
+    stopper.detach();               // it still uses the plugin,
+    entry.member.plugin.release();  // which therefore stays
   }
   return late;
 }

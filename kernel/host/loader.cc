@@ -72,7 +72,8 @@ std::string last_lines(const std::string& text, size_t limit) {
 
 }  // namespace
 
-CheckedFile::CheckedFile(CheckedFile&& other) noexcept : file_(std::move(other.file_)), fd_(std::exchange(other.fd_, -1)) {}
+CheckedFile::CheckedFile(CheckedFile&& other) noexcept
+    : file_(std::move(other.file_)), fd_(std::exchange(other.fd_, -1)) {}
 
 CheckedFile::~CheckedFile() {
   if (fd_ >= 0) close(fd_);
@@ -92,7 +93,8 @@ Discovery discover(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders) {
     std::error_code error;
     std::vector<fs::path> manifests;
-    for (auto at = fs::directory_iterator(folder, error); !error && at != fs::directory_iterator(); at.increment(error)) {
+    for (auto at = fs::directory_iterator(folder, error); !error && at != fs::directory_iterator();
+         at.increment(error)) {
       if (at->path().extension() == ".json") manifests.push_back(at->path());
     }
     std::ranges::sort(manifests);
@@ -107,8 +109,9 @@ Discovery discover(const std::vector<std::string>& folders) {
       file.manifest = *std::move(manifest);
       auto [at, is_new] = by_name.try_emplace(file.manifest.name, file);
       if (!is_new) {
-        found.problems.push_back(already_exists("plugin " + file.manifest.name + ": claimed by " + at->second.manifest_path +
-                                                " and by " + file.manifest_path + "; remove one of them"));
+        found.problems.push_back(already_exists("plugin " + file.manifest.name + ": claimed by " +
+                                                at->second.manifest_path + " and by " + file.manifest_path +
+                                                "; remove one of them"));
       }
     }
   }
@@ -141,7 +144,8 @@ Result<CheckedFile> check_file(const PluginFile& file, std::string_view digest) 
   }
   DROVER_TRY(Passport passport, read_passport(fd).with_context(where));
   const Manifest& manifest = file.manifest;
-  if (Status status = check_passport(passport, manifest.name, manifest.kind, manifest.version, manifest.tier); !status.ok()) {
+  if (Status status = check_passport(passport, manifest.name, manifest.kind, manifest.version, manifest.tier);
+      !status.ok()) {
     return status.with_context(where);
   }
   return checked;
@@ -195,8 +199,9 @@ Status probe(const std::string& program, const std::vector<const CheckedFile*>& 
   if (files.size() > 1) {  // which one it was
     for (const CheckedFile* file : files) DROVER_RETURN_IF_ERROR(probe(program, {file}));
   }
-  std::string how = !in_time               ? "did not come to its end within ten seconds"
-                    : WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")"
+  std::string how = !in_time              ? "did not come to its end within ten seconds"
+                    : WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
+                                                strsignal(WTERMSIG(status)) + ")"
                                           : "exited with code " + std::to_string(WEXITSTATUS(status));
   const std::string words = last_lines(said, 2000);
   return failed_precondition(place(files.front()->file()) + ": the trial load in a process of its own " + how +
@@ -208,7 +213,9 @@ ProbeMemory::ProbeMemory(std::string path) : path_(std::move(path)) {
   for (std::string line; std::getline(in, line);) known_.push_back(line);
 }
 
-bool ProbeMemory::knows(const CheckedFile& file) const { return std::ranges::find(known_, file.identity()) != known_.end(); }
+bool ProbeMemory::knows(const CheckedFile& file) const {
+  return std::ranges::find(known_, file.identity()) != known_.end();
+}
 
 void ProbeMemory::remember(const std::vector<const CheckedFile*>& files) {
   for (const CheckedFile* file : files) {
@@ -231,7 +238,8 @@ Result<std::unique_ptr<Plugin>> load(const CheckedFile& file) {
   try {
     // Through the descriptor that was checked. The throwing form: the other one loses the loader's own words.
     auto mode = boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local;
-    auto* library = new boost::dll::shared_library("/proc/self/fd/" + std::to_string(file.fd()), mode);  // never unloaded
+    auto* library =
+        new boost::dll::shared_library("/proc/self/fd/" + std::to_string(file.fd()), mode);  // never unloaded
     auto open = library->get<Plugin*()>("drover_module_open");
     std::unique_ptr<Plugin> plugin(open());
     if (!plugin) return internal_error(where + ": its entry returned nothing");

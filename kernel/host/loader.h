@@ -1,8 +1,8 @@
 // From a file to a plugin object. The checks run in one order, each with its own text, and nothing of the plugin runs
 // before the probe (a child process) has loaded the file first:
 //
-//   1 manifest   2 file: regular, ours, opened once   3 pinned digest   4 ELF   5 note present and equal to the manifest
-//   6 tier and ABI   7 exact tag   8 needed libraries   9 probe   10 dlopen, entry
+//   1 manifest   2 file: regular, ours, opened once   3 pinned digest   4 ELF   5 note present and equal to the
+//   manifest 6 tier and ABI   7 exact tag   8 needed libraries   9 probe   10 dlopen, entry
 //
 // Code is never unloaded. [main]
 #pragma once

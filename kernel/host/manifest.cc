@@ -20,7 +20,8 @@ constexpr std::array<std::string_view, 6> kKinds = {"task_driver", "device", "ch
 Status text(const Json& json, std::string_view key, std::string& out) {
   auto at = json.find(key);
   if (at == json.end()) return invalid_argument("\"" + std::string(key) + "\" is missing");
-  if (!at->is_string() || at->get<std::string>().empty()) return invalid_argument("\"" + std::string(key) + "\" must be a text");
+  if (!at->is_string() || at->get<std::string>().empty())
+    return invalid_argument("\"" + std::string(key) + "\" must be a text");
   out = at->get<std::string>();
   return ok_status();
 }
@@ -52,7 +53,8 @@ Result<Manifest> parse_manifest(std::string_view bytes) {
   if (!json.is_object()) return invalid_argument("must be a JSON object");
   for (const auto& [key, value] : json.items()) {
     if (std::ranges::find(kKeys, key) == kKeys.end()) {
-      return invalid_argument("unknown key \"" + key + "\"; did you mean \"" + std::string(nearest(key, kKeys)) + "\"?");
+      return invalid_argument("unknown key \"" + key + "\"; did you mean \"" + std::string(nearest(key, kKeys)) +
+                              "\"?");
     }
   }
   Manifest manifest;

@@ -13,8 +13,9 @@ Result<std::vector<size_t>> start_order(const std::vector<const Manifest*>& plug
     for (const std::string& capability : plugins[i]->provides) {
       auto [at, is_new] = provider.emplace(capability, i);
       if (!is_new) {
-        return failed_precondition("capability \"" + capability + "\" is provided by plugin " + plugins[at->second]->name +
-                                   " and by plugin " + plugins[i]->name + "; disable one of them");
+        return failed_precondition("capability \"" + capability + "\" is provided by plugin " +
+                                   plugins[at->second]->name + " and by plugin " + plugins[i]->name +
+                                   "; disable one of them");
       }
     }
   }

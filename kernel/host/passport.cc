@@ -79,22 +79,26 @@ Result<Passport> read_passport(int fd) {
   if (fstat(fd, &info) != 0) return errno_status(errno, "stat");
   ElfFile file(fd, static_cast<uint64_t>(info.st_size));
   Elf64_Ehdr header{};
-  if (!file.read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return invalid_argument("is not an ELF file");
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != kMachine) {
-    return invalid_argument("is built for another machine (ELF machine " + std::to_string(header.e_machine) + ", expected " +
-                            std::to_string(kMachine) + ")");
+  if (!file.read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return invalid_argument("is not an ELF file");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+      header.e_machine != kMachine) {
+    return invalid_argument("is built for another machine (ELF machine " + std::to_string(header.e_machine) +
+                            ", expected " + std::to_string(kMachine) + ")");
   }
   if (header.e_type != ET_DYN) return invalid_argument("is not a shared object");
   if (header.e_shentsize != sizeof(Elf64_Shdr)) return invalid_argument("has a damaged section table");
 
   std::vector<Elf64_Shdr> sections(header.e_shnum);
   for (size_t i = 0; i < sections.size(); ++i) {
-    if (!file.read(header.e_shoff + i * sizeof(Elf64_Shdr), sections[i])) return invalid_argument("has a damaged section table");
+    if (!file.read(header.e_shoff + i * sizeof(Elf64_Shdr), sections[i]))
+      return invalid_argument("has a damaged section table");
   }
   if (header.e_shstrndx >= sections.size()) return invalid_argument("has a damaged section table");
   std::string names;
   const Elf64_Shdr& name_table = sections[header.e_shstrndx];
-  if (!file.read(name_table.sh_offset, name_table.sh_size, names)) return invalid_argument("has a damaged section table");
+  if (!file.read(name_table.sh_offset, name_table.sh_size, names))
+    return invalid_argument("has a damaged section table");
 
   Passport passport;
   bool found = false;
@@ -102,7 +106,8 @@ Result<Passport> read_passport(int fd) {
     if (text_at(names, section.sh_name) == ".note.drover.plugin") {
       note::Note note;
       const note::Note expected{.description = {}};
-      if (section.sh_size < sizeof(note) || !file.read(section.sh_offset, note)) return invalid_argument("has a damaged plugin note");
+      if (section.sh_size < sizeof(note) || !file.read(section.sh_offset, note))
+        return invalid_argument("has a damaged plugin note");
       if (note.name_size != expected.name_size || note.description_size < sizeof(note::Description) ||
           note.type != expected.type || std::memcmp(note.owner, expected.owner, sizeof(note.owner)) != 0) {
         return invalid_argument("has a damaged plugin note");
@@ -113,7 +118,8 @@ Result<Passport> read_passport(int fd) {
       std::string strings;
       std::string entries;
       const Elf64_Shdr& table = sections[section.sh_link];
-      if (!file.read(table.sh_offset, table.sh_size, strings) || !file.read(section.sh_offset, section.sh_size, entries)) {
+      if (!file.read(table.sh_offset, table.sh_size, strings) ||
+          !file.read(section.sh_offset, section.sh_size, entries)) {
         return invalid_argument("has a damaged dynamic section");
       }
       for (size_t at = 0; at + sizeof(Elf64_Dyn) <= entries.size(); at += sizeof(Elf64_Dyn)) {
@@ -145,8 +151,9 @@ Status check_passport(const Passport& passport, std::string_view name, std::stri
                       std::string_view tier) {
   const note::Description& note = passport.note;
   if (note.note_version != note::kVersion) {
-    return failed_precondition("its note has version " + std::to_string(note.note_version) + ", this drover reads version " +
-                               std::to_string(note::kVersion) + "; use a drover of the plugin's age");
+    return failed_precondition("its note has version " + std::to_string(note.note_version) +
+                               ", this drover reads version " + std::to_string(note::kVersion) +
+                               "; use a drover of the plugin's age");
   }
   struct Field {
     std::string_view what;
@@ -157,23 +164,28 @@ Status check_passport(const Passport& passport, std::string_view name, std::stri
       {{"name", passport.name(), name}, {"kind", passport.kind(), kind}, {"version", passport.version(), version}}};
   for (const Field& field : fields) {
     if (field.found != field.expected) {
-      return failed_precondition("its note says " + std::string(field.what) + " \"" + field.found + "\", its manifest says \"" +
-                                 std::string(field.expected) + "\"; install the manifest that belongs to the file");
+      return failed_precondition("its note says " + std::string(field.what) + " \"" + field.found +
+                                 "\", its manifest says \"" + std::string(field.expected) +
+                                 "\"; install the manifest that belongs to the file");
     }
   }
   const std::string_view found_tier = note.tier == note::kStable ? "stable" : note.tier == note::kExact ? "exact" : "";
-  if (found_tier.empty()) return failed_precondition("its note has the unknown tier " + std::to_string(note.tier) + "; rebuild the plugin");
+  if (found_tier.empty())
+    return failed_precondition("its note has the unknown tier " + std::to_string(note.tier) + "; rebuild the plugin");
   if (found_tier != tier) {
-    return failed_precondition("its note says tier \"" + std::string(found_tier) + "\", its manifest says \"" + std::string(tier) + "\"");
+    return failed_precondition("its note says tier \"" + std::string(found_tier) + "\", its manifest says \"" +
+                               std::string(tier) + "\"");
   }
   if (note.abi_major != note::kAbiMajor || note.abi_minor > note::kAbiMinor) {
-    return failed_precondition("needs plugin ABI " + std::to_string(note.abi_major) + "." + std::to_string(note.abi_minor) +
-                               ", this drover offers " + std::to_string(note::kAbiMajor) + "." + std::to_string(note::kAbiMinor) +
+    return failed_precondition("needs plugin ABI " + std::to_string(note.abi_major) + "." +
+                               std::to_string(note.abi_minor) + ", this drover offers " +
+                               std::to_string(note::kAbiMajor) + "." + std::to_string(note::kAbiMinor) +
                                "; upgrade drover or build the plugin against its SDK");
   }
   if (note.tier == note::kExact) {
     if (std::string difference = first_difference(passport.exact_tag(), note::exact_tag()); !difference.empty()) {
-      return failed_precondition("is built for another drover (" + difference + "); rebuild the plugin with this SDK and compiler");
+      return failed_precondition("is built for another drover (" + difference +
+                                 "); rebuild the plugin with this SDK and compiler");
     }
   } else {
     // A second copy of one of these in another version ends the process at load.
@@ -181,7 +193,8 @@ Status check_passport(const Passport& passport, std::string_view name, std::stri
     for (const std::string& library : passport.needed_libraries) {
       for (std::string_view shared : kShared) {
         if (library.starts_with(shared)) {
-          return failed_precondition("needs " + library + ", which drover loads itself; link the SDK's lite messages instead");
+          return failed_precondition("needs " + library +
+                                     ", which drover loads itself; link the SDK's lite messages instead");
         }
       }
     }

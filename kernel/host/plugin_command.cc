@@ -45,10 +45,10 @@ int list(const std::string& program, std::span<const std::string> arguments) {
   Discovery found = discover(folders(program, arguments));
   size_t width = 4;
   for (const PluginFile& file : found.plugins) width = std::max(width, file.manifest.name.size());
-  const auto row = [&](const std::string& name, const std::string& version, const std::string& tier, const std::string& kind,
-                       const std::string& summary) {
-    std::cout << std::left << std::setw(static_cast<int>(width) + 2) << name << std::setw(9) << version << std::setw(8) << tier
-              << std::setw(13) << kind << summary << "\n";
+  const auto row = [&](const std::string& name, const std::string& version, const std::string& tier,
+                       const std::string& kind, const std::string& summary) {
+    std::cout << std::left << std::setw(static_cast<int>(width) + 2) << name << std::setw(9) << version << std::setw(8)
+              << tier << std::setw(13) << kind << summary << "\n";
   };
   row("Name", "Version", "Tier", "Kind", "Summary");
   for (const PluginFile& file : found.plugins) {
@@ -70,10 +70,10 @@ int status(const std::string& program, std::span<const std::string> arguments) {
     std::vector<std::string> required;
     for (const Requirement& r : file.manifest.requirements) required.push_back(r.capability + (r.optional ? "?" : ""));
     std::cout << (any ? "\n" : "") << "Name      = " << file.manifest.name << "\nVersion   = " << file.manifest.version
-              << "\nFile      = " << file.path << "\nTier      = " << file.manifest.tier << "\nKind      = " << file.manifest.kind
-              << "\nRoles     = " << joined(file.manifest.roles) << "\nProvides  = " << joined(file.manifest.provides)
-              << "\nRequires  = " << joined(required) << "\nForm      = in-process\nChecks    = "
-              << (verdict.ok() ? "passed" : verdict.message()) << "\n";
+              << "\nFile      = " << file.path << "\nTier      = " << file.manifest.tier
+              << "\nKind      = " << file.manifest.kind << "\nRoles     = " << joined(file.manifest.roles)
+              << "\nProvides  = " << joined(file.manifest.provides) << "\nRequires  = " << joined(required)
+              << "\nForm      = in-process\nChecks    = " << (verdict.ok() ? "passed" : verdict.message()) << "\n";
     any = true;
     all_fit = all_fit && verdict.ok();
   }
@@ -116,7 +116,8 @@ int check(std::span<const std::string> arguments) {
       std::cerr << "Error: " << verdict.message() << "\n";
       return 1;
     }
-    if (!quiet) std::cout << "Plugin " << file->manifest.name << " " << file->manifest.version << " passes every check\n";
+    if (!quiet)
+      std::cout << "Plugin " << file->manifest.name << " " << file->manifest.version << " passes every check\n";
   }
   return 0;
 }
@@ -142,8 +143,10 @@ int validate_config(const std::string& program, std::span<const std::string> arg
       files.push_back(std::move(file));
       DROVER_TRY(std::unique_ptr<Plugin> plugin, load(files.back()));
       plugins.push_back(std::move(plugin));
-      auto declarations = make_declarations(found.plugins[i].manifest.name, {store, commands, methods, extensions, blocks});
-      DROVER_RETURN_IF_ERROR(plugins.back()->declare(*declarations).with_context("plugin " + found.plugins[i].manifest.name));
+      auto declarations =
+          make_declarations(found.plugins[i].manifest.name, {store, commands, methods, extensions, blocks});
+      DROVER_RETURN_IF_ERROR(
+          plugins.back()->declare(*declarations).with_context("plugin " + found.plugins[i].manifest.name));
     }
     std::vector<std::string> warnings;
     DROVER_TRY(ConfigBlock checked, check_config(raw, blocks, warnings));

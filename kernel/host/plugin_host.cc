@@ -10,7 +10,8 @@ namespace {
 
 class RegistryDeclarations final : public Declarations {
  public:
-  RegistryDeclarations(std::string plugin, const Registry& registry) : plugin_(std::move(plugin)), registry_(registry) {}
+  RegistryDeclarations(std::string plugin, const Registry& registry)
+      : plugin_(std::move(plugin)), registry_(registry) {}
 
   Result<TableId> table(TableSpec spec) override {
     DROVER_TRY(TableId id, registry_.store.add_table(std::move(spec)));
@@ -19,7 +20,8 @@ class RegistryDeclarations final : public Declarations {
   }
   Result<TableId> other_table(std::string_view name) override {
     if (auto id = registry_.store.find_table(name)) return *id;
-    return not_found("table " + std::string(name) + " is not declared; its plugin must come before this one: require its capability");
+    return not_found("table " + std::string(name) +
+                     " is not declared; its plugin must come before this one: require its capability");
   }
   Status command(std::string name, ApplyFunction apply) override {
     return registry_.commands.add_command(plugin_, std::move(name), std::move(apply));
@@ -97,22 +99,25 @@ class PluginHost final : public Host {
     return *std::move(waiter->answer);
   }
 
-  void propose(std::string_view command, std::string payload, SteadyTime deadline, std::function<void(Result<Applied>)> done) override {
+  void propose(std::string_view command, std::string payload, SteadyTime deadline,
+               std::function<void(Result<Applied>)> done) override {
     if (!shared_.consensus) {
       done(unavailable("this agent is not a server"));
       return;
     }
-    shared_.consensus->propose(encode_command(command, payload), deadline, [done = std::move(done)](Result<raft::Applied> answer) {
-      if (!answer) {
-        done(answer.status());
-        return;
-      }
-      done(Applied{answer->index, std::move(answer->answer)});
-    });
+    shared_.consensus->propose(encode_command(command, payload), deadline,
+                               [done = std::move(done)](Result<raft::Applied> answer) {
+                                 if (!answer) {
+                                   done(answer.status());
+                                   return;
+                                 }
+                                 done(Applied{answer->index, std::move(answer->answer)});
+                               });
   }
 
   std::shared_ptr<const ReadView> snapshot() override { return shared_.store->shared_snapshot("plugin"); }
-  Result<std::shared_ptr<const ReadView>> snapshot_at(uint64_t index, SteadyTime deadline, std::stop_token stop) override {
+  Result<std::shared_ptr<const ReadView>> snapshot_at(uint64_t index, SteadyTime deadline,
+                                                      std::stop_token stop) override {
     DROVER_RETURN_IF_ERROR(shared_.store->wait_for_index(index, deadline, stop));
     return snapshot();
   }
@@ -134,8 +139,12 @@ class PluginHost final : public Host {
     shared_.pool->post_at(shared_.clock->steady() + delay, std::move(task));
   }
 
-  void* find_extension(std::string_view point, std::string_view name) const override { return shared_.extensions->find(point, name); }
-  std::vector<std::string> extension_names(std::string_view point) const override { return shared_.extensions->names(point); }
+  void* find_extension(std::string_view point, std::string_view name) const override {
+    return shared_.extensions->find(point, name);
+  }
+  std::vector<std::string> extension_names(std::string_view point) const override {
+    return shared_.extensions->names(point);
+  }
 
  private:
   const std::string plugin_;
@@ -168,7 +177,8 @@ std::unique_ptr<Declarations> make_declarations(const std::string& plugin, const
   return std::make_unique<RegistryDeclarations>(plugin, registry);
 }
 
-std::unique_ptr<Host> make_plugin_host(const std::string& plugin, Shared& shared, std::unique_ptr<LocalStore> local_store) {
+std::unique_ptr<Host> make_plugin_host(const std::string& plugin, Shared& shared,
+                                       std::unique_ptr<LocalStore> local_store) {
   return std::make_unique<PluginHost>(plugin, shared, std::move(local_store));
 }
 

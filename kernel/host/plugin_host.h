@@ -59,6 +59,7 @@ struct Shared {
 };
 
 // Options: the plugin's own name selects its `plugin "name" { config {} }` block.
-std::unique_ptr<Host> make_plugin_host(const std::string& plugin, Shared& shared, std::unique_ptr<LocalStore> local_store);
+std::unique_ptr<Host> make_plugin_host(const std::string& plugin, Shared& shared,
+                                       std::unique_ptr<LocalStore> local_store);
 
 }  // namespace drover::host

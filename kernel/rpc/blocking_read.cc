@@ -70,7 +70,8 @@ Result<Reply> run(const Method& method, const CallContext& context, std::string_
 
 }  // namespace
 
-Result<Reply> answer_once(const Method& method, state::Store* store, const CallContext& context, std::string_view request) {
+Result<Reply> answer_once(const Method& method, state::Store* store, const CallContext& context,
+                          std::string_view request) {
   if (context.stop.stop_requested()) return cancelled("the caller has gone");
   if (method.is_read() && store) {
     auto snapshot = store->snapshot("rpc");

@@ -21,7 +21,8 @@ class Store;
 namespace drover::rpc {
 
 // Runs the handler on this thread; reads get a fresh snapshot. `store` may be null where a method does not read.
-Result<Reply> answer_once(const Method& method, state::Store* store, const CallContext& context, std::string_view request);
+Result<Reply> answer_once(const Method& method, state::Store* store, const CallContext& context,
+                          std::string_view request);
 
 // A read that waits without a thread: it runs on the pool, and sleeps as an entry in the store's watch tables.
 class BlockingRead : public std::enable_shared_from_this<BlockingRead> {

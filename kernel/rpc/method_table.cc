@@ -10,7 +10,8 @@ std::string method_name(const google::protobuf::MethodDescriptor& descriptor) {
   return "/" + descriptor.service()->full_name() + "/" + descriptor.name();
 }
 
-Status MethodTable::add_service(std::string_view plugin, std::string_view full_name, std::vector<MethodBinding> bindings) {
+Status MethodTable::add_service(std::string_view plugin, std::string_view full_name,
+                                std::vector<MethodBinding> bindings) {
   const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(std::string(full_name));
   const std::string where = "service " + std::string(full_name);
   if (!service) return invalid_argument(where + ": no such service in the messages that this plugin carries");
@@ -36,9 +37,11 @@ Status MethodTable::add_service(std::string_view plugin, std::string_view full_n
     method.stream = std::move(binding->stream);
     bindings.erase(binding);
     if (method.streaming != static_cast<bool>(method.stream)) {
-      return invalid_argument(place + ": the handler is " + (method.streaming ? "unary" : "streaming") + ", the declaration is not");
+      return invalid_argument(place + ": the handler is " + (method.streaming ? "unary" : "streaming") +
+                              ", the declaration is not");
     }
-    if (methods_.contains(method.name)) return already_exists(place + ": is already answered by plugin " + methods_[method.name].plugin);
+    if (methods_.contains(method.name))
+      return already_exists(place + ": is already answered by plugin " + methods_[method.name].plugin);
     methods.push_back(std::move(method));
   }
   if (!bindings.empty()) return invalid_argument(where + ": has no method named " + bindings.front().name);

@@ -26,7 +26,7 @@ struct Method {
   Access access;
   const google::protobuf::MethodDescriptor* descriptor = nullptr;
   bool streaming = false;
-  UnaryHandler unary;    // one of the two
+  UnaryHandler unary;  // one of the two
   StreamHandler stream;
 
   bool is_read() const { return route.kind() == Route::READ || route.kind() == Route::LIST; }

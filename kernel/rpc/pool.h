@@ -50,7 +50,7 @@ class Pool {
   std::condition_variable has_task_;
   std::condition_variable has_timer_;
   std::condition_variable stream_ended_;
-  std::deque<std::function<void()>> tasks_;                          // guarded by mutex_, like the following
+  std::deque<std::function<void()>> tasks_;  // guarded by mutex_, like the following
   std::multimap<SteadyTime, std::pair<uint64_t, std::function<void()>>> timers_;
   uint64_t next_timer_ = 1;
   size_t streams_ = 0;

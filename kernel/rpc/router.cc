@@ -19,8 +19,10 @@ namespace {
 std::string field_bytes(const Method& method, std::string_view request, const std::string& field_name) {
   if (field_name.empty()) return {};
   const auto* field = method.descriptor->input_type()->FindFieldByName(field_name);
-  if (!field || field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_STRING || field->is_repeated()) return {};
-  const auto* prototype = google::protobuf::MessageFactory::generated_factory()->GetPrototype(method.descriptor->input_type());
+  if (!field || field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_STRING || field->is_repeated())
+    return {};
+  const auto* prototype =
+      google::protobuf::MessageFactory::generated_factory()->GetPrototype(method.descriptor->input_type());
   std::unique_ptr<google::protobuf::Message> message(prototype->New());
   if (!message->ParsePartialFromArray(request.data(), static_cast<int>(request.size()))) return {};
   return message->GetReflection()->GetString(*message, field);
@@ -56,8 +58,8 @@ struct Router::Pending {
   SteadyTime began;
 };
 
-Router::Router(const Options& options, const MethodTable& methods, state::Store* store, Surroundings& surroundings, Pool& pool,
-               Clock& clock, Metrics& metrics)
+Router::Router(const Options& options, const MethodTable& methods, state::Store* store, Surroundings& surroundings,
+               Pool& pool, Clock& clock, Metrics& metrics)
     : options_(options),
       methods_(methods),
       store_(store),
@@ -131,7 +133,8 @@ void Router::call(CallContext context, std::string request, std::function<void(R
   Status error;
   auto pending = std::make_shared<Pending>();
   pending->method = method_of(context, error);
-  if (pending->method && pending->method->streaming) error = invalid_argument(context.method + " is a streaming method");
+  if (pending->method && pending->method->streaming)
+    error = invalid_argument(context.method + " is a streaming method");
   if (!error.ok()) {
     pool_.post([done = std::move(done), error] { done(error); });
     return;
@@ -165,9 +168,11 @@ void Router::dispatch(std::shared_ptr<Pending> pending) {
       pool_.post([pending] { pending->done(unavailable("No cluster leader")); });
       return;
     }
-    peers_->call_server(server->address, outgoing(std::move(pending->context)), std::move(pending->request), std::move(pending->done));
+    peers_->call_server(server->address, outgoing(std::move(pending->context)), std::move(pending->request),
+                        std::move(pending->done));
   } else if (auto* node = std::get_if<ToNode>(&where)) {
-    peers_->call_node(node->node, outgoing(std::move(pending->context)), std::move(pending->request), std::move(pending->done));
+    peers_->call_node(node->node, outgoing(std::move(pending->context)), std::move(pending->request),
+                      std::move(pending->done));
   } else {
     handle(std::move(pending));
   }
@@ -270,7 +275,8 @@ Result<std::unique_ptr<StreamCall>> Router::open(CallContext context, std::strin
     return peers_->open_node(node->node, outgoing(std::move(context)), std::move(request), std::move(receiver));
   }
   DROVER_RETURN_IF_ERROR(admit(*method, context, authentication));
-  return open_local_stream(*method, std::move(context), std::move(request), std::move(receiver), pool_, stopping_.get_token());
+  return open_local_stream(*method, std::move(context), std::move(request), std::move(receiver), pool_,
+                           stopping_.get_token());
 }
 
 }  // namespace drover::rpc

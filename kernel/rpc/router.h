@@ -2,8 +2,8 @@
 //
 //   receive → authenticate → forward (region, leader, node) → measure → authorize → handle → answer
 //
-// Callers are plugins of this process, other servers, node agents and, down the connection that an agent opened, servers
-// calling that agent. The router moves bytes by method name; it decodes nothing but a request's target field.
+// Callers are plugins of this process, other servers, node agents and, down the connection that an agent opened,
+// servers calling that agent. The router moves bytes by method name; it decodes nothing but a request's target field.
 // [any]; handlers run on the pool, or on the thread that waits in call_and_wait.
 #pragma once
 
@@ -36,11 +36,11 @@ class Router final : public Caller {
     std::chrono::nanoseconds max_wait = std::chrono::seconds(300);
   };
   // `store` is null on a pure client. Everything outlives the router.
-  Router(const Options& options, const MethodTable& methods, state::Store* store, Surroundings& surroundings, Pool& pool,
-         Clock& clock, Metrics& metrics);
+  Router(const Options& options, const MethodTable& methods, state::Store* store, Surroundings& surroundings,
+         Pool& pool, Clock& clock, Metrics& metrics);
   ~Router() override;  // stops
 
-  void set_peers(Peers* peers) { peers_ = peers; }                     // before the first call
+  void set_peers(Peers* peers) { peers_ = peers; }                      // before the first call
   void set_access_control(AccessControl* access) { access_ = access; }  // before the first call
 
   void call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) override;

@@ -36,8 +36,8 @@ class Peers {
   virtual ~Peers() = default;
   virtual void call_server(const std::string& address, CallContext context, std::string request,
                            std::function<void(Result<Reply>)> done) = 0;
-  virtual Result<std::unique_ptr<StreamCall>> open_server(const std::string& address, CallContext context, std::string request,
-                                                          StreamReceiver receiver) = 0;
+  virtual Result<std::unique_ptr<StreamCall>> open_server(const std::string& address, CallContext context,
+                                                          std::string request, StreamReceiver receiver) = 0;
   // Down the connection that the node's agent opened to this server.
   virtual bool has_node(const Uuid& node) const = 0;
   virtual void call_node(const Uuid& node, CallContext context, std::string request,

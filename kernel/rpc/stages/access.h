@@ -8,7 +8,9 @@ namespace drover::rpc {
 
 class OpenAccess final : public AccessControl {
  public:
-  Result<Identity> authenticate(const CallContext&) override { return Identity{Identity::Kind::management, "acls-disabled"}; }
+  Result<Identity> authenticate(const CallContext&) override {
+    return Identity{Identity::Kind::management, "acls-disabled"};
+  }
   Status authorize(const Identity&, const Access&, const CallContext&) override { return ok_status(); }
 };
 

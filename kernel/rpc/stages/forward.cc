@@ -7,7 +7,9 @@ namespace {
 
 Destination to_leader(const Situation& now) {
   if (now.is_server && now.is_leader) return now.is_ready ? Destination(Here{}) : Destination(WaitForLeader{});
-  if (!now.is_server) return now.any_server_address.empty() ? Destination(WaitForLeader{}) : Destination(ToServer{now.any_server_address});
+  if (!now.is_server)
+    return now.any_server_address.empty() ? Destination(WaitForLeader{})
+                                          : Destination(ToServer{now.any_server_address});
   return now.leader_address.empty() ? Destination(WaitForLeader{}) : Destination(ToServer{now.leader_address});
 }
 
@@ -32,7 +34,8 @@ Destination to_node(const CallContext& context, const Situation& now) {
 
 Destination decide(const Route& route, const CallContext& context, const Situation& now) {
   if (!now.server_name.empty() && std::ranges::find(context.path, now.server_name) != context.path.end()) {
-    return internal_error("call " + context.method + " came back to server " + now.server_name + "; it is not forwarded in a loop");
+    return internal_error("call " + context.method + " came back to server " + now.server_name +
+                          "; it is not forwarded in a loop");
   }
   if (route.target() == Route::LOCAL) return Here{};
   if (!context.query.region.empty() && context.query.region != now.region) return not_found("No path to region");

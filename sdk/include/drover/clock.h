@@ -22,7 +22,8 @@ class Clock {
 class SystemClock final : public Clock {
  public:
   int64_t wall_ns() const override {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
   }
   SteadyTime steady() const override { return std::chrono::steady_clock::now(); }
 };

@@ -37,7 +37,8 @@ struct Field {
 class Sink {
  public:
   virtual ~Sink() = default;
-  virtual void write(Level level, std::string_view component, std::string_view sentence, std::span<const Field> fields) = 0;
+  virtual void write(Level level, std::string_view component, std::string_view sentence,
+                     std::span<const Field> fields) = 0;
 };
 
 // Sets the process's sink and returns the former one. The sink must outlive its use; null means standard error.
@@ -49,10 +50,20 @@ bool enabled(Level level);
 
 void write(Level level, std::string_view component, std::string_view sentence, std::initializer_list<Field> fields);
 
-inline void trace(std::string_view c, std::string_view s, std::initializer_list<Field> f = {}) { write(Level::trace, c, s, f); }
-inline void debug(std::string_view c, std::string_view s, std::initializer_list<Field> f = {}) { write(Level::debug, c, s, f); }
-inline void info(std::string_view c, std::string_view s, std::initializer_list<Field> f = {}) { write(Level::info, c, s, f); }
-inline void warn(std::string_view c, std::string_view s, std::initializer_list<Field> f = {}) { write(Level::warn, c, s, f); }
-inline void error(std::string_view c, std::string_view s, std::initializer_list<Field> f = {}) { write(Level::error, c, s, f); }
+inline void trace(std::string_view c, std::string_view s, std::initializer_list<Field> f = {}) {
+  write(Level::trace, c, s, f);
+}
+inline void debug(std::string_view c, std::string_view s, std::initializer_list<Field> f = {}) {
+  write(Level::debug, c, s, f);
+}
+inline void info(std::string_view c, std::string_view s, std::initializer_list<Field> f = {}) {
+  write(Level::info, c, s, f);
+}
+inline void warn(std::string_view c, std::string_view s, std::initializer_list<Field> f = {}) {
+  write(Level::warn, c, s, f);
+}
+inline void error(std::string_view c, std::string_view s, std::initializer_list<Field> f = {}) {
+  write(Level::error, c, s, f);
+}
 
 }  // namespace drover::log

@@ -48,7 +48,7 @@ class ApplyContext {
 
 template <typename Command>
 Status also(ApplyContext& context, const Command& command) {
-  return context.also(Command::descriptor()->full_name(), command.SerializeAsString());
+  return context.also(Command::descriptor()->full_name(), serialize(command));
 }
 
 // Returns the answer to the proposer (a serialized message, often empty) or the error that left nothing changed.
@@ -192,7 +192,7 @@ class Host {
   }
   template <typename Command>
   Result<Applied> propose(const Command& command, SteadyTime deadline) {
-    return propose(Command::descriptor()->full_name(), command.SerializeAsString(), deadline);
+    return propose(Command::descriptor()->full_name(), serialize(command), deadline);
   }
 };
 

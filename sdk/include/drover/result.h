@@ -85,7 +85,8 @@ inline Status unavailable(std::string text) { return {Code::unavailable, std::mo
 inline Status data_loss(std::string text) { return {Code::data_loss, std::move(text)}; }
 
 // The text of an errno value after a failed call: "open /a/b: Permission denied". The code follows the cause:
-// ENOENT not_found, EACCES/EPERM permission_denied, ENOSPC/EMFILE resource_exhausted, EEXIST already_exists, else internal.
+// ENOENT not_found, EACCES/EPERM permission_denied, ENOSPC/EMFILE resource_exhausted, EEXIST already_exists, else
+// internal.
 Status errno_status(int error, std::string_view what);
 
 template <typename T>
@@ -141,7 +142,7 @@ class [[nodiscard]] Result {
     }                                                                         \
   } while (false)
 
-#define DROVER_CHECK(condition)                                                 \
-  do {                                                                          \
-    if (!(condition)) ::drover::check_failed(__FILE__, __LINE__, #condition);   \
+#define DROVER_CHECK(condition)                                               \
+  do {                                                                        \
+    if (!(condition)) ::drover::check_failed(__FILE__, __LINE__, #condition); \
   } while (false)

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/messages.h"
 #include "drover/result.h"
 
 namespace drover {
@@ -60,7 +61,7 @@ class Cursor {
  public:
   virtual ~Cursor() = default;
   virtual bool valid() const = 0;
-  virtual void next() = 0;                  // Requires: valid().
+  virtual void next() = 0;                   // Requires: valid().
   virtual std::string_view key() const = 0;  // the key in the scanned index
   virtual std::string_view row() const = 0;
 };
@@ -82,7 +83,8 @@ class ReadView {
 
 class WriteTransaction : public ReadView {
  public:
-  // Inserts or replaces the row under its primary key. Errors: already_exists when another row holds a unique index key.
+  // Inserts or replaces the row under its primary key. Errors: already_exists when another row holds a unique index
+  // key.
   virtual Status put(TableId table, std::string row) = 0;
   // True when the row existed.
   virtual bool erase(TableId table, std::string_view key) = 0;
@@ -116,29 +118,29 @@ class Table {
 
   TableId id() const { return id_; }
 
-  std::optional<Message> get(const ReadView& view, std::string_view key) const {
-    return decode(view.get(id_, key));
-  }
+  std::optional<Message> get(const ReadView& view, std::string_view key) const { return decode(view.get(id_, key)); }
   std::optional<Message> get_by(const ReadView& view, uint32_t index, std::string_view key) const {
     return decode(view.get_by(id_, index, key));
   }
-  Status put(WriteTransaction& transaction, const Message& row) const {
-    return transaction.put(id_, row.SerializeAsString());
-  }
+  Status put(WriteTransaction& transaction, const Message& row) const { return transaction.put(id_, serialize(row)); }
   bool erase(WriteTransaction& transaction, std::string_view key) const { return transaction.erase(id_, key); }
 
   // Calls visit(message, key) for each row of the range; visit returns false to stop early.
   template <typename Visit>
-  void scan(const ReadView& view, uint32_t index, const KeyRange& range, Visit&& visit, Order order = Order::forward) const {
+  void scan(const ReadView& view, uint32_t index, const KeyRange& range, Visit&& visit,
+            Order order = Order::forward) const {
     for (auto cursor = view.scan(id_, index, range, order); cursor->valid(); cursor->next()) {
       Message message;
       message.ParseFromArray(cursor->row().data(), static_cast<int>(cursor->row().size()));
       if (!visit(message, cursor->key())) return;
     }
   }
-  std::vector<Message> list(const ReadView& view, uint32_t index, const KeyRange& range, Order order = Order::forward) const {
+  std::vector<Message> list(const ReadView& view, uint32_t index, const KeyRange& range,
+                            Order order = Order::forward) const {
     std::vector<Message> rows;
-    scan(view, index, range, [&](Message& row, std::string_view) { return rows.push_back(std::move(row)), true; }, order);
+    scan(
+        view, index, range, [&](Message& row, std::string_view) { return rows.push_back(std::move(row)), true; },
+        order);
     return rows;
   }
 

@@ -1,0 +1,14 @@
+// Fills in what a job leaves open, exactly as the job specification's tables say. Pure.
+#pragma once
+
+namespace drover::v1 {
+class Job;
+}
+
+namespace drover::jobs {
+
+// Afterwards every option with a default holds a value, and job-level update, reschedule and migrate have become the
+// groups' own. Idempotent.
+void canonicalize(v1::Job& job);
+
+}  // namespace drover::jobs

@@ -1,0 +1,317 @@
+#include "rpc.h"
+
+#include <algorithm>
+#include <array>
+
+#include "canonical.h"
+#include "drover/json.h"
+#include "drover/keys.h"
+#include "drover/schema.h"
+#include "drover/uuid.h"
+#include "drover/v1/allocation.pb.h"
+#include "drover/v1/commands.pb.h"
+#include "jobs.pb.h"
+#include "validate.h"
+
+namespace drover::jobs {
+namespace {
+
+constexpr auto kProposeTime = std::chrono::seconds(30);
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+// Like the field's other tools: "2 errors occurred:" and a bullet each.
+std::string as_list(const std::vector<std::string>& errors) {
+  std::string text = std::to_string(errors.size()) + (errors.size() == 1 ? " error occurred:" : " errors occurred:");
+  for (const std::string& error : errors) text += "\n\t* " + error;
+  return text + "\n";
+}
+
+v1::Evaluation new_evaluation(const v1::Job& job, std::string triggered_by, int32_t priority, int64_t now) {
+  v1::Evaluation eval;
+  eval.set_id(Uuid::random().bytes());
+  eval.set_namespace_(job.namespace_());
+  eval.set_priority(priority > 0 ? priority : job.priority());
+  eval.set_type(job.type());
+  eval.set_triggered_by(std::move(triggered_by));
+  eval.set_job_id(job.id());
+  eval.set_status(v1::EVAL_STATUS_PENDING);
+  eval.set_create_time(now);
+  eval.set_modify_time(now);
+  return eval;
+}
+
+v1::JobListStub stub_of(const v1::Job& job) {
+  v1::JobListStub stub;
+  stub.set_id(job.id());
+  stub.set_parent_id(job.parent_id());
+  stub.set_name(job.name());
+  stub.set_namespace_(job.namespace_());
+  *stub.mutable_datacenters() = job.datacenters();
+  stub.set_node_pool(job.node_pool());
+  stub.set_type(job.type());
+  stub.set_priority(job.priority());
+  stub.set_periodic(job.has_periodic());
+  stub.set_parameterized_job(job.has_parameterized_job());
+  stub.set_stop(job.stop());
+  stub.set_status(job.status());
+  stub.set_status_description(job.status_description());
+  stub.set_create_index(job.create_index());
+  stub.set_modify_index(job.modify_index());
+  stub.set_job_modify_index(job.job_modify_index());
+  stub.set_submit_time(job.submit_time());
+  return stub;
+}
+
+}  // namespace
+
+Status Rpc::declare(Declarations& declare) {
+  return declare.service(
+      "drover.v1.Jobs",
+      {method<&Rpc::list>("List", this), method<&Rpc::register_job>("Register", this),
+       method<&Rpc::parse>("Parse", this), method<&Rpc::validate_job>("Validate", this), method<&Rpc::get>("Get", this),
+       method<&Rpc::deregister>("Deregister", this), method<&Rpc::versions>("Versions", this),
+       method<&Rpc::summary>("Summary", this), method<&Rpc::evaluate>("Evaluate", this)});
+}
+
+Status Rpc::start(Host& host) {
+  host_ = &host;
+  DROVER_TRY(allocs_, host.find_table("allocs"));
+  DROVER_TRY(evals_, host.find_table("evals"));
+  return ok_status();
+}
+
+Result<v1::Job> Rpc::find(const std::string& id, Call& call) const {
+  if (auto job = tables_.jobs.get(call.view(), job_key(call.query().name_space, id))) return *std::move(job);
+  return not_found("job not found");
+}
+
+v1::JobSummary Rpc::summarize(const v1::Job& job, const ReadView& view) const {
+  v1::JobSummary summary;
+  summary.set_job_id(job.id());
+  summary.set_namespace_(job.namespace_());
+  summary.mutable_children();
+  auto& groups = *summary.mutable_summary();
+  for (const v1::TaskGroup& group : job.task_groups()) groups[group.name()];
+  uint64_t newest = job.modify_index();
+  Table<v1::Allocation>(allocs_).scan(view, kAllocsByJob, KeyRange::prefix(job_key(job.namespace_(), job.id())),
+                                      [&](v1::Allocation& alloc, std::string_view) {
+                                        if (alloc.job_create_index() != job.create_index()) return true;
+                                        newest = std::max(newest, alloc.modify_index());
+                                        v1::TaskGroupSummary& count = groups[alloc.task_group()];
+                                        switch (alloc.client_status()) {
+                                          case v1::CLIENT_STATUS_PENDING:
+                                            count.set_starting(count.starting() + 1);
+                                            break;
+                                          case v1::CLIENT_STATUS_RUNNING:
+                                            count.set_running(count.running() + 1);
+                                            break;
+                                          case v1::CLIENT_STATUS_COMPLETE:
+                                            count.set_complete(count.complete() + 1);
+                                            break;
+                                          case v1::CLIENT_STATUS_FAILED:
+                                            count.set_failed(count.failed() + 1);
+                                            break;
+                                          case v1::CLIENT_STATUS_LOST:
+                                            count.set_lost(count.lost() + 1);
+                                            break;
+                                          default:
+                                            count.set_unknown(count.unknown() + 1);
+                                            break;
+                                        }
+                                        return true;
+                                      });
+  // What the newest evaluation could not place.
+  v1::Evaluation last;
+  Table<v1::Evaluation>(evals_).scan(
+      view, kEvalsByJob, KeyRange::prefix(job_key(job.namespace_(), job.id())),
+      [&](v1::Evaluation& eval, std::string_view) {
+        if (eval.create_index() >= job.create_index() && eval.modify_index() >= last.modify_index()) {
+          last = std::move(eval);
+        }
+        return true;
+      });
+  for (const auto& [group, queued] : last.queued_allocations()) groups[group].set_queued(queued);
+  summary.set_create_index(job.create_index());
+  summary.set_modify_index(std::max(newest, last.modify_index()));
+  return summary;
+}
+
+Result<v1::ListJobsResponse> Rpc::list(const v1::ListJobsRequest& request, Call& call) {
+  const QueryOptions& query = call.query();
+  if (!query.filter.empty()) return invalid_argument("filter expressions are not supported by this version of drover");
+  KeyRange range = KeyRange::all();
+  if (query.name_space != "*") {
+    range = KeyRange::prefix(KeyBuilder().text(query.name_space).text_prefix(query.prefix).take());
+  }
+  if (!query.next_token.empty()) {  // "namespace.id", the first job of the page
+    const size_t dot = query.next_token.find('.');
+    if (dot == std::string::npos) return invalid_argument("next_token is not of the form namespace.id");
+    range.first = job_key(query.next_token.substr(0, dot), query.next_token.substr(dot + 1));
+  }
+  v1::ListJobsResponse response;
+  tables_.jobs.scan(call.view(), kPrimary, range, [&](v1::Job& job, std::string_view) {
+    if (!job.id().starts_with(query.prefix)) return true;
+    if (query.per_page > 0 && response.jobs_size() == query.per_page) {
+      call.set_next_token(job.namespace_() + "." + job.id());
+      return false;
+    }
+    v1::JobListStub& stub = *response.add_jobs();
+    stub = stub_of(job);
+    *stub.mutable_job_summary() = summarize(job, call.view());
+    if (request.meta()) *stub.mutable_meta() = job.meta();
+    return true;
+  });
+  return response;
+}
+
+Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& request, Call& call) {
+  if (!request.has_job()) return invalid_argument("Job must be specified");
+  v1::Job job = request.job();
+  if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
+  if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match name");
+  if (job.namespace_().empty()) job.set_namespace_(call.query().name_space);
+  if (request.eval_priority() < 0 || request.eval_priority() > 100)
+    return invalid_argument("eval priority must be between 1 and 100 inclusively");
+  canonicalize(job);
+  if (request.preserve_counts()) {
+    auto view = host_->snapshot();
+    if (auto existing = tables_.jobs.get(*view, job_key(job.namespace_(), job.id())); existing && !existing->stop()) {
+      for (v1::TaskGroup& group : *job.mutable_task_groups()) {
+        for (const v1::TaskGroup& old : existing->task_groups()) {
+          if (old.name() == group.name()) group.set_count(old.count());
+        }
+      }
+    }
+  }
+  Findings findings = validate(job);
+  if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
+
+  const int64_t now = host_->clock().wall_ns();
+  v1::JobRegistered command;
+  *command.mutable_job() = job;
+  command.mutable_job()->set_stop(false);
+  command.set_enforce_index(request.enforce_index());
+  command.set_job_modify_index(request.job_modify_index());
+  command.set_time(now);
+  *command.mutable_evaluation() = new_evaluation(job, "job-register", request.eval_priority(), now);
+  DROVER_TRY(Applied applied,
+             host_->propose(command, std::min(call.context().deadline, host_->clock().steady() + kProposeTime)));
+  DROVER_TRY(v1::JobRegisteredAnswer answer, parse_message<v1::JobRegisteredAnswer>(applied.answer));
+  v1::RegisterJobResponse response;
+  response.set_eval_id(command.evaluation().id());
+  response.set_eval_create_index(applied.index);
+  response.set_job_modify_index(answer.job_modify_index());
+  response.set_warnings(joined(findings.warnings));
+  response.set_index(applied.index);
+  call.set_index(applied.index);
+  return response;
+}
+
+Result<v1::ParseJobResponse> Rpc::parse(const v1::ParseJobRequest& request, Call&) {
+  if (request.job_hcl().empty()) return invalid_argument("Job spec is empty");
+  if (request.hclv1())
+    return invalid_argument("hclv1: the first version of the job language is not supported; leave it out");
+  if (!request.variables().empty()) return invalid_argument("Variables: not supported by this version of drover");
+  auto* parser = host_->extension<JobParser>("hcl");
+  if (!parser) return failed_precondition("no job parser is loaded; enable the plugin jobspec");
+  DROVER_TRY(std::string json, parser->parse(request.job_hcl(), {.file_name = "job.hcl"}));
+  v1::ParseJobResponse response;
+  if (request.canonicalize()) {
+    v1::Job job;
+    DROVER_RETURN_IF_ERROR(json_to_message(json, job));
+    canonicalize(job);
+    json = message_to_json(job);
+  }
+  response.set_job(std::move(json));
+  return response;
+}
+
+Result<v1::ValidateJobResponse> Rpc::validate_job(const v1::ValidateJobRequest& request, Call&) {
+  if (!request.has_job()) return invalid_argument("Job must be specified");
+  v1::Job job = request.job();
+  canonicalize(job);
+  Findings findings = validate(job);
+  v1::ValidateJobResponse response;
+  for (const std::string& error : findings.errors) response.add_validation_errors(error);
+  if (!findings.errors.empty()) response.set_error(as_list(findings.errors));
+  response.set_warnings(joined(findings.warnings));
+  return response;
+}
+
+Result<v1::JobResponse> Rpc::get(const v1::JobRequest& request, Call& call) {
+  DROVER_TRY(v1::Job job, find(request.job_id(), call));
+  call.set_index(job.modify_index());
+  v1::JobResponse response;
+  *response.mutable_job() = std::move(job);
+  return response;
+}
+
+Result<v1::DeregisterJobResponse> Rpc::deregister(const v1::DeregisterJobRequest& request, Call& call) {
+  if (request.global()) return invalid_argument("global: several regions are not supported by this version of drover");
+  const std::string name_space = call.query().name_space;
+  auto view = host_->snapshot();
+  auto job = tables_.jobs.get(*view, job_key(name_space, request.job_id()));
+  if (!job) return not_found("job not found");
+  const int64_t now = host_->clock().wall_ns();
+  v1::JobDeregistered command;
+  command.set_namespace_(name_space);
+  command.set_job_id(request.job_id());
+  command.set_purge(request.purge());
+  command.set_time(now);
+  *command.mutable_evaluation() = new_evaluation(*job, "job-deregister", request.eval_priority(), now);
+  DROVER_TRY(Applied applied,
+             host_->propose(command, std::min(call.context().deadline, host_->clock().steady() + kProposeTime)));
+  v1::DeregisterJobResponse response;
+  response.set_eval_id(command.evaluation().id());
+  response.set_eval_create_index(applied.index);
+  response.set_job_modify_index(applied.index);
+  response.set_index(applied.index);
+  call.set_index(applied.index);
+  return response;
+}
+
+Result<v1::JobVersionsResponse> Rpc::versions(const v1::JobRequest& request, Call& call) {
+  v1::JobVersionsResponse response;
+  tables_.versions.scan(
+      call.view(), kPrimary, versions_of(call.query().name_space, request.job_id()),
+      [&](v1::Job& job, std::string_view) { return *response.add_versions() = std::move(job), true; });
+  if (response.versions().empty()) return not_found("job versions not found");
+  return response;
+}
+
+Result<v1::JobSummaryResponse> Rpc::summary(const v1::JobRequest& request, Call& call) {
+  DROVER_TRY(v1::Job job, find(request.job_id(), call));
+  v1::JobSummaryResponse response;
+  *response.mutable_summary() = summarize(job, call.view());
+  return response;
+}
+
+Result<v1::RegisterJobResponse> Rpc::evaluate(const v1::EvaluateJobRequest& request, Call& call) {
+  if (request.eval_options().force_reschedule()) {
+    return invalid_argument("ForceReschedule is not supported by this version of drover");
+  }
+  auto view = host_->snapshot();
+  auto job = tables_.jobs.get(*view, job_key(call.query().name_space, request.job_id()));
+  if (!job) return not_found("job not found");
+  const int64_t now = host_->clock().wall_ns();
+  v1::EvalsUpdated command;
+  *command.add_evaluations() = new_evaluation(*job, "job-register", 0, now);
+  command.mutable_evaluations(0)->set_job_modify_index(job->job_modify_index());
+  command.set_time(now);
+  DROVER_TRY(Applied applied,
+             host_->propose(command, std::min(call.context().deadline, host_->clock().steady() + kProposeTime)));
+  v1::RegisterJobResponse response;
+  response.set_eval_id(command.evaluations(0).id());
+  response.set_eval_create_index(applied.index);
+  response.set_job_modify_index(job->job_modify_index());
+  response.set_index(applied.index);
+  call.set_index(applied.index);
+  return response;
+}
+
+}  // namespace drover::jobs

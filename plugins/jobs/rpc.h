@@ -1,0 +1,55 @@
+// The handlers of the Jobs service. Reads are functions of the call's view.
+#pragma once
+
+#include "drover/job_parser.h"
+#include "drover/plugin.h"
+#include "tables.h"
+
+namespace drover::v1 {
+class DeregisterJobRequest;
+class DeregisterJobResponse;
+class EvaluateJobRequest;
+class JobRequest;
+class JobResponse;
+class JobSummary;
+class JobSummaryResponse;
+class JobVersionsResponse;
+class ListJobsRequest;
+class ListJobsResponse;
+class ParseJobRequest;
+class ParseJobResponse;
+class RegisterJobRequest;
+class RegisterJobResponse;
+class ValidateJobRequest;
+class ValidateJobResponse;
+}  // namespace drover::v1
+
+namespace drover::jobs {
+
+class Rpc {
+ public:
+  explicit Rpc(const Tables& tables) : tables_(tables) {}
+  Status declare(Declarations& declare);
+  Status start(Host& host);
+
+ private:
+  Result<v1::ListJobsResponse> list(const v1::ListJobsRequest& request, Call& call);
+  Result<v1::RegisterJobResponse> register_job(const v1::RegisterJobRequest& request, Call& call);
+  Result<v1::ParseJobResponse> parse(const v1::ParseJobRequest& request, Call& call);
+  Result<v1::ValidateJobResponse> validate_job(const v1::ValidateJobRequest& request, Call& call);
+  Result<v1::JobResponse> get(const v1::JobRequest& request, Call& call);
+  Result<v1::DeregisterJobResponse> deregister(const v1::DeregisterJobRequest& request, Call& call);
+  Result<v1::JobVersionsResponse> versions(const v1::JobRequest& request, Call& call);
+  Result<v1::JobSummaryResponse> summary(const v1::JobRequest& request, Call& call);
+  Result<v1::RegisterJobResponse> evaluate(const v1::EvaluateJobRequest& request, Call& call);
+
+  Result<v1::Job> find(const std::string& id, Call& call) const;
+  v1::JobSummary summarize(const v1::Job& job, const ReadView& view) const;
+
+  const Tables& tables_;
+  TableId allocs_;
+  TableId evals_;
+  Host* host_ = nullptr;
+};
+
+}  // namespace drover::jobs

@@ -1,0 +1,189 @@
+#include "tables.h"
+
+#include "drover/keys.h"
+#include "drover/v1/commands.pb.h"
+#include "jobs.pb.h"
+
+namespace drover::jobs {
+namespace {
+
+using Bytes = std::string_view;
+
+// What makes a new version: everything but what the servers keep about the job.
+std::string specification(v1::Job job) {
+  job.clear_status();
+  job.clear_status_description();
+  job.clear_stable();
+  job.clear_version();
+  job.clear_submit_time();
+  job.clear_create_index();
+  job.clear_modify_index();
+  job.clear_job_modify_index();
+  return serialize(job);
+}
+
+v1::JobStatus status_of(const v1::Job& job, const v1::JobStatusChanged& now) {
+  const bool parent = job.has_periodic() || job.has_parameterized_job();
+  if (job.type() == "system" || parent) return job.stop() ? v1::JOB_STATUS_DEAD : v1::JOB_STATUS_RUNNING;
+  if (now.has_live_allocs()) return v1::JOB_STATUS_RUNNING;
+  if (now.has_open_evals()) return v1::JOB_STATUS_PENDING;
+  return now.has_any() ? v1::JOB_STATUS_DEAD : v1::JOB_STATUS_PENDING;
+}
+
+class Commands {
+ public:
+  explicit Commands(const Tables& tables) : tables_(tables) {}
+
+  Result<std::string> registered(const v1::JobRegistered& command, ApplyContext& context) const {
+    v1::Job job = command.job();
+    const std::string key = job_key(job.namespace_(), job.id());
+    auto existing = tables_.jobs.get(context.rows(), key);
+    if (command.enforce_index()) {
+      const uint64_t current = existing ? existing->job_modify_index() : 0;
+      if (current != command.job_modify_index()) {
+        const std::string wanted = "Enforcing job modify index " + std::to_string(command.job_modify_index());
+        if (!existing) return failed_precondition(wanted + ": job does not exist");
+        if (command.job_modify_index() == 0) return failed_precondition(wanted + ": job already exists");
+        return failed_precondition(wanted +
+                                   ": job exists with conflicting job modify index: " + std::to_string(current));
+      }
+    }
+    job.set_status(v1::JOB_STATUS_PENDING);
+    job.set_submit_time(command.time());
+    job.set_create_index(context.index());
+    job.set_modify_index(context.index());
+    job.set_job_modify_index(context.index());
+    job.set_version(0);
+    if (existing) {
+      job.set_create_index(existing->create_index());
+      job.set_status(existing->status());
+      if (specification(*existing) == specification(job)) {
+        // The same description again: no new version, but the scheduler looks once more.
+        job = *existing;
+        job.set_modify_index(context.index());
+        job.set_job_modify_index(context.index());
+      } else {
+        job.set_version(existing->version() + 1);
+      }
+    }
+    DROVER_RETURN_IF_ERROR(put(job, context));
+    if (command.has_evaluation()) {
+      v1::EvalsUpdated evals;
+      *evals.add_evaluations() = command.evaluation();
+      evals.mutable_evaluations(0)->set_job_modify_index(job.job_modify_index());
+      evals.set_time(command.time());
+      DROVER_RETURN_IF_ERROR(also(context, evals));
+    }
+    v1::JobRegisteredAnswer answer;
+    answer.set_job_modify_index(job.job_modify_index());
+    return answer.SerializeAsString();
+  }
+
+  Result<std::string> deregistered(const v1::JobDeregistered& command, ApplyContext& context) const {
+    const std::string key = job_key(command.namespace_(), command.job_id());
+    auto job = tables_.jobs.get(context.rows(), key);
+    if (!job) return not_found("job not found");
+    if (command.purge()) {
+      erase(command.namespace_(), command.job_id(), context);
+    } else {
+      job->set_stop(true);
+      job->set_modify_index(context.index());
+      job->set_job_modify_index(context.index());
+      job->set_version(job->version() + 1);
+      job->set_submit_time(command.time());
+      DROVER_RETURN_IF_ERROR(put(*job, context));
+    }
+    v1::JobRegisteredAnswer answer;
+    answer.set_job_modify_index(context.index());
+    if (command.has_evaluation()) {
+      v1::EvalsUpdated evals;
+      *evals.add_evaluations() = command.evaluation();
+      evals.mutable_evaluations(0)->set_job_modify_index(context.index());
+      evals.set_time(command.time());
+      DROVER_RETURN_IF_ERROR(also(context, evals));
+    }
+    return answer.SerializeAsString();
+  }
+
+  Result<std::string> deleted(const v1::JobsDeleted& command, ApplyContext& context) const {
+    for (const auto& name : command.jobs()) erase(name.namespace_(), name.id(), context);
+    return std::string();
+  }
+
+  Result<std::string> status_changed(const v1::JobStatusChanged& command, ApplyContext& context) const {
+    const std::string key = job_key(command.namespace_(), command.job_id());
+    auto job = tables_.jobs.get(context.rows(), key);
+    if (!job) return std::string();
+    const v1::JobStatus status = status_of(*job, command);
+    if (status == job->status()) return std::string();
+    job->set_status(status);
+    job->set_modify_index(context.index());
+    DROVER_RETURN_IF_ERROR(tables_.jobs.put(context.rows(), *job));
+    return std::string();
+  }
+
+ private:
+  // The job and its version; versions beyond the tracked number go.
+  Status put(const v1::Job& job, ApplyContext& context) const {
+    WriteTransaction& rows = context.rows();
+    DROVER_RETURN_IF_ERROR(tables_.jobs.put(rows, job));
+    DROVER_RETURN_IF_ERROR(tables_.versions.put(rows, job));
+    uint64_t seen = 0;
+    std::vector<std::string> old;
+    for (auto cursor = rows.scan(tables_.versions.id(), kPrimary, versions_of(job.namespace_(), job.id()));
+         cursor->valid(); cursor->next()) {
+      if (++seen > kTrackedVersions) old.emplace_back(cursor->key());
+    }
+    for (const std::string& key : old) tables_.versions.erase(rows, key);
+    return ok_status();
+  }
+  void erase(std::string_view name_space, std::string_view id, ApplyContext& context) const {
+    WriteTransaction& rows = context.rows();
+    tables_.jobs.erase(rows, job_key(name_space, id));
+    std::vector<std::string> keys;
+    for (auto cursor = rows.scan(tables_.versions.id(), kPrimary, versions_of(name_space, id)); cursor->valid();
+         cursor->next()) {
+      keys.emplace_back(cursor->key());
+    }
+    for (const std::string& key : keys) tables_.versions.erase(rows, key);
+  }
+
+  const Tables tables_;
+};
+
+}  // namespace
+
+std::string job_key(std::string_view name_space, std::string_view id) {
+  return KeyBuilder().text(name_space).text(id).take();
+}
+
+KeyRange versions_of(std::string_view name_space, std::string_view id) {
+  return KeyRange::prefix(job_key(name_space, id));
+}
+
+Status declare_tables(Declarations& declare, Tables& tables) {
+  DROVER_TRY(TableId jobs, declare.table({.name = "jobs", .message = "drover.v1.Job", .key = [](Bytes row) {
+                                            const auto job = Table<v1::Job>::parse(row);
+                                            return job_key(job.namespace_(), job.id());
+                                          }}));
+  DROVER_TRY(TableId versions,
+             declare.table(
+                 {.name = "job_versions", .message = "drover.v1.Job", .key = [](Bytes row) {
+                    const auto job = Table<v1::Job>::parse(row);
+                    return KeyBuilder().text(job.namespace_()).text(job.id()).descending().number(job.version()).take();
+                  }}));
+  tables.jobs = Table<v1::Job>(jobs);
+  tables.versions = Table<v1::Job>(versions);
+  auto commands = std::make_shared<Commands>(tables);
+  DROVER_RETURN_IF_ERROR(declare.command<v1::JobRegistered>(
+      [commands](const v1::JobRegistered& c, ApplyContext& context) { return commands->registered(c, context); }));
+  DROVER_RETURN_IF_ERROR(declare.command<v1::JobDeregistered>(
+      [commands](const v1::JobDeregistered& c, ApplyContext& context) { return commands->deregistered(c, context); }));
+  DROVER_RETURN_IF_ERROR(declare.command<v1::JobsDeleted>(
+      [commands](const v1::JobsDeleted& c, ApplyContext& context) { return commands->deleted(c, context); }));
+  return declare.command<v1::JobStatusChanged>([commands](const v1::JobStatusChanged& c, ApplyContext& context) {
+    return commands->status_changed(c, context);
+  });
+}
+
+}  // namespace drover::jobs

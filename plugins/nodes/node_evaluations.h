@@ -1,0 +1,19 @@
+// Which jobs must be looked at again when a node changes. A function of a snapshot.
+#pragma once
+
+#include <vector>
+
+#include "drover/tables.h"
+#include "drover/v1/evaluation.pb.h"
+#include "drover/v1/node.pb.h"
+
+namespace drover::nodes {
+
+// One evaluation, trigger node-update, for each job that has an allocation on the node which is not over yet.
+std::vector<v1::Evaluation> node_evaluations(const ReadView& view, TableId allocs, TableId jobs, const v1::Node& node,
+                                             int64_t now);
+
+// True when going from one status to the other matters to the scheduler.
+bool concerns_scheduler(v1::NodeStatus from, v1::NodeStatus to);
+
+}  // namespace drover::nodes

@@ -1,0 +1,61 @@
+// Nodes: the machines, and which of them are alive.
+#include "drover/config.h"
+#include "drover/plugin.h"
+#include "registry.h"
+#include "rpc.h"
+#include "tables.h"
+
+namespace drover::nodes {
+namespace {
+
+class NodesPlugin final : public Plugin {
+ public:
+  Status declare(Declarations& declare) override {
+    DROVER_RETURN_IF_ERROR(declare_tables(declare, nodes_));
+    DROVER_RETURN_IF_ERROR(
+        declare.configuration("server", {.options = {
+                                             {.name = "heartbeat_grace",
+                                              .type = ConfigType::duration,
+                                              .default_text = "10s",
+                                              .help = "Added to a node's TTL before it counts as down."},
+                                             {.name = "min_heartbeat_ttl",
+                                              .type = ConfigType::duration,
+                                              .default_text = "10s",
+                                              .help = "Shortest time between heartbeats of a node."},
+                                             {.name = "max_heartbeats_per_second",
+                                              .type = ConfigType::number,
+                                              .default_text = "50",
+                                              .help = "Heartbeats this server wants at most.",
+                                              .min = 0.01},
+                                             {.name = "failover_heartbeat_ttl",
+                                              .type = ConfigType::duration,
+                                              .default_text = "300s",
+                                              .help = "First deadline that a new leader gives every node."},
+                                         }}));
+    DROVER_RETURN_IF_ERROR(registry_.declare(declare));
+    return rpc_.declare(declare);
+  }
+  Status start(Host& host) override {
+    HeartbeatOptions options;
+    if (const ConfigBlock* server = host.configuration("server")) {
+      options.grace = server->duration("heartbeat_grace", options.grace);
+      options.minimum_ttl = server->duration("min_heartbeat_ttl", options.minimum_ttl);
+      options.max_per_second = server->number("max_heartbeats_per_second", options.max_per_second);
+      options.failover_ttl = server->duration("failover_heartbeat_ttl", options.failover_ttl);
+    }
+    DROVER_RETURN_IF_ERROR(registry_.start(host, options));
+    return rpc_.start(host);
+  }
+  void lead(std::stop_token stop) override { registry_.lead(stop); }
+  void stop(SteadyTime) override {}
+
+ private:
+  Table<v1::Node> nodes_;
+  Registry registry_{nodes_};
+  Rpc rpc_{nodes_};
+};
+
+}  // namespace
+}  // namespace drover::nodes
+
+DROVER_MODULE(drover::nodes::NodesPlugin, "module", "nodes", "0.1.0");

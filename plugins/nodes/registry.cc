@@ -1,0 +1,149 @@
+#include "registry.h"
+
+#include "computed_class.h"
+#include "drover/log.h"
+#include "drover/metrics.h"
+#include "drover/uuid.h"
+#include "node_evaluations.h"
+#include "nodes.pb.h"
+
+namespace drover::nodes {
+namespace {
+
+constexpr auto kProposeTime = std::chrono::seconds(10);
+
+// What of a node's description the scheduler's constraints can see.
+bool looks_different(const v1::Node& a, const v1::Node& b) {
+  return a.computed_class() != b.computed_class() || a.name() != b.name() ||
+         serialize(a.node_resources()) != serialize(b.node_resources()) || a.drivers_size() != b.drivers_size();
+}
+
+}  // namespace
+
+Status Registry::declare(Declarations& declare) {
+  return declare.service("drover.v1.NodeRegistry", {method<&Registry::register_node>("Register", this),
+                                                    method<&Registry::heartbeat>("Heartbeat", this)});
+}
+
+Status Registry::start(Host& host, const HeartbeatOptions& options) {
+  host_ = &host;
+  heartbeats_.emplace(options);
+  DROVER_TRY(allocs_, host.find_table("allocs"));
+  DROVER_TRY(jobs_, host.find_table("jobs"));
+  return ok_status();
+}
+
+v1::HeartbeatResponse Registry::answer(const v1::Node& node, uint64_t index) {
+  v1::HeartbeatResponse response;
+  std::lock_guard lock(mutex_);
+  const double random = std::uniform_real_distribution<double>(0, 1)(random_);
+  response.set_heartbeat_ttl(heartbeats_->heard(node.id(), host_->clock().steady(), random).count());
+  changed_.notify_all();
+  host_->metrics().set("nomad.heartbeat.active", static_cast<double>(heartbeats_->size()));
+  for (const auto& [id, address] : host_->raft().servers) response.add_servers(address);
+  response.set_scheduling_eligibility(node.scheduling_eligibility());
+  response.set_index(index);
+  return response;
+}
+
+Result<v1::HeartbeatResponse> Registry::register_node(const v1::RegisterNodeRequest& request, Call&) {
+  v1::Node node = request.node();
+  if (node.id().size() != 16) return invalid_argument("missing node ID for client registration");
+  if (node.secret_id().size() != 16) return invalid_argument("missing node secret ID for client registration");
+  if (node.datacenter().empty()) return invalid_argument("missing datacenter for client registration");
+  if (node.name().empty()) return invalid_argument("missing node name for client registration");
+  auto view = host_->snapshot();
+  auto existing = nodes_.get(*view, node.id());
+  if (existing && existing->secret_id() != node.secret_id()) {
+    return permission_denied("node secret ID does not match. Not registering node.");
+  }
+  if (node.node_pool().empty()) node.set_node_pool("default");
+  node.set_status(v1::NODE_STATUS_INITIALIZING);
+  node.set_scheduling_eligibility("eligible");
+  node.set_computed_class(computed_class(node));
+  const int64_t now = host_->clock().wall_ns();
+  node.set_status_updated_at(now / 1'000'000'000);
+  v1::NodeRegistered command;
+  *command.mutable_node() = node;
+  command.set_time(now);
+  if (existing && existing->status() == v1::NODE_STATUS_READY && looks_different(*existing, node)) {
+    for (v1::Evaluation& eval : node_evaluations(*view, allocs_, jobs_, node, now))
+      *command.add_evaluations() = std::move(eval);
+  }
+  DROVER_TRY(Applied applied, host_->propose(command, host_->clock().steady() + kProposeTime));
+  return answer(existing ? *existing : node, applied.index);
+}
+
+Result<v1::HeartbeatResponse> Registry::heartbeat(const v1::HeartbeatRequest& request, Call&) {
+  auto view = host_->snapshot();
+  auto node = nodes_.get(*view, request.node_id());
+  if (!node) return not_found("node not found");
+  if (node->secret_id() != request.secret_id()) return permission_denied("node secret ID does not match");
+  const v1::NodeStatus wanted = request.status();
+  if (wanted != v1::NODE_STATUS_READY && wanted != v1::NODE_STATUS_INITIALIZING && wanted != v1::NODE_STATUS_DOWN) {
+    return invalid_argument("a node cannot give itself this status");
+  }
+  if (node->status() != wanted) {
+    const bool was_down = node->status() == v1::NODE_STATUS_DOWN && wanted == v1::NODE_STATUS_READY;
+    DROVER_RETURN_IF_ERROR(set_status(*node, wanted, was_down ? "Node reregistered by heartbeat" : ""));
+  }
+  return answer(*node, view->index());
+}
+
+Status Registry::set_status(const v1::Node& node, v1::NodeStatus status, std::string message) {
+  const int64_t now = host_->clock().wall_ns();
+  v1::NodeStatusUpdated command;
+  command.set_node_id(node.id());
+  command.set_status(status);
+  command.set_time(now);
+  if (!message.empty()) {
+    command.mutable_event()->set_message(std::move(message));
+    command.mutable_event()->set_subsystem("Cluster");
+    command.mutable_event()->set_timestamp(now);
+  }
+  if (concerns_scheduler(node.status(), status)) {
+    auto view = host_->snapshot();
+    for (v1::Evaluation& eval : node_evaluations(*view, allocs_, jobs_, node, now))
+      *command.add_evaluations() = std::move(eval);
+  }
+  return host_->propose(command, host_->clock().steady() + kProposeTime).status();
+}
+
+void Registry::invalidate(const std::string& node_id) {
+  auto node = nodes_.get(*host_->snapshot(), node_id);
+  if (!node || node->status() == v1::NODE_STATUS_DOWN) return;
+  log::warn("heartbeat", "node heartbeat missed", {{"node", Uuid::from_bytes(node_id).to_string()}});
+  host_->metrics().add("nomad.heartbeat.invalidate");
+  Status status = set_status(*node, v1::NODE_STATUS_DOWN, "Node heartbeat missed");
+  if (!status.ok()) {
+    log::warn("heartbeat", "could not mark a silent node as down; trying again", {{"error", status.message()}});
+    std::lock_guard lock(mutex_);
+    heartbeats_->heard(node_id, host_->clock().steady(), 0);
+  }
+}
+
+void Registry::lead(std::stop_token stop) {
+  {
+    auto view = host_->snapshot();
+    std::lock_guard lock(mutex_);
+    nodes_.scan(*view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
+      if (node.status() != v1::NODE_STATUS_DOWN) heartbeats_->expect(node.id(), host_->clock().steady());
+      return true;
+    });
+  }
+  while (!stop.stop_requested()) {
+    std::vector<std::string> expired;
+    {
+      std::unique_lock lock(mutex_);
+      expired = heartbeats_->expired(host_->clock().steady());
+      if (expired.empty()) {
+        const auto next = heartbeats_->next_deadline().value_or(host_->clock().steady() + std::chrono::seconds(10));
+        changed_.wait_until(lock, stop, next, [&, size = heartbeats_->size()] { return heartbeats_->size() != size; });
+        continue;
+      }
+    }
+    for (const std::string& node : expired) invalidate(node);
+  }
+}
+
+}  // namespace drover::nodes

@@ -1,0 +1,42 @@
+// What node agents say: registering and heartbeats, and the leader's watch over who stays silent.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <stop_token>
+
+#include "drover/plugin.h"
+#include "drover/v1/node_service.pb.h"
+#include "heartbeats.h"
+
+namespace drover::nodes {
+
+class Registry {
+ public:
+  explicit Registry(const Table<v1::Node>& nodes) : nodes_(nodes) {}
+  Status declare(Declarations& declare);
+  Status start(Host& host, const HeartbeatOptions& options);
+  // Watches deadlines while this server leads.
+  void lead(std::stop_token stop);
+
+ private:
+  Result<v1::HeartbeatResponse> register_node(const v1::RegisterNodeRequest& request, Call& call);
+  Result<v1::HeartbeatResponse> heartbeat(const v1::HeartbeatRequest& request, Call& call);
+  v1::HeartbeatResponse answer(const v1::Node& node, uint64_t index);
+  Status set_status(const v1::Node& node, v1::NodeStatus status, std::string message);
+  void invalidate(const std::string& node_id);
+
+  const Table<v1::Node>& nodes_;
+  TableId allocs_;
+  TableId jobs_;
+  Host* host_ = nullptr;
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::optional<Heartbeats> heartbeats_;  // guarded by mutex_, like the following
+  std::minstd_rand random_{std::random_device{}()};
+};
+
+}  // namespace drover::nodes

@@ -1,0 +1,144 @@
+#include "rpc.h"
+
+#include "drover/uuid.h"
+#include "drover/v1/commands.pb.h"
+#include "node_evaluations.h"
+
+namespace drover::nodes {
+namespace {
+
+constexpr auto kProposeTime = std::chrono::seconds(30);
+
+std::string attribute(const v1::Node& node, const std::string& name) {
+  auto at = node.attributes().find(name);
+  return at == node.attributes().end() ? "" : at->second;
+}
+
+v1::NodeListStub stub_of(const v1::Node& node, const v1::ListNodesRequest& request) {
+  v1::NodeListStub stub;
+  stub.set_address(node.http_addr().substr(0, node.http_addr().rfind(':')));
+  stub.set_id(node.id());
+  stub.set_datacenter(node.datacenter());
+  stub.set_name(node.name());
+  stub.set_node_pool(node.node_pool());
+  stub.set_node_class(node.node_class());
+  stub.set_version(attribute(node, "nomad.version"));
+  stub.set_drain(node.drain());
+  stub.set_scheduling_eligibility(node.scheduling_eligibility());
+  stub.set_status(node.status());
+  stub.set_status_description(node.status_description());
+  *stub.mutable_drivers() = node.drivers();
+  if (request.resources()) {
+    *stub.mutable_node_resources() = node.node_resources();
+    *stub.mutable_reserved_resources() = node.reserved_resources();
+  }
+  if (request.os()) (*stub.mutable_attributes())["os.name"] = attribute(node, "os.name");
+  stub.set_create_index(node.create_index());
+  stub.set_modify_index(node.modify_index());
+  return stub;
+}
+
+}  // namespace
+
+Status Rpc::declare(Declarations& declare) {
+  return declare.service("drover.v1.Nodes",
+                         {method<&Rpc::list>("List", this), method<&Rpc::get>("Get", this),
+                          method<&Rpc::eligibility>("Eligibility", this), method<&Rpc::purge>("Purge", this)});
+}
+
+Status Rpc::start(Host& host) {
+  host_ = &host;
+  DROVER_TRY(allocs_, host.find_table("allocs"));
+  DROVER_TRY(jobs_, host.find_table("jobs"));
+  return ok_status();
+}
+
+Result<v1::ListNodesResponse> Rpc::list(const v1::ListNodesRequest& request, Call& call) {
+  const QueryOptions& query = call.query();
+  if (!query.filter.empty()) return invalid_argument("filter expressions are not supported by this version of drover");
+  KeyRange range = KeyRange::all();
+  if (!query.prefix.empty()) {
+    auto ids = uuid_prefix_range(query.prefix);
+    if (!ids) return invalid_argument("Invalid UUID prefix: " + query.prefix);
+    range = {ids->first, ids->last + '\0'};
+  }
+  if (!query.next_token.empty()) {
+    auto id = Uuid::parse(query.next_token);
+    if (!id) return invalid_argument("next_token is not a node identifier");
+    range.first = id->bytes();
+  }
+  v1::ListNodesResponse response;
+  nodes_.scan(call.view(), kPrimary, range, [&](v1::Node& node, std::string_view) {
+    if (query.per_page > 0 && response.nodes_size() == query.per_page) {
+      call.set_next_token(Uuid::from_bytes(node.id()).to_string());
+      return false;
+    }
+    *response.add_nodes() = stub_of(node, request);
+    return true;
+  });
+  return response;
+}
+
+Result<v1::NodeResponse> Rpc::get(const v1::NodeRequest& request, Call& call) {
+  auto node = nodes_.get(call.view(), request.node_id());
+  if (!node) return not_found("node not found");
+  call.set_index(node->modify_index());
+  v1::NodeResponse response;
+  *response.mutable_node() = *std::move(node);
+  return response;
+}
+
+Result<v1::NodeUpdateResponse> Rpc::eligibility(const v1::NodeEligibilityRequest& request, Call& call) {
+  if (request.eligibility() != "eligible" && request.eligibility() != "ineligible") {
+    return invalid_argument("invalid scheduling eligibility \"" + request.eligibility() +
+                            "\"; use eligible or ineligible");
+  }
+  auto view = host_->snapshot();
+  auto node = nodes_.get(*view, request.node_id());
+  if (!node) return not_found("node not found");
+  const int64_t now = host_->clock().wall_ns();
+  v1::NodeEligibilityUpdated command;
+  command.set_node_id(request.node_id());
+  command.set_eligibility(request.eligibility());
+  command.mutable_event()->set_message(request.eligibility() == "eligible"
+                                           ? "Node marked as eligible for scheduling"
+                                           : "Node marked as ineligible for scheduling");
+  command.mutable_event()->set_subsystem("Cluster");
+  command.mutable_event()->set_timestamp(now);
+  command.set_time(now);
+  DROVER_TRY(Applied applied, host_->propose(command, host_->clock().steady() + kProposeTime));
+  v1::NodeUpdateResponse response;
+  response.set_node_modify_index(applied.index);
+  response.set_index(applied.index);
+  call.set_index(applied.index);
+  return response;
+}
+
+Result<v1::NodeUpdateResponse> Rpc::purge(const v1::NodeRequest& request, Call& call) {
+  auto view = host_->snapshot();
+  auto node = nodes_.get(*view, request.node_id());
+  if (!node) return not_found("node not found");
+  const int64_t now = host_->clock().wall_ns();
+  v1::NodesDeleted command;
+  command.add_node_ids(request.node_id());
+  auto evaluations = node_evaluations(*view, allocs_, jobs_, *node, now);
+  const SteadyTime deadline = host_->clock().steady() + kProposeTime;
+  DROVER_TRY(Applied applied, host_->propose(command, deadline));
+  v1::NodeUpdateResponse response;
+  response.set_node_modify_index(applied.index);
+  if (!evaluations.empty()) {  // the allocations that were there are lost
+    v1::EvalsUpdated evals;
+    for (v1::Evaluation& eval : evaluations) {
+      response.add_eval_ids(eval.id());
+      *evals.add_evaluations() = std::move(eval);
+    }
+    evals.set_time(now);
+    DROVER_TRY(applied, host_->propose(evals, deadline));
+    response.set_eval_create_index(applied.index);
+  }
+  response.set_index(applied.index);
+  call.set_index(applied.index);
+  return response;
+}
+
+}  // namespace drover::nodes

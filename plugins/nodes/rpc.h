@@ -1,0 +1,27 @@
+// The handlers of the Nodes service: what operators and tools ask. Reads are functions of the call's view.
+#pragma once
+
+#include "drover/plugin.h"
+#include "nodes.pb.h"
+
+namespace drover::nodes {
+
+class Rpc {
+ public:
+  explicit Rpc(const Table<v1::Node>& nodes) : nodes_(nodes) {}
+  Status declare(Declarations& declare);
+  Status start(Host& host);
+
+ private:
+  Result<v1::ListNodesResponse> list(const v1::ListNodesRequest& request, Call& call);
+  Result<v1::NodeResponse> get(const v1::NodeRequest& request, Call& call);
+  Result<v1::NodeUpdateResponse> eligibility(const v1::NodeEligibilityRequest& request, Call& call);
+  Result<v1::NodeUpdateResponse> purge(const v1::NodeRequest& request, Call& call);
+
+  const Table<v1::Node>& nodes_;
+  TableId allocs_;
+  TableId jobs_;
+  Host* host_ = nullptr;
+};
+
+}  // namespace drover::nodes

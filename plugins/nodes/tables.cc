@@ -1,0 +1,127 @@
+#include "tables.h"
+
+#include "drover/v1/commands.pb.h"
+#include "drover/v1/node.pb.h"
+#include "nodes.pb.h"
+
+namespace drover::nodes {
+namespace {
+
+constexpr int kEventsKept = 10;
+
+void add_event(v1::Node& node, const v1::NodeEvent& event, uint64_t index) {
+  v1::NodeEvent stamped = event;
+  stamped.set_create_index(index);
+  *node.add_events() = std::move(stamped);
+  while (node.events_size() > kEventsKept) node.mutable_events()->erase(node.events().begin());
+}
+
+Status add_evaluations(const google::protobuf::RepeatedPtrField<v1::Evaluation>& evaluations, int64_t time,
+                       ApplyContext& context) {
+  if (evaluations.empty()) return ok_status();
+  v1::EvalsUpdated command;
+  *command.mutable_evaluations() = evaluations;
+  for (v1::Evaluation& eval : *command.mutable_evaluations()) eval.set_node_modify_index(context.index());
+  command.set_time(time);
+  return also(context, command);
+}
+
+class Commands {
+ public:
+  explicit Commands(Table<v1::Node> nodes) : nodes_(nodes) {}
+
+  Result<std::string> registered(const v1::NodeRegistered& command, ApplyContext& context) const {
+    v1::Node node = command.node();
+    auto existing = nodes_.get(context.rows(), node.id());
+    if (existing) {
+      if (existing->secret_id() != node.secret_id())
+        return permission_denied("node secret ID does not match. Not registering node.");
+      // What the servers decide about a node survives its registering again.
+      node.set_status(existing->status());
+      node.set_status_description(existing->status_description());
+      node.set_status_updated_at(existing->status_updated_at());
+      node.set_scheduling_eligibility(existing->scheduling_eligibility());
+      node.set_drain_strategy(existing->drain_strategy());
+      node.set_drain(existing->drain());
+      node.set_last_missed_heartbeat_index(existing->last_missed_heartbeat_index());
+      node.set_last_alloc_update_index(existing->last_alloc_update_index());
+      node.set_create_index(existing->create_index());
+      *node.mutable_events() = existing->events();
+    } else {
+      node.set_create_index(context.index());
+    }
+    v1::NodeEvent event;
+    event.set_message(existing ? "Node re-registered" : "Node registered");
+    event.set_subsystem("Cluster");
+    event.set_timestamp(command.time());
+    add_event(node, event, context.index());
+    node.set_modify_index(context.index());
+    DROVER_RETURN_IF_ERROR(nodes_.put(context.rows(), node));
+    DROVER_RETURN_IF_ERROR(add_evaluations(command.evaluations(), command.time(), context));
+    return std::string();
+  }
+
+  Result<std::string> status_updated(const v1::NodeStatusUpdated& command, ApplyContext& context) const {
+    auto node = nodes_.get(context.rows(), command.node_id());
+    if (!node) return not_found("node not found");
+    const bool away = command.status() == v1::NODE_STATUS_DOWN || command.status() == v1::NODE_STATUS_DISCONNECTED;
+    if (away) {
+      node->set_last_missed_heartbeat_index(context.index());
+    } else if (command.status() == v1::NODE_STATUS_READY) {
+      node->set_last_missed_heartbeat_index(0);
+    }
+    node->set_status(command.status());
+    node->set_status_updated_at(command.time() / 1'000'000'000);
+    if (command.has_event()) add_event(*node, command.event(), context.index());
+    node->set_modify_index(context.index());
+    DROVER_RETURN_IF_ERROR(nodes_.put(context.rows(), *node));
+    DROVER_RETURN_IF_ERROR(add_evaluations(command.evaluations(), command.time(), context));
+    return std::string();
+  }
+
+  Result<std::string> eligibility_updated(const v1::NodeEligibilityUpdated& command, ApplyContext& context) const {
+    auto node = nodes_.get(context.rows(), command.node_id());
+    if (!node) return not_found("node not found");
+    if (node->drain() && command.eligibility() == "eligible") {
+      return failed_precondition("can not set node's scheduling eligibility to eligible while it is draining");
+    }
+    node->set_scheduling_eligibility(command.eligibility());
+    add_event(*node, command.event(), context.index());
+    node->set_modify_index(context.index());
+    DROVER_RETURN_IF_ERROR(nodes_.put(context.rows(), *node));
+    DROVER_RETURN_IF_ERROR(add_evaluations(command.evaluations(), command.time(), context));
+    return std::string();
+  }
+
+  Result<std::string> deleted(const v1::NodesDeleted& command, ApplyContext& context) const {
+    for (const std::string& id : command.node_ids()) nodes_.erase(context.rows(), id);
+    return std::string();
+  }
+
+ private:
+  const Table<v1::Node> nodes_;
+};
+
+}  // namespace
+
+Status declare_tables(Declarations& declare, Table<v1::Node>& nodes) {
+  DROVER_TRY(TableId id, declare.table({.name = "nodes", .message = "drover.v1.Node", .key = [](std::string_view row) {
+                                          return Table<v1::Node>::parse(row).id();
+                                        }}));
+  nodes = Table<v1::Node>(id);
+  auto commands = std::make_shared<Commands>(nodes);
+  DROVER_RETURN_IF_ERROR(declare.command<v1::NodeRegistered>(
+      [commands](const v1::NodeRegistered& c, ApplyContext& context) { return commands->registered(c, context); }));
+  DROVER_RETURN_IF_ERROR(
+      declare.command<v1::NodeStatusUpdated>([commands](const v1::NodeStatusUpdated& c, ApplyContext& context) {
+        return commands->status_updated(c, context);
+      }));
+  DROVER_RETURN_IF_ERROR(declare.command<v1::NodeEligibilityUpdated>(
+      [commands](const v1::NodeEligibilityUpdated& c, ApplyContext& context) {
+        return commands->eligibility_updated(c, context);
+      }));
+  return declare.command<v1::NodesDeleted>(
+      [commands](const v1::NodesDeleted& c, ApplyContext& context) { return commands->deleted(c, context); });
+}
+
+}  // namespace drover::nodes
