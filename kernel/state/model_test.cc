@@ -158,17 +158,17 @@ class ModelTest {
 };
 
 TEST(StateModel, BehavesLikeAnOrderedMap) {
-  for (uint32_t seed = 1; seed <= 4; ++seed) {
+  for (uint32_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE(seed);
-    ModelTest(seed).run(60, false);
+    ModelTest(seed).run(40, false);
     if (HasFailure()) return;
   }
 }
 
 TEST(StateModel, SurvivesHeavyDeletion) {
-  for (uint32_t seed = 11; seed <= 14; ++seed) {
+  for (uint32_t seed = 11; seed <= 13; ++seed) {
     SCOPED_TRACE(seed);
-    ModelTest(seed).run(60, true);
+    ModelTest(seed).run(40, true);
     if (HasFailure()) return;
   }
 }

@@ -246,7 +246,7 @@ TEST_F(StoreTest, CallsBackAtAnIndex) {
 TEST(StateThreads, WriterReadersAndWatchersTogether) {
   Store store{{.feed_batches = 8, .feed_bytes = 1 << 20}};
   const TableId things = must_add(store, thing_table());
-  constexpr int kCommits = 1500;
+  constexpr int kCommits = 600;
   std::atomic<bool> done{false};
   std::vector<std::jthread> readers;
   for (int r = 0; r < 2; ++r) {

@@ -73,6 +73,8 @@ class Transaction final : public WriteTransaction {
   Store& store_;
   std::unique_ptr<Version> version_;  // null once committed
   uint64_t edits_ = 0;
+  bool erases_ = false;
+  bool revisits_ = false;  // some row may have been written more than once
   std::vector<LogEntry> log_;
   std::vector<Dead> dead_;
   std::vector<Touched> touched_;

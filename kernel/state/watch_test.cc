@@ -77,7 +77,7 @@ TEST_F(WatchTest, OutdatedReadOfAnUnchangedKeyDoesNotWake) {
   auto old = store.snapshot("test");
   // Enough changes to touch every bucket: only the look at the row can tell that it is unchanged.
   std::vector<std::string> rows;
-  for (int i = 0; i < 200000; ++i) rows.push_back("k" + std::to_string(i) + "||g||");
+  for (int i = 0; i < 150000; ++i) rows.push_back("k" + std::to_string(i) + "||g||");
   put_rows(store, things, rows);
   int calls = 0;
   ReadSet set;
