@@ -179,6 +179,26 @@ TEST(SnapshotFile, OldSnapshotsOutliveARestore) {
   EXPECT_EQ(to.store.check().to_string(), "ok");
 }
 
+// The example of docs/formats/state-snapshot.md. A released form: these bytes must be readable for ever.
+constexpr std::string_view kReleased =
+    "44524f56534e41500100000007000000000000000100000032a09d345406007468696e67730a00746573742e5468696e6702"
+    "000000000000000700000000000000f84e30d352190000000b000000617c616c6963657c677c7c06000000627c7c677c7c7b"
+    "2fb7bc450200000000000000d7ef58f5";
+
+TEST(SnapshotFile, ReleasedBytesStayReadable) {
+  std::string bytes;
+  for (size_t i = 0; i < kReleased.size(); i += 2) {
+    bytes.push_back(static_cast<char>(std::stoi(std::string(kReleased.substr(i, 2)), nullptr, 16)));
+  }
+  Store store;
+  const TableId things = must_add(store, thing_table());
+  StringSource source(bytes);
+  ASSERT_EQ(store.restore(source).to_string(), "ok");
+  EXPECT_EQ(store.index(), 7u);
+  EXPECT_EQ(rows_of(*store.snapshot("test"), things), (std::vector<std::string>{"a|alice|g||", "b||g||"}));
+  EXPECT_EQ(saved(store), bytes);
+}
+
 TEST(SnapshotFile, InspectCountsWithoutAStore) {
   TwoTables from;
   fill(from, 5, 3);

@@ -61,6 +61,11 @@ uint64_t Transaction::row_count(TableId table) const {
   return tree::rows(version_->roots[store_.schema_.root(table, kPrimary)]);
 }
 
+uint64_t Transaction::table_index(TableId table) const {
+  DROVER_CHECK(table.value < store_.schema_.tables.size());
+  return version_->table_indexes[table.value];
+}
+
 // Computes what both rows stand under in each index, once per write: key functions decode the row.
 void Transaction::load_keys(const Schema::Entry& entry, const Item* before, std::optional<std::string_view> after) {
   const auto load = [](const IndexSpec& index, std::optional<std::string_view> row, Keys& keys) {
