@@ -47,8 +47,7 @@ std::unique_ptr<ReadView> Snapshot::recording(ReadSet& set) const {
   return std::make_unique<RecordingView>(*this, set);
 }
 
-Store::Store(StoreOptions options)
-    : options_(options), feed_(std::make_shared<ChangeFeed>(options.feed_batches, options.feed_bytes)) {}
+Store::Store(StoreOptions options) : feed_(std::make_shared<ChangeFeed>(options.feed_batches, options.feed_bytes)) {}
 
 Store::~Store() {
   DROVER_CHECK(!in_transaction_);

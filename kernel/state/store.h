@@ -136,9 +136,7 @@ class Store {
   friend class Transaction;
 
   void publish(Transaction& transaction);
-  void announce(uint64_t index);
 
-  const StoreOptions options_;
   const std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   const std::shared_ptr<WatchTable> watches_ = std::make_shared<WatchTable>();
   const std::shared_ptr<ChangeFeed> feed_;
