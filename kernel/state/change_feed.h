@@ -27,6 +27,10 @@ class Batch final : public ChangeBatch {
   Batch(std::shared_ptr<Memory> memory, uint64_t index) : index_(index), memory_(std::move(memory)) {}
   // `before` and `after` are items of one row; null when there was none.
   void add(const Item* before, const Item* after);
+  void reserve(size_t changes) {
+    changes_.reserve(changes);
+    rows_.reserve(2 * changes);
+  }
 
   uint64_t index() const override { return index_; }
   const std::vector<Change>& changes() const override { return changes_; }

@@ -34,7 +34,10 @@ uint64_t Snapshot::row_count(TableId table) const {
   return tree::rows(holder_.version->roots[store_.schema_.root(table, kPrimary)]);
 }
 
-uint64_t Snapshot::table_index(TableId table) const { return holder_.version->table_indexes[table.value]; }
+uint64_t Snapshot::table_index(TableId table) const {
+  DROVER_CHECK(table.value < store_.schema_.tables.size());
+  return holder_.version->table_indexes[table.value];
+}
 
 uint64_t Snapshot::count(TableId table, uint32_t index, const KeyRange& range) const {
   return reader().count(table, index, range);
@@ -44,8 +47,7 @@ std::unique_ptr<ReadView> Snapshot::recording(ReadSet& set) const {
   return std::make_unique<RecordingView>(*this, set);
 }
 
-Store::Store(StoreOptions options)
-    : options_(options), feed_(std::make_shared<ChangeFeed>(options.feed_batches, options.feed_bytes)) {}
+Store::Store(StoreOptions options) : feed_(std::make_shared<ChangeFeed>(options.feed_batches, options.feed_bytes)) {}
 
 Store::~Store() {
   DROVER_CHECK(!in_transaction_);

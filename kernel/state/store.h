@@ -50,7 +50,7 @@ struct SnapshotInfo {
   std::chrono::nanoseconds age;  // since it was first seen by this function
 };
 
-// The state at one moment. Owned by one thread at a time; closing it is part of its destruction.
+// The state at one moment. Reads may run on several threads at once; its destruction closes it.
 class Snapshot final : public ReadView {
  public:
   Snapshot(Store& store, const char* holder);  // `holder` is a literal: it names the reader in logs and metrics
@@ -95,7 +95,7 @@ class Store {
   // The log index of the newest version.
   uint64_t index() const { return index_.load(std::memory_order_acquire); }
   std::unique_ptr<Snapshot> snapshot(const char* holder) { return std::make_unique<Snapshot>(*this, holder); }
-  // The same, to be handed around. Each user in turn, or reads only through cursors of its own.
+  // The same, to be handed around. Its reads may run on several threads at once; each cursor belongs to one.
   std::shared_ptr<const ReadView> shared_snapshot(const char* holder);
 
   // Opens the transaction of a log entry, or of a batch whose last entry is `index`. One at a time.
@@ -136,9 +136,7 @@ class Store {
   friend class Transaction;
 
   void publish(Transaction& transaction);
-  void announce(uint64_t index);
 
-  const StoreOptions options_;
   const std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   const std::shared_ptr<WatchTable> watches_ = std::make_shared<WatchTable>();
   const std::shared_ptr<ChangeFeed> feed_;

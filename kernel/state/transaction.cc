@@ -61,6 +61,11 @@ uint64_t Transaction::row_count(TableId table) const {
   return tree::rows(version_->roots[store_.schema_.root(table, kPrimary)]);
 }
 
+uint64_t Transaction::table_index(TableId table) const {
+  DROVER_CHECK(table.value < store_.schema_.tables.size());
+  return version_->table_indexes[table.value];
+}
+
 // Computes what both rows stand under in each index, once per write: key functions decode the row.
 void Transaction::load_keys(const Schema::Entry& entry, const Item* before, std::optional<std::string_view> after) {
   const auto load = [](const IndexSpec& index, std::optional<std::string_view> row, Keys& keys) {
@@ -121,6 +126,9 @@ bool Transaction::erase(TableId table, std::string_view key) {
 void Transaction::write(uint32_t table, Item* before, Item* after) {
   log_.push_back({before, after, version_->table_indexes[table], table, touched_.size()});
   version_->table_indexes[table] = version_->index;
+  // Could this row have been written by this transaction before? (Erased rows leave nothing to look at.)
+  revisits_ = revisits_ || (before != nullptr ? before->birth == version_->number : erases_);
+  erases_ = erases_ || after == nullptr;
   replace(table, before, after);
 }
 
@@ -178,6 +186,11 @@ void Transaction::rollback_to(size_t savepoint) {
 // The first `before` and the last `after` of each row, in the order of the first write.
 std::shared_ptr<const Batch> Transaction::make_batch() const {
   auto batch = std::make_shared<Batch>(store_.memory_, version_->index);
+  batch->reserve(log_.size());
+  if (!revisits_) {
+    for (const LogEntry& entry : log_) batch->add(entry.before, entry.after);
+    return batch;
+  }
   std::vector<size_t> order(log_.size());
   std::iota(order.begin(), order.end(), 0);
   const auto key_of = [](const LogEntry& e) { return (e.after != nullptr ? e.after : e.before)->key(); };

@@ -25,7 +25,7 @@ class Transaction final : public WriteTransaction {
   std::unique_ptr<Cursor> scan(TableId table, uint32_t index, const KeyRange& range,
                                Order order = Order::forward) const override;
   uint64_t row_count(TableId table) const override;
-  uint64_t table_index(TableId table) const override { return version_->table_indexes[table.value]; }
+  uint64_t table_index(TableId table) const override;
 
   // Errors: already_exists when another row holds a unique index key; invalid_argument for a key that is too long or
   // an index whose keys are not self-delimiting. Nothing has changed then. Writing the same bytes again is no change.
@@ -73,6 +73,8 @@ class Transaction final : public WriteTransaction {
   Store& store_;
   std::unique_ptr<Version> version_;  // null once committed
   uint64_t edits_ = 0;
+  bool erases_ = false;
+  bool revisits_ = false;  // some row may have been written more than once
   std::vector<LogEntry> log_;
   std::vector<Dead> dead_;
   std::vector<Touched> touched_;

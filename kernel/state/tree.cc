@@ -8,16 +8,6 @@
 #include "drover/result.h"
 
 namespace drover::state::tree {
-namespace {
-
-constexpr uint32_t kMinimum = kSlots / 4;     // below this, a node is joined with a neighbour
-constexpr uint32_t kJoined = kSlots * 3 / 4;  // up to this, two nodes become one
-constexpr size_t kWorthwhile = 4;             // common bytes in the heads that make a longer prefix worth it
-
-Inner* inner(Node* node) { return static_cast<Inner*>(node); }
-const Inner* inner(const Node* node) { return static_cast<const Inner*>(node); }
-size_t node_size(const Node* node) { return node->level == 0 ? sizeof(Node) : sizeof(Inner); }
-uint32_t first_key(const Node* node) { return node->level == 0 ? 0 : 1; }
 
 uint64_t head_of(std::string_view key, size_t from) {
   uint64_t head = 0;
@@ -29,6 +19,17 @@ uint64_t head_of(std::string_view key, size_t from) {
   if constexpr (std::endian::native == std::endian::little) head = __builtin_bswap64(head);
   return head;
 }
+
+namespace {
+
+constexpr uint32_t kMinimum = kSlots / 4;     // below this, a node is joined with a neighbour
+constexpr uint32_t kJoined = kSlots * 3 / 4;  // up to this, two nodes become one
+constexpr size_t kWorthwhile = 4;             // common bytes in the heads that make a longer prefix worth it
+
+Inner* inner(Node* node) { return static_cast<Inner*>(node); }
+const Inner* inner(const Node* node) { return static_cast<const Inner*>(node); }
+size_t node_size(const Node* node) { return node->level == 0 ? sizeof(Node) : sizeof(Inner); }
+uint32_t first_key(const Node* node) { return node->level == 0 ? 0 : 1; }
 
 std::string_view prefix_of(const Node* node) {
   if (node->prefix_length <= kInlinePrefix) return {node->prefix, node->prefix_length};

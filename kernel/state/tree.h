@@ -97,6 +97,9 @@ const char* check(const Node* root, int64_t& bytes);
 // The length of the longest common beginning of two strings.
 size_t common_prefix(std::string_view a, std::string_view b);
 
+// The eight bytes of the key from `from` on as a number that orders like them; zeros beyond the key's end.
+uint64_t head_of(std::string_view key, size_t from);
+
 // A place in one tree; no allocation. Requires, for all but seeking: the tree has not been edited since the seek.
 class Position {
  public:

@@ -126,7 +126,6 @@ WatchTable::Added WatchTable::add(const std::shared_ptr<Watch::Waiter>& waiter,
                                   std::vector<const ReadSet::Key*>& suspects) {
   const ReadSet& set = waiter->set;
   std::lock_guard guard(mutex_);
-  if (set.empty()) return Added::waiting;
   if (set.seen_version_ < epoch_) return Added::abandoned;
   const auto outdated = [&](uint32_t table) { return tables_[table].stamp > set.seen_index_; };
   waiter->registrations.reserve(set.keys_.size() + set.ranges_.size() + set.tables_.size());
