@@ -73,7 +73,7 @@ struct MembershipChange {
   enum class Kind : uint8_t { add_learner, add_voter, remove };
   Kind kind = Kind::add_voter;
   NodeId id;
-  std::string address;  // of an added member
+  std::string address{};  // of an added member
 };
 
 struct SnapshotInfo {

@@ -345,7 +345,8 @@ Status SegmentLog::roll(uint64_t batch_bytes) {
   segment->salt = random_number();
   segment->capacity = spare->size;
   segment->path = options_.directory + "/" + segment_name(segment->seq);
-  DROVER_TRY(active_, files_.open(spare->path, is_direct_ ? OpenMode::write_direct : OpenMode::write));
+  const OpenMode mode = is_direct_ ? OpenMode::write_direct : OpenMode::write;
+  DROVER_TRY(active_, files_.open(spare->path, mode));
   AlignedBuffer block;
   encode_segment_header({.cluster_id = cluster_id_,
                          .node_id = node_id_,
@@ -366,6 +367,7 @@ Status SegmentLog::roll(uint64_t batch_bytes) {
   DROVER_RETURN_IF_ERROR(write_durably(0, block.view()));
   DROVER_RETURN_IF_ERROR(files_.rename(spare->path, segment->path));
   DROVER_RETURN_IF_ERROR(files_.sync_directory(options_.directory));
+  DROVER_TRY(active_, files_.open(segment->path, mode));  // so that errors name the segment
   active_seed_ = batch_seed(segment->seq, segment->salt);
   offset_ = kBlock;
   const std::lock_guard lock(mutex_);
