@@ -110,7 +110,8 @@ void live(FaultFileSystem& files, Ledger& ledger, std::mt19937_64& random, int l
   if (is_leading) {
     check(ledger, machine.commands());
     for (int i = 0; i < writes; ++i) {
-      const std::string command = std::to_string(life) + "." + std::to_string(i) + " " + std::string(random() % 3000, 'x');
+      const std::string command =
+          std::to_string(life) + "." + std::to_string(i) + " " + std::string(random() % 3000, 'x');
       {
         std::unique_lock lock(ledger.mutex);
         ledger.changed.wait(lock, [&] { return ledger.open < 8 || ledger.is_down; });

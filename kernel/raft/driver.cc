@@ -180,7 +180,7 @@ class Driver final : public Consensus {
   std::deque<Read> new_reads_;
   uint64_t durable_seq_ = 0;
   bool is_refusing_ = true;
-  bool is_closing_ = true;    // until start()
+  bool is_closing_ = true;  // until start()
 
   mutable std::mutex apply_mutex_;  // guards what [apply] and [snapshot] wait for; a leaf
   std::condition_variable wake_apply_;
@@ -780,8 +780,8 @@ void Driver::run_snapshot() {
     }
     const SteadyTime begun = clock_.steady();
     const Index index = job->source->index();
-    const Result<SnapshotInfo> saved = snapshots_->save(index, job->term, job->membership, *job->source,
-                                                        [this] { return is_giving_up_.load(); });
+    const Result<SnapshotInfo> saved =
+        snapshots_->save(index, job->term, job->membership, *job->source, [this] { return is_giving_up_.load(); });
     job->source.reset();
     {
       const std::lock_guard lock(state_mutex_);
@@ -814,9 +814,12 @@ void Driver::run_snapshot() {
 
 std::string_view to_string(Role role) {
   switch (role) {
-    case Role::follower: return "follower";
-    case Role::candidate: return "candidate";
-    case Role::leader: return "leader";
+    case Role::follower:
+      return "follower";
+    case Role::candidate:
+      return "candidate";
+    case Role::leader:
+      return "leader";
   }
   return "unknown";
 }

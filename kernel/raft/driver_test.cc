@@ -111,10 +111,16 @@ TEST(Raft, ARestartKeepsEverythingAndIsANewTerm) {
 
 TEST(Raft, FollowsAChangeOfAddress) {
   FaultFileSystem files(1);
-  { Server server(files, options()); ASSERT_EQ(server.start(), ok_status()); }
+  {
+    Server server(files, options());
+    ASSERT_EQ(server.start(), ok_status());
+  }
   Options moved = options();
   moved.address = "10.0.0.1:4647";
-  { Server server(files, moved); ASSERT_EQ(server.start(), ok_status()); }
+  {
+    Server server(files, moved);
+    ASSERT_EQ(server.start(), ok_status());
+  }
   Server server(files, moved);
   ASSERT_EQ(server.start(), ok_status());
   EXPECT_EQ(server.raft->membership().members[0].address, "10.0.0.1:4647");
@@ -351,7 +357,9 @@ TEST(Raft, RefusesALogThatNamesOtherServers) {
     auto log = SegmentLog::open(files, {.directory = "/raft", .node_id = Uuid::random()});
     ASSERT_TRUE(log.ok());
     const Membership membership{.index = 1, .members = {{.id = Uuid::random(), .address = "elsewhere"}}};
-    Entry entry{.index = 1, .term = 1, .type = EntryType::membership,
+    Entry entry{.index = 1,
+                .term = 1,
+                .type = EntryType::membership,
                 .payload = std::make_shared<const std::string>(encode_membership(membership))};
     (*log)->start([](uint64_t) {});
     (*log)->submit({.write_seq = 1, .entries = {entry}});

@@ -88,8 +88,8 @@ TEST(SegmentLog, ReadsBackWhatWasWrittenAfterAnOrderlyStop) {
       ASSERT_EQ(a.open(files), ok_status());
       EXPECT_TRUE(a.log->recovered().is_fresh);
       a.start();
-      ASSERT_TRUE(a.write({.entries = {entry(1, 1, "one"), entry(2, 1, std::string(9000, 'x'))},
-                           .hard_state = HardState{1, kNode}}));
+      ASSERT_TRUE(a.write(
+          {.entries = {entry(1, 1, "one"), entry(2, 1, std::string(9000, 'x'))}, .hard_state = HardState{1, kNode}}));
       ASSERT_TRUE(a.write({.entries = {entry(3, 2, "")}, .hard_state = HardState{2, kNode}}));
       EXPECT_EQ(a.log->stats().is_direct, takes_direct);
       EXPECT_EQ(a.log->durable_index(), 3u);
@@ -167,7 +167,8 @@ TEST(SegmentLog, DropsAndRecyclesSegmentsBehindTheFirstIndex) {
     Opened a;
     ASSERT_EQ(a.open(files), ok_status());
     a.start();
-    for (; last < 100; ++last) ASSERT_TRUE(a.write({.entries = {entry(last + 1, 1, payload)}, .hard_state = HardState{1, kNode}}));
+    for (; last < 100; ++last)
+      ASSERT_TRUE(a.write({.entries = {entry(last + 1, 1, payload)}, .hard_state = HardState{1, kNode}}));
     EXPECT_GT(a.log->stats().segments, 5u);
     // Spares fill up in the background; then those are used first, and old segments take their place.
     for (Index first = 50; first <= 90; first += 10) ASSERT_TRUE(a.write({.first_index = first}));

@@ -95,7 +95,7 @@ struct Histogram {
 };
 
 struct LogStats {
-  uint64_t batches = 0;        // disk writes that carried something
+  uint64_t batches = 0;          // disk writes that carried something
   uint64_t confirm_batches = 0;  // empty ones that only state what is durable
   uint64_t entries = 0;
   uint64_t payload_bytes = 0;
@@ -103,9 +103,9 @@ struct LogStats {
   uint64_t segments = 0;       // now on disk, spares not counted
   uint64_t spare_segments = 0;
   uint64_t recycled_segments = 0;
-  uint64_t queued_bytes = 0;   // submitted and not yet durable
-  bool is_direct = false;      // O_DIRECT|O_DSYNC rather than fdatasync
-  Histogram sync;              // one write made durable
+  uint64_t queued_bytes = 0;  // submitted and not yet durable
+  bool is_direct = false;     // O_DIRECT|O_DSYNC rather than fdatasync
+  Histogram sync;             // one write made durable
 };
 
 // Counters since start; gauges as of now.
@@ -175,7 +175,8 @@ class Consensus {
   virtual Member leader_hint() const = 0;
 
   virtual Membership membership() const = 0;
-  // One change at a time, through the log. Errors: failed_precondition (says why), not_found, unimplemented, unavailable.
+  // One change at a time, through the log. Errors: failed_precondition (says why), not_found, unimplemented,
+  // unavailable.
   virtual void change_membership(MembershipChange change, SteadyTime deadline, StatusDone done) = 0;
 
   // Takes a snapshot now and compacts the log behind it. The newest one when nothing was applied since. `done` runs on

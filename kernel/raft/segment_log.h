@@ -119,7 +119,7 @@ class SegmentLog final : public Log {
   uint64_t write_seq_ = 0;
   HardState hard_state_;
   Membership membership_;
-  TermRuns written_;  // the log as it stands on disk
+  TermRuns written_;          // the log as it stands on disk
   bool is_confirmed_ = true;  // the disk itself says that the newest entries are durable
   AlignedBuffer buffer_;
 

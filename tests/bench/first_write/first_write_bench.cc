@@ -1,6 +1,6 @@
 // What one acknowledged write costs: from propose to applied on one server, with every write waiting for the disk,
-// beside the same disk's own 4 KiB block: written and fdatasynced, and written with O_DIRECT|O_DSYNC. All alternate in the same run, because the disk's speed
-// changes by the minute; the ratio is the figure.
+// beside the same disk's own 4 KiB block: written and fdatasynced, and written with O_DIRECT|O_DSYNC. All alternate in
+// the same run, because the disk's speed changes by the minute; the ratio is the figure.
 //
 //   first_write_bench [folder] [rounds]
 #include <fcntl.h>
@@ -173,11 +173,12 @@ int main(int argc, char** argv) {
     if (!direct.empty()) line("disk: 4 KiB O_DIRECT|O_DSYNC", direct, {});
     line("propose to applied, 1 at a time", one, one_time);
     line("propose to applied, 64 at a time", many, many_time);
-    std::printf("log: %s, %.1f entries a batch, %.2f bytes written per payload byte\n",
-                after.is_direct ? "O_DIRECT|O_DSYNC" : "fdatasync",
-                static_cast<double>(after.entries - before.entries) / static_cast<double>(after.batches - before.batches),
-                static_cast<double>(after.written_bytes - before.written_bytes) /
-                    static_cast<double>(after.payload_bytes - before.payload_bytes));
+    std::printf(
+        "log: %s, %.1f entries a batch, %.2f bytes written per payload byte\n",
+        after.is_direct ? "O_DIRECT|O_DSYNC" : "fdatasync",
+        static_cast<double>(after.entries - before.entries) / static_cast<double>(after.batches - before.batches),
+        static_cast<double>(after.written_bytes - before.written_bytes) /
+            static_cast<double>(after.payload_bytes - before.payload_bytes));
     consensus->stop();
   }
   std::filesystem::remove_all(folder);
