@@ -80,7 +80,7 @@ class Driver final : public Consensus {
 
   Status start() override;
   void stop() override;
-  void propose(std::string command, SteadyTime deadline, ProposeDone done) override;
+  void propose(std::string command, SteadyTime deadline, ProposeDone done, Term only_in_term = 0) override;
   void barrier(SteadyTime deadline, IndexDone done) override;
   void read_index(SteadyTime deadline, IndexDone done) override;
   void subscribe_leadership(Leadership on_gain) override;
@@ -104,7 +104,8 @@ class Driver final : public Consensus {
     std::shared_ptr<const std::string> payload;
     SteadyTime begun;
     SteadyTime deadline;
-    ProposeDone done;
+    ProposeDone done{};
+    Term only_in_term = 0;
     uint64_t bytes() const { return kEntryHeaderBytes + (payload ? payload->size() : 0); }
   };
   struct Read {
@@ -363,6 +364,10 @@ void Driver::enqueue(Proposal proposal) {
       refused = unavailable(is_refusing_ ? "not leader: this server is not running"
                                          : "no leader: this server is recovering its log");
       cause = &Stats::proposals_not_leader;
+    } else if (proposal.only_in_term != 0 && proposal.only_in_term != term_) {
+      refused = aborted("decided in term " + std::to_string(proposal.only_in_term) + ", this is term " +
+                        std::to_string(term_));
+      cause = &Stats::proposals_not_leader;
     }
     if (refused.ok()) {
       uncommitted_ += bytes;
@@ -382,12 +387,13 @@ void Driver::enqueue(Proposal proposal) {
   if (proposal.done) proposal.done(refused);
 }
 
-void Driver::propose(std::string command, SteadyTime deadline, ProposeDone done) {
+void Driver::propose(std::string command, SteadyTime deadline, ProposeDone done, Term only_in_term) {
   enqueue({.type = EntryType::command,
            .payload = std::make_shared<const std::string>(std::move(command)),
            .begun = clock_.steady(),
            .deadline = deadline,
-           .done = std::move(done)});
+           .done = std::move(done),
+           .only_in_term = only_in_term});
 }
 
 void Driver::barrier(SteadyTime deadline, IndexDone done) {

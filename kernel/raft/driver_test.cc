@@ -283,6 +283,23 @@ TEST(Raft, RefusesBeforeStartAndAfterStop) {
   EXPECT_EQ(read.get().status().code(), Code::unavailable);
 }
 
+TEST(Raft, RefusesWhatWasDecidedInAnotherTerm) {
+  FaultFileSystem files(1);
+  {
+    Server server(files, options());
+    ASSERT_EQ(server.start(), ok_status());
+  }
+  Server server(files, options());
+  ASSERT_EQ(server.start(), ok_status());
+  const Term term = server.raft->term();
+  Answer<Result<Applied>> stale;
+  server.raft->propose("x", SteadyTime::max(), stale.callback(), term - 1);
+  EXPECT_EQ(stale.get().status().code(), Code::aborted);
+  Answer<Result<Applied>> current;
+  server.raft->propose("x", SteadyTime::max(), current.callback(), term);
+  EXPECT_TRUE(current.get().ok());
+}
+
 TEST(Raft, CallsALateSubscriberToo) {
   FaultFileSystem files(1);
   Server server(files, options());

@@ -44,7 +44,7 @@ class SnapshotSource {
   virtual Status write(ByteSink& sink) = 0;  // [snapshot]
 };
 
-// What the log drives. All but `restore` run on [apply] and nowhere else.
+// What the log drives: one thread at a time, with nothing of it running beside.
 class StateMachine {
  public:
   virtual ~StateMachine() = default;
@@ -56,8 +56,8 @@ class StateMachine {
   virtual Index applied_index() = 0;                                                                  // [apply]
   // The state as it is now, in constant time.
   virtual std::unique_ptr<SnapshotSource> snapshot() = 0;  // [apply]
-  // Replaces the whole state, index included, in one step; an error changes nothing. Called before any apply, inside
-  // Consensus::start().
+  // Replaces the whole state, index included, in one step; an error changes nothing. Runs inside Consensus::start()
+  // before anything is applied, and on [apply] when a leader sends its snapshot.
   virtual Status restore(ByteSource& source) = 0;
 };
 
@@ -155,7 +155,9 @@ class Consensus {
   //   deadline_exceeded    UNCERTAIN: the deadline passed, or leadership or this server ended, while the command was in
   //                        the log; it may still be applied. Never report it as failure, never repeat it blindly
   //   anything else        the state machine's own answer: the entry was applied and said no
-  virtual void propose(std::string command, SteadyTime deadline, ProposeDone done) = 0;
+  // A caller that decided on the state of a term names it: in another term the command is refused as aborted (decide
+  // again), so nothing decided under an earlier leadership slips into a later one. 0: any term.
+  virtual void propose(std::string command, SteadyTime deadline, ProposeDone done, Term only_in_term = 0) = 0;
 
   // Everything that was in the log before this call has been applied here. Writes an entry. Errors as propose.
   virtual void barrier(SteadyTime deadline, IndexDone done) = 0;
