@@ -2,7 +2,8 @@
 // leadership. Owned by the composition root, which also implements StateMachine and so joins this room to state/.
 //
 // Threads: [raft] orders, [log] writes, [apply] calls the state machine, [snapshot] streams it to disk. Everything of
-// Consensus may be called from [any]; callbacks never run inside the call that registers them and must not block.
+// Consensus may be called from [any]. Callbacks must not block; while the threads run they are never called inside the
+// call that registers them (before start() and after stop() there is no other thread to call them on).
 #pragma once
 
 #include <array>
