@@ -80,7 +80,7 @@ class Driver final : public Consensus {
 
   Status start() override;
   void stop() override;
-  void propose(std::string command, SteadyTime deadline, ProposeDone done) override;
+  void propose(std::string command, SteadyTime deadline, ProposeDone done, Term only_in_term = 0) override;
   void barrier(SteadyTime deadline, IndexDone done) override;
   void read_index(SteadyTime deadline, IndexDone done) override;
   void subscribe_leadership(Leadership on_gain) override;
@@ -104,7 +104,8 @@ class Driver final : public Consensus {
     std::shared_ptr<const std::string> payload;
     SteadyTime begun;
     SteadyTime deadline;
-    ProposeDone done;
+    ProposeDone done{};
+    Term only_in_term = 0;
     uint64_t bytes() const { return kEntryHeaderBytes + (payload ? payload->size() : 0); }
   };
   struct Read {
@@ -180,7 +181,7 @@ class Driver final : public Consensus {
   std::deque<Read> new_reads_;
   uint64_t durable_seq_ = 0;
   bool is_refusing_ = true;
-  bool is_closing_ = true;    // until start()
+  bool is_closing_ = true;  // until start()
 
   mutable std::mutex apply_mutex_;  // guards what [apply] and [snapshot] wait for; a leaf
   std::condition_variable wake_apply_;
@@ -363,6 +364,10 @@ void Driver::enqueue(Proposal proposal) {
       refused = unavailable(is_refusing_ ? "not leader: this server is not running"
                                          : "no leader: this server is recovering its log");
       cause = &Stats::proposals_not_leader;
+    } else if (proposal.only_in_term != 0 && proposal.only_in_term != term_) {
+      refused = aborted("decided in term " + std::to_string(proposal.only_in_term) + ", this is term " +
+                        std::to_string(term_));
+      cause = &Stats::proposals_not_leader;
     }
     if (refused.ok()) {
       uncommitted_ += bytes;
@@ -382,12 +387,13 @@ void Driver::enqueue(Proposal proposal) {
   if (proposal.done) proposal.done(refused);
 }
 
-void Driver::propose(std::string command, SteadyTime deadline, ProposeDone done) {
+void Driver::propose(std::string command, SteadyTime deadline, ProposeDone done, Term only_in_term) {
   enqueue({.type = EntryType::command,
            .payload = std::make_shared<const std::string>(std::move(command)),
            .begun = clock_.steady(),
            .deadline = deadline,
-           .done = std::move(done)});
+           .done = std::move(done),
+           .only_in_term = only_in_term});
 }
 
 void Driver::barrier(SteadyTime deadline, IndexDone done) {
@@ -780,8 +786,8 @@ void Driver::run_snapshot() {
     }
     const SteadyTime begun = clock_.steady();
     const Index index = job->source->index();
-    const Result<SnapshotInfo> saved = snapshots_->save(index, job->term, job->membership, *job->source,
-                                                        [this] { return is_giving_up_.load(); });
+    const Result<SnapshotInfo> saved =
+        snapshots_->save(index, job->term, job->membership, *job->source, [this] { return is_giving_up_.load(); });
     job->source.reset();
     {
       const std::lock_guard lock(state_mutex_);
@@ -814,9 +820,12 @@ void Driver::run_snapshot() {
 
 std::string_view to_string(Role role) {
   switch (role) {
-    case Role::follower: return "follower";
-    case Role::candidate: return "candidate";
-    case Role::leader: return "leader";
+    case Role::follower:
+      return "follower";
+    case Role::candidate:
+      return "candidate";
+    case Role::leader:
+      return "leader";
   }
   return "unknown";
 }

@@ -35,6 +35,7 @@ struct Options {
 };
 
 // Starts nothing. `machine`, `files` and `clock` must outlive it.
-std::unique_ptr<Consensus> make_consensus(Options options, StateMachine& machine, FileSystem& files, const Clock& clock);
+std::unique_ptr<Consensus> make_consensus(Options options, StateMachine& machine, FileSystem& files,
+                                          const Clock& clock);
 
 }  // namespace drover::raft

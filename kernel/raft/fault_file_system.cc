@@ -24,8 +24,8 @@ class FaultFile final : public File {
   Status write(uint64_t offset, std::string_view bytes) override {
     const std::lock_guard lock(files_.mutex_);
     if (mode_ == OpenMode::write_direct) {
-      const bool is_aligned = offset % kBlock == 0 && bytes.size() % kBlock == 0 &&
-                              reinterpret_cast<uintptr_t>(bytes.data()) % kBlock == 0;
+      const bool is_aligned =
+          offset % kBlock == 0 && bytes.size() % kBlock == 0 && reinterpret_cast<uintptr_t>(bytes.data()) % kBlock == 0;
       if (!is_aligned) return errno_status(EINVAL, "pwrite " + path_);
     }
     if (life_ != files_.life_) return power_is_off("pwrite", path_);
@@ -106,6 +106,7 @@ class FaultLock final : public FileLock {
     const std::lock_guard lock(mutex_);
     locks_.erase(path_);
   }
+  Status describe(std::string_view) override { return ok_status(); }
 
  private:
   std::mutex& mutex_;
@@ -187,7 +188,8 @@ Status FaultFileSystem::sync_directory(const std::string& path) {
   bool is_last = false;
   DROVER_RETURN_IF_ERROR(begin(path, "fsync", is_last));
   if (is_last) return power_is_off("fsync", path);
-  if (sync_error_ != 0 && path.find(fail_sync_part_) != std::string::npos) return errno_status(sync_error_, "fsync " + path);
+  if (sync_error_ != 0 && path.find(fail_sync_part_) != std::string::npos)
+    return errno_status(sync_error_, "fsync " + path);
   commit_names();
   return ok_status();
 }
@@ -205,7 +207,7 @@ Result<std::vector<std::string>> FaultFileSystem::list(const std::string& path) 
   return names;
 }
 
-Result<std::unique_ptr<FileLock>> FaultFileSystem::lock(const std::string& path, std::string_view) {
+Result<std::unique_ptr<FileLock>> FaultFileSystem::lock(const std::string& path) {
   const std::lock_guard lock(mutex_);
   if (has_crashed_) return power_is_off("flock", path);
   if (!locks_.emplace(path, true).second) return failed_precondition(path + " is held by another process");

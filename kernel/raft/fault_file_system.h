@@ -27,7 +27,7 @@ class FaultFileSystem final : public FileSystem {
   Status make_directory(const std::string& path) override;
   Status sync_directory(const std::string& path) override;
   Result<std::vector<std::string>> list(const std::string& path) override;
-  Result<std::unique_ptr<FileLock>> lock(const std::string& path, std::string_view text) override;
+  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
   Result<uint64_t> free_space(const std::string& path) override;
 
   // Power fails during the n-th changing operation from now (1: the next). From then on everything fails.
@@ -61,7 +61,10 @@ class FaultFileSystem final : public FileSystem {
   // Under mutex_. Fails once power is gone; the operation that meets the end is half done.
   Status begin(const std::string& path, const char* call, bool& is_last);
   void tear(Node& node);
-  void commit_names() { synced_names_ = names_; history_.clear(); }
+  void commit_names() {
+    synced_names_ = names_;
+    history_.clear();
+  }
   void note_names() { history_.push_back(names_); }
 
   mutable std::mutex mutex_;  // guards everything

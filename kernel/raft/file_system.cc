@@ -67,13 +67,22 @@ class PosixFile final : public File {
 
 class PosixLock final : public FileLock {
  public:
-  explicit PosixLock(int fd) : fd_(fd) {}
+  PosixLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
   PosixLock(const PosixLock&) = delete;
   PosixLock& operator=(const PosixLock&) = delete;
   ~PosixLock() override { ::close(fd_); }
 
+  Status describe(std::string_view text) override {
+    if (::ftruncate(fd_, 0) != 0) return errno_status(errno, "ftruncate " + path_);
+    if (::pwrite(fd_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+      return errno_status(errno, "pwrite " + path_);
+    }
+    return ok_status();
+  }
+
  private:
   const int fd_;
+  const std::string path_;
 };
 
 class PosixFileSystem final : public FileSystem {
@@ -81,10 +90,18 @@ class PosixFileSystem final : public FileSystem {
   Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
     int flags = O_CLOEXEC;
     switch (mode) {
-      case OpenMode::read: flags |= O_RDONLY; break;
-      case OpenMode::create: flags |= O_RDWR | O_CREAT | O_TRUNC; break;
-      case OpenMode::write: flags |= O_RDWR; break;
-      case OpenMode::write_direct: flags |= O_RDWR | O_DIRECT | O_DSYNC; break;
+      case OpenMode::read:
+        flags |= O_RDONLY;
+        break;
+      case OpenMode::create:
+        flags |= O_RDWR | O_CREAT | O_TRUNC;
+        break;
+      case OpenMode::write:
+        flags |= O_RDWR;
+        break;
+      case OpenMode::write_direct:
+        flags |= O_RDWR | O_DIRECT | O_DSYNC;
+        break;
     }
     const int fd = ::open(path.c_str(), flags, 0600);
     if (fd < 0) return errno_status(errno, "open " + path);
@@ -131,10 +148,10 @@ class PosixFileSystem final : public FileSystem {
     return names;
   }
 
-  Result<std::unique_ptr<FileLock>> lock(const std::string& path, std::string_view text) override {
+  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override {
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) return errno_status(errno, "open " + path);
-    auto lock = std::make_unique<PosixLock>(fd);
+    auto lock = std::make_unique<PosixLock>(fd, path);
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) return errno_status(errno, "flock " + path);
       char holder[256];
@@ -142,11 +159,6 @@ class PosixFileSystem final : public FileSystem {
       std::string who(holder, n > 0 ? static_cast<size_t>(n) : 0);
       std::replace(who.begin(), who.end(), '\n', ' ');
       return failed_precondition(path + " is held by another process: " + who + "(stop it, or use another directory)");
-    }
-    // The text is for people and tools; nothing is decided by it, so a torn one does no harm.
-    if (::ftruncate(fd, 0) != 0) return errno_status(errno, "ftruncate " + path);
-    if (::pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-      return errno_status(errno, "pwrite " + path);
     }
     return std::unique_ptr<FileLock>(std::move(lock));
   }

@@ -30,6 +30,8 @@ class File {
 class FileLock {
  public:
   virtual ~FileLock() = default;
+  // What others are told who find it held. For people and tools; nothing is decided by it, so a torn one does no harm.
+  virtual Status describe(std::string_view text) = 0;
 };
 
 enum class OpenMode : uint8_t {
@@ -44,13 +46,13 @@ class FileSystem {
   virtual ~FileSystem() = default;
   virtual Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) = 0;
   virtual Status rename(const std::string& from, const std::string& to) = 0;
-  virtual Status remove(const std::string& path) = 0;  // a file, or an empty directory
+  virtual Status remove(const std::string& path) = 0;          // a file, or an empty directory
   virtual Status make_directory(const std::string& path) = 0;  // an existing one is fine
   virtual Status sync_directory(const std::string& path) = 0;
   // Names, sorted, without "." and "..".
   virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
   // Errors: failed_precondition when another process holds it (with the holder's text).
-  virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path, std::string_view text) = 0;
+  virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
   virtual Result<uint64_t> free_space(const std::string& path) = 0;
 };
 

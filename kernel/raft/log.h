@@ -16,8 +16,8 @@
 namespace drover::raft {
 
 struct LogWrite {
-  uint64_t write_seq = 0;    // increases by one a write
-  Index truncate_from = 0;   // entries at or above are void; 0: none
+  uint64_t write_seq = 0;        // increases by one a write
+  Index truncate_from = 0;       // entries at or above are void; 0: none
   std::vector<Entry> entries{};  // continue the log as it stands after the truncation
   std::optional<HardState> hard_state{};
   std::optional<Membership> membership{};  // now in force; kept with the segments, for when its entry is compacted away

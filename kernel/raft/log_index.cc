@@ -118,8 +118,8 @@ std::vector<Entry> LogIndex::cached(Index from, Index to, uint64_t max_bytes) co
 }
 
 std::optional<BatchPlace> LogIndex::find(Index index) const {
-  auto place = std::upper_bound(places_.begin(), places_.end(), index,
-                                [](Index i, const BatchPlace& p) { return i < p.first; });
+  auto place =
+      std::upper_bound(places_.begin(), places_.end(), index, [](Index i, const BatchPlace& p) { return i < p.first; });
   if (place == places_.begin() || (--place)->last < index) return std::nullopt;
   return *place;
 }

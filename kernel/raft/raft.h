@@ -2,7 +2,8 @@
 // leadership. Owned by the composition root, which also implements StateMachine and so joins this room to state/.
 //
 // Threads: [raft] orders, [log] writes, [apply] calls the state machine, [snapshot] streams it to disk. Everything of
-// Consensus may be called from [any]; callbacks never run inside the call that registers them and must not block.
+// Consensus may be called from [any]. Callbacks must not block; while the threads run they are never called inside the
+// call that registers them (before start() and after stop() there is no other thread to call them on).
 #pragma once
 
 #include <array>
@@ -44,7 +45,7 @@ class SnapshotSource {
   virtual Status write(ByteSink& sink) = 0;  // [snapshot]
 };
 
-// What the log drives. All but `restore` run on [apply] and nowhere else.
+// What the log drives: one thread at a time, with nothing of it running beside.
 class StateMachine {
  public:
   virtual ~StateMachine() = default;
@@ -56,8 +57,8 @@ class StateMachine {
   virtual Index applied_index() = 0;                                                                  // [apply]
   // The state as it is now, in constant time.
   virtual std::unique_ptr<SnapshotSource> snapshot() = 0;  // [apply]
-  // Replaces the whole state, index included, in one step; an error changes nothing. Called before any apply, inside
-  // Consensus::start().
+  // Replaces the whole state, index included, in one step; an error changes nothing. Runs inside Consensus::start()
+  // before anything is applied, and on [apply] when a leader sends its snapshot.
   virtual Status restore(ByteSource& source) = 0;
 };
 
@@ -73,7 +74,7 @@ struct MembershipChange {
   enum class Kind : uint8_t { add_learner, add_voter, remove };
   Kind kind = Kind::add_voter;
   NodeId id;
-  std::string address;  // of an added member
+  std::string address{};  // of an added member
 };
 
 struct SnapshotInfo {
@@ -95,7 +96,7 @@ struct Histogram {
 };
 
 struct LogStats {
-  uint64_t batches = 0;        // disk writes that carried something
+  uint64_t batches = 0;          // disk writes that carried something
   uint64_t confirm_batches = 0;  // empty ones that only state what is durable
   uint64_t entries = 0;
   uint64_t payload_bytes = 0;
@@ -103,9 +104,9 @@ struct LogStats {
   uint64_t segments = 0;       // now on disk, spares not counted
   uint64_t spare_segments = 0;
   uint64_t recycled_segments = 0;
-  uint64_t queued_bytes = 0;   // submitted and not yet durable
-  bool is_direct = false;      // O_DIRECT|O_DSYNC rather than fdatasync
-  Histogram sync;              // one write made durable
+  uint64_t queued_bytes = 0;  // submitted and not yet durable
+  bool is_direct = false;     // O_DIRECT|O_DSYNC rather than fdatasync
+  Histogram sync;             // one write made durable
 };
 
 // Counters since start; gauges as of now.
@@ -155,7 +156,9 @@ class Consensus {
   //   deadline_exceeded    UNCERTAIN: the deadline passed, or leadership or this server ended, while the command was in
   //                        the log; it may still be applied. Never report it as failure, never repeat it blindly
   //   anything else        the state machine's own answer: the entry was applied and said no
-  virtual void propose(std::string command, SteadyTime deadline, ProposeDone done) = 0;
+  // A caller that decided on the state of a term names it: in another term the command is refused as aborted (decide
+  // again), so nothing decided under an earlier leadership slips into a later one. 0: any term.
+  virtual void propose(std::string command, SteadyTime deadline, ProposeDone done, Term only_in_term = 0) = 0;
 
   // Everything that was in the log before this call has been applied here. Writes an entry. Errors as propose.
   virtual void barrier(SteadyTime deadline, IndexDone done) = 0;
@@ -175,7 +178,8 @@ class Consensus {
   virtual Member leader_hint() const = 0;
 
   virtual Membership membership() const = 0;
-  // One change at a time, through the log. Errors: failed_precondition (says why), not_found, unimplemented, unavailable.
+  // One change at a time, through the log. Errors: failed_precondition (says why), not_found, unimplemented,
+  // unavailable.
   virtual void change_membership(MembershipChange change, SteadyTime deadline, StatusDone done) = 0;
 
   // Takes a snapshot now and compacts the log behind it. The newest one when nothing was applied since. `done` runs on

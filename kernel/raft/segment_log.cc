@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "drover/crc32c.h"
@@ -50,10 +51,10 @@ void Histogram::add(uint64_t ns) {
 Result<std::unique_ptr<SegmentLog>> SegmentLog::open(FileSystem& files, SegmentLogOptions options) {
   const std::string& directory = options.directory;
   DROVER_RETURN_IF_ERROR(files.make_directory(directory));
-  DROVER_TRY(std::unique_ptr<FileLock> lock,
-             files.lock(directory + "/LOCK", "node " + options.node_id.to_string() + "\ncluster " +
-                                                 options.cluster_id.to_string() + "\nincarnation " +
-                                                 std::to_string(random_number()) + "\n"));
+  // The directory's own name must survive a power failure as its content does.
+  const std::filesystem::path parent = std::filesystem::path(directory).parent_path();
+  DROVER_RETURN_IF_ERROR(files.sync_directory(parent.empty() ? "." : parent.string()));
+  DROVER_TRY(std::unique_ptr<FileLock> lock, files.lock(directory + "/LOCK"));
   DROVER_TRY(Recovery recovery,
              recover_log(files, directory, options.cluster_id, options.node_id, options.cache_bytes));
   // Only now that the directory is known to be whole is anything in it touched.
@@ -72,6 +73,9 @@ Result<std::unique_ptr<SegmentLog>> SegmentLog::open(FileSystem& files, SegmentL
              {"mode", is_direct ? "direct" : "fdatasync"}});
   if (recovery.cluster_id.is_zero()) recovery.cluster_id = ClusterId::random();
   if (recovery.node_id.is_zero()) recovery.node_id = NodeId::random();
+  DROVER_RETURN_IF_ERROR(lock->describe("node " + recovery.node_id.to_string() + "\ncluster " +
+                                        recovery.cluster_id.to_string() + "\nincarnation " +
+                                        std::to_string(random_number()) + "\n"));
   const SegmentInfo last = recovery.segments.empty() ? SegmentInfo() : recovery.segments.back();
   std::unique_ptr<SegmentLog> log(
       new SegmentLog(files, std::move(options), std::move(recovery), std::move(lock), is_direct));
@@ -345,7 +349,8 @@ Status SegmentLog::roll(uint64_t batch_bytes) {
   segment->salt = random_number();
   segment->capacity = spare->size;
   segment->path = options_.directory + "/" + segment_name(segment->seq);
-  DROVER_TRY(active_, files_.open(spare->path, is_direct_ ? OpenMode::write_direct : OpenMode::write));
+  const OpenMode mode = is_direct_ ? OpenMode::write_direct : OpenMode::write;
+  DROVER_TRY(active_, files_.open(spare->path, mode));
   AlignedBuffer block;
   encode_segment_header({.cluster_id = cluster_id_,
                          .node_id = node_id_,
@@ -366,6 +371,7 @@ Status SegmentLog::roll(uint64_t batch_bytes) {
   DROVER_RETURN_IF_ERROR(write_durably(0, block.view()));
   DROVER_RETURN_IF_ERROR(files_.rename(spare->path, segment->path));
   DROVER_RETURN_IF_ERROR(files_.sync_directory(options_.directory));
+  DROVER_TRY(active_, files_.open(segment->path, mode));  // so that errors name the segment
   active_seed_ = batch_seed(segment->seq, segment->salt);
   offset_ = kBlock;
   const std::lock_guard lock(mutex_);
@@ -418,7 +424,8 @@ Status SegmentLog::prepare(const std::string& path, uint64_t size) {
 // Nothing until the active segment is half full: an idle server, or one that lives for a minute, fills no disk.
 size_t SegmentLog::wanted_spares() const {
   if (active_capacity_ == 0 || active_used_ * 2 < active_capacity_) return 0;
-  return active_capacity_ >= options_.segment_bytes ? options_.spare_segments : std::min<size_t>(1, options_.spare_segments);
+  return active_capacity_ >= options_.segment_bytes ? options_.spare_segments
+                                                    : std::min<size_t>(1, options_.spare_segments);
 }
 
 void SegmentLog::run_fill() {
@@ -428,8 +435,8 @@ void SegmentLog::run_fill() {
     uint64_t size = 0;
     {
       std::unique_lock lock(mutex_);
-      wake_fill_.wait(lock,
-                      [&] { return is_stopping_ || (!fill_failed_ && !has_failed_ && spares_.size() < wanted_spares()); });
+      wake_fill_.wait(
+          lock, [&] { return is_stopping_ || (!fill_failed_ && !has_failed_ && spares_.size() < wanted_spares()); });
       if (is_stopping_) return;
       number = std::to_string(next_file_++);
       size = std::min(options_.segment_bytes, std::max(options_.initial_segment_bytes, active_capacity_ * 4));

@@ -30,8 +30,8 @@ inline constexpr int kStorageExitCode = 74;  // of a process that ended because 
 
 struct SegmentLogOptions {
   std::string directory;
-  ClusterId cluster_id;  // zero: the one on disk, or a new one
-  NodeId node_id;        // the same
+  ClusterId cluster_id{};  // zero: the one on disk, or a new one
+  NodeId node_id{};        // the same
   uint64_t segment_bytes = 64ull << 20;
   // The first one after a start is small, so that a server serves at once; each next is four times as large.
   uint64_t initial_segment_bytes = 1ull << 20;
@@ -119,7 +119,7 @@ class SegmentLog final : public Log {
   uint64_t write_seq_ = 0;
   HardState hard_state_;
   Membership membership_;
-  TermRuns written_;  // the log as it stands on disk
+  TermRuns written_;          // the log as it stands on disk
   bool is_confirmed_ = true;  // the disk itself says that the newest entries are durable
   AlignedBuffer buffer_;
 

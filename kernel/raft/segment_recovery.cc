@@ -86,8 +86,8 @@ Status Scan::segment(const SegmentHeader& h, std::string_view bytes, const std::
     offset += round_up(place.bytes);
   }
   DROVER_RETURN_IF_ERROR(judge_end(h, bytes, offset, path));
-  out_.segments.push_back({.seq = h.seq, .salt = h.salt, .capacity = h.capacity, .end = offset,
-                           .max_index = max_index});
+  out_.segments.push_back(
+      {.seq = h.seq, .salt = h.salt, .capacity = h.capacity, .end = offset, .max_index = max_index});
   former_end_ = offset;
   former_path_ = path;
   return ok_status();
@@ -170,12 +170,12 @@ Status Scan::judge_end(const SegmentHeader& h, std::string_view bytes, uint64_t 
 Status Scan::finish(const std::string& directory) {
   LogIndex& index = out_.index;
   if (recorded_first_ < index.first_index()) {
-    return data_loss(directory + ": the log begins at entry " + std::to_string(index.first_index()) + " but should at " +
-                     std::to_string(recorded_first_) + ": a segment file is missing");
+    return data_loss(directory + ": the log begins at entry " + std::to_string(index.first_index()) +
+                     " but should at " + std::to_string(recorded_first_) + ": a segment file is missing");
   }
   if (recorded_first_ > index.last_index() + 1) {
-    return data_loss(directory + ": the log ends at entry " + std::to_string(index.last_index()) + " before its first, " +
-                     std::to_string(recorded_first_));
+    return data_loss(directory + ": the log ends at entry " + std::to_string(index.last_index()) +
+                     " before its first, " + std::to_string(recorded_first_));
   }
   index.compact(recorded_first_);
   LogState& state = out_.state;
@@ -237,7 +237,8 @@ Result<Recovery> recover_log(FileSystem& files, const std::string& directory, Cl
       return data_loss(at(path, 48) + "the header says segment " + std::to_string(header.seq));
     }
     if (header.capacity != bytes.size()) {
-      return data_loss(at(path, bytes.size()) + "the file ends here, its header says " + std::to_string(header.capacity));
+      return data_loss(at(path, bytes.size()) + "the file ends here, its header says " +
+                       std::to_string(header.capacity));
     }
     DROVER_RETURN_IF_ERROR(scan.segment(header, bytes, path));
   }

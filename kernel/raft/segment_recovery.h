@@ -17,7 +17,7 @@ struct SegmentInfo {
   uint64_t seq = 0;
   uint64_t salt = 0;
   uint64_t capacity = 0;
-  uint64_t end = 0;  // of the last good batch
+  uint64_t end = 0;     // of the last good batch
   Index max_index = 0;  // of the entries ever written here
 };
 
@@ -27,8 +27,8 @@ struct Recovery {
   std::vector<SegmentInfo> segments;  // by seq
   ClusterId cluster_id;
   NodeId node_id;
-  uint64_t batch_seq = 0;  // of the last good batch
-  uint32_t chain = 0;      // its crc
+  uint64_t batch_seq = 0;              // of the last good batch
+  uint32_t chain = 0;                  // its crc
   std::vector<std::string> spares;     // names of prepared files
   std::vector<std::string> leftovers;  // names of files that never came into use
 

@@ -40,8 +40,8 @@ Status check_format(std::string_view head, std::string_view magic, const std::st
   if (head.substr(0, 8) != magic) return data_loss(path + ": offset 0: not a snapshot file");
   const uint32_t format = get<uint32_t>(head.data() + 8);
   if (format > kSnapshotFormat) {
-    return failed_precondition(path + ": snapshot format " + std::to_string(format) + " is newer than this program's (" +
-                               std::to_string(kSnapshotFormat) + ")");
+    return failed_precondition(path + ": snapshot format " + std::to_string(format) +
+                               " is newer than this program's (" + std::to_string(kSnapshotFormat) + ")");
   }
   return format == kSnapshotFormat ? ok_status() : data_loss(path + ": offset 8: the format is damaged");
 }
@@ -72,7 +72,8 @@ Result<Manifest> decode(std::string_view bytes, const std::string& path) {
   if (bytes.size() < kManifestFixed) return data_loss(path + ": the file is shorter than a manifest");
   DROVER_RETURN_IF_ERROR(check_format(bytes, kManifestMagic, path));
   const char* p = bytes.data();
-  if (get<uint32_t>(p + 12) != crc32c(bytes.substr(16))) return data_loss(path + ": offset 12: the manifest is damaged");
+  if (get<uint32_t>(p + 12) != crc32c(bytes.substr(16)))
+    return data_loss(path + ": offset 12: the manifest is damaged");
   Manifest m;
   m.info.index = get<uint64_t>(p + 16);
   m.info.term = get<uint64_t>(p + 24);
@@ -173,7 +174,8 @@ class ChunkReader final : public ByteSource {
     DROVER_TRY(const size_t got, file_->read(offset_, head));
     if (chunks_ == manifest_.chunks) {
       if (got != 0) return damaged("bytes behind the last chunk");
-      if (bytes_ != manifest_.info.bytes || crc_ != manifest_.data_crc) return damaged("not what the manifest describes");
+      if (bytes_ != manifest_.info.bytes || crc_ != manifest_.data_crc)
+        return damaged("not what the manifest describes");
       return ok_status();
     }
     const size_t length = got < kChunkHeader ? 0 : get<uint32_t>(head.data());
