@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "canonical.h"
+#include "drover/json.h"
+#include "drover/v1/job.pb.h"
+#include "validate.h"
+
+namespace drover::jobs {
+namespace {
+
+v1::Job minimal(std::string_view type = "service") {
+  v1::Job job;
+  EXPECT_TRUE(json_to_message(R"({"ID":"web","TaskGroups":[{"Name":"a","Tasks":[{"Name":"t","Driver":"raw_exec"}]}]})", job).ok());
+  job.set_type(std::string(type));
+  canonicalize(job);
+  return job;
+}
+
+TEST(Canonical, FillsTheTablesDefaults) {
+  v1::Job job = minimal();
+  EXPECT_EQ("web", job.name());
+  EXPECT_EQ("default", job.namespace_());
+  EXPECT_EQ(50, job.priority());
+  ASSERT_EQ(1, job.datacenters_size());
+  EXPECT_EQ("*", job.datacenters(0));
+  const v1::TaskGroup& group = job.task_groups(0);
+  EXPECT_EQ(1, group.count());
+  EXPECT_EQ(2, group.restart_policy().attempts());
+  EXPECT_EQ(1'800'000'000'000, group.restart_policy().interval());
+  EXPECT_TRUE(group.reschedule_policy().unlimited());
+  EXPECT_EQ("exponential", group.reschedule_policy().delay_function());
+  EXPECT_EQ(1, group.update().max_parallel());
+  EXPECT_EQ(300, group.ephemeral_disk().size_mb());
+  const v1::Task& task = group.tasks(0);
+  EXPECT_EQ(100, task.resources().cpu());
+  EXPECT_EQ(300, task.resources().memory_mb());
+  EXPECT_EQ(5'000'000'000, task.kill_timeout());
+  EXPECT_EQ(10, task.log_config().max_files());
+}
+
+TEST(Canonical, BatchHasItsOwnDefaults) {
+  v1::Job job = minimal("batch");
+  EXPECT_EQ(3, job.task_groups(0).restart_policy().attempts());
+  EXPECT_EQ(1, job.task_groups(0).reschedule_policy().attempts());
+  EXPECT_FALSE(job.task_groups(0).reschedule_policy().unlimited());
+  EXPECT_FALSE(job.task_groups(0).has_update());
+  EXPECT_FALSE(job.task_groups(0).has_migrate());
+}
+
+TEST(Canonical, IsIdempotentAndKeepsWhatWasSaid) {
+  v1::Job job;
+  ASSERT_TRUE(json_to_message(R"({"ID":"web","Priority":70,"Update":{"MaxParallel":0},"TaskGroups":[{"Name":"a","Count":0,
+      "RestartPolicy":{"Attempts":0},"Tasks":[{"Name":"t","Driver":"raw_exec","RestartPolicy":{"Attempts":5}}]}]})", job).ok());
+  canonicalize(job);
+  EXPECT_EQ(70, job.priority());
+  EXPECT_EQ(0, job.task_groups(0).count());
+  EXPECT_EQ(0, job.task_groups(0).update().max_parallel());
+  EXPECT_EQ(0, job.task_groups(0).restart_policy().attempts());
+  EXPECT_EQ(5, job.task_groups(0).tasks(0).restart_policy().attempts());
+  EXPECT_EQ(1'800'000'000'000, job.task_groups(0).tasks(0).restart_policy().interval());
+  const std::string once = message_to_json(job);
+  canonicalize(job);
+  EXPECT_EQ(once, message_to_json(job));
+}
+
+TEST(Validate, AcceptsAMinimalJob) {
+  for (const char* type : {"service", "batch"}) EXPECT_TRUE(validate(minimal(type)).errors.empty()) << type;
+}
+
+struct Case {
+  const char* name;
+  void (*change)(v1::Job&);
+  const char* error;
+};
+
+v1::Task& task(v1::Job& job) { return *job.mutable_task_groups(0)->mutable_tasks(0); }
+
+TEST(Validate, EveryViolationIsNamedWithItsPlace) {
+  const Case cases[] = {
+      {"no id", [](v1::Job& j) { j.clear_id(); }, "the job has no ID"},
+      {"space", [](v1::Job& j) { j.set_id("a b"); }, "the job ID contains a space"},
+      {"type", [](v1::Job& j) { j.set_type("servce"); }, "did you mean \"service\"?"},
+      {"system", [](v1::Job& j) { j.set_type("system"); }, "job type \"system\" is not supported"},
+      {"priority", [](v1::Job& j) { j.set_priority(101); }, "priority must be between 1 and 100"},
+      {"no group", [](v1::Job& j) { j.clear_task_groups(); }, "the job has no task group"},
+      {"twice", [](v1::Job& j) { *j.add_task_groups() = j.task_groups(0); }, "group \"a\": is defined twice"},
+      {"no driver", [](v1::Job& j) { task(j).clear_driver(); }, "group \"a\" task \"t\": has no driver"},
+      {"path", [](v1::Job& j) { task(j).set_name("../x"); }, "the name must be no path"},
+      {"cpu", [](v1::Job& j) { task(j).mutable_resources()->set_cpu(0); }, "resources.cpu must be at least 1"},
+      {"memory", [](v1::Job& j) { task(j).mutable_resources()->set_memory_mb(1); }, "resources.memory must be at least 10"},
+      {"operator", [](v1::Job& j) { j.add_constraints()->set_operand("=~"); }, "operator \"=~\" is unknown"},
+      {"template", [](v1::Job& j) { task(j).set_templates("[{}]"); }, "template is not supported"},
+      {"service", [](v1::Job& j) { j.mutable_task_groups(0)->add_services(); }, "service is not supported"},
+      {"bridge", [](v1::Job& j) { j.mutable_task_groups(0)->add_networks()->set_mode("bridge"); }, "mode \"bridge\" is not supported"},
+      {"logs", [](v1::Job& j) { task(j).mutable_log_config()->set_max_files(40); }, "log storage (400 MB) must be below"},
+      {"restart", [](v1::Job& j) { task(j).mutable_restart_policy()->set_mode("often"); }, "mode \"often\" is unknown"},
+      {"namespace", [](v1::Job& j) { j.set_namespace_("prod"); }, "namespace \"prod\" does not exist"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    v1::Job job = minimal();
+    c.change(job);
+    auto errors = validate(job).errors;
+    EXPECT_TRUE(std::ranges::any_of(errors, [&](const std::string& e) { return e.find(c.error) != std::string::npos; }))
+        << (errors.empty() ? "no error" : errors.front());
+  }
+}
+
+TEST(Validate, AllViolationsComeAtOnce) {
+  v1::Job job = minimal();
+  job.set_priority(0);
+  task(job).clear_driver();
+  EXPECT_EQ(2u, validate(job).errors.size());
+}
+
+}  // namespace
+}  // namespace drover::jobs
