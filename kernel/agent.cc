@@ -259,6 +259,7 @@ void Agent::fill_shared() {
   shared_.metrics = &metrics_;
   shared_.store = store_.get();
   shared_.extensions = &extensions_;
+  shared_.methods = &methods_;
   shared_.raft_info = [this] {
     RaftInfo raft;
     if (!consensus_) return raft;

@@ -139,6 +139,11 @@ class PluginHost final : public Host {
     shared_.pool->post_at(shared_.clock->steady() + delay, std::move(task));
   }
 
+  std::vector<std::string> methods() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, method] : shared_.methods->all()) names.push_back(name);
+    return names;
+  }
   void* find_extension(std::string_view point, std::string_view name) const override {
     return shared_.extensions->find(point, name);
   }

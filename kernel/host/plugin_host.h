@@ -54,6 +54,7 @@ struct Shared {
   state::Store* store = nullptr;
   rpc::Pool* pool = nullptr;
   const ExtensionTable* extensions = nullptr;
+  const rpc::MethodTable* methods = nullptr;
   std::function<RaftInfo()> raft_info;
   std::function<void(Uuid node, std::string secret)> identify_node;
 };

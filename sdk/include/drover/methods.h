@@ -123,11 +123,11 @@ class Replies {
 
 template <typename Message>
 Result<Message> parse_message(std::string_view bytes) {
-  Message message;
-  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return invalid_argument("not a valid " + std::string(message.GetTypeName()) + " message");
+  Message parsed;
+  if (!parsed.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return invalid_argument("not a valid " + std::string(parsed.GetTypeName()) + " message");
   }
-  return message;
+  return parsed;
 }
 
 namespace detail {

@@ -178,6 +178,9 @@ class Host {
   virtual void post(std::function<void()> task) = 0;
   virtual void post_after(std::chrono::nanoseconds delay, std::function<void()> task) = 0;
 
+  // The methods that this process answers, "/drover.v1.Jobs/Register".
+  virtual std::vector<std::string> methods() const = 0;
+
   // Implementations of an extension point, by name; null when there is none of that name.
   virtual void* find_extension(std::string_view point, std::string_view name) const = 0;
   virtual std::vector<std::string> extension_names(std::string_view point) const = 0;
