@@ -278,6 +278,7 @@ void Agent::fill_shared() {
     std::lock_guard lock(node_mutex_);
     node_ = node;
   };
+  shared_.local_node = [this] { return local_node(); };
 }
 
 Status Agent::start(std::span<const std::string> arguments) {

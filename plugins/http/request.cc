@@ -88,6 +88,7 @@ Result<Query> parse_query(std::string_view text) {
 }
 
 Answer error_answer(const Status& status) {
+  if (auto http_status = http_status_of(status)) return text_answer(*http_status, status.message());
   switch (status.code()) {
     case Code::invalid_argument:
     case Code::out_of_range:

@@ -171,6 +171,10 @@ MethodBinding stream(std::string name, typename detail::StreamTraits<decltype(Fu
           }};
 }
 
+// For the few answers whose HTTP status the error's code does not give. Travels in the status's details.
+Status with_http_status(Status status, int http_status);
+std::optional<int> http_status_of(const Status& status);
+
 struct Reply {
   std::string body;
   ReplyMeta meta;

@@ -173,6 +173,8 @@ class Host {
   // Says which node this agent is: calls directed at it are answered in this process from now on, and servers elsewhere
   // can call back over a connection that this agent opens to them. The secret proves it.
   virtual void identify_node(Uuid node, std::string secret) = 0;
+  // The node of identify_node, once it is known.
+  virtual std::optional<Uuid> local_node() const = 0;
 
   // Runs `task` on the pool, now or after a delay. Dropped, not run, once the plugin is stopping.
   virtual void post(std::function<void()> task) = 0;
