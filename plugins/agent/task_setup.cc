@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-
 #include "drover/task_driver.h"
 #include "nomad/plugins/driver.pb.h"
 
