@@ -89,8 +89,10 @@ class AgentTest : public ::testing::Test {
 
   std::string place(const std::vector<v1::Task>& tasks, const std::string& type = "service", int attempts = 2) {
     v1::Job job;
-    job.set_id("web");
+    const std::string job_id = "web-" + std::to_string(++placed_);
+    job.set_id(job_id);
     job.set_name("web");
+    job.set_namespace_("default");
     job.set_type(type);
     v1::TaskGroup& group = *job.add_task_groups();
     group.set_name("front");
@@ -103,7 +105,7 @@ class AgentTest : public ::testing::Test {
     allocation.set_id(Uuid::random().bytes());
     allocation.set_name("web.front[0]");
     allocation.set_namespace_("default");
-    allocation.set_job_id("web");
+    allocation.set_job_id(job_id);
     allocation.set_task_group("front");
     allocation.set_desired_status(v1::DESIRED_STATUS_RUN);
     servers_.place(allocation, job);
@@ -132,6 +134,7 @@ class AgentTest : public ::testing::Test {
   }
   std::string alloc_path(const std::string& id) { return folder_ + "/alloc/" + Uuid::from_bytes(id).to_string(); }
 
+  int placed_ = 0;
   std::string folder_;
   FakeServers servers_;
   FakeDriver driver_;
