@@ -151,22 +151,18 @@ class Session final : public std::enable_shared_from_this<Session> {
   void open_stream() {
     pipe_ = std::make_shared<Pipe>();
     StreamReceiver receiver;
-    receiver.message = [weak = weak_from_this(), pipe = pipe_, stop = cancel_.get_token(),
-                        form = outgoing_](std::string message) {
+    // The stream holds the session until it is over; the session lets go of the stream when it closes.
+    receiver.message = [self = shared_from_this(), pipe = pipe_, stop = cancel_.get_token(), form = outgoing_](std::string message) {
       std::unique_lock lock(pipe->mutex);
       pipe->room.wait(lock, stop, [&] { return pipe->bytes.size() < kMaxQueuedBytes; });
       if (stop.stop_requested() || !append_frame(form, message, pipe->bytes)) return false;
-      if (!std::exchange(pipe->is_draining, true)) {
-        if (auto self = weak.lock()) asio::post(self->stream_.get_executor(), [self] { self->drain(); });
-      }
+      if (!std::exchange(pipe->is_draining, true)) asio::post(self->stream_.get_executor(), [self] { self->drain(); });
       return true;
     };
-    receiver.closed = [weak = weak_from_this(), pipe = pipe_](Status status) {
+    receiver.closed = [self = shared_from_this(), pipe = pipe_](Status status) {
       std::lock_guard lock(pipe->mutex);
       pipe->closed = std::move(status);
-      if (!std::exchange(pipe->is_draining, true)) {
-        if (auto self = weak.lock()) asio::post(self->stream_.get_executor(), [self] { self->drain(); });
-      }
+      if (!std::exchange(pipe->is_draining, true)) asio::post(self->stream_.get_executor(), [self] { self->drain(); });
     };
     auto opened = shared_.caller.open(outgoing_.context, std::move(outgoing_.request), std::move(receiver));
     if (!opened) return write(error_answer(opened.status()));
@@ -192,13 +188,13 @@ class Session final : public std::enable_shared_from_this<Session> {
         stream_call_.reset();
         return write(error_answer(*closed));
       }
-      return send_header(std::move(bytes), closed.has_value());
+      return send_header(std::move(bytes));
     }
     if (bytes.empty()) return finish_stream();
     send_chunk(std::move(bytes));
   }
 
-  void send_header(std::string first, bool) {
+  void send_header(std::string first) {
     header_sent_ = true;
     header_.emplace(bhttp::status::ok, 11);
     header_->set(bhttp::field::content_type, outgoing_.plain ? "text/plain; charset=utf-8" : "application/json");
