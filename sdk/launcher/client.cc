@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -176,7 +177,15 @@ Status start_launcher(const Fd& folder, const Launcher::Options& options) {
     unlinkat(folder.get(), launcher::kSocketName, 0);
     return unavailable("start " + program + ": " + strerror(error));
   }
-  log::info("launcher", "started", {{"pid", pid}, {"folder", options.folder}});
+  // What was spawned leaves the launcher behind and ends at once.
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    unlinkat(folder.get(), launcher::kSocketName, 0);
+    return unavailable("start " + program + ": it ended with status " + std::to_string(status));
+  }
+  log::info("launcher", "started", {{"folder", options.folder}});
   return ok_status();
 }
 

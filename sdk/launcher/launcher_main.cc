@@ -84,12 +84,12 @@ class Server {
       if (n < 0 && errno != EINTR) return give_up("poll");
       if (n == 0 && is_idle && leave()) return 0;
       if (n <= 0) continue;
-      if (polled[0].revents) reap();
       const size_t known = clients_.size();
       if (polled[1].revents) admit();
       for (size_t i = 0; i < known; ++i) {
         if (polled[i + 2].revents) serve(*clients_[i]);
       }
+      if (polled[0].revents) reap();
       for (auto& client : clients_) flush(*client);
       std::erase_if(clients_, [](const auto& client) {
         if (client->is_gone) close(client->fd);
@@ -275,6 +275,15 @@ class Server {
     tasks_[start.id] = std::move(task);
   }
 
+  // Looks again: a client may have gone since its descriptor was polled.
+  bool has_client() const {
+    for (const auto& client : clients_) {
+      pollfd polled{.fd = client->fd, .events = POLLRDHUP};
+      if (!client->is_gone && poll(&polled, 1, 0) == 0) return true;
+    }
+    return false;
+  }
+
   void reap() {
     signalfd_siginfo info[8];
     while (read(signals_, info, sizeof info) > 0) {
@@ -290,7 +299,7 @@ class Server {
       task.record.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
       task.record.exited_at = now_ns();
       // With a client there is a reader, and it shall see the end of the stream. Without one the pipe is kept.
-      if (!clients_.empty()) close_streams(task);
+      if (has_client()) close_streams(task);
       Writer out(Kind::exited, 0);
       task.record.write(out);
       const std::string event = out.finish();
@@ -312,5 +321,8 @@ class Server {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
+  // Nobody's child: whoever started this one has collected it at once, and need not do so at some later time.
+  const pid_t pid = fork();
+  if (pid != 0) return pid > 0 ? 0 : 1;
   return drover::launcher::Server(argv[1], std::atoi(argv[2])).run();
 }
