@@ -87,7 +87,7 @@ void RawExecDriver::stop() {
 }
 
 Result<std::shared_ptr<Launcher>> RawExecDriver::launcher() {
-  std::lock_guard lock(connecting_);
+  std::lock_guard lock(connecting_);  // held while connecting: callers that come together shall share the connection
   if (is_stopped_) return unavailable("the driver is stopping");
   if (launcher_ && launcher_->is_connected()) return launcher_;
   launcher_.reset();
@@ -141,6 +141,10 @@ Result<Process> RawExecDriver::launch(const driver::TaskConfig& config, const Ta
   std::map<std::string, std::string> environment(config.env().begin(), config.env().end());
   for (const auto& [name, value] : config.device_env()) environment[name] = value;
 
+  auto holds_zero = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  if (holds_zero(command.program) || std::ranges::any_of(command.arguments, holds_zero))
+    return invalid_argument("config options \"command\" and \"args\" must not hold a zero byte");
+
   Launcher::Start start;
   start.id = config.id();
   DROVER_TRY(start.program, find_program(command.program, task_folder(config), environment["PATH"]));
@@ -177,7 +181,8 @@ Result<Process> RawExecDriver::launch(const driver::TaskConfig& config, const Ta
 
 Result<driver::StartTaskResponse> RawExecDriver::start_task(const driver::TaskConfig& config) {
   if (!options_.is_enabled)
-    return permission_denied("raw_exec is disabled on this node; plugin \"raw_exec\" { enabled = true } enables it");
+    return permission_denied(
+        "raw_exec is disabled on this node; plugin \"raw_exec\" { config { enabled = true } } enables it");
   if (config.id().empty() || config.name().empty()) return invalid_argument("a task needs an id and a name");
   std::optional<Cgroup> cgroup;
   if (layout_.mode != CgroupLayout::Mode::none)

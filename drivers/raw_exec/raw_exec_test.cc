@@ -219,6 +219,11 @@ TEST(RawExec, SaysWhyAProgramCannotRun) {
   Status nowhere = node.driver().start_task(node.task("a", {{"command", "nope"}})).status();
   EXPECT_EQ(Code::invalid_argument, nowhere.code());
   EXPECT_TRUE(nowhere.message().starts_with("exec nope: not found in the task's folder ")) << nowhere.message();
+  EXPECT_EQ(Code::invalid_argument,
+            node.driver()
+                .start_task(node.task("a", {{"command", "/bin/sh"}, {"args", {std::string("a\0b", 3)}}}))
+                .status()
+                .code());
   driver::TaskConfig homeless = node.shell("a", "true");
   homeless.set_name("nowhere");
   EXPECT_EQ(invalid_argument("chdir " + node.path("alloc/nowhere") + ": No such file or directory"),
