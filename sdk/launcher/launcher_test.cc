@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -127,6 +128,30 @@ TEST_F(LauncherTest, IsFoundAgainByTheNextClientAndKeepsResults) {
   EXPECT_EQ(4, tasks->front().exit->exit_code);
   EXPECT_TRUE(second->forget("a", soon()).ok());
   EXPECT_TRUE(second->list(soon())->empty());
+}
+
+TEST_F(LauncherTest, OutlivesAnAgentThatIsKilled) {
+  const pid_t agent = fork();
+  if (agent == 0) {
+    auto client = Launcher::connect({.folder = folder_ + "/run", .program = {}, .grace = 50ms}, {}, soon());
+    if (client.ok() && (*client)->start(shell("a", "exec sleep 3600"), soon()).ok()) kill(getpid(), SIGKILL);
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(agent, waitpid(agent, &status, 0));
+  ASSERT_TRUE(WIFSIGNALED(status));
+
+  auto next = connect(exits());
+
+  ASSERT_TRUE(next);
+  auto tasks = next->list(soon());
+  ASSERT_TRUE(tasks.ok());
+  ASSERT_EQ(1u, tasks->size());
+  EXPECT_FALSE(tasks->front().exit);
+  EXPECT_TRUE(is_alive(tasks->front().pid));
+  EXPECT_TRUE(next->signal("a", SIGTERM, Launcher::To::group, soon()).ok());
+  EXPECT_EQ(15, exit_of("a").signal);
+  EXPECT_TRUE(next->forget("a", soon()).ok());
 }
 
 TEST_F(LauncherTest, ClientsThatComeTogetherShareOneLauncher) {
