@@ -19,6 +19,7 @@
 #include <charconv>
 #include <condition_variable>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -137,7 +138,10 @@ Result<Fd> connect_to(const Fd& folder) {
 
 // The socket is made here and handed over, so it can be connected to as soon as this returns.
 Status start_launcher(const Fd& folder, const Launcher::Options& options) {
-  const std::string program = options.program.empty() ? installed_program() : options.program;
+  // The launcher starts in "/": a relative path must be told from here.
+  std::error_code ignored;
+  const std::string program =
+      std::filesystem::absolute(options.program.empty() ? installed_program() : options.program, ignored).string();
   unlinkat(folder.get(), launcher::kSocketName, 0);  // of a launcher that was killed; the lock is held
   Fd listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!listening) return errno_status(errno, "socket");
