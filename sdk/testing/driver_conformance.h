@@ -4,7 +4,7 @@
 //     TaskDriver& driver();
 //     void restart();                                       // a new driver object, as after a restart of the agent
 //     driver::TaskConfig endless(const std::string& id);    // runs until it is stopped; reacts to SIGINT
-//     driver::TaskConfig deaf(const std::string& id);       // runs until it is killed
+//     driver::TaskConfig deaf(const std::string& id);       // the same, and does not end at SIGCONT
 //     driver::TaskConfig ending(const std::string& id, int exit_code);  // ends at once
 //   };
 //   INSTANTIATE_TYPED_TEST_SUITE_P(My, DriverConformance, MyFixture);
@@ -136,8 +136,8 @@ TYPED_TEST_P(DriverConformance, TheExitCodeArrives) {
 TYPED_TEST_P(DriverConformance, StopIsIdempotentAndKillsAfterTheTimeout) {
   ASSERT_TRUE(this->driver().start_task(this->fixture_.deaf(this->id())).ok());
 
-  EXPECT_TRUE(this->driver().stop_task(this->id(), std::chrono::milliseconds(50), "SIGINT").ok());
-  EXPECT_TRUE(this->driver().stop_task(this->id(), std::chrono::milliseconds(50), "SIGINT").ok());
+  EXPECT_TRUE(this->driver().stop_task(this->id(), std::chrono::milliseconds(50), "SIGCONT").ok());
+  EXPECT_TRUE(this->driver().stop_task(this->id(), std::chrono::milliseconds(50), "SIGCONT").ok());
 
   auto result = this->wait(this->id());
   ASSERT_TRUE(result.ok());

@@ -1,0 +1,502 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "drover/process.h"
+#include "raw_exec_driver.h"
+#include "sdk/testing/driver_conformance.h"
+
+namespace drover::raw_exec {
+namespace {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+bool eventually(const std::function<bool()>& condition, std::chrono::nanoseconds limit = 20s) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    poll(nullptr, 0, 5);
+  }
+  return true;
+}
+
+bool is_alive(int pid) {
+  std::optional<ProcessStat> stat = process_stat(pid);
+  return stat && stat->state != 'Z';
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A machine of its own: folders, control groups, a launcher. Takes everything away at its end and says what stayed.
+class Node {
+ public:
+  explicit Node(bool uses_cgroups = true) : uses_cgroups_(uses_cgroups) {
+    char name[] = "/tmp/drover-raw-exec-XXXXXX";
+    EXPECT_NE(nullptr, mkdtemp(name));
+    folder_ = name;
+    std::filesystem::create_directories(folder_ + "/alloc/web/local");
+    parent_ = "drover-test-" + folder_.substr(folder_.rfind('-') + 1);
+    restart();
+  }
+  ~Node() {
+    driver_.reset();
+    int launcher_pid = 0;
+    {
+      auto client = Launcher::connect(launcher_options(), {}, SystemClock().steady() + 10s);
+      EXPECT_TRUE(client.ok()) << client.status().to_string();
+      if (client.ok()) {
+        launcher_pid = (*client)->pid();
+        auto left = (*client)->list(SystemClock().steady() + 10s);
+        if (left.ok()) {
+          for (const Launcher::Task& task : *left) {
+            EXPECT_TRUE(task.exit) << task.id << " was left running";
+            kill_tree(task.pid, task.start_time, 1000);
+          }
+          for (const Launcher::Task& task : *left) {
+            EXPECT_TRUE(eventually([&] { return (*client)->forget(task.id, SystemClock().steady() + 5s).ok(); }));
+          }
+        }
+      }
+    }
+    EXPECT_TRUE(eventually([&] { return !is_alive(launcher_pid); })) << "launcher stays";
+    const CgroupLayout layout = detect_cgroups();
+    const Cgroup group(layout, parent_);
+    EXPECT_EQ(std::vector<int>{}, group.pids());
+    for (const std::string& file : group.join_files()) {
+      const std::string folder = std::filesystem::path(file).parent_path();
+      if (!std::filesystem::exists(folder)) continue;
+      for (const auto& entry : std::filesystem::directory_iterator(folder))
+        EXPECT_FALSE(entry.is_directory()) << entry.path() << " was left behind";
+    }
+    EXPECT_TRUE(group.remove().ok());
+    std::filesystem::remove_all(folder_);
+  }
+
+  Launcher::Options launcher_options() const {
+    return {.folder = folder_ + "/launcher", .program = {}, .grace = std::chrono::milliseconds(50)};
+  }
+  RawExecDriver& driver() { return *driver_; }
+  void stop() { driver_.reset(); }
+  void restart() {
+    driver_.reset();
+    driver_ = std::make_unique<RawExecDriver>();
+    driver_->open(
+        {.is_enabled = true, .uses_cgroups = uses_cgroups_, .cgroup_parent = parent_, .launcher = launcher_options()});
+  }
+  int launcher_pid() const {
+    auto client = Launcher::connect(launcher_options(), {}, SystemClock().steady() + 10s);
+    return client.ok() ? (*client)->pid() : -1;
+  }
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string fifo(const std::string& name) const {
+    const std::string at = path(name);
+    EXPECT_EQ(0, mkfifo(at.c_str(), 0600));
+    return at;
+  }
+  driver::TaskConfig task(const std::string& id, const Json& options) const {
+    driver::TaskConfig config;
+    config.set_id(id);
+    config.set_name("web");
+    config.set_alloc_dir(folder_ + "/alloc");
+    (*config.mutable_env())["PATH"] = "/usr/bin:/bin";
+    std::vector<uint8_t> bytes = Json::to_msgpack(options);
+    config.set_msgpack_driver_config(std::string(bytes.begin(), bytes.end()));
+    return config;
+  }
+  driver::TaskConfig shell(const std::string& id, const std::string& script) const {
+    return task(id, {{"command", "/bin/sh"}, {"args", {"-c", script}}});
+  }
+  Cgroup cgroup(const std::string& id) const { return Cgroup(detect_cgroups(), parent_ + "/" + cgroup_name(id)); }
+
+ private:
+  const bool uses_cgroups_;
+  std::string folder_, parent_;
+  std::unique_ptr<RawExecDriver> driver_;
+};
+
+struct RawExecFixture {
+  explicit RawExecFixture(bool uses_cgroups = true) : node(uses_cgroups) {}
+  Node node;
+  TaskDriver& driver() { return node.driver(); }
+  void restart() { node.restart(); }
+  driver::TaskConfig endless(const std::string& id) {
+    return node.task(id, {{"command", "/bin/sleep"}, {"args", {3600}}});
+  }
+  driver::TaskConfig deaf(const std::string& id) { return endless(id); }
+  driver::TaskConfig ending(const std::string& id, int exit_code) {
+    return node.shell(id, "exit " + std::to_string(exit_code));
+  }
+};
+
+struct NoCgroupsFixture : RawExecFixture {
+  NoCgroupsFixture() : RawExecFixture(false) {}
+};
+
+driver::ExitResult wait(RawExecDriver& raw, const std::string& id) {
+  auto waiting = std::async(std::launch::async, [&] {
+    std::stop_source never;
+    return raw.wait_task(id, never.get_token());
+  });
+  EXPECT_EQ(std::future_status::ready, waiting.wait_for(60s));
+  auto result = waiting.get();
+  EXPECT_TRUE(result.ok()) << result.status().to_string();
+  return result.value_or(driver::ExitResult());
+}
+
+void start(RawExecDriver& raw, const driver::TaskConfig& config) {
+  auto started = raw.start_task(config);
+  ASSERT_TRUE(started.ok()) << started.status().to_string();
+}
+
+TEST(RawExec, ReportsADeathBySignal) {
+  Node node;
+  start(node.driver(), node.shell("a", "kill -SEGV $$"));
+  driver::ExitResult result = wait(node.driver(), "a");
+  EXPECT_EQ(11, result.signal());
+  EXPECT_EQ(139, result.exit_code());
+  EXPECT_FALSE(result.oom_killed());
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(RawExec, GivesTheTaskItsEnvironmentAndFolderAndNothingElse) {
+  Node node;
+  driver::TaskConfig config =
+      node.shell("a", "env > env.txt; pwd > pwd.txt; cat > stdin.txt; umask > umask.txt; ls /proc/self/fd > fds.txt");
+  (*config.mutable_env())["NOMAD_TASK_NAME"] = "web";
+  (*config.mutable_env())["GPU"] = "none";
+  (*config.mutable_device_env())["GPU"] = "0";
+
+  start(node.driver(), config);
+  EXPECT_EQ(0, wait(node.driver(), "a").exit_code());
+
+  const std::string env = read_text(node.path("alloc/web/env.txt"));
+  EXPECT_NE(std::string::npos, env.find("NOMAD_TASK_NAME=web\n")) << env;
+  EXPECT_NE(std::string::npos, env.find("GPU=0\n")) << env;
+  EXPECT_EQ(std::string::npos, env.find("HOME=")) << env;
+  EXPECT_EQ(node.path("alloc/web") + "\n", read_text(node.path("alloc/web/pwd.txt")));
+  EXPECT_EQ("", read_text(node.path("alloc/web/stdin.txt")));
+  EXPECT_EQ("0022\n", read_text(node.path("alloc/web/umask.txt")));
+  EXPECT_EQ("0\n1\n2\n3\n", read_text(node.path("alloc/web/fds.txt")));  // the fourth is the folder that ls reads
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(RawExec, RunsAsTheUserThatTheTaskNames) {
+  if (geteuid() != 0) GTEST_SKIP() << "missing: root, to become another user";
+  Node node;
+  ASSERT_EQ(0, chmod(node.path("").c_str(), 0755));
+  ASSERT_EQ(0, chmod(node.path("alloc/web").c_str(), 0777));
+  driver::TaskConfig config = node.shell("a", "id -u > id.txt");
+  config.set_user("nobody");
+  start(node.driver(), config);
+  EXPECT_EQ(0, wait(node.driver(), "a").exit_code());
+  EXPECT_EQ("65534\n", read_text(node.path("alloc/web/id.txt")));
+  config.set_id("b");
+  config.set_user("no-such-user");
+  EXPECT_EQ(invalid_argument("user \"no-such-user\" is not known on this machine"),
+            node.driver().start_task(config).status());
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(RawExec, SaysWhyAProgramCannotRun) {
+  Node node;
+  std::ofstream(node.path("alloc/web/data")) << "no program";
+  EXPECT_EQ(invalid_argument("exec /bin/nope: No such file or directory"),
+            node.driver().start_task(node.task("a", {{"command", "/bin/nope"}})).status());
+  EXPECT_EQ(invalid_argument("exec " + node.path("alloc/web/data") + ": Permission denied"),
+            node.driver().start_task(node.task("a", {{"command", node.path("alloc/web/data")}})).status());
+  Status nowhere = node.driver().start_task(node.task("a", {{"command", "nope"}})).status();
+  EXPECT_EQ(Code::invalid_argument, nowhere.code());
+  EXPECT_TRUE(nowhere.message().starts_with("exec nope: not found in the task's folder ")) << nowhere.message();
+  EXPECT_EQ(Code::invalid_argument,
+            node.driver()
+                .start_task(node.task("a", {{"command", "/bin/sh"}, {"args", {std::string("a\0b", 3)}}}))
+                .status()
+                .code());
+  driver::TaskConfig homeless = node.shell("a", "true");
+  homeless.set_name("nowhere");
+  EXPECT_EQ(invalid_argument("chdir " + node.path("alloc/nowhere") + ": No such file or directory"),
+            node.driver().start_task(homeless).status());
+  driver::TaskConfig mute = node.shell("a", "true");
+  mute.set_stdout_path(node.path("no.fifo"));
+  EXPECT_EQ(invalid_argument("open " + node.path("no.fifo") + ": No such file or directory"),
+            node.driver().start_task(mute).status());
+}
+
+TEST(RawExec, NamesWhatIsWrongInItsOptions) {
+  RawExecDriver raw;
+  EXPECT_EQ(invalid_argument("unknown config option \"comand\"; did you mean \"command\"?"),
+            raw.validate(R"({"comand": "x"})"));
+  EXPECT_EQ(invalid_argument("config option \"command\" is missing"), raw.validate("{}"));
+  EXPECT_EQ(invalid_argument("config option \"args\" must be a list of texts"),
+            raw.validate(R"({"command": "x", "args": [[]]})"));
+  EXPECT_TRUE(raw.validate(R"({"command": "x", "args": ["a", 1, true, 0.5]})").ok());
+}
+
+TEST(RawExec, FindsProgramsOfTheTaskBeforeThoseOfThePath) {
+  Node node;
+  EXPECT_EQ("/anything", *find_program("/anything", "/t", ""));
+  EXPECT_EQ("/bin/sh", *find_program("sh", node.path("alloc/web"), "relative:/bin"));
+  std::ofstream(node.path("alloc/web/local/sh")) << "#!/bin/true\n";
+  ASSERT_EQ(0, chmod(node.path("alloc/web/local/sh").c_str(), 0755));
+  EXPECT_EQ(node.path("alloc/web/local/sh"), *find_program("sh", node.path("alloc/web"), "/bin"));
+  EXPECT_EQ(node.path("alloc/web/local/sh"), *find_program("local/sh", node.path("alloc/web"), "/bin"));
+}
+
+TEST(RawExec, IsUndetectedAndStartsNothingWhileDisabled) {
+  RawExecDriver raw;
+  raw.open({.is_enabled = false});
+  EXPECT_EQ(driver::FingerprintResponse::UNDETECTED, raw.fingerprint().health());
+  EXPECT_TRUE(raw.fingerprint().attributes().empty());
+  driver::TaskConfig config;
+  config.set_id("a");
+  EXPECT_EQ(Code::permission_denied, raw.start_task(config).status().code());
+}
+
+TEST(RawExec, TellsItsControlGroupsInAnAttribute) {
+  Node node;
+  auto fingerprint = node.driver().fingerprint();
+  EXPECT_EQ("1", fingerprint.attributes().at("driver.raw_exec").string_val());
+  EXPECT_EQ(to_string(detect_cgroups().mode), fingerprint.attributes().at("driver.raw_exec.cgroups").string_val());
+}
+
+// Two processes that ignore signals and leave: one into another group, one into another session with its parent gone.
+constexpr const char* kRunaways =
+    "trap '' TERM INT; setsid sh -c 'trap \"\" TERM INT; echo $$ > session.pid; while :; do sleep 60; done' & "
+    "sh -c '(setsid sh -c \"trap \\\"\\\" TERM INT; echo \\$\\$ > orphan.pid; exec sleep 3600\") &' ; "
+    "while :; do sleep 60; done";
+
+int written_pid(const std::string& path) {
+  EXPECT_TRUE(eventually([&] { return read_text(path).ends_with("\n"); })) << path;
+  return std::atoi(read_text(path).c_str());
+}
+
+TEST(RawExec, KillsTheWholeTreeAfterTheTimeout) {
+  if (detect_cgroups().mode == CgroupLayout::Mode::none) GTEST_SKIP() << "missing: writable control groups";
+  Node node;
+  start(node.driver(), node.shell("a", kRunaways));
+  const int session = written_pid(node.path("alloc/web/session.pid"));
+  const int orphan = written_pid(node.path("alloc/web/orphan.pid"));
+
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_TRUE(node.driver().stop_task("a", 100ms, "SIGTERM").ok());
+
+  EXPECT_GE(std::chrono::steady_clock::now() - before, 100ms);
+  EXPECT_FALSE(is_alive(session));
+  EXPECT_FALSE(is_alive(orphan));
+  EXPECT_EQ(9, wait(node.driver(), "a").signal());
+  EXPECT_FALSE(node.cgroup("a").exists());
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(RawExec, KillsWhatATaskLeavesBehindAtItsEnd) {
+  if (detect_cgroups().mode == CgroupLayout::Mode::none) GTEST_SKIP() << "missing: writable control groups";
+  Node node;
+  start(node.driver(), node.shell("a",
+                                  "setsid sh -c 'echo $$ > left.pid; exec sleep 3600' & "
+                                  "until test -s left.pid; do sleep 0.01; done; exit 5"));
+  EXPECT_EQ(5, wait(node.driver(), "a").exit_code());
+  EXPECT_FALSE(is_alive(written_pid(node.path("alloc/web/left.pid"))));
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(RawExec, KillsGroupsAndSessionsOfDescendantsWithoutControlGroups) {
+  Node node(false);
+  EXPECT_EQ("none", node.driver().fingerprint().attributes().at("driver.raw_exec.cgroups").string_val());
+  start(node.driver(), node.shell("a",
+                                  "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > s.pid; while :; do sleep 60; "
+                                  "done' & while :; do sleep 60; done"));
+  const int session = written_pid(node.path("alloc/web/s.pid"));
+  EXPECT_TRUE(node.driver().stop_task("a", 20ms, "SIGTERM").ok());
+  EXPECT_FALSE(is_alive(session));
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(RawExec, SendsSignalsByNameAndNumber) {
+  Node node;
+  start(node.driver(), node.shell("a",
+                                  "trap 'echo hup >> got.txt' HUP; trap 'exit 3' USR1; touch ready; "
+                                  "while :; do sleep 0.01; done"));
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(node.path("alloc/web/ready")); }));
+  for (int i = 1; const char* name : {"SIGHUP", "hup", "1"}) {
+    EXPECT_TRUE(node.driver().signal_task("a", name).ok());
+    const size_t lines = static_cast<size_t>(i++) * 4;
+    EXPECT_TRUE(eventually([&] { return read_text(node.path("alloc/web/got.txt")).size() == lines; })) << name;
+  }
+  EXPECT_TRUE(node.driver().signal_task("a", "SIGUSR1").ok());
+  EXPECT_EQ(3, wait(node.driver(), "a").exit_code());
+  EXPECT_EQ(Code::failed_precondition, node.driver().signal_task("a", "SIGHUP").code());
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+std::string drain(int fd) {
+  std::string text;
+  char chunk[65536];
+  for (ssize_t n = 0; (n = read(fd, chunk, sizeof chunk)) > 0;) text.append(chunk, static_cast<size_t>(n));
+  return text;
+}
+
+TEST(RawExec, WritesToTheFifosAndTheReaderSeesTheEnd) {
+  Node node;
+  driver::TaskConfig config = node.shell("a", "echo out; echo err >&2");
+  config.set_stdout_path(node.fifo("out"));
+  config.set_stderr_path(node.fifo("err"));
+  const int out = open(config.stdout_path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const int err = open(config.stderr_path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  start(node.driver(), config);
+  EXPECT_EQ(0, wait(node.driver(), "a").exit_code());
+  std::string text;
+  EXPECT_TRUE(eventually([&] {
+    char chunk[256];
+    const ssize_t n = read(out, chunk, sizeof chunk);
+    if (n > 0) text.append(chunk, static_cast<size_t>(n));
+    return n == 0;
+  }));
+  EXPECT_EQ("out\n", text);
+  EXPECT_EQ("err\n", drain(err));
+  close(out);
+  close(err);
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(RawExec, KeepsOutputAndExitCodeOfATaskThatEndsWhileNobodyIsConnected) {
+  Node node;
+  driver::TaskConfig config = node.shell("a", "until test -e go; do sleep 0.01; done; echo written alone; exit 42");
+  config.set_stdout_path(node.fifo("out"));
+  auto started = node.driver().start_task(config);
+  ASSERT_TRUE(started.ok()) << started.status().to_string();
+  const int pid = std::stoi(node.driver().inspect_task("a")->driver().attributes().at("pid"));
+
+  node.stop();
+  std::ofstream(node.path("alloc/web/go")) << "";
+  ASSERT_TRUE(eventually([&] { return !is_alive(pid); }));
+  node.restart();
+
+  Status recovered = node.driver().recover_task(started->handle());
+  ASSERT_TRUE(recovered.ok()) << recovered.to_string();
+  EXPECT_EQ(42, wait(node.driver(), "a").exit_code());
+  const int out = open(config.stdout_path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  EXPECT_EQ("written alone\n", drain(out));
+  close(out);
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(RawExec, FindsARunningTaskWithTheSameProcessAfterARestart) {
+  Node node;
+  auto started = node.driver().start_task(node.task("a", {{"command", "sleep"}, {"args", {"3600"}}}));
+  ASSERT_TRUE(started.ok());
+  const std::string pid = node.driver().inspect_task("a")->driver().attributes().at("pid");
+
+  node.restart();
+
+  ASSERT_TRUE(node.driver().recover_task(started->handle()).ok());
+  EXPECT_EQ(pid, node.driver().inspect_task("a")->driver().attributes().at("pid"));
+  auto stats = node.driver().task_stats("a");
+  ASSERT_TRUE(stats.ok());
+  EXPECT_TRUE(stats->resource_usage_by_pid().contains(pid));
+  EXPECT_GT(stats->agg_resource_usage().memory().rss(), 0u);
+  EXPECT_TRUE(node.driver().destroy_task("a", true).ok());
+  EXPECT_EQ(Code::not_found, node.driver().recover_task(started->handle()).code());
+}
+
+TEST(RawExec, NoticesTheEndOfATaskWhoseLauncherWasKilled) {
+  Node node;
+  auto started = node.driver().start_task(node.task("a", {{"command", "sleep"}, {"args", {"3600"}}}));
+  ASSERT_TRUE(started.ok());
+  const int pid = std::stoi(node.driver().inspect_task("a")->driver().attributes().at("pid"));
+
+  const int launcher = node.launcher_pid();
+  ASSERT_EQ(0, kill(launcher, SIGKILL));
+  ASSERT_TRUE(eventually([&] { return !is_alive(launcher); }));
+
+  EXPECT_TRUE(is_alive(pid));
+  EXPECT_EQ(driver::RUNNING, node.driver().inspect_task("a")->task().state());
+  ASSERT_EQ(0, kill(pid, SIGKILL));
+  auto result = std::async(std::launch::async, [&] { return node.driver().wait_task("a", {}); });
+  ASSERT_EQ(std::future_status::ready, result.wait_for(30s));
+  EXPECT_EQ(Status(Code::unknown, "the task ended while its launcher was gone; its exit code is not known"),
+            result.get().status());
+  EXPECT_EQ(-1, node.driver().inspect_task("a")->task().result().exit_code());
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(RawExec, RecoversATaskWhoseLauncherWasKilledAndNeverAStranger) {
+  Node node;
+  auto started = node.driver().start_task(node.task("a", {{"command", "sleep"}, {"args", {"3600"}}}));
+  ASSERT_TRUE(started.ok());
+  const int pid = std::stoi(node.driver().inspect_task("a")->driver().attributes().at("pid"));
+  const int launcher = node.launcher_pid();
+  node.stop();
+  ASSERT_EQ(0, kill(launcher, SIGKILL));
+  ASSERT_TRUE(eventually([&] { return !is_alive(launcher); }));
+  node.restart();
+
+  // The same number with another start time is another process.
+  driver::TaskHandle stranger = started->handle();
+  stranger.mutable_config()->set_id("b");
+  Json state = Json::parse(stranger.driver_state());
+  state["start_time"] = state["start_time"].get<uint64_t>() + 1;
+  state["cgroup"] = "";
+  stranger.set_driver_state(state.dump());
+  EXPECT_EQ(Code::not_found, node.driver().recover_task(stranger).code());
+  EXPECT_TRUE(is_alive(pid));
+
+  ASSERT_TRUE(node.driver().recover_task(started->handle()).ok());
+  EXPECT_TRUE(node.driver().stop_task("a", 10s, "SIGTERM").ok());
+  EXPECT_FALSE(is_alive(pid));
+  EXPECT_EQ(Code::unknown, node.driver().wait_task("a", {}).status().code());
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(RawExec, TellsADeathForLackOfMemoryApart) {
+  Node node;
+  // Waits for its limit, then takes more than it: tail keeps the one endless line of zeros in memory.
+  start(node.driver(), node.shell("a", "until test -e go; do sleep 0.01; done; exec tail /dev/zero"));
+  const std::string memory = node.cgroup("a").folder("memory");
+  const bool is_limited = !memory.empty() && [&] {
+    std::ofstream limit(memory +
+                        (std::filesystem::exists(memory + "/memory.max") ? "/memory.max" : "/memory.limit_in_bytes"));
+    limit << (32 << 20) << std::flush;
+    return limit.good();
+  }();
+  if (!is_limited) {
+    EXPECT_TRUE(node.driver().destroy_task("a", true).ok());
+    GTEST_SKIP() << "missing: a writable memory controller";
+  }
+  std::ofstream(node.path("alloc/web/go")) << "";
+  driver::ExitResult result = wait(node.driver(), "a");
+  EXPECT_EQ(9, result.signal());
+  EXPECT_TRUE(result.oom_killed());
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(RawExec, CountsProcessorTimeBetweenTwoSamples) {
+  Node node;
+  start(node.driver(), node.shell("a", "while :; do :; done"));
+  ASSERT_TRUE(node.driver().task_stats("a").ok());
+  EXPECT_TRUE(eventually([&] {
+    auto stats = node.driver().task_stats("a");
+    return stats.ok() && stats->agg_resource_usage().cpu().percent() > 1;
+  }));
+  EXPECT_TRUE(node.driver().destroy_task("a", true).ok());
+  EXPECT_EQ(Code::not_found, node.driver().task_stats("a").status().code());
+}
+
+}  // namespace
+}  // namespace drover::raw_exec
+
+namespace drover {
+INSTANTIATE_TYPED_TEST_SUITE_P(RawExec, DriverConformance, raw_exec::RawExecFixture);
+INSTANTIATE_TYPED_TEST_SUITE_P(RawExecWithoutCgroups, DriverConformance, raw_exec::NoCgroupsFixture);
+}  // namespace drover

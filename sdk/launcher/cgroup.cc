@@ -1,0 +1,332 @@
+#include "drover/cgroup.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <set>
+
+namespace drover {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Those of use for a task: to find and kill its processes, and to count what it uses.
+constexpr std::array<std::string_view, 5> kControllers = {"freezer", "memory", "pids", "cpu", "cpuacct"};
+constexpr int kRetryMs = 2;
+constexpr size_t kLongestName = 200;
+constexpr uint64_t kNsPerTick = 10'000'000;  // USER_HZ is 100 on every Linux
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+// mountinfo writes spaces, tabs, newlines and backslashes of paths as three octal digits.
+std::string unescape(std::string_view text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size()) {
+      plain.push_back(static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0')));
+      i += 3;
+    } else {
+      plain.push_back(text[i]);
+    }
+  }
+  return plain;
+}
+
+std::optional<std::string> read_file(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  std::string text;
+  char chunk[4096];
+  ssize_t n = 0;
+  while ((n = read(fd, chunk, sizeof chunk)) > 0) text.append(chunk, static_cast<size_t>(n));
+  close(fd);
+  if (n < 0) return std::nullopt;
+  return text;
+}
+
+bool write_file(const std::string& path, std::string_view text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool is_written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  close(fd);
+  return is_written;
+}
+
+std::optional<uint64_t> to_number(std::string_view text) {
+  uint64_t value = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc()) return std::nullopt;
+  return value;
+}
+
+std::optional<uint64_t> read_number(const std::string& path) {
+  std::optional<std::string> text = read_file(path);
+  return text ? to_number(*text) : std::nullopt;
+}
+
+// Of a file with lines "name value".
+std::optional<uint64_t> value_of(const std::optional<std::string>& text, std::string_view name) {
+  if (!text) return std::nullopt;
+  for (std::string_view line : split(*text, '\n')) {
+    if (line.starts_with(name) && line.size() > name.size() && line[name.size()] == ' ')
+      return to_number(line.substr(name.size() + 1));
+  }
+  return std::nullopt;
+}
+
+std::optional<uint64_t> times(std::optional<uint64_t> value, uint64_t factor) {
+  return value ? std::optional(*value * factor) : std::nullopt;
+}
+
+// The folder and those below it, deepest first.
+std::vector<std::string> folders_below(const std::string& top) {
+  std::vector<std::string> folders = {top};
+  std::error_code error;
+  for (auto at = fs::recursive_directory_iterator(top, fs::directory_options::skip_permission_denied, error);
+       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_directory(ignored)) folders.push_back(at->path().string());
+  }
+  std::ranges::reverse(folders);
+  return folders;
+}
+
+Status make_folder(const std::string& path) {
+  if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return ok_status();
+  return errno_status(errno, "make control group " + path);
+}
+
+}  // namespace
+
+std::string_view to_string(CgroupLayout::Mode mode) {
+  switch (mode) {
+    case CgroupLayout::Mode::v1:
+      return "v1";
+    case CgroupLayout::Mode::v2:
+      return "v2";
+    case CgroupLayout::Mode::hybrid:
+      return "hybrid";
+    default:
+      return "none";
+  }
+}
+
+CgroupLayout parse_cgroup_mounts(std::string_view mountinfo) {
+  CgroupLayout layout;
+  for (std::string_view line : split(mountinfo, '\n')) {
+    // 36 35 98:0 /root /mount/point options optional… - type source super-options
+    const size_t dash = line.find(" - ");
+    if (dash == std::string_view::npos) continue;
+    const std::vector<std::string_view> left = split(line.substr(0, dash), ' ');
+    const std::vector<std::string_view> right = split(line.substr(dash + 3), ' ');
+    if (left.size() < 6 || right.size() < 3) continue;
+    const std::string where = unescape(left[4]);
+    if (right[0] == "cgroup2" && layout.v2.empty()) layout.v2 = where;
+    if (right[0] != "cgroup") continue;
+    for (std::string_view option : split(right[2], ',')) {
+      if (std::ranges::find(kControllers, option) != kControllers.end())
+        layout.v1.try_emplace(std::string(option), where);
+    }
+  }
+  using enum CgroupLayout::Mode;
+  layout.mode = layout.v1.empty() ? (layout.v2.empty() ? none : v2) : (layout.v2.empty() ? v1 : hybrid);
+  return layout;
+}
+
+CgroupLayout detect_cgroups() {
+  CgroupLayout layout = parse_cgroup_mounts(read_file("/proc/self/mountinfo").value_or(""));
+  auto is_writable = [](const std::string& path) { return access(path.c_str(), W_OK) == 0; };
+  std::erase_if(layout.v1, [&](const auto& mount) { return !is_writable(mount.second); });
+  if (!layout.v2.empty() && !is_writable(layout.v2)) layout.v2.clear();
+  using enum CgroupLayout::Mode;
+  layout.mode = layout.v1.empty() ? (layout.v2.empty() ? none : v2) : (layout.v2.empty() ? v1 : hybrid);
+  return layout;
+}
+
+std::string cgroup_name(std::string_view task_id) {
+  std::string name(task_id.substr(0, kLongestName));
+  std::ranges::replace_if(
+      name,
+      [](char c) {
+        const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                              c == '_' || c == '.';
+        return !is_plain;
+      },
+      '_');
+  if (name.empty() || name.front() == '.') name.insert(0, "_");
+  return name;
+}
+
+Cgroup::Cgroup(const CgroupLayout& layout, std::string path) : path_(std::move(path)) {
+  const size_t slash = path_.rfind('/');
+  const std::string parent = slash == std::string::npos ? std::string() : path_.substr(0, slash);
+  std::set<std::string> seen;
+  auto add = [&](const std::string& mount) {
+    if (!seen.insert(mount).second) return;
+    folders_.push_back(mount + "/" + path_);
+    if (!parent.empty()) parents_.push_back(mount + "/" + parent);
+  };
+  for (const auto& [controller, mount] : layout.v1) {
+    controllers_[controller] = mount + "/" + path_;
+    add(mount);
+  }
+  if (!layout.v2.empty()) {
+    unified_ = layout.v2 + "/" + path_;
+    add(layout.v2);
+  }
+}
+
+bool Cgroup::exists() const {
+  return std::ranges::any_of(folders_, [](const std::string& folder) { return access(folder.c_str(), F_OK) == 0; });
+}
+
+Status Cgroup::create() const {
+  for (const std::string& parent : parents_) DROVER_RETURN_IF_ERROR(make_folder(parent));
+  if (!unified_.empty()) {
+    // Controllers reach a group only through its ancestors. Those that are taken by version 1 or absent stay away.
+    const std::string parent = unified_.substr(0, unified_.rfind('/'));
+    for (const std::string& above : {parent.substr(0, parent.rfind('/')), parent}) {
+      for (const char* controller : {"+cpu", "+memory", "+pids"})
+        write_file(above + "/cgroup.subtree_control", controller);
+    }
+  }
+  for (const std::string& folder : folders_) {
+    if (Status made = make_folder(folder); !made.ok()) {
+      (void)remove();
+      return made;
+    }
+  }
+  return ok_status();
+}
+
+std::vector<std::string> Cgroup::join_files() const {
+  std::vector<std::string> files;
+  for (const std::string& folder : folders_) files.push_back(folder + "/cgroup.procs");
+  return files;
+}
+
+std::vector<int> Cgroup::pids() const {
+  std::set<int> found;
+  for (const std::string& top : folders_) {
+    for (const std::string& folder : folders_below(top)) {
+      const std::string text = read_file(folder + "/cgroup.procs").value_or("");
+      for (std::string_view line : split(text, '\n')) {
+        if (std::optional<uint64_t> pid = to_number(line); pid && *pid > 0) found.insert(static_cast<int>(*pid));
+      }
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+Status Cgroup::kill(SteadyTime deadline) const {
+  const std::string freezer = folder("freezer");
+  while (true) {
+    // With cgroup.kill the kernel does it in one step that no fork can escape.
+    if (!unified_.empty()) write_file(unified_ + "/cgroup.kill", "1");
+    const std::vector<int> inside = pids();
+    if (inside.empty()) return ok_status();
+    // Else all are frozen first: nobody forks, and nobody's number can go to a stranger before the signal arrives.
+    const bool is_frozen = !freezer.empty() && write_file(freezer + "/freezer.state", "FROZEN");
+    std::vector<std::pair<int, int>> held;
+    for (int pid : is_frozen ? pids() : inside)
+      held.emplace_back(pid, static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    const std::vector<int> still = pids();
+    for (auto [pid, fd] : held) {
+      if (fd < 0) continue;
+      if (std::ranges::binary_search(still, pid)) syscall(SYS_pidfd_send_signal, fd, SIGKILL, nullptr, 0);
+      close(fd);
+    }
+    if (is_frozen) write_file(freezer + "/freezer.state", "THAWED");
+    if (SystemClock().steady() >= deadline)
+      return deadline_exceeded(std::to_string(inside.size()) + " processes of control group " + path_ +
+                               " could not be killed in time");
+    poll(nullptr, 0, kRetryMs);
+  }
+}
+
+Status Cgroup::remove() const {
+  Status status;
+  for (const std::string& top : folders_) {
+    for (const std::string& folder : folders_below(top)) {
+      if (rmdir(folder.c_str()) == 0 || errno == ENOENT || !status.ok()) continue;
+      status = errno == EBUSY ? failed_precondition("control group " + folder + " is in use")
+                              : errno_status(errno, "remove control group " + folder);
+    }
+  }
+  return status;
+}
+
+std::string Cgroup::folder(std::string_view controller) const {
+  if (auto at = controllers_.find(std::string(controller)); at != controllers_.end()) return at->second;
+  if (unified_.empty()) return {};
+  const std::optional<std::string> present = read_file(unified_ + "/cgroup.controllers");
+  for (std::string_view line : split(present.value_or(""), '\n')) {
+    for (std::string_view name : split(line, ' ')) {
+      if (name == controller) return unified_;
+    }
+  }
+  return {};
+}
+
+std::optional<uint64_t> Cgroup::oom_kills() const {
+  const std::string memory = folder("memory");
+  if (memory.empty()) return std::nullopt;
+  if (memory == unified_) return value_of(read_file(memory + "/memory.events"), "oom_kill");
+  return value_of(read_file(memory + "/memory.oom_control"), "oom_kill");
+}
+
+CgroupUsage Cgroup::usage() const {
+  CgroupUsage usage;
+  const std::string cpu = folder("cpuacct");
+  if (!cpu.empty() && cpu != unified_) {
+    usage.cpu_ns = read_number(cpu + "/cpuacct.usage");
+    const std::optional<std::string> stat = read_file(cpu + "/cpuacct.stat");
+    usage.cpu_user_ns = times(value_of(stat, "user"), kNsPerTick);
+    usage.cpu_system_ns = times(value_of(stat, "system"), kNsPerTick);
+    const std::optional<std::string> throttle = read_file(folder("cpu") + "/cpu.stat");
+    usage.throttled_periods = value_of(throttle, "nr_throttled");
+    usage.throttled_ns = value_of(throttle, "throttled_time");
+  } else if (!unified_.empty()) {
+    const std::optional<std::string> stat = read_file(unified_ + "/cpu.stat");  // there even without the controller
+    usage.cpu_ns = times(value_of(stat, "usage_usec"), 1000);
+    usage.cpu_user_ns = times(value_of(stat, "user_usec"), 1000);
+    usage.cpu_system_ns = times(value_of(stat, "system_usec"), 1000);
+    usage.throttled_periods = value_of(stat, "nr_throttled");
+    usage.throttled_ns = times(value_of(stat, "throttled_usec"), 1000);
+  }
+  const std::string memory = folder("memory");
+  if (memory.empty()) return usage;
+  const std::optional<std::string> stat = read_file(memory + "/memory.stat");
+  if (memory == unified_) {
+    usage.memory_rss = value_of(stat, "anon");
+    usage.memory_cache = value_of(stat, "file");
+    usage.memory_swap = read_number(memory + "/memory.swap.current");
+    usage.memory_usage = read_number(memory + "/memory.current");
+    usage.memory_max_usage = read_number(memory + "/memory.peak");
+  } else {
+    usage.memory_rss = value_of(stat, "total_rss");
+    usage.memory_cache = value_of(stat, "total_cache");
+    usage.memory_swap = value_of(stat, "total_swap");
+    usage.memory_usage = read_number(memory + "/memory.usage_in_bytes");
+    usage.memory_max_usage = read_number(memory + "/memory.max_usage_in_bytes");
+  }
+  return usage;
+}
+
+}  // namespace drover

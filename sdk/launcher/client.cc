@@ -1,0 +1,454 @@
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <condition_variable>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "drover/launcher.h"
+#include "drover/log.h"
+#include "protocol.h"
+
+namespace drover {
+
+using launcher::Kind;
+
+namespace {
+
+constexpr auto kLockRetry = std::chrono::milliseconds(10);
+constexpr int kConnectAttempts = 3;
+
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() { reset(); }
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (this != &other) {
+      reset();
+      fd_ = std::exchange(other.fd_, -1);
+    }
+    return *this;
+  }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  void reset() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+  int fd_ = -1;
+};
+
+int milliseconds_until(SteadyTime deadline) {
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SystemClock().steady()).count() + 1;
+  return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
+}
+
+Launcher::Task to_task(const launcher::TaskRecord& record) {
+  Launcher::Task task{.id = record.id,
+                      .pid = record.pid,
+                      .start_time = record.start_time,
+                      .started_at = record.started_at,
+                      .exit = std::nullopt};
+  if (record.has_exited)
+    task.exit = Launcher::Exit{.exit_code = record.exit_code, .signal = record.signal, .at = record.exited_at};
+  return task;
+}
+
+// lib/libdrover_sdk.so → lib/drover/drover-launcher
+std::string installed_program() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&installed_program), &info) == 0 || !info.dli_fname) return {};
+  const std::string library = info.dli_fname;
+  const size_t slash = library.rfind('/');
+  return (slash == std::string::npos ? std::string(".") : library.substr(0, slash)) + "/drover/drover-launcher";
+}
+
+// A folder's path may be longer than a socket address holds; a descriptor's name is short.
+sockaddr_un address_in(const Fd& folder) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = "/proc/self/fd/" + std::to_string(folder.get()) + "/" + launcher::kSocketName;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+Result<Fd> open_folder(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return errno_status(errno, "make the launcher's folder " + path);
+  Fd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) return errno_status(errno, "open the launcher's folder " + path);
+  struct stat info {};
+  if (fstat(folder.get(), &info) != 0) return errno_status(errno, "look at the launcher's folder " + path);
+  if (info.st_uid != geteuid())
+    return permission_denied("the launcher's folder " + path + " belongs to user " + std::to_string(info.st_uid));
+  if ((info.st_mode & 0777) != 0700 && fchmod(folder.get(), 0700) != 0)
+    return errno_status(errno, "close the launcher's folder " + path + " to others");
+  return folder;
+}
+
+Result<Fd> take_lock(const Fd& folder, SteadyTime deadline) {
+  Fd lock(openat(folder.get(), launcher::kLockName, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return errno_status(errno, "open the launcher's lock");
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return errno_status(errno, "take the launcher's lock");
+    if (SystemClock().steady() >= deadline) return deadline_exceeded("the launcher's lock was not free in time");
+    poll(nullptr, 0, static_cast<int>(kLockRetry.count()));  // advisory locks have no wait with a deadline
+  }
+  return lock;
+}
+
+Result<Fd> connect_to(const Fd& folder) {
+  Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd) return errno_status(errno, "socket");
+  const sockaddr_un address = address_in(folder);
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return unavailable(std::string("no launcher answers: ") + strerror(errno));
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return errno_status(errno, "peer credentials");
+  if (peer.uid != geteuid())
+    return permission_denied("the launcher's socket is served by user " + std::to_string(peer.uid));
+  return fd;
+}
+
+// The socket is made here and handed over, so it can be connected to as soon as this returns.
+Status start_launcher(const Fd& folder, const Launcher::Options& options) {
+  // The launcher starts in "/": a relative path must be told from here.
+  std::error_code ignored;
+  const std::string program =
+      std::filesystem::absolute(options.program.empty() ? installed_program() : options.program, ignored).string();
+  unlinkat(folder.get(), launcher::kSocketName, 0);  // of a launcher that was killed; the lock is held
+  Fd listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!listening) return errno_status(errno, "socket");
+  const sockaddr_un address = address_in(folder);
+  if (bind(listening.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return errno_status(errno, "bind the launcher's socket");
+  if (listen(listening.get(), 64) != 0) return errno_status(errno, "listen on the launcher's socket");
+  // dup2 onto itself would keep close-on-exec, so the descriptor to hand over must not be the target already.
+  Fd high(fcntl(listening.get(), F_DUPFD_CLOEXEC, 100));
+  if (!high) return errno_status(errno, "duplicate the launcher's socket");
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawn_file_actions_adddup2(&actions, high.get(), launcher::kListenFd);
+  posix_spawn_file_actions_addclosefrom_np(&actions, launcher::kListenFd + 1);
+  posix_spawn_file_actions_addchdir_np(&actions, "/");
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::string grace = std::to_string(options.grace.count());
+  std::string name = "drover-launcher", where = options.folder;
+  char* arguments[] = {name.data(), where.data(), grace.data(), nullptr};
+  char* environment[] = {nullptr};  // the agent's may hold secrets
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments, environment);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) {
+    unlinkat(folder.get(), launcher::kSocketName, 0);
+    return unavailable("start " + program + ": " + strerror(error));
+  }
+  // What was spawned leaves the launcher behind and ends at once.
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    unlinkat(folder.get(), launcher::kSocketName, 0);
+    return unavailable("start " + program + ": it ended with status " + std::to_string(status));
+  }
+  log::info("launcher", "started", {{"folder", options.folder}});
+  return ok_status();
+}
+
+Status failed_status(int error, const std::string& what) {
+  const std::string text = what + ": " + strerror(error);
+  switch (error) {
+    case EEXIST:
+      return already_exists(text);
+    case ESRCH:
+      return not_found(text);
+    case EBUSY:
+    case EAGAIN:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+    case ENOSPC:
+      return failed_precondition(text);  // may pass
+    default:
+      return invalid_argument(text);
+  }
+}
+
+}  // namespace
+
+struct Launcher::Connection {
+  Callbacks callbacks;
+  Fd socket;
+  Fd wake;  // eventfd: the reader shall end
+  int pid = 0;
+
+  std::mutex writing;  // held for the write of one frame, so that frames do not mix
+
+  std::mutex mutex;
+  std::condition_variable answered;
+  bool is_lost = false;  // guarded by mutex, as what follows
+  uint64_t last_request = 0;
+  std::map<uint64_t, std::optional<std::string>> answers;  // of requests in flight
+
+  std::thread reader;
+
+  Result<std::string> call(Kind kind, const std::function<void(launcher::Writer&)>& fields, SteadyTime deadline);
+  Status send_all(const std::string& frame, SteadyTime deadline);
+  void read_loop();
+  void dispatch(std::string frame);
+};
+
+Status Launcher::Connection::send_all(const std::string& frame, SteadyTime deadline) {
+  std::lock_guard lock(writing);
+  size_t sent = 0;
+  while (sent < frame.size()) {
+    const ssize_t n = send(socket.get(), frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) sent += static_cast<size_t>(n);
+    if (n >= 0 || errno == EINTR) continue;
+    pollfd writable{.fd = socket.get(), .events = POLLOUT};
+    if (errno == EAGAIN && poll(&writable, 1, milliseconds_until(deadline)) > 0) continue;
+    // A frame that was sent in part leaves nothing that could follow it.
+    shutdown(socket.get(), SHUT_RDWR);
+    return unavailable("the launcher does not take requests");
+  }
+  return ok_status();
+}
+
+Result<std::string> Launcher::Connection::call(Kind kind, const std::function<void(launcher::Writer&)>& fields,
+                                               SteadyTime deadline) {
+  uint64_t request = 0;
+  {
+    std::lock_guard lock(mutex);
+    if (is_lost) return unavailable("the launcher is gone");
+    request = ++last_request;
+    answers[request];
+  }
+  launcher::Writer out(kind, request);
+  fields(out);
+  const std::string frame = out.finish();
+  Status sent = frame.size() > launcher::kLargestFrame
+                    ? invalid_argument("arguments and environment of a task are larger than 8 MiB")
+                    : send_all(frame, deadline);
+  std::unique_lock lock(mutex);
+  if (sent.ok()) answered.wait_until(lock, deadline, [&] { return is_lost || answers.at(request).has_value(); });
+  std::optional<std::string> answer = std::move(answers.at(request));
+  answers.erase(request);
+  if (!sent.ok()) return sent;
+  if (answer) {
+    launcher::Reader in(*answer);
+    if (in.kind() != Kind::failed) return std::move(*answer);
+    const int error = static_cast<int>(in.number());
+    return failed_status(error, in.text());
+  }
+  if (is_lost) return unavailable("the launcher is gone");
+  return deadline_exceeded("the launcher did not answer in time");
+}
+
+void Launcher::Connection::dispatch(std::string frame) {
+  launcher::Reader in(frame);
+  if (in.request() == 0) {
+    if (in.kind() != Kind::exited) return;  // events of a newer launcher
+    const launcher::TaskRecord record = launcher::TaskRecord::read(in);
+    if (in.ok() && callbacks.exited) callbacks.exited(to_task(record));
+    return;
+  }
+  std::lock_guard lock(mutex);
+  if (auto at = answers.find(in.request()); at != answers.end()) at->second = std::move(frame);
+  answered.notify_all();
+}
+
+void Launcher::Connection::read_loop() {
+  pthread_setname_np(pthread_self(), "launcher");
+  std::string bytes, frame;
+  bool was_closed = false;
+  for (bool is_open = true; is_open;) {
+    pollfd polled[] = {{.fd = socket.get(), .events = POLLIN}, {.fd = wake.get(), .events = POLLIN}};
+    if (poll(polled, 2, -1) < 0) continue;
+    if (polled[1].revents) {
+      was_closed = true;
+      break;
+    }
+    char chunk[65536];
+    const ssize_t n = recv(socket.get(), chunk, sizeof chunk, MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (n <= 0) break;
+    bytes.append(chunk, static_cast<size_t>(n));
+    launcher::Take taken = launcher::Take::frame;
+    while ((taken = launcher::take_frame(bytes, frame)) == launcher::Take::frame) dispatch(std::move(frame));
+    is_open = taken == launcher::Take::more;
+  }
+  {
+    std::lock_guard lock(mutex);
+    is_lost = true;
+    answered.notify_all();
+  }
+  if (!was_closed && callbacks.lost) callbacks.lost();
+}
+
+Result<std::unique_ptr<Launcher>> Launcher::connect(Options options, Callbacks callbacks, SteadyTime deadline) {
+  DROVER_TRY(Fd folder, open_folder(options.folder));
+  // Held until the launcher has greeted: it does not end itself meanwhile, and nobody else starts a second one.
+  DROVER_TRY(Fd lock, take_lock(folder, deadline));
+  Status failure;
+  for (int attempt = 0; attempt < kConnectAttempts; ++attempt) {
+    Result<Fd> socket = connect_to(folder);
+    if (!socket.ok() && socket.status().code() == Code::permission_denied) return socket.status();
+    if (!socket.ok()) {
+      DROVER_RETURN_IF_ERROR(start_launcher(folder, options));
+      socket = connect_to(folder);
+    }
+    if (!socket.ok()) return socket.status();
+    auto connection = std::make_unique<Connection>();
+    connection->callbacks = callbacks;
+    connection->socket = *std::move(socket);
+    connection->wake = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    DROVER_CHECK(connection->wake);
+    Connection& c = *connection;
+    std::unique_ptr<Launcher> client(new Launcher(std::move(connection)));
+    c.reader = std::thread([&c] { c.read_loop(); });
+    Result<std::string> answer = c.call(
+        Kind::hello, [](launcher::Writer& out) { out.number(launcher::kVersion); }, deadline);
+    if (answer.ok()) {
+      launcher::Reader in(*answer);
+      in.number();
+      c.pid = static_cast<int>(in.number());
+      return client;
+    }
+    failure = answer.status();
+    if (failure.code() != Code::unavailable) break;
+  }
+  return failure.with_context("greet the launcher");
+}
+
+Launcher::Launcher(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
+
+Launcher::~Launcher() {
+  const uint64_t one = 1;
+  [[maybe_unused]] ssize_t n = write(connection_->wake.get(), &one, sizeof one);
+  if (connection_->reader.joinable()) connection_->reader.join();
+}
+
+bool Launcher::is_connected() const {
+  std::lock_guard lock(connection_->mutex);
+  return !connection_->is_lost;
+}
+
+int Launcher::pid() const { return connection_->pid; }
+
+Result<Launcher::Task> Launcher::start(const Start& start, SteadyTime deadline) {
+  launcher::StartRequest request;
+  request.id = start.id;
+  request.arguments.push_back(start.program);
+  request.arguments.insert(request.arguments.end(), start.arguments.begin(), start.arguments.end());
+  request.environment = start.environment;
+  request.directory = start.directory;
+  request.stdout_path = start.stdout_path;
+  request.stderr_path = start.stderr_path;
+  if (start.user) {
+    request.changes_user = true;
+    request.user = start.user->id;
+    request.group = start.user->group;
+    request.groups.assign(start.user->groups.begin(), start.user->groups.end());
+  }
+  request.cgroup_files = start.cgroup_files;
+  DROVER_TRY(std::string answer, connection_->call(
+                                     Kind::start, [&](launcher::Writer& out) { request.write(out); }, deadline));
+  launcher::Reader in(answer);
+  const launcher::TaskRecord record = launcher::TaskRecord::read(in);
+  if (!in.ok()) return internal_error("the launcher's answer to a start is cut short");
+  return to_task(record);
+}
+
+Result<std::vector<Launcher::Task>> Launcher::list(SteadyTime deadline) {
+  DROVER_TRY(std::string answer, connection_->call(
+                                     Kind::list, [](launcher::Writer&) {}, deadline));
+  launcher::Reader in(answer);
+  std::vector<Task> tasks;
+  const uint64_t count = in.number();
+  for (uint64_t i = 0; i < count && in.ok(); ++i) tasks.push_back(to_task(launcher::TaskRecord::read(in)));
+  if (!in.ok()) return internal_error("the launcher's list of tasks is cut short");
+  return tasks;
+}
+
+Status Launcher::signal(std::string_view id, int signal, To to, SteadyTime deadline) {
+  return connection_
+      ->call(
+          Kind::signal,
+          [&](launcher::Writer& out) {
+            out.text(id);
+            out.number(static_cast<uint64_t>(signal));
+            out.number(to == To::group ? 1 : 0);
+          },
+          deadline)
+      .status();
+}
+
+Status Launcher::forget(std::string_view id, SteadyTime deadline) {
+  return connection_
+      ->call(
+          Kind::forget, [&](launcher::Writer& out) { out.text(id); }, deadline)
+      .status();
+}
+
+Result<Launcher::User> find_user(const std::string& name) {
+  std::vector<char> memory(16384);
+  passwd entry{};
+  passwd* found = nullptr;
+  uint32_t number = 0;
+  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_number = error == std::errc() && end == name.data() + name.size();
+  if (is_number) {
+    getpwuid_r(number, &entry, memory.data(), memory.size(), &found);
+  } else {
+    getpwnam_r(name.c_str(), &entry, memory.data(), memory.size(), &found);
+  }
+  if (!found) return invalid_argument("user \"" + name + "\" is not known on this machine");
+  Launcher::User user{.id = entry.pw_uid, .group = entry.pw_gid, .groups = {}};
+  int count = 0;
+  getgrouplist(entry.pw_name, entry.pw_gid, nullptr, &count);
+  std::vector<gid_t> groups(static_cast<size_t>(std::max(count, 1)));
+  count = static_cast<int>(groups.size());
+  if (getgrouplist(entry.pw_name, entry.pw_gid, groups.data(), &count) >= 0)
+    user.groups.assign(groups.begin(), groups.begin() + count);
+  return user;
+}
+
+}  // namespace drover

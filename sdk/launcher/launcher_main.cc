@@ -1,0 +1,328 @@
+// drover-launcher: the parent of an agent's task processes.
+//
+//   started by the first client ──▶ serving ──no client and no task for a while──▶ gone
+//
+// It is small and does one thing so that it need never be restarted: the agent may be killed, upgraded and started
+// again while tasks run, and their exit codes are kept here until a client has collected them. One thread; nothing in
+// its loop waits for a client. Usage: drover-launcher FOLDER GRACE_MILLISECONDS, with the listening socket as
+// descriptor 3.
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "drover/process.h"
+#include "protocol.h"
+#include "spawn.h"
+
+namespace drover::launcher {
+namespace {
+
+constexpr size_t kLargestBacklog = size_t{32} << 20;  // a client that does not read is dropped
+
+struct Client {
+  int fd = -1;
+  std::string in, out;
+  bool is_gone = false;
+};
+
+struct Task {
+  TaskRecord record;
+  // The launcher's own ends of the task's FIFOs: while they are open, what the task wrote stays in the pipe.
+  int out = -1, err = -1;
+};
+
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+class Server {
+ public:
+  Server(std::string folder, int grace_ms) : folder_(std::move(folder)), grace_ms_(grace_ms) {}
+
+  int run() {
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return give_up("prctl");
+    prctl(PR_SET_NAME, "drover-launcher");
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, nullptr);
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    signals_ = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals_ < 0) return give_up("signalfd");
+    lock_ = open((folder_ + "/" + kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock_ < 0) return give_up("open the lock");
+    fcntl(kListenFd, F_SETFD, FD_CLOEXEC);
+    fcntl(kListenFd, F_SETFL, fcntl(kListenFd, F_GETFL) | O_NONBLOCK);
+
+    while (true) {
+      std::vector<pollfd> polled = {{.fd = signals_, .events = POLLIN}, {.fd = kListenFd, .events = POLLIN}};
+      for (const auto& client : clients_) {
+        polled.push_back(
+            {.fd = client->fd, .events = static_cast<short>(client->out.empty() ? POLLIN : POLLIN | POLLOUT)});
+      }
+      const bool is_idle = clients_.empty() && tasks_.empty();
+      const int n = poll(polled.data(), polled.size(), is_idle ? grace_ms_ : -1);
+      if (n < 0 && errno != EINTR) return give_up("poll");
+      if (n == 0 && is_idle && leave()) return 0;
+      if (n <= 0) continue;
+      const size_t known = clients_.size();
+      if (polled[1].revents) admit();
+      for (size_t i = 0; i < known; ++i) {
+        if (polled[i + 2].revents) serve(*clients_[i]);
+      }
+      if (polled[0].revents) reap();
+      for (auto& client : clients_) flush(*client);
+      std::erase_if(clients_, [](const auto& client) {
+        if (client->is_gone) close(client->fd);
+        return client->is_gone;
+      });
+    }
+  }
+
+ private:
+  int give_up(const char* what) {
+    const std::string line = std::string("launcher: ") + what + ": " + std::strerror(errno) + "\n";
+    const int log = open((folder_ + "/" + kLogName).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (log >= 0) {
+      [[maybe_unused]] ssize_t n = write(log, line.data(), line.size());
+      close(log);
+    }
+    return 1;
+  }
+
+  // A client holds the lock from before it connects until it was greeted, so none can be lost between the last look at
+  // the socket and the end.
+  bool leave() {
+    if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+      // Without a folder no client can come any more.
+      struct stat info {};
+      return stat(folder_.c_str(), &info) != 0;
+    }
+    pollfd waiting{.fd = kListenFd, .events = POLLIN};
+    if (poll(&waiting, 1, 0) != 0) {
+      flock(lock_, LOCK_UN);
+      return false;
+    }
+    unlink((folder_ + "/" + kSocketName).c_str());
+    return true;
+  }
+
+  void admit() {
+    while (true) {
+      const int fd = accept4(kListenFd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd < 0) return;
+      ucred peer{};
+      socklen_t size = sizeof peer;
+      if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || (peer.uid != geteuid() && peer.uid != 0)) {
+        close(fd);
+        continue;
+      }
+      clients_.push_back(std::make_unique<Client>());
+      clients_.back()->fd = fd;
+    }
+  }
+
+  void serve(Client& client) {
+    char bytes[65536];
+    while (true) {
+      const ssize_t n = read(client.fd, bytes, sizeof bytes);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) break;
+      if (n <= 0) {
+        client.is_gone = true;
+        return;
+      }
+      client.in.append(bytes, static_cast<size_t>(n));
+    }
+    std::string frame;
+    while (!client.is_gone) {
+      const Take taken = take_frame(client.in, frame);
+      if (taken == Take::more) return;
+      if (taken == Take::broken) client.is_gone = true;
+      if (taken == Take::frame) answer(client, frame);
+    }
+  }
+
+  void flush(Client& client) {
+    while (!client.is_gone && !client.out.empty()) {
+      const ssize_t n = send(client.fd, client.out.data(), client.out.size(), MSG_NOSIGNAL);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) {
+        client.is_gone = client.out.size() > kLargestBacklog;
+        return;
+      }
+      if (n < 0) client.is_gone = true;
+      if (n > 0) client.out.erase(0, static_cast<size_t>(n));
+    }
+  }
+
+  static void fail(Client& client, uint64_t request, int error, const std::string& text) {
+    Writer out(Kind::failed, request);
+    out.number(static_cast<uint64_t>(error));
+    out.text(text);
+    client.out += out.finish();
+  }
+
+  void answer(Client& client, const std::string& frame) {
+    Reader in(frame);
+    const uint64_t request = in.request();
+    switch (in.kind()) {
+      case Kind::hello: {
+        in.number();
+        Writer out(Kind::hello_reply, request);
+        out.number(kVersion);
+        out.number(static_cast<uint64_t>(getpid()));
+        client.out += out.finish();
+        return;
+      }
+      case Kind::start: {
+        const StartRequest start = StartRequest::read(in);
+        if (!in.ok() || start.id.empty() || start.arguments.size() < 2) return fail(client, request, EINVAL, "start");
+        return start_task(client, request, start);
+      }
+      case Kind::list: {
+        Writer out(Kind::tasks, request);
+        out.number(tasks_.size());
+        for (const auto& [id, task] : tasks_) task.record.write(out);
+        client.out += out.finish();
+        return;
+      }
+      case Kind::signal: {
+        const std::string id = in.text();
+        const int signal = static_cast<int>(in.number());
+        const bool to_group = in.number() != 0;
+        auto at = tasks_.find(id);
+        if (at == tasks_.end()) return fail(client, request, ESRCH, "signal " + id);
+        // Not reaped yet, so the number still is this task's.
+        if (!at->second.record.has_exited) {
+          const pid_t pid = at->second.record.pid;
+          if (kill(to_group ? -pid : pid, signal) != 0 && errno != ESRCH)
+            return fail(client, request, errno, "signal " + id);
+        }
+        client.out += Writer(Kind::done, request).finish();
+        return;
+      }
+      case Kind::forget: {
+        auto at = tasks_.find(in.text());
+        if (at != tasks_.end() && !at->second.record.has_exited)
+          return fail(client, request, EBUSY, "forget " + at->first);
+        if (at != tasks_.end()) {
+          close_streams(at->second);
+          tasks_.erase(at);
+        }
+        client.out += Writer(Kind::done, request).finish();
+        return;
+      }
+      default:
+        fail(client, request, ENOSYS, "request of kind " + std::to_string(static_cast<int>(in.kind())));
+    }
+  }
+
+  static int open_stream(const std::string& path) {
+    // For reading too: a FIFO opens without a reader, and a writer never meets a broken pipe while the agent is away.
+    return open(path.empty() ? "/dev/null" : path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOCTTY);
+  }
+  static void close_streams(Task& task) {
+    for (int* fd : {&task.out, &task.err}) {
+      if (*fd >= 0) close(*fd);
+      *fd = -1;
+    }
+  }
+
+  void start_task(Client& client, uint64_t request, const StartRequest& start) {
+    if (tasks_.contains(start.id)) return fail(client, request, EEXIST, "start " + start.id);
+    Task task;
+    task.out = open_stream(start.stdout_path);
+    if (task.out < 0) return fail(client, request, errno, "open " + start.stdout_path);
+    task.err = open_stream(start.stderr_path);
+    if (task.err < 0) {
+      const int error = errno;
+      close_streams(task);
+      return fail(client, request, error, "open " + start.stderr_path);
+    }
+    const Spawned spawned = spawn(start, task.out, task.err);
+    if (spawned.pid < 0) {
+      close_streams(task);
+      return fail(client, request, spawned.error, spawned.what);
+    }
+    task.record.id = start.id;
+    task.record.pid = spawned.pid;
+    task.record.start_time = process_start_time(spawned.pid).value_or(0);
+    task.record.started_at = now_ns();
+    Writer out(Kind::started, request);
+    task.record.write(out);
+    client.out += out.finish();
+    pids_[spawned.pid] = start.id;
+    tasks_[start.id] = std::move(task);
+  }
+
+  // Looks again: a client may have gone since its descriptor was polled.
+  bool has_client() const {
+    for (const auto& client : clients_) {
+      pollfd polled{.fd = client->fd, .events = POLLRDHUP};
+      if (!client->is_gone && poll(&polled, 1, 0) == 0) return true;
+    }
+    return false;
+  }
+
+  void reap() {
+    signalfd_siginfo info[8];
+    while (read(signals_, info, sizeof info) > 0) {
+    }
+    int status = 0;
+    for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+      auto at = pids_.find(pid);
+      if (at == pids_.end()) continue;  // what a task left behind
+      Task& task = tasks_.at(at->second);
+      pids_.erase(at);
+      task.record.has_exited = true;
+      task.record.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+      task.record.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+      task.record.exited_at = now_ns();
+      // With a client there is a reader, and it shall see the end of the stream. Without one the pipe is kept.
+      if (has_client()) close_streams(task);
+      Writer out(Kind::exited, 0);
+      task.record.write(out);
+      const std::string event = out.finish();
+      for (auto& client : clients_) client->out += event;
+    }
+  }
+
+  const std::string folder_;
+  const int grace_ms_;
+  int signals_ = -1;
+  int lock_ = -1;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::map<std::string, Task> tasks_;
+  std::map<pid_t, std::string> pids_;  // of running tasks
+};
+
+}  // namespace
+}  // namespace drover::launcher
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  // Nobody's child: whoever started this one has collected it at once, and need not do so at some later time.
+  const pid_t pid = fork();
+  if (pid != 0) return pid > 0 ? 0 : 1;
+  return drover::launcher::Server(argv[1], std::atoi(argv[2])).run();
+}

@@ -1,0 +1,128 @@
+#include "spawn.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <vector>
+
+namespace drover::launcher {
+namespace {
+
+constexpr int kSignals = 64;
+constexpr mode_t kUmask = 022;
+
+enum Stage : int { kSession, kCgroup, kStreams, kUser, kDirectory, kExec };
+
+struct Failure {
+  int stage;
+  int error;
+  size_t cgroup;
+};
+
+[[noreturn]] void fail(int report, int stage, size_t cgroup = 0) {
+  const Failure failure{stage, errno, cgroup};
+  // If even this write fails, the reader sees an exit without a report and says so.
+  [[maybe_unused]] ssize_t n = write(report, &failure, sizeof failure);
+  _exit(127);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts, size_t from) {
+  std::vector<char*> list;
+  for (size_t i = from; i < texts.size(); ++i) list.push_back(const_cast<char*>(texts[i].c_str()));
+  list.push_back(nullptr);
+  return list;
+}
+
+std::string what(const Failure& failure, const StartRequest& request) {
+  switch (failure.stage) {
+    case kSession:
+      return "setsid";
+    case kCgroup:
+      return "join " + request.cgroup_files[failure.cgroup];
+    case kStreams:
+      return "connect the task's streams";
+    case kUser:
+      return "become user " + std::to_string(request.user);
+    case kDirectory:
+      return "chdir " + request.directory;
+    default:
+      return "exec " + request.arguments.front();
+  }
+}
+
+}  // namespace
+
+Spawned spawn(const StartRequest& request, int out, int err) {
+  // All memory is taken before the fork: behind it only async-signal-safe calls are made.
+  const std::vector<char*> arguments = pointers(request.arguments, 1);
+  const std::vector<char*> environment = pointers(request.environment, 0);
+  const std::vector<gid_t> groups(request.groups.begin(), request.groups.end());
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) return {.error = errno, .what = "pipe"};
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null < 0) {
+    const int error = errno;
+    close(report[0]);
+    close(report[1]);
+    return {.error = error, .what = "open /dev/null"};
+  }
+
+  const pid_t pid = fork();
+  if (pid == 0) {
+    // A session of its own: no terminal, and one group that holds whoever does not leave it.
+    if (setsid() < 0) fail(report[1], kSession);
+    for (size_t i = 0; i < request.cgroup_files.size(); ++i) {
+      const int fd = open(request.cgroup_files[i].c_str(), O_WRONLY | O_CLOEXEC);
+      if (fd < 0 || write(fd, "0", 1) != 1) fail(report[1], kCgroup, i);
+      close(fd);
+    }
+    if (dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) fail(report[1], kStreams);
+    if (request.changes_user) {
+      if (setgroups(groups.size(), groups.data()) != 0 || setgid(static_cast<gid_t>(request.group)) != 0 ||
+          setuid(static_cast<uid_t>(request.user)) != 0)
+        fail(report[1], kUser);
+    }
+    if (!request.directory.empty() && chdir(request.directory.c_str()) != 0) fail(report[1], kDirectory);
+    umask(kUmask);
+    for (int signal = 1; signal <= kSignals; ++signal) {
+      struct sigaction action {};
+      action.sa_handler = SIG_DFL;
+      sigaction(signal, &action,
+                nullptr);  // fails for SIGKILL, SIGSTOP and the library's own, which is as it should be
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execve(request.arguments.front().c_str(), arguments.data(), environment.data());
+    fail(report[1], kExec);
+  }
+
+  const int fork_error = errno;
+  close(null);
+  close(report[1]);
+  Spawned spawned{.pid = pid};
+  if (pid < 0) {
+    spawned = {.error = fork_error, .what = "fork"};
+  } else {
+    Failure failure{};
+    ssize_t n = 0;
+    do {
+      n = read(report[0], &failure, sizeof failure);
+    } while (n < 0 && errno == EINTR);
+    if (n != 0) {  // the pipe closes without a word when the program runs
+      while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+      spawned = {.error = n == sizeof failure ? failure.error : EIO, .what = what(failure, request)};
+    }
+  }
+  close(report[0]);
+  return spawned;
+}
+
+}  // namespace drover::launcher
