@@ -37,7 +37,8 @@ Status common_parameters(const Query& query, QueryOptions& options) {
   options.filter = get(query, "filter");
   options.next_token = get(query, "next_token");
   options.reverse = get(query, "reverse") == "true";
-  if (query.contains("index") && !parse_number(get(query, "index"), options.min_index)) return invalid_argument("Invalid index");
+  if (query.contains("index") && !parse_number(get(query, "index"), options.min_index))
+    return invalid_argument("Invalid index");
   if (query.contains("wait")) {
     auto wait = parse_duration(get(query, "wait"));
     if (!wait) return invalid_argument("Invalid wait time");
@@ -45,13 +46,16 @@ Status common_parameters(const Query& query, QueryOptions& options) {
   }
   if (query.contains("stale")) {
     const std::string_view value = get(query, "stale");
-    const bool yes = value.empty() || value == "true" || value == "1" || value == "t" || value == "T" || value == "TRUE";
+    const bool yes =
+        value.empty() || value == "true" || value == "1" || value == "t" || value == "T" || value == "TRUE";
     const bool no = value == "false" || value == "0" || value == "f" || value == "F" || value == "FALSE";
-    if (!yes && !no) return invalid_argument("Failed to parse value of \"stale\" (" + std::string(value) + ") as a bool");
+    if (!yes && !no)
+      return invalid_argument("Failed to parse value of \"stale\" (" + std::string(value) + ") as a bool");
     options.stale = yes;
   }
   if (query.contains("per_page") && (!parse_number(get(query, "per_page"), options.per_page) || options.per_page < 0)) {
-    return invalid_argument("Failed to parse value of \"per_page\" (" + std::string(get(query, "per_page")) + ") as a number");
+    return invalid_argument("Failed to parse value of \"per_page\" (" + std::string(get(query, "per_page")) +
+                            ") as a number");
   }
   return ok_status();
 }
@@ -129,7 +133,8 @@ std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& r
       if (!match.binding->form.body_optional()) return text_answer(400, "Request body is empty");
     } else {
       Message* target = request.get();
-      if (body != "*") target = request->GetReflection()->MutableMessage(request.get(), method.input_type()->FindFieldByName(body));
+      if (body != "*")
+        target = request->GetReflection()->MutableMessage(request.get(), method.input_type()->FindFieldByName(body));
       if (Status status = json_to_message(incoming.body, *target); !status.ok()) return error_answer(status);
     }
   }
@@ -157,16 +162,19 @@ Answer to_answer(const Outgoing& call, const Result<Reply>& reply) {
   const ReplyMeta& meta = reply->meta;
   if (meta.index > 0) {
     answer.headers.emplace_back("X-Nomad-Index", std::to_string(meta.index));
-    answer.headers.emplace_back("X-Nomad-LastContact",
-                                std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(meta.last_contact).count()));
+    answer.headers.emplace_back(
+        "X-Nomad-LastContact",
+        std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(meta.last_contact).count()));
     answer.headers.emplace_back("X-Nomad-KnownLeader", meta.known_leader ? "true" : "false");
   }
   if (!meta.next_token.empty()) answer.headers.emplace_back("X-Nomad-NextToken", meta.next_token);
   if (call.binding->form.content() == Http::EMPTY) return answer;
   auto response = new_message(method.output_type());
-  if (!response->ParseFromString(reply->body)) return error_answer(internal_error("the answer of " + method.full_name() + " cannot be read"));
+  if (!response->ParseFromString(reply->body))
+    return error_answer(internal_error("the answer of " + method.full_name() + " cannot be read"));
   if (call.binding->form.content() == Http::TEXT) {
-    const std::string text = response->GetReflection()->GetString(*response, method.output_type()->FindFieldByName("text"));
+    const std::string text =
+        response->GetReflection()->GetString(*response, method.output_type()->FindFieldByName("text"));
     if (!text.empty()) {
       answer.body = text;
       answer.content_type = "text/plain; version=0.0.4; charset=utf-8";

@@ -106,7 +106,8 @@ Status Routes::add_form(const google::protobuf::MethodDescriptor& method, const 
   } else {
     for (size_t i = 0; i < at->parts.size(); ++i) {
       if (at->parts[i].field != pattern.parts[i].field) {
-        return invalid_argument(method.full_name() + ": " + path + " names a path field otherwise than an earlier method does");
+        return invalid_argument(method.full_name() + ": " + path +
+                                " names a path field otherwise than an earlier method does");
       }
     }
   }
@@ -125,7 +126,9 @@ Status Routes::add_form(const google::protobuf::MethodDescriptor& method, const 
 }
 
 bool Routes::more_specific(const Pattern& a, const Pattern& b) {
-  const auto literals = [](const Pattern& p) { return std::ranges::count_if(p.parts, [](const Part& part) { return part.field.empty(); }); };
+  const auto literals = [](const Pattern& p) {
+    return std::ranges::count_if(p.parts, [](const Part& part) { return part.field.empty(); });
+  };
   const auto has_rest = [](const Pattern& p) { return std::ranges::any_of(p.parts, &Part::rest); };
   if (literals(a) != literals(b)) return literals(a) > literals(b);
   return !has_rest(a) && has_rest(b);

@@ -23,9 +23,9 @@ struct Binding {
 };
 
 struct Match {
-  const Binding* binding = nullptr;                  // null: see `path_known`
-  bool path_known = false;                           // the path exists, with another verb
-  std::map<std::string, std::string> parameters;     // request field → decoded part of the path
+  const Binding* binding = nullptr;               // null: see `path_known`
+  bool path_known = false;                        // the path exists, with another verb
+  std::map<std::string, std::string> parameters;  // request field → decoded part of the path
 };
 
 class Routes {
@@ -41,7 +41,7 @@ class Routes {
   struct Part {
     std::string literal;  // or
     std::string field;
-    bool rest = false;    // the field takes slashes as well
+    bool rest = false;  // the field takes slashes as well
   };
   struct Pattern {
     std::vector<Part> parts;

@@ -87,7 +87,8 @@ class Server::Impl {
     if (!error) acceptor->bind(endpoint, error);
     if (!error) acceptor->listen(asio::socket_base::max_listen_connections, error);
     if (error == asio::error::address_in_use) {
-      return already_exists("port " + std::to_string(port) + " is in use by another program; stop it, or set ports { http = … }");
+      return already_exists("port " + std::to_string(port) +
+                            " is in use by another program; stop it, or set ports { http = … }");
     }
     if (error) return errno_status(error.value(), "listen");
     acceptors_.push_back(std::move(acceptor));

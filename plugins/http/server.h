@@ -16,7 +16,7 @@
 namespace drover::api {
 
 struct ServerOptions {
-  std::vector<std::string> addresses;  // "host:port"; port 0 takes a free one
+  std::vector<std::string> addresses;        // "host:port"; port 0 takes a free one
   size_t max_connections_per_address = 100;  // 0: no limit
   uint64_t max_body_bytes = 8 << 20;
   std::chrono::seconds read_timeout{30};  // for a whole request once its first byte has come

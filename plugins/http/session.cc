@@ -24,13 +24,16 @@ namespace bhttp = boost::beast::http;
 using Tcp = asio::ip::tcp;
 using Error = boost::system::error_code;
 
-constexpr size_t kMinGzip = 256;            // smaller answers grow
+constexpr size_t kMinGzip = 256;             // smaller answers grow
 constexpr size_t kMaxQueuedBytes = 1 << 20;  // of a stream that the client reads slowly
 
 class Session final : public std::enable_shared_from_this<Session> {
  public:
   Session(Tcp::socket socket, const SessionShared& shared, std::stop_token stopping, std::function<void()> ended)
-      : stream_(std::move(socket)), shared_(shared), ended_(std::move(ended)), on_stop_(std::move(stopping), [this] { close_soon(); }) {
+      : stream_(std::move(socket)),
+        shared_(shared),
+        ended_(std::move(ended)),
+        on_stop_(std::move(stopping), [this] { close_soon(); }) {
     Error ignored;
     const auto remote = stream_.socket().remote_endpoint(ignored);
     if (!ignored) remote_ = remote.address().to_string();
@@ -50,7 +53,8 @@ class Session final : public std::enable_shared_from_this<Session> {
     parser_->header_limit(64 << 10);
     // An idle connection may wait long for its next request; a begun one must arrive in time.
     stream_.expires_after(buffer_.size() > 0 ? shared_.options.read_timeout : shared_.options.idle_timeout);
-    bhttp::async_read_some(stream_, buffer_, *parser_, [self = shared_from_this()](Error error, size_t) { self->continue_reading(error); });
+    bhttp::async_read_some(stream_, buffer_, *parser_,
+                           [self = shared_from_this()](Error error, size_t) { self->continue_reading(error); });
   }
 
   void continue_reading(Error error) {
@@ -59,7 +63,8 @@ class Session final : public std::enable_shared_from_this<Session> {
       is_timed_ = true;
       stream_.expires_after(shared_.options.read_timeout);
     }
-    bhttp::async_read_some(stream_, buffer_, *parser_, [self = shared_from_this()](Error e, size_t) { self->continue_reading(e); });
+    bhttp::async_read_some(stream_, buffer_, *parser_,
+                           [self = shared_from_this()](Error e, size_t) { self->continue_reading(e); });
   }
 
   void on_request(Error error) {
@@ -67,10 +72,13 @@ class Session final : public std::enable_shared_from_this<Session> {
     if (error == bhttp::error::body_limit) {
       return fail(413, "the request body is larger than " + std::to_string(shared_.options.max_body_bytes) + " bytes");
     }
-    if (error == bhttp::error::header_limit) return fail(431, "the request's header fields are larger than 65536 bytes");
-    if (error == beast::error::timeout) return parser_->got_some() ? fail(408, "the request did not arrive in time") : close();
-    if (error == bhttp::error::end_of_stream || error == asio::error::connection_reset || error == asio::error::operation_aborted ||
-        error == asio::error::eof || error == bhttp::error::partial_message) {
+    if (error == bhttp::error::header_limit)
+      return fail(431, "the request's header fields are larger than 65536 bytes");
+    if (error == beast::error::timeout)
+      return parser_->got_some() ? fail(408, "the request did not arrive in time") : close();
+    if (error == bhttp::error::end_of_stream || error == asio::error::connection_reset ||
+        error == asio::error::operation_aborted || error == asio::error::eof ||
+        error == bhttp::error::partial_message) {
       return close();
     }
     if (error) return fail(400, "malformed request: " + error.message());
@@ -105,9 +113,11 @@ class Session final : public std::enable_shared_from_this<Session> {
     outgoing_.context.stop = cancel_.get_token();
     watch_client();
     if (outgoing_.binding->form.content() == Http::FRAMES) return open_stream();
-    shared_.caller.call(outgoing_.context, std::move(outgoing_.request), [self = shared_from_this()](Result<Reply> reply) {
-      asio::post(self->stream_.get_executor(), [self, reply = std::move(reply)] { self->write(to_answer(self->outgoing_, reply)); });
-    });
+    shared_.caller.call(
+        outgoing_.context, std::move(outgoing_.request), [self = shared_from_this()](Result<Reply> reply) {
+          asio::post(self->stream_.get_executor(),
+                     [self, reply = std::move(reply)] { self->write(to_answer(self->outgoing_, reply)); });
+        });
   }
 
   // While a call is out the client sends nothing; readable therefore means that it went away, or sent its next request
@@ -141,7 +151,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   void open_stream() {
     pipe_ = std::make_shared<Pipe>();
     StreamReceiver receiver;
-    receiver.message = [weak = weak_from_this(), pipe = pipe_, stop = cancel_.get_token(), form = outgoing_](std::string message) {
+    receiver.message = [weak = weak_from_this(), pipe = pipe_, stop = cancel_.get_token(),
+                        form = outgoing_](std::string message) {
       std::unique_lock lock(pipe->mutex);
       pipe->room.wait(lock, stop, [&] { return pipe->bytes.size() < kMaxQueuedBytes; });
       if (stop.stop_requested() || !append_frame(form, message, pipe->bytes)) return false;
@@ -195,18 +206,20 @@ class Session final : public std::enable_shared_from_this<Session> {
     header_->keep_alive(keep_alive_);
     decorate(*header_);
     serializer_.emplace(*header_);
-    bhttp::async_write_header(stream_, *serializer_, [self = shared_from_this(), first = std::move(first)](Error error, size_t) mutable {
-      if (error) return self->abandon_stream();
-      first.empty() ? self->drain() : self->send_chunk(std::move(first));
-    });
+    bhttp::async_write_header(stream_, *serializer_,
+                              [self = shared_from_this(), first = std::move(first)](Error error, size_t) mutable {
+                                if (error) return self->abandon_stream();
+                                first.empty() ? self->drain() : self->send_chunk(std::move(first));
+                              });
   }
 
   void send_chunk(std::string bytes) {
     chunk_ = std::move(bytes);
-    asio::async_write(stream_, bhttp::make_chunk(asio::buffer(chunk_)), [self = shared_from_this()](Error error, size_t) {
-      if (error) return self->abandon_stream();
-      self->drain();
-    });
+    asio::async_write(stream_, bhttp::make_chunk(asio::buffer(chunk_)),
+                      [self = shared_from_this()](Error error, size_t) {
+                        if (error) return self->abandon_stream();
+                        self->drain();
+                      });
   }
 
   void finish_stream() {
@@ -232,7 +245,9 @@ class Session final : public std::enable_shared_from_this<Session> {
     message.set(bhttp::field::vary, "Accept-Encoding");
   }
 
-  bool takes_gzip() const { return view(request_[bhttp::field::accept_encoding]).find("gzip") != std::string_view::npos; }
+  bool takes_gzip() const {
+    return view(request_[bhttp::field::accept_encoding]).find("gzip") != std::string_view::npos;
+  }
 
   void write(Answer answer) {
     cancel_.request_stop();  // nothing waits for this call any more; also ends watch_client's interest
@@ -306,7 +321,8 @@ class Session final : public std::enable_shared_from_this<Session> {
 
 }  // namespace
 
-void start_session(Tcp::socket socket, const SessionShared& shared, std::stop_token stopping, std::function<void()> ended) {
+void start_session(Tcp::socket socket, const SessionShared& shared, std::stop_token stopping,
+                   std::function<void()> ended) {
   std::make_shared<Session>(std::move(socket), shared, std::move(stopping), std::move(ended))->start();
 }
 

@@ -67,7 +67,8 @@ class Decoder {
       // A block that holds only texts may also be written as an attribute: meta = { … }.
       auto as_block = std::ranges::find(rule.blocks, name, &BlockRule::name);
       if (as_block != rule.blocks.end() && (as_block->shape == Shape::map || as_block->shape == Shape::free_form)) {
-        set(out, std::string(as_block->json), attribute, as_block->shape == Shape::map ? Form::text_map : Form::any, name);
+        set(out, std::string(as_block->json), attribute, as_block->shape == Shape::map ? Form::text_map : Form::any,
+            name);
         continue;
       }
       unknown("argument", name, attribute.name_range, rule);
@@ -78,7 +79,8 @@ class Decoder {
     std::vector<std::string_view> names;
     for (const AttributeRule& a : rule.attributes) names.push_back(a.name);
     for (const BlockRule& b : rule.blocks) names.push_back(b.name);
-    error(range, "unknown " + std::string(what) + " \"" + name + "\" in block \"" + std::string(rule.name) + "\"", nearest_hint(name, names));
+    error(range, "unknown " + std::string(what) + " \"" + name + "\" in block \"" + std::string(rule.name) + "\"",
+          nearest_hint(name, names));
   }
 
   void blocks(const hcl::Node& body, const BlockRule& rule, json& out) {
@@ -113,7 +115,8 @@ class Decoder {
     const hcl::Value& value = attribute.value;
     if (value.is_null()) return;
     const auto wrong = [&](std::string_view wanted) {
-      error(attribute.range, "\"" + name + "\" must be " + std::string(wanted) + ", not a " + std::string(hcl::to_string(value.kind())));
+      error(attribute.range,
+            "\"" + name + "\" must be " + std::string(wanted) + ", not a " + std::string(hcl::to_string(value.kind())));
     };
     switch (form) {
       case Form::text:
@@ -180,10 +183,12 @@ class Decoder {
       if (auto as = hcl::as_string(attribute.value)) {
         out[name] = *as;
       } else {
-        error(attribute.range, "\"" + name + "\" must be a text, not a " + std::string(hcl::to_string(attribute.value.kind())));
+        error(attribute.range,
+              "\"" + name + "\" must be a text, not a " + std::string(hcl::to_string(attribute.value.kind())));
       }
     }
-    for (const hcl::NodeBlock& child : body.blocks) error(child.range, "only arguments may stand here, not the block \"" + child.type + "\"");
+    for (const hcl::NodeBlock& child : body.blocks)
+      error(child.range, "only arguments may stand here, not the block \"" + child.type + "\"");
     return out;
   }
 
@@ -201,7 +206,8 @@ class Decoder {
 
   // constraint { distinct_hosts = true } and its like.
   static void expand_shorthand(json& out) {
-    static constexpr std::array<std::string_view, 6> kComparing = {"regexp", "version", "semver", "set_contains", "set_contains_all", "set_contains_any"};
+    static constexpr std::array<std::string_view, 6> kComparing = {
+        "regexp", "version", "semver", "set_contains", "set_contains_all", "set_contains_any"};
     for (std::string_view word : kComparing) {
       if (auto at = out.find(word); at != out.end()) {
         out["Operand"] = word;

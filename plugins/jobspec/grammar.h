@@ -12,10 +12,10 @@ enum class Form {
   text,
   integer,
   boolean,
-  duration,     // "30s" or nanoseconds → nanoseconds
+  duration,  // "30s" or nanoseconds → nanoseconds
   text_list,
-  text_map,     // written as an attribute or as a block
-  any,          // free-form: blocks become objects, repeated ones lists
+  text_map,  // written as an attribute or as a block
+  any,       // free-form: blocks become objects, repeated ones lists
 };
 
 struct AttributeRule {

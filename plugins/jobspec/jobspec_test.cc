@@ -83,10 +83,13 @@ TEST(Jobspec, ReadsTheNativeSyntax) {
   EXPECT_EQ(3'000'000'000, task["KillTimeout"]);
 }
 
-TEST(Jobspec, VariablesFromOutsideWin) { EXPECT_EQ(5, parse(kWeb, {.variables = {{"count", "5"}}})["TaskGroups"][0]["Count"]); }
+TEST(Jobspec, VariablesFromOutsideWin) {
+  EXPECT_EQ(5, parse(kWeb, {.variables = {{"count", "5"}}})["TaskGroups"][0]["Count"]);
+}
 
 TEST(Jobspec, ReadsTheJsonSyntaxAndTheApisForm) {
-  json job = parse(R"({"job":{"web":{"group":{"a":{"count":3,"task":{"t":{"driver":"raw_exec","config":{"command":"/bin/true"}}}}}}}})");
+  json job = parse(
+      R"({"job":{"web":{"group":{"a":{"count":3,"task":{"t":{"driver":"raw_exec","config":{"command":"/bin/true"}}}}}}}})");
   EXPECT_EQ(3, job["TaskGroups"][0]["Count"]);
   EXPECT_EQ("/bin/true", job["TaskGroups"][0]["Tasks"][0]["Config"]["command"]);
   EXPECT_EQ("x", parse(R"({"Job":{"ID":"x"}})")["ID"]);

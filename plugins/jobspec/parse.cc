@@ -14,7 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-Status problems(const hcl::Diagnostics& diagnostics, const hcl::Source& source) { return invalid_argument(diagnostics.render(source)); }
+Status problems(const hcl::Diagnostics& diagnostics, const hcl::Source& source) {
+  return invalid_argument(diagnostics.render(source));
+}
 
 // Variables, then locals, then the job.
 class FileReader {
@@ -26,7 +28,8 @@ class FileReader {
 
   json read() {
     for (const hcl::Attribute& attribute : file_.body.attributes) {
-      error(attribute.name_range, "unknown argument \"" + attribute.name + "\" at the top of the file; only blocks may stand there");
+      error(attribute.name_range,
+            "unknown argument \"" + attribute.name + "\" at the top of the file; only blocks may stand there");
     }
     variables();
     locals();
@@ -45,7 +48,10 @@ class FileReader {
       return {};
     }
     context_.keep_unknown_interpolation = true;  // ${NOMAD_…}, ${attr.…}: for the node to fill in
-    hcl::NodeBlock block{.type = job->type, .labels = job->labels, .body = hcl::evaluate(job->body, context_, diagnostics_), .range = job->range};
+    hcl::NodeBlock block{.type = job->type,
+                         .labels = job->labels,
+                         .body = hcl::evaluate(job->body, context_, diagnostics_),
+                         .range = job->range};
     return decode_job(block, diagnostics_);
   }
 
@@ -111,7 +117,8 @@ class FileReader {
       } else if (fallback) {
         values[name] = hcl::evaluate(fallback->expression, context_, diagnostics_);
       } else {
-        error(block.range, "variable \"" + name + "\" has no value", "give one with -var \"" + name + "=…\" or NOMAD_VAR_" + name);
+        error(block.range, "variable \"" + name + "\" has no value",
+              "give one with -var \"" + name + "=…\" or NOMAD_VAR_" + name);
       }
     }
     context_.variables["var"] = hcl::Value(std::move(values));
@@ -129,8 +136,9 @@ class FileReader {
       const size_t before = open.size();
       std::erase_if(open, [&](const hcl::Attribute* attribute) {
         for (const hcl::Reference& reference : hcl::references(attribute->expression)) {
-          const bool waits = reference.root == "local" && !reference.steps.empty() && reference.steps.front().is_string() &&
-                             std::ranges::any_of(open, [&](auto* other) { return other->name == reference.steps.front().string(); });
+          const bool waits =
+              reference.root == "local" && !reference.steps.empty() && reference.steps.front().is_string() &&
+              std::ranges::any_of(open, [&](auto* other) { return other->name == reference.steps.front().string(); });
           if (waits) return false;
         }
         context_.variables["local"] = hcl::Value(values);
@@ -138,7 +146,8 @@ class FileReader {
         return true;
       });
       if (open.size() == before) {
-        for (const hcl::Attribute* attribute : open) error(attribute->name_range, "local \"" + attribute->name + "\" refers to itself, perhaps through others");
+        for (const hcl::Attribute* attribute : open)
+          error(attribute->name_range, "local \"" + attribute->name + "\" refers to itself, perhaps through others");
         break;
       }
     }
@@ -176,11 +185,16 @@ std::optional<json> api_form(std::string_view source) {
   if (whole.is_discarded() || !whole.is_object()) return std::nullopt;
   const auto find = [](const json& object, std::string_view name) {
     for (auto at = object.begin(); at != object.end(); ++at) {
-      if (std::ranges::equal(at.key(), name, {}, [](unsigned char c) { return std::tolower(c); }, [](unsigned char c) { return std::tolower(c); })) return at;
+      if (std::ranges::equal(
+              at.key(), name, {}, [](unsigned char c) { return std::tolower(c); },
+              [](unsigned char c) { return std::tolower(c); }))
+        return at;
     }
     return object.end();
   };
-  if (auto job = find(whole, "Job"); job != whole.end() && job->is_object() && find(*job, "ID") != job->end() && find(*job, "ID")->is_string()) return *job;
+  if (auto job = find(whole, "Job");
+      job != whole.end() && job->is_object() && find(*job, "ID") != job->end() && find(*job, "ID")->is_string())
+    return *job;
   if (auto id = find(whole, "ID"); id != whole.end() && id->is_string()) return whole;
   return std::nullopt;
 }

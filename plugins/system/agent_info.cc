@@ -42,14 +42,21 @@ std::string stats_json(Host& host) {
   const AgentInfo& info = host.agent();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  stats["runtime"] = {{"version", info.version}, {"max_rss_kb", std::to_string(usage.ru_maxrss)}, {"kernel.name", "linux"}};
+  stats["runtime"] = {
+      {"version", info.version}, {"max_rss_kb", std::to_string(usage.ru_maxrss)}, {"kernel.name", "linux"}};
   if (info.server) {
     const RaftInfo raft = host.raft();
-    stats["nomad"] = {{"server", "true"}, {"leader", raft.is_leader ? "true" : "false"}, {"leader_addr", raft.leader_address},
-                      {"bootstrap", "true"}, {"known_regions", "1"}};
-    stats["raft"] = {{"state", raft.is_leader ? "Leader" : "Follower"}, {"term", std::to_string(raft.term)},
-                     {"last_log_index", std::to_string(raft.last_index)}, {"commit_index", std::to_string(raft.commit_index)},
-                     {"applied_index", std::to_string(raft.applied_index)}, {"num_peers", std::to_string(raft.servers.empty() ? 0 : raft.servers.size() - 1)}};
+    stats["nomad"] = {{"server", "true"},
+                      {"leader", raft.is_leader ? "true" : "false"},
+                      {"leader_addr", raft.leader_address},
+                      {"bootstrap", "true"},
+                      {"known_regions", "1"}};
+    stats["raft"] = {{"state", raft.is_leader ? "Leader" : "Follower"},
+                     {"term", std::to_string(raft.term)},
+                     {"last_log_index", std::to_string(raft.last_index)},
+                     {"commit_index", std::to_string(raft.commit_index)},
+                     {"applied_index", std::to_string(raft.applied_index)},
+                     {"num_peers", std::to_string(raft.servers.empty() ? 0 : raft.servers.size() - 1)}};
   }
   return stats.dump();
 }
@@ -67,7 +74,8 @@ Result<v1::HealthResponse> health_of(const Host& host, const v1::HealthRequest& 
   };
   const AgentInfo& info = host.agent();
   if (request.type() != "server" && (info.client || request.type() == "client")) {
-    add(*response.mutable_client(), info.client && node_is_known, info.client ? "the node has not registered yet" : "client not enabled");
+    add(*response.mutable_client(), info.client && node_is_known,
+        info.client ? "the node has not registered yet" : "client not enabled");
   }
   if (request.type() != "client" && (info.server || request.type() == "server")) {
     const RaftInfo raft = host.raft();

@@ -24,8 +24,8 @@ struct Tables {
 };
 
 struct Garbage {
-  std::vector<std::string> evals, allocs, nodes;            // identifiers
-  std::vector<std::pair<std::string, std::string>> jobs;    // namespace, id
+  std::vector<std::string> evals, allocs, nodes;          // identifiers
+  std::vector<std::pair<std::string, std::string>> jobs;  // namespace, id
   bool empty() const { return evals.empty() && allocs.empty() && nodes.empty() && jobs.empty(); }
 };
 

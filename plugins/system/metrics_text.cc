@@ -57,8 +57,11 @@ std::string to_prometheus(const std::vector<Metrics::Value>& values) {
 
 std::string to_summary(const std::vector<Metrics::Value>& values, int64_t wall_ns) {
   using nlohmann::json;
-  json out = {{"Timestamp", format_time(wall_ns)}, {"Gauges", json::array()}, {"Points", json::array()},
-              {"Counters", json::array()}, {"Samples", json::array()}};
+  json out = {{"Timestamp", format_time(wall_ns)},
+              {"Gauges", json::array()},
+              {"Points", json::array()},
+              {"Counters", json::array()},
+              {"Samples", json::array()}};
   for (const Metrics::Value& v : values) {
     json labels = json::object();
     for (const auto& [name, value] : v.labels) labels[name] = value;
@@ -69,9 +72,15 @@ std::string to_summary(const std::vector<Metrics::Value>& values, int64_t wall_n
     const auto n = static_cast<double>(v.count);
     const double mean = v.value / n;
     const double variance = v.count > 1 ? std::max(0.0, (v.sum_of_squares - n * mean * mean) / (n - 1)) : 0.0;
-    out[v.kind == Metrics::Kind::counter ? "Counters" : "Samples"].push_back(
-        {{"Name", v.name}, {"Count", v.count}, {"Sum", v.value}, {"SumSq", v.sum_of_squares}, {"Min", v.minimum}, {"Max", v.maximum},
-         {"Mean", mean}, {"Stddev", std::sqrt(variance)}, {"Labels", labels}});
+    out[v.kind == Metrics::Kind::counter ? "Counters" : "Samples"].push_back({{"Name", v.name},
+                                                                              {"Count", v.count},
+                                                                              {"Sum", v.value},
+                                                                              {"SumSq", v.sum_of_squares},
+                                                                              {"Min", v.minimum},
+                                                                              {"Max", v.maximum},
+                                                                              {"Mean", mean},
+                                                                              {"Stddev", std::sqrt(variance)},
+                                                                              {"Labels", labels}});
   }
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -18,7 +18,8 @@ constexpr auto kHeartbeat = std::chrono::seconds(1);
 Result<log::Level> level_of(std::string text) {
   if (text.empty()) return log::Level::info;
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  for (log::Level level : {log::Level::trace, log::Level::debug, log::Level::info, log::Level::warn, log::Level::error}) {
+  for (log::Level level :
+       {log::Level::trace, log::Level::debug, log::Level::info, log::Level::warn, log::Level::error}) {
     if (log::to_string(level) == text) return level;
   }
   return invalid_argument("Unknown log level: " + text);
@@ -35,7 +36,8 @@ Status monitor(const v1::MonitorRequest& request, Call& call, Replies<v1::Monito
     uint64_t dropped = 0;
   } buffer;
   const SystemClock clock;
-  log::Tap tap(level, [&](log::Level at, std::string_view component, std::string_view sentence, std::span<const log::Field> fields) {
+  log::Tap tap(level, [&](log::Level at, std::string_view component, std::string_view sentence,
+                          std::span<const log::Field> fields) {
     std::string line = log::format(clock.wall_ns(), at, component, sentence, fields, request.log_json()) + "\n";
     std::lock_guard lock(buffer.mutex);
     if (buffer.lines.size() >= kBufferedLines) {
@@ -51,7 +53,8 @@ Status monitor(const v1::MonitorRequest& request, Call& call, Replies<v1::Monito
       std::unique_lock lock(buffer.mutex);
       buffer.changed.wait_until(lock, call.stop(), clock.steady() + kHeartbeat, [&] { return !buffer.lines.empty(); });
       if (buffer.dropped > 0) {
-        frame.mutable_data()->append("[WARN] monitor: dropped " + std::to_string(buffer.dropped) + " lines because the reader is slow\n");
+        frame.mutable_data()->append("[WARN] monitor: dropped " + std::to_string(buffer.dropped) +
+                                     " lines because the reader is slow\n");
         buffer.dropped = 0;
       }
       while (!buffer.lines.empty() && frame.data().size() < kFrameBytes) {

@@ -21,18 +21,36 @@ class SystemPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
     using enum ConfigType;
-    DROVER_RETURN_IF_ERROR(declare.configuration(
-        "server",
-        {.options = {
-             {.name = "job_gc_interval", .type = duration, .default_text = "5m", .help = "Time between garbage collections.", .min = 0.001},
-             {.name = "job_gc_threshold", .type = duration, .default_text = "4h", .help = "Age at which a dead job is forgotten."},
-             {.name = "eval_gc_threshold", .type = duration, .default_text = "1h", .help = "Age at which a finished evaluation is forgotten."},
-             {.name = "batch_eval_gc_threshold", .type = duration, .default_text = "24h", .help = "The same for batch jobs."},
-             {.name = "node_gc_threshold", .type = duration, .default_text = "24h", .help = "Age at which a node that is down is forgotten."},
-         }}));
+    DROVER_RETURN_IF_ERROR(
+        declare.configuration("server", {.options = {
+                                             {.name = "job_gc_interval",
+                                              .type = duration,
+                                              .default_text = "5m",
+                                              .help = "Time between garbage collections.",
+                                              .min = 0.001},
+                                             {.name = "job_gc_threshold",
+                                              .type = duration,
+                                              .default_text = "4h",
+                                              .help = "Age at which a dead job is forgotten."},
+                                             {.name = "eval_gc_threshold",
+                                              .type = duration,
+                                              .default_text = "1h",
+                                              .help = "Age at which a finished evaluation is forgotten."},
+                                             {.name = "batch_eval_gc_threshold",
+                                              .type = duration,
+                                              .default_text = "24h",
+                                              .help = "The same for batch jobs."},
+                                             {.name = "node_gc_threshold",
+                                              .type = duration,
+                                              .default_text = "24h",
+                                              .help = "Age at which a node that is down is forgotten."},
+                                         }}));
     DROVER_RETURN_IF_ERROR(declare.configuration(
         "telemetry", {.options = {
-                          {.name = "prometheus_metrics", .type = boolean, .default_text = "false", .help = "Offer metrics in Prometheus' form."},
+                          {.name = "prometheus_metrics",
+                           .type = boolean,
+                           .default_text = "false",
+                           .help = "Offer metrics in Prometheus' form."},
                           {.name = "collection_interval", .type = duration, .default_text = "1s"},
                           {.name = "publish_allocation_metrics", .type = boolean, .default_text = "false"},
                           {.name = "publish_node_metrics", .type = boolean, .default_text = "false"},
@@ -47,20 +65,24 @@ class SystemPlugin final : public Plugin {
                           {.name = "disable_dispatched_job_summary_metrics", .type = boolean, .default_text = "false"},
                           {.name = "disable_rpc_rate_metrics_labels", .type = boolean, .default_text = "false"},
                       }}));
-    DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClusterStatus", {method<&SystemPlugin::leader>("Leader", this),
-                                                                       method<&SystemPlugin::peers>("Peers", this),
-                                                                       method<&SystemPlugin::regions>("Regions", this)}));
-    DROVER_RETURN_IF_ERROR(declare.service("drover.v1.AgentInformation",
-                                           {method<&SystemPlugin::self>("Self", this), method<&SystemPlugin::members>("Members", this),
-                                            method<&SystemPlugin::health>("Health", this), stream<&SystemPlugin::watch_log>("Monitor", this),
-                                            method<&SystemPlugin::metrics>("Metrics", this)}));
-    return declare.service("drover.v1.SystemMaintenance", {method<&SystemPlugin::garbage_collect>("GarbageCollect", this)});
+    DROVER_RETURN_IF_ERROR(
+        declare.service("drover.v1.ClusterStatus",
+                        {method<&SystemPlugin::leader>("Leader", this), method<&SystemPlugin::peers>("Peers", this),
+                         method<&SystemPlugin::regions>("Regions", this)}));
+    DROVER_RETURN_IF_ERROR(declare.service(
+        "drover.v1.AgentInformation",
+        {method<&SystemPlugin::self>("Self", this), method<&SystemPlugin::members>("Members", this),
+         method<&SystemPlugin::health>("Health", this), stream<&SystemPlugin::watch_log>("Monitor", this),
+         method<&SystemPlugin::metrics>("Metrics", this)}));
+    return declare.service("drover.v1.SystemMaintenance",
+                           {method<&SystemPlugin::garbage_collect>("GarbageCollect", this)});
   }
 
   Status start(Host& host) override {
     host_ = &host;
     prometheus_ = host.agent().dev_mode;
-    if (const ConfigBlock* telemetry = host.configuration("telemetry")) prometheus_ = prometheus_ || telemetry->boolean("prometheus_metrics");
+    if (const ConfigBlock* telemetry = host.configuration("telemetry"))
+      prometheus_ = prometheus_ || telemetry->boolean("prometheus_metrics");
     if (!host.agent().server) return ok_status();
     const ConfigBlock* server = host.configuration("server");
     interval_ = server->duration("job_gc_interval", interval_);
@@ -85,7 +107,9 @@ class SystemPlugin final : public Plugin {
       }
       if (stop.stop_requested()) return;
       auto done = forget(thresholds_);
-      if (!done) log::warn("gc", "garbage collection failed; trying again at the next interval", {{"error", done.status().message()}});
+      if (!done)
+        log::warn("gc", "garbage collection failed; trying again at the next interval",
+                  {{"error", done.status().message()}});
     }
   }
 
@@ -127,20 +151,27 @@ class SystemPlugin final : public Plugin {
   Result<v1::HealthResponse> health(const v1::HealthRequest& request, Call&) {
     return health_of(*host_, request, host_->local_node().has_value());
   }
-  Status watch_log(const v1::MonitorRequest& request, Call& call, Replies<v1::MonitorFrame>& replies) { return monitor(request, call, replies); }
+  Status watch_log(const v1::MonitorRequest& request, Call& call, Replies<v1::MonitorFrame>& replies) {
+    return monitor(request, call, replies);
+  }
   Result<v1::MetricsResponse> metrics(const v1::MetricsRequest& request, Call&) {
     v1::MetricsResponse response;
     const auto values = host_->metrics().values();
     if (request.format() == "prometheus") {
-      if (!prometheus_) return with_http_status(failed_precondition("Prometheus is not enabled; set telemetry { prometheus_metrics = true }"), 415);
+      if (!prometheus_)
+        return with_http_status(
+            failed_precondition("Prometheus is not enabled; set telemetry { prometheus_metrics = true }"), 415);
       response.set_text(to_prometheus(values));
       return response;
     }
-    if (!request.format().empty()) return invalid_argument("format \"" + request.format() + "\" is unknown; use prometheus or leave it out");
+    if (!request.format().empty())
+      return invalid_argument("format \"" + request.format() + "\" is unknown; use prometheus or leave it out");
     response.set_summary(to_summary(values, host_->clock().wall_ns()));
     return response;
   }
-  Result<v1::GarbageCollectResponse> garbage_collect(const v1::StatusRequest&, Call&) { return forget(Thresholds::now()); }
+  Result<v1::GarbageCollectResponse> garbage_collect(const v1::StatusRequest&, Call&) {
+    return forget(Thresholds::now());
+  }
 
   Result<v1::GarbageCollectResponse> forget(const Thresholds& thresholds) {
     const Garbage garbage = collect(*host_->snapshot(), tables_, thresholds, host_->clock().wall_ns());
@@ -177,8 +208,11 @@ class SystemPlugin final : public Plugin {
       DROVER_RETURN_IF_ERROR(host_->propose(nodes, deadline).status());
     }
     if (!garbage.empty()) {
-      log::info("gc", "forgot what is over", {{"evaluations", garbage.evals.size()}, {"allocations", garbage.allocs.size()},
-                                              {"jobs", garbage.jobs.size()}, {"nodes", garbage.nodes.size()}});
+      log::info("gc", "forgot what is over",
+                {{"evaluations", garbage.evals.size()},
+                 {"allocations", garbage.allocs.size()},
+                 {"jobs", garbage.jobs.size()},
+                 {"nodes", garbage.nodes.size()}});
     }
     v1::GarbageCollectResponse response;
     response.set_evaluations(static_cast<int64_t>(garbage.evals.size()));

@@ -63,16 +63,18 @@ std::string_view to_string(Level level) {
   return "INFO";
 }
 
-std::string format(int64_t wall_ns, Level level, std::string_view component, std::string_view sentence, std::span<const Field> fields,
-                   bool json) {
+std::string format(int64_t wall_ns, Level level, std::string_view component, std::string_view sentence,
+                   std::span<const Field> fields, bool json) {
   constexpr int64_t kMillisecond = 1'000'000;
   const std::string time = format_time(wall_ns / kMillisecond * kMillisecond);
   if (json) {
-    nlohmann::ordered_json line = {{"@timestamp", time}, {"@level", to_string(level)}, {"@module", component}, {"@message", sentence}};
+    nlohmann::ordered_json line = {
+        {"@timestamp", time}, {"@level", to_string(level)}, {"@module", component}, {"@message", sentence}};
     for (const Field& field : fields) line[std::string(field.name)] = field.value;
     return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
-  std::string line = time + " [" + std::string(to_string(level)) + "] " + std::string(component) + ": " + std::string(sentence);
+  std::string line =
+      time + " [" + std::string(to_string(level)) + "] " + std::string(component) + ": " + std::string(sentence);
   for (const Field& field : fields) line += " " + std::string(field.name) + "=" + printable(field.value);
   return line;
 }
@@ -99,7 +101,8 @@ void set_level(Level level) {
 
 bool enabled(Level level) { return level >= lowest_level.load(std::memory_order_relaxed); }
 
-void write(Level level, std::string_view component, std::string_view sentence, std::initializer_list<Field> field_list) {
+void write(Level level, std::string_view component, std::string_view sentence,
+           std::initializer_list<Field> field_list) {
   if (!enabled(level)) return;
   const std::span<const Field> fields(field_list.begin(), field_list.size());
   {

@@ -55,7 +55,8 @@ std::string format(int64_t wall_ns, Level level, std::string_view component, std
 // and must not block.
 class Tap {
  public:
-  using Receive = std::function<void(Level level, std::string_view component, std::string_view sentence, std::span<const Field> fields)>;
+  using Receive = std::function<void(Level level, std::string_view component, std::string_view sentence,
+                                     std::span<const Field> fields)>;
   Tap(Level level, Receive receive);
   ~Tap();
   Tap(const Tap&) = delete;

@@ -1,0 +1,132 @@
+#include "eval_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "drover/uuid.h"
+
+namespace drover::scheduler {
+namespace {
+
+constexpr size_t kCancelBatch = 728;
+constexpr auto kGainsKept = std::chrono::minutes(15);
+
+}  // namespace
+
+void EvalQueue::flush() {
+  std::lock_guard lock(mutex_);
+  broker_.flush();
+  blocked_.flush();
+}
+
+std::optional<v1::Evaluation> EvalQueue::changed(const v1::Evaluation& eval) {
+  std::lock_guard lock(mutex_);
+  if (eval.status() == v1::EVAL_STATUS_BLOCKED) {
+    Blocked::Outcome outcome = blocked_.block(eval);
+    if (outcome.runnable) broker_.enqueue(*outcome.runnable, now());
+    ready_.notify_all();
+    chores_.notify_all();
+    return std::move(outcome.duplicate);
+  }
+  blocked_.untrack(eval.id());
+  if (eval.status() == v1::EVAL_STATUS_PENDING) {
+    broker_.enqueue(eval, now());
+    ready_.notify_all();
+    chores_.notify_all();  // it may be due sooner than what the leader waits for
+  }
+  return std::nullopt;
+}
+
+void EvalQueue::job_gone(const std::string& name_space, const std::string& job_id) {
+  std::lock_guard lock(mutex_);
+  blocked_.untrack_job(name_space, job_id);
+}
+
+void EvalQueue::room_gained(const std::string& computed_class, uint64_t index) {
+  std::lock_guard lock(mutex_);
+  for (const v1::Evaluation& eval : blocked_.unblock(computed_class, index, clock_.steady())) {
+    broker_.enqueue(eval, now());
+  }
+  ready_.notify_all();
+}
+
+std::optional<Delivery> EvalQueue::dequeue(const std::set<std::string>& types, std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  std::optional<Delivery> delivery;
+  ready_.wait(lock, stop, [&] {
+    if (!stop.stop_requested()) delivery = broker_.dequeue(types, Uuid::random().bytes(), now());
+    return delivery.has_value();
+  });
+  return delivery;
+}
+
+void EvalQueue::ack(const Delivery& delivery) {
+  std::lock_guard lock(mutex_);
+  // A delivery that was taken back is answered by whoever has it now.
+  (void)broker_.ack(delivery.eval.id(), delivery.token, now());
+  ready_.notify_all();
+  chores_.notify_all();
+}
+
+void EvalQueue::nack(const Delivery& delivery) {
+  std::lock_guard lock(mutex_);
+  (void)broker_.nack(delivery.eval.id(), delivery.token, now());
+  ready_.notify_all();
+  chores_.notify_all();
+}
+
+bool EvalQueue::extend(const std::string& eval_id, const std::string& token) {
+  std::lock_guard lock(mutex_);
+  return broker_.extend(eval_id, token, now()).ok();
+}
+
+EvalQueue::Chores EvalQueue::wait_for_chores(SteadyTime until, std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  Chores chores;
+  while (!stop.stop_requested()) {
+    broker_.tick(now());
+    ready_.notify_all();
+    chores.failed = broker_.take_failed();
+    chores.cancelable = broker_.take_cancelable(kCancelBatch);
+    if (!chores.empty() || clock_.steady() >= until) break;
+    const SteadyTime next = std::min(until, broker_.next_deadline().value_or(until));
+    bool woken = false;
+    chores_.wait_until(lock, stop, next, [&] { return std::exchange(woken, true); });
+  }
+  return chores;
+}
+
+void EvalQueue::retry_conflicted() {
+  std::lock_guard lock(mutex_);
+  for (const v1::Evaluation& eval : blocked_.take_conflicted()) broker_.enqueue(eval, now());
+  ready_.notify_all();
+}
+
+void EvalQueue::prune() {
+  std::lock_guard lock(mutex_);
+  blocked_.prune(clock_.steady() - kGainsKept);
+}
+
+void EvalQueue::report(Metrics& metrics) const {
+  Broker::Stats broker;
+  Blocked::Stats blocked;
+  {
+    std::lock_guard lock(mutex_);
+    broker = broker_.stats();
+    blocked = blocked_.stats();
+  }
+  const auto set = [&](const std::string& name, size_t value) { metrics.set(name, static_cast<double>(value)); };
+  set("nomad.broker.total_ready", broker.ready);
+  set("nomad.broker.total_unacked", broker.unacked);
+  set("nomad.broker.total_pending", broker.pending);
+  set("nomad.broker.total_waiting", broker.waiting);
+  set("nomad.broker.total_cancelable", broker.cancelable);
+  for (const auto& [type, counts] : broker.types) {
+    set("nomad.broker." + type + ".ready", counts.ready);
+    set("nomad.broker." + type + ".unacked", counts.unacked);
+  }
+  set("nomad.blocked_evals.total_blocked", blocked.blocked);
+  set("nomad.blocked_evals.total_escaped", blocked.escaped);
+}
+
+}  // namespace drover::scheduler

@@ -1,0 +1,62 @@
+// The broker and the blocked set behind one lock: where the change feed puts evaluations and workers take them. [any]
+//
+// Open only while this server leads; closed, it is empty and hands out nothing.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "blocked.h"
+#include "broker.h"
+#include "drover/clock.h"
+#include "drover/metrics.h"
+
+namespace drover::scheduler {
+
+class EvalQueue {
+ public:
+  explicit EvalQueue(Clock& clock) : clock_(clock) {}
+
+  void flush();
+
+  // A row of the table as it now stands. Blocked ones that another has made needless are returned to be cancelled.
+  std::optional<v1::Evaluation> changed(const v1::Evaluation& eval);
+  void job_gone(const std::string& name_space, const std::string& job_id);
+  void room_gained(const std::string& computed_class, uint64_t index);
+
+  // Waits for an evaluation; nothing once stop was requested.
+  std::optional<Delivery> dequeue(const std::set<std::string>& types, std::stop_token stop);
+  void ack(const Delivery& delivery);
+  void nack(const Delivery& delivery);
+  // False when the delivery was taken back meanwhile; else it has the whole time again.
+  bool extend(const std::string& eval_id, const std::string& token);
+
+  // What the leader must write down about evaluations that no worker will finish.
+  struct Chores {
+    std::vector<v1::Evaluation> failed, cancelable;
+    bool empty() const { return failed.empty() && cancelable.empty(); }
+  };
+  // Moves what is due; waits until there is something to write or `until`.
+  Chores wait_for_chores(SteadyTime until, std::stop_token stop);
+  void retry_conflicted();
+  void prune();
+
+  void report(Metrics& metrics) const;
+
+ private:
+  Moment now() const { return {clock_.steady(), clock_.wall_ns()}; }
+
+  Clock& clock_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any ready_;   // workers
+  std::condition_variable_any chores_;  // the leader
+  Broker broker_{BrokerOptions{}};      // guarded by mutex_, like the following
+  Blocked blocked_;
+};
+
+}  // namespace drover::scheduler

@@ -1,0 +1,187 @@
+#include "evaluate.h"
+
+#include <algorithm>
+
+#include "alloc_state.h"
+#include "constraint.h"
+
+namespace drover::scheduler {
+namespace {
+
+// Failed allocations due within this of each other share one evaluation.
+constexpr int64_t kLaterWindow = 5'000'000'000;
+
+class Evaluation {
+ public:
+  explicit Evaluation(EvaluateInput input) : input_(std::move(input)), job_(input_.state.job) {
+    for (const v1::Allocation& alloc : input_.state.allocs) allocs_[alloc.id()] = &alloc;
+  }
+
+  Decision run() {
+    input_.state.eval_id = input_.eval.id();
+    input_.state.node_status = [this](const std::string& id) {
+      const v1::Node* node = input_.cluster.find(id);
+      return node ? node->status() : v1::NODE_STATUS_UNSPECIFIED;
+    };
+    input_.state.may_stay = [this](const v1::Allocation& alloc, const v1::TaskGroup& group) {
+      const v1::Node* node = input_.cluster.find(alloc.node_id());
+      return node && Feasibility(*job_, group).check(*node).empty();
+    };
+    const Reconciled wanted = reconcile(input_.state);
+    Plan& plan = decision_.plan;
+    plan.eval_id = input_.eval.id();
+    plan.priority = input_.eval.priority();
+    plan.all_at_once = job_ && job_->all_at_once();
+    for (const auto& [name, group] : wanted.groups) {
+      for (const Stop& stop : group.stops) add_stop(stop);
+      for (const std::string& id : group.in_place) update_in_place(id);
+    }
+    for (const v1::Allocation& alloc : input_.state.allocs) {
+      if (!terminal(alloc) && !stopped_.contains(alloc.id())) add_neighbour(alloc);
+    }
+    std::vector<Later> later;
+    for (const auto& [name, group] : wanted.groups) {
+      place_group(name, group);
+      later.insert(later.end(), group.later.begin(), group.later.end());
+    }
+    follow_up(std::move(later));
+    return std::move(decision_);
+  }
+
+ private:
+  v1::AllocationDelta& change(const v1::Allocation& alloc) {
+    Plan::Change& change = decision_.plan.changed.emplace_back();
+    change.node_id = alloc.node_id();
+    change.delta.set_id(alloc.id());
+    return change.delta;
+  }
+
+  void add_stop(const Stop& stop) {
+    const v1::Allocation& alloc = *allocs_.at(stop.alloc_id);
+    v1::AllocationDelta& delta = change(alloc);
+    delta.set_desired_status(v1::DESIRED_STATUS_STOP);
+    delta.set_desired_description(stop.description);
+    delta.set_client_status(stop.client_status);
+    if (!terminal(alloc)) input_.cluster.remove(alloc.node_id(), alloc.allocated_resources());
+    stopped_.insert(alloc.id());
+  }
+
+  void update_in_place(const std::string& id) {
+    v1::AllocationDelta& delta = change(*allocs_.at(id));
+    delta.set_desired_description(kInPlace);
+    delta.set_job_version(job_->version());
+  }
+
+  void add_neighbour(const v1::Allocation& alloc) {
+    neighbours_.push_back({input_.cluster.find(alloc.node_id()), alloc.task_group()});
+  }
+
+  // Takes the allocation off its node while a replacement is looked for, and puts it back when there is none.
+  void leave(const v1::Allocation& alloc, Placer& placer) {
+    if (terminal(alloc)) return;
+    input_.cluster.remove(alloc.node_id(), alloc.allocated_resources());
+    auto at = std::ranges::find_if(neighbours_, [&](const Neighbour& neighbour) {
+      return neighbour.node && neighbour.node->id() == alloc.node_id() && neighbour.group == alloc.task_group();
+    });
+    if (at != neighbours_.end()) neighbours_.erase(at);
+    placer.changed(alloc.node_id());
+  }
+  void come_back(const v1::Allocation& alloc, Placer& placer) {
+    if (terminal(alloc)) return;
+    input_.cluster.add(alloc.node_id(), alloc.allocated_resources());
+    add_neighbour(alloc);
+    placer.changed(alloc.node_id());
+  }
+
+  void place_group(const std::string& name, const GroupPlan& wanted) {
+    const v1::TaskGroup* group = job_ ? find_group(*job_, name) : nullptr;
+    if (!group || job_->stop()) return;
+    decision_.queued[name] = 0;
+    if (wanted.destructive.empty() && wanted.placements.empty()) return;
+    Placer placer(input_.cluster, *job_, *group, neighbours_, input_.eval.id());
+    for (const Placement& placement : wanted.destructive) place(*group, placement, placer);
+    for (const Placement& placement : wanted.placements) place(*group, placement, placer);
+    if (decision_.failed.contains(name)) note_classes(placer.feasibility());
+  }
+
+  void place(const v1::TaskGroup& group, const Placement& wanted, Placer& placer) {
+    const v1::Allocation* previous = wanted.previous.empty() ? nullptr : allocs_.at(wanted.previous);
+    const bool stops = !wanted.stop_previous.empty();
+    if (stops) leave(*previous, placer);
+    const std::string id = input_.new_id();
+    auto choice = placer.place(id, wanted.penalised);
+    if (!choice) {
+      if (stops) come_back(*previous, placer);
+      ++decision_.queued[group.name()];
+      auto [failed, first] = decision_.failed.try_emplace(group.name(), placer.failure());
+      if (!first) failed->second.set_coalesced_failures(failed->second.coalesced_failures() + 1);
+      return;
+    }
+    if (stops) {
+      v1::AllocationDelta& delta = change(*previous);
+      delta.set_desired_status(v1::DESIRED_STATUS_STOP);
+      delta.set_desired_description(wanted.stop_previous);
+      stopped_.insert(previous->id());
+    }
+    v1::Allocation& alloc = decision_.plan.placed.emplace_back();
+    alloc.set_id(id);
+    alloc.set_namespace_(job_->namespace_());
+    alloc.set_eval_id(input_.eval.id());
+    alloc.set_name(wanted.name);
+    alloc.set_node_id(choice->node->id());
+    alloc.set_node_name(choice->node->name());
+    alloc.set_job_id(job_->id());
+    alloc.set_job_version(job_->version());
+    alloc.set_job_create_index(job_->create_index());
+    alloc.set_task_group(group.name());
+    *alloc.mutable_allocated_resources() = std::move(choice->resources);
+    *alloc.mutable_metrics() = std::move(choice->metric);
+    alloc.set_desired_status(v1::DESIRED_STATUS_RUN);
+    alloc.set_client_status(v1::CLIENT_STATUS_PENDING);
+    alloc.set_previous_allocation(wanted.previous);
+    if (wanted.tracker.events_size() > 0) *alloc.mutable_reschedule_tracker() = wanted.tracker;
+  }
+
+  void note_classes(const Feasibility& feasibility) {
+    decision_.escaped = decision_.escaped || feasibility.escaped();
+    for (const auto& [name, reason] : feasibility.classes()) {
+      bool& eligible = decision_.class_eligibility[name];
+      eligible = eligible || reason.empty();
+    }
+  }
+
+  void follow_up(std::vector<Later> later) {
+    std::ranges::sort(later, {}, [](const Later& one) { return std::tie(one.due, one.alloc_id); });
+    std::vector<v1::Evaluation>& evaluations = decision_.plan.evaluations;
+    for (const Later& one : later) {
+      if (evaluations.empty() || one.due - evaluations.back().wait_until() >= kLaterWindow) {
+        v1::Evaluation& eval = evaluations.emplace_back();
+        eval.set_id(input_.new_id());
+        eval.set_namespace_(job_->namespace_());
+        eval.set_priority(input_.eval.priority());
+        eval.set_type(job_->type());
+        eval.set_triggered_by("alloc-failure");
+        eval.set_job_id(job_->id());
+        eval.set_job_modify_index(job_->job_modify_index());
+        eval.set_status(v1::EVAL_STATUS_PENDING);
+        eval.set_status_description("created for delayed rescheduling");
+        eval.set_wait_until(one.due);
+        eval.set_previous_eval(input_.eval.id());
+      }
+      change(*allocs_.at(one.alloc_id)).set_followup_eval_id(evaluations.back().id());
+    }
+  }
+
+  EvaluateInput input_;
+  const v1::Job* job_;
+  std::map<std::string, const v1::Allocation*> allocs_;
+  std::set<std::string> stopped_;
+  std::vector<Neighbour> neighbours_;
+  Decision decision_;
+};
+
+}  // namespace
+
+Decision evaluate(EvaluateInput input) { return Evaluation(std::move(input)).run(); }
+
+}  // namespace drover::scheduler

@@ -1,0 +1,178 @@
+#include "leader.h"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "alloc_state.h"
+#include "drover/log.h"
+#include "drover/schema.h"
+#include "drover/uuid.h"
+#include "drover/v1/commands.pb.h"
+#include "feasibility.h"
+#include "plan_applier.h"
+#include "worker.h"
+
+namespace drover::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kProposeTime = 10s;
+constexpr auto kFeedWait = 10s;
+constexpr auto kReportEvery = 1s;
+constexpr auto kRetryEvery = 1min;
+constexpr auto kPruneEvery = 5min;
+
+std::jthread thread_named(const char* name, std::stop_token stop, std::function<void(std::stop_token)> body) {
+  return std::jthread([name, stop, body = std::move(body)] {
+    pthread_setname_np(pthread_self(), name);
+    body(stop);
+  });
+}
+
+}  // namespace
+
+void Leader::run(std::stop_token stop) {
+  // What former leaders committed must be seen before anything is decided.
+  const uint64_t last = host_.raft().last_index;
+  auto current = host_.snapshot_at(last, host_.clock().steady() + kProposeTime, stop);
+  if (!current) log::warn("scheduler", "starts behind the log", {{"error", current.status().message()}});
+
+  PlanApplier plans(host_, tables_, evals_);
+  {
+    std::vector<std::jthread> threads;
+    threads.push_back(thread_named("plans", stop, [&](std::stop_token until) { plans.run(until); }));
+    threads.push_back(thread_named("evals", stop, [&](std::stop_token until) { do_chores(until); }));
+    for (int i = 0; i < options_.workers; ++i) {
+      threads.push_back(thread_named("worker", stop, [&](std::stop_token until) {
+        Worker(host_, tables_, evals_, plans, options_.types).run(until);
+      }));
+    }
+    while (!stop.stop_requested()) follow(stop);
+  }
+  evals_.flush();
+}
+
+// From one snapshot until the feed falls behind, or to the end.
+void Leader::follow(std::stop_token stop) {
+  auto [view, feed] = host_.follow();
+  restore(*view);
+  view.reset();
+  while (!stop.stop_requested()) {
+    const auto event = feed->next(host_.clock().steady() + kFeedWait, stop);
+    if (std::holds_alternative<ChangeSubscription::Resync>(event)) return;
+    if (const auto* batch = std::get_if<std::shared_ptr<const ChangeBatch>>(&event)) {
+      for (const Change& change : (*batch)->changes()) take(change, (*batch)->index());
+    }
+  }
+}
+
+void Leader::restore(const ReadView& view) {
+  std::vector<v1::Evaluation> needless;
+  for (const v1::EvalStatus status : {v1::EVAL_STATUS_PENDING, v1::EVAL_STATUS_BLOCKED}) {
+    tables_.evals.scan(view, kEvalsByStatus, with_status(status), [&](v1::Evaluation& eval, std::string_view) {
+      if (auto duplicate = evals_.changed(eval)) needless.push_back(*std::move(duplicate));
+      return true;
+    });
+  }
+  for (v1::Evaluation& eval : needless) {
+    eval.set_status(v1::EVAL_STATUS_CANCELED);
+    eval.set_status_description("existing blocked evaluation exists for job \"" + eval.job_id() + "\"");
+  }
+  propose(std::move(needless));
+}
+
+std::string Leader::class_of(const std::string& node_id) {
+  auto node = Table<v1::Node>(tables_.nodes).get(*host_.snapshot(), node_id);
+  return node ? node->computed_class() : "";
+}
+
+void Leader::take(const Change& change, uint64_t index) {
+  if (change.table == tables_.evals.id()) {
+    // Duplicates are cancelled where the table is written.
+    if (change.after) {
+      (void)evals_.changed(Table<v1::Evaluation>::parse(*change.after));
+    }
+  } else if (change.table == tables_.allocs.id()) {
+    if (!change.before) return;
+    const auto before = Table<v1::Allocation>::parse(*change.before);
+    if (terminal(before)) return;
+    if (!change.after || terminal(Table<v1::Allocation>::parse(*change.after))) {
+      evals_.room_gained(class_of(before.node_id()), index);
+    }
+  } else if (change.table == tables_.nodes) {
+    if (!change.after) return;
+    const auto node = Table<v1::Node>::parse(*change.after);
+    if (accepts_work(node)) evals_.room_gained(node.computed_class(), index);
+  } else if (change.table == tables_.jobs) {
+    const bool gone = !change.after || Table<v1::Job>::parse(*change.after).stop();
+    if (!gone) return;
+    const auto job = Table<v1::Job>::parse(change.after ? *change.after : *change.before);
+    evals_.job_gone(job.namespace_(), job.id());
+  }
+}
+
+void Leader::do_chores(std::stop_token stop) {
+  SteadyTime next_retry = host_.clock().steady() + kRetryEvery;
+  SteadyTime next_prune = host_.clock().steady() + kPruneEvery;
+  while (!stop.stop_requested()) {
+    const auto chores = evals_.wait_for_chores(host_.clock().steady() + kReportEvery, stop);
+    if (stop.stop_requested()) return;
+    if (!chores.empty()) write_down(chores);
+    const SteadyTime now = host_.clock().steady();
+    if (now >= next_retry) {
+      evals_.retry_conflicted();
+      next_retry = now + kRetryEvery;
+    }
+    if (now >= next_prune) {
+      evals_.prune();
+      next_prune = now + kPruneEvery;
+    }
+    evals_.report(host_.metrics());
+  }
+}
+
+void Leader::write_down(const EvalQueue::Chores& chores) {
+  std::vector<v1::Evaluation> evals;
+  for (v1::Evaluation eval : chores.cancelable) {
+    eval.set_status(v1::EVAL_STATUS_CANCELED);
+    eval.set_status_description("canceled after more recent eval was processed");
+    evals.push_back(std::move(eval));
+  }
+  std::minstd_rand random(std::random_device{}());
+  for (v1::Evaluation eval : chores.failed) {
+    v1::Evaluation next;
+    next.set_id(Uuid::random().bytes());
+    next.set_namespace_(eval.namespace_());
+    next.set_priority(eval.priority());
+    next.set_type(eval.type());
+    next.set_triggered_by("failed-follow-up");
+    next.set_job_id(eval.job_id());
+    next.set_job_modify_index(eval.job_modify_index());
+    next.set_status(v1::EVAL_STATUS_PENDING);
+    next.set_previous_eval(eval.id());
+    const auto spread = std::uniform_int_distribution<int64_t>(0, std::chrono::nanoseconds(5min).count())(random);
+    next.set_wait(std::chrono::nanoseconds(1min).count() + spread);
+    eval.set_status(v1::EVAL_STATUS_FAILED);
+    eval.set_status_description("evaluation reached delivery limit (3)");
+    eval.set_next_eval(next.id());
+    evals.push_back(std::move(eval));
+    evals.push_back(std::move(next));
+  }
+  propose(std::move(evals));
+}
+
+void Leader::propose(std::vector<v1::Evaluation> evals) {
+  if (evals.empty()) return;
+  v1::EvalsUpdated command;
+  for (v1::Evaluation& eval : evals) *command.add_evaluations() = std::move(eval);
+  command.set_time(host_.clock().wall_ns());
+  auto applied = host_.propose(command, host_.clock().steady() + kProposeTime);
+  // They are still pending in the table: the next leader sees to them.
+  if (!applied) log::warn("scheduler", "could not close evaluations", {{"error", applied.status().message()}});
+}
+
+}  // namespace drover::scheduler

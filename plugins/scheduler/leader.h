@@ -1,0 +1,47 @@
+// What this plugin does while this server leads: follows the tables, runs the workers and the plan applier, and writes
+// down what no worker will.
+//
+//   tables ──change feed──▶ EvalQueue ──▶ workers ──plans──▶ PlanApplier ──▶ log ──▶ tables
+//
+// [lead]; starts threads of its own and joins them before it returns.
+#pragma once
+
+#include <set>
+#include <stop_token>
+#include <string>
+
+#include "drover/plugin.h"
+#include "eval_queue.h"
+#include "tables.h"
+
+namespace drover::scheduler {
+
+struct LeaderOptions {
+  int workers = 1;
+  std::set<std::string> types = {"service", "batch", "system", "sysbatch"};
+};
+
+class Leader {
+ public:
+  Leader(Host& host, const Tables& tables, LeaderOptions options)
+      : host_(host), tables_(tables), options_(std::move(options)), evals_(host.clock()) {}
+
+  // Returns when `stop` was requested and nothing of it runs any more.
+  void run(std::stop_token stop);
+
+ private:
+  void follow(std::stop_token stop);
+  void restore(const ReadView& view);
+  void take(const Change& change, uint64_t index);
+  void do_chores(std::stop_token stop);
+  void write_down(const EvalQueue::Chores& chores);
+  void propose(std::vector<v1::Evaluation> evals);
+  std::string class_of(const std::string& node_id);
+
+  Host& host_;
+  const Tables& tables_;
+  const LeaderOptions options_;
+  EvalQueue evals_;
+};
+
+}  // namespace drover::scheduler

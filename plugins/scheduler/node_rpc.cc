@@ -1,0 +1,162 @@
+#include "node_rpc.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "alloc_state.h"
+#include "drover/schema.h"
+#include "drover/uuid.h"
+#include "reconcile.h"
+#include "reschedule.h"
+#include "scheduler.pb.h"
+
+namespace drover::scheduler {
+namespace {
+
+constexpr auto kProposeTime = std::chrono::seconds(30);
+
+}  // namespace
+
+std::string trigger_for(const v1::Allocation& before, v1::ClientStatus now, const v1::Job* job, bool waiting) {
+  if (server_terminal(before) || before.client_status() == now) return {};
+  const bool ended = client_terminal(now) && !client_terminal(before);
+  if (!job) return ended || !client_terminal(now) ? "job-deregister" : "";
+  if (job->stop()) return {};  // its deregistration has an evaluation of its own
+  const v1::TaskGroup* group = find_group(*job, before.task_group());
+  if (!group) return {};
+  if (now == v1::CLIENT_STATUS_RUNNING) return waiting ? "rolling-update" : "";
+  if (now == v1::CLIENT_STATUS_FAILED) return reschedules(group->reschedule_policy()) ? "alloc-failure" : "";
+  // A service is never done: its place must be filled again.
+  return ended && job->type() == "service" ? "alloc-failure" : "";
+}
+
+Status NodeRpc::declare(Declarations& declare) {
+  return declare.service("drover.v1.NodeAllocations",
+                         {method<&NodeRpc::watch>("Watch", this), method<&NodeRpc::fetch>("Fetch", this),
+                          method<&NodeRpc::update>("Update", this)});
+}
+
+Status NodeRpc::start(Host& host) {
+  host_ = &host;
+  return ok_status();
+}
+
+std::optional<v1::Node> NodeRpc::prove(const std::string& node_id, const std::string& secret,
+                                       const ReadView& view) const {
+  auto node = Table<v1::Node>(tables_.nodes).get(view, node_id);
+  if (!node || node->secret_id() != secret) return std::nullopt;
+  return node;
+}
+
+Result<v1::WatchAllocationsResponse> NodeRpc::watch(const v1::WatchAllocationsRequest& request, Call& call) {
+  v1::WatchAllocationsResponse response;
+  uint64_t newest = 0;
+  if (prove(request.node_id(), request.secret_id(), call.view())) {
+    tables_.allocs.scan(call.view(), kAllocsByNode, of_id(request.node_id()), [&](v1::Allocation& alloc, auto) {
+      v1::WatchAllocationsResponse::Entry& entry = *response.add_entries();
+      entry.set_alloc_id(alloc.id());
+      entry.set_alloc_modify_index(alloc.alloc_modify_index());
+      newest = std::max(newest, alloc.alloc_modify_index());
+      return true;
+    });
+  }
+  // The node's own reports do not wake it: only what servers changed counts.
+  if (response.entries().empty()) newest = call.view().table_index(tables_.allocs.id());
+  call.set_index(std::max<uint64_t>(newest, 1));
+  return response;
+}
+
+Result<v1::FetchAllocationsResponse> NodeRpc::fetch(const v1::FetchAllocationsRequest& request, Call& call) {
+  v1::FetchAllocationsResponse response;
+  if (!prove(request.node_id(), request.secret_id(), call.view())) return response;
+  std::set<std::tuple<std::string, std::string, uint64_t>> named;
+  uint64_t newest = 1;
+  for (const std::string& id : request.alloc_ids()) {
+    auto alloc = tables_.allocs.get(call.view(), id);
+    if (!alloc || alloc->node_id() != request.node_id()) continue;
+    newest = std::max(newest, alloc->modify_index());
+    if (named.emplace(alloc->namespace_(), alloc->job_id(), alloc->job_version()).second) {
+      const std::string key = job_version_key(alloc->namespace_(), alloc->job_id(), alloc->job_version());
+      auto job = Table<v1::Job>(tables_.job_versions).get(call.view(), key);
+      if (job && job->create_index() == alloc->job_create_index()) *response.add_jobs() = *std::move(job);
+    }
+    *response.add_allocations() = *std::move(alloc);
+  }
+  call.set_index(newest);
+  return response;
+}
+
+bool NodeRpc::has_older(const v1::Job& job, const std::string& group, const ReadView& view) const {
+  bool found = false;
+  tables_.allocs.scan(view, kAllocsByJob, of_job(job.namespace_(), job.id()), [&](v1::Allocation& alloc, auto) {
+    found = !server_terminal(alloc) && alloc.task_group() == group &&
+            (alloc.job_version() != job.version() || alloc.job_create_index() != job.create_index());
+    return !found;
+  });
+  return found;
+}
+
+Result<v1::UpdateAllocationsResponse> NodeRpc::update(const v1::UpdateAllocationsRequest& request, Call& call) {
+  const auto view = host_->snapshot();
+  const auto node = prove(request.node_id(), request.secret_id(), *view);
+  if (!node) return permission_denied("node secret ID does not match");
+  if (node->status() == v1::NODE_STATUS_DOWN || node->status() == v1::NODE_STATUS_DISCONNECTED) {
+    return failed_precondition("node " + Uuid::from_bytes(node->id()).to_string() +
+                               " is not allowed to update allocs while in status " +
+                               std::string(status_text(node->status())));
+  }
+  const int64_t now = host_->clock().wall_ns();
+  v1::AllocationsReported command;
+  command.set_time(now);
+  std::map<std::pair<std::string, std::string>, std::optional<v1::Job>> jobs;
+  std::set<std::pair<std::string, std::string>> evaluated;
+  for (const v1::Allocation& report : request.allocations()) {
+    const auto alloc = tables_.allocs.get(*view, report.id());
+    if (!alloc) continue;  // collected: there is nothing left to report about
+    if (alloc->node_id() != node->id()) {
+      return permission_denied("allocation " + Uuid::from_bytes(report.id()).to_string() + " is not on this node");
+    }
+    if (report.client_status() == v1::CLIENT_STATUS_UNSPECIFIED) {
+      return invalid_argument("allocation " + Uuid::from_bytes(report.id()).to_string() + ": no client status");
+    }
+    v1::Allocation& reported = *command.add_allocations();
+    reported.set_id(report.id());
+    reported.set_client_status(report.client_status());
+    reported.set_client_description(report.client_description());
+    *reported.mutable_task_states() = report.task_states();
+    if (report.has_network_status()) *reported.mutable_network_status() = report.network_status();
+
+    const std::pair name(alloc->namespace_(), alloc->job_id());
+    auto [job, unknown] = jobs.try_emplace(name);
+    if (unknown) job->second = Table<v1::Job>(tables_.jobs).get(*view, job_key(name.first, name.second));
+    const v1::Job* known = job->second ? &*job->second : nullptr;
+    const bool waiting = known && report.client_status() == v1::CLIENT_STATUS_RUNNING &&
+                         alloc->client_status() != v1::CLIENT_STATUS_RUNNING &&
+                         has_older(*known, alloc->task_group(), *view);
+    const std::string trigger = trigger_for(*alloc, report.client_status(), known, waiting);
+    if (trigger.empty() || !evaluated.insert(name).second) continue;
+    v1::Evaluation& eval = *command.add_evaluations();
+    eval.set_id(Uuid::random().bytes());
+    eval.set_namespace_(name.first);
+    eval.set_priority(known ? known->priority() : 50);
+    eval.set_type(known ? known->type() : "service");
+    eval.set_triggered_by(trigger);
+    eval.set_job_id(name.second);
+    eval.set_job_modify_index(known ? known->job_modify_index() : 0);
+    eval.set_status(v1::EVAL_STATUS_PENDING);
+    eval.set_create_time(now);
+  }
+  v1::UpdateAllocationsResponse response;
+  response.set_index(view->index());
+  if (!command.allocations().empty()) {
+    DROVER_TRY(Applied applied,
+               host_->propose(command, std::min(call.context().deadline, host_->clock().steady() + kProposeTime)));
+    response.set_index(applied.index);
+  }
+  call.set_index(response.index());
+  return response;
+}
+
+}  // namespace drover::scheduler

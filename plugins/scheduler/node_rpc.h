@@ -1,0 +1,37 @@
+// The handlers of NodeAllocations: what a node agent asks and reports about its allocations.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drover/plugin.h"
+#include "drover/v1/node_service.pb.h"
+#include "tables.h"
+
+namespace drover::scheduler {
+
+// Whether a report calls for another look at the job, and why (the evaluation's trigger); empty when it does not.
+// `waiting`: allocations of an earlier version wait for this one to run. Pure.
+std::string trigger_for(const v1::Allocation& before, v1::ClientStatus now, const v1::Job* job, bool waiting);
+
+class NodeRpc {
+ public:
+  explicit NodeRpc(const Tables& tables) : tables_(tables) {}
+  Status declare(Declarations& declare);
+  Status start(Host& host);
+
+ private:
+  Result<v1::WatchAllocationsResponse> watch(const v1::WatchAllocationsRequest& request, Call& call);
+  Result<v1::FetchAllocationsResponse> fetch(const v1::FetchAllocationsRequest& request, Call& call);
+  Result<v1::UpdateAllocationsResponse> update(const v1::UpdateAllocationsRequest& request, Call& call);
+
+  // The node, when the secret is its own.
+  std::optional<v1::Node> prove(const std::string& node_id, const std::string& secret, const ReadView& view) const;
+  bool has_older(const v1::Job& job, const std::string& group, const ReadView& view) const;
+
+  const Tables& tables_;
+  Host* host_ = nullptr;
+};
+
+}  // namespace drover::scheduler

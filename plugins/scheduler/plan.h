@@ -1,0 +1,69 @@
+// What one evaluation wants changed, and the check against the newest state before it is. Pure.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "drover/v1/allocation.pb.h"
+#include "drover/v1/evaluation.pb.h"
+#include "drover/v1/node.pb.h"
+#include "fit.h"
+#include "scheduler.pb.h"
+
+namespace drover::scheduler {
+
+struct Plan {
+  std::string eval_id;
+  int32_t priority = 50;
+  bool all_at_once = false;  // all or nothing
+  struct Change {
+    v1::AllocationDelta delta;
+    std::string node_id;
+  };
+  std::vector<v1::Allocation> placed;
+  std::vector<Change> changed;
+  std::vector<v1::Evaluation> evaluations;
+
+  bool empty() const { return placed.empty() && changed.empty() && evaluations.empty(); }
+};
+
+// The newest state as plans are checked against it: what earlier plans of the same batch took is counted.
+class PlanState {
+ public:
+  struct Source {
+    std::function<std::optional<v1::Node>(const std::string& node_id)> node;
+    std::function<std::vector<v1::Allocation>(const std::string& node_id)> allocs;  // all on the node
+    std::function<std::optional<v1::Allocation>(const std::string& alloc_id)> alloc;
+  };
+  explicit PlanState(Source source) : source_(std::move(source)) {}
+
+  struct At {
+    v1::Node node;
+    NodeRoom room;
+  };
+  At* find(const std::string& node_id);  // null when the node is gone
+  // The allocation's resources while it still takes them.
+  std::optional<v1::AllocatedResources> held(const std::string& alloc_id) const;
+  void ended(const std::string& alloc_id) { ended_.insert(alloc_id); }
+
+ private:
+  Source source_;
+  std::unordered_map<std::string, std::optional<At>> nodes_;
+  std::set<std::string> ended_;
+};
+
+struct CheckedPlan {
+  Plan plan;  // what may be done
+  std::vector<std::string> refused_nodes;
+  bool full() const { return refused_nodes.empty(); }
+};
+
+// Takes what is accepted into `state`. Changes on a node that cannot take its placements are dropped with them.
+CheckedPlan check_plan(Plan plan, PlanState& state);
+
+}  // namespace drover::scheduler

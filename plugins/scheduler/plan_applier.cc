@@ -1,0 +1,110 @@
+#include "plan_applier.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "drover/log.h"
+#include "drover/metrics.h"
+#include "drover/schema.h"
+
+namespace drover::scheduler {
+namespace {
+
+constexpr auto kProposeTime = std::chrono::seconds(30);
+constexpr size_t kMaxAllocationsAnEntry = 2000;
+
+PlanState::Source source_of(std::shared_ptr<const ReadView> view, const Tables& tables) {
+  return {
+      .node = [view, &tables](const std::string& id) { return Table<v1::Node>(tables.nodes).get(*view, id); },
+      .allocs = [view, &tables](const std::string& id) { return tables.allocs.list(*view, kAllocsByNode, of_id(id)); },
+      .alloc = [view, &tables](const std::string& id) { return tables.allocs.get(*view, id); }};
+}
+
+}  // namespace
+
+Result<PlanApplier::Outcome> PlanApplier::submit(Plan plan, std::string token, std::stop_token stop) {
+  auto pending = std::make_shared<Pending>(Pending{std::move(plan), std::move(token), std::nullopt});
+  std::unique_lock lock(mutex_);
+  queue_.push_back(pending);
+  host_.metrics().set("nomad.plan.queue_depth", static_cast<double>(queue_.size()));
+  waiting_.notify_one();
+  if (!answered_.wait(lock, stop, [&] { return pending->outcome.has_value(); })) {
+    std::erase(queue_, pending);
+    return cancelled("this server no longer leads");
+  }
+  return *std::move(pending->outcome);
+}
+
+PlanApplier::Batch PlanApplier::take_batch(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  if (!waiting_.wait(lock, stop, [&] { return !queue_.empty(); })) return {};
+  std::ranges::stable_sort(queue_, std::greater<>(), [](const auto& pending) { return pending->plan.priority; });
+  Batch batch;
+  size_t allocations = 0;
+  auto at = queue_.begin();
+  for (; at != queue_.end() && (batch.empty() || allocations < kMaxAllocationsAnEntry); ++at) {
+    allocations += (*at)->plan.placed.size() + (*at)->plan.changed.size();
+    batch.push_back(std::move(*at));
+  }
+  queue_.erase(queue_.begin(), at);
+  host_.metrics().set("nomad.plan.queue_depth", static_cast<double>(queue_.size()));
+  return batch;
+}
+
+void PlanApplier::answer(Pending& pending, Result<Outcome> outcome) {
+  std::lock_guard lock(mutex_);
+  pending.outcome = std::move(outcome);
+  answered_.notify_all();
+}
+
+void PlanApplier::run(std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    const Batch batch = take_batch(stop);
+    if (!batch.empty()) apply(batch);
+  }
+}
+
+void PlanApplier::apply(const Batch& batch) {
+  const SteadyTime began = host_.clock().steady();
+  const auto view = host_.snapshot();
+  PlanState state(source_of(view, tables_));
+  v1::PlanApplied command;
+  std::vector<std::pair<Pending*, Outcome>> outcomes;
+  for (const auto& pending : batch) {
+    if (!evals_.extend(pending->plan.eval_id, pending->token)) {
+      answer(*pending, aborted("the evaluation was given to another worker"));
+      continue;
+    }
+    CheckedPlan checked = check_plan(std::move(pending->plan), state);
+    if (!checked.full()) {
+      host_.metrics().add("nomad.plan.node_rejected", static_cast<double>(checked.refused_nodes.size()));
+    }
+    const Plan& plan = checked.plan;
+    for (const v1::Allocation& alloc : plan.placed) *command.add_placed() = alloc;
+    for (const Plan::Change& change : plan.changed) *command.add_changed() = change.delta;
+    for (const v1::Evaluation& eval : plan.evaluations) *command.add_evaluations() = eval;
+    outcomes.emplace_back(pending.get(), Outcome{.full = checked.full(), .progress = !plan.empty(), .index = 0});
+  }
+  host_.metrics().observe("nomad.plan.evaluate", host_.clock().steady() - began);
+  Status status;
+  uint64_t index = view->index();
+  if (command.placed_size() + command.changed_size() + command.evaluations_size() > 0) {
+    command.set_time(host_.clock().wall_ns());
+    const SteadyTime proposed = host_.clock().steady();
+    auto applied = host_.propose(command, proposed + kProposeTime);
+    status = applied.status();
+    if (applied) index = applied->index;
+    host_.metrics().observe("nomad.plan.apply", host_.clock().steady() - proposed);
+  }
+  if (!status.ok()) log::warn("scheduler", "a plan was not applied", {{"error", status.message()}});
+  for (auto& [pending, outcome] : outcomes) {
+    outcome.index = index;
+    if (status.ok()) {
+      answer(*pending, outcome);
+    } else {
+      answer(*pending, status);
+    }
+  }
+}
+
+}  // namespace drover::scheduler

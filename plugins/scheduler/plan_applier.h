@@ -1,0 +1,58 @@
+// Where plans meet: one thread checks each against the newest state and puts what fits into the log, several plans in
+// one entry when several wait.
+//
+// submit [worker]; run [applier], one thread while this server leads.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "drover/plugin.h"
+#include "eval_queue.h"
+#include "plan.h"
+#include "tables.h"
+
+namespace drover::scheduler {
+
+class PlanApplier {
+ public:
+  PlanApplier(Host& host, const Tables& tables, EvalQueue& evals) : host_(host), tables_(tables), evals_(evals) {}
+
+  struct Outcome {
+    bool full = true;       // everything was done
+    bool progress = false;  // something was
+    uint64_t index = 0;     // a snapshot of this index shows why the rest was not
+  };
+  // Waits until the plan was dealt with. `token`: the delivery of the evaluation it was made for.
+  // Errors: aborted when the delivery was taken back; what the log said; cancelled once stop was requested.
+  Result<Outcome> submit(Plan plan, std::string token, std::stop_token stop);
+
+  void run(std::stop_token stop);
+
+ private:
+  struct Pending {
+    Plan plan;
+    std::string token;
+    std::optional<Result<Outcome>> outcome;  // guarded by mutex_
+  };
+  using Batch = std::vector<std::shared_ptr<Pending>>;
+
+  Batch take_batch(std::stop_token stop);
+  void apply(const Batch& batch);
+  void answer(Pending& pending, Result<Outcome> outcome);
+
+  Host& host_;
+  const Tables& tables_;
+  EvalQueue& evals_;
+  std::mutex mutex_;
+  std::condition_variable_any waiting_;
+  std::condition_variable_any answered_;
+  std::vector<std::shared_ptr<Pending>> queue_;  // guarded by mutex_
+};
+
+}  // namespace drover::scheduler

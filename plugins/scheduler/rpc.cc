@@ -1,0 +1,322 @@
+#include "rpc.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "alloc_state.h"
+#include "drover/schema.h"
+#include "drover/uuid.h"
+#include "drover/v1/commands.pb.h"
+#include "paging.h"
+
+namespace drover::scheduler {
+namespace {
+
+constexpr auto kProposeTime = std::chrono::seconds(30);
+
+bool in_namespace(const std::string& name_space, const QueryOptions& query) {
+  return query.name_space == "*" || query.name_space == name_space;
+}
+
+// Rows may vanish from a list without any other row changing, so the whole table's index speaks for it.
+void set_list_index(Call& call, TableId table) {
+  call.set_index(std::max<uint64_t>(call.view().table_index(table), 1));
+}
+
+std::optional<v1::EvalStatus> eval_status(std::string_view text) {
+  static constexpr std::pair<std::string_view, v1::EvalStatus> kNames[] = {{"blocked", v1::EVAL_STATUS_BLOCKED},
+                                                                           {"pending", v1::EVAL_STATUS_PENDING},
+                                                                           {"complete", v1::EVAL_STATUS_COMPLETE},
+                                                                           {"failed", v1::EVAL_STATUS_FAILED},
+                                                                           {"canceled", v1::EVAL_STATUS_CANCELED}};
+  for (const auto& [name, status] : kNames) {
+    if (name == text) return status;
+  }
+  return std::nullopt;
+}
+
+// What a list request wants, and the page of it that was asked for.
+template <typename Visit>
+Status visit_evals(const Tables& tables, const v1::ListEvaluationsRequest& request, Call& call, int32_t per_page,
+                   Visit visit) {
+  const QueryOptions& query = call.query();
+  std::optional<v1::EvalStatus> status;
+  if (!request.status().empty()) {
+    status = eval_status(request.status());
+    if (!status) return invalid_argument("evaluation status \"" + request.status() + "\" is unknown");
+  }
+  DROVER_TRY(Listing listing, listing_of(query, kEvalsByCreation));
+  int32_t seen = 0;
+  tables.evals.scan(
+      call.view(), listing.index, listing.range,
+      [&](v1::Evaluation& eval, std::string_view) {
+        if (!in_namespace(eval.namespace_(), query)) return true;
+        if (!request.job().empty() && eval.job_id() != request.job()) return true;
+        if (status && eval.status() != *status) return true;
+        if (per_page > 0 && seen++ == per_page) {
+          call.set_next_token(token_of(eval, listing));
+          return false;
+        }
+        visit(std::move(eval));
+        return true;
+      },
+      listing.order);
+  set_list_index(call, tables.evals.id());
+  return ok_status();
+}
+
+v1::EvaluationStub stub_of(const v1::Evaluation& eval) {
+  v1::EvaluationStub stub;
+  stub.set_id(eval.id());
+  stub.set_namespace_(eval.namespace_());
+  stub.set_priority(eval.priority());
+  stub.set_type(eval.type());
+  stub.set_triggered_by(eval.triggered_by());
+  stub.set_job_id(eval.job_id());
+  stub.set_node_id(eval.node_id());
+  stub.set_deployment_id(eval.deployment_id());
+  stub.set_status(eval.status());
+  stub.set_status_description(eval.status_description());
+  stub.set_wait_until(eval.wait_until());
+  stub.set_next_eval(eval.next_eval());
+  stub.set_previous_eval(eval.previous_eval());
+  stub.set_blocked_eval(eval.blocked_eval());
+  stub.set_create_index(eval.create_index());
+  stub.set_modify_index(eval.modify_index());
+  stub.set_create_time(eval.create_time());
+  stub.set_modify_time(eval.modify_time());
+  return stub;
+}
+
+// Makes list entries; the type of each job is looked up once.
+class Stubs {
+ public:
+  Stubs(const Tables& tables, const ReadView& view) : tables_(tables), view_(view) {}
+
+  v1::AllocationListStub make(const v1::Allocation& alloc, bool resources, bool task_states) {
+    v1::AllocationListStub stub;
+    stub.set_id(alloc.id());
+    stub.set_eval_id(alloc.eval_id());
+    stub.set_name(alloc.name());
+    stub.set_namespace_(alloc.namespace_());
+    stub.set_node_id(alloc.node_id());
+    stub.set_node_name(alloc.node_name());
+    stub.set_job_id(alloc.job_id());
+    stub.set_job_type(job_type(alloc));
+    stub.set_job_version(alloc.job_version());
+    stub.set_task_group(alloc.task_group());
+    if (resources) *stub.mutable_allocated_resources() = alloc.allocated_resources();
+    stub.set_desired_status(alloc.desired_status());
+    stub.set_desired_description(alloc.desired_description());
+    stub.set_client_status(alloc.client_status());
+    stub.set_client_description(alloc.client_description());
+    *stub.mutable_desired_transition() = alloc.desired_transition();
+    if (task_states) *stub.mutable_task_states() = alloc.task_states();
+    stub.set_followup_eval_id(alloc.followup_eval_id());
+    if (alloc.has_reschedule_tracker()) *stub.mutable_reschedule_tracker() = alloc.reschedule_tracker();
+    stub.set_create_index(alloc.create_index());
+    stub.set_modify_index(alloc.modify_index());
+    stub.set_create_time(alloc.create_time());
+    stub.set_modify_time(alloc.modify_time());
+    return stub;
+  }
+
+ private:
+  const std::string& job_type(const v1::Allocation& alloc) {
+    auto [at, unknown] = types_.try_emplace(job_key(alloc.namespace_(), alloc.job_id()));
+    if (unknown) {
+      if (auto job = Table<v1::Job>(tables_.jobs).get(view_, at->first)) at->second = job->type();
+    }
+    return at->second;
+  }
+
+  const Tables& tables_;
+  const ReadView& view_;
+  std::map<std::string, std::string> types_;
+};
+
+}  // namespace
+
+Status Rpc::declare(Declarations& declare) {
+  DROVER_RETURN_IF_ERROR(declare.service(
+      "drover.v1.Evaluations", {method<&Rpc::list_evals>("List", this), method<&Rpc::count_evals>("Count", this),
+                                method<&Rpc::get_eval>("Get", this), method<&Rpc::allocs_of_eval>("Allocations", this),
+                                method<&Rpc::evals_of_job>("OfJob", this)}));
+  DROVER_RETURN_IF_ERROR(declare.service(
+      "drover.v1.Allocations", {method<&Rpc::list_allocs>("List", this), method<&Rpc::get_alloc>("Get", this),
+                                method<&Rpc::stop_alloc>("Stop", this), method<&Rpc::allocs_of_job>("OfJob", this),
+                                method<&Rpc::allocs_of_node>("OfNode", this)}));
+  return declare.extend<NodeLocator>("scheduler", *this);
+}
+
+Status Rpc::start(Host& host) {
+  host_ = &host;
+  return ok_status();
+}
+
+std::optional<Uuid> Rpc::locate(std::string_view id) const {
+  if (!host_) return std::nullopt;
+  auto alloc = tables_.allocs.get(*host_->snapshot(), id);
+  if (!alloc) return std::nullopt;
+  return Uuid::from_bytes(alloc->node_id());
+}
+
+std::optional<v1::Job> Rpc::job_of(const v1::Allocation& alloc, const ReadView& view) const {
+  const std::string key = job_version_key(alloc.namespace_(), alloc.job_id(), alloc.job_version());
+  auto job = Table<v1::Job>(tables_.job_versions).get(view, key);
+  if (job && job->create_index() != alloc.job_create_index()) return std::nullopt;
+  return job;
+}
+
+Result<v1::ListEvaluationsResponse> Rpc::list_evals(const v1::ListEvaluationsRequest& request, Call& call) {
+  v1::ListEvaluationsResponse response;
+  DROVER_RETURN_IF_ERROR(visit_evals(tables_, request, call, call.query().per_page,
+                                     [&](v1::Evaluation&& eval) { *response.add_evaluations() = std::move(eval); }));
+  return response;
+}
+
+Result<v1::CountEvaluationsResponse> Rpc::count_evals(const v1::ListEvaluationsRequest& request, Call& call) {
+  int64_t count = 0;
+  DROVER_RETURN_IF_ERROR(visit_evals(tables_, request, call, 0, [&](v1::Evaluation&&) { ++count; }));
+  v1::CountEvaluationsResponse response;
+  response.set_count(count);
+  return response;
+}
+
+Result<v1::EvaluationResponse> Rpc::get_eval(const v1::EvaluationRequest& request, Call& call) {
+  auto eval = tables_.evals.get(call.view(), request.eval_id());
+  if (!eval) return not_found("eval not found");
+  uint64_t newest = eval->modify_index();
+  if (request.related()) {
+    std::vector<std::string> open = {eval->id()};
+    std::set<std::string> seen(open.begin(), open.end());
+    while (!open.empty()) {
+      auto one = tables_.evals.get(call.view(), open.back());
+      open.pop_back();
+      if (!one) continue;
+      newest = std::max(newest, one->modify_index());
+      if (one->id() != eval->id()) *eval->add_related_evals() = stub_of(*one);
+      for (const std::string* link : {&one->next_eval(), &one->previous_eval(), &one->blocked_eval()}) {
+        if (!link->empty() && seen.insert(*link).second) open.push_back(*link);
+      }
+    }
+  }
+  call.set_index(newest);
+  v1::EvaluationResponse response;
+  *response.mutable_evaluation() = *std::move(eval);
+  return response;
+}
+
+Result<v1::AllocationStubsResponse> Rpc::allocs_of_eval(const v1::EvaluationRequest& request, Call& call) {
+  v1::AllocationStubsResponse response;
+  Stubs stubs(tables_, call.view());
+  tables_.allocs.scan(call.view(), kAllocsByEval, of_id(request.eval_id()), [&](v1::Allocation& alloc, auto) {
+    if (in_namespace(alloc.namespace_(), call.query())) *response.add_allocations() = stubs.make(alloc, false, true);
+    return true;
+  });
+  set_list_index(call, tables_.allocs.id());
+  return response;
+}
+
+Result<v1::ListEvaluationsResponse> Rpc::evals_of_job(const v1::OfJobRequest& request, Call& call) {
+  v1::ListEvaluationsResponse response;
+  auto evals = tables_.evals.list(call.view(), kEvalsByJob, of_job(call.query().name_space, request.job_id()));
+  // The newest first, as people look for it.
+  std::ranges::sort(evals, std::greater<>(), [](const v1::Evaluation& eval) { return eval.create_index(); });
+  for (v1::Evaluation& eval : evals) *response.add_evaluations() = std::move(eval);
+  set_list_index(call, tables_.evals.id());
+  return response;
+}
+
+Result<v1::AllocationStubsResponse> Rpc::list_allocs(const v1::ListAllocationsRequest& request, Call& call) {
+  const QueryOptions& query = call.query();
+  DROVER_TRY(Listing listing, listing_of(query, kAllocsByCreation));
+  v1::AllocationStubsResponse response;
+  Stubs stubs(tables_, call.view());
+  const bool task_states = !request.has_task_states() || request.task_states();
+  tables_.allocs.scan(
+      call.view(), listing.index, listing.range,
+      [&](v1::Allocation& alloc, std::string_view) {
+        if (!in_namespace(alloc.namespace_(), query)) return true;
+        if (query.per_page > 0 && response.allocations_size() == query.per_page) {
+          call.set_next_token(token_of(alloc, listing));
+          return false;
+        }
+        *response.add_allocations() = stubs.make(alloc, request.resources(), task_states);
+        return true;
+      },
+      listing.order);
+  set_list_index(call, tables_.allocs.id());
+  return response;
+}
+
+Result<v1::AllocationResponse> Rpc::get_alloc(const v1::AllocationRequest& request, Call& call) {
+  auto alloc = tables_.allocs.get(call.view(), request.alloc_id());
+  if (!alloc) return not_found("alloc not found");
+  call.set_index(alloc->modify_index());
+  v1::AllocationResponse response;
+  if (auto job = job_of(*alloc, call.view())) *response.mutable_allocation()->mutable_job() = *std::move(job);
+  *response.mutable_allocation()->mutable_allocation() = *std::move(alloc);
+  return response;
+}
+
+Result<v1::StopAllocationResponse> Rpc::stop_alloc(const v1::StopAllocationRequest& request, Call& call) {
+  const auto view = host_->snapshot();
+  const auto alloc = tables_.allocs.get(*view, request.alloc_id());
+  if (!alloc) return not_found("alloc not found");
+  const auto job = Table<v1::Job>(tables_.jobs).get(*view, job_key(alloc->namespace_(), alloc->job_id()));
+  const int64_t now = host_->clock().wall_ns();
+  v1::AllocationsTransitioned command;
+  command.add_alloc_ids(alloc->id());
+  command.mutable_transition()->set_migrate(true);
+  if (request.no_shutdown_delay()) command.mutable_transition()->set_no_shutdown_delay(true);
+  command.set_time(now);
+  v1::Evaluation& eval = *command.add_evaluations();
+  eval.set_id(Uuid::random().bytes());
+  eval.set_namespace_(alloc->namespace_());
+  eval.set_priority(job ? job->priority() : 50);
+  eval.set_type(job ? job->type() : "service");
+  eval.set_triggered_by("alloc-stop");
+  eval.set_job_id(alloc->job_id());
+  eval.set_job_modify_index(job ? job->job_modify_index() : 0);
+  eval.set_status(v1::EVAL_STATUS_PENDING);
+  eval.set_create_time(now);
+  DROVER_TRY(Applied applied,
+             host_->propose(command, std::min(call.context().deadline, host_->clock().steady() + kProposeTime)));
+  v1::StopAllocationResponse response;
+  response.set_eval_id(command.evaluations(0).id());
+  response.set_index(applied.index);
+  call.set_index(applied.index);
+  return response;
+}
+
+Result<v1::AllocationStubsResponse> Rpc::allocs_of_job(const v1::OfJobRequest& request, Call& call) {
+  v1::AllocationStubsResponse response;
+  const std::string& name_space = call.query().name_space;
+  const auto job = Table<v1::Job>(tables_.jobs).get(call.view(), job_key(name_space, request.job_id()));
+  Stubs stubs(tables_, call.view());
+  tables_.allocs.scan(call.view(), kAllocsByJob, of_job(name_space, request.job_id()),
+                      [&](v1::Allocation& alloc, auto) {
+                        if (!request.all() && job && alloc.job_create_index() != job->create_index()) return true;
+                        *response.add_allocations() = stubs.make(alloc, false, true);
+                        return true;
+                      });
+  set_list_index(call, tables_.allocs.id());
+  return response;
+}
+
+Result<v1::FullAllocationsResponse> Rpc::allocs_of_node(const v1::OfNodeRequest& request, Call& call) {
+  v1::FullAllocationsResponse response;
+  tables_.allocs.scan(call.view(), kAllocsByNode, of_id(request.node_id()), [&](v1::Allocation& alloc, auto) {
+    v1::AllocationWithJob& one = *response.add_allocations();
+    if (auto job = job_of(alloc, call.view())) *one.mutable_job() = *std::move(job);
+    *one.mutable_allocation() = std::move(alloc);
+    return true;
+  });
+  set_list_index(call, tables_.allocs.id());
+  return response;
+}
+
+}  // namespace drover::scheduler

@@ -1,0 +1,70 @@
+// Scheduler: decides which nodes run what, and keeps evaluations and allocations.
+#include <algorithm>
+#include <thread>
+
+#include "drover/config.h"
+#include "drover/plugin.h"
+#include "leader.h"
+#include "node_rpc.h"
+#include "rpc.h"
+#include "tables.h"
+
+namespace drover::scheduler {
+namespace {
+
+class SchedulerPlugin final : public Plugin {
+ public:
+  Status declare(Declarations& declare) override {
+    DROVER_RETURN_IF_ERROR(declare_tables(declare, tables_));
+    DROVER_RETURN_IF_ERROR(declare.configuration(
+        "server", {.options = {
+                       {.name = "num_schedulers",
+                        .type = ConfigType::integer,
+                        .help = "Evaluations that this server works on at the same time while it leads. Default: the "
+                                "number of CPU cores.",
+                        .min = 0,
+                        .max = 1024},
+                       {.name = "enabled_schedulers",
+                        .type = ConfigType::string_list,
+                        .help = "Types of jobs that this server schedules while it leads: service, batch, system, "
+                                "sysbatch. Default: all."},
+                   }}));
+    DROVER_RETURN_IF_ERROR(rpc_.declare(declare));
+    return node_rpc_.declare(declare);
+  }
+
+  Status start(Host& host) override {
+    host_ = &host;
+    options_.workers = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+    if (const ConfigBlock* server = host.configuration("server")) {
+      options_.workers = static_cast<int>(server->integer("num_schedulers", options_.workers));
+      if (server->has("enabled_schedulers")) {
+        options_.types.clear();
+        for (const std::string& type : server->string_list("enabled_schedulers")) {
+          if (!LeaderOptions().types.contains(type)) {
+            return invalid_argument("server.enabled_schedulers: \"" + type +
+                                    "\" is unknown; use service, batch, system or sysbatch");
+          }
+          options_.types.insert(type);
+        }
+      }
+    }
+    DROVER_RETURN_IF_ERROR(rpc_.start(host));
+    return node_rpc_.start(host);
+  }
+
+  void lead(std::stop_token stop) override { Leader(*host_, tables_, options_).run(stop); }
+  void stop(SteadyTime) override {}
+
+ private:
+  Tables tables_;
+  Rpc rpc_{tables_};
+  NodeRpc node_rpc_{tables_};
+  LeaderOptions options_;
+  Host* host_ = nullptr;
+};
+
+}  // namespace
+}  // namespace drover::scheduler
+
+DROVER_MODULE(drover::scheduler::SchedulerPlugin, "module", "scheduler", "0.1.0");

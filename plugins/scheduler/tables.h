@@ -1,0 +1,34 @@
+// The tables of this plugin and what its log commands do to them. Deterministic. [apply]
+#pragma once
+
+#include <string>
+
+#include "drover/plugin.h"
+#include "drover/tables.h"
+#include "drover/v1/allocation.pb.h"
+#include "drover/v1/evaluation.pb.h"
+#include "drover/v1/node.pb.h"
+
+namespace drover::scheduler {
+
+struct Tables {
+  Table<v1::Evaluation> evals;
+  Table<v1::Allocation> allocs;
+  TableId jobs;          // of the plugin jobs
+  TableId job_versions;  // of the plugin jobs
+  TableId nodes;         // of the plugin nodes
+};
+
+// Keys of the plugin jobs' tables, and ranges of the indexes of this one.
+std::string job_key(std::string_view name_space, std::string_view id);
+std::string job_version_key(std::string_view name_space, std::string_view id, uint64_t version);
+KeyRange of_job(std::string_view name_space, std::string_view id);
+KeyRange of_id(std::string_view id);  // of a node or evaluation
+KeyRange with_status(v1::EvalStatus status);
+
+// "ready", "down", … as messages name it.
+std::string_view status_text(v1::NodeStatus status);
+
+Status declare_tables(Declarations& declare, Tables& tables);
+
+}  // namespace drover::scheduler

@@ -1,0 +1,35 @@
+// Version numbers and the constraints on them that the operators `version` and `semver` know. Pure.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace drover::scheduler {
+
+enum class VersionForm {
+  loose,   // "v1.2", "1.2.3.4-beta", missing parts are 0
+  semver,  // exactly "1.2.3", with an optional pre-release and build
+};
+
+struct Version {
+  std::vector<int64_t> parts;  // at least three
+  size_t given = 0;            // how many of them were written
+  std::string prerelease;      // without the dash
+
+  friend bool operator==(const Version& a, const Version& b) { return (a <=> b) == 0; }
+  // By Semantic Versioning 2.0 §11; builds do not count.
+  friend std::strong_ordering operator<=>(const Version& a, const Version& b);
+};
+
+std::optional<Version> parse_version(std::string_view text, VersionForm form);
+
+// Whether `version` meets all of the comma-separated constraints: =, !=, >, <, >=, <=, ~>. A pre-release meets a loose
+// constraint only when that names a pre-release of the same numbers; `semver` compares it like any other version.
+// False as well when either side is no version.
+bool version_meets(std::string_view version, std::string_view constraints, VersionForm form);
+
+}  // namespace drover::scheduler
