@@ -61,6 +61,7 @@ AllocRunner::AllocRunner(const Client& client, std::shared_ptr<const AllocSpec> 
       restored_(!tasks.empty()),
       spec_(std::move(spec)) {
   flags_.stop = wants_stop(*spec_);
+  if (!restored_ && spec_->allocation.client_status() == v1::CLIENT_STATUS_PENDING) told_ = AllocStatus::pending;
   make_runners(tasks);
 }
 

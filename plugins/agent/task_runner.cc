@@ -128,7 +128,12 @@ Status TaskRunner::signal(const std::string& name) {
   if (!driver->capabilities().send_signals())
     return failed_precondition("the driver of task " + name_ + " cannot send signals");
   DROVER_RETURN_IF_ERROR(driver->signal_task(id, name));
-  change([&] { event::append(*stored_.mutable_state(), event::signaling(client_.wall_ns(), name, "")); });
+  {
+    // Only the task's thread writes its row; this event goes to the disk with the next change.
+    std::lock_guard lock(mutex_);
+    event::append(*stored_.mutable_state(), event::signaling(client_.wall_ns(), name, ""));
+  }
+  changed_callback_();
   return ok_status();
 }
 

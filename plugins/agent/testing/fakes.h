@@ -341,6 +341,8 @@ class FakeHost final : public Host {
   std::optional<Uuid> local_node() const override { return std::nullopt; }
   std::vector<std::string> methods() const override { return {}; }
   void identify_node(Uuid node, std::string) override { node_ = node; }
+  std::optional<Uuid> local_node() const override { return node_; }
+  std::vector<std::string> methods() const override { return {}; }
   void post(std::function<void()> task) override { task(); }
   void post_after(std::chrono::nanoseconds, std::function<void()> task) override { task(); }
   void* find_extension(std::string_view point, std::string_view name) const override {
