@@ -13,7 +13,7 @@ job "web" {
     }
 
     restart {
-      attempts = 3
+      attempts = 5
       interval = "1m"
       delay    = "1s"
       mode     = "delay"
@@ -22,9 +22,24 @@ job "web" {
     task "server" {
       driver = "raw_exec"
 
+      # A whole web server in the Perl that every Debian has.
       config {
-        command = "/usr/bin/python3"
-        args    = ["${NOMAD_TASK_DIR}/../../../../server.py", "${NOMAD_PORT_http}"]
+        command = "/usr/bin/perl"
+        args    = ["-MIO::Socket::INET", "-e", <<-PERL
+          $| = 1;
+          my $listen = IO::Socket::INET->new(LocalAddr => $ENV{NOMAD_IP_http}, LocalPort => $ENV{NOMAD_PORT_http},
+                                             Listen => 5, ReuseAddr => 1) or die "listen: $!";
+          print "listening on $ENV{NOMAD_ADDR_http}\n";
+          while (my $client = $listen->accept) {
+            my $request = <$client>;
+            $request =~ s/\s+$//;
+            while (my $line = <$client>) { last if $line =~ /^\s*$/ }
+            my $body = "hello from instance $ENV{NOMAD_ALLOC_INDEX} of $ENV{NOMAD_JOB_NAME}, process $$\n";
+            print $client "HTTP/1.0 200 OK\r\nContent-Length: " . length($body) . "\r\n\r\n$body";
+            print "answered $request\n";
+          }
+        PERL
+        ]
       }
 
       resources {
