@@ -259,6 +259,7 @@ void Agent::fill_shared() {
   shared_.metrics = &metrics_;
   shared_.store = store_.get();
   shared_.extensions = &extensions_;
+  shared_.methods = &methods_;
   shared_.raft_info = [this] {
     RaftInfo raft;
     if (!consensus_) return raft;
@@ -277,6 +278,7 @@ void Agent::fill_shared() {
     std::lock_guard lock(node_mutex_);
     node_ = node;
   };
+  shared_.local_node = [this] { return local_node(); };
 }
 
 Status Agent::start(std::span<const std::string> arguments) {

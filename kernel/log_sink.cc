@@ -6,20 +6,11 @@
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "drover/clock.h"
-#include "drover/time.h"
 
 namespace drover {
 namespace {
-
-// Quotes a value that could be taken for more than one, and hides what a terminal would act on.
-std::string printable(const std::string& value) {
-  const bool plain = !value.empty() && value.find_first_of(" \t\n\r\"=\x1b") == std::string::npos;
-  if (plain) return value;
-  return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 class SpdlogSink final : public log::Sink {
  public:
@@ -34,7 +25,7 @@ class SpdlogSink final : public log::Sink {
     static constexpr spdlog::level::level_enum kLevels[] = {
         spdlog::level::trace, spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
     logger_.log(kLevels[static_cast<size_t>(level)],
-                format_log_line(clock_.wall_ns(), level, component, sentence, fields, json_));
+                log::format(clock_.wall_ns(), level, component, sentence, fields, json_));
   }
 
  private:
@@ -44,22 +35,6 @@ class SpdlogSink final : public log::Sink {
 };
 
 }  // namespace
-
-std::string format_log_line(int64_t wall_ns, log::Level level, std::string_view component, std::string_view sentence,
-                            std::span<const log::Field> fields, bool json) {
-  const int64_t millisecond = 1'000'000;
-  const std::string time = format_time(wall_ns / millisecond * millisecond);
-  if (json) {
-    nlohmann::ordered_json line = {
-        {"@timestamp", time}, {"@level", log::to_string(level)}, {"@module", component}, {"@message", sentence}};
-    for (const log::Field& field : fields) line[std::string(field.name)] = field.value;
-    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
-  std::string line =
-      time + " [" + std::string(log::to_string(level)) + "] " + std::string(component) + ": " + std::string(sentence);
-  for (const log::Field& field : fields) line += " " + std::string(field.name) + "=" + printable(field.value);
-  return line;
-}
 
 Result<std::unique_ptr<log::Sink>> make_log_sink(const LogOptions& options) {
   std::vector<spdlog::sink_ptr> sinks;

@@ -22,8 +22,4 @@ struct LogOptions {
 // Errors: the file cannot be opened.
 Result<std::unique_ptr<log::Sink>> make_log_sink(const LogOptions& options);
 
-// One line as the agent writes it, without a line end.
-std::string format_log_line(int64_t wall_ns, log::Level level, std::string_view component, std::string_view sentence,
-                            std::span<const log::Field> fields, bool json);
-
 }  // namespace drover

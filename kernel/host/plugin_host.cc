@@ -133,12 +133,18 @@ class PluginHost final : public Host {
 
   RaftInfo raft() const override { return shared_.raft_info ? shared_.raft_info() : RaftInfo{}; }
   void identify_node(Uuid node, std::string secret) override { shared_.identify_node(node, std::move(secret)); }
+  std::optional<Uuid> local_node() const override { return shared_.local_node(); }
 
   void post(std::function<void()> task) override { shared_.pool->post(std::move(task)); }
   void post_after(std::chrono::nanoseconds delay, std::function<void()> task) override {
     shared_.pool->post_at(shared_.clock->steady() + delay, std::move(task));
   }
 
+  std::vector<std::string> methods() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, method] : shared_.methods->all()) names.push_back(name);
+    return names;
+  }
   void* find_extension(std::string_view point, std::string_view name) const override {
     return shared_.extensions->find(point, name);
   }

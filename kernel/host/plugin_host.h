@@ -54,8 +54,10 @@ struct Shared {
   state::Store* store = nullptr;
   rpc::Pool* pool = nullptr;
   const ExtensionTable* extensions = nullptr;
+  const rpc::MethodTable* methods = nullptr;
   std::function<RaftInfo()> raft_info;
   std::function<void(Uuid node, std::string secret)> identify_node;
+  std::function<std::optional<Uuid>()> local_node;
 };
 
 // Options: the plugin's own name selects its `plugin "name" { config {} }` block.

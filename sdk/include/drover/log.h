@@ -10,7 +10,9 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,7 +46,28 @@ class Sink {
 // Sets the process's sink and returns the former one. The sink must outlive its use; null means standard error.
 Sink* set_sink(Sink* sink);
 
-// Lines below this level are dropped before their fields are looked at.
+// One line as people and tools read it, without a line end: the time, the level, component, sentence, fields; or a JSON
+// object. Values that could be misread are quoted, and what a terminal would act on is escaped.
+std::string format(int64_t wall_ns, Level level, std::string_view component, std::string_view sentence,
+                   std::span<const Field> fields, bool json);
+
+// Also hands every line from `level` up to `receive`, from any thread, until it is destroyed. `receive` must not log
+// and must not block.
+class Tap {
+ public:
+  using Receive = std::function<void(Level level, std::string_view component, std::string_view sentence,
+                                     std::span<const Field> fields)>;
+  Tap(Level level, Receive receive);
+  ~Tap();
+  Tap(const Tap&) = delete;
+  Tap& operator=(const Tap&) = delete;
+
+ private:
+  struct Entry;
+  std::shared_ptr<Entry> entry_;
+};
+
+// Lines below this level are dropped before their fields are looked at, unless a tap wants them.
 void set_level(Level level);
 bool enabled(Level level);
 

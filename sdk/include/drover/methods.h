@@ -123,11 +123,11 @@ class Replies {
 
 template <typename Message>
 Result<Message> parse_message(std::string_view bytes) {
-  Message message;
-  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return invalid_argument("not a valid " + std::string(message.GetTypeName()) + " message");
+  Message parsed;
+  if (!parsed.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return invalid_argument("not a valid " + std::string(parsed.GetTypeName()) + " message");
   }
-  return message;
+  return parsed;
 }
 
 namespace detail {
@@ -170,6 +170,10 @@ MethodBinding stream(std::string name, typename detail::StreamTraits<decltype(Fu
             return (self->*Function)(request, call, replies);
           }};
 }
+
+// For the few answers whose HTTP status the error's code does not give. Travels in the status's details.
+Status with_http_status(Status status, int http_status);
+std::optional<int> http_status_of(const Status& status);
 
 struct Reply {
   std::string body;

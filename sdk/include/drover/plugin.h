@@ -173,10 +173,15 @@ class Host {
   // Says which node this agent is: calls directed at it are answered in this process from now on, and servers elsewhere
   // can call back over a connection that this agent opens to them. The secret proves it.
   virtual void identify_node(Uuid node, std::string secret) = 0;
+  // The node of identify_node, once it is known.
+  virtual std::optional<Uuid> local_node() const = 0;
 
   // Runs `task` on the pool, now or after a delay. Dropped, not run, once the plugin is stopping.
   virtual void post(std::function<void()> task) = 0;
   virtual void post_after(std::chrono::nanoseconds delay, std::function<void()> task) = 0;
+
+  // The methods that this process answers, "/drover.v1.Jobs/Register".
+  virtual std::vector<std::string> methods() const = 0;
 
   // Implementations of an extension point, by name; null when there is none of that name.
   virtual void* find_extension(std::string_view point, std::string_view name) const = 0;

@@ -70,19 +70,19 @@ class [[nodiscard]] Status {
 };
 
 inline Status ok_status() { return {}; }
-inline Status cancelled(std::string text) { return {Code::cancelled, std::move(text)}; }
-inline Status invalid_argument(std::string text) { return {Code::invalid_argument, std::move(text)}; }
-inline Status deadline_exceeded(std::string text) { return {Code::deadline_exceeded, std::move(text)}; }
-inline Status not_found(std::string text) { return {Code::not_found, std::move(text)}; }
-inline Status already_exists(std::string text) { return {Code::already_exists, std::move(text)}; }
-inline Status permission_denied(std::string text) { return {Code::permission_denied, std::move(text)}; }
-inline Status resource_exhausted(std::string text) { return {Code::resource_exhausted, std::move(text)}; }
-inline Status failed_precondition(std::string text) { return {Code::failed_precondition, std::move(text)}; }
-inline Status aborted(std::string text) { return {Code::aborted, std::move(text)}; }
-inline Status unimplemented(std::string text) { return {Code::unimplemented, std::move(text)}; }
-inline Status internal_error(std::string text) { return {Code::internal, std::move(text)}; }
-inline Status unavailable(std::string text) { return {Code::unavailable, std::move(text)}; }
-inline Status data_loss(std::string text) { return {Code::data_loss, std::move(text)}; }
+inline Status cancelled(std::string why) { return {Code::cancelled, std::move(why)}; }
+inline Status invalid_argument(std::string why) { return {Code::invalid_argument, std::move(why)}; }
+inline Status deadline_exceeded(std::string why) { return {Code::deadline_exceeded, std::move(why)}; }
+inline Status not_found(std::string why) { return {Code::not_found, std::move(why)}; }
+inline Status already_exists(std::string why) { return {Code::already_exists, std::move(why)}; }
+inline Status permission_denied(std::string why) { return {Code::permission_denied, std::move(why)}; }
+inline Status resource_exhausted(std::string why) { return {Code::resource_exhausted, std::move(why)}; }
+inline Status failed_precondition(std::string why) { return {Code::failed_precondition, std::move(why)}; }
+inline Status aborted(std::string why) { return {Code::aborted, std::move(why)}; }
+inline Status unimplemented(std::string why) { return {Code::unimplemented, std::move(why)}; }
+inline Status internal_error(std::string why) { return {Code::internal, std::move(why)}; }
+inline Status unavailable(std::string why) { return {Code::unavailable, std::move(why)}; }
+inline Status data_loss(std::string why) { return {Code::data_loss, std::move(why)}; }
 
 // The text of an errno value after a failed call: "open /a/b: Permission denied". The code follows the cause:
 // ENOENT not_found, EACCES/EPERM permission_denied, ENOSPC/EMFILE resource_exhausted, EEXIST already_exists, else

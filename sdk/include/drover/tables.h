@@ -130,9 +130,9 @@ class Table {
   void scan(const ReadView& view, uint32_t index, const KeyRange& range, Visit&& visit,
             Order order = Order::forward) const {
     for (auto cursor = view.scan(id_, index, range, order); cursor->valid(); cursor->next()) {
-      Message message;
-      message.ParseFromArray(cursor->row().data(), static_cast<int>(cursor->row().size()));
-      if (!visit(message, cursor->key())) return;
+      Message row;
+      row.ParseFromArray(cursor->row().data(), static_cast<int>(cursor->row().size()));
+      if (!visit(row, cursor->key())) return;
     }
   }
   std::vector<Message> list(const ReadView& view, uint32_t index, const KeyRange& range,
@@ -145,9 +145,9 @@ class Table {
   }
 
   static Message parse(std::string_view bytes) {
-    Message message;
-    message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-    return message;
+    Message row;
+    row.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+    return row;
   }
 
  private:

@@ -1,0 +1,46 @@
+// The driver "mock_driver": every behaviour, good or bad, that a user of a driver must cope with, on demand.
+//
+// Tasks live in this process; after its end recover_task starts what is left of their time anew, or answers not_found
+// when the task was told to be lost. Life of a task: drover/task_driver.h. [any]
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "drover/task_driver.h"
+#include "mock_task.h"
+
+namespace drover::mock {
+
+class MockDriver final : public TaskDriver {
+ public:
+  MockDriver() = default;
+  ~MockDriver() override;
+
+  driver::DriverCapabilities capabilities() const override;
+  driver::FingerprintResponse fingerprint() override;
+  Status validate(std::string_view config_json) override;
+  Result<driver::StartTaskResponse> start_task(const driver::TaskConfig& config) override;
+  Status recover_task(const driver::TaskHandle& handle) override;
+  Result<driver::ExitResult> wait_task(std::string_view id, std::stop_token stop) override;
+  Status stop_task(std::string_view id, std::chrono::nanoseconds timeout, std::string_view signal) override;
+  Status destroy_task(std::string_view id, bool force) override;
+  Result<driver::InspectTaskResponse> inspect_task(std::string_view id) override;
+  Result<driver::TaskStats> task_stats(std::string_view id) override;
+  Status signal_task(std::string_view id, std::string_view signal) override;
+
+  // Ends all tasks, and what blocks in start_task. Idempotent.
+  void stop();
+
+ private:
+  Result<std::shared_ptr<MockTask>> find(std::string_view id);
+
+  std::mutex mutex_;
+  // Guarded by mutex_. Null: being started.
+  std::map<std::string, std::shared_ptr<MockTask>, std::less<>> tasks_;
+  std::stop_source stopping_;
+};
+
+}  // namespace drover::mock

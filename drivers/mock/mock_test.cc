@@ -1,0 +1,213 @@
+#include "mock_driver.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "sdk/testing/driver_conformance.h"
+
+namespace drover::mock {
+namespace {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+driver::TaskConfig task(const std::string& id, const Json& options) {
+  driver::TaskConfig config;
+  config.set_id(id);
+  config.set_name("web");
+  std::vector<uint8_t> bytes = Json::to_msgpack(options);
+  config.set_msgpack_driver_config(std::string(bytes.begin(), bytes.end()));
+  return config;
+}
+
+struct MockFixture {
+  std::unique_ptr<MockDriver> current = std::make_unique<MockDriver>();
+  TaskDriver& driver() { return *current; }
+  void restart() { current = std::make_unique<MockDriver>(); }
+  driver::TaskConfig endless(const std::string& id) { return task(id, {{"run_for", "1h"}}); }
+  driver::TaskConfig deaf(const std::string& id) { return task(id, {{"run_for", "1h"}, {"ignore_kill", true}}); }
+  driver::TaskConfig ending(const std::string& id, int exit_code) { return task(id, {{"exit_code", exit_code}}); }
+};
+
+TEST(Mock, ExitsAsTold) {
+  MockDriver mock;
+  ASSERT_TRUE(mock.start_task(task("a", {{"run_for", "5ms"}, {"exit_code", 3}, {"exit_signal", 11}})).ok());
+
+  auto result = mock.wait_task("a", {});
+
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(3, result->exit_code());
+  EXPECT_EQ(11, result->signal());
+}
+
+TEST(Mock, FailsTheWaitAsTold) {
+  MockDriver mock;
+  ASSERT_TRUE(mock.start_task(task("a", {{"exit_err_msg", "the wait broke"}})).ok());
+  EXPECT_EQ("the wait broke", mock.wait_task("a", {}).status().message());
+}
+
+TEST(Mock, FailsTheStartForGoodOrRecoverably) {
+  MockDriver mock;
+  EXPECT_EQ(Status(Code::unknown, "no"), mock.start_task(task("a", {{"start_error", "no"}})).status());
+  EXPECT_EQ(failed_precondition("later"),
+            mock.start_task(task("a", {{"start_error", "later"}, {"start_error_recoverable", true}})).status());
+  EXPECT_EQ(Code::not_found, mock.inspect_task("a").status().code());
+}
+
+TEST(Mock, BlocksTheStartAndGivesUpWhenTheDriverStops) {
+  MockDriver mock;
+  auto starting = std::async(std::launch::async, [&] {
+    return mock.start_task(task("a", {{"start_block_for", "1h"}, {"run_for", "1h"}})).status();
+  });
+  mock.stop();
+  EXPECT_EQ(Code::unavailable, starting.get().code());
+}
+
+TEST(Mock, DiesSomeTimeAfterTheSignal) {
+  MockDriver mock;
+  ASSERT_TRUE(mock.start_task(task("a", {{"run_for", "1h"}, {"kill_after", 30'000'000}})).ok());
+  const auto before = std::chrono::steady_clock::now();
+
+  ASSERT_TRUE(mock.stop_task("a", 1h, "SIGTERM").ok());
+
+  EXPECT_GE(std::chrono::steady_clock::now() - before, 30ms);
+  EXPECT_EQ(15, mock.wait_task("a", {})->signal());
+}
+
+TEST(Mock, IsKilledWhenItDiesTooLate) {
+  MockDriver mock;
+  ASSERT_TRUE(mock.start_task(task("a", {{"run_for", "1h"}, {"kill_after", "1h"}})).ok());
+  ASSERT_TRUE(mock.stop_task("a", 20ms, "SIGTERM").ok());
+  EXPECT_EQ(9, mock.wait_task("a", {})->signal());
+}
+
+TEST(Mock, RefusesSignalsAsTold) {
+  MockDriver mock;
+  ASSERT_TRUE(mock.start_task(task("a", {{"run_for", "1h"}, {"signal_error", "deaf"}})).ok());
+  EXPECT_EQ("deaf", mock.signal_task("a", "SIGHUP").message());
+  EXPECT_EQ(Code::invalid_argument, mock.signal_task("a", "SIGNOPE").code());
+}
+
+TEST(Mock, LosesItsHandleAsTold) {
+  driver::TaskHandle handle;
+  {
+    MockDriver mock;
+    handle = mock.start_task(task("a", {{"run_for", "1h"}, {"lose_handle", true}}))->handle();
+    EXPECT_TRUE(mock.recover_task(handle).ok());
+  }
+  MockDriver next;
+  EXPECT_EQ(Status(Code::not_found, std::string(kTaskNotFound)), next.recover_task(handle));
+}
+
+TEST(Mock, RunsOnlyForTheRestOfItsTimeAfterARecovery) {
+  driver::TaskHandle handle;
+  {
+    MockDriver mock;
+    handle = mock.start_task(task("a", {{"run_for", "1h"}, {"exit_code", 4}}))->handle();
+  }
+  handle.set_driver_state(R"({"version":1,"started_at":1})");  // long ago
+  MockDriver next;
+  ASSERT_TRUE(next.recover_task(handle).ok());
+  EXPECT_EQ(4, next.wait_task("a", {})->exit_code());
+}
+
+TEST(Mock, BlocksStatisticsUntilTheEnd) {
+  MockDriver mock;
+  ASSERT_TRUE(mock.start_task(task("a", {{"run_for", "1h"}, {"block_stats", true}})).ok());
+  auto stats = std::async(std::launch::async, [&] { return mock.task_stats("a").status(); });
+  EXPECT_EQ(std::future_status::timeout, stats.wait_for(20ms));
+  ASSERT_TRUE(mock.stop_task("a", 1s, "").ok());
+  EXPECT_EQ(Code::failed_precondition, stats.get().code());
+}
+
+TEST(Mock, ReportsItsNetwork) {
+  MockDriver mock;
+  auto started = mock.start_task(
+      task("a", {{"driver_ip", "10.1.2.3"}, {"driver_advertise", true}, {"driver_port_map", "http:8080"}}));
+  ASSERT_TRUE(started.ok()) << started.status().to_string();
+  EXPECT_EQ("10.1.2.3", started->network_override().addr());
+  EXPECT_TRUE(started->network_override().auto_advertise());
+  EXPECT_EQ(8080, started->network_override().port_map().at("http"));
+}
+
+TEST(Mock, NamesWhatIsWrongInItsOptions) {
+  const struct {
+    const char* json;
+    const char* text;
+  } cases[] = {
+      {R"({"run_fro": "1s"})", "unknown config option \"run_fro\"; did you mean \"run_for\"?"},
+      {R"({"run_for": "soon"})", "config option \"run_for\" must be a duration such as \"30s\""},
+      {R"({"run_for": "-1s"})", "config option \"run_for\" must not be negative"},
+      {R"({"exit_code": "many"})", "config option \"exit_code\" must be a whole number"},
+      {R"({"ignore_kill": "maybe"})", "config option \"ignore_kill\" must be true or false"},
+      {R"({"exit_signal": 65})", "config option \"exit_signal\" must be a signal number from 0 to 64"},
+      {R"({"driver_port_map": "http"})", "config option \"driver_port_map\" must have the form \"label:port\""},
+      {R"([1, 2])", "the driver's config must be a map of options"},
+      {R"({)", "the driver's config is not valid JSON"},
+  };
+  MockDriver mock;
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.json);
+    EXPECT_EQ(invalid_argument(c.text), mock.validate(c.json));
+  }
+  EXPECT_TRUE(mock.validate(R"({"run_for": 5000, "exit_code": "3"})").ok());
+}
+
+TEST(Mock, WritesItsOutputToTheFifos) {
+  char folder[] = "/tmp/drover-mock-XXXXXX";
+  ASSERT_NE(nullptr, mkdtemp(folder));
+  const std::string out = std::string(folder) + "/out", err = std::string(folder) + "/err";
+  ASSERT_EQ(0, mkfifo(out.c_str(), 0600));
+  ASSERT_EQ(0, mkfifo(err.c_str(), 0600));
+  const int out_fd = open(out.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  const int err_fd = open(err.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  MockDriver mock;
+  driver::TaskConfig config = task("a", {{"run_for", "50ms"},
+                                         {"stdout_string", "hello\n"},
+                                         {"stdout_repeat", 2},
+                                         {"stdout_repeat_duration", "1ms"},
+                                         {"stderr_string", "oops\n"}});
+  config.set_stdout_path(out);
+  config.set_stderr_path(err);
+
+  ASSERT_TRUE(mock.start_task(config).ok());
+  ASSERT_TRUE(mock.wait_task("a", {}).ok());
+
+  char text[64];
+  ssize_t n = read(out_fd, text, sizeof text);
+  EXPECT_EQ("hello\nhello\nhello\n", std::string(text, n > 0 ? static_cast<size_t>(n) : 0));
+  n = read(err_fd, text, sizeof text);
+  EXPECT_EQ("oops\n", std::string(text, n > 0 ? static_cast<size_t>(n) : 0));
+  close(out_fd);
+  close(err_fd);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Mock, StopsWhileNobodyReadsItsOutput) {
+  char folder[] = "/tmp/drover-mock-XXXXXX";
+  ASSERT_NE(nullptr, mkdtemp(folder));
+  const std::string out = std::string(folder) + "/out";
+  ASSERT_EQ(0, mkfifo(out.c_str(), 0600));
+  MockDriver mock;
+  driver::TaskConfig config =
+      task("a", {{"run_for", "1h"}, {"stdout_string", std::string(4096, 'x')}, {"stdout_repeat", 1000}});
+  config.set_stdout_path(out);
+  ASSERT_TRUE(mock.start_task(config).ok());
+
+  EXPECT_TRUE(mock.stop_task("a", 1s, "SIGINT").ok());
+
+  EXPECT_EQ(2, mock.wait_task("a", {})->signal());
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace drover::mock
+
+namespace drover {
+INSTANTIATE_TYPED_TEST_SUITE_P(Mock, DriverConformance, mock::MockFixture);
+}

@@ -1,0 +1,79 @@
+#include "agent_plugin.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "drover/log.h"
+
+extern char** environ;
+
+namespace drover::agent {
+
+AgentPlugin::~AgentPlugin() { stop(SystemClock().steady()); }
+
+Status AgentPlugin::declare(Declarations& declare) {
+  DROVER_RETURN_IF_ERROR(declare.configuration("client", client_schema()));
+  DROVER_RETURN_IF_ERROR(
+      declare.service("drover.v1.ClientAllocations",
+                      {method<&Services::restart>("Restart", &services_),
+                       method<&Services::signal>("Signal", &services_), method<&Services::stats>("Stats", &services_),
+                       method<&Services::collect_garbage>("GarbageCollect", &services_)}));
+  DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientFiles", {stream<&Services::logs>("Logs", &services_)}));
+  return declare.extend<NodeLocator>("agent", *this);
+}
+
+Status AgentPlugin::start(Host& host) {
+  host_ = &host;
+  DROVER_TRY(ClientConfig config, client_config(host.configuration("client"), host.agent().data_dir));
+  store_ = std::make_unique<AgentStore>(host.local_store());
+  DROVER_TRY(NodeIdentity identity, store_->identity());
+  std::error_code error;
+  std::filesystem::create_directories(config.alloc_dir, error);
+  if (error) return errno_status(error.value(), "create client.alloc_dir " + config.alloc_dir);
+  Variables variables = host_environment(environ, config.env_denylist);
+  client_ = std::make_unique<Client>(Client{.host = host,
+                                            .store = *store_,
+                                            .logs = logs_,
+                                            .config = std::move(config),
+                                            .host_environment = std::move(variables),
+                                            .identity = std::move(identity),
+                                            .node = [this] { return registration_->node(); },
+                                            .changed = [this](Uuid id, bool urgent) { status_->changed(id, urgent); }});
+  DROVER_RETURN_IF_ERROR(logs_.start());
+  allocations_ = std::make_unique<Allocations>(*client_);
+  status_ = std::make_unique<StatusReporter>(
+      *client_, [this](const std::vector<Uuid>& ids) { return allocations_->describe(ids); });
+  registration_ = std::make_unique<Registration>(*client_, [this] {
+    status_->node_is_known();
+    allocations_->node_is_known();
+  });
+  DROVER_RETURN_IF_ERROR(registration_->describe());
+  host.identify_node(client_->identity.id, client_->identity.secret);
+  services_.attach(*client_, *allocations_);
+  located_ = allocations_.get();
+  DROVER_RETURN_IF_ERROR(allocations_->restore().with_context("restore this node's allocations"));
+  status_->start();
+  allocations_->start();
+  registration_->start();
+  return ok_status();
+}
+
+void AgentPlugin::stop(SteadyTime deadline) {
+  if (!host_) return;
+  if (registration_) registration_->stop();
+  if (status_) status_->stop();
+  // A development agent leaves nothing behind; any other leaves its tasks running, for its next life.
+  if (allocations_) allocations_->stop(host_->agent().dev_mode, deadline);
+  logs_.stop();
+  host_ = nullptr;
+}
+
+std::optional<Uuid> AgentPlugin::locate(std::string_view id) const {
+  const Allocations* allocations = located_;
+  return allocations ? allocations->locate(id) : std::nullopt;
+}
+
+}  // namespace drover::agent
+
+DROVER_MODULE(drover::agent::AgentPlugin, "module", "agent", "0.1.0");

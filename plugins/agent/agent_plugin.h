@@ -1,0 +1,41 @@
+// The node agent: this machine as a node of the cluster. Put together here; the parts know only what they are given.
+//
+// Threads: "node" (registration, heartbeats), "allocs" (follows the servers), "status" (tells them), "logs" (collects
+// task output), and for each live allocation "alloc" and one "task" per task.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "allocations.h"
+#include "drover/node_locator.h"
+#include "drover/plugin.h"
+#include "registration.h"
+#include "services.h"
+#include "status_reporter.h"
+
+namespace drover::agent {
+
+class AgentPlugin final : public Plugin, private NodeLocator {
+ public:
+  AgentPlugin() = default;
+  ~AgentPlugin() override;
+  Status declare(Declarations& declare) override;
+  Status start(Host& host) override;
+  void stop(SteadyTime deadline) override;
+
+ private:
+  std::optional<Uuid> locate(std::string_view id) const override;
+
+  Host* host_ = nullptr;
+  Services services_;
+  std::atomic<const Allocations*> located_{nullptr};  // set once start has come that far
+  std::unique_ptr<AgentStore> store_;
+  LogCollector logs_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Registration> registration_;
+  std::unique_ptr<StatusReporter> status_;
+  std::unique_ptr<Allocations> allocations_;
+};
+
+}  // namespace drover::agent

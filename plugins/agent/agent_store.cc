@@ -1,0 +1,70 @@
+#include "agent_store.h"
+
+#include "drover/methods.h"
+
+#include "agent_state.pb.h"
+
+namespace drover::agent {
+namespace {
+
+constexpr std::string_view kNode = "node";
+constexpr std::string_view kSecret = "secret";
+
+std::string allocation_key(Uuid id) { return "alloc/" + id.bytes(); }
+std::string task_prefix(Uuid id) { return "task/" + id.bytes() + "/"; }
+
+Status write_one(LocalStore& rows, std::string key, std::string value) {
+  const LocalStore::Write write{std::move(key), std::move(value)};
+  return rows.write(std::span(&write, 1));
+}
+
+}  // namespace
+
+Result<NodeIdentity> AgentStore::identity() {
+  DROVER_TRY(std::optional<std::string> id, rows_.get(kNode));
+  DROVER_TRY(std::optional<std::string> secret, rows_.get(kSecret));
+  if (id && id->size() == 16 && secret && !secret->empty()) return NodeIdentity{Uuid::from_bytes(*id), *secret};
+  NodeIdentity fresh{Uuid::random(), Uuid::random().to_string()};
+  const LocalStore::Write writes[] = {{std::string(kNode), fresh.id.bytes()}, {std::string(kSecret), fresh.secret}};
+  DROVER_RETURN_IF_ERROR(rows_.write(writes));
+  return fresh;
+}
+
+Status AgentStore::put_allocation(Uuid id, const StoredAllocation& allocation) {
+  return write_one(rows_, allocation_key(id), allocation.SerializeAsString());
+}
+
+Status AgentStore::put_task(Uuid allocation, const std::string& task, const StoredTask& state) {
+  return write_one(rows_, task_prefix(allocation) + task, state.SerializeAsString());
+}
+
+Status AgentStore::remove(Uuid id) {
+  std::vector<LocalStore::Write> writes;
+  DROVER_TRY(auto tasks, rows_.list(task_prefix(id)));
+  for (auto& [key, value] : tasks) writes.push_back({key, std::nullopt});
+  writes.push_back({allocation_key(id), std::nullopt});
+  return rows_.write(writes);
+}
+
+Result<std::vector<std::pair<Uuid, StoredAllocation>>> AgentStore::allocations() {
+  std::vector<std::pair<Uuid, StoredAllocation>> out;
+  DROVER_TRY(auto rows, rows_.list("alloc/"));
+  for (auto& [key, value] : rows) {
+    DROVER_TRY(auto stored, parse_message<StoredAllocation>(value));
+    out.emplace_back(Uuid::from_bytes(std::string_view(key).substr(6)), std::move(stored));
+  }
+  return out;
+}
+
+Result<std::vector<std::pair<std::string, StoredTask>>> AgentStore::tasks(Uuid allocation) {
+  std::vector<std::pair<std::string, StoredTask>> out;
+  const std::string prefix = task_prefix(allocation);
+  DROVER_TRY(auto rows, rows_.list(prefix));
+  for (auto& [key, value] : rows) {
+    DROVER_TRY(auto stored, parse_message<StoredTask>(value));
+    out.emplace_back(key.substr(prefix.size()), std::move(stored));
+  }
+  return out;
+}
+
+}  // namespace drover::agent

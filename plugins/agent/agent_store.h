@@ -1,0 +1,41 @@
+// The agent's rows on this machine's disk (agent_state.proto). Every write is durable when it returns. [any]
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "drover/plugin.h"
+#include "drover/result.h"
+#include "drover/uuid.h"
+
+namespace drover::agent {
+
+class StoredAllocation;
+class StoredTask;
+
+struct NodeIdentity {
+  Uuid id;
+  std::string secret;  // text form of an identifier
+};
+
+class AgentStore {
+ public:
+  explicit AgentStore(LocalStore& rows) : rows_(rows) {}
+
+  // The identity of the first start, or a new one.
+  Result<NodeIdentity> identity();
+
+  Status put_allocation(Uuid id, const StoredAllocation& allocation);
+  Status put_task(Uuid allocation, const std::string& task, const StoredTask& state);
+  // The allocation and its tasks.
+  Status remove(Uuid id);
+
+  Result<std::vector<std::pair<Uuid, StoredAllocation>>> allocations();
+  Result<std::vector<std::pair<std::string, StoredTask>>> tasks(Uuid allocation);
+
+ private:
+  LocalStore& rows_;
+};
+
+}  // namespace drover::agent

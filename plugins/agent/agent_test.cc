@@ -1,0 +1,441 @@
+// The agent as a whole, with a driver, servers and a host that live in memory.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "agent_plugin.h"
+#include "testing/fakes.h"
+
+namespace drover::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+class FakeCall final : public Call {
+ public:
+  const CallContext& context() const override { return context_; }
+  const ReadView& view() const override { std::abort(); }
+  CallContext context_;
+};
+
+class Recorder final : public MessageStream {
+ public:
+  bool send(std::string message) override {
+    data += parse_message<v1::FileFrame>(message)->data();
+    return true;
+  }
+  std::optional<std::string> receive(SteadyTime) override { return std::nullopt; }
+  std::string data;
+};
+
+// Takes the handlers, as the kernel does.
+class FakeDeclarations final : public Declarations {
+ public:
+  Result<TableId> table(TableSpec) override { return unimplemented("no tables"); }
+  Result<TableId> other_table(std::string_view) override { return unimplemented("no tables"); }
+  Status command(std::string, ApplyFunction) override { return ok_status(); }
+  Status service(std::string_view, std::vector<MethodBinding> methods) override {
+    for (MethodBinding& method : methods) bindings[method.name] = std::move(method);
+    return ok_status();
+  }
+  Status configuration(std::string, ConfigSchema) override { return ok_status(); }
+  Status extension(std::string point, std::string, void* implementation) override {
+    if (point == NodeLocator::kExtensionPoint) locator = static_cast<NodeLocator*>(implementation);
+    return ok_status();
+  }
+  std::map<std::string, MethodBinding> bindings;
+  NodeLocator* locator = nullptr;
+};
+
+class AgentTest : public ::testing::Test {
+ protected:
+  AgentTest() : folder_(std::filesystem::temp_directory_path() / "drover-agent-XXXXXX") {
+    if (!::mkdtemp(folder_.data())) folder_.clear();
+  }
+  ~AgentTest() override {
+    if (agent_) stop();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  void start(bool dev_mode = false) {
+    host_ = std::make_unique<FakeHost>(folder_, servers_, store_, driver_, dev_mode);
+    declarations_ = FakeDeclarations();
+    agent_ = std::make_unique<AgentPlugin>();
+    ASSERT_TRUE(agent_->declare(declarations_).ok());
+    ASSERT_TRUE(agent_->start(*host_).ok());
+    ASSERT_TRUE(servers_.wait([&] { return servers_.ready; }));
+  }
+  void stop() {
+    agent_->stop(std::chrono::steady_clock::now() + 10s);
+    agent_.reset();
+  }
+
+  template <typename Response, typename Request>
+  Result<Response> ask(const std::string& method, const Request& request) {
+    FakeCall call;
+    DROVER_TRY(std::string bytes, declarations_.bindings.at(method).unary(request.SerializeAsString(), call));
+    return parse_message<Response>(bytes);
+  }
+  Result<std::string> logs(const v1::LogsRequest& request) {
+    FakeCall call;
+    Recorder recorder;
+    DROVER_RETURN_IF_ERROR(declarations_.bindings.at("Logs").stream(request.SerializeAsString(), call, recorder));
+    return recorder.data;
+  }
+
+  std::string place(const std::vector<v1::Task>& tasks, const std::string& type = "service", int attempts = 2) {
+    v1::Job job;
+    const std::string job_id = "web-" + std::to_string(++placed_);
+    job.set_id(job_id);
+    job.set_name("web");
+    job.set_namespace_("default");
+    job.set_type(type);
+    v1::TaskGroup& group = *job.add_task_groups();
+    group.set_name("front");
+    group.mutable_restart_policy()->set_attempts(attempts);
+    group.mutable_restart_policy()->set_interval(60'000'000'000);
+    group.mutable_restart_policy()->set_delay(1'000'000);
+    group.mutable_restart_policy()->set_mode("fail");
+    for (const v1::Task& task : tasks) *group.add_tasks() = task;
+    v1::Allocation allocation;
+    allocation.set_id(Uuid::random().bytes());
+    allocation.set_name("web.front[0]");
+    allocation.set_namespace_("default");
+    allocation.set_job_id(job_id);
+    allocation.set_task_group("front");
+    allocation.set_desired_status(v1::DESIRED_STATUS_RUN);
+    servers_.place(allocation, job);
+    return allocation.id();
+  }
+  static v1::Task task(const std::string& name, const std::string& hook = "", bool sidecar = false) {
+    v1::Task task;
+    task.set_name(name);
+    task.set_driver("fake");
+    task.set_config("{\"command\":\"${NOMAD_TASK_NAME}\"}");
+    if (!hook.empty()) {
+      task.mutable_lifecycle()->set_hook(hook);
+      task.mutable_lifecycle()->set_sidecar(sidecar);
+    }
+    return task;
+  }
+  v1::Allocation until_status(const std::string& id, v1::ClientStatus status) {
+    auto last = servers_.until(id, [&](const v1::Allocation& a) { return a.client_status() == status; });
+    EXPECT_EQ(v1::ClientStatus_Name(status), v1::ClientStatus_Name(last.client_status())) << last.ShortDebugString();
+    return last;
+  }
+  static std::vector<std::string> event_types(const v1::TaskState& state) {
+    std::vector<std::string> types;
+    for (const v1::TaskEvent& event : state.events()) types.push_back(event.type());
+    return types;
+  }
+  std::string alloc_path(const std::string& id) { return folder_ + "/alloc/" + Uuid::from_bytes(id).to_string(); }
+
+  int placed_ = 0;
+  std::string folder_;
+  FakeServers servers_;
+  FakeDriver driver_;
+  MemoryStore store_;
+  std::unique_ptr<FakeHost> host_;
+  FakeDeclarations declarations_;
+  std::unique_ptr<AgentPlugin> agent_;
+};
+
+TEST_F(AgentTest, RegistersAsAReadyNode) {
+  start();
+  EXPECT_EQ("node-1", servers_.node->name());
+  EXPECT_EQ("dc1", servers_.node->datacenter());
+  EXPECT_EQ(host_->node().bytes(), servers_.node->id());
+  EXPECT_EQ("1", servers_.node->attributes().at("driver.fake"));
+  EXPECT_EQ("1.5.6", servers_.node->attributes().at("nomad.version"));
+  EXPECT_TRUE(servers_.node->drivers().at("fake").healthy());
+  EXPECT_GT(servers_.node->node_resources().memory().memory_mb(), 0);
+  EXPECT_GT(servers_.node->node_resources().cpu().cpu_shares(), 0);
+}
+
+TEST_F(AgentTest, RegistersAgainWhenTheServersForgotIt) {
+  start();
+  const std::string id = servers_.node->id();
+  servers_.wait([&] { return servers_.forget_node = true; });
+  EXPECT_TRUE(servers_.wait([&] { return servers_.registrations == 2; }));
+  EXPECT_EQ(id, servers_.node->id());
+}
+
+TEST_F(AgentTest, RunsAnAllocationToItsEnd) {
+  start();
+  const std::string id = place({task("init", "prestart"), task("main"), task("clean", "poststop")}, "batch");
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  driver_.finish("init", 0);
+  servers_.until(id, [](const v1::Allocation& a) { return a.task_states().at("main").state() == "running"; });
+  driver_.finish("main", 0);
+  servers_.until(id, [](const v1::Allocation& a) { return a.task_states().at("clean").state() == "running"; });
+  driver_.finish("clean", 0);
+
+  const v1::Allocation end = until_status(id, v1::CLIENT_STATUS_COMPLETE);
+  EXPECT_EQ("All tasks have completed", end.client_description());
+  EXPECT_EQ((std::vector<std::string>{"init", "main", "clean"}), driver_.starts());
+  EXPECT_EQ((std::vector<std::string>{"Received", "Task Setup", "Started", "Terminated"}),
+            event_types(end.task_states().at("main")));
+  EXPECT_FALSE(end.task_states().at("main").failed());
+  EXPECT_GT(end.task_states().at("main").finished_at(), 0);
+  EXPECT_EQ(std::filesystem::perms(0700), std::filesystem::status(alloc_path(id) + "/main/secrets").permissions());
+}
+
+TEST_F(AgentTest, AFailedTaskEndsItsSiblings) {
+  start();
+  driver_.exits_at_once("bad", 3);
+  const std::string id = place({task("bad"), task("good")}, "service", 1);
+
+  const v1::Allocation end = servers_.until(id, [](const v1::Allocation& a) {
+    return a.client_status() == v1::CLIENT_STATUS_FAILED && a.task_states().at("good").state() == "dead";
+  });
+  EXPECT_TRUE(end.task_states().at("bad").failed());
+  EXPECT_EQ(1u, end.task_states().at("bad").restarts());
+  EXPECT_EQ("Not Restarting", event_types(end.task_states().at("bad")).back());
+  EXPECT_FALSE(end.task_states().at("good").failed());
+  EXPECT_TRUE(std::ranges::count(event_types(end.task_states().at("good")), "Sibling Task Failed") == 1)
+      << end.ShortDebugString();
+}
+
+TEST_F(AgentTest, StopsWhenTheServersSaySo) {
+  start();
+  v1::Task web = task("web");
+  web.set_kill_signal("SIGTERM");
+  web.set_kill_timeout(7'000'000'000);
+  const std::string id = place({web});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  auto running = driver_.find("web");
+
+  servers_.stop(id);
+
+  const v1::Allocation end = until_status(id, v1::CLIENT_STATUS_COMPLETE);
+  EXPECT_EQ("SIGTERM", running->stop_signal);
+  EXPECT_EQ(7s, running->stop_timeout);
+  EXPECT_EQ((std::vector<std::string>{"Received", "Task Setup", "Started", "Killing", "Terminated", "Killed"}),
+            event_types(end.task_states().at("web")));
+}
+
+TEST_F(AgentTest, RefusesWhatItCannotDo) {
+  start();
+  v1::Task strange = task("strange");
+  strange.set_artifacts("[{\"GetterSource\":\"http://x\"}]");
+  v1::Task refused = task("refused");
+  refused.set_config("{\"x\":\"refuse\"}");
+  v1::Task homeless = task("homeless");
+  homeless.set_driver("docker");
+  const std::string first = place({strange}), second = place({refused}), third = place({homeless});
+
+  EXPECT_EQ("this client does not support the block artifact",
+            until_status(first, v1::CLIENT_STATUS_FAILED).task_states().at("strange").events(2).setup_error());
+  EXPECT_EQ("option \"refuse\" is unknown",
+            until_status(second, v1::CLIENT_STATUS_FAILED).task_states().at("refused").events(2).validation_error());
+  EXPECT_EQ("Setup Failure",
+            until_status(third, v1::CLIENT_STATUS_FAILED).task_states().at("homeless").events(2).type());
+}
+
+TEST_F(AgentTest, TriesAgainWhenTheDriverSaysItMayHelp) {
+  start();
+  driver_.does_not_start("later", failed_precondition("image is being pulled"));
+  driver_.does_not_start("never", invalid_argument("no such command"));
+  const std::string later = place({task("later")}, "service", 1), never = place({task("never")});
+  EXPECT_EQ(1u, until_status(later, v1::CLIENT_STATUS_FAILED).task_states().at("later").restarts());
+  const v1::TaskState end = until_status(never, v1::CLIENT_STATUS_FAILED).task_states().at("never");
+  EXPECT_EQ(0u, end.restarts());
+  EXPECT_EQ((std::vector<std::string>{"Received", "Task Setup", "Driver Failure", "Not Restarting"}), event_types(end));
+}
+
+TEST_F(AgentTest, RestartsAndSignalsOnRequest) {
+  start();
+  const std::string id = place({task("web")}, "service", 0);
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  v1::SignalAllocationRequest signal;
+  signal.set_alloc_id(id);
+  signal.set_task("web");
+  signal.set_signal("SIGHUP");
+  ASSERT_TRUE(ask<v1::ClientResponse>("Signal", signal).ok());
+  EXPECT_EQ(std::vector<std::string>{"SIGHUP"}, driver_.find("web")->signals);
+  signal.set_signal("HUP!");
+  EXPECT_EQ("unknown signal \"HUP!\"", ask<v1::ClientResponse>("Signal", signal).status().message());
+
+  v1::RestartAllocationRequest restart;
+  restart.set_alloc_id(id);
+  restart.set_task_name("web");
+  ASSERT_TRUE(ask<v1::ClientResponse>("Restart", restart).ok());
+  const v1::Allocation again = servers_.until(id, [](const v1::Allocation& a) {
+    return a.task_states().at("web").restarts() == 1 && a.task_states().at("web").state() == "running";
+  });
+  EXPECT_EQ((std::vector<std::string>{"Received", "Task Setup", "Started", "Signaling", "Restart Signaled", "Killing",
+                                      "Terminated", "Killed", "Restarting", "Task Setup", "Started"}),
+            [&] {
+              auto types = event_types(again.task_states().at("web"));
+              types.insert(types.begin(), "Received");
+              return types;
+            }());
+
+  restart.set_all_tasks(true);
+  EXPECT_EQ(Code::invalid_argument, ask<v1::ClientResponse>("Restart", restart).status().code());
+  restart.set_all_tasks(false);
+  restart.set_task_name("nobody");
+  EXPECT_EQ(Code::not_found, ask<v1::ClientResponse>("Restart", restart).status().code());
+  restart.set_alloc_id(Uuid::random().bytes());
+  EXPECT_EQ("alloc not found", ask<v1::ClientResponse>("Restart", restart).status().message());
+}
+
+TEST_F(AgentTest, RestartsEndedTasksWithAllTasks) {
+  start();
+  const std::string id = place({task("init", "prestart"), task("web")});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  driver_.finish("init", 0);
+  servers_.until(id, [](const v1::Allocation& a) { return a.task_states().at("web").state() == "running"; });
+  v1::RestartAllocationRequest restart;
+  restart.set_alloc_id(id);
+  restart.set_all_tasks(true);
+  ASSERT_TRUE(ask<v1::ClientResponse>("Restart", restart).ok());
+  const v1::Allocation again = servers_.until(id, [](const v1::Allocation& a) {
+    return a.task_states().at("web").restarts() == 1 && a.task_states().at("init").restarts() == 1;
+  });
+  EXPECT_EQ(1u, again.task_states().at("init").restarts());
+}
+
+TEST_F(AgentTest, MeasuresTasks) {
+  start();
+  const std::string id = place({task("a"), task("b")});
+  servers_.until(id, [](const v1::Allocation& a) {
+    return a.task_states().at("a").state() == "running" && a.task_states().at("b").state() == "running";
+  });
+  v1::AllocationStatsRequest request;
+  request.set_alloc_id(id);
+  auto stats = ask<v1::AllocationStatsResponse>("Stats", request);
+  ASSERT_TRUE(stats.ok());
+  EXPECT_EQ(2000u, stats->resource_usage().memory_stats().rss());
+  EXPECT_EQ(3.0, stats->resource_usage().cpu_stats().percent());
+  EXPECT_EQ(2, stats->tasks_size());
+  request.set_task("a");
+  EXPECT_EQ(1, ask<v1::AllocationStatsResponse>("Stats", request)->tasks_size());
+}
+
+TEST_F(AgentTest, TasksOutliveTheAgent) {
+  start();
+  const std::string id = place({task("web")});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  auto process = driver_.find("web");
+  const std::string node = servers_.node->id();
+  stop();
+  servers_.wait([&] {
+    servers_.reported.clear();
+    servers_.ready = false;
+    return true;
+  });
+
+  start();
+
+  const v1::Allocation after = until_status(id, v1::CLIENT_STATUS_RUNNING);
+  EXPECT_EQ(node, servers_.node->id());
+  EXPECT_EQ(process, driver_.find("web"));
+  EXPECT_EQ(1, driver_.recovered());
+  EXPECT_EQ(std::vector<std::string>{"web"}, driver_.starts());
+  EXPECT_EQ(0u, after.task_states().at("web").restarts());
+  EXPECT_EQ((std::vector<std::string>{"Received", "Task Setup", "Started"}),
+            event_types(after.task_states().at("web")));
+  servers_.stop(id);
+  until_status(id, v1::CLIENT_STATUS_COMPLETE);
+}
+
+TEST_F(AgentTest, ATaskThatEndedMeanwhileKeepsItsResult) {
+  start();
+  const std::string id = place({task("job")}, "batch");
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  stop();
+  driver_.finish("job", 0);
+  start();
+  EXPECT_FALSE(until_status(id, v1::CLIENT_STATUS_COMPLETE).task_states().at("job").failed());
+}
+
+TEST_F(AgentTest, ATaskThatIsGoneIsStartedAgainByItsPolicy) {
+  start();
+  const std::string id = place({task("web")});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  stop();
+  driver_.lose_everything();
+  start();
+  const v1::Allocation after = servers_.until(id, [](const v1::Allocation& a) {
+    return a.task_states().at("web").restarts() == 1 && a.task_states().at("web").state() == "running";
+  });
+  EXPECT_EQ("Failed Restoring Task", event_types(after.task_states().at("web"))[3]);
+  EXPECT_EQ(2u, driver_.starts().size());
+}
+
+TEST_F(AgentTest, ADevelopmentAgentLeavesNothingBehind) {
+  start(true);
+  const std::string id = place({task("web")});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  stop();
+  EXPECT_EQ(std::vector<std::string>{"web"}, driver_.stopped());
+  EXPECT_FALSE(std::filesystem::exists(alloc_path(id)));
+  EXPECT_EQ(2u, store_.size());  // the node's identifier and secret
+}
+
+TEST_F(AgentTest, RemovesWhatTheServersNoLongerList) {
+  start();
+  const std::string id = place({task("web")}, "batch");
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  EXPECT_TRUE(declarations_.locator->locate(id) == host_->node());
+  v1::GarbageCollectRequest collect;
+  collect.set_alloc_id(id);
+  EXPECT_EQ(Code::failed_precondition, ask<v1::ClientResponse>("GarbageCollect", collect).status().code());
+  driver_.finish("web", 0);
+  until_status(id, v1::CLIENT_STATUS_COMPLETE);
+  const std::string other = place({task("next")}, "batch");
+  until_status(other, v1::CLIENT_STATUS_RUNNING);
+
+  EXPECT_TRUE(ask<v1::ClientResponse>("GarbageCollect", collect).ok());
+
+  EXPECT_FALSE(std::filesystem::exists(alloc_path(id)));
+  EXPECT_FALSE(declarations_.locator->locate(id));
+  servers_.remove(other);
+  EXPECT_TRUE(servers_.wait([&] { return true; }));
+}
+
+TEST_F(AgentTest, DeliversStatusAfterTheServersWereAway) {
+  start();
+  servers_.wait([&] {
+    servers_.refuse_updates = 2;
+    return true;
+  });
+  const std::string id = place({task("web")});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+}
+
+TEST_F(AgentTest, ShowsTheLogsOfATask) {
+  start();
+  const std::string id = place({task("web")});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  auto process = driver_.find("web");
+  const int fd = ::open(process->config.stdout_path().c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(6, ::write(fd, "hello\n", 6));
+  ::close(fd);
+  servers_.stop(id);
+  until_status(id, v1::CLIENT_STATUS_COMPLETE);
+
+  v1::LogsRequest request;
+  request.set_alloc_id(id);
+  request.set_task("web");
+  request.set_type("stdout");
+  EXPECT_EQ("hello\n", logs(request).value_or("error"));
+  request.set_type("stderr");
+  EXPECT_EQ("", logs(request).value_or("error"));
+  request.set_type("both");
+  EXPECT_EQ(Code::invalid_argument, logs(request).status().code());
+  request.set_type("stdout");
+  request.set_task("db");
+  EXPECT_EQ("task not found", logs(request).status().message());
+  request.set_alloc_id(Uuid::random().bytes());
+  EXPECT_EQ("alloc not found", logs(request).status().message());
+}
+
+}  // namespace
+}  // namespace drover::agent

@@ -1,0 +1,258 @@
+#include "allocations.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <random>
+
+#include "drover/log.h"
+#include "drover/metrics.h"
+#include "drover/v1/node_service.pb.h"
+#include "server_calls.h"
+
+#include "agent_state.pb.h"
+
+namespace drover::agent {
+namespace {
+
+constexpr auto kWatchTime = std::chrono::minutes(5);
+constexpr auto kFirstRetry = std::chrono::milliseconds(200);
+constexpr auto kLongestRetry = std::chrono::seconds(15);
+
+bool is_client_terminal(const v1::Allocation& allocation) {
+  return allocation.client_status() == v1::CLIENT_STATUS_COMPLETE ||
+         allocation.client_status() == v1::CLIENT_STATUS_FAILED || allocation.client_status() == v1::CLIENT_STATUS_LOST;
+}
+
+}  // namespace
+
+PullPlan plan_pull(const std::map<Uuid, uint64_t>& known, const std::map<Uuid, uint64_t>& listed) {
+  PullPlan plan;
+  for (const auto& [id, index] : listed) {
+    auto at = known.find(id);
+    if (at == known.end() || at->second < index) plan.fetch.push_back(id);
+  }
+  for (const auto& [id, index] : known) {
+    if (!listed.contains(id)) plan.gone.push_back(id);
+  }
+  return plan;
+}
+
+Allocations::~Allocations() { stop(false, client_.now()); }
+
+Status Allocations::restore() {
+  DROVER_TRY(auto rows, client_.store.allocations());
+  for (auto& [id, row] : rows) {
+    DROVER_TRY(auto tasks, client_.store.tasks(id));
+    auto spec = std::make_shared<AllocSpec>();
+    spec->allocation = std::move(*row.mutable_allocation());
+    spec->job = std::move(*row.mutable_job());
+    const uint64_t index = spec->allocation.alloc_modify_index();
+    auto runner = std::make_shared<AllocRunner>(client_, std::move(spec), std::move(tasks));
+    {
+      std::lock_guard lock(mutex_);
+      runners_[id] = runner;
+      known_[id] = index;
+    }
+    runner->begin();
+  }
+  return ok_status();
+}
+
+void Allocations::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Allocations::node_is_known() {
+  {
+    std::lock_guard lock(mutex_);
+    node_known_ = true;
+  }
+  woken_.notify_all();
+}
+
+void Allocations::stop(bool end_tasks, SteadyTime deadline) {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+  }
+  const auto runners = all();
+  if (end_tasks) {
+    const auto left = std::max<std::chrono::nanoseconds>(deadline - client_.now(), {});
+    for (const auto& runner : runners) runner->stop(left / 2);
+    for (const auto& runner : runners) {
+      if (runner->wait_terminal(deadline)) runner->destroy();
+    }
+    for (const auto& runner : runners) {
+      if (!runner->wait_gone(deadline))
+        log::warn("agent", "allocation not ended in time", {{"alloc", runner->id().to_string()}});
+    }
+  }
+  for (const auto& runner : runners) runner->detach();
+  std::lock_guard lock(mutex_);
+  runners_.clear();
+}
+
+std::vector<std::shared_ptr<AllocRunner>> Allocations::all() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<AllocRunner>> out;
+  for (const auto& [id, runner] : runners_) out.push_back(runner);
+  return out;
+}
+
+std::optional<Uuid> Allocations::locate(std::string_view id) const {
+  return find(id) ? std::optional(client_.identity.id) : std::nullopt;
+}
+
+std::shared_ptr<AllocRunner> Allocations::find(std::string_view id) const {
+  if (id.size() != 16) return nullptr;
+  std::lock_guard lock(mutex_);
+  auto at = runners_.find(Uuid::from_bytes(id));
+  return at == runners_.end() ? nullptr : at->second;
+}
+
+std::vector<v1::Allocation> Allocations::describe(const std::vector<Uuid>& ids) const {
+  std::vector<v1::Allocation> out;
+  for (Uuid id : ids) {
+    if (auto runner = find(id.bytes())) out.push_back(runner->report());
+  }
+  count();
+  return out;
+}
+
+void Allocations::count() const {
+  std::map<v1::ClientStatus, int> counts;
+  for (const auto& runner : all()) ++counts[runner->client_status()];
+  const auto set = [&](const char* name, int value) { client_.host.metrics().set(name, value); };
+  set("nomad.client.allocations.pending", counts[v1::CLIENT_STATUS_PENDING]);
+  set("nomad.client.allocations.running", counts[v1::CLIENT_STATUS_RUNNING]);
+  set("nomad.client.allocations.terminal", counts[v1::CLIENT_STATUS_COMPLETE] + counts[v1::CLIENT_STATUS_FAILED]);
+}
+
+Status Allocations::collect(std::string_view id, SteadyTime deadline) {
+  auto runner = find(id);
+  if (!runner) return not_found("alloc not found");
+  if (!runner->is_terminal()) return failed_precondition("alloc is not terminal: stop it before it can be collected");
+  runner->destroy();
+  if (!runner->wait_gone(deadline)) return deadline_exceeded("the allocation's files are still being removed");
+  // It stays known, so that it is not fetched again while the servers list it.
+  std::lock_guard lock(mutex_);
+  runners_.erase(runner->id());
+  return ok_status();
+}
+
+void Allocations::run(const std::stop_token& stop) {
+  ::pthread_setname_np(::pthread_self(), "allocs");
+  std::mt19937_64 random{std::random_device{}()};
+  {
+    std::unique_lock lock(mutex_);
+    woken_.wait(lock, stop, [&] { return node_known_; });
+  }
+  uint64_t index = 0;
+  std::chrono::nanoseconds delay = kFirstRetry;
+  while (!stop.stop_requested()) {
+    Status status = pull(index, stop);
+    if (status.ok()) {
+      delay = kFirstRetry;
+      continue;
+    }
+    if (stop.stop_requested()) return;
+    log::warn("agent", "allocations not read from the servers", {{"error", status.message()}});
+    const double share = std::uniform_real_distribution<double>(0.75, 1.25)(random);
+    std::unique_lock lock(mutex_);
+    woken_.wait_until(
+        lock, stop,
+        client_.now() + std::chrono::nanoseconds(static_cast<int64_t>(share * static_cast<double>(delay.count()))),
+        [] { return false; });
+    delay = std::min<std::chrono::nanoseconds>(delay * 2, kLongestRetry);
+  }
+}
+
+Status Allocations::pull(uint64_t& index, const std::stop_token& stop) {
+  v1::WatchAllocationsRequest request;
+  request.set_node_id(client_.identity.id.bytes());
+  request.set_secret_id(secret_bytes(client_));
+  CallContext context =
+      node_call(client_, "/drover.v1.NodeAllocations/Watch", kWatchTime + std::chrono::seconds(30), stop);
+  context.query.min_index = index;
+  context.query.max_wait = kWatchTime;
+  context.query.stale = true;
+  ReplyMeta meta;
+  DROVER_TRY(auto response,
+             call<v1::WatchAllocationsResponse>(client_.host.caller(), std::move(context), request, &meta));
+  if (meta.index < index && index > 1) {
+    // A server that is behind, or one that was restored from an older snapshot: begin again rather than act on it.
+    index = 0;
+    return unavailable("the server's answer is older than what is known");
+  }
+  std::map<Uuid, uint64_t> listed;
+  for (const auto& entry : response.entries()) listed[Uuid::from_bytes(entry.alloc_id())] = entry.alloc_modify_index();
+  PullPlan plan;
+  {
+    std::lock_guard lock(mutex_);
+    plan = plan_pull(known_, listed);
+  }
+  if (!plan.fetch.empty()) DROVER_RETURN_IF_ERROR(fetch(plan.fetch, listed, stop));
+  forget(plan.gone);
+  index = std::max<uint64_t>(meta.index, 1);  // zero would not block
+  return ok_status();
+}
+
+Status Allocations::fetch(const std::vector<Uuid>& ids, const std::map<Uuid, uint64_t>& listed,
+                          const std::stop_token& stop) {
+  v1::FetchAllocationsRequest request;
+  request.set_node_id(client_.identity.id.bytes());
+  request.set_secret_id(secret_bytes(client_));
+  for (Uuid id : ids) request.add_alloc_ids(id.bytes());
+  CallContext context = node_call(client_, "/drover.v1.NodeAllocations/Fetch", std::chrono::seconds(30), stop);
+  context.query.stale = true;
+  DROVER_TRY(auto response, call<v1::FetchAllocationsResponse>(client_.host.caller(), std::move(context), request));
+  std::map<std::tuple<std::string, std::string, uint64_t>, const v1::Job*> jobs;
+  for (const v1::Job& job : response.jobs()) jobs[{job.namespace_(), job.id(), job.version()}] = &job;
+  bool behind = response.allocations_size() < request.alloc_ids_size();
+  for (const v1::Allocation& allocation : response.allocations()) {
+    auto at = listed.find(Uuid::from_bytes(allocation.id()));
+    if (at != listed.end() && allocation.alloc_modify_index() < at->second) {
+      behind = true;
+      continue;
+    }
+    auto spec = std::make_shared<AllocSpec>();
+    spec->allocation = allocation;
+    auto job = jobs.find({allocation.namespace_(), allocation.job_id(), allocation.job_version()});
+    if (job != jobs.end()) spec->job = *job->second;
+    accept(std::move(spec));
+  }
+  if (behind) return unavailable("the server that answered is behind the one that listed the allocations");
+  return ok_status();
+}
+
+void Allocations::accept(std::shared_ptr<const AllocSpec> spec) {
+  const Uuid id = Uuid::from_bytes(spec->allocation.id());
+  std::shared_ptr<AllocRunner> fresh, existing;
+  {
+    std::lock_guard lock(mutex_);
+    known_[id] = spec->allocation.alloc_modify_index();
+    if (auto at = runners_.find(id); at != runners_.end()) {
+      existing = at->second;
+    } else if (!is_client_terminal(spec->allocation)) {
+      fresh = runners_[id] =
+          std::make_shared<AllocRunner>(client_, spec, std::vector<std::pair<std::string, StoredTask>>());
+    }
+  }
+  if (existing) existing->update(std::move(spec));
+  if (fresh) fresh->begin();
+}
+
+void Allocations::forget(const std::vector<Uuid>& gone) {
+  for (Uuid id : gone) {
+    auto runner = find(id.bytes());
+    if (runner) runner->destroy();
+    std::lock_guard lock(mutex_);
+    if (!runner || runner->is_gone()) {
+      runners_.erase(id);
+      known_.erase(id);
+    }
+  }
+}
+
+}  // namespace drover::agent

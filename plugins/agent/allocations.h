@@ -1,0 +1,68 @@
+// The allocations of this node: follows what the servers want and runs it.
+//
+//   Watch (blocking) ──▶ what is new, changed or gone (plan_pull, pure) ──▶ Fetch ──▶ runners begin, update, destroy
+//
+// Owned by the plugin. Thread "allocs" follows the servers; runners have their own. Questions and services: [any].
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "alloc_runner.h"
+#include "client.h"
+#include "drover/node_locator.h"
+
+namespace drover::agent {
+
+struct PullPlan {
+  std::vector<Uuid> fetch;
+  std::vector<Uuid> gone;
+};
+// `known`: by identifier, the change of a server that was last carried out. `listed`: what the servers say.
+PullPlan plan_pull(const std::map<Uuid, uint64_t>& known, const std::map<Uuid, uint64_t>& listed);
+
+class Allocations final : public NodeLocator {
+ public:
+  explicit Allocations(const Client& client) : client_(client) {}
+  ~Allocations() override;
+
+  // Takes up what the agent ran before it ended. Errors: as the local store.
+  Status restore();
+  void start();
+  void node_is_known();  // [any] nothing is asked before
+  // Idempotent. `end_tasks`: kill and remove everything; else tasks are left running.
+  void stop(bool end_tasks, SteadyTime deadline);
+
+  // --- [any]
+  std::optional<Uuid> locate(std::string_view id) const override;
+  std::shared_ptr<AllocRunner> find(std::string_view id) const;  // null: not here
+  std::vector<v1::Allocation> describe(const std::vector<Uuid>& ids) const;
+  // Errors: not_found; failed_precondition while it runs.
+  Status collect(std::string_view id, SteadyTime deadline);
+  void count() const;  // sets the gauges
+
+ private:
+  void run(const std::stop_token& stop);
+  Status pull(uint64_t& index, const std::stop_token& stop);
+  Status fetch(const std::vector<Uuid>& ids, const std::map<Uuid, uint64_t>& listed, const std::stop_token& stop);
+  void accept(std::shared_ptr<const AllocSpec> spec);
+  void forget(const std::vector<Uuid>& gone);
+  std::vector<std::shared_ptr<AllocRunner>> all() const;
+
+  const Client& client_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any woken_;
+  bool node_known_ = false;                               // guarded by mutex_
+  std::map<Uuid, std::shared_ptr<AllocRunner>> runners_;  // guarded by mutex_
+  std::map<Uuid, uint64_t> known_;                        // guarded by mutex_
+  std::jthread thread_;
+};
+
+}  // namespace drover::agent

@@ -1,0 +1,173 @@
+#include "client_config.h"
+
+#include <algorithm>
+
+namespace drover::agent {
+namespace {
+
+constexpr std::string_view kDeniedVariables =
+    "CONSUL_TOKEN,CONSUL_HTTP_TOKEN,VAULT_TOKEN,NOMAD_LICENSE,AWS_ACCESS_KEY_ID,AWS_SECRET_ACCESS_KEY,"
+    "AWS_SESSION_TOKEN,GOOGLE_APPLICATION_CREDENTIALS";
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> out;
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    std::string_view item = list.substr(0, comma);
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
+    if (!item.empty()) out.emplace_back(item);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return out;
+}
+
+// Known options of which this agent makes nothing: without help text, so that the operator is warned.
+void add_without_effect(ConfigSchema& schema) {
+  using Type = ConfigType;
+  const std::pair<const char*, Type> options[] = {{"server_join", Type::block},
+                                                  {"chroot_env", Type::string_map},
+                                                  {"network_speed", Type::integer},
+                                                  {"reservable_cores", Type::string},
+                                                  {"client_min_port", Type::integer},
+                                                  {"client_max_port", Type::integer},
+                                                  {"gc_interval", Type::duration},
+                                                  {"gc_parallel_destroys", Type::integer},
+                                                  {"gc_disk_usage_threshold", Type::number},
+                                                  {"gc_inode_usage_threshold", Type::number},
+                                                  {"gc_max_allocs", Type::integer},
+                                                  {"no_host_uuid", Type::boolean},
+                                                  {"disable_remote_exec", Type::boolean},
+                                                  {"host_volume", Type::any},
+                                                  {"host_network", Type::any},
+                                                  {"bind_wildcard_default_host_network", Type::boolean},
+                                                  {"cni_path", Type::string},
+                                                  {"cni_config_dir", Type::string},
+                                                  {"bridge_network_name", Type::string},
+                                                  {"bridge_network_subnet", Type::string},
+                                                  {"bridge_network_hairpin_mode", Type::boolean},
+                                                  {"cgroup_parent", Type::string},
+                                                  {"nomad_service_discovery", Type::boolean},
+                                                  {"template", Type::any},
+                                                  {"artifact", Type::any},
+                                                  {"drain_on_shutdown", Type::any},
+                                                  {"state_dir", Type::string}};
+  for (const auto& [name, type] : options) {
+    ConfigOption option{.name = name, .type = type == Type::block ? Type::any : type};
+    schema.options.push_back(std::move(option));
+  }
+}
+
+ConfigOption reserved_block() {
+  using Type = ConfigType;
+  return {.name = "reserved",
+          .type = Type::block,
+          .help = "What of this machine allocations may not use.",
+          .options = {{.name = "cpu", .type = Type::integer, .default_text = "0", .help = "MHz.", .min = 0},
+                      {.name = "memory", .type = Type::integer, .default_text = "0", .help = "MB.", .min = 0},
+                      {.name = "disk", .type = Type::integer, .default_text = "0", .help = "MB.", .min = 0},
+                      {.name = "reserved_ports", .type = Type::string, .help = "Ports, such as 22,80,8500-8600."},
+                      {.name = "cores", .type = Type::string}}};
+}
+
+}  // namespace
+
+ConfigSchema client_schema() {
+  using Type = ConfigType;
+  ConfigSchema schema;
+  schema.options = {
+      {.name = "servers", .type = Type::string_list, .help = "RPC addresses of servers."},
+      {.name = "alloc_dir",
+       .type = Type::string,
+       .help = "Folder of the allocations' files; absolute. Default: <data_dir>/alloc."},
+      {.name = "node_class", .type = Type::string, .help = "Class of this node, for constraints."},
+      {.name = "meta", .type = Type::string_map, .help = "Node metadata, for constraints and interpolation."},
+      {.name = "options",
+       .type = Type::string_map,
+       .help = "driver.allowlist, driver.denylist and env.denylist, separated by commas."},
+      {.name = "network_interface",
+       .type = Type::string,
+       .help = "Interface whose address allocations use. Default: that of the default route."},
+      {.name = "cpu_total_compute",
+       .type = Type::integer,
+       .help = "MHz of all cores together, instead of what is found.",
+       .min = 0},
+      {.name = "memory_total_mb", .type = Type::integer, .help = "Memory, instead of what is found.", .min = 0},
+      {.name = "disk_total_mb",
+       .type = Type::integer,
+       .help = "Size of the allocations' disk, instead of what is found.",
+       .min = 0},
+      {.name = "disk_free_mb",
+       .type = Type::integer,
+       .help = "Free space for allocations, instead of what is found.",
+       .min = 0},
+      {.name = "min_dynamic_port",
+       .type = Type::integer,
+       .default_text = "20000",
+       .help = "First port given to allocations.",
+       .min = 0,
+       .max = 65535},
+      {.name = "max_dynamic_port",
+       .type = Type::integer,
+       .default_text = "32000",
+       .help = "Last port given to allocations.",
+       .min = 0,
+       .max = 65535},
+      {.name = "max_kill_timeout",
+       .type = Type::duration,
+       .default_text = "30s",
+       .help = "Longest kill_timeout that a task may ask for.",
+       .min = 0},
+      reserved_block()};
+  add_without_effect(schema);
+  return schema;
+}
+
+bool ClientConfig::allows_driver(std::string_view name) const {
+  if (std::ranges::find(driver_denylist, name) != driver_denylist.end()) return false;
+  return driver_allowlist.empty() || std::ranges::find(driver_allowlist, name) != driver_allowlist.end();
+}
+
+Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& data_dir) {
+  ClientConfig config;
+  const ConfigBlock none;
+  const ConfigBlock& client = block ? *block : none;
+  config.alloc_dir = client.string("alloc_dir", data_dir + "/alloc");
+  if (config.alloc_dir.empty()) config.alloc_dir = data_dir + "/alloc";
+  if (config.alloc_dir.front() != '/') return invalid_argument("client.alloc_dir must be an absolute path");
+  config.node_class = client.string("node_class");
+  config.meta = client.string_map("meta");
+  config.network_interface = client.string("network_interface");
+  config.cpu_total_compute = client.integer("cpu_total_compute");
+  config.memory_total_mb = client.integer("memory_total_mb");
+  config.disk_total_mb = client.integer("disk_total_mb");
+  config.disk_free_mb = client.integer("disk_free_mb");
+  config.min_dynamic_port = static_cast<int32_t>(client.integer("min_dynamic_port", 20000));
+  config.max_dynamic_port = static_cast<int32_t>(client.integer("max_dynamic_port", 32000));
+  if (config.min_dynamic_port > config.max_dynamic_port) {
+    return invalid_argument("client.min_dynamic_port is greater than client.max_dynamic_port");
+  }
+  config.max_kill_timeout = client.duration("max_kill_timeout", std::chrono::seconds(30));
+  if (const ConfigBlock* reserved = client.block("reserved")) {
+    config.reserved_cpu = reserved->integer("cpu");
+    config.reserved_memory_mb = reserved->integer("memory");
+    config.reserved_disk_mb = reserved->integer("disk");
+    config.reserved_ports = reserved->string("reserved_ports");
+  }
+  config.env_denylist = split(kDeniedVariables);
+  for (const auto& [key, value] : client.string_map("options")) {
+    if (key == "env.denylist" || key == "env.blacklist") {
+      config.env_denylist = split(value);
+    } else if (key == "driver.denylist" || key == "driver.blacklist") {
+      config.driver_denylist = split(value);
+    } else if (key == "driver.allowlist" || key == "driver.whitelist") {
+      config.driver_allowlist = split(value);
+    } else {
+      return invalid_argument("client.options: \"" + key +
+                              "\" is not supported; driver.allowlist, driver.denylist and env.denylist are");
+    }
+  }
+  return config;
+}
+
+}  // namespace drover::agent

@@ -1,0 +1,42 @@
+// The block "client" of the agent's configuration: what it may say, and what it says here. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "drover/config.h"
+#include "environment.h"
+
+namespace drover::agent {
+
+struct ClientConfig {
+  std::string alloc_dir;  // absolute
+  std::string node_class;
+  Variables meta;
+  std::string network_interface;
+  int64_t cpu_total_compute = 0;  // MHz; zero: found out
+  int64_t memory_total_mb = 0;
+  int64_t disk_total_mb = 0;
+  int64_t disk_free_mb = 0;
+  int32_t min_dynamic_port = 20000;
+  int32_t max_dynamic_port = 32000;
+  int64_t reserved_cpu = 0;
+  int64_t reserved_memory_mb = 0;
+  int64_t reserved_disk_mb = 0;
+  std::string reserved_ports;
+  std::chrono::nanoseconds max_kill_timeout = std::chrono::seconds(30);
+  std::vector<std::string> driver_allowlist;  // empty: all
+  std::vector<std::string> driver_denylist;
+  std::vector<std::string> env_denylist;
+
+  bool allows_driver(std::string_view name) const;
+};
+
+ConfigSchema client_schema();
+
+// `block` may be null. Errors: invalid_argument naming the option.
+Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& data_dir);
+
+}  // namespace drover::agent

@@ -1,0 +1,140 @@
+#include "registration.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <random>
+
+#include "drover/log.h"
+#include "drover/v1/node_service.pb.h"
+#include "fingerprint/drivers.h"
+#include "fingerprint/machine.h"
+#include "server_calls.h"
+
+namespace drover::agent {
+namespace {
+
+// The newest Nomad whose interfaces this agent offers; jobs compare against it.
+constexpr const char* kNomadVersion = "1.5.6";
+constexpr auto kDriverInterval = std::chrono::seconds(30);
+constexpr auto kFirstRetry = std::chrono::milliseconds(100);
+constexpr auto kLongestRetry = std::chrono::seconds(15);
+constexpr auto kCallTime = std::chrono::seconds(15);
+
+std::chrono::nanoseconds scaled(std::chrono::nanoseconds time, double factor) {
+  return std::chrono::nanoseconds(static_cast<int64_t>(factor * static_cast<double>(time.count())));
+}
+
+}  // namespace
+
+Status Registration::describe() {
+  const AgentInfo& agent = client_.host.agent();
+  auto node = std::make_shared<v1::Node>();
+  node->set_id(client_.identity.id.bytes());
+  node->set_secret_id(secret_bytes(client_));
+  node->set_name(agent.name);
+  node->set_datacenter(agent.datacenter);
+  node->set_node_class(client_.config.node_class);
+  node->set_http_addr(agent.advertise_http);
+  node->set_status(v1::NODE_STATUS_INITIALIZING);
+  for (const auto& [key, value] : client_.config.meta) (*node->mutable_meta())[key] = value;
+  DROVER_RETURN_IF_ERROR(describe_machine(client_.config, agent.dev_mode, *node));
+  (*node->mutable_attributes())["nomad.version"] = kNomadVersion;
+  (*node->mutable_attributes())["drover.version"] = agent.version;
+  (*node->mutable_attributes())["nomad.advertise.address"] = agent.advertise_http;
+  std::lock_guard lock(mutex_);
+  node_ = std::move(node);
+  return ok_status();
+}
+
+std::shared_ptr<const v1::Node> Registration::node() const {
+  std::lock_guard lock(mutex_);
+  return node_;
+}
+
+void Registration::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Registration::stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+}
+
+bool Registration::refresh_drivers() {
+  auto next = std::make_shared<v1::Node>(*node());
+  if (!describe_drivers(client_.host, client_.config, *next)) return false;
+  std::lock_guard lock(mutex_);
+  node_ = std::move(next);
+  return true;
+}
+
+void Registration::run(const std::stop_token& stop) {
+  ::pthread_setname_np(::pthread_self(), "node");
+  std::mt19937_64 random{std::random_device{}()};
+  const auto between = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  refresh_drivers();
+  SteadyTime next_drivers = client_.now() + kDriverInterval;
+  bool registered = false, announced = false;
+  std::chrono::nanoseconds delay = kFirstRetry;
+  SteadyTime next_call = client_.now();
+  while (!stop.stop_requested()) {
+    if (client_.now() >= next_drivers) {
+      next_drivers = client_.now() + kDriverInterval;
+      if (refresh_drivers()) {
+        registered = false;
+        next_call = client_.now();
+      }
+    }
+    if (client_.now() >= next_call) {
+      Status status = registered ? ok_status() : register_node(stop);
+      if (status.ok()) {
+        registered = true;
+        status = heartbeat(stop);
+      }
+      if (status.ok()) {
+        if (!std::exchange(announced, true))
+          log::info("agent", "node is ready", {{"node", client_.identity.id.to_string()}});
+        delay = kFirstRetry;
+        // Well inside the TTL, so that one lost call does no harm.
+        next_call = client_.now() + scaled(ttl_, between(0.5, 0.75));
+        known_();
+      } else {
+        if (stop.stop_requested()) return;
+        if (status.code() == Code::not_found) registered = false;
+        log::warn("agent", "servers not reached", {{"error", status.message()}});
+        next_call = client_.now() + scaled(delay, between(0.75, 1.25));
+        delay = std::min<std::chrono::nanoseconds>(delay * 2, kLongestRetry);
+      }
+    }
+    std::unique_lock lock(mutex_);
+    woken_.wait_until(lock, stop, std::min(next_call, next_drivers), [] { return false; });
+  }
+}
+
+Status Registration::register_node(const std::stop_token& stop) {
+  v1::RegisterNodeRequest request;
+  *request.mutable_node() = *node();
+  DROVER_TRY(auto response, call<v1::HeartbeatResponse>(
+                                client_.host.caller(),
+                                node_call(client_, "/drover.v1.NodeRegistry/Register", kCallTime, stop), request));
+  ttl_ = std::chrono::nanoseconds(std::max<int64_t>(response.heartbeat_ttl(), 1'000'000'000));
+  return ok_status();
+}
+
+Status Registration::heartbeat(const std::stop_token& stop) {
+  v1::HeartbeatRequest request;
+  request.set_node_id(client_.identity.id.bytes());
+  request.set_secret_id(secret_bytes(client_));
+  request.set_status(v1::NODE_STATUS_READY);
+  DROVER_TRY(auto response, call<v1::HeartbeatResponse>(
+                                client_.host.caller(),
+                                node_call(client_, "/drover.v1.NodeRegistry/Heartbeat", kCallTime, stop), request));
+  ttl_ = std::chrono::nanoseconds(std::max<int64_t>(response.heartbeat_ttl(), 1'000'000'000));
+  return ok_status();
+}
+
+}  // namespace drover::agent

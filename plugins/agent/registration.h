@@ -1,0 +1,48 @@
+// Makes this node known to the servers and keeps saying that it lives.
+//
+//   unknown ──Register──▶ registered ──Heartbeat ready──▶ ready ──a share of the TTL──▶ Heartbeat …
+//      ▲                        not_found, or the description has changed ──▶ Register
+//      └── failed: again after a growing, jittered delay
+//
+// Owned by the plugin. Thread "node".
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "client.h"
+
+namespace drover::agent {
+
+class Registration {
+ public:
+  // `known`: called after every successful heartbeat.
+  Registration(const Client& client, std::function<void()> known) : client_(client), known_(std::move(known)) {}
+  ~Registration() { stop(); }
+
+  // Finds out what this machine is. Errors: a configured network interface is missing.
+  Status describe();
+  void start();
+  void stop();  // idempotent
+
+  std::shared_ptr<const v1::Node> node() const;  // [any]
+
+ private:
+  void run(const std::stop_token& stop);
+  Status register_node(const std::stop_token& stop);
+  Status heartbeat(const std::stop_token& stop);
+  bool refresh_drivers();
+
+  const Client& client_;
+  const std::function<void()> known_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any woken_;
+  std::shared_ptr<const v1::Node> node_;  // guarded by mutex_
+  std::chrono::nanoseconds ttl_{};        // the thread's own
+  std::jthread thread_;
+};
+
+}  // namespace drover::agent

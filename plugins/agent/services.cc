@@ -1,0 +1,158 @@
+#include "services.h"
+
+#include "drover/json.h"
+#include "log_reader.h"
+#include "nomad/plugins/driver.pb.h"
+#include "task_setup.h"
+
+namespace drover::agent {
+namespace {
+
+constexpr auto kCollectTime = std::chrono::seconds(30);
+
+v1::ResourceUsage to_usage(const driver::TaskResourceUsage& from) {
+  v1::ResourceUsage out;
+  v1::MemoryStats& memory = *out.mutable_memory_stats();
+  memory.set_rss(from.memory().rss());
+  memory.set_cache(from.memory().cache());
+  memory.set_swap(from.memory().swap());
+  memory.set_usage(from.memory().usage());
+  memory.set_max_usage(from.memory().max_usage());
+  memory.set_kernel_usage(from.memory().kernel_usage());
+  memory.set_kernel_max_usage(from.memory().kernel_max_usage());
+  static constexpr const char* kMemory[] = {"RSS",   "Cache", "Max Usage", "Kernel Usage", "Kernel Max Usage",
+                                            "Usage", "Swap"};
+  for (int field : from.memory().measured_fields()) {
+    if (field >= 0 && field < static_cast<int>(std::size(kMemory))) memory.add_measured(kMemory[field]);
+  }
+  v1::CpuStats& cpu = *out.mutable_cpu_stats();
+  cpu.set_system_mode(from.cpu().system_mode());
+  cpu.set_user_mode(from.cpu().user_mode());
+  cpu.set_total_ticks(from.cpu().total_ticks());
+  cpu.set_throttled_periods(from.cpu().throttled_periods());
+  cpu.set_throttled_time(from.cpu().throttled_time());
+  cpu.set_percent(from.cpu().percent());
+  static constexpr const char* kCpu[] = {"System Mode",       "User Mode",      "Total Ticks",
+                                         "Throttled Periods", "Throttled Time", "Percent"};
+  for (int field : from.cpu().measured_fields()) {
+    if (field >= 0 && field < static_cast<int>(std::size(kCpu))) cpu.add_measured(kCpu[field]);
+  }
+  return out;
+}
+
+v1::TaskResourceUsage to_task_usage(const driver::TaskStats& stats) {
+  v1::TaskResourceUsage out;
+  *out.mutable_resource_usage() = to_usage(stats.agg_resource_usage());
+  out.set_timestamp(stats.timestamp().seconds() * 1'000'000'000 + stats.timestamp().nanos());
+  std::string pids;
+  for (const auto& [pid, usage] : stats.resource_usage_by_pid()) {
+    pids += (pids.empty() ? "\"" : ",\"") + pid + "\":" + message_to_json(to_usage(usage));
+  }
+  out.set_pids("{" + pids + "}");
+  return out;
+}
+
+}  // namespace
+
+void add_usage(const v1::ResourceUsage& from, v1::ResourceUsage& to) {
+  v1::MemoryStats& memory = *to.mutable_memory_stats();
+  const v1::MemoryStats& more = from.memory_stats();
+  memory.set_rss(memory.rss() + more.rss());
+  memory.set_cache(memory.cache() + more.cache());
+  memory.set_swap(memory.swap() + more.swap());
+  memory.set_usage(memory.usage() + more.usage());
+  memory.set_max_usage(memory.max_usage() + more.max_usage());
+  memory.set_kernel_usage(memory.kernel_usage() + more.kernel_usage());
+  memory.set_kernel_max_usage(memory.kernel_max_usage() + more.kernel_max_usage());
+  if (memory.measured_size() == 0) *memory.mutable_measured() = more.measured();
+  v1::CpuStats& cpu = *to.mutable_cpu_stats();
+  const v1::CpuStats& other = from.cpu_stats();
+  cpu.set_system_mode(cpu.system_mode() + other.system_mode());
+  cpu.set_user_mode(cpu.user_mode() + other.user_mode());
+  cpu.set_total_ticks(cpu.total_ticks() + other.total_ticks());
+  cpu.set_throttled_periods(cpu.throttled_periods() + other.throttled_periods());
+  cpu.set_throttled_time(cpu.throttled_time() + other.throttled_time());
+  cpu.set_percent(cpu.percent() + other.percent());
+  if (cpu.measured_size() == 0) *cpu.mutable_measured() = other.measured();
+}
+
+void Services::attach(const Client& client, Allocations& allocations) {
+  client_ = &client;
+  allocations_ = &allocations;
+  attached_.store(true, std::memory_order_release);
+}
+
+Result<std::shared_ptr<AllocRunner>> Services::find(const std::string& id) const {
+  if (!attached_.load(std::memory_order_acquire)) return unavailable("the agent is starting");
+  if (auto runner = allocations_->find(id)) return runner;
+  return not_found("alloc not found");
+}
+
+Result<v1::ClientResponse> Services::restart(const v1::RestartAllocationRequest& request, Call&) {
+  if (request.all_tasks() && !request.task_name().empty()) {
+    return invalid_argument("TaskName and AllTasks exclude each other: name a task, or restart all of them");
+  }
+  DROVER_TRY(auto runner, find(request.alloc_id()));
+  DROVER_RETURN_IF_ERROR(request.all_tasks() ? runner->restart_all() : runner->restart(request.task_name()));
+  return v1::ClientResponse();
+}
+
+Result<v1::ClientResponse> Services::signal(const v1::SignalAllocationRequest& request, Call&) {
+  DROVER_TRY(auto runner, find(request.alloc_id()));
+  if (request.signal().empty()) return invalid_argument("no signal is named");
+  DROVER_RETURN_IF_ERROR(runner->signal(request.task(), request.signal()));
+  return v1::ClientResponse();
+}
+
+Result<v1::AllocationStatsResponse> Services::stats(const v1::AllocationStatsRequest& request, Call&) {
+  DROVER_TRY(auto runner, find(request.alloc_id()));
+  if (!request.task().empty() && !runner->task(request.task())) {
+    return not_found("unknown task name \"" + request.task() + "\"");
+  }
+  v1::AllocationStatsResponse response;
+  response.mutable_resource_usage()->mutable_cpu_stats();
+  response.mutable_resource_usage()->mutable_memory_stats();
+  response.set_timestamp(client_->wall_ns());
+  for (const TaskRunner* task : runner->tasks()) {
+    if (!request.task().empty() && task->name() != request.task()) continue;
+    auto sample = task->stats();
+    if (!sample) continue;  // it does not run at the moment
+    v1::TaskResourceUsage usage = to_task_usage(*sample);
+    add_usage(usage.resource_usage(), *response.mutable_resource_usage());
+    (*response.mutable_tasks())[task->name()] = std::move(usage);
+  }
+  return response;
+}
+
+Result<v1::ClientResponse> Services::collect_garbage(const v1::GarbageCollectRequest& request, Call&) {
+  if (!attached_.load(std::memory_order_acquire)) return unavailable("the agent is starting");
+  DROVER_RETURN_IF_ERROR(allocations_->collect(request.alloc_id(), client_->now() + kCollectTime));
+  return v1::ClientResponse();
+}
+
+Status Services::logs(const v1::LogsRequest& request, Call& call, Replies<v1::FileFrame>& replies) {
+  auto found = find(request.alloc_id());
+  if (!found) return found.status();
+  const AllocRunner& runner = **found;
+  if (request.task().empty()) return invalid_argument("must provide task name");
+  if (request.type() != "stdout" && request.type() != "stderr") {
+    return invalid_argument("log type must be \"stdout\" or \"stderr\", not \"" + request.type() + "\"");
+  }
+  if (!request.origin().empty() && request.origin() != "start" && request.origin() != "end") {
+    return invalid_argument("origin must be \"start\" or \"end\", not \"" + request.origin() + "\"");
+  }
+  if (request.offset() < 0) return invalid_argument("offset must not be negative");
+  const TaskRunner* task = runner.task(request.task());
+  if (!task) return not_found("task not found");
+  if (!task->has_started()) return not_found("task \"" + request.task() + "\" not started yet. No logs available");
+  LogReadOptions options{.folder = runner.dir().logs(),
+                         .base = request.task() + "." + request.type(),
+                         .from_end = request.origin() == "end",
+                         .offset = static_cast<uint64_t>(request.offset()),
+                         .follow = request.follow()};
+  auto growth = client_->logs.growth(options.folder + "/" + options.base);
+  return read_logs(options, *growth, client_->host.clock(), call.stop(),
+                   [&](const v1::FileFrame& frame) { return replies.send(frame); });
+}
+
+}  // namespace drover::agent

@@ -1,0 +1,37 @@
+// The methods that this node answers itself (agent.proto). Handlers run on the pool. Owned by the plugin.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "allocations.h"
+#include "drover/methods.h"
+
+#include "agent.pb.h"
+
+namespace drover::agent {
+
+class Services {
+ public:
+  // Before this the handlers answer unavailable. Requires: both outlive every call.
+  void attach(const Client& client, Allocations& allocations);
+
+  Result<v1::ClientResponse> restart(const v1::RestartAllocationRequest& request, Call& call);
+  Result<v1::ClientResponse> signal(const v1::SignalAllocationRequest& request, Call& call);
+  Result<v1::AllocationStatsResponse> stats(const v1::AllocationStatsRequest& request, Call& call);
+  Result<v1::ClientResponse> collect_garbage(const v1::GarbageCollectRequest& request, Call& call);
+  Status logs(const v1::LogsRequest& request, Call& call, Replies<v1::FileFrame>& replies);
+
+ private:
+  Result<std::shared_ptr<AllocRunner>> find(const std::string& id) const;
+
+  const Client* client_ = nullptr;  // constant once attached_
+  Allocations* allocations_ = nullptr;
+  std::atomic<bool> attached_{false};
+};
+
+// Sums up `from` into `to`.
+void add_usage(const v1::ResourceUsage& from, v1::ResourceUsage& to);
+
+}  // namespace drover::agent

@@ -1,0 +1,568 @@
+#include "task_runner.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <random>
+
+#include "drover/log.h"
+#include "drover/metrics.h"
+#include "nomad/plugins/driver.pb.h"
+#include "task_events.h"
+#include "task_setup.h"
+
+namespace drover::agent {
+namespace {
+
+using Progress = TaskView::Progress;
+
+double chance() {
+  thread_local std::mt19937_64 generator{std::random_device{}()};
+  return std::uniform_real_distribution<double>(0, 1)(generator);
+}
+
+bool is_isolated(const driver::DriverCapabilities& capabilities) {
+  return capabilities.fs_isolation() == driver::DriverCapabilities::CHROOT ||
+         capabilities.fs_isolation() == driver::DriverCapabilities::IMAGE;
+}
+
+}  // namespace
+
+TaskRunner::TaskRunner(const Client& client, AllocDir dir, std::shared_ptr<const AllocSpec> spec, const v1::Task& task,
+                       const StoredTask* stored, std::function<void()> changed)
+    : client_(client),
+      dir_(std::move(dir)),
+      alloc_id_(Uuid::from_bytes(spec->allocation.id())),
+      name_(task.name()),
+      changed_callback_(std::move(changed)),
+      hook_(task_hook(task)),
+      sidecar_(task.lifecycle().sidecar()),
+      leader_(task.leader()),
+      spec_(std::move(spec)),
+      task_(task) {
+  if (!stored) {
+    stored_.mutable_state()->set_state("pending");
+    event::append(*stored_.mutable_state(), event::received(client_.wall_ns()));
+    return;
+  }
+  stored_ = *stored;
+  if (stored_.state().state() == "dead") {
+    progress_ = Progress::dead;
+  } else if (stored_.has_handle()) {
+    progress_ = Progress::running;
+  } else if (stored_.restart_count() > 0 || stored_.state().restarts() > 0) {
+    // It had its turn and was about to be started again.
+    progress_ = Progress::starting;
+    orders_.allowed = true;
+  }
+}
+
+TaskRunner::~TaskRunner() { join(); }
+
+void TaskRunner::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void TaskRunner::begin() {
+  thread_ = std::jthread([this] { run(); });
+}
+
+// --- Orders
+
+void TaskRunner::order(const std::function<void(Orders&)>& give) {
+  std::stop_source interrupt;
+  {
+    std::lock_guard lock(mutex_);
+    give(orders_);
+    if (interrupted()) interrupt = interrupt_;
+  }
+  orders_changed_.notify_all();
+  interrupt.request_stop();
+}
+
+void TaskRunner::allow_start() {
+  order([](Orders& orders) { orders.allowed = true; });
+}
+
+void TaskRunner::kill(Kill kill) {
+  order([&](Orders& orders) {
+    if (!orders.kill && progress_ != Progress::dead) orders.kill = std::move(kill);
+  });
+}
+
+void TaskRunner::fail(v1::TaskEvent event) {
+  order([&](Orders& orders) { orders.fail = std::move(event); });
+}
+
+void TaskRunner::detach() {
+  order([](Orders& orders) { orders.detach = true; });
+}
+
+void TaskRunner::revive(std::string reason) {
+  order([&](Orders& orders) {
+    if (progress_ == Progress::dead) orders.revive = std::move(reason);
+  });
+}
+
+Status TaskRunner::restart(std::string reason) {
+  Status status;
+  order([&](Orders& orders) {
+    if (!running_ || orders.kill) {
+      status = failed_precondition("Task not running");
+    } else if (!orders.restart) {
+      orders.restart = std::move(reason);
+    }
+  });
+  return status;
+}
+
+Status TaskRunner::signal(const std::string& name) {
+  std::string id;
+  TaskDriver* driver = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (!running_) return failed_precondition("Task not running");
+    id = stored_.handle().config().id();
+    driver = driver_;
+  }
+  if (!driver->capabilities().send_signals())
+    return failed_precondition("the driver of task " + name_ + " cannot send signals");
+  DROVER_RETURN_IF_ERROR(driver->signal_task(id, name));
+  change([&] { event::append(*stored_.mutable_state(), event::signaling(client_.wall_ns(), name, "")); });
+  return ok_status();
+}
+
+void TaskRunner::update(std::shared_ptr<const AllocSpec> spec, const v1::Task& task) {
+  std::lock_guard lock(mutex_);
+  spec_ = std::move(spec);
+  task_ = task;
+}
+
+// --- Questions
+
+v1::TaskState TaskRunner::state() const {
+  std::lock_guard lock(mutex_);
+  return stored_.state();
+}
+
+TaskView TaskRunner::view() const {
+  std::lock_guard lock(mutex_);
+  return {.name = name_,
+          .hook = hook_,
+          .sidecar = sidecar_,
+          .leader = leader_,
+          .progress = progress_,
+          .failed = stored_.state().failed()};
+}
+
+bool TaskRunner::has_started() const {
+  std::lock_guard lock(mutex_);
+  return stored_.state().started_at() != 0;
+}
+
+Result<driver::TaskStats> TaskRunner::stats() const {
+  std::string id;
+  TaskDriver* driver = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (!running_) return failed_precondition("Task not running");
+    id = stored_.handle().config().id();
+    driver = driver_;
+  }
+  return driver->task_stats(id);
+}
+
+// --- The thread
+
+template <typename Edit>
+void TaskRunner::change(Edit&& edit) {
+  {
+    std::lock_guard lock(mutex_);
+    edit();
+  }
+  persist();
+  changed_callback_();
+}
+
+void TaskRunner::persist() {
+  StoredTask copy;
+  {
+    std::lock_guard lock(mutex_);
+    copy = stored_;
+  }
+  if (Status status = client_.store.put_task(alloc_id_, name_, copy); !status.ok()) {
+    log::error("agent", "task state is not on disk", {{"task", name_}, {"error", status.message()}});
+  }
+}
+
+template <typename Wake>
+bool TaskRunner::wait_orders(std::optional<SteadyTime> until, Wake&& wake) {
+  std::unique_lock lock(mutex_);
+  if (!until) {
+    orders_changed_.wait(lock, wake);
+    return true;
+  }
+  return orders_changed_.wait_until(lock, *until, wake);
+}
+
+std::stop_token TaskRunner::arm() {
+  std::lock_guard lock(mutex_);
+  interrupt_ = std::stop_source();
+  if (interrupted()) interrupt_.request_stop();
+  return interrupt_.get_token();
+}
+
+TaskDriver* TaskRunner::find_driver(const std::string& driver) const {
+  if (!client_.config.allows_driver(driver)) return nullptr;
+  return client_.host.extension<TaskDriver>(driver);
+}
+
+void TaskRunner::run() {
+  ::pthread_setname_np(::pthread_self(), "task");
+  Next next = Next::settle;
+  switch (view().progress) {
+    case Progress::running:
+      next = reattach();
+      break;
+    case Progress::dead:
+      break;
+    default:
+      next = await_permission();
+  }
+  while (next != Next::detached) {
+    switch (next) {
+      case Next::start:
+        next = start();
+        break;
+      case Next::watch:
+        next = watch();
+        break;
+      default:
+        next = settle();
+    }
+  }
+}
+
+TaskRunner::Next TaskRunner::reattach() {
+  driver::TaskHandle handle;
+  std::string driver_name;
+  {
+    std::lock_guard lock(mutex_);
+    handle = stored_.handle();
+    driver_name = task_.driver();
+    driver_ = find_driver(driver_name);
+  }
+  Status status = driver_ ? open_logs() : not_found("the driver " + driver_name + " is not there");
+  if (status.ok()) status = driver_->recover_task(handle);
+  if (status.ok()) {
+    std::lock_guard lock(mutex_);
+    running_ = true;
+    return Next::watch;
+  }
+  log::warn("agent", "task not recovered", {{"task", name_}, {"error", status.message()}});
+  change([&] {
+    stored_.clear_handle();
+    progress_ = Progress::starting;
+    event::append(*stored_.mutable_state(), event::failed_restore(client_.wall_ns(), status.message()));
+  });
+  return after_end({TaskEnd::Kind::failed});
+}
+
+TaskRunner::Next TaskRunner::await_permission() {
+  wait_orders({}, [&] { return orders_.allowed || orders_.detach || orders_.kill || orders_.fail; });
+  std::optional<Kill> kill;
+  std::optional<v1::TaskEvent> fail;
+  {
+    std::lock_guard lock(mutex_);
+    if (orders_.detach) return Next::detached;
+    fail = std::move(orders_.fail);
+    orders_.fail.reset();
+    kill = orders_.kill;
+  }
+  if (fail) return fail_setup(*std::move(fail));
+  if (kill) {
+    change([&] {
+      if (!kill->reason.type().empty()) event::append(*stored_.mutable_state(), kill->reason);
+      event::append(*stored_.mutable_state(), event::killing(client_.wall_ns(), {}, ""));
+      event::append(*stored_.mutable_state(), event::killed(client_.wall_ns(), ""));
+    });
+    die(false);
+    return Next::settle;
+  }
+  return Next::start;
+}
+
+Status TaskRunner::open_logs() {
+  v1::Task task;
+  {
+    std::lock_guard lock(mutex_);
+    task = task_;
+  }
+  if (task.log_config().disabled()) return ok_status();
+  DROVER_RETURN_IF_ERROR(client_.logs.open(log_stream(dir_, task, "stdout")));
+  return client_.logs.open(log_stream(dir_, task, "stderr"));
+}
+
+TaskRunner::Next TaskRunner::fail_setup(v1::TaskEvent event) {
+  change([&] { event::append(*stored_.mutable_state(), std::move(event)); });
+  die(true);
+  return Next::settle;
+}
+
+TaskRunner::Next TaskRunner::start() {
+  std::shared_ptr<const AllocSpec> spec;
+  v1::Task task;
+  {
+    std::lock_guard lock(mutex_);
+    spec = spec_;
+    task = task_;
+    progress_ = Progress::starting;
+    event::append(*stored_.mutable_state(), event::setup(client_.wall_ns()));
+  }
+  const auto now = [&] { return client_.wall_ns(); };
+  TaskDriver* driver = find_driver(task.driver());
+  if (!driver)
+    return fail_setup(
+        event::setup_failure(now(), "failed to get driver \"" + task.driver() + "\": this node does not have it"));
+  const v1::TaskGroup* group = spec->group();
+  if (Status status = group ? check_supported(task, *group) : ok_status(); !status.ok()) {
+    return fail_setup(event::setup_failure(now(), status.message()));
+  }
+  if (Status status = dir_.create_task(name_); !status.ok())
+    return fail_setup(event::setup_failure(now(), status.message()));
+  const driver::DriverCapabilities capabilities = driver->capabilities();
+  auto setup = set_up_task({.client = client_,
+                            .spec = *spec,
+                            .task = task,
+                            .dir = dir_,
+                            .isolated = is_isolated(capabilities),
+                            .host_variables = capabilities.fs_isolation() != driver::DriverCapabilities::IMAGE,
+                            .id = alloc_id_.to_string() + "/" + name_ + "/" + Uuid::random().short_string()});
+  if (!setup) return fail_setup(event::failed_validation(now(), setup.status().message()));
+  if (Status status = driver->validate(setup->config_json); !status.ok()) {
+    return fail_setup(event::failed_validation(now(), status.message()));
+  }
+  if (Status status = open_logs(); !status.ok()) return fail_setup(event::setup_failure(now(), status.message()));
+
+  auto started = driver->start_task(*setup->config);
+  if (!started) {
+    change([&] { event::append(*stored_.mutable_state(), event::driver_failure(now(), started.status().message())); });
+    const bool may_help = started.status().code() == Code::failed_precondition;
+    return after_end({may_help ? TaskEnd::Kind::start_failed : TaskEnd::Kind::start_impossible});
+  }
+  // The handle is on disk before anyone hears of the task: a crash from here on loses nothing.
+  change([&] {
+    driver_ = driver;
+    running_ = true;
+    progress_ = Progress::running;
+    *stored_.mutable_handle() = started->handle();
+    if (stored_.handle().config().id().empty()) *stored_.mutable_handle()->mutable_config() = *setup->config;
+    v1::TaskState& state = *stored_.mutable_state();
+    state.set_state("running");
+    state.set_started_at(now());
+    event::append(state, event::started(now()));
+  });
+  return Next::watch;
+}
+
+TaskRunner::Next TaskRunner::watch() {
+  const std::string id = [&] {
+    std::lock_guard lock(mutex_);
+    return stored_.handle().config().id();
+  }();
+  auto exit = driver_->wait_task(id, arm());
+  if (!exit && exit.status().code() == Code::cancelled) {
+    std::optional<Kill> kill;
+    std::optional<std::string> restart;
+    {
+      std::lock_guard lock(mutex_);
+      if (orders_.detach) {
+        running_ = false;
+        return Next::detached;
+      }
+      kill = orders_.kill;
+      restart = std::exchange(orders_.restart, std::nullopt);
+    }
+    if (kill) {
+      if (!end_task(*kill)) return Next::detached;
+      die(false);
+      return Next::settle;
+    }
+    if (!restart) return Next::watch;
+    change([&] { event::append(*stored_.mutable_state(), event::restart_signaled(client_.wall_ns(), *restart)); });
+    if (!end_task({})) return Next::detached;
+    return after_end({TaskEnd::Kind::asked_to_restart});
+  }
+  process_ended(id);
+  event::Exit shown{-1, 0, false, exit.status().message()};
+  if (exit) shown = {exit->exit_code(), exit->signal(), exit->oom_killed(), ""};
+  if (shown.oom_killed) client_.host.metrics().add("nomad.client.allocs.oom_killed");
+  {
+    // Stored together with what follows from it.
+    std::lock_guard lock(mutex_);
+    event::append(*stored_.mutable_state(), event::terminated(client_.wall_ns(), shown));
+  }
+  const bool success = exit && shown.code == 0 && shown.signal == 0;
+  return after_end({success ? TaskEnd::Kind::succeeded : TaskEnd::Kind::failed});
+}
+
+// What it printed is in the files before its end is told.
+void TaskRunner::process_ended(const std::string& id) {
+  v1::Task task;
+  {
+    std::lock_guard lock(mutex_);
+    task = task_;
+    running_ = false;
+    stored_.clear_handle();
+  }
+  ended_ids_.push_back(id);
+  client_.logs.drain(log_stream(dir_, task, "stdout"));
+  client_.logs.drain(log_stream(dir_, task, "stderr"));
+}
+
+// After the decision about the task's end is on disk: the driver's record of it is needed until then.
+void TaskRunner::release() {
+  for (const std::string& id : std::exchange(ended_ids_, {})) {
+    if (Status status = driver_->destroy_task(id, true); !status.ok() && status.code() != Code::not_found) {
+      log::warn("agent", "task not destroyed", {{"task", name_}, {"error", status.message()}});
+    }
+  }
+}
+
+bool TaskRunner::end_task(const Kill& kill) {
+  std::string id, signal_name;
+  std::chrono::nanoseconds timeout{};
+  {
+    std::lock_guard lock(mutex_);
+    id = stored_.handle().config().id();
+    signal_name = task_.kill_signal();
+    timeout = std::chrono::nanoseconds(task_.has_kill_timeout() ? task_.kill_timeout() : 5'000'000'000);
+  }
+  timeout = std::min(timeout, client_.config.max_kill_timeout);
+  if (kill.timeout_cap) timeout = std::min(timeout, *kill.timeout_cap);
+  if (kill.delay.count() > 0) {
+    change([&] { event::append(*stored_.mutable_state(), event::shutdown_delay(client_.wall_ns(), kill.delay)); });
+    if (wait_orders(client_.now() + kill.delay, [&] { return orders_.detach; })) return false;
+  }
+  change([&] {
+    if (!kill.reason.type().empty()) event::append(*stored_.mutable_state(), kill.reason);
+    event::append(*stored_.mutable_state(), event::killing(client_.wall_ns(), timeout, ""));
+  });
+  Status stopped = driver_->stop_task(id, timeout, signal_name);
+  if (stopped.code() == Code::not_found) stopped = ok_status();
+  event::Exit shown{-1, 0, false, "the result is not known"};
+  if (stopped.ok()) {
+    // All of it is gone: the answer is there.
+    if (auto exit = driver_->wait_task(id, {}); exit)
+      shown = {exit->exit_code(), exit->signal(), exit->oom_killed(), ""};
+  }
+  process_ended(id);
+  std::lock_guard lock(mutex_);
+  event::append(*stored_.mutable_state(), event::terminated(client_.wall_ns(), shown));
+  event::append(*stored_.mutable_state(), event::killed(client_.wall_ns(), stopped.message()));
+  return true;
+}
+
+TaskRunner::Next TaskRunner::after_end(TaskEnd end) {
+  std::optional<Kill> kill;
+  RestartDecision decision;
+  {
+    std::lock_guard lock(mutex_);
+    const v1::TaskGroup* group = spec_->group();
+    const v1::RestartPolicy& policy =
+        task_.has_restart_policy() || !group ? task_.restart_policy() : group->restart_policy();
+    const RestartRule rule = restart_rule(policy, is_long_running(task_, spec_->job.type()));
+    decision = decide_restart(rule, {stored_.restart_count(), stored_.restart_window_began()}, end, client_.wall_ns(),
+                              chance());
+    kill = orders_.kill;
+    orders_.restart.reset();
+  }
+  if (kill) {
+    // It ended by itself while being told to.
+    change([&] {
+      if (!kill->reason.type().empty()) event::append(*stored_.mutable_state(), kill->reason);
+    });
+    die(end.kind == TaskEnd::Kind::start_impossible);
+    return Next::settle;
+  }
+  if (decision.action != RestartDecision::Action::restart) {
+    const bool failed = decision.action == RestartDecision::Action::fail;
+    if (failed) {
+      std::lock_guard lock(mutex_);
+      event::append(*stored_.mutable_state(), event::not_restarting(client_.wall_ns(), decision.reason));
+    }
+    die(failed);
+    return Next::settle;
+  }
+  client_.host.metrics().add("nomad.client.allocs.restart");
+  change([&] {
+    stored_.set_restart_count(decision.history.count);
+    stored_.set_restart_window_began(decision.history.window_began);
+    progress_ = Progress::starting;
+    v1::TaskState& state = *stored_.mutable_state();
+    state.set_state("pending");
+    state.set_restarts(state.restarts() + 1);
+    state.set_last_restart(client_.wall_ns());
+    event::append(state, event::restarting(client_.wall_ns(), decision.delay, decision.reason));
+  });
+  release();
+  wait_orders(client_.now() + decision.delay, [&] { return orders_.detach || orders_.kill; });
+  {
+    std::lock_guard lock(mutex_);
+    if (orders_.detach) return Next::detached;
+    if (!orders_.kill) return Next::start;
+    kill = orders_.kill;
+  }
+  change([&] {
+    if (!kill->reason.type().empty()) event::append(*stored_.mutable_state(), kill->reason);
+    event::append(*stored_.mutable_state(), event::killing(client_.wall_ns(), {}, ""));
+    event::append(*stored_.mutable_state(), event::killed(client_.wall_ns(), ""));
+  });
+  die(false);
+  return Next::settle;
+}
+
+void TaskRunner::die(bool failed) {
+  v1::Task task;
+  {
+    std::lock_guard lock(mutex_);
+    task = task_;
+  }
+  if (is_plain_name(name_)) {
+    client_.logs.close(log_stream(dir_, task, "stdout"));
+    client_.logs.close(log_stream(dir_, task, "stderr"));
+  }
+  change([&] {
+    progress_ = Progress::dead;
+    stored_.clear_handle();
+    v1::TaskState& state = *stored_.mutable_state();
+    state.set_state("dead");
+    state.set_finished_at(client_.wall_ns());
+    if (failed) state.set_failed(true);
+  });
+  release();
+}
+
+TaskRunner::Next TaskRunner::settle() {
+  wait_orders({}, [&] { return orders_.detach || orders_.revive; });
+  std::string reason;
+  {
+    std::lock_guard lock(mutex_);
+    if (orders_.detach) return Next::detached;
+    reason = *std::move(orders_.revive);
+    orders_ = {};
+  }
+  change([&] {
+    progress_ = Progress::waiting;
+    v1::TaskState& state = *stored_.mutable_state();
+    state.set_state("pending");
+    state.set_failed(false);
+    state.set_finished_at(0);
+    state.set_restarts(state.restarts() + 1);
+    state.set_last_restart(client_.wall_ns());
+    event::append(state, event::restart_signaled(client_.wall_ns(), reason));
+  });
+  return await_permission();
+}
+
+}  // namespace drover::agent

@@ -1,0 +1,106 @@
+#include "cli_command.h"
+
+#include <cstdlib>
+
+namespace drover::cli {
+namespace {
+
+std::string environment(const char* suffix) {
+  for (const char* prefix : {"DROVER_", "NOMAD_"}) {
+    if (const char* value = std::getenv((std::string(prefix) + suffix).c_str()); value && *value) return value;
+  }
+  return {};
+}
+
+const std::vector<Flag>& common_flags() {
+  static const std::vector<Flag> flags = {
+      with_value("address", "", "Address of the agent; NOMAD_ADDR. Default: http://127.0.0.1:4646"),
+      with_value("region", "", "Region to ask; NOMAD_REGION. Default: the agent's"),
+      with_value("namespace", "", "Namespace; NOMAD_NAMESPACE. Default: default"),
+      with_value("token", "", "Secret of the token to use; NOMAD_TOKEN"),
+      on_off("no-color", "Print without colours, which this version always does"),
+  };
+  return flags;
+}
+
+class CliCommand final : public Command {
+ public:
+  explicit CliCommand(Definition definition) : definition_(std::move(definition)) {}
+  std::string name() const override { return definition_.name; }
+  std::string synopsis() const override { return definition_.synopsis; }
+
+  std::string help() const override {
+    std::string text = "Usage: drover " + definition_.name + " [options]" +
+                       (definition_.usage.empty() ? "" : " " + definition_.usage) + "\n\n";
+    text += "  " + definition_.synopsis + "\n";
+    if (!definition_.description.empty()) text += "\n" + definition_.description;
+    const auto add = [&text](const Flag& flag) {
+      text += "  -" + flag.name + (flag.takes_value ? "=<value>" : "") + "\n      " + flag.help + "\n";
+    };
+    text += "\nGeneral Options:\n\n";
+    for (const Flag& flag : common_flags()) add(flag);
+    if (!definition_.flags.empty()) {
+      text += "\nOptions:\n\n";
+      for (const Flag& flag : definition_.flags) add(flag);
+    }
+    return text;
+  }
+
+  int run(std::span<const std::string> words, CommandHost& host) override {
+    for (const std::string& word : words) {
+      if (word == "-h" || word == "-help" || word == "--help") {
+        host.out() << help();
+        return 0;
+      }
+    }
+    std::vector<Flag> flags = definition_.flags;
+    flags.insert(flags.end(), common_flags().begin(), common_flags().end());
+    auto arguments = Arguments::parse(words, flags);
+    const std::string hint = "For additional help try 'drover " + definition_.name + " -help'\n";
+    if (!arguments) {
+      host.err() << arguments.status().message() << "\n" << hint;
+      return 1;
+    }
+    const size_t given = arguments->positional().size();
+    if (given < definition_.minimum || given > definition_.maximum) {
+      host.err() << "This command takes "
+                 << (definition_.usage.empty() ? "no arguments" : "these arguments: " + definition_.usage) << "\n"
+                 << hint;
+      return 1;
+    }
+    ClientOptions options;
+    const auto pick = [&](const char* flag, const char* variable, std::string fallback) {
+      if (arguments->is_set(flag)) return arguments->value(flag);
+      std::string value = environment(variable);
+      return value.empty() ? std::move(fallback) : value;
+    };
+    options.address = pick("address", "ADDR", options.address);
+    options.region = pick("region", "REGION", "");
+    options.name_space = pick("namespace", "NAMESPACE", "");
+    options.token = pick("token", "TOKEN", "");
+    Client client(std::move(options));
+    Run run{*arguments, client, host, host.out(), host.err()};
+    return definition_.run(run);
+  }
+
+ private:
+  const Definition definition_;
+};
+
+}  // namespace
+
+int Run::fail(std::string_view what, const Status& status) const {
+  err << what << ": " << status.message() << "\n";
+  return 1;
+}
+
+int Run::usage(std::string_view text) const {
+  err << text << "\n";
+  return 1;
+}
+
+std::unique_ptr<Command> make_command(Definition definition) {
+  return std::make_unique<CliCommand>(std::move(definition));
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,54 @@
+// What the commands share: common options, the client, help, and how errors are said.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "client.h"
+#include "drover/command.h"
+#include "flags.h"
+
+namespace drover::cli {
+
+// What a command runs with.
+struct Run {
+  const Arguments& arguments;
+  Client& client;
+  CommandHost& host;
+  std::ostream& out;
+  std::ostream& err;
+
+  // "Error …: text" on standard error; the exit code of an error.
+  int fail(std::string_view what, const Status& status) const;
+  int usage(std::string_view text) const;
+  bool verbose() const { return arguments.on("verbose"); }
+};
+
+struct Definition {
+  std::string name;
+  std::string synopsis;
+  std::string usage;        // "<job>"
+  std::string description;  // some lines
+  std::vector<Flag> flags;
+  size_t minimum = 0, maximum = 0;  // positional arguments
+  std::function<int(Run&)> run;
+};
+
+std::unique_ptr<Command> make_command(Definition definition);
+
+inline Flag on_off(std::string name, std::string help) { return {std::move(name), false, "", std::move(help)}; }
+inline Flag with_value(std::string name, std::string fallback, std::string help) {
+  return {std::move(name), true, std::move(fallback), std::move(help)};
+}
+
+std::vector<Definition> job_commands();
+std::vector<Definition> job_status_commands();
+std::vector<Definition> alloc_commands();
+std::vector<Definition> node_commands();
+std::vector<Definition> eval_commands();
+std::vector<Definition> agent_commands();
+
+}  // namespace drover::cli

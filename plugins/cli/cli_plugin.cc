@@ -1,0 +1,31 @@
+// The command line: each command is a plugin's extension, found by the manifest.
+#include "cli_command.h"
+#include "drover/plugin.h"
+
+namespace drover::cli {
+namespace {
+
+class CliPlugin final : public Plugin {
+ public:
+  Status declare(Declarations& declare) override {
+    for (auto* group :
+         {job_commands, job_status_commands, alloc_commands, node_commands, eval_commands, agent_commands}) {
+      for (Definition& definition : group()) {
+        std::string name = definition.name;
+        commands_.push_back(make_command(std::move(definition)));
+        DROVER_RETURN_IF_ERROR(declare.extend<Command>(std::move(name), *commands_.back()));
+      }
+    }
+    return ok_status();
+  }
+  Status start(Host&) override { return ok_status(); }
+  void stop(SteadyTime) override {}
+
+ private:
+  std::vector<std::unique_ptr<Command>> commands_;
+};
+
+}  // namespace
+}  // namespace drover::cli
+
+DROVER_MODULE(drover::cli::CliPlugin, "module", "cli", "0.1.0");

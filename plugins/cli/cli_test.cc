@@ -1,0 +1,74 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "flags.h"
+#include "output.h"
+#include "placement.h"
+
+namespace drover::cli {
+namespace {
+
+const std::vector<Flag> kFlags = {
+    {"detach", false, "", ""}, {"var", true, "", ""}, {"n", true, "10", ""}, {"f", false, "", ""}};
+
+Result<Arguments> parse(std::vector<std::string> words) { return Arguments::parse(words, kFlags); }
+
+TEST(Flags, OneDashOrTwoBeforeOrAfterTheArguments) {
+  for (auto words :
+       {std::vector<std::string>{"-detach", "job.hcl"}, {"job.hcl", "--detach"}, {"-detach=true", "job.hcl"}}) {
+    auto parsed = parse(words);
+    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+    EXPECT_TRUE(parsed->on("detach"));
+    EXPECT_EQ(std::vector<std::string>{"job.hcl"}, parsed->positional());
+  }
+  EXPECT_FALSE(parse({"-detach=false"})->on("detach"));
+}
+
+TEST(Flags, ValuesStayWhole) {
+  auto parsed = parse({"-var", "a=1,2", "-var=b=x y", "-n=5", "-f"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ((std::vector<std::string>{"a=1,2", "b=x y"}), parsed->values("var"));
+  EXPECT_EQ("5", parsed->value("n"));
+  EXPECT_TRUE(parsed->on("f"));
+  EXPECT_EQ("10", parse({})->value("n"));
+}
+
+TEST(Flags, UnknownOnesAreNamedWithTheNearest) {
+  auto parsed = parse({"-detahc"});
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_NE(std::string::npos, parsed.status().message().find("did you mean \"detach\"?"));
+  EXPECT_FALSE(parse({"-var"}).ok());
+}
+
+TEST(Flags, TwoDashesEndTheOptions) {
+  EXPECT_EQ(std::vector<std::string>{"-detach"}, parse({"--", "-detach"})->positional());
+}
+
+TEST(Output, ListsAlignAndNameEmptyCells) {
+  EXPECT_EQ("ID        Status\nabcdefgh  <none>\n", format_list({{"ID", "Status"}, {"abcdefgh", ""}}));
+}
+
+TEST(Output, PairsAlign) { EXPECT_EQ("ID     = x\nStatus = <none>\n", format_pairs({{"ID", "x"}, {"Status", ""}})); }
+
+TEST(Output, RelativeTimes) {
+  const int64_t s = 1'000'000'000;
+  EXPECT_EQ("0s ago", relative_time(0, 0));
+  EXPECT_EQ("1m3s ago", relative_time(0, 63 * s));
+  EXPECT_EQ("2h5m from now", relative_time(7500 * s, 0));
+  EXPECT_EQ("1d1h ago", relative_time(0, 90000 * s));
+}
+
+TEST(Placement, SaysWhy) {
+  auto metric = nlohmann::json::parse(R"({"NodesEvaluated":2,"ConstraintFiltered":{"${attr.kernel.name} = windows":1},
+      "NodesExhausted":1,"DimensionExhausted":{"memory":1},"NodesAvailable":{"dc1":2,"dc9":0}})");
+  EXPECT_EQ(
+      "  * No nodes are available in datacenter \"dc9\"\n"
+      "  * Constraint \"${attr.kernel.name} = windows\": 1 nodes excluded by filter\n"
+      "  * Resources exhausted on 1 nodes\n"
+      "  * Dimension \"memory\" exhausted on 1 nodes\n",
+      format_metric(metric, "  "));
+}
+
+}  // namespace
+}  // namespace drover::cli

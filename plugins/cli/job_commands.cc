@@ -1,0 +1,284 @@
+// job run, validate, stop, inspect, history.
+#include <unistd.h>
+
+#include <charconv>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "cli_command.h"
+#include "drover/job_parser.h"
+#include "eval_monitor.h"
+#include "lookup.h"
+#include "output.h"
+
+extern char** environ;
+
+namespace drover::cli {
+namespace {
+
+using nlohmann::json;
+constexpr size_t kMaxFile = 16 << 20;
+
+Result<std::string> read_file(Run& run, const std::string& path) {
+  if (path == "-") return std::string(std::istreambuf_iterator<char>(run.host.in()), {});
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return errno_status(errno, path);
+  std::string content(std::istreambuf_iterator<char>(file), {});
+  if (content.size() > kMaxFile) return invalid_argument(path + ": larger than 16 MiB");
+  return content;
+}
+
+// -var over NOMAD_VAR_*.
+Result<std::map<std::string, std::string>> variables(const Run& run) {
+  std::map<std::string, std::string> out;
+  constexpr std::string_view kPrefix = "NOMAD_VAR_";
+  for (char** at = environ; *at; ++at) {
+    std::string_view entry(*at);
+    if (!entry.starts_with(kPrefix)) continue;
+    entry.remove_prefix(kPrefix.size());
+    const size_t equals = entry.find('=');
+    if (equals != std::string_view::npos) out[std::string(entry.substr(0, equals))] = entry.substr(equals + 1);
+  }
+  for (const std::string& pair : run.arguments.values("var")) {
+    const size_t equals = pair.find('=');
+    if (equals == std::string::npos) return invalid_argument("-var \"" + pair + "\" is not of the form name=value");
+    out[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  return out;
+}
+
+Result<json> parse_job(Run& run, const std::string& path) {
+  DROVER_TRY(std::string source, read_file(run, path));
+  auto* parser = static_cast<JobParser*>(run.host.find_extension(JobParser::kExtensionPoint, "hcl"));
+  if (!parser) return failed_precondition("no job parser is installed; install the plugin jobspec");
+  JobParser::Options options{.file_name = path == "-" ? "<stdin>" : path};
+  DROVER_TRY(options.variables, variables(run));
+  DROVER_TRY(std::string job, parser->parse(source, options));
+  return json::parse(job, nullptr, false);
+}
+
+Result<int64_t> whole_number(const std::string& word, std::string_view flag) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size() || value < 0) {
+    return invalid_argument("-" + std::string(flag) + " must be a whole number, not \"" + word + "\"");
+  }
+  return value;
+}
+
+int job_run(Run& run) {
+  auto job = parse_job(run, run.arguments.positional()[0]);
+  if (!job) return run.fail("Error getting job struct", job.status());
+  json request = {{"Job", *job}};
+  if (run.arguments.on("output")) {
+    run.out << request.dump(4) << "\n";
+    return 0;
+  }
+  if (run.arguments.is_set("check-index")) {
+    auto index = whole_number(run.arguments.value("check-index"), "check-index");
+    if (!index) return run.fail("Error", index.status());
+    request["EnforceIndex"] = true;
+    request["JobModifyIndex"] = *index;
+  }
+  if (run.arguments.is_set("eval-priority")) {
+    auto priority = whole_number(run.arguments.value("eval-priority"), "eval-priority");
+    if (!priority) return run.fail("Error", priority.status());
+    request["EvalPriority"] = *priority;
+  }
+  request["PreserveCounts"] = run.arguments.on("preserve-counts");
+  auto answer = run.client.write("PUT", "/v1/jobs", {}, request.dump());
+  if (!answer) return run.fail("Error submitting job", answer.status());
+  if (std::string warnings = text(*answer, "Warnings"); !warnings.empty())
+    run.out << "Job Warnings:\n" << warnings << "\n\n";
+  const std::string eval = text(*answer, "EvalID");
+  if (run.arguments.on("detach") || eval.empty()) {
+    run.out << "Job registration successful\n";
+    if (!eval.empty()) run.out << "Evaluation ID: " << eval << "\n";
+    return 0;
+  }
+  return monitor_evaluation(run, eval);
+}
+
+int job_validate(Run& run) {
+  auto job = parse_job(run, run.arguments.positional()[0]);
+  if (!job) return run.fail("Error getting job struct", job.status());
+  auto answer = run.client.write("PUT", "/v1/validate/job", {}, json{{"Job", *job}}.dump());
+  if (!answer) return run.fail("Error validating job", answer.status());
+  if (std::string error = text(*answer, "Error"); !error.empty()) {
+    run.err << "Job validation errors:\n" << error;
+    return 1;
+  }
+  if (std::string warnings = text(*answer, "Warnings"); !warnings.empty())
+    run.out << "Job Warnings:\n" << warnings << "\n\n";
+  run.out << "Job validation successful\n";
+  return 0;
+}
+
+// Exactly "y" goes on; an empty answer or one beginning with n does not.
+std::optional<int> ask(Run& run, const std::string& question) {
+  run.out << question << " [y/N] " << std::flush;
+  std::string answer;
+  std::getline(run.host.in(), answer);
+  if (answer == "y") return std::nullopt;
+  if (answer.empty() || answer[0] == 'n' || answer[0] == 'N') {
+    run.out << "Cancelling\n";
+    return 0;
+  }
+  if (answer[0] == 'y') {
+    run.out << "For confirmation, an exact 'y' is required.\n";
+    return 0;
+  }
+  run.out << "No confirmation detected. For confirmation, an exact 'y' is required.\n";
+  return 1;
+}
+
+int job_stop(Run& run) {
+  int worst = 0;
+  for (const std::string& typed : run.arguments.positional()) {
+    auto job = find_job(run, typed);
+    if (!job) {
+      worst = run.fail("Error finding job", job.status());
+      continue;
+    }
+    const std::string id = text(*job, "ID");
+    if (id != typed && !run.arguments.on("yes")) {
+      if (auto code = ask(run, "Are you sure you want to stop job \"" + id + "\"?")) return *code;
+    }
+    Parameters parameters;
+    if (run.arguments.on("purge")) parameters["purge"] = "true";
+    if (run.arguments.is_set("eval-priority")) parameters["eval_priority"] = run.arguments.value("eval-priority");
+    auto answer = run.client.write("DELETE", "/v1/job/" + escape(id), parameters);
+    if (!answer) {
+      worst = run.fail("Error deregistering job", answer.status());
+      continue;
+    }
+    const std::string eval = text(*answer, "EvalID");
+    if (eval.empty()) continue;
+    if (run.arguments.on("detach")) {
+      run.out << eval << "\n";
+    } else {
+      worst = std::max(worst, monitor_evaluation(run, eval));
+    }
+  }
+  return worst;
+}
+
+int job_inspect(Run& run) {
+  auto job = find_job(run, run.arguments.positional()[0]);
+  if (!job) return run.fail("Error inspecting job", job.status());
+  if (run.arguments.is_set("version")) {
+    auto version = whole_number(run.arguments.value("version"), "version");
+    if (!version) return run.fail("Error", version.status());
+    auto versions = run.client.get("/v1/job/" + escape(text(*job, "ID")) + "/versions");
+    if (!versions) return run.fail("Error retrieving job versions", versions.status());
+    const json* wanted = nullptr;
+    for (const json& each : member(*versions, "Versions")) {
+      if (number(each, "Version") == *version) wanted = &each;
+    }
+    if (!wanted) return run.usage("Error: version " + std::to_string(*version) + " of the job is not kept");
+    job = Result<json>(*wanted);
+  }
+  run.out << json{{"Job", *job}}.dump(4) << "\n";
+  return 0;
+}
+
+int job_history(Run& run) {
+  auto job = find_job(run, run.arguments.positional()[0]);
+  if (!job) return run.fail("Error retrieving job", job.status());
+  auto versions = run.client.get("/v1/job/" + escape(text(*job, "ID")) + "/versions");
+  if (!versions) return run.fail("Error retrieving job versions", versions.status());
+  bool any = false;
+  for (const json& version : member(*versions, "Versions")) {
+    if (run.arguments.is_set("version") && std::to_string(number(version, "Version")) != run.arguments.value("version"))
+      continue;
+    if (run.arguments.on("full")) {
+      run.out << version.dump(4) << "\n";
+    } else {
+      run.out << (any ? "\n" : "")
+              << format_pairs({{"Version", std::to_string(number(version, "Version"))},
+                               {"Stable", member(version, "Stable") == true ? "true" : "false"},
+                               {"Submit Date", full_time(number(version, "SubmitTime"))}});
+    }
+    any = true;
+  }
+  if (!any) return run.usage("Error: no such version is kept");
+  return 0;
+}
+
+std::vector<Flag> parse_flags() {
+  return {with_value("var", "", "A value for a variable of the file, name=value. Repeatable.")};
+}
+
+Definition define_run(std::string name) {
+  std::vector<Flag> flags = parse_flags();
+  flags.push_back(on_off("detach", "Do not wait for the evaluation"));
+  flags.push_back(on_off("verbose", "Show full identifiers"));
+  flags.push_back(on_off("output", "Print the job as the API takes it, and submit nothing"));
+  flags.push_back(on_off("preserve-counts", "Keep the counts of groups that run already"));
+  flags.push_back(with_value("check-index", "",
+                             "Register only if the job's modify index is this; 0: only if there is no such job"));
+  flags.push_back(with_value("eval-priority", "", "Priority of the evaluation, 1 to 100"));
+  return {std::move(name),
+          "Starts running a job, or updates a running one.",
+          "<path>",
+          "  The path names a job file in HCL or JSON; \"-\" reads it from standard input. The evaluation\n"
+          "  is followed until it ends. Exit code 2: some allocations could not be placed.\n",
+          std::move(flags),
+          1,
+          1,
+          job_run};
+}
+
+Definition define_validate(std::string name) {
+  return {std::move(name), "Checks a job file and has the servers check it too.", "<path>", "", parse_flags(), 1, 1,
+          job_validate};
+}
+
+Definition define_stop(std::string name) {
+  return {std::move(name),
+          "Stops running jobs.",
+          "<job> [<job>…]",
+          "",
+          {on_off("detach", "Do not wait for the evaluation"), on_off("verbose", "Show full identifiers"),
+           on_off("yes", "Do not ask"), on_off("purge", "Forget the job at once instead of after a while"),
+           with_value("eval-priority", "", "Priority of the evaluation, 1 to 100")},
+          1,
+          100,
+          job_stop};
+}
+
+Definition define_inspect(std::string name) {
+  return {std::move(name),
+          "Shows a job as the servers hold it.",
+          "<job>",
+          "",
+          {with_value("version", "", "An earlier version")},
+          1,
+          1,
+          job_inspect};
+}
+
+}  // namespace
+
+std::vector<Definition> job_commands() {
+  return {define_run("job run"),
+          define_run("run"),
+          define_validate("job validate"),
+          define_validate("validate"),
+          define_stop("job stop"),
+          define_stop("stop"),
+          define_inspect("job inspect"),
+          define_inspect("inspect"),
+          {"job history",
+           "Shows the kept versions of a job.",
+           "<job>",
+           "",
+           {on_off("full", "Show the whole job of each version"), with_value("version", "", "Only this version")},
+           1,
+           1,
+           job_history}};
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,204 @@
+#include "request.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "drover/duration.h"
+#include "drover/json.h"
+
+namespace drover::api {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+std::unique_ptr<Message> new_message(const google::protobuf::Descriptor* type) {
+  return std::unique_ptr<Message>(google::protobuf::MessageFactory::generated_factory()->GetPrototype(type)->New());
+}
+
+std::string_view get(const Query& query, std::string_view name) {
+  auto at = query.find(name);
+  return at == query.end() ? std::string_view() : std::string_view(at->second);
+}
+
+template <typename Integer>
+bool parse_number(std::string_view text, Integer& out) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+Status common_parameters(const Query& query, QueryOptions& options) {
+  options.region = get(query, "region");
+  if (query.contains("namespace")) options.name_space = get(query, "namespace");
+  options.prefix = get(query, "prefix");
+  options.filter = get(query, "filter");
+  options.next_token = get(query, "next_token");
+  options.reverse = get(query, "reverse") == "true";
+  if (query.contains("index") && !parse_number(get(query, "index"), options.min_index))
+    return invalid_argument("Invalid index");
+  if (query.contains("wait")) {
+    auto wait = parse_duration(get(query, "wait"));
+    if (!wait) return invalid_argument("Invalid wait time");
+    options.max_wait = *wait;
+  }
+  if (query.contains("stale")) {
+    const std::string_view value = get(query, "stale");
+    const bool yes =
+        value.empty() || value == "true" || value == "1" || value == "t" || value == "T" || value == "TRUE";
+    const bool no = value == "false" || value == "0" || value == "f" || value == "F" || value == "FALSE";
+    if (!yes && !no)
+      return invalid_argument("Failed to parse value of \"stale\" (" + std::string(value) + ") as a bool");
+    options.stale = yes;
+  }
+  if (query.contains("per_page") && (!parse_number(get(query, "per_page"), options.per_page) || options.per_page < 0)) {
+    return invalid_argument("Failed to parse value of \"per_page\" (" + std::string(get(query, "per_page")) +
+                            ") as a number");
+  }
+  return ok_status();
+}
+
+std::string_view bearer(std::string_view authorization) {
+  const size_t space = authorization.find(' ');
+  if (space == std::string_view::npos) return {};
+  std::string scheme(authorization.substr(0, space));
+  std::ranges::transform(scheme, scheme.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (scheme != "bearer") return {};
+  authorization.remove_prefix(space + 1);
+  return authorization.substr(0, authorization.find(' '));
+}
+
+Answer text_answer(int status, std::string body) {
+  return {.status = status, .body = std::move(body), .content_type = "text/plain; charset=utf-8"};
+}
+
+}  // namespace
+
+Result<Query> parse_query(std::string_view text) {
+  Query query;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    if (part.empty()) continue;
+    const size_t equals = part.find('=');
+    auto name = percent_decode(part.substr(0, equals), true);
+    auto value = percent_decode(equals == std::string_view::npos ? "" : part.substr(equals + 1), true);
+    if (!name || !value) return invalid_argument("the query \"" + std::string(part) + "\" has a damaged escape");
+    query.emplace(*std::move(name), *std::move(value));
+  }
+  return query;
+}
+
+Answer error_answer(const Status& status) {
+  if (auto http_status = http_status_of(status)) return text_answer(*http_status, status.message());
+  switch (status.code()) {
+    case Code::invalid_argument:
+    case Code::out_of_range:
+      return text_answer(400, status.message());
+    case Code::permission_denied:
+    case Code::unauthenticated:
+      return text_answer(403, status.message());
+    case Code::not_found:
+      return text_answer(404, status.message());
+    case Code::resource_exhausted:
+      return text_answer(429, status.message());
+    case Code::unimplemented:
+      return text_answer(501, status.message());
+    default:
+      return text_answer(500, status.message());
+  }
+}
+
+std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& routes) {
+  const size_t mark = incoming.target.find('?');
+  const std::string_view path = incoming.target.substr(0, mark);
+  Match match = routes.find(incoming.verb, path);
+  if (!match.binding) return match.path_known ? text_answer(405, "Invalid method") : Answer{.status = 404};
+  auto query = parse_query(mark == std::string_view::npos ? "" : incoming.target.substr(mark + 1));
+  if (!query) return error_answer(query.status());
+
+  Outgoing out;
+  out.binding = match.binding;
+  const auto& method = *match.binding->method;
+  out.context.method = "/" + method.service()->full_name() + "/" + method.name();
+  if (Status status = common_parameters(*query, out.context.query); !status.ok()) return error_answer(status);
+  out.context.query.token = incoming.token.empty() ? bearer(incoming.authorization) : incoming.token;
+  out.pretty = query->contains("pretty") && get(*query, "pretty") != "0";
+
+  auto request = new_message(method.input_type());
+  if (const std::string& body = match.binding->form.body(); !body.empty()) {
+    if (incoming.body.empty()) {
+      if (!match.binding->form.body_optional()) return text_answer(400, "Request body is empty");
+    } else {
+      Message* target = request.get();
+      if (body != "*")
+        target = request->GetReflection()->MutableMessage(request.get(), method.input_type()->FindFieldByName(body));
+      if (Status status = json_to_message(incoming.body, *target); !status.ok()) return error_answer(status);
+    }
+  }
+  for (const auto& [name, value] : *query) {
+    const FieldDescriptor* field = method.input_type()->FindFieldByName(name);
+    if (!field || field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) continue;  // unknown parameters are ignored
+    if (Status status = text_to_field(value, *field, *request); !status.ok()) return error_answer(status);
+  }
+  for (const auto& [name, value] : match.parameters) {
+    const FieldDescriptor* field = method.input_type()->FindFieldByName(name);
+    if (Status status = text_to_field(value, *field, *request); !status.ok()) return error_answer(status);
+  }
+  if (const FieldDescriptor* plain = method.input_type()->FindFieldByName("plain");
+      plain && plain->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
+    out.plain = request->GetReflection()->GetBool(*request, plain);
+  }
+  out.request = request->SerializeAsString();
+  return out;
+}
+
+Answer to_answer(const Outgoing& call, const Result<Reply>& reply) {
+  if (!reply) return error_answer(reply.status());
+  const auto& method = *call.binding->method;
+  Answer answer;
+  const ReplyMeta& meta = reply->meta;
+  if (meta.index > 0) {
+    answer.headers.emplace_back("X-Nomad-Index", std::to_string(meta.index));
+    answer.headers.emplace_back(
+        "X-Nomad-LastContact",
+        std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(meta.last_contact).count()));
+    answer.headers.emplace_back("X-Nomad-KnownLeader", meta.known_leader ? "true" : "false");
+  }
+  if (!meta.next_token.empty()) answer.headers.emplace_back("X-Nomad-NextToken", meta.next_token);
+  if (call.binding->form.content() == Http::EMPTY) return answer;
+  auto response = new_message(method.output_type());
+  if (!response->ParseFromString(reply->body))
+    return error_answer(internal_error("the answer of " + method.full_name() + " cannot be read"));
+  if (call.binding->form.content() == Http::TEXT) {
+    const std::string text =
+        response->GetReflection()->GetString(*response, method.output_type()->FindFieldByName("text"));
+    if (!text.empty()) {
+      answer.body = text;
+      answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
+      return answer;
+    }
+  }
+  const JsonStyle style{.pretty = call.pretty};
+  const std::string& only = call.binding->form.reply();
+  const FieldDescriptor* field = only.empty() ? nullptr : method.output_type()->FindFieldByName(only);
+  answer.body = field ? field_to_json(*response, *field, style) : message_to_json(*response, style);
+  answer.content_type = "application/json";
+  return answer;
+}
+
+bool append_frame(const Outgoing& call, std::string_view bytes, std::string& out) {
+  auto message = new_message(call.binding->method->output_type());
+  if (!message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return false;
+  if (!call.plain) {
+    out += message_to_json(*message);
+    return true;
+  }
+  const FieldDescriptor* data = message->GetDescriptor()->FindFieldByName("data");
+  if (data) out += message->GetReflection()->GetString(*message, data);
+  return true;
+}
+
+}  // namespace drover::api

@@ -1,0 +1,56 @@
+// From an HTTP request to a call, and from a reply to an HTTP answer. Pure.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "drover/methods.h"
+#include "drover/result.h"
+#include "routes.h"
+
+namespace google::protobuf {
+class Message;
+}
+
+namespace drover::api {
+
+// The target's query, decoded. A name given twice keeps all its values.
+using Query = std::multimap<std::string, std::string, std::less<>>;
+Result<Query> parse_query(std::string_view text);
+
+struct Incoming {
+  std::string_view verb;
+  std::string_view target;  // path and query
+  std::string_view body;
+  std::string_view token;          // X-Nomad-Token
+  std::string_view authorization;  // Authorization
+};
+
+struct Outgoing {
+  CallContext context;
+  std::string request;
+  const Binding* binding = nullptr;
+  bool pretty = false;
+  bool plain = false;  // streamed: raw bytes instead of frames
+};
+
+// What goes back. `status` other than 200 comes with plain text.
+struct Answer {
+  int status = 200;
+  std::string body;
+  std::string content_type;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+// The call to make, or the answer to give at once (unknown path, wrong verb, a bad parameter or body).
+std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& routes);
+Answer to_answer(const Outgoing& call, const Result<Reply>& reply);
+Answer error_answer(const Status& status);
+// One streamed message in the form that the call asked for; false when the message is not one.
+bool append_frame(const Outgoing& call, std::string_view message, std::string& out);
+
+}  // namespace drover::api

@@ -1,0 +1,61 @@
+// Which method answers which verb and path. Derived from the declarations of the methods (drover.http). Pure; constant
+// once built.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/options.pb.h"
+#include "drover/result.h"
+
+namespace google::protobuf {
+class MethodDescriptor;
+}
+
+namespace drover::api {
+
+struct Binding {
+  const google::protobuf::MethodDescriptor* method = nullptr;
+  Http form;
+};
+
+struct Match {
+  const Binding* binding = nullptr;               // null: see `path_known`
+  bool path_known = false;                        // the path exists, with another verb
+  std::map<std::string, std::string> parameters;  // request field → decoded part of the path
+};
+
+class Routes {
+ public:
+  // Adds every HTTP form of the method, if it has one. Errors: a form that another method has; a field that the request
+  // does not have.
+  Status add(const google::protobuf::MethodDescriptor& method);
+  // The most specific path wins: literal parts before fields, longer before shorter.
+  Match find(std::string_view verb, std::string_view path) const;
+  size_t size() const { return patterns_.size(); }
+
+ private:
+  struct Part {
+    std::string literal;  // or
+    std::string field;
+    bool rest = false;  // the field takes slashes as well
+  };
+  struct Pattern {
+    std::vector<Part> parts;
+    std::map<std::string, Binding, std::less<>> by_verb;
+  };
+  Status add_form(const google::protobuf::MethodDescriptor& method, const Http& form);
+  static bool matches(const std::vector<Part>& parts, const std::vector<std::string_view>& segments,
+                      std::map<std::string, std::string>& parameters);
+  static bool more_specific(const Pattern& a, const Pattern& b);
+
+  std::vector<Pattern> patterns_;  // the most specific first
+};
+
+// "%2F" → "/", "+" stays. Nothing when an escape is damaged.
+std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space = false);
+
+}  // namespace drover::api

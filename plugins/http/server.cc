@@ -1,0 +1,153 @@
+#include "server.h"
+
+#include <pthread.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/write.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "drover/log.h"
+#include "session.h"
+
+namespace drover::api {
+namespace {
+
+namespace asio = boost::asio;
+using Tcp = asio::ip::tcp;
+using Error = boost::system::error_code;
+constexpr size_t kThreads = 2;
+constexpr std::string_view kTooMany =
+    "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
+    "Your IP is issuing too many concurrent connections, please rate limit your calls\n";
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  Impl(ServerOptions options, const Routes& routes, Caller& caller, Metrics& metrics)
+      : options_(std::move(options)), shared_{options_, routes, caller, metrics}, metrics_(metrics) {}
+  ~Impl() { stop(); }
+
+  Status start() {
+    for (const std::string& address : options_.addresses) {
+      DROVER_RETURN_IF_ERROR(listen(address).with_context("HTTP API on " + address));
+    }
+    for (auto& acceptor : acceptors_) accept(*acceptor);
+    for (size_t i = 0; i < kThreads; ++i) {
+      threads_.emplace_back([this] {
+        pthread_setname_np(pthread_self(), "http");
+        io_.run();
+      });
+    }
+    return ok_status();
+  }
+
+  std::string address() const {
+    Error ignored;
+    const auto endpoint = acceptors_.front()->local_endpoint(ignored);
+    const std::string host = endpoint.address().to_string();
+    return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
+  }
+
+  void stop() {
+    stopping_.request_stop();
+    asio::post(io_, [this] {
+      Error ignored;
+      for (auto& acceptor : acceptors_) acceptor->close(ignored);
+    });
+    {
+      std::unique_lock lock(mutex_);
+      all_ended_.wait_for(lock, std::chrono::seconds(5), [this] { return connections_.empty(); });
+    }
+    work_.reset();
+    io_.stop();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  Status listen(const std::string& address) {
+    const size_t colon = address.rfind(':');
+    std::string host = address.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    Error error;
+    auto ip = asio::ip::make_address(host, error);
+    if (error) return invalid_argument("\"" + host + "\" is not an IP address");
+    const int port = std::atoi(address.c_str() + colon + 1);
+    auto acceptor = std::make_unique<Tcp::acceptor>(io_);
+    Tcp::endpoint endpoint(ip, static_cast<uint16_t>(port));
+    acceptor->open(endpoint.protocol(), error);
+    if (!error) acceptor->set_option(asio::socket_base::reuse_address(true), error);
+    if (!error && ip.is_v6()) acceptor->set_option(asio::ip::v6_only(false), error);
+    if (!error) acceptor->bind(endpoint, error);
+    if (!error) acceptor->listen(asio::socket_base::max_listen_connections, error);
+    if (error == asio::error::address_in_use) {
+      return already_exists("port " + std::to_string(port) +
+                            " is in use by another program; stop it, or set ports { http = … }");
+    }
+    if (error) return errno_status(error.value(), "listen");
+    acceptors_.push_back(std::move(acceptor));
+    return ok_status();
+  }
+
+  void accept(Tcp::acceptor& acceptor) {
+    acceptor.async_accept(asio::make_strand(io_), [this, &acceptor](Error error, Tcp::socket socket) {
+      if (stopping_.stop_requested()) return;
+      if (error) {
+        log::warn("http", "a connection could not be accepted", {{"error", error.message()}});
+      } else {
+        admit(std::move(socket));
+      }
+      accept(acceptor);
+    });
+  }
+
+  void admit(Tcp::socket socket) {
+    Error error;
+    const auto remote = socket.remote_endpoint(error);
+    if (error) return;
+    const std::string who = remote.address().to_string();
+    {
+      std::lock_guard lock(mutex_);
+      size_t& count = connections_[who];
+      if (options_.max_connections_per_address > 0 && count >= options_.max_connections_per_address) {
+        metrics_.add("nomad.agent.http.exceeded");
+        asio::write(socket, asio::buffer(kTooMany.data(), kTooMany.size()), error);
+        return;
+      }
+      ++count;
+    }
+    socket.set_option(Tcp::no_delay(true), error);
+    start_session(std::move(socket), shared_, stopping_.get_token(), [this, who] {
+      std::lock_guard lock(mutex_);
+      if (--connections_[who] == 0) connections_.erase(who);
+      all_ended_.notify_all();
+    });
+  }
+
+  const ServerOptions options_;
+  const SessionShared shared_;
+  Metrics& metrics_;
+  std::stop_source stopping_;
+  std::mutex mutex_;
+  std::condition_variable all_ended_;
+  std::map<std::string, size_t> connections_;  // by remote address; guarded by mutex_
+  asio::io_context io_{static_cast<int>(kThreads)};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
+  std::vector<std::unique_ptr<Tcp::acceptor>> acceptors_;
+  std::vector<std::thread> threads_;
+};
+
+Server::Server(ServerOptions options, const Routes& routes, Caller& caller, Metrics& metrics)
+    : impl_(std::make_unique<Impl>(std::move(options), routes, caller, metrics)) {}
+Server::~Server() = default;
+Status Server::start() { return impl_->start(); }
+std::string Server::address() const { return impl_->address(); }
+void Server::stop() { impl_->stop(); }
+
+}  // namespace drover::api

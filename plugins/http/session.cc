@@ -1,0 +1,329 @@
+#include "session.h"
+
+#include <sys/socket.h>
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+#include "gzip.h"
+#include "request.h"
+
+namespace drover::api {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace bhttp = boost::beast::http;
+using Tcp = asio::ip::tcp;
+using Error = boost::system::error_code;
+
+constexpr size_t kMinGzip = 256;             // smaller answers grow
+constexpr size_t kMaxQueuedBytes = 1 << 20;  // of a stream that the client reads slowly
+
+class Session final : public std::enable_shared_from_this<Session> {
+ public:
+  Session(Tcp::socket socket, const SessionShared& shared, std::stop_token stopping, std::function<void()> ended)
+      : stream_(std::move(socket)),
+        shared_(shared),
+        ended_(std::move(ended)),
+        on_stop_(std::move(stopping), [this] { close_soon(); }) {
+    Error ignored;
+    const auto remote = stream_.socket().remote_endpoint(ignored);
+    if (!ignored) remote_ = remote.address().to_string();
+  }
+  ~Session() { ended_(); }
+
+  void start() {
+    asio::dispatch(stream_.get_executor(), [self = shared_from_this()] { self->read(); });
+  }
+
+ private:
+  // --- reading -------------------------------------------------------------------------------------------------------
+
+  void read() {
+    parser_.emplace();
+    parser_->body_limit(shared_.options.max_body_bytes);
+    parser_->header_limit(64 << 10);
+    // An idle connection may wait long for its next request; a begun one must arrive in time.
+    stream_.expires_after(buffer_.size() > 0 ? shared_.options.read_timeout : shared_.options.idle_timeout);
+    bhttp::async_read_some(stream_, buffer_, *parser_,
+                           [self = shared_from_this()](Error error, size_t) { self->continue_reading(error); });
+  }
+
+  void continue_reading(Error error) {
+    if (error || parser_->is_done()) return on_request(error);
+    if (!is_timed_) {
+      is_timed_ = true;
+      stream_.expires_after(shared_.options.read_timeout);
+    }
+    bhttp::async_read_some(stream_, buffer_, *parser_,
+                           [self = shared_from_this()](Error e, size_t) { self->continue_reading(e); });
+  }
+
+  void on_request(Error error) {
+    is_timed_ = false;
+    if (error == bhttp::error::body_limit) {
+      return fail(413, "the request body is larger than " + std::to_string(shared_.options.max_body_bytes) + " bytes");
+    }
+    if (error == bhttp::error::header_limit)
+      return fail(431, "the request's header fields are larger than 65536 bytes");
+    if (error == beast::error::timeout)
+      return parser_->got_some() ? fail(408, "the request did not arrive in time") : close();
+    if (error == bhttp::error::end_of_stream || error == asio::error::connection_reset ||
+        error == asio::error::operation_aborted || error == asio::error::eof ||
+        error == bhttp::error::partial_message) {
+      return close();
+    }
+    if (error) return fail(400, "malformed request: " + error.message());
+    stream_.expires_never();
+    request_ = parser_->release();
+    keep_alive_ = request_.keep_alive();
+    call();
+  }
+
+  // --- calling -------------------------------------------------------------------------------------------------------
+
+  static std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+  void call() {
+    shared_.metrics.add("nomad.http.request", 1);
+    if (view(request_.target()) == "/" && request_.method() == bhttp::verb::get) {
+      Answer redirect{.status = 307};
+      redirect.headers.emplace_back("Location", "/ui/");
+      return write(std::move(redirect));
+    }
+    const std::string_view body = request_.body();
+    auto prepared = to_call({.verb = view(request_.method_string()),
+                             .target = view(request_.target()),
+                             .body = body,
+                             .token = view(request_["X-Nomad-Token"]),
+                             .authorization = view(request_[bhttp::field::authorization])},
+                            shared_.routes);
+    if (auto* answer = std::get_if<Answer>(&prepared)) return write(std::move(*answer));
+    outgoing_ = std::get<Outgoing>(std::move(prepared));
+    outgoing_.context.remote_address = remote_;
+    cancel_ = std::stop_source();
+    outgoing_.context.stop = cancel_.get_token();
+    watch_client();
+    if (outgoing_.binding->form.content() == Http::FRAMES) return open_stream();
+    shared_.caller.call(
+        outgoing_.context, std::move(outgoing_.request), [self = shared_from_this()](Result<Reply> reply) {
+          asio::post(self->stream_.get_executor(),
+                     [self, reply = std::move(reply)] { self->write(to_answer(self->outgoing_, reply)); });
+        });
+  }
+
+  // While a call is out the client sends nothing; readable therefore means that it went away, or sent its next request
+  // early, which stays in the socket.
+  void watch_client() {
+    stream_.socket().async_wait(Tcp::socket::wait_read, [weak = weak_from_this()](Error error) {
+      auto self = weak.lock();
+      if (!self || error) return;
+      char byte = 0;
+      const ssize_t got = recv(self->stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+      if (got == 0) self->gone();
+    });
+  }
+
+  void gone() {
+    cancel_.request_stop();
+    keep_alive_ = false;
+  }
+
+  // --- streaming -----------------------------------------------------------------------------------------------------
+
+  // Handed from the stream's thread to the strand.
+  struct Pipe {
+    std::mutex mutex;
+    std::condition_variable_any room;
+    std::string bytes;  // guarded by mutex, like the following
+    std::optional<Status> closed;
+    bool is_draining = false;
+  };
+
+  void open_stream() {
+    pipe_ = std::make_shared<Pipe>();
+    StreamReceiver receiver;
+    receiver.message = [weak = weak_from_this(), pipe = pipe_, stop = cancel_.get_token(),
+                        form = outgoing_](std::string message) {
+      std::unique_lock lock(pipe->mutex);
+      pipe->room.wait(lock, stop, [&] { return pipe->bytes.size() < kMaxQueuedBytes; });
+      if (stop.stop_requested() || !append_frame(form, message, pipe->bytes)) return false;
+      if (!std::exchange(pipe->is_draining, true)) {
+        if (auto self = weak.lock()) asio::post(self->stream_.get_executor(), [self] { self->drain(); });
+      }
+      return true;
+    };
+    receiver.closed = [weak = weak_from_this(), pipe = pipe_](Status status) {
+      std::lock_guard lock(pipe->mutex);
+      pipe->closed = std::move(status);
+      if (!std::exchange(pipe->is_draining, true)) {
+        if (auto self = weak.lock()) asio::post(self->stream_.get_executor(), [self] { self->drain(); });
+      }
+    };
+    auto opened = shared_.caller.open(outgoing_.context, std::move(outgoing_.request), std::move(receiver));
+    if (!opened) return write(error_answer(opened.status()));
+    stream_call_ = *std::move(opened);
+  }
+
+  // Writes what the stream has produced; the header goes with the first bytes, or an error takes its place.
+  void drain() {
+    std::string bytes;
+    std::optional<Status> closed;
+    {
+      std::lock_guard lock(pipe_->mutex);
+      bytes.swap(pipe_->bytes);
+      closed = pipe_->closed;
+      pipe_->room.notify_all();
+      if (bytes.empty() && !closed) {
+        pipe_->is_draining = false;
+        return;
+      }
+    }
+    if (!header_sent_) {
+      if (bytes.empty() && closed && !closed->ok()) {
+        stream_call_.reset();
+        return write(error_answer(*closed));
+      }
+      return send_header(std::move(bytes), closed.has_value());
+    }
+    if (bytes.empty()) return finish_stream();
+    send_chunk(std::move(bytes));
+  }
+
+  void send_header(std::string first, bool) {
+    header_sent_ = true;
+    header_.emplace(bhttp::status::ok, 11);
+    header_->set(bhttp::field::content_type, outgoing_.plain ? "text/plain; charset=utf-8" : "application/json");
+    header_->chunked(true);
+    header_->keep_alive(keep_alive_);
+    decorate(*header_);
+    serializer_.emplace(*header_);
+    bhttp::async_write_header(stream_, *serializer_,
+                              [self = shared_from_this(), first = std::move(first)](Error error, size_t) mutable {
+                                if (error) return self->abandon_stream();
+                                first.empty() ? self->drain() : self->send_chunk(std::move(first));
+                              });
+  }
+
+  void send_chunk(std::string bytes) {
+    chunk_ = std::move(bytes);
+    asio::async_write(stream_, bhttp::make_chunk(asio::buffer(chunk_)),
+                      [self = shared_from_this()](Error error, size_t) {
+                        if (error) return self->abandon_stream();
+                        self->drain();
+                      });
+  }
+
+  void finish_stream() {
+    asio::async_write(stream_, bhttp::make_chunk_last(), [self = shared_from_this()](Error error, size_t) {
+      self->stream_call_.reset();
+      self->header_sent_ = false;
+      if (error || !self->keep_alive_) return self->close();
+      self->next();
+    });
+  }
+
+  void abandon_stream() {
+    cancel_.request_stop();
+    stream_call_.reset();
+    close();
+  }
+
+  // --- writing -------------------------------------------------------------------------------------------------------
+
+  template <typename Message>
+  void decorate(Message& message) {
+    for (const auto& [name, value] : shared_.options.headers) message.set(name, value);
+    message.set(bhttp::field::vary, "Accept-Encoding");
+  }
+
+  bool takes_gzip() const {
+    return view(request_[bhttp::field::accept_encoding]).find("gzip") != std::string_view::npos;
+  }
+
+  void write(Answer answer) {
+    cancel_.request_stop();  // nothing waits for this call any more; also ends watch_client's interest
+    response_.emplace();
+    auto& response = *response_;
+    response.version(11);
+    response.result(static_cast<unsigned>(answer.status));
+    for (const auto& [name, value] : answer.headers) response.set(name, value);
+    if (!answer.content_type.empty()) response.set(bhttp::field::content_type, answer.content_type);
+    decorate(response);
+    if (answer.body.size() >= kMinGzip && takes_gzip()) {
+      answer.body = gzip(answer.body);
+      response.set(bhttp::field::content_encoding, "gzip");
+    }
+    response.body() = std::move(answer.body);
+    response.keep_alive(keep_alive_);
+    response.prepare_payload();
+    stream_.expires_after(shared_.options.read_timeout);
+    bhttp::async_write(stream_, response, [self = shared_from_this()](Error error, size_t) {
+      if (error || !self->keep_alive_) return self->close();
+      self->next();
+    });
+  }
+
+  void next() {
+    response_.reset();
+    Error ignored;
+    stream_.socket().cancel(ignored);  // watch_client
+    read();
+  }
+
+  // An answer to a request that could not be read; the connection is of no further use.
+  void fail(int status, std::string text) {
+    keep_alive_ = false;
+    write({.status = status, .body = std::move(text), .content_type = "text/plain; charset=utf-8"});
+  }
+
+  void close() {
+    cancel_.request_stop();
+    Error ignored;
+    stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
+    stream_.socket().close(ignored);
+  }
+
+  void close_soon() {
+    asio::post(stream_.get_executor(), [weak = weak_from_this()] {
+      if (auto self = weak.lock()) self->abandon_stream();
+    });
+  }
+
+  beast::tcp_stream stream_;
+  const SessionShared& shared_;
+  std::string remote_;
+  beast::flat_buffer buffer_;
+  std::optional<bhttp::request_parser<bhttp::string_body>> parser_;
+  bhttp::request<bhttp::string_body> request_;
+  std::optional<bhttp::response<bhttp::string_body>> response_;
+  bool keep_alive_ = false;
+  bool is_timed_ = false;
+  Outgoing outgoing_;
+  std::stop_source cancel_;
+  std::shared_ptr<Pipe> pipe_;
+  std::unique_ptr<StreamCall> stream_call_;
+  std::optional<bhttp::response<bhttp::empty_body>> header_;
+  std::optional<bhttp::response_serializer<bhttp::empty_body>> serializer_;
+  std::string chunk_;
+  bool header_sent_ = false;
+  std::function<void()> ended_;
+  std::stop_callback<std::function<void()>> on_stop_;
+};
+
+}  // namespace
+
+void start_session(Tcp::socket socket, const SessionShared& shared, std::stop_token stopping,
+                   std::function<void()> ended) {
+  std::make_shared<Session>(std::move(socket), shared, std::move(stopping), std::move(ended))->start();
+}
+
+}  // namespace drover::api

@@ -1,0 +1,13 @@
+// The text of a job file to a job in the API's JSON form. Pure, any thread.
+#pragma once
+
+#include "drover/job_parser.h"
+
+namespace drover::jobspec {
+
+class Parser final : public JobParser {
+ public:
+  Result<std::string> parse(std::string_view source, const Options& options) const override;
+};
+
+}  // namespace drover::jobspec

@@ -1,0 +1,85 @@
+#include "collect.h"
+
+#include <map>
+#include <set>
+
+#include "drover/keys.h"
+#include "drover/schema.h"
+#include "drover/v1/allocation.pb.h"
+#include "drover/v1/evaluation.pb.h"
+#include "drover/v1/job.pb.h"
+#include "drover/v1/node.pb.h"
+
+namespace drover::system {
+namespace {
+
+bool is_over(const v1::Evaluation& eval) {
+  return eval.status() == v1::EVAL_STATUS_COMPLETE || eval.status() == v1::EVAL_STATUS_FAILED ||
+         eval.status() == v1::EVAL_STATUS_CANCELED;
+}
+
+// Over on the node, and not wanted any more.
+bool is_over(const v1::Allocation& alloc) {
+  const auto status = alloc.client_status();
+  const bool client =
+      status == v1::CLIENT_STATUS_COMPLETE || status == v1::CLIENT_STATUS_FAILED || status == v1::CLIENT_STATUS_LOST;
+  return client;
+}
+
+}  // namespace
+
+Garbage collect(const ReadView& view, const Tables& tables, const Thresholds& thresholds, int64_t now_ns) {
+  Garbage garbage;
+  const Table<v1::Allocation> allocs(tables.allocs);
+  std::map<std::pair<std::string, std::string>, v1::Job> jobs;
+  Table<v1::Job>(tables.jobs).scan(view, kPrimary, KeyRange::all(), [&](v1::Job& job, std::string_view) {
+    std::pair key(job.namespace_(), job.id());
+    jobs.emplace(std::move(key), std::move(job));
+    return true;
+  });
+  std::set<std::pair<std::string, std::string>> still_used;
+  Table<v1::Evaluation>(tables.evals)
+      .scan(view, kPrimary, KeyRange::all(), [&](v1::Evaluation& eval, std::string_view) {
+        const std::pair key(eval.namespace_(), eval.job_id());
+        auto job = jobs.find(key);
+        const auto age = std::chrono::nanoseconds(now_ns - eval.modify_time());
+        const bool batch = eval.type() == "batch";
+        const bool job_lives = job != jobs.end() && !job->second.stop() && job->second.status() != v1::JOB_STATUS_DEAD;
+        bool goes = is_over(eval) && age >= (batch ? thresholds.batch_evaluation : thresholds.evaluation) &&
+                    !(batch && job_lives);
+        std::vector<std::string> own;
+        allocs.scan(view, kAllocsByEval, KeyRange::prefix(KeyBuilder().id(eval.id()).view()),
+                    [&](v1::Allocation& alloc, std::string_view) {
+                      goes = goes && is_over(alloc);
+                      own.push_back(alloc.id());
+                      return goes;
+                    });
+        if (!goes) {
+          still_used.insert(key);
+          return true;
+        }
+        garbage.evals.push_back(eval.id());
+        garbage.allocs.insert(garbage.allocs.end(), own.begin(), own.end());
+        return true;
+      });
+  for (const auto& [key, job] : jobs) {
+    const bool ended = job.status() == v1::JOB_STATUS_DEAD && (job.stop() || job.type() == "batch");
+    const auto age = std::chrono::nanoseconds(now_ns - job.submit_time());
+    if (ended && age >= thresholds.job && !still_used.contains(key)) garbage.jobs.push_back(key);
+  }
+  Table<v1::Node>(tables.nodes).scan(view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
+    if (node.status() != v1::NODE_STATUS_DOWN) return true;
+    if (std::chrono::nanoseconds(now_ns - node.status_updated_at() * 1'000'000'000) < thresholds.node) return true;
+    bool has_live = false;
+    allocs.scan(view, kAllocsByNode, KeyRange::prefix(KeyBuilder().id(node.id()).view()),
+                [&](v1::Allocation& alloc, std::string_view) {
+                  has_live = has_live || !is_over(alloc);
+                  return !has_live;
+                });
+    if (!has_live) garbage.nodes.push_back(node.id());
+    return true;
+  });
+  return garbage;
+}
+
+}  // namespace drover::system

@@ -1,0 +1,159 @@
+#include "drover/task_options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "drover/duration.h"
+#include "drover/nearest.h"
+
+namespace drover {
+namespace {
+
+using Json = nlohmann::json;
+
+// Scalars as a job file would write them; absent when the value is a list or a map.
+std::optional<std::string> as_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_binary()) return std::string(value.get_binary().begin(), value.get_binary().end());
+  if (value.is_number() || value.is_boolean()) return value.dump();
+  return std::nullopt;
+}
+
+// Job files arrive as HCL, where a block is a list of one map.
+const Json* body(const Json& json) {
+  if (json.is_array() && json.size() == 1 && json.front().is_object()) return &json.front();
+  return json.is_object() ? &json : nullptr;
+}
+
+}  // namespace
+
+struct TaskOptions::Values {
+  Json json = Json::object();
+  std::vector<std::string> known;
+  Status problem;
+
+  const Json* find(std::string_view option) {
+    if (std::ranges::find(known, option) == known.end()) known.emplace_back(option);
+    auto at = json.find(option);
+    return at == json.end() || at->is_null() ? nullptr : &*at;
+  }
+  void wrong(std::string_view option, std::string_view wanted) {
+    if (problem.ok())
+      problem = invalid_argument("config option \"" + std::string(option) + "\" must be " + std::string(wanted));
+  }
+};
+
+TaskOptions::TaskOptions(std::unique_ptr<Values> values) : values_(std::move(values)) {}
+TaskOptions::~TaskOptions() = default;
+TaskOptions::TaskOptions(TaskOptions&&) noexcept = default;
+TaskOptions& TaskOptions::operator=(TaskOptions&&) noexcept = default;
+
+Result<TaskOptions> TaskOptions::from_msgpack(std::string_view bytes) {
+  auto values = std::make_unique<Values>();
+  if (!bytes.empty()) {
+    const Json json = Json::from_msgpack(bytes.begin(), bytes.end(), true, false);
+    if (json.is_discarded()) return invalid_argument("the driver's config is not valid msgpack");
+    const Json* map = body(json);
+    if (!map && !json.is_null()) return invalid_argument("the driver's config must be a map of options");
+    if (map) values->json = *map;
+  }
+  return TaskOptions(std::move(values));
+}
+
+Result<TaskOptions> TaskOptions::from_json(std::string_view text) {
+  auto values = std::make_unique<Values>();
+  if (!text.empty()) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (json.is_discarded()) return invalid_argument("the driver's config is not valid JSON");
+    const Json* map = body(json);
+    if (!map && !json.is_null()) return invalid_argument("the driver's config must be a map of options");
+    if (map) values->json = *map;
+  }
+  return TaskOptions(std::move(values));
+}
+
+std::string TaskOptions::text(std::string_view option, std::string fallback) {
+  const Json* value = values_->find(option);
+  if (!value) return fallback;
+  std::optional<std::string> text = as_text(*value);
+  if (!text) values_->wrong(option, "a text");
+  return text.value_or(std::move(fallback));
+}
+
+int64_t TaskOptions::integer(std::string_view option, int64_t fallback) {
+  const Json* value = values_->find(option);
+  if (!value) return fallback;
+  if (value->is_number_unsigned()) {
+    uint64_t number = value->get<uint64_t>();
+    if (number <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return static_cast<int64_t>(number);
+  } else if (value->is_number_integer()) {
+    return value->get<int64_t>();
+  } else if (value->is_number_float()) {
+    double number = value->get<double>();
+    if (number >= -9e15 && number <= 9e15 && number == static_cast<double>(static_cast<int64_t>(number)))
+      return static_cast<int64_t>(number);
+  } else if (value->is_string()) {
+    std::string text = value->get<std::string>();
+    int64_t number = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size()) return number;
+  }
+  values_->wrong(option, "a whole number");
+  return fallback;
+}
+
+bool TaskOptions::boolean(std::string_view option, bool fallback) {
+  const Json* value = values_->find(option);
+  if (!value) return fallback;
+  std::string text = as_text(*value).value_or("");
+  if (text == "true" || text == "1") return true;
+  if (text == "false" || text == "0") return false;
+  values_->wrong(option, "true or false");
+  return fallback;
+}
+
+std::chrono::nanoseconds TaskOptions::duration(std::string_view option, std::chrono::nanoseconds fallback) {
+  const Json* value = values_->find(option);
+  if (!value) return fallback;
+  if (value->is_number()) return std::chrono::nanoseconds(integer(option));
+  if (value->is_string()) {
+    if (Result<std::chrono::nanoseconds> parsed = parse_duration(value->get<std::string>())) return *parsed;
+  }
+  values_->wrong(option, "a duration such as \"30s\"");
+  return fallback;
+}
+
+std::vector<std::string> TaskOptions::text_list(std::string_view option) {
+  std::vector<std::string> list;
+  const Json* value = values_->find(option);
+  if (!value) return list;
+  if (!value->is_array()) {
+    values_->wrong(option, "a list of texts");
+    return list;
+  }
+  for (const Json& item : *value) {
+    std::optional<std::string> text = as_text(item);
+    if (!text) {
+      values_->wrong(option, "a list of texts");
+      return {};
+    }
+    list.push_back(std::move(*text));
+  }
+  return list;
+}
+
+Status TaskOptions::finish() const {
+  if (!values_->problem.ok()) return values_->problem;
+  const std::vector<std::string_view> known(values_->known.begin(), values_->known.end());
+  for (const auto& [name, value] : values_->json.items()) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    std::string text = "unknown config option \"" + name + "\"";
+    if (std::string hint = nearest_hint(name, known); !hint.empty()) text += "; " + hint;
+    return invalid_argument(std::move(text));
+  }
+  return ok_status();
+}
+
+}  // namespace drover
