@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/result.h"
 #include "drover/v1/evaluation.pb.h"
 
 namespace drover::scheduler {

@@ -1,0 +1,211 @@
+#include "tables.h"
+
+#include <gtest/gtest.h>
+
+#include "drover/keys.h"
+#include "drover/schema.h"
+#include "node_rpc.h"
+#include "scheduler.pb.h"
+#include "testing/fixtures.h"
+#include "testing/memory_rows.h"
+
+namespace drover::scheduler {
+namespace {
+
+using testing::id_of;
+using testing::make_alloc;
+using testing::make_job;
+using testing::make_node;
+
+class SchedulerTables : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    rows_.add_table({.name = "jobs", .key = [](std::string_view row) {
+                       const auto job = Table<v1::Job>::parse(row);
+                       return job_key(job.namespace_(), job.id());
+                     }});
+    rows_.add_table({.name = "job_versions", .key = [](std::string_view row) {
+                       const auto job = Table<v1::Job>::parse(row);
+                       return job_version_key(job.namespace_(), job.id(), job.version());
+                     }});
+    const TableId nodes = rows_.add_table(
+        {.name = "nodes", .key = [](std::string_view row) { return Table<v1::Node>::parse(row).id(); }});
+    ASSERT_TRUE(declare_tables(rows_, tables_).ok());
+    ASSERT_TRUE(Table<v1::Node>(nodes).put(rows_, make_node("n1")).ok());
+  }
+
+  v1::Evaluation eval(const std::string& id, v1::EvalStatus status) {
+    v1::Evaluation eval;
+    eval.set_id(id_of(id));
+    eval.set_namespace_("default");
+    eval.set_job_id("web");
+    eval.set_status(status);
+    return eval;
+  }
+  void place(const v1::Allocation& alloc, uint64_t index) {
+    v1::PlanApplied command;
+    *command.add_placed() = alloc;
+    command.set_time(static_cast<int64_t>(index) * 100);
+    ASSERT_TRUE(rows_.apply(command, index).ok());
+  }
+  v1::Allocation alloc(const std::string& id) { return tables_.allocs.get(rows_, id).value(); }
+
+  testing::MemoryRows rows_;
+  Tables tables_;
+  const v1::Job job_ = make_job();
+};
+
+TEST_F(SchedulerTables, StampEvaluationsAndKeepTheirCreation) {
+  v1::EvalsUpdated command;
+  *command.add_evaluations() = eval("e", v1::EVAL_STATUS_PENDING);
+  command.set_time(500);
+  ASSERT_TRUE(rows_.apply(command, 5).ok());
+  command.mutable_evaluations(0)->set_status(v1::EVAL_STATUS_COMPLETE);
+  command.set_time(600);
+  ASSERT_TRUE(rows_.apply(command, 6).ok());
+
+  const auto row = tables_.evals.get(rows_, id_of("e"));
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->create_index(), 5U);
+  EXPECT_EQ(row->modify_index(), 6U);
+  EXPECT_EQ(row->create_time(), 500);
+  EXPECT_EQ(row->modify_time(), 600);
+  ASSERT_EQ(rows_.told.size(), 2U);
+  EXPECT_TRUE(rows_.told[0].has_open_evals());
+  EXPECT_FALSE(rows_.told[1].has_open_evals());
+  EXPECT_TRUE(rows_.told[1].has_any());
+}
+
+TEST_F(SchedulerTables, KeepOneBlockedEvaluationOfAJob) {
+  v1::EvalsUpdated command;
+  *command.add_evaluations() = eval("old", v1::EVAL_STATUS_BLOCKED);
+  ASSERT_TRUE(rows_.apply(command, 5).ok());
+  *command.mutable_evaluations(0) = eval("new", v1::EVAL_STATUS_BLOCKED);
+  ASSERT_TRUE(rows_.apply(command, 6).ok());
+  const auto old = tables_.evals.get(rows_, id_of("old"));
+  EXPECT_EQ(old->status(), v1::EVAL_STATUS_CANCELED);
+  EXPECT_EQ(old->status_description(), "existing blocked evaluation exists for job \"web\"");
+
+  *command.mutable_evaluations(0) = eval("done", v1::EVAL_STATUS_COMPLETE);
+  ASSERT_TRUE(rows_.apply(command, 7).ok());
+  EXPECT_EQ(tables_.evals.get(rows_, id_of("new"))->status(), v1::EVAL_STATUS_CANCELED);
+}
+
+TEST_F(SchedulerTables, FindRowsByTheirIndexes) {
+  const v1::Allocation one = make_alloc(job_, 0, "n1");
+  place(one, 7);
+  EXPECT_EQ(tables_.allocs.list(rows_, kAllocsByNode, of_id(id_of("n1"))).size(), 1U);
+  EXPECT_EQ(tables_.allocs.list(rows_, kAllocsByJob, of_job("default", "web")).size(), 1U);
+  EXPECT_EQ(tables_.allocs.list(rows_, kAllocsByCreation, KeyRange::prefix(KeyBuilder().number(7).view())).size(), 1U);
+  v1::EvalsDeleted deleted;
+  deleted.add_alloc_ids(one.id());
+  ASSERT_TRUE(rows_.apply(deleted, 8).ok());
+  EXPECT_TRUE(tables_.allocs.list(rows_, kAllocsByNode, of_id(id_of("n1"))).empty());
+}
+
+TEST_F(SchedulerTables, LinkAnAllocationToItsSuccessor) {
+  const v1::Allocation first = make_alloc(job_, 0, "n1");
+  place(first, 7);
+  v1::Allocation second = make_alloc(job_, 1, "n1");
+  second.set_previous_allocation(first.id());
+  place(second, 8);
+  EXPECT_EQ(alloc(first.id()).next_allocation(), second.id());
+  EXPECT_EQ(alloc(first.id()).alloc_modify_index(), 8U);
+  EXPECT_EQ(alloc(second.id()).create_index(), 8U);
+  EXPECT_EQ(alloc(second.id()).create_time(), 800);
+}
+
+TEST_F(SchedulerTables, TakeReportsWithoutTouchingWhatServersDecide) {
+  const v1::Allocation one = make_alloc(job_, 0, "n1", v1::CLIENT_STATUS_PENDING);
+  place(one, 7);
+  EXPECT_TRUE(rows_.told.back().has_live_allocs());
+  v1::AllocationsReported command;
+  v1::Allocation& report = *command.add_allocations();
+  report.set_id(one.id());
+  report.set_client_status(v1::CLIENT_STATUS_FAILED);
+  report.set_desired_status(v1::DESIRED_STATUS_STOP);
+  report.set_job_id("other");
+  command.set_time(900);
+  ASSERT_TRUE(rows_.apply(command, 9).ok());
+
+  const v1::Allocation row = alloc(one.id());
+  EXPECT_EQ(row.client_status(), v1::CLIENT_STATUS_FAILED);
+  EXPECT_EQ(row.desired_status(), v1::DESIRED_STATUS_RUN);
+  EXPECT_EQ(row.job_id(), "web");
+  EXPECT_EQ(row.modify_index(), 9U);
+  EXPECT_EQ(row.alloc_modify_index(), 7U);
+  EXPECT_EQ(row.modify_time(), 900);
+  EXPECT_FALSE(rows_.told.back().has_live_allocs());
+}
+
+TEST_F(SchedulerTables, RefuseReportsOfANodeThatIsDown) {
+  const v1::Allocation one = make_alloc(job_, 0, "n1");
+  place(one, 7);
+  v1::Node down = make_node("n1");
+  down.set_status(v1::NODE_STATUS_DOWN);
+  ASSERT_TRUE(Table<v1::Node>(tables_.nodes).put(rows_, down).ok());
+  v1::AllocationsReported command;
+  command.add_allocations()->set_id(one.id());
+  const auto answer = rows_.apply(command, 9);
+  EXPECT_EQ(answer.status().code(), Code::failed_precondition);
+  EXPECT_TRUE(answer.status().message().ends_with("is not allowed to update allocs while in status down"));
+  EXPECT_EQ(alloc(one.id()).modify_index(), 7U);
+}
+
+TEST_F(SchedulerTables, ApplyDeltasButKeepTheEndThatANodeReported) {
+  const v1::Allocation one = make_alloc(job_, 0, "n1", v1::CLIENT_STATUS_COMPLETE);
+  place(one, 7);
+  v1::PlanApplied command;
+  v1::AllocationDelta& delta = *command.add_changed();
+  delta.set_id(one.id());
+  delta.set_desired_status(v1::DESIRED_STATUS_STOP);
+  delta.set_desired_description("why");
+  delta.set_client_status(v1::CLIENT_STATUS_LOST);
+  command.add_changed()->set_id(id_of("unknown"));
+  ASSERT_TRUE(rows_.apply(command, 8).ok());
+  EXPECT_EQ(alloc(one.id()).desired_status(), v1::DESIRED_STATUS_STOP);
+  EXPECT_EQ(alloc(one.id()).desired_description(), "why");
+  EXPECT_EQ(alloc(one.id()).client_status(), v1::CLIENT_STATUS_COMPLETE);
+  EXPECT_EQ(alloc(one.id()).alloc_modify_index(), 8U);
+}
+
+TEST_F(SchedulerTables, MarkTransitions) {
+  const v1::Allocation one = make_alloc(job_, 0, "n1");
+  place(one, 7);
+  v1::AllocationsTransitioned command;
+  command.add_alloc_ids(one.id());
+  command.mutable_transition()->set_migrate(true);
+  *command.add_evaluations() = eval("e", v1::EVAL_STATUS_PENDING);
+  ASSERT_TRUE(rows_.apply(command, 8).ok());
+  EXPECT_TRUE(alloc(one.id()).desired_transition().migrate());
+  EXPECT_TRUE(tables_.evals.get(rows_, id_of("e")));
+}
+
+TEST(Reports, CallForAnotherLookOnlyWhenNeeded) {
+  struct Case {
+    const char* name;
+    v1::ClientStatus before, now;
+    const char* type;
+    bool waiting;
+    const char* trigger;
+  };
+  const Case cases[] = {
+      {"starts", v1::CLIENT_STATUS_PENDING, v1::CLIENT_STATUS_RUNNING, "service", false, ""},
+      {"starts while older ones wait", v1::CLIENT_STATUS_PENDING, v1::CLIENT_STATUS_RUNNING, "service", true,
+       "rolling-update"},
+      {"fails", v1::CLIENT_STATUS_RUNNING, v1::CLIENT_STATUS_FAILED, "service", false, "alloc-failure"},
+      {"says it again", v1::CLIENT_STATUS_FAILED, v1::CLIENT_STATUS_FAILED, "service", false, ""},
+      {"service ends", v1::CLIENT_STATUS_RUNNING, v1::CLIENT_STATUS_COMPLETE, "service", false, "alloc-failure"},
+      {"batch is done", v1::CLIENT_STATUS_RUNNING, v1::CLIENT_STATUS_COMPLETE, "batch", false, ""},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    const v1::Job job = make_job(c.type);
+    EXPECT_EQ(trigger_for(make_alloc(job, 0, "n1", c.before), c.now, &job, c.waiting), c.trigger);
+  }
+  const v1::Job job = make_job();
+  EXPECT_EQ(trigger_for(make_alloc(job, 0, "n1"), v1::CLIENT_STATUS_COMPLETE, nullptr, false), "job-deregister");
+}
+
+}  // namespace
+}  // namespace drover::scheduler
