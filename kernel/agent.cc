@@ -228,7 +228,7 @@ void Agent::print_banner(const host::RawConfig& raw) const {
   std::cout << "==> Drover agent configuration:\n\n"
             << "       Advertise Addrs: HTTP: " << settings_.advertise_http << "; RPC: " << settings_.advertise_rpc
             << "\n"
-            << "            Bind Addrs: HTTP: " << settings_.http_address << "; RPC: " << settings_.rpc_address << "\n"
+            << "            Bind Addrs: HTTP: " << settings_.http_address << "\n"
             << "                Client: " << (settings_.client ? "true" : "false") << "\n"
             << "                Config: " << (files.empty() ? "<none>" : files) << "\n"
             << "              Data Dir: " << settings_.data_dir << "\n"

@@ -451,6 +451,10 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev, const std::st
         "neither server nor client is enabled; set server { enabled = true } or client { enabled = true }, or use "
         "-dev");
   }
+  if (!s.server) {
+    return failed_precondition(
+        "a client agent of its own needs calls between machines, which this version does not have; enable server in the same agent");
+  }
   s.data_dir = checked.string("data_dir");
   if (s.data_dir.empty() && !dev)
     return failed_precondition("data_dir is not set; name a folder for the agent's state");

@@ -1,0 +1,86 @@
+# What the integration scripts share: a real agent in a folder of its own, and checks that say what they saw.
+# Sourced with DROVER set to the program under test.
+set -u
+: "${DROVER:?names the program under test}"
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/drover-test-XXXXXX")
+AGENTS=()
+CHECKS=0
+
+free_port() {
+  local port
+  while port=$((RANDOM % 20000 + 34000)); (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do :; done
+  echo "$port"
+}
+clean_up() {
+  local pid dir
+  for pid in "${AGENTS[@]}"; do kill -9 "$pid" 2> /dev/null; done
+  for dir in /proc/[0-9]*; do
+    if { tr '\0' '\n' < "$dir/environ" | grep -q "^NOMAD_ALLOC_DIR=$WORK" || tr '\0' ' ' < "$dir/cmdline" | grep -q "$WORK"; } 2> /dev/null; then
+      kill -9 "${dir#/proc/}" 2> /dev/null
+    fi
+  done
+  rm -rf "$WORK"
+}
+trap clean_up EXIT
+
+fail() {
+  printf 'FAILED: %s\n' "$*" >&2
+  for log in "$WORK"/*.log; do [ -f "$log" ] && { echo "--- $log" >&2; tail -n 25 "$log" >&2; }; done
+  exit 1
+}
+# Waits until the command succeeds, at most SECONDS.
+eventually() {
+  local deadline=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@" > "$WORK/last" 2>&1; do
+    [ $SECONDS -lt $deadline ] || fail "$what; last seen: $(cat "$WORK/last")"
+    read -r -t 0.05 <> <(:) || true
+  done
+}
+# expect CODE TEXT COMMAND…: the exit code, and a text somewhere in the output.
+expect() {
+  local code=$1 text=$2 output got
+  shift 2
+  output=$("$@" 2>&1 < /dev/null)
+  got=$?
+  CHECKS=$((CHECKS + 1))
+  [ "$got" -eq "$code" ] || fail "exit code $got, expected $code: $* : $output"
+  case $output in *"$text"*) ;; *) fail "the output does not say \"$text\": $* : $output" ;; esac
+}
+# config NAME: a working configuration for one agent, with further lines from standard input.
+config() {
+  HTTP=$(free_port)
+  RPC=$(free_port)
+  export NOMAD_ADDR=http://127.0.0.1:$HTTP
+  cat > "$WORK/$1.hcl" << CONFIG
+name      = "$1"
+data_dir  = "$WORK/$1-data"
+bind_addr = "127.0.0.1"
+ports {
+  http = $HTTP
+  rpc  = $RPC
+}
+server {
+  enabled          = true
+  bootstrap_expect = 1
+}
+client {
+  enabled = true
+}
+CONFIG
+  cat >> "$WORK/$1.hcl"
+}
+# start NAME: runs the agent in the background until its node is ready. AGENT is its process.
+start() {
+  "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
+  AGENT=$!
+  AGENTS+=("$AGENT")
+  disown "$AGENT"
+  eventually 20 "no ready node" node_is_ready
+}
+node_is_ready() {
+  kill -0 "$AGENT" 2> /dev/null || { echo "the agent has ended"; return 1; }
+  "$DROVER" node status | grep -q ' ready$'
+}
+gone() { ! kill -0 "$1" 2> /dev/null; }
+passed() { echo "$CHECKS checks passed"; }
