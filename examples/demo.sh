@@ -77,6 +77,7 @@ pids() { pages | sed 's/.*process //' | sort -n; }
 instances_are() { [ "$(pids | wc -l)" -eq "$1" ] || { "$DROVER" job status web; return 1; }; }
 job_is() { "$DROVER" job status "$1" | grep -q "^Status *= $2"; }
 
+GROUPS_BEFORE=$(find /sys/fs/cgroup -type d -path '*/drover*')  # of another agent on this machine
 HTTP=$(free_port)
 RPC=$(free_port)
 export NOMAD_ADDR=http://127.0.0.1:$HTTP
@@ -93,7 +94,8 @@ server {
   bootstrap_expect = 1
 }
 client {
-  enabled = true
+  enabled           = true
+  network_interface = "lo"
 }
 plugin "raw_exec" {
   config {
@@ -169,8 +171,8 @@ eventually 20 "the end of the agent" agent_is_gone
 AGENT_PID=
 nothing_left() { [ -z "$(ours)" ] || { echo "processes left:"; ps -o pid,args -p "$(ours | paste -sd,)"; return 1; }; }
 eventually 20 "the end of every process" nothing_left
-LEFT=$(find /sys/fs/cgroup -type d -path '*drover*' 2> /dev/null | grep -F -f <(echo "${WEB_ALLOC:-none}") || true)
-[ -z "$LEFT" ] || die "cgroups left: $LEFT"
+groups_are_gone() { LEFT=$(find /sys/fs/cgroup -type d -path '*/drover*'); echo "$LEFT"; [ "$LEFT" = "$GROUPS_BEFORE" ]; }
+eventually 10 "the end of every control group" groups_are_gone
 grep -q "$HOME_DIR" /proc/mounts && die "mounts left in $HOME_DIR"
 rm -rf "$HOME_DIR"
 printf '\n\033[32mThe demo is done; nothing is left behind.\033[0m\n'

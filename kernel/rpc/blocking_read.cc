@@ -131,6 +131,11 @@ void BlockingRead::run() {
           if (auto self = weak.lock()) self->setup_.pool.post([self] { self->wake(false); });
         });
       }
+      // What was asked for since the checks above found nobody asleep.
+      if (setup_.stopping.stop_requested() || setup_.context.stop.stop_requested()) {
+        asleep_ = false;
+        continue;
+      }
     }
     state::Watch watch = setup_.store.watch(looked, [weak = weak_from_this()](state::WakeReason reason) {
       auto self = weak.lock();

@@ -52,30 +52,30 @@ class Staging final : public SnapshotVisitor {
 
   // Makes the index records and brings everything into key order, one index per thread.
   Status arrange() {
-    struct Job {
+    struct Work {
       uint32_t table;
       uint32_t index;
       Status status;
     };
-    std::vector<Job> jobs;
+    std::vector<Work> pieces;
     for (uint32_t t : seen_) {
       const Schema::Entry& entry = schema_.tables[t];
       DROVER_RETURN_IF_ERROR(order(entries_[entry.first_root], "state snapshot: table " + entry.spec.name));
-      for (uint32_t i = 0; i < entry.spec.indexes.size(); ++i) jobs.push_back({t, i, {}});
+      for (uint32_t i = 0; i < entry.spec.indexes.size(); ++i) pieces.push_back({t, i, {}});
     }
     std::atomic<size_t> next{0};
     const auto work = [&] {
-      for (size_t at = next++; at < jobs.size(); at = next++)
-        jobs[at].status = arrange_index(jobs[at].table, jobs[at].index);
+      for (size_t at = next++; at < pieces.size(); at = next++)
+        pieces[at].status = arrange_index(pieces[at].table, pieces[at].index);
     };
     {
       std::vector<std::jthread> helpers;
-      for (size_t n = std::min<size_t>(std::thread::hardware_concurrency(), jobs.size()); n > 1; --n) {
+      for (size_t n = std::min<size_t>(std::thread::hardware_concurrency(), pieces.size()); n > 1; --n) {
         helpers.emplace_back(work);
       }
       work();
     }
-    for (const Job& job : jobs) DROVER_RETURN_IF_ERROR(job.status);
+    for (const Work& piece : pieces) DROVER_RETURN_IF_ERROR(piece.status);
     return ok_status();
   }
 

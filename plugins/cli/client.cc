@@ -1,6 +1,7 @@
 #include "client.h"
 
 #include <array>
+#include <limits>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -139,7 +140,7 @@ Result<Response> Client::request(std::string_view verb, std::string_view path, c
   http::write(socket, request, error);
   boost::beast::flat_buffer buffer;
   http::response_parser<http::string_body> parser;
-  parser.body_limit(boost::none);
+  parser.body_limit(std::numeric_limits<uint64_t>::max());
   if (!error) http::read(socket, buffer, parser, error);
   if (error) return unavailable("the connection to the agent broke: " + error.message());
   auto response = parser.release();
@@ -176,7 +177,7 @@ Status Client::stream(std::string_view path, const Parameters& parameters,
   http::write(socket, request, error);
   boost::beast::flat_buffer buffer;
   http::response_parser<http::buffer_body> parser;
-  parser.body_limit(boost::none);
+  parser.body_limit(std::numeric_limits<uint64_t>::max());
   if (!error) http::read_header(socket, buffer, parser, error);
   if (error) return unavailable("the connection to the agent broke: " + error.message());
   std::string failure;

@@ -46,20 +46,16 @@ void show_summary(Run& run, const json& summary) {
   run.out << "\nSummary\n" << format_list(rows);
 }
 
-// The newest evaluation that is blocked, or that could not place everything.
+// What the newest evaluation that placed anything, or tried to, could not place. A blocked one waits and has not tried.
 void show_placement_failure(Run& run, const json& evals) {
   const json* newest = nullptr;
   for (const json& eval : evals) {
+    if (text(eval, "Status") == "blocked" && member(eval, "FailedTGAllocs").empty()) continue;
     if (!newest || number(eval, "CreateIndex") > number(*newest, "CreateIndex")) newest = &eval;
   }
-  const json* failing = nullptr;
-  for (const json& eval : evals) {
-    if (text(eval, "Status") == "blocked" && !member(eval, "FailedTGAllocs").empty()) failing = &eval;
-  }
-  if (!failing && newest && !member(*newest, "FailedTGAllocs").empty()) failing = newest;
-  if (!failing) return;
+  if (!newest || member(*newest, "FailedTGAllocs").empty()) return;
   run.out << "\nPlacement Failure\n";
-  for (const auto& [group, metric] : member(*failing, "FailedTGAllocs").items()) {
+  for (const auto& [group, metric] : member(*newest, "FailedTGAllocs").items()) {
     run.out << "Task Group \"" << group << "\":\n" << format_metric(metric, "  ");
   }
 }

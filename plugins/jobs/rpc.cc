@@ -130,7 +130,9 @@ v1::JobSummary Rpc::summarize(const v1::Job& job, const ReadView& view) const {
   Table<v1::Evaluation>(evals_).scan(
       view, kEvalsByJob, KeyRange::prefix(job_key(job.namespace_(), job.id())),
       [&](v1::Evaluation& eval, std::string_view) {
-        if (eval.create_index() >= job.create_index() && eval.modify_index() >= last.modify_index()) {
+        // A blocked one has not looked yet: what is queued is what the one before it left over.
+        const bool looked = eval.status() != v1::EVAL_STATUS_BLOCKED && eval.status() != v1::EVAL_STATUS_PENDING;
+        if (looked && eval.create_index() >= job.create_index() && eval.create_index() >= last.create_index()) {
           last = std::move(eval);
         }
         return true;

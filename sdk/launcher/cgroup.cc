@@ -197,22 +197,29 @@ bool Cgroup::exists() const {
 }
 
 Status Cgroup::create() const {
-  for (const std::string& parent : parents_) DROVER_RETURN_IF_ERROR(make_folder(parent));
-  if (!unified_.empty()) {
-    // Controllers reach a group only through its ancestors. Those that are taken by version 1 or absent stay away.
-    const std::string parent = unified_.substr(0, unified_.rfind('/'));
-    for (const std::string& above : {parent.substr(0, parent.rfind('/')), parent}) {
-      for (const char* controller : {"+cpu", "+memory", "+pids"})
-        write_file(above + "/cgroup.subtree_control", controller);
+  const auto create_once = [this]() -> Status {
+    for (const std::string& parent : parents_) DROVER_RETURN_IF_ERROR(make_folder(parent));
+    if (!unified_.empty()) {
+      // Controllers reach a group only through its ancestors. Those that are taken by version 1 or absent stay away.
+      const std::string parent = unified_.substr(0, unified_.rfind('/'));
+      for (const std::string& above : {parent.substr(0, parent.rfind('/')), parent}) {
+        for (const char* controller : {"+cpu", "+memory", "+pids"})
+          write_file(above + "/cgroup.subtree_control", controller);
+      }
     }
-  }
-  for (const std::string& folder : folders_) {
-    if (Status made = make_folder(folder); !made.ok()) {
-      (void)remove();
-      return made;
+    for (const std::string& folder : folders_) {
+      if (Status made = make_folder(folder); !made.ok()) {
+        (void)remove();
+        return made;
+      }
     }
-  }
-  return ok_status();
+    return ok_status();
+  };
+  // Another task's end may take the empty parent away between two steps: then once more from the top.
+  constexpr int kAttempts = 5;
+  Status made = create_once();
+  for (int attempt = 1; attempt < kAttempts && made.code() == Code::not_found; ++attempt) made = create_once();
+  return made;
 }
 
 std::vector<std::string> Cgroup::join_files() const {
@@ -269,6 +276,8 @@ Status Cgroup::remove() const {
                               : errno_status(errno, "remove control group " + folder);
     }
   }
+  // The last task's group takes the common parent with it; while others are in there this fails, as it should.
+  for (auto parent = parents_.rbegin(); parent != parents_.rend(); ++parent) rmdir(parent->c_str());
   return status;
 }
 

@@ -1,0 +1,191 @@
+#include "kernel/rpc/pool.h"
+
+#include <future>
+
+#include "gtest/gtest.h"
+
+namespace drover::rpc {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kPatience = 20s;
+
+template <typename T>
+bool arrives(std::future<T>& future) {
+  return future.wait_for(kPatience) == std::future_status::ready;
+}
+
+TEST(Pool, RunsWhatIsPosted) {
+  SystemClock clock;
+  Pool pool({.workers = 2, .max_streams = 1}, clock);
+  std::promise<void> ran;
+  auto future = ran.get_future();
+
+  pool.post([&] { ran.set_value(); });
+
+  EXPECT_TRUE(arrives(future));
+}
+
+TEST(Pool, OneWorkerKeepsTheOrder) {
+  SystemClock clock;
+  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  std::vector<int> order;
+  std::promise<void> ran;
+  auto future = ran.get_future();
+
+  for (int i = 0; i < 3; ++i) pool.post([&order, i] { order.push_back(i); });
+  pool.post([&] { ran.set_value(); });
+
+  ASSERT_TRUE(arrives(future));
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
+}
+
+TEST(Pool, TimersRunInTheOrderOfTheirTimes) {
+  SystemClock clock;
+  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  std::vector<std::string> order;
+  std::promise<void> ran;
+  auto future = ran.get_future();
+  const SteadyTime now = clock.steady();
+
+  pool.post_at(now + 60ms, [&] { ran.set_value(); });
+  pool.post_at(now + 40ms, [&] { order.emplace_back("second"); });
+  pool.post_at(now + 20ms, [&] { order.emplace_back("first"); });
+
+  ASSERT_TRUE(arrives(future));
+  EXPECT_EQ(order, (std::vector<std::string>{"first", "second"}));
+  EXPECT_GE(clock.steady(), now + 60ms);
+}
+
+TEST(Pool, ATimerOfThePastRunsAtOnce) {
+  SystemClock clock;
+  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  std::promise<void> ran;
+  auto future = ran.get_future();
+
+  pool.post_at(clock.steady() - 1h, [&] { ran.set_value(); });
+
+  EXPECT_TRUE(arrives(future));
+}
+
+TEST(Pool, ACancelledTimerNeverRuns) {
+  SystemClock clock;
+  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  bool has_run = false;
+  std::promise<void> later;
+  auto future = later.get_future();
+  const SteadyTime now = clock.steady();
+  const uint64_t timer = pool.post_at(now + 20ms, [&] { has_run = true; });
+  pool.post_at(now + 40ms, [&] { later.set_value(); });
+
+  EXPECT_NE(timer, 0u);
+  EXPECT_TRUE(pool.cancel_timer(timer));
+  EXPECT_FALSE(pool.cancel_timer(timer)) << "it is gone";
+
+  ASSERT_TRUE(arrives(future));
+  EXPECT_FALSE(has_run);
+}
+
+TEST(Pool, ATimerThatHasRunCannotBeCancelled) {
+  SystemClock clock;
+  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  std::promise<void> ran;
+  auto future = ran.get_future();
+  const uint64_t timer = pool.post_at(clock.steady(), [&] { ran.set_value(); });
+  ASSERT_TRUE(arrives(future));
+
+  EXPECT_FALSE(pool.cancel_timer(timer));
+}
+
+TEST(Pool, WhatATimerHoldsMayUseThePoolWhenItIsDropped) {
+  SystemClock clock;
+  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  std::promise<void> ran;
+  auto future = ran.get_future();
+  std::shared_ptr<int> held(new int, [&](int* p) {
+    delete p;
+    pool.post([&] { ran.set_value(); });
+  });
+  const uint64_t timer = pool.post_at(clock.steady() + 1h, [held] {});
+  held.reset();
+
+  EXPECT_TRUE(pool.cancel_timer(timer));
+
+  EXPECT_TRUE(arrives(future));
+}
+
+TEST(Pool, StreamsAreLimited) {
+  SystemClock clock;
+  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  std::promise<void> end;
+  std::promise<void> second_ran;
+  auto second = second_ran.get_future();
+  ASSERT_TRUE(pool.run_stream([go_on = end.get_future().share()] { go_on.wait(); }).ok());
+
+  EXPECT_EQ(pool.run_stream([] {}).to_string(), "resource_exhausted: too many streams are open (limit 1)");
+  end.set_value();
+
+  // Its place is free once it has ended.
+  Status status;
+  const SteadyTime give_up = clock.steady() + kPatience;
+  do {
+    status = pool.run_stream([&] { second_ran.set_value(); });
+    if (!status.ok()) std::this_thread::yield();
+  } while (!status.ok() && clock.steady() < give_up);
+  ASSERT_TRUE(status.ok()) << status.to_string();
+  EXPECT_TRUE(arrives(second));
+}
+
+TEST(Pool, StoppingDropsWhatIsQueuedAndWaitsForWhatRuns) {
+  SystemClock clock;
+  auto pool = std::make_unique<Pool>(Pool::Options{.workers = 1, .max_streams = 1}, clock);
+  std::promise<void> started;
+  std::promise<void> go_on;
+  std::atomic<bool> is_done = false;
+  std::atomic<bool> has_run = false;
+  pool->post([&, released = go_on.get_future().share()] {
+    started.set_value();
+    released.wait();
+    is_done = true;
+  });
+  auto begun = started.get_future();
+  ASSERT_TRUE(arrives(begun));
+  pool->post([&] { has_run = true; });
+  pool->post_at(clock.steady() + 1h, [&] { has_run = true; });
+
+  std::thread stopper([&] { pool->stop(); });
+  const SteadyTime give_up = clock.steady() + kPatience;  // until it refuses streams it has not begun to stop
+  while (pool->run_stream([] {}).code() != Code::unavailable && clock.steady() < give_up) std::this_thread::yield();
+  go_on.set_value();
+  stopper.join();
+
+  EXPECT_TRUE(is_done);
+  EXPECT_FALSE(has_run);
+  EXPECT_EQ(pool->run_stream([] {}).to_string(), "unavailable: this agent is stopping");
+  pool->post([&] { has_run = true; });
+  pool->stop();
+  EXPECT_FALSE(has_run);
+}
+
+TEST(Pool, StoppingWaitsForStreams) {
+  SystemClock clock;
+  Pool pool({.workers = 1, .max_streams = 4}, clock);
+  std::atomic<bool> has_ended = false;
+  std::stop_source stop;
+  ASSERT_TRUE(pool.run_stream([&, token = stop.get_token()] {
+                    std::mutex mutex;
+                    std::condition_variable_any never;
+                    std::unique_lock lock(mutex);
+                    never.wait(lock, token, [] { return false; });
+                    has_ended = true;
+                  })
+                  .ok());
+  stop.request_stop();
+
+  pool.stop();
+
+  EXPECT_TRUE(has_ended);
+}
+
+}  // namespace
+}  // namespace drover::rpc

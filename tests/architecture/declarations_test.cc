@@ -1,0 +1,278 @@
+// A thing is said once: what every method declares, read from the .proto files themselves.
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+#include "drover/options.pb.h"
+#include "gtest/gtest.h"
+#include "tests/architecture/source_tree.h"
+
+namespace drover::architecture {
+namespace {
+
+namespace pb = google::protobuf;
+
+// A folder that is gone with the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "drover-architecture-XXXXXX";
+    path_ = mkdtemp(pattern.data());
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// One folder's files with everything they import. The folders are read apart: each plugin compiles alone.
+class Folder {
+ public:
+  // `names` are relative to `own`.
+  Folder(const std::filesystem::path& own, std::string label, const std::vector<std::string>& names)
+      : label_(std::move(label)) {
+    const TemporaryFolder work;
+    const std::string set_path = work.path() / "set";
+    const std::string said_path = work.path() / "said";
+    std::string command = "'" PROTOC "' --include_imports --descriptor_set_out='" + set_path + "' -I '" + own.string() +
+                          "' -I '" DROVER_SOURCE_ROOT "/sdk/proto'";
+    for (const std::string& name : names) command += " '" + name + "'";
+    if (std::system((command + " 2>'" + said_path + "'").c_str()) != 0) {
+      problems_ = read_text(said_path);
+      return;
+    }
+    pb::FileDescriptorSet set;
+    if (!set.ParseFromString(read_text(set_path))) problems_ = "the descriptors cannot be read";
+    for (const auto& file : set.file()) pool_.BuildFile(file);  // imports come first
+    for (const std::string& name : names) {
+      if (const auto* file = pool_.FindFileByName(name)) {
+        files_.push_back(file);
+      } else {
+        problems_ += name + " cannot be built";
+      }
+    }
+  }
+  const std::string& label() const { return label_; }
+  const std::string& problems() const { return problems_; }
+  const std::vector<const pb::FileDescriptor*>& files() const { return files_; }
+
+ private:
+  std::string label_;
+  std::string problems_;
+  pb::DescriptorPool pool_;
+  std::vector<const pb::FileDescriptor*> files_;
+};
+
+std::vector<std::unique_ptr<Folder>> all_folders() {
+  namespace fs = std::filesystem;
+  const fs::path root = DROVER_SOURCE_ROOT;
+  std::vector<std::unique_ptr<Folder>> folders;
+  std::map<std::string, std::vector<std::string>> by_folder;
+  for (const char* top : {"plugins", "drivers", "csi", "devices"}) {
+    for (const SourceFile& file : files_below(top, {".proto"})) {
+      const fs::path path = file.path;
+      by_folder[path.parent_path()].push_back(path.filename());
+    }
+  }
+  std::vector<std::string> own;
+  for (const SourceFile& file : files_below("sdk/proto/drover", {".proto"}))
+    own.push_back(file.path.substr(std::string_view("sdk/proto/").size()));
+  folders.push_back(std::make_unique<Folder>(root / "sdk/proto", "sdk", own));
+  for (const auto& [folder, names] : by_folder)
+    folders.push_back(std::make_unique<Folder>(root / folder, folder, names));
+  return folders;
+}
+
+// Everything wrong with what these files declare.
+class Check {
+ public:
+  void folder(const Folder& folder) {
+    if (!folder.problems().empty()) problems.push_back(folder.label() + ": " + folder.problems());
+    for (const auto* file : folder.files()) {
+      for (int i = 0; i < file->message_type_count(); ++i) claim(folder.label(), file->message_type(i)->full_name());
+      for (int i = 0; i < file->enum_type_count(); ++i) claim(folder.label(), file->enum_type(i)->full_name());
+      for (int i = 0; i < file->service_count(); ++i) service(folder.label(), *file->service(i));
+    }
+  }
+
+  std::vector<std::string> problems;
+  int methods = 0;
+  int paths = 0;
+
+ private:
+  void claim(const std::string& label, const std::string& name) {
+    auto [at, is_new] = owners_.emplace(name, label);
+    if (!is_new) problems.push_back(name + " is declared by " + at->second + " and by " + label);
+  }
+
+  void service(const std::string& label, const pb::ServiceDescriptor& service) {
+    claim(label, service.full_name());
+    for (int i = 0; i < service.method_count(); ++i) {
+      ++methods;
+      const pb::MethodDescriptor& method = *service.method(i);
+      const Route& route = method.options().GetExtension(drover::route);
+      if (route.target() == Route::TARGET_UNSPECIFIED)
+        problems.push_back(method.full_name() + ": its route has no target");
+      if (route.kind() == Route::KIND_UNSPECIFIED) problems.push_back(method.full_name() + ": its route has no kind");
+      for (const std::string& field : {route.node_field(), route.alloc_field()}) {
+        if (!field.empty() && !method.input_type()->FindFieldByName(field))
+          problems.push_back(method.full_name() + ": its route names " + field + ", no field of the request");
+      }
+      if (method.options().GetExtension(drover::access).rule_case() == Access::RULE_NOT_SET)
+        problems.push_back(method.full_name() + ": has no access rule");
+      if (method.options().HasExtension(drover::http)) form(method, method.options().GetExtension(drover::http));
+    }
+  }
+
+  void form(const pb::MethodDescriptor& method, const Http& http) {
+    const std::map<Http::PatternCase, std::pair<std::string, std::vector<std::string>>> forms = {
+        {Http::kGet, {http.get(), {"GET"}}},           {Http::kWrite, {http.write(), {"PUT", "POST"}}},
+        {Http::kPut, {http.put(), {"PUT"}}},           {Http::kPost, {http.post(), {"POST"}}},
+        {Http::kDelete, {http.delete_(), {"DELETE"}}}, {Http::kAny, {http.any(), {"GET", "PUT", "POST", "DELETE"}}}};
+    const auto at = forms.find(http.pattern_case());
+    if (at == forms.end()) {
+      problems.push_back(method.full_name() + ": its HTTP form has no path");
+      return;
+    }
+    const auto& [path, verbs] = at->second;
+    if (!path.starts_with("/v1/")) problems.push_back(method.full_name() + ": " + path + " is not below /v1/");
+    // Two paths that differ in the names of their fields only are the same.
+    std::string shape;
+    for (const std::string& segment : split(path, '/')) {
+      if (!segment.starts_with('{')) {
+        shape += "/" + segment;
+        continue;
+      }
+      shape += segment.ends_with("=**}") ? "/{**}" : "/{}";
+      const std::string field = segment.substr(1, segment.find_first_of("=}") - 1);
+      if (!method.input_type()->FindFieldByName(field))
+        problems.push_back(method.full_name() + ": " + path + " names " + field + ", no field of the request");
+    }
+    for (const std::string& verb : verbs) {
+      ++paths;
+      auto [known, is_new] = forms_.emplace(verb + " " + shape, method.full_name());
+      if (!is_new)
+        problems.push_back(method.full_name() + ": " + verb + " " + path + " is already answered by " + known->second);
+    }
+    for (const std::string& field : {http.body() == "*" ? std::string() : http.body()}) {
+      if (!field.empty() && !method.input_type()->FindFieldByName(field))
+        problems.push_back(method.full_name() + ": its body is " + field + ", no field of the request");
+    }
+    if (!http.reply().empty() && !method.output_type()->FindFieldByName(http.reply()))
+      problems.push_back(method.full_name() + ": its reply is " + http.reply() + ", no field of the response");
+    if (http.content() == Http::TEXT && !method.output_type()->FindFieldByName("text"))
+      problems.push_back(method.full_name() + ": answers text, and its response has no field text");
+    if ((http.content() == Http::FRAMES) != method.server_streaming())
+      problems.push_back(method.full_name() + ": frames are the form of a stream, and only of a stream");
+    for (const Http& further : http.also()) form(method, further);
+  }
+
+  std::map<std::string, std::string> owners_;
+  std::map<std::string, std::string> forms_;
+};
+
+TEST(Declarations, EveryMethodSaysWhereItGoesAndWhoMayCallIt) {
+  Check check;
+
+  for (const auto& folder : all_folders()) check.folder(*folder);
+
+  EXPECT_GT(check.methods, 30);
+  EXPECT_GT(check.paths, 30);
+  EXPECT_EQ(lines(check.problems), "");
+}
+
+// A .proto given as text, with the options of the SDK around it.
+class Declared {
+ public:
+  explicit Declared(const std::string& body) {
+    std::ofstream(place_.path() / "x.proto") << "syntax = \"proto3\";\npackage x;\nimport \"drover/options.proto\";\n"
+                                             << body;
+    read_ = std::make_unique<Folder>(place_.path(), "x", std::vector<std::string>{"x.proto"});
+  }
+  std::string problems() const {
+    Check check;
+    check.folder(*read_);
+    return lines(check.problems);
+  }
+  const Folder& folder() const { return *read_; }
+
+ private:
+  TemporaryFolder place_;
+  std::unique_ptr<Folder> read_;
+};
+
+constexpr const char* kMessages = "message Q { string id = 1; }\nmessage A { string data = 1; }\n";
+
+std::string method(const std::string& name, const std::string& options, const std::string& reply = "A") {
+  return "rpc " + name + "(Q) returns (" + reply + ") { " + options + " }\n";
+}
+
+constexpr const char* kRoute = "option (drover.route) = { target: LEADER kind: WRITE }; ";
+constexpr const char* kAccess = "option (drover.access) = { anyone: true }; ";
+
+TEST(Declarations, TellWhatIsMissing) {
+  const std::string both = std::string(kRoute) + kAccess;
+  struct Case {
+    const char* name;
+    std::string methods;
+    const char* problem;
+  };
+  const Case cases[] = {
+      {"all is there", method("Do", both), ""},
+      {"no route", method("Do", kAccess), "x.S.Do: its route has no target\nx.S.Do: its route has no kind\n"},
+      {"no kind", method("Do", std::string("option (drover.route) = { target: ANY }; ") + kAccess),
+       "x.S.Do: its route has no kind\n"},
+      {"no access", method("Do", kRoute), "x.S.Do: has no access rule\n"},
+      {"a node field that is none",
+       method("Do",
+              std::string("option (drover.route) = { target: NODE kind: READ node_field: \"node\" }; ") + kAccess),
+       "x.S.Do: its route names node, no field of the request\n"},
+      {"one path twice",
+       method("Do", both + "option (drover.http) = { get: \"/v1/x/{id}\" };") +
+           method("Go", both + "option (drover.http) = { get: \"/v1/x/{id}\" };"),
+       "x.S.Go: GET /v1/x/{id} is already answered by x.S.Do\n"},
+      {"one path with two verbs",
+       method("Do", both + "option (drover.http) = { get: \"/v1/x\" };") +
+           method("Go", both + "option (drover.http) = { delete: \"/v1/x\" };"),
+       ""},
+      {"write takes PUT and POST",
+       method("Do", both + "option (drover.http) = { write: \"/v1/x\" };") +
+           method("Go", both + "option (drover.http) = { put: \"/v1/x\" };"),
+       "x.S.Go: PUT /v1/x is already answered by x.S.Do\n"},
+      {"a further form", method("Do", both + "option (drover.http) = { get: \"/v1/x\" also: { get: \"/v1/x\" } };"),
+       "x.S.Do: GET /v1/x is already answered by x.S.Do\n"},
+      {"a path field that is none", method("Do", both + "option (drover.http) = { get: \"/v1/x/{name}\" };"),
+       "x.S.Do: /v1/x/{name} names name, no field of the request\n"},
+      {"a path outside the API", method("Do", both + "option (drover.http) = { get: \"/x\" };"),
+       "x.S.Do: /x is not below /v1/\n"},
+      {"frames of one answer", method("Do", both + "option (drover.http) = { get: \"/v1/x\" content: FRAMES };"),
+       "x.S.Do: frames are the form of a stream, and only of a stream\n"},
+      {"frames of a stream",
+       method("Do", both + "option (drover.http) = { get: \"/v1/x\" content: FRAMES };", "stream A"), ""},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(Declared(kMessages + std::string("service S {\n") + c.methods + "}\n").problems(), c.problem);
+  }
+}
+
+TEST(Declarations, ANameBelongsToOneFolder) {
+  const Declared one(kMessages);
+  const Declared other("message Q {}\n");
+  Check check;
+
+  check.folder(one.folder());
+  check.folder(other.folder());
+
+  EXPECT_EQ(lines(check.problems), "x.Q is declared by x and by x\n");
+}
+
+TEST(Declarations, AFileThatDoesNotCompileIsAProblem) { EXPECT_NE(Declared("message {\n").problems(), ""); }
+
+}  // namespace
+}  // namespace drover::architecture

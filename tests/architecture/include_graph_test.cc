@@ -1,0 +1,250 @@
+// Arrows point at the SDK: who may include what, and which file may know which library.
+#include <map>
+#include <optional>
+
+#include "gtest/gtest.h"
+#include "tests/architecture/source_tree.h"
+
+namespace drover::architecture {
+namespace {
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+bool begins_with_one_of(std::string_view word, std::initializer_list<std::string_view> beginnings) {
+  return std::ranges::any_of(beginnings, [&](std::string_view b) { return word.starts_with(b); });
+}
+
+// The headers of the tree, to tell a neighbour from a stranger.
+class Tree {
+ public:
+  explicit Tree(const std::vector<SourceFile>& files) {
+    for (const SourceFile& file : files) paths_.push_back(file.path);
+    std::ranges::sort(paths_);
+  }
+  bool has(const std::string& path) const {
+    return std::ranges::binary_search(paths_, std::filesystem::path(path).lexically_normal().string());
+  }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+// Why this include is a broken arrow; nothing when it is a good one.
+std::optional<std::string> broken_arrow(const std::string& path, const Include& include, const Tree& tree) {
+  const std::vector<std::string> from = split(path, '/');
+  const std::string& name = include.name;
+  const std::string& house = from[0];
+  const bool is_test = path.ends_with("_test.cc") || path.find("/testing/") != std::string::npos;
+
+  if (name.starts_with("kernel/")) {
+    if (house == "tests") return std::nullopt;  // of the kernel, with everything around it
+    if (house != "kernel") return "only the kernel and its tests include the kernel";
+    const std::vector<std::string> to = split(name, '/');
+    const std::string from_room = from.size() > 2 ? from[1] : "";
+    const std::string to_room = to.size() > 2 ? to[1] : "";
+    if (from_room.empty() || from_room == to_room) return std::nullopt;
+    if (to_room.empty()) return "a room of the kernel does not include what is composed of the rooms";
+    static const std::map<std::string, std::vector<std::string>> kBelow = {
+        {"raft", {}}, {"state", {}}, {"rpc", {"state"}}, {"host", {"rpc", "raft", "state"}}};
+    const auto below = kBelow.find(from_room);
+    if (below == kBelow.end()) return "kernel/" + from_room + " is no room of the kernel";
+    if (std::ranges::find(below->second, to_room) == below->second.end())
+      return "kernel/" + from_room + " does not include kernel/" + to_room;
+    return std::nullopt;
+  }
+  for (std::string_view other : {"plugins/", "drivers/", "csi/", "devices/", "examples/"}) {
+    if (name.starts_with(other)) {
+      if (house == "tests") return std::nullopt;
+      return "nothing includes a plugin by its path: plugins meet through methods, tables and extension points";
+    }
+  }
+  if (!include.is_quoted) return std::nullopt;
+
+  if (name.starts_with("drover/") || name == "nomad/plugins/driver.pb.h") return std::nullopt;  // the SDK
+  if (name.starts_with("gtest/") || name.starts_with("gmock/")) return std::nullopt;
+  if (name.starts_with("sdk/testing/")) {
+    if (is_test || house == "tests") return std::nullopt;
+    return "the SDK's test kits are for tests";
+  }
+  if (house == "sdk") {
+    const std::string beside = std::filesystem::path(path).parent_path() / name;
+    if (tree.has(beside) || name.ends_with(".pb.h")) return std::nullopt;
+    return "the SDK includes its own headers only";
+  }
+  if (house == "kernel") return "the kernel includes \"kernel/…\" and \"drover/…\" only";
+  if (house == "tests") {
+    if (name.starts_with("tests/") || tree.has(std::filesystem::path(path).parent_path() / name)) return std::nullopt;
+    if (!name.starts_with("..") && name.ends_with(".pb.h")) return std::nullopt;
+    return "a test includes its own headers, the SDK and what it tests";
+  }
+  // A plugin: its own folder, by a path from its root or from beside the file, or its own generated messages.
+  const std::string root = from.size() > 2 ? from[0] + "/" + from[1] : from[0];
+  const std::string from_root = std::filesystem::path(root + "/" + name).lexically_normal();
+  const std::string beside = (std::filesystem::path(path).parent_path() / name).lexically_normal();
+  if (from_root.starts_with(root + "/") && tree.has(from_root)) return std::nullopt;
+  if (beside.starts_with(root + "/") && tree.has(beside)) return std::nullopt;
+  if (name.ends_with(".pb.h") && tree.has(root + "/" + name.substr(0, name.size() - 5) + ".proto")) return std::nullopt;
+  return "a plugin includes the SDK and its own folder only";
+}
+
+struct Library {
+  std::string_view name;
+  std::initializer_list<std::string_view> headers;  // how their names begin
+  std::initializer_list<std::string_view> files;    // that may include them: paths, or folders with their '/'
+};
+
+// Where third-party headers live. A tree that needs another place for one of them says so here.
+const std::initializer_list<Library> kLibraries = {
+    {"gRPC", {"grpc"}, {}},
+    {"Boost.DLL", {"boost/dll"}, {"kernel/host/loader.cc"}},
+    {"LevelDB", {"leveldb/"}, {"kernel/host/local_store.cc", "kernel/host/local_store_test.cc", "tests/bench/"}},
+    {"spdlog", {"spdlog/"}, {"kernel/log_sink.cc"}},
+    {"cxxopts", {"cxxopts"}, {"plugins/cli/"}},
+    {"zlib", {"zlib.h"}, {"plugins/http/gzip.cc", "plugins/http/http_test.cc", "plugins/http/gzip_test.cc"}},
+    {"Boost.Asio and Beast",
+     {"boost/asio", "boost/beast"},
+     {"plugins/http/server.cc", "plugins/http/session.cc", "plugins/http/session.h", "plugins/cli/client.cc"}},
+};
+
+std::optional<std::string> misplaced_library(const std::string& path, const Include& include) {
+  for (const Library& library : kLibraries) {
+    if (!begins_with_one_of(include.name, library.headers)) continue;
+    const bool is_named =
+        is_one_of(path, library.files) || std::ranges::any_of(library.files, [&](std::string_view place) {
+          return place.ends_with('/') && path.starts_with(place) && path.ends_with(".cc");
+        });
+    if (!is_named) return std::string(library.name) + " stays behind its named files";
+  }
+  if (include.name == "nlohmann/json.hpp" && !path.ends_with(".cc"))
+    return "nlohmann/json.hpp costs a second of every includer: a header includes json_fwd.hpp";
+  return std::nullopt;
+}
+
+template <typename Rule>
+std::vector<std::string> violations(const std::vector<SourceFile>& files, Rule rule) {
+  std::vector<std::string> found;
+  for (const SourceFile& file : files) {
+    for (const Include& include : includes_of(file.text)) {
+      if (auto why = rule(file.path, include))
+        found.push_back(file.path + ":" + std::to_string(include.line) + ": includes " + include.name + ": " + *why);
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> broken_arrows(const std::vector<SourceFile>& files, const std::vector<SourceFile>& known) {
+  const Tree tree(known);
+  return violations(files, [&](const std::string& path, const Include& i) { return broken_arrow(path, i, tree); });
+}
+
+std::vector<SourceFile> with_protos() {
+  std::vector<SourceFile> known = sources();
+  for (const char* folder : {"plugins", "drivers", "csi", "devices", "examples"}) {
+    for (SourceFile& file : files_below(folder, {".proto"})) known.push_back(std::move(file));
+  }
+  return known;
+}
+
+TEST(IncludeGraph, EveryArrowPointsAtTheSdk) {
+  const std::vector<SourceFile> all = sources();
+  ASSERT_GT(all.size(), 100u) << "the source tree was not found at " << DROVER_SOURCE_ROOT;
+
+  EXPECT_EQ(lines(broken_arrows(all, with_protos())), "");
+}
+
+TEST(IncludeGraph, ThirdPartyHeadersStayInTheirNamedFiles) {
+  EXPECT_EQ(lines(violations(sources(), misplaced_library)), "");
+}
+
+// What the rules say of a tree that breaks them.
+struct Arrow {
+  const char* name;
+  const char* path;
+  const char* text;
+  bool is_good;
+};
+
+const std::vector<SourceFile> kSmallTree = {{"plugins/jobs/rpc.h", ""},        {"plugins/jobs/jobs.proto", ""},
+                                            {"plugins/nodes/tables.h", ""},    {"plugins/agent/testing/fakes.h", ""},
+                                            {"plugins/nodes/nodes.proto", ""}, {"sdk/hcl/ast.h", ""}};
+
+TEST(IncludeGraph, TellsABrokenArrowFromAGoodOne) {
+  const Arrow cases[] = {
+      {"a plugin includes the SDK", "plugins/jobs/rpc.cc", "#include \"drover/plugin.h\"", true},
+      {"a plugin includes its own folder", "plugins/jobs/rpc.cc", "#include \"rpc.h\"", true},
+      {"a plugin includes its own messages", "plugins/jobs/rpc.cc", "#include \"jobs.pb.h\"", true},
+      {"a plugin includes a library", "plugins/jobs/rpc.cc", "#include <fmt/core.h>", true},
+      {"a plugin's folder inside it", "plugins/agent/a_test.cc", "#include \"testing/fakes.h\"", true},
+      {"a plugin includes the kernel", "plugins/jobs/rpc.cc", "#include \"kernel/state/store.h\"", false},
+      {"with angle brackets", "plugins/jobs/rpc.cc", "#include <kernel/state/store.h>", false},
+      {"with blanks", "plugins/jobs/rpc.cc", "  #  include   \"kernel/state/store.h\"", false},
+      {"a plugin's test includes the kernel", "plugins/jobs/rpc_test.cc", "#include \"kernel/rpc/router.h\"", false},
+      {"a plugin includes another by its path", "plugins/jobs/rpc.cc", "#include \"plugins/nodes/tables.h\"", false},
+      {"a plugin includes another beside it", "plugins/jobs/rpc.cc", "#include \"../nodes/tables.h\"", false},
+      {"a plugin includes another's header", "plugins/jobs/rpc.cc", "#include \"tables.h\"", false},
+      {"a plugin includes another's messages", "plugins/jobs/rpc.cc", "#include \"nodes.pb.h\"", false},
+      {"a driver includes the kernel", "drivers/mock/task.cc", "#include \"kernel/host/loader.h\"", false},
+      {"an example includes the kernel", "examples/plugins/x/x.cc", "#include \"kernel/host/loader.h\"", false},
+      {"a plugin includes a test kit", "plugins/jobs/rpc.cc", "#include \"sdk/testing/kit.h\"", false},
+      {"a driver's test includes the kit", "drivers/mock/m_test.cc", "#include \"sdk/testing/kit.h\"", true},
+      {"a room includes the SDK", "kernel/raft/log.cc", "#include \"drover/result.h\"", true},
+      {"raft includes state", "kernel/raft/log.cc", "#include \"kernel/state/store.h\"", false},
+      {"state includes raft", "kernel/state/store.cc", "#include \"kernel/raft/log.h\"", false},
+      {"state includes rpc", "kernel/state/store.cc", "#include \"kernel/rpc/router.h\"", false},
+      {"raft includes host", "kernel/raft/log.cc", "#include \"kernel/host/loader.h\"", false},
+      {"rpc includes raft", "kernel/rpc/router.cc", "#include \"kernel/raft/raft.h\"", false},
+      {"rpc includes host", "kernel/rpc/router.cc", "#include \"kernel/host/loader.h\"", false},
+      {"rpc includes state", "kernel/rpc/router.cc", "#include \"kernel/state/store.h\"", true},
+      {"host includes rpc", "kernel/host/plugin_host.cc", "#include \"kernel/rpc/pool.h\"", true},
+      {"host includes raft", "kernel/host/plugin_host.cc", "#include \"kernel/raft/raft.h\"", true},
+      {"a room includes the composition", "kernel/host/loader.cc", "#include \"kernel/agent.h\"", false},
+      {"the composition includes a room", "kernel/agent.cc", "#include \"kernel/host/loader.h\"", true},
+      {"an unknown room", "kernel/attic/x.cc", "#include \"kernel/host/loader.h\"", false},
+      {"the kernel includes a plugin", "kernel/agent.cc", "#include \"plugins/jobs/rpc.h\"", false},
+      {"the kernel includes a neighbour without its path", "kernel/host/loader.cc", "#include \"passport.h\"", false},
+      {"the SDK includes the kernel", "sdk/src/log.cc", "#include \"kernel/log_sink.h\"", false},
+      {"the SDK includes a plugin", "sdk/src/log.cc", "#include \"plugins/jobs/rpc.h\"", false},
+      {"the SDK includes its own", "sdk/src/config.cc", "#include \"../hcl/ast.h\"", true},
+      {"a benchmark includes the kernel", "tests/bench/state/b.cc", "#include \"kernel/state/store.h\"", true},
+  };
+  for (const Arrow& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(broken_arrows({{c.path, c.text}}, kSmallTree).empty(), c.is_good);
+  }
+}
+
+TEST(IncludeGraph, NamesTheFileTheLineAndTheRule) {
+  const SourceFile file{"plugins/jobs/rpc.cc", "// Jobs.\n\n#include \"kernel/state/store.h\"\n"};
+
+  EXPECT_EQ(lines(broken_arrows({file}, kSmallTree)),
+            "plugins/jobs/rpc.cc:3: includes kernel/state/store.h: only the kernel and its tests include the kernel\n");
+}
+
+TEST(IncludeGraph, TellsAMisplacedLibrary) {
+  const Arrow cases[] = {
+      {"gRPC nowhere yet", "kernel/rpc/grpc_server.cc", "#include <grpcpp/grpcpp.h>", false},
+      {"Boost.DLL in the loader", "kernel/host/loader.cc", "#include <boost/dll/shared_library.hpp>", true},
+      {"Boost.DLL elsewhere", "kernel/host/passport.cc", "#include <boost/dll/shared_library.hpp>", false},
+      {"LevelDB in the store", "kernel/host/local_store.cc", "#include <leveldb/db.h>", true},
+      {"LevelDB in a header", "kernel/host/local_store.h", "#include <leveldb/db.h>", false},
+      {"LevelDB in a benchmark", "tests/bench/state/b.cc", "#include <leveldb/db.h>", true},
+      {"spdlog in a plugin", "plugins/jobs/rpc.cc", "#include <spdlog/spdlog.h>", false},
+      {"cxxopts in a source of the command line", "plugins/cli/flags.cc", "#include <cxxopts.hpp>", true},
+      {"cxxopts in a header", "plugins/cli/flags.h", "#include <cxxopts.hpp>", false},
+      {"JSON in a source", "plugins/jobs/rpc.cc", "#include <nlohmann/json.hpp>", true},
+      {"JSON in a header", "plugins/jobs/rpc.h", "#include <nlohmann/json.hpp>", false},
+      {"JSON's forward declarations in a header", "plugins/jobs/rpc.h", "#include <nlohmann/json_fwd.hpp>", true},
+      {"Asio in a session", "plugins/http/session.h", "#include <boost/asio/ip/tcp.hpp>", true},
+      {"Beast in a route table", "plugins/http/routes.cc", "#include <boost/beast/http.hpp>", false},
+      {"in quotes", "plugins/http/routes.cc", "#include \"boost/beast/http.hpp\"", false},
+  };
+  for (const Arrow& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(violations({{c.path, c.text}}, misplaced_library).empty(), c.is_good);
+  }
+}
+
+}  // namespace
+}  // namespace drover::architecture
