@@ -48,12 +48,15 @@ class TemporaryFolder {
   std::string path;
 };
 
-Status make_private_folder(const std::string& path) {
+// Makes the folder if it is absent. What only the agent reads is its own alone; tasks of other users must be able to
+// walk through the data folder to theirs.
+Status make_folder(const std::string& path, mode_t mode) {
   std::error_code error;
-  fs::create_directories(path, error);
+  fs::create_directories(fs::path(path).parent_path(), error);
   if (error) return errno_status(error.value(), "create " + path);
-  if (::access(path.c_str(), W_OK | X_OK) != 0)
-    return errno_status(errno, "data folder " + path + " cannot be written");
+  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return errno_status(errno, "create " + path);
+  if (!fs::is_directory(path)) return errno_status(ENOTDIR, "data folder " + path);
+  if (::access(path.c_str(), W_OK | X_OK) != 0) return errno_status(errno, "data folder " + path + " cannot be written");
   return ok_status();
 }
 
@@ -159,10 +162,7 @@ bool role(const host::RawConfig& raw, std::string_view name) {
 }
 
 Status Agent::find_plugins(const host::RawConfig& raw) {
-  const std::string program_folder = fs::path(program_).parent_path();
-  std::vector<std::string> folders = {program_folder + "/../lib/drover/plugins"};
-  if (raw.root.has("plugin_dir")) folders.push_back(raw.root.string("plugin_dir"));
-  host::Discovery found = host::discover(folders);
+  host::Discovery found = host::discover(host::plugin_folders(raw.root, program_));
   for (const Status& problem : found.problems) return problem;
 
   const bool server = role(raw, "server");
@@ -288,17 +288,18 @@ Status Agent::start(std::span<const std::string> arguments) {
   DROVER_RETURN_IF_ERROR(declare_plugins());
   std::vector<std::string> warnings;
   DROVER_TRY(shared_.configuration, host::check_config(raw, declared_blocks_, warnings));
-  DROVER_TRY(settings_, host::settle(shared_.configuration, raw.dev, fs::path(program_).parent_path()));
+  DROVER_TRY(settings_, host::settle(shared_.configuration, raw.dev));
   if (settings_.data_dir.empty()) {
     DROVER_TRY(dev_folder_.path, TemporaryFolder::make());
     settings_.data_dir = dev_folder_.path;
   }
-  DROVER_RETURN_IF_ERROR(make_private_folder(settings_.data_dir));
+  DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir, 0755));
   DROVER_RETURN_IF_ERROR(check_format(settings_.data_dir));
   DROVER_RETURN_IF_ERROR(open_log(raw));
   for (const std::string& warning : warnings) log::warn("config", "option without effect", {{"detail", warning}});
   fill_shared();
 
+  DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir + "/local", 0700));
   DROVER_TRY(local_, host::LocalDatabase::open(settings_.data_dir + "/local"));
   pool_ = std::make_unique<rpc::Pool>(rpc::Pool::Options{}, clock_);
   router_ =
@@ -312,7 +313,7 @@ Status Agent::start(std::span<const std::string> arguments) {
   if (settings_.server) {
     machine_ = std::make_unique<StoreMachine>(*store_, commands_, metrics_);
     files_ = raft::make_file_system();
-    DROVER_RETURN_IF_ERROR(make_private_folder(settings_.data_dir + "/server"));
+    DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir + "/server", 0700));
     raft::Options options;
     options.directory = settings_.data_dir + "/server/raft";
     options.address = settings_.advertise_rpc;

@@ -109,7 +109,7 @@ ConfigSchema core_schema() {
       option("datacenter", Type::string, "dc1", "Datacenter of this agent."),
       option("name", Type::string, "", "Name of this agent, unique in its region; the host's name by default."),
       option("data_dir", Type::string, "", "Folder for everything that outlives the agent. Absolute."),
-      option("plugin_dir", Type::string, "", "Folder with further plugins; <data_dir>/plugins by default."),
+      option("plugin_dir", Type::string, "", "Folder with further plugins, beside the installed ones and <data_dir>/plugins."),
       option("bind_addr", Type::string, "0.0.0.0", "Address to listen on."),
       block(
           "ports",
@@ -123,7 +123,7 @@ ConfigSchema core_schema() {
            {.name = "serf",
             .type = Type::integer,
             .default_text = "4648",
-            .help = "Joins of servers.",
+            .help = "",
             .min = 0,
             .max = 65535}}),
       block("addresses", addresses()),
@@ -137,7 +137,7 @@ ConfigSchema core_schema() {
       option("log_file", Type::string, "", "Also write the log to this file, or to drover.log in this folder."),
       option("log_rotate_bytes", Type::bytes, "0", "Start a new log file at this size; 0: never."),
       option("log_rotate_duration", Type::duration, "24h"),
-      option("log_rotate_max_files", Type::integer, "0", "Old log files to keep; 0: all."),
+      option("log_rotate_max_files", Type::integer, "0", "Old log files to keep; 0: the newest hundred."),
       option("enable_syslog", Type::boolean, "false"),
       option("syslog_facility", Type::string, "LOCAL0"),
       option("enable_debug", Type::boolean, "false"),
@@ -176,8 +176,8 @@ std::vector<ConfigOption> server_options() {
        .help = "Servers of a new cluster. This version runs as one.",
        .min = 0,
        .max = 1},
-      option("raft_snapshot_threshold", Type::integer, "8192", "Log entries between snapshots."),
-      option("raft_trailing_logs", Type::integer, "10240", "Log entries kept behind a snapshot."),
+      option("raft_snapshot_threshold", Type::integer, "8192"),
+      option("raft_trailing_logs", Type::integer, "10240"),
   };
   for (auto& o : with_type(Type::string, {"data_dir",
                                           "authoritative_region",
@@ -401,6 +401,9 @@ Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& dec
   }
   DROVER_TRY(ConfigBlock checked, apply_schema(raw.root, schema));
   warn_dormant(raw.root, schema.options, "", warnings);
+  for (const ConfigBlock* plugin : raw.root.all("plugin")) {
+    if (plugin->has("args")) warnings.push_back(plugin->place.to_string() + ": option plugin.args has no effect in this version");
+  }
   DROVER_RETURN_IF_ERROR(refuse_unsafe(checked));
 
   // The inside of each plugin's config block, by the plugin's own schema.
@@ -431,7 +434,14 @@ Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& dec
   return checked;
 }
 
-Result<AgentSettings> settle(const ConfigBlock& checked, bool dev, const std::string& program_folder) {
+std::vector<std::string> plugin_folders(const ConfigBlock& raw, const std::string& program) {
+  std::vector<std::string> folders = {fs::path(program).parent_path().string() + "/../lib/drover/plugins"};
+  if (std::string data = raw.string("data_dir"); !data.empty()) folders.push_back(data + "/plugins");
+  if (std::string more = raw.string("plugin_dir"); !more.empty()) folders.push_back(more);
+  return folders;
+}
+
+Result<AgentSettings> settle(const ConfigBlock& checked, bool dev) {
   AgentSettings s;
   s.dev = dev;
   s.region = checked.string("region");
@@ -460,8 +470,6 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev, const std::st
     return failed_precondition("data_dir is not set; name a folder for the agent's state");
   if (!s.data_dir.empty() && !s.data_dir.starts_with('/'))
     return invalid_argument("data_dir \"" + s.data_dir + "\" is not absolute");
-  s.plugin_folders.push_back(program_folder + "/../lib/drover/plugins");
-  if (std::string more = checked.string("plugin_dir"); !more.empty()) s.plugin_folders.push_back(more);
 
   s.bind_address = checked.string("bind_addr");
   const ConfigBlock* ports = checked.block("ports");
@@ -498,10 +506,6 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev, const std::st
   s.log_file = checked.string("log_file");
   s.leave_on_interrupt = checked.boolean("leave_on_interrupt");
   s.leave_on_terminate = checked.boolean("leave_on_terminate");
-  if (server) {
-    s.raft_snapshot_threshold = static_cast<uint64_t>(server->integer("raft_snapshot_threshold", 8192));
-    s.raft_trailing_logs = static_cast<uint64_t>(server->integer("raft_trailing_logs", 10240));
-  }
   return s;
 }
 

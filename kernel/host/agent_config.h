@@ -36,11 +36,13 @@ using DeclaredBlocks = std::map<std::string, ConfigSchema, std::less<>>;
 Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& declared,
                                  std::vector<std::string>& warnings);
 
+// Where plugins are looked for: beside the program, under the data folder, and where the operator says.
+std::vector<std::string> plugin_folders(const ConfigBlock& raw, const std::string& program);
+
 // What the kernel itself needs, from the checked configuration.
 struct AgentSettings {
   std::string name, region, datacenter;
   std::string data_dir;  // absolute; in dev mode a new folder that is removed at the end
-  std::vector<std::string> plugin_folders;
   bool dev = false;
   bool server = false, client = false;
   std::string bind_address;
@@ -51,12 +53,10 @@ struct AgentSettings {
   bool log_json = false;
   std::string log_file;
   bool leave_on_interrupt = false, leave_on_terminate = false;
-  uint64_t raft_snapshot_threshold = 8192;
-  uint64_t raft_trailing_logs = 10240;
 };
 // Errors: invalid_argument / failed_precondition: neither server nor client, a data_dir that is missing or not
 // absolute.
-Result<AgentSettings> settle(const ConfigBlock& checked, bool dev, const std::string& program_folder);
+Result<AgentSettings> settle(const ConfigBlock& checked, bool dev);
 
 // The whole configuration as JSON in the API's names, secrets blanked.
 std::string config_to_json(const ConfigBlock& checked);

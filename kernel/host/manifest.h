@@ -3,7 +3,8 @@
 //   { "name": "jobs", "version": "0.1.0", "sdk": "0.1", "tier": "exact", "kind": "module",
 //     "summary": "one line for people",
 //     "roles": ["server"],                    server, client, command; where the plugin is loaded
-//     "provides": ["jobs"], "requires": ["scheduler"],     capabilities; "x?" can be done without
+//     "provides": ["jobs"], "requires": ["scheduler"],     capabilities; "x?" can be done without;
+//                                           "kind:task_driver": every plugin of that kind starts before
 //     "commands": ["job run"],                subcommands of the program that the plugin implements
 //     "enabled": true }                       false: only where the configuration says so
 #pragma once

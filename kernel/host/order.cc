@@ -37,6 +37,12 @@ Result<std::vector<size_t>> start_order(const std::vector<const Manifest*>& plug
     marks[i] = Mark::open;
     trail.push_back(i);
     for (const Requirement& requirement : plugins[i]->requirements) {
+      if (requirement.capability.starts_with("kind:")) {  // whoever there is of that kind
+        for (size_t other : by_name) {
+          if (other != i && plugins[other]->kind == requirement.capability.substr(5)) DROVER_RETURN_IF_ERROR(visit(other));
+        }
+        continue;
+      }
       auto at = provider.find(requirement.capability);
       if (at == provider.end()) {
         if (requirement.optional) continue;

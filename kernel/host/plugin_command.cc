@@ -126,7 +126,7 @@ int check(std::span<const std::string> arguments) {
 int validate_config(const std::string& program, std::span<const std::string> arguments) {
   const auto run = [&]() -> Status {
     DROVER_TRY(RawConfig raw, read_agent_arguments(arguments));
-    Discovery found = discover(folders(program, {}));
+    Discovery found = discover(plugin_folders(raw.root, program));
     for (const Status& problem : found.problems) return problem;
     std::vector<const Manifest*> manifests;
     for (const PluginFile& file : found.plugins) manifests.push_back(&file.manifest);
@@ -150,7 +150,7 @@ int validate_config(const std::string& program, std::span<const std::string> arg
     }
     std::vector<std::string> warnings;
     DROVER_TRY(ConfigBlock checked, check_config(raw, blocks, warnings));
-    DROVER_RETURN_IF_ERROR(settle(checked, raw.dev, std::filesystem::path(program).parent_path()).status());
+    DROVER_RETURN_IF_ERROR(settle(checked, raw.dev).status());
     for (const std::string& warning : warnings) std::cout << "Warning: " << warning << "\n";
     return ok_status();
   };
