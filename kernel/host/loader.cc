@@ -236,10 +236,12 @@ Result<std::unique_ptr<Plugin>> load(const CheckedFile& file) {
     return unimplemented(where + ": the stable tier is not hosted in this process by this version of drover");
   }
   try {
-    // Through the descriptor that was checked. The throwing form: the other one loses the loader's own words.
+    // Through the descriptor that was checked. A copy of it stays open for ever: the loader knows the code by this
+    // name, which another file must not get. The throwing form: the other one loses the loader's own words.
+    const int kept = fcntl(file.fd(), F_DUPFD_CLOEXEC, 3);
+    if (kept < 0) return errno_status(errno, where + ": keep open");
     auto mode = boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local;
-    auto* library =
-        new boost::dll::shared_library("/proc/self/fd/" + std::to_string(file.fd()), mode);  // never unloaded
+    auto* library = new boost::dll::shared_library("/proc/self/fd/" + std::to_string(kept), mode);  // never unloaded
     auto open = library->get<Plugin*()>("drover_module_open");
     std::unique_ptr<Plugin> plugin(open());
     if (!plugin) return internal_error(where + ": its entry returned nothing");

@@ -39,8 +39,9 @@ Status texts(const Json& json, std::string_view key, std::vector<std::string>& o
 
 Status one_of(std::string_view key, std::string_view value, std::span<const std::string_view> valid) {
   if (std::ranges::find(valid, value) != valid.end()) return ok_status();
-  return invalid_argument("\"" + std::string(key) + "\" is \"" + std::string(value) + "\"; did you mean \"" +
-                          std::string(nearest(value, valid)) + "\"?");
+  std::string list;
+  for (std::string_view each : valid) list += (list.empty() ? "" : ", ") + std::string(each);
+  return invalid_argument("\"" + std::string(key) + "\" is \"" + std::string(value) + "\"; it must be one of " + list);
 }
 
 }  // namespace
@@ -48,13 +49,18 @@ Status one_of(std::string_view key, std::string_view value, std::span<const std:
 bool Manifest::has_role(std::string_view role) const { return std::ranges::find(roles, role) != roles.end(); }
 
 Result<Manifest> parse_manifest(std::string_view bytes) {
-  const Json json = Json::parse(bytes, nullptr, false);
-  if (json.is_discarded()) return invalid_argument("is not valid JSON");
+  Json json;
+  try {
+    json = Json::parse(bytes);
+  } catch (const Json::parse_error& problem) {
+    const std::string_view before = bytes.substr(0, std::min(problem.byte, bytes.size()));
+    return invalid_argument("line " + std::to_string(1 + std::ranges::count(before, '\n')) + ": is not valid JSON");
+  }
   if (!json.is_object()) return invalid_argument("must be a JSON object");
   for (const auto& [key, value] : json.items()) {
     if (std::ranges::find(kKeys, key) == kKeys.end()) {
-      return invalid_argument("unknown key \"" + key + "\"; did you mean \"" + std::string(nearest(key, kKeys)) +
-                              "\"?");
+      const std::string hint = nearest_hint(key, kKeys);
+      return invalid_argument("unknown key \"" + key + "\"" + (hint.empty() ? "" : "; " + hint));
     }
   }
   Manifest manifest;
