@@ -34,7 +34,7 @@ class AgentConfigTest : public ::testing::Test {
   Result<ConfigBlock> check_text(const std::string& text) { return check({"-config", file("agent.hcl", text)}); }
   Result<AgentSettings> settings(std::vector<std::string> arguments) {
     DROVER_TRY(ConfigBlock checked, check(std::move(arguments)));
-    return settle(checked, is_dev_, "/opt/drover/bin");
+    return settle(checked, is_dev_);
   }
   // The error of a file, without the folder's name.
   std::string problem(const std::string& text) {
