@@ -5,6 +5,7 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
@@ -24,6 +25,7 @@ namespace bhttp = boost::beast::http;
 using Tcp = asio::ip::tcp;
 using Error = boost::system::error_code;
 
+constexpr auto kLinger = std::chrono::seconds(2);
 constexpr size_t kMinGzip = 256;             // smaller answers grow
 constexpr size_t kMaxQueuedBytes = 1 << 20;  // of a stream that the client reads slowly
 
@@ -47,35 +49,53 @@ class Session final : public std::enable_shared_from_this<Session> {
  private:
   // --- reading -------------------------------------------------------------------------------------------------------
 
+  // An idle connection may wait long for its next request; a begun one must arrive in time.
   void read() {
     parser_.emplace();
     parser_->body_limit(shared_.options.max_body_bytes);
     parser_->header_limit(64 << 10);
-    // An idle connection may wait long for its next request; a begun one must arrive in time.
-    stream_.expires_after(buffer_.size() > 0 ? shared_.options.read_timeout : shared_.options.idle_timeout);
-    bhttp::async_read_some(stream_, buffer_, *parser_,
-                           [self = shared_from_this()](Error error, size_t) { self->continue_reading(error); });
+    stream_.expires_never();
+    if (buffer_.size() > 0) return read_request();
+    arm(shared_.options.idle_timeout);
+    stream_.socket().async_wait(Tcp::socket::wait_read, [self = shared_from_this()](Error error) {
+      if (error || self->timed_out_) return self->close();
+      self->read_request();
+    });
   }
 
-  void continue_reading(Error error) {
-    if (error || parser_->is_done()) return on_request(error);
-    if (!is_timed_) {
-      is_timed_ = true;
-      stream_.expires_after(shared_.options.read_timeout);
-    }
-    bhttp::async_read_some(stream_, buffer_, *parser_,
-                           [self = shared_from_this()](Error e, size_t) { self->continue_reading(e); });
+  void read_request() {
+    arm(shared_.options.read_timeout);
+    bhttp::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](Error error, size_t) {
+      self->disarm();
+      self->on_request(error);
+    });
+  }
+
+  // Ends what is being read when the time is over, and leaves the connection open for an answer.
+  void arm(std::chrono::nanoseconds time) {
+    timed_out_ = false;
+    timer_.expires_after(time);
+    timer_.async_wait([weak = weak_from_this(), armed = ++armed_](Error error) {
+      auto self = weak.lock();
+      if (error || !self || self->armed_ != armed) return;
+      self->timed_out_ = true;
+      Error ignored;
+      self->stream_.socket().cancel(ignored);
+    });
+  }
+
+  void disarm() {
+    ++armed_;
+    timer_.cancel();
   }
 
   void on_request(Error error) {
-    is_timed_ = false;
     if (error == bhttp::error::body_limit) {
       return fail(413, "the request body is larger than " + std::to_string(shared_.options.max_body_bytes) + " bytes");
     }
     if (error == bhttp::error::header_limit)
       return fail(431, "the request's header fields are larger than 65536 bytes");
-    if (error == beast::error::timeout)
-      return parser_->got_some() ? fail(408, "the request did not arrive in time") : close();
+    if (error && timed_out_) return parser_->got_some() ? fail(408, "the request did not arrive in time") : close();
     if (error == bhttp::error::end_of_stream || error == asio::error::connection_reset ||
         error == asio::error::operation_aborted || error == asio::error::eof ||
         error == bhttp::error::partial_message) {
@@ -152,7 +172,8 @@ class Session final : public std::enable_shared_from_this<Session> {
     pipe_ = std::make_shared<Pipe>();
     StreamReceiver receiver;
     // The stream holds the session until it is over; the session lets go of the stream when it closes.
-    receiver.message = [self = shared_from_this(), pipe = pipe_, stop = cancel_.get_token(), form = outgoing_](std::string message) {
+    receiver.message = [self = shared_from_this(), pipe = pipe_, stop = cancel_.get_token(),
+                        form = outgoing_](std::string message) {
       std::unique_lock lock(pipe->mutex);
       pipe->room.wait(lock, stop, [&] { return pipe->bytes.size() < kMaxQueuedBytes; });
       if (stop.stop_requested() || !append_frame(form, message, pipe->bytes)) return false;
@@ -263,8 +284,26 @@ class Session final : public std::enable_shared_from_this<Session> {
     response.prepare_payload();
     stream_.expires_after(shared_.options.read_timeout);
     bhttp::async_write(stream_, response, [self = shared_from_this()](Error error, size_t) {
+      if (!error && self->lingers_) return self->linger();
       if (error || !self->keep_alive_) return self->close();
       self->next();
+    });
+  }
+
+  // Closing while the client still sends would take the answer from it.
+  void linger() {
+    Error ignored;
+    stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
+    stream_.expires_never();
+    arm(kLinger);
+    discard();
+  }
+
+  void discard() {
+    chunk_.resize(64 << 10);
+    stream_.async_read_some(asio::buffer(chunk_), [self = shared_from_this()](Error error, size_t) {
+      if (error || self->timed_out_) return self->close();
+      self->discard();
     });
   }
 
@@ -278,6 +317,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   // An answer to a request that could not be read; the connection is of no further use.
   void fail(int status, std::string text) {
     keep_alive_ = false;
+    lingers_ = true;
     write({.status = status, .body = std::move(text), .content_type = "text/plain; charset=utf-8"});
   }
 
@@ -302,7 +342,10 @@ class Session final : public std::enable_shared_from_this<Session> {
   bhttp::request<bhttp::string_body> request_;
   std::optional<bhttp::response<bhttp::string_body>> response_;
   bool keep_alive_ = false;
-  bool is_timed_ = false;
+  bool lingers_ = false;
+  asio::steady_timer timer_{stream_.get_executor()};
+  uint64_t armed_ = 0;  // which arming of the timer counts
+  bool timed_out_ = false;
   Outgoing outgoing_;
   std::stop_source cancel_;
   std::shared_ptr<Pipe> pipe_;
