@@ -14,6 +14,7 @@
 #include "drover/access_control.h"
 #include "drover/log.h"
 #include "drover/node_locator.h"
+#include "drover/v1/node_service.pb.h"
 #include "kernel/host/agent_config.h"
 #include "kernel/host/lifecycle.h"
 #include "kernel/host/loader.h"
@@ -22,6 +23,8 @@
 #include "kernel/host/plugin_host.h"
 #include "kernel/log_sink.h"
 #include "kernel/raft/driver.h"
+#include "kernel/rpc/grpc_client.h"
+#include "kernel/rpc/grpc_server.h"
 #include "kernel/rpc/router.h"
 #include "kernel/state_machine.h"
 #include "kernel/version.h"
@@ -98,7 +101,9 @@ class Agent final : public rpc::Surroundings {
   bool is_leader() const override { return consensus_ && consensus_->role() == raft::Role::leader; }
   bool is_ready() const override { return ready_; }
   std::string leader_address() const override { return consensus_ ? consensus_->leader_hint().address : ""; }
-  std::string any_server_address() const override { return settings_.servers.empty() ? "" : settings_.servers.front(); }
+  std::string any_server_address() const override {
+    return settings_.servers.empty() ? "" : settings_.servers[server_at_.load() % settings_.servers.size()];
+  }
   std::optional<Uuid> local_node() const override {
     std::lock_guard lock(node_mutex_);
     return node_;
@@ -115,6 +120,9 @@ class Agent final : public rpc::Surroundings {
  private:
   Status find_plugins(const host::RawConfig& raw);
   Status declare_plugins();
+  Status open_rpc();
+  void server_unreachable(const std::string& address);
+  Status verify_node(const Uuid& node, const std::string& secret);
   Status open_log(const host::RawConfig& raw);
   void fill_shared();
   void print_banner(const host::RawConfig& raw) const;
@@ -136,24 +144,33 @@ class Agent final : public rpc::Surroundings {
   std::unique_ptr<raft::Consensus> consensus_;
   std::unique_ptr<rpc::Pool> pool_;
   std::unique_ptr<rpc::Router> router_;
+  std::unique_ptr<rpc::GrpcServer> rpc_server_;
+  std::unique_ptr<rpc::GrpcClient> rpc_client_;
   std::unique_ptr<host::LocalDatabase> local_;
   host::Shared shared_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::unique_ptr<host::Lifecycle> plugins_;
   std::vector<host::PluginFile> plugin_files_;
+  // Plugins for the other role: declared for their methods' sake, which are answered elsewhere; never started.
+  std::vector<host::Lifecycle::Member> elsewhere_;
+  mutable std::atomic<size_t> server_at_{0};  // in settings_.servers
   std::atomic<bool> ready_{false};
   mutable std::mutex node_mutex_;
   std::optional<Uuid> node_;  // guarded by node_mutex_
   bool running_ = false;
 };
 
-// Whether the configuration or the manifest wants this plugin, for the roles of this agent.
-bool wanted(const host::Manifest& manifest, const host::RawConfig& raw, bool server, bool client) {
-  if (!(server && manifest.has_role("server")) && !(client && manifest.has_role("client"))) return false;
+// Whether the configuration or the manifest wants this plugin.
+bool enabled(const host::Manifest& manifest, const host::RawConfig& raw) {
   if (const ConfigBlock* block = raw.root.block("plugin", manifest.name); block && block->has("enabled")) {
     return block->boolean("enabled");
   }
   return manifest.enabled;
+}
+
+// Whether the plugin has work to do in an agent of these roles.
+bool serves(const host::Manifest& manifest, bool server, bool client) {
+  return (server && manifest.has_role("server")) || (client && manifest.has_role("client"));
 }
 
 bool role(const host::RawConfig& raw, std::string_view name) {
@@ -169,7 +186,9 @@ Status Agent::find_plugins(const host::RawConfig& raw) {
   const bool client = role(raw, "client");
   std::vector<host::CheckedFile> checked;
   for (host::PluginFile& file : found.plugins) {
-    if (!wanted(file.manifest, raw, server, client)) continue;
+    // A module for the other role has methods that this agent's callers ask for: it must know where they go.
+    const bool known = file.manifest.kind == "module" && serves(file.manifest, true, true);
+    if (!enabled(file.manifest, raw) || !(known || serves(file.manifest, server, client))) continue;
     const ConfigBlock* block = raw.root.block("plugin", file.manifest.name);
     DROVER_TRY(host::CheckedFile one, host::check_file(file, block ? block->string("digest") : ""));
     checked.push_back(std::move(one));
@@ -196,7 +215,12 @@ Status Agent::find_plugins(const host::RawConfig& raw) {
   std::vector<host::Lifecycle::Member> members;
   for (size_t i : order) {
     DROVER_TRY(std::unique_ptr<Plugin> plugin, host::load(checked[i]));
-    members.push_back({.name = checked[i].file().manifest.name, .plugin = std::move(plugin)});
+    host::Lifecycle::Member member{.name = checked[i].file().manifest.name, .plugin = std::move(plugin)};
+    if (!serves(checked[i].file().manifest, server, client)) {
+      elsewhere_.push_back(std::move(member));
+      continue;
+    }
+    members.push_back(std::move(member));
     plugin_files_.push_back(checked[i].file());
   }
   plugins_ = std::make_unique<host::Lifecycle>(std::move(members), clock_);
@@ -204,6 +228,17 @@ Status Agent::find_plugins(const host::RawConfig& raw) {
 }
 
 Status Agent::declare_plugins() {
+  // Nothing but the methods' names and declarations is kept of these.
+  state::Store store;
+  host::CommandTable commands;
+  rpc::MethodTable methods;
+  host::ExtensionTable extensions;
+  host::DeclaredBlocks blocks;
+  for (auto& [name, plugin] : elsewhere_) {
+    auto declarations = host::make_declarations(name, {store, commands, methods, extensions, blocks});
+    DROVER_RETURN_IF_ERROR(plugin->declare(*declarations).with_context("plugin " + name));
+  }
+  methods_.add_elsewhere(methods);
   return plugins_->declare([this](const std::string& name, Plugin& plugin) {
     host::Registry registry{*store_, commands_, methods_, extensions_, declared_blocks_};
     auto declarations = host::make_declarations(name, registry);
@@ -228,7 +263,8 @@ void Agent::print_banner(const host::RawConfig& raw) const {
   std::cout << "==> Drover agent configuration:\n\n"
             << "       Advertise Addrs: HTTP: " << settings_.advertise_http << "; RPC: " << settings_.advertise_rpc
             << "\n"
-            << "            Bind Addrs: HTTP: " << settings_.http_address << "\n"
+            << "            Bind Addrs: HTTP: " << settings_.http_address
+            << (settings_.server ? "; RPC: " + settings_.rpc_address : "") << "\n"
             << "                Client: " << (settings_.client ? "true" : "false") << "\n"
             << "                Config: " << (files.empty() ? "<none>" : files) << "\n"
             << "              Data Dir: " << settings_.data_dir << "\n"
@@ -274,11 +310,56 @@ void Agent::fill_shared() {
     }
     return raft;
   };
-  shared_.identify_node = [this](Uuid node, const std::string&) {
-    std::lock_guard lock(node_mutex_);
-    node_ = node;
+  shared_.identify_node = [this](Uuid node, const std::string& secret) {
+    {
+      std::lock_guard lock(node_mutex_);
+      node_ = node;
+    }
+    if (settings_.server) return;  // it is called in this process
+    rpc_client_->attach({.node = node,
+                         .secret = Uuid::parse(secret).value_or(Uuid()).bytes(),
+                         .server = [this] { return any_server_address(); },
+                         .router = router_.get()});
   };
   shared_.local_node = [this] { return local_node(); };
+}
+
+// The next server gets its turn, unless another call has moved on already.
+void Agent::server_unreachable(const std::string& address) {
+  size_t at = server_at_;
+  if (!settings_.servers.empty() && settings_.servers[at % settings_.servers.size()] == address)
+    server_at_.compare_exchange_strong(at, at + 1);
+}
+
+// Asks as the node would, with a heartbeat that proposes no status: the secret is checked first, the missing status is
+// refused after that, so that nothing changes and the kind of refusal tells whether the proof was good.
+Status Agent::verify_node(const Uuid& node, const std::string& secret) {
+  v1::HeartbeatRequest request;
+  request.set_node_id(node.bytes());
+  request.set_secret_id(secret);
+  CallContext context;
+  context.method = "/drover.v1.NodeRegistry/Heartbeat";
+  context.query.region = settings_.region;
+  context.node_secret = Uuid::from_bytes(secret).to_string();
+  context.deadline = clock_.steady() + std::chrono::seconds(10);
+  auto reply = router_->call_and_wait(std::move(context), request.SerializeAsString());
+  if (reply || reply.status().code() == Code::invalid_argument) return ok_status();
+  return reply.status();
+}
+
+Status Agent::open_rpc() {
+  rpc_client_ = std::make_unique<rpc::GrpcClient>(
+      *pool_, clock_, [this](const std::string& address) { server_unreachable(address); });
+  if (settings_.server) {
+    rpc::GrpcServer::Options options{
+        .address = settings_.rpc_address,
+        .option = "ports.rpc",
+        .verify = [this](const Uuid& node, const std::string& secret) { return verify_node(node, secret); }};
+    DROVER_TRY(rpc_server_, rpc::GrpcServer::start(std::move(options), *router_, methods_, *pool_, clock_));
+    rpc_client_->set_server(rpc_server_.get());
+  }
+  router_->set_peers(rpc_client_.get());
+  return ok_status();
 }
 
 Status Agent::start(std::span<const std::string> arguments) {
@@ -323,6 +404,7 @@ Status Agent::start(std::span<const std::string> arguments) {
     if (auto members = consensus_->membership().members; !members.empty()) shared_.info.server_id = members.front().id;
   }
   running_ = true;
+  DROVER_RETURN_IF_ERROR(open_rpc());
   DROVER_RETURN_IF_ERROR(plugins_->start([this](const std::string& name) -> Host& {
     hosts_.push_back(host::make_plugin_host(name, shared_, local_->space(name)));
     return *hosts_.back();
@@ -365,6 +447,8 @@ void Agent::shut_down() {
   if (store_) store_->close_feed();
   if (consensus_) consensus_->stop();  // leadership ends, and with it what plugins do while leading
   plugins_->stop(kStopTime);
+  if (rpc_client_) rpc_client_->stop();
+  if (rpc_server_) rpc_server_->stop();
   if (pool_) pool_->stop();
   log::info("agent", "stopped");
   log::set_sink(nullptr);

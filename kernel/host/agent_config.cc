@@ -461,10 +461,6 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev) {
         "neither server nor client is enabled; set server { enabled = true } or client { enabled = true }, or use "
         "-dev");
   }
-  if (!s.server) {
-    return failed_precondition(
-        "a client agent of its own needs calls between machines, which this version does not have; enable server in the same agent");
-  }
   s.data_dir = checked.string("data_dir");
   if (s.data_dir.empty() && !dev)
     return failed_precondition("data_dir is not set; name a folder for the agent's state");
@@ -492,7 +488,15 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev) {
   };
   s.advertise_http = advertise("http", s.http_address);
   s.advertise_rpc = advertise("rpc", s.rpc_address);
-  if (client) s.servers = client->string_list("servers");
+  if (client && client->has("servers")) s.servers = client->string_list("servers");
+  if (!s.server && s.servers.empty()) {
+    return failed_precondition(
+        "client.servers is empty; name the servers' RPC addresses, for example servers = [\"192.0.2.1:4647\"], or "
+        "enable server in the same agent");
+  }
+  for (std::string& known : s.servers) {
+    if (known.find(':') == std::string::npos) known += ":4647";
+  }
 
   const std::string level = checked.string("log_level");
   for (log::Level candidate :

@@ -49,6 +49,14 @@ Status MethodTable::add_service(std::string_view plugin, std::string_view full_n
   return ok_status();
 }
 
+void MethodTable::add_elsewhere(const MethodTable& other) {
+  for (const auto& [name, method] : other.methods_) {
+    Method& known = methods_[name] = method;
+    known.unary = {};
+    known.stream = {};
+  }
+}
+
 const Method* MethodTable::find(std::string_view name) const {
   auto at = methods_.find(name);
   return at == methods_.end() ? nullptr : &at->second;

@@ -26,7 +26,7 @@ struct Method {
   Access access;
   const google::protobuf::MethodDescriptor* descriptor = nullptr;
   bool streaming = false;
-  UnaryHandler unary;  // one of the two
+  UnaryHandler unary;  // one of the two, or none where the method is answered by other agents only
   StreamHandler stream;
 
   bool is_read() const { return route.kind() == Route::READ || route.kind() == Route::LIST; }
@@ -37,6 +37,8 @@ class MethodTable {
   // Binds handlers to every method of the service. Errors: invalid_argument naming a method without handler, route or
   // access rule, a handler without method, or a name that is taken.
   Status add_service(std::string_view plugin, std::string_view full_name, std::vector<MethodBinding> bindings);
+  // Takes over what the other table knows, without its handlers. Before add_service of the same names.
+  void add_elsewhere(const MethodTable& other);
   const Method* find(std::string_view name) const;
   const std::map<std::string, Method, std::less<>>& all() const { return methods_; }
 

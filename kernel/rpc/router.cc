@@ -110,6 +110,8 @@ Destination Router::destination(const Method& method, const CallContext& context
 }
 
 Status Router::admit(const Method& method, CallContext& context, const Status& authentication) {
+  if (!method.unary && !method.stream)
+    return unimplemented(method.name + " is answered by agents of another role, not by this one");
   const std::string service = method.descriptor->service()->name();
   metrics_.add("nomad.rpc." + service + "." + std::string(rate_class(method.route)), 1,
                {{"identity", identity_label(context.identity)}});

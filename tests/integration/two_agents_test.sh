@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# A server agent and a client agent of its own: registration, a job, logs and restarts across, and a server that dies.
+. "$(dirname "$0")/lib.sh"
+
+SERVER_HTTP=$(free_port) SERVER_RPC=$(free_port) CLIENT_HTTP=$(free_port)
+export NOMAD_ADDR=http://127.0.0.1:$SERVER_HTTP
+cat > "$WORK/server.hcl" << CONFIG
+name      = "server"
+data_dir  = "$WORK/server-data"
+bind_addr = "127.0.0.1"
+ports {
+  http = $SERVER_HTTP
+  rpc  = $SERVER_RPC
+}
+server {
+  enabled          = true
+  bootstrap_expect = 1
+}
+CONFIG
+cat > "$WORK/client.hcl" << CONFIG
+name      = "client"
+data_dir  = "$WORK/client-data"
+bind_addr = "127.0.0.1"
+ports {
+  http = $CLIENT_HTTP
+}
+client {
+  enabled           = true
+  servers           = ["127.0.0.1:$SERVER_RPC"]
+  network_interface = "lo"
+}
+plugin "raw_exec" {
+  config {
+    enabled = true
+  }
+}
+CONFIG
+cat > "$WORK/talk.nomad" << 'JOB'
+job "talk" {
+  group "g" {
+    task "t" {
+      driver = "raw_exec"
+      config {
+        command = "/bin/sh"
+        args    = ["-c", "echo started as $$; exec sleep 1000"]
+      }
+      resources {
+        cpu    = 20
+        memory = 16
+      }
+    }
+  }
+}
+JOB
+on_client() { NOMAD_ADDR=http://127.0.0.1:$CLIENT_HTTP "$DROVER" "$@"; }
+run_agent() {
+  "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
+  AGENT=$!
+  AGENTS+=("$AGENT")
+  disown "$AGENT"
+}
+says() { local text=$1; shift; "$@" 2>&1 | tee "$WORK/said" | grep -q "$text" || { cat "$WORK/said"; return 1; }; }
+lines() { [ "$("$DROVER" alloc logs "$ALLOC" t | grep -c 'started as')" = "$1" ]; }
+running() { "$DROVER" alloc status "$ALLOC" | grep -q 'is "running"\|= *running'; }
+first_alloc() { ALLOC=$("$DROVER" job status talk | awk '/^Allocations/ { found = 1 } found && / run / { print $1; exit }'); [ -n "$ALLOC" ]; }
+
+# An address that is taken, and a client without servers, are told by the option.
+sed 's/^  servers .*//' "$WORK/client.hcl" > "$WORK/alone.hcl"
+expect 1 "client.servers is empty" "$DROVER" agent -config "$WORK/alone.hcl"
+
+run_agent server
+SERVER=$AGENT
+eventually 20 "no leader" says '127.0.0.1' "$DROVER" operator api /v1/status/leader
+sed "s/http = .*/http = $(free_port)/; s/server-data/other-data/" "$WORK/server.hcl" > "$WORK/other.hcl"
+expect 1 "ports.rpc" "$DROVER" agent -config "$WORK/other.hcl"
+
+run_agent client
+eventually 20 "no ready node" says ' ready$' "$DROVER" node status
+
+expect 0 "" "$DROVER" job run -detach "$WORK/talk.nomad"
+eventually 20 "no allocation" first_alloc
+eventually 20 "no log" lines 1
+expect 0 "talk" "$DROVER" job status
+expect 0 "talk" on_client job status
+expect 0 "started as" on_client alloc logs "$ALLOC" t
+expect 1 "" "$DROVER" alloc logs 00000000-0000-0000-0000-000000000000 t
+
+expect 0 "" "$DROVER" alloc restart "$ALLOC"
+eventually 20 "the restart did not arrive" lines 2
+expect 0 "" "$DROVER" alloc signal -s SIGKILL "$ALLOC" t
+eventually 40 "the signal did not arrive" lines 3
+
+# The server dies and comes back: the node attaches again, and the task never noticed.
+kill -9 "$SERVER"
+eventually 5 "the server still runs" gone "$SERVER"
+run_agent server
+SERVER=$AGENT
+eventually 30 "no logs after the server's return" lines 3
+expect 0 "" "$DROVER" alloc restart "$ALLOC"
+eventually 20 "the restart did not arrive after the server's return" lines 4
+expect 0 "" "$DROVER" job stop -detach talk
+
+kill -TERM "$AGENT"
+eventually 15 "the server does not stop" gone "$AGENT"
+grep -q 'stopped' "$WORK/server.log" || fail "no orderly stop"
+passed
