@@ -50,9 +50,11 @@ rm "$WORK/plugins/x.json"
 # --- a running agent: ports, folders
 config one < /dev/null
 start one
-sed "s#one-data#two-data#" "$WORK/one.hcl" > "$WORK/two.hcl"
+sed "s#one-data#two-data#; s#rpc  = .*#rpc = $(free_port)#" "$WORK/one.hcl" > "$WORK/two.hcl"
 expect 1 "port $HTTP is in use by another program" "$DROVER" agent -config "$WORK/two.hcl"
-sed "s#http = .*#http = $(free_port)#" "$WORK/one.hcl" > "$WORK/three.hcl"
+sed "s#one-data#three-data#; s#http = .*#http = $(free_port)#" "$WORK/one.hcl" > "$WORK/three.hcl"
+expect 1 "ports.rpc" "$DROVER" agent -config "$WORK/three.hcl"
+sed "s#http = .*#http = $(free_port)#; s#rpc  = .*#rpc = $(free_port)#" "$WORK/one.hcl" > "$WORK/three.hcl"
 expect 1 "in use" "$DROVER" agent -config "$WORK/three.hcl"
 
 # --- jobs

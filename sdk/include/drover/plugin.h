@@ -75,8 +75,8 @@ class Declarations {
   Status command(std::function<Result<std::string>(const Command&, ApplyContext&)> apply) {
     return command(Command::descriptor()->full_name(),
                    [apply = std::move(apply)](std::string_view bytes, ApplyContext& context) -> Result<std::string> {
-                     DROVER_TRY(Command message, parse_message<Command>(bytes));
-                     return apply(message, context);
+                     DROVER_TRY(Command parsed, parse_message<Command>(bytes));
+                     return apply(parsed, context);
                    });
   }
   // declare.extend<TaskDriver>("raw_exec", *driver_): T::kExtensionPoint names the point.
