@@ -13,7 +13,7 @@
 namespace drover::rpc {
 namespace {
 
-constexpr auto kStopTime = std::chrono::seconds(5);
+constexpr auto kStopTime = std::chrono::milliseconds(300);  // for answers on their way; then calls are cancelled
 
 // One call that this process answers or forwards.
 class Served : public std::enable_shared_from_this<Served> {
