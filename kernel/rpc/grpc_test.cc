@@ -72,11 +72,10 @@ class Side {
   }
 
   Status listen(std::string address = "127.0.0.1:0") {
-    GrpcServer::Options options{.address = std::move(address),
-                                .option = "ports.rpc",
-                                .verify = [](const Uuid&, const std::string& secret) {
-                                  return secret == "right" ? ok_status() : permission_denied("wrong secret");
-                                }};
+    GrpcServer::Options options{
+        .address = std::move(address), .option = "ports.rpc", .verify = [](const Uuid&, const std::string& secret) {
+          return secret == "right" ? ok_status() : permission_denied("wrong secret");
+        }};
     DROVER_TRY(grpc, GrpcServer::start(std::move(options), router, methods, pool, clock));
     client.set_server(grpc.get());
     return ok_status();
