@@ -348,8 +348,8 @@ Status Agent::verify_node(const Uuid& node, const std::string& secret) {
 }
 
 Status Agent::open_rpc() {
-  rpc_client_ = std::make_unique<rpc::GrpcClient>(
-      *pool_, clock_, [this](const std::string& address) { server_unreachable(address); });
+  rpc_client_ = std::make_unique<rpc::GrpcClient>(*pool_, clock_,
+                                                  [this](const std::string& address) { server_unreachable(address); });
   if (settings_.server) {
     rpc::GrpcServer::Options options{
         .address = settings_.rpc_address,

@@ -21,7 +21,8 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
     std::function<void()> next;    // asks for the next message
     std::function<void()> cancel;  // the receiver wants no more
   };
-  // The receiver's `closed` follows exactly once, after close(). Errors: those of Pool::run_stream; then nothing follows.
+  // The receiver's `closed` follows exactly once, after close(). Errors: those of Pool::run_stream; then nothing
+  // follows.
   Status start(Pool& pool, StreamReceiver receiver, Transport transport);
   void push(std::string message);
   void close(Status status);  // after what was pushed; the first one counts

@@ -56,8 +56,7 @@ class RemoteStream final : public StreamCall {
 
 class GrpcClient::Impl {
  public:
-  Impl(Pool& p, Clock& c, std::function<void(const std::string&)> u)
-      : pool(p), clock(c), unreachable(std::move(u)) {}
+  Impl(Pool& p, Clock& c, std::function<void(const std::string&)> u) : pool(p), clock(c), unreachable(std::move(u)) {}
 
   std::shared_ptr<grpc::Channel> channel(const std::string& address) {
     std::lock_guard lock(mutex);
@@ -101,23 +100,23 @@ void GrpcClient::call_server(const std::string& address, CallContext context, st
   asked->stream = std::make_shared<ClientStream>(impl_->channel(address));
   auto stream = asked->stream;
   asked->on_stop.emplace(context.stop, [stream] { stream->cancel(); });
-  ClientStream::Events events{
-      .message =
-          [asked](std::string message) {
-            asked->body = std::move(message);
-            asked->stream->read_next();
-          },
-      .ended =
-          [asked, address, impl = impl_.get()](Status status, const std::string& meta_bytes) {
-            asked->on_stop.reset();
-            asked->stream.reset();
-            if (status.code() == Code::unavailable) impl->unreachable(address);
-            if (!status.ok()) return asked->done(std::move(status));
-            if (!asked->body) return asked->done(internal_error("server " + address + " sent no answer"));
-            v1::ReplyMeta meta;
-            meta.ParseFromString(meta_bytes);
-            asked->done(Reply{*std::move(asked->body), from_wire(meta)});
-          }};
+  ClientStream::Events events{.message =
+                                  [asked](std::string message) {
+                                    asked->body = std::move(message);
+                                    asked->stream->read_next();
+                                  },
+                              .ended =
+                                  [asked, address, impl = impl_.get()](Status status, const std::string& meta_bytes) {
+                                    asked->on_stop.reset();
+                                    asked->stream.reset();
+                                    if (status.code() == Code::unavailable) impl->unreachable(address);
+                                    if (!status.ok()) return asked->done(std::move(status));
+                                    if (!asked->body)
+                                      return asked->done(internal_error("server " + address + " sent no answer"));
+                                    v1::ReplyMeta meta;
+                                    meta.ParseFromString(meta_bytes);
+                                    asked->done(Reply{*std::move(asked->body), from_wire(meta)});
+                                  }};
   const ClientStream::Call call{.method = context.method,
                                 .context = to_wire(context, impl_->clock.steady()).SerializeAsString(),
                                 .deadline = context.deadline};
@@ -135,14 +134,15 @@ Result<std::unique_ptr<StreamCall>> GrpcClient::open_server(const std::string& a
   if (request.size() > kMaxMessage) return too_large(request.size());
   auto stream = std::make_shared<ClientStream>(impl_->channel(address));
   auto delivery = std::make_shared<Delivery>();
-  DROVER_RETURN_IF_ERROR(delivery->start(impl_->pool, std::move(receiver),
-                                         {.next = [stream] { stream->read_next(); },
-                                          .cancel = [stream] { stream->cancel(); }}));
+  DROVER_RETURN_IF_ERROR(
+      delivery->start(impl_->pool, std::move(receiver),
+                      {.next = [stream] { stream->read_next(); }, .cancel = [stream] { stream->cancel(); }}));
   ClientStream::Events events{.message = [delivery](std::string message) { delivery->push(std::move(message)); },
-                              .ended = [delivery, address, impl = impl_.get()](Status status, const std::string&) {
-                                if (status.code() == Code::unavailable) impl->unreachable(address);
-                                delivery->close(std::move(status));
-                              }};
+                              .ended =
+                                  [delivery, address, impl = impl_.get()](Status status, const std::string&) {
+                                    if (status.code() == Code::unavailable) impl->unreachable(address);
+                                    delivery->close(std::move(status));
+                                  }};
   const ClientStream::Call call{.method = context.method,
                                 .context = to_wire(context, impl_->clock.steady()).SerializeAsString(),
                                 .deadline = context.deadline};

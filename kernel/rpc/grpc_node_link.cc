@@ -212,8 +212,9 @@ class Session : public std::enable_shared_from_this<Session> {
       std::lock_guard lock(mutex_);
       unary_.emplace(number, source);
     }
-    setup_.router.call(std::move(context), std::move(*open.mutable_request()),
-                       [self = shared_from_this(), number](Result<Reply> reply) { self->answer(number, std::move(reply)); });
+    setup_.router.call(
+        std::move(context), std::move(*open.mutable_request()),
+        [self = shared_from_this(), number](Result<Reply> reply) { self->answer(number, std::move(reply)); });
   }
 
   void answer(uint64_t number, Result<Reply> reply) {
@@ -275,8 +276,7 @@ void NodeLink::run(const std::stop_token& stop) {
     }
     if (status.code() == Code::unavailable) setup_.unreachable(address);
     const double factor = std::uniform_real_distribution<double>(0.75, 1.25)(random);
-    const auto wait =
-        std::chrono::nanoseconds(static_cast<int64_t>(static_cast<double>(delay.count()) * factor));
+    const auto wait = std::chrono::nanoseconds(static_cast<int64_t>(static_cast<double>(delay.count()) * factor));
     delay = std::min<std::chrono::nanoseconds>(delay * 2, kLongestPause);
     std::unique_lock lock(mutex);
     pause.wait_until(lock, stop, setup_.clock.steady() + wait, [] { return false; });

@@ -1,5 +1,5 @@
-// The agent's end of the connection that lets servers call this node: opened here, opened again whenever it is lost, with
-// a jittered pause that grows. Only kernel/rpc/grpc_*.cc may include this.
+// The agent's end of the connection that lets servers call this node: opened here, opened again whenever it is lost,
+// with a jittered pause that grows. Only kernel/rpc/grpc_*.cc may include this.
 #pragma once
 
 #include <condition_variable>

@@ -279,7 +279,8 @@ void NodeSession::Carried::end(const Status& why) {
   if (stream) {
     stream->finish(why.code() == Code::cancelled ? why : ok_status());
   } else if (session) {
-    // The agent has the call but no stream for it yet: it learns the end by the connection, or when it opens the stream.
+    // The agent has the call but no stream for it yet: it learns the end by the connection, or when it opens the
+    // stream.
     v1::Frame step = frame();
     step.mutable_close()->set_code(static_cast<int>(why.code()));
     session->stream_->post(step.SerializeAsString());

@@ -13,7 +13,7 @@
 namespace drover::rpc {
 namespace {
 
-constexpr auto kStopTime = std::chrono::seconds(5);
+constexpr auto kStopTime = std::chrono::milliseconds(300);  // for answers on their way; then calls are cancelled
 
 // One call that this process answers or forwards.
 class Served : public std::enable_shared_from_this<Served> {
@@ -171,11 +171,11 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
       return stream_->read_next();
     }
     const Uuid node = Uuid::from_bytes(frame.attach().node_id());
-    if (!first || node.is_zero()) return stream_->finish(invalid_argument("the first frame must say which node attaches"));
+    if (!first || node.is_zero())
+      return stream_->finish(invalid_argument("the first frame must say which node attaches"));
     if (frame.call() != 0) return carry(node, frame);
-    server_.pool_.post([self = shared_from_this(), node, secret = frame.attach().secret_id()] {
-      self->attach(node, secret);
-    });
+    server_.pool_.post(
+        [self = shared_from_this(), node, secret = frame.attach().secret_id()] { self->attach(node, secret); });
   }
 
   void carry(const Uuid& node, const v1::Frame& frame) {
@@ -303,7 +303,8 @@ bool GrpcServer::has_node(const Uuid& node) const { return impl_->session(node) 
 
 void GrpcServer::call_node(const Uuid& node, CallContext context, std::string request,
                            std::function<void(Result<Reply>)> done) {
-  if (auto session = impl_->session(node)) return session->call(std::move(context), std::move(request), std::move(done));
+  if (auto session = impl_->session(node))
+    return session->call(std::move(context), std::move(request), std::move(done));
   done(not_found("No path to node"));
 }
 

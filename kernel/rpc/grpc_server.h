@@ -1,12 +1,12 @@
 // Answers calls from other processes, and keeps the connections that node agents opened to call them back.
 //
-// An ordinary call is a gRPC call of the router's method name: its context in the request's metadata, the request as first
-// message, answers as messages, the reply's meta in the trailing metadata, the error's details in the status.
+// An ordinary call is a gRPC call of the router's method name: its context in the request's metadata, the request as
+// first message, answers as messages, the reply's meta in the trailing metadata, the error's details in the status.
 //
 // "/drover.rpc/Attach" is a stream of v1::Frame. The one with call 0 is a node's standing connection: the agent proves
 // who it is with the first frame, the server answers with an attach frame and then opens calls on it. Unary calls are
-// answered there. For a streaming call N the agent opens a further stream with call N in its first frame, so that a slow
-// reader slows down its own call and no other. [any]
+// answered there. For a streaming call N the agent opens a further stream with call N in its first frame, so that a
+// slow reader slows down its own call and no other. [any]
 #pragma once
 
 #include <functional>
@@ -30,7 +30,8 @@ class GrpcServer {
     std::string option;   // named in the error when the address cannot be had
     NodeVerifier verify;
   };
-  // Errors: failed_precondition when it cannot listen. Everything outlives the server; the pool runs until after stop().
+  // Errors: failed_precondition when it cannot listen. Everything outlives the server; the pool runs until after
+  // stop().
   static Result<std::unique_ptr<GrpcServer>> start(Options options, Caller& router, const MethodTable& methods,
                                                    Pool& pool, Clock& clock);
   ~GrpcServer();  // stops

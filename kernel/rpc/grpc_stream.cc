@@ -195,13 +195,13 @@ bool ClientStream::start(const std::shared_ptr<ClientStream>& stream, StreamGrou
   s.self_ = stream;
   s.group_ = &group;
   s.events_ = std::move(events);
-  if (!call.context.empty()) s.context_.AddMetadata(kContextKey, call.context);
+  if (!call.context.empty()) s.context_->AddMetadata(kContextKey, call.context);
   if (call.deadline != SteadyTime::max()) {
-    s.context_.set_deadline(std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(
-                                                                   call.deadline - std::chrono::steady_clock::now()));
+    s.context_->set_deadline(std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(
+                                                                    call.deadline - std::chrono::steady_clock::now()));
   }
   grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer> stub(s.channel_);
-  stub.PrepareBidiStreamingCall(&s.context_, call.method, grpc::StubOptions(), &s);
+  stub.PrepareBidiStreamingCall(&*s.context_, call.method, grpc::StubOptions(), &s);
   std::lock_guard lock(s.mutex_);
   s.AddHold();  // operations are started from outside of reactions, until a read says that it is over
   s.reading_ = true;
@@ -227,7 +227,7 @@ void ClientStream::idle_locked() {
 void ClientStream::cancel() {
   std::lock_guard lock(mutex_);
   cancelled_ = true;
-  context_.TryCancel();
+  if (context_) context_->TryCancel();
   break_locked();
   if (!started_ || over_ || reading_) return;
   reading_ = true;  // nobody may ask for the message that would tell of the end
@@ -261,11 +261,16 @@ void ClientStream::OnReadDone(bool ok) {
 void ClientStream::OnDone(const grpc::Status& status) {
   const std::shared_ptr<ClientStream> self = std::move(self_);
   std::string meta;
-  const auto& trailing = context_.GetServerTrailingMetadata();
+  const auto& trailing = context_->GetServerTrailingMetadata();
   if (auto at = trailing.find(kReplyKey); at != trailing.end()) meta.assign(at->second.data(), at->second.size());
   Events events = std::exchange(events_, {});
   events.ended(from_wire(status.error_code(), status.error_message(), status.error_details()), std::move(meta));
   events = {};
+  {
+    std::lock_guard lock(mutex_);
+    context_.reset();
+    channel_.reset();
+  }
   group_->remove(this);
 }
 

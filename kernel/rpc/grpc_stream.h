@@ -1,7 +1,7 @@
 // One gRPC stream of byte messages, from either end. Only kernel/rpc/grpc_*.cc may include this.
 //
-// Reads go one by one: after each message the owner asks for the next, so a slow owner slows the sender down. Writes wait
-// in a short queue. Events run on gRPC's threads and must not block. [any]
+// Reads go one by one: after each message the owner asks for the next, so a slow owner slows the sender down. Writes
+// wait in a short queue. Events run on gRPC's threads and must not block. [any]
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>
@@ -129,12 +129,14 @@ class ClientStream final : public StreamBase<grpc::ClientBidiReactor<grpc::ByteB
  private:
   void idle_locked() override;
 
-  const std::shared_ptr<grpc::Channel> channel_;
-  grpc::ClientContext context_;
+  // Both let go of before the group hears of the end: a channel's last reference must not fall on a thread of gRPC,
+  // which would wait for itself.
+  std::shared_ptr<grpc::Channel> channel_;
+  std::optional<grpc::ClientContext> context_{std::in_place};  // guarded by mutex_
   std::shared_ptr<ClientStream> self_;
   StreamGroup* group_ = nullptr;
   Events events_;
-  bool started_ = false;    // guarded by mutex_, like the following
+  bool started_ = false;  // guarded by mutex_, like the following
   bool cancelled_ = false;
   bool said_done_ = false;
 };

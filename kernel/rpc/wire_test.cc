@@ -65,8 +65,8 @@ TEST(Wire, DeadlinesAtTheEdges) {
 }
 
 TEST(Wire, MetaSurvivesTheWay) {
-  const ReplyMeta back = from_wire(
-      to_wire(ReplyMeta{.index = 9, .last_contact = 4ms, .known_leader = true, .next_token = "more"}));
+  const ReplyMeta back =
+      from_wire(to_wire(ReplyMeta{.index = 9, .last_contact = 4ms, .known_leader = true, .next_token = "more"}));
   EXPECT_EQ(back.index, 9u);
   EXPECT_EQ(back.last_contact, 4ms);
   EXPECT_TRUE(back.known_leader);
