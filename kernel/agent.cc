@@ -14,7 +14,6 @@
 #include "drover/access_control.h"
 #include "drover/log.h"
 #include "drover/node_locator.h"
-#include "drover/v1/node_service.pb.h"
 #include "kernel/host/agent_config.h"
 #include "kernel/host/lifecycle.h"
 #include "kernel/host/loader.h"
@@ -28,6 +27,8 @@
 #include "kernel/rpc/router.h"
 #include "kernel/state_machine.h"
 #include "kernel/version.h"
+
+#include "drover/v1/node_service.pb.h"
 
 namespace drover {
 namespace {
