@@ -76,7 +76,9 @@ class GrpcClient::Impl {
 };
 
 GrpcClient::GrpcClient(Pool& pool, Clock& clock, std::function<void(const std::string& address)> unreachable)
-    : impl_(std::make_unique<Impl>(pool, clock, std::move(unreachable))) {}
+    : impl_(std::make_unique<Impl>(pool, clock, std::move(unreachable))) {
+  take_over_log();
+}
 
 GrpcClient::~GrpcClient() { stop(); }
 

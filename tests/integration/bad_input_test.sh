@@ -50,8 +50,10 @@ rm "$WORK/plugins/x.json"
 # --- a running agent: ports, folders
 config one < /dev/null
 start one
-sed "s#one-data#two-data#" "$WORK/one.hcl" > "$WORK/two.hcl"
+sed "s#one-data#two-data#; s#rpc  = .*#rpc = $(free_port)#" "$WORK/one.hcl" > "$WORK/two.hcl"
 expect 1 "port $HTTP is in use by another program" "$DROVER" agent -config "$WORK/two.hcl"
+sed "s#one-data#four-data#; s#http = .*#http = $(free_port)#" "$WORK/one.hcl" > "$WORK/four.hcl"
+expect 1 "port $RPC is in use by another program" "$DROVER" agent -config "$WORK/four.hcl"
 sed "s#http = .*#http = $(free_port)#" "$WORK/one.hcl" > "$WORK/three.hcl"
 expect 1 "in use" "$DROVER" agent -config "$WORK/three.hcl"
 
