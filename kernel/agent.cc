@@ -14,7 +14,6 @@
 #include "drover/access_control.h"
 #include "drover/log.h"
 #include "drover/node_locator.h"
-#include "drover/v1/node_service.pb.h"
 #include "kernel/host/agent_config.h"
 #include "kernel/host/lifecycle.h"
 #include "kernel/host/loader.h"
@@ -28,6 +27,8 @@
 #include "kernel/rpc/router.h"
 #include "kernel/state_machine.h"
 #include "kernel/version.h"
+
+#include "drover/v1/node_service.pb.h"
 
 namespace drover {
 namespace {
@@ -120,7 +121,8 @@ class Agent final : public rpc::Surroundings {
  private:
   Status find_plugins(const host::RawConfig& raw);
   Status declare_plugins();
-  Status open_rpc();
+  void reach_out();
+  Status listen();
   void server_unreachable(const std::string& address);
   Status verify_node(const Uuid& node, const std::string& secret);
   Status open_log(const host::RawConfig& raw);
@@ -347,18 +349,20 @@ Status Agent::verify_node(const Uuid& node, const std::string& secret) {
   return reply.status();
 }
 
-Status Agent::open_rpc() {
+void Agent::reach_out() {
   rpc_client_ = std::make_unique<rpc::GrpcClient>(*pool_, clock_,
                                                   [this](const std::string& address) { server_unreachable(address); });
-  if (settings_.server) {
-    rpc::GrpcServer::Options options{
-        .address = settings_.rpc_address,
-        .option = "ports.rpc",
-        .verify = [this](const Uuid& node, const std::string& secret) { return verify_node(node, secret); }};
-    DROVER_TRY(rpc_server_, rpc::GrpcServer::start(std::move(options), *router_, methods_, *pool_, clock_));
-    rpc_client_->set_server(rpc_server_.get());
-  }
   router_->set_peers(rpc_client_.get());
+}
+
+// After the plugins: what comes in is handled at once.
+Status Agent::listen() {
+  rpc::GrpcServer::Options options{
+      .address = settings_.rpc_address,
+      .option = "ports.rpc",
+      .verify = [this](const Uuid& node, const std::string& secret) { return verify_node(node, secret); }};
+  DROVER_TRY(rpc_server_, rpc::GrpcServer::start(std::move(options), *router_, methods_, *pool_, clock_));
+  rpc_client_->set_server(rpc_server_.get());
   return ok_status();
 }
 
@@ -404,11 +408,12 @@ Status Agent::start(std::span<const std::string> arguments) {
     if (auto members = consensus_->membership().members; !members.empty()) shared_.info.server_id = members.front().id;
   }
   running_ = true;
-  DROVER_RETURN_IF_ERROR(open_rpc());
+  reach_out();
   DROVER_RETURN_IF_ERROR(plugins_->start([this](const std::string& name) -> Host& {
     hosts_.push_back(host::make_plugin_host(name, shared_, local_->space(name)));
     return *hosts_.back();
   }));
+  if (settings_.server) DROVER_RETURN_IF_ERROR(listen());
   if (consensus_) {
     // The earlier terms' entries are applied when this is called: the state is whole.
     consensus_->subscribe_leadership([this](raft::Term term, std::stop_token until) {

@@ -76,7 +76,9 @@ class GrpcClient::Impl {
 };
 
 GrpcClient::GrpcClient(Pool& pool, Clock& clock, std::function<void(const std::string& address)> unreachable)
-    : impl_(std::make_unique<Impl>(pool, clock, std::move(unreachable))) {}
+    : impl_(std::make_unique<Impl>(pool, clock, std::move(unreachable))) {
+  take_over_log();
+}
 
 GrpcClient::~GrpcClient() { stop(); }
 
@@ -156,14 +158,16 @@ Result<std::unique_ptr<StreamCall>> GrpcClient::open_server(const std::string& a
 
 void GrpcClient::call_node(const Uuid& node, CallContext context, std::string request,
                            std::function<void(Result<Reply>)> done) {
-  if (!server_) return done(not_found("No path to node"));
-  server_->call_node(node, std::move(context), std::move(request), std::move(done));
+  GrpcServer* server = server_;
+  if (!server) return done(not_found("No path to node"));
+  server->call_node(node, std::move(context), std::move(request), std::move(done));
 }
 
 Result<std::unique_ptr<StreamCall>> GrpcClient::open_node(const Uuid& node, CallContext context, std::string request,
                                                           StreamReceiver receiver) {
-  if (!server_) return not_found("No path to node");
-  return server_->open_node(node, std::move(context), std::move(request), std::move(receiver));
+  GrpcServer* server = server_;
+  if (!server) return not_found("No path to node");
+  return server->open_node(node, std::move(context), std::move(request), std::move(receiver));
 }
 
 void GrpcClient::attach(Attachment attachment) {

@@ -1,6 +1,7 @@
 // Calls to other processes: to servers by address, to nodes down the connections that their agents opened. [any]
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,13 +23,16 @@ class GrpcClient final : public Peers {
   // Cancels every call and waits for it; later calls are refused.
   void stop();
 
-  void set_server(GrpcServer* server) { server_ = server; }  // before the first call; null: no node attaches here
+  void set_server(GrpcServer* server) { server_ = server; }  // null: no node attaches here
 
   void call_server(const std::string& address, CallContext context, std::string request,
                    std::function<void(Result<Reply>)> done) override;
   Result<std::unique_ptr<StreamCall>> open_server(const std::string& address, CallContext context, std::string request,
                                                   StreamReceiver receiver) override;
-  bool has_node(const Uuid& node) const override { return server_ && server_->has_node(node); }
+  bool has_node(const Uuid& node) const override {
+    const GrpcServer* server = server_;
+    return server && server->has_node(node);
+  }
   void call_node(const Uuid& node, CallContext context, std::string request,
                  std::function<void(Result<Reply>)> done) override;
   Result<std::unique_ptr<StreamCall>> open_node(const Uuid& node, CallContext context, std::string request,
@@ -46,7 +50,7 @@ class GrpcClient final : public Peers {
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
-  GrpcServer* server_ = nullptr;
+  std::atomic<GrpcServer*> server_{nullptr};
 };
 
 }  // namespace drover::rpc

@@ -258,6 +258,7 @@ grpc::ServerGenericBidiReactor* GrpcServer::Impl::CreateReactor(grpc::GenericCal
 }
 
 Status GrpcServer::Impl::listen() {
+  take_over_log();
   grpc::ServerBuilder builder;
   int port = 0;
   builder.RegisterCallbackGenericService(this);
@@ -273,8 +274,10 @@ Status GrpcServer::Impl::listen() {
   server_ = builder.BuildAndStart();
   if (!server_ || port == 0) {
     server_.reset();
-    return failed_precondition("cannot listen for calls on " + options_.address + ", is its port in use? " +
-                               "Choose another one with the option " + options_.option);
+    const std::string port_text = options_.address.substr(options_.address.rfind(':') + 1);
+    return failed_precondition("cannot listen for calls on " + options_.address + ": port " + port_text +
+                               " is in use by another program, or the address is not this machine's; stop it, or set " +
+                               options_.option);
   }
   address_ = options_.address.substr(0, options_.address.rfind(':') + 1) + std::to_string(port);
   return ok_status();

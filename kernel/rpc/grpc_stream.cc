@@ -1,10 +1,12 @@
 #include "kernel/rpc/grpc_stream.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/generic/generic_stub.h>
 
 #include <utility>
 #include <vector>
 
+#include "drover/log.h"
 #include "kernel/rpc/wire.h"
 
 namespace drover::rpc {
@@ -14,6 +16,10 @@ constexpr size_t kQueueLimit = 16;
 constexpr auto kStopTime = std::chrono::seconds(10);
 
 }  // namespace
+
+void take_over_log() {
+  gpr_set_log_function([](gpr_log_func_args* line) { log::debug("grpc", "says", {{"line", line->message}}); });
+}
 
 Status too_large(size_t size) {
   return resource_exhausted("a message of " + std::to_string(size) + " bytes is larger than the limit of " +

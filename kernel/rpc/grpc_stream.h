@@ -26,6 +26,10 @@ constexpr const char* kAttachMethod = "/drover.rpc/Attach";
 constexpr const char* kContextKey = "drover-context-bin";
 constexpr const char* kReplyKey = "drover-reply-bin";
 
+// gRPC's own lines go to our log, as details for whoever looks into a failed call. Once a process, further calls do
+// nothing.
+void take_over_log();
+
 Status too_large(size_t size);
 grpc::ByteBuffer to_buffer(std::string message);
 std::string to_bytes(const grpc::ByteBuffer& buffer);
