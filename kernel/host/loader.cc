@@ -14,6 +14,7 @@
 #include <boost/dll/shared_library.hpp>
 #include <filesystem>
 #include <fstream>
+#include <list>
 #include <map>
 
 #include "drover/clock.h"
@@ -241,8 +242,10 @@ Result<std::unique_ptr<Plugin>> load(const CheckedFile& file) {
     const int kept = fcntl(file.fd(), F_DUPFD_CLOEXEC, 3);
     if (kept < 0) return errno_status(errno, where + ": keep open");
     auto mode = boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local;
-    auto* library = new boost::dll::shared_library("/proc/self/fd/" + std::to_string(kept), mode);  // never unloaded
-    auto open = library->get<Plugin*()>("drover_module_open");
+    // Never unloaded: the list is never destroyed.
+    static auto* const loaded = new std::list<boost::dll::shared_library>;
+    auto& library = loaded->emplace_back("/proc/self/fd/" + std::to_string(kept), mode);
+    auto open = library.get<Plugin*()>("drover_module_open");
     std::unique_ptr<Plugin> plugin(open());
     if (!plugin) return internal_error(where + ": its entry returned nothing");
     return plugin;
