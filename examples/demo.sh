@@ -25,9 +25,10 @@ eventually() {
     read -r -t 0.1 <> <(:) || true
   done
 }
+# Below what outgoing connections and allocations take.
 free_port() {
   local port
-  while port=$((RANDOM % 20000 + 34000)); (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do :; done
+  while port=$((RANDOM % 10000 + 10000)); (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do :; done
   echo "$port"
 }
 # Every process that belongs to this demo: tasks carry their folder in their environment, the rest in their arguments.

@@ -9,7 +9,7 @@
 #include "kernel/rpc/grpc_client.h"
 #include "kernel/rpc/grpc_server.h"
 #include "kernel/rpc/router.h"
-#include "testing/grpc_echo.pb.h"
+#include "kernel/rpc/testing/grpc_echo.pb.h"
 
 namespace drover::rpc {
 namespace {

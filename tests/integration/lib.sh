@@ -6,9 +6,10 @@ WORK=$(mktemp -d "${TMPDIR:-/tmp}/drover-test-XXXXXX")
 AGENTS=()
 CHECKS=0
 
+# Below what outgoing connections and allocations take.
 free_port() {
   local port
-  while port=$((RANDOM % 20000 + 34000)); (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do :; done
+  while port=$((RANDOM % 10000 + 10000)); (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do :; done
   echo "$port"
 }
 clean_up() {
