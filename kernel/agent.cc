@@ -60,7 +60,8 @@ Status make_folder(const std::string& path, mode_t mode) {
   if (error) return errno_status(error.value(), "create " + path);
   if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return errno_status(errno, "create " + path);
   if (!fs::is_directory(path)) return errno_status(ENOTDIR, "data folder " + path);
-  if (::access(path.c_str(), W_OK | X_OK) != 0) return errno_status(errno, "data folder " + path + " cannot be written");
+  if (::access(path.c_str(), W_OK | X_OK) != 0)
+    return errno_status(errno, "data folder " + path + " cannot be written");
   return ok_status();
 }
 

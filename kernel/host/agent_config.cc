@@ -109,7 +109,8 @@ ConfigSchema core_schema() {
       option("datacenter", Type::string, "dc1", "Datacenter of this agent."),
       option("name", Type::string, "", "Name of this agent, unique in its region; the host's name by default."),
       option("data_dir", Type::string, "", "Folder for everything that outlives the agent. Absolute."),
-      option("plugin_dir", Type::string, "", "Folder with further plugins, beside the installed ones and <data_dir>/plugins."),
+      option("plugin_dir", Type::string, "",
+             "Folder with further plugins, beside the installed ones and <data_dir>/plugins."),
       option("bind_addr", Type::string, "0.0.0.0", "Address to listen on."),
       block(
           "ports",
@@ -120,12 +121,7 @@ ConfigSchema core_schema() {
             .help = "Calls between agents.",
             .min = 0,
             .max = 65535},
-           {.name = "serf",
-            .type = Type::integer,
-            .default_text = "4648",
-            .help = "",
-            .min = 0,
-            .max = 65535}}),
+           {.name = "serf", .type = Type::integer, .default_text = "4648", .help = "", .min = 0, .max = 65535}}),
       block("addresses", addresses()),
       block("advertise", addresses()),
       {.name = "log_level",
@@ -402,7 +398,8 @@ Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& dec
   DROVER_TRY(ConfigBlock checked, apply_schema(raw.root, schema));
   warn_dormant(raw.root, schema.options, "", warnings);
   for (const ConfigBlock* plugin : raw.root.all("plugin")) {
-    if (plugin->has("args")) warnings.push_back(plugin->place.to_string() + ": option plugin.args has no effect in this version");
+    if (plugin->has("args"))
+      warnings.push_back(plugin->place.to_string() + ": option plugin.args has no effect in this version");
   }
   DROVER_RETURN_IF_ERROR(refuse_unsafe(checked));
 

@@ -39,7 +39,8 @@ Result<std::vector<size_t>> start_order(const std::vector<const Manifest*>& plug
     for (const Requirement& requirement : plugins[i]->requirements) {
       if (requirement.capability.starts_with("kind:")) {  // whoever there is of that kind
         for (size_t other : by_name) {
-          if (other != i && plugins[other]->kind == requirement.capability.substr(5)) DROVER_RETURN_IF_ERROR(visit(other));
+          if (other != i && plugins[other]->kind == requirement.capability.substr(5))
+            DROVER_RETURN_IF_ERROR(visit(other));
         }
         continue;
       }

@@ -1,7 +1,6 @@
 #include "client.h"
 
 #include <array>
-#include <limits>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -9,6 +8,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace drover::cli {

@@ -12,7 +12,9 @@ namespace {
 
 v1::Job minimal(std::string_view type = "service") {
   v1::Job job;
-  EXPECT_TRUE(json_to_message(R"({"ID":"web","TaskGroups":[{"Name":"a","Tasks":[{"Name":"t","Driver":"raw_exec"}]}]})", job).ok());
+  EXPECT_TRUE(
+      json_to_message(R"({"ID":"web","TaskGroups":[{"Name":"a","Tasks":[{"Name":"t","Driver":"raw_exec"}]}]})", job)
+          .ok());
   job.set_type(std::string(type));
   canonicalize(job);
   return job;
@@ -51,8 +53,11 @@ TEST(Canonical, BatchHasItsOwnDefaults) {
 
 TEST(Canonical, IsIdempotentAndKeepsWhatWasSaid) {
   v1::Job job;
-  ASSERT_TRUE(json_to_message(R"({"ID":"web","Priority":70,"Update":{"MaxParallel":0},"TaskGroups":[{"Name":"a","Count":0,
-      "RestartPolicy":{"Attempts":0},"Tasks":[{"Name":"t","Driver":"raw_exec","RestartPolicy":{"Attempts":5}}]}]})", job).ok());
+  ASSERT_TRUE(
+      json_to_message(R"({"ID":"web","Priority":70,"Update":{"MaxParallel":0},"TaskGroups":[{"Name":"a","Count":0,
+      "RestartPolicy":{"Attempts":0},"Tasks":[{"Name":"t","Driver":"raw_exec","RestartPolicy":{"Attempts":5}}]}]})",
+                      job)
+          .ok());
   canonicalize(job);
   EXPECT_EQ(70, job.priority());
   EXPECT_EQ(0, job.task_groups(0).count());
@@ -89,12 +94,15 @@ TEST(Validate, EveryViolationIsNamedWithItsPlace) {
       {"no driver", [](v1::Job& j) { task(j).clear_driver(); }, "group \"a\" task \"t\": has no driver"},
       {"path", [](v1::Job& j) { task(j).set_name("../x"); }, "the name must be no path"},
       {"cpu", [](v1::Job& j) { task(j).mutable_resources()->set_cpu(0); }, "resources.cpu must be at least 1"},
-      {"memory", [](v1::Job& j) { task(j).mutable_resources()->set_memory_mb(1); }, "resources.memory must be at least 10"},
+      {"memory", [](v1::Job& j) { task(j).mutable_resources()->set_memory_mb(1); },
+       "resources.memory must be at least 10"},
       {"operator", [](v1::Job& j) { j.add_constraints()->set_operand("=~"); }, "operator \"=~\" is unknown"},
       {"template", [](v1::Job& j) { task(j).set_templates("[{}]"); }, "template is not supported"},
       {"service", [](v1::Job& j) { j.mutable_task_groups(0)->add_services(); }, "service is not supported"},
-      {"bridge", [](v1::Job& j) { j.mutable_task_groups(0)->add_networks()->set_mode("bridge"); }, "mode \"bridge\" is not supported"},
-      {"logs", [](v1::Job& j) { task(j).mutable_log_config()->set_max_files(40); }, "log storage (400 MB) must be below"},
+      {"bridge", [](v1::Job& j) { j.mutable_task_groups(0)->add_networks()->set_mode("bridge"); },
+       "mode \"bridge\" is not supported"},
+      {"logs", [](v1::Job& j) { task(j).mutable_log_config()->set_max_files(40); },
+       "log storage (400 MB) must be below"},
       {"restart", [](v1::Job& j) { task(j).mutable_restart_policy()->set_mode("often"); }, "mode \"often\" is unknown"},
       {"namespace", [](v1::Job& j) { j.set_namespace_("prod"); }, "namespace \"prod\" does not exist"},
   };

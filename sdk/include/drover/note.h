@@ -97,7 +97,8 @@ consteval std::string_view exact_tag() {
 }  // namespace drover::note
 
 // The section keeps its name and the linker keeps the section; the version script keeps the symbol out of sight.
-#define DROVER_PLUGIN_NOTE(TIER, KIND, NAME, VERSION, TAG)                                                   \
-  extern const ::drover::note::Note drover_plugin_note;                                                      \
-  __attribute__((section(".note.drover.plugin"), used, aligned(4))) constinit const ::drover::note::Note     \
-      drover_plugin_note = ::drover::note::make(TIER, KIND, NAME, VERSION, TAG);
+#define DROVER_PLUGIN_NOTE(TIER, KIND, NAME, VERSION, TAG)                              \
+  extern const ::drover::note::Note drover_plugin_note;                                 \
+  __attribute__((section(".note.drover.plugin"), used,                                  \
+                 aligned(4))) constinit const ::drover::note::Note drover_plugin_note = \
+      ::drover::note::make(TIER, KIND, NAME, VERSION, TAG);
