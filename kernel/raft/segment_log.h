@@ -56,6 +56,14 @@ class SegmentLog final : public Log {
 
   void start(std::function<void(uint64_t)> on_durable) override;
   void stop() override;
+
+  // Without threads, for a caller that decides when the disk works: the loops of [log] and [log-fill] are made of these
+  // two steps, and stop() writes nothing. Both say whether there was anything to do; a failed log has nothing.
+  enum class Idle : uint8_t { nothing, confirm, close };  // what to write when nothing waits
+  void start_stepped(std::function<void(uint64_t)> on_durable) { on_durable_ = std::move(on_durable); }
+  bool write_step(Idle idle);  // one batch of what waits
+  bool fill_step();            // one spare segment
+
   void submit(LogWrite write) override;
   Result<std::vector<Entry>> read(Index from, Index to, uint64_t max_bytes) const override;
   Result<Term> term_at(Index index) const override;
