@@ -235,10 +235,16 @@ void FaultFileSystem::tear(Node& node) {
   const size_t longer = std::max(node.synced.size(), node.current.size());
   std::string torn(shorter + (longer > shorter ? random_() % (longer - shorter + 1) : 0), '\0');
   for (size_t at = 0; at < torn.size(); at += kSector) {
-    const std::string& from = random_() % 2 == 0 ? node.synced : node.current;
-    if (at >= from.size()) continue;
-    torn.replace(at, std::min({kSector, from.size() - at, torn.size() - at}), from, at,
-                 std::min({kSector, from.size() - at, torn.size() - at}));
+    const size_t size = std::min(kSector, torn.size() - at);
+    const std::string_view before = std::string_view(node.synced).substr(std::min(at, node.synced.size()), size);
+    const std::string_view after = std::string_view(node.current).substr(std::min(at, node.current.size()), size);
+    if (before == after || random_() % 1'000'000 < survives_) {
+      std::ranges::copy(after, torn.begin() + static_cast<ptrdiff_t>(at));
+    } else if (is_garbage_ != 0 && random_() % 1'000'000 < is_garbage_) {
+      for (size_t i = at; i < at + size; ++i) torn[i] = static_cast<char>(random_());
+    } else {
+      std::ranges::copy(before, torn.begin() + static_cast<ptrdiff_t>(at));
+    }
   }
   node.synced = node.current = std::move(torn);
 }
@@ -258,6 +264,22 @@ void FaultFileSystem::reboot() {
   has_crashed_ = false;
   crash_at_ = 0;
   ++life_;
+}
+
+void FaultFileSystem::set_survival(uint64_t survives, uint64_t is_garbage) {
+  const std::lock_guard lock(mutex_);
+  survives_ = survives;
+  is_garbage_ = is_garbage;
+}
+
+bool FaultFileSystem::flip_bit(const std::string& path, uint64_t offset, int bit) {
+  const std::lock_guard lock(mutex_);
+  const auto found = names_.find(path);
+  if (found == names_.end() || offset >= found->second->synced.size()) return false;
+  for (std::string* view : {&found->second->synced, &found->second->current}) {
+    if (offset < view->size()) (*view)[offset] = static_cast<char>((*view)[offset] ^ (1 << bit));
+  }
+  return true;
 }
 
 void FaultFileSystem::fail_writes(std::string part, int error) {

@@ -1,0 +1,56 @@
+// A handful of sequential sessions: each sends one operation at a time to the server that it believes leads, repeats it
+// under the same request id elsewhere when nobody answers in time, and at last gives up without knowing. What they saw is
+// the history that the checkers judge. Single-owner.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "tests/simulation/check/history.h"
+#include "tests/simulation/cluster/node.h"
+
+namespace drover::simulation {
+
+class Clients {
+ public:
+  Clients(World& world, uint64_t seed);
+
+  void start();
+  // No new operations from now on; those that are open go on until they are answered or given up.
+  void finish() { is_finishing_ = true; }
+  // Again, now that all faults are healed: the cluster must serve.
+  void resume();
+  bool is_idle() const;
+  uint64_t answered_since_resume() const { return answered_since_resume_; }
+
+  void answered(int node, const Request& request, const Answer& answer);
+
+  const History& history() const { return history_; }
+
+ private:
+  struct Session {
+    Request request{};
+    size_t operation = 0;
+    bool is_open = false;
+    int server = 0;
+    int tries = 0;
+    uint64_t appended = 0;
+  };
+
+  void next(int client);
+  void attempt(int client);
+  void send(int client, int server);
+  void close(int client, const Answer& answer);
+  void give_up(int client);
+  Micros way();
+
+  World& world_;
+  Random random_;
+  std::vector<Session> sessions_;
+  History history_;
+  bool is_finishing_ = false;
+  bool is_healed_ = false;
+  uint64_t answered_since_resume_ = 0;
+};
+
+}  // namespace drover::simulation

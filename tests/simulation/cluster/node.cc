@@ -1,0 +1,311 @@
+#include "tests/simulation/cluster/node.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+namespace drover::simulation {
+namespace {
+
+// What becomes of each token, for the trace.
+void note_outcome(Trace& trace, int node, const raft::Resolution& resolution) {
+  trace.note("a request is resolved as {} at {} of term {}", node, static_cast<uint64_t>(resolution.outcome),
+             resolution.index, resolution.term);
+}
+
+}  // namespace
+
+raft::NodeId id_of(int number) {
+  std::string bytes(16, '\0');
+  bytes[0] = 'n';
+  bytes[15] = static_cast<char>(number);
+  return raft::NodeId::from_bytes(bytes);
+}
+
+int number_of(raft::NodeId id) {
+  const auto bytes = std::bit_cast<std::array<uint8_t, 16>>(id);
+  return bytes[0] == 'n' ? bytes[15] : -1;
+}
+
+Node::Node(World& world, int number, uint64_t seed)
+    : world_(world),
+      number_(number),
+      id_(id_of(number)),
+      seed_(scatter(seed ^ static_cast<uint64_t>(number + 1))),
+      random_(seed_, "node"),
+      disk_(world.configuration, scatter(seed_)),
+      clock_(random_.between(0, 1000 * kSecond),
+             random_.between(-world.configuration.clock_rate, world.configuration.clock_rate)) {
+  world.invariants.introduce(number, id_);
+}
+
+template <typename F>
+void Node::later(Micros delay, F action) {
+  world_.loop.after(delay, [this, life = life_, action = std::move(action)]() mutable {
+    if (life != life_) return;
+    if (is_paused()) return later(paused_until_ - world_.loop.now(), std::move(action));
+    action();
+  });
+}
+
+void Node::crash(bool is_power_cut) {
+  if (is_up()) world_.trace.note("goes down", number_, is_power_cut);
+  world_.invariants.stopped(number_);
+  ++life_;
+  core_.reset();
+  log_.reset();
+  snapshots_.reset();
+  inbox_.clear();
+  tokens_.clear();
+  writes_.clear();
+  reads_.clear();
+  outstanding_.clear();
+  is_drain_due_ = is_draining_ = is_disk_busy_ = is_slow_ = is_apply_due_ = is_snapshotting_ = false;
+  missed_ticks_ = 0;
+  paused_until_ = 0;
+  // Without a power cut the operating system still writes what it was given.
+  if (!is_power_cut) disk_.files.set_survival(1'000'000, 0);
+  disk_.files.reboot();
+  const Configuration& c = world_.configuration;
+  disk_.files.set_survival(static_cast<uint64_t>(c.sector_survival), static_cast<uint64_t>(c.garbage_sectors));
+}
+
+void Node::pause(Micros until) {
+  if (!is_up()) return;
+  world_.trace.note("stands still", number_, static_cast<uint64_t>(until - world_.loop.now()));
+  paused_until_ = until;
+  // It reads its mail before it learns how late it is, and then at most one election timeout is made up for.
+  world_.loop.at(until, [this, life = life_] {
+    if (life != life_ || is_paused()) return;
+    world_.trace.note("goes on", number_);
+    drain();
+    const int due = std::min(missed_ticks_, static_cast<int>(world_.configuration.election_ticks));
+    missed_ticks_ = 0;
+    for (int i = 0; i < due && is_up(); ++i) post(raft::Tick{clock_.steady(world_.loop.now())});
+  });
+}
+
+void Node::tick() {
+  world_.loop.after(clock_.duration(world_.configuration.tick), [this, life = life_] {
+    if (life != life_) return;
+    tick();
+    if (is_paused()) {
+      ++missed_ticks_;
+      return;
+    }
+    const Micros now = clock_.local(world_.loop.now());
+    const Micros patience = world_.configuration.tick * world_.configuration.election_ticks;
+    const bool is_slow = !outstanding_.empty() && now - outstanding_.front().second > patience;
+    if (is_slow != is_slow_) {
+      is_slow_ = is_slow;
+      world_.trace.note("its disk is slow: {}", number_, is_slow);
+      post(raft::StorageSlow{is_slow});
+    }
+    if (is_up()) post(raft::Tick{clock_.steady(world_.loop.now())});
+  });
+}
+
+// ---- inputs and effects ----
+
+void Node::post(raft::Input input) {
+  inbox_.push_back(std::move(input));
+  if (is_drain_due_ || is_draining_ || is_paused()) return;
+  if (world_.configuration.inbox_delay == 0) return drain();
+  is_drain_due_ = true;
+  later(random_.exponential(world_.configuration.inbox_delay), [this] {
+    is_drain_due_ = false;
+    drain();
+  });
+}
+
+void Node::drain() {
+  if (!is_up() || is_draining_) return;
+  is_draining_ = true;
+  const uint64_t life = life_;
+  std::vector<raft::Input> inputs;
+  while (life == life_ && !inbox_.empty()) {
+    inputs.swap(inbox_);
+    for (raft::Input& input : inputs) {
+      core_->step(std::move(input));
+      if (++steps_ % world_.configuration.check_every == 0) core_->check();
+    }
+    inputs.clear();
+    handle(core_->take_effects());
+  }
+  if (life == life_) is_draining_ = false;
+}
+
+void Node::handle(raft::Effects effects) {
+  Invariants& invariants = world_.invariants;
+  const raft::CoreStatus status = core_->status();
+  for (const raft::RoleChange& change : effects.roles) {
+    world_.trace.note(change.role == raft::Role::leader     ? Sentence("leads term {}, follows n{}")
+                      : change.role == raft::Role::follower ? Sentence("follows in term {}, leader n{}")
+                                                            : Sentence("is a candidate in term {}, leader n{}"),
+                      number_, change.term, static_cast<uint64_t>(number_of(change.leader)));
+    if (change.role == raft::Role::leader) invariants.leads(number_, change.term);
+  }
+  if (effects.write) {
+    const bool has_led = std::ranges::none_of(effects.roles, [](const auto& change) {
+      return change.role == raft::Role::leader;
+    });
+    invariants.submitted(number_, *effects.write, status.role == raft::Role::leader && has_led);
+    submit(*std::move(effects.write));
+  }
+  invariants.stepped(number_, status, core_->membership());
+  for (raft::Message& message : effects.send) {
+    const int to = number_of(message.to);
+    invariants.sending(number_, message);
+    world_.trace.note("sends {} to n{}: term {}, index {}", number_, static_cast<uint64_t>(message.type),
+                      static_cast<uint64_t>(to), message.term, message.log_index);
+    if (to >= 0 && static_cast<size_t>(to) < world_.nodes->size()) world_.network->send(number_, to, std::move(message));
+  }
+  for (const raft::Resolution& resolution : effects.resolved) resolve(resolution);
+  if (effects.install) install(*effects.install);
+  if (effects.apply_to > apply_to_) {
+    apply_to_ = effects.apply_to;
+    apply_soon();
+  }
+  for (const raft::ReadReady& ready : effects.reads) read_ready(ready);
+  for (const raft::LogRead& wanted : effects.log_reads) read_for_peer(wanted);
+  for (const raft::SnapshotSend& wanted : effects.snapshots) send_snapshot(wanted.to);
+}
+
+void Node::peer_changed(int peer, bool is_reachable) {
+  if (!is_up()) return;
+  if (is_reachable) {
+    post(raft::PeerReconnected{id_of(peer)});
+  } else {
+    post(raft::PeerUnreachable{id_of(peer)});
+  }
+}
+
+// ---- requests ----
+
+void Node::serve(const Request& request) {
+  const uint64_t token = world_.next_token++;
+  if (request.kind == Kind::read) {
+    tokens_[token] = {Purpose::read, request, world_.invariants.acknowledged()};
+    return post(raft::ReadIndex{token, clock_.steady(world_.loop.now())});
+  }
+  tokens_[token] = {Purpose::write, request};
+  auto payload = std::make_shared<const std::string>(encode_command(request));
+  post(raft::Propose{{{.token = token, .payload = std::move(payload)}}});
+}
+
+void Node::change_membership(const std::vector<raft::MemberEdit>& edits) {
+  const uint64_t token = world_.next_token++;
+  tokens_[token] = {.purpose = Purpose::membership};
+  world_.invariants.requested(edits);
+  post(raft::ChangeMembership{edits, token});
+}
+
+void Node::transfer(raft::NodeId to) {
+  const uint64_t token = world_.next_token++;
+  tokens_[token] = {.purpose = Purpose::transfer};
+  world_.trace.note("is asked to hand leadership to n{}", number_, static_cast<uint64_t>(number_of(to)));
+  post(raft::TransferLeadership{to, token});
+}
+
+void Node::resolve(const raft::Resolution& resolution) {
+  const auto found = tokens_.find(resolution.token);
+  if (found == tokens_.end()) {
+    return world_.invariants.fail("tokens", "n" + std::to_string(number_) + " resolves token " +
+                                                std::to_string(resolution.token) + " twice, or nobody asked");
+  }
+  const Token token = std::move(found->second);
+  tokens_.erase(found);
+  note_outcome(world_.trace, number_, resolution);
+  if (token.purpose != Purpose::write) return;
+  if (resolution.outcome == raft::Outcome::committed) {
+    writes_.emplace(resolution.index, token.request);
+  } else if (resolution.outcome == raft::Outcome::uncertain) {
+    answer(token.request, {.outcome = Answer::Outcome::uncertain});
+  } else {
+    answer(token.request, {.outcome = Answer::Outcome::refused, .leader = number_of(status().leader)});
+  }
+}
+
+void Node::read_ready(const raft::ReadReady& ready) {
+  const auto found = tokens_.find(ready.token);
+  if (found == tokens_.end() || found->second.purpose != Purpose::read) {
+    return world_.invariants.fail("tokens", "n" + std::to_string(number_) + " answers read " +
+                                                std::to_string(ready.token) + " twice, or nobody asked");
+  }
+  const Token token = std::move(found->second);
+  tokens_.erase(found);
+  if (ready.outcome != raft::Outcome::committed) {
+    return answer(token.request, {.outcome = Answer::Outcome::refused, .leader = number_of(status().leader)});
+  }
+  world_.trace.note("may read at {}", number_, ready.index);
+  world_.invariants.read(number_, ready.index, token.floor);
+  reads_.emplace(ready.index, std::pair(token.request, token.floor));
+  answer_reads();
+}
+
+void Node::answer_reads() {
+  while (!reads_.empty() && reads_.begin()->first <= machine_.applied_index()) {
+    const Request request = std::move(reads_.begin()->second.first);
+    reads_.erase(reads_.begin());
+    answer(request, {.value = machine_.read(request.key), .index = machine_.applied_index()});
+  }
+}
+
+// ---- applying ----
+
+void Node::apply_soon() {
+  if (is_apply_due_ || machine_.applied_index() >= apply_to_) return;
+  if (world_.configuration.apply_delay == 0) return apply_now();
+  is_apply_due_ = true;
+  later(random_.exponential(world_.configuration.apply_delay), [this] {
+    is_apply_due_ = false;
+    apply_now();
+  });
+}
+
+void Node::apply_now() {
+  if (machine_.applied_index() >= apply_to_) return;  // a snapshot came first
+  const raft::Index from = machine_.applied_index() + 1;
+  const auto batch = static_cast<raft::Index>(world_.configuration.apply_batch);
+  const Result<std::vector<raft::Entry>> entries = log_->read(from, std::min(apply_to_, from + batch - 1), 1 << 20);
+  if (!entries.ok()) {
+    // The disk does not give it back now; a server would have read it from memory or end here. It tries again.
+    world_.trace.note("cannot read entry {} to apply it", number_, from);
+    is_apply_due_ = true;
+    return later(10'000, [this] {
+      is_apply_due_ = false;
+      apply_now();
+    });
+  }
+  std::vector<Result<std::string>> answers;
+  for (const raft::Entry& entry : *entries) world_.invariants.applied(number_, entry);
+  machine_.apply(*entries, answers);
+  for (size_t i = 0; i < entries->size(); ++i) {
+    const raft::Entry& entry = (*entries)[i];
+    applied_term_ = entry.term;
+    if (entry.type == raft::EntryType::membership) {
+      applied_membership_ = *raft::decode_membership(entry.bytes());
+      applied_membership_.index = entry.index;
+    }
+    if (auto write = writes_.extract(entry.index)) {
+      answer(write.mapped(), {.value = *answers[i], .index = entry.index});
+    }
+  }
+  world_.trace.note("has applied up to {}", number_, machine_.applied_index());
+  post(raft::AppliedTo{machine_.applied_index()});
+  if (!is_up()) return;
+  answer_reads();
+  const auto threshold = static_cast<raft::Index>(world_.configuration.snapshot_entries);
+  if (threshold != 0 && machine_.applied_index() >= snapshot_index_ + threshold) take_snapshot();
+  apply_soon();
+}
+
+std::string Node::unfinished() const {
+  if (machine_.applied_index() < core_->status().commit_index) return "has committed entries that are not applied";
+  if (!tokens_.empty()) return "has " + std::to_string(tokens_.size()) + " requests that were never resolved";
+  if (!reads_.empty() || !writes_.empty()) return "has requests that were resolved and never answered";
+  return {};
+}
+
+}  // namespace drover::simulation

@@ -1,0 +1,390 @@
+// A simulated server's start, its log and its snapshots.
+#include <algorithm>
+#include <utility>
+
+#include "kernel/raft/segment_format.h"
+#include "tests/simulation/cluster/node.h"
+
+namespace drover::simulation {
+namespace {
+
+constexpr const char* kDirectory = "/raft";
+
+// A snapshot's bytes, as a peer sent them.
+class Arrived final : public raft::SnapshotSource {
+ public:
+  Arrived(raft::Index index, std::shared_ptr<const std::string> bytes) : index_(index), bytes_(std::move(bytes)) {}
+  raft::Index index() override { return index_; }
+  Status write(raft::ByteSink& sink) override { return sink.write(*bytes_); }
+
+ private:
+  const raft::Index index_;
+  const std::shared_ptr<const std::string> bytes_;
+};
+
+Result<std::string> read_all(raft::ByteSource& source) {
+  std::string bytes;
+  std::string buffer(4096, '\0');
+  while (true) {
+    DROVER_TRY(const size_t n, source.read(buffer));
+    if (n == 0) return bytes;
+    bytes.append(buffer, 0, n);
+  }
+}
+
+}  // namespace
+
+// ---- start ----
+
+void Node::start() {
+  if (is_up() || is_lost_) return;
+  ++life_;
+  const Status status = open();
+  if (!status.ok()) return fail_start(status);
+  world_.trace.note("is up: log {} to {}, term {}", number_, log_->first_index(), log_->last_index(),
+                    core_->status().term);
+  world_.loop.after(random_.between(0, world_.configuration.tick), [this, life = life_] {
+    if (life == life_) tick();
+  });
+  idle();
+  drain();
+}
+
+void Node::fail_start(const Status& status) {
+  const bool was_power_cut = disk_.files.has_crashed();
+  log_.reset();
+  snapshots_.reset();
+  if (status.code() == Code::data_loss && !was_power_cut) {
+    if (!is_damaged_) {
+      return world_.invariants.fail("durability", "n" + std::to_string(number_) +
+                                                      " refuses to start although its disk was never damaged: " +
+                                                      status.message());
+    }
+    is_lost_ = true;
+    return world_.trace.note("refuses to start: its disk is damaged", number_);
+  }
+  world_.trace.note("cannot start", number_, static_cast<uint64_t>(status.code()));
+  crash(was_power_cut);
+  world_.loop.after(100'000 + random_.exponential(world_.configuration.down_time), [this, life = life_] {
+    if (life == life_) start();
+  });
+}
+
+Status Node::open() {
+  const Configuration& c = world_.configuration;
+  has_storage_failed_ = false;
+  log_.reset();
+  raft::SegmentLogOptions options{.directory = kDirectory,
+                                  .cluster_id = id_of(200),
+                                  .node_id = id_,
+                                  .segment_bytes = static_cast<uint64_t>(c.segment_bytes),
+                                  .initial_segment_bytes = static_cast<uint64_t>(c.initial_segment_bytes),
+                                  .spare_segments = static_cast<size_t>(c.spare_segments),
+                                  .cache_bytes = static_cast<uint64_t>(c.cache_bytes)};
+  options.on_failure = [this](const Status&) { has_storage_failed_ = true; };
+  DROVER_TRY(log_, raft::SegmentLog::open(disk_.files, std::move(options)));
+  log_->start_stepped([this](uint64_t write_seq) {
+    written_seq_ = write_seq;
+    world_.invariants.written(number_, write_seq);
+  });
+  DROVER_TRY(snapshots_, raft::SnapshotStore::open(disk_.files, kDirectory));
+  machine_ = KeyValue();
+  write_seq_ = written_seq_ = told_seq_ = log_->recovered().write_seq;
+  DROVER_TRY(const raft::SnapshotInfo base, restore());
+  DROVER_RETURN_IF_ERROR(connect(base));
+  DROVER_TRY(const std::vector<raft::Entry> entries, read_log());
+
+  raft::LogState state = log_->recovered();
+  state.first_index = log_->first_index();
+  state.last_index = log_->last_index();
+  if (is_damaged_ && world_.invariants.is_behind(number_, state, base.index))
+    return data_loss("the damage hit the newest batch and looks like a torn write");
+  world_.invariants.started(number_, state, entries, base.index, is_damaged_);
+  applied_membership_ = base.membership;
+  applied_term_ = base.term;
+  apply_to_ = snapshot_index_ = base.index;
+  core_ = std::make_unique<raft::Core>(core_config(), core_state(base, entries));
+  return ok_status();
+}
+
+// The newest whole snapshot that the log connects to, put into the state machine; index 0 when there is none.
+Result<raft::SnapshotInfo> Node::restore() {
+  for (const raft::SnapshotInfo& kept : snapshots_->list()) {
+    if (kept.index + 1 < log_->first_index()) break;
+    Result<raft::SnapshotInfo> snapshot = snapshots_->verify(kept);
+    if (!snapshot.ok()) {
+      if (snapshot.status().code() != Code::data_loss) return snapshot.status();
+      continue;
+    }
+    DROVER_TRY(const std::unique_ptr<raft::ByteSource> source, snapshots_->read(*snapshot));
+    DROVER_RETURN_IF_ERROR(machine_.restore(*source));
+    return snapshot;
+  }
+  if (log_->first_index() > 1) return data_loss("no whole snapshot reaches the log");
+  return raft::SnapshotInfo();
+}
+
+// A snapshot that a leader sent may be ahead of the log or beside it: then the log continues behind it. A server of the
+// first hour writes the membership that it starts with.
+Status Node::connect(const raft::SnapshotInfo& base) {
+  raft::LogWrite write{.write_seq = write_seq_ + 1};
+  const bool is_empty = log_->last_index() == 0 && base.index == 0;
+  if (is_empty && bootstrap_ && log_->recovered().hard_state.term == 0) {
+    auto payload = std::make_shared<const std::string>(raft::encode_membership(*bootstrap_));
+    write.entries = {{.index = 1, .term = 1, .type = raft::EntryType::membership, .payload = std::move(payload)}};
+    write.hard_state = raft::HardState{.term = 1};
+    write.membership = *bootstrap_;
+  } else if (base.index > log_->last_index() || log_->term_at(base.index).value_or(base.term) != base.term) {
+    write.start_over = true;
+    write.first_index = base.index + 1;
+    write.prev_term = base.term;
+    write.membership = base.membership;
+  } else {
+    return ok_status();
+  }
+  ++write_seq_;
+  const std::optional<raft::HardState> hard_state = write.hard_state;
+  log_->submit(std::move(write));
+  if (!log_->write_step(raft::SegmentLog::Idle::nothing)) return internal_error("the first write failed");
+  told_seq_ = written_seq_;
+  return ok_status();
+}
+
+Result<std::vector<raft::Entry>> Node::read_log() const {
+  std::vector<raft::Entry> entries;
+  raft::Index next = log_->first_index();
+  while (next <= log_->last_index()) {
+    DROVER_TRY(std::vector<raft::Entry> some, log_->read(next, log_->last_index(), 1 << 20));
+    for (raft::Entry& entry : some) entries.push_back(std::move(entry));
+    next = entries.back().index + 1;
+  }
+  return entries;
+}
+
+raft::CoreState Node::core_state(const raft::SnapshotInfo& base, const std::vector<raft::Entry>& entries) const {
+  raft::CoreState state{.hard_state = log_->recovered().hard_state,
+                        .snapshot_index = base.index,
+                        .snapshot_term = base.term,
+                        .write_seq = write_seq_};
+  if (bootstrap_ && state.hard_state.term == 0) state.hard_state.term = 1;
+  const raft::Index first = log_->first_index();
+  state.terms.start_over(first, log_->term_at(first - 1).value_or(0));
+  if (base.index != 0) state.memberships.push_back(base.membership);
+  for (const raft::Entry& entry : entries) {
+    state.terms.append(entry.index, entry.term);
+    if (entry.type != raft::EntryType::membership || entry.index <= base.membership.index) continue;
+    raft::Membership membership = *raft::decode_membership(entry.bytes());
+    membership.index = entry.index;
+    if (entry.index > base.index || state.memberships.empty()) state.memberships.push_back(std::move(membership));
+  }
+  return state;
+}
+
+raft::CoreConfig Node::core_config() const {
+  const Configuration& c = world_.configuration;
+  return {.id = id_,
+          .seed = scatter(seed_ ^ life_),
+          .heartbeat_ticks = static_cast<int>(c.heartbeat_ticks),
+          .election_ticks = static_cast<int>(c.election_ticks),
+          .tick = std::chrono::microseconds(c.tick),
+          .max_entry_bytes = static_cast<uint64_t>(c.max_entry_bytes),
+          .append_bytes = static_cast<uint64_t>(c.append_bytes),
+          .window_messages = static_cast<size_t>(c.window_messages),
+          .window_bytes = static_cast<uint64_t>(c.window_bytes),
+          .max_uncommitted_bytes = static_cast<uint64_t>(c.max_uncommitted_bytes),
+          .recent_bytes = static_cast<uint64_t>(c.recent_bytes),
+          .lease_reads = c.lease_reads != 0,
+          .lease_drift_ppm = static_cast<uint32_t>(2 * c.clock_rate + 500)};
+}
+
+// ---- the log ----
+
+void Node::submit(raft::LogWrite write) {
+  world_.trace.note("writes {}: {} entries, from {}, cut at {}", number_, write.write_seq, write.entries.size(),
+                    write.entries.empty() ? 0 : write.entries.front().index, write.truncate_from);
+  write_seq_ = write.write_seq;
+  outstanding_.emplace_back(write.write_seq, clock_.local(world_.loop.now()));
+  log_->submit(std::move(write));
+  kick_disk();
+}
+
+void Node::kick_disk() {
+  if (is_disk_busy_ || outstanding_.empty()) return;
+  is_disk_busy_ = true;
+  const Disk::Times times = disk_.write(world_.loop.now());
+  // The device works while its server stands still.
+  world_.loop.at(times.reaches, [this, life = life_, told_at = times.is_told] {
+    if (life != life_) return;
+    write_now();
+    later(std::max<Micros>(0, told_at - world_.loop.now()), [this] { told(); });
+  });
+}
+
+void Node::write_now() {
+  (void)log_->write_step(raft::SegmentLog::Idle::nothing);
+  if (!has_storage_failed_) (void)log_->fill_step();
+}
+
+void Node::told() {
+  if (has_storage_failed_) {
+    // As a process does that can no longer write its log: it ends, somebody starts it again.
+    const bool was_power_cut = disk_.files.has_crashed();
+    world_.trace.note("ends: its log cannot be written", number_);
+    crash(was_power_cut);
+    world_.loop.after(random_.exponential(world_.configuration.down_time), [this, life = life_] {
+      if (life == life_) start();
+    });
+    return;
+  }
+  is_disk_busy_ = false;
+  while (!outstanding_.empty() && outstanding_.front().first <= written_seq_) outstanding_.pop_front();
+  if (written_seq_ > told_seq_) {
+    told_seq_ = written_seq_;
+    world_.trace.note("hears that write {} is durable", number_, told_seq_);
+    kick_disk();
+    post(raft::LogDurable{told_seq_});
+  }
+}
+
+// When nothing waits, the newest batch is confirmed by an empty one.
+void Node::idle() {
+  later(world_.configuration.idle_confirm, [this] {
+    if (!is_disk_busy_ && outstanding_.empty()) (void)log_->write_step(raft::SegmentLog::Idle::confirm);
+    if (has_storage_failed_) return told();
+    idle();
+  });
+}
+
+void Node::read_for_peer(const raft::LogRead& wanted) {
+  later(random_.exponential(200), [this, wanted] {
+    Result<std::vector<raft::Entry>> entries = log_->read(wanted.from, wanted.upto, wanted.max_bytes);
+    world_.trace.note("reads entries from {} for n{}", number_, wanted.from,
+                      static_cast<uint64_t>(number_of(wanted.to)), entries.ok());
+    post(raft::EntriesRead{wanted.to, wanted.from, entries.ok() ? *std::move(entries) : std::vector<raft::Entry>()});
+  });
+}
+
+void Node::damage(Random& random) {
+  std::vector<std::string> paths = disk_.files.paths();
+  std::erase_if(paths, [](const std::string& path) {
+    return path.find("/seg-") == std::string::npos && path.find("/snap-") == std::string::npos;
+  });
+  if (paths.empty()) return;
+  const std::string& path = paths[random.below(paths.size())];
+  const uint64_t offset = random.below(disk_.files.content(path).size());
+  if (!disk_.files.flip_bit(path, offset, static_cast<int>(random.below(8)))) return;
+  world_.trace.note("rots: one bit of its disk at offset {}", number_, offset);
+  is_damaged_ = true;
+}
+
+// ---- snapshots ----
+
+void Node::take_snapshot() {
+  if (!is_up() || is_snapshotting_ || machine_.applied_index() <= snapshot_index_) return;
+  is_snapshotting_ = true;
+  save_snapshot(machine_.applied_index(), applied_term_, applied_membership_, machine_.snapshot());
+}
+
+void Node::save_snapshot(raft::Index index, raft::Term term, raft::Membership membership,
+                         std::shared_ptr<raft::SnapshotSource> source) {
+  const Micros takes = std::max<Micros>(0, disk_.write(world_.loop.now()).is_told - world_.loop.now());
+  later(takes * 4, [this, index, term, membership = std::move(membership), source = std::move(source)]() mutable {
+    if (log_->durable_index() < index) {
+      // A leader applies before its own disk has it; no snapshot may be ahead of its log.
+      return save_snapshot(index, term, std::move(membership), std::move(source));
+    }
+    is_snapshotting_ = false;
+    if (index <= snapshot_index_) return;  // a leader's came first
+    const Result<raft::SnapshotInfo> saved = snapshots_->save(index, term, membership, *source, [] { return false; });
+    if (disk_.files.has_crashed()) {
+      has_storage_failed_ = true;
+      return told();
+    }
+    world_.trace.note("takes a snapshot at {}", number_, index, saved.ok());
+    if (!saved.ok()) return;
+    snapshot_index_ = index;
+    const auto trail = static_cast<raft::Index>(world_.configuration.trail_entries);
+    const raft::Index first = std::max(log_->first_index(), index + 1 - std::min(index, trail));
+    post(raft::SnapshotTaken{index, term, std::move(membership), first});
+  });
+}
+
+void Node::send_snapshot(raft::NodeId to) {
+  const auto give_up = [this, to](raft::Index index) { post(raft::SnapshotSent{to, index, false}); };
+  const std::vector<raft::SnapshotInfo> kept = snapshots_->list();
+  if (kept.empty()) return later(10'000, [give_up] { give_up(0); });
+  Result<raft::SnapshotInfo> info = snapshots_->verify(kept.front());
+  Result<std::string> bytes = info.status();
+  if (info.ok()) {
+    if (const auto source = snapshots_->read(*info); source.ok()) bytes = read_all(**source);
+  }
+  if (!bytes.ok()) return later(10'000, [give_up, index = kept.front().index] { give_up(index); });
+  const int peer = number_of(to);
+  world_.trace.note("sends its snapshot at {} to n{}", number_, info->index, static_cast<uint64_t>(peer));
+  const Micros takes = 2 * world_.configuration.delay + random_.exponential(20'000);
+  auto payload = std::make_shared<const std::string>(*std::move(bytes));
+  later(takes, [this, give_up, peer, term = status().term, info = *info, payload = std::move(payload)] {
+    Node& receiver = *(*world_.nodes)[static_cast<size_t>(peer)];
+    if (world_.network->is_cut(number_, peer) || !receiver.is_up() || receiver.is_paused()) {
+      return later(100'000, [give_up, index = info.index] { give_up(index); });
+    }
+    receiver.receive_snapshot(number_, term, info, payload);
+  });
+}
+
+// The sender hears of it either way, unless one of the two crashes: then the connection breaks, which it hears too.
+void Node::receive_snapshot(int from, raft::Term leader_term, const raft::SnapshotInfo& info,
+                            std::shared_ptr<const std::string> bytes) {
+  const Micros done_at = disk_.write(world_.loop.now()).is_told;
+  const auto tell = [this, from, index = info.index](bool is_ok) {
+    Node& sender = *(*world_.nodes)[static_cast<size_t>(from)];
+    if (sender.is_up()) sender.post(raft::SnapshotSent{id_, index, is_ok});
+  };
+  world_.loop.at(done_at, [this, life = life_, from, leader_term, info, bytes = std::move(bytes), tell] {
+    const bool is_gone = life != life_ || world_.network->is_cut(number_, from);
+    if (is_gone) return tell(false);
+    const std::vector<raft::SnapshotInfo> kept = snapshots_->list();
+    if (kept.empty() || kept.front().index < info.index) {
+      Arrived source(info.index, bytes);
+      const auto saved = snapshots_->save(info.index, info.term, info.membership, source, [] { return false; });
+      if (disk_.files.has_crashed()) {
+        has_storage_failed_ = true;
+        told();
+      }
+      if (!saved.ok()) return tell(false);
+    } else if (kept.front().index > info.index) {
+      return tell(true);  // has a newer one
+    }
+    world_.trace.note("has received a snapshot at {} of term {}", number_, info.index, info.term);
+    post(raft::SnapshotArrived{id_of(from), leader_term, info.index, info.term, info.membership});
+    tell(true);
+  });
+}
+
+void Node::install(const raft::SnapshotInstall& wanted) {
+  for (const raft::SnapshotInfo& kept : snapshots_->list()) {
+    if (kept.index != wanted.index || kept.term != wanted.term) continue;
+    const Result<raft::SnapshotInfo> whole = snapshots_->verify(kept);
+    if (!whole.ok()) break;
+    const auto source = snapshots_->read(*whole);
+    if (!source.ok() || !machine_.restore(**source).ok()) break;
+    world_.trace.note("installs the snapshot at {} of term {}", number_, wanted.index, wanted.term);
+    world_.invariants.installed(number_, wanted.index);
+    applied_membership_ = whole->membership;
+    applied_term_ = wanted.term;
+    snapshot_index_ = wanted.index;
+    apply_to_ = std::max(apply_to_, wanted.index);
+    while (!writes_.empty() && writes_.begin()->first <= wanted.index) {
+      answer(writes_.extract(writes_.begin()).mapped(), {.outcome = Answer::Outcome::uncertain});
+    }
+    post(raft::SnapshotInstalled{wanted.index});
+    return answer_reads();
+  }
+  // It cannot be read back: the server ends, as it would with a log that cannot be written.
+  later(0, [this] {
+    has_storage_failed_ = true;
+    told();
+  });
+}
+
+}  // namespace drover::simulation
