@@ -52,12 +52,12 @@ struct Configuration {
   int64_t trail_entries = 50;
 
   // The network.
-  int64_t delay = 500;     // smallest
-  int64_t jitter = 300;    // mean of what is added
-  int64_t loss = 0;        // odds
-  int64_t duplicates = 0;  // odds
-  int64_t reorder = 0;     // odds of a message that others overtake
-  int64_t bandwidth = 0;   // bytes a second of a link; 0: no limit
+  int64_t delay = 500;            // smallest
+  int64_t jitter = 300;           // mean of what is added
+  int64_t loss = 0;               // odds
+  int64_t duplicates = 0;         // odds
+  int64_t reorder = 0;            // odds of a message that others overtake
+  int64_t bandwidth = 0;          // bytes a second of a link; 0: no limit
   int64_t queue_bytes = 1 << 20;  // of a link, when it has a bandwidth: what is more is dropped
   int64_t unlike_links = 0;       // each link has a delay of its own, up to so many times
   int64_t malformed_every = 0;
@@ -66,7 +66,7 @@ struct Configuration {
   int64_t partition_length = 2'000'000;
 
   // The disks.
-  int64_t disk_write = 300;  // mean
+  int64_t disk_write = 300;           // mean
   int64_t sector_survival = 500'000;  // odds of an unsynced sector
   int64_t garbage_sectors = 0;        // odds of a lost one to hold neither old nor new
   int64_t slow_disk_every = 0;

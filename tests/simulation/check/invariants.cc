@@ -14,9 +14,7 @@ using raft::Term;
 
 uint64_t hash_of(const raft::Entry& entry) { return hash_text(entry.bytes(), static_cast<uint64_t>(entry.type)); }
 
-std::string at(Index index, Term term) {
-  return "entry " + std::to_string(index) + " of term " + std::to_string(term);
-}
+std::string at(Index index, Term term) { return "entry " + std::to_string(index) + " of term " + std::to_string(term); }
 
 std::vector<raft::NodeId> voters(const raft::Membership& membership) {
   std::vector<raft::NodeId> ids;
@@ -147,8 +145,8 @@ void Invariants::sending(int server, const raft::Message& message) {
   if (message.is_refused) return;
   if (message.type == raft::MessageType::vote_answer) {
     if (shadow.confirmed.term != message.term || shadow.confirmed.vote != message.to)
-      fail("promise", name(server) + " grants a vote in term " + std::to_string(message.term) +
-                          " that its disk does not hold");
+      fail("promise",
+           name(server) + " grants a vote in term " + std::to_string(message.term) + " that its disk does not hold");
     const auto [vote, is_first] = shadow.votes.emplace(message.term, message.to);
     if (!is_first && vote->second != message.to)
       fail("election safety", name(server) + " votes twice in term " + std::to_string(message.term));
@@ -183,7 +181,7 @@ void Invariants::stepped(int server, const raft::CoreStatus& status, const raft:
   if (status.term < shadow.term) went_back("the term", shadow.term, status.term);
   if (status.commit_index < shadow.commit) went_back("the commit index", shadow.commit, status.commit_index);
   shadow.term = status.term;
-  const bool is_leader = status.role == raft::Role::leader;
+  const bool is_leader = leads_in(server, status);
   if (status.commit_index > shadow.commit) commit(server, status.commit_index, is_leader, status.term, membership);
 }
 
@@ -217,8 +215,8 @@ void Invariants::commit(int server, Index index, bool is_leader, Term term, cons
         return fail("commitment", name(server) + " takes " + at(i, item->term) + " for committed, no leader did");
       known = {*item, term};
     } else if (known.item != *item) {
-      return fail("state machine safety", name(server) + " commits " + at(i, item->term) + ", committed was " +
-                                              at(i, known.item.term));
+      return fail("state machine safety",
+                  name(server) + " commits " + at(i, item->term) + ", committed was " + at(i, known.item.term));
     }
   }
   shadow.commit = index;
@@ -226,8 +224,8 @@ void Invariants::commit(int server, Index index, bool is_leader, Term term, cons
   const Item* newest = shadow.find(index);
   if (newest == nullptr) return;
   if (newest->term != term)
-    fail("commitment", name(server) + " leads term " + std::to_string(term) + " and commits " + at(index, newest->term) +
-                           " by counting");
+    fail("commitment", name(server) + " leads term " + std::to_string(term) + " and commits " +
+                           at(index, newest->term) + " by counting");
   if (!is_on_quorum(membership, index, *newest))
     fail("commitment", name(server) + " commits " + at(index, newest->term) + ", which no quorum has on disk");
 }
@@ -235,8 +233,8 @@ void Invariants::commit(int server, Index index, bool is_leader, Term term, cons
 void Invariants::applied(int server, const raft::Entry& entry) {
   Shadow& shadow = shadows_[static_cast<size_t>(server)];
   if (entry.index != shadow.applied + 1)
-    fail("monotonic", name(server) + " applies entry " + std::to_string(entry.index) + " after " +
-                          std::to_string(shadow.applied));
+    fail("monotonic",
+         name(server) + " applies entry " + std::to_string(entry.index) + " after " + std::to_string(shadow.applied));
   shadow.applied = entry.index;
   if (entry.index > shadow.commit)
     fail("state machine safety", name(server) + " applies entry " + std::to_string(entry.index) +
@@ -272,8 +270,8 @@ void Invariants::installed(int server, Index index) {
   shadow.commit = std::max(shadow.commit, index);
 }
 
-// The next committed membership: a requested change of the one before, directly or as a joint one, or the end of a joint
-// one.
+// The next committed membership: a requested change of the one before, directly or as a joint one, or the end of a
+// joint one.
 void Invariants::check_membership(const raft::Membership& next) {
   const auto later = memberships_.upper_bound(next.index);
   if (later == memberships_.begin()) {

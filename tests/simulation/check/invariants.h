@@ -1,17 +1,16 @@
-// The safety properties of consensus over all servers at once, checked as each thing happens. It keeps for every server a
-// shadow of its log (terms and hashes), of what of it is on the device, and of what was promised to others.
+// The safety properties of consensus over all servers at once, checked as each thing happens. It keeps for every server
+// a shadow of its log (terms and hashes), of what of it is on the device, and of what was promised to others.
 //
 //   election safety       one leader a term; one vote a term and server, restarts included
 //   leader append-only    a leader does not cut its log
 //   log matching          an (index, term) names one entry with one predecessor everywhere
 //   leader completeness   what was committed in an earlier term is in the log of every later leader
-//   commitment            a leader commits an entry of its own term that a quorum of the membership in force has on disk
-//   state machine safety  all servers apply the same entry at an index
-//   promise               a vote or an acknowledgement leaves only when the disk holds what it promises
-//   durability            what the device had confirmed is there after a restart
-//   monotonic             term, commit and applied index never go back in one incarnation
-//   reads                 a read index is at or behind everything acknowledged before the read was asked for
-//   membership            committed memberships follow each other by one requested change at a time
+//   commitment            a leader commits an entry of its own term that a quorum of the membership in force has on
+//   disk state machine safety  all servers apply the same entry at an index promise               a vote or an
+//   acknowledgement leaves only when the disk holds what it promises durability            what the device had
+//   confirmed is there after a restart monotonic             term, commit and applied index never go back in one
+//   incarnation reads                 a read index is at or behind everything acknowledged before the read was asked
+//   for membership            committed memberships follow each other by one requested change at a time
 //
 // The first breach is kept and ends the run. Single-owner.
 #pragma once
@@ -53,6 +52,10 @@ class Invariants {
   void sending(int server, const raft::Message& message);
   void leads(int server, raft::Term term);
   void stepped(int server, const raft::CoreStatus& status, const raft::Membership& membership);
+  // Between two inputs whose effects are taken together.
+  void committing(int server, const raft::CoreStatus& status, const raft::Membership& membership) {
+    if (leads_in(server, status)) stepped(server, status, membership);
+  }
   void applied(int server, const raft::Entry& entry);
   void installed(int server, raft::Index index);
 
@@ -107,6 +110,10 @@ class Invariants {
     raft::Term former_term = 0;
   };
 
+  // It may have committed its own end as leader: nobody else leads that term.
+  bool leads_in(int server, const raft::CoreStatus& status) const {
+    return status.role == raft::Role::leader || shadows_[static_cast<size_t>(server)].leads_in == status.term;
+  }
   void append(int server, const raft::Entry& entry, raft::Term former_term);
   void commit(int server, raft::Index index, bool is_leader, raft::Term term, const raft::Membership& membership);
   bool has_on_disk(raft::NodeId id, raft::Index index, const Item& item) const;

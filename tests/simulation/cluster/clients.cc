@@ -51,7 +51,7 @@ void Clients::next(int client) {
       const auto seen = std::ranges::find_if(history_.rbegin(), history_.rend(), [&](const Operation& operation) {
         return operation.key == request.key && operation.kind != Kind::append && !operation.is_open();
       });
-      const std::string guess = seen == history_.rend() ? ""
+      const std::string guess = seen == history_.rend()    ? ""
                                 : seen->kind == Kind::read ? seen->value
                                 : seen->kind == Kind::put  ? seen->first
                                                            : seen->second;
@@ -83,9 +83,7 @@ void Clients::attempt(int client) {
   ++session.request.attempt;
   ++session.tries;
   send(client, session.server);
-  const Micros patience = is_healed_ ? std::min(world_.configuration.client_timeout, kSecond / 2)
-                                     : world_.configuration.client_timeout;
-  world_.loop.after(patience, [this, client, attempt = session.request.attempt] {
+  world_.loop.after(world_.configuration.client_timeout, [this, client, attempt = session.request.attempt] {
     Session& waiting = sessions_[static_cast<size_t>(client)];
     if (!waiting.is_open || waiting.request.attempt != attempt) return;
     if (!is_healed_ && waiting.tries > world_.configuration.client_retries) return give_up(client);
@@ -113,9 +111,10 @@ void Clients::answered(int node, const Request& request, const Answer& answer) {
     Session& session = sessions_[static_cast<size_t>(client)];
     if (!session.is_open || session.request.attempt != attempt) return;  // it has asked again elsewhere
     if (answer.outcome == Answer::Outcome::done) return close(client, answer);
+    if (answer.outcome == Answer::Outcome::impossible) return give_up(client);
     if (!is_healed_ && session.tries > world_.configuration.client_retries) return give_up(client);
-    const bool knows = answer.leader >= 0 && answer.leader != node &&
-                       static_cast<size_t>(answer.leader) < world_.nodes->size();
+    const bool knows =
+        answer.leader >= 0 && answer.leader != node && static_cast<size_t>(answer.leader) < world_.nodes->size();
     session.server = knows ? answer.leader : static_cast<int>(random_.below(world_.nodes->size()));
     // Nobody leads perhaps: a moment later.
     const Micros wait = knows ? 0 : random_.exponential(world_.configuration.tick * 2);

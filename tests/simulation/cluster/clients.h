@@ -1,6 +1,6 @@
 // A handful of sequential sessions: each sends one operation at a time to the server that it believes leads, repeats it
-// under the same request id elsewhere when nobody answers in time, and at last gives up without knowing. What they saw is
-// the history that the checkers judge. Single-owner.
+// under the same request id elsewhere when nobody answers in time, and at last gives up without knowing. What they saw
+// is the history that the checkers judge. Single-owner.
 #pragma once
 
 #include <functional>

@@ -125,9 +125,9 @@ void Faults::part(Random& random) {
   for (int from = 0; from < count; ++from) {
     for (int to = 0; to < count; ++to) {
       bool is_cut = false;
-      if (kind == 0) is_cut = is_left(from) != is_left(to);                       // halves
-      if (kind == 1 || kind == 2) is_cut = from == alone || to == alone;          // one alone, perhaps the leader
-      if (kind == 3) is_cut = from == alone || (is_left(from) && !is_left(to));   // one way
+      if (kind == 0) is_cut = is_left(from) != is_left(to);                      // halves
+      if (kind == 1 || kind == 2) is_cut = from == alone || to == alone;         // one alone, perhaps the leader
+      if (kind == 3) is_cut = from == alone || (is_left(from) && !is_left(to));  // one way
       if (kind == 4) is_cut = is_left(from) != is_left(to) && from != alone && to != alone;  // a bridge
       if (is_cut && from != to) world_.network->cut(from, to);
     }
@@ -228,7 +228,8 @@ void Faults::flip_bit(Random& random) {
   if (leads == nullptr || !node.is_up() || node.is_damaged()) return;
   // A change that is under way could make a quorum of others.
   const raft::Membership& membership = leads->committed_membership();
-  if (!membership.outgoing.empty() || !survives(membership, &node) || world_.configuration.membership_every != 0) return;
+  if (!membership.outgoing.empty() || !survives(membership, &node) || world_.configuration.membership_every != 0)
+    return;
   node.damage(where);
 }
 

@@ -30,6 +30,7 @@ class KeyValue final : public raft::StateMachine {
   // Answers: "ok"; of a cas "true" or "false"; "stale" for a request older than the client's newest.
   void apply(std::span<const raft::Entry> entries, std::vector<Result<std::string>>& answers) override;
   raft::Index applied_index() override { return index_; }
+  raft::Index index() const { return index_; }
   std::unique_ptr<raft::SnapshotSource> snapshot() override;
   Status restore(raft::ByteSource& source) override;
 

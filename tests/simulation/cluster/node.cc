@@ -40,15 +40,6 @@ Node::Node(World& world, int number, uint64_t seed)
   world.invariants.introduce(number, id_);
 }
 
-template <typename F>
-void Node::later(Micros delay, F action) {
-  world_.loop.after(delay, [this, life = life_, action = std::move(action)]() mutable {
-    if (life != life_) return;
-    if (is_paused()) return later(paused_until_ - world_.loop.now(), std::move(action));
-    action();
-  });
-}
-
 void Node::crash(bool is_power_cut) {
   if (is_up()) world_.trace.note("goes down", number_, is_power_cut);
   world_.invariants.stopped(number_);
@@ -129,12 +120,16 @@ void Node::drain() {
     for (raft::Input& input : inputs) {
       core_->step(std::move(input));
       if (++steps_ % world_.configuration.check_every == 0) core_->check();
+      if (inputs.size() > 1) note_commit();
     }
     inputs.clear();
     handle(core_->take_effects());
   }
   if (life == life_) is_draining_ = false;
 }
+
+// A leader may commit and step down before its effects are taken.
+void Node::note_commit() { world_.invariants.committing(number_, core_->status(), core_->membership()); }
 
 void Node::handle(raft::Effects effects) {
   Invariants& invariants = world_.invariants;
@@ -147,9 +142,8 @@ void Node::handle(raft::Effects effects) {
     if (change.role == raft::Role::leader) invariants.leads(number_, change.term);
   }
   if (effects.write) {
-    const bool has_led = std::ranges::none_of(effects.roles, [](const auto& change) {
-      return change.role == raft::Role::leader;
-    });
+    const bool has_led =
+        std::ranges::none_of(effects.roles, [](const auto& change) { return change.role == raft::Role::leader; });
     invariants.submitted(number_, *effects.write, status.role == raft::Role::leader && has_led);
     submit(*std::move(effects.write));
   }
@@ -159,7 +153,8 @@ void Node::handle(raft::Effects effects) {
     invariants.sending(number_, message);
     world_.trace.note("sends {} to n{}: term {}, index {}", number_, static_cast<uint64_t>(message.type),
                       static_cast<uint64_t>(to), message.term, message.log_index);
-    if (to >= 0 && static_cast<size_t>(to) < world_.nodes->size()) world_.network->send(number_, to, std::move(message));
+    if (to >= 0 && static_cast<size_t>(to) < world_.nodes->size())
+      world_.network->send(number_, to, std::move(message));
   }
   for (const raft::Resolution& resolution : effects.resolved) resolve(resolution);
   if (effects.install) install(*effects.install);
@@ -222,6 +217,8 @@ void Node::resolve(const raft::Resolution& resolution) {
     writes_.emplace(resolution.index, token.request);
   } else if (resolution.outcome == raft::Outcome::uncertain) {
     answer(token.request, {.outcome = Answer::Outcome::uncertain});
+  } else if (resolution.outcome == raft::Outcome::too_large) {
+    answer(token.request, {.outcome = Answer::Outcome::impossible});
   } else {
     answer(token.request, {.outcome = Answer::Outcome::refused, .leader = number_of(status().leader)});
   }
@@ -302,7 +299,7 @@ void Node::apply_now() {
 }
 
 std::string Node::unfinished() const {
-  if (machine_.applied_index() < core_->status().commit_index) return "has committed entries that are not applied";
+  if (machine_.index() < core_->status().commit_index) return "has committed entries that are not applied";
   if (!tokens_.empty()) return "has " + std::to_string(tokens_.size()) + " requests that were never resolved";
   if (!reads_.empty() || !writes_.empty()) return "has requests that were resolved and never answered";
   return {};

@@ -30,7 +30,7 @@ raft::NodeId id_of(int number);
 int number_of(raft::NodeId id);  // -1: no server of this cluster
 
 struct Answer {
-  enum class Outcome : uint8_t { done, refused, uncertain } outcome = Outcome::done;
+  enum class Outcome : uint8_t { done, refused, uncertain, impossible } outcome = Outcome::done;
   std::string value{};
   raft::Index index = 0;  // the write's, or what had been applied when the value was read
   int leader = -1;        // refused: who may know better
@@ -104,10 +104,17 @@ class Node {
   void fail_start(const Status& status);
   // Runs `action` after `delay` unless this server has crashed by then; later if it is paused.
   template <typename F>
-  void later(Micros delay, F action);
+  void later(Micros delay, F action) {
+    world_.loop.after(delay, [this, life = life_, action = std::move(action)]() mutable {
+      if (life != life_) return;
+      if (is_paused()) return later(paused_until_ - world_.loop.now(), std::move(action));
+      action();
+    });
+  }
 
   void post(raft::Input input);
   void drain();
+  void note_commit();
   void handle(raft::Effects effects);
   void tick();
 
@@ -173,7 +180,7 @@ class Node {
   bool is_snapshotting_ = false;
 
   std::map<uint64_t, Token> tokens_;
-  std::map<raft::Index, Request> writes_;                           // committed, wait to be applied
+  std::map<raft::Index, Request> writes_;                              // committed, wait to be applied
   std::multimap<raft::Index, std::pair<Request, raft::Index>> reads_;  // wait to be applied up to here
 };
 

@@ -56,9 +56,9 @@ void Node::fail_start(const Status& status) {
   snapshots_.reset();
   if (status.code() == Code::data_loss && !was_power_cut) {
     if (!is_damaged_) {
-      return world_.invariants.fail("durability", "n" + std::to_string(number_) +
-                                                      " refuses to start although its disk was never damaged: " +
-                                                      status.message());
+      return world_.invariants.fail(
+          "durability",
+          "n" + std::to_string(number_) + " refuses to start although its disk was never damaged: " + status.message());
     }
     is_lost_ = true;
     return world_.trace.note("refuses to start: its disk is damaged", number_);
@@ -143,7 +143,6 @@ Status Node::connect(const raft::SnapshotInfo& base) {
     return ok_status();
   }
   ++write_seq_;
-  const std::optional<raft::HardState> hard_state = write.hard_state;
   log_->submit(std::move(write));
   if (!log_->write_step(raft::SegmentLog::Idle::nothing)) return internal_error("the first write failed");
   told_seq_ = written_seq_;
