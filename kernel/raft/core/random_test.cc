@@ -25,13 +25,13 @@ class RandomRun {
     has_crashes_ = chance(60);
     has_changes_ = chance(50);
     has_cuts_ = chance(50);
-    has_damage_ = voters >= 3 && chance(15);
+    has_damage_ = voters >= 3 && !has_changes_ && chance(30);
     is_fifo_ = chance(40);
     loss_ = pick({0, 0, 5, 20});
-    ticks_ = has_lease_ ? pick({5, 10}) : pick({10, 20, 40});
+    ticks_ = has_lease_ ? pick({3, 6}) : pick({6, 12, 25});
     slow_disk_ = pick({2, 10, 10});
     CoreConfig config{.seed = seed,
-                      .election_ticks = pick({3, 10}),
+                      .election_ticks = pick({4, 10}),
                       .append_bytes = static_cast<uint64_t>(pick({1, 200, 1 << 20})),
                       .window_messages = static_cast<size_t>(pick({1, 3, 256})),
                       .max_uncommitted_bytes = static_cast<uint64_t>(pick({40, 1 << 20})),
@@ -74,7 +74,8 @@ class RandomRun {
 
   void one_event() {
     const int n = any_server();
-    if (!cluster_.network.empty() && chance(70)) return network_event();
+    if (!cluster_.is_up(n) && chance(10)) return cluster_.start(n);
+    if (!cluster_.network.empty() && chance(70)) return network_event(pick({1, 2, 5}));
     const int what = static_cast<int>(random_() % 100);
     if (what < ticks_) return tick(n);
     if (what < 45) return cluster_.confirm(n, chance(slow_disk_ * 5) ? SIZE_MAX : 1);
@@ -98,14 +99,16 @@ class RandomRun {
     }
   }
 
-  void network_event() {
-    const size_t at = is_fifo_ ? 0 : random_() % std::min<size_t>(cluster_.network.size(), 20);
-    if (chance(loss_)) {
-      cluster_.network.erase(cluster_.network.begin() + static_cast<ptrdiff_t>(at));
-      return;
+  void network_event(int messages) {
+    for (; messages > 0 && !cluster_.network.empty(); --messages) {
+      const size_t at = is_fifo_ ? 0 : random_() % std::min<size_t>(cluster_.network.size(), 20);
+      if (chance(loss_)) {
+        cluster_.network.erase(cluster_.network.begin() + static_cast<ptrdiff_t>(at));
+        continue;
+      }
+      if (chance(loss_ / 2)) cluster_.network.push_back(cluster_.network[at]);
+      cluster_.deliver(at);
     }
-    if (chance(loss_ / 2)) cluster_.network.push_back(cluster_.network[at]);
-    cluster_.deliver(at);
   }
 
   void snapshot_event(int n) {
@@ -123,14 +126,13 @@ class RandomRun {
   }
 
   void rare_event(int n) {
-    const int what = static_cast<int>(random_() % 12);
+    const int what = static_cast<int>(random_() % 30);
     const int leader = cluster_.leader();
     if (what < 3 && has_crashes_) {
-      if (cluster_.is_up(n)) return cluster_.crash(n);
-      return cluster_.start(n);
+      return cluster_.crash(n);
     }
     if (what == 3 && has_cuts_) {
-      if (cluster_.cuts.size() > 4 || chance(40)) return cluster_.cuts.clear();
+      if (cluster_.cuts.size() > 4 || chance(60)) return cluster_.cuts.clear();
       cluster_.cuts.insert({n, any_server()});
       return;
     }
@@ -139,10 +141,10 @@ class RandomRun {
       return cluster_.step(leader, TransferLeadership{.to = chance(50) ? id_of(n) : NodeId{}, .token = token});
     }
     if (what < 8 && has_changes_ && leader != 0) return change(leader);
-    if (what == 8) return cluster_.step(n, StorageSlow{.is_slow = chance(40)});
+    if (what == 8) return cluster_.step(n, StorageSlow{.is_slow = chance(15)});
     if (what == 9) return cluster_.step(n, PeerUnreachable{.peer = id_of(any_server())});
     if (what == 10) return cluster_.step(n, PeerReconnected{.peer = id_of(any_server())});
-    if (has_damage_ && !cluster_.is_disk_lost && leader != 0 && chance(20)) damage(n);
+    if (what == 11 && has_damage_ && !cluster_.is_disk_lost && leader != 0 && chance(40)) damage(n);
   }
 
   void change(int leader) {
