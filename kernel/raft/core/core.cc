@@ -71,6 +71,7 @@ Core::Impl::Impl(const CoreConfig& core_config, CoreState state)
   seen = {
       .term = term, .commit = commit, .applied = applied, .snapshot = snapshot_index, .vote_term = term, .vote = vote};
   announced.term = term;
+  read_number = random();  // an answer to an earlier incarnation must not fit
   restart_election_timer();
 }
 

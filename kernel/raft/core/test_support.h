@@ -97,7 +97,7 @@ inline std::string describe(const Message& m) {
     case MessageType::timeout_now:
       return out;
     case MessageType::read_index:
-      return out + " number " + std::to_string(m.round);
+      return out;
     case MessageType::read_index_answer:
       return out + " number " + std::to_string(m.round) +
              (m.is_refused ? " refused" : " index " + std::to_string(m.log_index));
