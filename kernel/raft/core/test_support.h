@@ -99,8 +99,7 @@ inline std::string describe(const Message& m) {
     case MessageType::read_index:
       return out;
     case MessageType::read_index_answer:
-      return out + " number " + std::to_string(m.round) +
-             (m.is_refused ? " refused" : " index " + std::to_string(m.log_index));
+      return out + (m.is_refused ? " refused" : " index " + std::to_string(m.log_index));
   }
   return out;
 }
