@@ -41,6 +41,7 @@ void Core::Impl::tick_leader() {
     heartbeat_elapsed = 0;
     if (config.lease_reads || !waiting_reads.empty()) start_round();
     send_heartbeats();
+    confirm_reads();  // the quorum may have become a smaller one, or nobody else
   }
   // E6. Whether a quorum has been heard within an election timeout.
   const uint64_t limit = static_cast<uint64_t>(config.election_ticks);
