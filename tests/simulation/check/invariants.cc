@@ -132,6 +132,7 @@ void Invariants::submitted(int server, const raft::LogWrite& write, bool is_lead
 
 void Invariants::written(int server, uint64_t write_seq) {
   Shadow& shadow = shadows_[static_cast<size_t>(server)];
+  if (!shadow.is_up) return;  // what it writes while it starts counts once it has started
   while (!shadow.unwritten.empty() && shadow.unwritten.front().write_seq <= write_seq) {
     shadow.durable = std::max(shadow.durable, shadow.unwritten.front().last);
     shadow.confirmed = shadow.unwritten.front().hard_state;
@@ -230,6 +231,13 @@ void Invariants::commit(int server, Index index, bool is_leader, Term term, cons
     fail("commitment", name(server) + " commits " + at(index, newest->term) + ", which no quorum has on disk");
 }
 
+void Invariants::may_apply(int server, Index upto, bool is_leader) {
+  const Shadow& shadow = shadows_[static_cast<size_t>(server)];
+  if (!is_leader && upto > shadow.durable)
+    fail("promise", name(server) + " follows and would apply entry " + std::to_string(upto) + ", its disk holds " +
+                        std::to_string(shadow.durable));
+}
+
 void Invariants::applied(int server, const raft::Entry& entry) {
   Shadow& shadow = shadows_[static_cast<size_t>(server)];
   if (entry.index != shadow.applied + 1)
@@ -239,10 +247,6 @@ void Invariants::applied(int server, const raft::Entry& entry) {
   if (entry.index > shadow.commit)
     fail("state machine safety", name(server) + " applies entry " + std::to_string(entry.index) +
                                      " beyond its commit index " + std::to_string(shadow.commit));
-  const bool is_leader = shadow.leads_in == shadow.term && shadow.term != 0;
-  if (!is_leader && entry.index > shadow.durable)
-    fail("promise", name(server) + " follows and applies entry " + std::to_string(entry.index) + ", its disk holds " +
-                        std::to_string(shadow.durable));
   if (applied_.size() < entry.index) applied_.resize(entry.index);
   Item& known = applied_[entry.index - 1];
   const Item item{entry.term, hash_of(entry)};

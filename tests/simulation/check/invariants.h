@@ -52,6 +52,8 @@ class Invariants {
   void sending(int server, const raft::Message& message);
   void leads(int server, raft::Term term);
   void stepped(int server, const raft::CoreStatus& status, const raft::Membership& membership);
+  // The core hands out entries to be applied up to here.
+  void may_apply(int server, raft::Index upto, bool is_leader);
   // Between two inputs whose effects are taken together.
   void committing(int server, const raft::CoreStatus& status, const raft::Membership& membership) {
     if (leads_in(server, status)) stepped(server, status, membership);

@@ -6,7 +6,10 @@
 namespace drover::simulation {
 
 Clients::Clients(World& world, uint64_t seed)
-    : world_(world), random_(seed, "clients"), sessions_(static_cast<size_t>(world.configuration.clients)) {}
+    : world_(world),
+      random_(seed, "clients"),
+      sessions_(static_cast<size_t>(world.configuration.clients)),
+      operations_(sessions_.size()) {}
 
 void Clients::start() {
   for (int client = 0; client < static_cast<int>(sessions_.size()); ++client) {
@@ -65,6 +68,7 @@ void Clients::next(int client) {
   session.is_open = true;
   session.tries = 0;
   session.operation = history_.size();
+  operations_[static_cast<size_t>(client)].push_back(history_.size());
   history_.push_back({.client = client,
                       .kind = request.kind,
                       .key = request.key,
@@ -142,6 +146,28 @@ void Clients::close(int client, const Answer& answer) {
   session.is_open = false;
   if (is_healed_) ++answered_since_resume_;
   world_.loop.after(random_.exponential(world_.configuration.think), [this, client] { next(client); });
+}
+
+void Clients::took_effect(std::string_view command, const std::string& answer) {
+  const auto [client, number] = request_of(command);
+  effects_.try_emplace(operations_[static_cast<size_t>(client)][number - 1],
+                       Effect{world_.loop.now(), answer, world_.executed});
+}
+
+History Clients::settled_history() const {
+  History settled;
+  for (size_t i = 0; i < history_.size(); ++i) {
+    Operation operation = history_[i];
+    const auto effect = effects_.find(i);
+    if (operation.is_open() && effect == effects_.end()) continue;
+    if (operation.is_open()) {
+      operation.returned = effect->second.at;
+      operation.did_match = effect->second.answer == "true";
+    }
+    if (effect != effects_.end()) operation.index = effect->second.index;  // not that of a repetition
+    settled.push_back(std::move(operation));
+  }
+  return settled;
 }
 
 void Clients::give_up(int client) {

@@ -3,7 +3,9 @@
 // is the history that the checkers judge. Single-owner.
 #pragma once
 
-#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/simulation/check/history.h"
@@ -25,6 +27,10 @@ class Clients {
 
   void answered(int node, const Request& request, const Answer& answer);
 
+  // What a client never learned, the servers know: a command that was executed happened, between its call and then; one
+  // that is in no log at the end did not. So nothing stays open, which is a sharper question and a quicker answer.
+  void took_effect(std::string_view command, const std::string& answer);
+  History settled_history() const;
   const History& history() const { return history_; }
 
  private:
@@ -34,7 +40,11 @@ class Clients {
     bool is_open = false;
     int server = 0;
     int tries = 0;
-    uint64_t appended = 0;
+  };
+  struct Effect {
+    Micros at = 0;
+    std::string answer;
+    raft::Index index = 0;
   };
 
   void next(int client);
@@ -48,6 +58,8 @@ class Clients {
   Random random_;
   std::vector<Session> sessions_;
   History history_;
+  std::vector<std::vector<size_t>> operations_;  // of each client, by number from 1
+  std::map<size_t, Effect> effects_;             // by operation
   bool is_finishing_ = false;
   bool is_healed_ = false;
   uint64_t answered_since_resume_ = 0;

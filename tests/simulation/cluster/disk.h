@@ -40,6 +40,7 @@ class Disk {
 
   void heal() {
     slow_until_ = hangs_until_ = 0;
+    files.crash_after(1ull << 60);  // a power cut that was to come does not
     files.fail_writes("", 0);
     files.fail_syncs("", 0);
     files.fail_reads("", 0);

@@ -51,7 +51,7 @@ void Faults::heal() {
   world_.trace.note("all faults end", Trace::kNobody);
   world_.network->heal();
   for (const std::unique_ptr<Node>& node : nodes()) {
-    node->disk().heal();
+    node->heal_disk();
     if (node->is_paused()) node->pause(world_.loop.now());
     if (!node->is_up()) node->start();
   }

@@ -81,6 +81,12 @@ std::string encode_command(const Request& request) {
   return out;
 }
 
+std::pair<int, uint64_t> request_of(std::string_view command) {
+  Parser parser(command);
+  const auto client = static_cast<int>(parser.number());
+  return {client, parser.number()};
+}
+
 void KeyValue::apply(std::span<const raft::Entry> entries, std::vector<Result<std::string>>& answers) {
   for (const raft::Entry& entry : entries) {
     DROVER_CHECK(entry.index == index_ + 1);

@@ -160,6 +160,7 @@ void Node::handle(raft::Effects effects) {
   if (effects.install) install(*effects.install);
   if (effects.apply_to > apply_to_) {
     apply_to_ = effects.apply_to;
+    invariants.may_apply(number_, apply_to_, status.role == raft::Role::leader);
     apply_soon();
   }
   for (const raft::ReadReady& ready : effects.reads) read_ready(ready);
@@ -284,6 +285,10 @@ void Node::apply_now() {
     if (entry.type == raft::EntryType::membership) {
       applied_membership_ = *raft::decode_membership(entry.bytes());
       applied_membership_.index = entry.index;
+    }
+    if (entry.type == raft::EntryType::command && entry.index > world_.executed) {
+      world_.executed = entry.index;
+      world_.took_effect(entry.bytes(), *answers[i]);
     }
     if (auto write = writes_.extract(entry.index)) {
       answer(write.mapped(), {.value = *answers[i], .index = entry.index});

@@ -47,6 +47,9 @@ struct World {
   Network* network = nullptr;
   std::vector<std::unique_ptr<Node>>* nodes = nullptr;
   std::function<void(int node, const Request& request, Answer answer)> answer{};
+  // A command has been executed for the first time, on whatever server.
+  std::function<void(std::string_view command, const std::string& answer)> took_effect{};
+  raft::Index executed = 0;
   uint64_t next_token = 1;
 };
 
@@ -61,6 +64,7 @@ class Node {
   bool is_damaged() const { return is_damaged_; }
   bool is_paused() const { return world_.loop.now() < paused_until_; }
   Disk& disk() { return disk_; }
+  void heal_disk();
   NodeClock& clock() { return clock_; }
 
   // Before the first start: the members that this server starts the cluster with. Without them it waits to be added.
@@ -97,7 +101,7 @@ class Node {
 
   Status open();
   Result<raft::SnapshotInfo> restore();
-  Status connect(const raft::SnapshotInfo& base);
+  Status begin_cluster(const raft::SnapshotInfo& base);
   Result<std::vector<raft::Entry>> read_log() const;
   raft::CoreState core_state(const raft::SnapshotInfo& base, const std::vector<raft::Entry>& entries) const;
   raft::CoreConfig core_config() const;
@@ -166,6 +170,7 @@ class Node {
   int64_t steps_ = 0;
 
   bool is_disk_busy_ = false;
+  uint64_t disk_turn_ = 0;
   bool has_storage_failed_ = false;
   uint64_t written_seq_ = 0;
   uint64_t told_seq_ = 0;

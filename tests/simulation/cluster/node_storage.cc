@@ -91,7 +91,7 @@ Status Node::open() {
   machine_ = KeyValue();
   write_seq_ = written_seq_ = told_seq_ = log_->recovered().write_seq;
   DROVER_TRY(const raft::SnapshotInfo base, restore());
-  DROVER_RETURN_IF_ERROR(connect(base));
+  DROVER_RETURN_IF_ERROR(begin_cluster(base));
   DROVER_TRY(const std::vector<raft::Entry> entries, read_log());
 
   raft::LogState state = log_->recovered();
@@ -124,26 +124,16 @@ Result<raft::SnapshotInfo> Node::restore() {
   return raft::SnapshotInfo();
 }
 
-// A snapshot that a leader sent may be ahead of the log or beside it: then the log continues behind it. A server of the
-// first hour writes the membership that it starts with.
-Status Node::connect(const raft::SnapshotInfo& base) {
-  raft::LogWrite write{.write_seq = write_seq_ + 1};
-  const bool is_empty = log_->last_index() == 0 && base.index == 0;
-  if (is_empty && bootstrap_ && log_->recovered().hard_state.term == 0) {
-    auto payload = std::make_shared<const std::string>(raft::encode_membership(*bootstrap_));
-    write.entries = {{.index = 1, .term = 1, .type = raft::EntryType::membership, .payload = std::move(payload)}};
-    write.hard_state = raft::HardState{.term = 1};
-    write.membership = *bootstrap_;
-  } else if (base.index > log_->last_index() || log_->term_at(base.index).value_or(base.term) != base.term) {
-    write.start_over = true;
-    write.first_index = base.index + 1;
-    write.prev_term = base.term;
-    write.membership = base.membership;
-  } else {
-    return ok_status();
-  }
-  ++write_seq_;
-  log_->submit(std::move(write));
+// A server of the first hour begins with the membership that all of them begin with.
+Status Node::begin_cluster(const raft::SnapshotInfo& base) {
+  const bool is_empty = log_->last_index() == 0 && base.index == 0 && log_->recovered().hard_state.term == 0;
+  if (!is_empty || !bootstrap_) return ok_status();
+  auto payload = std::make_shared<const std::string>(raft::encode_membership(*bootstrap_));
+  log_->submit(
+      {.write_seq = ++write_seq_,
+       .entries = {{.index = 1, .term = 1, .type = raft::EntryType::membership, .payload = std::move(payload)}},
+       .hard_state = raft::HardState{.term = 1},
+       .membership = *bootstrap_});
   if (!log_->write_step(raft::SegmentLog::Idle::nothing)) return internal_error("the first write failed");
   told_seq_ = written_seq_;
   return ok_status();
@@ -212,8 +202,8 @@ void Node::kick_disk() {
   is_disk_busy_ = true;
   const Disk::Times times = disk_.write(world_.loop.now());
   // The device works while its server stands still.
-  world_.loop.at(times.reaches, [this, life = life_, told_at = times.is_told] {
-    if (life != life_) return;
+  world_.loop.at(times.reaches, [this, life = life_, turn = ++disk_turn_, told_at = times.is_told] {
+    if (life != life_ || turn != disk_turn_) return;
     write_now();
     later(std::max<Micros>(0, told_at - world_.loop.now()), [this] { told(); });
   });
@@ -222,6 +212,17 @@ void Node::kick_disk() {
 void Node::write_now() {
   (void)log_->write_step(raft::SegmentLog::Idle::nothing);
   if (!has_storage_failed_) (void)log_->fill_step();
+  has_storage_failed_ |= disk_.files.has_crashed();
+}
+
+// What hangs is let go.
+void Node::heal_disk() {
+  disk_.heal();
+  if (!is_up() || !is_disk_busy_) return;
+  ++disk_turn_;
+  is_disk_busy_ = false;
+  if (written_seq_ > told_seq_) return later(0, [this] { told(); });
+  kick_disk();
 }
 
 void Node::told() {
@@ -249,6 +250,7 @@ void Node::told() {
 void Node::idle() {
   later(world_.configuration.idle_confirm, [this] {
     if (!is_disk_busy_ && outstanding_.empty()) (void)log_->write_step(raft::SegmentLog::Idle::confirm);
+    has_storage_failed_ |= disk_.files.has_crashed();
     if (has_storage_failed_) return told();
     idle();
   });
@@ -288,7 +290,7 @@ void Node::save_snapshot(raft::Index index, raft::Term term, raft::Membership me
                          std::shared_ptr<raft::SnapshotSource> source) {
   const Micros takes = std::max<Micros>(0, disk_.write(world_.loop.now()).is_told - world_.loop.now());
   later(takes * 4, [this, index, term, membership = std::move(membership), source = std::move(source)]() mutable {
-    if (log_->durable_index() < index) {
+    if (core_->status().durable_index < index) {
       // A leader applies before its own disk has it; no snapshot may be ahead of its log.
       return save_snapshot(index, term, std::move(membership), std::move(source));
     }

@@ -68,6 +68,9 @@ uint64_t Run::prepare(uint64_t seed) {
   world_.network = &network_;
   world_.nodes = &nodes_;
   world_.answer = [this](int node, const Request& request, Answer answer) { clients_.answered(node, request, answer); };
+  world_.took_effect = [this](std::string_view command, const std::string& answer) {
+    clients_.took_effect(command, answer);
+  };
   raft::Membership first{.index = 1};
   for (int number = 0; number < configuration_.nodes; ++number) first.members.push_back({.id = id_of(number)});
   for (int number = 0; number < servers(); ++number) {
@@ -149,7 +152,7 @@ void Run::recover() {
 }
 
 void Run::judge() {
-  const Judgement judgement = check_linearizability(clients_.history(), kMaxSearchSteps);
+  const Judgement judgement = check_linearizability(clients_.settled_history(), kMaxSearchSteps);
   if (judgement.verdict == Verdict::bad) return invariants_.fail("linearizability", judgement.why);
   if (judgement.verdict == Verdict::unknown) return invariants_.fail("linearizability unknown", judgement.why);
   if (std::string broken = check_sessions(clients_.history()); !broken.empty())
