@@ -159,6 +159,33 @@ void Run::judge() {
     invariants_.fail("sessions", std::move(broken));
 }
 
+// One line, and one for each peer of a leader.
+std::string describe(const Node& node) {
+  std::string text = "n" + std::to_string(node.number());
+  if (!node.is_up()) return text + (node.is_lost() ? ": lost its disk\n" : ": down\n");
+  const raft::CoreStatus s = node.status();
+  const auto add = [&text](const char* name, uint64_t value) { text += std::string(name) + std::to_string(value); };
+  text += ": " + std::string(raft::to_string(s.role));
+  add(" of term ", s.term);
+  add(", log ", s.first_index);
+  add(" to ", s.last_index);
+  add(", durable ", s.durable_index);
+  add(", committed ", s.commit_index);
+  add(", applied ", node.machine().index());
+  add(", snapshot ", s.snapshot_index);
+  text += "\n";
+  for (const raft::PeerStatus& peer : s.peers) {
+    constexpr const char* kStates[] = {"probe", "replicate", "snapshot"};
+    add("    n", static_cast<uint64_t>(number_of(peer.id)));
+    text += std::string(": ") + kStates[static_cast<size_t>(peer.state)];
+    add(", match ", peer.match);
+    add(", next ", peer.next);
+    add(", in flight ", peer.in_flight_messages);
+    text += "\n";
+  }
+  return text;
+}
+
 Outcome Run::play(std::ostream* history) {
   for (const std::unique_ptr<Node>& node : nodes_) node->start();
   clients_.start();
@@ -172,7 +199,10 @@ Outcome Run::play(std::ostream* history) {
                   .operations = clients_.history().size(),
                   .entries = invariants_.committed(),
                   .virtual_us = loop_.now()};
-  if (!outcome.is_good()) outcome.last_events = trace_.last_events();
+  if (!outcome.is_good()) {
+    outcome.last_events = trace_.last_events();
+    for (const std::unique_ptr<Node>& node : nodes_) outcome.last_events += describe(*node);
+  }
   return outcome;
 }
 
