@@ -131,8 +131,8 @@ Result<std::unique_ptr<File>> FaultFileSystem::open(const std::string& path, Ope
   if (mode == OpenMode::create) {
     bool is_last = false;
     DROVER_RETURN_IF_ERROR(begin(path, "open", is_last));
-    found = names_.insert_or_assign(path, std::make_shared<Node>()).first;
-    note_names();
+    change_names({.kind = Change::Kind::create, .name = path, .node = std::make_shared<Node>()});
+    found = names_.find(path);
     if (is_last) return power_is_off("open", path);
   }
   if (found == names_.end()) return errno_status(ENOENT, "open " + path);
@@ -144,18 +144,7 @@ Status FaultFileSystem::rename(const std::string& from, const std::string& to) {
   bool is_last = false;
   DROVER_RETURN_IF_ERROR(begin(from, "rename", is_last));
   if (!names_.contains(from)) return errno_status(ENOENT, "rename " + from + " to " + to);
-  Names renamed;
-  for (auto& [name, node] : names_) {
-    if (name == from) {
-      renamed.insert_or_assign(to, node);
-    } else if (name.starts_with(from + "/")) {
-      renamed.insert_or_assign(to + name.substr(from.size()), node);
-    } else {
-      renamed.emplace(name, node);
-    }
-  }
-  names_ = std::move(renamed);
-  note_names();
+  change_names({.kind = Change::Kind::rename, .name = from, .to = to});
   return is_last ? power_is_off("rename", from) : ok_status();
 }
 
@@ -166,8 +155,7 @@ Status FaultFileSystem::remove(const std::string& path) {
   if (!names_.contains(path)) return errno_status(ENOENT, "remove " + path);
   const auto below = names_.lower_bound(path + "/");
   if (below != names_.end() && below->first.starts_with(path + "/")) return errno_status(ENOTEMPTY, "remove " + path);
-  names_.erase(path);
-  note_names();
+  change_names({.kind = Change::Kind::remove, .name = path});
   return is_last ? power_is_off("remove", path) : ok_status();
 }
 
@@ -178,8 +166,7 @@ Status FaultFileSystem::make_directory(const std::string& path) {
   if (names_.contains(path)) return ok_status();
   auto node = std::make_shared<Node>();
   node->is_directory = true;
-  names_.emplace(path, std::move(node));
-  note_names();
+  change_names({.kind = Change::Kind::create, .name = path, .node = std::move(node)});
   return is_last ? power_is_off("mkdir", path) : ok_status();
 }
 
@@ -190,8 +177,29 @@ Status FaultFileSystem::sync_directory(const std::string& path) {
   if (is_last) return power_is_off("fsync", path);
   if (sync_error_ != 0 && path.find(fail_sync_part_) != std::string::npos)
     return errno_status(sync_error_, "fsync " + path);
-  commit_names();
+  sync_names(unsynced_.size());
   return ok_status();
+}
+
+void FaultFileSystem::carry_out(const Change& change, Names& names) {
+  if (change.kind == Change::Kind::create) {
+    names.insert_or_assign(change.name, change.node);
+    return;
+  }
+  auto moved = names.extract(change.name);
+  if (change.kind == Change::Kind::remove) return;
+  names.insert_or_assign(change.to, std::move(moved.mapped()));
+  // A directory takes what is in it along.
+  const std::string below = change.name + "/";
+  for (auto at = names.lower_bound(below); at != names.end() && at->first.starts_with(below);) {
+    auto child = names.extract(at++);
+    names.insert_or_assign(change.to + child.key().substr(change.name.size()), std::move(child.mapped()));
+  }
+}
+
+void FaultFileSystem::sync_names(size_t changes) {
+  for (size_t i = 0; i < changes; ++i) carry_out(unsynced_[i], synced_names_);
+  unsynced_.clear();
 }
 
 Result<std::vector<std::string>> FaultFileSystem::list(const std::string& path) {
@@ -251,9 +259,8 @@ void FaultFileSystem::tear(Node& node) {
 
 void FaultFileSystem::reboot() {
   const std::lock_guard lock(mutex_);
-  if (const size_t survive = random_() % (history_.size() + 1); survive > 0) synced_names_ = history_[survive - 1];
+  sync_names(random_() % (unsynced_.size() + 1));
   names_ = synced_names_;
-  history_.clear();
   for (auto& [name, node] : names_) {
     auto copy = std::make_shared<Node>(*node);
     if (copy->current != copy->synced) tear(*copy);
@@ -320,8 +327,8 @@ void FaultFileSystem::set_content(const std::string& path, std::string bytes) {
   const std::lock_guard lock(mutex_);
   auto node = std::make_shared<Node>();
   node->synced = node->current = std::move(bytes);
-  names_.insert_or_assign(path, std::move(node));
-  commit_names();
+  change_names({.kind = Change::Kind::create, .name = path, .node = std::move(node)});
+  sync_names(unsynced_.size());
 }
 
 std::vector<std::string> FaultFileSystem::paths() const {

@@ -67,18 +67,25 @@ class FaultFileSystem final : public FileSystem {
   // Under mutex_. Fails once power is gone; the operation that meets the end is half done.
   Status begin(const std::string& path, const char* call, bool& is_last);
   void tear(Node& node);
-  void commit_names() {
-    synced_names_ = names_;
-    history_.clear();
+  struct Change {
+    enum class Kind : uint8_t { create, remove, rename } kind = Kind::create;
+    std::string name;
+    std::string to{};  // rename
+    NodePtr node{};    // create
+  };
+  static void carry_out(const Change& change, Names& names);
+  void change_names(Change change) {
+    carry_out(change, names_);
+    unsynced_.push_back(std::move(change));
   }
-  void note_names() { history_.push_back(names_); }
+  void sync_names(size_t changes);  // the first so many of the unsynced ones
 
   mutable std::mutex mutex_;  // guards everything
   std::mt19937_64 random_;
   const bool takes_direct_;
   Names names_;
   Names synced_names_;
-  std::vector<Names> history_;  // after each unsynced change of names
+  std::vector<Change> unsynced_;  // what makes names_ of synced_names_
   std::map<std::string, bool> locks_;
   uint64_t operations_ = 0;
   uint64_t crash_at_ = 0;
