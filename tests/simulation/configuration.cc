@@ -10,6 +10,8 @@ namespace {
 
 using C = Configuration;
 
+constexpr int64_t kUsualTick = 100'000;
+
 constexpr ConfigurationField kFields[] = {
     // Faults first: that is the order in which a failing run is made simpler.
     {"membership_every", &C::membership_every, 0},
@@ -153,7 +155,7 @@ void draw_servers(const Draw& draw, Configuration& c) {
 }
 
 void draw_core(const Draw& draw, Configuration& c) {
-  c.tick = draw.one_of("tick", {10'000, 20'000, 50'000, 100'000});
+  c.tick = draw.one_of("tick", {10'000, 20'000, 50'000, kUsualTick});
   c.election_ticks = draw.one_of("election_ticks", {4, 8, 10, 10, 20});
   c.heartbeat_ticks = draw.one_of("heartbeat_ticks", {1, 1, 1, 2});
   c.append_bytes = draw.one_of("append_bytes", {1, 100, 1'000, 1 << 20, 1 << 20});
@@ -185,7 +187,7 @@ Configuration draw_configuration(uint64_t seed) {
   c.nodes = draw.one_of("nodes", {1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 6, 7});
   c.clients = draw.one_of("clients", {1, 3, 4, 6});
   c.keys = draw.one_of("keys", {1, 2, 5});
-  c.think = draw.one_of("think", {2'000, 20'000, 50'000, 200'000});
+  c.think = draw.one_of("think", {5'000, 20'000, 50'000, 200'000});
   c.value_bytes = draw.one_of("value_bytes", {8, 16, 200, 2'000});
   c.read_share = draw.one_of("read_share", {100'000, 400'000, 700'000});
   c.follower_read_share = draw.one_of("follower_read_share", {0, 300'000, 700'000});
@@ -193,6 +195,21 @@ Configuration draw_configuration(uint64_t seed) {
   draw_disks(draw, c);
   draw_servers(draw, c);
   draw_core(draw, c);
+  // Everything that takes its time was drawn for the usual tick of 100 ms: a faster cluster lives a shorter life.
+  for (int64_t C::*const time : {&C::duration,          &C::think,
+                                 &C::malformed_every,   &C::reset_every,
+                                 &C::partition_every,   &C::partition_length,
+                                 &C::slow_disk_every,   &C::hang_every,
+                                 &C::write_error_every, &C::sync_error_every,
+                                 &C::read_error_every,  &C::full_every,
+                                 &C::bit_flip_every,    &C::crash_every,
+                                 &C::power_cut_every,   &C::blackout_every,
+                                 &C::down_time,         &C::pause_every,
+                                 &C::pause_length,      &C::clock_jump_every,
+                                 &C::transfer_every,    &C::membership_every,
+                                 &C::snapshot_every}) {
+    c.*time = c.*time * c.tick / kUsualTick;
+  }
   c.client_timeout = c.tick * c.election_ticks * draw.one_of("client_timeout", {1, 3, 6});
   c.client_retries = draw.one_of("client_retries", {1, 4, 10});
   return c;

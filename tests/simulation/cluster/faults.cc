@@ -170,7 +170,7 @@ void Faults::malform(Random& random) {
 
 void Faults::slow_disk(Random& random) {
   Node& node = any(random);
-  const Micros length = random.exponential(kSecond);
+  const Micros length = random.exponential(10 * world_.configuration.tick);
   world_.trace.note("its disk becomes slow for {}", node.number(), static_cast<uint64_t>(length));
   node.disk().slow_until(world_.loop.now() + length);
 }
@@ -178,14 +178,14 @@ void Faults::slow_disk(Random& random) {
 void Faults::hang(Random& random) {
   Node* leads = leader();
   Node& node = leads != nullptr && random.chance(400'000) ? *leads : any(random);
-  const Micros length = random.exponential(2 * kSecond);
+  const Micros length = random.exponential(20 * world_.configuration.tick);
   world_.trace.note("its disk hangs for {}", node.number(), static_cast<uint64_t>(length));
   node.disk().hang_until(world_.loop.now() + length);
 }
 
 void Faults::fail_for(Random& random, void (raft::FaultFileSystem::*fail)(std::string, int), int error) {
   Node& node = any(random);
-  const Micros length = random.exponential(100'000);
+  const Micros length = random.exponential(world_.configuration.tick);
   const char* part = random.chance(700'000) ? "seg-" : "";
   world_.trace.note("operations of its disk fail with {} for {}", node.number(), static_cast<uint64_t>(error),
                     static_cast<uint64_t>(length));
@@ -202,7 +202,8 @@ void Faults::fill(Random& random) {
   const uint64_t space = random.below(64 << 10);
   world_.trace.note("its disk has {} bytes left", node.number(), space);
   node.disk().files.set_space(space);
-  world_.loop.after(random.exponential(kSecond), [&node] { node.disk().files.set_space(UINT64_MAX); });
+  world_.loop.after(random.exponential(10 * world_.configuration.tick),
+                    [&node] { node.disk().files.set_space(UINT64_MAX); });
 }
 
 bool Faults::survives(const raft::Membership& membership, const Node* without) {
