@@ -56,7 +56,9 @@ class Script {
  private:
   using Words = std::vector<std::string>;
 
-  static int number(const Words& w, size_t at) { return at < w.size() ? std::stoi(w[at]) : 0; }
+  static int number(const Words& w, size_t at) {
+    return at < w.size() && std::isdigit(static_cast<unsigned char>(w[at][0])) ? std::stoi(w[at]) : 0;
+  }
   static std::optional<std::string> option(const Words& w, const std::string& name) {
     for (const std::string& word : w) {
       if (word == name) return "";
