@@ -65,7 +65,7 @@ Core::Impl::Impl(const CoreConfig& core_config, CoreState state)
     log.start_over(snapshot_index, state.snapshot_term);
     start_over_write = log.next_write();
     is_membership_new = true;
-    roll_back_memberships(snapshot_index + 1);
+    memberships.resize(1);
   }
   DROVER_CHECK(log.first_index() <= snapshot_index + 1);
   seen = {

@@ -22,10 +22,10 @@ namespace drover::raft {
 // Servers are small numbers in tests.
 inline NodeId id_of(int number) {
   std::string bytes(16, '\0');
-  bytes[15] = static_cast<char>(number);
+  bytes[0] = static_cast<char>(number);
   return Uuid::from_bytes(bytes);
 }
-inline int number_of(const NodeId& id) { return static_cast<unsigned char>(id.bytes()[15]); }
+inline int number_of(const NodeId& id) { return static_cast<unsigned char>(id.bytes()[0]); }
 
 inline Membership members_of(int voters, int learners = 0) {
   Membership m;
