@@ -234,8 +234,13 @@ void Core::Impl::on_heartbeat_answer(const Message& m) {
   peer->ticks_since_contact = 0;
   peer->is_paused = false;
   // R9: finds a lost tail, also while the window is full.
-  if (peer->state == Progress::State::replicate && peer->match + 1 < peer->next && peer->next >= log.first_index()) {
-    send_empty(*peer);
+  if (peer->state == Progress::State::replicate && peer->match + 1 < peer->next) {
+    if (peer->next >= log.first_index()) {
+      send_empty(*peer);
+    } else {
+      DROVER_REACH("the log is cut beyond what is in flight");  // S22
+      peer->become_probe(peer->match + 1);
+    }
   }
   peer->round = planted(Bug::stale_round_confirms) ? round : std::max(peer->round, m.round);
   confirm_reads();
