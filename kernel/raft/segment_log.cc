@@ -537,6 +537,11 @@ Result<Term> SegmentLog::term_at(Index index) const {
   return index_.terms().term_at(index);
 }
 
+TermRuns SegmentLog::terms() const {
+  const std::lock_guard lock(mutex_);
+  return index_.terms();
+}
+
 Index SegmentLog::first_index() const {
   const std::lock_guard lock(mutex_);
   return index_.first_index();
