@@ -24,9 +24,9 @@ namespace {
 // Of a cluster of its own: nobody is there to talk to.
 class NoTransport final : public Transport {
  public:
-  void start(PeerEvents&) override {}
+  void start(NodeId, PeerEvents&) override {}
   void stop() override {}
-  void set_peers(std::vector<Member>) override {}
+  void set_peers(ClusterId, std::vector<Member>) override {}
   void send(Message) override {}
   void send_bulk(BulkMessage) override {}
 };
@@ -70,6 +70,7 @@ class Driver final : public Stepped, public PeerEvents {
   Index durable_index() const override { return log_ ? log_->durable_index() : 0; }
   Stats stats() const override;
 
+  Status meet(ClusterId cluster) override { return log_->join_cluster(cluster); }
   void receive(Message message) override { raft_->push(std::move(message)); }
   void receive_bulk(BulkMessage message) override { transfer_->receive(std::move(message)); }
   void peer_unreachable(NodeId peer) override { raft_->push(PeerUnreachable{peer}); }
@@ -145,7 +146,7 @@ Status Driver::start() {
     if (voters.empty() && options_.bootstrap_alone) voters = {{.id = self_, .address = options_.address}};
     if (!voters.empty()) {
       DROVER_RETURN_IF_ERROR(check_voters(voters));
-      recovered.begin_cluster(std::move(voters));
+      DROVER_RETURN_IF_ERROR(recovered.begin_cluster(std::move(voters), *log_));
     }
   }
   board_.newest = recovered.snapshot;
@@ -173,7 +174,7 @@ Status Driver::start() {
     log_->submit(*std::move(recovered.first_write));
     if (!log_->write_step(SegmentLog::Idle::nothing)) return data_loss("the first entry could not be written");
   }
-  transport_.start(*this);
+  transport_.start(self_, *this);
   apply_->begin(recovered.snapshot.membership);
   raft_->begin(std::move(recovered.state));
   is_running_ = true;

@@ -99,7 +99,7 @@ void RaftLoop::begin_cluster(std::vector<Member> voters, Consensus::StatusDone d
   const CoreStatus status = core_->status();
   recovered.state.hard_state = {.term = status.term, .vote = status.vote};
   recovered.state.write_seq = last_write_seq_;
-  recovered.begin_cluster(std::move(voters));
+  if (const Status begun = recovered.begin_cluster(std::move(voters), log_); !begun.ok()) return done(begun);
   beginning_ = Beginning{.state = std::move(recovered.state), .done = std::move(done)};
   log_.submit(*std::move(recovered.first_write));
 }
@@ -534,7 +534,7 @@ void RaftLoop::show_membership() {
   for (const Member& member : now.members) {
     if (member.id != self_) others.push_back(member);
   }
-  transport_.set_peers(std::move(others));
+  transport_.set_peers(log_.cluster_id(), std::move(others));
   const std::lock_guard lock(board_.mutex);
   board_.membership = now;
   const auto found = std::ranges::find(now.members, board_.leader.id, &Member::id);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "drover/crc32c.h"
 #include "drover/log.h"
 #include "kernel/raft/segment_format.h"
 
@@ -57,10 +58,24 @@ Status read_memberships(const SegmentLog& log, Index index, std::vector<Membersh
   return ok_status();
 }
 
+// All voters draw the same one from who they are.
+ClusterId cluster_of(const std::vector<Member>& voters) {
+  std::string bytes;
+  for (const Member& voter : voters) bytes += voter.id.bytes();
+  std::string id;
+  for (uint32_t seed = 1; id.size() < 16; ++seed) {
+    char part[4];
+    put<uint32_t>(part, crc32c(bytes, seed));
+    id.append(part, sizeof part);
+  }
+  return ClusterId::from_bytes(id);
+}
+
 }  // namespace
 
-void Recovered::begin_cluster(std::vector<Member> voters) {
+Status Recovered::begin_cluster(std::vector<Member> voters, Log& log) {
   std::ranges::sort(voters, {}, &Member::id);
+  if (log.cluster_id().is_zero()) DROVER_RETURN_IF_ERROR(log.join_cluster(cluster_of(voters)));
   const Membership membership{.index = 1, .members = std::move(voters)};
   if (state.hard_state.term == 0) state.hard_state = {.term = 1, .vote = {}};
   state.terms.append(1, 1);
@@ -71,6 +86,7 @@ void Recovered::begin_cluster(std::vector<Member> voters) {
                .entries = {{.index = 1, .term = 1, .type = EntryType::membership, .payload = std::move(payload)}},
                .hard_state = state.hard_state,
                .membership = membership};
+  return ok_status();
 }
 
 Result<Recovered> recover(const SegmentLog& log, const SnapshotStore& snapshots, StateMachine& machine) {

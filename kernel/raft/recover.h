@@ -18,8 +18,9 @@ struct Recovered {
 
   // Never part of a cluster.
   bool is_new() const { return state.terms.last_index() == 0 && state.memberships.empty(); }
-  // The first entry of a new cluster. Every voter writes the same, whatever the order in which it was told.
-  void begin_cluster(std::vector<Member> voters);
+  // The first entry of a new cluster, and its identifier. Every voter comes to the same, whatever the order in which it
+  // was told. Errors: failed_precondition when the log belongs to a cluster already.
+  Status begin_cluster(std::vector<Member> voters, Log& log);
 };
 
 // Errors: data_loss when the disk holds less than was acknowledged (nothing is changed then); failed_precondition for a

@@ -1,6 +1,6 @@
-// How servers of one cluster reach each other, seen from the driver. The real one is gRPC (kernel/peers.cc); the
-// simulator has its own. A transport promises nothing but that what arrives was sent whole by a server of this cluster
-// to this one.
+// How servers of one cluster reach each other, seen from the driver. The real one is gRPC (kernel/rpc/grpc_peers.cc);
+// the simulator has its own. A transport promises nothing but that what arrives was sent whole by a server of this
+// cluster to this one.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "drover/result.h"
 #include "kernel/raft/core/message.h"
 #include "kernel/raft/types.h"
 
@@ -42,6 +43,8 @@ using BulkMessage = std::variant<SnapshotChunk, SnapshotAck>;
 class PeerEvents {
  public:
   virtual ~PeerEvents() = default;
+  // Whether the sender's cluster is this server's. One that has never been part of any joins by this.
+  virtual Status meet(ClusterId cluster) = 0;
   virtual void receive(Message message) = 0;
   virtual void receive_bulk(BulkMessage message) = 0;
   virtual void peer_unreachable(NodeId peer) = 0;  // once, until it is reconnected
@@ -52,11 +55,11 @@ class Transport {
  public:
   virtual ~Transport() = default;
   // Before anything else. `events` outlives the transport's last call.
-  virtual void start(PeerEvents& events) = 0;
+  virtual void start(NodeId self, PeerEvents& events) = 0;
   // Nothing is called back any more when it returns. Idempotent.
   virtual void stop() = 0;
-  // The others, with their addresses: reaches out to new ones, lets go of the rest. [raft]
-  virtual void set_peers(std::vector<Member> peers) = 0;
+  // The others of this cluster, with their addresses: reaches out to new ones, lets go of the rest. [raft]
+  virtual void set_peers(ClusterId cluster, std::vector<Member> peers) = 0;
   // Never block. What cannot be sent is dropped: appends when the peer's queue is full, everything when it is gone.
   virtual void send(Message message) = 0;           // [raft]
   virtual void send_bulk(BulkMessage message) = 0;  // [transfer]; a connection of its own, heartbeats never wait for it
