@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "drover/result.h"
-#include "kernel/raft/term_runs.h"
+#include "kernel/raft/core/term_runs.h"
 #include "kernel/raft/types.h"
 
 namespace drover::raft {

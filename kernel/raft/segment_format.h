@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "drover/result.h"
+#include "kernel/raft/core/membership_bytes.h"
 #include "kernel/raft/file_system.h"
 #include "kernel/raft/types.h"
 
@@ -76,22 +77,5 @@ uint32_t encode_entry(const Entry& entry, char* out);
 std::optional<Entry> decode_entry(std::string_view& rest, uint32_t& crc);
 // All entries of a batch whose header was good; nothing when one of them is damaged.
 std::optional<std::vector<Entry>> decode_body(const BatchHeader& header, std::string_view body);
-
-std::string encode_membership(const Membership& membership);
-Result<Membership> decode_membership(std::string_view bytes);
-
-// Little-endian scalars at a place.
-template <typename T>
-void put(char* at, T value) {
-  static_assert(std::is_integral_v<T>);
-  for (size_t i = 0; i < sizeof(T); ++i) at[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i) & 0xff);
-}
-template <typename T>
-T get(const char* at) {
-  static_assert(std::is_integral_v<T>);
-  uint64_t value = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) value |= static_cast<uint64_t>(static_cast<uint8_t>(at[i])) << (8 * i);
-  return static_cast<T>(value);
-}
 
 }  // namespace drover::raft

@@ -22,9 +22,9 @@
 
 #include "drover/clock.h"
 #include "kernel/raft/core/message.h"
+#include "kernel/raft/core/term_runs.h"
 #include "kernel/raft/log.h"
 #include "kernel/raft/raft.h"
-#include "kernel/raft/term_runs.h"
 #include "kernel/raft/types.h"
 
 namespace drover::raft {

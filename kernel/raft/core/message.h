@@ -43,6 +43,7 @@ struct Message {
   Index last_index = 0;
   Term conflict_term = 0;
   Index conflict_first = 0;
+  bool is_damaged = false;  // append_answer: the sender's log was cut below what it had confirmed (CoreState)
 
   uint64_t round =
       0;  // heartbeat and its answer: the leader's round (8); read_index and its answer: the asker's number

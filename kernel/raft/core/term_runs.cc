@@ -1,4 +1,4 @@
-#include "kernel/raft/term_runs.h"
+#include "kernel/raft/core/term_runs.h"
 
 #include <algorithm>
 
@@ -35,12 +35,23 @@ void TermRuns::compact(Index first_index) {
   if (first_index > last_index_) runs_.clear();
 }
 
-Term TermRuns::term_at(Index index) const {
-  DROVER_CHECK(index + 1 >= first_index_ && index <= last_index_);
-  if (index + 1 == first_index_) return prev_term_;
+std::deque<TermRuns::Run>::const_iterator TermRuns::run_of(Index index) const {
   auto run = std::upper_bound(runs_.begin(), runs_.end(), index, [](Index i, const Run& r) { return i < r.first; });
   DROVER_CHECK(run != runs_.begin());
-  return std::prev(run)->term;
+  return std::prev(run);
+}
+
+Term TermRuns::term_at(Index index) const {
+  DROVER_CHECK(index + 1 >= first_index_ && index <= last_index_);
+  return index + 1 == first_index_ ? prev_term_ : run_of(index)->term;
+}
+
+Index TermRuns::run_start(Index index) const {
+  DROVER_CHECK(index + 1 >= first_index_ && index <= last_index_);
+  if (index + 1 == first_index_) return index;
+  const Run& run = *run_of(index);
+  if (run.first > first_index_) return run.first;
+  return run.term == prev_term_ ? first_index_ - 1 : first_index_;
 }
 
 }  // namespace drover::raft

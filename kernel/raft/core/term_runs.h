@@ -21,12 +21,18 @@ class TermRuns {
   Term last_term() const { return runs_.empty() ? prev_term_ : runs_.back().term; }
   // Requires: first_index() - 1 <= index <= last_index().
   Term term_at(Index index) const;
+  // The first index, not below first_index() - 1, from which on everything up to `index` has its term.
+  // Requires: as term_at.
+  Index run_start(Index index) const;
 
  private:
   struct Run {
     Index first = 0;
     Term term = 0;
   };
+  // Requires: first_index() <= index <= last_index().
+  std::deque<Run>::const_iterator run_of(Index index) const;
+
   Index first_index_ = 1;
   Term prev_term_ = 0;
   Index last_index_ = 0;
