@@ -265,6 +265,11 @@ void Driver::stop() {
 void Driver::finish() {
   transport_.stop();
   board_.role = Role::follower;
+  {
+    const std::lock_guard lock(board_.mutex);
+    board_.leader = {};
+    board_.peers.clear();
+  }
   const Status stopped = unavailable("not leader: this server has stopped");
   raft_->abandon(stopped);
   for (ProposeDone& done : waiters_.take_all()) done(uncertain("this server stopped"));

@@ -389,7 +389,7 @@ void RaftLoop::carry_out(Effects effects) {
     writes_.emplace_back(last_write_seq_, clock_.steady());
     const bool has_membership = effects.write->membership.has_value();
     for (const RoleChange& change : effects.roles) {
-      if (change.role != Role::leader || change.term == board_.term) continue;
+      if (change.role != Role::leader || (board_.role == Role::leader && change.term == board_.term)) continue;
       const auto first = std::ranges::find(effects.write->entries, change.term, &Entry::term);
       if (first != effects.write->entries.end()) term_first_ = first->index;
     }
