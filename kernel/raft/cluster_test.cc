@@ -20,10 +20,11 @@ class Hub {
   class Port final : public Transport {
    public:
     explicit Port(Hub& hub) : hub_(hub) {}
-    void start(NodeId self, PeerEvents& events) override {
-      self_ = self;
+    void start(const Member& self, PeerEvents& events) override {
+      self_ = self.id;
       const std::lock_guard lock(hub_.mutex_);
-      hub_.ports_[self] = &events;
+      hub_.ports_[self_] = this;
+      events_ = &events;
     }
     void stop() override {
       const std::lock_guard lock(hub_.mutex_);
@@ -43,7 +44,9 @@ class Hub {
     }
 
    private:
+    friend class Hub;
     Hub& hub_;
+    PeerEvents* events_ = nullptr;
     NodeId self_;
     ClusterId cluster_;  // guarded by the hub's mutex
   };
@@ -63,11 +66,13 @@ class Hub {
     const std::lock_guard lock(mutex_);
     const auto port = ports_.find(to);
     if (port == ports_.end() || cut_.contains(from) || cut_.contains(to)) return;
-    if (port->second->meet(cluster).ok()) call(*port->second);
+    if (!port->second->events_->meet(cluster).ok()) return;
+    port->second->cluster_ = cluster;
+    call(*port->second->events_);
   }
 
   std::mutex mutex_;
-  std::map<NodeId, PeerEvents*> ports_;  // guarded by mutex_, like the following
+  std::map<NodeId, Port*> ports_;  // guarded by mutex_, like the following
   std::set<NodeId> cut_;
 };
 
@@ -273,7 +278,7 @@ TEST_F(ClusterTest, ClustersDoNotMix) {
   const Term term = raft.term();
   Deaf deaf;
   Hub::Port stranger(hub);
-  stranger.start(Uuid::random(), deaf);
+  stranger.start({.id = Uuid::random()}, deaf);
   stranger.set_peers(Uuid::random(), {});
   stranger.send({.type = MessageType::heartbeat, .to = raft.node_id(), .term = term + 100});
   write("still mine");

@@ -24,7 +24,7 @@ namespace {
 // Of a cluster of its own: nobody is there to talk to.
 class NoTransport final : public Transport {
  public:
-  void start(NodeId, PeerEvents&) override {}
+  void start(const Member&, PeerEvents&) override {}
   void stop() override {}
   void set_peers(ClusterId, std::vector<Member>) override {}
   void send(Message) override {}
@@ -174,7 +174,7 @@ Status Driver::start() {
     log_->submit(*std::move(recovered.first_write));
     if (!log_->write_step(SegmentLog::Idle::nothing)) return data_loss("the first entry could not be written");
   }
-  transport_.start(self_, *this);
+  transport_.start({.id = self_, .address = options_.address}, *this);
   apply_->begin(recovered.snapshot.membership);
   raft_->begin(std::move(recovered.state));
   is_running_ = true;

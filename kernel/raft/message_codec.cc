@@ -159,7 +159,7 @@ std::string encode_hello(const PeerHello& hello) {
   writer.id(hello.from);
   writer.id(hello.to);
   writer.number(hello.incarnation);
-  return writer.take();
+  return writer.take() + hello.address;
 }
 
 Result<PeerHello> decode_hello(std::string_view bytes) {
@@ -173,6 +173,7 @@ Result<PeerHello> decode_hello(std::string_view bytes) {
   hello.from = reader.id();
   hello.to = reader.id();
   hello.incarnation = reader.number();
+  hello.address = reader.rest();
   return hello;
 }
 

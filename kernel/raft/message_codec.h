@@ -30,6 +30,7 @@ struct PeerHello {
   NodeId from{};
   NodeId to{};
   uint64_t incarnation = 0;  // drawn at every start
+  std::string address{};     // of the sender: a server that has just been added knows nobody yet
 };
 std::string encode_hello(const PeerHello& hello);
 Result<PeerHello> decode_hello(std::string_view bytes);

@@ -54,11 +54,13 @@ class PeerEvents {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Before anything else. `events` outlives the transport's last call.
-  virtual void start(NodeId self, PeerEvents& events) = 0;
+  // Before anything else, with who this server is and where others reach it. `events` outlives the transport's last
+  // call.
+  virtual void start(const Member& self, PeerEvents& events) = 0;
   // Nothing is called back any more when it returns. Idempotent.
   virtual void stop() = 0;
-  // The others of this cluster, with their addresses: reaches out to new ones, lets go of the rest. [raft]
+  // The others of this cluster, with their addresses: reaches out to new ones, lets go of the rest. Who is not among
+  // them and speaks to this server is answered all the same: a server that has just been added knows nobody yet. [raft]
   virtual void set_peers(ClusterId cluster, std::vector<Member> peers) = 0;
   // Never block. What cannot be sent is dropped: appends when the peer's queue is full, everything when it is gone.
   virtual void send(Message message) = 0;           // [raft]

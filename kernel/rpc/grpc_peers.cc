@@ -1,12 +1,12 @@
 #include "kernel/rpc/grpc_peers.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <mutex>
 #include <random>
 #include <shared_mutex>
 #include <utility>
+#include <vector>
 
 #include "drover/log.h"
 #include "kernel/raft/message_codec.h"
@@ -56,7 +56,7 @@ class GrpcPeers::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(Pool& pool, Clock& clock, std::optional<Tls> tls) : pool_(pool), clock_(clock), tls_(std::move(tls)) {}
 
-  void start(NodeId self, raft::PeerEvents& events) {
+  void start(const raft::Member& self, raft::PeerEvents& events) {
     self_ = self;
     receiver_.open(events);
   }
@@ -67,16 +67,21 @@ class GrpcPeers::Impl : public std::enable_shared_from_this<Impl> {
 
  private:
   class Outgoing;
+  using Lanes = std::vector<std::shared_ptr<Outgoing>>;
   struct Peer {
     std::string address;
-    std::array<std::shared_ptr<Outgoing>, 3> lanes;
+    bool is_guest = false;  // not of the membership: here as long as it speaks to us
+    Lanes lanes;            // by Lane
   };
+
+  Peer reach_out(raft::ClusterId cluster, const raft::Member& member);
+  void welcome_guest(const PeerHello& hello);
 
   Pool& pool_;
   Clock& clock_;
   const std::optional<Tls> tls_;
   const uint64_t incarnation_ = std::random_device{}() | uint64_t{std::random_device{}()} << 32;
-  NodeId self_;  // constant after start()
+  raft::Member self_;  // constant after start()
   Receiver receiver_;
   StreamGroup streams_;
   std::mutex mutex_;
@@ -182,32 +187,56 @@ void GrpcPeers::Impl::stop() {
   streams_.stop();
 }
 
+GrpcPeers::Impl::Peer GrpcPeers::Impl::reach_out(raft::ClusterId cluster, const raft::Member& member) {
+  Peer peer{.address = member.address};
+  const auto quick = make_channel(member.address, tls_, "raft");
+  const auto bulk = make_channel(member.address, tls_, "raft-bulk");
+  for (Lane lane : {Lane::control, Lane::append, Lane::bulk}) {
+    const PeerHello hello{.lane = lane,
+                          .cluster = cluster,
+                          .from = self_.id,
+                          .to = member.id,
+                          .incarnation = incarnation_,
+                          .address = self_.address};
+    const auto& channel = lane == Lane::bulk ? bulk : quick;
+    peer.lanes.push_back(std::make_shared<Outgoing>(shared_from_this(), hello, member.address, channel));
+  }
+  return peer;
+}
+
 void GrpcPeers::Impl::set_peers(raft::ClusterId cluster, const std::vector<raft::Member>& peers) {
-  std::vector<std::shared_ptr<Outgoing>> gone, fresh;
+  Lanes gone, fresh;
   {
     const std::lock_guard lock(mutex_);
     std::map<NodeId, Peer> next;
     for (const raft::Member& member : peers) {
       const auto known = peers_.find(member.id);
       if (known != peers_.end() && known->second.address == member.address) {
+        known->second.is_guest = false;
         next.insert(peers_.extract(known));
         continue;
       }
-      Peer& peer = next[member.id];
-      peer.address = member.address;
-      PeerHello hello{.cluster = cluster, .from = self_, .to = member.id, .incarnation = incarnation_};
-      const auto quick = make_channel(member.address, tls_, "raft");
-      const auto bulk = make_channel(member.address, tls_, "raft-bulk");
-      for (Lane lane : {Lane::control, Lane::append, Lane::bulk}) {
-        hello.lane = lane;
-        auto& outgoing = peer.lanes[static_cast<size_t>(lane) - 1];
-        outgoing =
-            std::make_shared<Outgoing>(shared_from_this(), hello, member.address, lane == Lane::bulk ? bulk : quick);
-        fresh.push_back(outgoing);
-      }
+      const Peer& peer = next.emplace(member.id, reach_out(cluster, member)).first->second;
+      fresh.insert(fresh.end(), peer.lanes.begin(), peer.lanes.end());
     }
     std::swap(peers_, next);
     for (auto& [id, peer] : next) gone.insert(gone.end(), peer.lanes.begin(), peer.lanes.end());
+  }
+  for (const auto& outgoing : gone) outgoing->close();
+  for (const auto& outgoing : fresh) outgoing->connect();
+}
+
+void GrpcPeers::Impl::welcome_guest(const PeerHello& hello) {
+  Lanes gone, fresh;
+  {
+    const std::lock_guard lock(mutex_);
+    auto known = peers_.find(hello.from);
+    if (known != peers_.end() && (!known->second.is_guest || known->second.address == hello.address)) return;
+    if (known != peers_.end()) gone = known->second.lanes;
+    Peer guest = reach_out(hello.cluster, {.id = hello.from, .address = hello.address});
+    guest.is_guest = true;
+    fresh = guest.lanes;
+    peers_.insert_or_assign(hello.from, std::move(guest));
   }
   for (const auto& outgoing : gone) outgoing->close();
   for (const auto& outgoing : fresh) outgoing->connect();
@@ -218,7 +247,7 @@ void GrpcPeers::Impl::send(NodeId to, Lane lane, std::string bytes) {
   {
     const std::lock_guard lock(mutex_);
     const auto peer = peers_.find(to);
-    if (peer != peers_.end()) outgoing = peer->second.lanes[static_cast<size_t>(lane) - 1];
+    if (peer != peers_.end()) outgoing = peer->second.lanes.at(static_cast<size_t>(lane) - 1);
   }
   if (outgoing) outgoing->send(std::move(bytes));
 }
@@ -230,13 +259,14 @@ void GrpcPeers::Impl::accept(std::shared_ptr<ServerStream> stream) {
   };
   const Result<PeerHello> hello = raft::decode_hello(stream->metadata(kContextKey));
   if (!hello.ok()) return refuse(hello.status());
-  if (hello->to != self_) {
-    return refuse(failed_precondition("this is server " + self_.to_string() + ", not " + hello->to.to_string() +
+  if (hello->to != self_.id) {
+    return refuse(failed_precondition("this is server " + self_.id.to_string() + ", not " + hello->to.to_string() +
                                       ": the address belongs to another server now"));
   }
   Status met = unavailable("this server is not running");
   receiver_.with([&](raft::PeerEvents& events) { met = events.meet(hello->cluster); });
   if (!met.ok()) return refuse(met);
+  welcome_guest(*hello);
 
   const auto receive = [self = shared_from_this(), weak = std::weak_ptr(stream), hello = *hello](std::string bytes) {
     const auto open = weak.lock();
@@ -268,7 +298,7 @@ GrpcPeers::GrpcPeers(Pool& pool, Clock& clock, std::optional<Tls> tls)
 
 GrpcPeers::~GrpcPeers() { stop(); }
 
-void GrpcPeers::start(raft::NodeId self, raft::PeerEvents& events) { impl_->start(self, events); }
+void GrpcPeers::start(const raft::Member& self, raft::PeerEvents& events) { impl_->start(self, events); }
 void GrpcPeers::stop() { impl_->stop(); }
 void GrpcPeers::set_peers(raft::ClusterId cluster, std::vector<raft::Member> peers) {
   impl_->set_peers(cluster, peers);

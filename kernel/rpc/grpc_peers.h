@@ -25,7 +25,7 @@ class GrpcPeers final : public raft::Transport {
   GrpcPeers(Pool& pool, Clock& clock, std::optional<Tls> tls);
   ~GrpcPeers() override;  // stops
 
-  void start(raft::NodeId self, raft::PeerEvents& events) override;
+  void start(const raft::Member& self, raft::PeerEvents& events) override;
   void stop() override;
   void set_peers(raft::ClusterId cluster, std::vector<raft::Member> peers) override;
   void send(raft::Message message) override;
