@@ -58,18 +58,20 @@ Core::Impl::Impl(const CoreConfig& core_config, CoreState state)
   DROVER_CHECK(config.heartbeat_ticks > 0 && config.election_ticks > config.heartbeat_ticks);
   if (planted(Bug::membership_forgotten_at_start) && memberships.size() > 1) memberships.resize(1);
   if (memberships.empty()) memberships.emplace_back();
-  // The snapshot was durable before a crash, the end of the log that goes with it was not (10.5).
+  // The snapshot was durable before a crash, the term and the end of the log that go with it were not (10.5).
+  if (state.snapshot_term > term) set_hard_state(state.snapshot_term, {});
   if (!log.holds(snapshot_index, state.snapshot_term)) {
     DROVER_REACH("start with a log that does not reach the snapshot");
     log.start_over(snapshot_index, state.snapshot_term);
     start_over_write = log.next_write();
     is_membership_new = true;
-    roll_back_memberships(snapshot_index + 1);
+    memberships.resize(1);
   }
   DROVER_CHECK(log.first_index() <= snapshot_index + 1);
   seen = {
       .term = term, .commit = commit, .applied = applied, .snapshot = snapshot_index, .vote_term = term, .vote = vote};
   announced.term = term;
+  read_number = random();  // an answer to an earlier incarnation must not fit
   restart_election_timer();
 }
 

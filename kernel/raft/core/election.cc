@@ -26,11 +26,15 @@ void Core::Impl::restart_election_timer() {
   election_timeout = static_cast<int>(ticks + random() % ticks);
 }
 
-// E4. An undurable tail: whoever is elected by it and crashes has led with entries that it does not have (S12).
+// E4. Who is no voter any more by a membership that may still be cut campaigns all the same: it may be the only one
+// that has the entry (Raft §4.2.2). An undurable tail: whoever is elected by it and crashes has led with entries that
+// it does not have (S12).
 bool Core::Impl::can_campaign() const {
   const bool is_log_durable = log.durable_index() == log.last_index() && log.is_durable(start_over_write);
-  return is_voter(in_force(), config.id) && (is_log_durable || planted(Bug::campaign_with_undurable_tail)) &&
-         installing == 0 && !is_quarantined && !is_damaged && (!is_storage_slow || planted(Bug::slow_disk_campaigns));
+  const bool may_vote =
+      std::ranges::any_of(memberships, [this](const Membership& one) { return is_voter(one, config.id); });
+  return may_vote && (is_log_durable || planted(Bug::campaign_with_undurable_tail)) && installing == 0 &&
+         !is_quarantined && !is_damaged && (!is_storage_slow || planted(Bug::slow_disk_campaigns));
 }
 
 // Whether E1 and E2 ask us to keep others from disturbing a leader. With leases a follower's promise counts from the

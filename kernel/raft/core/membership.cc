@@ -49,6 +49,7 @@ void Core::Impl::on(ChangeMembership& change) {
   next->index = log.last_index() + 1;
   append(EntryType::membership, std::make_shared<const std::string>(encode_membership(*next)), change.token);
   adopt(*std::move(next));
+  advance_commit();  // the quorum may have become a smaller one
 }
 
 // What is committed is settled: callers learn of it, memberships before the last one are history.
@@ -77,7 +78,8 @@ void Core::Impl::settle_membership() {
     if (transfer || planted(Bug::leave_joint_never)) return;  // whoever leads then proposes it
     Membership next{.index = log.last_index() + 1, .members = in_force().members};
     append(EntryType::membership, std::make_shared<const std::string>(encode_membership(next)), std::nullopt);
-    return adopt(std::move(next));
+    adopt(std::move(next));
+    return advance_commit();
   }
   if (is_voter(in_force(), config.id) || planted(Bug::removed_leader_stays)) return;
   DROVER_REACH("a leader out of the membership");

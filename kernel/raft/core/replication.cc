@@ -41,6 +41,7 @@ void Core::Impl::tick_leader() {
     heartbeat_elapsed = 0;
     if (config.lease_reads || !waiting_reads.empty()) start_round();
     send_heartbeats();
+    confirm_reads();  // the quorum may have become a smaller one, or nobody else
   }
   // E6. Whether a quorum has been heard within an election timeout.
   const uint64_t limit = static_cast<uint64_t>(config.election_ticks);
@@ -166,7 +167,9 @@ void Core::Impl::on(EntriesRead& read) {
   if (!is_ours) return;  // of a log that has changed meanwhile; it is asked for again
   if (read.entries.empty()) {
     DROVER_REACH("entries that cannot be read");
-    if (peer->next <= snapshot_index) want_snapshot(*peer);
+    if (peer->next <= snapshot_index) return want_snapshot(*peer);
+    peer->become_probe(peer->match + 1);  // another try with its next sign of life
+    peer->is_paused = true;
     return;
   }
   send_entries(*peer, std::move(read.entries));
