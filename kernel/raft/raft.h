@@ -149,6 +149,8 @@ struct Stats {
   LogStats log;
 };
 
+class SnapshotReader;  // kernel/raft/snapshot_store.h
+
 class Consensus {
  public:
   using ProposeDone = std::function<void(Result<Applied>)>;
@@ -214,6 +216,9 @@ class Consensus {
   // Takes a snapshot now and compacts the log behind it. The newest one when nothing was applied since. `done` runs on
   // [snapshot], on [apply] when there is nothing new, or on the stopping thread. Errors: unavailable; the disk's own.
   virtual void take_snapshot(SnapshotDone done) = 0;
+
+  // The newest snapshot as it travels between servers, kept readable while it is open. Errors: not_found; the disk's.
+  virtual Result<std::unique_ptr<SnapshotReader>> open_snapshot() = 0;
 
   // Valid after start().
   virtual ClusterId cluster_id() const = 0;
