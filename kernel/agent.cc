@@ -22,7 +22,9 @@
 #include "kernel/host/plugin_host.h"
 #include "kernel/log_sink.h"
 #include "kernel/raft/driver.h"
+#include "kernel/raft_control.h"
 #include "kernel/rpc/grpc_client.h"
+#include "kernel/rpc/grpc_peers.h"
 #include "kernel/rpc/grpc_server.h"
 #include "kernel/rpc/router.h"
 #include "kernel/state_machine.h"
@@ -101,7 +103,7 @@ class Agent final : public rpc::Surroundings {
   std::string server_name() const override { return settings_.server ? settings_.name : ""; }
   bool is_server() const override { return settings_.server; }
   bool is_leader() const override { return consensus_ && consensus_->role() == raft::Role::leader; }
-  bool is_ready() const override { return ready_; }
+  bool is_ready() const override { return consensus_ && ready_term_ == consensus_->term(); }
   std::string leader_address() const override { return consensus_ ? consensus_->leader_hint().address : ""; }
   std::string any_server_address() const override {
     return settings_.servers.empty() ? "" : settings_.servers[server_at_.load() % settings_.servers.size()];
@@ -110,7 +112,10 @@ class Agent final : public rpc::Surroundings {
     std::lock_guard lock(node_mutex_);
     return node_;
   }
-  std::chrono::nanoseconds last_contact() const override { return std::chrono::nanoseconds(0); }
+  std::chrono::nanoseconds last_contact() const override {
+    return consensus_ ? consensus_->last_contact().value_or(std::chrono::nanoseconds::max())
+                      : std::chrono::nanoseconds(0);
+  }
   std::optional<Uuid> locate(std::string_view id) const override {
     for (const std::string& name : extensions_.names(NodeLocator::kExtensionPoint)) {
       auto* locator = static_cast<NodeLocator*>(extensions_.find(NodeLocator::kExtensionPoint, name));
@@ -122,6 +127,7 @@ class Agent final : public rpc::Surroundings {
  private:
   Status find_plugins(const host::RawConfig& raw);
   Status declare_plugins();
+  Status join_raft();
   void reach_out();
   Status listen();
   void server_unreachable(const std::string& address);
@@ -144,7 +150,10 @@ class Agent final : public rpc::Surroundings {
   std::unique_ptr<state::Store> store_;
   std::unique_ptr<StoreMachine> machine_;
   std::unique_ptr<raft::FileSystem> files_;
+  std::optional<rpc::Tls> tls_;
+  std::unique_ptr<rpc::GrpcPeers> peers_;
   std::unique_ptr<raft::Consensus> consensus_;
+  std::unique_ptr<RaftControl> raft_control_;
   std::unique_ptr<rpc::Pool> pool_;
   std::unique_ptr<rpc::Router> router_;
   std::unique_ptr<rpc::GrpcServer> rpc_server_;
@@ -157,7 +166,7 @@ class Agent final : public rpc::Surroundings {
   // Plugins for the other role: declared for their methods' sake, which are answered elsewhere; never started.
   std::vector<host::Lifecycle::Member> elsewhere_;
   mutable std::atomic<size_t> server_at_{0};  // in settings_.servers
-  std::atomic<bool> ready_{false};
+  std::atomic<raft::Term> ready_term_{0};     // in which this server leads and has applied what came before
   mutable std::mutex node_mutex_;
   std::optional<Uuid> node_;  // guarded by node_mutex_
   bool running_ = false;
@@ -299,20 +308,7 @@ void Agent::fill_shared() {
   shared_.store = store_.get();
   shared_.extensions = &extensions_;
   shared_.methods = &methods_;
-  shared_.raft_info = [this] {
-    RaftInfo raft;
-    if (!consensus_) return raft;
-    raft.is_leader = is_leader();
-    raft.term = consensus_->term();
-    raft.last_index = consensus_->last_index();
-    raft.commit_index = consensus_->commit_index();
-    raft.applied_index = consensus_->applied_index();
-    raft.leader_address = consensus_->leader_hint().address;
-    for (const raft::Member& member : consensus_->membership().members) {
-      raft.servers.emplace_back(member.id.to_string(), member.address);
-    }
-    return raft;
-  };
+  shared_.raft_info = [this] { return consensus_ ? describe(*consensus_) : RaftInfo(); };
   shared_.identify_node = [this](Uuid node, const std::string& secret) {
     {
       std::lock_guard lock(node_mutex_);
@@ -351,7 +347,7 @@ Status Agent::verify_node(const Uuid& node, const std::string& secret) {
 }
 
 void Agent::reach_out() {
-  rpc_client_ = std::make_unique<rpc::GrpcClient>(*pool_, clock_,
+  rpc_client_ = std::make_unique<rpc::GrpcClient>(*pool_, clock_, tls_,
                                                   [this](const std::string& address) { server_unreachable(address); });
   router_->set_peers(rpc_client_.get());
 }
@@ -361,9 +357,30 @@ Status Agent::listen() {
   rpc::GrpcServer::Options options{
       .address = settings_.rpc_address,
       .option = "ports.rpc",
-      .verify = [this](const Uuid& node, const std::string& secret) { return verify_node(node, secret); }};
+      .verify = [this](const Uuid& node, const std::string& secret) { return verify_node(node, secret); },
+      .tls = tls_,
+      .peers = peers_.get()};
   DROVER_TRY(rpc_server_, rpc::GrpcServer::start(std::move(options), *router_, methods_, *pool_, clock_));
   rpc_client_->set_server(rpc_server_.get());
+  return ok_status();
+}
+
+Status Agent::join_raft() {
+  machine_ = std::make_unique<StoreMachine>(*store_, commands_, metrics_);
+  files_ = raft::make_file_system();
+  DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir + "/server", 0700));
+  peers_ = std::make_unique<rpc::GrpcPeers>(*pool_, clock_, tls_);
+  raft::Options options;
+  options.directory = settings_.data_dir + "/server/raft";
+  options.address = settings_.advertise_rpc;
+  options.bootstrap_alone = settings_.is_alone;
+  options.tick *= settings_.raft_multiplier;
+  consensus_ = raft::make_consensus(options, *machine_, *files_, clock_, peers_.get());
+  DROVER_RETURN_IF_ERROR(consensus_->start());
+  raft_control_ = make_raft_control(*consensus_);
+  shared_.consensus = consensus_.get();
+  shared_.raft_control = raft_control_.get();
+  shared_.info.server_id = consensus_->node_id();
   return ok_status();
 }
 
@@ -378,6 +395,10 @@ Status Agent::start(std::span<const std::string> arguments) {
   if (settings_.data_dir.empty()) {
     DROVER_TRY(dev_folder_.path, TemporaryFolder::make());
     settings_.data_dir = dev_folder_.path;
+  }
+  if (settings_.tls) {
+    DROVER_TRY(tls_, rpc::read_tls(settings_.tls->ca_file, settings_.tls->cert_file, settings_.tls->key_file,
+                                   "server." + settings_.region + ".nomad"));
   }
   DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir, 0755));
   DROVER_RETURN_IF_ERROR(check_format(settings_.data_dir));
@@ -397,16 +418,7 @@ Status Agent::start(std::span<const std::string> arguments) {
   shared_.pool = pool_.get();
 
   if (settings_.server) {
-    machine_ = std::make_unique<StoreMachine>(*store_, commands_, metrics_);
-    files_ = raft::make_file_system();
-    DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir + "/server", 0700));
-    raft::Options options;
-    options.directory = settings_.data_dir + "/server/raft";
-    options.address = settings_.advertise_rpc;
-    consensus_ = raft::make_consensus(options, *machine_, *files_, clock_);
-    DROVER_RETURN_IF_ERROR(consensus_->start());
-    shared_.consensus = consensus_.get();
-    if (auto members = consensus_->membership().members; !members.empty()) shared_.info.server_id = members.front().id;
+    DROVER_RETURN_IF_ERROR(join_raft());
   }
   running_ = true;
   reach_out();
@@ -418,7 +430,7 @@ Status Agent::start(std::span<const std::string> arguments) {
   if (consensus_) {
     // The earlier terms' entries are applied when this is called: the state is whole.
     consensus_->subscribe_leadership([this](raft::Term term, std::stop_token until) {
-      ready_ = true;
+      ready_term_ = term;
       log::info("raft", "became leader", {{"term", term}});
       plugins_->lead(until);
     });
@@ -448,7 +460,7 @@ void Agent::shut_down() {
     log::set_sink(nullptr);
     return;
   }
-  ready_ = false;
+  ready_term_ = 0;
   if (router_) router_->stop();  // blocked reads and streams end
   if (store_) store_->close_feed();
   if (consensus_) consensus_->stop();  // leadership ends, and with it what plugins do while leading

@@ -169,9 +169,15 @@ std::vector<ConfigOption> server_options() {
       {.name = "bootstrap_expect",
        .type = Type::integer,
        .default_text = "0",
-       .help = "Servers of a new cluster. This version runs as one.",
+       .help = "Servers that a new cluster begins with; 0: this server waits to be added to one.",
        .min = 0,
-       .max = 1},
+       .max = 9},
+      {.name = "raft_multiplier",
+       .type = Type::integer,
+       .default_text = "1",
+       .help = "Scales heartbeats and election timeouts, for slow or distant machines.",
+       .min = 1,
+       .max = 10},
       option("raft_snapshot_threshold", Type::integer, "8192"),
       option("raft_trailing_logs", Type::integer, "10240"),
   };
@@ -182,7 +188,6 @@ std::vector<ConfigOption> server_options() {
                                           "redundancy_zone",
                                           "upgrade_version",
                                           "license_path",
-                                          "raft_multiplier",
                                           "raft_protocol",
                                           "protocol_version",
                                           "retry_interval",
@@ -256,10 +261,10 @@ Status refuse_unsafe(const ConfigBlock& checked) {
                                "the agent does not start rather than serve everybody");
   }
   const ConfigBlock* tls = checked.block("tls");
-  if (tls && (tls->boolean("http") || tls->boolean("rpc"))) {
+  if (tls && tls->boolean("http")) {
     return failed_precondition(tls->place.to_string() +
-                               ": tls: encryption is not available in this version; the agent does not "
-                               "start rather than serve in the clear");
+                               ": tls.http: encryption of the API is not available in this version; the agent does "
+                               "not start rather than serve in the clear");
   }
   return ok_status();
 }
@@ -457,6 +462,19 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev) {
     return failed_precondition(
         "neither server nor client is enabled; set server { enabled = true } or client { enabled = true }, or use "
         "-dev");
+  }
+  s.is_alone = dev || (server && server->integer("bootstrap_expect") == 1);
+  if (server) s.raft_multiplier = static_cast<int>(server->integer("raft_multiplier"));
+  if (const ConfigBlock* tls = checked.block("tls"); tls && tls->boolean("rpc")) {
+    s.tls = {
+        .ca_file = tls->string("ca_file"), .cert_file = tls->string("cert_file"), .key_file = tls->string("key_file")};
+    for (const auto& [option, file] : {std::pair("ca_file", &s.tls->ca_file), std::pair("cert_file", &s.tls->cert_file),
+                                       std::pair("key_file", &s.tls->key_file)}) {
+      if (file->empty()) {
+        return failed_precondition(tls->place.to_string() + ": tls.rpc needs tls." + option + ": both ends of a " +
+                                   "connection prove themselves by a certificate");
+      }
+    }
   }
   s.data_dir = checked.string("data_dir");
   if (s.data_dir.empty() && !dev)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,6 +46,12 @@ struct AgentSettings {
   std::string data_dir;  // absolute; in dev mode a new folder that is removed at the end
   bool dev = false;
   bool server = false, client = false;
+  bool is_alone = false;  // a new server begins a cluster of its own
+  int raft_multiplier = 1;
+  struct TlsFiles {
+    std::string ca_file, cert_file, key_file;
+  };
+  std::optional<TlsFiles> tls;  // between agents
   std::string bind_address;
   std::string http_address, rpc_address;  // to listen on, "host:port"
   std::string advertise_http, advertise_rpc;

@@ -56,6 +56,7 @@ struct Shared {
   const ExtensionTable* extensions = nullptr;
   const rpc::MethodTable* methods = nullptr;
   std::function<RaftInfo()> raft_info;
+  RaftControl* raft_control = nullptr;  // null on a pure client
   std::function<void(Uuid node, std::string secret)> identify_node;
   std::function<std::optional<Uuid>()> local_node;
 };

@@ -47,6 +47,10 @@ class Log {
   virtual ~Log() = default;
 
   virtual LogState recovered() const = 0;
+  // Zero: part of none yet.
+  virtual ClusterId cluster_id() const = 0;
+  // Of a log that is part of none; before its first write. Errors: failed_precondition when it is another's.
+  virtual Status join_cluster(ClusterId cluster) = 0;
   // Begins to accept writes. `on_durable` runs on [log] with the newest confirmed write_seq and must not block.
   virtual void start(std::function<void(uint64_t write_seq)> on_durable) = 0;
   // Makes durable what was submitted, closes cleanly, joins. Idempotent.

@@ -71,10 +71,8 @@ Result<std::unique_ptr<SegmentLog>> SegmentLog::open(FileSystem& files, SegmentL
              {"last_index", state.last_index},
              {"term", state.hard_state.term},
              {"mode", is_direct ? "direct" : "fdatasync"}});
-  if (recovery.cluster_id.is_zero()) recovery.cluster_id = ClusterId::random();
   if (recovery.node_id.is_zero()) recovery.node_id = NodeId::random();
-  DROVER_RETURN_IF_ERROR(lock->describe("node " + recovery.node_id.to_string() + "\ncluster " +
-                                        recovery.cluster_id.to_string() + "\nincarnation " +
+  DROVER_RETURN_IF_ERROR(lock->describe("node " + recovery.node_id.to_string() + "\nincarnation " +
                                         std::to_string(random_number()) + "\n"));
   const SegmentInfo last = recovery.segments.empty() ? SegmentInfo() : recovery.segments.back();
   std::unique_ptr<SegmentLog> log(
@@ -88,7 +86,6 @@ SegmentLog::SegmentLog(FileSystem& files, SegmentLogOptions options, Recovery re
     : files_(files),
       options_(std::move(options)),
       recovered_(recovery.state),
-      cluster_id_(recovery.cluster_id),
       node_id_(recovery.node_id),
       lock_(std::move(lock)),
       is_direct_(is_direct),
@@ -98,6 +95,7 @@ SegmentLog::SegmentLog(FileSystem& files, SegmentLogOptions options, Recovery re
       hard_state_(recovery.state.hard_state),
       membership_(recovery.state.membership),
       written_(recovery.index.terms()),
+      cluster_id_(recovery.cluster_id),
       index_(std::move(recovery.index)),
       durable_(recovery.state.last_index) {
   for (const SegmentInfo& info : recovery.segments) {
@@ -359,7 +357,7 @@ Status SegmentLog::roll(uint64_t batch_bytes) {
   const OpenMode mode = is_direct_ ? OpenMode::write_direct : OpenMode::write;
   DROVER_TRY(active_, files_.open(spare->path, mode));
   AlignedBuffer block;
-  encode_segment_header({.cluster_id = cluster_id_,
+  encode_segment_header({.cluster_id = cluster_id(),
                          .node_id = node_id_,
                          .seq = segment->seq,
                          .capacity = segment->capacity,
@@ -529,12 +527,30 @@ Result<std::vector<Entry>> SegmentLog::read(Index from, Index to, uint64_t max_b
   return entries;
 }
 
+ClusterId SegmentLog::cluster_id() const {
+  const std::lock_guard lock(mutex_);
+  return cluster_id_;
+}
+
+Status SegmentLog::join_cluster(ClusterId cluster) {
+  const std::lock_guard lock(mutex_);
+  if (cluster_id_.is_zero()) cluster_id_ = cluster;
+  if (cluster_id_ == cluster) return ok_status();
+  return failed_precondition("this server is part of cluster " + cluster_id_.to_string() + ", not of " +
+                             cluster.to_string());
+}
+
 Result<Term> SegmentLog::term_at(Index index) const {
   const std::lock_guard lock(mutex_);
   if (index + 1 < index_.first_index() || index > index_.last_index()) {
     return Status(Code::out_of_range, "the term of entry " + std::to_string(index) + " is not in the log");
   }
   return index_.terms().term_at(index);
+}
+
+TermRuns SegmentLog::terms() const {
+  const std::lock_guard lock(mutex_);
+  return index_.terms();
 }
 
 Index SegmentLog::first_index() const {

@@ -30,8 +30,8 @@ inline constexpr int kStorageExitCode = 74;  // of a process that ended because 
 
 struct SegmentLogOptions {
   std::string directory;
-  ClusterId cluster_id{};  // zero: the one on disk, or a new one
-  NodeId node_id{};        // the same
+  ClusterId cluster_id{};  // zero: the one on disk, or none yet
+  NodeId node_id{};        // zero: the one on disk, or a new one
   uint64_t segment_bytes = 64ull << 20;
   // The first one after a start is small, so that a server serves at once; each next is four times as large.
   uint64_t initial_segment_bytes = 1ull << 20;
@@ -51,7 +51,8 @@ class SegmentLog final : public Log {
   ~SegmentLog() override;
 
   LogState recovered() const override { return recovered_; }
-  ClusterId cluster_id() const { return cluster_id_; }
+  ClusterId cluster_id() const override;
+  Status join_cluster(ClusterId cluster) override;
   NodeId node_id() const { return node_id_; }
 
   void start(std::function<void(uint64_t)> on_durable) override;
@@ -67,6 +68,7 @@ class SegmentLog final : public Log {
   void submit(LogWrite write) override;
   Result<std::vector<Entry>> read(Index from, Index to, uint64_t max_bytes) const override;
   Result<Term> term_at(Index index) const override;
+  TermRuns terms() const;  // of the whole log
   Index first_index() const override;
   Index last_index() const override;
   Index durable_index() const override;
@@ -112,7 +114,6 @@ class SegmentLog final : public Log {
   FileSystem& files_;
   const SegmentLogOptions options_;
   const LogState recovered_;
-  const ClusterId cluster_id_;
   const NodeId node_id_;
   const std::unique_ptr<FileLock> lock_;
   const bool is_direct_;
@@ -134,6 +135,7 @@ class SegmentLog final : public Log {
   mutable std::mutex mutex_;  // guards what follows; a leaf
   std::condition_variable wake_;
   std::condition_variable wake_fill_;
+  ClusterId cluster_id_;
   LogIndex index_;
   std::deque<LogWrite> pending_;
   std::deque<Unconfirmed> unconfirmed_;

@@ -6,28 +6,13 @@
 #include <mutex>
 
 #include "kernel/rpc/delivery.h"
+#include "kernel/rpc/grpc_credentials.h"
 #include "kernel/rpc/grpc_node_link.h"
 #include "kernel/rpc/grpc_stream.h"
 #include "kernel/rpc/wire.h"
 
 namespace drover::rpc {
 namespace {
-
-std::shared_ptr<grpc::Channel> make_channel(const std::string& address) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxMessage);
-  arguments.SetMaxSendMessageSize(kMaxMessage);
-  arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, 64 * 1024);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-}
 
 // One unary call. Shared by the stream's events and the caller's stop token.
 struct Asked {
@@ -56,17 +41,19 @@ class RemoteStream final : public StreamCall {
 
 class GrpcClient::Impl {
  public:
-  Impl(Pool& p, Clock& c, std::function<void(const std::string&)> u) : pool(p), clock(c), unreachable(std::move(u)) {}
+  Impl(Pool& p, Clock& c, std::optional<Tls> t, std::function<void(const std::string&)> u)
+      : pool(p), clock(c), tls(std::move(t)), unreachable(std::move(u)) {}
 
   std::shared_ptr<grpc::Channel> channel(const std::string& address) {
     std::lock_guard lock(mutex);
     auto& known = channels[address];
-    if (!known) known = make_channel(address);
+    if (!known) known = make_channel(address, tls);
     return known;
   }
 
   Pool& pool;
   Clock& clock;
+  const std::optional<Tls> tls;
   const std::function<void(const std::string& address)> unreachable;
   StreamGroup streams;
   std::mutex mutex;
@@ -75,8 +62,9 @@ class GrpcClient::Impl {
   bool stopped = false;
 };
 
-GrpcClient::GrpcClient(Pool& pool, Clock& clock, std::function<void(const std::string& address)> unreachable)
-    : impl_(std::make_unique<Impl>(pool, clock, std::move(unreachable))) {
+GrpcClient::GrpcClient(Pool& pool, Clock& clock, std::optional<Tls> tls,
+                       std::function<void(const std::string& address)> unreachable)
+    : impl_(std::make_unique<Impl>(pool, clock, std::move(tls), std::move(unreachable))) {
   take_over_log();
 }
 

@@ -18,7 +18,8 @@ class GrpcClient final : public Peers {
  public:
   // `unreachable` hears of every address whose call failed with unavailable. The pool outlives the client and runs
   // until after stop().
-  GrpcClient(Pool& pool, Clock& clock, std::function<void(const std::string& address)> unreachable);
+  GrpcClient(Pool& pool, Clock& clock, std::optional<Tls> tls,
+             std::function<void(const std::string& address)> unreachable);
   ~GrpcClient() override;  // stops
   // Cancels every call and waits for it; later calls are refused.
   void stop();

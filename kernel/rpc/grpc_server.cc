@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "drover/log.h"
+#include "kernel/rpc/grpc_credentials.h"
 #include "kernel/rpc/grpc_node_session.h"
+#include "kernel/rpc/grpc_peers.h"
 #include "kernel/rpc/grpc_stream.h"
 #include "kernel/rpc/wire.h"
 
@@ -251,6 +253,8 @@ grpc::ServerGenericBidiReactor* GrpcServer::Impl::CreateReactor(grpc::GenericCal
   grpc::ServerGenericBidiReactor* reactor = stream.get();
   if (context->method() == kAttachMethod) {
     std::make_shared<Attached>(std::move(stream), *this)->start();
+  } else if (context->method() == kPeerMethod && options_.peers) {
+    options_.peers->accept(std::move(stream));
   } else {
     std::make_shared<Served>(std::move(stream), context->method(), router_, methods_, pool_, clock_)->start();
   }
@@ -262,7 +266,7 @@ Status GrpcServer::Impl::listen() {
   grpc::ServerBuilder builder;
   int port = 0;
   builder.RegisterCallbackGenericService(this);
-  builder.AddListeningPort(options_.address, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(options_.address, server_credentials(options_.tls), &port);
   builder.SetMaxReceiveMessageSize(kMaxMessage);
   builder.SetMaxSendMessageSize(kMaxMessage);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

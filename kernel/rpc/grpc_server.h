@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "drover/clock.h"
@@ -18,8 +19,11 @@
 #include "drover/uuid.h"
 #include "kernel/rpc/method_table.h"
 #include "kernel/rpc/pool.h"
+#include "kernel/rpc/tls.h"
 
 namespace drover::rpc {
+
+class GrpcPeers;
 
 class GrpcServer {
  public:
@@ -29,6 +33,8 @@ class GrpcServer {
     std::string address;  // "host:port"; port 0 takes a free one
     std::string option;   // named in the error when the address cannot be had
     NodeVerifier verify;
+    std::optional<Tls> tls;
+    GrpcPeers* peers = nullptr;  // takes the streams of other servers
   };
   // Errors: failed_precondition when it cannot listen. Everything outlives the server; the pool runs until after
   // stop().

@@ -23,6 +23,7 @@ namespace drover::rpc {
 
 constexpr int kMaxMessage = 16 * 1024 * 1024;
 constexpr const char* kAttachMethod = "/drover.rpc/Attach";
+constexpr const char* kPeerMethod = "/drover.rpc/Peer";
 constexpr const char* kContextKey = "drover-context-bin";
 constexpr const char* kReplyKey = "drover-reply-bin";
 

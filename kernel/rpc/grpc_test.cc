@@ -136,7 +136,7 @@ class Side {
   Pool pool{Pool::Options{.workers = 4}, clock};
   std::atomic<int> waiting{0}, stopped{0}, ended{0}, unreachable{0};
   Router router{Router::Options{.hold_timeout = 1s}, methods, nullptr, world, pool, clock, metrics};
-  GrpcClient client{pool, clock, [this](const std::string&) { ++unreachable; }};
+  GrpcClient client{pool, clock, std::nullopt, [this](const std::string&) { ++unreachable; }};
   std::unique_ptr<GrpcServer> grpc;
 };
 

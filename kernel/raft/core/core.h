@@ -69,15 +69,6 @@ struct Proposal {
   Term only_in_term = 0;  // 0: any
 };
 
-// One edit of who counts. add_voter also promotes a learner, add_learner also demotes a voter; of a member that is
-// already what is asked for, the address is changed.
-struct MemberEdit {
-  enum class Kind : uint8_t { add_voter, add_learner, remove };
-  Kind kind = Kind::add_voter;
-  NodeId id{};
-  std::string address{};
-};
-
 struct Tick {
   SteadyTime now{};  // for the lease only
 };
