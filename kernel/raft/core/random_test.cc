@@ -4,13 +4,7 @@
 #include <random>
 
 #include "gtest/gtest.h"
-#include "kernel/raft/core/planted.h"
 #include "kernel/raft/core/test_support.h"
-
-#ifdef DROVER_PLANTED_BUGS
-#include <sys/wait.h>
-#include <unistd.h>
-#endif
 
 namespace drover::raft {
 namespace {
@@ -245,7 +239,7 @@ TEST(RaftRandom, KeepsItsPromisesUnderFaults) {
   const char* from = std::getenv("RAFT_SEED");
   const char* count = std::getenv("RAFT_SEEDS");
   const uint64_t first = from ? std::stoull(from) : 1;
-  const uint64_t seeds = count ? std::stoull(count) : from ? 1 : 150;
+  const uint64_t seeds = count ? std::stoull(count) : from ? 1 : 400;
   for (uint64_t seed = first; seed < first + seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomRun run(seed);
@@ -265,4 +259,7 @@ TEST(RaftRandom, IsTheSameRunForTheSameSeed) {
 }
 
 }  // namespace
+
+std::string run_at_random(uint64_t seed, int events) { return RandomRun(seed).run(events); }
+
 }  // namespace drover::raft

@@ -17,7 +17,6 @@
 #include <sstream>
 
 #include "gtest/gtest.h"
-#include "kernel/raft/core/planted.h"
 #include "kernel/raft/core/test_support.h"
 
 namespace drover::raft {
@@ -334,4 +333,13 @@ INSTANTIATE_TEST_SUITE_P(Raft, RaftScript, testing::ValuesIn(all_scripts()),
                          [](const auto& script) { return script.param; });
 
 }  // namespace
+
+std::string first_script_that_differs() {
+  for (const std::string& name : all_scripts()) {
+    const std::string expected = content_of(path_of(name));
+    if (Script().play(expected) != expected) return name;
+  }
+  return "";
+}
+
 }  // namespace drover::raft

@@ -560,4 +560,9 @@ class Cluster {
   std::set<uint64_t> committed_tokens_;
 };
 
+// What went wrong; empty: nothing. random_test.cc
+std::string run_at_random(uint64_t seed, int events);
+// Empty: none. script_test.cc
+std::string first_script_that_differs();
+
 }  // namespace drover::raft
