@@ -1,4 +1,4 @@
-#include "kernel/host/agent_config.h"
+#include "drover/agent_config.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 
-namespace drover::host {
+namespace drover {
 namespace {
 
 namespace fs = std::filesystem;
@@ -275,4 +275,4 @@ TEST_F(AgentConfigTest, HelpNamesEveryFlag) {
 }
 
 }  // namespace
-}  // namespace drover::host
+}  // namespace drover
