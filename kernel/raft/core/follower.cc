@@ -163,7 +163,6 @@ void Core::Impl::on(SnapshotArrived& arrived) {
   installing = arrived.index;
   commit = std::max(commit, arrived.index);
   matched = std::max(matched, commit);
-  out.apply_to = 0;  // what was not handed out yet is in the snapshot
   out.install = SnapshotInstall{.index = arrived.index, .term = arrived.term};
 }
 

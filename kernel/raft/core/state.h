@@ -142,6 +142,7 @@ struct Core::Impl {
   void settle_membership();
   void on(TransferLeadership& request);
   std::optional<NodeId> best_successor() const;
+  void make_way();
   void start_transfer(const NodeId& to, std::optional<uint64_t> token);
   void continue_transfer();
   void send_timeout_now(const NodeId& to);
