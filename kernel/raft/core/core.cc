@@ -92,6 +92,7 @@ void Core::Impl::on(Tick& tick) {
   }
   tick_transfer();
   tick_reads();
+  ask_for_repair();
 }
 
 void Core::Impl::on(Receive& receive_input) { receive(receive_input.message); }
@@ -213,7 +214,7 @@ void Core::Impl::enter(Stage new_stage, const NodeId& new_leader) {
   matched = commit;  // what is committed equals every leader's log
   acknowledged = commit;
   owes_answer = false;
-  leader_commit = 0;
+  repair_number = repair_target = 0;
   restart_election_timer();
   if (transfer && !leader.is_zero()) {
     finish_transfer(leader == config.id ? Outcome::uncertain : Outcome::committed);
