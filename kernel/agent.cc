@@ -313,9 +313,8 @@ void Agent::fill_shared() {
       node_ = node;
     }
     if (settings_.server) return;  // it is called in this process
-    wire_->attach({.node = node, .secret = Uuid::parse(secret).value_or(Uuid()).bytes(), .server = [this] {
-                     return any_server_address();
-                   }});
+    const auto server = [this] { return any_server_address(); };
+    wire_->attach({.node = node, .secret = Uuid::parse(secret).value_or(Uuid()).bytes(), .server = server});
   };
   shared_.local_node = [this] { return local_node(); };
 }
