@@ -1,4 +1,4 @@
-#include "kernel/rpc/grpc_stream.h"
+#include "stream.h"
 
 #include <grpc/support/log.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "call_codec.h"
 #include "drover/log.h"
-#include "kernel/rpc/wire.h"
 
-namespace drover::rpc {
+namespace drover::wire {
 namespace {
 
 constexpr size_t kQueueLimit = 16;
@@ -291,4 +291,4 @@ void ClientStream::OnDone(const grpc::Status& status) {
   group_->remove(this);
 }
 
-}  // namespace drover::rpc
+}  // namespace drover::wire

@@ -1,4 +1,4 @@
-// One gRPC stream of byte messages, from either end. Only kernel/rpc/grpc_*.cc may include this.
+// One gRPC stream of byte messages, from either end.
 //
 // Reads go one by one: after each message the owner asks for the next, so a slow owner slows the sender down. Writes
 // wait in a short queue. Events run on gRPC's threads and must not block. [any]
@@ -19,7 +19,7 @@
 
 #include "drover/methods.h"
 
-namespace drover::rpc {
+namespace drover::wire {
 
 constexpr int kMaxMessage = 16 * 1024 * 1024;
 constexpr const char* kAttachMethod = "/drover.rpc/Attach";
@@ -151,4 +151,4 @@ class ClientStream final : public StreamBase<grpc::ClientBidiReactor<grpc::ByteB
   bool said_done_ = false;
 };
 
-}  // namespace drover::rpc
+}  // namespace drover::wire
