@@ -46,7 +46,8 @@ class Peers {
 // While it is open nothing is lost and the order is kept. Answers go over the answerer's own lanes.
 class Lane {
  public:
-  virtual ~Lane() = default;  // closes: no event begins any more
+  // Closes. An event that is on its way may still come, no further one.
+  virtual ~Lane() = default;
   // Never blocks. Dropped while the lane is not open.
   virtual void send(std::string message) = 0;
 };
