@@ -5,6 +5,7 @@
 
 #include "tests/simulation/check/linearizability.h"
 #include "tests/simulation/check/sessions.h"
+#include "tests/simulation/cluster/bare_node.h"
 #include "tests/simulation/cluster/clients.h"
 #include "tests/simulation/cluster/faults.h"
 
@@ -32,6 +33,10 @@ class Run final : public Network::Receiver {
 
   Outcome play(std::ostream* history);
 
+  void receive_bulk(int to, raft::BulkMessage message) override {
+    Node& node = *nodes_[static_cast<size_t>(to)];
+    if (node.is_up()) node.receive_bulk(std::move(message));
+  }
   void receive(int to, raft::Message message) override {
     Node& node = *nodes_[static_cast<size_t>(to)];
     if (!node.is_up()) return;
@@ -74,7 +79,7 @@ uint64_t Run::prepare(uint64_t seed) {
   raft::Membership first{.index = 1};
   for (int number = 0; number < configuration_.nodes; ++number) first.members.push_back({.id = id_of(number)});
   for (int number = 0; number < servers(); ++number) {
-    nodes_.push_back(std::make_unique<Node>(world_, number, seed));
+    nodes_.push_back(std::make_unique<BareNode>(world_, number, seed));
     if (number < configuration_.nodes) nodes_.back()->bootstrap(first);
   }
   return seed;
