@@ -35,6 +35,7 @@ class BareNode final : public Node {
  protected:
   Status open() override;
   void close() override;
+  void shut_down() override;
   void started() override;
   void continued() override;
   bool write_log() override;

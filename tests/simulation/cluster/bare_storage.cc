@@ -161,6 +161,13 @@ void BareNode::submit(raft::LogWrite write) {
   kick_disk();
 }
 
+// What it was told to write is written, and the log says that it was closed.
+void BareNode::shut_down() {
+  while (log_->write_step(raft::SegmentLog::Idle::nothing)) {
+  }
+  (void)log_->write_step(raft::SegmentLog::Idle::close);
+}
+
 bool BareNode::write_log() {
   const bool has_written = log_->write_step(raft::SegmentLog::Idle::nothing);
   if (!has_storage_failed_) (void)log_->fill_step();

@@ -76,7 +76,11 @@ void Faults::crash(Random& random) {
   Node* leads = leader();
   Node& node = leads != nullptr && random.chance(300'000) ? *leads : any(random);
   if (!node.is_up()) return;
-  node.crash(random.chance(600'000));
+  if (random.chance(200'000)) {
+    node.stop();
+  } else {
+    node.crash(random.chance(600'000));
+  }
   start_later(node, random);
 }
 

@@ -48,7 +48,7 @@ void Node::start() {
 void Node::fail_start(const Status& status) {
   const bool was_power_cut = disk_.files.has_crashed();
   close();
-  if (status.code() == Code::data_loss && !was_power_cut) {
+  if (status.code() == Code::data_loss && !was_power_cut && !has_storage_failed_) {
     if (!is_damaged_) {
       return world_.invariants.fail(
           "durability",
@@ -76,6 +76,13 @@ void Node::crash(bool is_power_cut) {
   disk_.files.reboot();
   const Configuration& c = world_.configuration;
   disk_.files.set_survival(static_cast<uint64_t>(c.sector_survival), static_cast<uint64_t>(c.garbage_sectors));
+}
+
+void Node::stop() {
+  if (!is_up() || is_paused()) return;
+  world_.trace.note("is stopped", number_);
+  shut_down();
+  crash(disk_.files.has_crashed());
 }
 
 void Node::pause(Micros until) {

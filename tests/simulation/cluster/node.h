@@ -77,6 +77,8 @@ class Node {
   void start();
   // The process ends; with the power, what was not synced is lost in part.
   void crash(bool is_power_cut);
+  // An orderly end, as an operator's.
+  void stop();
   void pause(Micros until);
   // Rot on the disk: one bit of a file of the log or a snapshot.
   void damage(Random& random);
@@ -99,6 +101,7 @@ class Node {
  protected:
   virtual Status open() = 0;
   virtual void close() = 0;      // as a crash does
+  virtual void shut_down() = 0;  // before close(), when there is time
   virtual void started() = 0;    // is up
   virtual void continued() = 0;  // the pause is over
   virtual bool write_log() = 0;  // one batch, if there is one

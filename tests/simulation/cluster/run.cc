@@ -7,6 +7,7 @@
 #include "tests/simulation/check/sessions.h"
 #include "tests/simulation/cluster/bare_node.h"
 #include "tests/simulation/cluster/clients.h"
+#include "tests/simulation/cluster/driven_node.h"
 #include "tests/simulation/cluster/faults.h"
 
 namespace drover::simulation {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr uint64_t kMaxSearchSteps = 3'000'000;
 constexpr int kTimeoutsToRecover = 20;
+constexpr Micros kSnapshotPatience = 40 * kSecond;  // the driver gives up one that is not answered after 15 s
 
 const Trace* g_trace = nullptr;  // of the run under way, for events_under_way
 
@@ -79,7 +81,11 @@ uint64_t Run::prepare(uint64_t seed) {
   raft::Membership first{.index = 1};
   for (int number = 0; number < configuration_.nodes; ++number) first.members.push_back({.id = id_of(number)});
   for (int number = 0; number < servers(); ++number) {
-    nodes_.push_back(std::make_unique<BareNode>(world_, number, seed));
+    if (configuration_.driver != 0) {
+      nodes_.push_back(std::make_unique<DrivenNode>(world_, number, seed));
+    } else {
+      nodes_.push_back(std::make_unique<BareNode>(world_, number, seed));
+    }
     if (number < configuration_.nodes) nodes_.back()->bootstrap(first);
   }
   return seed;
@@ -142,7 +148,8 @@ void Run::recover() {
   faults_.heal();
   const Micros timeout = 2 * configuration_.tick * configuration_.election_ticks;
   relax(timeout);
-  const Micros deadline = loop_.now() + kTimeoutsToRecover * timeout + 3 * configuration_.pause_length;
+  const Micros deadline = loop_.now() + kTimeoutsToRecover * timeout + 3 * configuration_.pause_length +
+                          (configuration_.driver != 0 ? kSnapshotPatience : 0);
   clients_.resume();
   const auto serves = [this] {
     return clients_.answered_since_resume() >= static_cast<uint64_t>(configuration_.clients);
