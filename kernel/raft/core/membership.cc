@@ -120,6 +120,13 @@ void Core::Impl::start_transfer(const NodeId& to, std::optional<uint64_t> token)
   continue_transfer();
 }
 
+// A leader whose disk hangs hands over and stays out until it is well; heartbeats of one that cannot write would freeze
+// the cluster (S29). With nobody to hand over to it stays: nobody would be better.
+void Core::Impl::make_way() {
+  if (!is_storage_slow || transfer) return;
+  if (const std::optional<NodeId> successor = best_successor()) start_transfer(*successor, std::nullopt);
+}
+
 // The target must have everything durably; `next` says only what was sent.
 void Core::Impl::continue_transfer() {
   if (!is_leader() || !transfer || transfer->is_sent) return;

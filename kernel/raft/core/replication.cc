@@ -37,6 +37,7 @@ void Core::Impl::append(EntryType type, std::shared_ptr<const std::string> paylo
 
 void Core::Impl::tick_leader() {
   for (Progress& peer : peers) ++peer.ticks_since_contact;
+  make_way();
   if (++heartbeat_elapsed >= config.heartbeat_ticks) {
     heartbeat_elapsed = 0;
     if (config.lease_reads || !waiting_reads.empty()) start_round();
@@ -225,9 +226,7 @@ void Core::Impl::on_refusal(Progress& peer, const Message& m) {
     const bool is_shared = ours >= m.conflict_first && log.term_at(ours) == m.conflict_term;
     next = is_shared ? ours + 1 : m.conflict_first;
   }
-  const Index lowest = planted(Bug::stale_refusal_counts) ? 1 : peer.match + 1;
-  if (planted(Bug::stale_refusal_counts)) peer.match = std::min(peer.match, m.last_index);
-  peer.become_probe(std::max(lowest, std::min(next, m.log_index)));
+  peer.become_probe(std::max(peer.match + 1, std::min(next, m.log_index)));
 }
 
 void Core::Impl::on_heartbeat_answer(const Message& m) {
