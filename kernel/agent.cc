@@ -12,13 +12,13 @@
 #include <optional>
 
 #include "drover/access_control.h"
+#include "drover/agent_config.h"
 #include "drover/log.h"
 #include "drover/node_locator.h"
-#include "kernel/host/agent_config.h"
+#include "drover/start_order.h"
 #include "kernel/host/lifecycle.h"
 #include "kernel/host/loader.h"
 #include "kernel/host/local_store.h"
-#include "kernel/host/order.h"
 #include "kernel/host/plugin_host.h"
 #include "kernel/log_sink.h"
 #include "kernel/raft/driver.h"
@@ -125,25 +125,25 @@ class Agent final : public rpc::Surroundings {
   }
 
  private:
-  Status find_plugins(const host::RawConfig& raw);
+  Status find_plugins(const RawConfig& raw);
   Status declare_plugins();
   Status join_raft();
   void reach_out();
   Status listen();
   void server_unreachable(const std::string& address);
   Status verify_node(const Uuid& node, const std::string& secret);
-  Status open_log(const host::RawConfig& raw);
+  Status open_log(const RawConfig& raw);
   void fill_shared();
-  void print_banner(const host::RawConfig& raw) const;
+  void print_banner(const RawConfig& raw) const;
   void shut_down();
 
   const std::string program_;
   SystemClock clock_;
   Metrics metrics_;
   std::unique_ptr<log::Sink> log_sink_;
-  host::AgentSettings settings_;
+  AgentSettings settings_;
   TemporaryFolder dev_folder_;
-  host::DeclaredBlocks declared_blocks_;
+  DeclaredBlocks declared_blocks_;
   host::CommandTable commands_;
   rpc::MethodTable methods_;
   host::ExtensionTable extensions_;
@@ -173,7 +173,7 @@ class Agent final : public rpc::Surroundings {
 };
 
 // Whether the configuration or the manifest wants this plugin.
-bool enabled(const host::Manifest& manifest, const host::RawConfig& raw) {
+bool enabled(const Manifest& manifest, const RawConfig& raw) {
   if (const ConfigBlock* block = raw.root.block("plugin", manifest.name); block && block->has("enabled")) {
     return block->boolean("enabled");
   }
@@ -181,17 +181,17 @@ bool enabled(const host::Manifest& manifest, const host::RawConfig& raw) {
 }
 
 // Whether the plugin has work to do in an agent of these roles.
-bool serves(const host::Manifest& manifest, bool server, bool client) {
+bool serves(const Manifest& manifest, bool server, bool client) {
   return (server && manifest.has_role("server")) || (client && manifest.has_role("client"));
 }
 
-bool role(const host::RawConfig& raw, std::string_view name) {
+bool role(const RawConfig& raw, std::string_view name) {
   const ConfigBlock* block = raw.root.block(name);
   return block && block->boolean("enabled");
 }
 
-Status Agent::find_plugins(const host::RawConfig& raw) {
-  host::Discovery found = host::discover(host::plugin_folders(raw.root, program_));
+Status Agent::find_plugins(const RawConfig& raw) {
+  host::Discovery found = host::discover(plugin_folders(raw.root, program_));
   for (const Status& problem : found.problems) return problem;
 
   const bool server = role(raw, "server");
@@ -221,9 +221,9 @@ Status Agent::find_plugins(const host::RawConfig& raw) {
     memory.remember(unknown);
   }
 
-  std::vector<const host::Manifest*> manifests;
+  std::vector<const Manifest*> manifests;
   for (const host::CheckedFile& file : checked) manifests.push_back(&file.file().manifest);
-  DROVER_TRY(std::vector<size_t> order, host::start_order(manifests));
+  DROVER_TRY(std::vector<size_t> order, start_order(manifests));
   std::vector<host::Lifecycle::Member> members;
   for (size_t i : order) {
     DROVER_TRY(std::unique_ptr<Plugin> plugin, host::load(checked[i]));
@@ -245,7 +245,7 @@ Status Agent::declare_plugins() {
   host::CommandTable commands;
   rpc::MethodTable methods;
   host::ExtensionTable extensions;
-  host::DeclaredBlocks blocks;
+  DeclaredBlocks blocks;
   for (auto& [name, plugin] : elsewhere_) {
     auto declarations = host::make_declarations(name, {store, commands, methods, extensions, blocks});
     DROVER_RETURN_IF_ERROR(plugin->declare(*declarations).with_context("plugin " + name));
@@ -258,7 +258,7 @@ Status Agent::declare_plugins() {
   });
 }
 
-Status Agent::open_log(const host::RawConfig& raw) {
+Status Agent::open_log(const RawConfig& raw) {
   log::set_level(settings_.log_level);
   LogOptions options{.json = settings_.log_json, .file = settings_.log_file};
   options.rotate_bytes = shared_.configuration.bytes("log_rotate_bytes");
@@ -269,7 +269,7 @@ Status Agent::open_log(const host::RawConfig& raw) {
   return ok_status();
 }
 
-void Agent::print_banner(const host::RawConfig& raw) const {
+void Agent::print_banner(const RawConfig& raw) const {
   std::string files;
   for (const std::string& file : raw.files) files += (files.empty() ? "" : ", ") + file;
   std::cout << "==> Drover agent configuration:\n\n"
@@ -385,13 +385,13 @@ Status Agent::join_raft() {
 }
 
 Status Agent::start(std::span<const std::string> arguments) {
-  DROVER_TRY(host::RawConfig raw, host::read_agent_arguments(arguments));
+  DROVER_TRY(RawConfig raw, read_agent_arguments(arguments));
   store_ = std::make_unique<state::Store>();
   DROVER_RETURN_IF_ERROR(find_plugins(raw));
   DROVER_RETURN_IF_ERROR(declare_plugins());
   std::vector<std::string> warnings;
-  DROVER_TRY(shared_.configuration, host::check_config(raw, declared_blocks_, warnings));
-  DROVER_TRY(settings_, host::settle(shared_.configuration, raw.dev));
+  DROVER_TRY(shared_.configuration, check_config(raw, declared_blocks_, warnings));
+  DROVER_TRY(settings_, settle(shared_.configuration, raw.dev));
   if (settings_.data_dir.empty()) {
     DROVER_TRY(dev_folder_.path, TemporaryFolder::make());
     settings_.data_dir = dev_folder_.path;
@@ -477,7 +477,7 @@ void Agent::shut_down() {
 int run_agent(const std::string& program, std::span<const std::string> arguments) {
   for (const std::string& argument : arguments) {
     if (argument == "-h" || argument == "-help" || argument == "--help") {
-      std::cout << host::agent_help();
+      std::cout << agent_help();
       return 0;
     }
   }

@@ -18,7 +18,7 @@
 #include <map>
 
 #include "drover/clock.h"
-#include "kernel/host/passport.h"
+#include "drover/passport.h"
 
 extern char** environ;
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "drover/agent_config.h"
 #include "drover/config.h"
 #include "drover/metrics.h"
 #include "drover/plugin.h"
-#include "kernel/host/agent_config.h"
 #include "kernel/host/command_table.h"
 #include "kernel/raft/raft.h"
 #include "kernel/rpc/method_table.h"

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "drover/log.h"
+#include "drover/raft/segment_format.h"
 #include "kernel/raft/raft_loop.h"
 #include "kernel/raft/save_loop.h"
-#include "kernel/raft/segment_format.h"
 #include "kernel/raft/snapshot_store.h"
 
 namespace drover::raft {

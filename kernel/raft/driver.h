@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "drover/clock.h"
-#include "kernel/raft/file_system.h"
+#include "drover/raft/file_system.h"
 #include "kernel/raft/raft.h"
 #include "kernel/raft/segment_log.h"
 #include "kernel/raft/transport.h"

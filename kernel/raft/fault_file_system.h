@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/raft/file_system.h"
+#include "drover/raft/file_system.h"
 
 namespace drover::raft {
 

@@ -9,9 +9,10 @@
 #include <optional>
 #include <vector>
 
+#include "drover/raft/segment_recovery.h"
+#include "drover/raft/types.h"
 #include "drover/result.h"
 #include "kernel/raft/raft.h"
-#include "kernel/raft/types.h"
 
 namespace drover::raft {
 
@@ -26,20 +27,6 @@ struct LogWrite {
   // Drops everything and continues at first_index, behind an installed snapshot of (first_index - 1, prev_term).
   bool start_over = false;
   Term prev_term = 0;
-};
-
-// What recovery found, before anything new is written.
-struct LogState {
-  HardState hard_state;
-  Index first_index = 1;  // of the first entry held, or where it would be
-  Term prev_term = 0;     // at first_index - 1
-  Index last_index = 0;   // first_index - 1 when empty
-  Term last_term = 0;
-  Membership membership;  // the newest known to be in force; index 0 when none was written
-  uint64_t write_seq = 0;
-  uint64_t torn_bytes = 0;  // cut from the end: a write that was never confirmed
-  bool is_fresh = true;     // nothing was there
-  bool was_clean = false;   // the last stop was orderly
 };
 
 class Log {

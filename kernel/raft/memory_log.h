@@ -6,8 +6,8 @@
 #include <functional>
 #include <mutex>
 
+#include "drover/raft/log_index.h"
 #include "kernel/raft/log.h"
-#include "kernel/raft/log_index.h"
 
 namespace drover::raft {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kernel/raft/segment_format.h"
+#include "drover/raft/segment_format.h"
 
 namespace drover::raft {
 namespace {

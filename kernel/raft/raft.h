@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/raft/types.h"
 #include "drover/result.h"
-#include "kernel/raft/types.h"
 
 namespace drover::raft {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "drover/log.h"
+#include "drover/raft/segment_format.h"
 #include "kernel/raft/apply_loop.h"
 #include "kernel/raft/recover.h"
-#include "kernel/raft/segment_format.h"
 #include "kernel/raft/transfer_loop.h"
 
 namespace drover::raft {

@@ -17,9 +17,9 @@
 #include <string>
 #include <thread>
 
-#include "kernel/raft/file_system.h"
+#include "drover/raft/file_system.h"
+#include "drover/raft/segment_recovery.h"
 #include "kernel/raft/log.h"
-#include "kernel/raft/segment_recovery.h"
 
 namespace drover::raft {
 

@@ -8,7 +8,7 @@
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
-#include "kernel/raft/segment_format.h"
+#include "drover/raft/segment_format.h"
 
 namespace drover::raft {
 namespace {

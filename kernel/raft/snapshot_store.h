@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/raft/file_system.h"
+#include "drover/raft/file_system.h"
 #include "kernel/raft/raft.h"
 
 namespace drover::raft {

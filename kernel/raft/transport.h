@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "drover/raft/types.h"
 #include "drover/result.h"
 #include "kernel/raft/core/message.h"
-#include "kernel/raft/types.h"
 
 namespace drover::raft {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "drover/raft/membership_bytes.h"
 #include "drover/result.h"
-#include "kernel/raft/core/membership_bytes.h"
 #include "kernel/raft/core/state.h"
 
 namespace drover::raft {

@@ -21,11 +21,11 @@
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/raft/term_runs.h"
+#include "drover/raft/types.h"
 #include "kernel/raft/core/message.h"
-#include "kernel/raft/core/term_runs.h"
 #include "kernel/raft/log.h"
 #include "kernel/raft/raft.h"
-#include "kernel/raft/types.h"
 
 namespace drover::raft {
 

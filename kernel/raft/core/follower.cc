@@ -1,8 +1,8 @@
 // The follower's side: appends, heartbeats, snapshots (Raft §3.5, §5; rules R3, R4, R5; section 10.5).
 #include <algorithm>
 
+#include "drover/raft/membership_bytes.h"
 #include "drover/result.h"
-#include "kernel/raft/core/membership_bytes.h"
 #include "kernel/raft/core/state.h"
 
 namespace drover::raft {

@@ -12,9 +12,9 @@
 #include <optional>
 #include <vector>
 
-#include "kernel/raft/core/term_runs.h"
+#include "drover/raft/term_runs.h"
+#include "drover/raft/types.h"
 #include "kernel/raft/log.h"
-#include "kernel/raft/types.h"
 
 namespace drover::raft {
 

@@ -1,6 +1,6 @@
 // Membership in force when appended, one change at a time, joint with automatic leave (Raft §4; section 9), and the
 // transfer of leadership (Raft §3.10).
-#include "kernel/raft/core/membership_bytes.h"
+#include "drover/raft/membership_bytes.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernel/raft/types.h"
+#include "drover/raft/types.h"
 
 namespace drover::raft {
 

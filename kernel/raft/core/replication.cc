@@ -1,8 +1,8 @@
 // The leader's side of replication and commitment (Raft §3.5, §3.6; rules R1, R2, R5 to R11, E6).
 #include <algorithm>
 
+#include "drover/raft/membership_bytes.h"
 #include "drover/result.h"
-#include "kernel/raft/core/membership_bytes.h"
 #include "kernel/raft/core/state.h"
 
 namespace drover::raft {

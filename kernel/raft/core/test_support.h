@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "drover/raft/membership_bytes.h"
 #include "kernel/raft/core/core.h"
-#include "kernel/raft/core/membership_bytes.h"
 #include "kernel/raft/core/quorum.h"
 
 namespace drover::raft {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernel/raft/segment_format.h"
+#include "drover/raft/segment_format.h"
 #include "tests/simulation/world/random.h"
 
 namespace drover::simulation {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernel/raft/segment_format.h"
+#include "drover/raft/segment_format.h"
 #include "tests/simulation/cluster/bare_node.h"
 
 namespace drover::simulation {

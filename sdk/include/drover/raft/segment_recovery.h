@@ -6,12 +6,25 @@
 #include <string>
 #include <vector>
 
-#include "kernel/raft/file_system.h"
-#include "kernel/raft/log.h"
-#include "kernel/raft/log_index.h"
-#include "kernel/raft/segment_format.h"
+#include "drover/raft/file_system.h"
+#include "drover/raft/log_index.h"
+#include "drover/raft/segment_format.h"
 
 namespace drover::raft {
+
+// What recovery found, before anything new is written.
+struct LogState {
+  HardState hard_state;
+  Index first_index = 1;  // of the first entry held, or where it would be
+  Term prev_term = 0;     // at first_index - 1
+  Index last_index = 0;   // first_index - 1 when empty
+  Term last_term = 0;
+  Membership membership;  // the newest known to be in force; index 0 when none was written
+  uint64_t write_seq = 0;
+  uint64_t torn_bytes = 0;  // cut from the end: a write that was never confirmed
+  bool is_fresh = true;     // nothing was there
+  bool was_clean = false;   // the last stop was orderly
+};
 
 struct SegmentInfo {
   uint64_t seq = 0;

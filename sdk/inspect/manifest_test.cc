@@ -1,8 +1,8 @@
-#include "kernel/host/manifest.h"
+#include "drover/manifest.h"
 
 #include "gtest/gtest.h"
 
-namespace drover::host {
+namespace drover {
 namespace {
 
 constexpr const char* kWhole = R"({
@@ -89,4 +89,4 @@ TEST(Manifest, CutAnywhereItIsRefused) {
 }
 
 }  // namespace
-}  // namespace drover::host
+}  // namespace drover

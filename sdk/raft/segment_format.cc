@@ -1,4 +1,4 @@
-#include "kernel/raft/segment_format.h"
+#include "drover/raft/segment_format.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "kernel/raft/segment_recovery.h"
+#include "drover/raft/segment_recovery.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "kernel/raft/core/membership_bytes.h"
+#include "drover/raft/membership_bytes.h"
 
 namespace drover::raft {
 

@@ -1,4 +1,4 @@
-#include "kernel/host/manifest.h"
+#include "drover/manifest.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "drover/nearest.h"
 
-namespace drover::host {
+namespace drover {
 namespace {
 
 using Json = nlohmann::json;
@@ -90,4 +90,4 @@ Result<Manifest> parse_manifest(std::string_view bytes) {
   return manifest;
 }
 
-}  // namespace drover::host
+}  // namespace drover

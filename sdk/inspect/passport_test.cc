@@ -1,4 +1,4 @@
-#include "kernel/host/passport.h"
+#include "drover/passport.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "gtest/gtest.h"
 
-namespace drover::host {
+namespace drover {
 namespace {
 
 std::string read_text(const std::string& path) {
@@ -204,4 +204,4 @@ TEST(Passport, TextThatFillsItsFieldIsReadToItsEnd) {
 }
 
 }  // namespace
-}  // namespace drover::host
+}  // namespace drover

@@ -15,7 +15,7 @@
 
 #include "drover/result.h"
 
-namespace drover::host {
+namespace drover {
 
 struct Requirement {
   std::string capability;
@@ -41,4 +41,4 @@ struct Manifest {
 // Errors: invalid_argument with the line, or the unknown key and the nearest valid one.
 Result<Manifest> parse_manifest(std::string_view json);
 
-}  // namespace drover::host
+}  // namespace drover

@@ -1,8 +1,8 @@
-#include "kernel/host/order.h"
+#include "drover/start_order.h"
 
 #include "gtest/gtest.h"
 
-namespace drover::host {
+namespace drover {
 namespace {
 
 Manifest plugin(std::string name, std::vector<std::string> provides, std::vector<std::string> needs) {
@@ -67,4 +67,4 @@ TEST(StartOrder, AnOptionalRequirementClosesACircleToo) {
 }
 
 }  // namespace
-}  // namespace drover::host
+}  // namespace drover

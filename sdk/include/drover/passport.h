@@ -8,7 +8,7 @@
 #include "drover/note.h"
 #include "drover/result.h"
 
-namespace drover::host {
+namespace drover {
 
 struct Passport {
   note::Description note{};
@@ -32,4 +32,4 @@ Status check_passport(const Passport& passport, std::string_view name, std::stri
 // The first field in which two exact tags differ: "cxx: found gcc-11, expected gcc-12"; empty when equal.
 std::string first_difference(std::string_view found, std::string_view expected);
 
-}  // namespace drover::host
+}  // namespace drover

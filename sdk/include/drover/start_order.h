@@ -3,13 +3,13 @@
 
 #include <vector>
 
+#include "drover/manifest.h"
 #include "drover/result.h"
-#include "kernel/host/manifest.h"
 
-namespace drover::host {
+namespace drover {
 
 // Indexes into `plugins`; among the free ones the order of names. Errors: failed_precondition naming a missing
 // capability and who requires it, two providers of one capability, or the whole cycle.
 Result<std::vector<size_t>> start_order(const std::vector<const Manifest*>& plugins);
 
-}  // namespace drover::host
+}  // namespace drover

@@ -1,8 +1,8 @@
-#include "kernel/raft/log_index.h"
+#include "drover/raft/log_index.h"
 
 #include <algorithm>
 
-#include "kernel/raft/segment_format.h"
+#include "drover/raft/segment_format.h"
 
 namespace drover::raft {
 

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "drover/raft/term_runs.h"
+#include "drover/raft/types.h"
 #include "drover/result.h"
-#include "kernel/raft/core/term_runs.h"
-#include "kernel/raft/types.h"
 
 namespace drover::raft {
 

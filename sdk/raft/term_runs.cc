@@ -1,4 +1,4 @@
-#include "kernel/raft/core/term_runs.h"
+#include "drover/raft/term_runs.h"
 
 #include <algorithm>
 

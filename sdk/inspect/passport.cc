@@ -1,4 +1,4 @@
-#include "kernel/host/passport.h"
+#include "drover/passport.h"
 
 #include <elf.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <map>
 
-namespace drover::host {
+namespace drover {
 namespace {
 
 constexpr uint64_t kMaxTable = 16 << 20;  // no plugin's section table or string table is larger
@@ -202,4 +202,4 @@ Status check_passport(const Passport& passport, std::string_view name, std::stri
   return ok_status();
 }
 
-}  // namespace drover::host
+}  // namespace drover

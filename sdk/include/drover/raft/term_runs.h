@@ -3,7 +3,7 @@
 
 #include <deque>
 
-#include "kernel/raft/types.h"
+#include "drover/raft/types.h"
 
 namespace drover::raft {
 

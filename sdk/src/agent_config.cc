@@ -1,4 +1,4 @@
-#include "kernel/host/agent_config.h"
+#include "drover/agent_config.h"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 
 #include "drover/nearest.h"
 
-namespace drover::host {
+namespace drover {
 namespace {
 
 namespace fs = std::filesystem;
@@ -532,4 +532,4 @@ std::string config_to_json(const ConfigBlock& checked) {
   return to_json(checked).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-}  // namespace drover::host
+}  // namespace drover

@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include "drover/raft/file_system.h"
+#include "drover/raft/membership_bytes.h"
+#include "drover/raft/types.h"
 #include "drover/result.h"
-#include "kernel/raft/core/membership_bytes.h"
-#include "kernel/raft/file_system.h"
-#include "kernel/raft/types.h"
 
 namespace drover::raft {
 

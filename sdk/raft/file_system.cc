@@ -1,4 +1,4 @@
-#include "kernel/raft/file_system.h"
+#include "drover/raft/file_system.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "drover/raft/types.h"
 #include "drover/result.h"
-#include "kernel/raft/types.h"
 
 namespace drover::raft {
 

@@ -15,7 +15,7 @@
 #include "drover/log.h"
 #include "drover/result.h"
 
-namespace drover::host {
+namespace drover {
 
 // The configuration as it was written, before any schema: what names the plugins to load.
 struct RawConfig {
@@ -68,4 +68,4 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev);
 // The whole configuration as JSON in the API's names, secrets blanked.
 std::string config_to_json(const ConfigBlock& checked);
 
-}  // namespace drover::host
+}  // namespace drover

@@ -1,11 +1,11 @@
-#include "kernel/host/order.h"
+#include "drover/start_order.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
 
-namespace drover::host {
+namespace drover {
 
 Result<std::vector<size_t>> start_order(const std::vector<const Manifest*>& plugins) {
   std::map<std::string, size_t> provider;
@@ -61,4 +61,4 @@ Result<std::vector<size_t>> start_order(const std::vector<const Manifest*>& plug
   return order;
 }
 
-}  // namespace drover::host
+}  // namespace drover

@@ -1,4 +1,4 @@
-#include "kernel/host/agent_config.h"
+#include "drover/agent_config.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 
-namespace drover::host {
+namespace drover {
 namespace {
 
 namespace fs = std::filesystem;
@@ -178,11 +178,9 @@ TEST_F(AgentConfigTest, RefusesToStartWithoutTheProtectionThatIsAskedFor) {
   EXPECT_EQ(problem("acl {\n  enabled = true\n}\n"),
             "agent.hcl:1: acl.enabled: access control lists are not available in this version; the agent does not "
             "start rather than serve everybody");
-  for (const char* text : {"tls {\n  http = true\n}\n", "tls {\n  rpc = true\n}\n"}) {
-    EXPECT_EQ(problem(text),
-              "agent.hcl:1: tls: encryption is not available in this version; the agent does not start rather than "
-              "serve in the clear");
-  }
+  EXPECT_EQ(problem("tls {\n  http = true\n}\n"),
+            "agent.hcl:1: tls.http: encryption of the API is not available in this version; the agent does not start "
+            "rather than serve in the clear");
   EXPECT_EQ(problem("acl {\n  enabled = false\n}\ntls {\n  http = false\n}\n"), "");
 }
 
@@ -275,4 +273,4 @@ TEST_F(AgentConfigTest, HelpNamesEveryFlag) {
 }
 
 }  // namespace
-}  // namespace drover::host
+}  // namespace drover
