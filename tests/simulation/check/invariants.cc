@@ -205,6 +205,12 @@ bool Invariants::has_on_disk(raft::NodeId id, Index index, const Item& item) con
   return held != nullptr && *held == item;
 }
 
+bool Invariants::has_all_of(raft::NodeId holder, int server) const {
+  const Shadow& shadow = shadows_[static_cast<size_t>(server)];
+  const Item* last = shadow.find(shadow.last());
+  return last == nullptr || has_on_disk(holder, shadow.last(), *last);
+}
+
 bool Invariants::is_on_quorum(const raft::Membership& membership, Index index, const Item& item) const {
   const auto holds = [&](const std::vector<raft::NodeId>& half) {
     const auto holders = std::ranges::count_if(half, [&](raft::NodeId id) { return has_on_disk(id, index, item); });

@@ -73,6 +73,19 @@ class Invariants {
   raft::Index acknowledged() const { return acknowledged_; }
   void read(int server, raft::Index index, raft::Index floor);
 
+  // For the rules of conduct:
+  raft::NodeId id(int server) const { return shadows_[static_cast<size_t>(server)].id; }
+  bool is_log_durable(int server) const {
+    const Shadow& shadow = shadows_[static_cast<size_t>(server)];
+    return shadow.durable == shadow.last();
+  }
+  // Whether a server has the whole log of another on its disk.
+  bool has_all_of(raft::NodeId holder, int server) const;
+  bool is_of_term(int server, raft::Index index, raft::Term term) const {
+    const Item* item = shadows_[static_cast<size_t>(server)].find(index);
+    return item == nullptr ? index == 0 : item->term == term;
+  }
+
   raft::Index committed() const { return std::max(committed_.size(), applied_.size()); }
 
  private:

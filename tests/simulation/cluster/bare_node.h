@@ -78,6 +78,7 @@ class BareNode final : public Node {
   void receive_snapshot(int from, raft::Term leader_term, const raft::SnapshotInfo& info,
                         std::shared_ptr<const std::string> bytes);
   void install(const raft::SnapshotInstall& wanted);
+  void install_now(const raft::SnapshotInstall& wanted);
 
   std::unique_ptr<raft::SegmentLog> log_;
   std::unique_ptr<raft::SnapshotStore> snapshots_;
@@ -101,6 +102,7 @@ class BareNode final : public Node {
   raft::Term applied_term_ = 0;
   raft::Index snapshot_index_ = 0;  // of the newest taken or installed
   bool is_snapshotting_ = false;
+  bool is_installing_ = false;
 
   std::map<uint64_t, Token> tokens_;
   std::map<raft::Index, Request> writes_;                              // committed, wait to be applied

@@ -64,6 +64,7 @@ Status BareNode::open() {
   if (is_damaged_ && world_.invariants.is_behind(number_, state, base.index))
     return data_loss("the damage hit the newest batch and looks like a torn write");
   world_.invariants.started(number_, state, entries, base.index, is_damaged_);
+  world_.conduct.started(number_);
   applied_membership_ = base.membership;
   applied_term_ = base.term;
   apply_to_ = snapshot_index_ = base.index;
@@ -204,7 +205,7 @@ void BareNode::read_for_peer(const raft::LogRead& wanted) {
 // ---- snapshots ----
 
 void BareNode::take_snapshot() {
-  if (!is_up() || is_snapshotting_ || machine_.applied_index() <= snapshot_index_) return;
+  if (!is_up() || is_snapshotting_ || is_installing_ || machine_.applied_index() <= snapshot_index_) return;
   is_snapshotting_ = true;
   save_snapshot(machine_.applied_index(), applied_term_, applied_membership_, machine_.snapshot());
 }
@@ -218,7 +219,7 @@ void BareNode::save_snapshot(raft::Index index, raft::Term term, raft::Membershi
       return save_snapshot(index, term, std::move(membership), std::move(source));
     }
     is_snapshotting_ = false;
-    if (index <= snapshot_index_) return;  // a leader's came first
+    if (is_installing_ || index <= snapshot_index_) return;  // a leader's came first
     const Result<raft::SnapshotInfo> saved = snapshots_->save(index, term, membership, *source, [] { return false; });
     if (disk_.files.has_crashed()) {
       return end_of_storage();
@@ -282,6 +283,14 @@ void BareNode::receive_snapshot(int from, raft::Term leader_term, const raft::Sn
 }
 
 void BareNode::install(const raft::SnapshotInstall& wanted) {
+  is_installing_ = true;
+  later(random_.exponential(2'000), [this, wanted] {
+    is_installing_ = false;
+    install_now(wanted);
+  });
+}
+
+void BareNode::install_now(const raft::SnapshotInstall& wanted) {
   for (const raft::SnapshotInfo& kept : snapshots_->list()) {
     if (kept.index != wanted.index || kept.term != wanted.term) continue;
     const Result<raft::SnapshotInfo> whole = snapshots_->verify(kept);
@@ -298,10 +307,11 @@ void BareNode::install(const raft::SnapshotInstall& wanted) {
       answer(writes_.extract(writes_.begin()).mapped(), {.outcome = Answer::Outcome::uncertain});
     }
     post(raft::SnapshotInstalled{wanted.index});
-    return answer_reads();
+    answer_reads();
+    return apply_soon();
   }
   // It cannot be read back: the server ends, as it would with a log that cannot be written.
-  later(0, [this] { end_of_storage(); });
+  end_of_storage();
 }
 
 }  // namespace drover::simulation

@@ -19,6 +19,7 @@
 #include "kernel/raft/core/core.h"
 #include "kernel/raft/segment_log.h"
 #include "kernel/raft/transport.h"
+#include "tests/simulation/check/conduct.h"
 #include "tests/simulation/check/invariants.h"
 #include "tests/simulation/cluster/disk.h"
 #include "tests/simulation/cluster/key_value.h"
@@ -47,6 +48,7 @@ struct World {
   Trace& trace;
   const Configuration& configuration;
   Invariants& invariants;
+  Conduct& conduct;
   Network* network = nullptr;
   std::vector<std::unique_ptr<Node>>* nodes = nullptr;
   std::function<void(int node, const Request& request, Answer answer)> answer{};

@@ -25,7 +25,12 @@ class Run final : public Network::Receiver {
       : configuration_(configuration),
         trace_(loop_, story),
         invariants_(servers()),
-        world_{.loop = loop_, .trace = trace_, .configuration = configuration_, .invariants = invariants_},
+        conduct_(invariants_, configuration_, servers()),
+        world_{.loop = loop_,
+               .trace = trace_,
+               .configuration = configuration_,
+               .invariants = invariants_,
+               .conduct = conduct_},
         network_(loop_, trace_, configuration_, seed, servers(), *this),
         clients_(world_, prepare(seed)),
         faults_(world_, seed) {
@@ -64,6 +69,7 @@ class Run final : public Network::Receiver {
   EventLoop loop_;
   Trace trace_;
   Invariants invariants_;
+  Conduct conduct_;
   World world_;
   Network network_;
   std::vector<std::unique_ptr<Node>> nodes_;
