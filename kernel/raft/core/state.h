@@ -142,6 +142,7 @@ struct Core::Impl {
   void commit_to(Index index);
   void settle_membership();
   void on(TransferLeadership& request);
+  bool is_to_stay_voter(const NodeId& id) const;
   std::optional<NodeId> best_successor() const;
   void make_way();
   void start_transfer(const NodeId& to, std::optional<uint64_t> token);
