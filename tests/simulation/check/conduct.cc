@@ -45,7 +45,8 @@ void Conduct::before(int server, const raft::Input& input, const raft::CoreStatu
   Server& self = servers_[static_cast<size_t>(server)];
   ++time_;
   self.must_stay = 0;
-  if (std::holds_alternative<raft::Tick>(input)) {
+  self.is_tick = std::holds_alternative<raft::Tick>(input);
+  if (self.is_tick) {
     ++self.ticks_since_leader;
     ++self.ticks_since_start;
   } else if (const auto* slow = std::get_if<raft::StorageSlow>(&input)) {
@@ -61,7 +62,7 @@ void Conduct::receive(Server& self, const raft::Message& m, const raft::CoreStat
   switch (m.type) {
     case MessageType::append:
     case MessageType::heartbeat:
-      if (m.term >= status.term && m.term != 0) self.ticks_since_leader = 0;
+      if (m.term >= status.term && m.round != kMalformed) self.ticks_since_leader = 0;
       break;
     case MessageType::vote:
       if (m.term > status.term && !m.is_transfer && hears_a_leader(self, status)) self.must_stay = status.term;
@@ -84,10 +85,11 @@ void Conduct::receive(Server& self, const raft::Message& m, const raft::CoreStat
   }
 }
 
-void Conduct::after(int server, const raft::CoreStatus& status) {
+void Conduct::after(int server, const raft::CoreStatus& status, const raft::Membership& membership) {
   const Server& self = servers_[static_cast<size_t>(server)];
   if (self.must_stay != 0 && status.term != self.must_stay)
     fail("stickiness", server, "hears a leader and lets a candidate raise its term to " + std::to_string(status.term));
+  if (self.is_tick && status.role == raft::Role::leader) lead(server, status, membership);
 }
 
 // ---- effects ----
@@ -107,7 +109,6 @@ void Conduct::effects(int server, const raft::Effects& effects, const raft::Core
     self.asked.erase(asked);
   }
   if (is_installing && effects.apply_to != 0) fail("install", server, "applies while it installs a snapshot");
-  if (status.role == raft::Role::leader) lead(server, status, membership);
   self.was_slow = self.is_slow;
   self.was_transferring = status.is_transferring;
   self.transferring_in = status.term;

@@ -30,12 +30,15 @@ namespace drover::simulation {
 
 class Conduct {
  public:
+  // The round of an append that nobody could have meant: it is dropped, and nobody was heard.
+  static constexpr uint64_t kMalformed = 1ull << 60;
+
   Conduct(Invariants& invariants, const Configuration& configuration, int servers)
       : invariants_(invariants), configuration_(configuration), servers_(static_cast<size_t>(servers)) {}
 
   void started(int server) { servers_[static_cast<size_t>(server)] = Server(); }
   void before(int server, const raft::Input& input, const raft::CoreStatus& status);
-  void after(int server, const raft::CoreStatus& status);
+  void after(int server, const raft::CoreStatus& status, const raft::Membership& membership);
   // `is_installing`: since before these effects.
   void effects(int server, const raft::Effects& effects, const raft::CoreStatus& status,
                const raft::Membership& membership, bool is_installing);
@@ -47,6 +50,7 @@ class Conduct {
     int ticks_since_start = 0;
     std::map<raft::NodeId, raft::Term> barred;  // whose pre-vote in that term came while a leader was heard
     raft::Term must_stay = 0;                   // the term, through the input under way
+    bool is_tick = false;                       // the input under way
     bool is_slow = false;
     bool was_slow = false;          // before the inputs whose effects come next
     bool was_transferring = false;  // as well

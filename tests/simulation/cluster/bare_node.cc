@@ -23,7 +23,9 @@ void BareNode::close() {
   writes_.clear();
   reads_.clear();
   outstanding_.clear();
-  is_drain_due_ = is_draining_ = is_slow_ = is_apply_due_ = is_snapshotting_ = is_installing_ = false;
+  is_drain_due_ = is_draining_ = is_slow_ = is_apply_due_ = is_snapshotting_ = false;
+  installing_ = 0;
+  install_at_ = 0;
   missed_ticks_ = 0;
 }
 
@@ -78,7 +80,7 @@ void BareNode::drain() {
     for (raft::Input& input : inputs) {
       world_.conduct.before(number_, input, core_->status());
       core_->step(std::move(input));
-      world_.conduct.after(number_, core_->status());
+      world_.conduct.after(number_, core_->status(), core_->membership());
       if (++steps_ % world_.configuration.check_every == 0) core_->check();
       if (inputs.size() > 1) note_commit();
     }
@@ -106,7 +108,7 @@ void BareNode::handle(raft::Effects effects) {
         std::ranges::none_of(effects.roles, [](const auto& change) { return change.role == raft::Role::leader; });
     invariants.submitted(number_, *effects.write, status.role == raft::Role::leader && has_led);
   }
-  world_.conduct.effects(number_, effects, status, core_->membership(), is_installing_);
+  world_.conduct.effects(number_, effects, status, core_->membership(), installing_ > 0);
   if (effects.write) submit(*std::move(effects.write));
   invariants.stepped(number_, status, core_->membership());
   for (raft::Message& message : effects.send) {
@@ -224,7 +226,7 @@ void BareNode::apply_soon() {
 }
 
 void BareNode::apply_now() {
-  if (is_installing_) return;
+  if (installing_ > 0) return;
   if (machine_.applied_index() >= apply_to_) return;  // a snapshot came first
   const raft::Index from = machine_.applied_index() + 1;
   const auto batch = static_cast<raft::Index>(world_.configuration.apply_batch);

@@ -102,7 +102,8 @@ class BareNode final : public Node {
   raft::Term applied_term_ = 0;
   raft::Index snapshot_index_ = 0;  // of the newest taken or installed
   bool is_snapshotting_ = false;
-  bool is_installing_ = false;
+  int installing_ = 0;  // snapshots on their way into the state machine
+  Micros install_at_ = 0;
 
   std::map<uint64_t, Token> tokens_;
   std::map<raft::Index, Request> writes_;                              // committed, wait to be applied

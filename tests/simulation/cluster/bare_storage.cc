@@ -205,7 +205,7 @@ void BareNode::read_for_peer(const raft::LogRead& wanted) {
 // ---- snapshots ----
 
 void BareNode::take_snapshot() {
-  if (!is_up() || is_snapshotting_ || is_installing_ || machine_.applied_index() <= snapshot_index_) return;
+  if (!is_up() || is_snapshotting_ || installing_ > 0 || machine_.applied_index() <= snapshot_index_) return;
   is_snapshotting_ = true;
   save_snapshot(machine_.applied_index(), applied_term_, applied_membership_, machine_.snapshot());
 }
@@ -219,7 +219,7 @@ void BareNode::save_snapshot(raft::Index index, raft::Term term, raft::Membershi
       return save_snapshot(index, term, std::move(membership), std::move(source));
     }
     is_snapshotting_ = false;
-    if (is_installing_ || index <= snapshot_index_) return;  // a leader's came first
+    if (installing_ > 0 || index <= snapshot_index_) return;  // a leader's came first
     const Result<raft::SnapshotInfo> saved = snapshots_->save(index, term, membership, *source, [] { return false; });
     if (disk_.files.has_crashed()) {
       return end_of_storage();
@@ -283,9 +283,10 @@ void BareNode::receive_snapshot(int from, raft::Term leader_term, const raft::Sn
 }
 
 void BareNode::install(const raft::SnapshotInstall& wanted) {
-  is_installing_ = true;
-  later(random_.exponential(2'000), [this, wanted] {
-    is_installing_ = false;
+  ++installing_;
+  install_at_ = std::max(install_at_, world_.loop.now() + random_.exponential(2'000));  // one after the other
+  later(install_at_ - world_.loop.now(), [this, wanted] {
+    --installing_;
     install_now(wanted);
   });
 }

@@ -158,7 +158,8 @@ void Faults::malform(Random& random) {
   const auto wrong = random.below(5);
   const uint64_t one = 1 + random.below(20);
   if (!to.is_up() || &from == &to) return;
-  raft::Message message{.type = raft::MessageType::append, .from = from.id(), .to = to.id(), .term = one};
+  raft::Message message{
+      .type = raft::MessageType::append, .from = from.id(), .to = to.id(), .term = one, .round = Conduct::kMalformed};
   const auto entry = [](raft::Index index, raft::Term term) {
     return raft::Entry{.index = index, .term = term, .type = raft::EntryType::noop};
   };
