@@ -68,8 +68,7 @@ void Conduct::receive(Server& self, const raft::Message& m, const raft::CoreStat
       if (m.term > status.term && !m.is_transfer && hears_a_leader(self, status)) self.must_stay = status.term;
       break;
     case MessageType::pre_vote:
-      self.barred.erase(m.from);
-      if (!m.is_transfer && hears_a_leader(self, status)) self.barred[m.from] = m.term;
+      if (m.is_transfer || !hears_a_leader(self, status)) ++self.grantable[{m.from, m.term}];
       break;
     case MessageType::heartbeat_answer:
       if (m.term == status.term && status.role == raft::Role::leader) {
@@ -97,6 +96,7 @@ void Conduct::after(int server, const raft::CoreStatus& status, const raft::Memb
 void Conduct::effects(int server, const raft::Effects& effects, const raft::CoreStatus& status,
                       const raft::Membership& membership, bool is_installing) {
   Server& self = servers_[static_cast<size_t>(server)];
+  const raft::Term handed_over = self.handed_over_in;
   for (const raft::Message& message : effects.send) {
     if (message.type == MessageType::heartbeat) self.rounds.try_emplace(message.round, time_);
   }
@@ -105,10 +105,12 @@ void Conduct::effects(int server, const raft::Effects& effects, const raft::Core
   for (const raft::ReadReady& ready : effects.reads) {
     const auto asked = self.asked.find(ready.token);
     if (asked == self.asked.end()) continue;
-    if (ready.outcome == raft::Outcome::committed) check_round(server, asked->second, true, status, membership);
+    if (ready.outcome == raft::Outcome::committed)
+      check_round(server, asked->second, handed_over != status.term, membership);
     self.asked.erase(asked);
   }
   if (is_installing && effects.apply_to != 0) fail("install", server, "applies while it installs a snapshot");
+  if (self.former.index != membership.index) self.former = membership;
   self.was_slow = self.is_slow;
   self.was_transferring = status.is_transferring;
   self.transferring_in = status.term;
@@ -119,8 +121,8 @@ void Conduct::send(int server, const raft::Message& m, const raft::CoreStatus& s
   Server& self = servers_[static_cast<size_t>(server)];
   switch (m.type) {
     case MessageType::pre_vote_answer:
-      if (const auto barred = self.barred.find(m.to); barred != self.barred.end() && !m.is_refused)
-        if (barred->second == m.term) fail("stickiness", server, "hears a leader and grants a pre-vote");
+      if (!m.is_refused && self.grantable[{m.to, m.term}]-- == 0)
+        fail("stickiness", server, "hears a leader and grants a pre-vote");
       break;
     case MessageType::pre_vote:
     case MessageType::vote:
@@ -135,7 +137,7 @@ void Conduct::send(int server, const raft::Message& m, const raft::CoreStatus& s
       break;
     case MessageType::read_index_answer:
       if (const auto asked = self.passed_on.extract({m.to, m.round}); !asked.empty() && !m.is_refused)
-        check_round(server, asked.mapped(), false, status, membership);
+        check_round(server, asked.mapped(), false, membership);
       break;
     default:
       break;
@@ -168,16 +170,16 @@ void Conduct::lead(int server, const raft::CoreStatus& status, const raft::Membe
   if (is_settled && !is_voter(membership, self)) fail("membership", server, "leads and is no voter any more");
 }
 
-void Conduct::check_round(int server, uint64_t since, bool may_be_lease, const raft::CoreStatus& status,
-                          const raft::Membership& membership) {
+void Conduct::check_round(int server, uint64_t since, bool may_be_lease, const raft::Membership& membership) {
   const Server& self = servers_[static_cast<size_t>(server)];
-  if (may_be_lease && configuration_.lease_reads != 0 && self.handed_over_in != status.term) return;
+  if (may_be_lease && configuration_.lease_reads != 0) return;
   const raft::NodeId own = invariants_.id(server);
   const auto has_answered = [&](raft::NodeId id) {
     const auto heard = self.heard.find(id);
     return id == own || (heard != self.heard.end() && heard->second >= since);
   };
-  if (!is_quorum(membership, has_answered))
+  // Between two effects the membership may have changed: by one of the two.
+  if (!is_quorum(membership, has_answered) && !is_quorum(self.former, has_answered))
     fail("read rounds", server, "confirms a read by heartbeats from before it was asked for");
 }
 

@@ -48,13 +48,15 @@ class Conduct {
   struct Server {
     int ticks_since_leader = kNever;
     int ticks_since_start = 0;
-    std::map<raft::NodeId, raft::Term> barred;  // whose pre-vote in that term came while a leader was heard
-    raft::Term must_stay = 0;                   // the term, through the input under way
-    bool is_tick = false;                       // the input under way
+    // Pre-votes by candidate and term that came while no leader was heard.
+    std::map<std::pair<raft::NodeId, raft::Term>, int> grantable;
+    raft::Term must_stay = 0;  // the term, through the input under way
+    bool is_tick = false;      // the input under way
     bool is_slow = false;
     bool was_slow = false;          // before the inputs whose effects come next
     bool was_transferring = false;  // as well
     raft::Term transferring_in = 0;
+    raft::Membership former{};      // in force then
     raft::Term handed_over_in = 0;  // a TimeoutNow was sent
 
     std::map<uint64_t, uint64_t> rounds;                              // when each round's first heartbeat left
@@ -68,8 +70,7 @@ class Conduct {
             const raft::Membership& membership);
   void write(int server, const raft::LogWrite& write, const raft::CoreStatus& status);
   void lead(int server, const raft::CoreStatus& status, const raft::Membership& membership);
-  void check_round(int server, uint64_t since, bool may_be_lease, const raft::CoreStatus& status,
-                   const raft::Membership& membership);
+  void check_round(int server, uint64_t since, bool may_be_lease, const raft::Membership& membership);
   bool hears_a_leader(const Server& self, const raft::CoreStatus& status) const;
   void fail(const char* rule, int server, const std::string& what);
 
