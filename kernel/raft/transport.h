@@ -1,6 +1,6 @@
-// How servers of one cluster reach each other, seen from the driver. The real one is gRPC (kernel/rpc/grpc_peers.cc);
-// the simulator has its own. A transport promises nothing but that what arrives was sent whole by a server of this
-// cluster to this one.
+// How servers of one cluster reach each other, seen from the driver. The real one is
+// kernel/raft_peers.cc, the simulator has its own. A transport promises nothing but that what arrives was sent whole by
+// a server of this cluster to this one.
 #pragma once
 
 #include <cstdint>

@@ -39,15 +39,14 @@ struct Message {
   bool is_transfer = false;  // (pre_)vote: campaign of a leadership transfer (E2)
 
   // append_answer that refuses (R5): the receiver's last index, and its term at log_index with that term's first index
-  // (both zero when its log ends before).
-  // read_index_answer: the leader's last index, for one that repairs its log.
+  // (both zero when its log ends before). read_index_answer: the leader's last index, for one that repairs its log.
   Index last_index = 0;
   Term conflict_term = 0;
   Index conflict_first = 0;
   bool is_damaged = false;  // append_answer: the sender's log was cut below what it had confirmed (CoreState)
 
-  uint64_t round =
-      0;  // heartbeat and its answer: the leader's round (8); read_index and its answer: the asker's number
+  // heartbeat and its answer: the leader's round (8); read_index and its answer: the asker's number
+  uint64_t round = 0;
   std::vector<Entry> entries{};  // append: log_index + 1 …
 };
 

@@ -10,10 +10,10 @@
 #include <optional>
 #include <string>
 
+#include "drover/executor.h"
 #include "drover/methods.h"
-#include "kernel/rpc/pool.h"
 
-namespace drover::rpc {
+namespace drover::wire {
 
 class Delivery : public std::enable_shared_from_this<Delivery> {
  public:
@@ -21,9 +21,9 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
     std::function<void()> next;    // asks for the next message
     std::function<void()> cancel;  // the receiver wants no more
   };
-  // The receiver's `closed` follows exactly once, after close(). Errors: those of Pool::run_stream; then nothing
+  // The receiver's `closed` follows exactly once, after close(). Errors: those of Executor::run_stream; then nothing
   // follows.
-  Status start(Pool& pool, StreamReceiver receiver, Transport transport);
+  Status start(Executor& executor, StreamReceiver receiver, Transport transport);
   void push(std::string message);
   void close(Status status);  // after what was pushed; the first one counts
 
@@ -36,4 +36,4 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   std::optional<Status> closed_;
 };
 
-}  // namespace drover::rpc
+}  // namespace drover::wire

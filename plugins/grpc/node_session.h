@@ -1,4 +1,4 @@
-// The server's end of a node's connection. Only kernel/rpc/grpc_*.cc may include this. [any]
+// The server's end of a node's connection. [any]
 #pragma once
 
 #include <map>
@@ -6,18 +6,19 @@
 #include <mutex>
 #include <string>
 
+#include "call.pb.h"
+#include "delivery.h"
+#include "drover/executor.h"
 #include "drover/uuid.h"
-#include "drover/v1/call.pb.h"
-#include "kernel/rpc/delivery.h"
-#include "kernel/rpc/grpc_stream.h"
-#include "kernel/rpc/pool.h"
+#include "stream.h"
 
-namespace drover::rpc {
+namespace drover::wire {
 
 class NodeSession : public std::enable_shared_from_this<NodeSession> {
  public:
-  NodeSession(const Uuid& node, std::string secret, std::shared_ptr<ServerStream> stream, Pool& pool, Clock& clock)
-      : node_(node), secret_(std::move(secret)), stream_(std::move(stream)), pool_(pool), clock_(clock) {}
+  NodeSession(const Uuid& node, std::string secret, std::shared_ptr<ServerStream> stream, Executor& executor,
+              Clock& clock)
+      : node_(node), secret_(std::move(secret)), stream_(std::move(stream)), executor_(executor), clock_(clock) {}
 
   void call(CallContext context, std::string request, std::function<void(Result<Reply>)> done);
   Result<std::unique_ptr<StreamCall>> open(CallContext context, std::string request, StreamReceiver receiver);
@@ -43,7 +44,7 @@ class NodeSession : public std::enable_shared_from_this<NodeSession> {
   const Uuid node_;
   const std::string secret_;
   const std::shared_ptr<ServerStream> stream_;
-  Pool& pool_;
+  Executor& executor_;
   Clock& clock_;
   std::mutex mutex_;
   uint64_t next_ = 1;  // guarded by mutex_, like the following
@@ -57,7 +58,7 @@ class NodeSession::Carried : public std::enable_shared_from_this<NodeSession::Ca
  public:
   Carried(std::weak_ptr<NodeSession> session, uint64_t number) : session_(std::move(session)), number_(number) {}
 
-  Status start(Pool& pool, StreamReceiver receiver);
+  Status start(Executor& executor, StreamReceiver receiver);
   // The agent's stream is here. False when the call is over.
   bool link(std::shared_ptr<ServerStream> stream);
   void receive(const v1::Frame& frame);
@@ -82,4 +83,4 @@ class NodeSession::Carried : public std::enable_shared_from_this<NodeSession::Ca
   bool over_ = false;
 };
 
-}  // namespace drover::rpc
+}  // namespace drover::wire

@@ -7,7 +7,7 @@
 
 #include "drover/result.h"
 
-namespace drover::rpc {
+namespace drover {
 
 struct Tls {
   std::string ca;    // the authority's certificates, PEM
@@ -21,4 +21,4 @@ struct Tls {
 Result<Tls> read_tls(const std::string& ca_file, const std::string& cert_file, const std::string& key_file,
                      std::string server_name);
 
-}  // namespace drover::rpc
+}  // namespace drover

@@ -1,11 +1,10 @@
-#include "kernel/rpc/delivery.h"
+#include "delivery.h"
 
-namespace drover::rpc {
+namespace drover::wire {
 
-Status Delivery::start(Pool& pool, StreamReceiver receiver, Transport transport) {
-  return pool.run_stream([self = shared_from_this(), receiver = std::move(receiver), transport = std::move(transport)] {
-    self->run(receiver, transport);
-  });
+Status Delivery::start(Executor& executor, StreamReceiver receiver, Transport transport) {
+  return executor.run_stream([self = shared_from_this(), receiver = std::move(receiver),
+                              transport = std::move(transport)] { self->run(receiver, transport); });
 }
 
 void Delivery::push(std::string message) {
@@ -45,4 +44,4 @@ void Delivery::run(StreamReceiver receiver, Transport transport) {
   receiver.closed(std::move(status));
 }
 
-}  // namespace drover::rpc
+}  // namespace drover::wire

@@ -6,45 +6,29 @@
 // "/drover.rpc/Attach" is a stream of v1::Frame. The one with call 0 is a node's standing connection: the agent proves
 // who it is with the first frame, the server answers with an attach frame and then opens calls on it. Unary calls are
 // answered there. For a streaming call N the agent opens a further stream with call N in its first frame, so that a
-// slow reader slows down its own call and no other. [any]
+// slow reader slows down its own call and no other.
+//
+// "/drover.rpc/Peer" is a lane of another server (lane.h). [any]
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
-#include "drover/clock.h"
-#include "drover/methods.h"
-#include "drover/uuid.h"
-#include "kernel/rpc/method_table.h"
-#include "kernel/rpc/pool.h"
-#include "kernel/rpc/tls.h"
+#include "drover/wire.h"
 
-namespace drover::rpc {
-
-class GrpcPeers;
+namespace drover::wire {
 
 class GrpcServer {
  public:
-  // Whether the secret is the node's own. Runs on the pool, may wait.
-  using NodeVerifier = std::function<Status(const Uuid& node, const std::string& secret)>;
-  struct Options {
-    std::string address;  // "host:port"; port 0 takes a free one
-    std::string option;   // named in the error when the address cannot be had
-    NodeVerifier verify;
-    std::optional<Tls> tls;
-    GrpcPeers* peers = nullptr;  // takes the streams of other servers
-  };
-  // Errors: failed_precondition when it cannot listen. Everything outlives the server; the pool runs until after
-  // stop().
-  static Result<std::unique_ptr<GrpcServer>> start(Options options, Caller& router, const MethodTable& methods,
-                                                   Pool& pool, Clock& clock);
+  // As Wire::listen. What the setup names outlives stop().
+  static Result<std::unique_ptr<GrpcServer>> start(const std::string& address, const std::string& option,
+                                                   const Wire::Setup& setup);
   ~GrpcServer();  // stops
   void stop();    // cancels every call and waits for it
   std::string address() const;
 
-  // As rpc::Peers.
+  // As Peers.
   bool has_node(const Uuid& node) const;
   void call_node(const Uuid& node, CallContext context, std::string request, std::function<void(Result<Reply>)> done);
   Result<std::unique_ptr<StreamCall>> open_node(const Uuid& node, CallContext context, std::string request,
@@ -56,4 +40,4 @@ class GrpcServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace drover::rpc
+}  // namespace drover::wire

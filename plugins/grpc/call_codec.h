@@ -6,10 +6,10 @@
 
 #include <string>
 
+#include "call.pb.h"
 #include "drover/methods.h"
-#include "drover/v1/call.pb.h"
 
-namespace drover::rpc {
+namespace drover::wire {
 
 v1::CallContext to_wire(const CallContext& context, SteadyTime now);
 // Anonymous, with a stop token that nobody stops.
@@ -28,4 +28,4 @@ WireStatus to_wire(const Status& status);
 // Numbers that are no code become unknown.
 Status from_wire(int code, std::string text, std::string details);
 
-}  // namespace drover::rpc
+}  // namespace drover::wire

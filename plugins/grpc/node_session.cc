@@ -1,8 +1,8 @@
-#include "kernel/rpc/grpc_node_session.h"
+#include "node_session.h"
 
-#include "kernel/rpc/wire.h"
+#include "call_codec.h"
 
-namespace drover::rpc {
+namespace drover::wire {
 namespace {
 
 constexpr size_t kEarlyLimit = 64;
@@ -40,14 +40,14 @@ bool NodeSession::open_frame(uint64_t number, const CallContext& context, std::s
 
 uint64_t NodeSession::limit(uint64_t number, const CallContext& context) {
   if (context.deadline == SteadyTime::max()) return 0;
-  return pool_.post_at(context.deadline, [weak = weak_from_this(), number] {
+  return executor_.post_at(context.deadline, [weak = weak_from_this(), number] {
     if (auto self = weak.lock()) self->give_up(number, deadline_exceeded("the node did not answer in time"));
   });
 }
 
 void NodeSession::call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) {
   if (request.size() + 65536 > kMaxMessage) {
-    pool_.post([done = std::move(done), size = request.size()] { done(too_large(size)); });
+    executor_.post([done = std::move(done), size = request.size()] { done(too_large(size)); });
     return;
   }
   auto waiting = std::make_shared<Waiting>();
@@ -56,7 +56,7 @@ void NodeSession::call(CallContext context, std::string request, std::function<v
   {
     std::lock_guard lock(mutex_);
     if (ended_) {
-      pool_.post([waiting, why = *ended_] { waiting->done(why); });
+      executor_.post([waiting, why = *ended_] { waiting->done(why); });
       return;
     }
     number = next_++;
@@ -68,12 +68,12 @@ void NodeSession::call(CallContext context, std::string request, std::function<v
     return;
   }
   if (!context.stop.stop_possible()) return;
-  // On the pool: the token may be stopped under its owner's locks.
+  // On the executor: the token may be stopped under its owner's locks.
   std::lock_guard lock(mutex_);
   if (!waiting_.contains(number)) return;
   waiting->on_stop.emplace(context.stop, [weak = weak_from_this(), number] {
     if (auto self = weak.lock()) {
-      self->pool_.post([self, number] { self->give_up(number, cancelled("the caller has gone")); });
+      self->executor_.post([self, number] { self->give_up(number, cancelled("the caller has gone")); });
     }
   });
 }
@@ -88,13 +88,13 @@ Result<std::unique_ptr<StreamCall>> NodeSession::open(CallContext context, std::
     if (ended_) return *ended_;
     number = next_++;
     carried = std::make_shared<Carried>(weak_from_this(), number);
-    DROVER_RETURN_IF_ERROR(carried->start(pool_, std::move(receiver)));
+    DROVER_RETURN_IF_ERROR(carried->start(executor_, std::move(receiver)));
     carried_.emplace(number, carried);
     carried->timer = limit(number, context);
     if (context.stop.stop_possible()) {
       carried->on_stop.emplace(context.stop, [weak = weak_from_this(), number] {
         if (auto self = weak.lock()) {
-          self->pool_.post([self, number] { self->give_up(number, cancelled("the caller has gone")); });
+          self->executor_.post([self, number] { self->give_up(number, cancelled("the caller has gone")); });
         }
       });
     }
@@ -114,7 +114,7 @@ void NodeSession::receive(v1::Frame frame) {
       // A streaming call that never got a stream of its own.
       auto stream = carried_.find(frame.call());
       if (stream == carried_.end() || !frame.has_close()) return;
-      pool_.post([carried = stream->second, frame] { carried->receive(frame); });
+      executor_.post([carried = stream->second, frame] { carried->receive(frame); });
       return;
     }
     if (frame.step_case() == v1::Frame::kMessage) {
@@ -126,7 +126,7 @@ void NodeSession::receive(v1::Frame frame) {
     waiting_.erase(at);
   }
   waiting->on_stop.reset();
-  if (waiting->timer != 0) pool_.cancel_timer(waiting->timer);
+  if (waiting->timer != 0) executor_.cancel_timer(waiting->timer);
   const v1::Frame::Close& close = frame.close();
   if (Status status = from_wire(close.code(), close.text(), close.details()); !status.ok()) {
     waiting->done(std::move(status));
@@ -154,7 +154,7 @@ void NodeSession::give_up(uint64_t number, const Status& why) {
   frame.mutable_close()->set_code(static_cast<int>(why.code()));
   stream_->post(frame.SerializeAsString());
   waiting->on_stop.reset();
-  if (waiting->timer != 0) pool_.cancel_timer(waiting->timer);
+  if (waiting->timer != 0) executor_.cancel_timer(waiting->timer);
   waiting->done(why);
 }
 
@@ -168,7 +168,7 @@ void NodeSession::forget(uint64_t number) {
     carried_.erase(at);
   }
   carried->on_stop.reset();
-  if (carried->timer != 0) pool_.cancel_timer(carried->timer);
+  if (carried->timer != 0) executor_.cancel_timer(carried->timer);
 }
 
 void NodeSession::end(const Status& why) {
@@ -183,7 +183,7 @@ void NodeSession::end(const Status& why) {
   }
   for (auto& [number, one] : waiting) {
     one->on_stop.reset();
-    if (one->timer != 0) pool_.cancel_timer(one->timer);
+    if (one->timer != 0) executor_.cancel_timer(one->timer);
     one->done(why);
   }
   for (auto& [number, one] : carried) one->end(why);
@@ -199,8 +199,8 @@ Result<std::shared_ptr<NodeSession::Carried>> NodeSession::carry(uint64_t call, 
 
 // ---------------------------------------------------------------------------------------------------------- one stream
 
-Status NodeSession::Carried::start(Pool& pool, StreamReceiver receiver) {
-  return delivery_->start(pool, std::move(receiver),
+Status NodeSession::Carried::start(Executor& executor, StreamReceiver receiver) {
+  return delivery_->start(executor, std::move(receiver),
                           {.next =
                                [self = shared_from_this()] {
                                  std::unique_lock lock(self->mutex_);
@@ -289,4 +289,4 @@ void NodeSession::Carried::end(const Status& why) {
   if (session) session->forget(number_);
 }
 
-}  // namespace drover::rpc
+}  // namespace drover::wire

@@ -1,15 +1,15 @@
-#include "kernel/rpc/grpc_node_link.h"
+#include "node_link.h"
 
 #include <pthread.h>
 
 #include <algorithm>
 #include <random>
 
+#include "call.pb.h"
+#include "call_codec.h"
 #include "drover/log.h"
-#include "drover/v1/call.pb.h"
-#include "kernel/rpc/wire.h"
 
-namespace drover::rpc {
+namespace drover::wire {
 namespace {
 
 constexpr auto kFirstPause = std::chrono::milliseconds(100);
@@ -38,7 +38,7 @@ v1::Frame close_frame(uint64_t call, const Status& status, const ReplyMeta& meta
 class CarriedHere : public std::enable_shared_from_this<CarriedHere> {
  public:
   CarriedHere(const NodeLink::Setup& setup, uint64_t number, std::shared_ptr<ClientStream> stream)
-      : number_(number), router_(setup.router), pool_(setup.pool), stream_(std::move(stream)) {}
+      : number_(number), router_(setup.router), executor_(setup.executor), stream_(std::move(stream)) {}
 
   void start(const NodeLink::Setup& setup, CallContext context, std::string request) {
     context.stop = stop_.get_token();
@@ -103,9 +103,9 @@ class CarriedHere : public std::enable_shared_from_this<CarriedHere> {
     stream_->read_next();
   }
 
-  // On the pool: the handler may take its time with what came before.
+  // On the executor: the handler may take its time with what came before.
   void deliver_locked(std::string message) {
-    pool_.post([self = shared_from_this(), call = call_, message = std::move(message)]() mutable {
+    executor_.post([self = shared_from_this(), call = call_, message = std::move(message)]() mutable {
       call->send(std::move(message));
       self->stream_->read_next();
     });
@@ -113,7 +113,7 @@ class CarriedHere : public std::enable_shared_from_this<CarriedHere> {
 
   const uint64_t number_;
   Caller& router_;
-  Pool& pool_;
+  Executor& executor_;
   const std::shared_ptr<ClientStream> stream_;
   std::stop_source stop_;
   std::mutex mutex_;
@@ -200,8 +200,8 @@ class Session : public std::enable_shared_from_this<Session> {
         std::erase_if(carried_, [](const auto& entry) { return entry.second.expired(); });
         carried_.emplace(number, carried);
       }
-      setup_.pool.post([self = shared_from_this(), carried, context = std::move(context),
-                        request = std::move(*open.mutable_request())]() mutable {
+      setup_.executor.post([self = shared_from_this(), carried, context = std::move(context),
+                            request = std::move(*open.mutable_request())]() mutable {
         carried->start(self->setup_, std::move(context), std::move(request));
       });
       return;
@@ -283,4 +283,4 @@ void NodeLink::run(const std::stop_token& stop) {
   }
 }
 
-}  // namespace drover::rpc
+}  // namespace drover::wire

@@ -1,4 +1,4 @@
-// One gRPC stream of byte messages, from either end. Only kernel/rpc/grpc_*.cc may include this.
+// One gRPC stream of byte messages, from either end.
 //
 // Reads go one by one: after each message the owner asks for the next, so a slow owner slows the sender down. Writes
 // wait in a short queue. Events run on gRPC's threads and must not block. [any]
@@ -19,7 +19,7 @@
 
 #include "drover/methods.h"
 
-namespace drover::rpc {
+namespace drover::wire {
 
 constexpr int kMaxMessage = 16 * 1024 * 1024;
 constexpr const char* kAttachMethod = "/drover.rpc/Attach";
@@ -30,6 +30,11 @@ constexpr const char* kReplyKey = "drover-reply-bin";
 // gRPC's own lines go to our log, as details for whoever looks into a failed call. Once a process, further calls do
 // nothing.
 void take_over_log();
+
+// gRPC comes from the system without instrumentation, so the thread sanitizer does not see that what was written before
+// an object was given to gRPC is visible in gRPC's calls of it. These two say so; otherwise they are nothing.
+void given_to_grpc(void* object);
+void called_by_grpc(void* object);
 
 Status too_large(size_t size);
 grpc::ByteBuffer to_buffer(std::string message);
@@ -146,4 +151,4 @@ class ClientStream final : public StreamBase<grpc::ClientBidiReactor<grpc::ByteB
   bool said_done_ = false;
 };
 
-}  // namespace drover::rpc
+}  // namespace drover::wire

@@ -1,8 +1,8 @@
-#include "kernel/rpc/wire.h"
+#include "call_codec.h"
 
 #include <gtest/gtest.h>
 
-namespace drover::rpc {
+namespace drover::wire {
 namespace {
 
 using namespace std::chrono_literals;
@@ -84,4 +84,4 @@ TEST(Wire, StatusSurvivesTheWay) {
 }
 
 }  // namespace
-}  // namespace drover::rpc
+}  // namespace drover::wire

@@ -1,5 +1,5 @@
 // The agent's end of the connection that lets servers call this node: opened here, opened again whenever it is lost,
-// with a jittered pause that grows. Only kernel/rpc/grpc_*.cc may include this.
+// with a jittered pause that grows.
 #pragma once
 
 #include <condition_variable>
@@ -9,11 +9,11 @@
 #include <string>
 #include <thread>
 
+#include "drover/executor.h"
 #include "drover/uuid.h"
-#include "kernel/rpc/grpc_stream.h"
-#include "kernel/rpc/pool.h"
+#include "stream.h"
 
-namespace drover::rpc {
+namespace drover::wire {
 
 class NodeLink {
  public:
@@ -24,7 +24,7 @@ class NodeLink {
     std::function<void(const std::string& address)> unreachable;
     std::function<std::shared_ptr<grpc::Channel>(const std::string& address)> channel;
     Caller& router;
-    Pool& pool;
+    Executor& executor;
     Clock& clock;
     StreamGroup& streams;
   };
@@ -39,4 +39,4 @@ class NodeLink {
   std::jthread thread_;
 };
 
-}  // namespace drover::rpc
+}  // namespace drover::wire

@@ -6,12 +6,11 @@
 #include <deque>
 #include <mutex>
 
-#include "kernel/rpc/grpc_client.h"
-#include "kernel/rpc/grpc_server.h"
 #include "kernel/rpc/router.h"
-#include "kernel/rpc/testing/grpc_echo.pb.h"
+#include "plugins/grpc/wire.h"
+#include "tests/integration/wire/echo.pb.h"
 
-namespace drover::rpc {
+namespace drover::wire {
 namespace {
 
 using namespace std::chrono_literals;
@@ -19,7 +18,7 @@ using testing::EchoMessage;
 
 SteadyTime in(std::chrono::nanoseconds time) { return SystemClock().steady() + time; }
 
-class World final : public Surroundings {
+class World final : public rpc::Surroundings {
  public:
   std::string region() const override { return "global"; }
   std::string server_name() const override { return server ? name : ""; }
@@ -62,33 +61,36 @@ class Side {
                                         {"NodeWait", unary(true), {}},
                                         {"NodeTalk", {}, stream}});
     EXPECT_TRUE(added.ok()) << added.to_string();
-    router.set_peers(&client);
+    wire->start({.router = router,
+                 .form_of = [this](std::string_view name) { return form_of(name); },
+                 .executor = pool,
+                 .clock = clock,
+                 .verify_node =
+                     [](const Uuid&, const std::string& secret) {
+                       return secret == "right" ? ok_status() : permission_denied("wrong secret");
+                     },
+                 .unreachable = [this](const std::string&) { ++unreachable; }});
+    router.set_peers(wire.get());
   }
   ~Side() {
     router.stop();
-    client.stop();
-    if (grpc) grpc->stop();
+    wire->stop();
     pool.stop();
   }
 
-  Status listen(std::string address = "127.0.0.1:0") {
-    GrpcServer::Options options{
-        .address = std::move(address), .option = "ports.rpc", .verify = [](const Uuid&, const std::string& secret) {
-          return secret == "right" ? ok_status() : permission_denied("wrong secret");
-        }};
-    DROVER_TRY(grpc, GrpcServer::start(std::move(options), router, methods, pool, clock));
-    client.set_server(grpc.get());
-    return ok_status();
+  MethodForm form_of(std::string_view name) const {
+    const rpc::Method* method = methods.find(name);
+    if (!method) return MethodForm::unknown;
+    return method->streaming ? MethodForm::streaming : MethodForm::unary;
   }
+  Status listen(const std::string& address = "127.0.0.1:0") { return wire->listen(address, "ports.rpc"); }
   void use(const std::string& address) {
     std::lock_guard lock(world.mutex);
     world.address = address;
   }
   void attach(std::string secret) {
-    client.attach({.node = *world.node,
-                   .secret = std::move(secret),
-                   .server = [this] { return world.any_server_address(); },
-                   .router = &router});
+    wire->attach(
+        {.node = *world.node, .secret = std::move(secret), .server = [this] { return world.any_server_address(); }});
   }
 
   Result<std::string> answer(std::string_view bytes, Call& call, bool waits) {
@@ -132,12 +134,11 @@ class Side {
   SystemClock clock;
   Metrics metrics;
   World world;
-  MethodTable methods;
-  Pool pool{Pool::Options{.workers = 4}, clock};
+  rpc::MethodTable methods;
+  rpc::Pool pool{rpc::Pool::Options{.workers = 4}, clock};
   std::atomic<int> waiting{0}, stopped{0}, ended{0}, unreachable{0};
-  Router router{Router::Options{.hold_timeout = 1s}, methods, nullptr, world, pool, clock, metrics};
-  GrpcClient client{pool, clock, std::nullopt, [this](const std::string&) { ++unreachable; }};
-  std::unique_ptr<GrpcServer> grpc;
+  rpc::Router router{rpc::Router::Options{.hold_timeout = 1s}, methods, nullptr, world, pool, clock, metrics};
+  const std::unique_ptr<Wire> wire = make_grpc_wire();
 };
 
 CallContext to(const std::string& method) {
@@ -218,12 +219,12 @@ class Grpc : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(server->listen().ok());
-    address = server->grpc->address();
+    address = server->wire->address();
     agent.use(address);
   }
   void attach() {
     agent.attach("right");
-    ASSERT_TRUE(eventually([&] { return server->client.has_node(node); }));
+    ASSERT_TRUE(eventually([&] { return server->wire->has_node(node); }));
   }
 
   const Uuid node = Uuid::random();
@@ -403,11 +404,11 @@ TEST_F(Grpc, EndingACallReachesTheNode) {
 
 TEST_F(Grpc, AWrongSecretDoesNotAttach) {
   agent.attach("wrong");
-  EXPECT_FALSE(server->client.has_node(node));
+  EXPECT_FALSE(server->wire->has_node(node));
   Side honest(false, node);
   honest.use(address);
   honest.attach("right");
-  EXPECT_TRUE(eventually([&] { return server->client.has_node(node); }));
+  EXPECT_TRUE(eventually([&] { return server->wire->has_node(node); }));
 }
 
 TEST_F(Grpc, ALostConnectionFailsWhatIsOpenAndComesBack) {
@@ -420,16 +421,16 @@ TEST_F(Grpc, ALostConnectionFailsWhatIsOpenAndComesBack) {
   server->router.call(to("NodeWait"), request("", 0, node), [&](const Result<Reply>& reply) { failed = !reply.ok(); });
   ASSERT_TRUE(eventually([&] { return agent.waiting == 2; }));
 
-  server->grpc->stop();
+  server->wire->stop();
   EXPECT_TRUE(eventually([&] { return failed.load(); }));
   EXPECT_EQ(seen.wait_closed().code(), Code::unavailable);
   EXPECT_TRUE(eventually([&] { return agent.stopped == 1 && agent.ended == 1; }));
-  EXPECT_FALSE(server->client.has_node(node));
+  EXPECT_FALSE(server->wire->has_node(node));
   call->reset();
 
   server = std::make_unique<Side>(true);
   ASSERT_TRUE(server->listen(address).ok());
-  EXPECT_TRUE(eventually([&] { return server->client.has_node(node); }));
+  EXPECT_TRUE(eventually([&] { return server->wire->has_node(node); }));
   auto reply = server->router.call_and_wait(to("NodeSay"), request("hello", 0, node));
   EXPECT_TRUE(reply.ok()) << reply.status().to_string();
   EXPECT_TRUE(eventually([&] { return agent.router.call_and_wait(to("Say"), request("again")).ok(); }));
@@ -444,11 +445,11 @@ TEST_F(Grpc, StoppingEndsWhatIsOpen) {
   auto call = agent.router.open(to("Talk"), request("", 1), seen.receiver());
   ASSERT_TRUE(call.ok());
   ASSERT_TRUE(seen.wait_for(1));
-  agent.client.stop();
+  agent.wire->stop();
   EXPECT_EQ(ended, 1);
   EXPECT_FALSE(seen.wait_closed().ok());
   EXPECT_EQ(agent.router.call_and_wait(to("Say"), request("late")).status().code(), Code::unavailable);
 }
 
 }  // namespace
-}  // namespace drover::rpc
+}  // namespace drover::wire

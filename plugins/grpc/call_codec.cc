@@ -1,8 +1,8 @@
-#include "kernel/rpc/wire.h"
+#include "call_codec.h"
 
 #include <algorithm>
 
-namespace drover::rpc {
+namespace drover::wire {
 namespace {
 
 constexpr size_t kMaxText = size_t{8} * 1024;
@@ -90,4 +90,4 @@ Status from_wire(int code, std::string text, std::string details) {
   return Status(known ? static_cast<Code>(code) : Code::unknown, std::move(text)).with_details(std::move(details));
 }
 
-}  // namespace drover::rpc
+}  // namespace drover::wire

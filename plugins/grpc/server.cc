@@ -1,18 +1,18 @@
-#include "kernel/rpc/grpc_server.h"
+#include "server.h"
 
 #include <grpcpp/server_builder.h>
 
 #include <atomic>
 #include <utility>
 
+#include "call_codec.h"
+#include "credentials.h"
 #include "drover/log.h"
-#include "kernel/rpc/grpc_credentials.h"
-#include "kernel/rpc/grpc_node_session.h"
-#include "kernel/rpc/grpc_peers.h"
-#include "kernel/rpc/grpc_stream.h"
-#include "kernel/rpc/wire.h"
+#include "lane.h"
+#include "node_session.h"
+#include "stream.h"
 
-namespace drover::rpc {
+namespace drover::wire {
 namespace {
 
 constexpr auto kStopTime = std::chrono::milliseconds(300);  // for answers on their way; then calls are cancelled
@@ -20,14 +20,8 @@ constexpr auto kStopTime = std::chrono::milliseconds(300);  // for answers on th
 // One call that this process answers or forwards.
 class Served : public std::enable_shared_from_this<Served> {
  public:
-  Served(std::shared_ptr<ServerStream> stream, std::string name, Caller& router, const MethodTable& methods, Pool& pool,
-         Clock& clock)
-      : stream_(std::move(stream)),
-        name_(std::move(name)),
-        router_(router),
-        methods_(methods),
-        pool_(pool),
-        clock_(clock) {}
+  Served(std::shared_ptr<ServerStream> stream, std::string name, const Wire::Setup& setup)
+      : stream_(std::move(stream)), name_(std::move(name)), setup_(setup) {}
 
   void start() {
     stream_->start({.message = [self = shared_from_this()](std::string message) { self->receive(std::move(message)); },
@@ -38,8 +32,8 @@ class Served : public std::enable_shared_from_this<Served> {
  private:
   void receive(std::string message) {
     if (begun_) {
-      // On the pool: the handler may take its time with what came before. Reads follow one another, so do these.
-      pool_.post([self = shared_from_this(), message = std::move(message)]() mutable {
+      // On the executor: the handler may take its time with what came before. Reads follow one another, so do these.
+      setup_.executor.post([self = shared_from_this(), message = std::move(message)]() mutable {
         if (auto call = self->stream_call()) call->send(std::move(message));
         self->stream_->read_next();
       });
@@ -49,19 +43,20 @@ class Served : public std::enable_shared_from_this<Served> {
     v1::CallContext context_message;
     if (!context_message.ParseFromString(stream_->metadata(kContextKey)))
       return stream_->finish(invalid_argument(std::string(kContextKey) + " is not a valid CallContext"));
-    CallContext context = from_wire(context_message, clock_.steady());
+    CallContext context = from_wire(context_message, setup_.clock.steady());
     context.method = name_;
     context.stop = stop_.get_token();
     if (context.remote_address.empty()) context.remote_address = stream_->peer();
-    const Method* method = methods_.find(name_);
-    if (!method) return stream_->finish(unimplemented("unknown method " + name_));
-    if (method->streaming) {
-      pool_.post([self = shared_from_this(), context = std::move(context), message = std::move(message)]() mutable {
-        self->open(std::move(context), std::move(message));
-      });
+    const MethodForm form = setup_.form_of(name_);
+    if (form == MethodForm::unknown) return stream_->finish(unimplemented("unknown method " + name_));
+    if (form == MethodForm::streaming) {
+      setup_.executor.post(
+          [self = shared_from_this(), context = std::move(context), message = std::move(message)]() mutable {
+            self->open(std::move(context), std::move(message));
+          });
       return;
     }
-    router_.call(std::move(context), std::move(message), [self = shared_from_this()](Result<Reply> reply) {
+    setup_.router.call(std::move(context), std::move(message), [self = shared_from_this()](Result<Reply> reply) {
       if (!reply) return self->stream_->finish(reply.status());
       if (reply->body.size() > kMaxMessage) return self->stream_->finish(too_large(reply->body.size()));
       self->stream_->post(std::move(reply->body));
@@ -80,7 +75,7 @@ class Served : public std::enable_shared_from_this<Served> {
               self->closed_ = true;
               ended = std::move(self->call_);
             }};
-    auto opened = router_.open(std::move(context), std::move(request), std::move(receiver));
+    auto opened = setup_.router.open(std::move(context), std::move(request), std::move(receiver));
     if (!opened) return stream_->finish(opened.status());
     {
       std::lock_guard lock(mutex_);
@@ -102,10 +97,7 @@ class Served : public std::enable_shared_from_this<Served> {
 
   const std::shared_ptr<ServerStream> stream_;
   const std::string name_;
-  Caller& router_;
-  const MethodTable& methods_;
-  Pool& pool_;
-  Clock& clock_;
+  const Wire::Setup& setup_;
   std::stop_source stop_;
   bool begun_ = false;  // only touched by reads
   std::mutex mutex_;
@@ -117,11 +109,10 @@ class Served : public std::enable_shared_from_this<Served> {
 
 class GrpcServer::Impl final : public grpc::CallbackGenericService {
  public:
-  Impl(Options options, Caller& router, const MethodTable& methods, Pool& pool, Clock& clock)
-      : options_(std::move(options)), router_(router), methods_(methods), pool_(pool), clock_(clock) {}
+  explicit Impl(const Wire::Setup& setup) : setup_(setup) {}
   ~Impl() override { stop(); }
 
-  Status listen();
+  Status listen(const std::string& address, const std::string& option);
   void stop();
   std::string address() const { return address_; }
 
@@ -136,11 +127,7 @@ class GrpcServer::Impl final : public grpc::CallbackGenericService {
  private:
   class Attached;
 
-  const Options options_;
-  Caller& router_;
-  const MethodTable& methods_;
-  Pool& pool_;
-  Clock& clock_;
+  const Wire::Setup& setup_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
   mutable std::mutex mutex_;
@@ -176,7 +163,7 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
     if (!first || node.is_zero())
       return stream_->finish(invalid_argument("the first frame must say which node attaches"));
     if (frame.call() != 0) return carry(node, frame);
-    server_.pool_.post(
+    server_.setup_.executor.post(
         [self = shared_from_this(), node, secret = frame.attach().secret_id()] { self->attach(node, secret); });
   }
 
@@ -194,8 +181,8 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
   }
 
   void attach(const Uuid& node, const std::string& secret) {
-    if (Status proven = server_.options_.verify(node, secret); !proven.ok()) return stream_->finish(proven);
-    auto session = std::make_shared<NodeSession>(node, secret, stream_, server_.pool_, server_.clock_);
+    if (Status proven = server_.setup_.verify_node(node, secret); !proven.ok()) return stream_->finish(proven);
+    auto session = std::make_shared<NodeSession>(node, secret, stream_, server_.setup_.executor, server_.setup_.clock);
     std::shared_ptr<NodeSession> former;
     {
       std::lock_guard lock(mutex_);
@@ -249,24 +236,24 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
 };
 
 grpc::ServerGenericBidiReactor* GrpcServer::Impl::CreateReactor(grpc::GenericCallbackServerContext* context) {
+  called_by_grpc(this);
   auto stream = ServerStream::make(context);
   grpc::ServerGenericBidiReactor* reactor = stream.get();
   if (context->method() == kAttachMethod) {
     std::make_shared<Attached>(std::move(stream), *this)->start();
-  } else if (context->method() == kPeerMethod && options_.peers) {
-    options_.peers->accept(std::move(stream));
+  } else if (context->method() == kPeerMethod) {
+    accept_lane(stream, setup_.lanes);
   } else {
-    std::make_shared<Served>(std::move(stream), context->method(), router_, methods_, pool_, clock_)->start();
+    std::make_shared<Served>(std::move(stream), context->method(), setup_)->start();
   }
   return reactor;
 }
 
-Status GrpcServer::Impl::listen() {
-  take_over_log();
+Status GrpcServer::Impl::listen(const std::string& address, const std::string& option) {
   grpc::ServerBuilder builder;
   int port = 0;
   builder.RegisterCallbackGenericService(this);
-  builder.AddListeningPort(options_.address, server_credentials(options_.tls), &port);
+  builder.AddListeningPort(address, server_credentials(setup_.tls), &port);
   builder.SetMaxReceiveMessageSize(kMaxMessage);
   builder.SetMaxSendMessageSize(kMaxMessage);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -275,15 +262,16 @@ Status GrpcServer::Impl::listen() {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+  given_to_grpc(this);
   server_ = builder.BuildAndStart();
   if (!server_ || port == 0) {
     server_.reset();
-    const std::string port_text = options_.address.substr(options_.address.rfind(':') + 1);
-    return failed_precondition("cannot listen for calls on " + options_.address + ": port " + port_text +
+    const std::string port_text = address.substr(address.rfind(':') + 1);
+    return failed_precondition("cannot listen for calls on " + address + ": port " + port_text +
                                " is in use by another program, or the address is not this machine's; stop it, or set " +
-                               options_.option);
+                               option);
   }
-  address_ = options_.address.substr(0, options_.address.rfind(':') + 1) + std::to_string(port);
+  address_ = address.substr(0, address.rfind(':') + 1) + std::to_string(port);
   return ok_status();
 }
 
@@ -296,10 +284,10 @@ void GrpcServer::Impl::stop() {
 GrpcServer::GrpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 GrpcServer::~GrpcServer() = default;
 
-Result<std::unique_ptr<GrpcServer>> GrpcServer::start(Options options, Caller& router, const MethodTable& methods,
-                                                      Pool& pool, Clock& clock) {
-  auto impl = std::make_unique<Impl>(std::move(options), router, methods, pool, clock);
-  DROVER_RETURN_IF_ERROR(impl->listen());
+Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const std::string& address, const std::string& option,
+                                                      const Wire::Setup& setup) {
+  auto impl = std::make_unique<Impl>(setup);
+  DROVER_RETURN_IF_ERROR(impl->listen(address, option));
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(impl)));
 }
 
@@ -322,4 +310,4 @@ Result<std::unique_ptr<StreamCall>> GrpcServer::open_node(const Uuid& node, Call
   return not_found("No path to node");
 }
 
-}  // namespace drover::rpc
+}  // namespace drover::wire
