@@ -163,8 +163,10 @@ void Core::Impl::on(EntriesRead& read) {
   peer->is_reading = false;
   if (peer->state != Progress::State::replicate || read.from != peer->next || peer->is_full(config)) return;
   Index index = read.from;
-  const bool is_ours = std::ranges::all_of(
-      read.entries, [&](const Entry& entry) { return entry.index == index++ && log.holds(entry.index, entry.term); });
+  // The term before the first one is needed as well, so the entry in front of the log is too old.
+  const bool is_ours = read.from >= log.first_index() && std::ranges::all_of(read.entries, [&](const Entry& entry) {
+                         return entry.index == index++ && log.holds(entry.index, entry.term);
+                       });
   if (!is_ours) return;  // of a log that has changed meanwhile; it is asked for again
   if (read.entries.empty()) {
     DROVER_REACH("entries that cannot be read");

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "drover/raft/segment_format.h"
-#include "tests/simulation/cluster/node.h"
+#include "tests/simulation/cluster/bare_node.h"
 
 namespace drover::simulation {
 namespace {
@@ -36,11 +36,7 @@ Result<std::string> read_all(raft::ByteSource& source) {
 
 // ---- start ----
 
-void Node::start() {
-  if (is_up() || is_lost_) return;
-  ++life_;
-  const Status status = open();
-  if (!status.ok()) return fail_start(status);
+void BareNode::started() {
   world_.trace.note("is up: log {} to {}, term {}", number_, log_->first_index(), log_->last_index(),
                     core_->status().term);
   world_.loop.after(random_.between(0, world_.configuration.tick), [this, life = life_] {
@@ -50,45 +46,13 @@ void Node::start() {
   drain();
 }
 
-void Node::fail_start(const Status& status) {
-  const bool was_power_cut = disk_.files.has_crashed();
-  log_.reset();
-  snapshots_.reset();
-  if (status.code() == Code::data_loss && !was_power_cut) {
-    if (!is_damaged_) {
-      return world_.invariants.fail(
-          "durability",
-          "n" + std::to_string(number_) + " refuses to start although its disk was never damaged: " + status.message());
-    }
-    is_lost_ = true;
-    return world_.trace.note("refuses to start: its disk is damaged", number_);
-  }
-  world_.trace.note("cannot start", number_, static_cast<uint64_t>(status.code()));
-  crash(was_power_cut);
-  world_.loop.after(100'000 + random_.exponential(world_.configuration.down_time), [this, life = life_] {
-    if (life == life_) start();
-  });
-}
-
-Status Node::open() {
-  const Configuration& c = world_.configuration;
-  has_storage_failed_ = false;
-  log_.reset();
-  raft::SegmentLogOptions options{.directory = kDirectory,
-                                  .cluster_id = id_of(200),
-                                  .node_id = id_,
-                                  .segment_bytes = static_cast<uint64_t>(c.segment_bytes),
-                                  .initial_segment_bytes = static_cast<uint64_t>(c.initial_segment_bytes),
-                                  .spare_segments = static_cast<size_t>(c.spare_segments),
-                                  .cache_bytes = static_cast<uint64_t>(c.cache_bytes)};
-  options.on_failure = [this](const Status&) { has_storage_failed_ = true; };
-  DROVER_TRY(log_, raft::SegmentLog::open(disk_.files, std::move(options)));
+Status BareNode::open() {
+  DROVER_TRY(log_, raft::SegmentLog::open(disk_.files, log_options()));
   log_->start_stepped([this](uint64_t write_seq) {
     written_seq_ = write_seq;
     world_.invariants.written(number_, write_seq);
   });
   DROVER_TRY(snapshots_, raft::SnapshotStore::open(disk_.files, kDirectory));
-  machine_ = KeyValue();
   write_seq_ = written_seq_ = told_seq_ = log_->recovered().write_seq;
   DROVER_TRY(const raft::SnapshotInfo base, restore());
   DROVER_RETURN_IF_ERROR(begin_cluster(base));
@@ -100,6 +64,7 @@ Status Node::open() {
   if (is_damaged_ && world_.invariants.is_behind(number_, state, base.index))
     return data_loss("the damage hit the newest batch and looks like a torn write");
   world_.invariants.started(number_, state, entries, base.index, is_damaged_);
+  world_.conduct.started(number_);
   applied_membership_ = base.membership;
   applied_term_ = base.term;
   apply_to_ = snapshot_index_ = base.index;
@@ -108,7 +73,7 @@ Status Node::open() {
 }
 
 // The newest whole snapshot that the log connects to, put into the state machine; index 0 when there is none.
-Result<raft::SnapshotInfo> Node::restore() {
+Result<raft::SnapshotInfo> BareNode::restore() {
   for (const raft::SnapshotInfo& kept : snapshots_->list()) {
     if (kept.index + 1 < log_->first_index()) break;
     Result<raft::SnapshotInfo> snapshot = snapshots_->verify(kept);
@@ -125,7 +90,7 @@ Result<raft::SnapshotInfo> Node::restore() {
 }
 
 // A server of the first hour begins with the membership that all of them begin with.
-Status Node::begin_cluster(const raft::SnapshotInfo& base) {
+Status BareNode::begin_cluster(const raft::SnapshotInfo& base) {
   const bool is_empty = log_->last_index() == 0 && base.index == 0 && log_->recovered().hard_state.term == 0;
   if (!is_empty || !bootstrap_) return ok_status();
   auto payload = std::make_shared<const std::string>(raft::encode_membership(*bootstrap_));
@@ -139,7 +104,7 @@ Status Node::begin_cluster(const raft::SnapshotInfo& base) {
   return ok_status();
 }
 
-Result<std::vector<raft::Entry>> Node::read_log() const {
+Result<std::vector<raft::Entry>> BareNode::read_log() const {
   std::vector<raft::Entry> entries;
   raft::Index next = log_->first_index();
   while (next <= log_->last_index()) {
@@ -150,7 +115,7 @@ Result<std::vector<raft::Entry>> Node::read_log() const {
   return entries;
 }
 
-raft::CoreState Node::core_state(const raft::SnapshotInfo& base, const std::vector<raft::Entry>& entries) const {
+raft::CoreState BareNode::core_state(const raft::SnapshotInfo& base, const std::vector<raft::Entry>& entries) const {
   raft::CoreState state{.hard_state = log_->recovered().hard_state,
                         .snapshot_index = base.index,
                         .snapshot_term = base.term,
@@ -169,7 +134,7 @@ raft::CoreState Node::core_state(const raft::SnapshotInfo& base, const std::vect
   return state;
 }
 
-raft::CoreConfig Node::core_config() const {
+raft::CoreConfig BareNode::core_config() const {
   const Configuration& c = world_.configuration;
   return {.id = id_,
           .seed = scatter(seed_ ^ life_),
@@ -188,7 +153,7 @@ raft::CoreConfig Node::core_config() const {
 
 // ---- the log ----
 
-void Node::submit(raft::LogWrite write) {
+void BareNode::submit(raft::LogWrite write) {
   world_.trace.note("writes {}: {} entries, from {}, cut at {}", number_, write.write_seq, write.entries.size(),
                     write.entries.empty() ? 0 : write.entries.front().index, write.truncate_from);
   write_seq_ = write.write_seq;
@@ -197,66 +162,38 @@ void Node::submit(raft::LogWrite write) {
   kick_disk();
 }
 
-void Node::kick_disk() {
-  if (is_disk_busy_ || outstanding_.empty()) return;
-  is_disk_busy_ = true;
-  const Disk::Times times = disk_.write(world_.loop.now());
-  // The device works while its server stands still.
-  world_.loop.at(times.reaches, [this, life = life_, turn = ++disk_turn_, told_at = times.is_told] {
-    if (life != life_ || turn != disk_turn_) return;
-    write_now();
-    later(std::max<Micros>(0, told_at - world_.loop.now()), [this] { told(); });
-  });
+// What it was told to write is written, and the log says that it was closed.
+void BareNode::shut_down() {
+  while (log_->write_step(raft::SegmentLog::Idle::nothing)) {
+  }
+  (void)log_->write_step(raft::SegmentLog::Idle::close);
 }
 
-void Node::write_now() {
-  (void)log_->write_step(raft::SegmentLog::Idle::nothing);
+bool BareNode::write_log() {
+  const bool has_written = log_->write_step(raft::SegmentLog::Idle::nothing);
   if (!has_storage_failed_) (void)log_->fill_step();
-  has_storage_failed_ |= disk_.files.has_crashed();
+  return has_written;
 }
 
-// What hangs is let go.
-void Node::heal_disk() {
-  disk_.heal();
-  if (!is_up() || !is_disk_busy_) return;
-  ++disk_turn_;
-  is_disk_busy_ = false;
-  if (written_seq_ > told_seq_) return later(0, [this] { told(); });
-  kick_disk();
-}
-
-void Node::told() {
-  if (has_storage_failed_) {
-    // As a process does that can no longer write its log: it ends, somebody starts it again.
-    const bool was_power_cut = disk_.files.has_crashed();
-    world_.trace.note("ends: its log cannot be written", number_);
-    crash(was_power_cut);
-    world_.loop.after(random_.exponential(world_.configuration.down_time), [this, life = life_] {
-      if (life == life_) start();
-    });
-    return;
-  }
-  is_disk_busy_ = false;
+void BareNode::written() {
   while (!outstanding_.empty() && outstanding_.front().first <= written_seq_) outstanding_.pop_front();
-  if (written_seq_ > told_seq_) {
-    told_seq_ = written_seq_;
-    world_.trace.note("hears that write {} is durable", number_, told_seq_);
-    kick_disk();
-    post(raft::LogDurable{told_seq_});
-  }
+  if (written_seq_ == told_seq_) return;
+  told_seq_ = written_seq_;
+  world_.trace.note("hears that write {} is durable", number_, told_seq_);
+  post(raft::LogDurable{told_seq_});
 }
 
 // When nothing waits, the newest batch is confirmed by an empty one.
-void Node::idle() {
+void BareNode::idle() {
   later(world_.configuration.idle_confirm, [this] {
-    if (!is_disk_busy_ && outstanding_.empty()) (void)log_->write_step(raft::SegmentLog::Idle::confirm);
+    if (outstanding_.empty()) (void)log_->write_step(raft::SegmentLog::Idle::confirm);
     has_storage_failed_ |= disk_.files.has_crashed();
-    if (has_storage_failed_) return told();
+    if (has_storage_failed_) return end_of_storage();
     idle();
   });
 }
 
-void Node::read_for_peer(const raft::LogRead& wanted) {
+void BareNode::read_for_peer(const raft::LogRead& wanted) {
   later(random_.exponential(200), [this, wanted] {
     Result<std::vector<raft::Entry>> entries = log_->read(wanted.from, wanted.upto, wanted.max_bytes);
     world_.trace.note("reads entries from {} for n{}", number_, wanted.from,
@@ -265,29 +202,16 @@ void Node::read_for_peer(const raft::LogRead& wanted) {
   });
 }
 
-void Node::damage(Random& random) {
-  std::vector<std::string> paths = disk_.files.paths();
-  std::erase_if(paths, [](const std::string& path) {
-    return path.find("/seg-") == std::string::npos && path.find("/snap-") == std::string::npos;
-  });
-  if (paths.empty()) return;
-  const std::string& path = paths[random.below(paths.size())];
-  const uint64_t offset = random.below(disk_.files.content(path).size());
-  if (!disk_.files.flip_bit(path, offset, static_cast<int>(random.below(8)))) return;
-  world_.trace.note("rots: one bit of its disk at offset {}", number_, offset);
-  is_damaged_ = true;
-}
-
 // ---- snapshots ----
 
-void Node::take_snapshot() {
-  if (!is_up() || is_snapshotting_ || machine_.applied_index() <= snapshot_index_) return;
+void BareNode::take_snapshot() {
+  if (!is_up() || is_snapshotting_ || installing_ > 0 || machine_.applied_index() <= snapshot_index_) return;
   is_snapshotting_ = true;
   save_snapshot(machine_.applied_index(), applied_term_, applied_membership_, machine_.snapshot());
 }
 
-void Node::save_snapshot(raft::Index index, raft::Term term, raft::Membership membership,
-                         std::shared_ptr<raft::SnapshotSource> source) {
+void BareNode::save_snapshot(raft::Index index, raft::Term term, raft::Membership membership,
+                             std::shared_ptr<raft::SnapshotSource> source) {
   const Micros takes = std::max<Micros>(0, disk_.write(world_.loop.now()).is_told - world_.loop.now());
   later(takes * 4, [this, index, term, membership = std::move(membership), source = std::move(source)]() mutable {
     if (core_->status().durable_index < index) {
@@ -295,11 +219,10 @@ void Node::save_snapshot(raft::Index index, raft::Term term, raft::Membership me
       return save_snapshot(index, term, std::move(membership), std::move(source));
     }
     is_snapshotting_ = false;
-    if (index <= snapshot_index_) return;  // a leader's came first
+    if (installing_ > 0 || index <= snapshot_index_) return;  // a leader's came first
     const Result<raft::SnapshotInfo> saved = snapshots_->save(index, term, membership, *source, [] { return false; });
     if (disk_.files.has_crashed()) {
-      has_storage_failed_ = true;
-      return told();
+      return end_of_storage();
     }
     world_.trace.note("takes a snapshot at {}", number_, index, saved.ok());
     if (!saved.ok()) return;
@@ -310,7 +233,7 @@ void Node::save_snapshot(raft::Index index, raft::Term term, raft::Membership me
   });
 }
 
-void Node::send_snapshot(raft::NodeId to) {
+void BareNode::send_snapshot(raft::NodeId to) {
   const auto give_up = [this, to](raft::Index index) { post(raft::SnapshotSent{to, index, false}); };
   const std::vector<raft::SnapshotInfo> kept = snapshots_->list();
   if (kept.empty()) return later(10'000, [give_up] { give_up(0); });
@@ -325,7 +248,7 @@ void Node::send_snapshot(raft::NodeId to) {
   const Micros takes = 2 * world_.configuration.delay + random_.exponential(20'000);
   auto payload = std::make_shared<const std::string>(*std::move(bytes));
   later(takes, [this, give_up, peer, term = status().term, info = *info, payload = std::move(payload)] {
-    Node& receiver = *(*world_.nodes)[static_cast<size_t>(peer)];
+    auto& receiver = static_cast<BareNode&>(*(*world_.nodes)[static_cast<size_t>(peer)]);
     if (world_.network->is_cut(number_, peer) || !receiver.is_up() || receiver.is_paused()) {
       return later(100'000, [give_up, index = info.index] { give_up(index); });
     }
@@ -334,11 +257,11 @@ void Node::send_snapshot(raft::NodeId to) {
 }
 
 // The sender hears of it either way, unless one of the two crashes: then the connection breaks, which it hears too.
-void Node::receive_snapshot(int from, raft::Term leader_term, const raft::SnapshotInfo& info,
-                            std::shared_ptr<const std::string> bytes) {
+void BareNode::receive_snapshot(int from, raft::Term leader_term, const raft::SnapshotInfo& info,
+                                std::shared_ptr<const std::string> bytes) {
   const Micros done_at = disk_.write(world_.loop.now()).is_told;
   const auto tell = [this, from, index = info.index](bool is_ok) {
-    Node& sender = *(*world_.nodes)[static_cast<size_t>(from)];
+    auto& sender = static_cast<BareNode&>(*(*world_.nodes)[static_cast<size_t>(from)]);
     if (sender.is_up()) sender.post(raft::SnapshotSent{id_, index, is_ok});
   };
   world_.loop.at(done_at, [this, life = life_, from, leader_term, info, bytes = std::move(bytes), tell] {
@@ -348,10 +271,7 @@ void Node::receive_snapshot(int from, raft::Term leader_term, const raft::Snapsh
     if (kept.empty() || kept.front().index < info.index) {
       Arrived source(info.index, bytes);
       const auto saved = snapshots_->save(info.index, info.term, info.membership, source, [] { return false; });
-      if (disk_.files.has_crashed()) {
-        has_storage_failed_ = true;
-        told();
-      }
+      if (disk_.files.has_crashed()) end_of_storage();
       if (!saved.ok()) return tell(false);
     } else if (kept.front().index > info.index) {
       return tell(true);  // has a newer one
@@ -362,7 +282,16 @@ void Node::receive_snapshot(int from, raft::Term leader_term, const raft::Snapsh
   });
 }
 
-void Node::install(const raft::SnapshotInstall& wanted) {
+void BareNode::install(const raft::SnapshotInstall& wanted) {
+  ++installing_;
+  install_at_ = std::max(install_at_, world_.loop.now() + random_.exponential(2'000));  // one after the other
+  later(install_at_ - world_.loop.now(), [this, wanted] {
+    --installing_;
+    install_now(wanted);
+  });
+}
+
+void BareNode::install_now(const raft::SnapshotInstall& wanted) {
   for (const raft::SnapshotInfo& kept : snapshots_->list()) {
     if (kept.index != wanted.index || kept.term != wanted.term) continue;
     const Result<raft::SnapshotInfo> whole = snapshots_->verify(kept);
@@ -379,13 +308,11 @@ void Node::install(const raft::SnapshotInstall& wanted) {
       answer(writes_.extract(writes_.begin()).mapped(), {.outcome = Answer::Outcome::uncertain});
     }
     post(raft::SnapshotInstalled{wanted.index});
-    return answer_reads();
+    answer_reads();
+    return apply_soon();
   }
   // It cannot be read back: the server ends, as it would with a log that cannot be written.
-  later(0, [this] {
-    has_storage_failed_ = true;
-    told();
-  });
+  end_of_storage();
 }
 
 }  // namespace drover::simulation
