@@ -243,7 +243,11 @@ void BareNode::send_snapshot(raft::NodeId to) {
   if (info.ok()) {
     if (const auto source = snapshots_->read(*info); source.ok()) bytes = read_all(**source);
   }
-  if (!bytes.ok()) return later(10'000, [give_up, index = kept.front().index] { give_up(index); });
+  if (!bytes.ok()) {
+    // Rotten, or the disk does not give it back now. A newer one may be whole.
+    take_snapshot();
+    return later(10'000, [give_up, index = kept.front().index] { give_up(index); });
+  }
   const int peer = number_of(to);
   world_.trace.note("sends its snapshot at {} to n{}", number_, info->index, static_cast<uint64_t>(peer));
   const Micros takes = 2 * world_.configuration.delay + random_.exponential(20'000);
