@@ -289,6 +289,14 @@ bool FaultFileSystem::flip_bit(const std::string& path, uint64_t offset, int bit
   return true;
 }
 
+void FaultFileSystem::wipe() {
+  const std::lock_guard lock(mutex_);
+  names_.clear();
+  synced_names_.clear();
+  unsynced_.clear();
+  locks_.clear();
+}
+
 void FaultFileSystem::fail_writes(std::string part, int error) {
   const std::lock_guard lock(mutex_);
   fail_write_part_ = std::move(part);

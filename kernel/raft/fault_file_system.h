@@ -41,6 +41,8 @@ class FaultFileSystem final : public FileSystem {
   void set_survival(uint64_t survives, uint64_t is_garbage);
   // Rot in what had been confirmed: one bit, in every view of the file. False when there is no such byte.
   bool flip_bit(const std::string& path, uint64_t offset, int bit);
+  // An empty disk. Nothing may be open.
+  void wipe();
 
   // From now on: writes or syncs of files whose path contains `part` fail with this errno; 0 ends it.
   void fail_writes(std::string part, int error);

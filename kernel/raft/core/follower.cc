@@ -115,6 +115,9 @@ void Core::Impl::on_heartbeat(const Message& m) {
   // R11: the leader has bounded it by what we told it. Who has less than that has lost it.
   if (m.commit <= log.last_index()) {
     commit_to(m.commit);
+  } else if (is_damaged) {
+    DROVER_REACH("a leader that does not know of the loss");
+    refuse_append({.from = m.from, .log_index = m.commit});  // or an idle leader would never learn of it
   } else {
     drop();
   }

@@ -76,6 +76,7 @@ void Invariants::started(int server, const raft::LogState& state, const std::vec
     if (item == nullptr || entry.index > shadow.durable) continue;
     if (*item != Item{entry.term, hash_of(entry)}) lost(at(entry.index, item->term));
   }
+  if (has_lost) shadow.lost = std::max(shadow.lost, shadow.durable);
   shadow.first = state.first_index;
   shadow.items.clear();
   shadow.unwritten.clear();
@@ -199,6 +200,7 @@ void Invariants::stepped(int server, const raft::CoreStatus& status, const raft:
 
 bool Invariants::has_on_disk(raft::NodeId id, Index index, const Item& item) const {
   const auto shadow = std::ranges::find(shadows_, id, &Shadow::id);
+  if (shadow != shadows_.end() && index <= shadow->lost) return true;
   if (shadow == shadows_.end() || shadow->durable < index) return false;
   if (index < shadow->first) return true;  // in its snapshot
   const Item* held = shadow->find(index);

@@ -106,6 +106,7 @@ class Invariants {
     raft::Index first = 1;   // of `items`
     std::deque<Item> items;  // the log as submitted
     raft::Index durable = 0;
+    raft::Index lost = 0;  // was durable up to here before its disk was damaged: others cannot know better yet
     raft::HardState submitted{};
     raft::HardState confirmed{};
     std::deque<Unwritten> unwritten;

@@ -96,6 +96,10 @@ void BareNode::note_commit() { world_.invariants.committing(number_, core_->stat
 void BareNode::handle(raft::Effects effects) {
   Invariants& invariants = world_.invariants;
   const raft::CoreStatus status = core_->status();
+  if (is_cut_ && !status.is_damaged) {
+    is_cut_ = false;
+    world_.trace.note("is whole again up to {}", number_, status.durable_index);
+  }
   for (const raft::RoleChange& change : effects.roles) {
     world_.trace.note(change.role == raft::Role::leader     ? Sentence("leads term {}, follows n{}")
                       : change.role == raft::Role::follower ? Sentence("follows in term {}, leader n{}")
@@ -232,7 +236,8 @@ void BareNode::apply_now() {
   const auto batch = static_cast<raft::Index>(world_.configuration.apply_batch);
   const Result<std::vector<raft::Entry>> entries = log_->read(from, std::min(apply_to_, from + batch - 1), 1 << 20);
   if (!entries.ok()) {
-    // The disk does not give it back now; a server would have read it from memory or end here. It tries again.
+    if (entries.status().code() == Code::data_loss) return later(0, [this] { end_of_storage(); });
+    // The disk does not give it back now; a server would end here as well. It tries again.
     world_.trace.note("cannot read entry {} to apply it", number_, from);
     is_apply_due_ = true;
     return later(10'000, [this] {

@@ -36,6 +36,7 @@ class BareNode final : public Node {
   Status open() override;
   void close() override;
   void shut_down() override;
+  bool can_begin_again() const override { return true; }
   void started() override;
   void continued() override;
   bool write_log() override;

@@ -61,7 +61,7 @@ Status BareNode::open() {
   raft::LogState state = log_->recovered();
   state.first_index = log_->first_index();
   state.last_index = log_->last_index();
-  if (is_damaged_ && world_.invariants.is_behind(number_, state, base.index))
+  if (is_damaged_ && !is_cut_ && world_.invariants.is_behind(number_, state, base.index))
     return data_loss("the damage hit the newest batch and looks like a torn write");
   world_.invariants.started(number_, state, entries, base.index, is_damaged_);
   world_.conduct.started(number_);
@@ -121,6 +121,7 @@ raft::CoreState BareNode::core_state(const raft::SnapshotInfo& base, const std::
                         .snapshot_term = base.term,
                         .write_seq = write_seq_};
   if (bootstrap_ && state.hard_state.term == 0) state.hard_state.term = 1;
+  state.is_damaged = is_cut_;
   const raft::Index first = log_->first_index();
   state.terms.start_over(first, log_->term_at(first - 1).value_or(0));
   if (base.index != 0) state.memberships.push_back(base.membership);
@@ -242,7 +243,11 @@ void BareNode::send_snapshot(raft::NodeId to) {
   if (info.ok()) {
     if (const auto source = snapshots_->read(*info); source.ok()) bytes = read_all(**source);
   }
-  if (!bytes.ok()) return later(10'000, [give_up, index = kept.front().index] { give_up(index); });
+  if (!bytes.ok()) {
+    // Rotten, or the disk does not give it back now. A newer one may be whole.
+    take_snapshot();
+    return later(10'000, [give_up, index = kept.front().index] { give_up(index); });
+  }
   const int peer = number_of(to);
   world_.trace.note("sends its snapshot at {} to n{}", number_, info->index, static_cast<uint64_t>(peer));
   const Micros takes = 2 * world_.configuration.delay + random_.exponential(20'000);

@@ -32,6 +32,7 @@ class DrivenNode final : public Node, private raft::Transport {
   Status open() override;
   void close() override;
   void shut_down() override;
+  bool can_begin_again() const override { return false; }  // the driver has no such start
   void started() override;
   void continued() override { work(); }
   bool write_log() override;

@@ -48,16 +48,22 @@ void Node::start() {
 void Node::fail_start(const Status& status) {
   const bool was_power_cut = disk_.files.has_crashed();
   close();
-  if (status.code() == Code::data_loss && !was_power_cut && !has_storage_failed_) {
+  // Rot may also look like the log of another server or of a newer program.
+  const bool is_refused = status.code() == Code::data_loss || status.code() == Code::failed_precondition;
+  if (is_refused && !was_power_cut && !has_storage_failed_) {
     if (!is_damaged_) {
       return world_.invariants.fail(
           "durability",
           "n" + std::to_string(number_) + " refuses to start although its disk was never damaged: " + status.message());
     }
-    is_lost_ = true;
-    return world_.trace.note("refuses to start: its disk is damaged", number_);
+    world_.trace.note("refuses to start: its disk is damaged", number_);
+    is_lost_ = !can_begin_again() || random_.chance(300'000);
+    if (is_lost_) return;
+    disk_.files.wipe();
+    is_cut_ = true;
+    bootstrap_.reset();
   }
-  world_.trace.note("cannot start", number_, static_cast<uint64_t>(status.code()));
+  world_.trace.note("cannot start: error {}", number_, static_cast<uint64_t>(status.code()));
   crash(was_power_cut);
   world_.loop.after(100'000 + random_.exponential(world_.configuration.down_time), [this, life = life_] {
     if (life == life_) start();

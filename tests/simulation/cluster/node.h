@@ -104,6 +104,8 @@ class Node {
   virtual Status open() = 0;
   virtual void close() = 0;      // as a crash does
   virtual void shut_down() = 0;  // before close(), when there is time
+  // Whether it can come back with an empty disk, as one that says that it has lost entries.
+  virtual bool can_begin_again() const = 0;
   virtual void started() = 0;    // is up
   virtual void continued() = 0;  // the pause is over
   virtual bool write_log() = 0;  // one batch, if there is one
@@ -139,6 +141,7 @@ class Node {
   std::optional<raft::Membership> bootstrap_;
   uint64_t life_ = 0;  // events of an earlier one do nothing
   bool is_damaged_ = false;
+  bool is_cut_ = false;  // has begun again, and is not whole yet
   bool has_storage_failed_ = false;
 
  private:

@@ -140,8 +140,9 @@ std::string Run::unsettled() const {
 
 // Nothing is promised to clusters whose disks and links are slower than their timeouts.
 void Run::relax(Micros timeout) {
-  for (int64_t Configuration::*const slow : {&Configuration::delay, &Configuration::jitter, &Configuration::disk_write,
-                                             &Configuration::apply_delay, &Configuration::inbox_delay}) {
+  for (int64_t Configuration::*const slow :
+       {&Configuration::delay, &Configuration::jitter, &Configuration::disk_write, &Configuration::apply_delay,
+        &Configuration::inbox_delay, &Configuration::down_time}) {
     configuration_.*slow = std::min(configuration_.*slow, timeout / 50);
   }
   configuration_.apply_batch = 256;
@@ -151,9 +152,9 @@ void Run::relax(Micros timeout) {
 
 // After the faults: within twenty election timeouts one leader and all voters equal, and it serves.
 void Run::recover() {
-  faults_.heal();
   const Micros timeout = 2 * configuration_.tick * configuration_.election_ticks;
   relax(timeout);
+  faults_.heal();
   const Micros deadline = loop_.now() + kTimeoutsToRecover * timeout + 3 * configuration_.pause_length +
                           (configuration_.driver != 0 ? kSnapshotPatience : 0);
   clients_.resume();
