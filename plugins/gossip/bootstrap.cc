@@ -45,10 +45,13 @@ BootstrapDecision decide_bootstrap(const Member& self, const std::vector<Member>
   const int expect = self.info.bootstrap_expect;
   if (expect <= 1 || !self.info.cluster_id.is_zero()) return {.kind = Kind::never};
   std::vector<RaftServer> candidates;
+  bool has_begun = false;  // one of the list has, with the same list: all do, whoever is there still
   for (const Member& member : members) {
     if (member.info.region != self.info.region || member.state == State::left) continue;
     if (!member.info.cluster_id.is_zero()) {
-      return {.kind = Kind::never, .detail = member.info.name + " is part of a cluster"};
+      if (announced.empty() || member.proposal != digest(announced))
+        return {.kind = Kind::never, .detail = member.info.name + " is part of a cluster"};
+      has_begun = true;
     }
     if (!is_candidate(member, self)) continue;
     if (member.info.bootstrap_expect != expect) {
@@ -59,7 +62,7 @@ BootstrapDecision decide_bootstrap(const Member& self, const std::vector<Member>
     candidates.push_back({.id = member.info.id, .address = member.info.rpc_address});
   }
   std::vector<RaftServer> voters = announced;
-  if (voters.empty() || !still_hold(voters, members, self)) {
+  if (voters.empty() || (!has_begun && !still_hold(voters, members, self))) {
     if (candidates.size() < static_cast<size_t>(expect)) return {};
     std::ranges::sort(candidates, {}, &RaftServer::id);
     candidates.resize(static_cast<size_t>(expect));
@@ -72,7 +75,8 @@ BootstrapDecision decide_bootstrap(const Member& self, const std::vector<Member>
     const Member* member = find(members, voter.id);
     return member && member->proposal == proposal;
   });
-  return {.kind = all_agree ? Kind::begin : Kind::announce, .proposal = proposal, .voters = std::move(voters)};
+  return {
+      .kind = all_agree || has_begun ? Kind::begin : Kind::announce, .proposal = proposal, .voters = std::move(voters)};
 }
 
 }  // namespace drover::gossip

@@ -2,7 +2,8 @@
 //
 // Each server that sees as many candidates as it was told to expect announces with which of them it would begin: the
 // first by identifier. It keeps to that while all of them are there. When all of the list announce the same list, each
-// begins the cluster with it. Nobody begins one while somebody known is part of one. Pure.
+// begins the cluster with it; so it does when one of the list has begun with it. Nobody begins one while somebody known
+// is part of another. Pure.
 #pragma once
 
 #include <cstdint>

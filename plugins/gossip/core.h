@@ -49,7 +49,7 @@ struct Options {
   std::chrono::nanoseconds probe_interval = std::chrono::seconds(1);
   std::chrono::nanoseconds probe_timeout = std::chrono::milliseconds(500);  // then others are asked to try
   std::chrono::nanoseconds gossip_interval = std::chrono::milliseconds(200);
-  std::chrono::nanoseconds exchange_interval = std::chrono::seconds(30);   // of full states, with somebody alive
+  std::chrono::nanoseconds exchange_interval = std::chrono::seconds(10);   // of full states, with somebody alive
   std::chrono::nanoseconds reconnect_interval = std::chrono::seconds(10);  // of full states, with somebody failed
   std::chrono::nanoseconds tombstone_time = std::chrono::hours(24);
   int indirect_probes = 3;
