@@ -68,7 +68,11 @@ void Joiner::attempt(const std::shared_ptr<Attempts>& attempts) {
       return;
     }
     log::warn("gossip", "no other server could be joined; trying again at the next interval", {{"error", errors}});
-    host_.post_after(attempts->interval, [this, attempts] { attempt(attempts); });
+    host_.post_after(attempts->interval, [this, attempts] {
+      network_.post([this, attempts](Core& core) {
+        if (core.live_count() == 1) attempt(attempts);  // else somebody has joined this server meanwhile
+      });
+    });
   });
 }
 

@@ -5,8 +5,9 @@
 SERVERS=(one two three)
 declare -A HTTP RPC SERF PID
 KEY=$(head -c 32 /dev/urandom | base64)
+for server in "${SERVERS[@]}" four stranger; do SERF[$server]=$(free_port); done
 server_config() {
-  HTTP[$1]=$(free_port) RPC[$1]=$(free_port) SERF[$1]=$(free_port)
+  HTTP[$1]=$(free_port) RPC[$1]=$(free_port)
   cat > "$WORK/$1.hcl" << CONFIG
 name      = "$1"
 data_dir  = "$WORK/$1-data"
@@ -21,7 +22,7 @@ server {
   bootstrap_expect = $2
   encrypt          = "$KEY"
   server_join {
-    retry_join     = ["127.0.0.1:${SERF[one]}", "127.0.0.1:${SERF[two]:-1}"]
+    retry_join     = ["127.0.0.1:${SERF[one]}", "127.0.0.1:${SERF[two]}"]
     retry_interval = "300ms"
   }
 }
@@ -80,7 +81,7 @@ for server in "${SERVERS[@]}"; do
   [ "$server" = "$CLUSTER_LEADER" ] || FOLLOWER=$server
 done
 eventually 15 "not healthy" healthy one
-expect 0 "first" on "$FOLLOWER" job run -detach "$WORK/first.nomad"
+expect 0 "successful" on "$FOLLOWER" job run -detach "$WORK/first.nomad"
 for server in "${SERVERS[@]}"; do expect 0 "first" on "$server" job status; done
 
 # --- a wrong key is kept out -----------------------------------------------------------------------------------------
