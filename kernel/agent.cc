@@ -16,6 +16,7 @@
 #include "drover/log.h"
 #include "drover/node_locator.h"
 #include "drover/start_order.h"
+#include "drover/wire.h"
 #include "kernel/host/lifecycle.h"
 #include "kernel/host/loader.h"
 #include "kernel/host/local_store.h"
@@ -23,9 +24,7 @@
 #include "kernel/log_sink.h"
 #include "kernel/raft/driver.h"
 #include "kernel/raft_control.h"
-#include "kernel/rpc/grpc_client.h"
-#include "kernel/rpc/grpc_peers.h"
-#include "kernel/rpc/grpc_server.h"
+#include "kernel/raft_peers.h"
 #include "kernel/rpc/router.h"
 #include "kernel/state_machine.h"
 #include "kernel/version.h"
@@ -129,8 +128,8 @@ class Agent final : public rpc::Surroundings {
   Status find_plugins(const RawConfig& raw);
   Status declare_plugins();
   Status join_raft();
+  Status find_wire();
   void reach_out();
-  Status listen();
   void server_unreachable(const std::string& address);
   Status verify_node(const Uuid& node, const std::string& secret);
   Status open_log(const RawConfig& raw);
@@ -151,14 +150,13 @@ class Agent final : public rpc::Surroundings {
   std::unique_ptr<state::Store> store_;
   std::unique_ptr<StoreMachine> machine_;
   std::unique_ptr<raft::FileSystem> files_;
-  std::optional<rpc::Tls> tls_;
-  std::unique_ptr<rpc::GrpcPeers> peers_;
+  std::optional<Tls> tls_;
+  Wire* wire_ = nullptr;              // a plugin's; started in reach_out()
+  std::unique_ptr<RaftPeers> peers_;  // null on a pure client
   std::unique_ptr<raft::Consensus> consensus_;
   std::unique_ptr<RaftControl> raft_control_;
   std::unique_ptr<rpc::Pool> pool_;
   std::unique_ptr<rpc::Router> router_;
-  std::unique_ptr<rpc::GrpcServer> rpc_server_;
-  std::unique_ptr<rpc::GrpcClient> rpc_client_;
   std::unique_ptr<host::LocalDatabase> local_;
   host::Shared shared_;
   std::vector<std::unique_ptr<Host>> hosts_;
@@ -318,10 +316,8 @@ void Agent::fill_shared() {
       node_ = node;
     }
     if (settings_.server) return;  // it is called in this process
-    rpc_client_->attach({.node = node,
-                         .secret = Uuid::parse(secret).value_or(Uuid()).bytes(),
-                         .server = [this] { return any_server_address(); },
-                         .router = router_.get()});
+    const auto server = [this] { return any_server_address(); };
+    wire_->attach({.node = node, .secret = Uuid::parse(secret).value_or(Uuid()).bytes(), .server = server});
   };
   shared_.local_node = [this] { return local_node(); };
 }
@@ -349,30 +345,44 @@ Status Agent::verify_node(const Uuid& node, const std::string& secret) {
   return reply.status();
 }
 
-void Agent::reach_out() {
-  rpc_client_ = std::make_unique<rpc::GrpcClient>(*pool_, clock_, tls_,
-                                                  [this](const std::string& address) { server_unreachable(address); });
-  router_->set_peers(rpc_client_.get());
+// The agent cannot live without a wire, and two would not agree on who listens.
+Status Agent::find_wire() {
+  const std::vector<std::string> names = extensions_.names(Wire::kExtensionPoint);
+  if (names.empty()) {
+    return failed_precondition(
+        "no enabled plugin provides the wire between agents; enable plugin grpc, or put it into the plugin folder");
+  }
+  if (names.size() > 1) {
+    return failed_precondition("the wire between agents is provided twice, as " + names[0] + " and as " + names[1] +
+                               "; disable one of these plugins");
+  }
+  wire_ = static_cast<Wire*>(extensions_.find(Wire::kExtensionPoint, names[0]));
+  return ok_status();
 }
 
-// After the plugins: what comes in is handled at once.
-Status Agent::listen() {
-  rpc::GrpcServer::Options options{
-      .address = settings_.rpc_address,
-      .option = "ports.rpc",
-      .verify = [this](const Uuid& node, const std::string& secret) { return verify_node(node, secret); },
-      .tls = tls_,
-      .peers = peers_.get()};
-  DROVER_TRY(rpc_server_, rpc::GrpcServer::start(std::move(options), *router_, methods_, *pool_, clock_));
-  rpc_client_->set_server(rpc_server_.get());
-  return ok_status();
+void Agent::reach_out() {
+  if (settings_.server) peers_ = std::make_unique<RaftPeers>(*wire_);
+  const auto form_of = [this](std::string_view name) {
+    const rpc::Method* method = methods_.find(name);
+    if (!method) return MethodForm::unknown;
+    return method->streaming ? MethodForm::streaming : MethodForm::unary;
+  };
+  wire_->start(
+      {.router = *router_,
+       .form_of = form_of,
+       .executor = *pool_,
+       .clock = clock_,
+       .tls = tls_,
+       .verify_node = [this](const Uuid& node, const std::string& secret) { return verify_node(node, secret); },
+       .unreachable = [this](const std::string& address) { server_unreachable(address); },
+       .lanes = peers_.get()});
+  router_->set_peers(wire_);
 }
 
 Status Agent::join_raft() {
   machine_ = std::make_unique<StoreMachine>(*store_, commands_, metrics_);
   files_ = raft::make_file_system();
   DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir + "/server", 0700));
-  peers_ = std::make_unique<rpc::GrpcPeers>(*pool_, clock_, tls_);
   raft::Options options;
   options.directory = settings_.data_dir + "/server/raft";
   options.address = settings_.advertise_rpc;
@@ -395,13 +405,14 @@ Status Agent::start(std::span<const std::string> arguments) {
   std::vector<std::string> warnings;
   DROVER_TRY(shared_.configuration, check_config(raw, declared_blocks_, warnings));
   DROVER_TRY(settings_, settle(shared_.configuration, raw.dev));
+  DROVER_RETURN_IF_ERROR(find_wire());
   if (settings_.data_dir.empty()) {
     DROVER_TRY(dev_folder_.path, TemporaryFolder::make());
     settings_.data_dir = dev_folder_.path;
   }
   if (settings_.tls) {
-    DROVER_TRY(tls_, rpc::read_tls(settings_.tls->ca_file, settings_.tls->cert_file, settings_.tls->key_file,
-                                   "server." + settings_.region + ".nomad"));
+    DROVER_TRY(tls_, read_tls(settings_.tls->ca_file, settings_.tls->cert_file, settings_.tls->key_file,
+                              "server." + settings_.region + ".nomad"));
   }
   DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir, 0755));
   DROVER_RETURN_IF_ERROR(check_format(settings_.data_dir));
@@ -420,16 +431,17 @@ Status Agent::start(std::span<const std::string> arguments) {
   shared_.caller = router_.get();
   shared_.pool = pool_.get();
 
+  reach_out();
   if (settings_.server) {
     DROVER_RETURN_IF_ERROR(join_raft());
   }
   running_ = true;
-  reach_out();
   DROVER_RETURN_IF_ERROR(plugins_->start([this](const std::string& name) -> Host& {
     hosts_.push_back(host::make_plugin_host(name, shared_, local_->space(name)));
     return *hosts_.back();
   }));
-  if (settings_.server) DROVER_RETURN_IF_ERROR(listen());
+  // What comes in is handled at once: after the plugins.
+  if (settings_.server) DROVER_RETURN_IF_ERROR(wire_->listen(settings_.rpc_address, "ports.rpc"));
   if (consensus_) {
     // The earlier terms' entries are applied when this is called: the state is whole.
     consensus_->subscribe_leadership([this](raft::Term term, std::stop_token until) {
@@ -460,6 +472,7 @@ int Agent::wait() {
 void Agent::shut_down() {
   if (!std::exchange(running_, false)) {
     if (consensus_) consensus_->stop();
+    if (wire_) wire_->stop();
     if (pool_) pool_->stop();
     log::set_sink(nullptr);
     return;
@@ -469,8 +482,7 @@ void Agent::shut_down() {
   if (store_) store_->close_feed();
   if (consensus_) consensus_->stop();  // leadership ends, and with it what plugins do while leading
   plugins_->stop(kStopTime);
-  if (rpc_client_) rpc_client_->stop();
-  if (rpc_server_) rpc_server_->stop();
+  wire_->stop();
   if (pool_) pool_->stop();
   log::info("agent", "stopped");
   log::set_sink(nullptr);

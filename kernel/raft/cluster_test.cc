@@ -263,6 +263,30 @@ TEST_F(ClusterTest, ServersJoinAndLeave) {
   EXPECT_EQ(await_leader().raft->membership().members.size(), 2u);
 }
 
+TEST_F(ClusterTest, SeveralServersAreReplacedAtOnce) {
+  add(3);
+  write("a");
+  std::vector<MemberEdit> edits;
+  std::vector<Node*> leaving;
+  for (const auto& node : nodes) {
+    if (node->raft->role() == Role::leader || leaving.size() == 2) continue;
+    leaving.push_back(node.get());
+    edits.push_back({.kind = MemberEdit::Kind::remove, .id = node->options.node_id});
+  }
+  for (int i = 0; i < 2; ++i) {
+    nodes.push_back(std::make_unique<Node>(hub, std::vector<Member>(), Uuid::random(), nodes.size() + 1));
+    nodes.back()->start();
+    edits.push_back({.id = nodes.back()->options.node_id, .address = nodes.back()->options.address});
+  }
+  Answer<Status> answer;
+  leader()->raft->change_membership(edits, SteadyTime::max(), answer.callback());
+  ASSERT_EQ(answer.get(), ok_status());
+  ASSERT_TRUE(eventually([&] { return leader() && leader()->raft->membership().outgoing.empty(); }));
+  for (Node* node : leaving) node->stop();
+  write("b");
+  EXPECT_TRUE(eventually([&] { return has(*nodes.back(), "b"); }));
+}
+
 struct Deaf final : PeerEvents {
   Status meet(ClusterId) override { return ok_status(); }
   void receive(Message) override {}

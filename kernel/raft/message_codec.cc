@@ -11,9 +11,9 @@ constexpr size_t kMessageBytes = 80;  // version, type, flags, length, entry cou
 constexpr size_t kChunkBytes = 56;
 constexpr size_t kAckBytes = 32;
 constexpr size_t kHelloBytes = 64;
-constexpr uint8_t kRefused = 1, kTransfer = 2;  // flags of a message
-constexpr uint8_t kChunk = 1, kAck = 2;         // types of a bulk message
-constexpr uint8_t kDone = 1, kAckRefused = 2;   // flags of an ack
+constexpr uint8_t kRefused = 1, kTransfer = 2, kDamaged = 4;  // flags of a message
+constexpr uint8_t kChunk = 1, kAck = 2;                       // types of a bulk message
+constexpr uint8_t kDone = 1, kAckRefused = 2;                 // flags of an ack
 
 // Fixed-width numbers one after the other.
 class Writer {
@@ -71,7 +71,8 @@ class Reader {
 }  // namespace
 
 std::string encode_message(const Message& message) {
-  const uint8_t flags = (message.is_refused ? kRefused : 0) | (message.is_transfer ? kTransfer : 0);
+  const uint8_t flags =
+      (message.is_refused ? kRefused : 0) | (message.is_transfer ? kTransfer : 0) | (message.is_damaged ? kDamaged : 0);
   Writer writer(kMessageBytes, static_cast<uint8_t>(message.type), flags);
   writer.number(message.entries.size());
   for (uint64_t value : {message.term, message.log_index, message.log_term, message.commit, message.last_index,
@@ -99,6 +100,7 @@ Result<Message> decode_message(std::string_view bytes, NodeId from, NodeId to) {
   Message message{.type = static_cast<MessageType>(reader.type()), .from = from, .to = to};
   message.is_refused = (reader.flags() & kRefused) != 0;
   message.is_transfer = (reader.flags() & kTransfer) != 0;
+  message.is_damaged = (reader.flags() & kDamaged) != 0;
   const uint64_t count = reader.number();
   for (uint64_t* value : {&message.term, &message.log_index, &message.log_term, &message.commit, &message.last_index,
                           &message.conflict_term, &message.conflict_first, &message.round}) {

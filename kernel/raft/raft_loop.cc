@@ -532,7 +532,14 @@ void RaftLoop::show_membership() {
   const Membership& now = core_->membership();
   std::vector<Member> others;
   for (const Member& member : now.members) {
+    addresses_[member.id] = member.address;
     if (member.id != self_) others.push_back(member);
+  }
+  // Who leaves still counts while the membership is joint, and is in it by identifier only.
+  for (const NodeId& id : now.outgoing) {
+    const auto known = addresses_.find(id);
+    const bool is_member = std::ranges::find(now.members, id, &Member::id) != now.members.end();
+    if (id != self_ && !is_member && known != addresses_.end()) others.push_back({.id = id, .address = known->second});
   }
   transport_.set_peers(log_.cluster_id(), std::move(others));
   const std::lock_guard lock(board_.mutex);

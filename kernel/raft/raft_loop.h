@@ -135,6 +135,7 @@ class RaftLoop {
   };
   std::optional<Beginning> beginning_;  // its write is out: until then nothing is heard or said
   uint64_t next_token_ = 1;
+  std::map<NodeId, std::string> addresses_;  // of everybody who was ever a member
   std::unordered_map<uint64_t, Read> asked_reads_;
   std::multimap<Index, Read> ready_reads_;
   std::map<uint64_t, Asked> asked_;

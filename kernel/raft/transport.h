@@ -1,6 +1,6 @@
-// How servers of one cluster reach each other, seen from the driver. The real one is gRPC (kernel/rpc/grpc_peers.cc);
-// the simulator has its own. A transport promises nothing but that what arrives was sent whole by a server of this
-// cluster to this one.
+// How servers of one cluster reach each other, seen from the driver. The real one is
+// kernel/raft_peers.cc, the simulator has its own. A transport promises nothing but that what arrives was sent whole by
+// a server of this cluster to this one.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ class Transport {
   // The others of this cluster, with their addresses: reaches out to new ones, lets go of the rest. Who is not among
   // them and speaks to this server is answered all the same: a server that has just been added knows nobody yet. [raft]
   virtual void set_peers(ClusterId cluster, std::vector<Member> peers) = 0;
-  // Never block. What cannot be sent is dropped: appends when the peer's queue is full, everything when it is gone.
+  // Never block. Dropped while the peer is not reached; what waits for one that is slow is bounded by the core's window.
   virtual void send(Message message) = 0;           // [raft]
   virtual void send_bulk(BulkMessage message) = 0;  // [transfer]; a connection of its own, heartbeats never wait for it
 };

@@ -41,6 +41,7 @@ constexpr ConfigurationField kFields[] = {
     {"garbage_sectors", &C::garbage_sectors, 0},
     {"lease_reads", &C::lease_reads, 0},
     {"joiners", &C::joiners, 0},
+    {"driver", &C::driver, 0},
     {"snapshot_entries", &C::snapshot_entries, 0},
     {"clients", &C::clients, 1},
     {"keys", &C::keys, 1},
@@ -184,6 +185,7 @@ std::span<const ConfigurationField> configuration_fields() { return kFields; }
 Configuration draw_configuration(uint64_t seed) {
   const Draw draw(seed);
   Configuration c;
+  c.driver = draw.one_of("driver", {0, 0, 1});
   c.nodes = draw.one_of("nodes", {1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 6, 7});
   c.clients = draw.one_of("clients", {1, 3, 4, 6});
   c.keys = draw.one_of("keys", {1, 2, 5});

@@ -39,6 +39,7 @@ struct Configuration {
   int64_t check_every = 8;  // steps between two re-derivations of a core's invariants
 
   // The shell.
+  int64_t driver = 0;       // 1: the product's own, which shows less of what happens inside
   int64_t inbox_delay = 0;  // mean; inputs that arrive meanwhile are taken together
   int64_t apply_delay = 0;  // mean
   int64_t apply_batch = 256;

@@ -36,7 +36,10 @@ every step. Without options: 20 seconds of seeds that this build has not seen.
     --no-shrink        reports a failure without looking for a simpler one
     --write-history F  with --seed: what the clients saw, as a file
     --history F        judges a file of that format, and nothing else
-    --corpus F         first the lines of this file: SEED [NAME=VALUE,…] # why
+    --corpus F         first the lines of this file: SEED [NAME=VALUE,…] # why; fields that are not named are
+                       as --fields says, whatever the seed would draw
+    --suite F          what the test suite runs: the corpus F, twenty seeds twice, then fresh seeds for
+                       DROVER_SIMULATE_SECONDS (20)
     --twice            runs each seed twice: the two must be the same, event for event
     --bug NAME         breaks a rule of the core (simulate_planted only)
     --bugs             lists them
@@ -54,6 +57,7 @@ struct Options {
   bool is_traced = false;
   bool shrinks = true;
   bool is_mutants = false;
+  bool is_suite = false;
   std::string bug;
   std::string corpus;
   std::string history;
@@ -90,7 +94,11 @@ Status parse_value(Options& options, std::string_view name, std::string_view val
   }
   if (name == "--bug") return options.bug = value, plant_bug(options.bug);
   if (name == "--set") return options.sweep.overrides = value, ok_status();
-  if (name == "--corpus") return options.corpus = value, ok_status();
+  if (name == "--corpus" || name == "--suite") {
+    options.corpus = value;
+    options.is_suite = name == "--suite";
+    return ok_status();
+  }
   if (name == "--history") return options.history = value, ok_status();
   if (name == "--write-history") return options.history_out = value, ok_status();
   const auto whole = number(value);
@@ -111,8 +119,8 @@ Status parse_value(Options& options, std::string_view name, std::string_view val
 Result<Options> parse(int argc, char** argv) {
   Options options;
   options.sweep.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  constexpr std::string_view kWithValue[] = {"--time", "--seeds", "--from",   "--jobs",    "--seed",
-                                             "--set",  "--bug",   "--corpus", "--history", "--write-history"};
+  constexpr std::string_view kWithValue[] = {"--time", "--seeds",  "--from",  "--jobs",    "--seed",         "--set",
+                                             "--bug",  "--corpus", "--suite", "--history", "--write-history"};
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
     if (std::ranges::find(kWithValue, name) != std::end(kWithValue)) {
@@ -215,7 +223,6 @@ int run_corpus(const Options& options) {
     words >> overrides;
     Configuration configuration;
     const auto value = simulation::number(seed);
-    if (value) configuration = draw_configuration(*value);
     const Status status = value ? set_fields(configuration, overrides) : invalid_argument("not a seed: " + seed);
     if (!status.ok()) {
       std::cerr << "simulate: " << options.corpus << ":" << number << ": " << status.message() << "\n";
@@ -245,6 +252,25 @@ int run_seeds(const Options& options) {
   if (!set_fields(configuration, plan.overrides).ok()) return 2;
   report_failure(result.failed_seed, configuration, options.bug, options.shrinks ? 60 : 0, std::cout);
   return 1;
+}
+
+// Every run must be good, and no run may depend on anything but its seed.
+int run_suite(Options options) {
+  if (const int code = run_corpus(options); code != 0) return code;
+  options.sweep.count = 20;
+  options.sweep.must_agree = true;
+  if (const int code = run_seeds(options); code != 0) return code;
+  const char* const text = std::getenv("DROVER_SIMULATE_SECONDS");
+  const auto time = seconds(text == nullptr ? "20" : text);
+  if (!time) {
+    std::cerr << "simulate: DROVER_SIMULATE_SECONDS is " << text << ": expected a time such as 90s\n";
+    return 2;
+  }
+  options.sweep.count = 0;
+  options.sweep.must_agree = false;
+  options.sweep.seconds = *time;
+  options.has_time = true;
+  return run_seeds(options);
 }
 
 int run_mutants(const Options& options) {
@@ -290,6 +316,7 @@ int main(int argc, char** argv) {
   if (!options->history.empty()) return judge_history(options->history);
   if (options->seed) return run_one(*options, *options->seed, options->sweep.overrides);
   if (options->is_mutants) return run_mutants(*options);
+  if (options->is_suite) return run_suite(*options);
   if (!options->corpus.empty()) {
     if (const int code = run_corpus(*options); code != 0) return code;
     if (!options->has_time && options->sweep.count == 0) return 0;

@@ -73,9 +73,10 @@ void report_failure(uint64_t seed, const Configuration& configuration, const std
       << outcome.last_events << "\nFAILED: seed " << seed << ", build " << build_id() << "\n"
       << outcome.breach.property << ": " << outcome.breach.what << "\n"
       << "drawn:   " << difference(configuration, Configuration()) << "\n"
-      << "simpler: " << difference(simplest, Configuration()) << "\n"
       << "again:   " << command(seed, configuration, bug) << " --trace\n"
-      << "simpler: " << command(seed, simplest, bug) << " --trace\n";
+      << "simpler: " << command(seed, simplest, bug) << " --trace\n"
+      << "corpus:  " << seed << " " << difference(simplest, Configuration()) << "  # " << outcome.breach.property
+      << "\n";
 }
 
 void write_mutants(const std::vector<MutantResult>& results, std::ostream& out) {

@@ -56,6 +56,7 @@ Core::Impl::Impl(const CoreConfig& core_config, CoreState state)
       is_damaged(state.is_damaged),
       is_quarantined(state.is_quarantined) {
   DROVER_CHECK(config.heartbeat_ticks > 0 && config.election_ticks > config.heartbeat_ticks);
+  DROVER_CHECK(config.window_messages > 0 && config.window_bytes > 0);
   if (planted(Bug::membership_forgotten_at_start) && memberships.size() > 1) memberships.resize(1);
   if (memberships.empty()) memberships.emplace_back();
   // The snapshot was durable before a crash, the term and the end of the log that go with it were not (10.5).
@@ -91,6 +92,7 @@ void Core::Impl::on(Tick& tick) {
   }
   tick_transfer();
   tick_reads();
+  ask_for_repair();
 }
 
 void Core::Impl::on(Receive& receive_input) { receive(receive_input.message); }
@@ -170,12 +172,9 @@ void Core::Impl::on(AppliedTo& input) {
   applied = std::max(applied, input.index);
 }
 
-// Raft has no word on a disk that hangs: reference to the stuck-disk rule (S29). A leader that cannot write makes way
-// and stays out until it can.
 void Core::Impl::on(StorageSlow& slow) {
   is_storage_slow = slow.is_slow;
-  if (!slow.is_slow || !is_leader() || transfer) return;
-  if (const std::optional<NodeId> successor = best_successor()) start_transfer(*successor, std::nullopt);
+  if (is_leader()) make_way();
 }
 
 void Core::Impl::on(PeerUnreachable& input) {
@@ -213,9 +212,9 @@ void Core::Impl::enter(Stage new_stage, const NodeId& new_leader) {
   leader = new_leader;
   votes.clear();
   matched = commit;  // what is committed equals every leader's log
-  acknowledged = 0;
+  acknowledged = commit;
   owes_answer = false;
-  leader_commit = 0;
+  repair_number = repair_target = 0;
   restart_election_timer();
   if (transfer && !leader.is_zero()) {
     finish_transfer(leader == config.id ? Outcome::uncertain : Outcome::committed);
@@ -230,8 +229,8 @@ void Core::Impl::end_leadership() {
     if (one.token) resolve(*one.token, planted(Bug::uncertain_as_refused) ? Outcome::not_leader : Outcome::uncertain);
   }
   proposed.clear();
-  if (!planted(Bug::uncommitted_bytes_leak)) uncommitted_bytes = 0;  // R10
-  if (!planted(Bug::match_survives_leadership)) peers.clear();       // R6
+  uncommitted_bytes = 0;                                        // R10
+  if (!planted(Bug::match_survives_leadership)) peers.clear();  // R6
   round_starts.clear();
   lease_until = {};
   if (transfer && !transfer->token) transfer.reset();
@@ -252,6 +251,8 @@ Message Core::Impl::message(MessageType type, const NodeId& to) const {
 
 void Core::Impl::send_when_durable(uint64_t write_seq, Message m) {
   if (log.is_durable(write_seq)) return send(std::move(m));
+  // The newest of a kind is enough, so a disk that hangs fills no memory.
+  std::erase_if(held, [&](const Held& one) { return one.message.to == m.to && one.message.type == m.type; });
   held.push_back({.write_seq = write_seq, .message = std::move(m)});
 }
 

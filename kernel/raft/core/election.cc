@@ -95,7 +95,10 @@ void Core::Impl::count_votes() {
   });
   if (result == VoteResult::lost) return become_follower(term, {}, "a quorum refused its vote");
   if (result == VoteResult::pending) return;
-  if (stage == Stage::pre_candidate) return start_election(false);
+  if (stage == Stage::pre_candidate) {
+    // What keeps it from campaigning may have come while it asked (E4).
+    return can_campaign() ? start_election(false) : become_follower(term, {}, "it may not campaign any more");
+  }
   become_leader();
 }
 

@@ -29,7 +29,6 @@ void Core::Impl::on_append(Message& m) {
     return send_when_durable(hard_state_write, std::move(reply));
   }
   follow(m);
-  leader_commit = std::max(leader_commit, m.commit);
   if (!is_prev_held(m) && !planted(Bug::skip_prev_check)) return refuse_append(m);
   const Index checked = merge(m);
   matched = std::max(matched, checked);
@@ -113,21 +112,28 @@ void Core::Impl::on_heartbeat(const Message& m) {
   if (m.term < term) return send_when_durable(hard_state_write, std::move(reply));
   follow(m);
   reply.term = term;
-  leader_commit = std::max(leader_commit, m.commit);
   // R11: the leader has bounded it by what we told it. Who has less than that has lost it.
   if (m.commit <= log.last_index()) {
     commit_to(m.commit);
   } else {
     drop();
   }
-  recover_from_damage();
   send(std::move(reply));
 }
 
-// 5.5: whole again when everything up to the leader's commit index is durable here and that entry is of its own term.
+// 5.5: whole again when everything that the leader's log held at some moment after our start is durable here. What we
+// confirmed before the damage was not beyond that, whoever still counts on it; and the leader answers a read only when
+// all that earlier terms committed is in its log. The number is of this incarnation, so no older answer passes for it.
+void Core::Impl::ask_for_repair() {
+  if (!is_damaged || leader.is_zero() || repair_target != 0) return;
+  repair_number = ++read_number;
+  Message m = message(MessageType::read_index, leader);
+  m.round = repair_number;
+  send(std::move(m));
+}
+
 void Core::Impl::recover_from_damage() {
-  if (!is_damaged || leader.is_zero() || is_leader() || leader_commit == 0) return;
-  if (commit < leader_commit || log.durable_index() < commit || !log.holds(commit, term)) return;
+  if (!is_damaged || repair_target == 0 || std::min(matched, log.durable_index()) < repair_target) return;
   DROVER_REACH("a damaged log is whole again");
   is_damaged = false;
 }
@@ -163,7 +169,6 @@ void Core::Impl::on(SnapshotArrived& arrived) {
   installing = arrived.index;
   commit = std::max(commit, arrived.index);
   matched = std::max(matched, commit);
-  out.apply_to = 0;  // what was not handed out yet is in the snapshot
   out.install = SnapshotInstall{.index = arrived.index, .term = arrived.term};
 }
 

@@ -90,14 +90,18 @@ void Core::Impl::settle_membership() {
 
 // ---- transfer ----
 
+// Not one that only the outgoing half of a joint membership counts.
+bool Core::Impl::is_to_stay_voter(const NodeId& id) const {
+  const auto member = std::ranges::find(in_force().members, id, &Member::id);
+  return member != in_force().members.end() && member->suffrage == Suffrage::voter;
+}
+
 // The voter that is furthest, among those heard within an election timeout.
 std::optional<NodeId> Core::Impl::best_successor() const {
   const Progress* best = nullptr;
   for (const Progress& peer : peers) {
-    const auto member = std::ranges::find(in_force().members, peer.id, &Member::id);
-    const bool is_candidate = member != in_force().members.end() && member->suffrage == Suffrage::voter &&
-                              peer.ticks_since_contact < static_cast<uint64_t>(config.election_ticks);
-    if (is_candidate && (!best || peer.match > best->match)) best = &peer;
+    const bool is_near = peer.ticks_since_contact < static_cast<uint64_t>(config.election_ticks);
+    if (is_near && is_to_stay_voter(peer.id) && (!best || peer.match > best->match)) best = &peer;
   }
   return best ? std::optional(best->id) : std::nullopt;
 }
@@ -108,8 +112,7 @@ void Core::Impl::on(TransferLeadership& request) {
   const std::optional<NodeId> to = request.to.is_zero() ? best_successor() : request.to;
   if (!to) return resolve(request.token, Outcome::invalid, 0, "there is no other voter");
   if (*to == config.id) return resolve(request.token, Outcome::invalid, 0, "this server leads already");
-  const auto member = std::ranges::find(in_force().members, *to, &Member::id);
-  if (member == in_force().members.end() || member->suffrage != Suffrage::voter) {
+  if (!is_to_stay_voter(*to)) {
     return resolve(request.token, Outcome::invalid, 0, "server " + to->short_string() + " is not a voter");
   }
   start_transfer(*to, request.token);
@@ -118,6 +121,13 @@ void Core::Impl::on(TransferLeadership& request) {
 void Core::Impl::start_transfer(const NodeId& to, std::optional<uint64_t> token) {
   transfer = Transfer{.to = to, .token = token};
   continue_transfer();
+}
+
+// A leader whose disk hangs hands over and stays out until it is well; heartbeats of one that cannot write would freeze
+// the cluster (S29). With nobody to hand over to it stays: nobody would be better.
+void Core::Impl::make_way() {
+  if (!is_storage_slow || transfer) return;
+  if (const std::optional<NodeId> successor = best_successor()) start_transfer(*successor, std::nullopt);
 }
 
 // The target must have everything durably; `next` says only what was sent.

@@ -21,7 +21,7 @@ enum class MessageType : uint8_t {
   heartbeat_answer = 8,
   timeout_now = 9,         // leadership transfer: campaign at once
   read_index = 10,         // a follower asks the leader for a read index
-  read_index_answer = 11,  // log_index, or is_refused
+  read_index_answer = 11,  // log_index and last_index, or is_refused
 };
 std::string_view to_string(MessageType type);
 
@@ -39,14 +39,14 @@ struct Message {
   bool is_transfer = false;  // (pre_)vote: campaign of a leadership transfer (E2)
 
   // append_answer that refuses (R5): the receiver's last index, and its term at log_index with that term's first index
-  // (both zero when its log ends before).
+  // (both zero when its log ends before). read_index_answer: the leader's last index, for one that repairs its log.
   Index last_index = 0;
   Term conflict_term = 0;
   Index conflict_first = 0;
   bool is_damaged = false;  // append_answer: the sender's log was cut below what it had confirmed (CoreState)
 
-  uint64_t round =
-      0;  // heartbeat and its answer: the leader's round (8); read_index and its answer: the asker's number
+  // heartbeat and its answer: the leader's round (8); read_index and its answer: the asker's number
+  uint64_t round = 0;
   std::vector<Entry> entries{};  // append: log_index + 1 …
 };
 

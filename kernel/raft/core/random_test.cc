@@ -239,7 +239,7 @@ TEST(RaftRandom, KeepsItsPromisesUnderFaults) {
   const char* from = std::getenv("RAFT_SEED");
   const char* count = std::getenv("RAFT_SEEDS");
   const uint64_t first = from ? std::stoull(from) : 1;
-  const uint64_t seeds = count ? std::stoull(count) : from ? 1 : 400;
+  const uint64_t seeds = count ? std::stoull(count) : from ? 1 : 300;
   for (uint64_t seed = first; seed < first + seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomRun run(seed);

@@ -36,6 +36,10 @@ void Core::Impl::on_read_index(const Message& m) {
 }
 
 void Core::Impl::on_read_index_answer(const Message& m) {
+  if (m.from == leader && m.round == repair_number && !m.is_refused) {
+    repair_target = m.last_index;
+    return recover_from_damage();
+  }
   const auto found = forwarded_reads.find(m.round);
   if (m.from != leader || found == forwarded_reads.end()) return;
   answer({.token = found->second.token, .index = m.log_index}, m.is_refused ? Outcome::not_leader : Outcome::committed);
@@ -48,6 +52,7 @@ void Core::Impl::answer(const Read& read, Outcome outcome) {
   Message reply = message(MessageType::read_index_answer, read.from);
   reply.is_refused = outcome != Outcome::committed;
   reply.log_index = index;
+  reply.last_index = log.last_index();
   reply.round = read.token;
   send(std::move(reply));
 }

@@ -37,6 +37,7 @@ void Core::Impl::append(EntryType type, std::shared_ptr<const std::string> paylo
 
 void Core::Impl::tick_leader() {
   for (Progress& peer : peers) ++peer.ticks_since_contact;
+  make_way();
   if (++heartbeat_elapsed >= config.heartbeat_ticks) {
     heartbeat_elapsed = 0;
     if (config.lease_reads || !waiting_reads.empty()) start_round();
@@ -162,8 +163,10 @@ void Core::Impl::on(EntriesRead& read) {
   peer->is_reading = false;
   if (peer->state != Progress::State::replicate || read.from != peer->next || peer->is_full(config)) return;
   Index index = read.from;
-  const bool is_ours = std::ranges::all_of(
-      read.entries, [&](const Entry& entry) { return entry.index == index++ && log.holds(entry.index, entry.term); });
+  // The term before the first one is needed as well, so the entry in front of the log is too old.
+  const bool is_ours = read.from >= log.first_index() && std::ranges::all_of(read.entries, [&](const Entry& entry) {
+                         return entry.index == index++ && log.holds(entry.index, entry.term);
+                       });
   if (!is_ours) return;  // of a log that has changed meanwhile; it is asked for again
   if (read.entries.empty()) {
     DROVER_REACH("entries that cannot be read");
@@ -223,9 +226,7 @@ void Core::Impl::on_refusal(Progress& peer, const Message& m) {
     const bool is_shared = ours >= m.conflict_first && log.term_at(ours) == m.conflict_term;
     next = is_shared ? ours + 1 : m.conflict_first;
   }
-  const Index lowest = planted(Bug::stale_refusal_counts) ? 1 : peer.match + 1;
-  if (planted(Bug::stale_refusal_counts)) peer.match = std::min(peer.match, m.last_index);
-  peer.become_probe(std::max(lowest, std::min(next, m.log_index)));
+  peer.become_probe(std::max(peer.match + 1, std::min(next, m.log_index)));
 }
 
 void Core::Impl::on_heartbeat_answer(const Message& m) {

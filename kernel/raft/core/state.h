@@ -129,6 +129,7 @@ struct Core::Impl {
   void refuse_append(const Message& m);
   Index merge(Message& m);
   void acknowledge();
+  void ask_for_repair();
   void recover_from_damage();
 
   // membership.cc
@@ -141,7 +142,9 @@ struct Core::Impl {
   void commit_to(Index index);
   void settle_membership();
   void on(TransferLeadership& request);
+  bool is_to_stay_voter(const NodeId& id) const;
   std::optional<NodeId> best_successor() const;
+  void make_way();
   void start_transfer(const NodeId& to, std::optional<uint64_t> token);
   void continue_transfer();
   void send_timeout_now(const NodeId& to);
@@ -213,7 +216,9 @@ struct Core::Impl {
   Index matched = 0;       // our log equals the leader's up to here
   Index acknowledged = 0;  // and it has been told so
   bool owes_answer = false;
-  Index leader_commit = 0;  // the newest it has named, not bounded by our log
+  // While damaged: the question how far the leader's log went after we started, and its answer (5.5); 0: none yet.
+  uint64_t repair_number = 0;
+  Index repair_target = 0;
   uint64_t read_number = 0;
   std::map<uint64_t, ForwardedRead> forwarded_reads;  // by number
 

@@ -389,7 +389,11 @@ class Cluster {
         if (!s.snapshot_sends.empty()) {
           const int to = number_of(s.snapshot_sends.front());
           s.snapshot_sends.pop_front();
-          if (servers.contains(to) && !cuts.contains({number, to})) send_snapshot(number, to);
+          if (servers.contains(to) && is_up(to) && !cuts.contains({number, to})) {
+            send_snapshot(number, to);
+          } else {
+            step(number, SnapshotSent{.to = id_of(to)});
+          }
           moved = true;
         }
       }

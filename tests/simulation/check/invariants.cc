@@ -87,6 +87,13 @@ void Invariants::started(int server, const raft::LogState& state, const std::vec
   shadow.commit = shadow.applied = snapshot;
 }
 
+void Invariants::started_unseen(int server, Index snapshot) {
+  Shadow& shadow = shadows_[static_cast<size_t>(server)];
+  shadow.is_up = shadow.is_unseen = true;
+  shadow.term = shadow.leads_in = 0;
+  shadow.applied = snapshot;
+}
+
 void Invariants::append(int server, const raft::Entry& entry, Term former_term) {
   const Known known{hash_of(entry), former_term};
   const auto [found, is_new] = entries_.try_emplace(scatter(entry.index) ^ scatter(~entry.term), known);
@@ -145,14 +152,17 @@ void Invariants::sending(int server, const raft::Message& message) {
   Shadow& shadow = shadows_[static_cast<size_t>(server)];
   if (message.is_refused) return;
   if (message.type == raft::MessageType::vote_answer) {
-    if (shadow.confirmed.term != message.term || shadow.confirmed.vote != message.to)
+    const bool is_kept = shadow.confirmed.term == message.term && shadow.confirmed.vote == message.to;
+    if (!is_kept && !shadow.is_unseen)
       fail("promise",
            name(server) + " grants a vote in term " + std::to_string(message.term) + " that its disk does not hold");
     const auto [vote, is_first] = shadow.votes.emplace(message.term, message.to);
     if (!is_first && vote->second != message.to)
       fail("election safety", name(server) + " votes twice in term " + std::to_string(message.term));
   }
-  if (message.type == raft::MessageType::append_answer && message.log_index > shadow.durable)
+  const bool leads = message.type == raft::MessageType::append || message.type == raft::MessageType::heartbeat;
+  if (leads && shadow.leads_in != message.term) this->leads(server, message.term);
+  if (message.type == raft::MessageType::append_answer && message.log_index > shadow.durable && !shadow.is_unseen)
     fail("promise", name(server) + " acknowledges entry " + std::to_string(message.log_index) + ", its disk holds " +
                         std::to_string(shadow.durable));
 }
@@ -163,6 +173,7 @@ void Invariants::leads(int server, Term term) {
   const auto [leader, is_first] = leaders_.emplace(term, server);
   if (!is_first && leader->second != server)
     fail("election safety", name(server) + " and " + name(leader->second) + " both lead term " + std::to_string(term));
+  if (shadow.is_unseen) return;
   for (Index index = shadow.first; index <= committed_.size(); ++index) {
     const Committed& entry = committed_[index - 1];
     if (entry.item.term == 0 || entry.in_term >= term) continue;
@@ -192,6 +203,12 @@ bool Invariants::has_on_disk(raft::NodeId id, Index index, const Item& item) con
   if (index < shadow->first) return true;  // in its snapshot
   const Item* held = shadow->find(index);
   return held != nullptr && *held == item;
+}
+
+bool Invariants::has_all_of(raft::NodeId holder, int server) const {
+  const Shadow& shadow = shadows_[static_cast<size_t>(server)];
+  const Item* last = shadow.find(shadow.last());
+  return last == nullptr || has_on_disk(holder, shadow.last(), *last);
 }
 
 bool Invariants::is_on_quorum(const raft::Membership& membership, Index index, const Item& item) const {
@@ -244,7 +261,7 @@ void Invariants::applied(int server, const raft::Entry& entry) {
     fail("monotonic",
          name(server) + " applies entry " + std::to_string(entry.index) + " after " + std::to_string(shadow.applied));
   shadow.applied = entry.index;
-  if (entry.index > shadow.commit)
+  if (entry.index > shadow.commit && !shadow.is_unseen)
     fail("state machine safety", name(server) + " applies entry " + std::to_string(entry.index) +
                                      " beyond its commit index " + std::to_string(shadow.commit));
   if (applied_.size() < entry.index) applied_.resize(entry.index);

@@ -15,6 +15,7 @@
 // The first breach is kept and ends the run. Single-owner.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -46,6 +47,8 @@ class Invariants {
   // A server has read its disk. `has_lost` excuses it from durability: its disk was damaged on purpose.
   void started(int server, const raft::LogState& state, const std::vector<raft::Entry>& entries, raft::Index snapshot,
                bool has_lost);
+  // The same of a server whose log is not seen: only what it says and what it applies is checked.
+  void started_unseen(int server, raft::Index snapshot);
   void stopped(int server) { shadows_[static_cast<size_t>(server)].is_up = false; }
   void submitted(int server, const raft::LogWrite& write, bool is_leader);
   void written(int server, uint64_t write_seq);
@@ -70,7 +73,20 @@ class Invariants {
   raft::Index acknowledged() const { return acknowledged_; }
   void read(int server, raft::Index index, raft::Index floor);
 
-  raft::Index committed() const { return committed_.size(); }
+  // For the rules of conduct:
+  raft::NodeId id(int server) const { return shadows_[static_cast<size_t>(server)].id; }
+  bool is_log_durable(int server) const {
+    const Shadow& shadow = shadows_[static_cast<size_t>(server)];
+    return shadow.durable == shadow.last();
+  }
+  // Whether a server has the whole log of another on its disk.
+  bool has_all_of(raft::NodeId holder, int server) const;
+  bool is_of_term(int server, raft::Index index, raft::Term term) const {
+    const Item* item = shadows_[static_cast<size_t>(server)].find(index);
+    return item == nullptr ? index == 0 : item->term == term;
+  }
+
+  raft::Index committed() const { return std::max(committed_.size(), applied_.size()); }
 
  private:
   struct Item {
@@ -86,6 +102,7 @@ class Invariants {
   struct Shadow {
     raft::NodeId id{};
     bool is_up = false;
+    bool is_unseen = false;
     raft::Index first = 1;   // of `items`
     std::deque<Item> items;  // the log as submitted
     raft::Index durable = 0;

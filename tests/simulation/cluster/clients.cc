@@ -110,6 +110,8 @@ void Clients::send(int client, int server) {
 void Clients::answered(int node, const Request& request, const Answer& answer) {
   if (answer.outcome == Answer::Outcome::done && request.kind != Kind::read)
     world_.invariants.acknowledged(answer.index);
+  if (answer.outcome == Answer::Outcome::refused && request.kind != Kind::read)
+    refused_.emplace(request.client, request.attempt);
   if (!is_healed_ && random_.chance(world_.configuration.loss)) return;
   world_.loop.after(way(), [this, node, client = request.client, attempt = request.attempt, answer] {
     Session& session = sessions_[static_cast<size_t>(client)];
@@ -149,8 +151,12 @@ void Clients::close(int client, const Answer& answer) {
 }
 
 void Clients::took_effect(std::string_view command, const std::string& answer) {
-  const auto [client, number] = request_of(command);
-  effects_.try_emplace(operations_[static_cast<size_t>(client)][number - 1],
+  const Request request = request_of(command);
+  if (refused_.contains({request.client, request.attempt})) {
+    world_.invariants.fail("tokens", "client " + std::to_string(request.client) + " was refused with attempt " +
+                                         std::to_string(request.attempt) + ", which has taken effect");
+  }
+  effects_.try_emplace(operations_[static_cast<size_t>(request.client)][request.number - 1],
                        Effect{world_.loop.now(), answer, world_.executed});
 }
 

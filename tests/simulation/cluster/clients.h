@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,7 @@ class Clients {
   std::vector<Session> sessions_;
   History history_;
   std::vector<std::vector<size_t>> operations_;  // of each client, by number from 1
+  std::set<std::pair<int, int>> refused_;        // client and attempt: it must never take effect
   std::map<size_t, Effect> effects_;             // by operation
   bool is_finishing_ = false;
   bool is_healed_ = false;

@@ -76,7 +76,11 @@ void Faults::crash(Random& random) {
   Node* leads = leader();
   Node& node = leads != nullptr && random.chance(300'000) ? *leads : any(random);
   if (!node.is_up()) return;
-  node.crash(random.chance(600'000));
+  if (random.chance(200'000)) {
+    node.stop();
+  } else {
+    node.crash(random.chance(600'000));
+  }
   start_later(node, random);
 }
 
@@ -151,16 +155,21 @@ void Faults::reset(Random& random) {
 void Faults::malform(Random& random) {
   Node& from = any(random);
   Node& to = any(random);
-  const auto wrong = random.below(4);
+  const auto wrong = random.below(5);
   const uint64_t one = 1 + random.below(20);
   if (!to.is_up() || &from == &to) return;
-  raft::Message message{.type = raft::MessageType::append, .from = from.id(), .to = to.id(), .term = one};
+  raft::Message message{
+      .type = raft::MessageType::append, .from = from.id(), .to = to.id(), .term = one, .round = Conduct::kMalformed};
   const auto entry = [](raft::Index index, raft::Term term) {
     return raft::Entry{.index = index, .term = term, .type = raft::EntryType::noop};
   };
   if (wrong == 0) message.type = static_cast<raft::MessageType>(99);
   if (wrong == 1) message.term = 0;
   if (wrong == 2) message.entries = {entry(one, 1), entry(one + 2, 1)};
+  if (wrong == 4) {  // a vote for a term that the receiver has not campaigned in
+    message.type = raft::MessageType::vote_answer;
+    message.term = to.status().term + 1;
+  }
   if (wrong == 3) message.entries = {entry(1, 1 + one), entry(2, one)};
   world_.trace.note("gets a malformed message of kind {}", to.number(), wrong);
   to.receive(std::move(message));

@@ -74,6 +74,7 @@ std::string encode_command(const Request& request) {
   std::string out;
   add_number(out, static_cast<uint64_t>(request.client));
   add_number(out, request.number);
+  add_number(out, static_cast<uint64_t>(request.attempt));
   add_number(out, static_cast<uint64_t>(request.kind));
   add_text(out, request.key);
   add_text(out, request.first);
@@ -81,10 +82,12 @@ std::string encode_command(const Request& request) {
   return out;
 }
 
-std::pair<int, uint64_t> request_of(std::string_view command) {
+Request request_of(std::string_view command) {
   Parser parser(command);
-  const auto client = static_cast<int>(parser.number());
-  return {client, parser.number()};
+  Request request{.client = static_cast<int>(parser.number())};
+  request.number = parser.number();
+  request.attempt = static_cast<int>(parser.number());
+  return request;
 }
 
 void KeyValue::apply(std::span<const raft::Entry> entries, std::vector<Result<std::string>>& answers) {
@@ -99,6 +102,7 @@ std::string KeyValue::execute(std::string_view command) {
   Parser parser(command);
   const auto client = static_cast<uint32_t>(parser.number());
   const uint64_t number = parser.number();
+  (void)parser.number();  // which attempt it is changes nothing
   const auto kind = static_cast<Kind>(parser.number());
   Session& session = state_.sessions[client];
   if (number == session.number) return session.answer;

@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "kernel/raft/raft.h"
 #include "tests/simulation/check/history.h"
@@ -25,8 +24,8 @@ struct Request {
 };
 
 std::string encode_command(const Request& request);
-// Client and number of an encoded command.
-std::pair<int, uint64_t> request_of(std::string_view command);
+// Client, number and attempt of an encoded command; the rest is empty.
+Request request_of(std::string_view command);
 
 class KeyValue final : public raft::StateMachine {
  public:

@@ -1,21 +1,25 @@
-// One simulated server: the real core, the real log on a disk that misbehaves, the real snapshot store and a key-value
-// state machine, joined without threads. Everything it does is an event of the loop.
+// One simulated server, whatever runs in it: a machine with a disk, a clock and a state machine that can crash, stand
+// still and be asked. Single-owner.
 //
 //   down ──start──▶ up ──crash──▶ down          lost: its disk was damaged on purpose and it refuses to start
 //                   up ──pause──▶ up, but takes nothing from its inbox until the pause is over
 //
-// Single-owner.
+// What runs in it is one of two: BareNode (the core and the log, joined by the simulator, which sees every input and
+// effect) or DrivenNode (the driver that the product runs).
 #pragma once
 
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernel/raft/core/core.h"
 #include "kernel/raft/segment_log.h"
-#include "kernel/raft/snapshot_store.h"
+#include "kernel/raft/transport.h"
+#include "tests/simulation/check/conduct.h"
 #include "tests/simulation/check/invariants.h"
 #include "tests/simulation/cluster/disk.h"
 #include "tests/simulation/cluster/key_value.h"
@@ -44,6 +48,7 @@ struct World {
   Trace& trace;
   const Configuration& configuration;
   Invariants& invariants;
+  Conduct& conduct;
   Network* network = nullptr;
   std::vector<std::unique_ptr<Node>>* nodes = nullptr;
   std::function<void(int node, const Request& request, Answer answer)> answer{};
@@ -56,16 +61,17 @@ struct World {
 class Node {
  public:
   Node(World& world, int number, uint64_t seed);
+  virtual ~Node() = default;
 
   int number() const { return number_; }
   raft::NodeId id() const { return id_; }
-  bool is_up() const { return core_ != nullptr; }
+  virtual bool is_up() const = 0;
   bool is_lost() const { return is_lost_; }
   bool is_damaged() const { return is_damaged_; }
   bool is_paused() const { return world_.loop.now() < paused_until_; }
   Disk& disk() { return disk_; }
-  void heal_disk();
   NodeClock& clock() { return clock_; }
+  const KeyValue& machine() const { return machine_; }
 
   // Before the first start: the members that this server starts the cluster with. Without them it waits to be added.
   void bootstrap(raft::Membership membership) { bootstrap_ = std::move(membership); }
@@ -73,39 +79,37 @@ class Node {
   void start();
   // The process ends; with the power, what was not synced is lost in part.
   void crash(bool is_power_cut);
+  // An orderly end, as an operator's.
+  void stop();
   void pause(Micros until);
-
-  void receive(raft::Message message) { post(raft::Receive{std::move(message)}); }
-  void peer_changed(int peer, bool is_reachable);
-  void serve(const Request& request);
-  void change_membership(const std::vector<raft::MemberEdit>& edits);
-  void transfer(raft::NodeId to);
-  void take_snapshot();
   // Rot on the disk: one bit of a file of the log or a snapshot.
   void damage(Random& random);
+  // What hangs is let go.
+  void heal_disk();
 
-  raft::CoreStatus status() const { return core_->status(); }
-  const raft::Membership& committed_membership() const { return core_->committed_membership(); }
-  const KeyValue& machine() const { return machine_; }
-  size_t open_tokens() const { return tokens_.size(); }
+  // Of a server that is up:
+  virtual void receive(raft::Message message) = 0;
+  virtual void receive_bulk(raft::BulkMessage message) = 0;
+  virtual void peer_changed(int peer, bool is_reachable) = 0;
+  virtual void serve(const Request& request) = 0;
+  virtual void change_membership(const std::vector<raft::MemberEdit>& edits) = 0;
+  virtual void transfer(raft::NodeId to) = 0;
+  virtual void take_snapshot() = 0;
+  virtual raft::CoreStatus status() const = 0;
+  virtual raft::Membership committed_membership() const = 0;
   // Asked when nothing happens any more: everything that was committed is applied, and everything asked is answered.
-  std::string unfinished() const;
+  virtual std::string unfinished() const = 0;
 
- private:
-  enum class Purpose : uint8_t { write, read, membership, transfer };
-  struct Token {
-    Purpose purpose = Purpose::write;
-    Request request{};
-    raft::Index floor = 0;  // read: what had been acknowledged to somebody when it was asked for
-  };
+ protected:
+  virtual Status open() = 0;
+  virtual void close() = 0;      // as a crash does
+  virtual void shut_down() = 0;  // before close(), when there is time
+  virtual void started() = 0;    // is up
+  virtual void continued() = 0;  // the pause is over
+  virtual bool write_log() = 0;  // one batch, if there is one
+  virtual bool has_writes() const = 0;
+  virtual void written() = 0;  // it has been told that what it wrote is durable
 
-  Status open();
-  Result<raft::SnapshotInfo> restore();
-  Status begin_cluster(const raft::SnapshotInfo& base);
-  Result<std::vector<raft::Entry>> read_log() const;
-  raft::CoreState core_state(const raft::SnapshotInfo& base, const std::vector<raft::Entry>& entries) const;
-  raft::CoreConfig core_config() const;
-  void fail_start(const Status& status);
   // Runs `action` after `delay` unless this server has crashed by then; later if it is paused.
   template <typename F>
   void later(Micros delay, F action) {
@@ -115,33 +119,14 @@ class Node {
       action();
     });
   }
-
-  void post(raft::Input input);
-  void drain();
-  void note_commit();
-  void handle(raft::Effects effects);
-  void tick();
-
-  void submit(raft::LogWrite write);
+  // Lets the disk begin a write unless one is under way.
   void kick_disk();
-  void write_now();
-  void told();
-  void idle();
-
-  void apply_soon();
-  void apply_now();
-  void answer_reads();
-  void resolve(const raft::Resolution& resolution);
-  void read_ready(const raft::ReadReady& ready);
-  void read_for_peer(const raft::LogRead& wanted);
+  // As a process does that can no longer write its log: it ends, and somebody starts it again.
+  void end_of_storage();
+  raft::SegmentLogOptions log_options();
   void answer(const Request& request, Answer answer) { world_.answer(number_, request, std::move(answer)); }
-
-  void save_snapshot(raft::Index index, raft::Term term, raft::Membership membership,
-                     std::shared_ptr<raft::SnapshotSource> source);
-  void send_snapshot(raft::NodeId to);
-  void receive_snapshot(int from, raft::Term leader_term, const raft::SnapshotInfo& info,
-                        std::shared_ptr<const std::string> bytes);
-  void install(const raft::SnapshotInstall& wanted);
+  // The state machine is about to execute an entry.
+  void execute(std::span<const raft::Entry> entries, std::vector<Result<std::string>>& answers);
 
   World& world_;
   const int number_;
@@ -150,43 +135,20 @@ class Node {
   Random random_;
   Disk disk_;
   NodeClock clock_;
-  std::optional<raft::Membership> bootstrap_;
-
-  uint64_t life_ = 0;  // events of an earlier one do nothing
-  Micros paused_until_ = 0;
-  bool is_damaged_ = false;
-  bool is_lost_ = false;
-
   KeyValue machine_;
-  std::unique_ptr<raft::SegmentLog> log_;
-  std::unique_ptr<raft::SnapshotStore> snapshots_;
-  std::unique_ptr<raft::Core> core_;
-  uint64_t write_seq_ = 0;
+  std::optional<raft::Membership> bootstrap_;
+  uint64_t life_ = 0;  // events of an earlier one do nothing
+  bool is_damaged_ = false;
+  bool has_storage_failed_ = false;
 
-  std::vector<raft::Input> inbox_;
-  bool is_drain_due_ = false;
-  bool is_draining_ = false;
-  int missed_ticks_ = 0;  // while paused
-  int64_t steps_ = 0;
+ private:
+  void fail_start(const Status& status);
+  void told();
 
+  Micros paused_until_ = 0;
+  bool is_lost_ = false;
   bool is_disk_busy_ = false;
   uint64_t disk_turn_ = 0;
-  bool has_storage_failed_ = false;
-  uint64_t written_seq_ = 0;
-  uint64_t told_seq_ = 0;
-  std::deque<std::pair<uint64_t, Micros>> outstanding_;  // writes, and when they were submitted, on the local clock
-  bool is_slow_ = false;
-
-  raft::Index apply_to_ = 0;
-  bool is_apply_due_ = false;
-  raft::Membership applied_membership_;
-  raft::Term applied_term_ = 0;
-  raft::Index snapshot_index_ = 0;  // of the newest taken or installed
-  bool is_snapshotting_ = false;
-
-  std::map<uint64_t, Token> tokens_;
-  std::map<raft::Index, Request> writes_;                              // committed, wait to be applied
-  std::multimap<raft::Index, std::pair<Request, raft::Index>> reads_;  // wait to be applied up to here
 };
 
 }  // namespace drover::simulation

@@ -5,7 +5,9 @@
 
 #include "tests/simulation/check/linearizability.h"
 #include "tests/simulation/check/sessions.h"
+#include "tests/simulation/cluster/bare_node.h"
 #include "tests/simulation/cluster/clients.h"
+#include "tests/simulation/cluster/driven_node.h"
 #include "tests/simulation/cluster/faults.h"
 
 namespace drover::simulation {
@@ -13,6 +15,7 @@ namespace {
 
 constexpr uint64_t kMaxSearchSteps = 3'000'000;
 constexpr int kTimeoutsToRecover = 20;
+constexpr Micros kSnapshotPatience = 40 * kSecond;  // the driver gives up one that is not answered after 15 s
 
 const Trace* g_trace = nullptr;  // of the run under way, for events_under_way
 
@@ -22,7 +25,12 @@ class Run final : public Network::Receiver {
       : configuration_(configuration),
         trace_(loop_, story),
         invariants_(servers()),
-        world_{.loop = loop_, .trace = trace_, .configuration = configuration_, .invariants = invariants_},
+        conduct_(invariants_, configuration_, servers()),
+        world_{.loop = loop_,
+               .trace = trace_,
+               .configuration = configuration_,
+               .invariants = invariants_,
+               .conduct = conduct_},
         network_(loop_, trace_, configuration_, seed, servers(), *this),
         clients_(world_, prepare(seed)),
         faults_(world_, seed) {
@@ -32,6 +40,10 @@ class Run final : public Network::Receiver {
 
   Outcome play(std::ostream* history);
 
+  void receive_bulk(int to, raft::BulkMessage message) override {
+    Node& node = *nodes_[static_cast<size_t>(to)];
+    if (node.is_up()) node.receive_bulk(std::move(message));
+  }
   void receive(int to, raft::Message message) override {
     Node& node = *nodes_[static_cast<size_t>(to)];
     if (!node.is_up()) return;
@@ -57,6 +69,7 @@ class Run final : public Network::Receiver {
   EventLoop loop_;
   Trace trace_;
   Invariants invariants_;
+  Conduct conduct_;
   World world_;
   Network network_;
   std::vector<std::unique_ptr<Node>> nodes_;
@@ -74,7 +87,11 @@ uint64_t Run::prepare(uint64_t seed) {
   raft::Membership first{.index = 1};
   for (int number = 0; number < configuration_.nodes; ++number) first.members.push_back({.id = id_of(number)});
   for (int number = 0; number < servers(); ++number) {
-    nodes_.push_back(std::make_unique<Node>(world_, number, seed));
+    if (configuration_.driver != 0) {
+      nodes_.push_back(std::make_unique<DrivenNode>(world_, number, seed));
+    } else {
+      nodes_.push_back(std::make_unique<BareNode>(world_, number, seed));
+    }
     if (number < configuration_.nodes) nodes_.back()->bootstrap(first);
   }
   return seed;
@@ -137,7 +154,8 @@ void Run::recover() {
   faults_.heal();
   const Micros timeout = 2 * configuration_.tick * configuration_.election_ticks;
   relax(timeout);
-  const Micros deadline = loop_.now() + kTimeoutsToRecover * timeout + 3 * configuration_.pause_length;
+  const Micros deadline = loop_.now() + kTimeoutsToRecover * timeout + 3 * configuration_.pause_length +
+                          (configuration_.driver != 0 ? kSnapshotPatience : 0);
   clients_.resume();
   const auto serves = [this] {
     return clients_.answered_since_resume() >= static_cast<uint64_t>(configuration_.clients);

@@ -60,6 +60,19 @@ void Network::deliver_at(Micros when, int from, int to, raft::Message message) {
   });
 }
 
+void Network::send_bulk(int from, int to, raft::BulkMessage message) {
+  Link& line = link(from, to);
+  if (line.is_cut || (!is_healed_ && random_.chance(configuration_.loss))) return;
+  const auto* chunk = std::get_if<raft::SnapshotChunk>(&message);
+  Micros takes = line.delay + random_.exponential(configuration_.jitter + 1);
+  if (configuration_.bandwidth != 0 && chunk != nullptr)
+    takes += static_cast<int64_t>(chunk->bytes.size()) * kSecond / configuration_.bandwidth;
+  line.last_bulk = std::max(line.last_bulk, loop_.now()) + takes;
+  loop_.at(line.last_bulk, [this, from, to, epoch = line.epoch, message = std::move(message)]() mutable {
+    if (link(from, to).epoch == epoch) receiver_.receive_bulk(to, std::move(message));
+  });
+}
+
 void Network::cut(int from, int to) {
   Link& line = link(from, to);
   line.is_cut = true;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernel/raft/core/message.h"
+#include "kernel/raft/transport.h"
 #include "tests/simulation/configuration.h"
 #include "tests/simulation/world/event_loop.h"
 #include "tests/simulation/world/trace.h"
@@ -19,6 +20,7 @@ class Network {
    public:
     virtual ~Receiver() = default;
     virtual void receive(int to, raft::Message message) = 0;
+    virtual void receive_bulk(int to, raft::BulkMessage message) = 0;
     virtual void peer_changed(int node, int peer, bool is_reachable) = 0;
   };
 
@@ -26,6 +28,8 @@ class Network {
           Receiver& receiver);
 
   void send(int from, int to, raft::Message message);
+  // On a connection of its own: in order, or not at all.
+  void send_bulk(int from, int to, raft::BulkMessage message);
 
   // One direction. What is on the way when a link is cut is lost.
   void cut(int from, int to);
@@ -41,6 +45,7 @@ class Network {
     Micros delay = 0;
     Micros busy_until = 0;
     Micros last_arrival = 0;
+    Micros last_bulk = 0;
     uint64_t epoch = 0;  // of the connection: what was sent in an earlier one never arrives
     bool is_cut = false;
   };
