@@ -1,6 +1,7 @@
 // The leader looks after the cluster's servers every two seconds; operators see and change what it goes by.
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
 #include "autopilot.pb.h"
 #include "config_row.h"
@@ -17,6 +18,7 @@ namespace drover::autopilot {
 namespace {
 
 constexpr auto kInterval = std::chrono::seconds(2);
+constexpr auto kMeasureInterval = std::chrono::seconds(1);
 constexpr auto kChangeTime = std::chrono::seconds(10);
 constexpr std::string_view kRow = "autopilot";  // the only one
 
@@ -57,6 +59,7 @@ class AutopilotPlugin final : public Plugin {
     host_ = &host;
     initial_ = initial_configuration(host.configuration("autopilot"));
     raft_rpc_.start(host);
+    measure();
     return ok_status();
   }
 
@@ -79,6 +82,24 @@ class AutopilotPlugin final : public Plugin {
   v1::AutopilotConfiguration current(const ReadView& view) const {
     auto row = table_.get(view, kRow);
     return row ? *std::move(row) : initial_;
+  }
+
+  // Once a second, on every server. [pool]
+  void measure() {
+    const RaftInfo raft = host_->raft();
+    Metrics& metrics = host_->metrics();
+    if (std::exchange(role_, raft.role) != raft.role) metrics.add("nomad.raft.state." + raft.role);
+    metrics.set("nomad.raft.lastIndex", static_cast<double>(raft.last_index));
+    metrics.set("nomad.raft.commitIndex", static_cast<double>(raft.commit_index));
+    metrics.set("nomad.raft.peers", static_cast<double>(raft.servers.size()));
+    if (raft.is_leader) {
+      std::chrono::nanoseconds longest{};
+      for (const RaftServer& server : raft.servers) {
+        if (server.is_voter) longest = std::max(longest, server.since_contact.value_or(std::chrono::nanoseconds()));
+      }
+      metrics.observe("nomad.raft.leader.lastContact", longest);
+    }
+    host_->post_after(kMeasureInterval, [this] { measure(); });
   }
 
   void look() {
@@ -178,6 +199,7 @@ class AutopilotPlugin final : public Plugin {
   Table<v1::AutopilotConfiguration> table_;
   v1::AutopilotConfiguration initial_;
   RaftRpc raft_rpc_;
+  std::string role_;       // as last measured [pool]
   std::string last_held_;  // [lead]
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;

@@ -126,7 +126,6 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
     say_what_changed(servers);
     publish(std::move(servers));
     if (core.self().state == State::alive) joiner_->remember(members);
-    host_->metrics().set("nomad.memberlist.health.score", 0);
   }
 
   void say_what_changed(const std::vector<ServerMember>& now) const {
@@ -134,6 +133,16 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
     for (const ServerMember& server : now) {
       const auto known = std::ranges::find(before, server.id, &ServerMember::id);
       if (known != before.end() && known->status == server.status && known->address == server.address) continue;
+      for (const ServerMember& other : now) {
+        if (other.id == server.id || other.name != server.name || other.region != server.region ||
+            other.status != ServerStatus::alive || server.status != ServerStatus::alive)
+          continue;
+        log::error("gossip", "two servers have one name; give one of them another",
+                   {{"server", server.name}, {"address", server.address}, {"other", other.address}});
+      }
+      static constexpr std::string_view kCounters[] = {"nomad.serf.member.join", "nomad.serf.member.leaving",
+                                                       "nomad.serf.member.failed", "nomad.serf.member.left"};
+      host_->metrics().add(kCounters[static_cast<size_t>(server.status)]);
       log::info("gossip", "a server is " + std::string(to_string(server.status)),
                 {{"server", server.name}, {"region", server.region}, {"address", server.address}});
     }
@@ -148,6 +157,11 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
 
   void grow(std::set<Handled>& handled) {
     std::vector<ServerMember> unhandled = servers();
+    std::erase_if(handled, [&](const Handled& each) {  // who was away is new when it returns
+      return std::ranges::none_of(unhandled, [&](const ServerMember& server) {
+        return server.status == ServerStatus::alive && Handled(server.id, server.rpc_address) == each;
+      });
+    });
     std::erase_if(unhandled, [&](const ServerMember& server) {
       return server.status == ServerStatus::alive && handled.contains({server.id, server.rpc_address});
     });
@@ -218,7 +232,10 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
 
 // Says so, hands leadership on, and waits until the others have removed this server or the time is up.
 void GossipPlugin::leave(SteadyTime deadline) {
-  if (!network_) return;
+  const std::vector<ServerMember> known = servers();
+  const auto live =
+      std::ranges::count_if(known, [](const ServerMember& server) { return server.status == ServerStatus::alive; });
+  if (!network_ || live <= 1) return;  // nobody to tell
   network_->post([](Core& core) { core.leave(); });
   Clock& clock = host_->clock();
   RaftInfo raft = host_->raft();
@@ -233,12 +250,12 @@ void GossipPlugin::leave(SteadyTime deadline) {
   if (!settings_.rejoin_after_leave) joiner_->forget();
   const SteadyTime spread_until = std::min(deadline, clock.steady() + kSpreadTime);
   const SteadyTime removed_until = std::min(deadline, clock.steady() + kRemovalTime);
-  std::unique_lock lock(mutex_);
   while (clock.steady() < removed_until) {
     raft = host_->raft();
     const bool is_member =
         std::ranges::any_of(raft.servers, [&](const RaftServer& s) { return s.id == raft.server_id; });
     if (clock.steady() >= spread_until && (!is_member || others == 0)) break;
+    std::unique_lock lock(mutex_);
     changed_.wait_until(lock, clock.steady() + std::chrono::milliseconds(100));
   }
 }

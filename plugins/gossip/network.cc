@@ -180,6 +180,7 @@ void Network::Impl::send(const std::string& address, std::string packet) {
   const auto to = [this, packet = std::move(packet)](const Udp::endpoint& endpoint) {
     Error error;
     udp_.send_to(asio::buffer(packet), endpoint, 0, error);  // lost is lost: it is asked again
+    metrics_.add("nomad.memberlist.udp.sent", static_cast<double>(packet.size()));
     if (error) metrics_.add("nomad.memberlist.udp.send_error");
   };
   Error error;
@@ -194,6 +195,7 @@ void Network::Impl::receive() {
   udp_.async_receive_from(asio::buffer(datagram_), sender_, [this](Error error, size_t size) {
     if (error == asio::error::operation_aborted || !udp_.is_open()) return;
     if (!error) {
+      metrics_.add("nomad.memberlist.udp.received", static_cast<double>(size));
       const std::string from = text_of(sender_.address(), sender_.port());
       const auto plain = seal_.open(std::string_view(datagram_).substr(0, size));
       v1::Packet packet;
@@ -228,6 +230,7 @@ void Network::Impl::accept() {
       open->socket = std::move(socket);
       open->done = [this](Status, Uuid) { --incoming_; };
       ++incoming_;
+      metrics_.add("nomad.memberlist.tcp.accept");
       limit(open);
       read_state(open, [this, open](const v1::FullState& state) {
         write_state(open, [this, open, from = Uuid::from_bytes(state.from())] { end(open, ok_status(), from); });
@@ -251,6 +254,7 @@ void Network::Impl::begin(const std::string& address, std::function<void(Status,
   open->done = std::move(done);
   std::erase_if(own_, [](const auto& each) { return each.expired(); });
   own_.push_back(open);
+  metrics_.add("nomad.memberlist.tcp.connect");
   limit(open);
   const auto failed = [this, open](Error error) { end(open, unavailable(error.message())); };
   open->resolver.async_resolve(
