@@ -114,7 +114,11 @@ eventually 30 "not three voters again" counts "$FOLLOWER" 3 3
 
 # --- a fourth is taken in, one is removed, leadership is handed on ---------------------------------------------------
 server_config four 0
+sed -i '/server_join/,/^  }/d' "$WORK/four.hcl"
 run_server four
+joined() { on four server join "127.0.0.1:${SERF[one]}"; }
+eventually 10 "the fourth server does not join" joined
+expect 1 "Connection refused" on four server join 127.0.0.1:1
 eventually 20 "the fourth server does not appear" counts "$FOLLOWER" 4 4
 expect 0 "first" on four job status
 FOURTH=$(id_of "$FOLLOWER" four)
@@ -124,6 +128,18 @@ eventually 10 "the fourth server is still a peer" counts "$FOLLOWER" 3 3
 eventually 20 "the fourth server's death is not noticed" status_of "$FOLLOWER" four failed
 expect 0 "" on "$FOLLOWER" server force-leave four
 eventually 10 "the fourth server has not left" status_of "$FOLLOWER" four left
+
+# --- what the operator sees and sets ---------------------------------------------------------------------------------
+expect 0 "Configuration updated!" on "$FOLLOWER" operator autopilot set-config -max-trailing-logs=300
+expect 0 "300" on "$FOLLOWER" operator autopilot get-config
+expect 1 "LastContactThreshold" on "$FOLLOWER" operator autopilot set-config -last-contact-threshold=soon
+expect 1 "no such value" on "$FOLLOWER" operator autopilot set-config -min-quorum=many
+expect 0 "false" on "$FOLLOWER" operator api -X PUT '/v1/operator/autopilot/configuration?cas=1' '{"MaxTrailingLogs": 1}'
+expect 1 "exactly one of" on "$FOLLOWER" operator raft remove-peer
+expect 1 "was not found" on "$FOLLOWER" operator raft remove-peer -peer-address=127.0.0.1:1
+expect 1 "no server nobody is known" on "$FOLLOWER" server force-leave nobody
+for server in "${SERVERS[@]}"; do expect 0 "127.0.0.1:${RPC[$server]}" api "$FOLLOWER" /v1/status/peers; done
+expect 0 "nomad.raft.peers" api "$FOLLOWER" /v1/metrics
 
 leads "$FOLLOWER" || fail "no leader"
 BEFORE=$LEADER
