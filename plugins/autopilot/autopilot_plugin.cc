@@ -17,7 +17,8 @@
 namespace drover::autopilot {
 namespace {
 
-constexpr auto kInterval = std::chrono::seconds(2);
+constexpr std::chrono::nanoseconds kInterval = std::chrono::seconds(2);
+constexpr std::chrono::nanoseconds kFirstInterval = std::chrono::milliseconds(250);  // until the others are heard
 constexpr auto kMeasureInterval = std::chrono::seconds(1);
 constexpr auto kChangeTime = std::chrono::seconds(10);
 constexpr std::string_view kRow = "autopilot";  // the only one
@@ -69,10 +70,12 @@ class AutopilotPlugin final : public Plugin {
       report_ = {};
     }
     last_held_.clear();
+    const SteadyTime settled = host_->clock().steady() + kInterval;
     while (!stop.stop_requested()) {
       look();
       std::unique_lock lock(mutex_);
-      woken_.wait_until(lock, stop, host_->clock().steady() + kInterval, [] { return false; });
+      const SteadyTime now = host_->clock().steady();
+      woken_.wait_until(lock, stop, now + (now < settled ? kFirstInterval : kInterval), [] { return false; });
     }
   }
 

@@ -5,7 +5,7 @@
 SERVERS=(one two three)
 declare -A HTTP RPC SERF PID
 KEY=$(head -c 32 /dev/urandom | base64)
-for server in "${SERVERS[@]}" four stranger; do SERF[$server]=$(free_port); done
+for server in "${SERVERS[@]}" four stranger wrong; do SERF[$server]=$(free_port); done
 server_config() {
   HTTP[$1]=$(free_port) RPC[$1]=$(free_port)
   cat > "$WORK/$1.hcl" << CONFIG
@@ -68,6 +68,19 @@ job "first" {
 }
 JOB
 sed 's/"first"/"second"/' "$WORK/first.nomad" > "$WORK/second.nomad"
+
+# --- what is wrong is said by its option -----------------------------------------------------------------------------
+wrong() { # TEXT SED: the configuration changed so does not start
+  server_config wrong 3
+  sed -i "$2" "$WORK/wrong.hcl"
+  expect 1 "$1" "$DROVER" agent -config "$WORK/wrong.hcl"
+}
+wrong "server.encrypt: the key is not 16, 24 or 32 bytes" 's|encrypt .*|encrypt = "short"|'
+wrong "names no host" 's|retry_join .*|retry_join = [":1"]|'
+wrong "exclude each other" 's|retry_join .*|&\n    start_join = ["127.0.0.1:1"]|'
+wrong "server_join.start_join: 127.0.0.1:1: Connection refused" 's|retry_join .*|start_join = ["127.0.0.1:1"]|'
+wrong "did you mean \"min_quorum\"" 's|server_stabilization_time.*|min_qorum = 1|'
+wrong "no server could be joined; the agent ends" 's|leave_on_terminate.*||; s|retry_join .*|&\n    retry_max = 2|'
 
 # --- they begin one cluster -----------------------------------------------------------------------------------------
 for server in "${SERVERS[@]}"; do server_config "$server" 3; done
