@@ -105,8 +105,10 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
   }
 
   Status find_the_others() {
-    if (!settings_.start_join.empty())
-      DROVER_RETURN_IF_ERROR(joiner_->join_now(settings_.start_join).with_context("server_join.start_join"));
+    if (!settings_.start_join.empty()) {
+      const Joiner::Outcome outcome = joiner_->join_now(settings_.start_join);
+      if (outcome.joined == 0) return unavailable("server_join.start_join: " + outcome.errors);
+    }
     const std::vector<std::string> remembered = joiner_->remembered();
     if (!settings_.retry_join.empty()) {
       joiner_->keep_trying(settings_.retry_join, settings_);
@@ -198,10 +200,9 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
     if (request.address().empty()) return invalid_argument("missing address to join");
     if (!network_) return failed_precondition("this server has no gossip: its port was taken when it started");
     drover::v1::JoinResponse response;
-    size_t joined = 0;
-    const Status status = joiner_->join_now({request.address().begin(), request.address().end()}, &joined);
-    response.set_num_joined(static_cast<int64_t>(joined));
-    if (!status.ok()) response.set_error(status.message());
+    const Joiner::Outcome outcome = joiner_->join_now({request.address().begin(), request.address().end()});
+    response.set_num_joined(static_cast<int64_t>(outcome.joined));
+    response.set_error(outcome.errors);
     return response;
   }
   Result<drover::v1::ForceLeaveResponse> force_leave(const drover::v1::ForceLeaveRequest& request, Call&) {

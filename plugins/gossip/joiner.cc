@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 
 #include "drover/log.h"
 
@@ -18,28 +19,23 @@ constexpr size_t kRemembered = 64;                   // enough to find everybody
 
 }  // namespace
 
-Status Joiner::join_now(const std::vector<std::string>& addresses, size_t* joined) {
+Joiner::Outcome Joiner::join_now(const std::vector<std::string>& addresses) {
   struct Waiter {
     std::mutex mutex;
     std::condition_variable answered;
-    bool is_done = false;
-    size_t count = 0;
-    std::string errors;
+    std::optional<Outcome> outcome;
   };
   auto waiter = std::make_shared<Waiter>();
   network_.join(addresses, [waiter](size_t count, std::string errors) {
     std::lock_guard lock(waiter->mutex);
-    waiter->is_done = true;
-    waiter->count = count;
-    waiter->errors = std::move(errors);
+    waiter->outcome = Outcome{.joined = count, .errors = std::move(errors)};
     waiter->answered.notify_all();
   });
   std::unique_lock lock(waiter->mutex);
-  if (!waiter->answered.wait_until(lock, host_.clock().steady() + kJoinTime, [&] { return waiter->is_done; }))
-    return deadline_exceeded("no answer within 8 seconds");
-  if (joined) *joined = waiter->count;
-  if (waiter->count == 0) return unavailable(waiter->errors.empty() ? "only this server answers" : waiter->errors);
-  return waiter->errors.empty() || joined == nullptr ? ok_status() : unavailable(waiter->errors);
+  waiter->answered.wait_until(lock, host_.clock().steady() + kJoinTime, [&] { return waiter->outcome.has_value(); });
+  Outcome outcome = waiter->outcome.value_or(Outcome{.errors = "no answer within 8 seconds"});
+  if (outcome.joined == 0 && outcome.errors.empty()) outcome.errors = "only this server itself answers";
+  return outcome;
 }
 
 struct Joiner::Attempts {

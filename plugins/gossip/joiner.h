@@ -1,7 +1,6 @@
 // Finds the other servers: those that the operator names, and those that were there before a restart.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,13 +16,17 @@ class Joiner {
   // Both must outlive it.
   Joiner(Host& host, Network& network) : host_(host), network_(network) {}
 
-  // Tries once, waiting. Errors: unavailable when nobody was joined. [main]
-  Status join_now(const std::vector<std::string>& addresses, size_t* joined = nullptr);
+  struct Outcome {
+    size_t joined = 0;   // others; this server itself does not count
+    std::string errors;  // of those that were not joined
+  };
+  // Tries each once, waiting eight seconds at most. [any but gossip]
+  Outcome join_now(const std::vector<std::string>& addresses);
   // Tries until somebody was joined, in the background; ends the agent after retry_max attempts.
   void keep_trying(std::vector<std::string> addresses, const Settings& settings);
-  // Who is remembered from before; the memory is written when members change. Errors: the disk's.
+  // The addresses of those that were there before. What the disk refuses, here and below, is logged.
   std::vector<std::string> remembered();
-  void remember(const std::vector<Member>& members);  // [any], soon and off this thread
+  void remember(const std::vector<Member>& members);  // soon and off this thread
   void forget();
 
  private:

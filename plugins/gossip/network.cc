@@ -89,7 +89,7 @@ class Network::Impl {
   Udp::socket udp_{io_};
   Tcp::acceptor acceptor_{io_};
   Udp::resolver resolver_{io_};
-  asio::steady_timer timer_{io_};
+  asio::steady_timer timer_{io_}, pause_{io_};
   Udp::endpoint sender_;
   std::string datagram_ = std::string(kDatagramBytes, '\0');
   uint16_t port_ = 0;
@@ -236,7 +236,9 @@ void Network::Impl::accept() {
         write_state(open, [this, open, from = Uuid::from_bytes(state.from())] { end(open, ok_status(), from); });
       });
     }
-    accept();
+    if (!error) return accept();
+    pause_.expires_after(kTick);  // no descriptors, for example: later
+    pause_.async_wait([this](Error) { accept(); });
   });
 }
 
