@@ -36,6 +36,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr auto kStopTime = std::chrono::seconds(10);
+constexpr auto kLeaveTime = std::chrono::seconds(10);
 
 // A folder of dev mode: made at start, removed with everything in it at the end.
 class TemporaryFolder {
@@ -300,6 +301,8 @@ void Agent::fill_shared() {
   info.http_address = settings_.http_address;
   info.advertise_http = settings_.advertise_http;
   info.advertise_rpc = settings_.advertise_rpc;
+  info.serf_address = settings_.serf_address;
+  info.advertise_serf = settings_.advertise_serf;
   info.started_at = clock_.wall_ns();
   shared_.clock = &clock_;
   shared_.metrics = &metrics_;
@@ -461,6 +464,7 @@ int Agent::wait() {
   } while (received == SIGHUP);
   const bool graceful = received == SIGINT ? settings_.leave_on_interrupt : settings_.leave_on_terminate;
   log::info("agent", "stopping", {{"signal", received == SIGINT ? "interrupt" : "terminated"}, {"leave", graceful}});
+  if (graceful) plugins_->leave(clock_.steady() + kLeaveTime);
   shut_down();
   return graceful ? 0 : 1;
 }

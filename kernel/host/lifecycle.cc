@@ -75,6 +75,10 @@ void Lifecycle::lead(std::stop_token until) {
   }
 }
 
+void Lifecycle::leave(SteadyTime deadline) {
+  for (auto& entry : entries_) entry->member.plugin->leave(deadline);
+}
+
 std::vector<std::string> Lifecycle::stop(std::chrono::nanoseconds time) {
   const SteadyTime deadline = clock_.steady() + time;
   std::vector<std::thread> leaders;

@@ -35,6 +35,8 @@ class Lifecycle {
   Status start(const std::function<Host&(const std::string& name)>& host_of);
   // This server leads from now until the token is stopped.
   void lead(std::stop_token until);
+  // The agent goes on purpose; everything still runs. In the order of start.
+  void leave(SteadyTime deadline);
   // In reverse order. Returns the names of those that missed the deadline; they are left alone, never destroyed.
   std::vector<std::string> stop(std::chrono::nanoseconds time);
 

@@ -60,6 +60,7 @@ class FakePlugin final : public Plugin {
     never.wait(lock, stop, [] { return false; });
     journal_.write(name_ + " follow");
   }
+  void leave(SteadyTime) override { journal_.write(name_ + " leave"); }
   void stop(SteadyTime) override {
     journal_.write(name_ + " stop");
     if (!hang_) return;
@@ -130,6 +131,18 @@ TEST_F(LifecycleTest, GoesInOrderAndBack) {
   }
   EXPECT_EQ(journal_.lines(), (std::vector<std::string>{"a declare", "b declare", "a start", "b start", "b stop",
                                                         "a stop", "b gone", "a gone"}));
+}
+
+TEST_F(LifecycleTest, LeavesBeforeItStops) {
+  Lifecycle life(all(member("a"), member("b")), clock_);
+  ASSERT_TRUE(declare(life).ok());
+  ASSERT_TRUE(start(life).ok());
+
+  life.leave(clock_.steady() + kPatience);
+  EXPECT_TRUE(life.stop(kPatience).empty());
+
+  EXPECT_EQ(journal_.lines(), (std::vector<std::string>{"a declare", "b declare", "a start", "b start", "a leave",
+                                                        "b leave", "b stop", "a stop"}));
 }
 
 TEST_F(LifecycleTest, APluginThatCannotDeclareIsNamed) {

@@ -1,4 +1,4 @@
-// server members, system gc, monitor, operator api, operator metrics.
+// server members, join and force-leave; system gc, monitor, operator api, operator metrics.
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -16,18 +16,51 @@ int server_members(Run& run) {
   if (!members) return run.fail("Error querying servers", members.status());
   auto leader = run.client.get("/v1/status/leader");
   const std::string leads = leader && leader->is_string() ? leader->get<std::string>() : "";
+  if (run.arguments.on("json")) {
+    run.out << member(*members, "Members").dump(4) << "\n";
+    return 0;
+  }
+  const bool is_long = run.verbose() || run.arguments.on("detailed");
   std::vector<std::vector<std::string>> rows = {
       {"Name", "Address", "Port", "Status", "Leader", "Raft Version", "Build", "Datacenter", "Region"}};
+  if (is_long) {
+    rows[0].insert(rows[0].begin() + 5, "Protocol");
+    rows[0].push_back("Tags");
+  }
   for (const json& each : member(*members, "Members")) {
     const json& tags = member(each, "Tags");
     const bool is_leader = text(tags, "rpc_addr") + ":" + text(tags, "port") == leads;
     rows.push_back({text(each, "Name"), text(each, "Addr"), text(each, "Port"), text(each, "Status"),
                     is_leader ? "true" : "false", text(tags, "raft_vsn"), text(tags, "build"), text(tags, "dc"),
                     text(tags, "region")});
+    if (!is_long) continue;
+    std::string all;
+    for (const auto& [name, value] : tags.items())
+      all += (all.empty() ? "" : ",") + name + "=" + value.get<std::string>();
+    rows.back().insert(rows.back().begin() + 5, std::to_string(number(each, "ProtocolCur")));
+    rows.back().push_back(all);
   }
   run.out << format_list(rows);
   if (leads.empty()) run.out << "\nError determining leaders: 1 error occurred:\n\t* Region has no leader\n";
   return 0;
+}
+
+int server_join(Run& run) {
+  std::string query;
+  for (const std::string& address : run.arguments.positional())
+    query += (query.empty() ? "?address=" : "&address=") + escape(address);
+  auto answer = run.client.write("PUT", "/v1/agent/join" + query);
+  if (!answer) return run.fail("Error joining", answer.status());
+  const int64_t joined = number(*answer, "num_joined");
+  if (joined == 0) return run.fail("Error joining", unavailable(text(*answer, "error")));
+  run.out << "Joined " << joined << " servers successfully\n";
+  if (const std::string errors = text(*answer, "error"); !errors.empty()) run.err << errors << "\n";
+  return 0;
+}
+
+int server_force_leave(Run& run) {
+  auto answer = run.client.write("PUT", "/v1/agent/force-leave", {{"node", run.arguments.positional()[0]}});
+  return answer ? 0 : run.fail("Error force-leaving server " + run.arguments.positional()[0], answer.status());
 }
 
 int system_gc(Run& run) {
@@ -77,7 +110,31 @@ int operator_metrics(Run& run) {
 }  // namespace
 
 std::vector<Definition> agent_commands() {
-  return {{"server members", "Lists the servers.", "", "", {}, 0, 0, server_members},
+  return {{"server members",
+           "Lists the servers.",
+           "",
+           "",
+           {on_off("verbose", "Also the protocol and all tags"), on_off("detailed", "The same as -verbose"),
+            on_off("json", "As JSON")},
+           0,
+           0,
+           server_members},
+          {"server join",
+           "Makes the server join others.",
+           "<address> [<address>...]",
+           "  The addresses are those of the gossip, port 4648 unless another is said.\n",
+           {},
+           1,
+           64,
+           server_join},
+          {"server force-leave",
+           "Says of a failed server that it has left and will not return.",
+           "<name>",
+           "  A server that lives objects and stays. The name is one that server members shows.\n",
+           {},
+           1,
+           1,
+           server_force_leave},
           {"system gc",
            "Forgets at once what is over: evaluations, allocations, jobs, nodes.",
            "",

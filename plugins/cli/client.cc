@@ -83,6 +83,8 @@ Status status_of(unsigned http_status, std::string text) {
       return permission_denied(text);
     case 404:
       return not_found(text);
+    case 429:
+      return resource_exhausted(text);
     case 501:
       return unimplemented(text);
     default:

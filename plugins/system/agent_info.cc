@@ -8,35 +8,6 @@
 
 namespace drover::system {
 
-v1::AgentMember member_of(const Host& host) {
-  const AgentInfo& info = host.agent();
-  v1::AgentMember member;
-  member.set_name(info.name + "." + info.region);
-  const size_t colon = info.advertise_rpc.rfind(':');
-  member.set_addr(info.advertise_rpc.substr(0, colon));
-  member.set_port(static_cast<uint32_t>(std::atoi(info.advertise_rpc.c_str() + colon + 1)));
-  auto& tags = *member.mutable_tags();
-  tags["role"] = "nomad";
-  tags["region"] = info.region;
-  tags["dc"] = info.datacenter;
-  tags["build"] = "1.5.6";
-  tags["drover"] = info.version;
-  tags["id"] = info.server_id.to_string();
-  tags["rpc_addr"] = member.addr();
-  tags["port"] = std::to_string(member.port());
-  tags["raft_vsn"] = "3";
-  tags["vsn"] = "1";
-  tags["bootstrap"] = "1";
-  member.set_status("alive");
-  member.set_protocol_min(1);
-  member.set_protocol_max(5);
-  member.set_protocol_cur(2);
-  member.set_delegate_min(2);
-  member.set_delegate_max(5);
-  member.set_delegate_cur(4);
-  return member;
-}
-
 std::string stats_json(Host& host) {
   nlohmann::json stats = nlohmann::json::object();
   const AgentInfo& info = host.agent();
@@ -49,7 +20,6 @@ std::string stats_json(Host& host) {
     stats["nomad"] = {{"server", "true"},
                       {"leader", raft.is_leader ? "true" : "false"},
                       {"leader_addr", raft.leader_address},
-                      {"bootstrap", "true"},
                       {"known_regions", "1"}};
     stats["raft"] = {{"state", raft.is_leader ? "Leader" : "Follower"},
                      {"term", std::to_string(raft.term)},

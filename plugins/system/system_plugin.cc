@@ -1,13 +1,16 @@
 // The agent about itself, and the leader's housekeeping.
 #include <condition_variable>
 #include <mutex>
+#include <set>
 
 #include "agent_info.h"
 #include "collect.h"
 #include "drover/config.h"
 #include "drover/log.h"
 #include "drover/plugin.h"
+#include "drover/server_directory.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/member.pb.h"
 #include "metrics_text.h"
 #include "monitor.h"
 
@@ -71,9 +74,8 @@ class SystemPlugin final : public Plugin {
                          method<&SystemPlugin::regions>("Regions", this)}));
     DROVER_RETURN_IF_ERROR(declare.service(
         "drover.v1.AgentInformation",
-        {method<&SystemPlugin::self>("Self", this), method<&SystemPlugin::members>("Members", this),
-         method<&SystemPlugin::health>("Health", this), stream<&SystemPlugin::watch_log>("Monitor", this),
-         method<&SystemPlugin::metrics>("Metrics", this)}));
+        {method<&SystemPlugin::self>("Self", this), method<&SystemPlugin::health>("Health", this),
+         stream<&SystemPlugin::watch_log>("Monitor", this), method<&SystemPlugin::metrics>("Metrics", this)}));
     return declare.service("drover.v1.SystemMaintenance",
                            {method<&SystemPlugin::garbage_collect>("GarbageCollect", this)});
   }
@@ -129,23 +131,22 @@ class SystemPlugin final : public Plugin {
   }
   Result<v1::RegionsResponse> regions(const v1::StatusRequest&, Call&) {
     v1::RegionsResponse response;
-    response.add_regions(host_->agent().region);
+    std::set<std::string> names = {host_->agent().region};
+    if (const auto* directory = host_->extension<ServerDirectory>("gossip")) {
+      for (const ServerMember& server : directory->servers()) names.insert(server.region);
+    }
+    for (const std::string& name : names) response.add_regions(name);
     return response;
   }
   Result<v1::AgentSelfResponse> self(const v1::StatusRequest&, Call&) {
     v1::AgentSelfResponse response;
     response.set_config(host_->configuration_json());
-    *response.mutable_member() = member_of(*host_);
+    if (const auto* directory = host_->extension<ServerDirectory>("gossip")) {
+      for (const ServerMember& server : directory->servers()) {
+        if (server.id == host_->agent().server_id) *response.mutable_member() = to_agent_member(server);
+      }
+    }
     response.set_stats(stats_json(*host_));
-    return response;
-  }
-  Result<v1::AgentMembersResponse> members(const v1::StatusRequest&, Call&) {
-    v1::AgentMembersResponse response;
-    const AgentInfo& info = host_->agent();
-    response.set_server_name(info.name);
-    response.set_server_region(info.region);
-    response.set_server_dc(info.datacenter);
-    if (info.server) *response.add_members() = member_of(*host_);
     return response;
   }
   Result<v1::HealthResponse> health(const v1::HealthRequest& request, Call&) {

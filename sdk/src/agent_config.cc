@@ -38,6 +38,11 @@ constexpr std::array kFlags = {
     Flag{"log-json", "log_json", false, "One JSON object a log line."},
     Flag{"server", "server.enabled", false, "Run as a server."},
     Flag{"bootstrap-expect", "server.bootstrap_expect", true, "Servers of a new cluster."},
+    Flag{"retry-join", "server.server_join.retry_join", true, "Another server's gossip address. Repeatable."},
+    Flag{"retry-interval", "server.server_join.retry_interval", true, "Time between attempts to join."},
+    Flag{"retry-max", "server.server_join.retry_max", true, "Attempts to join before the agent ends; 0: no end."},
+    Flag{"join", "server.server_join.start_join", true, "A server that must be joined at the start. Repeatable."},
+    Flag{"encrypt", "server.encrypt", true, "Key of the gossip between servers: 16, 24 or 32 bytes in base64."},
     Flag{"client", "client.enabled", false, "Run as a client: a node that runs allocations."},
     Flag{"servers", "client.servers", true, "RPC addresses of servers, separated by commas."},
     Flag{"node-class", "client.node_class", true, "Class of this node, for constraints."},
@@ -97,8 +102,8 @@ std::vector<ConfigOption> with_type(Type type, std::initializer_list<const char*
 
 std::vector<ConfigOption> addresses() { return with_type(Type::string, {"http", "rpc", "serf"}); }
 
-// Blocks of the configuration language that no part of this version reads. They are accepted whatever they hold, so
-// that existing files load, and each one set is reported.
+// Blocks of the configuration language that no part of this version reads, unless a plugin declares them. They are
+// accepted whatever they hold, so that existing files load, and each one set is reported.
 constexpr std::array<std::string_view, 6> kDormantBlocks = {"consul", "vault", "autopilot", "audit", "sentinel", "ui"};
 
 ConfigSchema core_schema() {
@@ -121,7 +126,12 @@ ConfigSchema core_schema() {
             .help = "Calls between agents.",
             .min = 0,
             .max = 65535},
-           {.name = "serf", .type = Type::integer, .default_text = "4648", .help = "", .min = 0, .max = 65535}}),
+           {.name = "serf",
+            .type = Type::integer,
+            .default_text = "4648",
+            .help = "Gossip between servers, TCP and UDP.",
+            .min = 0,
+            .max = 65535}}),
       block("addresses", addresses()),
       block("advertise", addresses()),
       {.name = "log_level",
@@ -158,7 +168,6 @@ ConfigSchema core_schema() {
                    option("digest", Type::string, "", "SHA-256 that the plugin's file must have, in hexadecimal."),
                    option("config", Type::any)}},
   };
-  for (std::string_view name : kDormantBlocks) o.push_back(option(std::string(name), Type::any));
   return schema;
 }
 
@@ -328,6 +337,7 @@ Result<RawConfig> read_agent_arguments(std::span<const std::string> arguments) {
   RawConfig raw;
   ConfigBlock flags;
   hcl::Object meta;
+  hcl::List start_join, retry_join;
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::string_view word = arguments[i];
     if (!word.starts_with('-'))
@@ -363,6 +373,10 @@ Result<RawConfig> read_agent_arguments(std::span<const std::string> arguments) {
       if (split == std::string::npos) return invalid_argument("option -meta needs key=value");
       meta[value.substr(0, split)] = value.substr(split + 1);
       set(flags, flag->path, hcl::Value(meta), name);
+    } else if (name == "retry-join" || name == "join") {
+      hcl::List& list = name == "join" ? start_join : retry_join;
+      list.emplace_back(value);
+      set(flags, flag->path, hcl::Value(list), name);
     } else if (name == "servers") {
       hcl::List servers;
       for (size_t from = 0; from <= value.size();) {
@@ -397,6 +411,9 @@ Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& dec
     if (!name.starts_with("plugin:")) merge_options(blocks[name], block_schema.options);
   }
   for (auto& [name, options] : blocks) schema.options.push_back(block(name, options));
+  for (std::string_view name : kDormantBlocks) {
+    if (!blocks.contains(std::string(name))) schema.options.push_back(option(std::string(name), Type::any));
+  }
   for (std::string_view name : {"limits", "telemetry"}) {  // known to the language even where their plugin is disabled
     if (!blocks.contains(std::string(name))) schema.options.push_back(option(std::string(name), Type::any));
   }
@@ -503,6 +520,8 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev) {
   };
   s.advertise_http = advertise("http", s.http_address);
   s.advertise_rpc = advertise("rpc", s.rpc_address);
+  s.serf_address = listen("serf", 4648);
+  s.advertise_serf = advertise("serf", s.serf_address);
   if (client && client->has("servers")) s.servers = client->string_list("servers");
   if (!s.server && s.servers.empty()) {
     return failed_precondition(

@@ -231,6 +231,31 @@ TEST_F(AgentConfigTest, AnAgentHasARole) {
             "enabled = true }, or use -dev");
 }
 
+TEST_F(AgentConfigTest, JoinFlagsAreCollected) {
+  auto raw = read_agent_arguments(
+      std::vector<std::string>{"-retry-join=a", "-retry-join", "[::1]:9", "-retry-max=3", "-encrypt=k", "-join=c"});
+  ASSERT_TRUE(raw) << raw.status().to_string();
+
+  const ConfigBlock* server = raw->root.block("server");
+  ASSERT_NE(server, nullptr);
+  EXPECT_EQ(server->string("encrypt"), "k");
+  const ConfigBlock* join = server->block("server_join");
+  ASSERT_NE(join, nullptr);
+  EXPECT_EQ(join->string_list("retry_join"), (std::vector<std::string>{"a", "[::1]:9"}));
+  EXPECT_EQ(join->string_list("start_join"), std::vector<std::string>{"c"});
+  EXPECT_EQ(join->integer("retry_max"), 3);
+}
+
+TEST_F(AgentConfigTest, ADormantBlockIsReadOnceAPluginDeclaresIt) {
+  declared_["autopilot"] = {.options = {{.name = "min_quorum", .type = ConfigType::integer, .help = "Voters."}}};
+
+  auto checked = check_text("autopilot {\n  min_quorum = 3\n}\n");
+  ASSERT_TRUE(checked) << checked.status().to_string();
+  EXPECT_TRUE(warnings_.empty()) << warnings_.front();
+  EXPECT_EQ(checked->block("autopilot")->integer("min_quorum"), 3);
+  EXPECT_NE(problem("autopilot {\n  min_qorum = 3\n}\n").find("did you mean"), std::string::npos);
+}
+
 TEST_F(AgentConfigTest, StateHasAnAbsoluteFolder) {
   EXPECT_EQ(settings({"-server"}).status().to_string(),
             "failed_precondition: data_dir is not set; name a folder for the agent's state");
@@ -244,6 +269,8 @@ TEST_F(AgentConfigTest, AddressesFollowFromWhatIsSaid) {
   EXPECT_EQ(s->http_address, "0.0.0.0:4646");
   EXPECT_EQ(s->advertise_http, "127.0.0.1:4646");
   EXPECT_EQ(s->rpc_address, "0.0.0.0:4647");
+  EXPECT_EQ(s->serf_address, "0.0.0.0:4648");
+  EXPECT_EQ(s->advertise_serf, "127.0.0.1:4648");
 
   s = settings(
       {"-server", "-data-dir=/d", "-bind=::1", "-config",

@@ -107,7 +107,9 @@ const std::initializer_list<Library> kLibraries = {
     {"zlib", {"zlib.h"}, {"plugins/http/gzip.cc", "plugins/http/http_test.cc", "plugins/http/gzip_test.cc"}},
     {"Boost.Asio and Beast",
      {"boost/asio", "boost/beast"},
-     {"plugins/http/server.cc", "plugins/http/session.cc", "plugins/http/session.h", "plugins/cli/client.cc"}},
+     {"plugins/http/server.cc", "plugins/http/session.cc", "plugins/http/session.h", "plugins/cli/client.cc",
+      "plugins/gossip/network.cc"}},
+    {"OpenSSL", {"openssl/"}, {"kernel/host/loader.cc", "plugins/gossip/seal.cc"}},
 };
 
 std::optional<std::string> misplaced_library(const std::string& path, const Include& include) {

@@ -54,7 +54,8 @@ struct AgentSettings {
   std::optional<TlsFiles> tls;  // between agents
   std::string bind_address;
   std::string http_address, rpc_address;  // to listen on, "host:port"
-  std::string advertise_http, advertise_rpc;
+  std::string serf_address;
+  std::string advertise_http, advertise_rpc, advertise_serf;
   std::vector<std::string> servers;  // a client's servers, RPC addresses
   log::Level log_level = log::Level::info;
   bool log_json = false;

@@ -5,6 +5,7 @@
 //   declare   tables, commands, methods, extension points, configuration; nothing runs yet. [main]
 //   start     state has been restored; handlers may be called as soon as it returns. [main]
 //   lead      this server has become leader; called on a thread of its own, returns soon after `stop` was requested.
+//   leave     this server goes on purpose (leave_on_interrupt, leave_on_terminate): it still takes part; before stop.
 //   stop      orderly; returns when nothing of the plugin runs any more. What misses the deadline is named in the log.
 //
 // The exact tier is C++ loaded only into the build it was made for: DROVER_MODULE writes the ELF note with the tag that
@@ -101,6 +102,8 @@ struct AgentInfo {
   std::string http_address;    // "host:port" to listen on; port 0 takes a free one
   std::string advertise_http;  // "host:port" told to others
   std::string advertise_rpc;
+  std::string serf_address;    // "host:port" to listen on for gossip between servers; port 0 takes a free one
+  std::string advertise_serf;  // "host:port" told to other servers
   Uuid server_id;
   int64_t started_at = 0;  // nanoseconds since 1970
 };
@@ -202,6 +205,7 @@ class Plugin {
   virtual Status declare(Declarations& declare) = 0;
   virtual Status start(Host& host) = 0;
   virtual void lead(std::stop_token stop) { (void)stop; }
+  virtual void leave(SteadyTime deadline) { (void)deadline; }
   virtual void stop(SteadyTime deadline) = 0;
 };
 
