@@ -108,8 +108,9 @@ void Core::Impl::acknowledge() {
 // Proof of contact, at once; never of a log position (section 3).
 void Core::Impl::on_heartbeat(const Message& m) {
   Message reply = message(MessageType::heartbeat_answer, m.from);
-  reply.round = m.round;
+  // No round: it may be of an earlier life of who leads this term now, and its rounds begin again with each.
   if (m.term < term) return send_when_durable(hard_state_write, std::move(reply));
+  reply.round = m.round;
   follow(m);
   reply.term = term;
   // R11: the leader has bounded it by what we told it. Who has less than that has lost it.

@@ -76,6 +76,9 @@ void Conduct::receive(Server& self, const raft::Message& m, const raft::CoreStat
         if (round != self.rounds.end()) self.heard[m.from] = std::max(self.heard[m.from], round->second);
       }
       break;
+    case MessageType::pre_vote_answer:
+      if (!m.is_refused) self.pre_votes.emplace(m.term, m.from);
+      break;
     case MessageType::read_index:
       self.passed_on.try_emplace({m.from, m.round}, time_);  // it may come twice
       break;
@@ -127,6 +130,7 @@ void Conduct::send(int server, const raft::Message& m, const raft::CoreStatus& s
     case MessageType::pre_vote:
     case MessageType::vote:
       if (self.was_slow && self.is_slow) fail("campaigns", server, "campaigns while its disk is slow");
+      if (m.type == MessageType::vote && !m.is_transfer) check_pre_vote(server, m.term, membership);
       if (m.type == MessageType::vote && status.role == raft::Role::candidate && !invariants_.is_log_durable(server))
         fail("campaigns", server, "campaigns with a log that is not on its disk");
       break;
@@ -142,6 +146,15 @@ void Conduct::send(int server, const raft::Message& m, const raft::CoreStatus& s
     default:
       break;
   }
+}
+
+void Conduct::check_pre_vote(int server, raft::Term term, const raft::Membership& membership) {
+  const Server& self = servers_[static_cast<size_t>(server)];
+  const auto would_vote = [&](raft::NodeId id) {
+    return id == invariants_.id(server) || self.pre_votes.contains({term, id});
+  };
+  if (!is_quorum(membership, would_vote) && !is_quorum(self.former, would_vote))
+    fail("campaigns", server, "campaigns in term " + std::to_string(term) + " unasked");
 }
 
 void Conduct::write(int server, const raft::LogWrite& write, const raft::CoreStatus& status) {

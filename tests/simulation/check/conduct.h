@@ -5,7 +5,8 @@
 //   stickiness   who hears a leader lets nobody else campaign, unless leadership is handed over (E1, E2); with leases
 //   not
 //                before it has been up for an election timeout (8)
-//   campaigns    with the whole log on disk, and not while the disk is slow (E4)
+//   campaigns    with the whole log on disk, not while the disk is slow (E4), and only when a quorum has said that it
+//                would vote, unless leadership is handed over (E1)
 //   check quorum a leader that has not heard from a quorum for an election timeout is none any more (E6)
 //   transfer     goes to somebody who has everything on disk; until then nothing new is taken (3.10)
 //   membership   changes after an entry of the leader's own term is committed (9.3); who is no voter does not lead
@@ -18,6 +19,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,8 +52,9 @@ class Conduct {
     int ticks_since_start = 0;
     // Pre-votes by candidate and term that came while no leader was heard.
     std::map<std::pair<raft::NodeId, raft::Term>, int> grantable;
-    raft::Term must_stay = 0;  // the term, through the input under way
-    bool is_tick = false;      // the input under way
+    std::set<std::pair<raft::Term, raft::NodeId>> pre_votes;  // granted to this server
+    raft::Term must_stay = 0;                                 // the term, through the input under way
+    bool is_tick = false;                                     // the input under way
     bool is_slow = false;
     bool was_slow = false;          // before the inputs whose effects come next
     bool was_transferring = false;  // as well
@@ -68,6 +71,7 @@ class Conduct {
   void receive(Server& self, const raft::Message& message, const raft::CoreStatus& status);
   void send(int server, const raft::Message& message, const raft::CoreStatus& status,
             const raft::Membership& membership);
+  void check_pre_vote(int server, raft::Term term, const raft::Membership& membership);
   void write(int server, const raft::LogWrite& write, const raft::CoreStatus& status);
   void lead(int server, const raft::CoreStatus& status, const raft::Membership& membership);
   void check_round(int server, uint64_t since, bool may_be_lease, const raft::Membership& membership);
