@@ -1,4 +1,4 @@
-// The table of standard functions, its argument readers, and the functions on numbers and types.
+// The table of standard functions, its argument readers, and the functions on numbers.
 #include "functions.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@ Result<Value> number_or_error(std::optional<Number> number) {
   return Value(*number);
 }
 
-Function on_number(double (*function)(double)) {
+Function::Call on_number(double (*function)(double)) {
   return with_count(1, 1, [function](Arguments arguments) -> Result<Value> {
     DROVER_TRY(Number number, number_argument(arguments, 0));
     if (number.as_integer()) return Value(number);
@@ -45,21 +45,6 @@ Result<Value> parse_int(Arguments arguments) {
     return invalid_argument("\"" + text + "\" is not a whole number in base " + std::to_string(base));
   }
   return Value(value);
-}
-
-Result<Value> to_list(Arguments arguments) {
-  if (arguments[0].is_list() || arguments[0].is_null()) return arguments[0];
-  return wrong(0, "a list", arguments);
-}
-
-template <typename Convert>
-Function conversion(std::string_view expected, Convert convert) {
-  return with_count(1, 1, [expected, convert](Arguments arguments) -> Result<Value> {
-    if (arguments[0].is_null()) return Value();
-    auto converted = convert(arguments[0]);
-    if (!converted) return wrong(0, expected, arguments);
-    return Value(*converted);
-  });
 }
 
 }  // namespace
@@ -92,7 +77,7 @@ Result<Object> object_argument(Arguments arguments, size_t i) {
   return arguments[i].object();
 }
 
-Function with_count(size_t least, size_t most, Function function) {
+Function::Call with_count(size_t least, size_t most, Function::Call function) {
   return [least, most, function = std::move(function)](Arguments arguments) -> Result<Value> {
     if (arguments.size() >= least && arguments.size() <= most) return function(arguments);
     std::string expected = least == most       ? std::to_string(least)
@@ -127,14 +112,6 @@ void add_number_functions(Functions& functions) {
   functions["max"] = with_count(1, kAnyCount, [](Arguments a) { return extreme(a, true); });
   functions["min"] = with_count(1, kAnyCount, [](Arguments a) { return extreme(a, false); });
   functions["parseint"] = with_count(2, 2, parse_int);
-  functions["tostring"] = conversion("a string, number or bool", as_string);
-  functions["tonumber"] = conversion("a number", as_number);
-  functions["tobool"] = conversion("a bool", as_boolean);
-  functions["tolist"] = with_count(1, 1, to_list);
-  functions["tomap"] = with_count(1, 1, [](Arguments arguments) -> Result<Value> {
-    if (arguments[0].is_object() || arguments[0].is_null()) return arguments[0];
-    return wrong(0, "an object", arguments);
-  });
 }
 
 const Functions& standard_functions() {
@@ -143,7 +120,15 @@ const Functions& standard_functions() {
     add_number_functions(functions);
     add_string_functions(functions);
     add_collection_functions(functions);
+    add_regex_functions(functions);
+    add_set_functions(functions);
+    add_format_functions(functions);
     add_encoding_functions(functions);
+    add_yaml_functions(functions);
+    add_crypto_functions(functions);
+    add_date_functions(functions);
+    add_network_functions(functions);
+    add_conversion_functions(functions);
     return functions;
   }();
   return kFunctions;

@@ -165,11 +165,22 @@ Result<Value> compact(Arguments arguments) {
 Result<Value> distinct(Arguments arguments) {
   DROVER_TRY(List list, list_argument(arguments, 0));
   std::set<std::string> seen;
-  List result;
+  std::erase_if(list, [&](const Value& value) { return !seen.insert(to_json(value)).second; });
+  return Value(std::move(list));
+}
+
+// Lists of at most `size` elements each; a size of zero means one list with all.
+Result<Value> chunk_list(Arguments arguments) {
+  DROVER_TRY(List list, list_argument(arguments, 0));
+  DROVER_TRY(int64_t size, integer_argument(arguments, 1));
+  if (size < 0) return invalid_argument("argument 2 may not be negative");
+  List chunks, chunk;
   for (Value& value : list) {
-    if (seen.insert(to_json(value)).second) result.push_back(std::move(value));
+    chunk.push_back(std::move(value));
+    if (static_cast<int64_t>(chunk.size()) == size) chunks.push_back(std::exchange(chunk, {}));
   }
-  return Value(std::move(result));
+  if (!chunk.empty()) chunks.push_back(std::move(chunk));
+  return Value(std::move(chunks));
 }
 
 Result<Value> slice(Arguments arguments) {
@@ -193,14 +204,6 @@ Result<Value> sort(Arguments arguments) {
   return Value(List(texts.begin(), texts.end()));
 }
 
-Result<Value> to_set(Arguments arguments) {
-  DROVER_TRY(Value unique, distinct(arguments));
-  List list = unique.list();
-  bool are_texts = std::ranges::all_of(list, &Value::is_string);
-  if (are_texts) std::ranges::sort(list, {}, &Value::string);
-  return Value(std::move(list));
-}
-
 }  // namespace
 
 void add_collection_functions(Functions& functions) {
@@ -219,10 +222,10 @@ void add_collection_functions(Functions& functions) {
   functions["element"] = with_count(2, 2, element);
   functions["flatten"] = with_count(1, 1, flatten);
   functions["compact"] = with_count(1, 1, compact);
+  functions["chunklist"] = with_count(2, 2, chunk_list);
   functions["distinct"] = with_count(1, 1, distinct);
   functions["slice"] = with_count(3, 3, slice);
   functions["sort"] = with_count(1, 1, sort);
-  functions["toset"] = with_count(1, 1, to_set);
 }
 
 }  // namespace drover::hcl

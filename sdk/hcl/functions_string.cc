@@ -12,14 +12,14 @@ constexpr std::string_view kSpace = " \t\n\v\f\r";
 char to_upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-Function on_text(std::string (*function)(std::string)) {
+Function::Call on_text(std::string (*function)(std::string)) {
   return with_count(1, 1, [function](Arguments arguments) -> Result<Value> {
     DROVER_TRY(std::string text, text_argument(arguments, 0));
     return Value(function(std::move(text)));
   });
 }
 
-Function on_two_texts(std::string (*function)(std::string, std::string_view)) {
+Function::Call on_two_texts(std::string (*function)(std::string, std::string_view)) {
   return with_count(2, 2, [function](Arguments arguments) -> Result<Value> {
     DROVER_TRY(std::string text, text_argument(arguments, 0));
     DROVER_TRY(std::string other, text_argument(arguments, 1));
@@ -183,7 +183,6 @@ void add_string_functions(Functions& functions) {
   functions["substr"] = with_count(3, 3, substr);
   functions["indent"] = with_count(2, 2, indent);
   functions["strlen"] = with_count(1, 1, strlen);
-  functions["format"] = with_count(1, kAnyCount, format);
 }
 
 }  // namespace drover::hcl

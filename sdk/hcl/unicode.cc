@@ -45,6 +45,15 @@ CodePoint decode_utf8(std::string_view text) {
   return {value, length};
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    size_t bytes = decode_utf8(text).bytes;
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
 void append_utf8(std::string& text, uint32_t c) {
   if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) c = 0xfffd;
   auto put = [&](uint32_t byte) { text += static_cast<char>(byte); };

@@ -13,6 +13,7 @@ struct CodePoint {
 };
 
 CodePoint decode_utf8(std::string_view text);
+bool is_utf8(std::string_view text);
 void append_utf8(std::string& text, uint32_t code_point);  // an invalid one becomes U+FFFD
 
 bool begins_identifier(uint32_t code_point);
