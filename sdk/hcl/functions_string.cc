@@ -1,4 +1,4 @@
-// Functions on text. Positions and lengths count Unicode code points; letter case changes ASCII letters only.
+// Functions on text. Positions and lengths count what a reader takes for one character.
 #include <algorithm>
 
 #include "functions.h"
@@ -8,9 +8,6 @@ namespace drover::hcl {
 namespace {
 
 constexpr std::string_view kSpace = " \t\n\v\f\r";
-
-char to_upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 Function::Call on_text(std::string (*function)(std::string)) {
   return with_count(1, 1, [function](Arguments arguments) -> Result<Value> {
@@ -27,23 +24,31 @@ Function::Call on_two_texts(std::string (*function)(std::string, std::string_vie
   });
 }
 
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(), to_upper);
-  return text;
+template <typename Change>
+std::string each_code_point(std::string_view text, Change change) {
+  std::string out;
+  while (!text.empty()) {
+    CodePoint point = decode_utf8(text);
+    if (point.bytes == 0) {
+      out += text.front();
+    } else {
+      append_utf8(out, change(point.value));
+    }
+    text.remove_prefix(std::max<size_t>(point.bytes, 1));
+  }
+  return out;
 }
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), to_lower);
-  return text;
-}
+std::string upper(std::string text) { return each_code_point(text, to_upper); }
+std::string lower(std::string text) { return each_code_point(text, to_lower); }
 
 std::string title(std::string text) {
   bool begins_word = true;
-  for (char& c : text) {
-    if (begins_word) c = to_upper(c);
-    begins_word = kSpace.find(c) != std::string_view::npos;
-  }
-  return text;
+  return each_code_point(text, [&](uint32_t c) {
+    uint32_t changed = begins_word ? to_upper(c) : c;
+    begins_word = !begins_identifier(c) && !(c >= '0' && c <= '9');
+    return changed;
+  });
 }
 
 std::string trim(std::string text, std::string_view characters) {
@@ -67,19 +72,9 @@ std::string chomp(std::string text) {
   return text;
 }
 
-std::vector<std::string_view> code_points(std::string_view text) {
-  std::vector<std::string_view> points;
-  while (!text.empty()) {
-    size_t bytes = std::max<size_t>(decode_utf8(text).bytes, 1);
-    points.push_back(text.substr(0, bytes));
-    text.remove_prefix(bytes);
-  }
-  return points;
-}
-
 std::string reverse(std::string text) {
   std::string result;
-  std::vector<std::string_view> points = code_points(text);
+  std::vector<std::string_view> points = characters(text);
   for (auto point = points.rbegin(); point != points.rend(); ++point) result += *point;
   return result;
 }
@@ -107,7 +102,7 @@ Result<Value> split(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 1));
   List parts;
   if (separator.empty()) {
-    for (std::string_view point : code_points(text)) parts.push_back(point);
+    for (std::string_view point : characters(text)) parts.push_back(point);
     return Value(std::move(parts));
   }
   size_t begin = 0;
@@ -137,7 +132,7 @@ Result<Value> substr(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
   DROVER_TRY(int64_t offset, integer_argument(arguments, 1));
   DROVER_TRY(int64_t length, integer_argument(arguments, 2));
-  std::vector<std::string_view> points = code_points(text);
+  std::vector<std::string_view> points = characters(text);
   auto size = static_cast<int64_t>(points.size());
   int64_t begin = std::clamp<int64_t>(offset < 0 ? size + std::max(offset, -size) : offset, 0, size);
   int64_t end = length < 0 || length > size - begin ? size : begin + length;
@@ -161,7 +156,7 @@ Result<Value> indent(Arguments arguments) {
 
 Result<Value> strlen(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
-  return Value(code_points(text).size());
+  return Value(characters(text).size());
 }
 
 }  // namespace

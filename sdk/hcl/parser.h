@@ -69,6 +69,7 @@ class Parser {
   bool parse_block(Body& body, const Token& type);
   bool parse_block_body(Body& body, Position opened);
   bool parse_one_line_body(Body& body);
+  bool no_block_on_one_line();  // reports it
   bool legacy_attribute_name(std::string& name, Range& range);
   bool end_of_item();
   void recover(Position item_start);

@@ -8,6 +8,24 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
+// The white space at the beginning of a text: in characters, at most `most` of them, and the bytes that they take.
+struct Indentation {
+  size_t characters = 0;
+  size_t bytes = 0;
+};
+
+Indentation indentation_of(std::string_view text, size_t most = std::string_view::npos) {
+  Indentation found;
+  while (found.characters < most) {
+    CodePoint point = decode_utf8(text.substr(found.bytes));
+    bool is_blank = point.bytes > 0 && (point.value == '\t' || is_space_separator(point.value));
+    if (!is_blank) break;
+    ++found.characters;
+    found.bytes += point.bytes;
+  }
+  return found;
+}
+
 // $${ and %%{ stand for ${ and %{.
 std::string without_template_escapes(std::string_view raw) {
   std::string text;
@@ -174,25 +192,21 @@ bool Parser::read_directive(const Token& open, TemplatePart& part) {
 
 // <<- takes away the indentation that all lines share; blank lines do not count.
 void Parser::unindent(std::vector<TemplatePart>& parts) {
-  constexpr std::string_view kBlank = " \t";
-  auto indentation = [&](const TemplatePart& part) {
-    return std::min(part.text.find_first_not_of(kBlank), part.text.size());
-  };
   size_t common = std::string::npos;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (!parts[i].line_start) continue;
-    if (parts[i].kind != TemplatePart::Kind::literal) {
+  for (const TemplatePart& part : parts) {
+    if (!part.line_start) continue;
+    if (part.kind != TemplatePart::Kind::literal) {
       common = 0;
-    } else if (size_t n = indentation(parts[i]); n < parts[i].text.size() && !is_space(parts[i].text[n])) {
-      common = std::min(common, n);
-    } else if (n == parts[i].text.size()) {  // only white space, then a template sequence
-      common = std::min(common, n);
+      continue;
     }
+    Indentation own = indentation_of(part.text);
+    bool is_blank_line = own.bytes < part.text.size() && is_space(part.text[own.bytes]);
+    if (!is_blank_line) common = std::min(common, own.characters);
   }
   if (common == std::string::npos) return;
   for (TemplatePart& part : parts) {
     if (part.line_start && part.kind == TemplatePart::Kind::literal) {
-      part.text.erase(0, std::min(common, indentation(part)));
+      part.text.erase(0, indentation_of(part.text, common).bytes);
     }
   }
 }

@@ -106,6 +106,7 @@ const std::initializer_list<Library> kLibraries = {
     {"spdlog", {"spdlog/"}, {"kernel/log_sink.cc"}},
     {"cxxopts", {"cxxopts"}, {"plugins/cli/"}},
     {"zlib", {"zlib.h"}, {"plugins/http/gzip.cc", "plugins/http/http_test.cc", "plugins/http/gzip_test.cc"}},
+    {"utf8proc", {"utf8proc"}, {"sdk/hcl/unicode.cc"}},
     {"yaml-cpp", {"yaml-cpp/"}, {"sdk/hcl/functions_yaml.cc"}},
     {"RE2", {"re2/"}, {"sdk/hcl/functions_regex.cc"}},
     {"OpenSSL",
