@@ -1,5 +1,7 @@
 #include "evaluator.h"
 
+#include <algorithm>
+
 #include "drover/nearest.h"
 
 namespace drover::hcl {
@@ -542,15 +544,23 @@ Evaluator::Maybe Evaluator::eval_conditional(const ConditionalExpr& expr, const 
   return other ? unify(expr, *std::move(chosen), *other) : chosen;
 }
 
-// Both results of a condition have one type; scalars of different types become text.
+// Both results of a condition have one type; scalars of different types become text, in lists as well.
 Evaluator::Maybe Evaluator::unify(const ConditionalExpr& expr, Value chosen, const Value& other) {
   auto is_scalar = [](const Value& v) { return v.is_string() || v.is_number() || v.is_boolean(); };
-  if (chosen.kind() == other.kind() || chosen.is_null() || other.is_null() || chosen.is_unknown() ||
-      other.is_unknown()) {
+  if (chosen.is_null() || other.is_null() || chosen.is_unknown() || other.is_unknown()) return chosen;
+  if (is_scalar(chosen) && is_scalar(other)) {
+    if (chosen.kind() == other.kind()) return chosen;
+    if (chosen.is_string() || other.is_string()) return Value(*as_string(chosen));
+  } else if (chosen.is_list() && other.is_list()) {
+    auto is_text = [](const Value& v) { return v.is_string(); };
+    bool all_scalars = std::ranges::all_of(chosen.list(), is_scalar) && std::ranges::all_of(other.list(), is_scalar);
+    bool has_text = std::ranges::any_of(chosen.list(), is_text) || std::ranges::any_of(other.list(), is_text);
+    if (!all_scalars || !has_text || chosen.list().size() == other.list().size()) return chosen;
+    List texts;
+    for (const Value& value : chosen.list()) texts.push_back(*as_string(value));
+    return Value(std::move(texts));
+  } else if (chosen.kind() == other.kind()) {
     return chosen;
-  }
-  if (is_scalar(chosen) && is_scalar(other) && (chosen.is_string() || other.is_string())) {
-    return Value(*as_string(chosen));
   }
   error(expr.range,
         "the two results of this condition have different types: " + a_kind(chosen) + " and " + a_kind(other));

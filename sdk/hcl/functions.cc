@@ -33,18 +33,34 @@ Result<Value> extreme(Arguments arguments, bool largest) {
   return Value(best);
 }
 
+// Digits are 0 to 9, then letters: of either case up to base 36, beyond it small ones before capitals.
+int digit_of(char c, int64_t base) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'Z') return c - 'A' + (base > 36 ? 36 : 10);
+  return 99;
+}
+
 Result<Value> parse_int(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
   DROVER_TRY(int64_t base, integer_argument(arguments, 1));
-  if (base < 2 || base > 36) return invalid_argument("the base must be between 2 and 36");
-  char* end = nullptr;
-  errno = 0;
-  int64_t value = std::strtoll(text.c_str(), &end, static_cast<int>(base));
-  bool is_prefixed = text.find_first_of("xX \t\n") == 0 || text.starts_with("0x") || text.starts_with("0X");
-  if (text.empty() || errno != 0 || end != text.c_str() + text.size() || (is_prefixed && base == 16)) {
+  if (base < 2 || base > 62) return invalid_argument("the base must be between 2 and 62");
+  std::string_view digits = text;
+  bool is_negative = digits.starts_with('-');
+  if (is_negative || digits.starts_with('+')) digits.remove_prefix(1);
+  std::optional<Number> value = Number();
+  for (char c : digits) {
+    int digit = digit_of(c, base);
+    if (digit >= base) digits = {};
+    if (digits.empty()) break;
+    value = multiply(*value, Number::integer(base));
+    if (value) value = add(*value, Number::integer(digit));
+    if (!value) return invalid_argument("the number is too large");
+  }
+  if (digits.empty()) {
     return invalid_argument("\"" + text + "\" is not a whole number in base " + std::to_string(base));
   }
-  return Value(value);
+  return Value(is_negative ? *subtract(Number(), *value) : *value);
 }
 
 }  // namespace
@@ -96,8 +112,8 @@ void add_number_functions(Functions& functions) {
     return number < Number() ? number_or_error(subtract(Number(), number)) : Value(number);
   });
   functions["signum"] = with_count(1, 1, [](Arguments arguments) -> Result<Value> {
-    DROVER_TRY(Number number, number_argument(arguments, 0));
-    return Value(number < Number() ? -1 : number > Number() ? 1 : 0);
+    DROVER_TRY(int64_t number, integer_argument(arguments, 0));
+    return Value(number < 0 ? -1 : number > 0 ? 1 : 0);
   });
   functions["pow"] = with_count(2, 2, [](Arguments arguments) -> Result<Value> {
     DROVER_TRY(Number base, number_argument(arguments, 0));

@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <set>
 
+#include "drover/hcl_type.h"
 #include "functions.h"
 
 namespace drover::hcl {
 namespace {
 
 constexpr size_t kMaxRange = 1024;  // as in HCL
+
+Type any_list() { return {.kind = Type::Kind::list, .elements = {Type{}}}; }
 
 Result<Value> length(Arguments arguments) {
   const Value& value = arguments[0];
@@ -111,11 +114,13 @@ Result<Value> range(Arguments arguments) {
   return Value(std::move(result));
 }
 
+// The first argument that is not null, as a string when the arguments are scalars of different kinds.
 Result<Value> coalesce(Arguments arguments) {
-  for (const Value& value : arguments) {
-    if (!value.is_null() && !(value.is_string() && value.string().empty())) return value;
+  DROVER_TRY(Value values, convert(Value(List(arguments.begin(), arguments.end())), any_list()));
+  for (const Value& value : values.list()) {
+    if (!value.is_null()) return value;
   }
-  return invalid_argument("all arguments are null or empty");
+  return invalid_argument("all arguments are null");
 }
 
 Result<Value> coalesce_list(Arguments arguments) {
@@ -157,13 +162,18 @@ Result<Value> flatten(Arguments arguments) {
 }
 
 Result<Value> compact(Arguments arguments) {
-  DROVER_TRY(List list, list_argument(arguments, 0));
+  Type strings{.kind = Type::Kind::list, .elements = {Type{.kind = Type::Kind::string}}};
+  DROVER_TRY(Value converted, convert(arguments[0], strings));
+  if (!converted.is_list()) return invalid_argument("argument 1 must be a list");
+  List list = converted.list();
   std::erase_if(list, [](const Value& v) { return v.is_null() || (v.is_string() && v.string().empty()); });
   return Value(std::move(list));
 }
 
 Result<Value> distinct(Arguments arguments) {
-  DROVER_TRY(List list, list_argument(arguments, 0));
+  DROVER_TRY(Value converted, convert(arguments[0], any_list()));
+  if (!converted.is_list()) return invalid_argument("argument 1 must be a list");
+  List list = converted.list();
   std::set<std::string> seen;
   std::erase_if(list, [&](const Value& value) { return !seen.insert(to_json(value)).second; });
   return Value(std::move(list));

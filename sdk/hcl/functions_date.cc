@@ -144,7 +144,10 @@ Result<Value> format_date(Arguments arguments) {
   std::string out;
   for (size_t at = 0; at < format.size();) {
     char c = format[at];
-    if (c == '\'') {  // literal text; two quotes inside are one
+    if (format.compare(at, 2, "''") == 0) {
+      out += '\'';
+      at += 2;
+    } else if (c == '\'') {  // literal text; two quotes inside are one
       for (++at;; ++at) {
         if (at >= format.size()) return invalid_argument("argument 1 has a quote that does not end");
         if (format[at] == '\'' && !(at + 1 < format.size() && format[at + 1] == '\'')) break;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 #include "functions.h"
@@ -102,7 +103,7 @@ class Formatter {
         if (text && verb.letter == 'q') text = to_json(Value(*text));
         break;
       case 'v':
-        text = as_string(value).value_or(to_json(value));
+        text = verb.alternate ? to_json(value) : as_string(value).value_or(to_json(value));
         break;
       case 't':
         if (std::optional<bool> truth = as_boolean(value)) text = *truth ? "true" : "false";
@@ -166,9 +167,15 @@ class Formatter {
     if (verb.plus) pattern += '+';
     std::array<char, 1600> buffer;
     int precision = verb.precision;
-    if (precision < 0 && (verb.letter == 'g' || verb.letter == 'G')) {  // the shortest that reads back the same
-      auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-      return (verb.plus && value >= 0 ? "+" : "") + std::string(buffer.data(), end);
+    if (precision < 0 && (verb.letter == 'g' || verb.letter == 'G')) {
+      // The shortest that reads back the same; with an exponent below -4 and from 6 on.
+      double size = std::abs(value);
+      bool has_exponent = size != 0 && (size < 1e-4 || size >= 1e6);
+      auto form = has_exponent ? std::chars_format::scientific : std::chars_format::fixed;
+      auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, form);
+      std::string text = (verb.plus && value >= 0 ? "+" : "") + std::string(buffer.data(), end);
+      if (verb.letter == 'G') std::ranges::replace(text, 'e', 'E');
+      return text;
     }
     pattern += std::string(".*") + verb.letter;
 #pragma GCC diagnostic push

@@ -117,8 +117,16 @@ Result<Value> replace(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
   DROVER_TRY(std::string from, text_argument(arguments, 1));
   DROVER_TRY(std::string to, text_argument(arguments, 2));
-  if (from.empty()) return invalid_argument("argument 2 is the text to replace and may not be empty");
   std::string result;
+  if (from.empty()) {  // stands before every character, and at the end
+    size_t room = kMaxValueWeight / (to.size() + 1);
+    if (text.size() > room) return resource_exhausted("the result is too large");
+    for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
+      bytes = std::max<size_t>(decode_utf8(std::string_view(text).substr(at)).bytes, 1);
+      result.append(to).append(text, at, bytes);
+    }
+    return Value(result + to);
+  }
   size_t begin = 0;
   for (size_t end; (end = text.find(from, begin)) != std::string::npos; begin = end + from.size()) {
     result.append(text, begin, end - begin).append(to);

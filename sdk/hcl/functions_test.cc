@@ -49,7 +49,7 @@ TEST(Functions, Results) {
       {"base64encode(\"hello\")", "\"aGVsbG8=\""},
       {"base64decode(\"aGVsbG8=\")", "\"hello\""},
       {"urlencode(\"a b/\")", "\"a+b%2F\""},
-      {"coalesce(null, \"\", \"x\")", "\"x\""},
+      {"coalesce(null, \"\", \"x\")", "\"\""},
       {"coalescelist([], [1])", "[1]"},
       {"element([1, 2, 3], 4)", "2"},
       {"flatten([1, [2, [3]]])", "[1,2,3]"},

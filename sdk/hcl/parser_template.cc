@@ -211,34 +211,41 @@ void Parser::unindent(std::vector<TemplatePart>& parts) {
   }
 }
 
-// Makes one literal of neighbours and takes away the white space beside ~ markers.
-std::vector<Parser::TemplatePart> Parser::join_and_trim(std::vector<TemplatePart> parts) {
+// Makes one literal of neighbours; with `within_lines`, of those on one line of a heredoc.
+std::vector<Parser::TemplatePart> Parser::join_literals(std::vector<TemplatePart> parts, bool within_lines) {
   std::vector<TemplatePart> joined;
-  bool trim_next = false;
   for (TemplatePart& part : parts) {
-    bool is_literal = part.kind == TemplatePart::Kind::literal;
-    if (is_literal && !joined.empty() && joined.back().kind == TemplatePart::Kind::literal) {
+    bool continues = part.kind == TemplatePart::Kind::literal && !joined.empty() &&
+                     joined.back().kind == TemplatePart::Kind::literal && !(within_lines && part.line_start);
+    if (continues) {
       joined.back().text += part.text;
       joined.back().range.end = part.range.end;
     } else {
       joined.push_back(std::move(part));
     }
   }
-  for (size_t i = 0; i < joined.size(); ++i) {
-    TemplatePart& part = joined[i];
+  return joined;
+}
+
+// Takes away the white space beside ~ markers: up to the end or the beginning of the line, in a heredoc.
+std::vector<Parser::TemplatePart> Parser::join_and_trim(std::vector<TemplatePart> parts) {
+  parts = join_literals(std::move(parts), true);
+  bool trim_next = false;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    TemplatePart& part = parts[i];
     if (part.kind == TemplatePart::Kind::literal) {
       size_t begin = 0, end = part.text.size();
       if (trim_next) {
         while (begin < end && is_space(part.text[begin])) ++begin;
       }
-      if (i + 1 < joined.size() && joined[i + 1].trim_left) {
+      if (i + 1 < parts.size() && parts[i + 1].trim_left) {
         while (end > begin && is_space(part.text[end - 1])) --end;
       }
       part.text = part.text.substr(begin, end - begin);
     }
     trim_next = part.trim_right;
   }
-  return joined;
+  return join_literals(std::move(parts), false);
 }
 
 ExprPtr Parser::build_template(std::vector<TemplatePart>& parts, Range range) {

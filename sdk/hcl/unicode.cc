@@ -71,7 +71,10 @@ void append_utf8(std::string& text, uint32_t c) {
   }
 }
 
-uint32_t to_upper(uint32_t c) { return static_cast<uint32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c))); }
+uint32_t to_upper(uint32_t c) {
+  if (c == 0xdf) return c;  // no capital sharp s in common use
+  return static_cast<uint32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c)));
+}
 
 uint32_t to_lower(uint32_t c) { return static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))); }
 
