@@ -50,5 +50,6 @@ std::vector<Definition> alloc_commands();
 std::vector<Definition> node_commands();
 std::vector<Definition> eval_commands();
 std::vector<Definition> agent_commands();
+std::vector<Definition> fmt_commands();
 
 }  // namespace drover::cli

@@ -203,7 +203,7 @@ class Formatter {
 };
 
 // format("%s is %d", …): %s %q %v %t %d %b %o %x %X %e %f %g %%, with flags, width, precision and [n] indexes.
-Result<Value> format(Arguments arguments) {
+Result<Value> format_one(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
   return Formatter(arguments).run(text);
 }
@@ -227,7 +227,7 @@ Result<Value> format_list(Arguments arguments) {
     for (size_t i = 1; i < own.size(); ++i) {
       if (arguments[i].is_list()) own[i] = arguments[i].list()[row];
     }
-    DROVER_TRY(Value text, format(own));
+    DROVER_TRY(Value text, format_one(own));
     weight += text.weight();
     if (weight > kMaxValueWeight) return resource_exhausted("the result is too large");
     results.push_back(std::move(text));
@@ -238,7 +238,7 @@ Result<Value> format_list(Arguments arguments) {
 }  // namespace
 
 void add_format_functions(Functions& functions) {
-  functions["format"] = with_count(1, kAnyCount, format);
+  functions["format"] = with_count(1, kAnyCount, format_one);
   functions["formatlist"] = with_count(1, kAnyCount, format_list);
 }
 

@@ -78,6 +78,10 @@ Answer ours(const Question& question) {
   static const EvalContext kContext = context();
   Diagnostics diagnostics;
   Answer answer;
+  if (question.kind == "format") {
+    Result<std::string> formatted = format("t", question.text);
+    return formatted ? Answer{Value(*formatted), ""} : Answer{std::nullopt, formatted.status().message()};
+  }
   if (question.kind == "body") {
     File file = parse("t", question.text, diagnostics);
     answer.value = value_of(evaluate(file.body, kContext, diagnostics));
@@ -186,14 +190,26 @@ TEST_F(HclDifferential, ExpressionsOfTheTable) {
   compare(questions);
 }
 
-TEST_F(HclDifferential, BodiesOfTheTable) {
-  std::string table = read_file(TABLES "/bodies.txt");
+std::vector<Question> from_table(const char* path, const std::string& kind) {
+  std::string table = read_file(path);
   std::vector<Question> questions;
   for (size_t begin = 0; begin < table.size();) {
     size_t end = std::min(table.find("===\n", begin), table.size());
-    questions.push_back({"body", table.substr(begin, end - begin)});
+    questions.push_back({kind, table.substr(begin, end - begin)});
     begin = end + 4;
   }
+  return questions;
+}
+
+TEST_F(HclDifferential, LayoutOfTheTable) {
+  std::vector<Question> questions = from_table(TABLES "/layouts.txt", "format");
+  ASSERT_GE(questions.size(), 25u);
+
+  compare(questions);
+}
+
+TEST_F(HclDifferential, BodiesOfTheTable) {
+  std::vector<Question> questions = from_table(TABLES "/bodies.txt", "body");
   ASSERT_GE(questions.size(), 30u);
 
   compare(questions);

@@ -1,5 +1,5 @@
-// The reference side of the differential test: reads one JSON object a line, {"kind": "expression" or "body", "text":
-// …}, evaluates the text with the Go implementation of HCL, and answers with {"value": …} or {"error": …} a line.
+// The reference side of the differential test: reads one JSON object a line, {"kind": "expression", "body" or
+// "format", "text": …}, has the Go implementation of HCL evaluate or format the text, and answers with {"value": …} or {"error": …} a line.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
 	ctyyaml "github.com/zclconf/go-cty-yaml"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -144,7 +145,10 @@ func main() {
 			os.Exit(1)
 		}
 		var given answer
-		if asked.Kind == "body" {
+		if asked.Kind == "format" {
+			text, _ := json.Marshal(string(hclwrite.Format([]byte(asked.Text))))
+			given = answer{Value: text}
+		} else if asked.Kind == "body" {
 			given = evaluateBody(asked.Text)
 		} else {
 			given = evaluateExpression(asked.Text)
