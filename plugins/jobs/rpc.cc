@@ -10,6 +10,7 @@
 #include "drover/uuid.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/commands.pb.h"
+#include "implied.h"
 #include "jobs.pb.h"
 #include "validate.h"
 
@@ -192,6 +193,9 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
   }
   Findings findings = validate(job);
   if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
+  add_implied_constraints(job);
+  job.clear_consul_token();  // looked at, never stored
+  job.clear_vault_token();
 
   const int64_t now = host_->clock().wall_ns();
   v1::JobRegistered command;
@@ -218,10 +222,15 @@ Result<v1::ParseJobResponse> Rpc::parse(const v1::ParseJobRequest& request, Call
   if (request.job_hcl().empty()) return invalid_argument("Job spec is empty");
   if (request.hclv1())
     return invalid_argument("hclv1: the first version of the job language is not supported; leave it out");
-  if (!request.variables().empty()) return invalid_argument("Variables: not supported by this version of drover");
   auto* parser = host_->extension<JobParser>("hcl");
   if (!parser) return failed_precondition("no job parser is loaded; enable the plugin jobspec");
-  DROVER_TRY(std::string json, parser->parse(request.job_hcl(), {.file_name = "job.hcl"}));
+  // Variables: the text of a variable file. File functions are off: the file is not from this machine.
+  JobParser::Options options{.file_name = "job.hcl"};
+  if (!request.variables().empty()) {
+    options.variables.push_back({JobParser::Assignment::Source::file, "Variables", request.variables()});
+  }
+  DROVER_TRY(JobParser::Parsed parsed, parser->parse(request.job_hcl(), options));
+  std::string json = std::move(parsed.json);
   v1::ParseJobResponse response;
   if (request.canonicalize()) {
     v1::Job job;

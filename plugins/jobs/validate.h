@@ -11,7 +11,7 @@ class Job;
 namespace drover::jobs {
 
 struct Findings {
-  std::vector<std::string> errors;  // "group \"web\" task \"app\": resources.cpu must be at least 1"
+  std::vector<std::string> errors;  // group["web"].task["app"].resources.cpu: must be at least 1
   std::vector<std::string> warnings;
 };
 

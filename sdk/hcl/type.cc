@@ -12,7 +12,8 @@ constexpr std::string_view kNames[] = {"any", "bool", "number", "string", "list"
 
 class TypeReader {
  public:
-  TypeReader(const std::string& file, Diagnostics& diagnostics) : file_(file), diagnostics_(diagnostics) {}
+  TypeReader(const std::string& file, bool is_json, Diagnostics& diagnostics)
+      : file_(file), is_json_(is_json), diagnostics_(diagnostics) {}
 
   std::optional<Type> read(const Expr& expr) {
     if (expr.kind == ExprKind::traversal) return keyword(static_cast<const TraversalExpr&>(expr));
@@ -32,7 +33,7 @@ class TypeReader {
     return named(expr.root, expr.range);
   }
 
-  // Files of the first version of the language quote a type: type = "string".
+  // In JSON a type is the text of one. In native syntax it is not: files of the language's first version had it so.
   std::optional<Type> quoted(const Expr& expr) {
     const Expr* part = &expr;
     if (part->kind == ExprKind::template_text) {
@@ -43,6 +44,7 @@ class TypeReader {
     if (part->kind != ExprKind::literal) return error(expr.range, "this is not a type");
     const Value& value = static_cast<const LiteralExpr*>(part)->value;
     if (!value.is_string()) return error(expr.range, "this is not a type");
+    if (is_json_) return parse_type(parse_expression(file_, value.string(), diagnostics_), diagnostics_);
     return error(expr.range, "a type is written without quotes", "write " + value.string());
   }
 
@@ -107,6 +109,7 @@ class TypeReader {
   }
 
   const std::string& file_;
+  bool is_json_;
   Diagnostics& diagnostics_;
 };
 
@@ -224,7 +227,7 @@ std::string to_string(const Type& type) {
 
 std::optional<Type> parse_type(const Expression& expression, Diagnostics& diagnostics) {
   if (!expression.tree()) return Type{};
-  return TypeReader(expression.file(), diagnostics).read(*expression.tree());
+  return TypeReader(expression.file(), expression.text().empty(), diagnostics).read(*expression.tree());
 }
 
 Result<Value> convert(const Value& value, const Type& type) {

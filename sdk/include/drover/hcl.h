@@ -171,9 +171,9 @@ Expression parse_expression(std::string name, std::string text, Diagnostics& dia
 Expression parse_template(std::string name, std::string text, Diagnostics& diagnostics);
 
 // The text in the one layout that everybody uses: two spaces for each level, one around operators, equals signs and
-// comments of neighbouring lines in one column. Comments, blank lines, strings and heredocs stay; the parsed file is the
-// same, and formatting again changes nothing. Native syntax only.
-// Errors: invalid_argument with the problems of a text that does not parse.
+// comments of neighbouring lines in one column. Comments, blank lines, strings and heredocs stay; the parsed file is
+// the same, and formatting again changes nothing. Native syntax only. Errors: invalid_argument with the problems of a
+// text that does not parse.
 Result<std::string> format(std::string name, std::string text);
 
 // True when the first character that is not white space is `{`: then the text is JSON, not native syntax.
