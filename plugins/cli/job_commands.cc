@@ -124,9 +124,21 @@ int job_stop(Run& run) {
   return worst;
 }
 
+// The file that the job came from, as it was.
+int inspect_source(Run& run, const std::string& id) {
+  Parameters parameters;
+  if (run.arguments.is_set("version")) parameters["version"] = run.arguments.value("version");
+  auto submission = run.client.get("/v1/job/" + escape(id) + "/submission", parameters);
+  if (!submission) return run.fail("Error retrieving the job's file", submission.status());
+  if (text(*submission, "Format") != "hcl2") return run.usage("Error: this version of the job did not come from HCL");
+  run.out << text(*submission, "Source");
+  return 0;
+}
+
 int job_inspect(Run& run) {
   auto job = find_job(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error inspecting job", job.status());
+  if (run.arguments.on("hcl")) return inspect_source(run, text(*job, "ID"));
   if (run.arguments.is_set("version")) {
     auto version = whole_number(run.arguments.value("version"), "version");
     if (!version) return run.fail("Error", version.status());
@@ -210,7 +222,7 @@ Definition define_inspect(std::string name) {
           "Shows a job as the servers hold it.",
           "<job>",
           "",
-          {with_value("version", "", "An earlier version")},
+          {with_value("version", "", "An earlier version"), on_off("hcl", "Show the file that the job came from")},
           1,
           1,
           job_inspect};

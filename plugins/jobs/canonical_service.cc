@@ -4,7 +4,9 @@
 namespace drover::jobs {
 namespace {
 
+// A value that holds a variable itself is left for the node, or filling in defaults twice would differ from once.
 void replace_all(std::string& text, std::string_view from, const std::string& to) {
+  if (to.find("${") != std::string::npos) return;
   for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
     text.replace(at, from.size(), to);
 }

@@ -215,6 +215,18 @@ bool stays_inside(const std::string& path) {
   return true;
 }
 
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+std::string as_list(const std::vector<std::string>& errors) {
+  std::string text = std::to_string(errors.size()) + (errors.size() == 1 ? " error occurred:" : " errors occurred:");
+  for (const std::string& error : errors) text += "\n\t* " + error;
+  return text + "\n";
+}
+
 Findings validate(const v1::Job& job) {
   Findings findings;
   const Place root(findings);

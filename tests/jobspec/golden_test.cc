@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 
 #include "drover/json.h"
@@ -16,6 +17,8 @@
 #include "plugins/jobs/implied.h"
 #include "plugins/jobs/validate.h"
 #include "plugins/jobspec/parse.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace drover {
 namespace {
@@ -110,6 +113,37 @@ TEST(JobFiles, DefaultsAreFilledInOnce) {
     jobs::canonicalize(*job);
     jobs::add_implied_constraints(*job);
     EXPECT_EQ(once, message_to_json(*job));
+  }
+}
+
+TEST(JobFiles, MutationsNeverCrash) {
+  std::vector<std::string> corpus;
+  for (const auto& entry : fs::directory_iterator(JOB_FILES)) {
+    if (is_job_file(entry.path())) corpus.push_back(read_file(entry.path()));
+  }
+  std::ranges::sort(corpus);
+  std::mt19937_64 random(21);
+  for (int i = 0; i < 1500; ++i) {
+    std::string text = corpus[random() % corpus.size()];
+    for (size_t edits = 1 + random() % 3; edits > 0; --edits) {
+      const size_t at = random() % (text.size() + 1);
+      const std::string& other = corpus[random() % corpus.size()];
+      switch (random() % 4) {
+        case 0:
+          text.erase(at, 1 + random() % 12);
+          break;
+        case 1:  // a line of another file
+          text.insert(text.find('\n', at) == std::string::npos ? at : text.find('\n', at) + 1,
+                      other.substr(other.rfind('\n', random() % other.size()) + 1, 40));
+          break;
+        case 2:
+          text.insert(at, text.substr(random() % (text.size() + 1), random() % 60));
+          break;
+        default:
+          if (at < text.size()) text[at] = static_cast<char>(random());
+      }
+    }
+    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   }
 }
 
