@@ -9,8 +9,8 @@ job "mesh" {
 
       connect {
         sidecar_service {
-          tags = ["proxy"]
-          port = "connect"
+          tags                      = ["proxy"]
+          port                      = "connect"
           disable_default_tcp_check = true
           meta {
             team = "a"

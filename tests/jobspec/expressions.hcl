@@ -14,7 +14,7 @@ job "expressions" {
     compare     = 1 == 1.0 && "a" != "b"
     index       = local.list[1]
     attribute   = local.map.y
-    template    = "%{ for v in local.list }${v};%{ endfor }"
+    template    = "%{for v in local.list}${v};%{endfor}"
     nothing     = "${null == null}"
   }
   group "g" {

@@ -83,7 +83,10 @@ json outcome_of(const fs::path& path) {
   return outcome;
 }
 
-bool is_job_file(const fs::path& path) { return path.extension() == ".hcl" && path.stem().extension() != ".vars"; }
+// JSON is called .job, for what is called .hcl can be formatted.
+bool is_job_file(const fs::path& path) {
+  return path.extension() == ".job" || (path.extension() == ".hcl" && path.stem().extension() != ".vars");
+}
 
 TEST(JobFiles, BecomeWhatIsExpected) {
   int files = 0;

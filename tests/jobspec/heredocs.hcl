@@ -3,20 +3,20 @@ job "text" {
     task "t" {
       driver = "raw_exec"
       env {
-        PLAIN = <<EOT
+        PLAIN     = <<EOT
   kept as
     it stands
 EOT
-        FLUSH = <<-EOT
+        FLUSH     = <<-EOT
           first
             second
           third
         EOT
         DIRECTIVE = <<-EOT
-          %{ for x in ["a", "b"] ~}
+          %{for x in ["a", "b"]~}
           item ${x}
-          %{ endfor ~}
-          %{ if true }yes%{ else }no%{ endif }
+          %{endfor~}
+          %{if true}yes%{else}no%{endif}
         EOT
       }
     }

@@ -28,10 +28,10 @@ job "wrong" {
       }
     }
     service {
-      name     = "twin"
-      provider = "nomad"
-      port     = "x"
-      address  = "10.0.0.1"
+      name         = "twin"
+      provider     = "nomad"
+      port         = "x"
+      address      = "10.0.0.1"
       address_mode = "alloc"
       check {
         type     = "grpc"

@@ -37,6 +37,7 @@ const std::map<std::string, std::string>& known_differences() {
       {"true || \"x\"", "&& and || look at the right side only when it matters, as later versions do"},
       {"length({a = 1})", "objects and maps are one here, so both have a length"},
       {"element([\"a\", \"b\"], -1)", "a negative index counts from the end, as in later versions"},
+      {"a = [for x in y : x if -x]\n", "the reference takes a sign behind a word for a subtraction"},
   };
   return kKnown;
 }
