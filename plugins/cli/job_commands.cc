@@ -29,7 +29,7 @@ Result<int64_t> whole_number(const std::string& word, std::string_view flag) {
 int job_run(Run& run) {
   auto job = read_job_source(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error getting job struct", job.status());
-  json request = {{"Job", job->job}};
+  json request = {{"Job", json::parse(job->job, nullptr, false)}};
   if (run.arguments.on("output")) {
     run.out << request.dump(4) << "\n";
     return 0;
@@ -45,7 +45,7 @@ int job_run(Run& run) {
     if (!priority) return run.fail("Error", priority.status());
     request["EvalPriority"] = *priority;
   }
-  request["Submission"] = job->submission;
+  request["Submission"] = json::parse(job->submission, nullptr, false);
   request["PreserveCounts"] = run.arguments.on("preserve-counts");
   auto answer = run.client.write("PUT", "/v1/jobs", {}, request.dump());
   if (!answer) return run.fail("Error submitting job", answer.status());
@@ -63,7 +63,7 @@ int job_run(Run& run) {
 int job_validate(Run& run) {
   auto job = read_job_source(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error getting job struct", job.status());
-  auto answer = run.client.write("PUT", "/v1/validate/job", {}, json{{"Job", job->job}}.dump());
+  auto answer = run.client.write("PUT", "/v1/validate/job", {}, "{\"Job\":" + job->job + "}");
   if (!answer) return run.fail("Error validating job", answer.status());
   if (std::string error = text(*answer, "Error"); !error.empty()) {
     run.err << "Job validation errors:\n" << error;

@@ -19,9 +19,10 @@ int job_plan(Run& run) {
   const std::string path = run.arguments.positional()[0];
   auto source = read_job_source(run, path);
   if (!source) return run.fail("Error getting job struct", source.status()), kPlanError;
-  const std::string id = text(source->job, "ID");
+  const json job = json::parse(source->job, nullptr, false);
+  const std::string id = text(job, "ID");
   const bool shows_diff = run.arguments.on("diff");
-  json request = {{"Job", source->job}, {"Diff", shows_diff}};
+  json request = {{"Job", job}, {"Diff", shows_diff}};
   auto plan = run.client.write("PUT", "/v1/job/" + escape(id) + "/plan", {}, request.dump());
   if (!plan) return run.fail("Error during plan", plan.status()), kPlanError;
   if (shows_diff) run.out << diff_text(member(*plan, "Diff"), run.verbose()) << "\n";

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <istream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "drover/hcl.h"
 #include "drover/job_parser.h"
@@ -67,19 +68,17 @@ std::vector<Flag> job_source_flags() {
 }
 
 Result<JobSource> read_job_source(Run& run, const std::string& path) {
-  JobSource out;
   DROVER_TRY(std::string text, read_file(run, path));
   auto* parser = static_cast<JobParser*>(run.host.find_extension(JobParser::kExtensionPoint, "hcl"));
   if (!parser) return failed_precondition("no job parser is installed; install the plugin jobspec");
   JobParser::Options options{.file_name = path == "-" ? "<stdin>" : path};
   options.folder = path == "-" ? "." : std::filesystem::path(path).parent_path().string();
   options.strict = run.arguments.on("hcl2-strict");
-  out.submission = {{"Source", text}, {"Format", hcl::looks_like_json(text) ? "json" : "hcl2"}};
-  DROVER_TRY(options.variables, assignments(run, out.submission));
+  json submission = {{"Source", text}, {"Format", hcl::looks_like_json(text) ? "json" : "hcl2"}};
+  DROVER_TRY(options.variables, assignments(run, submission));
   DROVER_TRY(JobParser::Parsed parsed, parser->parse(text, options));
   for (const std::string& warning : parsed.warnings) run.err << "Warning: " << warning << "\n";
-  out.job = json::parse(parsed.json, nullptr, false);
-  return out;
+  return JobSource{std::move(parsed.json), submission.dump(-1, ' ', false, json::error_handler_t::replace)};
 }
 
 }  // namespace drover::cli

@@ -1,7 +1,6 @@
 // A job file and the values of its variables, as `job run`, `job plan` and `job validate` read them.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -10,8 +9,8 @@
 namespace drover::cli {
 
 struct JobSource {
-  nlohmann::json job;         // in the API's form
-  nlohmann::json submission;  // what the servers keep beside the job: the file and its variables
+  std::string job;         // JSON, in the API's form
+  std::string submission;  // JSON: the file and its variables, which the servers keep beside the job
 };
 
 // The flags -var, -var-file and -hcl2-strict.
