@@ -390,6 +390,7 @@ Evaluator::Maybe Evaluator::eval_call(const CallExpr& expr, const EvalContext& c
       arguments.push_back(*std::move(value));
   }
   if (has_unknown) return Value::unknown();
+  if (!spend(function->steps(), expr.range)) return std::nullopt;
   Result<Value> result = (*function)(arguments);
   if (!result) {
     error(expr.range, expr.name + ": " + result.status().message());

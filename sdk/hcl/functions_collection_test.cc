@@ -35,6 +35,11 @@ TEST(CollectionFunctions, AProductThatIsTooLargeIsRefusedBeforeItIsBuilt) {
             result_of("setproduct(" + thousand + ", " + thousand + ", " + thousand + ")"));
 }
 
+TEST(CollectionFunctions, LargeSetsMeetInReasonableTime) {
+  std::string numbers = "[for a in range(60) : [for b in range(1000) : a * 1000 + b]]";
+  EXPECT_EQ("60000", result_of("length(setintersection(flatten(" + numbers + "), flatten(" + numbers + ")))"));
+}
+
 TEST(StringFunctions, FormatList) {
   const FunctionCase cases[] = {
       {"formatlist(\"%s:%d\", [\"a\", \"b\"], 80)", R"(["a:80","b:80"])"},

@@ -116,8 +116,9 @@ void add_crypto_functions(Functions& functions) {
   functions["sha1"] = hex_digest(EVP_sha1);
   functions["sha256"] = hex_digest(EVP_sha256);
   functions["sha512"] = hex_digest(EVP_sha512);
-  functions["bcrypt"] = with_count(1, 2, bcrypt);
-  functions["rsadecrypt"] = with_count(2, 2, rsa_decrypt);
+  // A hash takes up to a second, so that an evaluation makes ten of them at most; a decryption takes some milliseconds.
+  functions["bcrypt"] = Function(with_count(1, 2, bcrypt)).with_steps(kMaxEvaluationSteps / 10 - 1000);
+  functions["rsadecrypt"] = Function(with_count(2, 2, rsa_decrypt)).with_steps(kMaxEvaluationSteps / 1000);
   functions["uuidv4"] = with_count(0, 0, [](Arguments) -> Result<Value> { return Value(Uuid::random().to_string()); });
   functions["uuidv5"] = with_count(2, 2, uuid_v5);
 }

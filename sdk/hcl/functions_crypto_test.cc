@@ -47,6 +47,11 @@ TEST(CryptoFunctions, BcryptRefusesWhatItWouldIgnore) {
   EXPECT_EQ("bcrypt: a password has at most 72 bytes", result_of("bcrypt(\"" + std::string(73, 'x') + "\", 4)"));
 }
 
+TEST(CryptoFunctions, AnEvaluationMakesAFewHashesOnly) {
+  EXPECT_NE(std::string::npos, result_of("length([for i in range(10) : bcrypt(\"x\", 4)])").find("10"));
+  EXPECT_NE(std::string::npos, result_of("[for i in range(11) : bcrypt(\"x\", 4)]").find("steps"));
+}
+
 std::string text_of(BIO* bio) {
   char* bytes = nullptr;
   auto size = static_cast<size_t>(BIO_get_mem_data(bio, &bytes));

@@ -1,4 +1,6 @@
 // Functions between values and encoded text: JSON, base64, URLs, CSV.
+#include <set>
+
 #include "drover/base64.h"
 #include "functions.h"
 #include "unicode.h"
@@ -127,10 +129,9 @@ Result<Value> csv_decode(Arguments arguments) {
   CsvReader reader(text);
   DROVER_TRY(auto header, reader.record());
   if (!header) return invalid_argument("there is no line with the names of the columns");
-  for (size_t i = 0; i < header->size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if ((*header)[i] == (*header)[j]) return invalid_argument("the column \"" + (*header)[i] + "\" is named twice");
-    }
+  std::set<std::string_view> names;
+  for (const std::string& name : *header) {
+    if (!names.insert(name).second) return invalid_argument("the column \"" + name + "\" is named twice");
   }
   List rows;
   for (;;) {

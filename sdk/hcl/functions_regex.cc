@@ -6,6 +6,9 @@
 namespace drover::hcl {
 namespace {
 
+// A search may read all that is left of the text, so this bounds searches times text, in bytes.
+constexpr size_t kMaxSearched = 4'000'000'000;
+
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 // $1, ${1}, $name, ${name}: a group of the match, empty when there is none; $$ is a dollar sign.
@@ -55,9 +58,11 @@ Result<Value> regex_replace(Arguments arguments) {
   const auto& names = expression.NamedCapturingGroups();
   std::string out;
   size_t at = 0;
-  size_t last_end = std::string::npos;
+  size_t last_end = std::string::npos, searched = 0;
   while (at <= text.size() &&
          expression.Match(text, at, text.size(), RE2::UNANCHORED, groups.data(), static_cast<int>(groups.size()))) {
+    searched += text.size() - at;
+    if (searched > kMaxSearched) return resource_exhausted("the text is too long for so many matches");
     auto begin = static_cast<size_t>(groups[0].data() - text.data());
     size_t end = begin + groups[0].size();
     out.append(text, at, begin - at);

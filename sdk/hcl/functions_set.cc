@@ -26,7 +26,7 @@ Result<std::vector<List>> sets_of(Arguments arguments) {
   return sets;
 }
 
-bool holds(const List& list, const Value& value) { return std::ranges::find(list, value) != list.end(); }
+constexpr size_t kMaxProduct = 100'000;  // combinations
 
 Result<Value> set_union(Arguments arguments) {
   DROVER_TRY(std::vector<List> sets, sets_of(arguments));
@@ -39,7 +39,9 @@ Result<Value> set_intersection(Arguments arguments) {
   DROVER_TRY(std::vector<List> sets, sets_of(arguments));
   List common = std::move(sets.front());
   for (size_t i = 1; i < sets.size(); ++i) {
-    std::erase_if(common, [&](const Value& value) { return !holds(sets[i], value); });
+    std::set<std::string> other;
+    for (const Value& value : sets[i]) other.insert(to_json(value));
+    std::erase_if(common, [&](const Value& value) { return !other.contains(to_json(value)); });
   }
   return Value(std::move(common));
 }
@@ -50,10 +52,8 @@ Result<Value> set_product(Arguments arguments) {
   size_t total = 1;
   for (size_t i = 0; i < arguments.size(); ++i) {
     DROVER_TRY(List list, list_argument(arguments, i));
-    total = list.empty()                                ? 0
-            : total > kMaxEvaluationSteps / list.size() ? kMaxEvaluationSteps + 1
-                                                        : total * list.size();
-    if (total > kMaxEvaluationSteps) return resource_exhausted("the result is too large");
+    if (!list.empty() && total > kMaxProduct / list.size()) return resource_exhausted("the result is too large");
+    total *= list.size();
     sets.push_back(std::move(list));
   }
   List results;

@@ -11,6 +11,7 @@
 namespace drover::hcl {
 namespace {
 
+constexpr size_t kMaxText = 1 << 20;  // the parser takes some hundred bytes for each of the text
 constexpr std::string_view kTag = "tag:yaml.org,2002:";
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -182,6 +183,7 @@ class YamlReader {
 
 Result<Value> yaml_decode(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
+  if (text.size() > kMaxText) return resource_exhausted("the text is larger than 1 MiB");
   try {  // yaml-cpp reports by exceptions
     std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.empty()) return invalid_argument("there is no YAML document");

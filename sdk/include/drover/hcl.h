@@ -224,9 +224,17 @@ class Function {
   Result<Value> operator()(std::span<const Value> arguments) const { return call_(arguments); }
   const Deferred& deferred() const { return deferred_; }  // empty for a function of values
 
+  // What a call takes of kMaxEvaluationSteps beyond the size of its values, for functions that are slow by design.
+  Function with_steps(size_t steps) && {
+    steps_ = steps;
+    return std::move(*this);
+  }
+  size_t steps() const { return steps_; }
+
  private:
   Call call_;
   Deferred deferred_;
+  size_t steps_ = 0;
 };
 
 using Functions = std::map<std::string, Function, std::less<>>;
