@@ -49,8 +49,12 @@ class CommandTable::Context final : public ApplyContext {
   WriteTransaction& rows() override { return owned_; }
   Status also(std::string_view command, std::string_view payload) override {
     if (depth_ >= kMaxNesting) return internal_error("commands are nested deeper than " + std::to_string(kMaxNesting));
-    return table_.run(command, payload, index_, transaction_, depth_ + 1).status();
+    Status status = table_.run(command, payload, index_, transaction_, depth_ + 1).status();
+    if (!status.ok() && failure_.ok()) failure_ = status;
+    return status;
   }
+  // The first error of also(): what it left half done may not stay, whatever the apply function made of it.
+  const Status& failure() const { return failure_; }
 
  private:
   const CommandTable& table_;
@@ -58,6 +62,7 @@ class CommandTable::Context final : public ApplyContext {
   WriteTransaction& transaction_;
   OwnedTransaction owned_;
   const int depth_;
+  Status failure_;
 };
 
 Status CommandTable::add_command(std::string_view plugin, std::string name, ApplyFunction apply) {
@@ -78,7 +83,9 @@ Result<std::string> CommandTable::run(std::string_view name, std::string_view pa
   if (at == commands_.end()) return unimplemented("no loaded plugin declares the command " + std::string(name));
   auto owned = tables_.find(at->second.plugin);
   Context context(*this, index, transaction, owned == tables_.end() ? kNone : owned->second, depth);
-  return at->second.apply(payload, context);
+  Result<std::string> answer = at->second.apply(payload, context);
+  if (!context.failure().ok()) return context.failure();
+  return answer;
 }
 
 std::string encode_command(std::string_view name, std::string_view payload) {

@@ -130,6 +130,21 @@ TEST_F(CommandTableTest, AnErrorBelowLeavesNothingOnceTheCallerRollsBack) {
   EXPECT_TRUE(rows(theirs_).empty());
 }
 
+TEST_F(CommandTableTest, AnErrorBelowIsTheCallersTooWhenItLooksAway) {
+  declare("them", "Theirs", [this](std::string_view row, ApplyContext& context) -> Result<std::string> {
+    DROVER_RETURN_IF_ERROR(context.rows().put(theirs_, std::string(row)));
+    return failed_precondition("no");
+  });
+  declare("me", "Both", [](std::string_view row, ApplyContext& context) -> Result<std::string> {
+    (void)context.also("Theirs", row);
+    return std::string("all is well");
+  });
+
+  EXPECT_EQ(apply("Both", "a||g||").status().to_string(), "failed_precondition: no");
+
+  EXPECT_TRUE(rows(theirs_).empty());
+}
+
 TEST_F(CommandTableTest, NestingHasAnEnd) {
   declare("me", "Again", [](std::string_view, ApplyContext& context) -> Result<std::string> {
     DROVER_RETURN_IF_ERROR(context.also("Again", ""));

@@ -89,7 +89,7 @@ std::vector<std::string> Lifecycle::stop(std::chrono::nanoseconds time) {
   std::vector<std::string> late;
   for (auto at = entries_.rbegin(); at != entries_.rend(); ++at) {
     Entry& entry = **at;
-    if (entry.stage == Stage::loaded) continue;
+    if (entry.stage == Stage::loaded || entry.stage == Stage::declared) continue;
     // On a thread of its own, so that one that hangs is named and does not keep the others from stopping.
     struct Outcome {
       std::mutex mutex;

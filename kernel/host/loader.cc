@@ -16,6 +16,7 @@
 #include <fstream>
 #include <list>
 #include <map>
+#include <set>
 
 #include "drover/clock.h"
 #include "kernel/host/passport.h"
@@ -91,6 +92,7 @@ std::string CheckedFile::identity() const {
 Discovery discover(const std::vector<std::string>& folders) {
   Discovery found;
   std::map<std::string, PluginFile> by_name;
+  std::set<std::string> claimed_twice;
   for (const std::string& folder : folders) {
     std::error_code error;
     std::vector<fs::path> manifests;
@@ -110,13 +112,16 @@ Discovery discover(const std::vector<std::string>& folders) {
       file.manifest = *std::move(manifest);
       auto [at, is_new] = by_name.try_emplace(file.manifest.name, file);
       if (!is_new) {
+        claimed_twice.insert(file.manifest.name);
         found.problems.push_back(already_exists("plugin " + file.manifest.name + ": claimed by " +
                                                 at->second.manifest_path + " and by " + file.manifest_path +
                                                 "; remove one of them"));
       }
     }
   }
-  for (auto& [name, file] : by_name) found.plugins.push_back(std::move(file));
+  for (auto& [name, file] : by_name) {
+    if (!claimed_twice.contains(name)) found.plugins.push_back(std::move(file));
+  }
   return found;
 }
 

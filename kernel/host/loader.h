@@ -47,7 +47,7 @@ struct Discovery {
   std::vector<PluginFile> plugins;  // by name
   std::vector<Status> problems;     // one per file that is no good, with its path
 };
-// Check 1 for every manifest of the folders. Two files of one name are a problem of both.
+// Check 1 for every manifest of the folders. Of two files of one name neither is listed.
 Discovery discover(const std::vector<std::string>& folders);
 
 // Checks 2 to 8. `digest` is the SHA-256 in hexadecimal that the operator pinned, or empty.

@@ -97,6 +97,7 @@ TEST_F(LoaderTest, TwoPluginsOfOneNameAreAProblemOfBoth) {
   EXPECT_EQ(found.problems[0].to_string(), "already_exists: plugin same: claimed by " + (folder_ / "a.json").string() +
                                                " and by " + (folder_ / "more/b.json").string() +
                                                "; remove one of them");
+  EXPECT_TRUE(found.plugins.empty()) << "nobody can tell which of them is meant";
 }
 
 // --- the file --------------------------------------------------------------------------------------------------------

@@ -247,6 +247,7 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
 };
 
 grpc::ServerGenericBidiReactor* GrpcServer::Impl::CreateReactor(grpc::GenericCallbackServerContext* context) {
+  called_by_grpc(this);
   auto stream = ServerStream::make(context);
   grpc::ServerGenericBidiReactor* reactor = stream.get();
   if (context->method() == kAttachMethod) {
@@ -271,6 +272,7 @@ Status GrpcServer::Impl::listen() {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+  given_to_grpc(this);
   server_ = builder.BuildAndStart();
   if (!server_ || port == 0) {
     server_.reset();

@@ -2,6 +2,9 @@
 
 #include <grpc/support/log.h>
 #include <grpcpp/generic/generic_stub.h>
+#ifdef DROVER_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
+#endif
 
 #include <utility>
 #include <vector>
@@ -20,6 +23,14 @@ constexpr auto kStopTime = std::chrono::seconds(10);
 void take_over_log() {
   gpr_set_log_function([](gpr_log_func_args* line) { log::debug("grpc", "says", {{"line", line->message}}); });
 }
+
+#ifdef DROVER_THREAD_SANITIZER
+void given_to_grpc(void* object) { __tsan_release(object); }
+void called_by_grpc(void* object) { __tsan_acquire(object); }
+#else
+void given_to_grpc(void*) {}
+void called_by_grpc(void*) {}
+#endif
 
 Status too_large(size_t size) {
   return resource_exhausted("a message of " + std::to_string(size) + " bytes is larger than the limit of " +

@@ -47,7 +47,7 @@ class Router final : public Caller {
   Result<Reply> call_and_wait(CallContext context, std::string request) override;
   Result<std::unique_ptr<StreamCall>> open(CallContext context, std::string request, StreamReceiver receiver) override;
 
-  // Ends blocked reads and streams with unavailable; later calls are refused. Idempotent.
+  // Ends blocked reads with unavailable and tells streams to end; later calls are refused. Idempotent.
   void stop();
 
  private:

@@ -40,11 +40,14 @@ class Evaluation {
       if (!terminal(alloc) && !stopped_.contains(alloc.id())) add_neighbour(alloc);
     }
     std::vector<Later> later;
+    std::optional<int64_t> recheck;
     for (const auto& [name, group] : wanted.groups) {
       place_group(name, group);
       later.insert(later.end(), group.later.begin(), group.later.end());
+      if (group.recheck_at) recheck = std::min(recheck.value_or(*group.recheck_at), *group.recheck_at);
     }
     follow_up(std::move(later));
+    if (recheck) evaluate_at(*recheck, "rolling-update", "created for the next step of a rolling update");
     return std::move(decision_);
   }
 
@@ -155,21 +158,25 @@ class Evaluation {
     std::vector<v1::Evaluation>& evaluations = decision_.plan.evaluations;
     for (const Later& one : later) {
       if (evaluations.empty() || one.due - evaluations.back().wait_until() >= kLaterWindow) {
-        v1::Evaluation& eval = evaluations.emplace_back();
-        eval.set_id(input_.new_id());
-        eval.set_namespace_(job_->namespace_());
-        eval.set_priority(input_.eval.priority());
-        eval.set_type(job_->type());
-        eval.set_triggered_by("alloc-failure");
-        eval.set_job_id(job_->id());
-        eval.set_job_modify_index(job_->job_modify_index());
-        eval.set_status(v1::EVAL_STATUS_PENDING);
-        eval.set_status_description("created for delayed rescheduling");
-        eval.set_wait_until(one.due);
-        eval.set_previous_eval(input_.eval.id());
+        evaluate_at(one.due, "alloc-failure", "created for delayed rescheduling");
       }
       change(*allocs_.at(one.alloc_id)).set_followup_eval_id(evaluations.back().id());
     }
+  }
+
+  void evaluate_at(int64_t when, const char* trigger, const char* why) {
+    v1::Evaluation& eval = decision_.plan.evaluations.emplace_back();
+    eval.set_id(input_.new_id());
+    eval.set_namespace_(job_->namespace_());
+    eval.set_priority(input_.eval.priority());
+    eval.set_type(job_->type());
+    eval.set_triggered_by(trigger);
+    eval.set_job_id(job_->id());
+    eval.set_job_modify_index(job_->job_modify_index());
+    eval.set_status(v1::EVAL_STATUS_PENDING);
+    eval.set_status_description(why);
+    eval.set_wait_until(when);
+    eval.set_previous_eval(input_.eval.id());
   }
 
   EvaluateInput input_;

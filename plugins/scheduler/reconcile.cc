@@ -205,8 +205,7 @@ class GroupReconciler {
     int64_t starting = static_cast<int64_t>(plan_.placements.size());
     for (Alloc alloc : kept_) {
       if (of_this_version(*alloc)) {
-        starting +=
-            alloc->client_status() != v1::CLIENT_STATUS_RUNNING && alloc->client_status() != v1::CLIENT_STATUS_COMPLETE;
+        starting += !is_healthy(*alloc);
         continue;
       }
       if (server_terminal(*alloc)) continue;
@@ -231,6 +230,21 @@ class GroupReconciler {
       plan_.destructive.push_back({.name = alloc.name(), .previous = alloc.id(), .stop_previous = kUpdating});
       std::erase_if(plan_.later, [&](const Later& later) { return later.alloc_id == alloc.id(); });
     }
+    if (allowed < static_cast<int64_t>(destructive.size())) plan_.recheck_at = healthy_at_;
+  }
+
+  // Whether it counts as arrived in a rolling update: its tasks have run for min_healthy_time without a restart.
+  bool is_healthy(const v1::Allocation& alloc) {
+    if (alloc.client_status() == v1::CLIENT_STATUS_COMPLETE) return true;
+    if (alloc.client_status() != v1::CLIENT_STATUS_RUNNING) return false;
+    int64_t since = 0;
+    for (const auto& [name, task] : alloc.task_states()) {
+      since = std::max({since, task.started_at(), task.last_restart()});
+    }
+    const int64_t healthy_at = since + group_.update().min_healthy_time();
+    if (since == 0 || healthy_at <= input_.now) return true;
+    healthy_at_ = std::min(healthy_at_.value_or(healthy_at), healthy_at);
+    return false;
   }
 
   int64_t total() const { return static_cast<int64_t>(kept_.size() + plan_.placements.size()); }
@@ -251,6 +265,7 @@ class GroupReconciler {
   std::vector<Replaced> replaced_;
   std::set<std::string> used_;
   int64_t next_index_ = 0;
+  std::optional<int64_t> healthy_at_;  // the earliest of those that are not healthy yet
 };
 
 void stop_all(const ReconcileInput& input, const std::vector<Alloc>& allocs, GroupPlan& plan) {

@@ -58,6 +58,8 @@ struct GroupPlan {
   std::vector<std::string> in_place;   // allocations that take the new version as they are
   std::vector<Placement> destructive;  // placed before the others
   std::vector<Later> later;
+  // When a rolling update may go on by time alone: a started allocation will have been healthy for long enough then.
+  std::optional<int64_t> recheck_at;
 };
 
 struct Reconciled {

@@ -166,6 +166,38 @@ TEST(Reconcile, LimitsDestructiveUpdates) {
   }
 }
 
+TEST(Reconcile, ARollingUpdateWaitsUntilWhatItStartedIsHealthy) {
+  struct Case {
+    const char* name;
+    int64_t ago;      // since the new allocation's task started
+    int64_t restart;  // since it restarted last; 0: never
+    size_t updated;
+    int64_t recheck;  // from now; 0: none
+  };
+  const Case cases[] = {{"just started", 2 * kSecond, 0, 0, 8 * kSecond},
+                        {"healthy", 10 * kSecond, 0, 1, 0},
+                        {"restarted since", 30 * kSecond, 4 * kSecond, 0, 6 * kSecond}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    World world;
+    world.job = make_job("service", 3);
+    world.run(3);
+    world.next_version();
+    world.job.mutable_task_groups(0)->mutable_tasks(0)->set_user("other");
+    v1::UpdateStrategy& update = *world.job.mutable_task_groups(0)->mutable_update();
+    update.set_max_parallel(1);
+    update.set_min_healthy_time(10 * kSecond);
+    world.allocs[0].set_job_version(1);
+    v1::TaskState& task = (*world.allocs[0].mutable_task_states())["main"];
+    task.set_started_at(kNow - c.ago);
+    if (c.restart) task.set_last_restart(kNow - c.restart);
+    const GroupPlan plan = world.plan();
+    EXPECT_EQ(plan.destructive.size(), c.updated);
+    EXPECT_EQ(plan.recheck_at.has_value(), c.recheck != 0);
+    if (plan.recheck_at) EXPECT_EQ(*plan.recheck_at - kNow, c.recheck);
+  }
+}
+
 TEST(Reconcile, UpdatesInPlaceWhatNeedsNoNewAllocation) {
   World world;
   world.job = make_job("service", 2);
