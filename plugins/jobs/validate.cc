@@ -186,7 +186,8 @@ void warn_of_promotion(const Place& place, const v1::Job& job) {
 }  // namespace
 
 Place Place::item(std::string_view block, const std::string& name, int index) const {
-  return Place(*findings_, join(block) + "[" + (name.empty() ? std::to_string(index) : quoted(name)) + "]");
+  const bool has_name = !name.empty() && name.find('"') == std::string::npos;
+  return Place(*findings_, join(block) + "[" + (has_name ? quoted(name) : std::to_string(index)) + "]");
 }
 
 void Place::require_one_of(const std::string& value, std::initializer_list<std::string_view> choices) const {

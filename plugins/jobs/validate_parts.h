@@ -16,7 +16,7 @@ class Place {
   explicit Place(Findings& findings, std::string path = {}) : findings_(&findings), path_(std::move(path)) {}
 
   Place operator[](std::string_view field) const { return Place(*findings_, join(field)); }
-  // One of several: by name, or by number when it has none.
+  // One of several: by name, or by number when it has none that can stand between quotes.
   Place item(std::string_view block, const std::string& name, int index) const;
 
   void error(const std::string& text) const { findings_->errors.push_back(path_.empty() ? text : path_ + ": " + text); }

@@ -45,7 +45,8 @@ BlockRule template_() {
 // With and without a name; decode.cc tells the two apart.
 BlockRule identity() {
   BlockRule rule = labelled("identity", "identities", "Name",
-                            {{"aud", "Audience", text_list},
+                            {{"name", "Name", text},
+                             {"aud", "Audience", text_list},
                              {"env", "Env", boolean},
                              {"file", "File", boolean},
                              {"filepath", "Filepath", text},

@@ -64,6 +64,7 @@ std::optional<size_t> json_blocks(std::span<const std::string> path, std::string
     if (name == "locals" || name == "variables") return 0;
     return std::nullopt;
   }
+  if (path.front() == "variable" && name == "validation") return 0;
   if (path.front() != "job") return std::nullopt;
   const BlockRule* rule = &job_rule();
   for (const std::string& step : path.subspan(1)) {
@@ -73,6 +74,7 @@ std::optional<size_t> json_blocks(std::span<const std::string> path, std::string
   }
   auto at = std::ranges::find(rule->blocks, name, &BlockRule::name);
   if (at == rule->blocks.end() || !is_block_in_json(at->shape)) return std::nullopt;
+  if (name == "identity") return 0;  // named by its attribute: a label could not be told from an argument
   return at->label.empty() ? 0 : 1;
 }
 
