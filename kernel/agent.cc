@@ -12,18 +12,19 @@
 #include <optional>
 
 #include "drover/access_control.h"
+#include "drover/agent_config.h"
 #include "drover/log.h"
 #include "drover/node_locator.h"
-#include "kernel/host/agent_config.h"
+#include "drover/start_order.h"
+#include "drover/wire.h"
 #include "kernel/host/lifecycle.h"
 #include "kernel/host/loader.h"
 #include "kernel/host/local_store.h"
-#include "kernel/host/order.h"
 #include "kernel/host/plugin_host.h"
 #include "kernel/log_sink.h"
 #include "kernel/raft/driver.h"
-#include "kernel/rpc/grpc_client.h"
-#include "kernel/rpc/grpc_server.h"
+#include "kernel/raft_control.h"
+#include "kernel/raft_peers.h"
 #include "kernel/rpc/router.h"
 #include "kernel/state_machine.h"
 #include "kernel/version.h"
@@ -101,7 +102,7 @@ class Agent final : public rpc::Surroundings {
   std::string server_name() const override { return settings_.server ? settings_.name : ""; }
   bool is_server() const override { return settings_.server; }
   bool is_leader() const override { return consensus_ && consensus_->role() == raft::Role::leader; }
-  bool is_ready() const override { return ready_; }
+  bool is_ready() const override { return consensus_ && ready_term_ == consensus_->term(); }
   std::string leader_address() const override { return consensus_ ? consensus_->leader_hint().address : ""; }
   std::string any_server_address() const override {
     return settings_.servers.empty() ? "" : settings_.servers[server_at_.load() % settings_.servers.size()];
@@ -110,7 +111,10 @@ class Agent final : public rpc::Surroundings {
     std::lock_guard lock(node_mutex_);
     return node_;
   }
-  std::chrono::nanoseconds last_contact() const override { return std::chrono::nanoseconds(0); }
+  std::chrono::nanoseconds last_contact() const override {
+    return consensus_ ? consensus_->last_contact().value_or(std::chrono::nanoseconds::max())
+                      : std::chrono::nanoseconds(0);
+  }
   std::optional<Uuid> locate(std::string_view id) const override {
     for (const std::string& name : extensions_.names(NodeLocator::kExtensionPoint)) {
       auto* locator = static_cast<NodeLocator*>(extensions_.find(NodeLocator::kExtensionPoint, name));
@@ -120,35 +124,38 @@ class Agent final : public rpc::Surroundings {
   }
 
  private:
-  Status find_plugins(const host::RawConfig& raw);
+  Status find_plugins(const RawConfig& raw);
   Status declare_plugins();
+  Status join_raft();
+  Status find_wire();
   void reach_out();
-  Status listen();
   void server_unreachable(const std::string& address);
   Status verify_node(const Uuid& node, const std::string& secret);
-  Status open_log(const host::RawConfig& raw);
+  Status open_log(const RawConfig& raw);
   void fill_shared();
-  void print_banner(const host::RawConfig& raw) const;
+  void print_banner(const RawConfig& raw) const;
   void shut_down();
 
   const std::string program_;
   SystemClock clock_;
   Metrics metrics_;
   std::unique_ptr<log::Sink> log_sink_;
-  host::AgentSettings settings_;
+  AgentSettings settings_;
   TemporaryFolder dev_folder_;
-  host::DeclaredBlocks declared_blocks_;
+  DeclaredBlocks declared_blocks_;
   host::CommandTable commands_;
   rpc::MethodTable methods_;
   host::ExtensionTable extensions_;
   std::unique_ptr<state::Store> store_;
   std::unique_ptr<StoreMachine> machine_;
   std::unique_ptr<raft::FileSystem> files_;
+  std::optional<Tls> tls_;
+  Wire* wire_ = nullptr;              // a plugin's; started in reach_out()
+  std::unique_ptr<RaftPeers> peers_;  // null on a pure client
   std::unique_ptr<raft::Consensus> consensus_;
+  std::unique_ptr<RaftControl> raft_control_;
   std::unique_ptr<rpc::Pool> pool_;
   std::unique_ptr<rpc::Router> router_;
-  std::unique_ptr<rpc::GrpcServer> rpc_server_;
-  std::unique_ptr<rpc::GrpcClient> rpc_client_;
   std::unique_ptr<host::LocalDatabase> local_;
   host::Shared shared_;
   std::vector<std::unique_ptr<Host>> hosts_;
@@ -157,14 +164,14 @@ class Agent final : public rpc::Surroundings {
   // Plugins for the other role: declared for their methods' sake, which are answered elsewhere; never started.
   std::vector<host::Lifecycle::Member> elsewhere_;
   mutable std::atomic<size_t> server_at_{0};  // in settings_.servers
-  std::atomic<bool> ready_{false};
+  std::atomic<raft::Term> ready_term_{0};     // in which this server leads and has applied what came before
   mutable std::mutex node_mutex_;
   std::optional<Uuid> node_;  // guarded by node_mutex_
   bool running_ = false;
 };
 
 // Whether the configuration or the manifest wants this plugin.
-bool enabled(const host::Manifest& manifest, const host::RawConfig& raw) {
+bool enabled(const Manifest& manifest, const RawConfig& raw) {
   if (const ConfigBlock* block = raw.root.block("plugin", manifest.name); block && block->has("enabled")) {
     return block->boolean("enabled");
   }
@@ -172,17 +179,17 @@ bool enabled(const host::Manifest& manifest, const host::RawConfig& raw) {
 }
 
 // Whether the plugin has work to do in an agent of these roles.
-bool serves(const host::Manifest& manifest, bool server, bool client) {
+bool serves(const Manifest& manifest, bool server, bool client) {
   return (server && manifest.has_role("server")) || (client && manifest.has_role("client"));
 }
 
-bool role(const host::RawConfig& raw, std::string_view name) {
+bool role(const RawConfig& raw, std::string_view name) {
   const ConfigBlock* block = raw.root.block(name);
   return block && block->boolean("enabled");
 }
 
-Status Agent::find_plugins(const host::RawConfig& raw) {
-  host::Discovery found = host::discover(host::plugin_folders(raw.root, program_));
+Status Agent::find_plugins(const RawConfig& raw) {
+  host::Discovery found = host::discover(plugin_folders(raw.root, program_));
   for (const Status& problem : found.problems) return problem;
 
   const bool server = role(raw, "server");
@@ -212,9 +219,9 @@ Status Agent::find_plugins(const host::RawConfig& raw) {
     memory.remember(unknown);
   }
 
-  std::vector<const host::Manifest*> manifests;
+  std::vector<const Manifest*> manifests;
   for (const host::CheckedFile& file : checked) manifests.push_back(&file.file().manifest);
-  DROVER_TRY(std::vector<size_t> order, host::start_order(manifests));
+  DROVER_TRY(std::vector<size_t> order, start_order(manifests));
   std::vector<host::Lifecycle::Member> members;
   for (size_t i : order) {
     DROVER_TRY(std::unique_ptr<Plugin> plugin, host::load(checked[i]));
@@ -236,7 +243,7 @@ Status Agent::declare_plugins() {
   host::CommandTable commands;
   rpc::MethodTable methods;
   host::ExtensionTable extensions;
-  host::DeclaredBlocks blocks;
+  DeclaredBlocks blocks;
   for (auto& [name, plugin] : elsewhere_) {
     auto declarations = host::make_declarations(name, {store, commands, methods, extensions, blocks});
     DROVER_RETURN_IF_ERROR(plugin->declare(*declarations).with_context("plugin " + name));
@@ -249,7 +256,7 @@ Status Agent::declare_plugins() {
   });
 }
 
-Status Agent::open_log(const host::RawConfig& raw) {
+Status Agent::open_log(const RawConfig& raw) {
   log::set_level(settings_.log_level);
   LogOptions options{.json = settings_.log_json, .file = settings_.log_file};
   options.rotate_bytes = shared_.configuration.bytes("log_rotate_bytes");
@@ -260,7 +267,7 @@ Status Agent::open_log(const host::RawConfig& raw) {
   return ok_status();
 }
 
-void Agent::print_banner(const host::RawConfig& raw) const {
+void Agent::print_banner(const RawConfig& raw) const {
   std::string files;
   for (const std::string& file : raw.files) files += (files.empty() ? "" : ", ") + file;
   std::cout << "==> Drover agent configuration:\n\n"
@@ -299,30 +306,15 @@ void Agent::fill_shared() {
   shared_.store = store_.get();
   shared_.extensions = &extensions_;
   shared_.methods = &methods_;
-  shared_.raft_info = [this] {
-    RaftInfo raft;
-    if (!consensus_) return raft;
-    raft.is_leader = is_leader();
-    raft.term = consensus_->term();
-    raft.last_index = consensus_->last_index();
-    raft.commit_index = consensus_->commit_index();
-    raft.applied_index = consensus_->applied_index();
-    raft.leader_address = consensus_->leader_hint().address;
-    for (const raft::Member& member : consensus_->membership().members) {
-      raft.servers.emplace_back(member.id.to_string(), member.address);
-    }
-    return raft;
-  };
+  shared_.raft_info = [this] { return consensus_ ? describe(*consensus_) : RaftInfo(); };
   shared_.identify_node = [this](Uuid node, const std::string& secret) {
     {
       std::lock_guard lock(node_mutex_);
       node_ = node;
     }
     if (settings_.server) return;  // it is called in this process
-    rpc_client_->attach({.node = node,
-                         .secret = Uuid::parse(secret).value_or(Uuid()).bytes(),
-                         .server = [this] { return any_server_address(); },
-                         .router = router_.get()});
+    const auto server = [this] { return any_server_address(); };
+    wire_->attach({.node = node, .secret = Uuid::parse(secret).value_or(Uuid()).bytes(), .server = server});
   };
   shared_.local_node = [this] { return local_node(); };
 }
@@ -350,34 +342,74 @@ Status Agent::verify_node(const Uuid& node, const std::string& secret) {
   return reply.status();
 }
 
-void Agent::reach_out() {
-  rpc_client_ = std::make_unique<rpc::GrpcClient>(*pool_, clock_,
-                                                  [this](const std::string& address) { server_unreachable(address); });
-  router_->set_peers(rpc_client_.get());
+// The agent cannot live without a wire, and two would not agree on who listens.
+Status Agent::find_wire() {
+  const std::vector<std::string> names = extensions_.names(Wire::kExtensionPoint);
+  if (names.empty()) {
+    return failed_precondition(
+        "no enabled plugin provides the wire between agents; enable plugin grpc, or put it into the plugin folder");
+  }
+  if (names.size() > 1) {
+    return failed_precondition("the wire between agents is provided twice, as " + names[0] + " and as " + names[1] +
+                               "; disable one of these plugins");
+  }
+  wire_ = static_cast<Wire*>(extensions_.find(Wire::kExtensionPoint, names[0]));
+  return ok_status();
 }
 
-// After the plugins: what comes in is handled at once.
-Status Agent::listen() {
-  rpc::GrpcServer::Options options{
-      .address = settings_.rpc_address,
-      .option = "ports.rpc",
-      .verify = [this](const Uuid& node, const std::string& secret) { return verify_node(node, secret); }};
-  DROVER_TRY(rpc_server_, rpc::GrpcServer::start(std::move(options), *router_, methods_, *pool_, clock_));
-  rpc_client_->set_server(rpc_server_.get());
+void Agent::reach_out() {
+  if (settings_.server) peers_ = std::make_unique<RaftPeers>(*wire_);
+  const auto form_of = [this](std::string_view name) {
+    const rpc::Method* method = methods_.find(name);
+    if (!method) return MethodForm::unknown;
+    return method->streaming ? MethodForm::streaming : MethodForm::unary;
+  };
+  wire_->start(
+      {.router = *router_,
+       .form_of = form_of,
+       .executor = *pool_,
+       .clock = clock_,
+       .tls = tls_,
+       .verify_node = [this](const Uuid& node, const std::string& secret) { return verify_node(node, secret); },
+       .unreachable = [this](const std::string& address) { server_unreachable(address); },
+       .lanes = peers_.get()});
+  router_->set_peers(wire_);
+}
+
+Status Agent::join_raft() {
+  machine_ = std::make_unique<StoreMachine>(*store_, commands_, metrics_);
+  files_ = raft::make_file_system();
+  DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir + "/server", 0700));
+  raft::Options options;
+  options.directory = settings_.data_dir + "/server/raft";
+  options.address = settings_.advertise_rpc;
+  options.bootstrap_alone = settings_.is_alone;
+  options.tick *= settings_.raft_multiplier;
+  consensus_ = raft::make_consensus(options, *machine_, *files_, clock_, peers_.get());
+  DROVER_RETURN_IF_ERROR(consensus_->start());
+  raft_control_ = make_raft_control(*consensus_);
+  shared_.consensus = consensus_.get();
+  shared_.raft_control = raft_control_.get();
+  shared_.info.server_id = consensus_->node_id();
   return ok_status();
 }
 
 Status Agent::start(std::span<const std::string> arguments) {
-  DROVER_TRY(host::RawConfig raw, host::read_agent_arguments(arguments));
+  DROVER_TRY(RawConfig raw, read_agent_arguments(arguments));
   store_ = std::make_unique<state::Store>();
   DROVER_RETURN_IF_ERROR(find_plugins(raw));
   DROVER_RETURN_IF_ERROR(declare_plugins());
   std::vector<std::string> warnings;
-  DROVER_TRY(shared_.configuration, host::check_config(raw, declared_blocks_, warnings));
-  DROVER_TRY(settings_, host::settle(shared_.configuration, raw.dev));
+  DROVER_TRY(shared_.configuration, check_config(raw, declared_blocks_, warnings));
+  DROVER_TRY(settings_, settle(shared_.configuration, raw.dev));
+  DROVER_RETURN_IF_ERROR(find_wire());
   if (settings_.data_dir.empty()) {
     DROVER_TRY(dev_folder_.path, TemporaryFolder::make());
     settings_.data_dir = dev_folder_.path;
+  }
+  if (settings_.tls) {
+    DROVER_TRY(tls_, read_tls(settings_.tls->ca_file, settings_.tls->cert_file, settings_.tls->key_file,
+                              "server." + settings_.region + ".nomad"));
   }
   DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir, 0755));
   DROVER_RETURN_IF_ERROR(check_format(settings_.data_dir));
@@ -396,29 +428,21 @@ Status Agent::start(std::span<const std::string> arguments) {
   shared_.caller = router_.get();
   shared_.pool = pool_.get();
 
+  reach_out();
   if (settings_.server) {
-    machine_ = std::make_unique<StoreMachine>(*store_, commands_, metrics_);
-    files_ = raft::make_file_system();
-    DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir + "/server", 0700));
-    raft::Options options;
-    options.directory = settings_.data_dir + "/server/raft";
-    options.address = settings_.advertise_rpc;
-    consensus_ = raft::make_consensus(options, *machine_, *files_, clock_);
-    DROVER_RETURN_IF_ERROR(consensus_->start());
-    shared_.consensus = consensus_.get();
-    if (auto members = consensus_->membership().members; !members.empty()) shared_.info.server_id = members.front().id;
+    DROVER_RETURN_IF_ERROR(join_raft());
   }
   running_ = true;
-  reach_out();
   DROVER_RETURN_IF_ERROR(plugins_->start([this](const std::string& name) -> Host& {
     hosts_.push_back(host::make_plugin_host(name, shared_, local_->space(name)));
     return *hosts_.back();
   }));
-  if (settings_.server) DROVER_RETURN_IF_ERROR(listen());
+  // What comes in is handled at once: after the plugins.
+  if (settings_.server) DROVER_RETURN_IF_ERROR(wire_->listen(settings_.rpc_address, "ports.rpc"));
   if (consensus_) {
     // The earlier terms' entries are applied when this is called: the state is whole.
     consensus_->subscribe_leadership([this](raft::Term term, std::stop_token until) {
-      ready_ = true;
+      ready_term_ = term;
       log::info("raft", "became leader", {{"term", term}});
       plugins_->lead(until);
     });
@@ -444,17 +468,17 @@ int Agent::wait() {
 void Agent::shut_down() {
   if (!std::exchange(running_, false)) {
     if (consensus_) consensus_->stop();
+    if (wire_) wire_->stop();
     if (pool_) pool_->stop();
     log::set_sink(nullptr);
     return;
   }
-  ready_ = false;
+  ready_term_ = 0;
   if (router_) router_->stop();  // blocked reads and streams end
   if (store_) store_->close_feed();
   if (consensus_) consensus_->stop();  // leadership ends, and with it what plugins do while leading
   plugins_->stop(kStopTime);
-  if (rpc_client_) rpc_client_->stop();
-  if (rpc_server_) rpc_server_->stop();
+  wire_->stop();
   if (pool_) pool_->stop();
   log::info("agent", "stopped");
   log::set_sink(nullptr);
@@ -465,7 +489,7 @@ void Agent::shut_down() {
 int run_agent(const std::string& program, std::span<const std::string> arguments) {
   for (const std::string& argument : arguments) {
     if (argument == "-h" || argument == "-help" || argument == "--help") {
-      std::cout << host::agent_help();
+      std::cout << agent_help();
       return 0;
     }
   }

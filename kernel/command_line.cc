@@ -9,8 +9,8 @@
 
 #include "drover/command.h"
 #include "drover/nearest.h"
+#include "drover/start_order.h"
 #include "kernel/host/loader.h"
-#include "kernel/host/order.h"
 #include "kernel/host/plugin_host.h"
 #include "kernel/version.h"
 
@@ -99,19 +99,19 @@ int run_command(const std::string& program, std::span<const std::string> argumen
   // The command's plugin and, first, what that requires.
   std::vector<const host::PluginFile*> needed = {provider[name]};
   for (size_t i = 0; i < needed.size(); ++i) {
-    for (const host::Requirement& requirement : needed[i]->manifest.requirements) {
+    for (const Requirement& requirement : needed[i]->manifest.requirements) {
       auto at = capability.find(requirement.capability);
       if (at != capability.end() && std::ranges::find(needed, at->second) == needed.end()) needed.push_back(at->second);
     }
   }
-  std::vector<const host::Manifest*> manifests;
+  std::vector<const Manifest*> manifests;
   for (const host::PluginFile* file : needed) manifests.push_back(&file->manifest);
-  auto order = host::start_order(manifests);
+  auto order = start_order(manifests);
   state::Store store;
   host::CommandTable log_commands;
   rpc::MethodTable methods;
   host::ExtensionTable extensions;
-  host::DeclaredBlocks blocks;
+  DeclaredBlocks blocks;
   std::vector<host::CheckedFile> files;
   std::vector<std::unique_ptr<Plugin>> plugins;
   const auto load = [&]() -> Status {

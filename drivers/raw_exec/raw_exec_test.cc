@@ -383,10 +383,11 @@ TEST(RawExec, KeepsOutputAndExitCodeOfATaskThatEndsWhileNobodyIsConnected) {
   ASSERT_TRUE(eventually([&] { return !is_alive(pid); }));
   node.restart();
 
+  // As the agent does: whoever reads the output is there before the task is found again, and may then be let go of.
+  const int out = open(config.stdout_path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   Status recovered = node.driver().recover_task(started->handle());
   ASSERT_TRUE(recovered.ok()) << recovered.to_string();
   EXPECT_EQ(42, wait(node.driver(), "a").exit_code());
-  const int out = open(config.stdout_path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   EXPECT_EQ("written alone\n", drain(out));
   close(out);
   EXPECT_TRUE(node.driver().destroy_task("a", false).ok());

@@ -19,7 +19,7 @@
 #include <set>
 
 #include "drover/clock.h"
-#include "kernel/host/passport.h"
+#include "drover/passport.h"
 
 extern char** environ;
 

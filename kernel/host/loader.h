@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "drover/manifest.h"
 #include "drover/plugin.h"
 #include "drover/result.h"
-#include "kernel/host/manifest.h"
 
 namespace drover::host {
 

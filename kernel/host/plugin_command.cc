@@ -5,8 +5,8 @@
 #include <iomanip>
 #include <iostream>
 
+#include "drover/start_order.h"
 #include "kernel/host/loader.h"
-#include "kernel/host/order.h"
 #include "kernel/host/plugin_host.h"
 
 namespace drover::host {

@@ -132,6 +132,7 @@ class PluginHost final : public Host {
   }
 
   RaftInfo raft() const override { return shared_.raft_info ? shared_.raft_info() : RaftInfo{}; }
+  RaftControl* raft_control() override { return shared_.raft_control; }
   void identify_node(Uuid node, std::string secret) override { shared_.identify_node(node, std::move(secret)); }
   std::optional<Uuid> local_node() const override { return shared_.local_node(); }
 

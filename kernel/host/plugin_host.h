@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "drover/agent_config.h"
 #include "drover/config.h"
 #include "drover/metrics.h"
 #include "drover/plugin.h"
-#include "kernel/host/agent_config.h"
 #include "kernel/host/command_table.h"
 #include "kernel/raft/raft.h"
 #include "kernel/rpc/method_table.h"
@@ -56,6 +56,7 @@ struct Shared {
   const ExtensionTable* extensions = nullptr;
   const rpc::MethodTable* methods = nullptr;
   std::function<RaftInfo()> raft_info;
+  RaftControl* raft_control = nullptr;  // null on a pure client
   std::function<void(Uuid node, std::string secret)> identify_node;
   std::function<std::optional<Uuid>()> local_node;
 };

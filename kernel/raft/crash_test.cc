@@ -103,11 +103,13 @@ void live(FaultFileSystem& files, Ledger& ledger, std::mt19937_64& random, int l
     raft->stop();
     return;
   }
+  bool has_led = false;
   {
     std::unique_lock lock(ledger.mutex);
     ledger.changed.wait(lock, [&] { return is_leading || ledger.is_down; });
+    has_led = is_leading;
   }
-  if (is_leading) {
+  if (has_led) {
     check(ledger, machine.commands());
     for (int i = 0; i < writes; ++i) {
       const std::string command =

@@ -131,8 +131,8 @@ Result<std::unique_ptr<File>> FaultFileSystem::open(const std::string& path, Ope
   if (mode == OpenMode::create) {
     bool is_last = false;
     DROVER_RETURN_IF_ERROR(begin(path, "open", is_last));
-    found = names_.insert_or_assign(path, std::make_shared<Node>()).first;
-    note_names();
+    change_names({.kind = Change::Kind::create, .name = path, .node = std::make_shared<Node>()});
+    found = names_.find(path);
     if (is_last) return power_is_off("open", path);
   }
   if (found == names_.end()) return errno_status(ENOENT, "open " + path);
@@ -144,18 +144,7 @@ Status FaultFileSystem::rename(const std::string& from, const std::string& to) {
   bool is_last = false;
   DROVER_RETURN_IF_ERROR(begin(from, "rename", is_last));
   if (!names_.contains(from)) return errno_status(ENOENT, "rename " + from + " to " + to);
-  Names renamed;
-  for (auto& [name, node] : names_) {
-    if (name == from) {
-      renamed.insert_or_assign(to, node);
-    } else if (name.starts_with(from + "/")) {
-      renamed.insert_or_assign(to + name.substr(from.size()), node);
-    } else {
-      renamed.emplace(name, node);
-    }
-  }
-  names_ = std::move(renamed);
-  note_names();
+  change_names({.kind = Change::Kind::rename, .name = from, .to = to});
   return is_last ? power_is_off("rename", from) : ok_status();
 }
 
@@ -166,8 +155,7 @@ Status FaultFileSystem::remove(const std::string& path) {
   if (!names_.contains(path)) return errno_status(ENOENT, "remove " + path);
   const auto below = names_.lower_bound(path + "/");
   if (below != names_.end() && below->first.starts_with(path + "/")) return errno_status(ENOTEMPTY, "remove " + path);
-  names_.erase(path);
-  note_names();
+  change_names({.kind = Change::Kind::remove, .name = path});
   return is_last ? power_is_off("remove", path) : ok_status();
 }
 
@@ -178,8 +166,7 @@ Status FaultFileSystem::make_directory(const std::string& path) {
   if (names_.contains(path)) return ok_status();
   auto node = std::make_shared<Node>();
   node->is_directory = true;
-  names_.emplace(path, std::move(node));
-  note_names();
+  change_names({.kind = Change::Kind::create, .name = path, .node = std::move(node)});
   return is_last ? power_is_off("mkdir", path) : ok_status();
 }
 
@@ -190,8 +177,29 @@ Status FaultFileSystem::sync_directory(const std::string& path) {
   if (is_last) return power_is_off("fsync", path);
   if (sync_error_ != 0 && path.find(fail_sync_part_) != std::string::npos)
     return errno_status(sync_error_, "fsync " + path);
-  commit_names();
+  sync_names(unsynced_.size());
   return ok_status();
+}
+
+void FaultFileSystem::carry_out(const Change& change, Names& names) {
+  if (change.kind == Change::Kind::create) {
+    names.insert_or_assign(change.name, change.node);
+    return;
+  }
+  auto moved = names.extract(change.name);
+  if (change.kind == Change::Kind::remove) return;
+  names.insert_or_assign(change.to, std::move(moved.mapped()));
+  // A directory takes what is in it along.
+  const std::string below = change.name + "/";
+  for (auto at = names.lower_bound(below); at != names.end() && at->first.starts_with(below);) {
+    auto child = names.extract(at++);
+    names.insert_or_assign(change.to + child.key().substr(change.name.size()), std::move(child.mapped()));
+  }
+}
+
+void FaultFileSystem::sync_names(size_t changes) {
+  for (size_t i = 0; i < changes; ++i) carry_out(unsynced_[i], synced_names_);
+  unsynced_.clear();
 }
 
 Result<std::vector<std::string>> FaultFileSystem::list(const std::string& path) {
@@ -235,19 +243,24 @@ void FaultFileSystem::tear(Node& node) {
   const size_t longer = std::max(node.synced.size(), node.current.size());
   std::string torn(shorter + (longer > shorter ? random_() % (longer - shorter + 1) : 0), '\0');
   for (size_t at = 0; at < torn.size(); at += kSector) {
-    const std::string& from = random_() % 2 == 0 ? node.synced : node.current;
-    if (at >= from.size()) continue;
-    torn.replace(at, std::min({kSector, from.size() - at, torn.size() - at}), from, at,
-                 std::min({kSector, from.size() - at, torn.size() - at}));
+    const size_t size = std::min(kSector, torn.size() - at);
+    const std::string_view before = std::string_view(node.synced).substr(std::min(at, node.synced.size()), size);
+    const std::string_view after = std::string_view(node.current).substr(std::min(at, node.current.size()), size);
+    if (before == after || random_() % 1'000'000 < survives_) {
+      std::ranges::copy(after, torn.begin() + static_cast<ptrdiff_t>(at));
+    } else if (is_garbage_ != 0 && random_() % 1'000'000 < is_garbage_) {
+      for (size_t i = at; i < at + size; ++i) torn[i] = static_cast<char>(random_());
+    } else {
+      std::ranges::copy(before, torn.begin() + static_cast<ptrdiff_t>(at));
+    }
   }
   node.synced = node.current = std::move(torn);
 }
 
 void FaultFileSystem::reboot() {
   const std::lock_guard lock(mutex_);
-  if (const size_t survive = random_() % (history_.size() + 1); survive > 0) synced_names_ = history_[survive - 1];
+  sync_names(random_() % (unsynced_.size() + 1));
   names_ = synced_names_;
-  history_.clear();
   for (auto& [name, node] : names_) {
     auto copy = std::make_shared<Node>(*node);
     if (copy->current != copy->synced) tear(*copy);
@@ -258,6 +271,22 @@ void FaultFileSystem::reboot() {
   has_crashed_ = false;
   crash_at_ = 0;
   ++life_;
+}
+
+void FaultFileSystem::set_survival(uint64_t survives, uint64_t is_garbage) {
+  const std::lock_guard lock(mutex_);
+  survives_ = survives;
+  is_garbage_ = is_garbage;
+}
+
+bool FaultFileSystem::flip_bit(const std::string& path, uint64_t offset, int bit) {
+  const std::lock_guard lock(mutex_);
+  const auto found = names_.find(path);
+  if (found == names_.end() || offset >= found->second->synced.size()) return false;
+  for (std::string* view : {&found->second->synced, &found->second->current}) {
+    if (offset < view->size()) (*view)[offset] = static_cast<char>((*view)[offset] ^ (1 << bit));
+  }
+  return true;
 }
 
 void FaultFileSystem::fail_writes(std::string part, int error) {
@@ -298,8 +327,8 @@ void FaultFileSystem::set_content(const std::string& path, std::string bytes) {
   const std::lock_guard lock(mutex_);
   auto node = std::make_shared<Node>();
   node->synced = node->current = std::move(bytes);
-  names_.insert_or_assign(path, std::move(node));
-  commit_names();
+  change_names({.kind = Change::Kind::create, .name = path, .node = std::move(node)});
+  sync_names(unsynced_.size());
 }
 
 std::vector<std::string> FaultFileSystem::paths() const {

@@ -1,8 +1,9 @@
 // A disk in memory that misbehaves on command, for tests: power fails in the middle of a chosen operation, and what was
 // not synced survives only in part.
 //
-// Files: what was written since the last sync survives by 512-byte sectors, each with even odds. Names: operations on
-// names since the last sync of any directory survive as a prefix, as on a journalling file system. [any]
+// Files: what was written since the last sync survives by 512-byte sectors, each with even odds unless told otherwise.
+// Names: operations on names since the last sync of any directory survive as a prefix, as on a journalling file system.
+// [any]
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/raft/file_system.h"
+#include "drover/raft/file_system.h"
 
 namespace drover::raft {
 
@@ -35,6 +36,11 @@ class FaultFileSystem final : public FileSystem {
   bool has_crashed() const;
   // Power is back: unsynced changes are lost in part, locks are free.
   void reboot();
+
+  // Odds in a million: that an unsynced sector survives, and that one which does not holds neither old nor new.
+  void set_survival(uint64_t survives, uint64_t is_garbage);
+  // Rot in what had been confirmed: one bit, in every view of the file. False when there is no such byte.
+  bool flip_bit(const std::string& path, uint64_t offset, int bit);
 
   // From now on: writes or syncs of files whose path contains `part` fail with this errno; 0 ends it.
   void fail_writes(std::string part, int error);
@@ -61,18 +67,25 @@ class FaultFileSystem final : public FileSystem {
   // Under mutex_. Fails once power is gone; the operation that meets the end is half done.
   Status begin(const std::string& path, const char* call, bool& is_last);
   void tear(Node& node);
-  void commit_names() {
-    synced_names_ = names_;
-    history_.clear();
+  struct Change {
+    enum class Kind : uint8_t { create, remove, rename } kind = Kind::create;
+    std::string name;
+    std::string to{};  // rename
+    NodePtr node{};    // create
+  };
+  static void carry_out(const Change& change, Names& names);
+  void change_names(Change change) {
+    carry_out(change, names_);
+    unsynced_.push_back(std::move(change));
   }
-  void note_names() { history_.push_back(names_); }
+  void sync_names(size_t changes);  // the first so many of the unsynced ones
 
   mutable std::mutex mutex_;  // guards everything
   std::mt19937_64 random_;
   const bool takes_direct_;
   Names names_;
   Names synced_names_;
-  std::vector<Names> history_;  // after each unsynced change of names
+  std::vector<Change> unsynced_;  // what makes names_ of synced_names_
   std::map<std::string, bool> locks_;
   uint64_t operations_ = 0;
   uint64_t crash_at_ = 0;
@@ -81,6 +94,7 @@ class FaultFileSystem final : public FileSystem {
   std::string fail_write_part_, fail_sync_part_, fail_read_part_;
   int write_error_ = 0, sync_error_ = 0, read_error_ = 0;
   uint64_t space_ = UINT64_MAX;
+  uint64_t survives_ = 500'000, is_garbage_ = 0;
 };
 
 }  // namespace drover::raft

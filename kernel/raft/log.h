@@ -9,9 +9,10 @@
 #include <optional>
 #include <vector>
 
+#include "drover/raft/segment_recovery.h"
+#include "drover/raft/types.h"
 #include "drover/result.h"
 #include "kernel/raft/raft.h"
-#include "kernel/raft/types.h"
 
 namespace drover::raft {
 
@@ -28,25 +29,15 @@ struct LogWrite {
   Term prev_term = 0;
 };
 
-// What recovery found, before anything new is written.
-struct LogState {
-  HardState hard_state;
-  Index first_index = 1;  // of the first entry held, or where it would be
-  Term prev_term = 0;     // at first_index - 1
-  Index last_index = 0;   // first_index - 1 when empty
-  Term last_term = 0;
-  Membership membership;  // the newest known to be in force; index 0 when none was written
-  uint64_t write_seq = 0;
-  uint64_t torn_bytes = 0;  // cut from the end: a write that was never confirmed
-  bool is_fresh = true;     // nothing was there
-  bool was_clean = false;   // the last stop was orderly
-};
-
 class Log {
  public:
   virtual ~Log() = default;
 
   virtual LogState recovered() const = 0;
+  // Zero: part of none yet.
+  virtual ClusterId cluster_id() const = 0;
+  // Of a log that is part of none; before its first write. Errors: failed_precondition when it is another's.
+  virtual Status join_cluster(ClusterId cluster) = 0;
   // Begins to accept writes. `on_durable` runs on [log] with the newest confirmed write_seq and must not block.
   virtual void start(std::function<void(uint64_t write_seq)> on_durable) = 0;
   // Makes durable what was submitted, closes cleanly, joins. Idempotent.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernel/raft/segment_format.h"
+#include "drover/raft/segment_format.h"
 
 namespace drover::raft {
 

@@ -6,8 +6,8 @@
 #include <functional>
 #include <mutex>
 
+#include "drover/raft/log_index.h"
 #include "kernel/raft/log.h"
-#include "kernel/raft/log_index.h"
 
 namespace drover::raft {
 
@@ -16,6 +16,11 @@ class MemoryLog final : public Log {
   MemoryLog() : index_(UINT64_MAX) {}
 
   LogState recovered() const override { return {}; }
+  ClusterId cluster_id() const override { return cluster_id_; }
+  Status join_cluster(ClusterId cluster) override {
+    cluster_id_ = cluster;
+    return ok_status();
+  }
   void start(std::function<void(uint64_t)> on_durable) override { on_durable_ = std::move(on_durable); }
   void stop() override {}
   void submit(LogWrite write) override;  // runs on_durable inline
@@ -32,6 +37,7 @@ class MemoryLog final : public Log {
   void release();
 
  private:
+  ClusterId cluster_id_;
   struct Unconfirmed {
     uint64_t write_seq = 0;
     Index last = 0;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -17,8 +18,8 @@
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/raft/types.h"
 #include "drover/result.h"
-#include "kernel/raft/types.h"
 
 namespace drover::raft {
 
@@ -70,11 +71,21 @@ struct Applied {
 enum class Role : uint8_t { follower, candidate, leader };
 std::string_view to_string(Role role);
 
-struct MembershipChange {
-  enum class Kind : uint8_t { add_learner, add_voter, remove };
+// One edit of who counts. add_voter also promotes a learner, add_learner also demotes a voter; of a member that is
+// already what is asked for, the address is changed.
+struct MemberEdit {
+  enum class Kind : uint8_t { add_voter, add_learner, remove };
   Kind kind = Kind::add_voter;
-  NodeId id;
-  std::string address{};  // of an added member
+  NodeId id{};
+  std::string address{};
+};
+
+// What a leader knows of another server.
+struct PeerInfo {
+  NodeId id{};
+  Index match = 0;  // durable there, as far as is known
+  std::chrono::nanoseconds since_contact{};
+  bool is_reached = false;  // heard since this leadership began
 };
 
 struct SnapshotInfo {
@@ -117,6 +128,10 @@ struct Stats {
   uint64_t proposals_too_large = 0;
   uint64_t proposals_expired = 0;
   uint64_t reads = 0;
+  uint64_t elections_started = 0;
+  uint64_t elections_won = 0;
+  uint64_t step_downs = 0;
+  uint64_t messages_dropped = 0;
   uint64_t apply_batches = 0;
   uint64_t applied_entries = 0;
   uint64_t uncommitted_bytes = 0;
@@ -124,6 +139,8 @@ struct Stats {
   uint64_t snapshots_taken = 0;
   uint64_t snapshots_failed = 0;
   uint64_t snapshots_kept = 0;
+  uint64_t snapshots_sent = 0;
+  uint64_t snapshots_installed = 0;
   uint64_t snapshot_bytes = 0;  // of the newest
   uint64_t snapshot_ns = 0;     // the time the newest took
   Index snapshot_index = 0;
@@ -131,6 +148,8 @@ struct Stats {
   Histogram commit;  // from propose to applied
   LogStats log;
 };
+
+class SnapshotReader;  // kernel/raft/snapshot_store.h
 
 class Consensus {
  public:
@@ -176,15 +195,30 @@ class Consensus {
   virtual Term term() const = 0;
   // Who leads as far as this server knows; an empty address when nobody is known to.
   virtual Member leader_hint() const = 0;
+  // Since the leader was heard; zero on the leader, nothing when none has been heard since the start.
+  virtual std::optional<std::chrono::nanoseconds> last_contact() const = 0;
+  // The others, while this server leads; otherwise empty.
+  virtual std::vector<PeerInfo> peers() const = 0;
 
   virtual Membership membership() const = 0;
-  // One change at a time, through the log. Errors: failed_precondition (says why), not_found, unimplemented,
-  // unavailable.
-  virtual void change_membership(MembershipChange change, SteadyTime deadline, StatusDone done) = 0;
+  // All edits as one change, through the log; one change at a time. One voter more or less goes directly, everything
+  // else through a joint membership. `done` is called when it is committed. Errors: invalid_argument (says why);
+  // failed_precondition while another change is under way; unavailable; deadline_exceeded (uncertain).
+  virtual void change_membership(std::vector<MemberEdit> edits, SteadyTime deadline, StatusDone done) = 0;
+  // Hands leadership to a voter; zero: the one that is furthest. `done` is called when somebody else leads. Errors: as
+  // change_membership.
+  virtual void transfer_leadership(NodeId to, SteadyTime deadline, StatusDone done) = 0;
+
+  // Begins a new cluster with these voters, this server among them; each of them is told the same. Only on a server
+  // that has never been part of one. Errors: failed_precondition; invalid_argument.
+  virtual void bootstrap(std::vector<Member> voters, StatusDone done) = 0;
 
   // Takes a snapshot now and compacts the log behind it. The newest one when nothing was applied since. `done` runs on
   // [snapshot], on [apply] when there is nothing new, or on the stopping thread. Errors: unavailable; the disk's own.
   virtual void take_snapshot(SnapshotDone done) = 0;
+
+  // The newest snapshot as it travels between servers, kept readable while it is open. Errors: not_found; the disk's.
+  virtual Result<std::unique_ptr<SnapshotReader>> open_snapshot() = 0;
 
   // Valid after start().
   virtual ClusterId cluster_id() const = 0;

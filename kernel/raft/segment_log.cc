@@ -71,10 +71,8 @@ Result<std::unique_ptr<SegmentLog>> SegmentLog::open(FileSystem& files, SegmentL
              {"last_index", state.last_index},
              {"term", state.hard_state.term},
              {"mode", is_direct ? "direct" : "fdatasync"}});
-  if (recovery.cluster_id.is_zero()) recovery.cluster_id = ClusterId::random();
   if (recovery.node_id.is_zero()) recovery.node_id = NodeId::random();
-  DROVER_RETURN_IF_ERROR(lock->describe("node " + recovery.node_id.to_string() + "\ncluster " +
-                                        recovery.cluster_id.to_string() + "\nincarnation " +
+  DROVER_RETURN_IF_ERROR(lock->describe("node " + recovery.node_id.to_string() + "\nincarnation " +
                                         std::to_string(random_number()) + "\n"));
   const SegmentInfo last = recovery.segments.empty() ? SegmentInfo() : recovery.segments.back();
   std::unique_ptr<SegmentLog> log(
@@ -88,7 +86,6 @@ SegmentLog::SegmentLog(FileSystem& files, SegmentLogOptions options, Recovery re
     : files_(files),
       options_(std::move(options)),
       recovered_(recovery.state),
-      cluster_id_(recovery.cluster_id),
       node_id_(recovery.node_id),
       lock_(std::move(lock)),
       is_direct_(is_direct),
@@ -98,6 +95,7 @@ SegmentLog::SegmentLog(FileSystem& files, SegmentLogOptions options, Recovery re
       hard_state_(recovery.state.hard_state),
       membership_(recovery.state.membership),
       written_(recovery.index.terms()),
+      cluster_id_(recovery.cluster_id),
       index_(std::move(recovery.index)),
       durable_(recovery.state.last_index) {
   for (const SegmentInfo& info : recovery.segments) {
@@ -192,37 +190,44 @@ std::vector<LogWrite> SegmentLog::take() {
 
 void SegmentLog::run() {
   pthread_setname_np(pthread_self(), "log");
-  Status status;
-  while (status.ok()) {
-    std::vector<LogWrite> writes;
-    uint32_t flags = 0;
-    bool is_last = false;
+  for (Idle idle = Idle::nothing; idle != Idle::close;) {
     {
       std::unique_lock lock(mutex_);
       const auto has_work = [&] { return !pending_.empty() || is_stopping_; };
+      idle = Idle::nothing;
       if (is_confirmed_) {
         wake_.wait(lock, has_work);
       } else if (!wake_.wait_for(lock, options_.idle_confirm, has_work)) {
-        flags = BatchHeader::kConfirm;
+        idle = Idle::confirm;
       }
-      if (pending_.empty() && is_stopping_) {
-        flags = BatchHeader::kClose;
-        is_last = true;
-      }
-      writes = take();
+      if (pending_.empty() && is_stopping_) idle = Idle::close;
     }
-    const uint64_t newest = writes.empty() ? 0 : writes.back().write_seq;
-    status = write_batch(std::move(writes), flags);
-    if (status.ok() && newest != 0) on_durable_(newest);
-    if (is_last) break;
+    if (!write_step(idle)) return;
   }
-  if (status.ok()) return;
+}
+
+bool SegmentLog::write_step(Idle idle) {
+  std::vector<LogWrite> writes;
+  {
+    const std::lock_guard lock(mutex_);
+    if (has_failed_) return false;
+    writes = take();
+  }
+  if (writes.empty() && (idle == Idle::nothing || (idle == Idle::confirm && is_confirmed_))) return false;
+  const uint64_t newest = writes.empty() ? 0 : writes.back().write_seq;
+  const uint32_t flags = newest != 0 ? 0 : idle == Idle::close ? BatchHeader::kClose : BatchHeader::kConfirm;
+  const Status status = write_batch(std::move(writes), flags);
+  if (status.ok()) {
+    if (newest != 0) on_durable_(newest);
+    return true;
+  }
   {
     const std::lock_guard lock(mutex_);
     has_failed_ = true;
     pending_.clear();
   }
   options_.on_failure(status);
+  return false;
 }
 
 Status SegmentLog::write_batch(std::vector<LogWrite> writes, uint32_t flags) {
@@ -352,7 +357,7 @@ Status SegmentLog::roll(uint64_t batch_bytes) {
   const OpenMode mode = is_direct_ ? OpenMode::write_direct : OpenMode::write;
   DROVER_TRY(active_, files_.open(spare->path, mode));
   AlignedBuffer block;
-  encode_segment_header({.cluster_id = cluster_id_,
+  encode_segment_header({.cluster_id = cluster_id(),
                          .node_id = node_id_,
                          .seq = segment->seq,
                          .capacity = segment->capacity,
@@ -431,34 +436,43 @@ size_t SegmentLog::wanted_spares() const {
 void SegmentLog::run_fill() {
   pthread_setname_np(pthread_self(), "log-fill");
   while (true) {
-    std::string number;
-    uint64_t size = 0;
     {
       std::unique_lock lock(mutex_);
       wake_fill_.wait(
           lock, [&] { return is_stopping_ || (!fill_failed_ && !has_failed_ && spares_.size() < wanted_spares()); });
       if (is_stopping_) return;
-      number = std::to_string(next_file_++);
-      size = std::min(options_.segment_bytes, std::max(options_.initial_segment_bytes, active_capacity_ * 4));
     }
-    const std::string temporary = options_.directory + "/tmp-" + number;
-    const std::string spare = options_.directory + "/spare-" + number;
-    Status status = prepare(temporary, size);
-    if (status.ok()) status = files_.rename(temporary, spare);
-    if (!status.ok()) {
-      // The writer makes its own, smaller one when it must; here is only the early warning.
-      (void)files_.remove(temporary);
-      const Result<uint64_t> space = files_.free_space(options_.directory);
-      log::warn("raft", "a log segment could not be prepared",
-                {{"error", status.message()}, {"bytes", size}, {"free_bytes", space.value_or(0)}});
-    }
-    const std::lock_guard lock(mutex_);
-    if (status.ok()) {
-      spares_.push_back({.path = spare, .size = size});
-    } else {
-      fill_failed_ = true;  // until the next roll
-    }
+    (void)fill_step();
   }
+}
+
+bool SegmentLog::fill_step() {
+  std::string number;
+  uint64_t size = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (fill_failed_ || has_failed_ || spares_.size() >= wanted_spares()) return false;
+    number = std::to_string(next_file_++);
+    size = std::min(options_.segment_bytes, std::max(options_.initial_segment_bytes, active_capacity_ * 4));
+  }
+  const std::string temporary = options_.directory + "/tmp-" + number;
+  const std::string spare = options_.directory + "/spare-" + number;
+  Status status = prepare(temporary, size);
+  if (status.ok()) status = files_.rename(temporary, spare);
+  if (!status.ok()) {
+    // The writer makes its own, smaller one when it must; here is only the early warning.
+    (void)files_.remove(temporary);
+    const Result<uint64_t> space = files_.free_space(options_.directory);
+    log::warn("raft", "a log segment could not be prepared",
+              {{"error", status.message()}, {"bytes", size}, {"free_bytes", space.value_or(0)}});
+  }
+  const std::lock_guard lock(mutex_);
+  if (status.ok()) {
+    spares_.push_back({.path = spare, .size = size});
+  } else {
+    fill_failed_ = true;  // until the next roll
+  }
+  return true;
 }
 
 Result<std::vector<Entry>> SegmentLog::read_batch(const Segment& segment, const BatchPlace& place) const {
@@ -513,12 +527,30 @@ Result<std::vector<Entry>> SegmentLog::read(Index from, Index to, uint64_t max_b
   return entries;
 }
 
+ClusterId SegmentLog::cluster_id() const {
+  const std::lock_guard lock(mutex_);
+  return cluster_id_;
+}
+
+Status SegmentLog::join_cluster(ClusterId cluster) {
+  const std::lock_guard lock(mutex_);
+  if (cluster_id_.is_zero()) cluster_id_ = cluster;
+  if (cluster_id_ == cluster) return ok_status();
+  return failed_precondition("this server is part of cluster " + cluster_id_.to_string() + ", not of " +
+                             cluster.to_string());
+}
+
 Result<Term> SegmentLog::term_at(Index index) const {
   const std::lock_guard lock(mutex_);
   if (index + 1 < index_.first_index() || index > index_.last_index()) {
     return Status(Code::out_of_range, "the term of entry " + std::to_string(index) + " is not in the log");
   }
   return index_.terms().term_at(index);
+}
+
+TermRuns SegmentLog::terms() const {
+  const std::lock_guard lock(mutex_);
+  return index_.terms();
 }
 
 Index SegmentLog::first_index() const {

@@ -17,9 +17,9 @@
 #include <string>
 #include <thread>
 
-#include "kernel/raft/file_system.h"
+#include "drover/raft/file_system.h"
+#include "drover/raft/segment_recovery.h"
 #include "kernel/raft/log.h"
-#include "kernel/raft/segment_recovery.h"
 
 namespace drover::raft {
 
@@ -30,8 +30,8 @@ inline constexpr int kStorageExitCode = 74;  // of a process that ended because 
 
 struct SegmentLogOptions {
   std::string directory;
-  ClusterId cluster_id{};  // zero: the one on disk, or a new one
-  NodeId node_id{};        // the same
+  ClusterId cluster_id{};  // zero: the one on disk, or none yet
+  NodeId node_id{};        // zero: the one on disk, or a new one
   uint64_t segment_bytes = 64ull << 20;
   // The first one after a start is small, so that a server serves at once; each next is four times as large.
   uint64_t initial_segment_bytes = 1ull << 20;
@@ -51,14 +51,24 @@ class SegmentLog final : public Log {
   ~SegmentLog() override;
 
   LogState recovered() const override { return recovered_; }
-  ClusterId cluster_id() const { return cluster_id_; }
+  ClusterId cluster_id() const override;
+  Status join_cluster(ClusterId cluster) override;
   NodeId node_id() const { return node_id_; }
 
   void start(std::function<void(uint64_t)> on_durable) override;
   void stop() override;
+
+  // Without threads, for a caller that decides when the disk works: the loops of [log] and [log-fill] are made of these
+  // two steps, and stop() writes nothing. Both say whether there was anything to do; a failed log has nothing.
+  enum class Idle : uint8_t { nothing, confirm, close };  // what to write when nothing waits
+  void start_stepped(std::function<void(uint64_t)> on_durable) { on_durable_ = std::move(on_durable); }
+  bool write_step(Idle idle);  // one batch of what waits
+  bool fill_step();            // one spare segment
+
   void submit(LogWrite write) override;
   Result<std::vector<Entry>> read(Index from, Index to, uint64_t max_bytes) const override;
   Result<Term> term_at(Index index) const override;
+  TermRuns terms() const;  // of the whole log
   Index first_index() const override;
   Index last_index() const override;
   Index durable_index() const override;
@@ -104,7 +114,6 @@ class SegmentLog final : public Log {
   FileSystem& files_;
   const SegmentLogOptions options_;
   const LogState recovered_;
-  const ClusterId cluster_id_;
   const NodeId node_id_;
   const std::unique_ptr<FileLock> lock_;
   const bool is_direct_;
@@ -126,6 +135,7 @@ class SegmentLog final : public Log {
   mutable std::mutex mutex_;  // guards what follows; a leaf
   std::condition_variable wake_;
   std::condition_variable wake_fill_;
+  ClusterId cluster_id_;
   LogIndex index_;
   std::deque<LogWrite> pending_;
   std::deque<Unconfirmed> unconfirmed_;

@@ -8,7 +8,7 @@
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
-#include "kernel/raft/segment_format.h"
+#include "drover/raft/segment_format.h"
 
 namespace drover::raft {
 namespace {
@@ -25,9 +25,10 @@ std::string digits(uint64_t value) {
   return std::string(20 - text.size(), '0') + text;
 }
 
-// "snap-<index>-<term>"
+// "snap-<index>-<term>", "recv-<index>-<term>"
 std::optional<SnapshotInfo> parse_name(std::string_view name) {
-  if (!name.starts_with("snap-") || name.size() != 46 || name[25] != '-') return std::nullopt;
+  if (!name.starts_with("snap-") && !name.starts_with("recv-")) return std::nullopt;
+  if (name.size() != 46 || name[25] != '-') return std::nullopt;
   SnapshotInfo info;
   const auto index = std::from_chars(name.data() + 5, name.data() + 25, info.index);
   const auto term = std::from_chars(name.data() + 26, name.data() + 46, info.term);
@@ -204,6 +205,32 @@ class ChunkReader final : public ByteSource {
   uint32_t crc_ = 0;
 };
 
+Result<Manifest> read_manifest(FileSystem& files, const std::string& directory) {
+  DROVER_TRY(const std::string bytes, read_all(files, directory + "/manifest"));
+  return decode(bytes, directory + "/manifest");
+}
+
+Result<std::unique_ptr<ByteSource>> read_from(FileSystem& files, const std::string& directory) {
+  DROVER_TRY(Manifest manifest, read_manifest(files, directory));
+  DROVER_TRY(std::unique_ptr<File> data, files.open(directory + "/data", OpenMode::read));
+  auto reader = std::make_unique<ChunkReader>(std::move(data), directory + "/data", std::move(manifest));
+  DROVER_RETURN_IF_ERROR(reader->begin());
+  return std::unique_ptr<ByteSource>(std::move(reader));
+}
+
+Result<SnapshotInfo> verify_in(FileSystem& files, const std::string& directory, const SnapshotInfo& snapshot) {
+  DROVER_TRY(Manifest manifest, read_manifest(files, directory));
+  if (manifest.info.index != snapshot.index || manifest.info.term != snapshot.term) {
+    return data_loss(directory + "/manifest: offset 16: describes another snapshot");
+  }
+  DROVER_TRY(const std::unique_ptr<ByteSource> source, read_from(files, directory));
+  std::string buffer(SnapshotStore::kChunkBytes, '\0');
+  while (true) {
+    DROVER_TRY(const size_t n, source->read(buffer));
+    if (n == 0) return manifest.info;
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SnapshotStore>> SnapshotStore::open(FileSystem& files, std::string directory) {
@@ -211,14 +238,18 @@ Result<std::unique_ptr<SnapshotStore>> SnapshotStore::open(FileSystem& files, st
   DROVER_TRY(const std::vector<std::string> names, files.list(store->directory_));
   for (const std::string& name : names) {
     if (name.starts_with("part-")) DROVER_RETURN_IF_ERROR(store->discard(store->directory_ + "/" + name));
-    if (const auto info = parse_name(name)) store->kept_.push_back(*info);
+    if (const auto info = parse_name(name)) store->kept_.push_back({*info, name.starts_with("recv-")});
   }
-  std::ranges::sort(store->kept_, std::ranges::greater(), &SnapshotInfo::index);
+  std::ranges::sort(store->kept_, std::ranges::greater(), [](const Kept& kept) { return kept.info.index; });
   return store;
 }
 
 std::string SnapshotStore::path(const SnapshotInfo& snapshot, const char* prefix) const {
   return directory_ + "/" + prefix + digits(snapshot.index) + "-" + digits(snapshot.term);
+}
+
+std::string SnapshotStore::place(const SnapshotInfo& snapshot) const {
+  return path(snapshot, was_received(snapshot) ? "recv-" : "snap-");
 }
 
 Status SnapshotStore::discard(const std::string& directory) {
@@ -229,7 +260,40 @@ Status SnapshotStore::discard(const std::string& directory) {
 
 std::vector<SnapshotInfo> SnapshotStore::list() const {
   const std::lock_guard lock(mutex_);
-  return kept_;
+  std::vector<SnapshotInfo> all;
+  for (const Kept& kept : kept_) all.push_back(kept.info);
+  return all;
+}
+
+bool SnapshotStore::was_received(const SnapshotInfo& snapshot) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(kept_, [&](const Kept& kept) {
+    return kept.was_received && kept.info.index == snapshot.index && kept.info.term == snapshot.term;
+  });
+}
+
+Status SnapshotStore::keep(const SnapshotInfo& snapshot, const std::string& part, bool was_received) {
+  DROVER_RETURN_IF_ERROR(files_.sync_directory(part));
+  DROVER_RETURN_IF_ERROR(files_.rename(part, path(snapshot, was_received ? "recv-" : "snap-")));
+  DROVER_RETURN_IF_ERROR(files_.sync_directory(directory_));
+  std::vector<std::pair<std::string, std::string>> old;
+  {
+    const std::lock_guard lock(mutex_);
+    kept_.push_back({snapshot, was_received});
+    std::ranges::sort(kept_, std::ranges::greater(), [](const Kept& kept) { return kept.info.index; });
+    while (kept_.size() > kKept) {
+      const Kept& oldest = kept_.back();
+      old.emplace_back(path(oldest.info, oldest.was_received ? "recv-" : "snap-"), path(oldest.info, "part-"));
+      kept_.pop_back();
+    }
+  }
+  for (const auto& [name, doomed] : old) {
+    // Renamed first: half a snapshot must not look like a damaged one.
+    Status status = files_.rename(name, doomed);
+    if (status.ok()) status = discard(doomed);
+    if (!status.ok()) log::warn("raft", "an old snapshot could not be removed", {{"error", status.message()}});
+  }
+  return ok_status();
 }
 
 Result<SnapshotInfo> SnapshotStore::save(Index index, Term term, const Membership& membership, SnapshotSource& source,
@@ -248,56 +312,91 @@ Result<SnapshotInfo> SnapshotStore::save(Index index, Term term, const Membershi
     DROVER_TRY(const std::unique_ptr<File> file, files_.open(part + "/manifest", OpenMode::create));
     DROVER_RETURN_IF_ERROR(file->write(0, encode(manifest)));
     DROVER_RETURN_IF_ERROR(file->sync());
-    DROVER_RETURN_IF_ERROR(files_.sync_directory(part));
-    DROVER_RETURN_IF_ERROR(files_.rename(part, path(manifest.info, "snap-")));
-    return files_.sync_directory(directory_);
+    return keep(manifest.info, part, false);
   };
   if (const Status status = write(); !status.ok()) {
     (void)discard(part);
     return status.with_context("snapshot at " + std::to_string(index));
   }
-
-  std::vector<SnapshotInfo> old;
-  {
-    const std::lock_guard lock(mutex_);
-    kept_.insert(kept_.begin(), manifest.info);
-    while (kept_.size() > kKept) {
-      old.push_back(kept_.back());
-      kept_.pop_back();
-    }
-  }
-  for (const SnapshotInfo& info : old) {
-    // Renamed first: half a snapshot must not look like a damaged one.
-    Status status = files_.rename(path(info, "snap-"), path(info, "part-"));
-    if (status.ok()) status = discard(path(info, "part-"));
-    if (!status.ok()) log::warn("raft", "an old snapshot could not be removed", {{"error", status.message()}});
-  }
   return manifest.info;
 }
 
 Result<std::unique_ptr<ByteSource>> SnapshotStore::read(const SnapshotInfo& snapshot) const {
-  const std::string directory = path(snapshot, "snap-");
-  DROVER_TRY(const std::string bytes, read_all(files_, directory + "/manifest"));
-  DROVER_TRY(Manifest manifest, decode(bytes, directory + "/manifest"));
-  DROVER_TRY(std::unique_ptr<File> data, files_.open(directory + "/data", OpenMode::read));
-  auto reader = std::make_unique<ChunkReader>(std::move(data), directory + "/data", std::move(manifest));
-  DROVER_RETURN_IF_ERROR(reader->begin());
-  return std::unique_ptr<ByteSource>(std::move(reader));
+  return read_from(files_, place(snapshot));
 }
 
 Result<SnapshotInfo> SnapshotStore::verify(const SnapshotInfo& snapshot) const {
-  const std::string directory = path(snapshot, "snap-");
-  DROVER_TRY(const std::string bytes, read_all(files_, directory + "/manifest"));
-  DROVER_TRY(Manifest manifest, decode(bytes, directory + "/manifest"));
-  if (manifest.info.index != snapshot.index || manifest.info.term != snapshot.term) {
-    return data_loss(directory + "/manifest: offset 16: describes another snapshot");
+  return verify_in(files_, place(snapshot), snapshot);
+}
+
+Result<SnapshotInfo> SnapshotStore::describe(const SnapshotInfo& snapshot) const {
+  DROVER_TRY(const Manifest manifest, read_manifest(files_, place(snapshot)));
+  return manifest.info;
+}
+
+// ---- between servers ----
+
+Result<std::unique_ptr<SnapshotReader>> SnapshotStore::open_to_send(const SnapshotInfo& snapshot) const {
+  const std::string directory = place(snapshot);
+  DROVER_TRY(std::string manifest, read_all(files_, directory + "/manifest"));
+  DROVER_TRY(Manifest decoded, decode(manifest, directory + "/manifest"));
+  DROVER_TRY(std::unique_ptr<File> data, files_.open(directory + "/data", OpenMode::read));
+  DROVER_TRY(const uint64_t size, data->size());
+  return std::make_unique<SnapshotReader>(std::move(decoded.info), std::move(manifest), std::move(data), size);
+}
+
+Result<std::string> SnapshotReader::read(uint64_t offset, uint64_t most) const {
+  if (offset < manifest_.size()) return manifest_.substr(offset, most);
+  std::string bytes(std::min(most, total_bytes() - offset), '\0');
+  DROVER_TRY(const size_t got, data_->read(offset - manifest_.size(), bytes));
+  if (got != bytes.size())
+    return data_loss("snapshot " + std::to_string(info_.index) + ": the data file was cut short");
+  return bytes;
+}
+
+Result<std::unique_ptr<SnapshotReceiver>> SnapshotStore::receive(Index index, Term term, uint64_t manifest_bytes,
+                                                                 uint64_t total_bytes) {
+  if (index == 0 || manifest_bytes < kManifestFixed || manifest_bytes > kChunkBytes || total_bytes <= manifest_bytes) {
+    return invalid_argument("not the beginning of a snapshot");
   }
-  DROVER_TRY(const std::unique_ptr<ByteSource> source, read(snapshot));
-  std::string buffer(kChunkBytes, '\0');
-  while (true) {
-    DROVER_TRY(const size_t n, source->read(buffer));
-    if (n == 0) return manifest.info;
+  const SnapshotInfo info{.index = index, .term = term};
+  std::unique_ptr<SnapshotReceiver> receiver(new SnapshotReceiver(*this, info, manifest_bytes, total_bytes));
+  const std::string part = path(info, "part-recv-");
+  DROVER_RETURN_IF_ERROR(files_.make_directory(part));
+  DROVER_TRY(receiver->data_, files_.open(part + "/data", OpenMode::create));
+  return receiver;
+}
+
+SnapshotReceiver::~SnapshotReceiver() {
+  data_.reset();
+  if (!is_kept_) (void)store_.discard(store_.path(info_, "part-recv-"));
+}
+
+Status SnapshotReceiver::write(std::string_view bytes) {
+  if (bytes.size() > total_bytes_ - offset_) return invalid_argument("more bytes than the snapshot has");
+  const uint64_t of_manifest = std::min<uint64_t>(bytes.size(), manifest_bytes_ - std::min(offset_, manifest_bytes_));
+  manifest_.append(bytes.substr(0, of_manifest));
+  if (of_manifest < bytes.size()) {
+    const uint64_t at = offset_ + of_manifest - manifest_bytes_;
+    DROVER_RETURN_IF_ERROR(data_->write(at, bytes.substr(of_manifest)));
   }
+  offset_ += bytes.size();
+  return ok_status();
+}
+
+Result<SnapshotInfo> SnapshotReceiver::finish() {
+  const std::string part = store_.path(info_, "part-recv-");
+  DROVER_RETURN_IF_ERROR(data_->sync());
+  data_.reset();
+  {
+    DROVER_TRY(const std::unique_ptr<File> file, store_.files_.open(part + "/manifest", OpenMode::create));
+    DROVER_RETURN_IF_ERROR(file->write(0, manifest_));
+    DROVER_RETURN_IF_ERROR(file->sync());
+  }
+  DROVER_TRY(SnapshotInfo whole, verify_in(store_.files_, part, info_));
+  DROVER_RETURN_IF_ERROR(store_.keep(whole, part, true));
+  is_kept_ = true;
+  return whole;
 }
 
 }  // namespace drover::raft

@@ -53,6 +53,7 @@ class Journal final : public StateMachine {
       bytes.append(buffer, 0, n);
     }
     if (bytes.size() < 8) return data_loss("no index");
+    const std::lock_guard lock(mutex_);
     std::memcpy(&index_, bytes.data(), 8);
     commands_.clear();
     for (size_t at = 8; at < bytes.size();) {
@@ -167,7 +168,8 @@ struct Server {
       if (!std::exchange(told, true)) answer->callback()(term);
     });
     DROVER_RETURN_IF_ERROR(raft->start());
-    EXPECT_EQ(answer->get(), raft->term());
+    const Term led = answer->get();
+    EXPECT_EQ(led, raft->term());
     return ok_status();
   }
 

@@ -16,26 +16,24 @@
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/executor.h"
 #include "drover/result.h"
 
 namespace drover::rpc {
 
-class Pool {
+class Pool final : public Executor {
  public:
   struct Options {
     size_t workers = 16;
     size_t max_streams = 512;
   };
   Pool(const Options& options, Clock& clock);
-  ~Pool();  // stops
+  ~Pool() override;  // stops
 
-  void post(std::function<void()> task);
-  // Returns a number for cancel_timer, never 0.
-  uint64_t post_at(SteadyTime when, std::function<void()> task);
-  // True when the task had not been started and never will be.
-  bool cancel_timer(uint64_t timer);
-  // Runs `body` on a thread of its own. Errors: resource_exhausted at the limit, unavailable once stopping.
-  Status run_stream(std::function<void()> body);
+  void post(std::function<void()> task) override;
+  uint64_t post_at(SteadyTime when, std::function<void()> task) override;
+  bool cancel_timer(uint64_t timer) override;
+  Status run_stream(std::function<void()> body) override;
 
   // Drops what is queued, waits for what runs. Idempotent. Streams must have been told to end before.
   void stop();

@@ -17,6 +17,7 @@
 #include "drover/access_control.h"
 #include "drover/methods.h"
 #include "drover/metrics.h"
+#include "drover/wire.h"
 #include "kernel/rpc/method_table.h"
 #include "kernel/rpc/pool.h"
 #include "kernel/rpc/stages/forward.h"

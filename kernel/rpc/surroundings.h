@@ -1,14 +1,11 @@
-// What the router must know of the world around it, and the ways out of this process. Implemented by the composition
-// root and by the gRPC sources; faked in tests. [any]
+// What the router must know of the world around it. Implemented by the composition root, faked in tests. [any]
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "drover/methods.h"
 #include "drover/uuid.h"
 
 namespace drover::rpc {
@@ -28,22 +25,6 @@ class Surroundings {
   virtual std::chrono::nanoseconds last_contact() const = 0;  // since the leader was heard; zero on the leader
   // The node that runs what `id` names (an allocation), if anybody here can tell.
   virtual std::optional<Uuid> locate(std::string_view id) const = 0;
-};
-
-// Ways to other processes. `done` and the receiver's functions run on any thread and must not block.
-class Peers {
- public:
-  virtual ~Peers() = default;
-  virtual void call_server(const std::string& address, CallContext context, std::string request,
-                           std::function<void(Result<Reply>)> done) = 0;
-  virtual Result<std::unique_ptr<StreamCall>> open_server(const std::string& address, CallContext context,
-                                                          std::string request, StreamReceiver receiver) = 0;
-  // Down the connection that the node's agent opened to this server.
-  virtual bool has_node(const Uuid& node) const = 0;
-  virtual void call_node(const Uuid& node, CallContext context, std::string request,
-                         std::function<void(Result<Reply>)> done) = 0;
-  virtual Result<std::unique_ptr<StreamCall>> open_node(const Uuid& node, CallContext context, std::string request,
-                                                        StreamReceiver receiver) = 0;
 };
 
 }  // namespace drover::rpc

@@ -40,7 +40,7 @@ v1::HeartbeatResponse Registry::answer(const v1::Node& node, uint64_t index) {
   response.set_heartbeat_ttl(heartbeats_->heard(node.id(), host_->clock().steady(), random).count());
   changed_.notify_all();
   host_->metrics().set("nomad.heartbeat.active", static_cast<double>(heartbeats_->size()));
-  for (const auto& [id, address] : host_->raft().servers) response.add_servers(address);
+  for (const RaftServer& server : host_->raft().servers) response.add_servers(server.address);
   response.set_scheduling_eligibility(node.scheduling_eligibility());
   response.set_index(index);
   return response;

@@ -124,7 +124,7 @@ class SystemPlugin final : public Plugin {
   }
   Result<v1::PeersResponse> peers(const v1::StatusRequest&, Call&) {
     v1::PeersResponse response;
-    for (const auto& [id, address] : host_->raft().servers) response.add_peers(address);
+    for (const RaftServer& server : host_->raft().servers) response.add_peers(server.address);
     return response;
   }
   Result<v1::RegionsResponse> regions(const v1::StatusRequest&, Call&) {

@@ -99,8 +99,7 @@ struct Library {
 const std::initializer_list<Library> kLibraries = {
     {"gRPC",
      {"grpc"},
-     {"kernel/rpc/grpc_client.cc", "kernel/rpc/grpc_server.cc", "kernel/rpc/grpc_stream.cc",
-      "kernel/rpc/grpc_stream.h"}},
+     {"plugins/grpc/credentials.h", "plugins/grpc/server.cc", "plugins/grpc/stream.cc", "plugins/grpc/stream.h"}},
     {"Boost.DLL", {"boost/dll"}, {"kernel/host/loader.cc"}},
     {"LevelDB", {"leveldb/"}, {"kernel/host/local_store.cc", "kernel/host/local_store_test.cc", "tests/bench/"}},
     {"spdlog", {"spdlog/"}, {"kernel/log_sink.cc"}},
@@ -208,6 +207,7 @@ TEST(IncludeGraph, TellsABrokenArrowFromAGoodOne) {
       {"rpc includes host", "kernel/rpc/router.cc", "#include \"kernel/host/loader.h\"", false},
       {"rpc includes state", "kernel/rpc/router.cc", "#include \"kernel/state/store.h\"", true},
       {"host includes rpc", "kernel/host/plugin_host.cc", "#include \"kernel/rpc/pool.h\"", true},
+      {"the kernel includes the wire's messages", "kernel/rpc/router.cc", "#include \"call.pb.h\"", false},
       {"host includes raft", "kernel/host/plugin_host.cc", "#include \"kernel/raft/raft.h\"", true},
       {"a room includes the composition", "kernel/host/loader.cc", "#include \"kernel/agent.h\"", false},
       {"the composition includes a room", "kernel/agent.cc", "#include \"kernel/host/loader.h\"", true},
@@ -234,7 +234,8 @@ TEST(IncludeGraph, NamesTheFileTheLineAndTheRule) {
 
 TEST(IncludeGraph, TellsAMisplacedLibrary) {
   const Arrow cases[] = {
-      {"gRPC in the server", "kernel/rpc/grpc_server.cc", "#include <grpcpp/grpcpp.h>", true},
+      {"gRPC in the wire's server", "plugins/grpc/server.cc", "#include <grpcpp/grpcpp.h>", true},
+      {"gRPC elsewhere in the wire", "plugins/grpc/call_codec.h", "#include <grpcpp/grpcpp.h>", false},
       {"gRPC in the router", "kernel/rpc/router.cc", "#include <grpcpp/grpcpp.h>", false},
       {"Boost.DLL in the loader", "kernel/host/loader.cc", "#include <boost/dll/shared_library.hpp>", true},
       {"Boost.DLL elsewhere", "kernel/host/passport.cc", "#include <boost/dll/shared_library.hpp>", false},

@@ -46,6 +46,9 @@ rm "$WORK/plugins/other.json"
 printf '{"name":"x","versoin":"1"}' > "$WORK/plugins/x.json"
 expect 1 'unknown key "versoin"; did you mean "version"?' "$DROVER" agent -config "$WORK/plugins.hcl"
 rm "$WORK/plugins/x.json"
+{ cat "$WORK/plugins.hcl"; echo 'plugin "grpc" { enabled = false }'; } > "$WORK/nowire.hcl"
+expect 1 "no enabled plugin provides the wire between agents; enable plugin grpc" "$DROVER" agent -config "$WORK/nowire.hcl"
+[ ! -e "$WORK/p-data" ] || fail "an agent without a wire made its data folder"
 
 # --- a running agent: ports, folders
 config one < /dev/null

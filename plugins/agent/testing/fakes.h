@@ -338,6 +338,7 @@ class FakeHost final : public Host {
   std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow() override { return {}; }
   Result<TableId> find_table(std::string_view) const override { return not_found("no tables"); }
   RaftInfo raft() const override { return {}; }
+  RaftControl* raft_control() override { return nullptr; }
   void identify_node(Uuid node, std::string) override { node_ = node; }
   std::optional<Uuid> local_node() const override { return node_; }
   std::vector<std::string> methods() const override { return {}; }

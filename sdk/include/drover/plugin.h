@@ -26,6 +26,7 @@
 #include "drover/clock.h"
 #include "drover/methods.h"
 #include "drover/note.h"
+#include "drover/raft.h"
 #include "drover/result.h"
 #include "drover/tables.h"
 #include "drover/uuid.h"
@@ -104,14 +105,6 @@ struct AgentInfo {
   int64_t started_at = 0;  // nanoseconds since 1970
 };
 
-struct RaftInfo {
-  bool is_leader = false;
-  uint64_t term = 0;
-  uint64_t last_index = 0, commit_index = 0, applied_index = 0;
-  std::string leader_address;                                // RPC address, empty when unknown
-  std::vector<std::pair<std::string, std::string>> servers;  // identifier, RPC address
-};
-
 // Commits, in order, from the one after the snapshot it was opened with.
 class ChangeSubscription {
  public:
@@ -170,6 +163,8 @@ class Host {
   virtual Result<TableId> find_table(std::string_view name) const = 0;
 
   virtual RaftInfo raft() const = 0;
+  // Null on a pure client.
+  virtual RaftControl* raft_control() = 0;
   // Says which node this agent is: calls directed at it are answered in this process from now on, and servers elsewhere
   // can call back over a connection that this agent opens to them. The secret proves it.
   virtual void identify_node(Uuid node, std::string secret) = 0;

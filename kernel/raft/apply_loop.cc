@@ -1,0 +1,234 @@
+#include "kernel/raft/apply_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "drover/log.h"
+#include "drover/raft/segment_format.h"
+#include "kernel/raft/raft_loop.h"
+#include "kernel/raft/save_loop.h"
+#include "kernel/raft/snapshot_store.h"
+
+namespace drover::raft {
+
+void ApplyLoop::connect(RaftLoop& raft, SaveLoop& save) {
+  raft_ = &raft;
+  save_ = &save;
+}
+
+void ApplyLoop::begin(const Membership& applied) {
+  applied_membership_ = applied;
+  const std::lock_guard lock(mutex_);
+  commit_ = board_.applied;
+  is_closed_ = false;
+}
+
+void ApplyLoop::commit(Index upto, std::vector<std::pair<Index, uint64_t>> proposed) {
+  {
+    const std::lock_guard lock(mutex_);
+    commit_ = std::max(commit_, upto);
+    proposed_.insert(proposed_.end(), proposed.begin(), proposed.end());
+  }
+  wake_.notify_one();
+}
+
+void ApplyLoop::install(SnapshotInfo snapshot) {
+  {
+    const std::lock_guard lock(mutex_);
+    install_ = std::move(snapshot);
+  }
+  wake_.notify_one();
+}
+
+void ApplyLoop::want_snapshot(Consensus::SnapshotDone done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_closed_) {
+      wanted_.push_back(std::move(done));
+      done = nullptr;
+    }
+  }
+  wake_.notify_one();
+  if (done) done(unavailable("this server is not running"));
+}
+
+void ApplyLoop::saved() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_saving_ = false;
+  }
+  wake_.notify_one();
+}
+
+void ApplyLoop::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+  }
+  wake_.notify_one();
+}
+
+void ApplyLoop::abandon(const Status& why) {
+  std::vector<Consensus::SnapshotDone> wanted;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted.swap(wanted_);
+  }
+  for (const Consensus::SnapshotDone& done : wanted) done(why);
+}
+
+bool ApplyLoop::has_work() const {
+  if (is_stuck_) return false;
+  return commit_ > board_.applied || install_ || (!wanted_.empty() && !is_saving_ && !is_closed_);
+}
+
+bool ApplyLoop::wait() {
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [&] { return has_work() || is_closed_; });
+  return has_work();
+}
+
+bool ApplyLoop::step() {
+  Index commit = 0;
+  std::optional<SnapshotInfo> install;
+  std::vector<Consensus::SnapshotDone> wanted;
+  bool may_save = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_work()) return false;
+    commit = commit_;
+    install = std::exchange(install_, std::nullopt);
+    may_save = !is_saving_ && !is_closed_;
+    if (may_save) wanted.swap(wanted_);
+  }
+  if (install) {
+    restore(*install);
+  } else if (commit > board_.applied) {
+    apply_batch(commit);
+  }
+  uint64_t threshold = options_.snapshot_threshold_bytes;
+  {
+    const std::lock_guard lock(board_.mutex);
+    threshold = std::max(threshold, board_.newest.bytes);
+  }
+  const bool is_due = bytes_since_snapshot_ > threshold && may_save && !board_.is_giving_up;
+  if (!is_stuck_ && (!wanted.empty() || is_due)) freeze(std::move(wanted));
+  return true;
+}
+
+void ApplyLoop::apply_batch(Index commit) {
+  const Index first = board_.applied + 1;
+  Result<std::vector<Entry>> entries = log_.read(first, commit, options_.apply_batch_bytes);
+  if (!entries.ok()) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (install_) return;  // the log has been cut for a snapshot that replaces all this
+    }
+    // A committed entry that cannot be read back: going on without it would fork the state.
+    is_stuck_ = true;
+    options_.log.on_failure(entries.status());
+    return;
+  }
+  std::vector<Result<std::string>> answers;
+  answers.reserve(entries->size());
+  machine_.apply(*entries, answers);
+  const Index last = entries->back().index;
+  DROVER_CHECK(answers.size() == entries->size());
+  DROVER_CHECK(machine_.applied_index() == last);  // the state moves by exactly these entries
+  for (const Entry& entry : *entries) {
+    bytes_since_snapshot_ += entry_bytes(entry);
+    if (entry.type != EntryType::membership) continue;
+    if (Result<Membership> membership = decode_membership(entry.bytes()); membership.ok()) {
+      applied_membership_ = *std::move(membership);
+      applied_membership_.index = entry.index;
+    }
+  }
+  board_.applied = last;
+  answer(first, *entries, answers);
+  if (last >= raft_->awaited()) raft_->applied();
+}
+
+void ApplyLoop::answer(Index first, const std::vector<Entry>& entries, std::vector<Result<std::string>>& answers) {
+  std::vector<std::pair<Index, uint64_t>> due;
+  {
+    const std::lock_guard lock(mutex_);
+    while (!proposed_.empty() && proposed_.front().first < first + entries.size()) {
+      due.push_back(proposed_.front());
+      proposed_.pop_front();
+    }
+  }
+  const SteadyTime now = clock_.steady();
+  std::vector<std::pair<Index, Waiters::Waiter>> waiting;
+  for (const auto& [index, token] : due) {
+    std::optional<Waiters::Waiter> waiter = waiters_.take(token);
+    if (!waiter) continue;
+    board_.unapplied_bytes -= waiter->bytes;
+    if (waiter->done) waiting.emplace_back(index, *std::move(waiter));
+  }
+  board_.update_stats([&](Stats& stats) {
+    ++stats.apply_batches;
+    stats.applied_entries += entries.size();
+    stats.proposals += due.size();
+    for (const auto& [index, waiter] : waiting) {
+      stats.commit.add(static_cast<uint64_t>(std::chrono::nanoseconds(now - waiter.begun).count()));
+    }
+  });
+  for (auto& [index, waiter] : waiting) {
+    Result<std::string>& answer = answers[index - first];
+    if (answer.ok() || entries[index - first].type != EntryType::command) {
+      waiter.done(Applied{index, answer.ok() ? *std::move(answer) : std::string()});
+    } else {
+      waiter.done(answer.status());
+    }
+  }
+}
+
+void ApplyLoop::restore(const SnapshotInfo& snapshot) {
+  const Result<SnapshotInfo> info = snapshots_.describe(snapshot);
+  Result<std::unique_ptr<ByteSource>> source = info.ok() ? snapshots_.read(*info) : info.status();
+  const Status status = source.ok() ? machine_.restore(**source) : source.status();
+  if (!status.ok()) {
+    // It was verified when it came, and the log behind it is gone.
+    is_stuck_ = true;
+    options_.log.on_failure(status.with_context("install snapshot " + std::to_string(snapshot.index)));
+    return;
+  }
+  DROVER_CHECK(machine_.applied_index() == snapshot.index);
+  applied_membership_ = info->membership;
+  bytes_since_snapshot_ = 0;
+  board_.applied = snapshot.index;
+  {
+    const std::lock_guard lock(board_.mutex);
+    board_.newest = *info;
+    ++board_.stats.snapshots_installed;
+  }
+  log::info("raft", "a snapshot of the leader is in place", {{"index", info->index}, {"bytes", info->bytes}});
+  raft_->push(SnapshotInstalled{snapshot.index});
+}
+
+// Freezes the state for [snapshot].
+void ApplyLoop::freeze(std::vector<Consensus::SnapshotDone> done) {
+  const Index index = board_.applied;
+  std::optional<SnapshotInfo> existing;
+  {
+    const std::lock_guard lock(board_.mutex);
+    if (board_.newest.index == index) existing = board_.newest;
+  }
+  if (existing) {
+    for (const Consensus::SnapshotDone& call : done) call(*existing);
+    return;
+  }
+  const Result<Term> term = log_.term_at(index);
+  DROVER_CHECK(term.ok());
+  {
+    const std::lock_guard lock(mutex_);
+    is_saving_ = true;
+  }
+  bytes_since_snapshot_ = 0;
+  SaveLoop::Frozen frozen{
+      .source = machine_.snapshot(), .term = *term, .membership = applied_membership_, .done = std::move(done)};
+  DROVER_CHECK(frozen.source != nullptr && frozen.source->index() == index);
+  save_->save(std::move(frozen));
+}
+
+}  // namespace drover::raft

@@ -1,0 +1,30 @@
+// What a server starts from: the newest snapshot in the state machine, and what the log says behind it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "kernel/raft/core/core.h"
+#include "kernel/raft/raft.h"
+#include "kernel/raft/segment_log.h"
+#include "kernel/raft/snapshot_store.h"
+
+namespace drover::raft {
+
+struct Recovered {
+  CoreState state;
+  SnapshotInfo snapshot;                // in the state machine now; index 0: none
+  std::optional<LogWrite> first_write;  // must be durable before the core runs; `state` is as after it
+
+  // Never part of a cluster.
+  bool is_new() const { return state.terms.last_index() == 0 && state.memberships.empty(); }
+  // The first entry of a new cluster, and its identifier. Every voter comes to the same, whatever the order in which it
+  // was told. Errors: failed_precondition when the log belongs to a cluster already.
+  Status begin_cluster(std::vector<Member> voters, Log& log);
+};
+
+// Errors: data_loss when the disk holds less than was acknowledged (nothing is changed then); failed_precondition for a
+// newer format; the state machine's own.
+Result<Recovered> recover(const SegmentLog& log, const SnapshotStore& snapshots, StateMachine& machine);
+
+}  // namespace drover::raft

@@ -1,0 +1,59 @@
+// [snapshot]: streams a frozen state to disk while apply goes on.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "kernel/raft/board.h"
+#include "kernel/raft/driver.h"
+#include "kernel/raft/log.h"
+#include "kernel/raft/raft.h"
+
+namespace drover::raft {
+
+class ApplyLoop;
+class RaftLoop;
+class SnapshotStore;
+
+class SaveLoop {
+ public:
+  struct Frozen {
+    std::unique_ptr<SnapshotSource> source;
+    Term term = 0;
+    Membership membership;
+    std::vector<Consensus::SnapshotDone> done;
+  };
+
+  SaveLoop(const Options& options, const Clock& clock, Log& log, SnapshotStore& snapshots, Board& board)
+      : options_(options), clock_(clock), log_(log), snapshots_(snapshots), board_(board) {}
+
+  void connect(RaftLoop& raft, ApplyLoop& apply);
+  void save(Frozen frozen);  // one at a time: the next after ApplyLoop::saved() [apply]
+
+  void durable();  // the log has got further [log]
+
+  bool step();  // whether there was anything to do
+  bool wait();  // until there is; false when closed
+  void close();
+
+ private:
+  bool has_work() const;  // under mutex_
+
+  const Options& options_;
+  const Clock& clock_;
+  Log& log_;
+  SnapshotStore& snapshots_;
+  Board& board_;
+  RaftLoop* raft_ = nullptr;
+  ApplyLoop* apply_ = nullptr;
+
+  std::mutex mutex_;  // guards what follows; a leaf
+  std::condition_variable wake_;
+  std::optional<Frozen> frozen_;
+  bool is_closed_ = false;
+};
+
+}  // namespace drover::raft

@@ -1,0 +1,119 @@
+#include "kernel/raft_control.h"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "kernel/raft/snapshot_store.h"
+
+namespace drover {
+namespace {
+
+// Starts something and waits for its answer, which comes exactly once, by the deadline.
+template <typename Answer, typename Start>
+Answer wait_for(Start start) {
+  auto promise = std::make_shared<std::promise<Answer>>();
+  std::future<Answer> future = promise->get_future();
+  start([promise](Answer answer) { promise->set_value(std::move(answer)); });
+  return future.get();
+}
+
+raft::MemberEdit::Kind kind_of(RaftEdit::Kind kind) {
+  switch (kind) {
+    case RaftEdit::Kind::add_voter:
+      return raft::MemberEdit::Kind::add_voter;
+    case RaftEdit::Kind::add_learner:
+      return raft::MemberEdit::Kind::add_learner;
+    case RaftEdit::Kind::remove:
+      break;
+  }
+  return raft::MemberEdit::Kind::remove;
+}
+
+class Control final : public RaftControl {
+ public:
+  explicit Control(raft::Consensus& consensus) : consensus_(consensus) {}
+
+  Status bootstrap(std::vector<RaftServer> voters) override {
+    std::vector<raft::Member> members;
+    for (RaftServer& voter : voters) members.push_back({.id = voter.id, .address = std::move(voter.address)});
+    return wait_for<Status>([&](auto done) { consensus_.bootstrap(std::move(members), done); });
+  }
+
+  Status change_servers(std::vector<RaftEdit> edits, SteadyTime deadline) override {
+    std::vector<raft::MemberEdit> changes;
+    for (RaftEdit& edit : edits) {
+      changes.push_back({.kind = kind_of(edit.kind), .id = edit.id, .address = std::move(edit.address)});
+    }
+    return wait_for<Status>([&](auto done) { consensus_.change_membership(std::move(changes), deadline, done); });
+  }
+
+  Status transfer_leadership(Uuid to, SteadyTime deadline) override {
+    return wait_for<Status>([&](auto done) { consensus_.transfer_leadership(to, deadline, done); });
+  }
+
+  Result<Snapshot> save_snapshot(const std::function<Status(std::string_view)>& sink, SteadyTime deadline) override {
+    // What was acknowledged before this call is in it.
+    DROVER_TRY(raft::Index read,
+               wait_for<Result<raft::Index>>([&](auto done) { consensus_.read_index(deadline, done); }));
+    (void)read;
+    using Taken = Result<raft::SnapshotInfo>;
+    DROVER_RETURN_IF_ERROR(wait_for<Taken>([&](auto done) { consensus_.take_snapshot(done); }).status());
+    DROVER_TRY(const std::unique_ptr<raft::SnapshotReader> reader, consensus_.open_snapshot());
+    for (uint64_t offset = 0; offset < reader->total_bytes();) {
+      DROVER_TRY(const std::string bytes, reader->read(offset, raft::SnapshotStore::kChunkBytes));
+      DROVER_RETURN_IF_ERROR(sink(bytes));
+      offset += bytes.size();
+    }
+    return Snapshot{.index = reader->info().index, .term = reader->info().term};
+  }
+
+ private:
+  raft::Consensus& consensus_;
+};
+
+}  // namespace
+
+std::unique_ptr<RaftControl> make_raft_control(raft::Consensus& consensus) {
+  return std::make_unique<Control>(consensus);
+}
+
+RaftInfo describe(const raft::Consensus& consensus) {
+  const raft::Stats stats = consensus.stats();
+  const raft::Member leader = consensus.leader_hint();
+  const raft::Membership membership = consensus.membership();
+  RaftInfo info{.server_id = consensus.node_id(),
+                .cluster_id = consensus.cluster_id(),
+                .role = std::string(to_string(consensus.role())),
+                .is_leader = consensus.role() == raft::Role::leader,
+                .term = consensus.term(),
+                .last_index = consensus.last_index(),
+                .commit_index = consensus.commit_index(),
+                .applied_index = consensus.applied_index(),
+                .durable_index = consensus.durable_index(),
+                .first_index = stats.first_index,
+                .snapshot_index = stats.snapshot_index,
+                .leader_id = leader.id,
+                .leader_address = leader.address,
+                .last_contact = consensus.last_contact(),
+                .configuration_index = membership.index};
+  const std::vector<raft::PeerInfo> peers = consensus.peers();
+  for (const raft::Member& member : membership.members) {
+    RaftServer server{.id = member.id,
+                      .address = member.address,
+                      .is_voter = member.suffrage == raft::Suffrage::voter,
+                      .is_leader = member.id == leader.id};
+    const auto peer = std::ranges::find(peers, member.id, &raft::PeerInfo::id);
+    if (peer != peers.end()) {
+      server.match_index = peer->match;
+      if (peer->is_reached) server.since_contact = peer->since_contact;
+    } else if (member.id == info.server_id) {
+      server.match_index = info.durable_index;
+      server.since_contact = std::chrono::nanoseconds(0);
+    }
+    info.servers.push_back(std::move(server));
+  }
+  return info;
+}
+
+}  // namespace drover

@@ -1,0 +1,212 @@
+#include "kernel/raft_peers.h"
+
+#include <map>
+#include <mutex>
+#include <random>
+#include <shared_mutex>
+#include <utility>
+
+#include "drover/log.h"
+#include "kernel/raft/message_codec.h"
+
+namespace drover {
+namespace {
+
+using raft::NodeId;
+using raft::PeerHello;
+using LaneName = PeerHello::Lane;
+
+// Where messages go while this server runs. Its functions only push, so a shared lock over them is short.
+class Receiver {
+ public:
+  void open(raft::PeerEvents& events) {
+    const std::unique_lock lock(mutex_);
+    events_ = &events;
+  }
+  void close() {
+    const std::unique_lock lock(mutex_);
+    events_ = nullptr;
+  }
+  template <typename Call>
+  bool with(Call call) {
+    const std::shared_lock lock(mutex_);
+    if (events_) call(*events_);
+    return events_ != nullptr;
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  raft::PeerEvents* events_ = nullptr;  // guarded by mutex_
+};
+
+}  // namespace
+
+class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  explicit Impl(Wire& wire) : wire_(wire) {}
+
+  void start(const raft::Member& self, raft::PeerEvents& events) {
+    self_ = self;
+    receiver_.open(events);
+  }
+  void stop() {
+    receiver_.close();
+    set_peers({}, {});
+  }
+  void set_peers(raft::ClusterId cluster, const std::vector<raft::Member>& members);
+  void send(NodeId to, LaneName lane, std::string bytes);
+  Result<LaneSink> accept(std::string_view greeting);
+
+ private:
+  using Lanes = std::vector<std::shared_ptr<Lane>>;
+  struct Peer {
+    NodeId id{};
+    std::string address;
+    bool is_guest = false;  // not of the membership: here as long as it speaks to us
+    Lanes lanes{};          // by LaneName; none before reach_out()
+  };
+  using PeerPointer = std::shared_ptr<Peer>;
+
+  void reach_out(raft::ClusterId cluster, const PeerPointer& peer);
+  LaneEvents events_of(const PeerHello& hello, const std::string& address);
+  void welcome_guest(const PeerHello& hello);
+  Status receive(const PeerHello& hello, const std::string& bytes);
+
+  Wire& wire_;
+  const uint64_t incarnation_ = std::random_device{}() | uint64_t{std::random_device{}()} << 32;
+  raft::Member self_;  // constant after start()
+  Receiver receiver_;
+  std::mutex mutex_;
+  std::map<NodeId, PeerPointer> peers_;  // guarded by mutex_, with what they point at
+};
+
+LaneEvents RaftPeers::Impl::events_of(const PeerHello& hello, const std::string& address) {
+  const auto refusal = std::make_shared<std::string>();  // said once; events come one at a time
+  const auto open = [self = shared_from_this(), refusal, lane = hello.lane, to = hello.to, address] {
+    refusal->clear();
+    if (lane == LaneName::control) log::info("raft", "connected to a server", {{"address", address}});
+    if (lane == LaneName::bulk) return;
+    self->receiver_.with([&](raft::PeerEvents& events) { events.peer_reconnected(to); });
+  };
+  const auto broken = [self = shared_from_this(), refusal, lane = hello.lane, to = hello.to, address](const Status& why,
+                                                                                                      bool was_open) {
+    const bool is_news = lane == LaneName::control && why.message() != *refusal;
+    *refusal = why.message();
+    if (is_news) log::warn("raft", "no connection to a server", {{"address", address}, {"error", why.message()}});
+    if (!was_open || lane == LaneName::bulk) return;
+    self->receiver_.with([&](raft::PeerEvents& events) { events.peer_unreachable(to); });
+  };
+  return {.open = open, .broken = broken};
+}
+
+// Opens the lanes, outside the lock; they close at once when the peer has been let go of meanwhile.
+void RaftPeers::Impl::reach_out(raft::ClusterId cluster, const PeerPointer& peer) {
+  Lanes lanes;
+  for (const LaneName lane : {LaneName::control, LaneName::append, LaneName::bulk}) {
+    const PeerHello hello{.lane = lane,
+                          .cluster = cluster,
+                          .from = self_.id,
+                          .to = peer->id,
+                          .incarnation = incarnation_,
+                          .address = self_.address};
+    lanes.push_back(wire_.open_lane(peer->address, lane == LaneName::bulk ? "raft-bulk" : "raft",
+                                    raft::encode_hello(hello), events_of(hello, peer->address)));
+  }
+  const std::lock_guard lock(mutex_);
+  const auto known = peers_.find(peer->id);
+  if (known != peers_.end() && known->second == peer) peer->lanes.swap(lanes);
+}
+
+void RaftPeers::Impl::set_peers(raft::ClusterId cluster, const std::vector<raft::Member>& members) {
+  std::map<NodeId, PeerPointer> next;  // at the end those who are gone, whose lanes close outside the lock
+  std::vector<PeerPointer> fresh;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const raft::Member& member : members) {
+      const auto known = peers_.find(member.id);
+      if (known != peers_.end() && known->second->address == member.address) {
+        known->second->is_guest = false;
+        next.insert(peers_.extract(known));
+        continue;
+      }
+      fresh.push_back(std::make_shared<Peer>(Peer{.id = member.id, .address = member.address}));
+      next.insert_or_assign(member.id, fresh.back());
+    }
+    std::swap(peers_, next);
+  }
+  next.clear();
+  for (const PeerPointer& peer : fresh) reach_out(cluster, peer);
+}
+
+void RaftPeers::Impl::welcome_guest(const PeerHello& hello) {
+  PeerPointer former;  // let go of outside the lock
+  const auto guest = std::make_shared<Peer>(Peer{.id = hello.from, .address = hello.address, .is_guest = true});
+  {
+    const std::lock_guard lock(mutex_);
+    PeerPointer& known = peers_[hello.from];
+    if (known && (!known->is_guest || known->address == hello.address)) return;
+    former = std::exchange(known, guest);
+  }
+  former.reset();
+  reach_out(hello.cluster, guest);
+}
+
+void RaftPeers::Impl::send(NodeId to, LaneName lane, std::string bytes) {
+  std::shared_ptr<Lane> open;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto peer = peers_.find(to);
+    if (peer != peers_.end() && !peer->second->lanes.empty())
+      open = peer->second->lanes.at(static_cast<size_t>(lane) - 1);
+  }
+  if (open) open->send(std::move(bytes));
+}
+
+Result<LaneSink> RaftPeers::Impl::accept(std::string_view greeting) {
+  DROVER_TRY(const PeerHello hello, raft::decode_hello(greeting));
+  if (hello.to != self_.id) {
+    return failed_precondition("this is server " + self_.id.to_string() + ", not " + hello.to.to_string() +
+                               ": the address belongs to another server now");
+  }
+  Status met = unavailable("this server is not running");
+  receiver_.with([&](raft::PeerEvents& events) { met = events.meet(hello.cluster); });
+  DROVER_RETURN_IF_ERROR(met);
+  welcome_guest(hello);
+  return LaneSink([self = shared_from_this(), hello](const std::string& bytes) { return self->receive(hello, bytes); });
+}
+
+Status RaftPeers::Impl::receive(const PeerHello& hello, const std::string& bytes) {
+  Status status;
+  const bool is_running = receiver_.with([&](raft::PeerEvents& events) {
+    if (hello.lane == LaneName::bulk) {
+      Result<raft::BulkMessage> message = raft::decode_bulk(bytes, hello.from, hello.to);
+      message.ok() ? events.receive_bulk(*std::move(message)) : void(status = message.status());
+    } else {
+      Result<raft::Message> message = raft::decode_message(bytes, hello.from, hello.to);
+      message.ok() ? events.receive(*std::move(message)) : void(status = message.status());
+    }
+  });
+  return is_running ? status : unavailable("this server is not running");
+}
+
+RaftPeers::RaftPeers(Wire& wire) : impl_(std::make_shared<Impl>(wire)) {}
+RaftPeers::~RaftPeers() { stop(); }
+
+void RaftPeers::start(const raft::Member& self, raft::PeerEvents& events) { impl_->start(self, events); }
+void RaftPeers::stop() { impl_->stop(); }
+void RaftPeers::set_peers(raft::ClusterId cluster, std::vector<raft::Member> peers) {
+  impl_->set_peers(cluster, peers);
+}
+Result<LaneSink> RaftPeers::accept(std::string_view greeting) { return impl_->accept(greeting); }
+
+void RaftPeers::send(raft::Message message) {
+  const LaneName lane = message.type == raft::MessageType::append ? LaneName::append : LaneName::control;
+  impl_->send(message.to, lane, raft::encode_message(message));
+}
+
+void RaftPeers::send_bulk(raft::BulkMessage message) {
+  const NodeId to = std::visit([](const auto& one) { return one.to; }, message);
+  impl_->send(to, LaneName::bulk, raft::encode_bulk(message));
+}
+
+}  // namespace drover

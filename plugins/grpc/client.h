@@ -1,0 +1,42 @@
+// Calls to other servers by address, and the agent's side of the connection that lets servers call this node. [any]
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "credentials.h"
+#include "drover/wire.h"
+#include "node_link.h"
+#include "stream.h"
+
+namespace drover::wire {
+
+class GrpcClient {
+ public:
+  // Everything outlives the client.
+  GrpcClient(const Wire::Setup& setup, Channels& channels, StreamGroup& streams)
+      : setup_(setup), channels_(channels), streams_(streams) {}
+  // Ends the node's connection. The calls end with the group of streams.
+  void stop();
+
+  // As Wire.
+  void call_server(const std::string& address, CallContext context, std::string request,
+                   std::function<void(Result<Reply>)> done);
+  Result<std::unique_ptr<StreamCall>> open_server(const std::string& address, CallContext context, std::string request,
+                                                  StreamReceiver receiver);
+  void attach(Wire::Attachment attachment);
+
+ private:
+  ClientStream::Call start_of(const CallContext& context) const;
+
+  const Wire::Setup& setup_;
+  Channels& channels_;
+  StreamGroup& streams_;
+  std::mutex mutex_;
+  std::unique_ptr<NodeLink> link_;  // guarded by mutex_, like the following
+  bool is_stopped_ = false;
+};
+
+}  // namespace drover::wire

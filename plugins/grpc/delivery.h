@@ -1,0 +1,39 @@
+// Hands the messages of a stream that comes from another process to its receiver, on a thread of its own: the receiver
+// may block, and then the sender waits. [any]
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "drover/executor.h"
+#include "drover/methods.h"
+
+namespace drover::wire {
+
+class Delivery : public std::enable_shared_from_this<Delivery> {
+ public:
+  struct Transport {
+    std::function<void()> next;    // asks for the next message
+    std::function<void()> cancel;  // the receiver wants no more
+  };
+  // The receiver's `closed` follows exactly once, after close(). Errors: those of Executor::run_stream; then nothing
+  // follows.
+  Status start(Executor& executor, StreamReceiver receiver, Transport transport);
+  void push(std::string message);
+  void close(Status status);  // after what was pushed; the first one counts
+
+ private:
+  void run(StreamReceiver receiver, Transport transport);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> messages_;  // guarded by mutex_, like the following
+  std::optional<Status> closed_;
+};
+
+}  // namespace drover::wire

@@ -1,0 +1,26 @@
+// Lanes (drover/wire.h) as gRPC streams: the greeting in the request's metadata, an empty message as the welcome, then
+// messages in one direction only.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "drover/wire.h"
+#include "stream.h"
+
+namespace drover::wire {
+
+struct LaneSetup {
+  std::shared_ptr<grpc::Channel> channel;
+  StreamGroup& streams;
+  Executor& executor;  // waits between attempts
+  Clock& clock;
+  std::string greeting;
+  LaneEvents events;
+};
+std::unique_ptr<Lane> open_lane(LaneSetup setup);
+
+// A lane that another server opened here. The acceptor outlives the stream; null refuses it.
+void accept_lane(const std::shared_ptr<ServerStream>& stream, LaneAcceptor* acceptor);
+
+}  // namespace drover::wire

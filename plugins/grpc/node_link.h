@@ -1,0 +1,42 @@
+// The agent's end of the connection that lets servers call this node: opened here, opened again whenever it is lost,
+// with a jittered pause that grows.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "drover/executor.h"
+#include "drover/uuid.h"
+#include "stream.h"
+
+namespace drover::wire {
+
+class NodeLink {
+ public:
+  struct Setup {
+    Uuid node;
+    std::string secret;
+    std::function<std::string()> server;
+    std::function<void(const std::string& address)> unreachable;
+    std::function<std::shared_ptr<grpc::Channel>(const std::string& address)> channel;
+    Caller& router;
+    Executor& executor;
+    Clock& clock;
+    StreamGroup& streams;
+  };
+  explicit NodeLink(Setup setup);
+  ~NodeLink() { stop(); }
+  void stop();
+
+ private:
+  void run(const std::stop_token& stop);
+
+  const Setup setup_;
+  std::jthread thread_;
+};
+
+}  // namespace drover::wire

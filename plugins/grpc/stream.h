@@ -1,0 +1,154 @@
+// One gRPC stream of byte messages, from either end.
+//
+// Reads go one by one: after each message the owner asks for the next, so a slow owner slows the sender down. Writes
+// wait in a short queue. Events run on gRPC's threads and must not block. [any]
+#pragma once
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/client_callback.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "drover/methods.h"
+
+namespace drover::wire {
+
+constexpr int kMaxMessage = 16 * 1024 * 1024;
+constexpr const char* kAttachMethod = "/drover.rpc/Attach";
+constexpr const char* kPeerMethod = "/drover.rpc/Peer";
+constexpr const char* kContextKey = "drover-context-bin";
+constexpr const char* kReplyKey = "drover-reply-bin";
+
+// gRPC's own lines go to our log, as details for whoever looks into a failed call. Once a process, further calls do
+// nothing.
+void take_over_log();
+
+// gRPC comes from the system without instrumentation, so the thread sanitizer does not see that what was written before
+// an object was given to gRPC is visible in gRPC's calls of it. These two say so; otherwise they are nothing.
+void given_to_grpc(void* object);
+void called_by_grpc(void* object);
+
+Status too_large(size_t size);
+grpc::ByteBuffer to_buffer(std::string message);
+std::string to_bytes(const grpc::ByteBuffer& buffer);
+
+// What both ends share: the queue of messages to write and the state of the one read.
+template <typename Reactor>
+class StreamBase : public Reactor {
+ public:
+  // Waits while the other side reads slowly. False when the stream is over.
+  bool send(std::string message);
+  // Queues without waiting.
+  bool post(std::string message);
+  // Asks for the next message; does nothing while one is asked for.
+  void read_next();
+
+  void OnWriteDone(bool ok) override;
+
+ protected:
+  bool push_locked(std::string message);
+  void write_locked();
+  void break_locked();           // what is queued will not be written
+  virtual void idle_locked() {}  // nothing is queued and nothing is being written
+
+  std::mutex mutex_;
+  std::condition_variable room_;
+  std::deque<grpc::ByteBuffer> outgoing_;  // guarded by mutex_, like the following; the first is being written
+  grpc::ByteBuffer incoming_;
+  bool writing_ = false;
+  bool reading_ = false;
+  bool broken_ = false;   // sending makes no sense any more
+  bool closing_ = false;  // no further messages may be queued
+  bool over_ = false;     // no operation may be started
+};
+
+class ServerStream final : public StreamBase<grpc::ServerGenericBidiReactor> {
+ public:
+  struct Events {
+    std::function<void(std::string message)> message;
+    std::function<void()> half_closed;  // the caller sends no more, or has gone
+    std::function<void()> cancelled;    // the caller has gone, or its deadline has passed
+  };
+  // The stream owns itself until finish() has run its course.
+  static std::shared_ptr<ServerStream> make(grpc::GenericCallbackServerContext* context);
+  void start(Events events);
+  // Ends the call after what is queued. The first one counts.
+  void finish(const Status& status, std::string reply_meta = {});
+
+  std::string metadata(const char* key) const;
+  std::string peer() const { return context_->peer(); }
+
+  void OnReadDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  explicit ServerStream(grpc::GenericCallbackServerContext* context) : context_(context) {}
+  void idle_locked() override;
+
+  grpc::GenericCallbackServerContext* const context_;
+  std::shared_ptr<ServerStream> self_;
+  Events events_;
+  std::optional<grpc::Status> final_;  // guarded by mutex_
+};
+
+class ClientStream;
+
+// The streams that one owner has open: stopping ends and awaits them all.
+class StreamGroup {
+ public:
+  bool add(const std::shared_ptr<ClientStream>& stream);  // false once stopping
+  void remove(ClientStream* stream);
+  void stop();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable empty_;
+  std::map<ClientStream*, std::weak_ptr<ClientStream>> streams_;  // guarded by mutex_
+  bool stopping_ = false;                                         // guarded by mutex_
+};
+
+class ClientStream final : public StreamBase<grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
+ public:
+  struct Events {
+    std::function<void(std::string message)> message;
+    std::function<void(Status status, std::string reply_meta)> ended;  // the last
+  };
+  struct Call {
+    std::string method;
+    std::string context;  // serialized; empty: none
+    SteadyTime deadline = SteadyTime::max();
+  };
+  explicit ClientStream(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {}
+  // False when the group is stopping: then no event happens.
+  static bool start(const std::shared_ptr<ClientStream>& stream, StreamGroup& group, const Call& call, Events events);
+  void close_sending();
+  void cancel();
+
+  void OnReadDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+
+ private:
+  void idle_locked() override;
+
+  // Both let go of before the group hears of the end: a channel's last reference must not fall on a thread of gRPC,
+  // which would wait for itself.
+  std::shared_ptr<grpc::Channel> channel_;
+  std::optional<grpc::ClientContext> context_{std::in_place};  // guarded by mutex_
+  std::shared_ptr<ClientStream> self_;
+  StreamGroup* group_ = nullptr;
+  Events events_;
+  bool started_ = false;  // guarded by mutex_, like the following
+  bool cancelled_ = false;
+  bool said_done_ = false;
+};
+
+}  // namespace drover::wire

@@ -1,0 +1,71 @@
+// The agent's configuration: files in order, then flags, one schema over all of it.
+//
+// The kernel owns the top level and the blocks that no plugin claims; plugins declare the options of theirs
+// (Declarations::configuration). What is known to the configuration language but has no effect in this version is
+// accepted with a warning, and refused where ignoring it would be unsafe. [main]
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "drover/config.h"
+#include "drover/log.h"
+#include "drover/result.h"
+
+namespace drover {
+
+// The configuration as it was written, before any schema: what names the plugins to load.
+struct RawConfig {
+  ConfigBlock root;
+  bool dev = false;
+  std::vector<std::string> files;
+};
+
+// `-config` (file or folder, repeatable) and the other agent flags, with one dash or two, `-flag=value` or `-flag
+// value`. Errors: invalid_argument, for an unknown flag with the nearest one.
+Result<RawConfig> read_agent_arguments(std::span<const std::string> arguments);
+std::string agent_help();
+
+// Options of one block as its owner declared them; "plugin:NAME" is the config block of one plugin.
+using DeclaredBlocks = std::map<std::string, ConfigSchema, std::less<>>;
+
+// Checks everything and fills in defaults. `warnings` gets a line for each option without effect.
+// Errors: invalid_argument with every problem: file, line, option, nearest valid name.
+Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& declared,
+                                 std::vector<std::string>& warnings);
+
+// Where plugins are looked for: beside the program, under the data folder, and where the operator says.
+std::vector<std::string> plugin_folders(const ConfigBlock& raw, const std::string& program);
+
+// What the kernel itself needs, from the checked configuration.
+struct AgentSettings {
+  std::string name, region, datacenter;
+  std::string data_dir;  // absolute; in dev mode a new folder that is removed at the end
+  bool dev = false;
+  bool server = false, client = false;
+  bool is_alone = false;  // a new server begins a cluster of its own
+  int raft_multiplier = 1;
+  struct TlsFiles {
+    std::string ca_file, cert_file, key_file;
+  };
+  std::optional<TlsFiles> tls;  // between agents
+  std::string bind_address;
+  std::string http_address, rpc_address;  // to listen on, "host:port"
+  std::string advertise_http, advertise_rpc;
+  std::vector<std::string> servers;  // a client's servers, RPC addresses
+  log::Level log_level = log::Level::info;
+  bool log_json = false;
+  std::string log_file;
+  bool leave_on_interrupt = false, leave_on_terminate = false;
+};
+// Errors: invalid_argument / failed_precondition: neither server nor client, a data_dir that is missing or not
+// absolute.
+Result<AgentSettings> settle(const ConfigBlock& checked, bool dev);
+
+// The whole configuration as JSON in the API's names, secrets blanked.
+std::string config_to_json(const ConfigBlock& checked);
+
+}  // namespace drover

@@ -1,0 +1,249 @@
+#include "drover/raft/segment_recovery.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace drover::raft {
+namespace {
+
+std::string at(const std::string& path, uint64_t offset) { return path + ": offset " + std::to_string(offset) + ": "; }
+
+std::optional<uint64_t> parse_segment_name(std::string_view name) {
+  if (!name.starts_with("seg-") || !name.ends_with(".log")) return std::nullopt;
+  name.remove_prefix(4);
+  name.remove_suffix(4);
+  uint64_t seq = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), seq);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return seq;
+}
+
+class Scan {
+ public:
+  explicit Scan(Recovery& out) : out_(out) {}
+
+  Status segment(const SegmentHeader& header, std::string_view bytes, const std::string& path);
+  Status finish(const std::string& directory);
+
+ private:
+  Status begin(const SegmentHeader& header, const std::string& path);
+  Status apply(const BatchHeader& batch, std::vector<Entry> entries, const BatchPlace& place, const std::string& path);
+  Status judge_end(const SegmentHeader& header, std::string_view bytes, uint64_t end, const std::string& path);
+  void drop_memberships(Index from) {
+    std::erase_if(memberships_, [&](const Membership& m) { return m.index >= from; });
+  }
+
+  Recovery& out_;
+  bool has_begun_ = false;
+  Index recorded_first_ = 1;  // as the newest record says
+  Term recorded_prev_ = 0;
+  std::vector<Membership> memberships_;
+  bool was_closed_ = false;
+  uint64_t former_end_ = 0;
+  std::string former_path_;
+};
+
+Status Scan::begin(const SegmentHeader& h, const std::string& path) {
+  LogState& state = out_.state;
+  if (!has_begun_) {
+    has_begun_ = true;
+    out_.batch_seq = h.next_batch_seq - 1;
+    out_.chain = h.chain;
+    out_.index.start_over(h.last_index + 1, h.last_term);
+    state.hard_state = h.hard_state;
+    state.write_seq = h.write_seq;
+    state.is_fresh = false;
+  } else if (h.next_batch_seq != out_.batch_seq + 1 || h.chain != out_.chain) {
+    // The next segment was begun on a log that went further: what is unreadable here had been confirmed.
+    return data_loss(at(former_path_, former_end_) + "batch " + std::to_string(out_.batch_seq + 1) +
+                     " is damaged, and " + path + " continues from batch " + std::to_string(h.next_batch_seq) +
+                     ": acknowledged entries are missing");
+  }
+  recorded_first_ = h.first_index;
+  recorded_prev_ = h.prev_term;
+  if (h.membership.index != 0 && (memberships_.empty() || memberships_.back().index < h.membership.index)) {
+    memberships_.push_back(h.membership);
+  }
+  was_closed_ = false;
+  return ok_status();
+}
+
+Status Scan::segment(const SegmentHeader& h, std::string_view bytes, const std::string& path) {
+  DROVER_RETURN_IF_ERROR(begin(h, path));
+  const uint32_t seed = batch_seed(h.seq, h.salt);
+  uint64_t offset = kBlock;
+  Index max_index = 0;
+  while (offset + kBlock <= bytes.size()) {
+    const std::optional<BatchHeader> batch = decode_batch_header(bytes.substr(offset), seed);
+    if (!batch || batch->batch_seq != out_.batch_seq + 1 || batch->prev_crc != out_.chain) break;
+    if (batch->body_bytes > bytes.size() - offset - kBatchHeaderBytes) break;
+    auto entries = decode_body(*batch, bytes.substr(offset + kBatchHeaderBytes, batch->body_bytes));
+    if (!entries) break;
+    if (!entries->empty()) max_index = std::max(max_index, entries->back().index);
+    BatchPlace place{.segment = h.seq, .offset = offset, .bytes = kBatchHeaderBytes + batch->body_bytes};
+    DROVER_RETURN_IF_ERROR(apply(*batch, *std::move(entries), place, path));
+    offset += round_up(place.bytes);
+  }
+  DROVER_RETURN_IF_ERROR(judge_end(h, bytes, offset, path));
+  out_.segments.push_back(
+      {.seq = h.seq, .salt = h.salt, .capacity = h.capacity, .end = offset, .max_index = max_index});
+  former_end_ = offset;
+  former_path_ = path;
+  return ok_status();
+}
+
+Status Scan::apply(const BatchHeader& h, std::vector<Entry> entries, const BatchPlace& place, const std::string& path) {
+  LogIndex& index = out_.index;
+  if (h.flags & BatchHeader::kStartOver) {
+    index.forget_places();
+    index.start_over(h.first_index, h.prev_term);
+    memberships_.clear();
+  } else if (h.truncate_from != 0) {
+    // Below the oldest segment held: those entries were compacted away later, as finish() checks.
+    if (h.truncate_from < index.first_index()) {
+      index.start_over(h.truncate_from, 0);
+    } else {
+      index.truncate(h.truncate_from);
+    }
+    drop_memberships(h.truncate_from);
+  }
+  Term term = index.terms().last_term();
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].index != index.last_index() + 1 + i || entries[i].term < term) {
+      return data_loss(at(path, place.offset) + "entry " + std::to_string(entries[i].index) + " of term " +
+                       std::to_string(entries[i].term) + " does not continue the log at " +
+                       std::to_string(index.last_index() + i));
+    }
+    term = entries[i].term;
+    if (entries[i].type == EntryType::membership) {
+      DROVER_TRY(Membership membership, decode_membership(entries[i].bytes()).with_context(at(path, place.offset)));
+      membership.index = entries[i].index;
+      memberships_.push_back(std::move(membership));
+    }
+  }
+  std::optional<BatchPlace> live;
+  if (!entries.empty()) {
+    live = place;
+    live->first = entries.front().index;
+    live->last = entries.back().index;
+    index.append(entries);
+  }
+  index.place(h.truncate_from, live, index.last_index());
+  out_.batch_seq = h.batch_seq;
+  out_.chain = h.crc;
+  out_.state.hard_state = h.hard_state;
+  out_.state.write_seq = h.write_seq;
+  recorded_first_ = h.first_index;
+  recorded_prev_ = h.prev_term;
+  if (recorded_first_ > index.first_index() && recorded_first_ <= index.last_index() + 1) {
+    index.compact(recorded_first_);
+  }
+  was_closed_ = (h.flags & BatchHeader::kClose) != 0;
+  return ok_status();
+}
+
+// The batches end here. Were they meant to?
+Status Scan::judge_end(const SegmentHeader& h, std::string_view bytes, uint64_t end, const std::string& path) {
+  const uint32_t seed = batch_seed(h.seq, h.salt);
+  const uint64_t expected = out_.batch_seq + 1;
+  uint64_t torn = 0;
+  for (uint64_t offset = end; offset + kBlock <= bytes.size(); offset += kBlock) {
+    const std::optional<BatchHeader> batch = decode_batch_header(bytes.substr(offset), seed);
+    if (batch && offset == end && batch->batch_seq == expected && batch->prev_crc == out_.chain) {
+      torn = round_up(kBatchHeaderBytes + batch->body_bytes);
+    } else if (batch) {
+      // One batch is written at a time, so whatever lies before a whole header had been confirmed.
+      return data_loss(at(path, end) + "batch " + std::to_string(expected) + " is damaged, and batch " +
+                       std::to_string(batch->batch_seq) + " follows at offset " + std::to_string(offset) +
+                       ": acknowledged entries are missing");
+    }
+  }
+  if (torn == 0 && !h.is_recycled) {
+    const size_t last = bytes.substr(end).find_last_not_of('\0');
+    if (last != std::string_view::npos) torn = round_up(last + 1);
+  }
+  out_.state.torn_bytes = torn;  // of the last segment: earlier ones were cut before the next was begun
+  return ok_status();
+}
+
+Status Scan::finish(const std::string& directory) {
+  LogIndex& index = out_.index;
+  if (recorded_first_ < index.first_index()) {
+    return data_loss(directory + ": the log begins at entry " + std::to_string(index.first_index()) +
+                     " but should at " + std::to_string(recorded_first_) + ": a segment file is missing");
+  }
+  if (recorded_first_ > index.last_index() + 1) {
+    return data_loss(directory + ": the log ends at entry " + std::to_string(index.last_index()) +
+                     " before its first, " + std::to_string(recorded_first_));
+  }
+  index.compact(recorded_first_);
+  LogState& state = out_.state;
+  state.first_index = index.first_index();
+  state.prev_term = recorded_prev_;
+  state.last_index = index.last_index();
+  state.last_term = index.terms().last_term();
+  if (!memberships_.empty()) state.membership = memberships_.back();
+  state.was_clean = was_closed_ && state.torn_bytes == 0;
+  return ok_status();
+}
+
+}  // namespace
+
+std::string segment_name(uint64_t seq) {
+  std::string digits = std::to_string(seq);
+  return "seg-" + std::string(20 - digits.size(), '0') + digits + ".log";
+}
+
+Result<Recovery> recover_log(FileSystem& files, const std::string& directory, ClusterId cluster_id, NodeId node_id,
+                             uint64_t cache_bytes) {
+  Recovery out(cache_bytes);
+  DROVER_TRY(const std::vector<std::string> names, files.list(directory));
+  std::vector<std::pair<uint64_t, std::string>> segments;
+  for (const std::string& name : names) {
+    if (const auto seq = parse_segment_name(name)) segments.emplace_back(*seq, directory + "/" + name);
+    if (name.starts_with("spare-")) out.spares.push_back(name);
+    if (name.starts_with("tmp-")) out.leftovers.push_back(name);
+  }
+  std::ranges::sort(segments);
+  out.cluster_id = cluster_id;
+  out.node_id = node_id;
+  if (segments.empty()) return out;
+
+  Scan scan(out);
+  std::string bytes;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const auto& [seq, path] = segments[i];
+    if (i > 0 && seq != segments[i - 1].first + 1) {
+      return data_loss(directory + ": " + segment_name(segments[i - 1].first + 1) + " is missing");
+    }
+    DROVER_TRY(std::unique_ptr<File> file, files.open(path, OpenMode::read));
+    DROVER_TRY(const uint64_t size, file->size());
+    bytes.resize(size);
+    DROVER_TRY(const size_t got, file->read(0, bytes));
+    bytes.resize(got);
+    DROVER_TRY(const SegmentHeader header, decode_segment_header(bytes, path));
+    if (out.cluster_id.is_zero()) out.cluster_id = header.cluster_id;
+    if (out.node_id.is_zero()) out.node_id = header.node_id;
+    if (header.cluster_id != out.cluster_id) {
+      return failed_precondition(path + ": belongs to cluster " + header.cluster_id.to_string() + ", not to " +
+                                 out.cluster_id.to_string());
+    }
+    if (header.node_id != out.node_id) {
+      return failed_precondition(path + ": belongs to server " + header.node_id.to_string() + ", not to " +
+                                 out.node_id.to_string());
+    }
+    if (header.seq != seq) {
+      return data_loss(at(path, 48) + "the header says segment " + std::to_string(header.seq));
+    }
+    if (header.capacity != bytes.size()) {
+      return data_loss(at(path, bytes.size()) + "the file ends here, its header says " +
+                       std::to_string(header.capacity));
+    }
+    DROVER_RETURN_IF_ERROR(scan.segment(header, bytes, path));
+  }
+  DROVER_RETURN_IF_ERROR(scan.finish(directory));
+  return out;
+}
+
+}  // namespace drover::raft

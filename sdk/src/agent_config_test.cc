@@ -1,0 +1,276 @@
+#include "drover/agent_config.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "gtest/gtest.h"
+
+namespace drover {
+namespace {
+
+namespace fs = std::filesystem;
+
+class AgentConfigTest : public ::testing::Test {
+ protected:
+  AgentConfigTest() {
+    std::string pattern = fs::temp_directory_path() / "drover-config-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~AgentConfigTest() override { fs::remove_all(folder_); }
+
+  std::string file(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  Result<ConfigBlock> check(std::vector<std::string> arguments) {
+    warnings_.clear();
+    DROVER_TRY(RawConfig raw, read_agent_arguments(arguments));
+    is_dev_ = raw.dev;
+    return check_config(raw, declared_, warnings_);
+  }
+  // Of one file with this text.
+  Result<ConfigBlock> check_text(const std::string& text) { return check({"-config", file("agent.hcl", text)}); }
+  Result<AgentSettings> settings(std::vector<std::string> arguments) {
+    DROVER_TRY(ConfigBlock checked, check(std::move(arguments)));
+    return settle(checked, is_dev_);
+  }
+  // The error of a file, without the folder's name.
+  std::string problem(const std::string& text) {
+    auto checked = check_text(text);
+    std::string message = checked.status().message();
+    for (size_t at = 0; (at = message.find(folder_.string() + "/")) != std::string::npos;)
+      message.erase(at, folder_.string().size() + 1);
+    return message;
+  }
+
+  fs::path folder_;
+  DeclaredBlocks declared_ = {
+      {"client",
+       {.options = {{.name = "servers", .type = ConfigType::string_list, .help = "Servers."},
+                    {.name = "meta", .type = ConfigType::string_map, .help = "Metadata."},
+                    {.name = "node_class", .help = "Class."}}}},
+      {"plugin:mock",
+       {.options = {{.name = "speed", .type = ConfigType::integer, .default_text = "3", .help = "Speed."}}}}};
+  std::vector<std::string> warnings_;
+  bool is_dev_ = false;
+};
+
+// --- flags -----------------------------------------------------------------------------------------------------------
+
+TEST_F(AgentConfigTest, FlagsHaveOneDashOrTwoAndTheirValuesStandBesideOrBehindAnEqualsSign) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"-region=mars"}, {"-region", "mars"}, {"--region=mars"}, {"--region", "mars"}}) {
+    auto checked = check(arguments);
+    ASSERT_TRUE(checked) << checked.status().to_string();
+    EXPECT_EQ(checked->string("region"), "mars");
+  }
+}
+
+TEST_F(AgentConfigTest, FlagsWinOverFiles) {
+  auto checked = check({"-region=mars", "-config", file("a.hcl", "region = \"venus\"\ndatacenter = \"dc7\"\n")});
+
+  ASSERT_TRUE(checked) << checked.status().to_string();
+  EXPECT_EQ(checked->string("region"), "mars");
+  EXPECT_EQ(checked->string("datacenter"), "dc7");
+}
+
+TEST_F(AgentConfigTest, LaterFilesWinAndAFolderIsReadByName) {
+  fs::create_directory(folder_ / "d");
+  file("d/2.hcl", "region = \"two\"");
+  file("d/1.hcl", "region = \"one\"\ndatacenter = \"one\"");
+  file("d/3.txt", "region = ");
+  file("d/.4.hcl", "region = ");
+
+  auto checked = check({"-config", folder_ / "d"});
+
+  ASSERT_TRUE(checked) << checked.status().to_string();
+  EXPECT_EQ(checked->string("region"), "two");
+  EXPECT_EQ(checked->string("datacenter"), "one");
+}
+
+TEST_F(AgentConfigTest, RepeatedFlagsAddUp) {
+  auto checked = check({"-meta", "a=1", "-meta=b=2", "-servers=s1:4647,s2:4647"});
+
+  ASSERT_TRUE(checked) << checked.status().to_string();
+  const ConfigBlock* client = checked->block("client");
+  ASSERT_NE(client, nullptr);
+  EXPECT_EQ(client->string_map("meta").size(), 2u);
+  EXPECT_EQ(client->string_map("meta").find("b")->second, "2");
+  EXPECT_EQ(client->string_list("servers"), (std::vector<std::string>{"s1:4647", "s2:4647"}));
+}
+
+TEST_F(AgentConfigTest, WrongFlagsAreNamed) {
+  struct Case {
+    std::vector<std::string> arguments;
+    const char* message;
+  };
+  const Case cases[] = {{{"-regoin=mars"}, "unknown option -regoin; did you mean \"region\"?"},
+                        {{"--quite-another-thing"}, "unknown option -quite-another-thing"},
+                        {{"-region"}, "option -region needs a value"},
+                        {{"agent.hcl"}, "unexpected argument \"agent.hcl\"; options begin with a dash"},
+                        {{"-meta", "a"}, "option -meta needs key=value"}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.arguments.front());
+    auto raw = read_agent_arguments(c.arguments);
+    EXPECT_EQ(raw.status().code(), Code::invalid_argument);
+    EXPECT_EQ(raw.status().message(), c.message);
+  }
+}
+
+TEST_F(AgentConfigTest, AFileThatIsMissingIsNamed) {
+  auto raw = read_agent_arguments(std::vector<std::string>{"-config=/nonexistent/agent.hcl"});
+
+  EXPECT_EQ(raw.status().code(), Code::not_found);
+  EXPECT_NE(raw.status().message().find("/nonexistent/agent.hcl"), std::string::npos);
+}
+
+// --- the schema ------------------------------------------------------------------------------------------------------
+
+TEST_F(AgentConfigTest, AnUnknownOptionIsNamedWithItsPlaceAndTheNearestOne) {
+  EXPECT_EQ(problem("region = \"a\"\n\ndatacentre = \"b\"\n"),
+            "agent.hcl:3: unknown option \"datacentre\"; did you mean \"datacenter\"?");
+  EXPECT_EQ(problem("server {\n  enabled = true\n  raft_snapshot_treshold = 1\n}\n"),
+            "agent.hcl:3: unknown option \"raft_snapshot_treshold\" in block \"server\"; did you mean "
+            "\"raft_snapshot_threshold\"?");
+}
+
+TEST_F(AgentConfigTest, AMistypedOptionIsNamedWithItsPlace) {
+  EXPECT_EQ(problem("ports {\n  http = \"many\"\n}\n"),
+            "agent.hcl:2: option \"http\" in block \"ports\" must be a whole number, not \"many\"");
+  EXPECT_EQ(problem("log_level = \"LOUD\"\n").substr(0, 50), "agent.hcl:1: option \"log_level\" must be one of \"TR");
+  EXPECT_EQ(problem("ports {\n  http = 70000\n}\n"),
+            "agent.hcl:2: option \"http\" in block \"ports\" must be at most 65535, not 70000");
+}
+
+TEST_F(AgentConfigTest, EveryProblemIsSaidAtOnce) {
+  const std::string text = problem("regoin = \"a\"\nports { http = \"x\" }\n");
+
+  EXPECT_NE(text.find("agent.hcl:1: "), std::string::npos) << text;
+  EXPECT_NE(text.find("agent.hcl:2: "), std::string::npos) << text;
+}
+
+TEST_F(AgentConfigTest, APluginsOwnOptionsAreCheckedByItsOwnSchema) {
+  EXPECT_EQ(problem("plugin \"mock\" {\n  config {\n    sped = 4\n  }\n}\n"),
+            "agent.hcl:3: unknown option \"sped\"; did you mean \"speed\"?");
+
+  auto checked = check_text("plugin \"mock\" {\n  config {\n    speed = 4\n  }\n}\n");
+  ASSERT_TRUE(checked) << checked.status().to_string();
+  EXPECT_EQ(checked->block("plugin", "mock")->block("config")->integer("speed"), 4);
+}
+
+TEST_F(AgentConfigTest, APluginThatIsNotMentionedHasItsDefaults) {
+  for (const char* text : {"", "plugin \"mock\" {\n  enabled = true\n}\n"}) {
+    auto checked = check_text(text);
+    ASSERT_TRUE(checked) << checked.status().to_string();
+    const ConfigBlock* mock = checked->block("plugin", "mock");
+    ASSERT_NE(mock, nullptr);
+    ASSERT_NE(mock->block("config"), nullptr);
+    EXPECT_EQ(mock->block("config")->integer("speed"), 3);
+  }
+}
+
+// --- what this version does not have
+// -----------------------------------------------------------------------------------
+
+TEST_F(AgentConfigTest, RefusesToStartWithoutTheProtectionThatIsAskedFor) {
+  EXPECT_EQ(problem("acl {\n  enabled = true\n}\n"),
+            "agent.hcl:1: acl.enabled: access control lists are not available in this version; the agent does not "
+            "start rather than serve everybody");
+  EXPECT_EQ(problem("tls {\n  http = true\n}\n"),
+            "agent.hcl:1: tls.http: encryption of the API is not available in this version; the agent does not start "
+            "rather than serve in the clear");
+  EXPECT_EQ(problem("acl {\n  enabled = false\n}\ntls {\n  http = false\n}\n"), "");
+}
+
+TEST_F(AgentConfigTest, OptionsWithoutEffectAreReported) {
+  auto checked =
+      check_text("region = \"a\"\nenable_syslog = true\nserver {\n  encrypt = \"k\"\n}\nvault {\n  x = 1\n}\n");
+
+  ASSERT_TRUE(checked) << checked.status().to_string();
+  std::ranges::sort(warnings_);
+  const std::string place = (folder_ / "agent.hcl").string();
+  EXPECT_EQ(warnings_, (std::vector<std::string>{place + ":2: option enable_syslog has no effect in this version",
+                                                 place + ":4: option server.encrypt has no effect in this version",
+                                                 place + ":6: option vault has no effect in this version"}));
+}
+
+TEST_F(AgentConfigTest, OptionsWithEffectAreNotReported) {
+  auto checked = check({"-dev", "-node=n", "-node-class=c", "-log-level=WARN"});
+
+  ASSERT_TRUE(checked) << checked.status().to_string();
+  EXPECT_TRUE(warnings_.empty()) << warnings_.front();
+}
+
+// --- settings --------------------------------------------------------------------------------------------------------
+
+TEST_F(AgentConfigTest, DevWinsOverTheRolesOfAFile) {
+  auto s =
+      settings({"-dev", "-config", file("a.hcl", "client {\n  enabled = false\n}\nserver {\n  enabled = false\n}\n")});
+
+  ASSERT_TRUE(s) << s.status().to_string();
+  EXPECT_TRUE(s->dev);
+  EXPECT_TRUE(s->server);
+  EXPECT_TRUE(s->client);
+  EXPECT_EQ(s->http_address, "127.0.0.1:4646");
+  EXPECT_EQ(s->log_level, log::Level::debug);
+}
+
+TEST_F(AgentConfigTest, DevLeavesWhatIsSaid) {
+  auto s = settings({"-dev", "-bind=10.0.0.7", "-log-level=ERROR"});
+
+  ASSERT_TRUE(s) << s.status().to_string();
+  EXPECT_EQ(s->http_address, "10.0.0.7:4646");
+  EXPECT_EQ(s->log_level, log::Level::error);
+}
+
+TEST_F(AgentConfigTest, AnAgentHasARole) {
+  EXPECT_EQ(settings({"-data-dir=/var/lib/drover"}).status().to_string(),
+            "failed_precondition: neither server nor client is enabled; set server { enabled = true } or client { "
+            "enabled = true }, or use -dev");
+}
+
+TEST_F(AgentConfigTest, StateHasAnAbsoluteFolder) {
+  EXPECT_EQ(settings({"-server"}).status().to_string(),
+            "failed_precondition: data_dir is not set; name a folder for the agent's state");
+  EXPECT_EQ(settings({"-server", "-data-dir=state"}).status().to_string(),
+            "invalid_argument: data_dir \"state\" is not absolute");
+}
+
+TEST_F(AgentConfigTest, AddressesFollowFromWhatIsSaid) {
+  auto s = settings({"-server", "-data-dir=/d"});
+  ASSERT_TRUE(s) << s.status().to_string();
+  EXPECT_EQ(s->http_address, "0.0.0.0:4646");
+  EXPECT_EQ(s->advertise_http, "127.0.0.1:4646");
+  EXPECT_EQ(s->rpc_address, "0.0.0.0:4647");
+
+  s = settings(
+      {"-server", "-data-dir=/d", "-bind=::1", "-config",
+       file("a.hcl", "ports { http = 0 }\nadvertise { rpc = \"10.0.0.1\" }\naddresses { rpc = \"10.0.0.9\" }\n")});
+  ASSERT_TRUE(s) << s.status().to_string();
+  EXPECT_EQ(s->http_address, "[::1]:0");
+  EXPECT_EQ(s->rpc_address, "10.0.0.9:4647");
+  EXPECT_EQ(s->advertise_rpc, "10.0.0.1:4647");
+}
+
+TEST_F(AgentConfigTest, SecretsAreNotShown) {
+  auto checked = check_text("server {\n  encrypt = \"hidden\"\n}\nacl {\n  replication_token = \"hidden\"\n}\n");
+  ASSERT_TRUE(checked) << checked.status().to_string();
+
+  const std::string json = config_to_json(*checked);
+
+  EXPECT_EQ(json.find("hidden"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"Datacenter\":\"dc1\""), std::string::npos) << json;
+}
+
+TEST_F(AgentConfigTest, HelpNamesEveryFlag) {
+  const std::string help = agent_help();
+
+  for (const char* flag : {"-config=<value>", "-dev\n", "-data-dir=<value>", "-server\n", "-client\n"}) {
+    EXPECT_NE(help.find(flag), std::string::npos) << flag;
+  }
+}
+
+}  // namespace
+}  // namespace drover

@@ -1,0 +1,62 @@
+#include "tests/simulation/check/sessions.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace drover::simulation {
+namespace {
+
+size_t count(const std::string& value, const std::string& text) {
+  size_t found = 0;
+  for (size_t at = value.find(text); at != std::string::npos; at = value.find(text, at + text.size())) ++found;
+  return found;
+}
+
+// Values grow by appending, so looking at the last read of each stretch would do; all reads are few enough.
+std::string check_appends(const History& history) {
+  std::map<std::string_view, std::vector<const Operation*>> appends;
+  for (const Operation& operation : history) {
+    if (operation.kind == Kind::append && !operation.first.empty()) appends[operation.key].push_back(&operation);
+  }
+  for (const Operation& read : history) {
+    if (read.kind != Kind::read || read.is_open()) continue;
+    for (const Operation* append : appends[read.key]) {
+      if (count(read.value, append->first) > 1) return "once: appended twice: " + describe(*append);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string check_sessions(const History& history) {
+  struct Seen {
+    uint64_t index = 0;
+    const Operation* operation = nullptr;
+  };
+  std::vector<const Operation*> answered;
+  for (const Operation& operation : history) {
+    if (!operation.is_open() && operation.index != 0) answered.push_back(&operation);
+  }
+  std::ranges::stable_sort(answered, {}, &Operation::returned);
+  std::map<int, Seen> newest;
+  std::map<int, Seen> newest_write;
+  std::map<uint64_t, const Operation*> writes;
+  for (const Operation* operation : answered) {
+    Seen& seen = newest[operation->client];
+    Seen& written = newest_write[operation->client];
+    if (operation->kind == Kind::read && operation->index < written.index)
+      return "read your writes: " + describe(*operation) + " after " + describe(*written.operation);
+    if (operation->index < seen.index)
+      return "monotonic: " + describe(*operation) + " after " + describe(*seen.operation);
+    seen = {operation->index, operation};
+    if (operation->kind == Kind::read) continue;
+    written = seen;
+    const auto [other, is_new] = writes.emplace(operation->index, operation);
+    if (!is_new) return "once: one index for " + describe(*operation) + " and " + describe(*other->second);
+  }
+  return check_appends(history);
+}
+
+}  // namespace drover::simulation
