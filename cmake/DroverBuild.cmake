@@ -35,7 +35,9 @@ find_program(MOLD_PROGRAM mold)
 if(MOLD_PROGRAM)
   add_link_options(-fuse-ld=mold)
 endif()
-add_link_options(-Wl,-z,defs)
+if(NOT DROVER_FUZZ)  # there the program brings the runtime of the sanitizers for the libraries
+  add_link_options(-Wl,-z,defs)
+endif()
 
 if(DROVER_SANITIZE)
   add_compile_options(-fsanitize=${DROVER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -14,12 +14,14 @@ function(drover_generate_messages out_sources root)
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
   file(MAKE_DIRECTORY ${generated})
   set(sources)
+  set(together ${ARGN})  # they may import one another
+  list(TRANSFORM together PREPEND ${root}/)
   foreach(proto ${ARGN})
     string(REGEX REPLACE "\\.proto$" "" stem ${proto})
     add_custom_command(
       OUTPUT ${generated}/${stem}.pb.cc ${generated}/${stem}.pb.h
       COMMAND protobuf::protoc --cpp_out=${generated} -I ${root} -I ${DROVER_PROTO_ROOT} ${root}/${proto}
-      DEPENDS ${root}/${proto}
+      DEPENDS ${together}
       COMMENT "Messages of ${proto}")
     list(APPEND sources ${generated}/${stem}.pb.cc)
   endforeach()

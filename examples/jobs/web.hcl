@@ -25,7 +25,7 @@ job "web" {
       # A whole web server in the Perl that every Debian has.
       config {
         command = "/usr/bin/perl"
-        args    = ["-MIO::Socket::INET", "-e", <<-PERL
+        args = ["-MIO::Socket::INET", "-e", <<-PERL
           $| = 1;
           my $listen = IO::Socket::INET->new(LocalAddr => $ENV{NOMAD_IP_http}, LocalPort => $ENV{NOMAD_PORT_http},
                                              Listen => 5, ReuseAddr => 1) or die "listen: $!";

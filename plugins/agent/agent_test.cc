@@ -221,7 +221,7 @@ TEST_F(AgentTest, StopsWhenTheServersSaySo) {
 TEST_F(AgentTest, RefusesWhatItCannotDo) {
   start();
   v1::Task strange = task("strange");
-  strange.set_artifacts("[{\"GetterSource\":\"http://x\"}]");
+  strange.add_artifacts()->set_getter_source("http://x");
   v1::Task refused = task("refused");
   refused.set_config("{\"x\":\"refuse\"}");
   v1::Task homeless = task("homeless");

@@ -1,25 +1,12 @@
 #include "task_setup.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "drover/task_driver.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover::agent {
 namespace {
-
-bool is_set(const std::string& raw) { return !raw.empty() && raw != "null" && raw != "[]" && raw != "{}"; }
-
-bool identity_is_used(const std::string& raw) {
-  const nlohmann::json identity = nlohmann::json::parse(raw, nullptr, false);
-  if (!identity.is_object()) return false;
-  const auto on = [&](const char* name) {
-    auto at = identity.find(name);
-    return at != identity.end() && at->is_boolean() && at->get<bool>();
-  };
-  return on("Env") || on("File");
-}
 
 void set_resources(const AllocSpec& spec, const std::string& task, int64_t total_mhz, driver::Resources& out) {
   const v1::AllocatedResources& all = spec.allocation.allocated_resources();
@@ -48,17 +35,18 @@ void set_resources(const AllocSpec& spec, const std::string& task, int64_t total
 }  // namespace
 
 Status check_supported(const v1::Task& task, const v1::TaskGroup& group) {
-  const std::pair<const char*, const std::string*> blocks[] = {{"vault", &task.vault()},
-                                                               {"template", &task.templates()},
-                                                               {"artifact", &task.artifacts()},
-                                                               {"dispatch_payload", &task.dispatch_payload()},
-                                                               {"volume_mount", &task.volume_mounts()},
-                                                               {"csi_plugin", &task.csi_plugin_config()}};
-  for (const auto& [name, raw] : blocks) {
-    if (is_set(*raw)) return invalid_argument(std::string("this client does not support the block ") + name);
+  const std::pair<const char*, bool> blocks[] = {
+      {"vault", task.has_vault()},
+      {"template", task.templates_size() > 0},
+      {"artifact", task.artifacts_size() > 0},
+      {"dispatch_payload", task.has_dispatch_payload()},
+      {"volume_mount", task.volume_mounts_size() > 0},
+      {"csi_plugin", task.has_csi_plugin_config()},
+      {"identity", task.identity().env() || task.identity().file() || task.identities_size() > 0},
+      {"device", task.resources().devices_size() > 0}};
+  for (const auto& [name, is_used] : blocks) {
+    if (is_used) return invalid_argument(std::string("this client does not support the block ") + name);
   }
-  if (identity_is_used(task.identity())) return invalid_argument("this client does not support the block identity");
-  if (is_set(task.resources().devices())) return invalid_argument("this client does not support the block device");
   if (group.volumes_size() > 0) return invalid_argument("this client does not support the block volume");
   for (const v1::NetworkResource& network : group.networks()) {
     if (!network.mode().empty() && network.mode() != "host") {

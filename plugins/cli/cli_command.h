@@ -45,11 +45,13 @@ inline Flag with_value(std::string name, std::string fallback, std::string help)
 }
 
 std::vector<Definition> job_commands();
+std::vector<Definition> job_plan_commands();
 std::vector<Definition> job_status_commands();
 std::vector<Definition> alloc_commands();
 std::vector<Definition> node_commands();
 std::vector<Definition> eval_commands();
 std::vector<Definition> agent_commands();
 std::vector<Definition> operator_commands();
+std::vector<Definition> fmt_commands();
 
 }  // namespace drover::cli

@@ -8,57 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "cli_command.h"
-#include "drover/job_parser.h"
 #include "eval_monitor.h"
+#include "job_source.h"
 #include "lookup.h"
 #include "output.h"
-
-extern char** environ;
 
 namespace drover::cli {
 namespace {
 
 using nlohmann::json;
-constexpr size_t kMaxFile = 16 << 20;
-
-Result<std::string> read_file(Run& run, const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(run.host.in()), {});
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return errno_status(errno, path);
-  std::string content(std::istreambuf_iterator<char>(file), {});
-  if (content.size() > kMaxFile) return invalid_argument(path + ": larger than 16 MiB");
-  return content;
-}
-
-// -var over NOMAD_VAR_*.
-Result<std::map<std::string, std::string>> variables(const Run& run) {
-  std::map<std::string, std::string> out;
-  constexpr std::string_view kPrefix = "NOMAD_VAR_";
-  for (char** at = environ; *at; ++at) {
-    std::string_view entry(*at);
-    if (!entry.starts_with(kPrefix)) continue;
-    entry.remove_prefix(kPrefix.size());
-    const size_t equals = entry.find('=');
-    if (equals != std::string_view::npos) out[std::string(entry.substr(0, equals))] = entry.substr(equals + 1);
-  }
-  for (const std::string& pair : run.arguments.values("var")) {
-    const size_t equals = pair.find('=');
-    if (equals == std::string::npos) return invalid_argument("-var \"" + pair + "\" is not of the form name=value");
-    out[pair.substr(0, equals)] = pair.substr(equals + 1);
-  }
-  return out;
-}
-
-Result<json> parse_job(Run& run, const std::string& path) {
-  DROVER_TRY(std::string source, read_file(run, path));
-  auto* parser = static_cast<JobParser*>(run.host.find_extension(JobParser::kExtensionPoint, "hcl"));
-  if (!parser) return failed_precondition("no job parser is installed; install the plugin jobspec");
-  JobParser::Options options{.file_name = path == "-" ? "<stdin>" : path};
-  DROVER_TRY(options.variables, variables(run));
-  DROVER_TRY(std::string job, parser->parse(source, options));
-  return json::parse(job, nullptr, false);
-}
-
 Result<int64_t> whole_number(const std::string& word, std::string_view flag) {
   int64_t value = 0;
   auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
@@ -69,9 +27,9 @@ Result<int64_t> whole_number(const std::string& word, std::string_view flag) {
 }
 
 int job_run(Run& run) {
-  auto job = parse_job(run, run.arguments.positional()[0]);
+  auto job = read_job_source(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error getting job struct", job.status());
-  json request = {{"Job", *job}};
+  json request = {{"Job", json::parse(job->job, nullptr, false)}};
   if (run.arguments.on("output")) {
     run.out << request.dump(4) << "\n";
     return 0;
@@ -87,6 +45,7 @@ int job_run(Run& run) {
     if (!priority) return run.fail("Error", priority.status());
     request["EvalPriority"] = *priority;
   }
+  request["Submission"] = json::parse(job->submission, nullptr, false);
   request["PreserveCounts"] = run.arguments.on("preserve-counts");
   auto answer = run.client.write("PUT", "/v1/jobs", {}, request.dump());
   if (!answer) return run.fail("Error submitting job", answer.status());
@@ -102,9 +61,9 @@ int job_run(Run& run) {
 }
 
 int job_validate(Run& run) {
-  auto job = parse_job(run, run.arguments.positional()[0]);
+  auto job = read_job_source(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error getting job struct", job.status());
-  auto answer = run.client.write("PUT", "/v1/validate/job", {}, json{{"Job", *job}}.dump());
+  auto answer = run.client.write("PUT", "/v1/validate/job", {}, "{\"Job\":" + job->job + "}");
   if (!answer) return run.fail("Error validating job", answer.status());
   if (std::string error = text(*answer, "Error"); !error.empty()) {
     run.err << "Job validation errors:\n" << error;
@@ -165,9 +124,21 @@ int job_stop(Run& run) {
   return worst;
 }
 
+// The file that the job came from, as it was.
+int inspect_source(Run& run, const std::string& id) {
+  Parameters parameters;
+  if (run.arguments.is_set("version")) parameters["version"] = run.arguments.value("version");
+  auto submission = run.client.get("/v1/job/" + escape(id) + "/submission", parameters);
+  if (!submission) return run.fail("Error retrieving the job's file", submission.status());
+  if (text(*submission, "Format") != "hcl2") return run.usage("Error: this version of the job did not come from HCL");
+  run.out << text(*submission, "Source");
+  return 0;
+}
+
 int job_inspect(Run& run) {
   auto job = find_job(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error inspecting job", job.status());
+  if (run.arguments.on("hcl")) return inspect_source(run, text(*job, "ID"));
   if (run.arguments.is_set("version")) {
     auto version = whole_number(run.arguments.value("version"), "version");
     if (!version) return run.fail("Error", version.status());
@@ -207,12 +178,8 @@ int job_history(Run& run) {
   return 0;
 }
 
-std::vector<Flag> parse_flags() {
-  return {with_value("var", "", "A value for a variable of the file, name=value. Repeatable.")};
-}
-
 Definition define_run(std::string name) {
-  std::vector<Flag> flags = parse_flags();
+  std::vector<Flag> flags = job_source_flags();
   flags.push_back(on_off("detach", "Do not wait for the evaluation"));
   flags.push_back(on_off("verbose", "Show full identifiers"));
   flags.push_back(on_off("output", "Print the job as the API takes it, and submit nothing"));
@@ -232,8 +199,9 @@ Definition define_run(std::string name) {
 }
 
 Definition define_validate(std::string name) {
-  return {std::move(name), "Checks a job file and has the servers check it too.", "<path>", "", parse_flags(), 1, 1,
-          job_validate};
+  return {
+      std::move(name), "Checks a job file and has the servers check it too.", "<path>", "", job_source_flags(), 1, 1,
+      job_validate};
 }
 
 Definition define_stop(std::string name) {
@@ -254,7 +222,7 @@ Definition define_inspect(std::string name) {
           "Shows a job as the servers hold it.",
           "<job>",
           "",
-          {with_value("version", "", "An earlier version")},
+          {with_value("version", "", "An earlier version"), on_off("hcl", "Show the file that the job came from")},
           1,
           1,
           job_inspect};

@@ -4,32 +4,23 @@
 #include <array>
 
 #include "canonical.h"
+#include "diff.h"
 #include "drover/json.h"
 #include "drover/keys.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/commands.pb.h"
+#include "implied.h"
 #include "jobs.pb.h"
+#include "plan.pb.h"
 #include "validate.h"
 
 namespace drover::jobs {
 namespace {
 
 constexpr auto kProposeTime = std::chrono::seconds(30);
-
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
-  return text;
-}
-
-// Like the field's other tools: "2 errors occurred:" and a bullet each.
-std::string as_list(const std::vector<std::string>& errors) {
-  std::string text = std::to_string(errors.size()) + (errors.size() == 1 ? " error occurred:" : " errors occurred:");
-  for (const std::string& error : errors) text += "\n\t* " + error;
-  return text + "\n";
-}
+constexpr size_t kMaxSource = 1 << 20;  // of a job's file; the job without it may be larger
 
 v1::Evaluation new_evaluation(const v1::Job& job, std::string triggered_by, int32_t priority, int64_t now) {
   v1::Evaluation eval;
@@ -75,7 +66,8 @@ Status Rpc::declare(Declarations& declare) {
       {method<&Rpc::list>("List", this), method<&Rpc::register_job>("Register", this),
        method<&Rpc::parse>("Parse", this), method<&Rpc::validate_job>("Validate", this), method<&Rpc::get>("Get", this),
        method<&Rpc::deregister>("Deregister", this), method<&Rpc::versions>("Versions", this),
-       method<&Rpc::summary>("Summary", this), method<&Rpc::evaluate>("Evaluate", this)});
+       method<&Rpc::summary>("Summary", this), method<&Rpc::evaluate>("Evaluate", this),
+       method<&Rpc::plan>("Plan", this), method<&Rpc::submission>("Submission", this)});
 }
 
 Status Rpc::start(Host& host) {
@@ -192,6 +184,9 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
   }
   Findings findings = validate(job);
   if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
+  add_implied_constraints(job);
+  job.clear_consul_token();  // looked at, never stored
+  job.clear_vault_token();
 
   const int64_t now = host_->clock().wall_ns();
   v1::JobRegistered command;
@@ -201,6 +196,11 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
   command.set_job_modify_index(request.job_modify_index());
   command.set_time(now);
   *command.mutable_evaluation() = new_evaluation(job, "job-register", request.eval_priority(), now);
+  if (request.submission().source().size() > kMaxSource) {
+    findings.warnings.push_back("the file of the job is larger than 1 MiB and is not kept");
+  } else if (!request.submission().source().empty()) {
+    *command.mutable_submission() = request.submission();
+  }
   DROVER_TRY(Applied applied,
              host_->propose(command, std::min(call.context().deadline, host_->clock().steady() + kProposeTime)));
   DROVER_TRY(v1::JobRegisteredAnswer answer, parse_message<v1::JobRegisteredAnswer>(applied.answer));
@@ -218,10 +218,15 @@ Result<v1::ParseJobResponse> Rpc::parse(const v1::ParseJobRequest& request, Call
   if (request.job_hcl().empty()) return invalid_argument("Job spec is empty");
   if (request.hclv1())
     return invalid_argument("hclv1: the first version of the job language is not supported; leave it out");
-  if (!request.variables().empty()) return invalid_argument("Variables: not supported by this version of drover");
   auto* parser = host_->extension<JobParser>("hcl");
   if (!parser) return failed_precondition("no job parser is loaded; enable the plugin jobspec");
-  DROVER_TRY(std::string json, parser->parse(request.job_hcl(), {.file_name = "job.hcl"}));
+  // Variables: the text of a variable file. File functions are off: the file is not from this machine.
+  JobParser::Options options{.file_name = "job.hcl"};
+  if (!request.variables().empty()) {
+    options.variables.push_back({JobParser::Assignment::Source::file, "Variables", request.variables()});
+  }
+  DROVER_TRY(JobParser::Parsed parsed, parser->parse(request.job_hcl(), options));
+  std::string json = std::move(parsed.json);
   v1::ParseJobResponse response;
   if (request.canonicalize()) {
     v1::Job job;
@@ -277,12 +282,15 @@ Result<v1::DeregisterJobResponse> Rpc::deregister(const v1::DeregisterJobRequest
   return response;
 }
 
-Result<v1::JobVersionsResponse> Rpc::versions(const v1::JobRequest& request, Call& call) {
+Result<v1::JobVersionsResponse> Rpc::versions(const v1::JobVersionsRequest& request, Call& call) {
   v1::JobVersionsResponse response;
   tables_.versions.scan(
       call.view(), kPrimary, versions_of(call.query().name_space, request.job_id()),
       [&](v1::Job& job, std::string_view) { return *response.add_versions() = std::move(job), true; });
   if (response.versions().empty()) return not_found("job versions not found");
+  for (int i = 0; request.diffs() && i + 1 < response.versions_size(); ++i) {
+    *response.add_diffs() = diff_jobs(&response.versions(i + 1), &response.versions(i));
+  }
   return response;
 }
 

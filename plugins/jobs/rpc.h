@@ -1,6 +1,9 @@
 // The handlers of the Jobs service. Reads are functions of the call's view.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "drover/job_parser.h"
 #include "drover/plugin.h"
 #include "tables.h"
@@ -13,11 +16,16 @@ class JobRequest;
 class JobResponse;
 class JobSummary;
 class JobSummaryResponse;
+class JobSubmissionRequest;
+class JobSubmissionResponse;
+class JobVersionsRequest;
 class JobVersionsResponse;
 class ListJobsRequest;
 class ListJobsResponse;
 class ParseJobRequest;
 class ParseJobResponse;
+class PlanJobRequest;
+class PlanJobResponse;
 class RegisterJobRequest;
 class RegisterJobResponse;
 class ValidateJobRequest;
@@ -39,11 +47,15 @@ class Rpc {
   Result<v1::ValidateJobResponse> validate_job(const v1::ValidateJobRequest& request, Call& call);
   Result<v1::JobResponse> get(const v1::JobRequest& request, Call& call);
   Result<v1::DeregisterJobResponse> deregister(const v1::DeregisterJobRequest& request, Call& call);
-  Result<v1::JobVersionsResponse> versions(const v1::JobRequest& request, Call& call);
+  Result<v1::JobVersionsResponse> versions(const v1::JobVersionsRequest& request, Call& call);
   Result<v1::JobSummaryResponse> summary(const v1::JobRequest& request, Call& call);
+  Result<v1::PlanJobResponse> plan(const v1::PlanJobRequest& request, Call& call);
+  Result<v1::JobSubmissionResponse> submission(const v1::JobSubmissionRequest& request, Call& call);
   Result<v1::RegisterJobResponse> evaluate(const v1::EvaluateJobRequest& request, Call& call);
 
   Result<v1::Job> find(const std::string& id, Call& call) const;
+  // How many allocations of each group live.
+  std::map<std::string, uint64_t> running(const v1::Job& job, const ReadView& view) const;
   v1::JobSummary summarize(const v1::Job& job, const ReadView& view) const;
 
   const Tables& tables_;

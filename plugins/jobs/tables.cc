@@ -67,6 +67,14 @@ class Commands {
       }
     }
     DROVER_RETURN_IF_ERROR(put(job, context));
+    if (command.has_submission()) {
+      v1::JobSubmission submission = command.submission();
+      submission.set_namespace_(job.namespace_());
+      submission.set_job_id(job.id());
+      submission.set_version(job.version());
+      submission.set_job_modify_index(job.job_modify_index());
+      DROVER_RETURN_IF_ERROR(tables_.submissions.put(context.rows(), submission));
+    }
     if (command.has_evaluation()) {
       v1::EvalsUpdated evals;
       *evals.add_evaluations() = command.evaluation();
@@ -134,7 +142,10 @@ class Commands {
          cursor->valid(); cursor->next()) {
       if (++seen > kTrackedVersions) old.emplace_back(cursor->key());
     }
-    for (const std::string& key : old) tables_.versions.erase(rows, key);
+    for (const std::string& key : old) {
+      tables_.versions.erase(rows, key);
+      tables_.submissions.erase(rows, key);
+    }
     return ok_status();
   }
   void erase(std::string_view name_space, std::string_view id, ApplyContext& context) const {
@@ -145,7 +156,10 @@ class Commands {
          cursor->next()) {
       keys.emplace_back(cursor->key());
     }
-    for (const std::string& key : keys) tables_.versions.erase(rows, key);
+    for (const std::string& key : keys) {
+      tables_.versions.erase(rows, key);
+      tables_.submissions.erase(rows, key);
+    }
   }
 
   const Tables tables_;
@@ -157,6 +171,10 @@ std::string job_key(std::string_view name_space, std::string_view id) {
   return KeyBuilder().text(name_space).text(id).take();
 }
 
+std::string version_key(std::string_view name_space, std::string_view id, uint64_t version) {
+  return KeyBuilder().text(name_space).text(id).descending().number(version).take();
+}
+
 KeyRange versions_of(std::string_view name_space, std::string_view id) {
   return KeyRange::prefix(job_key(name_space, id));
 }
@@ -166,13 +184,17 @@ Status declare_tables(Declarations& declare, Tables& tables) {
                                             const auto job = Table<v1::Job>::parse(row);
                                             return job_key(job.namespace_(), job.id());
                                           }}));
-  DROVER_TRY(TableId versions,
-             declare.table(
-                 {.name = "job_versions", .message = "drover.v1.Job", .key = [](Bytes row) {
-                    const auto job = Table<v1::Job>::parse(row);
-                    return KeyBuilder().text(job.namespace_()).text(job.id()).descending().number(job.version()).take();
-                  }}));
+  DROVER_TRY(TableId versions, declare.table({.name = "job_versions", .message = "drover.v1.Job", .key = [](Bytes row) {
+                                                const auto job = Table<v1::Job>::parse(row);
+                                                return version_key(job.namespace_(), job.id(), job.version());
+                                              }}));
+  DROVER_TRY(TableId submissions,
+             declare.table({.name = "job_submissions", .message = "drover.v1.JobSubmission", .key = [](Bytes row) {
+                              const auto each = Table<v1::JobSubmission>::parse(row);
+                              return version_key(each.namespace_(), each.job_id(), each.version());
+                            }}));
   tables.jobs = Table<v1::Job>(jobs);
+  tables.submissions = Table<v1::JobSubmission>(submissions);
   tables.versions = Table<v1::Job>(versions);
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<v1::JobRegistered>(

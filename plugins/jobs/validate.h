@@ -11,11 +11,15 @@ class Job;
 namespace drover::jobs {
 
 struct Findings {
-  std::vector<std::string> errors;  // "group \"web\" task \"app\": resources.cpu must be at least 1"
+  std::vector<std::string> errors;  // group["web"].task["app"].resources.cpu: must be at least 1
   std::vector<std::string> warnings;
 };
 
 // Requires: the job is canonical. What this version cannot carry out is an error, never silently left out.
 Findings validate(const v1::Job& job);
+
+// One a line; and as the field's other tools list errors: "2 errors occurred:" and a bullet each.
+std::string joined(const std::vector<std::string>& lines);
+std::string as_list(const std::vector<std::string>& errors);
 
 }  // namespace drover::jobs

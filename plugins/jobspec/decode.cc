@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "drover/duration.h"
 #include "drover/nearest.h"
@@ -23,33 +24,30 @@ class Decoder {
     file_ = block.body.file;
     json out = json::object();
     label(block, rule, out);
-    if (rule.shape == Shape::free_form || is_carried(rule)) {
+    if (rule.shape == Shape::free_form) {
       out.update(free_form(block.body));
       return out;
     }
     if (rule.shape == Shape::map) return text_map(block.body);
+    if (rule.shape == Shape::list_map) return list_map(block.body);
     attributes(block.body, rule, out);
     blocks(block.body, rule, out);
     if (rule.name == "constraint" || rule.name == "affinity") expand_shorthand(out);
     if (rule.name == "network") split_ports(out);
+    if (rule.name == "logs") invert_enabled(out);
+    if (rule.name == "task") split_identities(out);
+    if (rule.name == "scaling") expand_scaling_type(out);
     return out;
   }
 
  private:
-  // A rule that names nothing inside: the block is taken as it stands.
-  static bool is_carried(const BlockRule& rule) {
-    return rule.attributes.empty() && rule.blocks.empty() && (rule.shape == Shape::list || rule.shape == Shape::object);
-  }
-
   void error(hcl::Range range, std::string text, std::string hint = {}) {
     diagnostics_.error(file_, range, std::move(text), std::move(hint));
   }
 
   void label(const hcl::NodeBlock& block, const BlockRule& rule, json& out) {
     const size_t wanted = rule.label.empty() ? 0 : 1;
-    // A spread's target and a device may be written with or without a label in older files.
-    const bool optional = rule.name == "target" || rule.name == "scaling";
-    if (block.labels.size() != wanted && !(optional && block.labels.empty())) {
+    if (block.labels.size() != wanted && !(rule.label_is_optional && block.labels.empty())) {
       error(block.range, "block \"" + std::string(rule.name) + "\" takes " + (wanted ? "one label" : "no label"),
             wanted ? std::string(rule.name) + " \"name\" { … }" : "");
       return;
@@ -66,13 +64,19 @@ class Decoder {
       }
       // A block that holds only texts may also be written as an attribute: meta = { … }.
       auto as_block = std::ranges::find(rule.blocks, name, &BlockRule::name);
-      if (as_block != rule.blocks.end() && (as_block->shape == Shape::map || as_block->shape == Shape::free_form)) {
-        set(out, std::string(as_block->json), attribute, as_block->shape == Shape::map ? Form::text_map : Form::any,
-            name);
+      if (as_block != rule.blocks.end() && form_of(as_block->shape)) {
+        set(out, std::string(as_block->json), attribute, *form_of(as_block->shape), name);
         continue;
       }
       unknown("argument", name, attribute.name_range, rule);
     }
+  }
+
+  // Of a block that may also be written as an attribute.
+  static std::optional<Form> form_of(Shape shape) {
+    if (shape == Shape::map) return Form::text_map;
+    if (shape == Shape::free_form || shape == Shape::list_map) return Form::any;
+    return std::nullopt;
   }
 
   void unknown(std::string_view what, const std::string& name, hcl::Range range, const BlockRule& rule) {
@@ -100,6 +104,7 @@ class Decoder {
           out[key][child.labels.empty() ? "" : child.labels.front()] = std::move(value);
           break;
         case Shape::map:
+        case Shape::list_map:
           if (!out.contains(key)) out[key] = json::object();
           out[key].update(value);
           break;
@@ -114,67 +119,81 @@ class Decoder {
   void set(json& out, const std::string& key, const hcl::NodeAttribute& attribute, Form form, const std::string& name) {
     const hcl::Value& value = attribute.value;
     if (value.is_null()) return;
-    const auto wrong = [&](std::string_view wanted) {
-      error(attribute.range,
-            "\"" + name + "\" must be " + std::string(wanted) + ", not a " + std::string(hcl::to_string(value.kind())));
-    };
+    std::optional<json> decoded;
+    std::string_view wanted;
     switch (form) {
       case Form::text:
-        if (auto as = hcl::as_string(value)) {
-          out[key] = *as;
-        } else {
-          wrong("a text");
-        }
+        if (auto as = hcl::as_string(value)) decoded = *as;
+        wanted = "a text";
         break;
       case Form::integer:
-        if (auto as = hcl::as_integer(value)) {
-          out[key] = *as;
-        } else {
-          wrong("a whole number");
-        }
+        if (auto as = hcl::as_integer(value)) decoded = *as;
+        wanted = "a whole number";
         break;
       case Form::boolean:
-        if (auto as = hcl::as_boolean(value)) {
-          out[key] = *as;
-        } else {
-          wrong("true or false");
-        }
+        if (auto as = hcl::as_boolean(value)) decoded = *as;
+        wanted = "true or false";
         break;
       case Form::duration:
-        if (value.is_number()) {
-          if (auto as = hcl::as_integer(value)) out[key] = *as;
-        } else if (value.is_string()) {
-          auto parsed = parse_duration(value.string());
-          if (parsed) {
-            out[key] = parsed->count();
-          } else {
-            error(attribute.range, "\"" + name + "\": " + parsed.status().message());
-          }
-        } else {
-          wrong("a duration such as \"30s\"");
-        }
+        if (value.is_string()) return set_duration(out, key, attribute, name);
+        if (auto as = hcl::as_integer(value)) decoded = *as;
+        wanted = "a duration such as \"30s\"";
         break;
       case Form::text_list:
-        if (!value.is_list()) return wrong("a list of texts");
-        out[key] = json::array();
-        for (const hcl::Value& item : value.list()) {
-          auto as = hcl::as_string(item);
-          if (!as) return wrong("a list of texts");
-          out[key].push_back(*as);
-        }
+        decoded = list_of(value, [](const hcl::Value& item) { return hcl::as_string(item); });
+        wanted = "a list of texts";
+        break;
+      case Form::integer_list:
+        decoded = list_of(value, [](const hcl::Value& item) { return hcl::as_integer(item); });
+        wanted = "a list of whole numbers";
         break;
       case Form::text_map:
-        if (!value.is_object()) return wrong("a map of texts");
-        for (const auto& [k, item] : value.object()) {
-          auto as = hcl::as_string(item);
-          if (!as) return wrong("a map of texts");
-          out[key][k] = *as;
-        }
+        decoded = text_map_of(value);
+        wanted = "a map of texts";
         break;
       case Form::any:
-        out[key] = json_of(value);
+        decoded = json_of(value);
         break;
     }
+    if (decoded) {
+      out[key] = *std::move(decoded);
+      return;
+    }
+    error(attribute.range,
+          "\"" + name + "\" must be " + std::string(wanted) + ", not a " + std::string(hcl::to_string(value.kind())));
+  }
+
+  void set_duration(json& out, const std::string& key, const hcl::NodeAttribute& attribute, const std::string& name) {
+    if (auto number = hcl::as_integer(attribute.value)) {  // "5000000000": nanoseconds, as a variable gives them
+      out[key] = *number;
+    } else if (auto parsed = parse_duration(attribute.value.string())) {
+      out[key] = parsed->count();
+    } else {
+      error(attribute.range, "\"" + name + "\": " + parsed.status().message());
+    }
+  }
+
+  template <typename Convert>
+  static std::optional<json> list_of(const hcl::Value& value, Convert convert) {
+    if (!value.is_list()) return std::nullopt;
+    json out = json::array();
+    for (const hcl::Value& item : value.list()) {
+      auto as = convert(item);
+      if (!as) return std::nullopt;
+      out.push_back(*as);
+    }
+    return out;
+  }
+
+  static std::optional<json> text_map_of(const hcl::Value& value) {
+    if (!value.is_object()) return std::nullopt;
+    json out = json::object();
+    for (const auto& [key, item] : value.object()) {
+      auto as = hcl::as_string(item);
+      if (!as) return std::nullopt;
+      out[key] = *as;
+    }
+    return out;
   }
 
   json text_map(const hcl::Node& body) {
@@ -192,13 +211,29 @@ class Decoder {
     return out;
   }
 
-  // Blocks of one name become a list of objects, each under its labels.
+  json list_map(const hcl::Node& body) {
+    json out = json::object();
+    for (const auto& [name, attribute] : body.attributes) {
+      auto texts = list_of(attribute.value, [](const hcl::Value& item) { return hcl::as_string(item); });
+      if (texts) {
+        out[name] = *std::move(texts);
+      } else {
+        error(attribute.range, "\"" + name + "\" must be a list of texts");
+      }
+    }
+    for (const hcl::NodeBlock& child : body.blocks)
+      error(child.range, "only arguments may stand here, not the block \"" + child.type + "\"");
+    return out;
+  }
+
+  // Blocks of one name become a list of objects; each label is a list with one object around what it names.
   json free_form(const hcl::Node& body) {
     json out = json::object();
     for (const auto& [name, attribute] : body.attributes) out[name] = json_of(attribute.value);
     for (const hcl::NodeBlock& child : body.blocks) {
       json value = free_form(child.body);
-      for (auto l = child.labels.rbegin(); l != child.labels.rend(); ++l) value = json{{*l, std::move(value)}};
+      for (auto l = child.labels.rbegin(); l != child.labels.rend(); ++l)
+        value = json{{*l, json::array({std::move(value)})}};
       out[child.type].push_back(std::move(value));
     }
     return out;
@@ -242,9 +277,62 @@ class Decoder {
     out.erase("ports");
   }
 
+  static void invert_enabled(json& out) {
+    auto at = out.find("Enabled");
+    if (at == out.end()) return;
+    if (!out.contains("Disabled")) out["Disabled"] = !at->get<bool>();
+    out.erase("Enabled");
+  }
+
+  // The one without a name, or with the name "default", is the task's own; the others are further ones.
+  static void split_identities(json& out) {
+    auto at = out.find("identities");
+    if (at == out.end()) return;
+    for (json& identity : *at) {
+      const std::string name = identity.value("Name", "default");
+      if (name == "default") {
+        out["Identity"] = std::move(identity);
+      } else {
+        out["Identities"].push_back(std::move(identity));
+      }
+    }
+    out.erase("identities");
+  }
+
+  static void expand_scaling_type(json& out) {
+    auto at = out.find("Type");
+    if (at == out.end()) return;
+    if (*at == "cpu") *at = "vertical_cpu";
+    if (*at == "mem") *at = "vertical_mem";
+  }
+
   hcl::Diagnostics& diagnostics_;
   std::string file_;
 };
+
+// A vault block of the job or of a group stands for each of its tasks that has none.
+void inherit_vault(json& job) {
+  const auto take = [](json& owner) {
+    json vault;
+    if (auto at = owner.find("Vault"); at != owner.end()) {
+      vault = std::move(*at);
+      owner.erase("Vault");
+    }
+    return vault;
+  };
+  const json of_job = take(job);
+  auto groups = job.find("TaskGroups");
+  if (groups == job.end()) return;
+  for (json& group : *groups) {
+    json of_group = take(group);
+    const json& vault = of_group.is_null() ? of_job : of_group;
+    auto tasks = group.find("Tasks");
+    if (vault.is_null() || tasks == group.end()) continue;
+    for (json& task : *tasks) {
+      if (!task.contains("Vault")) task["Vault"] = vault;
+    }
+  }
+}
 
 }  // namespace
 
@@ -259,6 +347,7 @@ json decode_job(const hcl::NodeBlock& job, hcl::Diagnostics& diagnostics) {
     }
     out.erase("Tasks");
   }
+  inherit_vault(out);
   if (!out.contains("Name")) out["Name"] = out.value("ID", "");
   return out;
 }

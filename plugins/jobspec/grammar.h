@@ -14,6 +14,7 @@ enum class Form {
   boolean,
   duration,  // "30s" or nanoseconds → nanoseconds
   text_list,
+  integer_list,
   text_map,  // written as an attribute or as a block
   any,       // free-form: blocks become objects, repeated ones lists
 };
@@ -29,6 +30,7 @@ enum class Shape {
   list,       // any number; JSON list
   by_label,   // any number; JSON object keyed by the label
   map,        // at most one; its attributes are a JSON object of texts
+  list_map,   // at most one; its attributes are a JSON object of lists of texts
   free_form,  // at most one; JSON object of whatever stands there
 };
 
@@ -39,6 +41,7 @@ struct BlockRule {
   std::string_view label;  // JSON field that takes the block's label; empty: the block has none
   std::vector<AttributeRule> attributes;
   std::vector<BlockRule> blocks;
+  bool label_is_optional = false;
 };
 
 // The rule of the whole `job` block.

@@ -12,7 +12,7 @@ using nlohmann::json;
 json parse(std::string_view source, JobParser::Options options = {}) {
   auto text = Parser().parse(source, options);
   EXPECT_TRUE(text.ok()) << text.status().message();
-  return text ? json::parse(*text) : json();
+  return text ? json::parse(text->json) : json();
 }
 
 std::string error_of(std::string_view source, JobParser::Options options = {}) {
@@ -84,7 +84,9 @@ TEST(Jobspec, ReadsTheNativeSyntax) {
 }
 
 TEST(Jobspec, VariablesFromOutsideWin) {
-  EXPECT_EQ(5, parse(kWeb, {.variables = {{"count", "5"}}})["TaskGroups"][0]["Count"]);
+  EXPECT_EQ(
+      5, parse(kWeb,
+               {.variables = {{JobParser::Assignment::Source::command_line, "count", "5"}}})["TaskGroups"][0]["Count"]);
 }
 
 TEST(Jobspec, ReadsTheJsonSyntaxAndTheApisForm) {
@@ -97,7 +99,7 @@ TEST(Jobspec, ReadsTheJsonSyntaxAndTheApisForm) {
 }
 
 TEST(Jobspec, ATaskAtJobLevelIsAGroup) {
-  json job = parse(R"(job "a" { task "t" { driver = "raw_exec" } })");
+  json job = parse("job \"a\" {\n  task \"t\" { driver = \"raw_exec\" }\n}");
   EXPECT_EQ("t", job["TaskGroups"][0]["Name"]);
   EXPECT_EQ("t", job["TaskGroups"][0]["Tasks"][0]["Name"]);
 }

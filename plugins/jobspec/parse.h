@@ -1,4 +1,4 @@
-// The text of a job file to a job in the API's JSON form. Pure, any thread.
+// The text of a job file to a job in the API's JSON form. Pure but for the file functions, any thread.
 #pragma once
 
 #include "drover/job_parser.h"
@@ -7,7 +7,7 @@ namespace drover::jobspec {
 
 class Parser final : public JobParser {
  public:
-  Result<std::string> parse(std::string_view source, const Options& options) const override;
+  Result<Parsed> parse(std::string_view source, const Options& options) const override;
 };
 
 }  // namespace drover::jobspec

@@ -1,5 +1,7 @@
 #include "evaluator.h"
 
+#include <algorithm>
+
 #include "drover/nearest.h"
 
 namespace drover::hcl {
@@ -72,6 +74,7 @@ bool Evaluator::spend(size_t steps, Range range) {
 std::optional<Value> Evaluator::evaluate(const Expression& expression, const EvalContext& context) {
   if (!expression.tree()) return Value();
   file_ = expression.file();
+  source_ = expression.source();
   return eval(*expression.tree(), context);
 }
 
@@ -363,12 +366,12 @@ Evaluator::Maybe Evaluator::eval_for(const ForExpr& expr, const EvalContext& con
 
 Evaluator::Maybe Evaluator::eval_call(const CallExpr& expr, const EvalContext& context) {
   const Function* function = find_function(&context, expr.name);
-  if (!function && (expr.name == "try" || expr.name == "can")) return eval_try(expr, context);
   if (!function) {
     error(expr.name_range, "there is no function named \"" + expr.name + "\"",
           hint_from_context(expr.name, &context, &EvalContext::functions));
     return std::nullopt;
   }
+  if (function->deferred()) return eval_deferred(*function, expr, context);
   std::vector<Value> arguments;
   bool has_unknown = false;
   for (const ExprPtr& argument : expr.arguments) {
@@ -387,6 +390,7 @@ Evaluator::Maybe Evaluator::eval_call(const CallExpr& expr, const EvalContext& c
       arguments.push_back(*std::move(value));
   }
   if (has_unknown) return Value::unknown();
+  if (!spend(function->steps(), expr.range)) return std::nullopt;
   Result<Value> result = (*function)(arguments);
   if (!result) {
     error(expr.range, expr.name + ": " + result.status().message());
@@ -396,29 +400,41 @@ Evaluator::Maybe Evaluator::eval_call(const CallExpr& expr, const EvalContext& c
   return fitting(*std::move(result), expr.range);
 }
 
-// try(a, b, …) is the first argument that evaluates; can(a) tells whether it does. Both look at failures, so neither
-// can be an ordinary function.
-Evaluator::Maybe Evaluator::eval_try(const CallExpr& expr, const EvalContext& context) {
-  if (expr.arguments.empty() || expr.expand_last || (expr.name == "can" && expr.arguments.size() != 1)) {
-    error(expr.range, expr.name + (expr.name == "can" ? " takes one argument" : " takes one or more arguments"));
+// A function of expressions sees its arguments through this.
+class Evaluator::Deferral final : public DeferredCall {
+ public:
+  Deferral(Evaluator& evaluator, const CallExpr& expr, const EvalContext& context)
+      : evaluator_(evaluator), expr_(expr), context_(context) {}
+
+  size_t size() const override { return expr_.arguments.size(); }
+  Expression argument(size_t i) const override { return {expr_.arguments[i], evaluator_.source_}; }
+  Maybe attempt(size_t i, Diagnostics& problems) override {
+    Diagnostics* outer = std::exchange(evaluator_.diagnostics_, &problems);
+    Maybe value = evaluate(i);
+    evaluator_.diagnostics_ = outer;
+    return value;
+  }
+  Maybe evaluate(size_t i) override { return evaluator_.eval(*expr_.arguments[i], context_); }
+  void report(const Diagnostics& problems) override {
+    for (const Diagnostic& problem : problems) evaluator_.diagnostics_->add(problem);
+  }
+  void error(std::string message) override { evaluator_.error(expr_.range, expr_.name + ": " + std::move(message)); }
+  bool is_out_of_budget() const override { return evaluator_.spent_ > kMaxEvaluationSteps; }
+
+ private:
+  Evaluator& evaluator_;
+  const CallExpr& expr_;
+  const EvalContext& context_;
+};
+
+Evaluator::Maybe Evaluator::eval_deferred(const Function& function, const CallExpr& expr, const EvalContext& context) {
+  if (expr.expand_last) {
+    error(expr.range, expr.name + ": its arguments cannot be spread with ...");
     return std::nullopt;
   }
-  Diagnostics* outer = diagnostics_;
-  Maybe value;
-  Diagnostics last;
-  for (const ExprPtr& argument : expr.arguments) {
-    last = Diagnostics();
-    diagnostics_ = &last;
-    value = eval(*argument, context);
-    diagnostics_ = outer;
-    if (value || spent_ > kMaxEvaluationSteps) break;
-  }
-  bool is_out_of_budget = !value && spent_ > kMaxEvaluationSteps;
-  if (expr.name == "can" && !is_out_of_budget) return Value(value.has_value());
-  if (!value) {
-    for (const Diagnostic& diagnostic : last) diagnostics_->add(diagnostic);
-  }
-  return value;
+  Deferral call(*this, expr, context);
+  Maybe value = function.deferred()(call);
+  return value ? fitting(*std::move(value), expr.range) : std::nullopt;
 }
 
 // ---- operators
@@ -529,15 +545,23 @@ Evaluator::Maybe Evaluator::eval_conditional(const ConditionalExpr& expr, const 
   return other ? unify(expr, *std::move(chosen), *other) : chosen;
 }
 
-// Both results of a condition have one type; scalars of different types become text.
+// Both results of a condition have one type; scalars of different types become text, in lists as well.
 Evaluator::Maybe Evaluator::unify(const ConditionalExpr& expr, Value chosen, const Value& other) {
   auto is_scalar = [](const Value& v) { return v.is_string() || v.is_number() || v.is_boolean(); };
-  if (chosen.kind() == other.kind() || chosen.is_null() || other.is_null() || chosen.is_unknown() ||
-      other.is_unknown()) {
+  if (chosen.is_null() || other.is_null() || chosen.is_unknown() || other.is_unknown()) return chosen;
+  if (is_scalar(chosen) && is_scalar(other)) {
+    if (chosen.kind() == other.kind()) return chosen;
+    if (chosen.is_string() || other.is_string()) return Value(*as_string(chosen));
+  } else if (chosen.is_list() && other.is_list()) {
+    auto is_text = [](const Value& v) { return v.is_string(); };
+    bool all_scalars = std::ranges::all_of(chosen.list(), is_scalar) && std::ranges::all_of(other.list(), is_scalar);
+    bool has_text = std::ranges::any_of(chosen.list(), is_text) || std::ranges::any_of(other.list(), is_text);
+    if (!all_scalars || !has_text || chosen.list().size() == other.list().size()) return chosen;
+    List texts;
+    for (const Value& value : chosen.list()) texts.push_back(*as_string(value));
+    return Value(std::move(texts));
+  } else if (chosen.kind() == other.kind()) {
     return chosen;
-  }
-  if (is_scalar(chosen) && is_scalar(other) && (chosen.is_string() || other.is_string())) {
-    return Value(*as_string(chosen));
   }
   error(expr.range,
         "the two results of this condition have different types: " + a_kind(chosen) + " and " + a_kind(other));

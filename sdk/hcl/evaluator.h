@@ -22,6 +22,7 @@ class Evaluator {
   bool spend(size_t steps, Range range);
 
  private:
+  class Deferral;
   using Maybe = std::optional<Value>;
 
   Maybe eval(const Expr& expr, const EvalContext& context);
@@ -34,7 +35,7 @@ class Evaluator {
   Maybe eval_tuple(const TupleExpr& expr, const EvalContext& context);
   Maybe eval_object(const ObjectExpr& expr, const EvalContext& context);
   Maybe eval_call(const CallExpr& expr, const EvalContext& context);
-  Maybe eval_try(const CallExpr& expr, const EvalContext& context);
+  Maybe eval_deferred(const Function& function, const CallExpr& expr, const EvalContext& context);
   Maybe eval_unary(const UnaryExpr& expr, const EvalContext& context);
   Maybe eval_binary(const BinaryExpr& expr, const EvalContext& context);
   Maybe eval_logical(const BinaryExpr& expr, const EvalContext& context);
@@ -50,6 +51,7 @@ class Evaluator {
 
   Diagnostics* diagnostics_;
   std::string file_;
+  std::shared_ptr<const Source> source_;  // of the expression at hand
   size_t spent_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The table of standard functions, its argument readers, and the functions on numbers and types.
+// The table of standard functions, its argument readers, and the functions on numbers.
 #include "functions.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@ Result<Value> number_or_error(std::optional<Number> number) {
   return Value(*number);
 }
 
-Function on_number(double (*function)(double)) {
+Function::Call on_number(double (*function)(double)) {
   return with_count(1, 1, [function](Arguments arguments) -> Result<Value> {
     DROVER_TRY(Number number, number_argument(arguments, 0));
     if (number.as_integer()) return Value(number);
@@ -33,33 +33,34 @@ Result<Value> extreme(Arguments arguments, bool largest) {
   return Value(best);
 }
 
+// Digits are 0 to 9, then letters: of either case up to base 36, beyond it small ones before capitals.
+int digit_of(char c, int64_t base) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'Z') return c - 'A' + (base > 36 ? 36 : 10);
+  return 99;
+}
+
 Result<Value> parse_int(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
   DROVER_TRY(int64_t base, integer_argument(arguments, 1));
-  if (base < 2 || base > 36) return invalid_argument("the base must be between 2 and 36");
-  char* end = nullptr;
-  errno = 0;
-  int64_t value = std::strtoll(text.c_str(), &end, static_cast<int>(base));
-  bool is_prefixed = text.find_first_of("xX \t\n") == 0 || text.starts_with("0x") || text.starts_with("0X");
-  if (text.empty() || errno != 0 || end != text.c_str() + text.size() || (is_prefixed && base == 16)) {
+  if (base < 2 || base > 62) return invalid_argument("the base must be between 2 and 62");
+  std::string_view digits = text;
+  bool is_negative = digits.starts_with('-');
+  if (is_negative || digits.starts_with('+')) digits.remove_prefix(1);
+  std::optional<Number> value = Number();
+  for (char c : digits) {
+    int digit = digit_of(c, base);
+    if (digit >= base) digits = {};
+    if (digits.empty()) break;
+    value = multiply(*value, Number::integer(base));
+    if (value) value = add(*value, Number::integer(digit));
+    if (!value) return invalid_argument("the number is too large");
+  }
+  if (digits.empty()) {
     return invalid_argument("\"" + text + "\" is not a whole number in base " + std::to_string(base));
   }
-  return Value(value);
-}
-
-Result<Value> to_list(Arguments arguments) {
-  if (arguments[0].is_list() || arguments[0].is_null()) return arguments[0];
-  return wrong(0, "a list", arguments);
-}
-
-template <typename Convert>
-Function conversion(std::string_view expected, Convert convert) {
-  return with_count(1, 1, [expected, convert](Arguments arguments) -> Result<Value> {
-    if (arguments[0].is_null()) return Value();
-    auto converted = convert(arguments[0]);
-    if (!converted) return wrong(0, expected, arguments);
-    return Value(*converted);
-  });
+  return Value(is_negative ? *subtract(Number(), *value) : *value);
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ Result<Object> object_argument(Arguments arguments, size_t i) {
   return arguments[i].object();
 }
 
-Function with_count(size_t least, size_t most, Function function) {
+Function::Call with_count(size_t least, size_t most, Function::Call function) {
   return [least, most, function = std::move(function)](Arguments arguments) -> Result<Value> {
     if (arguments.size() >= least && arguments.size() <= most) return function(arguments);
     std::string expected = least == most       ? std::to_string(least)
@@ -111,8 +112,8 @@ void add_number_functions(Functions& functions) {
     return number < Number() ? number_or_error(subtract(Number(), number)) : Value(number);
   });
   functions["signum"] = with_count(1, 1, [](Arguments arguments) -> Result<Value> {
-    DROVER_TRY(Number number, number_argument(arguments, 0));
-    return Value(number < Number() ? -1 : number > Number() ? 1 : 0);
+    DROVER_TRY(int64_t number, integer_argument(arguments, 0));
+    return Value(number < 0 ? -1 : number > 0 ? 1 : 0);
   });
   functions["pow"] = with_count(2, 2, [](Arguments arguments) -> Result<Value> {
     DROVER_TRY(Number base, number_argument(arguments, 0));
@@ -127,14 +128,6 @@ void add_number_functions(Functions& functions) {
   functions["max"] = with_count(1, kAnyCount, [](Arguments a) { return extreme(a, true); });
   functions["min"] = with_count(1, kAnyCount, [](Arguments a) { return extreme(a, false); });
   functions["parseint"] = with_count(2, 2, parse_int);
-  functions["tostring"] = conversion("a string, number or bool", as_string);
-  functions["tonumber"] = conversion("a number", as_number);
-  functions["tobool"] = conversion("a bool", as_boolean);
-  functions["tolist"] = with_count(1, 1, to_list);
-  functions["tomap"] = with_count(1, 1, [](Arguments arguments) -> Result<Value> {
-    if (arguments[0].is_object() || arguments[0].is_null()) return arguments[0];
-    return wrong(0, "an object", arguments);
-  });
 }
 
 const Functions& standard_functions() {
@@ -143,7 +136,15 @@ const Functions& standard_functions() {
     add_number_functions(functions);
     add_string_functions(functions);
     add_collection_functions(functions);
+    add_regex_functions(functions);
+    add_set_functions(functions);
+    add_format_functions(functions);
     add_encoding_functions(functions);
+    add_yaml_functions(functions);
+    add_crypto_functions(functions);
+    add_date_functions(functions);
+    add_network_functions(functions);
+    add_conversion_functions(functions);
     return functions;
   }();
   return kFunctions;

@@ -1,14 +1,12 @@
 // What the files of functions share: reading arguments, and one table of functions for each family.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "drover/hcl.h"
 
 namespace drover::hcl {
 
-using Functions = std::map<std::string, Function, std::less<>>;
 using Arguments = std::span<const Value>;
 
 // Errors that name the argument, counted from one.
@@ -19,15 +17,23 @@ Result<List> list_argument(Arguments arguments, size_t i);
 Result<Object> object_argument(Arguments arguments, size_t i);
 
 // A function that takes between `least` and `most` arguments.
-Function with_count(size_t least, size_t most, Function function);
+Function::Call with_count(size_t least, size_t most, Function::Call function);
 inline constexpr size_t kAnyCount = static_cast<size_t>(-1);
 
 void add_number_functions(Functions& functions);
 void add_string_functions(Functions& functions);
+void add_regex_functions(Functions& functions);
 void add_collection_functions(Functions& functions);
+void add_set_functions(Functions& functions);
+void add_format_functions(Functions& functions);
 void add_encoding_functions(Functions& functions);
+void add_yaml_functions(Functions& functions);
+void add_crypto_functions(Functions& functions);
+void add_date_functions(Functions& functions);
+void add_network_functions(Functions& functions);
+void add_conversion_functions(Functions& functions);
 
-// format("%s is %d", …): %s %q %v %t %d %b %o %x %X %e %f %g %%, with flags, width, precision and [n] indexes.
-Result<Value> format(Arguments arguments);
+// The values without repetitions, in the order of a set: strings and numbers rise, everything else stands as it came.
+List as_set(List values);
 
 }  // namespace drover::hcl

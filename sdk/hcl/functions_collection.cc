@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <set>
 
+#include "drover/hcl_type.h"
 #include "functions.h"
 
 namespace drover::hcl {
 namespace {
 
 constexpr size_t kMaxRange = 1024;  // as in HCL
+
+Type any_list() { return {.kind = Type::Kind::list, .elements = {Type{}}}; }
 
 Result<Value> length(Arguments arguments) {
   const Value& value = arguments[0];
@@ -111,11 +114,13 @@ Result<Value> range(Arguments arguments) {
   return Value(std::move(result));
 }
 
+// The first argument that is not null, as a string when the arguments are scalars of different kinds.
 Result<Value> coalesce(Arguments arguments) {
-  for (const Value& value : arguments) {
-    if (!value.is_null() && !(value.is_string() && value.string().empty())) return value;
+  DROVER_TRY(Value values, convert(Value(List(arguments.begin(), arguments.end())), any_list()));
+  for (const Value& value : values.list()) {
+    if (!value.is_null()) return value;
   }
-  return invalid_argument("all arguments are null or empty");
+  return invalid_argument("all arguments are null");
 }
 
 Result<Value> coalesce_list(Arguments arguments) {
@@ -157,19 +162,35 @@ Result<Value> flatten(Arguments arguments) {
 }
 
 Result<Value> compact(Arguments arguments) {
-  DROVER_TRY(List list, list_argument(arguments, 0));
+  Type strings{.kind = Type::Kind::list, .elements = {Type{.kind = Type::Kind::string}}};
+  DROVER_TRY(Value converted, convert(arguments[0], strings));
+  if (!converted.is_list()) return invalid_argument("argument 1 must be a list");
+  List list = converted.list();
   std::erase_if(list, [](const Value& v) { return v.is_null() || (v.is_string() && v.string().empty()); });
   return Value(std::move(list));
 }
 
 Result<Value> distinct(Arguments arguments) {
-  DROVER_TRY(List list, list_argument(arguments, 0));
+  DROVER_TRY(Value converted, convert(arguments[0], any_list()));
+  if (!converted.is_list()) return invalid_argument("argument 1 must be a list");
+  List list = converted.list();
   std::set<std::string> seen;
-  List result;
+  std::erase_if(list, [&](const Value& value) { return !seen.insert(to_json(value)).second; });
+  return Value(std::move(list));
+}
+
+// Lists of at most `size` elements each; a size of zero means one list with all.
+Result<Value> chunk_list(Arguments arguments) {
+  DROVER_TRY(List list, list_argument(arguments, 0));
+  DROVER_TRY(int64_t size, integer_argument(arguments, 1));
+  if (size < 0) return invalid_argument("argument 2 may not be negative");
+  List chunks, chunk;
   for (Value& value : list) {
-    if (seen.insert(to_json(value)).second) result.push_back(std::move(value));
+    chunk.push_back(std::move(value));
+    if (static_cast<int64_t>(chunk.size()) == size) chunks.push_back(std::exchange(chunk, {}));
   }
-  return Value(std::move(result));
+  if (!chunk.empty()) chunks.push_back(std::move(chunk));
+  return Value(std::move(chunks));
 }
 
 Result<Value> slice(Arguments arguments) {
@@ -193,14 +214,6 @@ Result<Value> sort(Arguments arguments) {
   return Value(List(texts.begin(), texts.end()));
 }
 
-Result<Value> to_set(Arguments arguments) {
-  DROVER_TRY(Value unique, distinct(arguments));
-  List list = unique.list();
-  bool are_texts = std::ranges::all_of(list, &Value::is_string);
-  if (are_texts) std::ranges::sort(list, {}, &Value::string);
-  return Value(std::move(list));
-}
-
 }  // namespace
 
 void add_collection_functions(Functions& functions) {
@@ -219,10 +232,10 @@ void add_collection_functions(Functions& functions) {
   functions["element"] = with_count(2, 2, element);
   functions["flatten"] = with_count(1, 1, flatten);
   functions["compact"] = with_count(1, 1, compact);
+  functions["chunklist"] = with_count(2, 2, chunk_list);
   functions["distinct"] = with_count(1, 1, distinct);
   functions["slice"] = with_count(3, 3, slice);
   functions["sort"] = with_count(1, 1, sort);
-  functions["toset"] = with_count(1, 1, to_set);
 }
 
 }  // namespace drover::hcl

@@ -1,16 +1,12 @@
-// Functions between values and encoded text, and format.
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdio>
+// Functions between values and encoded text: JSON, base64, URLs, CSV.
+#include <set>
 
+#include "drover/base64.h"
 #include "functions.h"
 #include "unicode.h"
 
 namespace drover::hcl {
 namespace {
-
-constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 Result<Value> json_encode(Arguments arguments) {
   if (arguments[0].weight() > kMaxValueWeight / 6) return resource_exhausted("the value is too large");
@@ -22,47 +18,16 @@ Result<Value> json_decode(Arguments arguments) {
   return from_json(text);
 }
 
-Result<Value> base64_encode(Arguments arguments) {
+Result<Value> encode_base64(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
-  std::string out;
-  for (size_t i = 0; i < text.size(); i += 3) {
-    size_t bytes = std::min<size_t>(3, text.size() - i);
-    uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j) group = group << 8 | (j < bytes ? static_cast<unsigned char>(text[i + j]) : 0u);
-    for (size_t j = 0; j < 4; ++j) out += j <= bytes ? kBase64[(group >> (18 - 6 * j)) & 63] : '=';
-  }
-  return Value(std::move(out));
+  return Value(base64_encode(text));
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    size_t bytes = decode_utf8(text).bytes;
-    if (bytes == 0) return false;
-    text.remove_prefix(bytes);
-  }
-  return true;
-}
-
-Result<Value> base64_decode(Arguments arguments) {
+Result<Value> decode_base64(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
-  std::string out;
-  std::erase_if(text, [](char c) { return c == '\n' || c == '\r'; });
-  if (text.size() % 4 != 0) return invalid_argument("this is not base64: its length is not a multiple of 4");
-  for (size_t i = 0; i < text.size(); i += 4) {
-    bool is_last = i + 4 == text.size();
-    size_t padding = !is_last ? 0 : text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-    uint32_t group = 0;
-    for (size_t j = 0; j < 4; ++j) {
-      size_t digit = j < 4 - padding ? kBase64.find(text[i + j]) : 0;
-      if (digit == std::string_view::npos) {
-        return invalid_argument("this is not base64: character " + std::to_string(i + j + 1));
-      }
-      group = group << 6 | static_cast<uint32_t>(digit);
-    }
-    for (size_t j = 0; j + padding < 3; ++j) out += static_cast<char>(group >> (16 - 8 * j) & 255);
-  }
-  if (!is_utf8(out)) return invalid_argument("the decoded bytes are not UTF-8 text");
-  return Value(std::move(out));
+  DROVER_TRY(std::string bytes, base64_decode(text));
+  if (!is_utf8(bytes)) return invalid_argument("the decoded bytes are not UTF-8 text");
+  return Value(std::move(bytes));
 }
 
 Result<Value> url_encode(Arguments arguments) {
@@ -83,206 +48,115 @@ Result<Value> url_encode(Arguments arguments) {
   return Value(std::move(out));
 }
 
-// ---- format
-
-struct Verb {
-  bool left = false, plus = false, zero = false, space = false, alternate = false;
-  int width = 0;
-  int precision = -1;
-  char letter = 0;
-};
-
-constexpr int kMaxWidth = 1000;
-
-class Formatter {
+// Comma-separated values (RFC 4180): records of fields; a quoted field may hold commas, line ends and doubled quotes.
+class CsvReader {
  public:
-  explicit Formatter(Arguments arguments) : arguments_(arguments) {}
+  explicit CsvReader(std::string_view text) : text_(text) {}
 
-  Result<Value> run(std::string_view text) {
-    std::string out;
-    while (!text.empty()) {
-      size_t percent = std::min(text.find('%'), text.size());
-      out += text.substr(0, percent);
-      text.remove_prefix(percent);
-      if (text.empty()) break;
-      Verb verb;
-      if (!read(text, verb)) return invalid_argument("the format has an incomplete or unknown verb");
-      if (verb.letter == '%') {
-        out += '%';
+  // Nothing at the end. Empty lines are skipped.
+  Result<std::optional<std::vector<std::string>>> record() {
+    while (at_ < text_.size() && skip_line_end()) {
+    }
+    if (at_ >= text_.size()) return std::optional<std::vector<std::string>>();
+    std::vector<std::string> fields;
+    for (;;) {
+      std::string field;
+      DROVER_RETURN_IF_ERROR(peek() == '"' ? quoted(field) : plain(field));
+      fields.push_back(std::move(field));
+      if (at_ < text_.size() && text_[at_] == ',') {
+        ++at_;
         continue;
       }
-      if (next_ == 0 || next_ >= arguments_.size()) {
-        return invalid_argument(std::string("there is no argument for %") + verb.letter);
-      }
-      DROVER_TRY(std::string piece, print(verb, arguments_[next_]));
-      was_used_ = std::max(was_used_, next_++);
-      out += pad(verb, std::move(piece));
-      if (out.size() > kMaxValueWeight) return resource_exhausted("the result is too large");
+      skip_line_end();
+      return std::optional(std::move(fields));
     }
-    if (was_used_ + 1 < arguments_.size()) return invalid_argument("there are more arguments than verbs");
-    return Value(std::move(out));
   }
+  int line() const { return line_; }
 
  private:
-  static bool read_count(std::string_view& text, int& count) {
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (error == std::errc::invalid_argument) return true;
-    text.remove_prefix(static_cast<size_t>(end - text.data()));
-    return error == std::errc() && count >= 0 && count <= kMaxWidth;
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+
+  bool skip_line_end() {
+    size_t bytes = text_.substr(at_).starts_with("\r\n") ? 2 : peek() == '\n' ? 1 : 0;
+    if (bytes > 0) ++line_;
+    at_ += bytes;
+    return bytes > 0;
   }
 
-  bool read(std::string_view& text, Verb& verb) {
-    text.remove_prefix(1);
-    for (; !text.empty(); text.remove_prefix(1)) {
-      if (text[0] == '-')
-        verb.left = true;
-      else if (text[0] == '+')
-        verb.plus = true;
-      else if (text[0] == '0')
-        verb.zero = true;
-      else if (text[0] == ' ')
-        verb.space = true;
-      else if (text[0] == '#')
-        verb.alternate = true;
-      else
-        break;
+  bool at_field_end() const {
+    std::string_view rest = text_.substr(at_);
+    return rest.empty() || rest[0] == ',' || rest[0] == '\n' || rest.starts_with("\r\n");
+  }
+
+  Status plain(std::string& field) {
+    while (!at_field_end()) {
+      if (text_[at_] == '"') return problem("a quote inside of a field that is not quoted");
+      field += text_[at_++];
     }
-    if (text.starts_with('[')) {
-      int index = 0;
-      text.remove_prefix(1);
-      if (!read_count(text, index) || !text.starts_with(']') || index < 1) return false;
-      text.remove_prefix(1);
-      next_ = static_cast<size_t>(index);
+    return ok_status();
+  }
+
+  Status quoted(std::string& field) {
+    ++at_;
+    for (;;) {
+      if (at_ >= text_.size()) return problem("a quoted field does not end");
+      if (text_.substr(at_).starts_with("\"\"")) {
+        field += '"';
+        at_ += 2;
+      } else if (text_[at_] == '"') {
+        ++at_;
+        return at_field_end() ? ok_status() : problem("text behind the end of a quoted field");
+      } else if (skip_line_end()) {
+        field += '\n';
+      } else {
+        field += text_[at_++];
+      }
     }
-    if (!text.empty() && text[0] >= '1' && text[0] <= '9' && !read_count(text, verb.width)) return false;
-    if (text.starts_with('.')) {
-      text.remove_prefix(1);
-      verb.precision = 0;
-      if (!read_count(text, verb.precision)) return false;
-    }
-    if (text.empty() || std::string_view("%sqvtdboxXeEfFgG").find(text[0]) == std::string_view::npos) return false;
-    verb.letter = text[0];
-    text.remove_prefix(1);
-    return true;
   }
 
-  static Result<std::string> print(const Verb& verb, const Value& value) {
-    std::optional<std::string> text;
-    std::optional<Number> number = as_number(value);
-    switch (verb.letter) {
-      case 's':
-      case 'q':
-        text = as_string(value);
-        if (text && verb.precision >= 0) text = cut(*text, verb.precision);
-        if (text && verb.letter == 'q') text = to_json(Value(*text));
-        break;
-      case 'v':
-        text = as_string(value).value_or(to_json(value));
-        break;
-      case 't':
-        if (std::optional<bool> truth = as_boolean(value)) text = *truth ? "true" : "false";
-        break;
-      case 'd':
-      case 'b':
-      case 'o':
-      case 'x':
-      case 'X':
-        if ((verb.letter == 'x' || verb.letter == 'X') && value.is_string() && !number) {
-          text = hex(value.string(), verb.letter);
-        } else if (number) {
-          text = integer(verb, *number);
-        }
-        break;
-      default:
-        if (number) text = real(verb, number->as_double());
-    }
-    if (!text) {
-      return invalid_argument("%" + std::string(1, verb.letter) + " cannot print a value of type " +
-                              std::string(to_string(value.kind())));
-    }
-    return *std::move(text);
+  Status problem(std::string_view what) const {
+    return invalid_argument("line " + std::to_string(line_) + ": " + std::string(what));
   }
 
-  static std::string cut(std::string_view text, int points) {
-    size_t at = 0;
-    for (; points > 0 && at < text.size(); --points) at += std::max<size_t>(decode_utf8(text.substr(at)).bytes, 1);
-    return std::string(text.substr(0, at));
-  }
-
-  static std::string hex(std::string_view text, char letter) {
-    std::string_view digits = letter == 'x' ? "0123456789abcdef" : "0123456789ABCDEF";
-    std::string out;
-    for (char c : text)
-      (out += digits[static_cast<unsigned char>(c) >> 4]) += digits[static_cast<unsigned char>(c) & 15];
-    return out;
-  }
-
-  static std::optional<std::string> integer(const Verb& verb, const Number& number) {
-    std::optional<int64_t> value = number.as_integer();
-    if (!value) return std::nullopt;
-    int base = verb.letter == 'd' ? 10 : verb.letter == 'b' ? 2 : verb.letter == 'o' ? 8 : 16;
-    std::array<char, 70> buffer;
-    auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), *value, base);
-    std::string text(buffer.data(), end);
-    if (verb.letter == 'X')
-      std::ranges::transform(text, text.begin(),
-                             [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-    bool is_negative = text.starts_with('-');
-    if (verb.alternate && base == 16) text.insert(is_negative ? 1 : 0, verb.letter == 'x' ? "0x" : "0X");
-    if (verb.plus && !is_negative)
-      text.insert(0, "+");
-    else if (verb.space && !is_negative)
-      text.insert(0, " ");
-    return text;
-  }
-
-  static std::string real(const Verb& verb, double value) {
-    std::string pattern = "%";
-    if (verb.plus) pattern += '+';
-    std::array<char, 1600> buffer;
-    int precision = verb.precision;
-    if (precision < 0 && (verb.letter == 'g' || verb.letter == 'G')) {  // the shortest that reads back the same
-      auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-      return (verb.plus && value >= 0 ? "+" : "") + std::string(buffer.data(), end);
-    }
-    pattern += std::string(".*") + verb.letter;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    int length = std::snprintf(buffer.data(), buffer.size(), pattern.c_str(), precision < 0 ? 6 : precision, value);
-#pragma GCC diagnostic pop
-    return {buffer.data(), static_cast<size_t>(std::clamp(length, 0, static_cast<int>(buffer.size()) - 1))};
-  }
-
-  static std::string pad(const Verb& verb, std::string text) {
-    auto points = static_cast<int>(
-        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-    if (points >= verb.width) return text;
-    auto missing = static_cast<size_t>(verb.width - points);
-    if (verb.left) return text.append(missing, ' ');
-    bool is_number = verb.letter != 's' && verb.letter != 'q' && verb.letter != 'v' && verb.letter != 't';
-    size_t sign = is_number && (text.starts_with('-') || text.starts_with('+')) ? 1 : 0;
-    if (verb.zero) return text.insert(sign, missing, '0');
-    return text.insert(0, missing, ' ');
-  }
-
-  Arguments arguments_;
-  size_t next_ = 1;
-  size_t was_used_ = 0;
+  std::string_view text_;
+  size_t at_ = 0;
+  int line_ = 1;
 };
 
-}  // namespace
-
-Result<Value> format(Arguments arguments) {
+// The first record names the columns; each further one becomes an object.
+Result<Value> csv_decode(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
-  return Formatter(arguments).run(text);
+  CsvReader reader(text);
+  DROVER_TRY(auto header, reader.record());
+  if (!header) return invalid_argument("there is no line with the names of the columns");
+  std::set<std::string_view> names;
+  for (const std::string& name : *header) {
+    if (!names.insert(name).second) return invalid_argument("the column \"" + name + "\" is named twice");
+  }
+  List rows;
+  for (;;) {
+    int line = reader.line();
+    DROVER_TRY(auto fields, reader.record());
+    if (!fields) return Value(std::move(rows));
+    if (fields->size() != header->size()) {
+      return invalid_argument("line " + std::to_string(line) + " has " + std::to_string(fields->size()) +
+                              " fields instead of " + std::to_string(header->size()));
+    }
+    Object row;
+    for (size_t i = 0; i < header->size(); ++i) row.emplace((*header)[i], std::move((*fields)[i]));
+    rows.push_back(std::move(row));
+  }
 }
+
+}  // namespace
 
 void add_encoding_functions(Functions& functions) {
   functions["jsonencode"] = with_count(1, 1, json_encode);
   functions["jsondecode"] = with_count(1, 1, json_decode);
-  functions["base64encode"] = with_count(1, 1, base64_encode);
-  functions["base64decode"] = with_count(1, 1, base64_decode);
+  functions["base64encode"] = with_count(1, 1, encode_base64);
+  functions["base64decode"] = with_count(1, 1, decode_base64);
   functions["urlencode"] = with_count(1, 1, url_encode);
+  functions["csvdecode"] = with_count(1, 1, csv_decode);
 }
 
 }  // namespace drover::hcl

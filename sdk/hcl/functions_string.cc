@@ -1,4 +1,4 @@
-// Functions on text. Positions and lengths count Unicode code points; letter case changes ASCII letters only.
+// Functions on text. Positions and lengths count what a reader takes for one character.
 #include <algorithm>
 
 #include "functions.h"
@@ -9,17 +9,14 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\n\v\f\r";
 
-char to_upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-Function on_text(std::string (*function)(std::string)) {
+Function::Call on_text(std::string (*function)(std::string)) {
   return with_count(1, 1, [function](Arguments arguments) -> Result<Value> {
     DROVER_TRY(std::string text, text_argument(arguments, 0));
     return Value(function(std::move(text)));
   });
 }
 
-Function on_two_texts(std::string (*function)(std::string, std::string_view)) {
+Function::Call on_two_texts(std::string (*function)(std::string, std::string_view)) {
   return with_count(2, 2, [function](Arguments arguments) -> Result<Value> {
     DROVER_TRY(std::string text, text_argument(arguments, 0));
     DROVER_TRY(std::string other, text_argument(arguments, 1));
@@ -27,23 +24,31 @@ Function on_two_texts(std::string (*function)(std::string, std::string_view)) {
   });
 }
 
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(), to_upper);
-  return text;
+template <typename Change>
+std::string each_code_point(std::string_view text, Change change) {
+  std::string out;
+  while (!text.empty()) {
+    CodePoint point = decode_utf8(text);
+    if (point.bytes == 0) {
+      out += text.front();
+    } else {
+      append_utf8(out, change(point.value));
+    }
+    text.remove_prefix(std::max<size_t>(point.bytes, 1));
+  }
+  return out;
 }
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), to_lower);
-  return text;
-}
+std::string upper(std::string text) { return each_code_point(text, to_upper); }
+std::string lower(std::string text) { return each_code_point(text, to_lower); }
 
 std::string title(std::string text) {
   bool begins_word = true;
-  for (char& c : text) {
-    if (begins_word) c = to_upper(c);
-    begins_word = kSpace.find(c) != std::string_view::npos;
-  }
-  return text;
+  return each_code_point(text, [&](uint32_t c) {
+    uint32_t changed = begins_word ? to_upper(c) : c;
+    begins_word = !begins_identifier(c) && !(c >= '0' && c <= '9');
+    return changed;
+  });
 }
 
 std::string trim(std::string text, std::string_view characters) {
@@ -67,19 +72,9 @@ std::string chomp(std::string text) {
   return text;
 }
 
-std::vector<std::string_view> code_points(std::string_view text) {
-  std::vector<std::string_view> points;
-  while (!text.empty()) {
-    size_t bytes = std::max<size_t>(decode_utf8(text).bytes, 1);
-    points.push_back(text.substr(0, bytes));
-    text.remove_prefix(bytes);
-  }
-  return points;
-}
-
 std::string reverse(std::string text) {
   std::string result;
-  std::vector<std::string_view> points = code_points(text);
+  std::vector<std::string_view> points = characters(text);
   for (auto point = points.rbegin(); point != points.rend(); ++point) result += *point;
   return result;
 }
@@ -107,7 +102,7 @@ Result<Value> split(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 1));
   List parts;
   if (separator.empty()) {
-    for (std::string_view point : code_points(text)) parts.push_back(point);
+    for (std::string_view point : characters(text)) parts.push_back(point);
     return Value(std::move(parts));
   }
   size_t begin = 0;
@@ -122,8 +117,16 @@ Result<Value> replace(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
   DROVER_TRY(std::string from, text_argument(arguments, 1));
   DROVER_TRY(std::string to, text_argument(arguments, 2));
-  if (from.empty()) return invalid_argument("argument 2 is the text to replace and may not be empty");
   std::string result;
+  if (from.empty()) {  // stands before every character, and at the end
+    size_t room = kMaxValueWeight / (to.size() + 1);
+    if (text.size() > room) return resource_exhausted("the result is too large");
+    for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
+      bytes = std::max<size_t>(decode_utf8(std::string_view(text).substr(at)).bytes, 1);
+      result.append(to).append(text, at, bytes);
+    }
+    return Value(result + to);
+  }
   size_t begin = 0;
   for (size_t end; (end = text.find(from, begin)) != std::string::npos; begin = end + from.size()) {
     result.append(text, begin, end - begin).append(to);
@@ -137,7 +140,7 @@ Result<Value> substr(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
   DROVER_TRY(int64_t offset, integer_argument(arguments, 1));
   DROVER_TRY(int64_t length, integer_argument(arguments, 2));
-  std::vector<std::string_view> points = code_points(text);
+  std::vector<std::string_view> points = characters(text);
   auto size = static_cast<int64_t>(points.size());
   int64_t begin = std::clamp<int64_t>(offset < 0 ? size + std::max(offset, -size) : offset, 0, size);
   int64_t end = length < 0 || length > size - begin ? size : begin + length;
@@ -161,7 +164,7 @@ Result<Value> indent(Arguments arguments) {
 
 Result<Value> strlen(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
-  return Value(code_points(text).size());
+  return Value(characters(text).size());
 }
 
 }  // namespace
@@ -183,7 +186,6 @@ void add_string_functions(Functions& functions) {
   functions["substr"] = with_count(3, 3, substr);
   functions["indent"] = with_count(2, 2, indent);
   functions["strlen"] = with_count(1, 1, strlen);
-  functions["format"] = with_count(1, kAnyCount, format);
 }
 
 }  // namespace drover::hcl

@@ -255,6 +255,9 @@ bool Parser::parse_block_body(Body& body, Position opened) {
 
 bool Parser::parse_one_line_body(Body& body) {
   if (accept(TokenKind::close_brace)) return true;
+  if (dialect_ == Dialect::native && at(TokenKind::identifier) && peek_after().kind != TokenKind::equal) {
+    return no_block_on_one_line();
+  }
   do {
     if (!parse_item(body)) return false;
     if (dialect_ == Dialect::legacy) {
@@ -265,6 +268,21 @@ bool Parser::parse_one_line_body(Body& body) {
   if (accept(TokenKind::close_brace)) return true;
   error(peek().range, "a block on one line holds one attribute and ends with }, found " + describe(peek()),
         "put each attribute on a line of its own");
+  return false;
+}
+
+bool Parser::no_block_on_one_line() {
+  size_t last = at_;
+  while (tokens_[last].kind != TokenKind::open_brace && tokens_[last].kind != TokenKind::newline &&
+         tokens_[last].kind != TokenKind::end) {
+    ++last;
+  }
+  if (tokens_[last].kind != TokenKind::open_brace) {
+    unexpected("an attribute, or } at the end of this block on one line");
+    return false;
+  }
+  error({peek().range.start, tokens_[last].range.end}, "a block on one line cannot hold another block",
+        "put the inner block on a line of its own");
   return false;
 }
 

@@ -69,6 +69,7 @@ class Parser {
   bool parse_block(Body& body, const Token& type);
   bool parse_block_body(Body& body, Position opened);
   bool parse_one_line_body(Body& body);
+  bool no_block_on_one_line();  // reports it
   bool legacy_attribute_name(std::string& name, Range& range);
   bool end_of_item();
   void recover(Position item_start);
@@ -101,6 +102,7 @@ class Parser {
   bool read_template_parts(TokenKind end, std::vector<TemplatePart>& parts);
   bool read_directive(const Token& open, TemplatePart& part);
   static void unindent(std::vector<TemplatePart>& parts);
+  static std::vector<TemplatePart> join_literals(std::vector<TemplatePart> parts, bool within_lines);
   static std::vector<TemplatePart> join_and_trim(std::vector<TemplatePart> parts);
   ExprPtr build_template(std::vector<TemplatePart>& parts, Range range);
   ExprPtr build_sequence(std::vector<TemplatePart>& parts, size_t& at, Range range);

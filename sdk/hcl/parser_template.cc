@@ -8,6 +8,24 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
+// The white space at the beginning of a text: in characters, at most `most` of them, and the bytes that they take.
+struct Indentation {
+  size_t characters = 0;
+  size_t bytes = 0;
+};
+
+Indentation indentation_of(std::string_view text, size_t most = std::string_view::npos) {
+  Indentation found;
+  while (found.characters < most) {
+    CodePoint point = decode_utf8(text.substr(found.bytes));
+    bool is_blank = point.bytes > 0 && (point.value == '\t' || is_space_separator(point.value));
+    if (!is_blank) break;
+    ++found.characters;
+    found.bytes += point.bytes;
+  }
+  return found;
+}
+
 // $${ and %%{ stand for ${ and %{.
 std::string without_template_escapes(std::string_view raw) {
   std::string text;
@@ -174,57 +192,60 @@ bool Parser::read_directive(const Token& open, TemplatePart& part) {
 
 // <<- takes away the indentation that all lines share; blank lines do not count.
 void Parser::unindent(std::vector<TemplatePart>& parts) {
-  constexpr std::string_view kBlank = " \t";
-  auto indentation = [&](const TemplatePart& part) {
-    return std::min(part.text.find_first_not_of(kBlank), part.text.size());
-  };
   size_t common = std::string::npos;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (!parts[i].line_start) continue;
-    if (parts[i].kind != TemplatePart::Kind::literal) {
+  for (const TemplatePart& part : parts) {
+    if (!part.line_start) continue;
+    if (part.kind != TemplatePart::Kind::literal) {
       common = 0;
-    } else if (size_t n = indentation(parts[i]); n < parts[i].text.size() && !is_space(parts[i].text[n])) {
-      common = std::min(common, n);
-    } else if (n == parts[i].text.size()) {  // only white space, then a template sequence
-      common = std::min(common, n);
+      continue;
     }
+    Indentation own = indentation_of(part.text);
+    bool is_blank_line = own.bytes < part.text.size() && is_space(part.text[own.bytes]);
+    if (!is_blank_line) common = std::min(common, own.characters);
   }
   if (common == std::string::npos) return;
   for (TemplatePart& part : parts) {
     if (part.line_start && part.kind == TemplatePart::Kind::literal) {
-      part.text.erase(0, std::min(common, indentation(part)));
+      part.text.erase(0, indentation_of(part.text, common).bytes);
     }
   }
 }
 
-// Makes one literal of neighbours and takes away the white space beside ~ markers.
-std::vector<Parser::TemplatePart> Parser::join_and_trim(std::vector<TemplatePart> parts) {
+// Makes one literal of neighbours; with `within_lines`, of those on one line of a heredoc.
+std::vector<Parser::TemplatePart> Parser::join_literals(std::vector<TemplatePart> parts, bool within_lines) {
   std::vector<TemplatePart> joined;
-  bool trim_next = false;
   for (TemplatePart& part : parts) {
-    bool is_literal = part.kind == TemplatePart::Kind::literal;
-    if (is_literal && !joined.empty() && joined.back().kind == TemplatePart::Kind::literal) {
+    bool continues = part.kind == TemplatePart::Kind::literal && !joined.empty() &&
+                     joined.back().kind == TemplatePart::Kind::literal && !(within_lines && part.line_start);
+    if (continues) {
       joined.back().text += part.text;
       joined.back().range.end = part.range.end;
     } else {
       joined.push_back(std::move(part));
     }
   }
-  for (size_t i = 0; i < joined.size(); ++i) {
-    TemplatePart& part = joined[i];
+  return joined;
+}
+
+// Takes away the white space beside ~ markers: up to the end or the beginning of the line, in a heredoc.
+std::vector<Parser::TemplatePart> Parser::join_and_trim(std::vector<TemplatePart> parts) {
+  parts = join_literals(std::move(parts), true);
+  bool trim_next = false;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    TemplatePart& part = parts[i];
     if (part.kind == TemplatePart::Kind::literal) {
       size_t begin = 0, end = part.text.size();
       if (trim_next) {
         while (begin < end && is_space(part.text[begin])) ++begin;
       }
-      if (i + 1 < joined.size() && joined[i + 1].trim_left) {
+      if (i + 1 < parts.size() && parts[i + 1].trim_left) {
         while (end > begin && is_space(part.text[end - 1])) --end;
       }
       part.text = part.text.substr(begin, end - begin);
     }
     trim_next = part.trim_right;
   }
-  return joined;
+  return join_literals(std::move(parts), false);
 }
 
 ExprPtr Parser::build_template(std::vector<TemplatePart>& parts, Range range) {

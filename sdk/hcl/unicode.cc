@@ -1,6 +1,9 @@
 #include "unicode.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
+#include <cstdlib>
 
 namespace drover::hcl {
 namespace {
@@ -45,6 +48,15 @@ CodePoint decode_utf8(std::string_view text) {
   return {value, length};
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    size_t bytes = decode_utf8(text).bytes;
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
 void append_utf8(std::string& text, uint32_t c) {
   if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) c = 0xfffd;
   auto put = [&](uint32_t byte) { text += static_cast<char>(byte); };
@@ -57,6 +69,51 @@ void append_utf8(std::string& text, uint32_t c) {
   } else {
     put(0xf0 | (c >> 18)), put(0x80 | ((c >> 12) & 0x3f)), put(0x80 | ((c >> 6) & 0x3f)), put(0x80 | (c & 0x3f));
   }
+}
+
+uint32_t to_upper(uint32_t c) {
+  if (c == 0xdf) return c;  // no capital sharp s in common use
+  return static_cast<uint32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c)));
+}
+
+uint32_t to_lower(uint32_t c) { return static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))); }
+
+std::string to_nfc(std::string text) {
+  // The first character that can change is U+0300, whose first byte is this.
+  constexpr unsigned char kFirst = 0xcc;
+  if (std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) >= kFirst; })) return text;
+  utf8proc_uint8_t* normal = nullptr;
+  utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
+                   &normal, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+  if (size >= 0) text.assign(reinterpret_cast<const char*>(normal), static_cast<size_t>(size));
+  std::free(normal);
+  return text;
+}
+
+std::vector<std::string_view> characters(std::string_view text) {
+  std::vector<std::string_view> found;
+  utf8proc_int32_t state = 0;
+  uint32_t before = 0;
+  size_t begin = 0;
+  for (size_t at = 0; at < text.size();) {
+    CodePoint point = decode_utf8(text.substr(at));
+    bool is_break = at > 0 && (point.bytes == 0 || before == 0 ||
+                               utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(before),
+                                                                static_cast<utf8proc_int32_t>(point.value), &state));
+    if (is_break) {
+      found.push_back(text.substr(begin, at - begin));
+      begin = at;
+    }
+    before = point.value;
+    at += std::max<size_t>(point.bytes, 1);
+  }
+  if (begin < text.size()) found.push_back(text.substr(begin));
+  return found;
+}
+
+bool is_space_separator(uint32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c)) == UTF8PROC_CATEGORY_ZS;
 }
 
 bool begins_identifier(uint32_t c) { return c == '_' || is_letter(c); }

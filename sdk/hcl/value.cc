@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "drover/hcl_value.h"
+#include "unicode.h"
 
 namespace drover::hcl {
 
@@ -43,6 +44,8 @@ Value Value::unknown() {
   value.kind_ = Kind::unknown;
   return value;
 }
+
+Value::Value(std::string value) : kind_(Kind::string), data_(to_nfc(std::move(value))) {}
 
 Value::Value(List value) : kind_(Kind::list) {
   auto container = std::make_shared<Container>();

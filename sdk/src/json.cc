@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "drover/base64.h"
 #include "drover/duration.h"
 #include "drover/options.pb.h"
 #include "drover/time.h"
@@ -41,38 +42,6 @@ std::string enum_text(const pb::EnumValueDescriptor& value) {
   if (text.starts_with(prefix)) text.erase(0, prefix.size());
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
-}
-
-constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::string base64(std::string_view bytes) {
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    size_t have = std::min<size_t>(3, bytes.size() - i);
-    for (size_t k = 0; k < 3; ++k) group = (group << 8) | (k < have ? static_cast<uint8_t>(bytes[i + k]) : 0);
-    for (size_t k = 0; k < 4; ++k) out += k <= have ? kBase64[(group >> (18 - 6 * k)) & 63] : '=';
-  }
-  return out;
-}
-
-std::optional<std::string> from_base64(std::string_view text) {
-  std::string out;
-  uint32_t group = 0;
-  int bits = 0;
-  while (!text.empty() && text.back() == '=') text.remove_suffix(1);
-  for (char c : text) {
-    size_t value = kBase64.find(c);
-    if (value == std::string_view::npos) return std::nullopt;
-    group = (group << 6) | static_cast<uint32_t>(value);
-    bits += 6;
-    if (bits >= 8) {
-      bits -= 8;
-      out += static_cast<char>(group >> bits);
-    }
-  }
-  return out;
 }
 
 // --- writing -------------------------------------------------------------------------------------------------------
@@ -249,7 +218,7 @@ class Writer {
       if (value.empty()) {
         out_ += "null";
       } else {
-        string(base64(value));
+        string(base64_encode(value));
       }
       return;
     }
@@ -419,7 +388,7 @@ class Reader {
       if (auto id = Uuid::parse(text)) return id->bytes();
       return invalid_argument(path + ": \"" + text + "\" is not an identifier");
     }
-    if (auto bytes = from_base64(text)) return *bytes;
+    if (auto bytes = base64_decode(text); bytes.ok()) return *std::move(bytes);
     return invalid_argument(path + ": not base64");
   }
 

@@ -1,4 +1,5 @@
-// One input through everything that reads HCL from outside: both dialects, JSON, evaluation, rendering, configuration.
+// One input through everything that reads HCL from outside: both dialects, JSON, evaluation, rendering, formatting,
+// types, configuration.
 // Built into hcl_test, which feeds it mutations of a small corpus; links against libFuzzer as it stands.
 #include <cstddef>
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include "drover/config.h"
 #include "drover/duration.h"
 #include "drover/hcl.h"
+#include "drover/hcl_type.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
@@ -25,7 +27,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (diagnostics.has_errors() || attribute.value.depth() >= hcl::kMaxNesting) continue;
       DROVER_CHECK(hcl::from_json(to_json(attribute.value)).ok());
     }
-    for (const hcl::Attribute& attribute : file.body.attributes) (void)hcl::references(attribute.expression);
+    for (const hcl::Attribute& attribute : file.body.attributes) {
+      (void)hcl::references(attribute.expression);
+      if (auto type = hcl::parse_type(attribute.expression, diagnostics))
+        (void)hcl::convert(context.variables["a"], *type);
+    }
     (void)diagnostics.render(*file.source);
   }
   hcl::Diagnostics diagnostics;
@@ -37,6 +43,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hcl::evaluate(file.body, context, diagnostics);
   (void)diagnostics.render(*file.source);
   (void)parse_duration(text);
+  // What was formatted once is not changed by formatting it again.
+  if (Result<std::string> once = hcl::format("fuzz", text)) {
+    Result<std::string> twice = hcl::format("fuzz", *once);
+    DROVER_CHECK(twice.ok() && *twice == *once);
+  }
   Result<ConfigBlock> config = parse_config("fuzz", text);
   if (config) (void)check_schema(*config, {{{.name = "job", .type = ConfigType::labelled_block}}});
   return 0;

@@ -23,6 +23,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "drover/hcl_value.h"
@@ -112,6 +114,7 @@ class Expression {
   // The text between range().start and range().end, or empty when the file was JSON.
   std::string_view text() const;
   const Expr* tree() const { return tree_.get(); }
+  const std::shared_ptr<const Source>& source() const { return source_; }
 
  private:
   std::shared_ptr<const Expr> tree_;
@@ -167,6 +170,12 @@ File parse(std::string name, std::string text, Diagnostics& diagnostics, Dialect
 Expression parse_expression(std::string name, std::string text, Diagnostics& diagnostics);
 Expression parse_template(std::string name, std::string text, Diagnostics& diagnostics);
 
+// The text in the one layout that everybody uses: two spaces for each level, one around operators, equals signs and
+// comments of neighbouring lines in one column. Comments, blank lines, strings and heredocs stay; the parsed file is
+// the same, and formatting again changes nothing. Native syntax only. Errors: invalid_argument with the problems of a
+// text that does not parse.
+Result<std::string> format(std::string name, std::string text);
+
 // True when the first character that is not white space is `{`: then the text is JSON, not native syntax.
 bool looks_like_json(std::string_view text);
 
@@ -178,12 +187,61 @@ File from_json_body(std::string name, std::string text, const JsonBlocks& label_
 
 // ---- evaluation
 
-// Never called with an unknown argument: the result of such a call is unknown.
-using Function = std::function<Result<Value>(std::span<const Value>)>;
+// One call as a function sees it that looks at its arguments before they are evaluated.
+class DeferredCall {
+ public:
+  virtual ~DeferredCall() = default;
+  virtual size_t size() const = 0;
+  virtual Expression argument(size_t i) const = 0;
+  // Nothing after an error, which went into `problems` and nowhere else.
+  virtual std::optional<Value> attempt(size_t i, Diagnostics& problems) = 0;
+  // Nothing after an error, which has been reported for the whole evaluation.
+  virtual std::optional<Value> evaluate(size_t i) = 0;
+  virtual void report(const Diagnostics& problems) = 0;
+  virtual void error(std::string message) = 0;  // at the place of the call
+  // The evaluation has taken too many steps: no further attempt can succeed.
+  virtual bool is_out_of_budget() const = 0;
+};
+
+class Function {
+ public:
+  using Call = std::function<Result<Value>(std::span<const Value>)>;
+  using Deferred = std::function<std::optional<Value>(DeferredCall&)>;
+
+  Function() = default;
+  // Of values: never called with an unknown argument, the result of such a call is unknown.
+  template <typename F>
+  requires std::is_invocable_r_v<Result<Value>, F&, std::span<const Value>> Function(F call)  // NOLINT: implicit
+      : call_(std::move(call)) {}
+  // Of expressions: `try`, `can`, `convert`. Nothing after an error, which has been reported.
+  static Function of_expressions(Deferred deferred) {
+    Function function;
+    function.deferred_ = std::move(deferred);
+    return function;
+  }
+
+  // Requires: a function of values.
+  Result<Value> operator()(std::span<const Value> arguments) const { return call_(arguments); }
+  const Deferred& deferred() const { return deferred_; }  // empty for a function of values
+
+  // What a call takes of kMaxEvaluationSteps beyond the size of its values, for functions that are slow by design.
+  Function with_steps(size_t steps) && {
+    steps_ = steps;
+    return std::move(*this);
+  }
+  size_t steps() const { return steps_; }
+
+ private:
+  Call call_;
+  Deferred deferred_;
+  size_t steps_ = 0;
+};
+
+using Functions = std::map<std::string, Function, std::less<>>;
 
 struct EvalContext {
   std::map<std::string, Value, std::less<>> variables;
-  std::map<std::string, Function, std::less<>> functions;
+  Functions functions;
   // A reference whose root no context knows becomes the string "${…}" with its source text inside, for someone who
   // evaluates later (the node agent: `${node.class}`, `${env["HOME"]}`). Otherwise it is an error.
   bool keep_unknown_interpolation = false;
@@ -191,8 +249,15 @@ struct EvalContext {
   const EvalContext* parent = nullptr;
 };
 
-// The pure functions that every file may call.
-const std::map<std::string, Function, std::less<>>& standard_functions();
+// The functions that every file may call. All are pure, but for uuidv4 and bcrypt, which take random bytes.
+const Functions& standard_functions();
+
+// The functions that look at files: abspath, basename, dirname, file, filebase64, fileexists, fileset, pathexpand.
+// Relative paths begin at `folder`. A file larger than kMaxSourceBytes is refused.
+Functions file_functions(const std::string& folder);
+// The same names, for files from people who may not read this machine: each call is the error "filesystem function
+// disabled".
+Functions disabled_file_functions();
 
 // Null when there was an error, which is then in `diagnostics`.
 Value evaluate(const Expression& expression, const EvalContext& context, Diagnostics& diagnostics);

@@ -72,11 +72,12 @@ class Value {
   template <std::integral I>
   requires(!std::same_as<I, bool>) Value(I value) : Value(Number::integer(static_cast<int64_t>(value))) {}  // NOLINT
   Value(Number value) : kind_(Kind::number), data_(value) {}                                                // NOLINT
-  Value(std::string value) : kind_(Kind::string), data_(std::move(value)) {}                                // NOLINT
-  Value(std::string_view value) : kind_(Kind::string), data_(std::string(value)) {}                         // NOLINT
-  Value(const char* value) : kind_(Kind::string), data_(std::string(value)) {}                              // NOLINT
-  Value(List value);                                                                                        // NOLINT
-  Value(Object value);                                                                                      // NOLINT
+  // Text is held in Unicode's normal form C, so that equal text is equal bytes.
+  Value(std::string value);                                     // NOLINT
+  Value(std::string_view value) : Value(std::string(value)) {}  // NOLINT
+  Value(const char* value) : Value(std::string(value)) {}       // NOLINT
+  Value(List value);                                            // NOLINT
+  Value(Object value);                                          // NOLINT
 
   Kind kind() const { return kind_; }
   bool is_null() const { return kind_ == Kind::null; }

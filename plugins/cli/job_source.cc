@@ -1,0 +1,84 @@
+#include "job_source.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <istream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "drover/hcl.h"
+#include "drover/job_parser.h"
+
+namespace drover::cli {
+namespace {
+
+using nlohmann::json;
+using Source = JobParser::Assignment::Source;
+
+constexpr size_t kMaxFile = 16 << 20;
+
+Result<std::string> read_file(Run& run, const std::string& path) {
+  if (path == "-") return std::string(std::istreambuf_iterator<char>(run.host.in()), {});
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return errno_status(errno, path);
+  std::string content(std::istreambuf_iterator<char>(file), {});
+  if (content.size() > kMaxFile) return invalid_argument(path + ": larger than 16 MiB");
+  return content;
+}
+
+// NOMAD_VAR_*, then the variable files, then -var; later ones win.
+Result<std::vector<JobParser::Assignment>> assignments(Run& run, json& submission) {
+  std::vector<JobParser::Assignment> out;
+  constexpr std::string_view kPrefix = "NOMAD_VAR_";
+  for (char** at = environ; *at; ++at) {
+    std::string_view entry(*at);
+    const size_t equals = entry.find('=');
+    if (!entry.starts_with(kPrefix) || equals == std::string_view::npos) continue;
+    const std::string name(entry.substr(kPrefix.size(), equals - kPrefix.size()));
+    out.push_back({Source::environment, name, std::string(entry.substr(equals + 1))});
+    submission["VariableFlags"][name] = entry.substr(equals + 1);
+  }
+  std::string files;
+  for (const std::string& path : run.arguments.values("var-file")) {
+    DROVER_TRY(std::string text, read_file(run, path));
+    files += text + (text.ends_with('\n') ? "" : "\n");
+    out.push_back({Source::file, path, std::move(text)});
+  }
+  submission["Variables"] = files;
+  for (const std::string& pair : run.arguments.values("var")) {
+    const size_t equals = pair.find('=');
+    if (equals == std::string::npos) return invalid_argument("-var \"" + pair + "\" is not of the form name=value");
+    out.push_back({Source::command_line, pair.substr(0, equals), pair.substr(equals + 1)});
+    submission["VariableFlags"][pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Flag> job_source_flags() {
+  Flag strict =
+      on_off("hcl2-strict", "A variable file may name only variables that the job file declares; on by default");
+  strict.fallback = "true";
+  return {with_value("var", "", "A value for a variable of the file, name=value. Repeatable."),
+          with_value("var-file", "", "A file with values for variables, in HCL or JSON. Repeatable."),
+          std::move(strict)};
+}
+
+Result<JobSource> read_job_source(Run& run, const std::string& path) {
+  DROVER_TRY(std::string text, read_file(run, path));
+  auto* parser = static_cast<JobParser*>(run.host.find_extension(JobParser::kExtensionPoint, "hcl"));
+  if (!parser) return failed_precondition("no job parser is installed; install the plugin jobspec");
+  JobParser::Options options{.file_name = path == "-" ? "<stdin>" : path};
+  options.folder = path == "-" ? "." : std::filesystem::path(path).parent_path().string();
+  options.strict = run.arguments.on("hcl2-strict");
+  json submission = {{"Source", text}, {"Format", hcl::looks_like_json(text) ? "json" : "hcl2"}};
+  DROVER_TRY(options.variables, assignments(run, submission));
+  DROVER_TRY(JobParser::Parsed parsed, parser->parse(text, options));
+  for (const std::string& warning : parsed.warnings) run.err << "Warning: " << warning << "\n";
+  return JobSource{std::move(parsed.json), submission.dump(-1, ' ', false, json::error_handler_t::replace)};
+}
+
+}  // namespace drover::cli

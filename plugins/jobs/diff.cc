@@ -1,0 +1,424 @@
+#include "diff.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/reflection.h>
+#include <google/protobuf/util/message_differencer.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "drover/json.h"
+#include "drover/options.pb.h"
+#include "drover/v1/job.pb.h"
+#include "plan.pb.h"
+
+namespace drover::jobs {
+namespace {
+
+namespace pb = google::protobuf;
+using nlohmann::json;
+using pb::FieldDescriptor;
+
+// Leaves by path, so that "args[0]" or "Meta[owner]" can be compared as texts.
+using Leaves = std::map<std::string, std::string>;
+
+const Field& options_of(const FieldDescriptor& field) { return field.options().GetExtension(drover::field); }
+
+// What the servers keep about a job is no part of its description.
+bool is_of_servers(const FieldDescriptor& field) {
+  static const std::set<std::string> kNames = {
+      "status",       "status_description",         "stable",         "version",     "submit_time", "create_index",
+      "modify_index", "job_modify_index",           "nomad_token_id", "id",          "parent_id",   "payload",
+      "dispatched",   "dispatch_idempotency_token", "consul_token",   "vault_token", "version_tag"};
+  return field.containing_type() == v1::Job::descriptor() && kNames.contains(field.name());
+}
+
+// ---- texts of values
+
+void json_leaves(const json& value, const std::string& path, Leaves& out) {
+  if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) json_leaves(item, path.empty() ? key : path + "[" + key + "]", out);
+  } else if (value.is_array()) {
+    for (size_t i = 0; i < value.size(); ++i) json_leaves(value[i], path + "[" + std::to_string(i) + "]", out);
+  } else if (!value.is_null()) {
+    out[path] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+}
+
+// A scalar as it prints in JSON, texts without their quotes; empty when absent.
+std::string text_of(const pb::Message& owner, const FieldDescriptor& field) {
+  if (field.has_presence() && !owner.GetReflection()->HasField(owner, &field)) return {};
+  const json value = json::parse(field_to_json(owner, field), nullptr, false);
+  if (value.is_null()) return {};
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+bool is_default(const pb::Message& owner, const FieldDescriptor& field) {
+  return !owner.GetReflection()->HasField(owner, &field) && !field.has_presence();
+}
+
+std::vector<std::string> texts_of(const pb::Message& owner, const FieldDescriptor& field) {
+  std::vector<std::string> texts;
+  for (const json& item : json::parse(field_to_json(owner, field), nullptr, false)) {
+    texts.push_back(item.is_string() ? item.get<std::string>() : item.dump());
+  }
+  return texts;
+}
+
+// ---- fields
+
+v1::DiffType type_of(const std::string& old_text, const std::string& new_text) {
+  if (old_text == new_text) return v1::DIFF_TYPE_NONE;
+  if (old_text.empty()) return v1::DIFF_TYPE_ADDED;
+  return new_text.empty() ? v1::DIFF_TYPE_DELETED : v1::DIFF_TYPE_EDITED;
+}
+
+template <typename Diff>
+void add_field(Diff& diff, const std::string& name, const std::string& old_text, const std::string& new_text) {
+  const v1::DiffType type = type_of(old_text, new_text);
+  if (type == v1::DIFF_TYPE_NONE) return;
+  v1::FieldDiff& field = *diff.add_fields();
+  field.set_type(type);
+  field.set_name(name);
+  field.set_old(old_text);
+  field.set_new_(new_text);
+}
+
+template <typename Diff>
+void add_leaves(Diff& diff, const Leaves& old_leaves, const Leaves& new_leaves) {
+  std::set<std::string> names;
+  for (const auto& entry : old_leaves) names.insert(entry.first);
+  for (const auto& entry : new_leaves) names.insert(entry.first);
+  const auto text = [](const Leaves& leaves, const std::string& name) {
+    auto at = leaves.find(name);
+    return at == leaves.end() ? std::string() : at->second;
+  };
+  for (const std::string& name : names) add_field(diff, name, text(old_leaves, name), text(new_leaves, name));
+}
+
+template <typename Diff>
+bool has_changes(const Diff& diff) {
+  return diff.fields_size() > 0 || diff.objects_size() > 0;
+}
+
+// Sorted by name, so that the order of declarations does not show.
+template <typename Diff>
+void sort_parts(Diff& diff) {
+  std::ranges::stable_sort(*diff.mutable_fields(), {}, &v1::FieldDiff::name);
+  std::ranges::stable_sort(*diff.mutable_objects(), {}, &v1::ObjectDiff::name);
+}
+
+v1::DiffType type_of(bool is_old, bool is_new, bool is_changed) {
+  if (!is_old) return v1::DIFF_TYPE_ADDED;
+  if (!is_new) return v1::DIFF_TYPE_DELETED;
+  return is_changed ? v1::DIFF_TYPE_EDITED : v1::DIFF_TYPE_NONE;
+}
+
+// ---- objects
+
+// What tells one item of a list from another; empty: only its whole content.
+std::string key_of(const pb::Message& item) {
+  for (const char* name : {"name", "label", "volume", "value", "dest_path", "destination_name"}) {
+    const FieldDescriptor* field = item.GetDescriptor()->FindFieldByName(name);
+    if (field && field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) return text_of(item, *field);
+  }
+  return {};
+}
+
+std::string object_name(const FieldDescriptor& field) {
+  static const std::map<std::string, std::string> kNames = {
+      {"reserved_ports", "Static Port"}, {"dynamic_ports", "Dynamic Port"}, {"csi_plugin_config", "CSIPluginConfig"}};
+  if (auto at = kNames.find(field.name()); at != kNames.end()) return at->second;
+  const std::string& type = field.message_type()->name();
+  if (type == "UpdateStrategy") return "Update";
+  if (type == "PeriodicConfig") return "Periodic";
+  if (type == "MigrateStrategy") return "MigrateStrategy";
+  if (type == "NetworkResource") return "Network";
+  if (type == "VolumeRequest") return "Volume";
+  if (type == "TaskLifecycle") return "Lifecycle";
+  if (type == "ScalingPolicy") return "Scaling";
+  if (type == "RequestedDevice") return "Device";
+  if (type == "ServiceCheck") return "Check";
+  return field.is_repeated() ? type : json_name(field);
+}
+
+template <typename Diff>
+void compare(const pb::Message* old_one, const pb::Message* new_one, Diff& diff,
+             const std::set<std::string>& skipped = {});
+
+template <typename Diff>
+void add_object(Diff& diff, const std::string& name, const pb::Message* old_one, const pb::Message* new_one) {
+  v1::ObjectDiff object;
+  compare(old_one, new_one, object);
+  object.set_name(name);
+  object.set_type(type_of(old_one, new_one, has_changes(object)));
+  if (object.type() != v1::DIFF_TYPE_NONE) *diff.add_objects() = std::move(object);
+}
+
+std::vector<const pb::Message*> items_of(const pb::Message* owner, const FieldDescriptor& field) {
+  std::vector<const pb::Message*> items;
+  if (!owner) return items;
+  for (int i = 0; i < owner->GetReflection()->FieldSize(*owner, &field); ++i) {
+    const pb::Message& item = owner->GetReflection()->GetRepeatedMessage(*owner, &field, i);
+    items.push_back(&item);
+  }
+  return items;
+}
+
+// Equal items go first, then those of one key are the same thing edited; the rest came or went.
+template <typename Diff>
+void compare_items(const pb::Message* old_one, const pb::Message* new_one, const FieldDescriptor& field, Diff& diff) {
+  std::vector<const pb::Message*> before = items_of(old_one, field), after = items_of(new_one, field);
+  const auto pair_up = [&](auto is_pair, bool reports) {
+    std::erase_if(before, [&](const pb::Message* item) {
+      auto partner = std::ranges::find_if(after, [&](const pb::Message* other) { return is_pair(*item, *other); });
+      if (partner == after.end()) return false;
+      if (reports) add_object(diff, object_name(field), item, *partner);
+      after.erase(partner);
+      return true;
+    });
+  };
+  pair_up([](const auto& a, const auto& b) { return pb::util::MessageDifferencer::Equals(a, b); }, false);
+  pair_up([](const auto& a, const auto& b) { return !key_of(a).empty() && key_of(a) == key_of(b); }, true);
+  for (const pb::Message* item : before) add_object(diff, object_name(field), item, nullptr);
+  for (const pb::Message* item : after) add_object(diff, object_name(field), nullptr, item);
+}
+
+// A list of texts is a set: what came and what went.
+template <typename Diff>
+void compare_texts(const pb::Message* old_one, const pb::Message* new_one, const FieldDescriptor& field, Diff& diff) {
+  std::vector<std::string> before, after;
+  if (old_one) before = texts_of(*old_one, field);
+  if (new_one) after = texts_of(*new_one, field);
+  std::ranges::sort(before);
+  std::ranges::sort(after);
+  v1::ObjectDiff object;
+  std::vector<std::string> gone, come;
+  std::ranges::set_difference(before, after, std::back_inserter(gone));
+  std::ranges::set_difference(after, before, std::back_inserter(come));
+  for (const std::string& text : come) add_field(object, json_name(field), "", text);
+  for (const std::string& text : gone) add_field(object, json_name(field), text, "");
+  if (!has_changes(object)) return;
+  object.set_name(json_name(field));
+  object.set_type(type_of(!before.empty(), !after.empty(), true));
+  *diff.add_objects() = std::move(object);
+}
+
+template <typename Diff>
+void compare_map(const pb::Message* old_one, const pb::Message* new_one, const FieldDescriptor& field, Diff& diff) {
+  if (field.message_type()->map_value()->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+    const auto leaves = [&](const pb::Message* owner) {
+      Leaves out;
+      if (owner) json_leaves(json::parse(field_to_json(*owner, field), nullptr, false), json_name(field), out);
+      return out;
+    };
+    add_leaves(diff, leaves(old_one), leaves(new_one));
+    return;
+  }
+  std::map<std::string, std::pair<const pb::Message*, const pb::Message*>> entries;
+  const auto collect = [&](const pb::Message* owner, auto member) {
+    for (const pb::Message* entry : items_of(owner, field)) {
+      const pb::Reflection& reflection = *entry->GetReflection();
+      const std::string key = reflection.GetString(*entry, field.message_type()->map_key());
+      entries[key].*member = &reflection.GetMessage(*entry, field.message_type()->map_value());
+    }
+  };
+  using Pair = std::pair<const pb::Message*, const pb::Message*>;
+  collect(old_one, &Pair::first);
+  collect(new_one, &Pair::second);
+  const std::string& type = field.message_type()->map_value()->message_type()->name();
+  for (const auto& [key, both] : entries) {
+    add_object(diff, type == "VolumeRequest" ? "Volume" : type, both.first, both.second);
+  }
+}
+
+// Free-form parts: an object of their own with one field for each leaf.
+template <typename Diff>
+void compare_raw(const pb::Message* old_one, const pb::Message* new_one, const FieldDescriptor& field, Diff& diff) {
+  const auto leaves = [&](const pb::Message* owner) {
+    Leaves out;
+    if (owner) json_leaves(json::parse(field_to_json(*owner, field), nullptr, false), "", out);
+    return out;
+  };
+  const Leaves before = leaves(old_one), after = leaves(new_one);
+  v1::ObjectDiff object;
+  add_leaves(object, before, after);
+  if (!has_changes(object)) return;
+  object.set_name(json_name(field));
+  object.set_type(type_of(!before.empty(), !after.empty(), true));
+  *diff.add_objects() = std::move(object);
+}
+
+template <typename Diff>
+void compare_field(const pb::Message* old_one, const pb::Message* new_one, const FieldDescriptor& field, Diff& diff) {
+  if (field.is_map()) return compare_map(old_one, new_one, field, diff);
+  if (options_of(field).form() == Field::RAW) return compare_raw(old_one, new_one, field, diff);
+  const bool is_message = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+  if (field.is_repeated()) {
+    return is_message ? compare_items(old_one, new_one, field, diff) : compare_texts(old_one, new_one, field, diff);
+  }
+  if (!is_message) {
+    // What is absent on one side only because its owner is, counts when it holds something.
+    const auto text = [&](const pb::Message* owner, const pb::Message* other) {
+      if (!owner || (!other && is_default(*owner, field) && field.cpp_type() == FieldDescriptor::CPPTYPE_STRING)) {
+        return std::string();
+      }
+      return text_of(*owner, field);
+    };
+    add_field(diff, json_name(field), text(old_one, new_one), text(new_one, old_one));
+    return;
+  }
+  const auto part = [&](const pb::Message* owner) -> const pb::Message* {
+    if (!owner || !owner->GetReflection()->HasField(*owner, &field)) return nullptr;
+    return &owner->GetReflection()->GetMessage(*owner, &field);
+  };
+  const pb::Message *before = part(old_one), *after = part(new_one);
+  if (before || after) add_object(diff, object_name(field), before, after);
+}
+
+template <typename Diff>
+void compare(const pb::Message* old_one, const pb::Message* new_one, Diff& diff, const std::set<std::string>& skipped) {
+  const pb::Descriptor& type = *(new_one ? new_one : old_one)->GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (skipped.contains(field.name()) || is_of_servers(field)) continue;
+    compare_field(old_one, new_one, field, diff);
+  }
+  sort_parts(diff);
+}
+
+// ---- tasks, groups, job
+
+template <typename Item>
+std::map<std::string, std::pair<const Item*, const Item*>> by_name(const pb::RepeatedPtrField<Item>* before,
+                                                                   const pb::RepeatedPtrField<Item>* after) {
+  std::map<std::string, std::pair<const Item*, const Item*>> out;
+  if (before) {
+    for (const Item& item : *before) out[item.name()].first = &item;
+  }
+  if (after) {
+    for (const Item& item : *after) out[item.name()].second = &item;
+  }
+  return out;
+}
+
+v1::TaskDiff diff_task(const v1::Task* old_task, const v1::Task* new_task) {
+  v1::TaskDiff diff;
+  compare(old_task, new_task, diff, {"name"});
+  diff.set_name((new_task ? new_task : old_task)->name());
+  diff.set_type(type_of(old_task, new_task, has_changes(diff)));
+  return diff;
+}
+
+v1::TaskGroupDiff diff_group(const v1::TaskGroup* old_group, const v1::TaskGroup* new_group) {
+  v1::TaskGroupDiff diff;
+  compare(old_group, new_group, diff, {"name", "tasks"});
+  bool is_changed = has_changes(diff);
+  for (const auto& [name, both] :
+       by_name(old_group ? &old_group->tasks() : nullptr, new_group ? &new_group->tasks() : nullptr)) {
+    v1::TaskDiff task = diff_task(both.first, both.second);
+    if (task.type() == v1::DIFF_TYPE_NONE) continue;
+    is_changed = true;
+    *diff.add_tasks() = std::move(task);
+  }
+  diff.set_name((new_group ? new_group : old_group)->name());
+  diff.set_type(type_of(old_group, new_group, is_changed));
+  return diff;
+}
+
+// ---- annotations
+
+constexpr const char* kCreate = "forces create";
+constexpr const char* kDestroy = "forces destroy";
+constexpr const char* kInPlace = "forces in-place update";
+constexpr const char* kReplace = "forces create/destroy update";
+
+// What a running task can take over without being started anew.
+bool needs_new_allocations(const v1::TaskDiff& task) {
+  if (task.type() != v1::DIFF_TYPE_EDITED) return task.type() != v1::DIFF_TYPE_NONE;
+  bool fields = std::ranges::any_of(task.fields(), [](const auto& field) { return field.name() != "KillTimeout"; });
+  bool objects = std::ranges::any_of(task.objects(), [](const auto& object) {
+    return object.name() != "Service" && object.name() != "Constraint" && object.name() != "Affinity";
+  });
+  return fields || objects;
+}
+
+bool needs_new_allocations(const v1::TaskGroupDiff& group) {
+  static const std::set<std::string> kOfGroup = {"EphemeralDisk", "Network", "Volume", "Consul"};
+  bool objects = std::ranges::any_of(group.objects(), [](const auto& o) { return kOfGroup.contains(o.name()); });
+  bool tasks = std::ranges::any_of(group.tasks(), [](const v1::TaskDiff& task) { return needs_new_allocations(task); });
+  return objects || tasks;
+}
+
+void annotate_task(v1::TaskDiff& task, v1::DiffType group) {
+  if (group == v1::DIFF_TYPE_ADDED) {
+    task.add_annotations(kCreate);
+  } else if (group == v1::DIFF_TYPE_DELETED) {
+    task.add_annotations(kDestroy);
+  } else {
+    task.add_annotations(needs_new_allocations(task) ? kReplace : kInPlace);
+  }
+}
+
+void annotate_group(v1::TaskGroupDiff& group, const v1::DesiredUpdates& updates) {
+  const auto set = [&](const char* name, uint64_t count) {
+    if (count > 0) (*group.mutable_updates())[name] = count;
+  };
+  set("ignore", updates.ignore());
+  set("create", updates.place());
+  set("destroy", updates.stop());
+  set("in-place update", updates.in_place_update());
+  set("create/destroy update", updates.destructive_update());
+  for (v1::TaskDiff& task : *group.mutable_tasks()) annotate_task(task, group.type());
+  for (v1::FieldDiff& field : *group.mutable_fields()) {
+    if (field.name() != "Count" || group.type() != v1::DIFF_TYPE_EDITED) continue;
+    field.add_annotations(std::stoll(field.new_()) > std::stoll(field.old()) ? kCreate : kDestroy);
+  }
+}
+
+}  // namespace
+
+v1::JobDiff diff_jobs(const v1::Job* old_job, const v1::Job* new_job) {
+  v1::JobDiff diff;
+  compare(old_job, new_job, diff, {"task_groups", "update"});
+  bool is_changed = has_changes(diff);
+  for (const auto& [name, both] :
+       by_name(old_job ? &old_job->task_groups() : nullptr, new_job ? &new_job->task_groups() : nullptr)) {
+    v1::TaskGroupDiff group = diff_group(both.first, both.second);
+    is_changed = is_changed || group.type() != v1::DIFF_TYPE_NONE;
+    *diff.add_task_groups() = std::move(group);
+  }
+  diff.set_id((new_job ? new_job : old_job)->id());
+  diff.set_type(type_of(old_job, new_job, is_changed));
+  return diff;
+}
+
+v1::PlanAnnotations annotate(v1::JobDiff& diff, const v1::Job& new_job,
+                             const std::map<std::string, uint64_t>& running) {
+  v1::PlanAnnotations annotations;
+  auto& all = *annotations.mutable_desired_tg_updates();
+  for (v1::TaskGroupDiff& group : *diff.mutable_task_groups()) {
+    const auto wanted = std::ranges::find(new_job.task_groups(), group.name(), &v1::TaskGroup::name);
+    const bool is_wanted = wanted != new_job.task_groups().end() && !new_job.stop();
+    const uint64_t count = is_wanted ? static_cast<uint64_t>(std::max(wanted->count(), 0)) : 0;
+    const auto live_at = running.find(group.name());
+    const uint64_t live = live_at == running.end() ? 0 : live_at->second;
+    const uint64_t kept = std::min(count, live);
+    v1::DesiredUpdates& updates = all[group.name()];
+    updates.set_place(count - kept);
+    updates.set_stop(live - kept);
+    if (needs_new_allocations(group)) {
+      updates.set_destructive_update(kept);
+    } else if (diff.type() != v1::DIFF_TYPE_NONE) {
+      updates.set_in_place_update(kept);  // they take over the new version as they run
+    } else {
+      updates.set_ignore(kept);
+    }
+    annotate_group(group, updates);
+  }
+  return annotations;
+}
+
+}  // namespace drover::jobs

@@ -1,0 +1,157 @@
+#include "diff.h"
+
+#include <gtest/gtest.h>
+
+#include "canonical.h"
+#include "drover/json.h"
+#include "drover/v1/job.pb.h"
+#include "plan.pb.h"
+
+namespace drover::jobs {
+namespace {
+
+v1::Job job(std::string_view json) {
+  v1::Job job;
+  Status read = json_to_message(json, job);
+  EXPECT_TRUE(read.ok()) << read.message();
+  canonicalize(job);
+  return job;
+}
+
+constexpr std::string_view kWeb = R"({"ID":"web","Datacenters":["dc1","dc2"],"Meta":{"a":"1","b":"2"},
+  "TaskGroups":[{"Name":"g","Count":2,"Constraints":[{"LTarget":"${node.class}","RTarget":"x"}],
+  "Networks":[{"DynamicPorts":[{"Label":"http"}]}],
+  "Tasks":[{"Name":"t","Driver":"raw_exec","Config":{"command":"/bin/a","args":["x","y"]},"Env":{"A":"1"}}]}]})";
+
+std::string type_text(v1::DiffType type) {
+  switch (type) {
+    case v1::DIFF_TYPE_ADDED:
+      return "+";
+    case v1::DIFF_TYPE_DELETED:
+      return "-";
+    case v1::DIFF_TYPE_EDITED:
+      return "~";
+    default:
+      return "=";
+  }
+}
+
+// One line for each difference, so that a whole diff is one expectation.
+template <typename Diff>
+void print(const Diff& diff, const std::string& path, std::string& out) {
+  for (const v1::FieldDiff& field : diff.fields()) {
+    out += type_text(field.type()) + " " + path + field.name() + ": " + field.old() + " > " + field.new_();
+    for (const std::string& annotation : field.annotations()) out += " (" + annotation + ")";
+    out += "\n";
+  }
+  for (const v1::ObjectDiff& object : diff.objects()) {
+    out += type_text(object.type()) + " " + path + object.name() + "\n";
+    print(object, path + object.name() + ".", out);
+  }
+}
+
+std::string lines(const v1::JobDiff& diff) {
+  std::string out = type_text(diff.type()) + " job " + diff.id() + "\n";
+  print(diff, "", out);
+  for (const v1::TaskGroupDiff& group : diff.task_groups()) {
+    out += type_text(group.type()) + " group " + group.name();
+    for (const auto& name : {"ignore", "create", "destroy", "in-place update", "create/destroy update"}) {
+      auto at = group.updates().find(name);
+      if (at != group.updates().end()) out += " " + std::to_string(at->second) + " " + name;
+    }
+    out += "\n";
+    print(group, group.name() + "/", out);
+    for (const v1::TaskDiff& task : group.tasks()) {
+      out += type_text(task.type()) + " task " + task.name();
+      for (const std::string& annotation : task.annotations()) out += " (" + annotation + ")";
+      out += "\n";
+      print(task, group.name() + "/" + task.name() + "/", out);
+    }
+  }
+  return out;
+}
+
+std::string changed(std::string_view from, std::string_view to, std::string_view base = kWeb) {
+  std::string text(base);
+  size_t at = text.find(from);
+  EXPECT_NE(std::string::npos, at) << from;
+  text.replace(at, from.size(), to);
+  const v1::Job before = job(base), after = job(text);
+  v1::JobDiff diff = diff_jobs(&before, &after);
+  annotate(diff, after, {{"g", 2}});
+  return lines(diff);
+}
+
+TEST(JobDiff, TheSameJobHasNone) {
+  v1::Job before = job(kWeb), after = before;
+  after.set_version(3);
+  after.set_job_modify_index(77);
+  v1::JobDiff diff = diff_jobs(&before, &after);
+  annotate(diff, after, {{"g", 2}});
+  EXPECT_EQ("= job web\n= group g 2 ignore\n", lines(diff));
+}
+
+TEST(JobDiff, Changes) {
+  struct Case {
+    const char *name, *from, *to, *expected;
+  } cases[] = {
+      {"count up", "\"Count\":2", "\"Count\":5",
+       "~ job web\n~ group g 3 create 2 in-place update\n~ g/Count: 2 > 5 (forces create)\n"},
+      {"count down", "\"Count\":2", "\"Count\":1",
+       "~ job web\n~ group g 1 destroy 1 in-place update\n~ g/Count: 2 > 1 (forces destroy)\n"},
+      {"driver configuration", "/bin/a", "/bin/b",
+       "~ job web\n~ group g 2 create/destroy update\n~ task t (forces create/destroy update)\n~ g/t/Config\n"
+       "~ g/t/Config.command: /bin/a > /bin/b\n"},
+      {"an argument more", "\"y\"]", "\"y\",\"z\"]",
+       "~ job web\n~ group g 2 create/destroy update\n~ task t (forces create/destroy update)\n~ g/t/Config\n"
+       "+ g/t/Config.args[2]:  > z\n"},
+      {"environment", "\"A\":\"1\"", "\"B\":\"1\"",
+       "~ job web\n~ group g 2 create/destroy update\n~ task t (forces create/destroy update)\n- g/t/Env[A]: 1 > \n"
+       "+ g/t/Env[B]:  > 1\n"},
+      {"kill timeout", "\"Driver\"", "\"KillTimeout\":1000000000,\"Driver\"",
+       "~ job web\n~ group g 2 in-place update\n~ task t (forces in-place update)\n~ g/t/KillTimeout: 5000000000 > "
+       "1000000000\n"},
+      {"datacenters and meta", "\"dc2\"],\"Meta\":{\"a\":\"1\"", "\"dc3\"],\"Meta\":{\"a\":\"7\"",
+       "~ job web\n~ Meta[a]: 1 > 7\n~ Datacenters\n+ Datacenters.Datacenters:  > dc3\n- Datacenters.Datacenters: dc2 "
+       "> "
+       "\n= group g 2 in-place update\n"},
+      {"a constraint goes", "\"Constraints\":[{\"LTarget\":\"${node.class}\",\"RTarget\":\"x\"}],", "",
+       "~ job web\n~ group g 2 in-place update\n- g/Constraint\n- g/Constraint.LTarget: ${node.class} > \n- "
+       "g/Constraint.Operand: = > \n- g/Constraint.RTarget: x > \n"},
+      {"a group has another name", "\"Name\":\"g\"", "\"Name\":\"h\"", nullptr},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    if (c.expected) EXPECT_EQ(c.expected, changed(c.from, c.to));
+  }
+  const std::string renamed = changed("\"Name\":\"g\"", "\"Name\":\"h\"");
+  EXPECT_NE(std::string::npos, renamed.find("- group g 2 destroy\n")) << renamed;
+  EXPECT_NE(std::string::npos, renamed.find("- task t (forces destroy)\n")) << renamed;
+  EXPECT_NE(std::string::npos, renamed.find("+ group h 2 create\n")) << renamed;
+  EXPECT_NE(std::string::npos, renamed.find("+ task t (forces create)\n")) << renamed;
+}
+
+TEST(JobDiff, ANewJobIsShownWholeAndAGoneOneToo) {
+  const v1::Job only = job(kWeb);
+  v1::JobDiff added = diff_jobs(nullptr, &only);
+  annotate(added, only, {});
+  const std::string text = lines(added);
+  EXPECT_TRUE(text.starts_with("+ job web\n")) << text;
+  EXPECT_NE(std::string::npos, text.find("+ group g 2 create\n")) << text;
+  EXPECT_NE(std::string::npos, text.find("+ Priority:  > 50\n")) << text;
+  EXPECT_NE(std::string::npos, text.find("+ g/t/Config.args[0]:  > x\n")) << text;
+  EXPECT_EQ(std::string::npos, text.find("ModifyIndex")) << text;
+
+  EXPECT_TRUE(lines(diff_jobs(&only, nullptr)).starts_with("- job web\n"));
+}
+
+TEST(JobDiff, TheOrderOfDeclarationsDoesNotShow) {
+  v1::Job before = job(kWeb), after = before;
+  std::swap(*after.mutable_datacenters(0), *after.mutable_datacenters(1));
+  *after.mutable_task_groups(0)->add_constraints() = after.task_groups(0).constraints(0);
+  *before.mutable_task_groups(0)->add_constraints() = before.task_groups(0).constraints(0);
+  EXPECT_EQ(v1::DIFF_TYPE_NONE, diff_jobs(&before, &after).type());
+}
+
+}  // namespace
+}  // namespace drover::jobs

@@ -1,0 +1,37 @@
+// Types of the HCL language as files write them (`list(string)`, `object({name = string})`), and the conversion of
+// values to them. Values carry no type of their own beyond their kind: a list, a set and a tuple are all lists, a set
+// being one without repetitions and in order. Pure, any thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drover/hcl.h"
+
+namespace drover::hcl {
+
+struct Type {
+  enum class Kind { any, boolean, number, string, list, set, map, object, tuple };
+  Kind kind = Kind::any;
+  std::vector<Type> elements;                           // one for list, set and map; each in order for a tuple
+  std::map<std::string, Type, std::less<>> attributes;  // of an object
+
+  friend bool operator==(const Type&, const Type&) = default;
+};
+
+// "list(string)", as a file would write it.
+std::string to_string(const Type& type);
+
+// Reads a type from the syntax of an expression, which is not evaluated: `string`, `map(any)`, … Nothing after an
+// error, which is then in `diagnostics`.
+std::optional<Type> parse_type(const Expression& expression, Diagnostics& diagnostics);
+
+// The value as the type wants it: scalars into each other where that loses nothing, tuples into lists, objects into
+// maps. An object's surplus attributes are dropped. Null is a value of every type. Under `any`, the elements of a
+// collection become strings when they are scalars of different kinds.
+// Errors: invalid_argument that names the element.
+Result<Value> convert(const Value& value, const Type& type);
+
+}  // namespace drover::hcl

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# The job language against a real agent: init and fmt, variables from all sides, plan with its exit codes, the check
+# index, the file kept beside the job, and what the API's parse endpoint may and may not do.
+. "$(dirname "$0")/lib.sh"
+
+config one << 'MORE'
+plugin "raw_exec" {
+  config {
+    enabled = true
+  }
+}
+MORE
+start one
+cd "$WORK" || exit 1
+
+# --- a first job
+expect 0 "Example job file written to example.nomad.hcl" "$DROVER" job init
+expect 1 "already exists" "$DROVER" job init
+expect 0 "" "$DROVER" fmt -check example.nomad.hcl
+expect 0 "Example job file written to short.nomad.hcl" "$DROVER" job init -short short.nomad.hcl
+expect 0 "Job validation successful" "$DROVER" job validate example.nomad.hcl
+expect 0 "Job validation successful" "$DROVER" job validate short.nomad.hcl
+
+# --- variables
+cat > job.hcl << 'JOB'
+variable "count" {
+  type    = number
+  default = 1
+}
+variable "say" {
+  type = string
+}
+job "speaker" {
+  group "g" {
+    count = var.count
+    task "t" {
+      driver = "raw_exec"
+      config {
+        command = "/bin/sh"
+        args    = ["-c", "echo ${var.say} ${file("word.txt")}; exec sleep 600"]
+      }
+      resources {
+        cpu    = 20
+        memory = 16
+      }
+    }
+  }
+}
+JOB
+printf 'from-a-file' > word.txt
+printf 'say = "hello"\n' > values.hcl
+expect 1 'variable "say" has no value' "$DROVER" job run job.hcl
+expect 1 'did you mean "say"?' "$DROVER" job run -var syy=x job.hcl
+expect 1 "no variable \"other\"" "$DROVER" job run -var say=x -var-file <(echo 'other = 1') job.hcl
+expect 0 '"Count": 3' env NOMAD_VAR_count=2 "$DROVER" job run -output -var-file values.hcl -var count=3 job.hcl
+expect 0 'echo hello from-a-file' env NOMAD_VAR_say=no "$DROVER" job run -output -var-file values.hcl job.hcl
+
+# --- plan, run, plan
+expect 1 '+   Job: "speaker"' "$DROVER" job plan -var say=hello job.hcl
+expect 1 'Task Group: "g" (1 create)' "$DROVER" job plan -var say=hello job.hcl
+expect 1 'job run -check-index 0 -var="say=hello" job.hcl' "$DROVER" job plan -var say=hello job.hcl
+expect 0 'finished with status "complete"' "$DROVER" job run -check-index 0 -var say=hello job.hcl
+expect 1 "job already exists" "$DROVER" job run -check-index 0 -var say=hello job.hcl
+said_hello() { "$DROVER" alloc logs "$("$DROVER" job status speaker | tail -n 1 | cut -d' ' -f1)" | grep "hello from-a-file"; }
+eventually 15 "the task did not speak" said_hello
+expect 0 'Job: "speaker"' "$DROVER" job plan -var say=hello job.hcl
+expect 1 '"1" => "2" (forces create)' "$DROVER" job plan -var say=hello -var count=2 job.hcl
+expect 1 '(forces create/destroy update)' "$DROVER" job plan -var say=bye job.hcl
+expect 1 '1 create/destroy update' "$DROVER" job plan -var say=bye job.hcl
+expect 255 "Error getting job struct" "$DROVER" job plan job.hcl
+expect 0 "Scheduler dry-run" "$DROVER" job plan -diff=false -var say=hello job.hcl
+
+# --- where it came from
+"$DROVER" job inspect -hcl speaker > source.hcl || fail "no source"
+cmp -s job.hcl source.hcl || fail "the kept file is another one: $(cat source.hcl)"
+expect 0 '"say": "hello"' "$DROVER" operator api /v1/job/speaker/submission
+expect 1 "job source not found" "$DROVER" operator api "/v1/job/speaker/submission?version=7"
+expect 0 'finished with status "complete"' "$DROVER" job run -var say=hello -var count=2 job.hcl
+expect 0 '"count": "2"' "$DROVER" operator api "/v1/job/speaker/submission?version=1"
+expect 0 '"say": "hello"' "$DROVER" operator api "/v1/job/speaker/submission?version=0"
+expect 0 '"Type": "Edited"' "$DROVER" operator api "/v1/job/speaker/versions?diffs=true"
+
+# --- rules, each with its place
+printf 'job "bad" {\n  group "g" {\n    task "t" {\n      driver = "raw_exec"\n      resources {\n        cpu = 0\n      }\n    }\n  }\n}\n' > bad.hcl
+expect 1 'group["g"].task["t"].resources.cpu: must be at least 1' "$DROVER" job validate bad.hcl
+expect 1 'group["g"].task["t"].resources.cpu: must be at least 1' "$DROVER" job run bad.hcl
+printf 'job "multi" {\n  multiregion {\n  }\n  group "g" {\n    task "t" {\n      driver = "raw_exec"\n    }\n  }\n}\n' > multi.hcl
+expect 1 'Multiregion jobs are unlicensed.' "$DROVER" job validate multi.hcl
+
+# --- the parse endpoint reads no files of the server
+ask() { curl -s -X POST --data-binary "$1" "$NOMAD_ADDR/v1/jobs/parse"; }
+if command -v curl > /dev/null; then
+  expect 0 "filesystem function disabled" ask '{"JobHCL": "job \"x\" {\n name = file(\"/etc/hostname\")\n}"}'
+  expect 0 '"Name":"given"' ask '{"JobHCL": "variable \"v\" {}\njob \"x\" {\n name = var.v\n}", "Variables": "v = \"given\""}'
+  expect 0 '"Priority":50' ask '{"JobHCL": "job \"x\" {}", "Canonicalize": true}'
+else
+  echo "the parse endpoint is not tried: curl is missing"
+fi
+passed

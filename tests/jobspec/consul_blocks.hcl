@@ -1,0 +1,14 @@
+job "clusters" {
+  group "g" {
+    consul {
+      namespace = "team"
+    }
+    task "t" {
+      driver = "raw_exec"
+      consul {
+        cluster   = "east"
+        partition = "p"
+      }
+    }
+  }
+}

@@ -1,0 +1,7 @@
+job "minimal" {
+  group "app" {
+    task "server" {
+      driver = "raw_exec"
+    }
+  }
+}

@@ -1,0 +1,10 @@
+job "never" {
+  periodic {
+    cron = "* * *"
+  }
+  group "g" {
+    task "t" {
+      driver = "raw_exec"
+    }
+  }
+}
