@@ -135,6 +135,11 @@ expect 1 "Connection refused" on four server join 127.0.0.1:1
 eventually 20 "the fourth server does not appear" counts "$FOLLOWER" 4 4
 expect 0 "first" on four job status
 FOURTH=$(id_of "$FOLLOWER" four)
+# It was told nobody's address in its configuration, and finds them again.
+kill -9 "${PID[four]}"
+eventually 5 "the fourth server still runs" gone "${PID[four]}"
+run_server four
+eventually 20 "the fourth server does not remember the others" status_of four "$FOLLOWER" alive
 kill -9 "${PID[four]}"
 expect 0 "Removed peer" on "$FOLLOWER" operator raft remove-peer "-peer-id=$FOURTH"
 eventually 10 "the fourth server is still a peer" counts "$FOLLOWER" 3 3
