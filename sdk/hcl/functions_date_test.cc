@@ -33,8 +33,12 @@ TEST(DateFunctions, TimeAdd) {
       {R"(timeadd("2020-01-01T00:00:00Z", "1d"))", nullptr},
   };
   for (const FunctionCase& c : cases) {
-    if (c.result) EXPECT_EQ(c.result, result_of(c.text)) << c.text;
-    if (!c.result) EXPECT_TRUE(result_of(c.text).starts_with("timeadd: argument 2: ")) << result_of(c.text);
+    const std::string result = result_of(c.text);
+    if (c.result) {
+      EXPECT_EQ(c.result, result) << c.text;
+    } else {
+      EXPECT_TRUE(result.starts_with("timeadd: argument 2: ")) << result;
+    }
   }
 }
 
