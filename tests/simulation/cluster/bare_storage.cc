@@ -279,7 +279,12 @@ void BareNode::receive_snapshot(int from, raft::Term leader_term, const raft::Sn
       if (disk_.files.has_crashed()) end_of_storage();
       if (!saved.ok()) return tell(false);
     } else if (kept.front().index > info.index) {
-      return tell(true);  // has a newer one
+      // A newer one came before and was not installed then: it will do.
+      const Result<raft::SnapshotInfo> newer = snapshots_->verify(kept.front());
+      if (newer.ok()) {
+        post(raft::SnapshotArrived{id_of(from), leader_term, newer->index, newer->term, newer->membership});
+      }
+      return tell(newer.ok());
     }
     world_.trace.note("has received a snapshot at {} of term {}", number_, info.index, info.term);
     post(raft::SnapshotArrived{id_of(from), leader_term, info.index, info.term, info.membership});
