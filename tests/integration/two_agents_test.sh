@@ -71,6 +71,7 @@ expect 1 "client.servers is empty" "$DROVER" agent -config "$WORK/alone.hcl"
 run_agent server
 SERVER=$AGENT
 eventually 20 "no leader" says '127.0.0.1' "$DROVER" operator api /v1/status/leader
+eventually 20 "no RPC port" bash -c "exec 3<> /dev/tcp/127.0.0.1/$SERVER_RPC"  # it opens after the API
 sed "s/http = .*/http = $(free_port)/; s/server-data/other-data/" "$WORK/server.hcl" > "$WORK/other.hcl"
 expect 1 "ports.rpc" "$DROVER" agent -config "$WORK/other.hcl"
 
