@@ -62,7 +62,8 @@ class Transport {
   // The others of this cluster, with their addresses: reaches out to new ones, lets go of the rest. Who is not among
   // them and speaks to this server is answered all the same: a server that has just been added knows nobody yet. [raft]
   virtual void set_peers(ClusterId cluster, std::vector<Member> peers) = 0;
-  // Never block. Dropped while the peer is not reached; what waits for one that is slow is bounded by the core's window.
+  // Never block. Dropped while the peer is not reached; what waits for one that is slow is bounded by the core's
+  // window.
   virtual void send(Message message) = 0;           // [raft]
   virtual void send_bulk(BulkMessage message) = 0;  // [transfer]; a connection of its own, heartbeats never wait for it
 };
