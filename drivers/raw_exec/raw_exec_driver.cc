@@ -140,6 +140,7 @@ Result<Process> RawExecDriver::launch(const driver::TaskConfig& config, const Ta
   DROVER_TRY(Command command, read_command(std::move(options)));
   std::map<std::string, std::string> environment(config.env().begin(), config.env().end());
   for (const auto& [name, value] : config.device_env()) environment[name] = value;
+  if (task.cgroup()) environment["NOMAD_PARENT_CGROUP"] = options_.cgroup_parent;
 
   auto holds_zero = [](const std::string& text) { return text.find('\0') != std::string::npos; };
   if (holds_zero(command.program) || std::ranges::any_of(command.arguments, holds_zero))

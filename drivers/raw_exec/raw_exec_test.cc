@@ -184,6 +184,8 @@ TEST(RawExec, GivesTheTaskItsEnvironmentAndFolderAndNothingElse) {
   const std::string env = read_text(node.path("alloc/web/env.txt"));
   EXPECT_NE(std::string::npos, env.find("NOMAD_TASK_NAME=web\n")) << env;
   EXPECT_NE(std::string::npos, env.find("GPU=0\n")) << env;
+  const bool has_cgroup = detect_cgroups().mode != CgroupLayout::Mode::none;
+  EXPECT_EQ(has_cgroup, env.find("NOMAD_PARENT_CGROUP=drover-test") != std::string::npos) << env;
   EXPECT_EQ(std::string::npos, env.find("HOME=")) << env;
   EXPECT_EQ(node.path("alloc/web") + "\n", read_text(node.path("alloc/web/pwd.txt")));
   EXPECT_EQ("", read_text(node.path("alloc/web/stdin.txt")));
