@@ -196,6 +196,7 @@ void ApplyLoop::restore(const SnapshotInfo& snapshot) {
   DROVER_CHECK(machine_.applied_index() == snapshot.index);
   applied_membership_ = info->membership;
   bytes_since_snapshot_ = 0;
+  raft_->push(SnapshotInstalled{snapshot.index});  // before the board shows it
   board_.applied = snapshot.index;
   {
     const std::lock_guard lock(board_.mutex);
@@ -203,7 +204,6 @@ void ApplyLoop::restore(const SnapshotInfo& snapshot) {
     ++board_.stats.snapshots_installed;
   }
   log::info("raft", "a snapshot of the leader is in place", {{"index", info->index}, {"bytes", info->bytes}});
-  raft_->push(SnapshotInstalled{snapshot.index});
 }
 
 // Freezes the state for [snapshot].

@@ -274,6 +274,8 @@ RaftLoop::Inbox RaftLoop::take() {
 }
 
 bool RaftLoop::step() {
+  // Before the inbox: what [apply] has told about an installed snapshot is in there when the board shows it.
+  const Index applied = board_.applied;
   Inbox inbox = take();
   const bool had_work = !inbox.empty() || board_.applied >= awaited_;
   const SteadyTime now = clock_.steady();
@@ -296,7 +298,7 @@ bool RaftLoop::step() {
     note_contact(input, now);
     core_->step(std::move(input));
   }
-  if (const Index applied = board_.applied; applied > applied_) core_->step(AppliedTo{applied_ = applied});
+  if (applied > applied_) core_->step(AppliedTo{applied_ = applied});
   if (!inbox.proposals.empty()) submit(std::move(inbox.proposals), now);
   for (Read& read : inbox.reads) {
     const uint64_t token = next_token_++;
