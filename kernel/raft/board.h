@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -37,7 +36,8 @@ struct Board {
   SnapshotInfo newest;
   Stats stats;
 
-  void update_stats(const std::function<void(Stats&)>& change) {
+  template <typename Change>
+  void update_stats(Change change) {
     const std::lock_guard lock(mutex);
     change(stats);
   }

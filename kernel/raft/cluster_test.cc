@@ -287,6 +287,25 @@ TEST_F(ClusterTest, SeveralServersAreReplacedAtOnce) {
   EXPECT_TRUE(eventually([&] { return has(*nodes.back(), "b"); }));
 }
 
+TEST_F(ClusterTest, BeginsWhenItIsToldAndAnswersWhoAsksMeanwhile) {
+  nodes.push_back(std::make_unique<Node>(hub, std::vector<Member>(), Uuid::random(), 1));
+  Node& node = *nodes.back();
+  node.start();
+  Answer<Status> begun;
+  std::vector<Answer<Result<Index>>> reads(50);
+  node.raft->bootstrap({{.id = node.options.node_id, .address = node.options.address}}, begun.callback());
+  for (auto& read : reads) node.raft->read_index(SteadyTime::max(), read.callback());
+  ASSERT_EQ(begun.get(), ok_status());
+  for (auto& read : reads) {
+    const Result<Index> index = read.get();  // refused, or read from the new cluster: but answered
+    EXPECT_TRUE(index.ok() || index.status().code() == Code::unavailable) << index.status().to_string();
+  }
+  write("a");
+  Answer<Status> again;
+  node.raft->bootstrap({{.id = node.options.node_id, .address = node.options.address}}, again.callback());
+  EXPECT_EQ(again.get().code(), Code::failed_precondition);
+}
+
 struct Deaf final : PeerEvents {
   Status meet(ClusterId) override { return ok_status(); }
   void receive(Message) override {}

@@ -281,8 +281,14 @@ bool RaftLoop::step() {
   const SteadyTime now = clock_.steady();
   for (const auto& call : inbox.calls) call();
   if (beginning_) {
-    if (inbox.durable_seq < beginning_->state.write_seq) return had_work;
+    if (inbox.durable_seq < beginning_->state.write_seq) {
+      turn_away(std::move(inbox));
+      return had_work;
+    }
     make_core(std::move(beginning_->state));
+    // Asked of the core that is no more.
+    for (auto& [token, asked] : std::exchange(asked_, {})) asked.done(unavailable("not the leader"));
+    for (auto& [token, read] : std::exchange(asked_reads_, {})) read.done(unavailable("not the leader"));
     if (is_alone()) core_->step(Campaign{});
     std::exchange(beginning_, std::nullopt)->done(ok_status());
   } else if (inbox.durable_seq != 0) {
@@ -311,6 +317,15 @@ bool RaftLoop::step() {
   announce();
   expire(now);
   return had_work;
+}
+
+// While a cluster is begun nobody leads: messages may be lost, callers are told.
+void RaftLoop::turn_away(Inbox inbox) {
+  for (Request& request : inbox.proposals) {
+    board_.pending_bytes -= bytes_of(request);
+    request.done(unavailable("not the leader"));
+  }
+  for (Read& read : inbox.reads) read.done(unavailable("not the leader"));
 }
 
 void RaftLoop::wait() {

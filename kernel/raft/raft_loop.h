@@ -103,6 +103,7 @@ class RaftLoop {
   bool is_alone() const;
   bool has_work() const;  // under mutex_
   Inbox take();
+  void turn_away(Inbox inbox);
   void note_contact(const Input& input, SteadyTime now);
   void submit(std::deque<Request> proposals, SteadyTime now);
   void tick(SteadyTime now);
