@@ -418,7 +418,8 @@ void RaftLoop::carry_out(Effects effects) {
   std::vector<std::pair<Index, uint64_t>> committed;
   for (Resolution& resolution : effects.resolved) resolve(std::move(resolution), committed);
   if (effects.apply_to != 0) {
-    board_.commit = effects.apply_to;
+    // The ticks have shown more where it is known to be committed before it is durable here.
+    board_.commit = std::max(board_.commit.load(), effects.apply_to);
     apply_->commit(effects.apply_to, std::move(committed));
   }
   for (const LogRead& want : effects.log_reads) transfer_->read(want);
