@@ -149,6 +149,7 @@ void Core::Impl::send_timeout_now(const NodeId& to) {
 void Core::Impl::tick_transfer() {
   if (!transfer || ++transfer->elapsed < config.election_ticks) return;
   DROVER_REACH("a transfer given up");
+  std::erase_if(out.send, [](const Message& one) { return one.type == MessageType::timeout_now; });  // not sent yet
   finish_transfer(Outcome::uncertain);
   if (!is_leader()) return;
   if (is_storage_slow) return become_follower(term, {}, "its disk hangs");
