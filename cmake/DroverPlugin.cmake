@@ -27,6 +27,13 @@ function(drover_generate_messages out_sources root)
   endforeach()
   # Generated code: no warnings, little optimisation, no debug information; it is compiled once and rarely read.
   set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "-w;-O1;-g0")
+  # `generated` makes all of it and compiles nothing, for tools that read the sources.
+  if(NOT TARGET generated)
+    add_custom_target(generated)
+  endif()
+  string(MAKE_C_IDENTIFIER "generated_in_${CMAKE_CURRENT_BINARY_DIR}" here)
+  add_custom_target(${here} DEPENDS ${sources})
+  add_dependencies(generated ${here})
   set(${out_sources} ${sources} PARENT_SCOPE)
 endfunction()
 
