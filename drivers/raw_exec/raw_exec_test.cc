@@ -101,7 +101,7 @@ class Node {
   }
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
   std::string fifo(const std::string& name) const {
-    const std::string at = path(name);
+    std::string at = path(name);
     EXPECT_EQ(0, mkfifo(at.c_str(), 0600));
     return at;
   }

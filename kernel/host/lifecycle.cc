@@ -119,8 +119,8 @@ std::vector<std::string> Lifecycle::stop(std::chrono::nanoseconds time) {
     lock.unlock();
     log::error("host", "plugin did not stop in time", {{"plugin", entry.member.name}});
     late.push_back(entry.member.name);
-    stopper.detach();               // it still uses the plugin,
-    entry.member.plugin.release();  // which therefore stays
+    stopper.detach();                     // it still uses the plugin,
+    (void)entry.member.plugin.release();  // which therefore stays
   }
   return late;
 }

@@ -166,7 +166,8 @@ void Core::Impl::on(SnapshotArrived& arrived) {
   } else {
     log.start_over(arrived.index, arrived.term);
     start_over_write = log.next_write();
-    memberships.assign(1, std::move(membership));
+    memberships.clear();
+    memberships.push_back(std::move(membership));
     is_membership_new = true;
   }
   snapshot_index = arrived.index;
