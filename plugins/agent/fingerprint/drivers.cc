@@ -8,15 +8,15 @@
 namespace drover::agent {
 namespace {
 
-std::string text_of(const driver::Attribute& attribute) {
+std::string text_of(const structs::Attribute& attribute) {
   switch (attribute.value_case()) {
-    case driver::Attribute::kStringVal:
+    case structs::Attribute::kStringVal:
       return attribute.string_val();
-    case driver::Attribute::kIntVal:
+    case structs::Attribute::kIntVal:
       return std::to_string(attribute.int_val()) + attribute.unit();
-    case driver::Attribute::kFloatVal:
+    case structs::Attribute::kFloatVal:
       return std::to_string(attribute.float_val()) + attribute.unit();
-    case driver::Attribute::kBoolVal:
+    case structs::Attribute::kBoolVal:
       return attribute.bool_val() ? "true" : "false";
     default:
       return {};
