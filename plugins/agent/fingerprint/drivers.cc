@@ -1,5 +1,6 @@
 #include "fingerprint/drivers.h"
 
+#include "driver_lookup.h"
 #include "drover/messages.h"
 #include "drover/task_driver.h"
 #include "drover/v1/node.pb.h"
@@ -7,6 +8,8 @@
 
 namespace drover::agent {
 namespace {
+
+namespace structs = hashicorp::nomad::plugins::shared::structs;
 
 std::string text_of(const structs::Attribute& attribute) {
   switch (attribute.value_case()) {
@@ -39,9 +42,9 @@ v1::DriverInfo describe(const std::string& name, const driver::FingerprintRespon
 bool describe_drivers(Host& host, const ClientConfig& config, v1::Node& node) {
   google::protobuf::Map<std::string, v1::DriverInfo> drivers;
   bool changed = false;
-  for (const std::string& name : host.extensions<TaskDriver>()) {
+  for (const std::string& name : driver_names(host)) {
     if (!config.allows_driver(name)) continue;
-    v1::DriverInfo info = describe(name, host.extension<TaskDriver>(name)->fingerprint());
+    v1::DriverInfo info = describe(name, agent::find_driver(host, name)->fingerprint());
     auto before = node.drivers().find(name);
     if (before != node.drivers().end()) info.set_update_time(before->second.update_time());
     if (before == node.drivers().end() || serialize(info) != serialize(before->second)) {
