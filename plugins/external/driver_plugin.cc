@@ -7,6 +7,7 @@
 #include "drover/log.h"
 #include "drover/messages.h"
 #include "drover/methods.h"
+#include "topology.h"
 
 namespace drover::external {
 namespace {
@@ -18,9 +19,9 @@ using namespace std::chrono_literals;
 #define DROVER_DRIVER_METHOD(NAME) "/hashicorp.nomad.plugins.drivers.proto.Driver/" NAME
 
 constexpr const char* kApiVersion = "v0.1.0";
-constexpr auto kCallTime = 10s;      // for what a plugin answers at once
-constexpr auto kRestartTime = 2min;  // how long a call waits for a plugin that is being restarted
-constexpr auto kGoneTime = 3s;       // within which a process that breaks off a call must be seen to have ended
+constexpr auto kCallTime = 10s;     // for what a plugin answers at once
+constexpr auto kRestartTime = 15s;  // how long a call waits for a plugin that is being restarted
+constexpr auto kGoneTime = 3s;      // within which a process that breaks off a call must be seen to have ended
 
 google::protobuf::Duration duration_of(std::chrono::nanoseconds time) {
   google::protobuf::Duration out;
@@ -48,7 +49,6 @@ DriverPlugin::DriverPlugin(DriverPluginOptions options, Clock& clock, Metrics& m
       supervisor_(
           {.name = file_name_,
            .program = {.file = options_.file, .arguments = options_.arguments, .environment = options_.environment},
-           .folder = options_.folder,
            .times = options_.times,
            .launched = options_.launched,
            .prepare = [this](ChannelPtr channel) { return prepare(channel); },
@@ -111,8 +111,10 @@ Status DriverPlugin::configure(Channel& channel) {
                                                            base::ConfigSchemaRequest(), deadline()));
   base::SetConfigRequest request;
   request.set_plugin_api_version(kApiVersion);
-  request.mutable_nomad_config()->mutable_driver()->set_clientminport(options_.min_port);
-  request.mutable_nomad_config()->mutable_driver()->set_clientmaxport(options_.max_port);
+  base::NomadDriverConfig& client = *request.mutable_nomad_config()->mutable_driver();
+  client.set_clientminport(options_.min_port);
+  client.set_clientmaxport(options_.max_port);
+  *client.mutable_topology() = read_topology();
   if (schema.has_spec()) {
     DROVER_RETURN_IF_ERROR(hclspec::check(schema.spec()));
     auto config = hclspec::decode(schema.spec(), options_.config.value_or(hcl::Value(hcl::Object())));
@@ -205,7 +207,9 @@ void DriverPlugin::lost() {
 template <typename Answer>
 Result<Answer> DriverPlugin::ask(const char* method, const google::protobuf::Message& request, Again again,
                                  std::optional<std::chrono::nanoseconds> within, const std::stop_token& stop) {
-  DROVER_TRY(ChannelPtr channel, supervisor_.channel(nullptr, clock_.steady() + kRestartTime, stop));
+  // Who can be called off waits as long as it takes.
+  const auto patience = [&] { return stop.stop_possible() ? SteadyTime::max() : clock_.steady() + kRestartTime; };
+  DROVER_TRY(ChannelPtr channel, supervisor_.channel(nullptr, patience(), stop));
   const auto deadline = [&]() -> std::optional<SteadyTime> {
     if (!within) return {};
     return clock_.steady() + *within;
@@ -215,7 +219,7 @@ Result<Answer> DriverPlugin::ask(const char* method, const google::protobuf::Mes
        ++tries) {
     // The plugin may say so of itself, too; then it is still there, and that is its answer.
     if (!supervisor_.wait_gone(channel, clock_.steady() + kGoneTime)) break;
-    DROVER_TRY(channel, supervisor_.channel(channel, clock_.steady() + kRestartTime, stop));
+    DROVER_TRY(channel, supervisor_.channel(channel, patience(), stop));
     answer = call<Answer>(*channel, method, request, deadline(), stop);
   }
   return answer;
@@ -254,6 +258,11 @@ Result<std::string> DriverPlugin::encode_config(std::string_view config_json) {
 Result<driver::StartTaskResponse> DriverPlugin::start_task(const driver::TaskConfig& config) {
   driver::StartTaskRequest request;
   *request.mutable_task() = config;
+  driver::LinuxResources& linux_resources = *request.mutable_task()->mutable_resources()->mutable_linux_resources();
+  if (linux_resources.cpuset_cgroup().empty())
+    linux_resources.set_cpuset_cgroup(options_.cgroups->told_path(config.alloc_id(), config.name()));
+  if (Status status = options_.cgroups->create(config.alloc_id(), config.name()); !status.ok())
+    log::warn("plugin", "a task has no control group", {{"task", config.id()}, {"error", status.message()}});
   auto started = ask<driver::StartTaskResponse>(DROVER_DRIVER_METHOD("StartTask"), request, Again::once, {});
   if (!started) {
     // Without its program nothing was tried: the restart policy may try again.
@@ -313,7 +322,10 @@ Status DriverPlugin::destroy_task(std::string_view id, bool force) {
     stats = std::move(found->second);
     stats_.erase(found);
   }
-  if (auto found = tasks_.find(id); found != tasks_.end()) tasks_.erase(found);
+  if (auto found = tasks_.find(id); found != tasks_.end()) {
+    options_.cgroups->remove(found->second.config().alloc_id(), found->second.config().name());
+    tasks_.erase(found);
+  }
   if (auto found = unrecovered_.find(id); found != unrecovered_.end()) unrecovered_.erase(found);
   return status;
 }

@@ -17,6 +17,7 @@
 #include "drover/hcl_value.h"
 #include "drover/task_driver.h"
 #include "supervisor.h"
+#include "task_cgroups.h"
 
 #include "nomad/plugins/base.pb.h"
 #include "nomad/plugins/driver.pb.h"
@@ -27,9 +28,9 @@ struct DriverPluginOptions {
   std::string file;  // absolute
   std::vector<std::string> arguments{};
   std::optional<hcl::Value> config;  // the operator's, an object; nothing when none was written
-  std::string folder;                // for its sockets
   std::map<std::string, std::string> environment{};
-  uint32_t min_port = 0, max_port = 0;  // of the dynamic ports of this client
+  const TaskCgroups* cgroups = nullptr;  // outlives the plugin
+  uint32_t min_port = 0, max_port = 0;   // of the dynamic ports of this client
   SupervisionTimes times{};
   std::function<void(pid_t pid, uint64_t start_time)> launched;
   std::function<void()> changed;  // a driver has come, or its fingerprint is another. Must not block.

@@ -47,8 +47,11 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
     for (const Status& problem : found.problems)
       log::error("plugin", "a plugin is not started", {{"reason", problem.message()}});
     if (found.programs.empty()) return ok_status();
-    DROVER_RETURN_IF_ERROR(make_folder());
-    for (const PluginProgram& program : found.programs) DROVER_RETURN_IF_ERROR(add(program, configuration));
+    const ConfigBlock* client = configuration ? configuration->block("client") : nullptr;
+    cgroups_.emplace(detect_cgroups(), client ? client->string("cgroup_parent") : "");
+    if (Status status = cgroups_->prepare(); !status.ok())
+      log::warn("plugin", "tasks of plugins have no control groups", {{"error", status.message()}});
+    for (const PluginProgram& program : found.programs) add(program, configuration);
     for (const auto& plugin : plugins_) plugin->start();
     const SteadyTime deadline = host.clock().steady() + kPatience;
     for (const auto& plugin : plugins_) plugin->wait_first(deadline);
@@ -60,8 +63,6 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
     for (const auto& plugin : plugins_) ends.emplace_back([&plugin] { plugin->stop(); });
     for (std::thread& end : ends) end.join();
     forget_processes();
-    std::error_code ignored;
-    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
   }
 
   std::vector<std::string> driver_names() const override {
@@ -87,25 +88,13 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
   }
 
  private:
-  // Where plugins make their sockets: short, for a socket's path may have 107 bytes, and ours alone.
-  Status make_folder() {
-    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-    std::string pattern = std::string(runtime && *runtime ? runtime : "/tmp") + "/drover-XXXXXX";
-    if (pattern.size() > 60) pattern = "/tmp/drover-XXXXXX";
-    if (!::mkdtemp(pattern.data())) return failed_precondition("no folder for the plugins' sockets: " + pattern);
-    folder_ = pattern;
-    return ok_status();
-  }
-
-  Status add(const PluginProgram& program, const ConfigBlock* configuration) {
-    const std::string folder = folder_ + "/" + std::to_string(plugins_.size());
-    if (::mkdir(folder.c_str(), 0700) != 0) return failed_precondition("no folder for a plugin's socket: " + folder);
+  void add(const PluginProgram& program, const ConfigBlock* configuration) {
     const ConfigBlock* client = configuration ? configuration->block("client") : nullptr;
     DriverPluginOptions options{.file = program.file,
                                 .arguments = program.arguments,
                                 .config = program.config,
-                                .folder = folder,
-                                .environment = plugin_environment(environ, folder)};
+                                .environment = plugin_environment(environ),
+                                .cgroups = &*cgroups_};
     if (client) {
       options.min_port = static_cast<uint32_t>(client->integer("min_dynamic_port", 20000));
       options.max_port = static_cast<uint32_t>(client->integer("max_dynamic_port", 32000));
@@ -120,7 +109,6 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
       if (changed_) changed_();
     };
     plugins_.push_back(std::make_unique<DriverPlugin>(std::move(options), host_->clock(), host_->metrics()));
-    return ok_status();
   }
 
   // Programs of an agent that was killed. New ones find their tasks by the handles; two at once would both answer for
@@ -149,7 +137,7 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
   std::mutex mutex_;
   std::function<void()> changed_;  // guarded by mutex_
   Host* host_ = nullptr;
-  std::string folder_;
+  std::optional<TaskCgroups> cgroups_;
   std::vector<std::unique_ptr<DriverPlugin>> plugins_;  // constant after start
 };
 

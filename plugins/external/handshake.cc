@@ -80,7 +80,7 @@ Result<Handshake> parse_handshake(std::string_view line) {
   return Handshake{.socket = std::string(fields[3])};
 }
 
-std::map<std::string, std::string> plugin_environment(const char* const* host, const std::string& socket_folder) {
+std::map<std::string, std::string> plugin_environment(const char* const* host) {
   std::map<std::string, std::string> out;
   for (; host && *host; ++host) {
     const std::string_view line(*host);
@@ -88,13 +88,14 @@ std::map<std::string, std::string> plugin_environment(const char* const* host, c
     if (equals == 0 || equals == std::string_view::npos || is_secret(line.substr(0, equals))) continue;
     out[std::string(line.substr(0, equals))] = line.substr(equals + 1);
   }
-  for (const char* name : {"PLUGIN_CLIENT_CERT", "PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_GROUP"}) out.erase(name);
+  for (const char* name :
+       {"PLUGIN_CLIENT_CERT", "PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_UNIX_SOCKET_GROUP"}) {
+    out.erase(name);
+  }
   out[std::string(kCookieKey)] = kCookieValue;
   out["PLUGIN_MIN_PORT"] = "10000";
   out["PLUGIN_MAX_PORT"] = "25000";
   out["PLUGIN_PROTOCOL_VERSIONS"] = std::to_string(kProtocolVersion);
-  out["PLUGIN_UNIX_SOCKET_DIR"] = socket_folder;
-  out["TMPDIR"] = socket_folder;  // plugins older than that variable make their socket there
   return out;
 }
 

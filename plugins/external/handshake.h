@@ -29,8 +29,8 @@ struct Handshake {
 // Errors: failed_precondition that quotes the line and says what was expected.
 Result<Handshake> parse_handshake(std::string_view line);
 
-// The child's environment: of `host` what programs need and nothing that is a secret, then the handshake's own.
-// `socket_folder` is where the child makes its sockets.
-std::map<std::string, std::string> plugin_environment(const char* const* host, const std::string& socket_folder);
+// The child's environment: that of `host` without what is secret, then the handshake's own. Where the child makes its
+// sockets is not said: what it starts for its tasks would inherit it, and those sockets outlive us both.
+std::map<std::string, std::string> plugin_environment(const char* const* host);
 
 }  // namespace drover::external

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
 #include <random>
 
 #include "drover/log.h"
@@ -196,9 +195,6 @@ void Supervisor::settle(Supervision::Action action) {
 void Supervisor::launch() {
   ending_.clear();
   launched_ = clock_.steady();
-  std::error_code ignored;
-  for (const auto& left : std::filesystem::directory_iterator(options_.folder, ignored))
-    std::filesystem::remove(left.path(), ignored);
   auto process = Process::start(options_.program);
   if (!process) {
     fail(process.status().message());
@@ -230,6 +226,7 @@ void Supervisor::prepare(const std::string& greeting) {
   const auto make = [&]() -> Result<std::shared_ptr<Channel>> {
     DROVER_TRY(const Handshake handshake, parse_handshake(greeting));
     DROVER_RETURN_IF_ERROR(check_socket(handshake.socket));
+    socket_ = handshake.socket;
     std::shared_ptr<Channel> channel = connect(handshake.socket);
     DROVER_RETURN_IF_ERROR(options_.prepare(channel));
     return channel;
@@ -306,6 +303,7 @@ void Supervisor::on_exit() {
     next = supervision_.exited(chance(), clock_.steady());
   }
   process_.reset();
+  if (!socket_.empty()) (void)::unlink(std::exchange(socket_, {}).c_str());
   if (!was_expected) {
     metrics_.add("nomad.client.plugin.crashes", 1, {{"plugin", options_.name}});
     fail(record.reason + (record.last_lines.empty() ? "" : "; it said last: " + record.last_lines.back()));

@@ -34,7 +34,6 @@ struct CrashRecord {
 struct SupervisorOptions {
   std::string name;  // of the file; in logs and messages
   Program program;
-  std::string folder;  // for sockets; private to this plugin
   SupervisionTimes times{};
   // What the agent must find again should it die first. [plugin]
   std::function<void(pid_t pid, uint64_t start_time)> launched;
@@ -95,6 +94,7 @@ class Supervisor {
   std::thread output_;
   SteadyTime launched_{};
   std::string ending_;  // why we end it ourselves
+  std::string socket_;  // removed after the process's end
 
   // [plugin-log]
   SteadyTime second_began_{};
