@@ -263,8 +263,11 @@ Result<driver::StartTaskResponse> DriverPlugin::start_task(const driver::TaskCon
     linux_resources.set_cpuset_cgroup(options_.cgroups->told_path(config.alloc_id(), config.name()));
   if (Status status = options_.cgroups->create(config.alloc_id(), config.name()); !status.ok())
     log::warn("plugin", "a task has no control group", {{"task", config.id()}, {"error", status.message()}});
+  if (Status status = options_.pipes->hold(config.id(), {config.stdout_path(), config.stderr_path()}); !status.ok())
+    log::warn("plugin", "a task will not outlive the agent", {{"task", config.id()}, {"error", status.message()}});
   auto started = ask<driver::StartTaskResponse>(DROVER_DRIVER_METHOD("StartTask"), request, Again::once, {});
   if (!started) {
+    options_.pipes->release(config.id());
     // Without its program nothing was tried: the restart policy may try again.
     return started.status().code() == Code::unavailable ? failed_precondition(started.status().message())
                                                         : started.status();
@@ -296,6 +299,7 @@ Result<driver::ExitResult> DriverPlugin::wait_task(std::string_view id, std::sto
     if (auto found = unrecovered_.find(id); !answer && found != unrecovered_.end())
       return found->second.with_context("the plugin was restarted and did not find the task again");
   }
+  if (answer.ok() || answer.status().code() == Code::not_found) options_.pipes->release(id);
   DROVER_RETURN_IF_ERROR(answer.status());
   if (!answer->err().empty()) return Status(Code::unknown, answer->err());
   return answer->result();
@@ -316,6 +320,7 @@ Status DriverPlugin::destroy_task(std::string_view id, bool force) {
   const Status status =
       ask<driver::DestroyTaskResponse>(DROVER_DRIVER_METHOD("DestroyTask"), request, Again::once, {}).status();
   if (!status.ok() && status.code() != Code::not_found) return status;
+  options_.pipes->release(id);
   std::shared_ptr<Messages> stats;  // ends outside the lock
   const std::lock_guard lock(mutex_);
   if (auto found = stats_.find(id); found != stats_.end()) {

@@ -16,6 +16,7 @@
 #include "channel.h"
 #include "drover/hcl_value.h"
 #include "drover/task_driver.h"
+#include "log_pipes.h"
 #include "supervisor.h"
 #include "task_cgroups.h"
 
@@ -29,7 +30,8 @@ struct DriverPluginOptions {
   std::vector<std::string> arguments{};
   std::optional<hcl::Value> config;  // the operator's, an object; nothing when none was written
   std::map<std::string, std::string> environment{};
-  const TaskCgroups* cgroups = nullptr;  // outlives the plugin
+  const TaskCgroups* cgroups = nullptr;  // outlives the plugin, and so
+  LogPipes* pipes = nullptr;             // does this
   uint32_t min_port = 0, max_port = 0;   // of the dynamic ports of this client
   SupervisionTimes times{};
   std::function<void(pid_t pid, uint64_t start_time)> launched;

@@ -48,6 +48,7 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
       log::error("plugin", "a plugin is not started", {{"reason", problem.message()}});
     if (found.programs.empty()) return ok_status();
     const ConfigBlock* client = configuration ? configuration->block("client") : nullptr;
+    pipes_.emplace(Launcher::Options{.folder = host.agent().data_dir + "/launcher", .program = {}});
     cgroups_.emplace(detect_cgroups(), client ? client->string("cgroup_parent") : "");
     if (Status status = cgroups_->prepare(); !status.ok())
       log::warn("plugin", "tasks of plugins have no control groups", {{"error", status.message()}});
@@ -94,7 +95,8 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
                                 .arguments = program.arguments,
                                 .config = program.config,
                                 .environment = plugin_environment(environ),
-                                .cgroups = &*cgroups_};
+                                .cgroups = &*cgroups_,
+                                .pipes = &*pipes_};
     if (client) {
       options.min_port = static_cast<uint32_t>(client->integer("min_dynamic_port", 20000));
       options.max_port = static_cast<uint32_t>(client->integer("max_dynamic_port", 32000));
@@ -138,6 +140,7 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
   std::function<void()> changed_;  // guarded by mutex_
   Host* host_ = nullptr;
   std::optional<TaskCgroups> cgroups_;
+  std::optional<LogPipes> pipes_;
   std::vector<std::unique_ptr<DriverPlugin>> plugins_;  // constant after start
 };
 
