@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "nlohmann/json.hpp"
+#include <nlohmann/json.hpp>
 
 namespace drover::external {
 namespace {

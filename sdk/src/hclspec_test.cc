@@ -1,7 +1,7 @@
 #include "drover/hclspec.h"
 
-#include "google/protobuf/text_format.h"
-#include "gtest/gtest.h"
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
 #include "nomad/plugins/hclspec.pb.h"
 
 namespace drover::hclspec {
