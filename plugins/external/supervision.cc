@@ -1,6 +1,7 @@
 #include "supervision.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace drover::external {
 
@@ -41,6 +42,13 @@ Action Supervision::checked(bool is_healthy, SteadyTime now) {
   return Action::none;
 }
 
+Action Supervision::give_up() {
+  if (state_ != State::starting) return Action::none;
+  is_given_up_ = true;
+  due_.reset();
+  return Action::kill;
+}
+
 Action Supervision::exited(double jitter, SteadyTime now) {
   if (state_ == State::stopping || state_ == State::stopped) {
     state_ = State::stopped;
@@ -51,7 +59,7 @@ Action Supervision::exited(double jitter, SteadyTime now) {
   if (state_ == State::running && now - healthy_since_ >= times_.calm) failures_ = 0;
   crashes_.push_back(now);
   while (!crashes_.empty() && now - crashes_.front() > times_.window) crashes_.pop_front();
-  if (crashes_.size() >= times_.crashes) {
+  if (std::exchange(is_given_up_, false) || crashes_.size() >= times_.crashes) {
     state_ = State::parked;
     due_.reset();
     return Action::none;

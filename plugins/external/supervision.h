@@ -5,7 +5,7 @@
 //      ▲                  │  exit, deadline   │ exit    │ exit, three checks missed
 //      │                  ▼                   ▼         ▼
 //      └──exit── stopping ◀──stop──        backoff ──due──▶ starting
-//                                             │ ten crashes in ten minutes
+//                                             │ ten crashes in ten minutes, or given up
 //                                             ▼
 //                                          parked ──revive──▶ starting
 //
@@ -55,6 +55,8 @@ class Supervision {
   Action start(SteadyTime now);
   Action ready(SteadyTime now);
   Action checked(bool is_healthy, SteadyTime now);
+  // Starting it again would not help: what it says of itself, or its configuration, is wrong.
+  Action give_up();
   // The process has ended, whatever the reason; also a launch that failed. `jitter` is in [0, 1).
   Action exited(double jitter, SteadyTime now);
   Action tick(SteadyTime now);
@@ -70,6 +72,7 @@ class Supervision {
   std::optional<SteadyTime> due_;
   SteadyTime healthy_since_{};
   int missed_ = 0;
+  bool is_given_up_ = false;
   int failures_ = 0;  // since it was last calm
   uint64_t restarts_ = 0;
   std::deque<SteadyTime> crashes_;

@@ -112,6 +112,19 @@ TEST(Supervision, KillsAfterThreeMissedChecksAndForgivesFewer) {
   EXPECT_EQ(supervision.state(), State::backoff);
 }
 
+TEST(Supervision, ParksWhatIsGivenUp) {
+  Supervision supervision;
+  (void)supervision.start(kStart);
+  EXPECT_EQ(supervision.give_up(), Action::kill);
+  EXPECT_EQ(supervision.tick(kStart + 1h), Action::none);
+  EXPECT_EQ(supervision.exited(0, kStart), Action::none);
+  EXPECT_EQ(supervision.state(), State::parked);
+  EXPECT_EQ(supervision.revive(kStart), Action::launch);
+  (void)supervision.exited(0, kStart);
+  EXPECT_EQ(supervision.state(), State::backoff);
+  EXPECT_EQ(running().give_up(), Action::none);
+}
+
 TEST(Supervision, StopsFromEveryState) {
   Supervision idle;
   EXPECT_EQ(idle.stop(kStart), Action::none);

@@ -182,7 +182,10 @@ void Supervisor::settle(Supervision::Action action) {
     case Supervision::Action::check:
       return check();
     case Supervision::Action::kill:
-      if (ending_.empty()) ending_ = "it gave no sign of life";
+      if (ending_.empty()) {
+        ending_ = had_greeting_ ? "it did not answer health checks"
+                                : "no handshake within " + std::to_string(options_.times.start / 1s) + " s";
+      }
       if (process_) process_->kill(SIGKILL);
       return;
     case Supervision::Action::end:
@@ -194,6 +197,7 @@ void Supervisor::settle(Supervision::Action action) {
 
 void Supervisor::launch() {
   ending_.clear();
+  had_greeting_ = false;
   launched_ = clock_.steady();
   auto process = Process::start(options_.program);
   if (!process) {
@@ -218,11 +222,10 @@ void Supervisor::launch() {
     ::pthread_setname_np(::pthread_self(), "plugin-log");
     read_output(*process);
   });
-  ending_ = "no handshake within " + std::to_string(options_.times.start / 1s) + " s";
 }
 
 void Supervisor::prepare(const std::string& greeting) {
-  ending_.clear();
+  had_greeting_ = true;
   const auto make = [&]() -> Result<std::shared_ptr<Channel>> {
     DROVER_TRY(const Handshake handshake, parse_handshake(greeting));
     DROVER_RETURN_IF_ERROR(check_socket(handshake.socket));
@@ -234,6 +237,11 @@ void Supervisor::prepare(const std::string& greeting) {
   auto channel = make();
   if (!channel) {
     ending_ = channel.status().message();
+    const Code code = channel.status().code();
+    if (code == Code::invalid_argument || code == Code::failed_precondition) {
+      const std::lock_guard lock(mutex_);
+      (void)supervision_.give_up();
+    }
     return process_->kill(SIGKILL);
   }
   log::info("plugin", "plugin runs", {{"plugin", options_.name}, {"pid", process_->pid()}});
@@ -256,7 +264,6 @@ void Supervisor::check() {
     const auto answer = channel->call(kHealth, kHealthRequest, clock_.steady() + 5s);
     // Who has no health service is judged by its process alone.
     is_healthy = answer.ok() ? *answer == kHealthServing : answer.status().code() == Code::unimplemented;
-    if (!is_healthy) ending_ = "it did not answer health checks";
   }
   Supervision::Action next;
   {
@@ -286,8 +293,9 @@ void Supervisor::on_exit() {
   signal_event(quiet_);
   output_.join();
   bool was_expected = false;
-  CrashRecord record{
-      .at = clock_.wall_ns(), .reason = ending_.empty() ? how : ending_, .uptime = clock_.steady() - launched_};
+  CrashRecord record{.at = clock_.wall_ns(),
+                     .reason = !ending_.empty() ? ending_ : how + (had_greeting_ ? "" : " before the handshake"),
+                     .uptime = clock_.steady() - launched_};
   Supervision::Action next;
   {
     const std::lock_guard lock(mutex_);
@@ -306,7 +314,8 @@ void Supervisor::on_exit() {
   if (!socket_.empty()) (void)::unlink(std::exchange(socket_, {}).c_str());
   if (!was_expected) {
     metrics_.add("nomad.client.plugin.crashes", 1, {{"plugin", options_.name}});
-    fail(record.reason + (record.last_lines.empty() ? "" : "; it said last: " + record.last_lines.back()));
+    const bool is_its_word = ending_.empty() && !record.last_lines.empty();
+    fail(record.reason + (is_its_word ? "; it said last: " + record.last_lines.back() : ""));
   }
   if (options_.lost) options_.lost();
   settle(next);

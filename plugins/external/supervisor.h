@@ -94,6 +94,7 @@ class Supervisor {
   std::thread output_;
   SteadyTime launched_{};
   std::string ending_;  // why we end it ourselves
+  bool had_greeting_ = false;
   std::string socket_;  // removed after the process's end
 
   // [plugin-log]

@@ -134,7 +134,9 @@ TEST(HclSpec, RefusesASchemaThatCannotBeUsed) {
   for (const auto& c : kCases) {
     const Status status = check(spec_of(c.spec));
     EXPECT_FALSE(status.ok()) << c.spec;
-    if (!c.text.empty()) EXPECT_EQ(status.message(), c.text);
+    if (!c.text.empty()) {
+      EXPECT_EQ(status.message(), c.text);
+    }
   }
 }
 
