@@ -42,9 +42,10 @@ driver::FingerprintResponse MockDriver::fingerprint() {
   return response;
 }
 
-Status MockDriver::validate(std::string_view config_json) {
+Result<std::string> MockDriver::encode_config(std::string_view config_json) {
   DROVER_TRY(TaskOptions options, TaskOptions::from_json(config_json));
-  return read_options(std::move(options)).status();
+  DROVER_RETURN_IF_ERROR(read_options(std::move(options)).status());
+  return TaskOptions::to_msgpack(config_json);
 }
 
 Result<driver::StartTaskResponse> MockDriver::start_task(const driver::TaskConfig& config) {

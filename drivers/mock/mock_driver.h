@@ -21,7 +21,7 @@ class MockDriver final : public TaskDriver {
 
   driver::DriverCapabilities capabilities() const override;
   driver::FingerprintResponse fingerprint() override;
-  Status validate(std::string_view config_json) override;
+  Result<std::string> encode_config(std::string_view config_json) override;
   Result<driver::StartTaskResponse> start_task(const driver::TaskConfig& config) override;
   Status recover_task(const driver::TaskHandle& handle) override;
   Result<driver::ExitResult> wait_task(std::string_view id, std::stop_token stop) override;

@@ -153,9 +153,9 @@ TEST(Mock, NamesWhatIsWrongInItsOptions) {
   MockDriver mock;
   for (const auto& c : cases) {
     SCOPED_TRACE(c.json);
-    EXPECT_EQ(invalid_argument(c.text), mock.validate(c.json));
+    EXPECT_EQ(invalid_argument(c.text), mock.encode_config(c.json).status());
   }
-  EXPECT_TRUE(mock.validate(R"({"run_for": 5000, "exit_code": "3"})").ok());
+  EXPECT_TRUE(mock.encode_config(R"({"run_for": 5000, "exit_code": "3"})").ok());
 }
 
 TEST(Mock, WritesItsOutputToTheFifos) {

@@ -130,9 +130,10 @@ driver::FingerprintResponse RawExecDriver::fingerprint() {
   return response;
 }
 
-Status RawExecDriver::validate(std::string_view config_json) {
+Result<std::string> RawExecDriver::encode_config(std::string_view config_json) {
   DROVER_TRY(TaskOptions options, TaskOptions::from_json(config_json));
-  return read_command(std::move(options)).status();
+  DROVER_RETURN_IF_ERROR(read_command(std::move(options)).status());
+  return TaskOptions::to_msgpack(config_json);
 }
 
 Result<Process> RawExecDriver::launch(const driver::TaskConfig& config, const Task& task) {

@@ -239,11 +239,11 @@ TEST(RawExec, SaysWhyAProgramCannotRun) {
 TEST(RawExec, NamesWhatIsWrongInItsOptions) {
   RawExecDriver raw;
   EXPECT_EQ(invalid_argument("unknown config option \"comand\"; did you mean \"command\"?"),
-            raw.validate(R"({"comand": "x"})"));
-  EXPECT_EQ(invalid_argument("config option \"command\" is missing"), raw.validate("{}"));
+            raw.encode_config(R"({"comand": "x"})").status());
+  EXPECT_EQ(invalid_argument("config option \"command\" is missing"), raw.encode_config("{}").status());
   EXPECT_EQ(invalid_argument("config option \"args\" must be a list of texts"),
-            raw.validate(R"({"command": "x", "args": [[]]})"));
-  EXPECT_TRUE(raw.validate(R"({"command": "x", "args": ["a", 1, true, 0.5]})").ok());
+            raw.encode_config(R"({"command": "x", "args": [[]]})").status());
+  EXPECT_TRUE(raw.encode_config(R"({"command": "x", "args": ["a", 1, true, 0.5]})").ok());
 }
 
 TEST(RawExec, FindsProgramsOfTheTaskBeforeThoseOfThePath) {

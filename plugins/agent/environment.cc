@@ -202,14 +202,12 @@ Variables node_variables(const v1::Node& node, std::string_view region) {
   return out;
 }
 
-Result<DriverConfig> driver_config(std::string_view json, const Variables& environment, const Variables& node) {
+Result<std::string> driver_config(std::string_view json, const Variables& environment, const Variables& node) {
   nlohmann::json value = json.empty() ? nlohmann::json::object() : nlohmann::json::parse(json, nullptr, false);
   if (value.is_null()) value = nlohmann::json::object();
   if (value.is_discarded() || !value.is_object()) return invalid_argument("the task's config is not a JSON object");
   interpolate_strings(value, environment, node);
-  const std::vector<uint8_t> packed = nlohmann::json::to_msgpack(value);
-  return DriverConfig{value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-                      std::string(packed.begin(), packed.end())};
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Variables host_environment(const char* const* environment, const std::vector<std::string>& denied) {

@@ -48,13 +48,9 @@ Variables node_variables(const v1::Node& node, std::string_view region);
 
 std::string interpolate(std::string_view text, const Variables& environment, const Variables& node);
 
-// A driver configuration: JSON text with every string interpolated, and the same as msgpack.
-struct DriverConfig {
-  std::string json;
-  std::string msgpack;
-};
-// Errors: invalid_argument when `json` is not an object.
-Result<DriverConfig> driver_config(std::string_view json, const Variables& environment, const Variables& node);
+// A driver's configuration with every string interpolated, as JSON. Errors: invalid_argument when `json` is not an
+// object.
+Result<std::string> driver_config(std::string_view json, const Variables& environment, const Variables& node);
 
 // The process's environment without the names in `denied`.
 Variables host_environment(const char* const* environment, const std::vector<std::string>& denied);

@@ -133,9 +133,8 @@ TEST(DriverConfig, IsInterpolatedInAllItsStrings) {
                               {{"NOMAD_X", "y"}}, f.node_values);
   ASSERT_TRUE(config.ok());
   const auto expected = nlohmann::json::parse(R"({"command":"sh","args":["-c","echo r7"],"deep":{"n":1,"s":"y"}})");
-  EXPECT_EQ(expected, nlohmann::json::parse(config->json));
-  EXPECT_EQ(expected, nlohmann::json::from_msgpack(config->msgpack));
-  EXPECT_EQ("{}", driver_config("", {}, {})->json);
+  EXPECT_EQ(expected, nlohmann::json::parse(*config));
+  EXPECT_EQ("{}", *driver_config("", {}, {}));
   EXPECT_EQ(Code::invalid_argument, driver_config("[1]", {}, {}).status().code());
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "driver_lookup.h"
 #include "drover/log.h"
 #include "drover/v1/node_service.pb.h"
 #include "fingerprint/drivers.h"
@@ -53,11 +54,19 @@ std::shared_ptr<const v1::Node> Registration::node() const {
 }
 
 void Registration::start() {
+  for (TaskDriverSource* source : driver_sources(client_.host)) {
+    source->watch([this] {
+      const std::lock_guard lock(mutex_);
+      have_drivers_changed_ = true;
+      woken_.notify_all();
+    });
+  }
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
 void Registration::stop() {
   if (!thread_.joinable()) return;
+  for (TaskDriverSource* source : driver_sources(client_.host)) source->watch({});
   thread_.request_stop();
   thread_.join();
 }
@@ -111,7 +120,8 @@ void Registration::run(const std::stop_token& stop) {
       }
     }
     std::unique_lock lock(mutex_);
-    woken_.wait_until(lock, stop, std::min(next_call, next_drivers), [] { return false; });
+    woken_.wait_until(lock, stop, std::min(next_call, next_drivers), [this] { return have_drivers_changed_; });
+    if (std::exchange(have_drivers_changed_, false)) next_drivers = client_.now();
   }
 }
 

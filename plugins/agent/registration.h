@@ -42,6 +42,7 @@ class Registration {
   std::condition_variable_any woken_;
   std::shared_ptr<const v1::Node> node_;  // guarded by mutex_
   std::chrono::nanoseconds ttl_{};        // the thread's own
+  bool have_drivers_changed_ = false;     // guarded by mutex_
   std::jthread thread_;
 };
 

@@ -1,5 +1,7 @@
 #include "task_runner.h"
 
+#include "driver_lookup.h"
+
 #include <pthread.h>
 
 #include <algorithm>
@@ -219,7 +221,7 @@ std::stop_token TaskRunner::arm() {
 
 TaskDriver* TaskRunner::find_driver(const std::string& driver) const {
   if (!client_.config.allows_driver(driver)) return nullptr;
-  return client_.host.extension<TaskDriver>(driver);
+  return agent::find_driver(client_.host, driver);
 }
 
 void TaskRunner::run() {
@@ -344,9 +346,9 @@ TaskRunner::Next TaskRunner::start() {
                             .host_variables = capabilities.fs_isolation() != driver::DriverCapabilities::IMAGE,
                             .id = alloc_id_.to_string() + "/" + name_ + "/" + Uuid::random().short_string()});
   if (!setup) return fail_setup(event::failed_validation(now(), setup.status().message()));
-  if (Status status = driver->validate(setup->config_json); !status.ok()) {
-    return fail_setup(event::failed_validation(now(), status.message()));
-  }
+  auto config = driver->encode_config(setup->config_json);
+  if (!config) return fail_setup(event::failed_validation(now(), config.status().message()));
+  setup->config->set_msgpack_driver_config(*std::move(config));
   if (Status status = open_logs(); !status.ok()) return fail_setup(event::setup_failure(now(), status.message()));
 
   auto started = driver->start_task(*setup->config);

@@ -79,13 +79,12 @@ Result<TaskSetup> set_up_task(const TaskSetupInput& input) {
                                 .paths = input.dir.paths_for(task.name(), input.isolated),
                                 .host = input.host_variables ? &input.client.host_environment : nullptr};
   const Variables environment = task_environment(wanted);
-  DROVER_TRY(DriverConfig config, driver_config(task.config(), environment, node_values));
+  DROVER_TRY(std::string config, driver_config(task.config(), environment, node_values));
 
-  TaskSetup setup{std::move(config.json), std::make_unique<driver::TaskConfig>()};
+  TaskSetup setup{std::move(config), std::make_unique<driver::TaskConfig>()};
   driver::TaskConfig& out = *setup.config;
   out.set_id(input.id);
   out.set_name(task.name());
-  out.set_msgpack_driver_config(std::move(config.msgpack));
   out.mutable_env()->insert(environment.begin(), environment.end());
   set_resources(spec, task.name(), node->node_resources().cpu().cpu_shares(), *out.mutable_resources());
   out.set_user(interpolate(task.user(), environment, node_values));

@@ -17,7 +17,7 @@ namespace drover::agent {
 Status check_supported(const v1::Task& task, const v1::TaskGroup& group);
 
 struct TaskSetup {
-  std::string config_json;  // interpolated, for TaskDriver::validate
+  std::string config_json;  // interpolated, for TaskDriver::encode_config
   std::unique_ptr<hashicorp::nomad::plugins::drivers::proto::TaskConfig> config;
 };
 struct TaskSetupInput {

@@ -142,6 +142,7 @@ CgroupLayout parse_cgroup_mounts(std::string_view mountinfo) {
     for (std::string_view option : split(right[2], ',')) {
       if (std::ranges::find(kControllers, option) != kControllers.end())
         layout.v1.try_emplace(std::string(option), where);
+      if (option == "cpuset" && layout.cpuset.empty()) layout.cpuset = where;
     }
   }
   using enum CgroupLayout::Mode;
@@ -154,6 +155,7 @@ CgroupLayout detect_cgroups() {
   auto is_writable = [](const std::string& path) { return access(path.c_str(), W_OK) == 0; };
   std::erase_if(layout.v1, [&](const auto& mount) { return !is_writable(mount.second); });
   if (!layout.v2.empty() && !is_writable(layout.v2)) layout.v2.clear();
+  if (!layout.cpuset.empty() && !is_writable(layout.cpuset)) layout.cpuset.clear();
   using enum CgroupLayout::Mode;
   layout.mode = layout.v1.empty() ? (layout.v2.empty() ? none : v2) : (layout.v2.empty() ? v1 : hybrid);
   return layout;

@@ -428,6 +428,25 @@ Status Launcher::forget(std::string_view id, SteadyTime deadline) {
       .status();
 }
 
+Status Launcher::hold(std::string_view name, const std::vector<std::string>& fifos, SteadyTime deadline) {
+  return connection_
+      ->call(
+          Kind::hold,
+          [&](launcher::Writer& out) {
+            out.text(name);
+            out.list(fifos);
+          },
+          deadline)
+      .status();
+}
+
+Status Launcher::release(std::string_view name, SteadyTime deadline) {
+  return connection_
+      ->call(
+          Kind::release, [&](launcher::Writer& out) { out.text(name); }, deadline)
+      .status();
+}
+
 Result<Launcher::User> find_user(const std::string& name) {
   std::vector<char> memory(16384);
   passwd entry{};

@@ -1,6 +1,6 @@
 // drover-launcher: the parent of an agent's task processes.
 //
-//   started by the first client ──▶ serving ──no client and no task for a while──▶ gone
+//   started by the first client ──▶ serving ──no client, no task, nothing held for a while──▶ gone
 //
 // It is small and does one thing so that it need never be restarted: the agent may be killed, upgraded and started
 // again while tasks run, and their exit codes are kept here until a client has collected them. One thread; nothing in
@@ -79,7 +79,7 @@ class Server {
         polled.push_back(
             {.fd = client->fd, .events = static_cast<short>(client->out.empty() ? POLLIN : POLLIN | POLLOUT)});
       }
-      const bool is_idle = clients_.empty() && tasks_.empty();
+      const bool is_idle = clients_.empty() && tasks_.empty() && held_.empty();
       const int n = poll(polled.data(), polled.size(), is_idle ? grace_ms_ : -1);
       if (n < 0 && errno != EINTR) return give_up("poll");
       if (n == 0 && is_idle && leave()) return 0;
@@ -232,6 +232,16 @@ class Server {
         client.out += Writer(Kind::done, request).finish();
         return;
       }
+      case Kind::hold: {
+        const std::string name = in.text();
+        const std::vector<std::string> fifos = in.list();
+        if (!in.ok() || name.empty()) return fail(client, request, EINVAL, "hold");
+        return hold(client, request, name, fifos);
+      }
+      case Kind::release:
+        release(in.text());
+        client.out += Writer(Kind::done, request).finish();
+        return;
       default:
         fail(client, request, ENOSYS, "request of kind " + std::to_string(static_cast<int>(in.kind())));
     }
@@ -275,6 +285,26 @@ class Server {
     tasks_[start.id] = std::move(task);
   }
 
+  void hold(Client& client, uint64_t request, const std::string& name, const std::vector<std::string>& fifos) {
+    std::vector<int> opened;
+    for (const std::string& fifo : fifos) {
+      opened.push_back(open_stream(fifo));
+      if (opened.back() >= 0) continue;
+      const int error = errno;
+      for (const int fd : opened) close(fd);
+      return fail(client, request, error, "open " + fifo);
+    }
+    release(name);
+    held_[name] = std::move(opened);
+    client.out += Writer(Kind::done, request).finish();
+  }
+  void release(const std::string& name) {
+    const auto found = held_.find(name);
+    if (found == held_.end()) return;
+    for (const int fd : found->second) close(fd);
+    held_.erase(found);
+  }
+
   // Looks again: a client may have gone since its descriptor was polled.
   bool has_client() const {
     for (const auto& client : clients_) {
@@ -314,6 +344,7 @@ class Server {
   std::vector<std::unique_ptr<Client>> clients_;
   std::map<std::string, Task> tasks_;
   std::map<pid_t, std::string> pids_;  // of running tasks
+  std::map<std::string, std::vector<int>> held_;
 };
 
 }  // namespace

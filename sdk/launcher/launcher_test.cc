@@ -1,5 +1,6 @@
 #include "drover/launcher.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -244,6 +245,27 @@ TEST_F(LauncherTest, TellsWhenItIsLostAndItsTasksGoOn) {
   ASSERT_TRUE(next);
   EXPECT_TRUE(next->list(soon())->empty());
   EXPECT_TRUE(signal_process(started->pid, started->start_time, SIGKILL));
+}
+
+TEST_F(LauncherTest, HoldsPipesForWritersOfOthers) {
+  const std::string fifo = folder_ + "/fifo";
+  ASSERT_EQ(0, mkfifo(fifo.c_str(), 0600));
+  ASSERT_TRUE(connect()->hold("t", {fifo}, soon()).ok());  // and this client goes
+
+  const int writer = open(fifo.c_str(), O_WRONLY | O_NONBLOCK);  // refused where nobody reads
+  ASSERT_GE(writer, 0);
+  EXPECT_EQ(5, write(writer, "hello", 5));
+  close(writer);
+  auto next = connect();
+  const int reader = open(fifo.c_str(), O_RDONLY | O_NONBLOCK);
+  char bytes[8];
+  EXPECT_EQ(5, read(reader, bytes, sizeof bytes));
+  EXPECT_EQ(-1, read(reader, bytes, sizeof bytes));  // still held
+  EXPECT_TRUE(next->release("t", soon()).ok());
+  EXPECT_TRUE(next->release("t", soon()).ok());
+  EXPECT_EQ(0, read(reader, bytes, sizeof bytes));
+  close(reader);
+  EXPECT_EQ(Code::invalid_argument, next->hold("t", {folder_ + "/none"}, soon()).code());
 }
 
 TEST_F(LauncherTest, CarriesLargeArguments) {

@@ -25,11 +25,13 @@ inline constexpr const char* kLogName = "launcher.log";
 inline constexpr int kListenFd = 3;  // where the launcher finds its listening socket
 
 enum class Kind : uint8_t {
-  hello = 1,   // version                        → hello_reply: version, pid
-  start = 2,   // StartRequest                   → started: pid, start time
-  list = 3,    //                                → tasks: count, then TaskRecord
-  signal = 4,  // task, signal, whole group      → done
-  forget = 5,  // task                           → done; an unknown task is done too
+  hello = 1,    // version                        → hello_reply: version, pid
+  start = 2,    // StartRequest                   → started: pid, start time
+  list = 3,     //                                → tasks: count, then TaskRecord
+  signal = 4,   // task, signal, whole group      → done
+  forget = 5,   // task                           → done; an unknown task is done too
+  hold = 6,     // name, list of FIFOs            → done; they stay open until they are released
+  release = 7,  // name                           → done; an unknown one is done too
   hello_reply = 64,
   started = 65,
   tasks = 66,

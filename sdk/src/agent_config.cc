@@ -420,7 +420,8 @@ Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& dec
   DROVER_TRY(ConfigBlock checked, apply_schema(raw.root, schema));
   warn_dormant(raw.root, schema.options, "", warnings);
   for (const ConfigBlock* plugin : raw.root.all("plugin")) {
-    if (plugin->has("args"))
+    // Of one that is loaded into this process; a program of its own gets them.
+    if (plugin->has("args") && declared.contains("plugin:" + plugin->labels.front()))
       warnings.push_back(plugin->place.to_string() + ": option plugin.args has no effect in this version");
   }
   DROVER_RETURN_IF_ERROR(refuse_unsafe(checked));

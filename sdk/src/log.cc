@@ -101,10 +101,8 @@ void set_level(Level level) {
 
 bool enabled(Level level) { return level >= lowest_level.load(std::memory_order_relaxed); }
 
-void write(Level level, std::string_view component, std::string_view sentence,
-           std::initializer_list<Field> field_list) {
+void write(Level level, std::string_view component, std::string_view sentence, std::span<const Field> fields) {
   if (!enabled(level)) return;
-  const std::span<const Field> fields(field_list.begin(), field_list.size());
   {
     std::shared_lock lock(taps().mutex);
     for (const auto& [wanted, receive] : taps().list) {

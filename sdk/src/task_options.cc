@@ -62,6 +62,12 @@ Result<TaskOptions> TaskOptions::from_msgpack(std::string_view bytes) {
   return TaskOptions(std::move(values));
 }
 
+Result<std::string> TaskOptions::to_msgpack(std::string_view json) {
+  DROVER_TRY(const TaskOptions options, from_json(json));
+  const std::vector<uint8_t> bytes = Json::to_msgpack(options.values_->json);
+  return std::string(bytes.begin(), bytes.end());
+}
+
 Result<TaskOptions> TaskOptions::from_json(std::string_view text) {
   auto values = std::make_unique<Values>();
   if (!text.empty()) {

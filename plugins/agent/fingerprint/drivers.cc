@@ -1,5 +1,6 @@
 #include "fingerprint/drivers.h"
 
+#include "driver_lookup.h"
 #include "drover/messages.h"
 #include "drover/task_driver.h"
 #include "drover/v1/node.pb.h"
@@ -8,15 +9,17 @@
 namespace drover::agent {
 namespace {
 
-std::string text_of(const driver::Attribute& attribute) {
+namespace structs = hashicorp::nomad::plugins::shared::structs;
+
+std::string text_of(const structs::Attribute& attribute) {
   switch (attribute.value_case()) {
-    case driver::Attribute::kStringVal:
+    case structs::Attribute::kStringVal:
       return attribute.string_val();
-    case driver::Attribute::kIntVal:
+    case structs::Attribute::kIntVal:
       return std::to_string(attribute.int_val()) + attribute.unit();
-    case driver::Attribute::kFloatVal:
+    case structs::Attribute::kFloatVal:
       return std::to_string(attribute.float_val()) + attribute.unit();
-    case driver::Attribute::kBoolVal:
+    case structs::Attribute::kBoolVal:
       return attribute.bool_val() ? "true" : "false";
     default:
       return {};
@@ -39,9 +42,9 @@ v1::DriverInfo describe(const std::string& name, const driver::FingerprintRespon
 bool describe_drivers(Host& host, const ClientConfig& config, v1::Node& node) {
   google::protobuf::Map<std::string, v1::DriverInfo> drivers;
   bool changed = false;
-  for (const std::string& name : host.extensions<TaskDriver>()) {
+  for (const std::string& name : driver_names(host)) {
     if (!config.allows_driver(name)) continue;
-    v1::DriverInfo info = describe(name, host.extension<TaskDriver>(name)->fingerprint());
+    v1::DriverInfo info = describe(name, agent::find_driver(host, name)->fingerprint());
     auto before = node.drivers().find(name);
     if (before != node.drivers().end()) info.set_update_time(before->second.update_time());
     if (before == node.drivers().end() || serialize(info) != serialize(before->second)) {

@@ -40,9 +40,9 @@ class FakeDriver final : public TaskDriver {
     response.set_health(driver::FingerprintResponse::HEALTHY);
     return response;
   }
-  Status validate(std::string_view json) override {
-    return json.find("\"refuse\"") == std::string_view::npos ? ok_status()
-                                                             : invalid_argument("option \"refuse\" is unknown");
+  Result<std::string> encode_config(std::string_view json) override {
+    if (json.find("\"refuse\"") != std::string_view::npos) return invalid_argument("option \"refuse\" is unknown");
+    return std::string(json);
   }
   Result<driver::StartTaskResponse> start_task(const driver::TaskConfig& config) override {
     std::lock_guard lock(mutex_);

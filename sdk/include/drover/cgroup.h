@@ -23,6 +23,7 @@ struct CgroupLayout {
   Mode mode = Mode::none;
   std::map<std::string, std::string> v1;  // controller → where it is mounted
   std::string v2;                         // where the unified tree is mounted, or empty
+  std::string cpuset;  // where version 1 has it mounted; no part of `v1`, for a new group there can hold no process
 
   friend bool operator==(const CgroupLayout&, const CgroupLayout&) = default;
 };

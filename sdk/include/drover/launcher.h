@@ -80,6 +80,13 @@ class Launcher {
   // Drops the result of an ended task. Idempotent. Errors: failed_precondition while it runs.
   Status forget(std::string_view id, SteadyTime deadline);
 
+  // Keeps FIFOs open that somebody else's task writes to: it never meets a broken pipe while the agent is away, and
+  // what it wrote stays there. `name` is the holder's own; holding it again replaces what was held. Errors:
+  // invalid_argument when one cannot be opened; unimplemented by a launcher of an older version.
+  Status hold(std::string_view name, const std::vector<std::string>& fifos, SteadyTime deadline);
+  // The readers see the end of the streams once all writers are gone. Idempotent.
+  Status release(std::string_view name, SteadyTime deadline);
+
  private:
   struct Connection;
   explicit Launcher(std::unique_ptr<Connection> connection);

@@ -71,7 +71,11 @@ class Tap {
 void set_level(Level level);
 bool enabled(Level level);
 
-void write(Level level, std::string_view component, std::string_view sentence, std::initializer_list<Field> fields);
+void write(Level level, std::string_view component, std::string_view sentence, std::span<const Field> fields);
+inline void write(Level level, std::string_view component, std::string_view sentence,
+                  std::initializer_list<Field> fields) {
+  write(level, component, sentence, std::span<const Field>(fields.begin(), fields.size()));
+}
 
 inline void trace(std::string_view c, std::string_view s, std::initializer_list<Field> f = {}) {
   write(Level::trace, c, s, f);

@@ -12,7 +12,11 @@
 // again; anything else fails the task for good.
 #pragma once
 
+#include <functional>
 #include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "drover/clock.h"
 #include "drover/result.h"
@@ -45,8 +49,9 @@ class TaskDriver {
   // Health and node attributes ("driver.<name>" = "1" and "driver.<name>.*") now. Asked at start and every 30 s.
   virtual driver::FingerprintResponse fingerprint() = 0;
 
-  // Checks a task's configuration without starting anything. Errors: invalid_argument naming the option.
-  virtual Status validate(std::string_view config_json) = 0;
+  // A task's `config`, every reference resolved, as start_task takes it: checked, and in the driver's own msgpack form.
+  // Starts nothing. Errors: invalid_argument naming the option.
+  virtual Result<std::string> encode_config(std::string_view config_json) = 0;
 
   // Returns when the task runs. The handle must be enough to find it again after a crash of the agent; on failure
   // nothing is left behind. stdout_path and stderr_path are FIFOs: open them for reading and writing, so that a task
@@ -72,6 +77,21 @@ class TaskDriver {
   virtual Result<driver::TaskStats> task_stats(std::string_view id) = 0;
   // Errors: invalid_argument for an unknown signal name; nothing is sent then.
   virtual Status signal_task(std::string_view id, std::string_view signal) = 0;
+};
+
+// Drivers that come and go while the agent runs: those of plugins that are programs of their own. What such a driver is
+// asked while its program is away waits for it, or is unavailable.
+class TaskDriverSource {
+ public:
+  static constexpr std::string_view kExtensionPoint = "task_driver_source";
+  virtual ~TaskDriverSource() = default;
+
+  virtual std::vector<std::string> driver_names() const = 0;
+  // Null when there is none of that name. A driver once given lives as long as the source. [any]
+  virtual TaskDriver* find_driver(std::string_view name) const = 0;
+  // Calls back, from any thread, when a driver has come or what its fingerprint says has changed. `changed` must not
+  // block; an empty one ends it.
+  virtual void watch(std::function<void()> changed) = 0;
 };
 
 }  // namespace drover

@@ -25,6 +25,8 @@ class TaskOptions {
   // Errors: invalid_argument when the bytes are not one map. No bytes at all is an empty block.
   static Result<TaskOptions> from_msgpack(std::string_view bytes);
   static Result<TaskOptions> from_json(std::string_view text);
+  // The same block as from_msgpack takes it. Errors: invalid_argument when the text is not one object.
+  static Result<std::string> to_msgpack(std::string_view json);
 
   ~TaskOptions();
   TaskOptions(TaskOptions&&) noexcept;

@@ -1,0 +1,211 @@
+#include "channel.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include "drover/task_driver.h"
+
+namespace drover::external {
+namespace {
+
+constexpr int kMaxMessageBytes = 64 << 20;
+constexpr size_t kMaxQueued = 64;  // messages of a stream that nobody has read yet; then the plugin waits
+
+grpc::ByteBuffer buffer_of(const std::string& bytes) {
+  const grpc::Slice slice(bytes);
+  return {&slice, 1};
+}
+
+std::optional<std::string> bytes_of(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  if (!buffer.Dump(&slices).ok()) return {};
+  std::string out;
+  out.reserve(buffer.Length());
+  for (const grpc::Slice& slice : slices) out.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  return out;
+}
+
+Status status_of(const grpc::Status& status) {
+  if (status.ok()) return {};
+  return translate(Status(static_cast<Code>(status.error_code()), status.error_message()));
+}
+
+// One unary call. The callback may come after the caller has gone, so it holds a share of its own.
+struct Call {
+  grpc::ClientContext context;
+  grpc::ByteBuffer request, answer;
+  std::mutex mutex;
+  std::condition_variable ended;
+  std::optional<grpc::Status> status;  // guarded by mutex
+};
+
+// Owned by the caller and, until it is done, by gRPC.
+class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  explicit Reader(Messages::Keep keep) : keep_(keep) {}
+
+  static std::shared_ptr<Reader> start(grpc::GenericStub& stub, const std::string& method, const std::string& request,
+                                       Messages::Keep keep) {
+    auto reader = std::make_shared<Reader>(keep);
+    reader->itself_ = reader;
+    reader->request_ = buffer_of(request);
+    stub.PrepareBidiStreamingCall(&reader->context_, method, {}, reader.get());
+    reader->StartWriteLast(&reader->request_, {});
+    reader->StartRead(&reader->buffer_);
+    reader->StartCall();
+    return reader;
+  }
+
+  std::optional<std::string> next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !queue_.empty() || ended_; });
+    if (queue_.empty()) return {};
+    std::string message = std::move(queue_.front());
+    queue_.pop_front();
+    if (std::exchange(is_waiting_, false)) StartRead(&buffer_);
+    return message;
+  }
+
+  std::optional<std::string> newest(SteadyTime deadline) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, deadline, [this] { return newest_ || ended_; });
+    return ended_ ? std::nullopt : newest_;
+  }
+
+  void wait_end() {
+    std::unique_lock lock(mutex_);
+    while (!ended_) {
+      queue_.clear();
+      if (std::exchange(is_waiting_, false)) StartRead(&buffer_);  // a read must be out for the end to come
+      changed_.wait(lock);
+    }
+  }
+
+  Status status() const {
+    const std::lock_guard lock(mutex_);
+    return ended_ ? *ended_ : Status();
+  }
+
+  void cancel() {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) context_.TryCancel();
+  }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    const std::lock_guard lock(mutex_);
+    if (auto bytes = bytes_of(buffer_)) {
+      if (keep_ == Messages::Keep::newest) {
+        newest_ = *std::move(bytes);
+      } else {
+        queue_.push_back(*std::move(bytes));
+      }
+    }
+    changed_.notify_all();
+    is_waiting_ = queue_.size() >= kMaxQueued;
+    if (!is_waiting_) StartRead(&buffer_);
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    std::shared_ptr<Reader> last;
+    const std::lock_guard lock(mutex_);
+    ended_ = status_of(status);
+    last = std::move(itself_);
+    changed_.notify_all();
+  }
+
+  const Messages::Keep keep_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer request_, buffer_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> queue_;      // guarded by mutex_
+  std::optional<std::string> newest_;  // guarded by mutex_
+  bool is_waiting_ = false;            // guarded by mutex_; the queue is full, no read is out
+  std::optional<Status> ended_;        // guarded by mutex_
+  std::shared_ptr<Reader> itself_;     // until OnDone
+};
+
+class GrpcMessages final : public Messages {
+ public:
+  explicit GrpcMessages(std::shared_ptr<Reader> reader) : reader_(std::move(reader)) {}
+  ~GrpcMessages() override {
+    reader_->cancel();
+    reader_->wait_end();
+  }
+  std::optional<std::string> next() override { return reader_->next(); }
+  std::optional<std::string> newest(SteadyTime deadline) override { return reader_->newest(deadline); }
+  Status status() const override { return reader_->status(); }
+  void cancel() override { reader_->cancel(); }
+
+ private:
+  const std::shared_ptr<Reader> reader_;
+};
+
+class GrpcChannel final : public Channel {
+ public:
+  explicit GrpcChannel(const std::string& socket) : stub_(make_channel(socket)) {}
+
+  Result<std::string> call(const std::string& method, std::string request, std::optional<SteadyTime> deadline,
+                           std::stop_token stop) override {
+    auto call = std::make_shared<Call>();
+    call->request = buffer_of(request);
+    if (deadline) {
+      call->context.set_deadline(std::chrono::system_clock::now() + (*deadline - std::chrono::steady_clock::now()));
+    }
+    const std::stop_callback cancel(std::move(stop), [&call] { call->context.TryCancel(); });
+    stub_.UnaryCall(&call->context, method, {}, &call->request, &call->answer, [call](grpc::Status status) {
+      const std::lock_guard lock(call->mutex);
+      call->status = std::move(status);
+      call->ended.notify_all();
+    });
+    std::unique_lock lock(call->mutex);
+    call->ended.wait(lock, [&] { return call->status.has_value(); });
+    DROVER_RETURN_IF_ERROR(status_of(*call->status));
+    auto answer = bytes_of(call->answer);
+    if (!answer) return internal_error("the plugin's answer to " + method + " cannot be decompressed");
+    return *std::move(answer);
+  }
+
+  std::shared_ptr<Messages> open(const std::string& method, std::string request, Messages::Keep keep) override {
+    return std::make_shared<GrpcMessages>(Reader::start(stub_, method, request, keep));
+  }
+
+ private:
+  static std::shared_ptr<grpc::Channel> make_channel(const std::string& socket) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+    // One plugin, one connection of its own; a lost one is made again at once, for the supervisor decides about pauses.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
+  }
+
+  grpc::GenericStub stub_;
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> connect(const std::string& socket) { return std::make_unique<GrpcChannel>(socket); }
+
+Status translate(Status status) {
+  if (status.code() != Code::unknown) return status;
+  const std::string& text = status.message();
+  if (text.find(kTaskNotFound) != std::string::npos) return not_found(text);
+  for (const char* missing :
+       {"driver does not support exec", "RPC not supported by driver", "stats not implemented for driver"}) {
+    if (text.find(missing) != std::string::npos) return Status(Code::unimplemented, text);
+  }
+  return status;
+}
+
+}  // namespace drover::external

@@ -1,0 +1,51 @@
+// Calls to a plugin over its socket: methods by name, messages as bytes. The only file of this plugin that knows gRPC.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "drover/clock.h"
+#include "drover/result.h"
+
+namespace drover::external {
+
+// The messages of one streaming call. Ends the call when it is destroyed.
+class Messages {
+ public:
+  // What happens to messages that nobody has read yet: the plugin waits, or only the newest is kept.
+  enum class Keep : uint8_t { all, newest };
+
+  virtual ~Messages() = default;
+  // Blocks for the next one; nothing when the call has ended, and status() says how. Requires: Keep::all. One reader.
+  virtual std::optional<std::string> next() = 0;
+  // The newest one, again and again; blocks for the first. Nothing when the call has ended or the deadline has passed.
+  // Requires: Keep::newest. [any]
+  virtual std::optional<std::string> newest(SteadyTime deadline) = 0;
+  virtual Status status() const = 0;
+  virtual void cancel() = 0;  // [any]
+};
+
+class Channel {
+ public:
+  virtual ~Channel() = default;
+
+  // One request, one answer. `method` is "/package.Service/Method"; without a deadline it may take for ever. Errors:
+  // the plugin's own; unavailable when it is gone; deadline_exceeded; cancelled by `stop`. [any]
+  virtual Result<std::string> call(const std::string& method, std::string request, std::optional<SteadyTime> deadline,
+                                   std::stop_token stop = {}) = 0;
+  // One request, many answers. [any]
+  virtual std::shared_ptr<Messages> open(const std::string& method, std::string request,
+                                         Messages::Keep keep = Messages::Keep::all) = 0;
+};
+
+// Does not wait for the other end: the first call does.
+std::unique_ptr<Channel> connect(const std::string& socket);
+
+// As the protocol has errors: what a Go plugin can only say by its text becomes a code (an unknown task, a method that
+// is not there).
+Status translate(Status status);
+
+}  // namespace drover::external

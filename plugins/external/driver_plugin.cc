@@ -1,0 +1,377 @@
+#include "driver_plugin.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "drover/hclspec.h"
+#include "drover/log.h"
+#include "drover/messages.h"
+#include "drover/methods.h"
+#include "topology.h"
+
+namespace drover::external {
+namespace {
+
+namespace base = hashicorp::nomad::plugins::base::proto;
+using namespace std::chrono_literals;
+
+#define DROVER_BASE_METHOD(NAME) "/hashicorp.nomad.plugins.base.proto.BasePlugin/" NAME
+#define DROVER_DRIVER_METHOD(NAME) "/hashicorp.nomad.plugins.drivers.proto.Driver/" NAME
+
+constexpr const char* kApiVersion = "v0.1.0";
+constexpr auto kCallTime = 10s;     // for what a plugin answers at once
+constexpr auto kRestartTime = 15s;  // how long a call waits for a plugin that is being restarted
+constexpr auto kGoneTime = 3s;      // within which a process that breaks off a call must be seen to have ended
+
+google::protobuf::Duration duration_of(std::chrono::nanoseconds time) {
+  google::protobuf::Duration out;
+  out.set_seconds(time / 1s);
+  out.set_nanos(static_cast<int32_t>((time % 1s).count()));
+  return out;
+}
+
+template <typename Answer>
+Result<Answer> call(Channel& channel, const char* method, const google::protobuf::Message& request,
+                    std::optional<SteadyTime> deadline, const std::stop_token& stop = {}) {
+  DROVER_TRY(std::string bytes, channel.call(method, serialize(request), deadline, stop));
+  DROVER_TRY(Answer answer, parse_message<Answer>(bytes));
+  return answer;
+}
+
+Status optional(Status status) { return status.code() == Code::unimplemented ? ok_status() : std::move(status); }
+
+}  // namespace
+
+DriverPlugin::DriverPlugin(DriverPluginOptions options, Clock& clock, Metrics& metrics)
+    : options_(std::move(options)),
+      file_name_(std::filesystem::path(options_.file).filename().string()),
+      clock_(clock),
+      supervisor_(
+          {.name = file_name_,
+           .program = {.file = options_.file, .arguments = options_.arguments, .environment = options_.environment},
+           .times = options_.times,
+           .launched = options_.launched,
+           .prepare = [this](ChannelPtr channel) { return prepare(channel); },
+           .lost = [this] { lost(); }},
+          clock, metrics) {}
+
+DriverPlugin::~DriverPlugin() { stop(); }
+
+void DriverPlugin::stop() { supervisor_.stop(); }
+
+std::string DriverPlugin::name() const {
+  const std::lock_guard lock(mutex_);
+  return info_.name();
+}
+
+std::string DriverPlugin::version() const {
+  const std::lock_guard lock(mutex_);
+  return info_.plugin_version();
+}
+
+void DriverPlugin::changed() const {
+  if (options_.changed) options_.changed();
+}
+
+// ---- the life of a process [plugin] ----
+
+Status DriverPlugin::prepare(const ChannelPtr& channel) {
+  DROVER_RETURN_IF_ERROR(identify(*channel));
+  DROVER_RETURN_IF_ERROR(configure(*channel));
+  recover_all(*channel);
+  follow_fingerprint(channel);
+  return ok_status();
+}
+
+Status DriverPlugin::identify(Channel& channel) {
+  DROVER_TRY(auto info, call<base::PluginInfoResponse>(channel, DROVER_BASE_METHOD("PluginInfo"),
+                                                       base::PluginInfoRequest(), clock_.steady() + kCallTime));
+  if (info.type() != base::DRIVER) {
+    return failed_precondition("the plugin is no task driver but of kind " + std::to_string(info.type()));
+  }
+  const auto& versions = info.plugin_api_versions();
+  if (std::ranges::find(versions, kApiVersion) == versions.end()) {
+    std::string all;
+    for (const std::string& version : versions) all += (all.empty() ? "" : ", ") + version;
+    return failed_precondition("the plugin speaks the versions " + (all.empty() ? "(none)" : all) +
+                               " of the driver protocol, not " + kApiVersion);
+  }
+  if (info.name().empty()) return failed_precondition("the plugin gives no name");
+  const std::lock_guard lock(mutex_);
+  if (!info_.name().empty() && info_.name() != info.name()) {
+    return failed_precondition("the plugin was called " + info_.name() + " and is now called " + info.name());
+  }
+  info_ = std::move(info);
+  return ok_status();
+}
+
+Status DriverPlugin::configure(Channel& channel) {
+  const auto deadline = [this] { return clock_.steady() + kCallTime; };
+  DROVER_TRY(auto schema, call<base::ConfigSchemaResponse>(channel, DROVER_BASE_METHOD("ConfigSchema"),
+                                                           base::ConfigSchemaRequest(), deadline()));
+  base::SetConfigRequest request;
+  request.set_plugin_api_version(kApiVersion);
+  base::NomadDriverConfig& client = *request.mutable_nomad_config()->mutable_driver();
+  client.set_clientminport(options_.min_port);
+  client.set_clientmaxport(options_.max_port);
+  *client.mutable_topology() = read_topology();
+  if (schema.has_spec()) {
+    DROVER_RETURN_IF_ERROR(hclspec::check(schema.spec()));
+    auto config = hclspec::decode(schema.spec(), options_.config.value_or(hcl::Value(hcl::Object())));
+    if (!config) return config.status().with_context("plugin \"" + file_name_ + "\": config");
+    request.set_msgpack_config(hclspec::to_msgpack(*config));
+  } else if (options_.config) {
+    return invalid_argument("plugin \"" + file_name_ + "\": config: the plugin takes no configuration");
+  }
+  DROVER_RETURN_IF_ERROR(
+      call<base::SetConfigResponse>(channel, DROVER_BASE_METHOD("SetConfig"), request, deadline()).status());
+  DROVER_RETURN_IF_ERROR(optional(
+      call<driver::InitResponse>(channel, DROVER_DRIVER_METHOD("Init"), driver::InitRequest(), deadline()).status()));
+  DROVER_TRY(auto task_schema, call<driver::TaskConfigSchemaResponse>(channel, DROVER_DRIVER_METHOD("TaskConfigSchema"),
+                                                                      driver::TaskConfigSchemaRequest(), deadline()));
+  if (task_schema.has_spec()) DROVER_RETURN_IF_ERROR(hclspec::check(task_schema.spec()));
+  DROVER_TRY(auto capabilities, call<driver::CapabilitiesResponse>(channel, DROVER_DRIVER_METHOD("Capabilities"),
+                                                                   driver::CapabilitiesRequest(), deadline()));
+  const std::lock_guard lock(mutex_);
+  has_task_schema_ = task_schema.has_spec();
+  task_schema_ = std::move(*task_schema.mutable_spec());
+  capabilities_ = std::move(*capabilities.mutable_capabilities());
+  return ok_status();
+}
+
+void DriverPlugin::recover_all(Channel& channel) {
+  std::map<std::string, driver::TaskHandle, std::less<>> tasks;
+  {
+    const std::lock_guard lock(mutex_);
+    tasks = tasks_;
+  }
+  for (const auto& [id, handle] : tasks) {
+    driver::RecoverTaskRequest request;
+    request.set_task_id(id);
+    *request.mutable_handle() = handle;
+    const Status status = call<driver::RecoverTaskResponse>(channel, DROVER_DRIVER_METHOD("RecoverTask"), request,
+                                                            clock_.steady() + kCallTime)
+                              .status();
+    if (!status.ok()) {
+      log::warn("plugin", "a task was not recovered",
+                {{"plugin", file_name_}, {"task", id}, {"error", status.message()}});
+    }
+    const std::lock_guard lock(mutex_);
+    if (status.ok()) {
+      unrecovered_.erase(id);
+    } else {
+      unrecovered_[id] = status;
+    }
+  }
+}
+
+void DriverPlugin::follow_fingerprint(const ChannelPtr& channel) {
+  prints_ = channel->open(DROVER_DRIVER_METHOD("Fingerprint"), serialize(driver::FingerprintRequest()));
+  prints_reader_ = std::thread([this, channel, prints = prints_] {
+    ::pthread_setname_np(::pthread_self(), "plugin-print");
+    while (auto bytes = prints->next()) {
+      auto print = parse_message<driver::FingerprintResponse>(*bytes);
+      {
+        const std::lock_guard lock(mutex_);
+        if (print) fingerprint_ = *std::move(print);
+      }
+      changed();
+    }
+    const Status status = prints->status();
+    if (status.code() == Code::cancelled) return;
+    {
+      const std::lock_guard lock(mutex_);
+      fingerprint_.emplace();
+      fingerprint_->set_health(driver::FingerprintResponse::UNHEALTHY);
+      fingerprint_->set_err("failed to fingerprint driver: " +
+                            (status.ok() ? "the plugin ended the stream" : status.message()));
+    }
+    changed();
+  });
+}
+
+void DriverPlugin::lost() {
+  if (prints_) prints_->cancel();
+  if (prints_reader_.joinable()) prints_reader_.join();
+  prints_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    fingerprint_.reset();
+    stats_.clear();
+  }
+  changed();
+}
+
+// ---- calls [any] ----
+
+template <typename Answer>
+Result<Answer> DriverPlugin::ask(const char* method, const google::protobuf::Message& request, Again again,
+                                 std::optional<std::chrono::nanoseconds> within, const std::stop_token& stop) {
+  // Who can be called off waits as long as it takes.
+  const auto patience = [&] { return stop.stop_possible() ? SteadyTime::max() : clock_.steady() + kRestartTime; };
+  DROVER_TRY(ChannelPtr channel, supervisor_.channel(nullptr, patience(), stop));
+  const auto deadline = [&]() -> std::optional<SteadyTime> {
+    if (!within) return {};
+    return clock_.steady() + *within;
+  };
+  auto answer = call<Answer>(*channel, method, request, deadline(), stop);
+  for (int tries = 0; !answer && answer.status().code() == Code::unavailable && again == Again::once && tries < 5;
+       ++tries) {
+    // The plugin may say so of itself, too; then it is still there, and that is its answer.
+    if (!supervisor_.wait_gone(channel, clock_.steady() + kGoneTime)) break;
+    DROVER_TRY(channel, supervisor_.channel(channel, patience(), stop));
+    answer = call<Answer>(*channel, method, request, deadline(), stop);
+  }
+  return answer;
+}
+
+driver::DriverCapabilities DriverPlugin::capabilities() const {
+  const std::lock_guard lock(mutex_);
+  return capabilities_;
+}
+
+driver::FingerprintResponse DriverPlugin::fingerprint() {
+  const Supervisor::View view = supervisor_.view();
+  const std::lock_guard lock(mutex_);
+  if (fingerprint_) return *fingerprint_;
+  driver::FingerprintResponse print;
+  print.set_health(driver::FingerprintResponse::UNHEALTHY);
+  print.set_health_description("the plugin " + file_name_ + " is " + std::string(to_string(view.state)) +
+                               (view.problem.empty() ? "" : ": " + view.problem));
+  return print;
+}
+
+Result<std::string> DriverPlugin::encode_config(std::string_view config_json) {
+  DROVER_RETURN_IF_ERROR(supervisor_.channel(nullptr, clock_.steady() + kRestartTime).status());
+  DROVER_TRY(const hcl::Value config, hcl::from_json(config_json));
+  const std::lock_guard lock(mutex_);
+  if (!has_task_schema_) {
+    if (config.is_object() && !config.object().empty())
+      return invalid_argument("failed to parse config: the driver takes no configuration");
+    return hclspec::to_msgpack(hcl::Value(hcl::Object()));
+  }
+  auto decoded = hclspec::decode(task_schema_, config);
+  if (!decoded) return invalid_argument("failed to parse config: " + decoded.status().message());
+  return hclspec::to_msgpack(*decoded);
+}
+
+Result<driver::StartTaskResponse> DriverPlugin::start_task(const driver::TaskConfig& config) {
+  driver::StartTaskRequest request;
+  *request.mutable_task() = config;
+  driver::LinuxResources& linux_resources = *request.mutable_task()->mutable_resources()->mutable_linux_resources();
+  if (linux_resources.cpuset_cgroup().empty())
+    linux_resources.set_cpuset_cgroup(options_.cgroups->told_path(config.alloc_id(), config.name()));
+  if (Status status = options_.cgroups->create(config.alloc_id(), config.name()); !status.ok())
+    log::warn("plugin", "a task has no control group", {{"task", config.id()}, {"error", status.message()}});
+  if (Status status = options_.pipes->hold(config.id(), {config.stdout_path(), config.stderr_path()}); !status.ok())
+    log::warn("plugin", "a task will not outlive the agent", {{"task", config.id()}, {"error", status.message()}});
+  auto started = ask<driver::StartTaskResponse>(DROVER_DRIVER_METHOD("StartTask"), request, Again::once, {});
+  if (!started) {
+    options_.pipes->release(config.id());
+    // Without its program nothing was tried: the restart policy may try again.
+    return started.status().code() == Code::unavailable ? failed_precondition(started.status().message())
+                                                        : started.status();
+  }
+  const std::lock_guard lock(mutex_);
+  tasks_[config.id()] = started->handle();
+  return started;
+}
+
+Status DriverPlugin::recover_task(const driver::TaskHandle& handle) {
+  driver::RecoverTaskRequest request;
+  request.set_task_id(handle.config().id());
+  *request.mutable_handle() = handle;
+  DROVER_RETURN_IF_ERROR(
+      ask<driver::RecoverTaskResponse>(DROVER_DRIVER_METHOD("RecoverTask"), request, Again::once, kCallTime).status());
+  const std::lock_guard lock(mutex_);
+  tasks_[handle.config().id()] = handle;
+  unrecovered_.erase(handle.config().id());
+  return ok_status();
+}
+
+Result<driver::ExitResult> DriverPlugin::wait_task(std::string_view id, std::stop_token stop) {
+  driver::WaitTaskRequest request;
+  request.set_task_id(std::string(id));
+  auto answer = ask<driver::WaitTaskResponse>(DROVER_DRIVER_METHOD("WaitTask"), request, Again::once, {}, stop);
+  if (stop.stop_requested() && !answer) return cancelled("nobody waits any more");
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto found = unrecovered_.find(id); !answer && found != unrecovered_.end())
+      return found->second.with_context("the plugin was restarted and did not find the task again");
+  }
+  if (answer.ok() || answer.status().code() == Code::not_found) options_.pipes->release(id);
+  DROVER_RETURN_IF_ERROR(answer.status());
+  if (!answer->err().empty()) return Status(Code::unknown, answer->err());
+  return answer->result();
+}
+
+Status DriverPlugin::stop_task(std::string_view id, std::chrono::nanoseconds timeout, std::string_view signal) {
+  driver::StopTaskRequest request;
+  request.set_task_id(std::string(id));
+  *request.mutable_timeout() = duration_of(timeout);
+  request.set_signal(std::string(signal));
+  return ask<driver::StopTaskResponse>(DROVER_DRIVER_METHOD("StopTask"), request, Again::once, {}).status();
+}
+
+Status DriverPlugin::destroy_task(std::string_view id, bool force) {
+  driver::DestroyTaskRequest request;
+  request.set_task_id(std::string(id));
+  request.set_force(force);
+  const Status status =
+      ask<driver::DestroyTaskResponse>(DROVER_DRIVER_METHOD("DestroyTask"), request, Again::once, {}).status();
+  if (!status.ok() && status.code() != Code::not_found) return status;
+  options_.pipes->release(id);
+  std::shared_ptr<Messages> stats;  // ends outside the lock
+  const std::lock_guard lock(mutex_);
+  if (auto found = stats_.find(id); found != stats_.end()) {
+    stats = std::move(found->second);
+    stats_.erase(found);
+  }
+  if (auto found = tasks_.find(id); found != tasks_.end()) {
+    options_.cgroups->remove(found->second.config().alloc_id(), found->second.config().name());
+    tasks_.erase(found);
+  }
+  if (auto found = unrecovered_.find(id); found != unrecovered_.end()) unrecovered_.erase(found);
+  return status;
+}
+
+Result<driver::InspectTaskResponse> DriverPlugin::inspect_task(std::string_view id) {
+  driver::InspectTaskRequest request;
+  request.set_task_id(std::string(id));
+  return ask<driver::InspectTaskResponse>(DROVER_DRIVER_METHOD("InspectTask"), request, Again::once, kCallTime);
+}
+
+// The plugin samples at its own pace into a stream; what is asked for is the newest.
+Result<driver::TaskStats> DriverPlugin::task_stats(std::string_view id) {
+  DROVER_TRY(const ChannelPtr channel, supervisor_.channel(nullptr, clock_.steady()));
+  std::shared_ptr<Messages> messages;
+  {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<Messages>& open = stats_[std::string(id)];
+    if (!open) {
+      driver::TaskStatsRequest request;
+      request.set_task_id(std::string(id));
+      *request.mutable_collection_interval() = duration_of(1s);
+      open = channel->open(DROVER_DRIVER_METHOD("TaskStats"), serialize(request), Messages::Keep::newest);
+    }
+    messages = open;
+  }
+  const std::optional<std::string> bytes = messages->newest(clock_.steady() + kCallTime);
+  if (!bytes) {
+    const Status status = messages->status();
+    const std::lock_guard lock(mutex_);
+    if (auto found = stats_.find(id); found != stats_.end() && found->second == messages) stats_.erase(found);
+    return status.ok() ? unavailable("the driver has no statistics of the task") : status;
+  }
+  DROVER_TRY(auto response, parse_message<driver::TaskStatsResponse>(*bytes));
+  return response.stats();
+}
+
+Status DriverPlugin::signal_task(std::string_view id, std::string_view signal) {
+  driver::SignalTaskRequest request;
+  request.set_task_id(std::string(id));
+  request.set_signal(std::string(signal));
+  return ask<driver::SignalTaskResponse>(DROVER_DRIVER_METHOD("SignalTask"), request, Again::never, kCallTime).status();
+}
+
+}  // namespace drover::external

@@ -1,0 +1,150 @@
+// Task drivers that are programs of their own, in any language, over the plugin protocol that Nomad's drivers speak.
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "discovery.h"
+#include "driver_plugin.h"
+#include "drover/config.h"
+#include "drover/log.h"
+#include "drover/plugin.h"
+#include "drover/process.h"
+#include "handshake.h"
+
+extern char** environ;
+
+namespace drover::external {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPatience = 10s;  // for the first start of all; who needs longer comes later
+
+std::vector<std::string> plugin_folders(const AgentInfo& agent, const ConfigBlock* configuration) {
+  std::vector<std::string> folders{agent.data_dir + "/plugins"};
+  if (const std::string more = configuration ? configuration->string("plugin_dir") : ""; !more.empty())
+    folders.push_back(more);
+  return folders;
+}
+
+// "1.10.0" after "1.9.2".
+bool is_newer(const std::string& one, const std::string& other) { return ::strverscmp(one.c_str(), other.c_str()) > 0; }
+
+class ExternalPlugin final : public Plugin, public TaskDriverSource {
+ public:
+  Status declare(Declarations& declare) override { return declare.extend<TaskDriverSource>("external", *this); }
+
+  Status start(Host& host) override {
+    host_ = &host;
+    end_leftovers();
+    const ConfigBlock* configuration = host.configuration("");
+    const ConfigBlock none;
+    const auto found = discover(plugin_folders(host.agent(), configuration), configuration ? *configuration : none);
+    for (const Status& problem : found.problems)
+      log::error("plugin", "a plugin is not started", {{"reason", problem.message()}});
+    if (found.programs.empty()) return ok_status();
+    const ConfigBlock* client = configuration ? configuration->block("client") : nullptr;
+    pipes_.emplace(Launcher::Options{.folder = host.agent().data_dir + "/launcher", .program = {}});
+    cgroups_.emplace(detect_cgroups(), client ? client->string("cgroup_parent") : "");
+    if (Status status = cgroups_->prepare(); !status.ok())
+      log::warn("plugin", "tasks of plugins have no control groups", {{"error", status.message()}});
+    for (const PluginProgram& program : found.programs) add(program, configuration);
+    for (const auto& plugin : plugins_) plugin->start();
+    const SteadyTime deadline = host.clock().steady() + kPatience;
+    for (const auto& plugin : plugins_) plugin->wait_first(deadline);
+    return ok_status();
+  }
+
+  void stop(SteadyTime) override {
+    std::vector<std::thread> ends;  // each may take its two seconds
+    for (const auto& plugin : plugins_) ends.emplace_back([&plugin] { plugin->stop(); });
+    for (std::thread& end : ends) end.join();
+    forget_processes();
+  }
+
+  std::vector<std::string> driver_names() const override {
+    std::vector<std::string> names;
+    for (const auto& plugin : plugins_) {
+      if (std::string name = plugin->name(); !name.empty()) names.push_back(std::move(name));
+    }
+    return names;
+  }
+
+  // Of several with one name the newest.
+  TaskDriver* find_driver(std::string_view name) const override {
+    DriverPlugin* best = nullptr;
+    for (const auto& plugin : plugins_) {
+      if (plugin->name() == name && (!best || is_newer(plugin->version(), best->version()))) best = plugin.get();
+    }
+    return best;
+  }
+
+  void watch(std::function<void()> changed) override {
+    const std::lock_guard lock(mutex_);
+    changed_ = std::move(changed);
+  }
+
+ private:
+  void add(const PluginProgram& program, const ConfigBlock* configuration) {
+    const ConfigBlock* client = configuration ? configuration->block("client") : nullptr;
+    DriverPluginOptions options{.file = program.file,
+                                .arguments = program.arguments,
+                                .config = program.config,
+                                .environment = plugin_environment(environ),
+                                .cgroups = &*cgroups_,
+                                .pipes = &*pipes_};
+    if (client) {
+      options.min_port = static_cast<uint32_t>(client->integer("min_dynamic_port", 20000));
+      options.max_port = static_cast<uint32_t>(client->integer("max_dynamic_port", 32000));
+    }
+    options.launched = [this, file = program.file](pid_t pid, uint64_t start_time) {
+      const LocalStore::Write row{.key = "process/" + file,
+                                  .value = std::to_string(pid) + " " + std::to_string(start_time)};
+      (void)host_->local_store().write({&row, 1});
+    };
+    options.changed = [this] {
+      const std::lock_guard lock(mutex_);
+      if (changed_) changed_();
+    };
+    plugins_.push_back(std::make_unique<DriverPlugin>(std::move(options), host_->clock(), host_->metrics()));
+  }
+
+  // Programs of an agent that was killed. New ones find their tasks by the handles; two at once would both answer for
+  // them.
+  void end_leftovers() {
+    const auto kept = host_->local_store().list("process/");
+    if (!kept) return;
+    for (const auto& [key, value] : *kept) {
+      const size_t space = value.find(' ');
+      const pid_t pid = std::atoi(value.c_str());
+      const uint64_t start_time = space == std::string::npos ? 0 : std::strtoull(value.c_str() + space, nullptr, 10);
+      if (pid > 1 && start_time != 0 && signal_process(pid, start_time, SIGKILL))
+        log::info("plugin", "the plugin of a former agent was ended", {{"plugin", key.substr(8)}, {"pid", pid}});
+    }
+    forget_processes();
+  }
+
+  void forget_processes() {
+    std::vector<LocalStore::Write> forget;
+    if (const auto kept = host_->local_store().list("process/")) {
+      for (const auto& [key, value] : *kept) forget.push_back({.key = key, .value = std::nullopt});
+    }
+    if (!forget.empty()) (void)host_->local_store().write(forget);
+  }
+
+  std::mutex mutex_;
+  std::function<void()> changed_;  // guarded by mutex_
+  Host* host_ = nullptr;
+  std::optional<TaskCgroups> cgroups_;
+  std::optional<LogPipes> pipes_;
+  std::vector<std::unique_ptr<DriverPlugin>> plugins_;  // constant after start
+};
+
+}  // namespace
+}  // namespace drover::external
+
+DROVER_MODULE(drover::external::ExternalPlugin, "task_driver", "external", "0.1.0");

@@ -1,0 +1,32 @@
+// Keeps the pipes of tasks' output open in the agent's launcher, so that a task of an external driver outlives the
+// agent: without a reader its next line would kill it. Any thread.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/launcher.h"
+
+namespace drover::external {
+
+class LogPipes {
+ public:
+  explicit LogPipes(Launcher::Options options) : options_(std::move(options)) {}
+
+  // For the task of this identifier. What is no FIFO is left out. Errors: those of Launcher.
+  Status hold(std::string_view task_id, const std::vector<std::string>& paths);
+  // When the task has ended, so that who reads sees the end.
+  void release(std::string_view task_id);
+
+ private:
+  Result<std::shared_ptr<Launcher>> launcher();
+
+  const Launcher::Options options_;
+  std::mutex mutex_;
+  std::shared_ptr<Launcher> launcher_;  // guarded by mutex_
+};
+
+}  // namespace drover::external

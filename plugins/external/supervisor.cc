@@ -1,0 +1,417 @@
+#include "supervisor.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <random>
+
+#include "drover/log.h"
+#include "handshake.h"
+
+namespace drover::external {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr size_t kKeptLines = 50;
+constexpr size_t kKeptCrashes = 5;
+constexpr int kLinesPerSecond = 1000;  // of one plugin; what is more is counted, not logged
+constexpr auto kEndGrace = 2s;
+
+const std::string kHealth = "/grpc.health.v1.Health/Check";
+const std::string kHealthRequest = "\n\x06plugin";  // service = "plugin"
+const std::string kHealthServing = "\b\x01";        // status = SERVING
+const std::string kShutdown = "/plugin.GRPCController/Shutdown";
+
+void signal_event(int fd) {
+  const uint64_t one = 1;
+  (void)!::write(fd, &one, sizeof(one));
+}
+
+void clear_event(int fd) {
+  uint64_t count = 0;
+  (void)!::read(fd, &count, sizeof(count));
+}
+
+int poll_timeout(std::optional<SteadyTime> until, SteadyTime now) {
+  if (!until) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - now).count();
+  return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
+}
+
+double chance() {
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  return std::uniform_real_distribution<double>(0, 1)(random);
+}
+
+// What the plugin says its socket is must be one, and ours.
+Status check_socket(const std::string& path) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0 || !S_ISSOCK(found.st_mode)) {
+    return failed_precondition("the plugin's address " + path + " is no socket");
+  }
+  if (found.st_uid != ::geteuid()) return failed_precondition("the socket " + path + " belongs to another user");
+  return ok_status();
+}
+
+}  // namespace
+
+Supervisor::Supervisor(SupervisorOptions options, Clock& clock, Metrics& metrics)
+    : options_(std::move(options)),
+      clock_(clock),
+      metrics_(metrics),
+      supervision_(options_.times),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      quiet_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Supervisor::~Supervisor() {
+  stop();
+  ::close(wake_);
+  ::close(quiet_);
+}
+
+void Supervisor::start() {
+  thread_ = std::thread([this] {
+    ::pthread_setname_np(::pthread_self(), "plugin");
+    run();
+  });
+}
+
+void Supervisor::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+    changed_.notify_all();
+  }
+  signal_event(wake_);
+  thread_.join();
+}
+
+void Supervisor::revive() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_revival_wanted_ = true;
+  }
+  signal_event(wake_);
+}
+
+Result<std::shared_ptr<Channel>> Supervisor::channel(const std::shared_ptr<Channel>& former, SteadyTime deadline,
+                                                     const std::stop_token& stop) const {
+  const std::stop_callback wake(stop, [this] {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  });
+  std::unique_lock lock(mutex_);
+  const auto is_there = [&] { return channel_ && channel_ != former; };
+  const bool is_decided = changed_.wait_until(lock, deadline, [&] {
+    return is_there() || is_stopping_ || stop.stop_requested() || supervision_.state() == Supervision::State::parked;
+  });
+  if (is_there()) return channel_;
+  if (stop.stop_requested()) return cancelled("the caller has gone");
+  const std::string why = problem_.empty() ? "it is being started" : problem_;
+  return unavailable("the plugin " + options_.name + " is not running" + (is_decided ? "" : " yet") + ": " + why);
+}
+
+bool Supervisor::wait_gone(const std::shared_ptr<Channel>& channel, SteadyTime deadline) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [&] { return channel_ != channel; });
+}
+
+bool Supervisor::wait_first(SteadyTime deadline) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [this] { return had_first_ || is_stopping_; });
+}
+
+Supervisor::View Supervisor::view() const {
+  const std::lock_guard lock(mutex_);
+  return {.state = supervision_.state(),
+          .pid = pid_,
+          .restarts = supervision_.restarts(),
+          .problem = channel_ ? std::string() : problem_,
+          .crashes = {crashes_.begin(), crashes_.end()}};
+}
+
+// ---- [plugin] ----
+
+void Supervisor::run() {
+  const auto decide = [this](auto&& event) {
+    const std::lock_guard lock(mutex_);
+    return event();
+  };
+  settle(decide([this] { return supervision_.start(clock_.steady()); }));
+  while (true) {
+    std::optional<SteadyTime> due;
+    bool is_over = false;
+    {
+      const std::lock_guard lock(mutex_);
+      due = supervision_.due();
+      is_over = is_stopping_ && supervision_.state() == Supervision::State::stopped;
+    }
+    if (is_over) return;
+    std::array<pollfd, 2> events{pollfd{.fd = wake_, .events = POLLIN, .revents = 0},
+                                 pollfd{.fd = process_ ? process_->ended_fd() : -1, .events = POLLIN, .revents = 0}};
+    (void)::poll(events.data(), events.size(), poll_timeout(due, clock_.steady()));
+    clear_event(wake_);
+    if (process_ && events[1].revents != 0) on_exit();
+    std::optional<std::string> greeting;
+    Supervision::Action order = Supervision::Action::none;
+    {
+      const std::lock_guard lock(mutex_);
+      greeting = std::exchange(greeting_, std::nullopt);
+      if (is_stopping_) {
+        order = supervision_.stop(clock_.steady());
+      } else if (std::exchange(is_revival_wanted_, false)) {
+        order = supervision_.revive(clock_.steady());
+      }
+    }
+    settle(order);
+    if (greeting && process_ && order == Supervision::Action::none) prepare(*greeting);
+    settle(decide([this] { return supervision_.tick(clock_.steady()); }));
+  }
+}
+
+void Supervisor::settle(Supervision::Action action) {
+  switch (action) {
+    case Supervision::Action::launch:
+      return launch();
+    case Supervision::Action::check:
+      return check();
+    case Supervision::Action::kill:
+      if (ending_.empty()) {
+        ending_ = had_greeting_ ? "it did not answer health checks"
+                                : "no handshake within " + std::to_string(options_.times.start / 1s) + " s";
+      }
+      if (process_) process_->kill(SIGKILL);
+      return;
+    case Supervision::Action::end:
+      return end();
+    case Supervision::Action::none:
+      return;
+  }
+}
+
+void Supervisor::launch() {
+  ending_.clear();
+  had_greeting_ = false;
+  launched_ = clock_.steady();
+  auto process = Process::start(options_.program);
+  if (!process) {
+    fail(process.status().message());
+    Supervision::Action next;
+    {
+      const std::lock_guard lock(mutex_);
+      next = supervision_.exited(chance(), clock_.steady());
+    }
+    return settle(next);
+  }
+  process_ = *std::move(process);
+  {
+    const std::lock_guard lock(mutex_);
+    pid_ = process_->pid();
+    greeting_.reset();
+    lines_.clear();
+  }
+  if (options_.launched) options_.launched(process_->pid(), process_->start_time());
+  clear_event(quiet_);
+  output_ = std::thread([this, process = process_.get()] {
+    ::pthread_setname_np(::pthread_self(), "plugin-log");
+    read_output(*process);
+  });
+}
+
+void Supervisor::prepare(const std::string& greeting) {
+  had_greeting_ = true;
+  const auto make = [&]() -> Result<std::shared_ptr<Channel>> {
+    DROVER_TRY(const Handshake handshake, parse_handshake(greeting));
+    DROVER_RETURN_IF_ERROR(check_socket(handshake.socket));
+    socket_ = handshake.socket;
+    std::shared_ptr<Channel> channel = connect(handshake.socket);
+    DROVER_RETURN_IF_ERROR(options_.prepare(channel));
+    return channel;
+  };
+  auto channel = make();
+  if (!channel) {
+    ending_ = channel.status().message();
+    const Code code = channel.status().code();
+    if (code == Code::invalid_argument || code == Code::failed_precondition) {
+      const std::lock_guard lock(mutex_);
+      (void)supervision_.give_up();
+    }
+    return process_->kill(SIGKILL);
+  }
+  log::info("plugin", "plugin runs", {{"plugin", options_.name}, {"pid", process_->pid()}});
+  const std::lock_guard lock(mutex_);
+  (void)supervision_.ready(clock_.steady());
+  channel_ = *std::move(channel);
+  problem_.clear();
+  had_first_ = true;
+  changed_.notify_all();
+}
+
+void Supervisor::check() {
+  std::shared_ptr<Channel> channel;
+  {
+    const std::lock_guard lock(mutex_);
+    channel = channel_;
+  }
+  bool is_healthy = false;
+  if (channel) {
+    const auto answer = channel->call(kHealth, kHealthRequest, clock_.steady() + 5s);
+    // Who has no health service is judged by its process alone.
+    is_healthy = answer.ok() ? *answer == kHealthServing : answer.status().code() == Code::unimplemented;
+  }
+  Supervision::Action next;
+  {
+    const std::lock_guard lock(mutex_);
+    next = supervision_.checked(is_healthy, clock_.steady());
+  }
+  settle(next);
+}
+
+void Supervisor::end() {
+  std::shared_ptr<Channel> channel;
+  {
+    const std::lock_guard lock(mutex_);
+    channel = std::move(channel_);
+    changed_.notify_all();
+  }
+  if (!process_) return;
+  // Its server often ends before the answer is out.
+  if (channel) (void)channel->call(kShutdown, {}, clock_.steady() + kEndGrace);
+  pollfd ended{.fd = process_->ended_fd(), .events = POLLIN, .revents = 0};
+  const int grace = channel ? static_cast<int>(std::chrono::milliseconds(kEndGrace).count()) : 0;
+  if (::poll(&ended, 1, grace) <= 0) process_->kill(SIGKILL);
+}
+
+void Supervisor::on_exit() {
+  const std::string how = process_->collect();
+  signal_event(quiet_);
+  output_.join();
+  bool was_expected = false;
+  CrashRecord record{.at = clock_.wall_ns(),
+                     .reason = !ending_.empty() ? ending_ : how + (had_greeting_ ? "" : " before the handshake"),
+                     .uptime = clock_.steady() - launched_};
+  Supervision::Action next;
+  {
+    const std::lock_guard lock(mutex_);
+    was_expected = supervision_.state() == Supervision::State::stopping;
+    record.last_lines.assign(lines_.begin(), lines_.end());
+    channel_.reset();
+    changed_.notify_all();
+    pid_ = 0;
+    if (!was_expected) {
+      crashes_.push_front(record);
+      if (crashes_.size() > kKeptCrashes) crashes_.pop_back();
+    }
+    next = supervision_.exited(chance(), clock_.steady());
+  }
+  process_.reset();
+  if (!socket_.empty()) (void)::unlink(std::exchange(socket_, {}).c_str());
+  if (!was_expected) {
+    metrics_.add("nomad.client.plugin.crashes", 1, {{"plugin", options_.name}});
+    const bool is_its_word = ending_.empty() && !record.last_lines.empty();
+    fail(record.reason + (is_its_word ? "; it said last: " + record.last_lines.back() : ""));
+  }
+  if (options_.lost) options_.lost();
+  settle(next);
+}
+
+void Supervisor::fail(std::string why) {
+  log::warn("plugin", "plugin ended", {{"plugin", options_.name}, {"reason", why}});
+  const std::lock_guard lock(mutex_);
+  problem_ = std::move(why);
+  had_first_ = true;
+  changed_.notify_all();
+}
+
+// ---- [plugin-log] ----
+
+namespace {
+
+// Cuts a stream of bytes into lines; a line that is too long comes in pieces.
+class Lines {
+ public:
+  // False when there is nothing more to come. `take` gets each whole line.
+  template <typename Take>
+  bool read(int fd, Take&& take) {
+    std::array<char, 16 * 1024> chunk;
+    const ssize_t size = ::read(fd, chunk.data(), chunk.size());
+    if (size < 0) return errno == EAGAIN || errno == EINTR;
+    if (size == 0) {
+      if (!buffer_.empty()) take(std::exchange(buffer_, {}));
+      return false;
+    }
+    buffer_.append(chunk.data(), static_cast<size_t>(size));
+    for (size_t end = 0; (end = buffer_.find('\n')) != std::string::npos || buffer_.size() > kMaxLine;) {
+      take(buffer_.substr(0, std::min(end, kMaxLine)));
+      buffer_.erase(0, end == std::string::npos ? kMaxLine : end + 1);
+    }
+    return true;
+  }
+
+ private:
+  std::string buffer_;
+};
+
+}  // namespace
+
+void Supervisor::read_output(const Process& process) {
+  Lines out, err;
+  LogReader reader;
+  bool had_greeting = false, is_quiet = false;
+  std::array<pollfd, 3> events{pollfd{.fd = process.err(), .events = POLLIN, .revents = 0},
+                               pollfd{.fd = process.out(), .events = POLLIN, .revents = 0},
+                               pollfd{.fd = quiet_, .events = POLLIN, .revents = 0}};
+  while (true) {
+    // After the process's end only what is there already: what it started may hold the pipe open.
+    const int ready = ::poll(events.data(), events.size(), is_quiet ? 0 : -1);
+    if (is_quiet && (ready == 0 || (events[0].revents == 0 && events[1].revents == 0))) break;
+    if (events[0].revents != 0 && !err.read(process.err(), [&](std::string_view line) { log_line(reader, line); }))
+      events[0].fd = -1;
+    if (events[1].revents != 0 && !out.read(process.out(), [&](std::string_view line) {
+          if (std::exchange(had_greeting, true)) {
+            return log::debug("plugin", "plugin printed", {{"plugin", options_.name}, {"text", line}});
+          }
+          const std::lock_guard lock(mutex_);
+          greeting_ = std::string(line.substr(0, kMaxHandshakeBytes));
+          signal_event(wake_);
+        }))
+      events[1].fd = -1;
+    if (events[2].revents != 0) {
+      is_quiet = true;
+      events[2].fd = -1;
+    }
+  }
+  if (dropped_ != 0) {
+    log::warn("plugin", "lines of a plugin were dropped, it wrote too many",
+              {{"plugin", options_.name}, {"lines", std::exchange(dropped_, 0)}});
+  }
+}
+
+void Supervisor::log_line(LogReader& reader, std::string_view line) {
+  const LogEntry entry = reader.read(line);
+  {
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(entry.message);
+    if (lines_.size() > kKeptLines) lines_.pop_front();
+  }
+  const SteadyTime now = clock_.steady();
+  if (now - second_began_ >= 1s) {
+    second_began_ = now;
+    lines_in_second_ = 0;
+  }
+  if (++lines_in_second_ > kLinesPerSecond) {
+    ++dropped_;
+    return;
+  }
+  std::vector<log::Field> fields{{"plugin", options_.name}};
+  for (const auto& [name, value] : entry.fields) fields.emplace_back(name, value);
+  log::write(entry.level, "plugin", entry.message, fields);
+}
+
+}  // namespace drover::external

@@ -1,0 +1,123 @@
+// Keeps one plugin's process running: starts it, shakes hands, asks for its health, starts it again, and says what
+// happened. The decisions are supervision.h's; this is the shell.
+//
+// Threads: "plugin" (the supervisor's own) launches, waits and asks; "plugin-log" reads what the process prints. Both
+// are joined by stop().
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "channel.h"
+#include "drover/clock.h"
+#include "drover/metrics.h"
+#include "plugin_log.h"
+#include "process.h"
+#include "supervision.h"
+
+namespace drover::external {
+
+// How a process of the plugin ended. The last five are kept.
+struct CrashRecord {
+  int64_t at = 0;      // nanoseconds since 1970
+  std::string reason;  // "signal 9 (Killed)", "no handshake within 60 s"
+  std::chrono::nanoseconds uptime{};
+  std::vector<std::string> last_lines{};  // of standard error, at most fifty
+};
+
+struct SupervisorOptions {
+  std::string name;  // of the file; in logs and messages
+  Program program;
+  SupervisionTimes times{};
+  // What the agent must find again should it die first. [plugin]
+  std::function<void(pid_t pid, uint64_t start_time)> launched;
+  // Makes a fresh process ready for use: configures it, opens its streams. On an error the process is ended and counts
+  // as crashed. [plugin]
+  std::function<Status(std::shared_ptr<Channel>)> prepare;
+  // The process has ended: streams of its channel have ended or soon will. [plugin]
+  std::function<void()> lost;
+};
+
+class Supervisor {
+ public:
+  Supervisor(SupervisorOptions options, Clock& clock, Metrics& metrics);
+  ~Supervisor();
+
+  void start();
+  // Ends the process: shutdown call, then two seconds, then SIGKILL. Joins. [main]
+  void stop();
+  // Out of parking or a pause, at once. [any]
+  void revive();
+
+  // The channel to the running process; waits for one, or for another than `former`, while it is being started or
+  // restarted. Errors: unavailable, saying why; cancelled. [any]
+  Result<std::shared_ptr<Channel>> channel(const std::shared_ptr<Channel>& former, SteadyTime deadline,
+                                           const std::stop_token& stop = {}) const;
+  // Whether the process of this channel has been seen to end. [any]
+  bool wait_gone(const std::shared_ptr<Channel>& channel, SteadyTime deadline) const;
+  // True once it has been ready, or has failed for the first time. [any]
+  bool wait_first(SteadyTime deadline) const;
+
+  struct View {
+    Supervision::State state;
+    pid_t pid = 0;
+    uint64_t restarts = 0;
+    std::string problem;  // why it is not running; empty while it is
+    std::vector<CrashRecord> crashes;
+  };
+  View view() const;  // [any]
+
+ private:
+  void run();
+  void settle(Supervision::Action action);
+  void launch();
+  void prepare(const std::string& greeting);
+  void check();
+  void end();
+  void on_exit();
+  void read_output(const Process& process);
+  void log_line(LogReader& reader, std::string_view line);
+  void fail(std::string why);
+
+  const SupervisorOptions options_;
+  Clock& clock_;
+  Metrics& metrics_;
+
+  // [plugin]
+  std::unique_ptr<Process> process_;
+  std::thread output_;
+  SteadyTime launched_{};
+  std::string ending_;  // why we end it ourselves
+  bool had_greeting_ = false;
+  std::string socket_;  // removed after the process's end
+
+  // [plugin-log]
+  SteadyTime second_began_{};
+  int lines_in_second_ = 0;
+  uint64_t dropped_ = 0;
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  Supervision supervision_;              // guarded by mutex_
+  std::shared_ptr<Channel> channel_;     // guarded by mutex_; while it is ready
+  std::string problem_;                  // guarded by mutex_
+  bool had_first_ = false;               // guarded by mutex_
+  bool is_stopping_ = false;             // guarded by mutex_
+  bool is_revival_wanted_ = false;       // guarded by mutex_
+  pid_t pid_ = 0;                        // guarded by mutex_
+  std::optional<std::string> greeting_;  // guarded by mutex_; the first line of standard output
+  std::deque<std::string> lines_;        // guarded by mutex_; of standard error
+  std::deque<CrashRecord> crashes_;      // guarded by mutex_
+
+  int wake_ = -1;   // an eventfd: an order is there
+  int quiet_ = -1;  // an eventfd: the log's thread shall end
+  std::thread thread_;
+};
+
+}  // namespace drover::external
