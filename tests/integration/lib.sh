@@ -20,7 +20,7 @@ clean_up() {
       kill -9 "${dir#/proc/}" 2> /dev/null
     fi
   done
-  rm -rf "$WORK"
+  [ -n "${KEEP_WORK:-}" ] || rm -rf "$WORK"
 }
 trap clean_up EXIT
 

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Three servers under load from clients that write down what they saw, while servers are killed with -9 and stopped in
+# their tracks. Nothing that was acknowledged may be lost, and every read must fit: the history goes through the checker
+# of the simulator. DROVER_KILLS says how often (6); each third time it is a stop of all threads instead.
+. "$(dirname "$0")/../lib.sh"
+
+KILLS=${DROVER_KILLS:-6}
+SERVERS=(one two three)
+declare -A HTTP RPC SERF PID
+for server in "${SERVERS[@]}"; do HTTP[$server]=$(free_port) RPC[$server]=$(free_port) SERF[$server]=$(free_port); done
+for server in "${SERVERS[@]}"; do
+  cat > "$WORK/$server.hcl" << CONFIG
+name      = "$server"
+data_dir  = "$WORK/$server-data"
+bind_addr = "127.0.0.1"
+log_level = "WARN"
+ports {
+  http = ${HTTP[$server]}
+  rpc  = ${RPC[$server]}
+  serf = ${SERF[$server]}
+}
+server {
+  enabled          = true
+  bootstrap_expect = 3
+  server_join {
+    retry_join     = ["127.0.0.1:${SERF[one]}", "127.0.0.1:${SERF[two]}", "127.0.0.1:${SERF[three]}"]
+    retry_interval = "300ms"
+  }
+}
+CONFIG
+done
+run_server() {
+  "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
+  PID[$1]=$!
+  AGENTS+=("$!")
+  disown "$!"
+}
+on() { local server=$1; shift; NOMAD_ADDR=http://127.0.0.1:${HTTP[$server]} "$DROVER" "$@"; }
+# The server that says of itself that it leads.
+find_leader() {
+  local server
+  for server in "${SERVERS[@]}"; do
+    [ "$(on "$server" operator api /v1/agent/self 2> /dev/null | grep -o '"leader": *"[a-z]*"')" = '"leader": "true"' ] && LEADER=$server && return 0
+  done
+  return 1
+}
+writes_again() { [ "$(tail -n +$((FROM + 1)) "$WORK/history" | grep -c ' ok [1-9]')" -ge 20 ]; }
+serves() { on "$1" operator api /v1/status/leader | grep -q :; }
+
+for server in "${SERVERS[@]}"; do run_server "$server"; done
+eventually 30 "no leader" find_leader
+"$HISTORY_CLIENT" "$WORK/history" "$WORK/over" 6 "http://127.0.0.1:${HTTP[one]}" "http://127.0.0.1:${HTTP[two]}" "http://127.0.0.1:${HTTP[three]}" &
+CLIENT=$!
+AGENTS+=("$CLIENT")
+FROM=0
+eventually 30 "no write" writes_again
+
+for ((kill = 1; kill <= KILLS; kill++)); do
+  eventually 30 "no leader" find_leader
+  victim=$LEADER
+  # Mostly the leader; now and then another.
+  [ $((kill % 4)) -ne 0 ] || victim=${SERVERS[$((RANDOM % 3))]}
+  FROM=$(wc -l < "$WORK/history")
+  if [ $((kill % 3)) -eq 0 ]; then
+    kill -STOP "${PID[$victim]}"
+    eventually 60 "no writes while $victim stands still" writes_again
+    kill -CONT "${PID[$victim]}"
+  else
+    kill -9 "${PID[$victim]}"
+    eventually 60 "no writes without $victim" writes_again
+    eventually 20 "$victim stays" gone "${PID[$victim]}"
+    run_server "$victim"
+  fi
+  eventually 30 "$victim does not come back" serves "$victim"
+done
+
+touch "$WORK/over"
+eventually 60 "the clients do not end" gone "$CLIENT"
+expect 0 "linearizable" "$SIMULATE" --history "$WORK/history"
+for server in "${SERVERS[@]}"; do kill -0 "${PID[$server]}" || fail "$server has ended by itself"; done
+echo "$KILLS times a server killed or stopped, $(grep -c ' ok [1-9]' "$WORK/history") writes acknowledged"
+passed

@@ -1,0 +1,157 @@
+// Clients of a cluster that write down what they did and saw, for `simulate --history` to judge.
+//
+//   history_client OUT STOP CLIENTS ADDRESS…     until the file STOP exists
+//
+// A register is a job without allocations: its value lies in the job's metadata. Each client does one thing after the
+// other, at a server drawn anew each time. Every value is written once, so a register of equal value was not written
+// between: to compare the job's index (EnforceIndex) is to compare the value.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "plugins/cli/client.h"
+
+namespace drover {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+constexpr int kKeys = 5;
+
+// One event a line, in the order of one clock.
+class History {
+ public:
+  explicit History(const std::string& path) : out_(path) {}
+  void write(int client, const std::string& event) {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    out_ << std::chrono::duration_cast<std::chrono::microseconds>(now).count() << ' ' << client << ' ' << event << '\n'
+         << std::flush;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::ofstream out_;
+};
+
+struct Register {
+  std::string value;
+  uint64_t index = 0;  // of the job; 0: there is none
+};
+
+class HistoryClient {
+ public:
+  HistoryClient(int number, History& history, const std::vector<std::string>& addresses)
+      : number_(number), history_(history), addresses_(addresses), random_(static_cast<uint64_t>(number) + 1) {}
+
+  void run(const std::atomic<bool>& is_over) {
+    while (!is_over) {
+      const std::string key = "k" + std::to_string(draw(kKeys));
+      const int kind = draw(10);
+      if (kind < 4) {
+        put(key);
+      } else if (kind < 6) {
+        compare_and_set(key);
+      } else {
+        (void)read(key);
+      }
+    }
+  }
+
+ private:
+  int draw(size_t below) { return static_cast<int>(random_() % below); }
+  cli::Client client() { return cli::Client({.address = addresses_[static_cast<size_t>(draw(addresses_.size()))]}); }
+  void tell(const std::string& event) { history_.write(number_, event); }
+
+  static std::string body(const std::string& key, const std::string& value, const uint64_t* index) {
+    Json group{{"Name", "g"}, {"Count", 0}};
+    group["Tasks"] = Json::array({{{"Name", "t"}, {"Driver", "raw_exec"}, {"Config", {{"command", "/bin/true"}}}}});
+    Json request{{"Job",
+                  {{"ID", key},
+                   {"Name", key},
+                   {"Type", "service"},
+                   {"Datacenters", {"dc1"}},
+                   {"Meta", {{"value", value}}},
+                   {"TaskGroups", Json::array({group})}}}};
+    if (index) {
+      request["EnforceIndex"] = true;
+      request["JobModifyIndex"] = *index;
+    }
+    return request.dump();
+  }
+
+  // Only an answer proves that a write happened, and only a refusal that it did not.
+  void put(const std::string& key) {
+    const std::string value = next_value();
+    tell("invoke put " + key + " " + value);
+    auto answer = client().write("PUT", "/v1/jobs", {}, body(key, value, nullptr));
+    tell(answer.ok() ? "ok " + std::to_string(answer->value("JobModifyIndex", uint64_t{0})) : "unknown");
+  }
+
+  void compare_and_set(const std::string& key) {
+    const std::optional<Register> now = read(key);
+    if (!now) return;
+    const std::string value = next_value();
+    tell("invoke cas " + key + " " + (now->value.empty() ? "\"\"" : now->value) + " " + value);
+    auto answer = client().write("PUT", "/v1/jobs", {}, body(key, value, &now->index));
+    if (answer.ok()) return tell("ok " + std::to_string(answer->value("JobModifyIndex", uint64_t{0})) + " true");
+    const bool is_conflict = answer.status().message().find("Enforcing job modify index") != std::string::npos;
+    tell(is_conflict ? "ok 0 false" : "unknown");
+  }
+
+  std::optional<Register> read(const std::string& key) {
+    tell("invoke read " + key);
+    auto answer = client().get("/v1/job/" + key);
+    if (!answer && answer.status().code() == Code::not_found) {
+      tell("ok 0 \"\"");
+      return Register{};
+    }
+    if (!answer) {
+      tell("fail");
+      return {};
+    }
+    Register found{(*answer)["Meta"].value("value", std::string()), answer->value("JobModifyIndex", uint64_t{0})};
+    tell("ok 0 " + found.value);
+    return found;
+  }
+
+  std::string next_value() { return "c" + std::to_string(number_) + "." + std::to_string(++writes_); }
+
+  const int number_;
+  History& history_;
+  const std::vector<std::string>& addresses_;
+  std::mt19937_64 random_;
+  uint64_t writes_ = 0;
+};
+
+int run(const std::vector<std::string>& arguments) {
+  if (arguments.size() < 4) {
+    std::cerr << "usage: history_client OUT STOP CLIENTS ADDRESS…\n";
+    return 2;
+  }
+  History history(arguments[0]);
+  const int clients = std::stoi(arguments[2]);
+  const std::vector<std::string> addresses(arguments.begin() + 3, arguments.end());
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < clients; ++i) {
+    threads.emplace_back([&, i] { HistoryClient(i, history, addresses).run(is_over); });
+  }
+  while (!std::filesystem::exists(arguments[1])) std::this_thread::sleep_for(50ms);  // told by a script
+  is_over = true;
+  for (std::thread& thread : threads) thread.join();
+  return 0;
+}
+
+}  // namespace
+}  // namespace drover
+
+int main(int argc, char** argv) { return drover::run({argv + 1, argv + argc}); }
