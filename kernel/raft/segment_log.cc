@@ -9,6 +9,8 @@
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
+#include "drover/raft/peers_file.h"
+#include "drover/raft/segment_repair.h"
 
 namespace drover::raft {
 namespace {
@@ -29,6 +31,25 @@ bool probe_direct(FileSystem& files, const std::string& directory) {
   }
   (void)files.remove(path);
   return works;
+}
+
+// What the directory holds, after it has been set right.
+Result<Recovery> read_directory(FileSystem& files, const SegmentLogOptions& options) {
+  const std::string& directory = options.directory;
+  DROVER_TRY(Recovery recovery, recover_log(files, directory, options.cluster_id, options.node_id, options.cache_bytes,
+                                            OnDamage::keep_prefix));
+  // Only now that it is known what the directory is, is anything in it touched.
+  for (const std::string& name : recovery.leftovers) DROVER_RETURN_IF_ERROR(files.remove(directory + "/" + name));
+  if (recovery.damage) {
+    DROVER_TRY(const std::string folder, set_aside_damage(files, directory, recovery));
+    log::error("raft", "the log is damaged: what stands before is kept, the leader is asked for the rest",
+               {{"error", recovery.damage->what}, {"last_index", recovery.state.last_index}, {"quarantine", folder}});
+  } else if (recovery.state.is_damaged) {
+    log::warn("raft", "the log was damaged and is not whole yet", {{"last_index", recovery.state.last_index}});
+  }
+  DROVER_TRY(const bool is_replaced, apply_peers_file(files, directory, recovery));
+  if (is_replaced) return recover_log(files, directory, {}, options.node_id, options.cache_bytes);
+  return recovery;
 }
 
 }  // namespace
@@ -55,10 +76,7 @@ Result<std::unique_ptr<SegmentLog>> SegmentLog::open(FileSystem& files, SegmentL
   const std::filesystem::path parent = std::filesystem::path(directory).parent_path();
   DROVER_RETURN_IF_ERROR(files.sync_directory(parent.empty() ? "." : parent.string()));
   DROVER_TRY(std::unique_ptr<FileLock> lock, files.lock(directory + "/LOCK"));
-  DROVER_TRY(Recovery recovery,
-             recover_log(files, directory, options.cluster_id, options.node_id, options.cache_bytes));
-  // Only now that the directory is known to be whole is anything in it touched.
-  for (const std::string& name : recovery.leftovers) DROVER_RETURN_IF_ERROR(files.remove(directory + "/" + name));
+  DROVER_TRY(Recovery recovery, read_directory(files, options));
   const bool is_direct = options.allow_direct && probe_direct(files, directory);
   const LogState& state = recovery.state;
   if (state.torn_bytes > 0) {
@@ -188,12 +206,30 @@ std::vector<LogWrite> SegmentLog::take() {
   return writes;
 }
 
+Status SegmentLog::mark_damaged() {
+  Recovery mark(0);
+  mark.state = recovered_;
+  mark.cluster_id = cluster_id_;
+  mark.node_id = node_id_;
+  mark.batch_seq = batch_seq_;
+  recovered_.is_damaged = true;
+  return write_damage_mark(files_, options_.directory, mark);
+}
+
+void SegmentLog::mark_whole() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_whole_again_ = true;
+  }
+  wake_.notify_one();
+}
+
 void SegmentLog::run() {
   pthread_setname_np(pthread_self(), "log");
   for (Idle idle = Idle::nothing; idle != Idle::close;) {
     {
       std::unique_lock lock(mutex_);
-      const auto has_work = [&] { return !pending_.empty() || is_stopping_; };
+      const auto has_work = [&] { return !pending_.empty() || is_stopping_ || is_whole_again_; };
       idle = Idle::nothing;
       if (is_confirmed_) {
         wake_.wait(lock, has_work);
@@ -208,10 +244,17 @@ void SegmentLog::run() {
 
 bool SegmentLog::write_step(Idle idle) {
   std::vector<LogWrite> writes;
+  bool is_whole_again = false;
   {
     const std::lock_guard lock(mutex_);
     if (has_failed_) return false;
-    writes = take();
+    is_whole_again = std::exchange(is_whole_again_, false);
+    if (!is_whole_again) writes = take();
+  }
+  if (is_whole_again) {
+    const Status removed = remove_damage_mark(files_, options_.directory);
+    if (!removed.ok()) log::warn("raft", "the damage mark stays until the next start", {{"error", removed.message()}});
+    return true;
   }
   if (writes.empty() && (idle == Idle::nothing || (idle == Idle::confirm && is_confirmed_))) return false;
   const uint64_t newest = writes.empty() ? 0 : writes.back().write_seq;
