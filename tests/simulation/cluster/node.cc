@@ -105,7 +105,8 @@ void Node::pause(Micros until) {
 void Node::damage(Random& random) {
   std::vector<std::string> paths = disk_.files.paths();
   std::erase_if(paths, [](const std::string& path) {
-    return path.find("/seg-") == std::string::npos && path.find("/snap-") == std::string::npos;
+    const bool is_state = path.starts_with("/raft/seg-") || path.starts_with("/raft/snap-");
+    return !is_state && !path.starts_with("/raft/recv-");
   });
   if (paths.empty()) return;
   const std::string& path = paths[random.below(paths.size())];
@@ -113,6 +114,11 @@ void Node::damage(Random& random) {
   if (!disk_.files.flip_bit(path, offset, static_cast<int>(random.below(8)))) return;
   world_.trace.note("rots: one bit of its disk at offset {}", number_, offset);
   is_damaged_ = true;
+}
+
+void Node::repaired() {
+  is_cut_ = is_damaged_ = false;
+  world_.trace.note("is whole again", number_);
 }
 
 // ---- the disk ----
