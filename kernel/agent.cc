@@ -390,9 +390,7 @@ Status Agent::join_raft() {
   options.tick *= settings_.raft_multiplier;
   options.lease_reads = settings_.raft_lease_reads;
   options.suspended = time_suspended;
-  options.report = [this](const raft::Stats& stats, const std::vector<raft::PeerInfo>& peers) {
-    report_raft(metrics_, consensus_->last_index(), stats, peers);
-  };
+  options.on_tick = [this] { report_raft(metrics_, *consensus_); };
   consensus_ = raft::make_consensus(options, *machine_, *files_, clock_, peers_.get());
   DROVER_RETURN_IF_ERROR(consensus_->start());
   raft_control_ = make_raft_control(*consensus_);

@@ -80,8 +80,9 @@ std::unique_ptr<RaftControl> make_raft_control(raft::Consensus& consensus) {
   return std::make_unique<Control>(consensus);
 }
 
-void report_raft(Metrics& metrics, uint64_t last_index, const raft::Stats& stats,
-                 const std::vector<raft::PeerInfo>& peers) {
+void report_raft(Metrics& metrics, const raft::Consensus& consensus) {
+  const raft::Stats stats = consensus.stats();
+  const raft::Index last_index = consensus.last_index();
   const std::pair<const char*, uint64_t> gauges[] = {
       {"elections.started", stats.elections_started},
       {"elections.won", stats.elections_won},
@@ -97,7 +98,7 @@ void report_raft(Metrics& metrics, uint64_t last_index, const raft::Stats& stats
       {"repairs", stats.repairs}};
   for (const auto& [name, value] : gauges) metrics.set("nomad.raft." + std::string(name), static_cast<double>(value));
   metrics.set("nomad.raft.snapshots.seconds", static_cast<double>(stats.snapshot_ns) / 1e9);
-  for (const raft::PeerInfo& peer : peers) {
+  for (const raft::PeerInfo& peer : consensus.peers()) {
     const Labels labels = {{"peer_id", peer.id.to_string()}};
     metrics.set("nomad.raft.replication.lag", static_cast<double>(last_index - std::min(last_index, peer.match)),
                 labels);

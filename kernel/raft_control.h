@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <memory>
-#include <vector>
 
 #include "drover/metrics.h"
 #include "drover/raft.h"
@@ -16,8 +15,7 @@ std::unique_ptr<RaftControl> make_raft_control(raft::Consensus& consensus);
 RaftInfo describe(const raft::Consensus& consensus);
 
 // As gauges `nomad.raft.…`. Those that have a name of Nomad's are set by the plugin autopilot.
-void report_raft(Metrics& metrics, uint64_t last_index, const raft::Stats& stats,
-                 const std::vector<raft::PeerInfo>& peers);
+void report_raft(Metrics& metrics, const raft::Consensus& consensus);
 // Since the machine was started. [any]
 std::chrono::nanoseconds time_suspended();
 

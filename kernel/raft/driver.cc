@@ -388,6 +388,15 @@ Stats Driver::stats() const {
 
 }  // namespace
 
+void Histogram::add(uint64_t ns) {
+  ++count;
+  sum_ns += ns;
+  max_ns = std::max(max_ns, ns);
+  size_t bucket = 0;
+  while (bucket + 1 < kBuckets && (ns / 1000) >> bucket != 0) ++bucket;
+  ++buckets[bucket];
+}
+
 std::string_view to_string(Role role) {
   switch (role) {
     case Role::follower:

@@ -41,9 +41,8 @@ struct Options {
   // How long the machine has been suspended since it was started. Ticks and leases count it, for the others' clocks
   // went on; the clock's steady time need not. May jitter. Null: never.
   std::function<std::chrono::nanoseconds()> suspended{};
-  // [raft] Once a tick. Must not block.
-  std::function<void(const Stats& stats, const std::vector<PeerInfo>& peers)> report{};
-  uint64_t seed = 0;  // of election timeouts; 0: random
+  std::function<void()> on_tick{};  // [raft] must not block
+  uint64_t seed = 0;                // of election timeouts; 0: random
 
   uint64_t max_entry_bytes = 8ull << 20;
   uint64_t warn_entry_bytes = 1ull << 20;

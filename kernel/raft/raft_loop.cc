@@ -330,10 +330,9 @@ void RaftLoop::turn_away(Inbox inbox) {
 
 void RaftLoop::wait() {
   std::unique_lock lock(mutex_);
-  if (is_closed_) return;
   // By duration: the clock may be one that runs differently from the condition variable's.
-  const auto until = std::min(last_tick_ + options_.tick - awake_or_not(), next_deadline() - clock_.steady());
-  const auto left = std::chrono::ceil<std::chrono::microseconds>(until);
+  const auto left = std::chrono::ceil<std::chrono::microseconds>(
+      std::min(last_tick_ + options_.tick - awake_or_not(), next_deadline() - clock_.steady()));
   wake_.wait_for(lock, std::clamp<std::chrono::microseconds>(left, std::chrono::microseconds(0), options_.tick),
                  [&] { return has_work() || is_closed_; });
 }
@@ -380,8 +379,8 @@ void RaftLoop::submit(std::deque<Request> requests, SteadyTime now) {
 
 // Of two clocks, read one after the other: their sum may seem to go back.
 SteadyTime RaftLoop::awake_or_not() {
-  const auto suspended = options_.suspended ? options_.suspended() : std::chrono::nanoseconds(0);
-  return newest_time_ = std::max(newest_time_, clock_.steady() + suspended);
+  if (!options_.suspended) return clock_.steady();
+  return newest_time_ = std::max(newest_time_, clock_.steady() + options_.suspended());
 }
 
 void RaftLoop::tick(SteadyTime now) {
@@ -390,8 +389,8 @@ void RaftLoop::tick(SteadyTime now) {
   last_tick_ += due * options_.tick;
   // Of a long pause at most one election timeout's worth.
   for (int64_t i = std::min<int64_t>(due, options_.election_ticks); i > 0; --i) core_->step(Tick{.now = now});
-  const SteadyTime slow = clock_.steady() - options_.election_ticks * options_.tick;
-  const bool is_slow = !writes_.empty() && writes_.front().second < slow;
+  const auto patience = options_.election_ticks * options_.tick;
+  const bool is_slow = !writes_.empty() && clock_.steady() - writes_.front().second > patience;
   if (is_slow != is_storage_slow_) {
     is_storage_slow_ = is_slow;
     core_->step(StorageSlow{is_slow});
@@ -401,16 +400,7 @@ void RaftLoop::tick(SteadyTime now) {
     }
   }
   show();
-  if (!options_.report) return;
-  Stats stats;
-  std::vector<PeerInfo> peers;
-  {
-    const std::lock_guard lock(board_.mutex);
-    stats = board_.stats;
-    peers = board_.peers;
-  }
-  stats.is_damaged = board_.is_damaged;
-  options_.report(stats, peers);
+  if (options_.on_tick) options_.on_tick();
 }
 
 void RaftLoop::carry_out(Effects effects) {
@@ -585,12 +575,11 @@ void RaftLoop::show() {
   const CoreStatus status = core_->status();
   board_.commit = status.commit_index;
   if (board_.term < status.term) board_.term = status.term;
-  if (board_.is_damaged && !status.is_damaged) {
+  if (board_.is_damaged.exchange(status.is_damaged) && !status.is_damaged) {
     log::info("raft", "the damaged log is whole again", {{"last_index", status.last_index}, {"term", status.term}});
     log_.mark_whole();
     board_.update_stats([](Stats& stats) { ++stats.repairs; });
   }
-  board_.is_damaged = status.is_damaged;
   const CoreCounters& counters = core_->counters();
   const std::lock_guard lock(board_.mutex);
   board_.peers.clear();

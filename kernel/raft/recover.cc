@@ -36,8 +36,10 @@ Result<SnapshotInfo> restore(SegmentLog& log, SnapshotStore& snapshots, StateMac
     const SnapshotInfo& kept = all[bad];
     if (kept.index + 1 < first) break;
     Result<SnapshotInfo> snapshot = snapshots.verify(kept);
-    if (snapshot.status().code() == Code::failed_precondition) return snapshot.status();
     if (!snapshot.ok()) {
+      // What cannot be read now may be read another time: nothing is given up for that.
+      const Code code = snapshot.status().code();
+      if (code != Code::data_loss && code != Code::not_found) return snapshot.status();
       if (damage.ok()) damage = snapshot.status();
       log::error("raft", "a snapshot is damaged, looking for an older one", {{"error", snapshot.status().message()}});
       continue;

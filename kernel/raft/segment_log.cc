@@ -9,7 +9,6 @@
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
-#include "drover/raft/peers_file.h"
 #include "drover/raft/segment_repair.h"
 
 namespace drover::raft {
@@ -33,40 +32,12 @@ bool probe_direct(FileSystem& files, const std::string& directory) {
   return works;
 }
 
-// What the directory holds, after it has been set right.
-Result<Recovery> read_directory(FileSystem& files, const SegmentLogOptions& options) {
-  const std::string& directory = options.directory;
-  DROVER_TRY(Recovery recovery, recover_log(files, directory, options.cluster_id, options.node_id, options.cache_bytes,
-                                            OnDamage::keep_prefix));
-  // Only now that it is known what the directory is, is anything in it touched.
-  for (const std::string& name : recovery.leftovers) DROVER_RETURN_IF_ERROR(files.remove(directory + "/" + name));
-  if (recovery.damage) {
-    DROVER_TRY(const std::string folder, set_aside_damage(files, directory, recovery));
-    log::error("raft", "the log is damaged: what stands before is kept, the leader is asked for the rest",
-               {{"error", recovery.damage->what}, {"last_index", recovery.state.last_index}, {"quarantine", folder}});
-  } else if (recovery.state.is_damaged) {
-    log::warn("raft", "the log was damaged and is not whole yet", {{"last_index", recovery.state.last_index}});
-  }
-  DROVER_TRY(const bool is_replaced, apply_peers_file(files, directory, recovery));
-  if (is_replaced) return recover_log(files, directory, {}, options.node_id, options.cache_bytes);
-  return recovery;
-}
-
 }  // namespace
 
 void exit_on_storage_failure(const Status& status) {
   log::error("raft", "the log can no longer be written, this process ends to protect what was acknowledged",
              {{"error", status.message()}, {"exit_code", kStorageExitCode}});
   std::_Exit(kStorageExitCode);
-}
-
-void Histogram::add(uint64_t ns) {
-  ++count;
-  sum_ns += ns;
-  max_ns = std::max(max_ns, ns);
-  size_t bucket = 0;
-  while (bucket + 1 < kBuckets && (ns / 1000) >> bucket != 0) ++bucket;
-  ++buckets[bucket];
 }
 
 Result<std::unique_ptr<SegmentLog>> SegmentLog::open(FileSystem& files, SegmentLogOptions options) {
@@ -76,7 +47,8 @@ Result<std::unique_ptr<SegmentLog>> SegmentLog::open(FileSystem& files, SegmentL
   const std::filesystem::path parent = std::filesystem::path(directory).parent_path();
   DROVER_RETURN_IF_ERROR(files.sync_directory(parent.empty() ? "." : parent.string()));
   DROVER_TRY(std::unique_ptr<FileLock> lock, files.lock(directory + "/LOCK"));
-  DROVER_TRY(Recovery recovery, read_directory(files, options));
+  DROVER_TRY(Recovery recovery,
+             recover_directory(files, directory, options.cluster_id, options.node_id, options.cache_bytes));
   const bool is_direct = options.allow_direct && probe_direct(files, directory);
   const LogState& state = recovery.state;
   if (state.torn_bytes > 0) {

@@ -4,6 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "drover/log.h"
+#include "drover/raft/peers_file.h"
+
 namespace drover::raft {
 namespace {
 
@@ -110,6 +113,24 @@ Result<std::string> set_aside_damage(FileSystem& files, const std::string& direc
   DROVER_RETURN_IF_ERROR(files.sync_directory(folder));
   DROVER_RETURN_IF_ERROR(files.sync_directory(directory));
   return folder;
+}
+
+Result<Recovery> recover_directory(FileSystem& files, const std::string& directory, ClusterId cluster_id,
+                                   NodeId node_id, uint64_t cache_bytes) {
+  DROVER_TRY(Recovery recovery, recover_log(files, directory, cluster_id, node_id, cache_bytes, OnDamage::keep_prefix));
+  // Only now that it is known what the directory is, is anything in it touched.
+  for (const std::string& name : recovery.leftovers) DROVER_RETURN_IF_ERROR(files.remove(directory + "/" + name));
+  const LogState& state = recovery.state;
+  if (recovery.damage) {
+    DROVER_TRY(const std::string folder, set_aside_damage(files, directory, recovery));
+    log::error("raft", "the log is damaged: what stands before is kept, the leader is asked for the rest",
+               {{"error", recovery.damage->what}, {"last_index", state.last_index}, {"quarantine", folder}});
+  } else if (state.is_damaged) {
+    log::warn("raft", "the log was damaged and is not whole yet", {{"last_index", state.last_index}});
+  }
+  DROVER_TRY(const bool is_replaced, apply_peers_file(files, directory, recovery));
+  if (is_replaced) return recover_log(files, directory, {}, node_id, cache_bytes);
+  return recovery;
 }
 
 }  // namespace drover::raft

@@ -79,7 +79,7 @@ end "$VICTIM"
 expect 0 "successful" on one job run -detach "$WORK/second.nomad"
 RAFT=$WORK/$VICTIM-data/server/raft
 SEGMENT=$(ls "$RAFT"/seg-*.log | head -n 1)
-printf 'rot' | dd of="$SEGMENT" bs=1 seek=$((8192 + 140)) conv=notrunc 2> /dev/null
+printf 'rot' | dd of="$SEGMENT" bs=1 seek=$((8192 + 20)) conv=notrunc 2> /dev/null
 ROTTEN=$(sha256sum < "$SEGMENT")
 run_server "$VICTIM"
 eventually 10 "the damage is not said" says "$VICTIM" "the log is damaged: what stands before is kept.*offset 8192"

@@ -86,6 +86,7 @@ Result<raft::SnapshotInfo> BareNode::restore() {
     Result<raft::SnapshotInfo> snapshot = snapshots_->verify(kept);
     if (!snapshot.ok()) {
       if (snapshot.status().code() != Code::data_loss) return snapshot.status();
+      DROVER_RETURN_IF_ERROR(snapshots_->set_aside(kept));
       continue;
     }
     DROVER_TRY(const std::unique_ptr<raft::ByteSource> source, snapshots_->read(*snapshot));

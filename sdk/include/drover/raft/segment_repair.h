@@ -36,4 +36,9 @@ Result<std::string> make_quarantine(FileSystem& files, const std::string& direct
 // quarantine.
 Result<std::string> set_aside_damage(FileSystem& files, const std::string& directory, const Recovery& recovery);
 
+// The start of a server on this directory, whose lock it holds: recovers the log, sets damage aside, carries out a
+// peers file, and removes unfinished work. Errors: those of recover_log, set_aside_damage and apply_peers_file.
+Result<Recovery> recover_directory(FileSystem& files, const std::string& directory, ClusterId cluster_id,
+                                   NodeId node_id, uint64_t cache_bytes);
+
 }  // namespace drover::raft
