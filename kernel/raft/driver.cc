@@ -162,7 +162,7 @@ Status Driver::start() {
   raft_->connect(self_, *apply_, *transfer_);
   apply_->connect(*raft_, *save_);
   save_->connect(*raft_, *apply_);
-  transfer_->connect(self_, *raft_);
+  transfer_->connect(self_, *raft_, *apply_);
   for (Leadership& subscriber : early_subscribers_) raft_->subscribe(std::move(subscriber));
   early_subscribers_.clear();
 

@@ -266,7 +266,8 @@ void BareNode::send_snapshot(raft::NodeId to) {
     if (const auto source = snapshots_->read(*info); source.ok()) bytes = read_all(**source);
   }
   if (!bytes.ok()) {
-    // Rotten, or the disk does not give it back now. A newer one may be whole.
+    // Rotten, or the disk does not give it back now. Another one may be whole.
+    if (bytes.status().code() == Code::data_loss && snapshots_->set_aside(kept.front()).ok()) snapshot_index_ = 0;
     take_snapshot();
     return later(10'000, [give_up, index = kept.front().index] { give_up(index); });
   }
