@@ -90,6 +90,8 @@ void TransferLoop::read_entries(const LogRead& want) {
   } else if (entries.status().code() != Code::out_of_range) {
     log::error("raft", "old entries could not be read for a server that is behind, it gets a snapshot",
                {{"error", entries.status().message()}});
+    // One that reaches beyond what is damaged.
+    if (entries.status().code() == Code::data_loss) apply_->want_snapshot([](const Result<SnapshotInfo>&) {});
   }
   raft_->push(std::move(answer));
 }
@@ -111,6 +113,7 @@ void TransferLoop::begin_sending(const Order& order) {
         Sending{.reader = *std::move(reader), .leader_term = order.leader_term, .last_progress = now, .last_send = {}});
     return;
   }
+  apply_->want_snapshot([](const Result<SnapshotInfo>&) {});  // for the next time that it asks
   raft_->push(SnapshotSent{.to = order.want.to, .index = 0, .is_ok = false});
 }
 

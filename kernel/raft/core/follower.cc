@@ -113,8 +113,9 @@ void Core::Impl::on_heartbeat(const Message& m) {
   reply.round = m.round;
   follow(m);
   reply.term = term;
-  // R11: the leader has bounded it by what we told it. Who has less than that has lost it.
-  if (m.commit <= log.last_index()) {
+  // R11: the leader has bounded it by what we told it. Who has less than that has lost it; who is damaged may have
+  // older entries in their place.
+  if (m.commit <= (is_damaged ? matched : log.last_index())) {
     commit_to(m.commit);
   } else if (is_damaged) {
     DROVER_REACH("a leader that does not know of the loss");

@@ -221,6 +221,7 @@ void BareNode::read_for_peer(const raft::LogRead& wanted) {
     Result<std::vector<raft::Entry>> entries = log_->read(wanted.from, wanted.upto, wanted.max_bytes);
     world_.trace.note("reads entries from {} for n{}", number_, wanted.from,
                       static_cast<uint64_t>(number_of(wanted.to)), entries.ok());
+    if (entries.status().code() == Code::data_loss) take_snapshot();
     post(raft::EntriesRead{wanted.to, wanted.from, entries.ok() ? *std::move(entries) : std::vector<raft::Entry>()});
   });
 }
@@ -259,7 +260,10 @@ void BareNode::save_snapshot(raft::Index index, raft::Term term, raft::Membershi
 void BareNode::send_snapshot(raft::NodeId to) {
   const auto give_up = [this, to](raft::Index index) { post(raft::SnapshotSent{to, index, false}); };
   const std::vector<raft::SnapshotInfo> kept = snapshots_->list();
-  if (kept.empty()) return later(10'000, [give_up] { give_up(0); });
+  if (kept.empty()) {
+    take_snapshot();
+    return later(10'000, [give_up] { give_up(0); });
+  }
   Result<raft::SnapshotInfo> info = snapshots_->verify(kept.front());
   Result<std::string> bytes = info.status();
   if (info.ok()) {
