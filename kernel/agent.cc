@@ -388,6 +388,9 @@ Status Agent::join_raft() {
   options.address = settings_.advertise_rpc;
   options.bootstrap_alone = settings_.is_alone;
   options.tick *= settings_.raft_multiplier;
+  options.lease_reads = settings_.raft_lease_reads;
+  options.suspended = time_suspended;
+  options.on_tick = [this] { report_raft(metrics_, *consensus_); };
   consensus_ = raft::make_consensus(options, *machine_, *files_, clock_, peers_.get());
   DROVER_RETURN_IF_ERROR(consensus_->start());
   raft_control_ = make_raft_control(*consensus_);

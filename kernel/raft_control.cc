@@ -1,5 +1,7 @@
 #include "kernel/raft_control.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <future>
 #include <utility>
@@ -76,6 +78,42 @@ class Control final : public RaftControl {
 
 std::unique_ptr<RaftControl> make_raft_control(raft::Consensus& consensus) {
   return std::make_unique<Control>(consensus);
+}
+
+void report_raft(Metrics& metrics, const raft::Consensus& consensus) {
+  const raft::Stats stats = consensus.stats();
+  const raft::Index last_index = consensus.last_index();
+  const std::pair<const char*, uint64_t> gauges[] = {
+      {"elections.started", stats.elections_started},
+      {"elections.won", stats.elections_won},
+      {"elections.lost", stats.elections_started - std::min(stats.elections_started, stats.elections_won)},
+      {"reads", stats.reads},
+      {"messages_dropped", stats.messages_dropped},
+      {"snapshots.taken", stats.snapshots_taken},
+      {"snapshots.failed", stats.snapshots_failed},
+      {"snapshots.sent", stats.snapshots_sent},
+      {"snapshots.installed", stats.snapshots_installed},
+      {"snapshots.bytes", stats.snapshot_bytes},
+      {"damaged", stats.is_damaged},
+      {"repairs", stats.repairs}};
+  for (const auto& [name, value] : gauges) metrics.set("nomad.raft." + std::string(name), static_cast<double>(value));
+  metrics.set("nomad.raft.snapshots.seconds", static_cast<double>(stats.snapshot_ns) / 1e9);
+  for (const raft::PeerInfo& peer : consensus.peers()) {
+    const Labels labels = {{"peer_id", peer.id.to_string()}};
+    metrics.set("nomad.raft.replication.lag", static_cast<double>(last_index - std::min(last_index, peer.match)),
+                labels);
+    metrics.set("nomad.raft.replication.silence", std::chrono::duration<double>(peer.since_contact).count(), labels);
+  }
+}
+
+std::chrono::nanoseconds time_suspended() {
+  timespec with{}, without{};
+  clock_gettime(CLOCK_MONOTONIC, &without);
+  clock_gettime(CLOCK_BOOTTIME, &with);
+  const auto ns = [](const timespec& t) {
+    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+  };
+  return ns(with) - ns(without);
 }
 
 RaftInfo describe(const raft::Consensus& consensus) {

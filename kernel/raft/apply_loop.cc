@@ -137,7 +137,7 @@ void ApplyLoop::apply_batch(Index commit) {
   DROVER_CHECK(machine_.applied_index() == last);  // the state moves by exactly these entries
   for (const Entry& entry : *entries) {
     bytes_since_snapshot_ += entry_bytes(entry);
-    if (entry.type != EntryType::membership) continue;
+    if (entry.type != EntryType::membership || epoch_of(entry.term) != epoch_of(board_.term)) continue;
     if (Result<Membership> membership = decode_membership(entry.bytes()); membership.ok()) {
       applied_membership_ = *std::move(membership);
       applied_membership_.index = entry.index;
@@ -194,7 +194,7 @@ void ApplyLoop::restore(const SnapshotInfo& snapshot) {
     return;
   }
   DROVER_CHECK(machine_.applied_index() == snapshot.index);
-  applied_membership_ = info->membership;
+  applied_membership_ = epoch_of(snapshot.term) == epoch_of(board_.term) ? info->membership : Membership();
   bytes_since_snapshot_ = 0;
   raft_->push(SnapshotInstalled{snapshot.index});  // before the board shows it
   board_.applied = snapshot.index;

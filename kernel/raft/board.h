@@ -27,6 +27,7 @@ struct Board {
   std::atomic<uint64_t> pending_bytes{0};    // proposals accepted here and not yet committed
   std::atomic<uint64_t> unapplied_bytes{0};  // committed and not yet applied
   std::atomic<bool> is_giving_up{false};     // this server stops: no new snapshots
+  std::atomic<bool> is_damaged{false};       // its log has lost what it had confirmed, and is not whole again
 
   mutable std::mutex mutex;  // guards what follows; a leaf
   Membership membership;

@@ -234,6 +234,60 @@ TEST_F(ClusterTest, AServerThatIsFarBehindGetsASnapshot) {
   EXPECT_TRUE(eventually([&] { return has(*behind, "last"); }));
 }
 
+TEST_F(ClusterTest, ADamagedLogIsMadeWholeByTheLeader) {
+  add(3);
+  for (int i = 0; i < 60; ++i) write("entry " + std::to_string(i));
+  Node* victim = nullptr;
+  Node& lead = await_leader();
+  for (const auto& node : nodes) {
+    if (node.get() != &lead) victim = node.get();
+  }
+  victim->stop();
+  const std::string path = "/raft/" + segment_name(1);
+  ASSERT_TRUE(victim->files.flip_bit(path, 4 * kBlock + 5, 3));
+  victim->start();
+  EXPECT_TRUE(eventually([&] { return victim->raft->stats().repairs == 1; }));
+  EXPECT_FALSE(victim->raft->stats().is_damaged);
+  EXPECT_TRUE(eventually([&] { return has(*victim, "entry 59"); }));
+  // It counts again: with one of the others gone it is needed for a quorum.
+  lead.stop();
+  write("last");
+  EXPECT_TRUE(eventually([&] { return has(*victim, "last"); }));
+  victim->stop();
+  victim->start();
+  EXPECT_FALSE(victim->raft->stats().is_damaged);
+  EXPECT_TRUE(eventually([&] { return has(*victim, "last"); }));
+}
+
+TEST_F(ClusterTest, WithoutAWholeSnapshotTheLeaderSendsEverything) {
+  add(3);
+  for (const auto& node : nodes) {
+    node->stop();
+    node->options.snapshot_trail_bytes = 1;
+    node->start();
+  }
+  for (int i = 0; i < 20; ++i) write("entry " + std::to_string(i));
+  Node& lead = await_leader();
+  Node* victim = nullptr;
+  for (const auto& node : nodes) {
+    ASSERT_TRUE(eventually([&] { return has(*node, "entry 19"); }));
+    ASSERT_TRUE(take_snapshot(*node->raft).ok());
+    if (node.get() != &lead) victim = node.get();
+  }
+  ASSERT_TRUE(eventually([&] { return victim->raft->stats().first_index > 1; }));
+  victim->stop();
+  for (const std::string& path : victim->files.paths()) {
+    if (path.ends_with("/data")) ASSERT_TRUE(victim->files.flip_bit(path, 30, 1));
+  }
+  victim->start();
+  EXPECT_TRUE(eventually([&] { return victim->raft->stats().repairs == 1; }));
+  EXPECT_TRUE(eventually([&] { return has(*victim, "entry 19"); }));
+  const std::vector<std::string> paths = victim->files.paths();
+  EXPECT_TRUE(std::ranges::any_of(paths, [](const std::string& path) {
+    return path.starts_with("/raft/quarantine/1/snap-") && path.ends_with("/data");
+  }));
+}
+
 TEST_F(ClusterTest, ServersJoinAndLeave) {
   add(1);
   write("alone");

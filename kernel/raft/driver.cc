@@ -153,6 +153,7 @@ Status Driver::start() {
   board_.newest = recovered.snapshot;
   board_.applied = board_.commit = recovered.snapshot.index;
   board_.term = recovered.state.hard_state.term;
+  board_.is_damaged = recovered.state.is_damaged;
 
   raft_ = std::make_unique<RaftLoop>(options_, clock_, *log_, transport_, board_, waiters_);
   apply_ = std::make_unique<ApplyLoop>(options_, clock_, machine_, *log_, *snapshots_, board_, waiters_);
@@ -161,7 +162,7 @@ Status Driver::start() {
   raft_->connect(self_, *apply_, *transfer_);
   apply_->connect(*raft_, *save_);
   save_->connect(*raft_, *apply_);
-  transfer_->connect(self_, *raft_);
+  transfer_->connect(self_, *raft_, *apply_);
   for (Leadership& subscriber : early_subscribers_) raft_->subscribe(std::move(subscriber));
   early_subscribers_.clear();
 
@@ -346,7 +347,7 @@ void Driver::bootstrap(std::vector<Member> voters, StatusDone done) {
   if (!raft_) return done(unavailable("not leader: this server is not running"));
   if (const Status valid = check_voters(voters); !valid.ok()) return done(valid);
   const bool is_posted = raft_->post([this, voters = std::move(voters), done] {
-    if (log_->last_index() != 0 || !membership().members.empty()) {
+    if (log_->last_index() != 0 || !membership().members.empty() || board_.is_damaged) {
       return done(failed_precondition("this server is part of a cluster already"));
     }
     raft_->begin_cluster(voters, done);
@@ -376,6 +377,7 @@ Stats Driver::stats() const {
   }
   stats.uncommitted_bytes = board_.pending_bytes;
   stats.unapplied_bytes = board_.unapplied_bytes;
+  stats.is_damaged = board_.is_damaged;
   if (snapshots_) stats.snapshots_kept = snapshots_->list().size();
   if (log_) {
     stats.first_index = log_->first_index();
@@ -385,6 +387,15 @@ Stats Driver::stats() const {
 }
 
 }  // namespace
+
+void Histogram::add(uint64_t ns) {
+  ++count;
+  sum_ns += ns;
+  max_ns = std::max(max_ns, ns);
+  size_t bucket = 0;
+  while (bucket + 1 < kBuckets && (ns / 1000) >> bucket != 0) ++bucket;
+  ++buckets[bucket];
+}
 
 std::string_view to_string(Role role) {
   switch (role) {

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,7 +38,11 @@ struct Options {
   int heartbeat_ticks = 1;
   int election_ticks = 10;  // to twice as many
   bool lease_reads = false;
-  uint64_t seed = 0;  // of election timeouts; 0: random
+  // How long the machine has been suspended since it was started. Ticks and leases count it, for the others' clocks
+  // went on; the clock's steady time need not. May jitter. Null: never.
+  std::function<std::chrono::nanoseconds()> suspended{};
+  std::function<void()> on_tick{};  // [raft] must not block
+  uint64_t seed = 0;                // of election timeouts; 0: random
 
   uint64_t max_entry_bytes = 8ull << 20;
   uint64_t warn_entry_bytes = 1ull << 20;

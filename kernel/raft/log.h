@@ -44,6 +44,8 @@ class Log {
   virtual void stop() = 0;
 
   virtual void submit(LogWrite write) = 0;  // [raft]
+  // A damaged log has been made whole: from the next start on it counts as that. [raft]
+  virtual void mark_whole() = 0;
 
   // Consecutive entries from `from` up to and including `to`, at least one, fewer when they exceed max_bytes; submitted
   // entries count before they are durable. Errors: out_of_range (compacted or beyond the end); data_loss.

@@ -24,6 +24,7 @@ class MemoryLog final : public Log {
   void start(std::function<void(uint64_t)> on_durable) override { on_durable_ = std::move(on_durable); }
   void stop() override {}
   void submit(LogWrite write) override;  // runs on_durable inline
+  void mark_whole() override {}
   Result<std::vector<Entry>> read(Index from, Index to, uint64_t max_bytes) const override;
   Result<Term> term_at(Index index) const override;
   Index first_index() const override;

@@ -143,6 +143,8 @@ struct Stats {
   uint64_t snapshots_installed = 0;
   uint64_t snapshot_bytes = 0;  // of the newest
   uint64_t snapshot_ns = 0;     // the time the newest took
+  bool is_damaged = false;      // the log has lost what it had confirmed: neither votes nor campaigns until it is whole
+  uint64_t repairs = 0;         // times it became whole again
   Index snapshot_index = 0;
   Index first_index = 0;
   Histogram commit;  // from propose to applied
@@ -162,8 +164,10 @@ class Consensus {
   virtual ~Consensus() = default;
 
   // Recovers log and snapshot, restores the state machine and starts the threads. Once.
-  // Errors: data_loss when the disk holds less than was acknowledged (nothing is changed then); failed_precondition
-  // when the directory is in use, belongs to another node or cluster, or has a newer format.
+  // A log that is damaged where other voters can send it again keeps its good beginning (Stats::is_damaged).
+  // Errors: data_loss when the disk holds less than was acknowledged and nobody can send it again (nothing is changed
+  // then); failed_precondition when the directory is in use, belongs to another node or cluster, has a newer format, or
+  // has no room for another damaged part in quarantine/.
   virtual Status start() = 0;
   // Ends leadership, makes durable and applies what is in the log, joins. Idempotent. Callbacks still open are called.
   virtual void stop() = 0;

@@ -87,7 +87,7 @@ bool RaftLoop::is_alone() const {
 
 void RaftLoop::begin(CoreState state) {
   make_core(std::move(state));
-  last_tick_ = clock_.steady();
+  last_tick_ = awake_or_not();
   const std::lock_guard lock(mutex_);
   if (is_alone()) inbox_.control.push_back(Campaign{});  // nobody else to wait for
   is_refusing_ = is_closed_ = false;
@@ -309,9 +309,9 @@ bool RaftLoop::step() {
   for (Read& read : inbox.reads) {
     const uint64_t token = next_token_++;
     asked_reads_.emplace(token, std::move(read));
-    core_->step(ReadIndex{.token = token, .now = now});
+    core_->step(ReadIndex{.token = token, .now = awake_or_not()});
   }
-  tick(now);  // after the mail: a process that was paused must not call an election before it has read it
+  tick(awake_or_not());  // after the mail: a process that was paused must not call an election before it has read it
   carry_out(core_->take_effects());
   resolve_reads();
   announce();
@@ -330,11 +330,9 @@ void RaftLoop::turn_away(Inbox inbox) {
 
 void RaftLoop::wait() {
   std::unique_lock lock(mutex_);
-  if (is_closed_) return;
-  SteadyTime until = last_tick_ + options_.tick;
-  until = std::min(until, next_deadline());
   // By duration: the clock may be one that runs differently from the condition variable's.
-  const auto left = std::chrono::ceil<std::chrono::microseconds>(until - clock_.steady());
+  const auto left = std::chrono::ceil<std::chrono::microseconds>(
+      std::min(last_tick_ + options_.tick - awake_or_not(), next_deadline() - clock_.steady()));
   wake_.wait_for(lock, std::clamp<std::chrono::microseconds>(left, std::chrono::microseconds(0), options_.tick),
                  [&] { return has_work() || is_closed_; });
 }
@@ -379,14 +377,20 @@ void RaftLoop::submit(std::deque<Request> requests, SteadyTime now) {
   if (expired != 0) board_.update_stats([&](Stats& stats) { stats.proposals_expired += expired; });
 }
 
+// Of two clocks, read one after the other: their sum may seem to go back.
+SteadyTime RaftLoop::awake_or_not() {
+  if (!options_.suspended) return clock_.steady();
+  return newest_time_ = std::max(newest_time_, clock_.steady() + options_.suspended());
+}
+
 void RaftLoop::tick(SteadyTime now) {
   const auto due = (now - last_tick_) / options_.tick;
   if (due <= 0) return;
   last_tick_ += due * options_.tick;
   // Of a long pause at most one election timeout's worth.
   for (int64_t i = std::min<int64_t>(due, options_.election_ticks); i > 0; --i) core_->step(Tick{.now = now});
-  const SteadyTime slow = now - options_.election_ticks * options_.tick;
-  const bool is_slow = !writes_.empty() && writes_.front().second < slow;
+  const auto patience = options_.election_ticks * options_.tick;
+  const bool is_slow = !writes_.empty() && clock_.steady() - writes_.front().second > patience;
   if (is_slow != is_storage_slow_) {
     is_storage_slow_ = is_slow;
     core_->step(StorageSlow{is_slow});
@@ -396,6 +400,7 @@ void RaftLoop::tick(SteadyTime now) {
     }
   }
   show();
+  if (options_.on_tick) options_.on_tick();
 }
 
 void RaftLoop::carry_out(Effects effects) {
@@ -570,6 +575,11 @@ void RaftLoop::show() {
   const CoreStatus status = core_->status();
   board_.commit = status.commit_index;
   if (board_.term < status.term) board_.term = status.term;
+  if (board_.is_damaged.exchange(status.is_damaged) && !status.is_damaged) {
+    log::info("raft", "the damaged log is whole again", {{"last_index", status.last_index}, {"term", status.term}});
+    log_.mark_whole();
+    board_.update_stats([](Stats& stats) { ++stats.repairs; });
+  }
   const CoreCounters& counters = core_->counters();
   const std::lock_guard lock(board_.mutex);
   board_.peers.clear();

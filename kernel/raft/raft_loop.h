@@ -106,6 +106,7 @@ class RaftLoop {
   void turn_away(Inbox inbox);
   void note_contact(const Input& input, SteadyTime now);
   void submit(std::deque<Request> proposals, SteadyTime now);
+  SteadyTime awake_or_not();  // the time by which ticks and leases go
   void tick(SteadyTime now);
   void carry_out(Effects effects);
   void resolve(Resolution resolution, std::vector<std::pair<Index, uint64_t>>& committed);
@@ -144,6 +145,7 @@ class RaftLoop {
   std::deque<std::pair<uint64_t, SteadyTime>> writes_;  // out, with when they went
   bool is_storage_slow_ = false;
   SteadyTime last_tick_{};
+  SteadyTime newest_time_{};  // that awake_or_not() has shown
   Index applied_ = 0;
   Index term_first_ = 0;  // the entry that opened this leadership
   bool is_announced_ = true;

@@ -14,41 +14,62 @@ namespace {
 
 constexpr uint64_t kReadBytes = 4 << 20;
 
-// The newest whole snapshot that the log connects to, put into the state machine; index 0 when there is none. One of a
-// leader may be ahead of the log: then its install was interrupted.
-Result<SnapshotInfo> restore(const SegmentLog& log, const SnapshotStore& snapshots, StateMachine& machine) {
+bool has_other_voters(const SegmentLog& log) {
+  return std::ranges::any_of(log.recovered().membership.members, [&](const Member& member) {
+    return member.id != log.node_id() && member.suffrage == Suffrage::voter;
+  });
+}
+
+// The newest whole snapshot that the log connects to, put into the state machine; index 0 when there is none: then
+// nothing is left of a log that does not begin at 1. One of a leader may be ahead of the log: its install was
+// interrupted. Any may be ahead of a damaged log.
+Result<SnapshotInfo> restore(SegmentLog& log, SnapshotStore& snapshots, StateMachine& machine) {
   const Index first = log.first_index();
   Status damage;
-  for (const SnapshotInfo& kept : snapshots.list()) {
+  const std::vector<SnapshotInfo> all = snapshots.list();
+  const auto set_aside = [&](size_t count) -> Status {
+    for (size_t i = 0; i < count; ++i) DROVER_RETURN_IF_ERROR(snapshots.set_aside(all[i]));
+    return ok_status();
+  };
+  size_t bad = 0;
+  for (; bad < all.size(); ++bad) {
+    const SnapshotInfo& kept = all[bad];
     if (kept.index + 1 < first) break;
     Result<SnapshotInfo> snapshot = snapshots.verify(kept);
-    if (snapshot.status().code() == Code::failed_precondition) return snapshot.status();
     if (!snapshot.ok()) {
+      // What cannot be read now may be read another time: nothing is given up for that.
+      const Code code = snapshot.status().code();
+      if (code != Code::data_loss && code != Code::not_found) return snapshot.status();
       if (damage.ok()) damage = snapshot.status();
       log::error("raft", "a snapshot is damaged, looking for an older one", {{"error", snapshot.status().message()}});
       continue;
     }
-    if (snapshot->index > log.last_index() && !snapshots.was_received(kept)) {
+    if (snapshot->index > log.last_index() && !snapshots.was_received(kept) && !log.recovered().is_damaged) {
       return data_loss("snapshot " + std::to_string(snapshot->index) + " is ahead of the log, which ends at " +
                        std::to_string(log.last_index()));
     }
     DROVER_TRY(const std::unique_ptr<ByteSource> source, snapshots.read(*snapshot));
     DROVER_RETURN_IF_ERROR(machine.restore(*source).with_context("restore snapshot " + std::to_string(kept.index)));
+    DROVER_RETURN_IF_ERROR(set_aside(bad));
     return snapshot;
   }
   if (first > 1) {
-    const std::string gap = "the log begins at entry " + std::to_string(first) + " and no whole snapshot reaches it";
-    return damage.ok() ? data_loss(gap) : data_loss(gap + " (" + damage.message() + ")");
+    std::string gap = "the log begins at entry " + std::to_string(first) + " and no whole snapshot reaches it";
+    if (!damage.ok()) gap += " (" + damage.message() + ")";
+    if (!has_other_voters(log)) return data_loss(gap + "; the log knows no other voter that could send one");
+    log::error("raft", "no snapshot is left for the log: the leader is asked for everything", {{"error", gap}});
+    if (!log.recovered().is_damaged) DROVER_RETURN_IF_ERROR(log.mark_damaged());
   }
+  DROVER_RETURN_IF_ERROR(set_aside(bad));
   return SnapshotInfo();
 }
 
-// The memberships that the entries behind `index` set.
-Status read_memberships(const SegmentLog& log, Index index, std::vector<Membership>& out) {
+// The memberships that the entries behind `index` set, in this epoch.
+Status read_memberships(const SegmentLog& log, Index index, uint64_t epoch, std::vector<Membership>& out) {
   for (Index next = std::max(index + 1, log.first_index()); next <= log.last_index();) {
     DROVER_TRY(const std::vector<Entry> entries, log.read(next, log.last_index(), kReadBytes));
     for (const Entry& entry : entries) {
-      if (entry.type != EntryType::membership) continue;
+      if (entry.type != EntryType::membership || epoch_of(entry.term) != epoch) continue;
       DROVER_TRY(Membership membership, decode_membership(entry.bytes()));
       membership.index = entry.index;
       out.push_back(std::move(membership));
@@ -89,7 +110,7 @@ Status Recovered::begin_cluster(std::vector<Member> voters, Log& log) {
   return ok_status();
 }
 
-Result<Recovered> recover(const SegmentLog& log, const SnapshotStore& snapshots, StateMachine& machine) {
+Result<Recovered> recover(SegmentLog& log, SnapshotStore& snapshots, StateMachine& machine) {
   Recovered out;
   DROVER_TRY(out.snapshot, restore(log, snapshots, machine));
   if (machine.applied_index() != out.snapshot.index) {
@@ -104,15 +125,26 @@ Result<Recovered> recover(const SegmentLog& log, const SnapshotStore& snapshots,
   state.snapshot_index = out.snapshot.index;
   state.snapshot_term = out.snapshot.term;
   state.terms = log.terms();
+  state.is_damaged = recovered.is_damaged;
+  const uint64_t epoch = epoch_of(state.hard_state.term);
+  if (epoch_of(out.snapshot.term) != epoch) {
+    out.snapshot.membership = recovered.base_membership;
+    // Who leads first sees that its address is not in there and writes the membership into the log.
+    for (Member& member : out.snapshot.membership.members) {
+      if (member.id == log.node_id()) member.address.clear();
+    }
+  }
   if (out.snapshot.membership.index != 0) state.memberships.push_back(out.snapshot.membership);
-  const bool is_connected = out.snapshot.index <= log.last_index() &&
+  const bool is_connected = out.snapshot.index + 1 >= log.first_index() && out.snapshot.index <= log.last_index() &&
                             (out.snapshot.index == 0 || state.terms.term_at(out.snapshot.index) == out.snapshot.term);
   if (is_connected) {
-    DROVER_RETURN_IF_ERROR(read_memberships(log, out.snapshot.index, state.memberships));
+    DROVER_RETURN_IF_ERROR(read_memberships(log, out.snapshot.index, epoch, state.memberships));
+    // The log itself says again what this server has promised, before anything else is said.
+    if (state.is_damaged) out.first_write = LogWrite{.write_seq = ++state.write_seq, .hard_state = state.hard_state};
     return out;
   }
-  // The install of a leader's snapshot was interrupted before the log had been cut for it: done now.
-  log::warn("raft", "the log ends before a snapshot that the leader sent, it continues behind that",
+  // The install of a leader's snapshot was interrupted before the log had been cut for it, or the log is damaged.
+  log::warn("raft", "the log does not connect to the snapshot, it begins anew behind that",
             {{"snapshot_index", out.snapshot.index}, {"last_index", log.last_index()}});
   state.hard_state.term = std::max(state.hard_state.term, out.snapshot.term);
   state.terms.start_over(out.snapshot.index + 1, out.snapshot.term);

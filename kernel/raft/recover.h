@@ -17,14 +17,15 @@ struct Recovered {
   std::optional<LogWrite> first_write;  // must be durable before the core runs; `state` is as after it
 
   // Never part of a cluster.
-  bool is_new() const { return state.terms.last_index() == 0 && state.memberships.empty(); }
+  bool is_new() const { return state.terms.last_index() == 0 && state.memberships.empty() && !state.is_damaged; }
   // The first entry of a new cluster, and its identifier. Every voter comes to the same, whatever the order in which it
   // was told. Errors: failed_precondition when the log belongs to a cluster already.
   Status begin_cluster(std::vector<Member> voters, Log& log);
 };
 
-// Errors: data_loss when the disk holds less than was acknowledged (nothing is changed then); failed_precondition for a
-// newer format; the state machine's own.
-Result<Recovered> recover(const SegmentLog& log, const SnapshotStore& snapshots, StateMachine& machine);
+// Damaged snapshots go into quarantine. When no whole one reaches the log, and there are other voters, the log is given
+// up as well and counts as damaged. Errors: data_loss when the disk holds less than was acknowledged and nobody can
+// send it again (nothing is changed then); failed_precondition for a newer format; the state machine's own.
+Result<Recovered> recover(SegmentLog& log, SnapshotStore& snapshots, StateMachine& machine);
 
 }  // namespace drover::raft

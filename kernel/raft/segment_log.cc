@@ -9,6 +9,7 @@
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
+#include "drover/raft/segment_repair.h"
 
 namespace drover::raft {
 namespace {
@@ -39,15 +40,6 @@ void exit_on_storage_failure(const Status& status) {
   std::_Exit(kStorageExitCode);
 }
 
-void Histogram::add(uint64_t ns) {
-  ++count;
-  sum_ns += ns;
-  max_ns = std::max(max_ns, ns);
-  size_t bucket = 0;
-  while (bucket + 1 < kBuckets && (ns / 1000) >> bucket != 0) ++bucket;
-  ++buckets[bucket];
-}
-
 Result<std::unique_ptr<SegmentLog>> SegmentLog::open(FileSystem& files, SegmentLogOptions options) {
   const std::string& directory = options.directory;
   DROVER_RETURN_IF_ERROR(files.make_directory(directory));
@@ -56,9 +48,7 @@ Result<std::unique_ptr<SegmentLog>> SegmentLog::open(FileSystem& files, SegmentL
   DROVER_RETURN_IF_ERROR(files.sync_directory(parent.empty() ? "." : parent.string()));
   DROVER_TRY(std::unique_ptr<FileLock> lock, files.lock(directory + "/LOCK"));
   DROVER_TRY(Recovery recovery,
-             recover_log(files, directory, options.cluster_id, options.node_id, options.cache_bytes));
-  // Only now that the directory is known to be whole is anything in it touched.
-  for (const std::string& name : recovery.leftovers) DROVER_RETURN_IF_ERROR(files.remove(directory + "/" + name));
+             recover_directory(files, directory, options.cluster_id, options.node_id, options.cache_bytes));
   const bool is_direct = options.allow_direct && probe_direct(files, directory);
   const LogState& state = recovery.state;
   if (state.torn_bytes > 0) {
@@ -188,12 +178,30 @@ std::vector<LogWrite> SegmentLog::take() {
   return writes;
 }
 
+Status SegmentLog::mark_damaged() {
+  Recovery mark(0);
+  mark.state = recovered_;
+  mark.cluster_id = cluster_id_;
+  mark.node_id = node_id_;
+  mark.batch_seq = batch_seq_;
+  recovered_.is_damaged = true;
+  return write_damage_mark(files_, options_.directory, mark);
+}
+
+void SegmentLog::mark_whole() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_whole_again_ = true;
+  }
+  wake_.notify_one();
+}
+
 void SegmentLog::run() {
   pthread_setname_np(pthread_self(), "log");
   for (Idle idle = Idle::nothing; idle != Idle::close;) {
     {
       std::unique_lock lock(mutex_);
-      const auto has_work = [&] { return !pending_.empty() || is_stopping_; };
+      const auto has_work = [&] { return !pending_.empty() || is_stopping_ || is_whole_again_; };
       idle = Idle::nothing;
       if (is_confirmed_) {
         wake_.wait(lock, has_work);
@@ -208,10 +216,17 @@ void SegmentLog::run() {
 
 bool SegmentLog::write_step(Idle idle) {
   std::vector<LogWrite> writes;
+  bool is_whole_again = false;
   {
     const std::lock_guard lock(mutex_);
     if (has_failed_) return false;
-    writes = take();
+    is_whole_again = std::exchange(is_whole_again_, false);
+    if (!is_whole_again) writes = take();
+  }
+  if (is_whole_again) {
+    const Status removed = remove_damage_mark(files_, options_.directory);
+    if (!removed.ok()) log::warn("raft", "the damage mark stays until the next start", {{"error", removed.message()}});
+    return true;
   }
   if (writes.empty() && (idle == Idle::nothing || (idle == Idle::confirm && is_confirmed_))) return false;
   const uint64_t newest = writes.empty() ? 0 : writes.back().write_seq;

@@ -46,11 +46,14 @@ struct SegmentLogOptions {
 
 class SegmentLog final : public Log {
  public:
-  // Locks the directory and recovers. Errors: see recover_log; failed_precondition when another process holds it.
+  // Locks the directory and recovers; of a damaged log that others can repair it keeps the good beginning. Errors: see
+  // recover_log and set_aside_damage; failed_precondition when another process holds it.
   static Result<std::unique_ptr<SegmentLog>> open(FileSystem& files, SegmentLogOptions options);
   ~SegmentLog() override;
 
   LogState recovered() const override { return recovered_; }
+  // Before start(): this log must be made anew by the leader, for a reason that the log itself does not know.
+  Status mark_damaged();
   ClusterId cluster_id() const override;
   Status join_cluster(ClusterId cluster) override;
   NodeId node_id() const { return node_id_; }
@@ -66,6 +69,7 @@ class SegmentLog final : public Log {
   bool fill_step();            // one spare segment
 
   void submit(LogWrite write) override;
+  void mark_whole() override;
   Result<std::vector<Entry>> read(Index from, Index to, uint64_t max_bytes) const override;
   Result<Term> term_at(Index index) const override;
   TermRuns terms() const;  // of the whole log
@@ -113,7 +117,7 @@ class SegmentLog final : public Log {
   // Constant after construction.
   FileSystem& files_;
   const SegmentLogOptions options_;
-  const LogState recovered_;
+  LogState recovered_;
   const NodeId node_id_;
   const std::unique_ptr<FileLock> lock_;
   const bool is_direct_;
@@ -149,6 +153,7 @@ class SegmentLog final : public Log {
   bool is_stopping_ = false;
   bool has_failed_ = false;
   bool fill_failed_ = false;
+  bool is_whole_again_ = false;  // the damage mark is to be removed
 
   std::thread writer_;
   std::thread filler_;

@@ -9,6 +9,7 @@
 #include "drover/crc32c.h"
 #include "drover/log.h"
 #include "drover/raft/segment_format.h"
+#include "drover/raft/segment_repair.h"
 
 namespace drover::raft {
 namespace {
@@ -332,6 +333,18 @@ Result<SnapshotInfo> SnapshotStore::verify(const SnapshotInfo& snapshot) const {
 Result<SnapshotInfo> SnapshotStore::describe(const SnapshotInfo& snapshot) const {
   DROVER_TRY(const Manifest manifest, read_manifest(files_, place(snapshot)));
   return manifest.info;
+}
+
+Status SnapshotStore::set_aside(const SnapshotInfo& snapshot) {
+  const std::string from = place(snapshot);
+  DROVER_TRY(const std::string folder, make_quarantine(files_, directory_));
+  DROVER_RETURN_IF_ERROR(files_.rename(from, folder + from.substr(directory_.size())));
+  DROVER_RETURN_IF_ERROR(files_.sync_directory(folder));
+  DROVER_RETURN_IF_ERROR(files_.sync_directory(directory_));
+  log::error("raft", "a damaged snapshot was set aside", {{"index", snapshot.index}, {"quarantine", folder}});
+  const std::lock_guard lock(mutex_);
+  std::erase_if(kept_, [&](const Kept& kept) { return kept.info.index == snapshot.index; });
+  return ok_status();
 }
 
 // ---- between servers ----

@@ -93,6 +93,8 @@ class SnapshotStore {
   // Reads all of it and checks every checksum. Errors: data_loss names file and offset; failed_precondition for a newer
   // format.
   Result<SnapshotInfo> verify(const SnapshotInfo& snapshot) const;
+  // Of a damaged one: moves it into quarantine and forgets it. Who has it open reads on.
+  Status set_aside(const SnapshotInfo& snapshot);
   // Checks again while it reads.
   Result<std::unique_ptr<ByteSource>> read(const SnapshotInfo& snapshot) const;
 

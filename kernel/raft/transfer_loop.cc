@@ -4,13 +4,15 @@
 #include <utility>
 
 #include "drover/log.h"
+#include "kernel/raft/apply_loop.h"
 #include "kernel/raft/raft_loop.h"
 
 namespace drover::raft {
 
-void TransferLoop::connect(NodeId self, RaftLoop& raft) {
+void TransferLoop::connect(NodeId self, RaftLoop& raft, ApplyLoop& apply) {
   self_ = self;
   raft_ = &raft;
+  apply_ = &apply;
 }
 
 template <typename Change>
@@ -88,6 +90,8 @@ void TransferLoop::read_entries(const LogRead& want) {
   } else if (entries.status().code() != Code::out_of_range) {
     log::error("raft", "old entries could not be read for a server that is behind, it gets a snapshot",
                {{"error", entries.status().message()}});
+    // One that reaches beyond what is damaged.
+    if (entries.status().code() == Code::data_loss) apply_->want_snapshot([](const Result<SnapshotInfo>&) {});
   }
   raft_->push(std::move(answer));
 }
@@ -100,6 +104,7 @@ void TransferLoop::begin_sending(const Order& order) {
     Result<std::unique_ptr<SnapshotReader>> reader = snapshots_.open_to_send(newest);
     if (!reader.ok()) {
       log::error("raft", "a snapshot cannot be sent, looking for an older one", {{"error", reader.status().message()}});
+      replace_if_damaged(newest, reader.status());
       continue;
     }
     log::info("raft", "sending a snapshot", {{"to", order.want.to.to_string()}, {"index", newest.index}});
@@ -108,6 +113,7 @@ void TransferLoop::begin_sending(const Order& order) {
         Sending{.reader = *std::move(reader), .leader_term = order.leader_term, .last_progress = now, .last_send = {}});
     return;
   }
+  apply_->want_snapshot([](const Result<SnapshotInfo>&) {});  // for the next time that it asks
   raft_->push(SnapshotSent{.to = order.want.to, .index = 0, .is_ok = false});
 }
 
@@ -117,6 +123,7 @@ void TransferLoop::take(const SnapshotAck& ack) {
   Sending& sending = found->second;
   const SnapshotInfo& info = sending.reader->info();
   if (ack.index != info.index || ack.term != info.term) return;
+  if (ack.is_refused) replace_if_damaged(info, snapshots_.verify(info).status());
   if (ack.is_done || ack.is_refused) return finish_sending(ack.from, ack.is_done);
   const SteadyTime now = clock_.steady();
   if (ack.offset > sending.furthest) {
@@ -137,6 +144,20 @@ void TransferLoop::finish_sending(NodeId to, bool is_ok) {
   log::info("raft", is_ok ? "a snapshot has arrived" : "sending a snapshot was given up",
             {{"to", to.to_string()}, {"index", index}});
   raft_->push(SnapshotSent{.to = to, .index = index, .is_ok = is_ok});
+}
+
+// Or who is behind would wait for it until the log has grown enough for the next. A damaged one is of no use to this
+// server's next start either.
+void TransferLoop::replace_if_damaged(const SnapshotInfo& snapshot, const Status& status) {
+  if (status.code() != Code::data_loss) return;
+  const Status aside = snapshots_.set_aside(snapshot);
+  log::error("raft", "a snapshot is damaged, another one is taken",
+             {{"error", status.message()}, {"set_aside", aside.to_string()}});
+  {
+    const std::lock_guard lock(board_.mutex);
+    if (board_.newest.index == snapshot.index) board_.newest = {};
+  }
+  apply_->want_snapshot([](const Result<SnapshotInfo>&) {});
 }
 
 bool TransferLoop::pump_all(SteadyTime now) {

@@ -21,6 +21,7 @@
 
 namespace drover::raft {
 
+class ApplyLoop;
 class RaftLoop;
 
 class TransferLoop {
@@ -35,7 +36,7 @@ class TransferLoop {
                Board& board)
       : options_(options), clock_(clock), log_(log), snapshots_(snapshots), transport_(transport), board_(board) {}
 
-  void connect(NodeId self, RaftLoop& raft);
+  void connect(NodeId self, RaftLoop& raft, ApplyLoop& apply);
   void read(LogRead want);                         // [raft]
   void send(SnapshotSend want, Term leader_term);  // [raft]
   void end_sending();                              // leadership is over [raft]
@@ -74,6 +75,7 @@ class TransferLoop {
   void begin_sending(const Order& order);
   bool pump(NodeId to, Sending& sending, SteadyTime now);
   void finish_sending(NodeId to, bool is_ok);
+  void replace_if_damaged(const SnapshotInfo& snapshot, const Status& status);
   void take(const SnapshotAck& ack);
   void take(SnapshotChunk chunk);
   void arrived(const SnapshotChunk& chunk, Result<SnapshotInfo> whole);
@@ -90,6 +92,7 @@ class TransferLoop {
   Board& board_;
   NodeId self_;
   RaftLoop* raft_ = nullptr;
+  ApplyLoop* apply_ = nullptr;
 
   // [transfer]
   std::map<NodeId, Sending> sending_;

@@ -53,5 +53,6 @@ std::vector<Definition> eval_commands();
 std::vector<Definition> agent_commands();
 std::vector<Definition> operator_commands();
 std::vector<Definition> fmt_commands();
+std::vector<Definition> raft_recover_commands();
 
 }  // namespace drover::cli

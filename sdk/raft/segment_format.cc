@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::string_view kSegmentMagic = "DROVRLOG";
 constexpr uint32_t kBatchMagic = 0x42565244;  // "DRVB"
+constexpr uint32_t kRecycled = 1;
+constexpr uint32_t kBeginsCluster = 2;
 
 void put_id(char* at, const Uuid& id) { std::memcpy(at, id.bytes().data(), 16); }
 Uuid get_id(const char* at) { return Uuid::from_bytes({at, 16}); }
@@ -26,7 +28,7 @@ void encode_segment_header(const SegmentHeader& h, char* block) {
   put<uint64_t>(block + 64, h.salt);
   put<uint64_t>(block + 72, h.next_batch_seq);
   put<uint32_t>(block + 80, h.chain);
-  put<uint32_t>(block + 84, h.is_recycled ? 1 : 0);
+  put<uint32_t>(block + 84, (h.is_recycled ? kRecycled : 0) | (h.begins_cluster ? kBeginsCluster : 0));
   put<uint64_t>(block + 88, h.first_index);
   put<uint64_t>(block + 96, h.prev_term);
   put<uint64_t>(block + 104, h.last_index);
@@ -61,7 +63,8 @@ Result<SegmentHeader> decode_segment_header(std::string_view block, const std::s
   h.salt = get<uint64_t>(p + 64);
   h.next_batch_seq = get<uint64_t>(p + 72);
   h.chain = get<uint32_t>(p + 80);
-  h.is_recycled = get<uint32_t>(p + 84) != 0;
+  h.is_recycled = (get<uint32_t>(p + 84) & kRecycled) != 0;
+  h.begins_cluster = (get<uint32_t>(p + 84) & kBeginsCluster) != 0;
   h.first_index = get<uint64_t>(p + 88);
   h.prev_term = get<uint64_t>(p + 96);
   h.last_index = get<uint64_t>(p + 104);

@@ -187,6 +187,11 @@ std::vector<ConfigOption> server_options() {
        .help = "Scales heartbeats and election timeouts, for slow or distant machines.",
        .min = 1,
        .max = 10},
+      option("raft_lease_reads", Type::boolean, "false",
+             "Let a leader answer reads without asking the others, for as long as they have promised to elect nobody "
+             "else. "
+             "Sound only while no server's clock runs more than 500 ppm faster or slower than another's; time that a "
+             "machine is suspended is counted, time that its hypervisor hides from it is not."),
       option("raft_snapshot_threshold", Type::integer, "8192"),
       option("raft_trailing_logs", Type::integer, "10240"),
   };
@@ -483,6 +488,7 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev) {
   }
   s.is_alone = dev || (server && server->integer("bootstrap_expect") == 1);
   if (server) s.raft_multiplier = static_cast<int>(server->integer("raft_multiplier"));
+  s.raft_lease_reads = server && server->boolean("raft_lease_reads");
   if (const ConfigBlock* tls = checked.block("tls"); tls && tls->boolean("rpc")) {
     s.tls = {
         .ca_file = tls->string("ca_file"), .cert_file = tls->string("cert_file"), .key_file = tls->string("key_file")};

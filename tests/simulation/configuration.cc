@@ -131,7 +131,7 @@ void draw_disks(const Draw& draw, Configuration& c) {
   c.sync_error_every = draw.maybe("sync_error_every", 150'000, 500'000, 8'000'000);
   c.read_error_every = draw.maybe("read_error_every", 150'000, 500'000, 8'000'000);
   c.full_every = draw.maybe("full_every", 120'000, 500'000, 8'000'000);
-  c.bit_flip_every = draw.maybe("bit_flip_every", 100'000, 500'000, 8'000'000);
+  c.bit_flip_every = draw.maybe("bit_flip_every", 150'000, 200'000, 4'000'000);
   c.segment_bytes = draw.one_of("segment_bytes", {8 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10});
   c.initial_segment_bytes = std::min(c.segment_bytes, draw.one_of("initial_segment_bytes", {8 << 10, 16 << 10}));
   c.spare_segments = draw.one_of("spare_segments", {0, 1, 2});
@@ -197,6 +197,11 @@ Configuration draw_configuration(uint64_t seed) {
   draw_disks(draw, c);
   draw_servers(draw, c);
   draw_core(draw, c);
+  // Nothing rots while the membership changes (Faults::flip_bit): a run has one or the other. Rot is found at a start.
+  if (c.bit_flip_every != 0) {
+    c.membership_every = c.joiners = 0;
+    if (c.crash_every == 0 && c.power_cut_every == 0) c.crash_every = 1'500'000;
+  }
   // Everything that takes its time was drawn for the usual tick of 100 ms: a faster cluster lives a shorter life.
   for (int64_t C::*const time : {&C::duration,          &C::think,
                                  &C::malformed_every,   &C::reset_every,

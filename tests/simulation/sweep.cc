@@ -51,8 +51,10 @@ void write_all(int file, std::string_view text) {
 }
 
 void limit_time(int seconds) {
-  const rlimit limit{static_cast<rlim_t>(seconds), static_cast<rlim_t>(seconds + 1)};
-  ::setrlimit(RLIMIT_CPU, &limit);
+  rlimit limit{};
+  ::getrlimit(RLIMIT_CPU, &limit);
+  limit.rlim_cur = static_cast<rlim_t>(seconds);  // the hard one could never be raised again for the next run
+  DROVER_CHECK(::setrlimit(RLIMIT_CPU, &limit) == 0);
 }
 
 int g_events_file = -1;

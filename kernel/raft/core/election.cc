@@ -99,6 +99,8 @@ void Core::Impl::count_votes() {
     // What keeps it from campaigning may have come while it asked (E4).
     return can_campaign() ? start_election(false) : become_follower(term, {}, "it may not campaign any more");
   }
+  // Also when the others would do: who leads, forgets the term and leads it again has had two logs in it.
+  if (!log.is_durable(own_vote_write) && !planted(Bug::own_vote_counts_at_once)) return;
   become_leader();
 }
 

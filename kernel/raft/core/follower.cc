@@ -78,7 +78,7 @@ Index Core::Impl::merge(Message& m) {
     if (entry.index != log.last_index() + 1) continue;  // behind a gap: only when prev was not checked
     is_new = true;
     std::optional<Membership> membership;
-    if (entry.type == EntryType::membership) {
+    if (entry.type == EntryType::membership && epoch_of(entry.term) == epoch_of(term)) {
       membership = *decode_membership(entry.bytes());  // is_well_formed has read it
       membership->index = entry.index;
     }
@@ -113,8 +113,9 @@ void Core::Impl::on_heartbeat(const Message& m) {
   reply.round = m.round;
   follow(m);
   reply.term = term;
-  // R11: the leader has bounded it by what we told it. Who has less than that has lost it.
-  if (m.commit <= log.last_index()) {
+  // R11: the leader has bounded it by what we told it. Who has less than that has lost it; who is damaged may have
+  // older entries in their place.
+  if (m.commit <= (is_damaged ? matched : log.last_index())) {
     commit_to(m.commit);
   } else if (is_damaged) {
     DROVER_REACH("a leader that does not know of the loss");
@@ -155,7 +156,7 @@ void Core::Impl::on(SnapshotArrived& arrived) {
     matched = std::max(matched, commit);
     return;
   }
-  Membership membership = std::move(arrived.membership);
+  Membership membership = epoch_of(arrived.term) == epoch_of(term) ? std::move(arrived.membership) : in_force();
   membership.index = std::min(membership.index, arrived.index);
   // What is not durable yet has been promised to nobody: it is dropped rather than have a snapshot ahead of its log.
   const bool is_held = log.holds(arrived.index, arrived.term) || planted(Bug::suffix_kept_on_conflict);

@@ -192,11 +192,14 @@ void Core::Impl::on_append_answer(const Message& m) {
   if (!peer) return;
   if (m.is_refused ? m.log_index == 0 : m.log_index > log.last_index()) return drop();
   peer->ticks_since_contact = 0;
-  if (m.is_damaged) {  // the one exception from R6: it says itself that it has lost what it had confirmed (5.5)
+  if (m.is_damaged) {
+    // The one exception from R6: it says itself that it has lost what it had confirmed (5.5). What it has may be what
+    // it had before it was cut and replaced, so nothing is known to match but what it accepts now.
     const Index has = m.is_refused ? std::min(m.last_index, m.log_index - 1) : m.log_index;
-    if (has < peer->match) {
+    const Index known = m.is_refused ? 0 : m.log_index;
+    if (known < peer->match) {
       DROVER_REACH("a peer that has lost entries");
-      peer->match = has;
+      peer->match = known;
       if (peer->state != Progress::State::snapshot) peer->become_probe(has + 1);
       return;
     }

@@ -48,6 +48,7 @@ struct AgentSettings {
   bool server = false, client = false;
   bool is_alone = false;  // a new server begins a cluster of its own
   int raft_multiplier = 1;
+  bool raft_lease_reads = false;
   struct TlsFiles {
     std::string ca_file, cert_file, key_file;
   };

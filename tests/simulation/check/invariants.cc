@@ -55,10 +55,17 @@ void Invariants::introduce(int server, raft::NodeId id) { shadows_[static_cast<s
 
 bool Invariants::is_behind(int server, const raft::LogState& state, Index snapshot) const {
   const Shadow& shadow = shadows_[static_cast<size_t>(server)];
-  const raft::HardState& kept = shadow.confirmed;
-  const raft::HardState& found = state.hard_state;
-  return std::max(state.last_index, snapshot) < shadow.durable || found.term < kept.term ||
-         (found.term == kept.term && !kept.vote.is_zero() && found.vote != kept.vote);
+  return std::max(state.last_index, snapshot) < shadow.durable || has_forgotten(server, state.hard_state);
+}
+
+bool Invariants::has_forgotten(int server, const raft::HardState& found) const {
+  const raft::HardState& kept = shadows_[static_cast<size_t>(server)].confirmed;
+  return found.term < kept.term || (found.term == kept.term && !kept.vote.is_zero() && found.vote != kept.vote);
+}
+
+void Invariants::remembers(int server, const raft::HardState& found) {
+  if (has_forgotten(server, found))
+    fail("durability", name(server) + " forgets its term or its vote with a part of its log");
 }
 
 void Invariants::started(int server, const raft::LogState& state, const std::vector<raft::Entry>& entries,

@@ -44,6 +44,8 @@ class Invariants {
   void introduce(int server, raft::NodeId id);
   // Whether what a restarted server found is less than its device had confirmed.
   bool is_behind(int server, const raft::LogState& state, raft::Index snapshot) const;
+  // A server whose log was damaged goes on with this.
+  void remembers(int server, const raft::HardState& found);
   // A server has read its disk. `has_lost` excuses it from durability: its disk was damaged on purpose.
   void started(int server, const raft::LogState& state, const std::vector<raft::Entry>& entries, raft::Index snapshot,
                bool has_lost);
@@ -89,6 +91,8 @@ class Invariants {
   raft::Index committed() const { return std::max(committed_.size(), applied_.size()); }
 
  private:
+  bool has_forgotten(int server, const raft::HardState& found) const;
+
   struct Item {
     raft::Term term = 0;
     uint64_t hash = 0;  // of type and payload

@@ -97,8 +97,8 @@ void BareNode::handle(raft::Effects effects) {
   Invariants& invariants = world_.invariants;
   const raft::CoreStatus status = core_->status();
   if (is_cut_ && !status.is_damaged) {
-    is_cut_ = false;
-    world_.trace.note("is whole again up to {}", number_, status.durable_index);
+    repaired();
+    if (log_->recovered().is_damaged) log_->mark_whole();
   }
   for (const raft::RoleChange& change : effects.roles) {
     world_.trace.note(change.role == raft::Role::leader     ? Sentence("leads term {}, follows n{}")

@@ -53,6 +53,7 @@ class BareNode final : public Node {
 
   Result<raft::SnapshotInfo> restore();
   Status begin_cluster(const raft::SnapshotInfo& base);
+  Status write_first(raft::LogWrite write);
   Result<std::vector<raft::Entry>> read_log() const;
   raft::CoreState core_state(const raft::SnapshotInfo& base, const std::vector<raft::Entry>& entries) const;
   raft::CoreConfig core_config() const;

@@ -61,8 +61,15 @@ Status BareNode::open() {
   raft::LogState state = log_->recovered();
   state.first_index = log_->first_index();
   state.last_index = log_->last_index();
-  if (is_damaged_ && !is_cut_ && world_.invariants.is_behind(number_, state, base.index))
+  if (is_damaged_ && !is_cut_ && !state.is_damaged && world_.invariants.is_behind(number_, state, base.index))
     return data_loss("the damage hit the newest batch and looks like a torn write");
+  if (state.is_damaged) {
+    // Whatever became of the entries: it remembers what it has promised.
+    world_.invariants.remembers(number_, state.hard_state);
+    world_.trace.note("its log is damaged and ends at {}", number_, state.last_index);
+    is_cut_ = true;
+    DROVER_RETURN_IF_ERROR(write_first({.hard_state = state.hard_state}));
+  }
   world_.invariants.started(number_, state, entries, base.index, is_damaged_);
   world_.conduct.started(number_);
   applied_membership_ = base.membership;
@@ -79,29 +86,44 @@ Result<raft::SnapshotInfo> BareNode::restore() {
     Result<raft::SnapshotInfo> snapshot = snapshots_->verify(kept);
     if (!snapshot.ok()) {
       if (snapshot.status().code() != Code::data_loss) return snapshot.status();
+      DROVER_RETURN_IF_ERROR(snapshots_->set_aside(kept));
       continue;
     }
     DROVER_TRY(const std::unique_ptr<raft::ByteSource> source, snapshots_->read(*snapshot));
     DROVER_RETURN_IF_ERROR(machine_.restore(*source));
     return snapshot;
   }
-  if (log_->first_index() > 1) return data_loss("no whole snapshot reaches the log");
+  if (log_->first_index() == 1) return raft::SnapshotInfo();
+  const auto is_other_voter = [&](const raft::Member& member) {
+    return member.id != id_ && member.suffrage == raft::Suffrage::voter;
+  };
+  if (std::ranges::none_of(log_->recovered().membership.members, is_other_voter))
+    return data_loss("no whole snapshot reaches the log");
+  DROVER_RETURN_IF_ERROR(log_->mark_damaged());
+  DROVER_RETURN_IF_ERROR(
+      write_first({.hard_state = log_->recovered().hard_state, .first_index = 1, .start_over = true}));
   return raft::SnapshotInfo();
+}
+
+// Before the core runs.
+Status BareNode::write_first(raft::LogWrite write) {
+  write.write_seq = ++write_seq_;
+  log_->submit(std::move(write));
+  if (!log_->write_step(raft::SegmentLog::Idle::nothing)) return internal_error("the first write failed");
+  told_seq_ = written_seq_;
+  return ok_status();
 }
 
 // A server of the first hour begins with the membership that all of them begin with.
 Status BareNode::begin_cluster(const raft::SnapshotInfo& base) {
-  const bool is_empty = log_->last_index() == 0 && base.index == 0 && log_->recovered().hard_state.term == 0;
+  const bool is_empty = log_->last_index() == 0 && base.index == 0 && log_->recovered().hard_state.term == 0 &&
+                        !log_->recovered().is_damaged;
   if (!is_empty || !bootstrap_) return ok_status();
   auto payload = std::make_shared<const std::string>(raft::encode_membership(*bootstrap_));
-  log_->submit(
-      {.write_seq = ++write_seq_,
-       .entries = {{.index = 1, .term = 1, .type = raft::EntryType::membership, .payload = std::move(payload)}},
+  return write_first(
+      {.entries = {{.index = 1, .term = 1, .type = raft::EntryType::membership, .payload = std::move(payload)}},
        .hard_state = raft::HardState{.term = 1},
        .membership = *bootstrap_});
-  if (!log_->write_step(raft::SegmentLog::Idle::nothing)) return internal_error("the first write failed");
-  told_seq_ = written_seq_;
-  return ok_status();
 }
 
 Result<std::vector<raft::Entry>> BareNode::read_log() const {
@@ -199,6 +221,7 @@ void BareNode::read_for_peer(const raft::LogRead& wanted) {
     Result<std::vector<raft::Entry>> entries = log_->read(wanted.from, wanted.upto, wanted.max_bytes);
     world_.trace.note("reads entries from {} for n{}", number_, wanted.from,
                       static_cast<uint64_t>(number_of(wanted.to)), entries.ok());
+    if (entries.status().code() == Code::data_loss) take_snapshot();
     post(raft::EntriesRead{wanted.to, wanted.from, entries.ok() ? *std::move(entries) : std::vector<raft::Entry>()});
   });
 }
@@ -237,14 +260,18 @@ void BareNode::save_snapshot(raft::Index index, raft::Term term, raft::Membershi
 void BareNode::send_snapshot(raft::NodeId to) {
   const auto give_up = [this, to](raft::Index index) { post(raft::SnapshotSent{to, index, false}); };
   const std::vector<raft::SnapshotInfo> kept = snapshots_->list();
-  if (kept.empty()) return later(10'000, [give_up] { give_up(0); });
+  if (kept.empty()) {
+    take_snapshot();
+    return later(10'000, [give_up] { give_up(0); });
+  }
   Result<raft::SnapshotInfo> info = snapshots_->verify(kept.front());
   Result<std::string> bytes = info.status();
   if (info.ok()) {
     if (const auto source = snapshots_->read(*info); source.ok()) bytes = read_all(**source);
   }
   if (!bytes.ok()) {
-    // Rotten, or the disk does not give it back now. A newer one may be whole.
+    // Rotten, or the disk does not give it back now. Another one may be whole.
+    if (bytes.status().code() == Code::data_loss && snapshots_->set_aside(kept.front()).ok()) snapshot_index_ = 0;
     take_snapshot();
     return later(10'000, [give_up, index = kept.front().index] { give_up(index); });
   }

@@ -57,6 +57,10 @@ Status DrivenNode::open() {
   if (has_storage_failed_) return internal_error("the first write failed");
   world_.invariants.started_unseen(number_, machine_.index());
   is_started_ = true;
+  is_cut_ = driver_->stats().is_damaged;
+  if (is_damaged_ && !is_cut_ && (driver_->last_index() < seen_durable_ || driver_->term() < seen_term_))
+    return data_loss("the damage hit the newest batch and looks like a torn write");
+  if (is_cut_) world_.trace.note("its log is damaged and ends at {}", number_, driver_->last_index());
   seen_commit_ = driver_->commit_index();
   return ok_status();
 }
@@ -145,6 +149,9 @@ void DrivenNode::observe() {
     world_.invariants.fail("monotonic", "n" + std::to_string(number_) + ": the commit index goes from " +
                                             std::to_string(seen_commit_) + " to " + std::to_string(commit));
   seen_commit_ = commit;
+  seen_durable_ = driver_->durable_index();
+  seen_term_ = driver_->term();
+  if (is_cut_ && !driver_->stats().is_damaged) repaired();
   if (driver_->role() != raft::Role::leader || driver_->term() == led_) return;
   led_ = driver_->term();
   world_.trace.note("leads term {}", number_, led_);

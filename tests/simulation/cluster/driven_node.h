@@ -93,6 +93,8 @@ class DrivenNode final : public Node, private raft::Transport {
   bool may_have_writes_ = false;
   raft::Term led_ = 0;
   raft::Index seen_commit_ = 0;
+  raft::Index seen_durable_ = 0;  // of an earlier life, too
+  raft::Term seen_term_ = 0;
   size_t open_calls_ = 0;
 };
 

@@ -105,14 +105,30 @@ void Node::pause(Micros until) {
 void Node::damage(Random& random) {
   std::vector<std::string> paths = disk_.files.paths();
   std::erase_if(paths, [](const std::string& path) {
-    return path.find("/seg-") == std::string::npos && path.find("/snap-") == std::string::npos;
+    const bool is_state = path.starts_with("/raft/seg-") || path.starts_with("/raft/snap-");
+    return !is_state && !path.starts_with("/raft/recv-");
   });
   if (paths.empty()) return;
-  const std::string& path = paths[random.below(paths.size())];
-  const uint64_t offset = random.below(disk_.files.content(path).size());
+  // Most of a segment is empty: a place is looked for where something stands, but not for ever.
+  constexpr int kTries = 8;
+  constexpr size_t kNear = 64;
+  std::string path;
+  uint64_t offset = 0;
+  for (int i = 0; i < kTries; ++i) {
+    path = paths[random.below(paths.size())];
+    const std::string content = disk_.files.content(path);
+    offset = random.below(std::max<size_t>(1, content.size()));
+    const std::string_view around = std::string_view(content).substr(offset, kNear);
+    if (around.find_first_not_of('\0') != std::string_view::npos) break;
+  }
   if (!disk_.files.flip_bit(path, offset, static_cast<int>(random.below(8)))) return;
   world_.trace.note("rots: one bit of its disk at offset {}", number_, offset);
   is_damaged_ = true;
+}
+
+void Node::repaired() {
+  is_cut_ = is_damaged_ = false;
+  world_.trace.note("is whole again", number_);
 }
 
 // ---- the disk ----

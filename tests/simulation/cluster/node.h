@@ -2,6 +2,7 @@
 // still and be asked. Single-owner.
 //
 //   down ──start──▶ up ──crash──▶ down          lost: its disk was damaged on purpose and it refuses to start
+//                   up, cut: it has lost what its disk had confirmed, says so, and asks the leader for it
 //                   up ──pause──▶ up, but takes nothing from its inbox until the pause is over
 //
 // What runs in it is one of two: BareNode (the core and the log, joined by the simulator, which sees every input and
@@ -123,6 +124,8 @@ class Node {
   }
   // Lets the disk begin a write unless one is under way.
   void kick_disk();
+  // Has all again that it had lost.
+  void repaired();
   // As a process does that can no longer write its log: it ends, and somebody starts it again.
   void end_of_storage();
   raft::SegmentLogOptions log_options();
@@ -141,7 +144,7 @@ class Node {
   std::optional<raft::Membership> bootstrap_;
   uint64_t life_ = 0;  // events of an earlier one do nothing
   bool is_damaged_ = false;
-  bool is_cut_ = false;  // has begun again, and is not whole yet
+  bool is_cut_ = false;  // has begun again or kept a part, and is not whole yet
   bool has_storage_failed_ = false;
 
  private:

@@ -12,6 +12,11 @@
 
 namespace drover::raft {
 
+// The upper half of a term counts the recoveries from a lost quorum (peers_file.h). A membership that was set under an
+// earlier count than a server's term has means nothing to that server: another stands in its place.
+inline uint64_t epoch_of(Term term) { return term >> 32; }
+inline Term first_term_of(uint64_t epoch) { return epoch << 32; }
+
 std::string encode_membership(const Membership& membership);
 Result<Membership> decode_membership(std::string_view bytes);
 

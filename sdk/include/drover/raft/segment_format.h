@@ -34,9 +34,11 @@ struct SegmentHeader {
   uint64_t next_batch_seq = 0;
   uint32_t chain = 0;        // prev_crc of the first batch
   bool is_recycled = false;  // old bytes follow the last batch instead of zeros
-  Index first_index = 1;     // of the log
-  Term prev_term = 0;        // at first_index - 1
-  Index last_index = 0;      // the entries here continue it
+  // This cluster id, this membership and this term stand in place of what the segments before say (peers_file.h).
+  bool begins_cluster = false;
+  Index first_index = 1;  // of the log
+  Term prev_term = 0;     // at first_index - 1
+  Index last_index = 0;   // the entries here continue it
   Term last_term = 0;
   HardState hard_state{};
   uint64_t write_seq = 0;
