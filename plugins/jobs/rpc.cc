@@ -90,7 +90,7 @@ v1::JobSummary Rpc::summarize(const v1::Job& job, const ReadView& view) const {
   auto& groups = *summary.mutable_summary();
   for (const v1::TaskGroup& group : job.task_groups()) groups[group.name()];
   uint64_t newest = job.modify_index();
-  Table<v1::Allocation>(allocs_).scan(view, kAllocsByJob, KeyRange::prefix(job_key(job.namespace_(), job.id())),
+  Table<v1::Allocation>(allocs_).scan(view, kAllocsByJob, of_job(job.namespace_(), job.id()),
                                       [&](v1::Allocation& alloc, std::string_view) {
                                         if (alloc.job_create_index() != job.create_index()) return true;
                                         newest = std::max(newest, alloc.modify_index());
@@ -120,8 +120,7 @@ v1::JobSummary Rpc::summarize(const v1::Job& job, const ReadView& view) const {
   // What the newest evaluation could not place.
   v1::Evaluation last;
   Table<v1::Evaluation>(evals_).scan(
-      view, kEvalsByJob, KeyRange::prefix(job_key(job.namespace_(), job.id())),
-      [&](v1::Evaluation& eval, std::string_view) {
+      view, kEvalsByJob, of_job(job.namespace_(), job.id()), [&](v1::Evaluation& eval, std::string_view) {
         // A blocked one has not looked yet: what is queued is what the one before it left over.
         const bool looked = eval.status() != v1::EVAL_STATUS_BLOCKED && eval.status() != v1::EVAL_STATUS_PENDING;
         if (looked && eval.create_index() >= job.create_index() && eval.create_index() >= last.create_index()) {
@@ -184,6 +183,7 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
   }
   Findings findings = validate(job);
   if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
+  if (request.policy_override()) findings.warnings.emplace_back(kNoPolicies);
   add_implied_constraints(job);
   job.clear_consul_token();  // looked at, never stored
   job.clear_vault_token();
@@ -285,7 +285,7 @@ Result<v1::DeregisterJobResponse> Rpc::deregister(const v1::DeregisterJobRequest
 Result<v1::JobVersionsResponse> Rpc::versions(const v1::JobVersionsRequest& request, Call& call) {
   v1::JobVersionsResponse response;
   tables_.versions.scan(
-      call.view(), kPrimary, versions_of(call.query().name_space, request.job_id()),
+      call.view(), kPrimary, of_job(call.query().name_space, request.job_id()),
       [&](v1::Job& job, std::string_view) { return *response.add_versions() = std::move(job), true; });
   if (response.versions().empty()) return not_found("job versions not found");
   for (int i = 0; request.diffs() && i + 1 < response.versions_size(); ++i) {

@@ -1,7 +1,6 @@
 // The handlers of the Jobs service. Reads are functions of the call's view.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "drover/job_parser.h"
@@ -28,6 +27,7 @@ class PlanJobRequest;
 class PlanJobResponse;
 class RegisterJobRequest;
 class RegisterJobResponse;
+class TrialResponse;
 class ValidateJobRequest;
 class ValidateJobResponse;
 }  // namespace drover::v1
@@ -54,8 +54,8 @@ class Rpc {
   Result<v1::RegisterJobResponse> evaluate(const v1::EvaluateJobRequest& request, Call& call);
 
   Result<v1::Job> find(const std::string& id, Call& call) const;
-  // How many allocations of each group live.
-  std::map<std::string, uint64_t> running(const v1::Job& job, const ReadView& view) const;
+  // What the scheduler would do for that row; why it was not asked, in `refusal`. Errors: aborted when the job changed.
+  Result<v1::TrialResponse> try_out(const v1::Job& job, uint64_t known_index, Call& call);
   v1::JobSummary summarize(const v1::Job& job, const ReadView& view) const;
 
   const Tables& tables_;

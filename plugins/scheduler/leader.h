@@ -32,6 +32,7 @@ class Leader {
  private:
   void follow(std::stop_token stop);
   void restore(const ReadView& view);
+  void restore_gains(const ReadView& view);
   void take(const Change& change, uint64_t index);
   void do_chores(std::stop_token stop);
   void write_down(const EvalQueue::Chores& chores);

@@ -8,6 +8,7 @@
 #include "node_rpc.h"
 #include "rpc.h"
 #include "tables.h"
+#include "trial_rpc.h"
 
 namespace drover::scheduler {
 namespace {
@@ -30,6 +31,7 @@ class SchedulerPlugin final : public Plugin {
                                 "sysbatch. Default: all."},
                    }}));
     DROVER_RETURN_IF_ERROR(rpc_.declare(declare));
+    DROVER_RETURN_IF_ERROR(trial_rpc_.declare(declare));
     return node_rpc_.declare(declare);
   }
 
@@ -50,6 +52,7 @@ class SchedulerPlugin final : public Plugin {
       }
     }
     DROVER_RETURN_IF_ERROR(rpc_.start(host));
+    DROVER_RETURN_IF_ERROR(trial_rpc_.start(host, options_.types));
     return node_rpc_.start(host);
   }
 
@@ -60,6 +63,7 @@ class SchedulerPlugin final : public Plugin {
   Tables tables_;
   Rpc rpc_{tables_};
   NodeRpc node_rpc_{tables_};
+  TrialRpc trial_rpc_{tables_};
   LeaderOptions options_;
   Host* host_ = nullptr;
 };

@@ -6,6 +6,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "drover/plugin.h"
 #include "eval_queue.h"
@@ -14,6 +15,9 @@
 #include "tables.h"
 
 namespace drover::scheduler {
+
+// Whether this version has a scheduler for jobs of that type.
+bool is_scheduled(std::string_view type);
 
 class Worker {
  public:
@@ -25,7 +29,6 @@ class Worker {
  private:
   // Ok when the outcome was written down; else the evaluation comes again.
   Status process(const Delivery& delivery, std::stop_token stop);
-  Decision decide(const v1::Evaluation& eval, const ReadView& view);
   Status finish(v1::Evaluation eval, const Decision& decision, uint64_t snapshot_index);
   Status give_up(v1::Evaluation eval, int attempts, uint64_t snapshot_index);
   Status write(std::initializer_list<v1::Evaluation> evals);
