@@ -162,6 +162,19 @@ Result<v1::ListJobsResponse> Rpc::list(const v1::ListJobsRequest& request, Call&
   return response;
 }
 
+Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies) {
+  Findings findings = validate(job);
+  if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
+  if (overrides_policies) {
+    findings.warnings.emplace_back("policy override has no effect: this version has no policies to override");
+  }
+  add_implied_constraints(job);
+  job.set_stop(false);
+  job.clear_consul_token();
+  job.clear_vault_token();
+  return std::move(findings.warnings);
+}
+
 Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& request, Call& call) {
   if (!request.has_job()) return invalid_argument("Job must be specified");
   v1::Job job = request.job();
@@ -181,23 +194,17 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
       }
     }
   }
-  Findings findings = validate(job);
-  if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
-  if (request.policy_override()) findings.warnings.emplace_back(kNoPolicies);
-  add_implied_constraints(job);
-  job.clear_consul_token();  // looked at, never stored
-  job.clear_vault_token();
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override()));
 
   const int64_t now = host_->clock().wall_ns();
   v1::JobRegistered command;
   *command.mutable_job() = job;
-  command.mutable_job()->set_stop(false);
   command.set_enforce_index(request.enforce_index());
   command.set_job_modify_index(request.job_modify_index());
   command.set_time(now);
   *command.mutable_evaluation() = new_evaluation(job, "job-register", request.eval_priority(), now);
   if (request.submission().source().size() > kMaxSource) {
-    findings.warnings.push_back("the file of the job is larger than 1 MiB and is not kept");
+    warnings.push_back("the file of the job is larger than 1 MiB and is not kept");
   } else if (!request.submission().source().empty()) {
     *command.mutable_submission() = request.submission();
   }
@@ -208,7 +215,7 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
   response.set_eval_id(command.evaluation().id());
   response.set_eval_create_index(applied.index);
   response.set_job_modify_index(answer.job_modify_index());
-  response.set_warnings(joined(findings.warnings));
+  response.set_warnings(joined(warnings));
   response.set_index(applied.index);
   call.set_index(applied.index);
   return response;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "drover/job_parser.h"
 #include "drover/plugin.h"
@@ -33,6 +34,10 @@ class ValidateJobResponse;
 }  // namespace drover::v1
 
 namespace drover::jobs {
+
+// What a canonical job must be to be stored: checked, with its implied constraints, without secrets and without what
+// only the servers set. Returns the warnings about it. Errors: invalid_argument with all that is wrong.
+Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies);
 
 class Rpc {
  public:

@@ -1,12 +1,12 @@
 // The handlers that answer what would change, and where a job came from.
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "canonical.h"
 #include "diff.h"
 #include "drover/schema.h"
 #include "drover/v1/trial.pb.h"
-#include "implied.h"
 #include "jobs.pb.h"
 #include "periodic.h"
 #include "plan.pb.h"
@@ -43,13 +43,7 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match");
   if (job.namespace_().empty()) job.set_namespace_(call.query().name_space);
   canonicalize(job);
-  Findings findings = validate(job);
-  if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
-  if (request.policy_override()) findings.warnings.emplace_back(kNoPolicies);
-  add_implied_constraints(job);
-  job.set_stop(false);
-  job.clear_consul_token();
-  job.clear_vault_token();
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override()));
 
   std::shared_ptr<const ReadView> view;
   std::optional<v1::Job> existing;
@@ -74,13 +68,13 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
     response.mutable_failed_tg_allocs()->swap(*trial->mutable_failed_tg_allocs());
     response.mutable_created_evals()->Swap(trial->mutable_created_evals());
   } else {
-    findings.warnings.push_back("the plan compares only, nothing was placed: " + trial->refusal());
+    warnings.push_back("the plan compares only, nothing was placed: " + trial->refusal());
   }
   if (job.has_periodic()) {
     DROVER_TRY(std::optional<int64_t> next, next_launch(job.periodic(), host_->clock().wall_ns()));
     if (next) response.set_next_periodic_launch(*next);
   }
-  response.set_warnings(joined(findings.warnings));
+  response.set_warnings(joined(warnings));
   if (request.diff()) *response.mutable_diff() = std::move(diff);
   return response;
 }

@@ -26,9 +26,6 @@ class Validator final : public JobValidator {
   Result<Findings> validate(std::string_view json) const override;
 };
 
-// What a request that overrides policies is told.
-inline constexpr const char* kNoPolicies = "policy override has no effect: this version has no policies to override";
-
 // One a line; and as the field's other tools list errors: "2 errors occurred:" and a bullet each.
 std::string joined(const std::vector<std::string>& lines);
 std::string as_list(const std::vector<std::string>& errors);

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "alloc_state.h"
 #include "drover/schema.h"
@@ -23,7 +24,7 @@ Cluster cluster_of(const ReadView& view, const Tables& tables) {
   return cluster;
 }
 
-Decision decide(const v1::Evaluation& eval, const ReadView& view, const Tables& tables, int64_t now,
+Decision decide(const v1::Evaluation& eval, const ReadView& view, const Tables& tables, int64_t now, Cluster cluster,
                 const v1::Job* job) {
   std::optional<v1::Job> stored;
   if (!job) {
@@ -44,7 +45,7 @@ Decision decide(const v1::Evaluation& eval, const ReadView& view, const Tables& 
     return at->second ? &*at->second : nullptr;
   };
   input.state.now = now;
-  input.cluster = cluster_of(view, tables);
+  input.cluster = std::move(cluster);
   input.new_id = [] { return Uuid::random().bytes(); };
   return evaluate(std::move(input));
 }

@@ -2,6 +2,7 @@
 // down what no worker will.
 //
 //   tables ──change feed──▶ EvalQueue ──▶ workers ──plans──▶ PlanApplier ──▶ log ──▶ tables
+//      └────change feed──▶ SharedColumns ────┘
 //
 // [lead]; starts threads of its own and joins them before it returns.
 #pragma once

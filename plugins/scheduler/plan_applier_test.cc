@@ -57,6 +57,7 @@ class Applying : public testing::ShellTest {
   }
 
   EvalQueue queue_{host_.clock()};
+  SharedColumns columns_{host_, tables_};
   PlanApplier applier_{host_, tables_, queue_};
 };
 
@@ -167,7 +168,7 @@ TEST_F(Applying, AWorkerLeavesWhatIsClosedAlone) {
   queue_.changed(*stale);  // as after a delivery that another one overtook
   const auto applier = run();
   const std::jthread worker(
-      [this](std::stop_token stop) { Worker(host_, tables_, queue_, applier_, {"service"}).run(stop); });
+      [this](std::stop_token stop) { Worker(host_, tables_, columns_, queue_, applier_, {"service"}).run(stop); });
   queue_.changed(*eval("z"));
   ASSERT_TRUE(eventually_has("z", v1::EVAL_STATUS_COMPLETE));
   EXPECT_EQ(eval("e")->status(), v1::EVAL_STATUS_CANCELED);

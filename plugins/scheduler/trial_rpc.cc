@@ -68,7 +68,7 @@ Result<v1::TrialResponse> TrialRpc::run(const v1::TrialRequest& request, Call& c
     return aborted("job \"" + job.id() + "\" has changed meanwhile");
   }
   const v1::Evaluation eval = evaluation_of(job);
-  const Decision decision = decide(eval, *view, tables_, host_->clock().wall_ns(), &job);
+  const Decision decision = decide(eval, *view, tables_, host_->clock().wall_ns(), cluster_of(*view, tables_), &job);
   for (const auto& [name, updates] : decision.desired) {
     *(*response.mutable_groups())[name].mutable_updates() = updates;
   }

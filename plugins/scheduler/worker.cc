@@ -45,13 +45,14 @@ Status Worker::process(const Delivery& delivery, std::stop_token stop) {
   }
   const int limit = attempts_of(eval);
   for (int attempt = 0; attempt < limit; ++attempt) {
-    DROVER_TRY(auto view, host_.snapshot_at(index, host_.clock().steady() + kSnapshotTime, stop));
+    DROVER_TRY(auto look, columns_.look(index, host_.clock().steady() + kSnapshotTime, stop));
+    const auto& view = look.view;
     auto row = tables_.evals.get(*view, eval.id());
     // Closed meanwhile: a delivery that was taken back did finish it, or it was cancelled.
     if (!row || !is_open(*row)) return ok_status();
     eval = *std::move(row);
     const SteadyTime began = host_.clock().steady();
-    Decision decision = decide(eval, *view, tables_, host_.clock().wall_ns());
+    Decision decision = decide(eval, *view, tables_, host_.clock().wall_ns(), std::move(look.cluster));
     // One pass places all; each allocation bears its share of the time.
     const auto took = host_.clock().steady() - began;
     if (!decision.plan.placed.empty()) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "columns.h"
 #include "drover/plugin.h"
 #include "eval_queue.h"
 #include "evaluate.h"
@@ -21,8 +22,9 @@ bool is_scheduled(std::string_view type);
 
 class Worker {
  public:
-  Worker(Host& host, const Tables& tables, EvalQueue& evals, PlanApplier& plans, std::set<std::string> types)
-      : host_(host), tables_(tables), evals_(evals), plans_(plans), types_(std::move(types)) {}
+  Worker(Host& host, const Tables& tables, SharedColumns& columns, EvalQueue& evals, PlanApplier& plans,
+         std::set<std::string> types)
+      : host_(host), tables_(tables), columns_(columns), evals_(evals), plans_(plans), types_(std::move(types)) {}
 
   void run(std::stop_token stop);
 
@@ -35,6 +37,7 @@ class Worker {
 
   Host& host_;
   const Tables& tables_;
+  SharedColumns& columns_;
   EvalQueue& evals_;
   PlanApplier& plans_;
   const std::set<std::string> types_;
