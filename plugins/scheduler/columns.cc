@@ -15,10 +15,14 @@ constexpr auto kFeedTime = std::chrono::seconds(1);
 
 }  // namespace
 
-void Columns::load(const ReadView& view) {
+void Columns::clear() {
   cluster_ = Cluster();
   held_.clear();
   on_node_.clear();
+}
+
+void Columns::load(const ReadView& view) {
+  clear();
   Table<v1::Node>(tables_.nodes).scan(view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
     put_node(std::move(node));
     return true;
@@ -85,6 +89,12 @@ Result<SharedColumns::Look> SharedColumns::look(uint64_t index, SteadyTime deadl
     seen_ = view->index();
   }
   return Look{std::move(view), columns_.cluster()};
+}
+
+void SharedColumns::forget() {
+  std::lock_guard lock(mutex_);
+  feed_.reset();
+  columns_.clear();
 }
 
 // False when the feed has lost something: all must be read anew.

@@ -4,7 +4,7 @@
 //   state ──change feed──▶ Columns::apply  one row at a time
 //
 // Columns is pure and has one owner. SharedColumns stands around one and hands a view of the state and the cluster of
-// that very view to whoever decides; the workers of a leader share it.
+// that very view to whoever decides: the workers of a leader, and trials.
 #pragma once
 
 #include <memory>
@@ -25,6 +25,7 @@ class Columns {
   explicit Columns(const Tables& tables) : tables_(tables) {}
 
   void load(const ReadView& view);
+  void clear();
   // Changes of other tables are ignored.
   void apply(const Change& change);
   // The same as cluster_of(view) of the state after all that was applied, up to the order of the nodes.
@@ -55,6 +56,8 @@ class SharedColumns {
   };
   // A view that reflects at least `index`, and its cluster. [any] Errors: as Host::snapshot_at.
   Result<Look> look(uint64_t index, SteadyTime deadline, std::stop_token stop);
+  // Until the next look nothing is kept and nothing followed. [any]
+  void forget();
 
  private:
   bool catch_up(const ReadView& view, const std::stop_token& stop);

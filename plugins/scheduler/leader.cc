@@ -10,7 +10,6 @@
 #include <unordered_map>
 
 #include "alloc_state.h"
-#include "columns.h"
 #include "drover/log.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
@@ -45,7 +44,6 @@ void Leader::run(std::stop_token stop) {
   auto current = host_.snapshot_at(last, host_.clock().steady() + kProposeTime, stop);
   if (!current) log::warn("scheduler", "starts behind the log", {{"error", current.status().message()}});
 
-  SharedColumns columns(host_, tables_);
   PlanApplier plans(host_, tables_, evals_);
   {
     std::vector<std::jthread> threads;
@@ -53,12 +51,13 @@ void Leader::run(std::stop_token stop) {
     threads.push_back(thread_named("evals", stop, [&](std::stop_token until) { do_chores(until); }));
     for (int i = 0; i < options_.workers; ++i) {
       threads.push_back(thread_named("worker", stop, [&](std::stop_token until) {
-        Worker(host_, tables_, columns, evals_, plans, options_.types).run(until);
+        Worker(host_, tables_, columns_, evals_, plans, options_.types).run(until);
       }));
     }
     while (!stop.stop_requested()) follow(stop);
   }
   evals_.flush();
+  columns_.forget();
 }
 
 // From one snapshot until the feed falls behind, or to the end.

@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 
+#include "columns.h"
 #include "drover/plugin.h"
 #include "eval_queue.h"
 #include "tables.h"
@@ -24,8 +25,8 @@ struct LeaderOptions {
 
 class Leader {
  public:
-  Leader(Host& host, const Tables& tables, LeaderOptions options)
-      : host_(host), tables_(tables), options_(std::move(options)), evals_(host.clock()) {}
+  Leader(Host& host, const Tables& tables, SharedColumns& columns, LeaderOptions options)
+      : host_(host), tables_(tables), columns_(columns), options_(std::move(options)), evals_(host.clock()) {}
 
   // Returns when `stop` was requested and nothing of it runs any more.
   void run(std::stop_token stop);
@@ -42,6 +43,7 @@ class Leader {
 
   Host& host_;
   const Tables& tables_;
+  SharedColumns& columns_;
   const LeaderOptions options_;
   EvalQueue evals_;
 };

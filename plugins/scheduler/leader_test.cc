@@ -25,7 +25,7 @@ class Leading : public testing::ShellTest {
   // From now until the returned thread is gone this server leads.
   std::jthread lead(int workers = 1) {
     return std::jthread(
-        [this, workers](std::stop_token stop) { Leader(host_, tables_, {.workers = workers}).run(stop); });
+        [this, workers](std::stop_token stop) { Leader(host_, tables_, columns_, {.workers = workers}).run(stop); });
   }
   v1::Job job_named(const std::string& id, int32_t count = 1) {
     v1::Job job = make_job("service", count);
@@ -36,6 +36,7 @@ class Leading : public testing::ShellTest {
   // Something happens, so that threads look at the clock again.
   void nudge() { propose(make_eval("nudge" + std::to_string(++nudges_), job_named("nobody"))); }
 
+  SharedColumns columns_{host_, tables_};
   int nudges_ = 0;
 };
 

@@ -39,8 +39,9 @@ Status TrialRpc::declare(Declarations& declare) {
   return declare.service("drover.v1.Trials", {method<&TrialRpc::run>("Run", this)});
 }
 
-Status TrialRpc::start(Host& host, std::set<std::string> types) {
+Status TrialRpc::start(Host& host, SharedColumns& columns, std::set<std::string> types) {
   host_ = &host;
+  columns_ = &columns;
   types_ = std::move(types);
   return ok_status();
 }
@@ -62,13 +63,14 @@ Result<v1::TrialResponse> TrialRpc::run(const v1::TrialRequest& request, Call& c
                          "\" (server.enabled_schedulers)");
     return response;
   }
-  const auto view = host_->snapshot();
+  DROVER_TRY(auto look, columns_->look(0, call.context().deadline, call.stop()));
+  const auto& view = look.view;
   const auto known = Table<v1::Job>(tables_.jobs).get(*view, job_key(job.namespace_(), job.id()));
   if ((known ? known->job_modify_index() : 0) != request.known_index()) {
     return aborted("job \"" + job.id() + "\" has changed meanwhile");
   }
   const v1::Evaluation eval = evaluation_of(job);
-  const Decision decision = decide(eval, *view, tables_, host_->clock().wall_ns(), cluster_of(*view, tables_), &job);
+  const Decision decision = decide(eval, *view, tables_, host_->clock().wall_ns(), std::move(look.cluster), &job);
   for (const auto& [name, updates] : decision.desired) {
     *(*response.mutable_groups())[name].mutable_updates() = updates;
   }

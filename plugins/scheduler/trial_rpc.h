@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "columns.h"
 #include "drover/plugin.h"
 #include "drover/v1/trial.pb.h"
 #include "tables.h"
@@ -14,8 +15,8 @@ class TrialRpc {
  public:
   explicit TrialRpc(const Tables& tables) : tables_(tables) {}
   Status declare(Declarations& declare);
-  // `types`: of jobs that this server schedules while it leads.
-  Status start(Host& host, std::set<std::string> types);
+  // `types`: of jobs that this server schedules while it leads. Requires: `columns` outlives every call.
+  Status start(Host& host, SharedColumns& columns, std::set<std::string> types);
 
  private:
   Result<v1::TrialResponse> run(const v1::TrialRequest& request, Call& call);
@@ -23,6 +24,7 @@ class TrialRpc {
   const Tables& tables_;
   std::set<std::string> types_;
   Host* host_ = nullptr;
+  SharedColumns* columns_ = nullptr;
 };
 
 }  // namespace drover::scheduler

@@ -14,7 +14,7 @@ class Trials : public testing::ShellTest {
  protected:
   Trials() {
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
-    EXPECT_TRUE(rpc_.start(host_, {"service", "batch"}).ok());
+    EXPECT_TRUE(rpc_.start(host_, columns_, {"service", "batch"}).ok());
     put(make_node("n1"));  // eight of 500 MHz
   }
   // Whatever is asked, nothing may be written.
@@ -58,6 +58,7 @@ class Trials : public testing::ShellTest {
     return text;
   }
 
+  SharedColumns columns_{host_, tables_};
   TrialRpc rpc_{tables_};
 };
 
@@ -171,7 +172,7 @@ TEST_F(Trials, TypesThatNobodySchedulesAreRefusedWithTheReason) {
   TrialRpc narrow(tables_);
   drover::testing::MemoryRows& rows = host_.rows();
   ASSERT_TRUE(narrow.declare(rows).ok());
-  ASSERT_TRUE(narrow.start(host_, {"batch"}).ok());
+  ASSERT_TRUE(narrow.start(host_, columns_, {"batch"}).ok());
   EXPECT_EQ(run(make_job("service"))->refusal(),
             "the leading server does not schedule jobs of type \"service\" (server.enabled_schedulers)");
   EXPECT_EQ(run(make_job("batch"))->refusal(), "");
