@@ -45,6 +45,7 @@ inline Flag with_value(std::string name, std::string fallback, std::string help)
 }
 
 std::vector<Definition> job_commands();
+std::vector<Definition> job_init_commands();
 std::vector<Definition> job_plan_commands();
 std::vector<Definition> job_status_commands();
 std::vector<Definition> alloc_commands();

@@ -47,10 +47,7 @@ int eval_status(Run& run) {
   if (const json& failed = member(*eval, "FailedTGAllocs"); !failed.empty()) {
     run.out << "\nFailed Placements\n";
     for (const auto& [group, metric] : failed.items()) {
-      const int64_t missing = number(metric, "CoalescedFailures") + 1;
-      run.out << "Task Group \"" << group << "\" (failed to place " << missing << " allocation"
-              << (missing > 1 ? "s" : "") << "):\n"
-              << format_metric(metric, "  ");
+      run.out << failure_headline(group, metric) << "\n" << format_metric(metric, "  ");
     }
   }
   return 0;

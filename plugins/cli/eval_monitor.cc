@@ -84,9 +84,7 @@ class EvalMonitor {
     }
     headline(head + " but failed to place all allocations:");
     for (const auto& [group, metric] : failed.items()) {
-      const int64_t missing = number(metric, "CoalescedFailures") + 1;
-      detail("Task Group \"" + group + "\" (failed to place " + std::to_string(missing) + " allocation" +
-             (missing > 1 ? "s" : "") + "):");
+      detail(failure_headline(group, metric));
       run_.out << format_metric(metric, "      ");
     }
     if (std::string blocked = text(eval, "BlockedEval"); !blocked.empty()) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli_command.h"
+#include "drover/job_validator.h"
 #include "eval_monitor.h"
 #include "job_source.h"
 #include "lookup.h"
@@ -29,6 +30,7 @@ Result<int64_t> whole_number(const std::string& word, std::string_view flag) {
 int job_run(Run& run) {
   auto job = read_job_source(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error getting job struct", job.status());
+  warn_of_integrations(run);
   json request = {{"Job", json::parse(job->job, nullptr, false)}};
   if (run.arguments.on("output")) {
     run.out << request.dump(4) << "\n";
@@ -47,6 +49,7 @@ int job_run(Run& run) {
   }
   request["Submission"] = json::parse(job->submission, nullptr, false);
   request["PreserveCounts"] = run.arguments.on("preserve-counts");
+  request["PolicyOverride"] = run.arguments.on("policy-override");
   auto answer = run.client.write("PUT", "/v1/jobs", {}, request.dump());
   if (!answer) return run.fail("Error submitting job", answer.status());
   if (std::string warnings = text(*answer, "Warnings"); !warnings.empty())
@@ -60,19 +63,35 @@ int job_run(Run& run) {
   return monitor_evaluation(run, eval);
 }
 
+int show_findings(Run& run, const std::string& errors, const std::string& warnings) {
+  if (!errors.empty()) {
+    run.err << "Job validation errors:\n" << errors;
+    return 1;
+  }
+  if (!warnings.empty()) run.out << "Job Warnings:\n" << warnings << "\n\n";
+  run.out << "Job validation successful\n";
+  return 0;
+}
+
+// Without servers the same rules hold, but nobody can say what they know beside the job.
+int validate_here(Run& run, const std::string& job, const Status& why) {
+  const auto* validator =
+      static_cast<const JobValidator*>(run.host.find_extension(JobValidator::kExtensionPoint, "jobs"));
+  if (!validator) return run.fail("Error validating job", why);
+  auto findings = validator->validate(job);
+  if (!findings) return run.fail("Error validating job", findings.status());
+  run.err << "Warning: " << why.message() << "; the job is checked by this program alone\n";
+  return show_findings(run, findings->errors, findings->warnings);
+}
+
 int job_validate(Run& run) {
   auto job = read_job_source(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error getting job struct", job.status());
+  warn_of_integrations(run);
   auto answer = run.client.write("PUT", "/v1/validate/job", {}, "{\"Job\":" + job->job + "}");
-  if (!answer) return run.fail("Error validating job", answer.status());
-  if (std::string error = text(*answer, "Error"); !error.empty()) {
-    run.err << "Job validation errors:\n" << error;
-    return 1;
-  }
-  if (std::string warnings = text(*answer, "Warnings"); !warnings.empty())
-    run.out << "Job Warnings:\n" << warnings << "\n\n";
-  run.out << "Job validation successful\n";
-  return 0;
+  if (answer) return show_findings(run, text(*answer, "Error"), text(*answer, "Warnings"));
+  if (answer.status().code() == Code::unavailable) return validate_here(run, job->job, answer.status());
+  return run.fail("Error validating job", answer.status());
 }
 
 // Exactly "y" goes on; an empty answer or one beginning with n does not.
@@ -124,6 +143,16 @@ int job_stop(Run& run) {
   return worst;
 }
 
+// The values that the file's variables had, in the form of a variable file.
+std::string variables_text(const json& submission) {
+  std::string out;
+  for (const auto& [name, value] : member(submission, "VariableFlags").items()) {
+    out += name + " = " + value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  }
+  out += text(submission, "Variables");
+  return out.empty() ? out : "\n# Variables\n" + out;
+}
+
 // The file that the job came from, as it was.
 int inspect_source(Run& run, const std::string& id) {
   Parameters parameters;
@@ -132,6 +161,7 @@ int inspect_source(Run& run, const std::string& id) {
   if (!submission) return run.fail("Error retrieving the job's file", submission.status());
   if (text(*submission, "Format") != "hcl2") return run.usage("Error: this version of the job did not come from HCL");
   run.out << text(*submission, "Source");
+  if (run.arguments.on("with-vars")) run.out << variables_text(*submission);
   return 0;
 }
 
@@ -139,6 +169,7 @@ int job_inspect(Run& run) {
   auto job = find_job(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error inspecting job", job.status());
   if (run.arguments.on("hcl")) return inspect_source(run, text(*job, "ID"));
+  if (run.arguments.on("with-vars")) return run.usage("Error: -with-vars goes with -hcl");
   if (run.arguments.is_set("version")) {
     auto version = whole_number(run.arguments.value("version"), "version");
     if (!version) return run.fail("Error", version.status());
@@ -151,7 +182,7 @@ int job_inspect(Run& run) {
     if (!wanted) return run.usage("Error: version " + std::to_string(*version) + " of the job is not kept");
     job = Result<json>(*wanted);
   }
-  run.out << json{{"Job", *job}}.dump(4) << "\n";
+  run.out << (run.arguments.on("json") ? *job : json{{"Job", *job}}).dump(4) << "\n";
   return 0;
 }
 
@@ -184,6 +215,8 @@ Definition define_run(std::string name) {
   flags.push_back(on_off("verbose", "Show full identifiers"));
   flags.push_back(on_off("output", "Print the job as the API takes it, and submit nothing"));
   flags.push_back(on_off("preserve-counts", "Keep the counts of groups that run already"));
+  flags.push_back(on_off("policy-override", "Go on where a policy that may be overridden forbids it"));
+  for (Flag& flag : integration_flags(true)) flags.push_back(std::move(flag));
   flags.push_back(with_value("check-index", "",
                              "Register only if the job's modify index is this; 0: only if there is no such job"));
   flags.push_back(with_value("eval-priority", "", "Priority of the evaluation, 1 to 100"));
@@ -199,9 +232,16 @@ Definition define_run(std::string name) {
 }
 
 Definition define_validate(std::string name) {
-  return {
-      std::move(name), "Checks a job file and has the servers check it too.", "<path>", "", job_source_flags(), 1, 1,
-      job_validate};
+  std::vector<Flag> flags = job_source_flags();
+  for (Flag& flag : integration_flags(false)) flags.push_back(std::move(flag));
+  return {std::move(name),
+          "Checks a job file and has the servers check it too.",
+          "<path>",
+          "  Where no agent answers this program checks alone, by the same rules, and says so.\n",
+          std::move(flags),
+          1,
+          1,
+          job_validate};
 }
 
 Definition define_stop(std::string name) {
@@ -222,7 +262,9 @@ Definition define_inspect(std::string name) {
           "Shows a job as the servers hold it.",
           "<job>",
           "",
-          {with_value("version", "", "An earlier version"), on_off("hcl", "Show the file that the job came from")},
+          {with_value("version", "", "An earlier version"), on_off("hcl", "Show the file that the job came from"),
+           on_off("with-vars", "With -hcl: the values of its variables as well"),
+           on_off("json", "The job alone, without the object around it")},
           1,
           1,
           job_inspect};

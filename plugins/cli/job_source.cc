@@ -64,11 +64,32 @@ std::vector<Flag> job_source_flags() {
   strict.fallback = "true";
   return {with_value("var", "", "A value for a variable of the file, name=value. Repeatable."),
           with_value("var-file", "", "A file with values for variables, in HCL or JSON. Repeatable."),
-          std::move(strict)};
+          std::move(strict), on_off("json", "The file is JSON; without it that is told by the content")};
+}
+
+std::vector<Flag> integration_flags(bool consul) {
+  std::vector<Flag> flags;
+  for (const std::string service : {"vault", "consul"}) {
+    if (service == "consul" && !consul) continue;
+    flags.push_back(with_value(service + "-token", "", "Accepted and not used: there is no " + service + " here"));
+    flags.push_back(with_value(service + "-namespace", "", "Accepted and not used: there is no " + service + " here"));
+  }
+  return flags;
+}
+
+void warn_of_integrations(Run& run) {
+  for (const char* flag : {"vault-token", "vault-namespace", "consul-token", "consul-namespace"}) {
+    if (run.arguments.is_set(flag)) {
+      run.err << "Warning: -" << flag << " is not used: this version works without Vault and Consul\n";
+    }
+  }
 }
 
 Result<JobSource> read_job_source(Run& run, const std::string& path) {
   DROVER_TRY(std::string text, read_file(run, path));
+  if (run.arguments.on("json") && !hcl::looks_like_json(text)) {
+    return invalid_argument(path + ": -json was given, and this is not JSON");
+  }
   auto* parser = static_cast<JobParser*>(run.host.find_extension(JobParser::kExtensionPoint, "hcl"));
   if (!parser) return failed_precondition("no job parser is installed; install the plugin jobspec");
   JobParser::Options options{.file_name = path == "-" ? "<stdin>" : path};

@@ -19,6 +19,10 @@ std::string status_of(const json& job) {
 int list_jobs(Run& run) {
   auto jobs = run.client.get("/v1/jobs");
   if (!jobs) return run.fail("Error querying jobs", jobs.status());
+  if (run.arguments.on("json")) {
+    run.out << jobs->dump(4) << "\n";
+    return 0;
+  }
   if (jobs->empty()) {
     run.out << "No running jobs\n";
     return 0;
@@ -63,6 +67,10 @@ void show_placement_failure(Run& run, const json& evals) {
 int show_job(Run& run, const std::string& id) {
   auto job = find_job(run, id);
   if (!job) return run.fail("Error querying job", job.status());
+  if (run.arguments.on("json")) {
+    run.out << job->dump(4) << "\n";
+    return 0;
+  }
   std::string datacenters;
   for (const json& dc : member(*job, "Datacenters"))
     datacenters += (datacenters.empty() ? "" : ",") + dc.get<std::string>();
@@ -124,7 +132,7 @@ Definition define(std::string name) {
           "",
           {on_off("short", "Leave out summary and allocations"), on_off("evals", "Show the evaluations"),
            on_off("all-allocs", "Also allocations of an earlier job of that name"),
-           on_off("verbose", "Show full identifiers")},
+           on_off("verbose", "Show full identifiers"), on_off("json", "The API's object")},
           0,
           1,
           job_status};

@@ -34,4 +34,10 @@ std::string format_metric(const nlohmann::json& metric, const std::string& prefi
   return out;
 }
 
+std::string failure_headline(const std::string& group, const nlohmann::json& metric) {
+  const int64_t missing = number(metric, "CoalescedFailures") + 1;
+  return "Task Group \"" + group + "\" (failed to place " + std::to_string(missing) + " allocation" +
+         (missing > 1 ? "s" : "") + "):";
+}
+
 }  // namespace drover::cli

@@ -1,8 +1,13 @@
 #include "plan_text.h"
 
+#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "drover/duration.h"
+#include "drover/time.h"
 #include "output.h"
+#include "placement.h"
 
 namespace drover::cli {
 namespace {
@@ -81,6 +86,34 @@ std::string diff_text(const json& diff, bool is_verbose) {
   DiffPrinter printer(is_verbose);
   printer.job(diff);
   return printer.take();
+}
+
+std::string dry_run_text(const json& plan, const json& job, int64_t now) {
+  if (member(plan, "Annotations").is_null()) return "- WARNING: Nothing was placed; the warnings say why.\n";
+  std::string out;
+  const json& failed = member(plan, "FailedTGAllocs");
+  if (failed.empty()) {
+    out += "- All tasks successfully allocated.\n";
+  } else {
+    out += text(job, "Type") == "system" ? "- WARNING: Failed to place allocations on all nodes.\n"
+                                         : "- WARNING: Failed to place all allocations.\n";
+    for (const auto& [group, metric] : failed.items()) {
+      out += "  " + failure_headline(group, metric) + "\n" + format_metric(metric, "    ");
+    }
+  }
+  for (const json& eval : member(plan, "CreatedEvals")) {
+    if (text(eval, "TriggeredBy") != "rolling-update") continue;
+    const int64_t left = std::max<int64_t>(parse_time(text(eval, "WaitUntil")).value_or(now) - now, 0);
+    out += "- Rolling update, next evaluation will be in " +
+           format_duration(std::chrono::seconds(left / 1'000'000'000)) + ".\n";
+  }
+  // The year one stands for "never".
+  const int64_t next = parse_time(text(plan, "NextPeriodicLaunch")).value_or(0);
+  if (next > 0) {
+    out += "- If submitted now, next periodic launch would be at " + full_time(next) + " (" + relative_time(next, now) +
+           ").\n";
+  }
+  return out;
 }
 
 bool changes_allocations(const json& plan) {

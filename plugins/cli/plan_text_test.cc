@@ -39,6 +39,40 @@ TEST(PlanText, MarksWhatCameWentAndChanged) {
   EXPECT_NE(std::string::npos, diff_text(kDiff, true).find("  +   Count: \"2\"\n"));
 }
 
+constexpr int64_t kNow = 1'700'000'000'000'000'000;  // 2023-11-14T22:13:20Z
+
+TEST(PlanText, TheDryRunSaysWhatFindsNoRoomAndWhatComesLater) {
+  const json job = {{"Type", "service"}};
+  json plan = json::parse(R"({"Annotations":{"DesiredTGUpdates":{"g":{"Place":2}}},"FailedTGAllocs":null,
+      "CreatedEvals":null,"NextPeriodicLaunch":"0001-01-01T00:00:00Z"})");
+  EXPECT_EQ("- All tasks successfully allocated.\n", dry_run_text(plan, job, kNow));
+
+  plan["CreatedEvals"] = json::parse(R"([{"TriggeredBy":"rolling-update","WaitUntil":"2023-11-14T22:14:50Z"}])");
+  plan["NextPeriodicLaunch"] = "2023-11-15T00:13:20Z";
+  EXPECT_EQ(
+      "- All tasks successfully allocated.\n"
+      "- Rolling update, next evaluation will be in 1m30s.\n"
+      "- If submitted now, next periodic launch would be at 2023-11-15T00:13:20Z (2h0m from now).\n",
+      dry_run_text(plan, job, kNow));
+
+  plan = json::parse(R"({"Annotations":{},"FailedTGAllocs":{
+      "a":{"NodesEvaluated":1,"NodesExhausted":1,"DimensionExhausted":{"memory":1},"CoalescedFailures":1},
+      "b":{"NodesEvaluated":0}}})");
+  EXPECT_EQ(
+      "- WARNING: Failed to place all allocations.\n"
+      "  Task Group \"a\" (failed to place 2 allocations):\n"
+      "    * Resources exhausted on 1 nodes\n"
+      "    * Dimension \"memory\" exhausted on 1 nodes\n"
+      "  Task Group \"b\" (failed to place 1 allocation):\n"
+      "    * No nodes were eligible for evaluation\n",
+      dry_run_text(plan, job, kNow));
+  EXPECT_TRUE(
+      dry_run_text(plan, {{"Type", "system"}}, kNow).starts_with("- WARNING: Failed to place allocations on all"));
+
+  plan["Annotations"] = nullptr;
+  EXPECT_EQ("- WARNING: Nothing was placed; the warnings say why.\n", dry_run_text(plan, job, kNow));
+}
+
 TEST(PlanText, OnlyCreatingAndDestroyingCountsAsAChange) {
   const auto plan = [](const char* name) {
     return json{{"Annotations", {{"DesiredTGUpdates", {{"g", {{name, 1}}}}}}}};

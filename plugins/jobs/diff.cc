@@ -12,6 +12,7 @@
 #include "drover/json.h"
 #include "drover/options.pb.h"
 #include "drover/v1/job.pb.h"
+#include "drover/v1/trial.pb.h"
 #include "plan.pb.h"
 
 namespace drover::jobs {
@@ -335,43 +336,27 @@ constexpr const char* kDestroy = "forces destroy";
 constexpr const char* kInPlace = "forces in-place update";
 constexpr const char* kReplace = "forces create/destroy update";
 
-// What a running task can take over without being started anew.
-bool needs_new_allocations(const v1::TaskDiff& task) {
-  if (task.type() != v1::DIFF_TYPE_EDITED) return task.type() != v1::DIFF_TYPE_NONE;
-  bool fields = std::ranges::any_of(task.fields(), [](const auto& field) { return field.name() != "KillTimeout"; });
-  bool objects = std::ranges::any_of(task.objects(), [](const auto& object) {
-    return object.name() != "Service" && object.name() != "Constraint" && object.name() != "Affinity";
-  });
-  return fields || objects;
+const char* annotation_of(const v1::TaskDiff& task, v1::DiffType group, const v1::TrialGroup& trial) {
+  if (group == v1::DIFF_TYPE_ADDED) return kCreate;
+  if (group == v1::DIFF_TYPE_DELETED) return kDestroy;
+  const auto& replacing = trial.replacing_tasks();
+  return std::ranges::find(replacing, task.name()) != replacing.end() ? kReplace : kInPlace;
 }
 
-bool needs_new_allocations(const v1::TaskGroupDiff& group) {
-  static const std::set<std::string> kOfGroup = {"EphemeralDisk", "Network", "Volume", "Consul"};
-  bool objects = std::ranges::any_of(group.objects(), [](const auto& o) { return kOfGroup.contains(o.name()); });
-  bool tasks = std::ranges::any_of(group.tasks(), [](const v1::TaskDiff& task) { return needs_new_allocations(task); });
-  return objects || tasks;
-}
-
-void annotate_task(v1::TaskDiff& task, v1::DiffType group) {
-  if (group == v1::DIFF_TYPE_ADDED) {
-    task.add_annotations(kCreate);
-  } else if (group == v1::DIFF_TYPE_DELETED) {
-    task.add_annotations(kDestroy);
-  } else {
-    task.add_annotations(needs_new_allocations(task) ? kReplace : kInPlace);
-  }
-}
-
-void annotate_group(v1::TaskGroupDiff& group, const v1::DesiredUpdates& updates) {
+void annotate_group(v1::TaskGroupDiff& group, const v1::TrialGroup& trial) {
+  const v1::DesiredUpdates& updates = trial.updates();
   const auto set = [&](const char* name, uint64_t count) {
     if (count > 0) (*group.mutable_updates())[name] = count;
   };
   set("ignore", updates.ignore());
   set("create", updates.place());
   set("destroy", updates.stop());
+  set("migrate", updates.migrate());
   set("in-place update", updates.in_place_update());
   set("create/destroy update", updates.destructive_update());
-  for (v1::TaskDiff& task : *group.mutable_tasks()) annotate_task(task, group.type());
+  set("canary", updates.canary());
+  set("preemptions", updates.preemptions());
+  for (v1::TaskDiff& task : *group.mutable_tasks()) task.add_annotations(annotation_of(task, group.type(), trial));
   for (v1::FieldDiff& field : *group.mutable_fields()) {
     if (field.name() != "Count" || group.type() != v1::DIFF_TYPE_EDITED) continue;
     field.add_annotations(std::stoll(field.new_()) > std::stoll(field.old()) ? kCreate : kDestroy);
@@ -395,30 +380,11 @@ v1::JobDiff diff_jobs(const v1::Job* old_job, const v1::Job* new_job) {
   return diff;
 }
 
-v1::PlanAnnotations annotate(v1::JobDiff& diff, const v1::Job& new_job,
-                             const std::map<std::string, uint64_t>& running) {
-  v1::PlanAnnotations annotations;
-  auto& all = *annotations.mutable_desired_tg_updates();
+void annotate(v1::JobDiff& diff, const v1::TrialResponse& trial) {
   for (v1::TaskGroupDiff& group : *diff.mutable_task_groups()) {
-    const auto wanted = std::ranges::find(new_job.task_groups(), group.name(), &v1::TaskGroup::name);
-    const bool is_wanted = wanted != new_job.task_groups().end() && !new_job.stop();
-    const uint64_t count = is_wanted ? static_cast<uint64_t>(std::max(wanted->count(), 0)) : 0;
-    const auto live_at = running.find(group.name());
-    const uint64_t live = live_at == running.end() ? 0 : live_at->second;
-    const uint64_t kept = std::min(count, live);
-    v1::DesiredUpdates& updates = all[group.name()];
-    updates.set_place(count - kept);
-    updates.set_stop(live - kept);
-    if (needs_new_allocations(group)) {
-      updates.set_destructive_update(kept);
-    } else if (diff.type() != v1::DIFF_TYPE_NONE) {
-      updates.set_in_place_update(kept);  // they take over the new version as they run
-    } else {
-      updates.set_ignore(kept);
-    }
-    annotate_group(group, updates);
+    const auto at = trial.groups().find(group.name());
+    annotate_group(group, at == trial.groups().end() ? v1::TrialGroup::default_instance() : at->second);
   }
-  return annotations;
 }
 
 }  // namespace drover::jobs

@@ -5,6 +5,7 @@
 #include "canonical.h"
 #include "drover/json.h"
 #include "drover/v1/job.pb.h"
+#include "drover/v1/trial.pb.h"
 #include "plan.pb.h"
 
 namespace drover::jobs {
@@ -55,7 +56,8 @@ std::string lines(const v1::JobDiff& diff) {
   print(diff, "", out);
   for (const v1::TaskGroupDiff& group : diff.task_groups()) {
     out += type_text(group.type()) + " group " + group.name();
-    for (const auto& name : {"ignore", "create", "destroy", "in-place update", "create/destroy update"}) {
+    for (const auto& name :
+         {"ignore", "create", "destroy", "in-place update", "create/destroy update", "migrate", "canary"}) {
       auto at = group.updates().find(name);
       if (at != group.updates().end()) out += " " + std::to_string(at->second) + " " + name;
     }
@@ -71,14 +73,22 @@ std::string lines(const v1::JobDiff& diff) {
   return out;
 }
 
-std::string changed(std::string_view from, std::string_view to, std::string_view base = kWeb) {
+// What the scheduler said, as JSON of its groups.
+v1::TrialResponse trial(const std::string& groups) {
+  v1::TrialResponse trial;
+  EXPECT_TRUE(json_to_message("{\"Groups\":" + groups + "}", trial).ok()) << groups;
+  return trial;
+}
+
+std::string changed(std::string_view from, std::string_view to, const std::string& groups,
+                    std::string_view base = kWeb) {
   std::string text(base);
   size_t at = text.find(from);
   EXPECT_NE(std::string::npos, at) << from;
   text.replace(at, from.size(), to);
   const v1::Job before = job(base), after = job(text);
   v1::JobDiff diff = diff_jobs(&before, &after);
-  annotate(diff, after, {{"g", 2}});
+  annotate(diff, trial(groups));
   return lines(diff);
 }
 
@@ -87,45 +97,48 @@ TEST(JobDiff, TheSameJobHasNone) {
   after.set_version(3);
   after.set_job_modify_index(77);
   v1::JobDiff diff = diff_jobs(&before, &after);
-  annotate(diff, after, {{"g", 2}});
+  annotate(diff, trial(R"({"g":{"Updates":{"Ignore":2}}})"));
   EXPECT_EQ("= job web\n= group g 2 ignore\n", lines(diff));
 }
 
 TEST(JobDiff, Changes) {
+  constexpr const char* kReplaced = R"({"g":{"Updates":{"DestructiveUpdate":2},"ReplacingTasks":["t"]}})";
+  constexpr const char* kTakenOver = R"({"g":{"Updates":{"InPlaceUpdate":2}}})";
   struct Case {
-    const char *name, *from, *to, *expected;
+    const char *name, *from, *to, *groups, *expected;
   } cases[] = {
-      {"count up", "\"Count\":2", "\"Count\":5",
+      {"count up", "\"Count\":2", "\"Count\":5", R"({"g":{"Updates":{"Place":3,"InPlaceUpdate":2}}})",
        "~ job web\n~ group g 3 create 2 in-place update\n~ g/Count: 2 > 5 (forces create)\n"},
-      {"count down", "\"Count\":2", "\"Count\":1",
+      {"count down", "\"Count\":2", "\"Count\":1", R"({"g":{"Updates":{"Stop":1,"InPlaceUpdate":1}}})",
        "~ job web\n~ group g 1 destroy 1 in-place update\n~ g/Count: 2 > 1 (forces destroy)\n"},
-      {"driver configuration", "/bin/a", "/bin/b",
+      {"driver configuration", "/bin/a", "/bin/b", kReplaced,
        "~ job web\n~ group g 2 create/destroy update\n~ task t (forces create/destroy update)\n~ g/t/Config\n"
        "~ g/t/Config.command: /bin/a > /bin/b\n"},
-      {"an argument more", "\"y\"]", "\"y\",\"z\"]",
+      {"an argument more", "\"y\"]", "\"y\",\"z\"]", kReplaced,
        "~ job web\n~ group g 2 create/destroy update\n~ task t (forces create/destroy update)\n~ g/t/Config\n"
        "+ g/t/Config.args[2]:  > z\n"},
       {"environment", "\"A\":\"1\"", "\"B\":\"1\"",
-       "~ job web\n~ group g 2 create/destroy update\n~ task t (forces create/destroy update)\n- g/t/Env[A]: 1 > \n"
+       R"({"g":{"Updates":{"Migrate":1,"DestructiveUpdate":1,"Canary":1},"ReplacingTasks":["t"]}})",
+       "~ job web\n~ group g 1 create/destroy update 1 migrate 1 canary\n~ task t (forces create/destroy update)\n- "
+       "g/t/Env[A]: 1 > \n"
        "+ g/t/Env[B]:  > 1\n"},
-      {"kill timeout", "\"Driver\"", "\"KillTimeout\":1000000000,\"Driver\"",
+      {"kill timeout", "\"Driver\"", "\"KillTimeout\":1000000000,\"Driver\"", kTakenOver,
        "~ job web\n~ group g 2 in-place update\n~ task t (forces in-place update)\n~ g/t/KillTimeout: 5000000000 > "
        "1000000000\n"},
-      {"datacenters and meta", "\"dc2\"],\"Meta\":{\"a\":\"1\"", "\"dc3\"],\"Meta\":{\"a\":\"7\"",
+      {"datacenters and meta", "\"dc2\"],\"Meta\":{\"a\":\"1\"", "\"dc3\"],\"Meta\":{\"a\":\"7\"", kTakenOver,
        "~ job web\n~ Meta[a]: 1 > 7\n~ Datacenters\n+ Datacenters.Datacenters:  > dc3\n- Datacenters.Datacenters: dc2 "
        "> "
        "\n= group g 2 in-place update\n"},
-      {"a constraint goes", "\"Constraints\":[{\"LTarget\":\"${node.class}\",\"RTarget\":\"x\"}],", "",
+      {"a constraint goes", "\"Constraints\":[{\"LTarget\":\"${node.class}\",\"RTarget\":\"x\"}],", "", kTakenOver,
        "~ job web\n~ group g 2 in-place update\n- g/Constraint\n- g/Constraint.LTarget: ${node.class} > \n- "
        "g/Constraint.Operand: = > \n- g/Constraint.RTarget: x > \n"},
-      {"a group has another name", "\"Name\":\"g\"", "\"Name\":\"h\"", nullptr},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    if (!c.expected) continue;
-    EXPECT_EQ(c.expected, changed(c.from, c.to));
+    EXPECT_EQ(c.expected, changed(c.from, c.to, c.groups));
   }
-  const std::string renamed = changed("\"Name\":\"g\"", "\"Name\":\"h\"");
+  const std::string renamed =
+      changed("\"Name\":\"g\"", "\"Name\":\"h\"", R"({"g":{"Updates":{"Stop":2}},"h":{"Updates":{"Place":2}}})");
   EXPECT_NE(std::string::npos, renamed.find("- group g 2 destroy\n")) << renamed;
   EXPECT_NE(std::string::npos, renamed.find("- task t (forces destroy)\n")) << renamed;
   EXPECT_NE(std::string::npos, renamed.find("+ group h 2 create\n")) << renamed;
@@ -135,7 +148,7 @@ TEST(JobDiff, Changes) {
 TEST(JobDiff, ANewJobIsShownWholeAndAGoneOneToo) {
   const v1::Job only = job(kWeb);
   v1::JobDiff added = diff_jobs(nullptr, &only);
-  annotate(added, only, {});
+  annotate(added, trial(R"({"g":{"Updates":{"Place":2}}})"));
   const std::string text = lines(added);
   EXPECT_TRUE(text.starts_with("+ job web\n")) << text;
   EXPECT_NE(std::string::npos, text.find("+ group g 2 create\n")) << text;

@@ -4,6 +4,7 @@
 #include "jobs.pb.h"
 #include "rpc.h"
 #include "tables.h"
+#include "validate.h"
 
 namespace drover::jobs {
 namespace {
@@ -12,6 +13,7 @@ class JobsPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(declare_tables(declare, tables_));
+    DROVER_RETURN_IF_ERROR(declare.extend<JobValidator>("jobs", validator_));
     return rpc_.declare(declare);
   }
   Status start(Host& host) override { return rpc_.start(host); }
@@ -20,6 +22,7 @@ class JobsPlugin final : public Plugin {
  private:
   Tables tables_;
   Rpc rpc_{tables_};
+  Validator validator_;
 };
 
 }  // namespace

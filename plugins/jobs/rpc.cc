@@ -90,7 +90,7 @@ v1::JobSummary Rpc::summarize(const v1::Job& job, const ReadView& view) const {
   auto& groups = *summary.mutable_summary();
   for (const v1::TaskGroup& group : job.task_groups()) groups[group.name()];
   uint64_t newest = job.modify_index();
-  Table<v1::Allocation>(allocs_).scan(view, kAllocsByJob, KeyRange::prefix(job_key(job.namespace_(), job.id())),
+  Table<v1::Allocation>(allocs_).scan(view, kAllocsByJob, of_job(job.namespace_(), job.id()),
                                       [&](v1::Allocation& alloc, std::string_view) {
                                         if (alloc.job_create_index() != job.create_index()) return true;
                                         newest = std::max(newest, alloc.modify_index());
@@ -120,8 +120,7 @@ v1::JobSummary Rpc::summarize(const v1::Job& job, const ReadView& view) const {
   // What the newest evaluation could not place.
   v1::Evaluation last;
   Table<v1::Evaluation>(evals_).scan(
-      view, kEvalsByJob, KeyRange::prefix(job_key(job.namespace_(), job.id())),
-      [&](v1::Evaluation& eval, std::string_view) {
+      view, kEvalsByJob, of_job(job.namespace_(), job.id()), [&](v1::Evaluation& eval, std::string_view) {
         // A blocked one has not looked yet: what is queued is what the one before it left over.
         const bool looked = eval.status() != v1::EVAL_STATUS_BLOCKED && eval.status() != v1::EVAL_STATUS_PENDING;
         if (looked && eval.create_index() >= job.create_index() && eval.create_index() >= last.create_index()) {
@@ -163,6 +162,19 @@ Result<v1::ListJobsResponse> Rpc::list(const v1::ListJobsRequest& request, Call&
   return response;
 }
 
+Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies) {
+  Findings findings = validate(job);
+  if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
+  if (overrides_policies) {
+    findings.warnings.emplace_back("policy override has no effect: this version has no policies to override");
+  }
+  add_implied_constraints(job);
+  job.set_stop(false);
+  job.clear_consul_token();
+  job.clear_vault_token();
+  return std::move(findings.warnings);
+}
+
 Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& request, Call& call) {
   if (!request.has_job()) return invalid_argument("Job must be specified");
   v1::Job job = request.job();
@@ -182,22 +194,17 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
       }
     }
   }
-  Findings findings = validate(job);
-  if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
-  add_implied_constraints(job);
-  job.clear_consul_token();  // looked at, never stored
-  job.clear_vault_token();
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override()));
 
   const int64_t now = host_->clock().wall_ns();
   v1::JobRegistered command;
   *command.mutable_job() = job;
-  command.mutable_job()->set_stop(false);
   command.set_enforce_index(request.enforce_index());
   command.set_job_modify_index(request.job_modify_index());
   command.set_time(now);
   *command.mutable_evaluation() = new_evaluation(job, "job-register", request.eval_priority(), now);
   if (request.submission().source().size() > kMaxSource) {
-    findings.warnings.push_back("the file of the job is larger than 1 MiB and is not kept");
+    warnings.push_back("the file of the job is larger than 1 MiB and is not kept");
   } else if (!request.submission().source().empty()) {
     *command.mutable_submission() = request.submission();
   }
@@ -208,7 +215,7 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
   response.set_eval_id(command.evaluation().id());
   response.set_eval_create_index(applied.index);
   response.set_job_modify_index(answer.job_modify_index());
-  response.set_warnings(joined(findings.warnings));
+  response.set_warnings(joined(warnings));
   response.set_index(applied.index);
   call.set_index(applied.index);
   return response;
@@ -285,7 +292,7 @@ Result<v1::DeregisterJobResponse> Rpc::deregister(const v1::DeregisterJobRequest
 Result<v1::JobVersionsResponse> Rpc::versions(const v1::JobVersionsRequest& request, Call& call) {
   v1::JobVersionsResponse response;
   tables_.versions.scan(
-      call.view(), kPrimary, versions_of(call.query().name_space, request.job_id()),
+      call.view(), kPrimary, of_job(call.query().name_space, request.job_id()),
       [&](v1::Job& job, std::string_view) { return *response.add_versions() = std::move(job), true; });
   if (response.versions().empty()) return not_found("job versions not found");
   for (int i = 0; request.diffs() && i + 1 < response.versions_size(); ++i) {

@@ -1,8 +1,8 @@
 // The handlers of the Jobs service. Reads are functions of the call's view.
 #pragma once
 
-#include <map>
 #include <string>
+#include <vector>
 
 #include "drover/job_parser.h"
 #include "drover/plugin.h"
@@ -28,11 +28,16 @@ class PlanJobRequest;
 class PlanJobResponse;
 class RegisterJobRequest;
 class RegisterJobResponse;
+class TrialResponse;
 class ValidateJobRequest;
 class ValidateJobResponse;
 }  // namespace drover::v1
 
 namespace drover::jobs {
+
+// What a canonical job must be to be stored: checked, with its implied constraints, without secrets and without what
+// only the servers set. Returns the warnings about it. Errors: invalid_argument with all that is wrong.
+Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies);
 
 class Rpc {
  public:
@@ -54,8 +59,8 @@ class Rpc {
   Result<v1::RegisterJobResponse> evaluate(const v1::EvaluateJobRequest& request, Call& call);
 
   Result<v1::Job> find(const std::string& id, Call& call) const;
-  // How many allocations of each group live.
-  std::map<std::string, uint64_t> running(const v1::Job& job, const ReadView& view) const;
+  // What the scheduler would do for that row; why it was not asked, in `refusal`. Errors: aborted when the job changed.
+  Result<v1::TrialResponse> try_out(const v1::Job& job, uint64_t known_index, Call& call);
   v1::JobSummary summarize(const v1::Job& job, const ReadView& view) const;
 
   const Tables& tables_;

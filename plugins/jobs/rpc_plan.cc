@@ -1,29 +1,39 @@
 // The handlers that answer what would change, and where a job came from.
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "canonical.h"
 #include "diff.h"
-#include "drover/keys.h"
 #include "drover/schema.h"
-#include "drover/v1/allocation.pb.h"
-#include "implied.h"
+#include "drover/v1/trial.pb.h"
 #include "jobs.pb.h"
+#include "periodic.h"
 #include "plan.pb.h"
 #include "rpc.h"
 #include "validate.h"
 
 namespace drover::jobs {
 
-std::map<std::string, uint64_t> Rpc::running(const v1::Job& job, const ReadView& view) const {
-  std::map<std::string, uint64_t> counts;
-  Table<v1::Allocation>(allocs_).scan(view, kAllocsByJob, KeyRange::prefix(job_key(job.namespace_(), job.id())),
-                                      [&](v1::Allocation& alloc, std::string_view) {
-                                        const bool is_live = alloc.desired_status() == v1::DESIRED_STATUS_RUN &&
-                                                             (alloc.client_status() == v1::CLIENT_STATUS_PENDING ||
-                                                              alloc.client_status() == v1::CLIENT_STATUS_RUNNING);
-                                        if (is_live && alloc.job_create_index() == job.create_index())
-                                          ++counts[alloc.task_group()];
-                                        return true;
-                                      });
-  return counts;
+namespace {
+
+// A job may change between the look at it and the trial; then both are done again.
+constexpr int kAttempts = 3;
+
+}  // namespace
+
+Result<v1::TrialResponse> Rpc::try_out(const v1::Job& job, uint64_t known_index, Call& call) {
+  v1::TrialRequest request;
+  *request.mutable_job() = job;
+  request.set_known_index(known_index);
+  CallContext context = call.context();
+  context.method = "/drover.v1.Trials/Run";
+  context.query.name_space = job.namespace_();
+  auto response = drover::call<v1::TrialResponse>(host_->caller(), std::move(context), request);
+  if (response || response.status().code() != Code::unimplemented) return response;
+  v1::TrialResponse none;
+  none.set_refusal("the plugin scheduler is not loaded on the leading server");
+  return none;
 }
 
 Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& call) {
@@ -33,20 +43,38 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match");
   if (job.namespace_().empty()) job.set_namespace_(call.query().name_space);
   canonicalize(job);
-  const Findings findings = validate(job);
-  if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
-  add_implied_constraints(job);
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override()));
 
-  auto view = host_->snapshot();
-  auto existing = tables_.jobs.get(*view, job_key(job.namespace_(), job.id()));
+  std::shared_ptr<const ReadView> view;
+  std::optional<v1::Job> existing;
+  Result<v1::TrialResponse> trial = aborted("");
+  for (int attempt = 0; attempt < kAttempts && trial.status().code() == Code::aborted; ++attempt) {
+    view = host_->snapshot();
+    existing = tables_.jobs.get(*view, job_key(job.namespace_(), job.id()));
+    const v1::Job row =
+        as_registered(job, existing ? &*existing : nullptr, view->index() + 1, host_->clock().wall_ns());
+    trial = try_out(row, existing ? existing->job_modify_index() : 0, call);
+  }
+  if (!trial) return trial.status();
+
   v1::PlanJobResponse response;
   if (existing) response.set_job_modify_index(existing->job_modify_index());
-  response.set_warnings(joined(findings.warnings));
   response.set_index(view->index());
   v1::JobDiff diff = diff_jobs(existing ? &*existing : nullptr, &job);
-  std::map<std::string, uint64_t> live;
-  if (existing) live = running(*existing, *view);
-  *response.mutable_annotations() = annotate(diff, job, live);
+  if (trial->refusal().empty()) {
+    annotate(diff, *trial);
+    auto& updates = *response.mutable_annotations()->mutable_desired_tg_updates();
+    for (const auto& [name, group] : trial->groups()) updates[name] = group.updates();
+    response.mutable_failed_tg_allocs()->swap(*trial->mutable_failed_tg_allocs());
+    response.mutable_created_evals()->Swap(trial->mutable_created_evals());
+  } else {
+    warnings.push_back("the plan compares only, nothing was placed: " + trial->refusal());
+  }
+  if (job.has_periodic()) {
+    DROVER_TRY(std::optional<int64_t> next, next_launch(job.periodic(), host_->clock().wall_ns()));
+    if (next) response.set_next_periodic_launch(*next);
+  }
+  response.set_warnings(joined(warnings));
   if (request.diff()) *response.mutable_diff() = std::move(diff);
   return response;
 }
@@ -54,7 +82,7 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
 Result<v1::JobSubmissionResponse> Rpc::submission(const v1::JobSubmissionRequest& request, Call& call) {
   DROVER_TRY(v1::Job job, find(request.job_id(), call));
   const uint64_t version = request.has_version() ? request.version() : job.version();
-  auto kept = tables_.submissions.get(call.view(), version_key(job.namespace_(), job.id(), version));
+  auto kept = tables_.submissions.get(call.view(), job_version_key(job.namespace_(), job.id(), version));
   if (!kept) return not_found("job source not found");
   call.set_index(kept->job_modify_index());
   v1::JobSubmissionResponse response;

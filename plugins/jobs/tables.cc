@@ -1,6 +1,6 @@
 #include "tables.h"
 
-#include "drover/keys.h"
+#include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "jobs.pb.h"
 
@@ -48,24 +48,7 @@ class Commands {
                                    ": job exists with conflicting job modify index: " + std::to_string(current));
       }
     }
-    job.set_status(v1::JOB_STATUS_PENDING);
-    job.set_submit_time(command.time());
-    job.set_create_index(context.index());
-    job.set_modify_index(context.index());
-    job.set_job_modify_index(context.index());
-    job.set_version(0);
-    if (existing) {
-      job.set_create_index(existing->create_index());
-      job.set_status(existing->status());
-      if (specification(*existing) == specification(job)) {
-        // The same description again: no new version, but the scheduler looks once more.
-        job = *existing;
-        job.set_modify_index(context.index());
-        job.set_job_modify_index(context.index());
-      } else {
-        job.set_version(existing->version() + 1);
-      }
-    }
+    job = as_registered(std::move(job), existing ? &*existing : nullptr, context.index(), command.time());
     DROVER_RETURN_IF_ERROR(put(job, context));
     if (command.has_submission()) {
       v1::JobSubmission submission = command.submission();
@@ -138,8 +121,8 @@ class Commands {
     DROVER_RETURN_IF_ERROR(tables_.versions.put(rows, job));
     uint64_t seen = 0;
     std::vector<std::string> old;
-    for (auto cursor = rows.scan(tables_.versions.id(), kPrimary, versions_of(job.namespace_(), job.id()));
-         cursor->valid(); cursor->next()) {
+    for (auto cursor = rows.scan(tables_.versions.id(), kPrimary, of_job(job.namespace_(), job.id())); cursor->valid();
+         cursor->next()) {
       if (++seen > kTrackedVersions) old.emplace_back(cursor->key());
     }
     for (const std::string& key : old) {
@@ -152,7 +135,7 @@ class Commands {
     WriteTransaction& rows = context.rows();
     tables_.jobs.erase(rows, job_key(name_space, id));
     std::vector<std::string> keys;
-    for (auto cursor = rows.scan(tables_.versions.id(), kPrimary, versions_of(name_space, id)); cursor->valid();
+    for (auto cursor = rows.scan(tables_.versions.id(), kPrimary, of_job(name_space, id)); cursor->valid();
          cursor->next()) {
       keys.emplace_back(cursor->key());
     }
@@ -167,16 +150,19 @@ class Commands {
 
 }  // namespace
 
-std::string job_key(std::string_view name_space, std::string_view id) {
-  return KeyBuilder().text(name_space).text(id).take();
-}
-
-std::string version_key(std::string_view name_space, std::string_view id, uint64_t version) {
-  return KeyBuilder().text(name_space).text(id).descending().number(version).take();
-}
-
-KeyRange versions_of(std::string_view name_space, std::string_view id) {
-  return KeyRange::prefix(job_key(name_space, id));
+v1::Job as_registered(v1::Job job, const v1::Job* existing, uint64_t index, int64_t time) {
+  // The same description again: no new version, but the scheduler looks once more.
+  if (existing && specification(*existing) == specification(job)) {
+    job = *existing;
+  } else {
+    job.set_status(existing ? existing->status() : v1::JOB_STATUS_PENDING);
+    job.set_submit_time(time);
+    job.set_create_index(existing ? existing->create_index() : index);
+    job.set_version(existing ? existing->version() + 1 : 0);
+  }
+  job.set_modify_index(index);
+  job.set_job_modify_index(index);
+  return job;
 }
 
 Status declare_tables(Declarations& declare, Tables& tables) {
@@ -186,12 +172,12 @@ Status declare_tables(Declarations& declare, Tables& tables) {
                                           }}));
   DROVER_TRY(TableId versions, declare.table({.name = "job_versions", .message = "drover.v1.Job", .key = [](Bytes row) {
                                                 const auto job = Table<v1::Job>::parse(row);
-                                                return version_key(job.namespace_(), job.id(), job.version());
+                                                return job_version_key(job.namespace_(), job.id(), job.version());
                                               }}));
   DROVER_TRY(TableId submissions,
              declare.table({.name = "job_submissions", .message = "drover.v1.JobSubmission", .key = [](Bytes row) {
                               const auto each = Table<v1::JobSubmission>::parse(row);
-                              return version_key(each.namespace_(), each.job_id(), each.version());
+                              return job_version_key(each.namespace_(), each.job_id(), each.version());
                             }}));
   tables.jobs = Table<v1::Job>(jobs);
   tables.submissions = Table<v1::JobSubmission>(submissions);

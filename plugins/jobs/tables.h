@@ -21,15 +21,14 @@ namespace drover::jobs {
 inline constexpr uint64_t kTrackedVersions = 6;
 
 struct Tables {
-  Table<v1::Job> jobs;                   // by (namespace, id)
-  Table<v1::Job> versions;               // by (namespace, id, version), the newest first
+  Table<v1::Job> jobs;                   // by job_key
+  Table<v1::Job> versions;               // by job_version_key, the newest first
   Table<v1::JobSubmission> submissions;  // likewise; of the versions that came from a file
 };
 
-std::string job_key(std::string_view name_space, std::string_view id);
-// Of the versions and of the submissions.
-std::string version_key(std::string_view name_space, std::string_view id, uint64_t version);
-KeyRange versions_of(std::string_view name_space, std::string_view id);
+// The row that registering `job` at that log index writes, after `existing` (null: there is none): with the servers'
+// own fields and, when the description differs, the next version. Pure.
+v1::Job as_registered(v1::Job job, const v1::Job* existing, uint64_t index, int64_t time);
 
 Status declare_tables(Declarations& declare, Tables& tables);
 

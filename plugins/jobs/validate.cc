@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "canonical.h"
 #include "drover/duration.h"
+#include "drover/json.h"
 #include "drover/nearest.h"
 #include "validate_parts.h"
 
@@ -75,6 +78,10 @@ void check_job(const Place& place, const v1::Job& job) {
   for (int i = 0; i < job.spreads_size(); ++i) check_spread(place.item("spread", "", i), job.spreads(i));
   check_placement(place, job, !job.affinities().empty(), !job.spreads().empty());
   if (job.has_ui()) check_ui(place["ui"], job.ui());
+  for (const auto& [name, token] :
+       {std::pair("vault_token", job.vault_token()), {"consul_token", job.consul_token()}}) {
+    if (!token.empty()) place[name].warn("is neither used nor kept");
+  }
 }
 
 void check_disconnect(const Place& place, const v1::TaskGroup& group, const v1::Job& job) {
@@ -242,6 +249,14 @@ Findings validate(const v1::Job& job) {
   }
   warn_of_promotion(root, job);
   return findings;
+}
+
+Result<JobValidator::Findings> Validator::validate(std::string_view json) const {
+  v1::Job job;
+  DROVER_RETURN_IF_ERROR(json_to_message(json, job));
+  canonicalize(job);
+  const jobs::Findings found = jobs::validate(job);
+  return Findings{.errors = found.errors.empty() ? "" : as_list(found.errors), .warnings = joined(found.warnings)};
 }
 
 }  // namespace drover::jobs

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "drover/job_validator.h"
+
 namespace drover::v1 {
 class Job;
 }
@@ -17,6 +19,12 @@ struct Findings {
 
 // Requires: the job is canonical. What this version cannot carry out is an error, never silently left out.
 Findings validate(const v1::Job& job);
+
+// The same for programs without a server.
+class Validator final : public JobValidator {
+ public:
+  Result<Findings> validate(std::string_view json) const override;
+};
 
 // One a line; and as the field's other tools list errors: "2 errors occurred:" and a bullet each.
 std::string joined(const std::vector<std::string>& lines);

@@ -3,8 +3,10 @@
 #include <chrono>
 #include <set>
 
+#include "cron.h"
 #include "drover/duration.h"
 #include "drover/nearest.h"
+#include "time_zone.h"
 #include "validate_parts.h"
 
 namespace drover::jobs {
@@ -154,21 +156,16 @@ void check_periodic(const Place& place, const v1::PeriodicConfig& periodic) {
   if (!periodic.enabled()) return;
   place["cron"].require(periodic.spec().empty() || periodic.specs().empty(), "cron and crons exclude each other");
   place["cron"].require(!periodic.spec().empty() || !periodic.specs().empty(), "cron is missing");
-  const auto check = [](const Place& at, const std::string& spec) {
-    static constexpr std::string_view kNames[] = {"@hourly", "@daily", "@weekly", "@monthly", "@yearly", "@annually"};
+  const Result<TimeZone> zone = TimeZone::load(periodic.time_zone());
+  if (!zone) place["time_zone"].error(std::string(zone.status().message()));
+  const auto check = [&](const Place& at, const std::string& spec) {
     if (spec.empty()) return;
-    if (spec.starts_with('@')) {
-      at.require(std::ranges::find(kNames, spec) != std::end(kNames), quoted(spec) + " is no cron expression");
-      return;
+    const Result<Cron> cron = Cron::parse(spec);
+    if (!cron) {
+      at.error(quoted(spec) + " is no cron expression: " + std::string(cron.status().message()));
+    } else if (zone && !cron->next(0, *zone)) {
+      at.warn(quoted(spec) + " is never due");
     }
-    int fields = 0;
-    bool is_inside = false;
-    for (char c : spec) {
-      if (c != ' ' && c != '\t' && !is_inside) ++fields;
-      is_inside = c != ' ' && c != '\t';
-    }
-    at.require(fields >= 5 && fields <= 7,
-               quoted(spec) + " is no cron expression: it has " + std::to_string(fields) + " fields, not 5 to 7");
   };
   check(place["cron"], periodic.spec());
   for (int i = 0; i < periodic.specs_size(); ++i) check(place.item("crons", "", i), periodic.specs(i));

@@ -1,5 +1,6 @@
 #include "blocked.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace drover::scheduler {
@@ -35,7 +36,8 @@ Blocked::Outcome Blocked::block(const v1::Evaluation& eval) {
 }
 
 std::vector<v1::Evaluation> Blocked::unblock(const std::string& computed_class, uint64_t index, SteadyTime now) {
-  gains_[computed_class] = {index, now};
+  Gain& gain = gains_[computed_class];
+  gain = {std::max(gain.index, index), now};
   std::vector<v1::Evaluation> runnable;
   for (auto at = evals_.begin(); at != evals_.end();) {
     if (!concerns(at->second, computed_class)) {

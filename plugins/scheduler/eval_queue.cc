@@ -19,6 +19,11 @@ void EvalQueue::flush() {
   blocked_.flush();
 }
 
+void EvalQueue::forget_blocked() {
+  std::lock_guard lock(mutex_);
+  blocked_.flush();
+}
+
 std::optional<v1::Evaluation> EvalQueue::changed(const v1::Evaluation& eval) {
   std::lock_guard lock(mutex_);
   if (eval.status() == v1::EVAL_STATUS_BLOCKED) {

@@ -23,6 +23,8 @@ class EvalQueue {
   explicit EvalQueue(Clock& clock) : clock_(clock) {}
 
   void flush();
+  // Before what is blocked is told anew.
+  void forget_blocked();
 
   // A row of the table as it now stands. Blocked ones that another has made needless are returned to be cancelled.
   std::optional<v1::Evaluation> changed(const v1::Evaluation& eval);

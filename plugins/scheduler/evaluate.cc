@@ -35,6 +35,8 @@ class Evaluation {
     for (const auto& [name, group] : wanted.groups) {
       for (const Stop& stop : group.stops) add_stop(stop);
       for (const std::string& id : group.in_place) update_in_place(id);
+      const bool wanted_now = job_ && !job_->stop() && find_group(*job_, name);
+      if (wanted_now || group.desired.stop() > 0) decision_.desired[name] = group.desired;
     }
     for (const v1::Allocation& alloc : input_.state.allocs) {
       if (!terminal(alloc) && !stopped_.contains(alloc.id())) add_neighbour(alloc);
@@ -190,5 +192,37 @@ class Evaluation {
 }  // namespace
 
 Decision evaluate(EvaluateInput input) { return Evaluation(std::move(input)).run(); }
+
+v1::Evaluation blocked_after(const v1::Evaluation& eval, std::string id, std::string trigger, std::string description) {
+  v1::Evaluation blocked;
+  blocked.set_id(std::move(id));
+  blocked.set_namespace_(eval.namespace_());
+  blocked.set_priority(eval.priority());
+  blocked.set_type(eval.type());
+  blocked.set_triggered_by(std::move(trigger));
+  blocked.set_job_id(eval.job_id());
+  blocked.set_job_modify_index(eval.job_modify_index());
+  blocked.set_status(v1::EVAL_STATUS_BLOCKED);
+  blocked.set_status_description(std::move(description));
+  blocked.set_previous_eval(eval.id());
+  return blocked;
+}
+
+void describe_wait(const Decision& decision, uint64_t snapshot_index, v1::Evaluation& blocked) {
+  blocked.clear_class_eligibility();
+  for (const auto& [name, eligible] : decision.class_eligibility) {
+    (*blocked.mutable_class_eligibility())[name] = eligible;
+  }
+  blocked.set_escaped_computed_class(decision.escaped);
+  blocked.set_snapshot_index(snapshot_index);
+}
+
+v1::Evaluation waiting_for_room(const v1::Evaluation& eval, const Decision& decision, uint64_t snapshot_index,
+                                std::string id) {
+  v1::Evaluation blocked =
+      blocked_after(eval, std::move(id), "queued-allocs", "created to place remaining allocations");
+  describe_wait(decision, snapshot_index, blocked);
+  return blocked;
+}
 
 }  // namespace drover::scheduler

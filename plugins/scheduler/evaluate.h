@@ -24,10 +24,20 @@ struct Decision {
   std::map<std::string, v1::AllocMetric> failed;  // by group: why
   std::map<std::string, bool> class_eligibility;  // of the groups that failed
   bool escaped = false;
+  std::map<std::string, v1::DesiredUpdates>
+      desired;  // by group; groups that are gone only while something of them is left
 
   bool blocked() const { return !failed.empty(); }
 };
 
 Decision evaluate(EvaluateInput input);
+
+// The evaluation that waits for the room that `eval` did not find.
+v1::Evaluation waiting_for_room(const v1::Evaluation& eval, const Decision& decision, uint64_t snapshot_index,
+                                std::string id);
+// What a blocked evaluation says about where room would help.
+void describe_wait(const Decision& decision, uint64_t snapshot_index, v1::Evaluation& blocked);
+// A blocked evaluation that goes on where `eval` ended.
+v1::Evaluation blocked_after(const v1::Evaluation& eval, std::string id, std::string trigger, std::string description);
 
 }  // namespace drover::scheduler

@@ -18,6 +18,7 @@ struct Amount {
 
   Amount& operator+=(const Amount& other);
   Amount& operator-=(const Amount& other);
+  friend bool operator==(const Amount&, const Amount&) = default;
 };
 
 // What allocations may use: the node's resources without the reserved ones.
@@ -32,6 +33,7 @@ std::set<int32_t> parse_ports(std::string_view text);
 struct HostNetwork {
   std::string device;
   std::string ip;
+  friend bool operator==(const HostNetwork&, const HostNetwork&) = default;
 };
 HostNetwork host_network_of(const v1::Node& node);
 
@@ -60,6 +62,7 @@ class NodeRoom {
 
   const Amount& capacity() const { return capacity_; }
   const Amount& used() const { return used_; }
+  friend bool operator==(const NodeRoom&, const NodeRoom&) = default;
 
  private:
   bool taken(int32_t port) const { return reserved_.contains(port) || ports_.contains(port); }

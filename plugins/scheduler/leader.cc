@@ -2,9 +2,12 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <random>
 #include <thread>
+#include <unordered_map>
 
 #include "alloc_state.h"
 #include "drover/log.h"
@@ -48,12 +51,13 @@ void Leader::run(std::stop_token stop) {
     threads.push_back(thread_named("evals", stop, [&](std::stop_token until) { do_chores(until); }));
     for (int i = 0; i < options_.workers; ++i) {
       threads.push_back(thread_named("worker", stop, [&](std::stop_token until) {
-        Worker(host_, tables_, evals_, plans, options_.types).run(until);
+        Worker(host_, tables_, columns_, evals_, plans, options_.types).run(until);
       }));
     }
     while (!stop.stop_requested()) follow(stop);
   }
   evals_.flush();
+  columns_.forget();
 }
 
 // From one snapshot until the feed falls behind, or to the end.
@@ -70,7 +74,30 @@ void Leader::follow(std::stop_token stop) {
   }
 }
 
+// What gained room while nobody followed: the rows still say when. Must precede the blocked evaluations.
+void Leader::restore_gains(const ReadView& view) {
+  std::unordered_map<std::string, std::string> classes;
+  std::map<std::string, uint64_t> gains;
+  const auto gained = [&](const std::string& computed_class, uint64_t index) {
+    uint64_t& newest = gains[computed_class];
+    newest = std::max(newest, index);
+  };
+  Table<v1::Node>(tables_.nodes).scan(view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
+    classes[node.id()] = node.computed_class();
+    if (accepts_work(node)) gained(node.computed_class(), node.modify_index());
+    return true;
+  });
+  tables_.allocs.scan(view, kPrimary, KeyRange::all(), [&](v1::Allocation& alloc, std::string_view) {
+    auto at = classes.find(alloc.node_id());
+    if (at != classes.end() && terminal(alloc)) gained(at->second, alloc.modify_index());
+    return true;
+  });
+  for (const auto& [computed_class, index] : gains) evals_.room_gained(computed_class, index);
+}
+
 void Leader::restore(const ReadView& view) {
+  evals_.forget_blocked();
+  restore_gains(view);
   std::vector<v1::Evaluation> needless;
   for (const v1::EvalStatus status : {v1::EVAL_STATUS_PENDING, v1::EVAL_STATUS_BLOCKED}) {
     tables_.evals.scan(view, kEvalsByStatus, with_status(status), [&](v1::Evaluation& eval, std::string_view) {

@@ -2,6 +2,7 @@
 // down what no worker will.
 //
 //   tables ──change feed──▶ EvalQueue ──▶ workers ──plans──▶ PlanApplier ──▶ log ──▶ tables
+//      └────change feed──▶ SharedColumns ────┘
 //
 // [lead]; starts threads of its own and joins them before it returns.
 #pragma once
@@ -10,6 +11,7 @@
 #include <stop_token>
 #include <string>
 
+#include "columns.h"
 #include "drover/plugin.h"
 #include "eval_queue.h"
 #include "tables.h"
@@ -23,8 +25,8 @@ struct LeaderOptions {
 
 class Leader {
  public:
-  Leader(Host& host, const Tables& tables, LeaderOptions options)
-      : host_(host), tables_(tables), options_(std::move(options)), evals_(host.clock()) {}
+  Leader(Host& host, const Tables& tables, SharedColumns& columns, LeaderOptions options)
+      : host_(host), tables_(tables), columns_(columns), options_(std::move(options)), evals_(host.clock()) {}
 
   // Returns when `stop` was requested and nothing of it runs any more.
   void run(std::stop_token stop);
@@ -32,6 +34,7 @@ class Leader {
  private:
   void follow(std::stop_token stop);
   void restore(const ReadView& view);
+  void restore_gains(const ReadView& view);
   void take(const Change& change, uint64_t index);
   void do_chores(std::stop_token stop);
   void write_down(const EvalQueue::Chores& chores);
@@ -40,6 +43,7 @@ class Leader {
 
   Host& host_;
   const Tables& tables_;
+  SharedColumns& columns_;
   const LeaderOptions options_;
   EvalQueue evals_;
 };

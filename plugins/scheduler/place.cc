@@ -23,6 +23,25 @@ void Cluster::add_node(std::shared_ptr<const v1::Node> node) {
   nodes_.push_back({std::move(node), std::move(room)});
 }
 
+void Cluster::put_node(std::shared_ptr<const v1::Node> node) {
+  auto at = by_id_.find(node->id());
+  if (at == by_id_.end()) return add_node(std::move(node));
+  NodeRoom room(*node);
+  nodes_[at->second] = {std::move(node), std::move(room)};
+}
+
+void Cluster::erase_node(const std::string& node_id) {
+  auto at = by_id_.find(node_id);
+  if (at == by_id_.end()) return;
+  const size_t hole = at->second;
+  by_id_.erase(at);
+  if (hole + 1 < nodes_.size()) {
+    nodes_[hole] = std::move(nodes_.back());
+    by_id_[nodes_[hole].node->id()] = hole;
+  }
+  nodes_.pop_back();
+}
+
 void Cluster::add(const std::string& node_id, const v1::AllocatedResources& resources) {
   if (NodeRoom* at = room(node_id)) at->add(resources);
 }

@@ -25,6 +25,9 @@ struct ClusterNode {
 class Cluster {
  public:
   void add_node(std::shared_ptr<const v1::Node> node);
+  // Adds the node or describes it anew; nothing is counted on it then.
+  void put_node(std::shared_ptr<const v1::Node> node);
+  void erase_node(const std::string& node_id);
   // Counts the allocation on its node; does nothing when the node is unknown.
   void add(const std::string& node_id, const v1::AllocatedResources& resources);
   void remove(const std::string& node_id, const v1::AllocatedResources& resources);

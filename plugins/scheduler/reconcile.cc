@@ -73,6 +73,12 @@ class GroupReconciler {
     replace();
     add_missing();
     update();
+    plan_.desired.set_ignore(count_.ignore);
+    plan_.desired.set_place(count_.place);
+    plan_.desired.set_migrate(count_.migrate);
+    plan_.desired.set_stop(count_.stop);
+    plan_.desired.set_in_place_update(plan_.in_place.size());
+    plan_.desired.set_destructive_update(count_.destructive);
   }
 
  private:
@@ -155,6 +161,7 @@ class GroupReconciler {
       plan_.stops.push_back({alloc->id(), kNotNeeded});
       stopped.insert(alloc);
     }
+    count_.stop += stopped.size();
     std::erase_if(kept_, [&](Alloc alloc) { return stopped.contains(alloc); });
     std::erase_if(plan_.later, [&](const Later& later) {
       return std::ranges::any_of(stopped, [&](Alloc alloc) { return alloc->id() == later.alloc_id; });
@@ -176,7 +183,9 @@ class GroupReconciler {
       if (replaced.why == Why::migrate) plan_.stops.push_back({alloc.id(), needed ? kMigrating : kNotNeeded});
       if (replaced.why == Why::lost) plan_.stops.push_back({alloc.id(), kLost, v1::CLIENT_STATUS_LOST});
       if (replaced.why == Why::failed && !needed) plan_.stops.push_back({alloc.id(), kNotNeeded});
+      if (replaced.why == Why::lost || !needed) ++count_.stop;
       if (!needed) continue;
+      ++(replaced.why == Why::migrate ? count_.migrate : count_.place);
       Placement placement{.name = alloc.name(), .previous = alloc.id()};
       const auto index = name_index(alloc.name());
       if (!index || *index >= group_.count() || used_.contains(alloc.name())) placement.name = free_name();
@@ -196,6 +205,7 @@ class GroupReconciler {
       Placement placement{.name = free_name()};
       used_.insert(placement.name);
       plan_.placements.push_back(std::move(placement));
+      ++count_.place;
     }
   }
 
@@ -231,6 +241,8 @@ class GroupReconciler {
       std::erase_if(plan_.later, [&](const Later& later) { return later.alloc_id == alloc.id(); });
     }
     if (allowed < static_cast<int64_t>(destructive.size())) plan_.recheck_at = healthy_at_;
+    count_.destructive = static_cast<uint64_t>(allowed);
+    count_.ignore = kept_.size() - plan_.in_place.size() - count_.destructive;
   }
 
   // Whether it counts as arrived in a rolling update: its tasks have run for min_healthy_time without a restart.
@@ -266,6 +278,9 @@ class GroupReconciler {
   std::set<std::string> used_;
   int64_t next_index_ = 0;
   std::optional<int64_t> healthy_at_;  // the earliest of those that are not healthy yet
+  struct {
+    uint64_t ignore = 0, place = 0, migrate = 0, stop = 0, destructive = 0;
+  } count_;
 };
 
 void stop_all(const ReconcileInput& input, const std::vector<Alloc>& allocs, GroupPlan& plan) {
@@ -276,6 +291,7 @@ void stop_all(const ReconcileInput& input, const std::vector<Alloc>& allocs, Gro
     } else {
       plan.stops.push_back({alloc->id(), kNotNeeded});
     }
+    plan.desired.set_stop(plan.desired.stop() + 1);
   }
 }
 
@@ -293,6 +309,24 @@ void lose_stopped(const ReconcileInput& input, const std::vector<Alloc>& allocs,
 bool needs_replacement(const v1::Job& from, const v1::TaskGroup& from_group, const v1::Job& to,
                        const v1::TaskGroup& to_group) {
   return fixed_part(from, from_group) != fixed_part(to, to_group);
+}
+
+std::set<std::string> replacing_tasks(const v1::Job& from, const v1::TaskGroup& from_group, const v1::Job& to,
+                                      const v1::TaskGroup& to_group) {
+  const auto parts_of = [](const v1::Job& job, const v1::TaskGroup& group) {
+    std::map<std::string, std::string> parts;
+    for (const v1::Task& task : group.tasks()) parts[task.name()] = serialize(fixed_part(job, group, task));
+    return parts;
+  };
+  const auto before = parts_of(from, from_group), after = parts_of(to, to_group);
+  std::set<std::string> names;
+  for (const auto& [name, part] : before) {
+    if (auto at = after.find(name); at == after.end() || at->second != part) names.insert(name);
+  }
+  for (const auto& [name, part] : after) {
+    if (!before.contains(name)) names.insert(name);
+  }
+  return names;
 }
 
 std::optional<int64_t> name_index(std::string_view name) {

@@ -14,6 +14,7 @@
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
+#include "drover/v1/trial.pb.h"
 
 namespace drover::scheduler {
 
@@ -60,6 +61,7 @@ struct GroupPlan {
   std::vector<Later> later;
   // When a rolling update may go on by time alone: a started allocation will have been healthy for long enough then.
   std::optional<int64_t> recheck_at;
+  v1::DesiredUpdates desired;  // the same as numbers, for people; what is to be placed may yet find no room
 };
 
 struct Reconciled {
@@ -71,6 +73,9 @@ Reconciled reconcile(const ReconcileInput& input);
 // Whether going from one description of the group to the other needs a new allocation.
 bool needs_replacement(const v1::Job& from, const v1::TaskGroup& from_group, const v1::Job& to,
                        const v1::TaskGroup& to_group);
+// The tasks that are the reason, by name; also those that are new or gone.
+std::set<std::string> replacing_tasks(const v1::Job& from, const v1::TaskGroup& from_group, const v1::Job& to,
+                                      const v1::TaskGroup& to_group);
 
 // "job.group[7]" → 7; nothing when the name is not of that form.
 std::optional<int64_t> name_index(std::string_view name);

@@ -1,13 +1,16 @@
 // Scheduler: decides which nodes run what, and keeps evaluations and allocations.
 #include <algorithm>
+#include <optional>
 #include <thread>
 
+#include "columns.h"
 #include "drover/config.h"
 #include "drover/plugin.h"
 #include "leader.h"
 #include "node_rpc.h"
 #include "rpc.h"
 #include "tables.h"
+#include "trial_rpc.h"
 
 namespace drover::scheduler {
 namespace {
@@ -30,6 +33,7 @@ class SchedulerPlugin final : public Plugin {
                                 "sysbatch. Default: all."},
                    }}));
     DROVER_RETURN_IF_ERROR(rpc_.declare(declare));
+    DROVER_RETURN_IF_ERROR(trial_rpc_.declare(declare));
     return node_rpc_.declare(declare);
   }
 
@@ -49,18 +53,22 @@ class SchedulerPlugin final : public Plugin {
         }
       }
     }
+    columns_.emplace(host, tables_);
     DROVER_RETURN_IF_ERROR(rpc_.start(host));
+    DROVER_RETURN_IF_ERROR(trial_rpc_.start(host, *columns_, options_.types));
     return node_rpc_.start(host);
   }
 
-  void lead(std::stop_token stop) override { Leader(*host_, tables_, options_).run(stop); }
+  void lead(std::stop_token stop) override { Leader(*host_, tables_, *columns_, options_).run(stop); }
   void stop(SteadyTime) override {}
 
  private:
   Tables tables_;
   Rpc rpc_{tables_};
   NodeRpc node_rpc_{tables_};
+  TrialRpc trial_rpc_{tables_};
   LeaderOptions options_;
+  std::optional<SharedColumns> columns_;  // from start on
   Host* host_ = nullptr;
 };
 

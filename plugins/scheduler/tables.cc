@@ -15,10 +15,6 @@ namespace {
 using Bytes = std::string_view;
 using Keys = std::vector<std::string>;
 
-bool is_open(const v1::Evaluation& eval) {
-  return eval.status() == v1::EVAL_STATUS_PENDING || eval.status() == v1::EVAL_STATUS_BLOCKED;
-}
-
 // Writes rows of one entry and tells the owner of jobs about every job they belong to.
 class Writer {
  public:
@@ -280,20 +276,14 @@ TableSpec allocs_table() {
 
 }  // namespace
 
-std::string job_key(std::string_view name_space, std::string_view id) {
-  return KeyBuilder().text(name_space).text(id).take();
-}
-
-std::string job_version_key(std::string_view name_space, std::string_view id, uint64_t version) {
-  return KeyBuilder().text(name_space).text(id).descending().number(version).take();
-}
-
-KeyRange of_job(std::string_view name_space, std::string_view id) { return KeyRange::prefix(job_key(name_space, id)); }
-
 KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id).view()); }
 
 KeyRange with_status(v1::EvalStatus status) {
   return KeyRange::prefix(KeyBuilder().byte(static_cast<uint8_t>(status)).view());
+}
+
+bool is_open(const v1::Evaluation& eval) {
+  return eval.status() == v1::EVAL_STATUS_PENDING || eval.status() == v1::EVAL_STATUS_BLOCKED;
 }
 
 std::string_view status_text(v1::NodeStatus status) {

@@ -19,12 +19,12 @@ struct Tables {
   TableId nodes;         // of the plugin nodes
 };
 
-// Keys of the plugin jobs' tables, and ranges of the indexes of this one.
-std::string job_key(std::string_view name_space, std::string_view id);
-std::string job_version_key(std::string_view name_space, std::string_view id, uint64_t version);
-KeyRange of_job(std::string_view name_space, std::string_view id);
+// Ranges of the indexes of this plugin's tables.
 KeyRange of_id(std::string_view id);  // of a node or evaluation
 KeyRange with_status(v1::EvalStatus status);
+
+// Somebody has yet to look at it, or it waits.
+bool is_open(const v1::Evaluation& eval);
 
 // "ready", "down", … as messages name it.
 std::string_view status_text(v1::NodeStatus status);

@@ -4,10 +4,11 @@
 
 #include "drover/keys.h"
 #include "drover/schema.h"
+#include "drover/v1/commands.pb.h"
 #include "node_rpc.h"
 #include "scheduler.pb.h"
+#include "sdk/testing/memory_rows.h"
 #include "testing/fixtures.h"
-#include "testing/memory_rows.h"
 
 namespace drover::scheduler {
 namespace {
@@ -50,7 +51,7 @@ class SchedulerTables : public ::testing::Test {
   }
   v1::Allocation alloc(const std::string& id) { return tables_.allocs.get(rows_, id).value(); }
 
-  testing::MemoryRows rows_;
+  drover::testing::MemoryRows rows_;
   Tables tables_;
   const v1::Job job_ = make_job();
 };
@@ -70,10 +71,11 @@ TEST_F(SchedulerTables, StampEvaluationsAndKeepTheirCreation) {
   EXPECT_EQ(row->modify_index(), 6U);
   EXPECT_EQ(row->create_time(), 500);
   EXPECT_EQ(row->modify_time(), 600);
-  ASSERT_EQ(rows_.told.size(), 2U);
-  EXPECT_TRUE(rows_.told[0].has_open_evals());
-  EXPECT_FALSE(rows_.told[1].has_open_evals());
-  EXPECT_TRUE(rows_.told[1].has_any());
+  const auto told = rows_.told<v1::JobStatusChanged>();
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_TRUE(told[0].has_open_evals());
+  EXPECT_FALSE(told[1].has_open_evals());
+  EXPECT_TRUE(told[1].has_any());
 }
 
 TEST_F(SchedulerTables, KeepOneBlockedEvaluationOfAJob) {
@@ -118,7 +120,7 @@ TEST_F(SchedulerTables, LinkAnAllocationToItsSuccessor) {
 TEST_F(SchedulerTables, TakeReportsWithoutTouchingWhatServersDecide) {
   const v1::Allocation one = make_alloc(job_, 0, "n1", v1::CLIENT_STATUS_PENDING);
   place(one, 7);
-  EXPECT_TRUE(rows_.told.back().has_live_allocs());
+  EXPECT_TRUE(rows_.told<v1::JobStatusChanged>().back().has_live_allocs());
   v1::AllocationsReported command;
   v1::Allocation& report = *command.add_allocations();
   report.set_id(one.id());
@@ -135,7 +137,7 @@ TEST_F(SchedulerTables, TakeReportsWithoutTouchingWhatServersDecide) {
   EXPECT_EQ(row.modify_index(), 9U);
   EXPECT_EQ(row.alloc_modify_index(), 7U);
   EXPECT_EQ(row.modify_time(), 900);
-  EXPECT_FALSE(rows_.told.back().has_live_allocs());
+  EXPECT_FALSE(rows_.told<v1::JobStatusChanged>().back().has_live_allocs());
 }
 
 TEST_F(SchedulerTables, RefuseReportsOfANodeThatIsDown) {

@@ -5,6 +5,7 @@
 
 #include "drover/json.h"
 #include "drover/v1/job.pb.h"
+#include "drover/v1/trial.pb.h"
 #include "plan.pb.h"
 #include "plugins/jobs/canonical.h"
 #include "plugins/jobs/diff.h"
@@ -36,6 +37,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   v1::JobDiff none = jobs::diff_jobs(&job, &job);
   DROVER_CHECK(none.type() == v1::DIFF_TYPE_NONE);
   v1::JobDiff all = jobs::diff_jobs(nullptr, &job);
-  (void)jobs::annotate(all, job, {});
+  jobs::annotate(all, {});
   return 0;
 }

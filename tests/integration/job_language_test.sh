@@ -70,9 +70,22 @@ expect 1 '1 create/destroy update' "$DROVER" job plan -var say=bye job.hcl
 expect 255 "Error getting job struct" "$DROVER" job plan job.hcl
 expect 0 "Scheduler dry-run" "$DROVER" job plan -diff=false -var say=hello job.hcl
 
+# --- the scheduler decides for a plan as for an evaluation, and nothing is left of it
+expect 1 "- All tasks successfully allocated." "$DROVER" job plan -var say=hello -var count=2 job.hcl
+sed 's/memory = 16/memory = 9000000/; s/job "speaker"/job "giant"/' job.hcl > giant.hcl
+expect 1 "- WARNING: Failed to place all allocations." "$DROVER" job plan -var say=hello -var count=2 giant.hcl
+expect 1 'Task Group "g" (failed to place 2 allocations):' "$DROVER" job plan -var say=hello -var count=2 giant.hcl
+expect 1 '* Dimension "memory" exhausted on 1 nodes' "$DROVER" job plan -var say=hello giant.hcl
+expect 1 '"TriggeredBy": "queued-allocs"' "$DROVER" job plan -json-output -var say=hello giant.hcl
+expect 1 'No job(s) with prefix or ID "giant" found' "$DROVER" job status giant
+expect 0 "No evals found" "$DROVER" eval list -job giant
+
 # --- where it came from
 "$DROVER" job inspect -hcl speaker > source.hcl || fail "no source"
 cmp -s job.hcl source.hcl || fail "the kept file is another one: $(cat source.hcl)"
+expect 0 'say = "hello"' "$DROVER" job inspect -hcl -with-vars speaker
+expect 1 "-with-vars goes with -hcl" "$DROVER" job inspect -with-vars speaker
+expect 0 '"ID": "speaker"' "$DROVER" job status -json speaker
 expect 0 '"say": "hello"' "$DROVER" operator api /v1/job/speaker/submission
 expect 1 "job source not found" "$DROVER" operator api "/v1/job/speaker/submission?version=7"
 expect 0 'finished with status "complete"' "$DROVER" job run -var say=hello -var count=2 job.hcl
@@ -86,6 +99,26 @@ expect 1 'group["g"].task["t"].resources.cpu: must be at least 1' "$DROVER" job 
 expect 1 'group["g"].task["t"].resources.cpu: must be at least 1' "$DROVER" job run bad.hcl
 printf 'job "multi" {\n  multiregion {\n  }\n  group "g" {\n    task "t" {\n      driver = "raw_exec"\n    }\n  }\n}\n' > multi.hcl
 expect 1 'Multiregion jobs are unlicensed.' "$DROVER" job validate multi.hcl
+
+# --- without an agent the same rules hold
+away() { NOMAD_ADDR=http://127.0.0.1:9 "$DROVER" "$@"; }
+expect 0 "the job is checked by this program alone" away job validate example.nomad.hcl
+expect 1 'group["g"].task["t"].resources.cpu: must be at least 1' away job validate bad.hcl
+expect 255 "Error during plan" away job plan example.nomad.hcl
+
+# --- flags that are not carried out say so
+expect 0 "-vault-token is not used" "$DROVER" job validate -vault-token=secret example.nomad.hcl
+expect 0 "policy override has no effect" "$DROVER" job run -policy-override -check-index 0 -detach example.nomad.hcl
+expect 1 "-json was given, and this is not JSON" "$DROVER" job validate -json example.nomad.hcl
+expect 0 "Example job file written to connect.nomad.hcl" "$DROVER" job init -connect connect.nomad.hcl
+expect 0 "" "$DROVER" fmt -check connect.nomad.hcl
+expect 1 "is not supported by this version of drover" "$DROVER" job validate connect.nomad.hcl
+expect 1 "Error retrieving job templates" "$DROVER" job init -list-templates
+expect 1 "Error retrieving the job template" "$DROVER" job init -template=web web.nomad.hcl
+[ ! -e web.nomad.hcl ] || fail "a template that is not there was written"
+printf 'job "cron" {\n  type = "batch"\n  periodic {\n    cron      = "61 * * * *"\n    time_zone = "Mars/Base"\n  }\n  group "g" {\n    task "t" {\n      driver = "raw_exec"\n    }\n  }\n}\n' > cron.hcl
+expect 1 'periodic.cron: "61 * * * *" is no cron expression: the minute "61"' "$DROVER" job validate cron.hcl
+expect 1 'periodic.time_zone: "Mars/Base" is no time zone' "$DROVER" job validate cron.hcl
 
 # --- the parse endpoint reads no files of the server
 ask() { curl -s -X POST --data-binary "$1" "$NOMAD_ADDR/v1/jobs/parse"; }

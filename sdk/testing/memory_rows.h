@@ -1,26 +1,36 @@
-// Tables in memory and a context to apply commands in, for tests of apply functions. One thread.
+// Tables in memory and a context to apply commands in, for tests of apply functions and of handlers.
 //
 //   MemoryRows rows;                       // a Declarations that keeps what is declared
 //   declare_tables(rows, tables);
 //   rows.apply(command, 7);                // as the entry with index 7
 //   tables.allocs.get(rows, id);
+//
+// A copy is a snapshot. One thread; FakeHost guards one for several.
 #pragma once
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "drover/config.h"
 #include "drover/plugin.h"
-#include "drover/v1/commands.pb.h"
 
-namespace drover::scheduler::testing {
+namespace drover::testing {
 
 class MemoryRows final : public WriteTransaction, public Declarations, private ApplyContext {
  public:
+  // What one commit did to one row; the row's bytes are shared with the tables.
+  using Row = std::shared_ptr<const std::string>;
+  struct RowChange {
+    TableId table;
+    std::string key;
+    Row before, after;
+  };
+
   // A table of another plugin; declare it before whoever reads it.
   TableId add_table(TableSpec spec) {
     const size_t indexes = spec.indexes.size();
@@ -31,15 +41,43 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
 
   template <typename Command>
   Result<std::string> apply(const Command& command, uint64_t index) {
+    return apply(Command::descriptor()->full_name(), serialize(command), index);
+  }
+  // Errors: not_found for a command that nobody declared; else what its apply function says, and nothing has changed.
+  Result<std::string> apply(const std::string& name, std::string_view payload, uint64_t index) {
+    auto at = commands_.find(name);
+    if (at == commands_.end()) return not_found("no command " + name);
     index_ = index;
+    changes_.clear();
     const auto before = tables_;
-    auto answer = commands_.at(std::string(Command::descriptor()->full_name()))(serialize(command), *this);
-    if (!answer) tables_ = before;
+    auto answer = at->second(payload, *this);
+    if (!answer) {
+      tables_ = before;
+      changes_.clear();
+    }
     return answer;
   }
+  // Begins a commit that the test writes itself.
+  void begin(uint64_t index) {
+    index_ = index;
+    changes_.clear();
+  }
+  // Of the last commit.
+  const std::vector<RowChange>& changes() const { return changes_; }
 
-  // What the owner of jobs was told, in order.
-  std::vector<v1::JobStatusChanged> told;
+  // What other plugins were told with `also`, of one kind, in order.
+  template <typename Command>
+  std::vector<Command> told() const {
+    std::vector<Command> commands;
+    for (const auto& [name, payload] : told_) {
+      if (name == Command::descriptor()->full_name()) {
+        commands.emplace_back().ParseFromArray(payload.data(), static_cast<int>(payload.size()));
+      }
+    }
+    return commands;
+  }
+  // The handlers that were declared, by "/drover.v1.Jobs/List".
+  const std::map<std::string, MethodBinding>& methods() const { return methods_; }
 
   // ReadView, WriteTransaction
   uint64_t index() const override { return index_; }
@@ -59,8 +97,9 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     const MemoryTable& table = tables_[id.value];
     auto cursor = std::make_unique<Cursor>();
     const auto& entries = index == kPrimary ? table.rows : table.indexes[index - 1];
-    for (const auto& [key, row] : entries) {
-      if (key >= range.first && (range.end.empty() || key < range.end)) cursor->entries.emplace_back(key, row);
+    for (auto at = entries.lower_bound(range.first); at != entries.end(); ++at) {
+      if (!range.end.empty() && at->first >= range.end) break;
+      cursor->entries.push_back(*at);
     }
     if (order == Order::reverse) std::ranges::reverse(cursor->entries);
     return cursor;
@@ -69,32 +108,30 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
   uint64_t table_index(TableId id) const override { return tables_[id.value].changed; }
   Status put(TableId id, std::string row) override {
     MemoryTable& table = tables_[id.value];
-    erase(id, table.spec.key(row));
+    const std::string key = table.spec.key(row);
+    Row before = take(table, key);
     auto shared = std::make_shared<const std::string>(std::move(row));
-    table.rows[table.spec.key(*shared)] = shared;
+    table.rows[key] = shared;
     for (size_t i = 0; i < table.spec.indexes.size(); ++i) {
-      std::vector<std::string> keys;
-      table.spec.indexes[i].keys(*shared, keys);
-      for (std::string& key : keys) table.indexes[i][std::move(key)] = shared;
+      for (std::string& each : keys_of(table.spec.indexes[i], *shared)) table.indexes[i][std::move(each)] = shared;
     }
     table.changed = index_;
+    changes_.push_back({id, key, std::move(before), std::move(shared)});
     return ok_status();
   }
   bool erase(TableId id, std::string_view key) override {
     MemoryTable& table = tables_[id.value];
-    auto at = table.rows.find(std::string(key));
-    if (at == table.rows.end()) return false;
-    for (auto& index : table.indexes) {
-      std::erase_if(index, [&](const auto& entry) { return entry.second == at->second; });
-    }
-    table.rows.erase(at);
+    Row before = take(table, std::string(key));
+    if (!before) return false;
     table.changed = index_;
+    changes_.push_back({id, std::string(key), std::move(before), nullptr});
     return true;
   }
 
   // Declarations
   Result<TableId> table(TableSpec spec) override { return add_table(std::move(spec)); }
-  Result<TableId> other_table(std::string_view name) override {
+  Result<TableId> other_table(std::string_view name) override { return find_table(name); }
+  Result<TableId> find_table(std::string_view name) const {
     for (size_t i = 0; i < tables_.size(); ++i) {
       if (tables_[i].spec.name == name) return TableId{static_cast<uint32_t>(i)};
     }
@@ -105,12 +142,17 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     return ok_status();
   }
   using Declarations::command;
-  Status service(std::string_view, std::vector<MethodBinding>) override { return ok_status(); }
+  Status service(std::string_view full_name, std::vector<MethodBinding> methods) override {
+    for (MethodBinding& method : methods) {
+      std::string name = "/" + std::string(full_name) + "/" + method.name;
+      methods_[std::move(name)] = std::move(method);
+    }
+    return ok_status();
+  }
   Status configuration(std::string, ConfigSchema) override { return ok_status(); }
   Status extension(std::string, std::string, void*) override { return ok_status(); }
 
  private:
-  using Row = std::shared_ptr<const std::string>;
   struct MemoryTable {
     TableSpec spec;
     std::map<std::string, Row> rows;
@@ -126,19 +168,37 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     std::string_view row() const override { return *entries[at].second; }
   };
 
+  static std::vector<std::string> keys_of(const IndexSpec& index, std::string_view row) {
+    std::vector<std::string> keys;
+    index.keys(row, keys);
+    return keys;
+  }
+  // The row, which the table and its indexes no longer have.
+  static Row take(MemoryTable& table, const std::string& key) {
+    auto at = table.rows.find(key);
+    if (at == table.rows.end()) return nullptr;
+    Row row = std::move(at->second);
+    table.rows.erase(at);
+    for (size_t i = 0; i < table.spec.indexes.size(); ++i) {
+      for (const std::string& each : keys_of(table.spec.indexes[i], *row)) table.indexes[i].erase(each);
+    }
+    return row;
+  }
+
   // ApplyContext
   WriteTransaction& rows() override { return *this; }
   Status also(std::string_view name, std::string_view payload) override {
-    if (name != v1::JobStatusChanged::descriptor()->full_name()) return not_found(std::string(name));
-    v1::JobStatusChanged message;
-    message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
-    told.push_back(std::move(message));
-    return ok_status();
+    told_.emplace_back(name, payload);
+    auto at = commands_.find(std::string(name));
+    return at == commands_.end() ? ok_status() : at->second(payload, *this).status();
   }
 
   std::vector<MemoryTable> tables_;
   std::map<std::string, ApplyFunction> commands_;
+  std::map<std::string, MethodBinding> methods_;
+  std::vector<RowChange> changes_;
+  std::vector<std::pair<std::string, std::string>> told_;
   uint64_t index_ = 0;
 };
 
-}  // namespace drover::scheduler::testing
+}  // namespace drover::testing

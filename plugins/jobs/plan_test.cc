@@ -1,0 +1,187 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "drover/json.h"
+#include "drover/schema.h"
+#include "drover/v1/job.pb.h"
+#include "drover/v1/trial.pb.h"
+#include "jobs.pb.h"
+#include "plan.pb.h"
+#include "rpc.h"
+#include "sdk/testing/fake_host.h"
+#include "tables.h"
+
+namespace drover::jobs {
+namespace {
+
+// The handlers over a state in memory; the scheduler is what the test says.
+class Plans : public ::testing::Test {
+ protected:
+  Plans() {
+    for (const char* name : {"allocs", "evals"}) {
+      TableSpec spec{.name = name, .key = [](std::string_view row) { return std::string(row); }};
+      spec.indexes.resize(4, {.name = "", .keys = [](std::string_view, std::vector<std::string>&) {}});
+      host_.rows().add_table(std::move(spec));
+    }
+    EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
+    EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
+    EXPECT_TRUE(rpc_.start(host_).ok());
+    host_.answer_calls_with([this](const CallContext& context, const std::string& bytes) -> Result<std::string> {
+      EXPECT_EQ(context.method, "/drover.v1.Trials/Run");
+      asked_namespace_ = context.query.name_space;
+      asked_.emplace_back().ParseFromString(bytes);
+      if (!failures_.empty()) {
+        const Status failure = failures_.back();
+        failures_.pop_back();
+        return failure;
+      }
+      return answer_.SerializeAsString();
+    });
+  }
+
+  static v1::Job job(const std::string& command = "/bin/a", int count = 2) {
+    v1::Job job;
+    EXPECT_TRUE(json_to_message(R"({"ID":"web","TaskGroups":[{"Name":"g","Count":)" + std::to_string(count) +
+                                    R"(,"Tasks":[{"Name":"t","Driver":"raw_exec","Config":{"command":")" + command +
+                                    R"("}}]}]})",
+                                job)
+                    .ok());
+    return job;
+  }
+  void register_job(const v1::Job& job) {
+    v1::RegisterJobRequest request;
+    *request.mutable_job() = job;
+    const auto answer = host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Register", request);
+    ASSERT_TRUE(answer.ok()) << answer.status().message();
+  }
+  Result<v1::PlanJobResponse> plan(const v1::Job& job, bool diff = true) {
+    v1::PlanJobRequest request;
+    *request.mutable_job() = job;
+    request.set_diff(diff);
+    const uint64_t before = host_.snapshot()->index();
+    auto answer = host_.answer<v1::PlanJobResponse>("/drover.v1.Jobs/Plan", request);
+    EXPECT_EQ(host_.snapshot()->index(), before) << "a plan writes nothing";
+    return answer;
+  }
+
+  drover::testing::FakeHost host_;
+  Tables tables_;
+  Rpc rpc_{tables_};
+  std::string asked_namespace_;
+  std::vector<v1::TrialRequest> asked_;
+  std::vector<Status> failures_;  // the last one first; then the answer
+  v1::TrialResponse answer_;
+};
+
+TEST_F(Plans, ANewJobIsTriedAsItWouldBeStored) {
+  (*answer_.mutable_groups())["g"].mutable_updates()->set_place(2);
+  (*answer_.mutable_failed_tg_allocs())["g"].set_nodes_exhausted(3);
+  answer_.add_created_evals()->set_triggered_by("queued-allocs");
+  const auto answer = plan(job());
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  ASSERT_EQ(asked_.size(), 1U);
+  EXPECT_EQ(asked_[0].known_index(), 0U);
+  EXPECT_EQ(asked_[0].job().version(), 0U);
+  EXPECT_EQ(asked_[0].job().type(), "service");  // with its defaults
+  EXPECT_EQ(asked_namespace_, "default");
+  EXPECT_EQ(answer->annotations().desired_tg_updates().at("g").place(), 2U);
+  EXPECT_EQ(answer->failed_tg_allocs().at("g").nodes_exhausted(), 3);
+  ASSERT_EQ(answer->created_evals_size(), 1);
+  EXPECT_EQ(answer->job_modify_index(), 0U);
+  EXPECT_EQ(answer->diff().type(), v1::DIFF_TYPE_ADDED);
+  EXPECT_EQ(answer->diff().task_groups(0).updates().at("create"), 2U);
+  EXPECT_EQ(answer->warnings(), "");
+  EXPECT_FALSE(plan(job(), false)->has_diff());
+}
+
+TEST_F(Plans, AnExistingJobIsTriedWithTheVersionItWouldGet) {
+  register_job(job());
+  const auto stored = tables_.jobs.get(*host_.snapshot(), job_key("default", "web"));
+  ASSERT_TRUE(stored);
+  ASSERT_TRUE(plan(job()).ok());
+  EXPECT_EQ(asked_.back().known_index(), stored->job_modify_index());
+  EXPECT_EQ(asked_.back().job().version(), 0U) << "the same description is the same version";
+
+  v1::TrialGroup& group = (*answer_.mutable_groups())["g"];
+  group.mutable_updates()->set_destructive_update(2);
+  group.add_replacing_tasks("t");
+  const auto answer = plan(job("/bin/b"));
+  EXPECT_EQ(asked_.back().job().version(), 1U);
+  EXPECT_EQ(asked_.back().job().create_index(), stored->create_index());
+  EXPECT_EQ(answer->job_modify_index(), stored->job_modify_index());
+  const v1::TaskGroupDiff& diff = answer->diff().task_groups(0);
+  EXPECT_EQ(diff.updates().at("create/destroy update"), 2U);
+  ASSERT_EQ(diff.tasks_size(), 1);
+  EXPECT_EQ(diff.tasks(0).annotations(0), "forces create/destroy update");
+}
+
+TEST_F(Plans, AStoppedJobIsTriedAsRunning) {
+  register_job(job());
+  v1::DeregisterJobRequest stop;
+  stop.set_job_id("web");
+  ASSERT_TRUE(host_.answer<v1::DeregisterJobResponse>("/drover.v1.Jobs/Deregister", stop).ok());
+  ASSERT_TRUE(plan(job()).ok());
+  EXPECT_FALSE(asked_.back().job().stop());
+  EXPECT_EQ(asked_.back().job().version(), 2U);
+}
+
+TEST_F(Plans, AJobThatChangesInBetweenIsLookedAtAgain) {
+  failures_ = {aborted("changed"), aborted("changed")};
+  EXPECT_TRUE(plan(job()).ok());
+  EXPECT_EQ(asked_.size(), 3U);
+  failures_ = {aborted("changed"), aborted("changed"), aborted("changed")};
+  EXPECT_EQ(plan(job()).status().code(), Code::aborted);
+}
+
+TEST_F(Plans, WithoutASchedulerThePlanComparesAndSaysSo) {
+  register_job(job());
+  failures_ = {unimplemented("unknown method /drover.v1.Trials/Run")};
+  const auto answer = plan(job("/bin/b"));
+  ASSERT_TRUE(answer.ok());
+  EXPECT_FALSE(answer->has_annotations());
+  EXPECT_EQ(answer->warnings(),
+            "the plan compares only, nothing was placed: the plugin scheduler is not loaded on the leading server");
+  EXPECT_EQ(answer->diff().type(), v1::DIFF_TYPE_EDITED);
+  EXPECT_TRUE(answer->diff().task_groups(0).updates().empty());
+
+  answer_.set_refusal("nobody schedules that");
+  EXPECT_EQ(plan(job())->warnings(), "the plan compares only, nothing was placed: nobody schedules that");
+}
+
+TEST_F(Plans, OtherErrorsArePassedOn) {
+  failures_ = {permission_denied("Permission denied")};
+  EXPECT_EQ(plan(job()).status().code(), Code::permission_denied);
+  v1::Job wrong = job();
+  wrong.mutable_task_groups(0)->mutable_tasks(0)->clear_driver();
+  EXPECT_EQ(plan(wrong).status().code(), Code::invalid_argument);
+  EXPECT_EQ(asked_.size(), 1U) << "a job that is not valid is not tried";
+}
+
+TEST(AsRegistered, NumbersVersionsAndKeepsWhatIsTheSame) {
+  v1::Job job;
+  job.set_id("web");
+  const v1::Job first = as_registered(job, nullptr, 7, 100);
+  EXPECT_EQ(first.version(), 0U);
+  EXPECT_EQ(first.create_index(), 7U);
+  EXPECT_EQ(first.submit_time(), 100);
+  EXPECT_EQ(first.status(), v1::JOB_STATUS_PENDING);
+
+  v1::Job running = first;
+  running.set_status(v1::JOB_STATUS_RUNNING);
+  const v1::Job same = as_registered(job, &running, 9, 200);
+  EXPECT_EQ(same.version(), 0U);
+  EXPECT_EQ(same.submit_time(), 100);
+  EXPECT_EQ(same.job_modify_index(), 9U);
+
+  job.set_priority(70);
+  const v1::Job next = as_registered(job, &running, 9, 200);
+  EXPECT_EQ(next.version(), 1U);
+  EXPECT_EQ(next.create_index(), 7U);
+  EXPECT_EQ(next.modify_index(), 9U);
+  EXPECT_EQ(next.status(), v1::JOB_STATUS_RUNNING);
+  EXPECT_EQ(next.submit_time(), 200);
+}
+
+}  // namespace
+}  // namespace drover::jobs

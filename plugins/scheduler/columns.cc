@@ -1,0 +1,113 @@
+#include "columns.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "alloc_state.h"
+
+namespace drover::scheduler {
+namespace {
+
+// A commit shows in snapshots a moment before it is in the feed; longer than this it does not take.
+constexpr auto kFeedTime = std::chrono::seconds(1);
+
+}  // namespace
+
+void Columns::clear() {
+  cluster_ = Cluster();
+  held_.clear();
+  on_node_.clear();
+}
+
+void Columns::load(const ReadView& view) {
+  clear();
+  Table<v1::Node>(tables_.nodes).scan(view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
+    put_node(std::move(node));
+    return true;
+  });
+  tables_.allocs.scan(view, kPrimary, KeyRange::all(), [&](v1::Allocation& alloc, std::string_view) {
+    put_alloc(std::move(alloc));
+    return true;
+  });
+}
+
+void Columns::apply(const Change& change) {
+  if (change.table == tables_.nodes) {
+    if (change.after) {
+      put_node(Table<v1::Node>::parse(*change.after));
+    } else {
+      cluster_.erase_node(Table<v1::Node>::parse(*change.before).id());
+    }
+  } else if (change.table == tables_.allocs.id()) {
+    if (change.after) {
+      put_alloc(Table<v1::Allocation>::parse(*change.after));
+    } else {
+      erase_alloc(Table<v1::Allocation>::parse(*change.before).id());
+    }
+  }
+}
+
+void Columns::put_node(v1::Node node) {
+  const std::string id = node.id();
+  cluster_.put_node(std::make_shared<const v1::Node>(std::move(node)));
+  if (auto at = on_node_.find(id); at != on_node_.end()) {
+    for (const std::string& alloc : at->second) cluster_.add(id, held_.at(alloc).resources);
+  }
+}
+
+void Columns::put_alloc(v1::Allocation alloc) {
+  erase_alloc(alloc.id());
+  if (terminal(alloc)) return;
+  cluster_.add(alloc.node_id(), alloc.allocated_resources());
+  on_node_[alloc.node_id()].insert(alloc.id());
+  Held held{alloc.node_id(), std::move(*alloc.mutable_allocated_resources())};
+  held_.emplace(alloc.id(), std::move(held));
+}
+
+void Columns::erase_alloc(const std::string& id) {
+  auto at = held_.find(id);
+  if (at == held_.end()) return;
+  const Held& held = at->second;
+  cluster_.remove(held.node_id, held.resources);
+  auto there = on_node_.find(held.node_id);
+  there->second.erase(id);
+  if (there->second.empty()) on_node_.erase(there);
+  held_.erase(at);
+}
+
+Result<SharedColumns::Look> SharedColumns::look(uint64_t index, SteadyTime deadline, std::stop_token stop) {
+  DROVER_RETURN_IF_ERROR(host_.snapshot_at(index, deadline, stop).status());
+  std::lock_guard lock(mutex_);
+  // Taken under the lock, so that the columns are never ahead of it.
+  auto view = host_.snapshot();
+  if (!feed_ || !catch_up(*view, stop)) {
+    if (stop.stop_requested()) return cancelled("this server no longer leads");
+    std::tie(view, feed_) = host_.follow();
+    columns_.load(*view);
+    seen_ = view->index();
+  }
+  return Look{std::move(view), columns_.cluster()};
+}
+
+void SharedColumns::forget() {
+  std::lock_guard lock(mutex_);
+  feed_.reset();
+  columns_.clear();
+}
+
+// False when the feed has lost something: all must be read anew.
+bool SharedColumns::catch_up(const ReadView& view, const std::stop_token& stop) {
+  const uint64_t wanted = std::max(view.table_index(tables_.nodes), view.table_index(tables_.allocs.id()));
+  while (seen_ < wanted) {
+    const auto event = feed_->next(host_.clock().steady() + kFeedTime, stop);
+    const auto* batch = std::get_if<std::shared_ptr<const ChangeBatch>>(&event);
+    if (!batch) return false;
+    for (const Change& change : (*batch)->changes()) columns_.apply(change);
+    seen_ = (*batch)->index();
+  }
+  return true;
+}
+
+}  // namespace drover::scheduler

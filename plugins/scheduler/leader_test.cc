@@ -1,0 +1,228 @@
+#include "leader.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <thread>
+
+#include "alloc_state.h"
+#include "testing/shell.h"
+
+namespace drover::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::id_of;
+using testing::make_alloc;
+using testing::make_eval;
+using testing::make_job;
+using testing::make_node;
+
+constexpr const char* kPlanApplied = "drover.v1.PlanApplied";
+
+class Leading : public testing::ShellTest {
+ protected:
+  // From now until the returned thread is gone this server leads.
+  std::jthread lead(int workers = 1) {
+    return std::jthread(
+        [this, workers](std::stop_token stop) { Leader(host_, tables_, columns_, {.workers = workers}).run(stop); });
+  }
+  v1::Job job_named(const std::string& id, int32_t count = 1) {
+    v1::Job job = make_job("service", count);
+    job.set_id(id);
+    job.set_name(id);
+    return job;
+  }
+  // Something happens, so that threads look at the clock again.
+  void nudge() { propose(make_eval("nudge" + std::to_string(++nudges_), job_named("nobody"))); }
+
+  SharedColumns columns_{host_, tables_};
+  int nudges_ = 0;
+};
+
+TEST_F(Leading, WhatWasLeftUndoneIsDoneAndSoIsWhatComes) {
+  put(make_node("n1"));
+  const v1::Job left = job_named("left", 2), comes = job_named("comes");
+  put(left);
+  propose(make_eval("e1", left));
+  const auto leader = lead();
+  ASSERT_TRUE(eventually_has("e1", v1::EVAL_STATUS_COMPLETE));
+  EXPECT_EQ(allocs_of(left).size(), 2U);
+
+  put(comes);
+  propose(make_eval("e2", comes));
+  ASSERT_TRUE(eventually_has("e2", v1::EVAL_STATUS_COMPLETE));
+  EXPECT_EQ(allocs_of(comes).size(), 1U);
+  EXPECT_EQ(allocs_of(comes)[0].node_id(), id_of("n1"));
+}
+
+TEST_F(Leading, SeveralWorkersNeverOvercommitANode) {
+  for (const char* name : {"n1", "n2", "n3"}) put(make_node(name, 4000));  // eight of 500 MHz each
+  std::vector<v1::Job> jobs;
+  for (int i = 0; i < 12; ++i) {
+    jobs.push_back(job_named("job" + std::to_string(i), 2));
+    put(jobs.back());
+  }
+  const auto leader = lead(4);
+  for (size_t i = 0; i < jobs.size(); ++i) propose(make_eval("e" + std::to_string(i), jobs[i]));
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    ASSERT_TRUE(eventually_has("e" + std::to_string(i), v1::EVAL_STATUS_COMPLETE)) << i;
+  }
+  std::map<std::string, int> on_node;
+  for (const v1::Job& job : jobs) {
+    const auto allocs = allocs_of(job);
+    EXPECT_EQ(allocs.size(), 2U) << job.id();
+    for (const v1::Allocation& alloc : allocs) ++on_node[alloc.node_id()];
+  }
+  for (const auto& [node, count] : on_node) EXPECT_LE(count, 8) << node;
+}
+
+TEST_F(Leading, WhatFindsNoRoomWaitsForIt) {
+  put(make_node("small", 100));
+  const v1::Job job = job_named("large");
+  put(job);
+  propose(make_eval("e", job));
+  const auto leader = lead();
+  ASSERT_TRUE(eventually_has("e", v1::EVAL_STATUS_COMPLETE));
+  const auto done = eval("e");
+  EXPECT_TRUE(done->failed_tg_allocs().contains("app"));
+  EXPECT_EQ(done->queued_allocations().at("app"), 1);
+  const auto blocked = tables_.evals.get(*host_.snapshot(), done->blocked_eval());
+  ASSERT_TRUE(blocked);
+  EXPECT_EQ(blocked->status(), v1::EVAL_STATUS_BLOCKED);
+  EXPECT_EQ(blocked->previous_eval(), done->id());
+
+  put(make_node("large"));
+  ASSERT_TRUE(host_.eventually([&](const ReadView& view) {
+    return tables_.evals.get(view, blocked->id())->status() == v1::EVAL_STATUS_COMPLETE;
+  }));
+  ASSERT_EQ(allocs_of(job).size(), 1U);
+  EXPECT_EQ(allocs_of(job)[0].node_id(), id_of("large"));
+}
+
+TEST_F(Leading, RoomThatCameWhileNobodyLedIsNotMissed) {
+  put(make_node("n1", 500));
+  const v1::Job first = job_named("first"), second = job_named("second");
+  put(first);
+  put(second);
+  v1::Allocation holder = make_alloc(first, 0, "n1");
+  put(holder);
+  v1::Evaluation blocked = make_eval("b", second);
+  blocked.set_status(v1::EVAL_STATUS_BLOCKED);
+  blocked.set_snapshot_index(host_.snapshot()->index());
+  (*blocked.mutable_class_eligibility())["v1:n1"] = true;
+  propose(blocked);
+  holder.set_client_status(v1::CLIENT_STATUS_COMPLETE);
+  holder.set_modify_index(host_.snapshot()->index() + 1);
+  put(holder);
+
+  const auto leader = lead();
+  ASSERT_TRUE(eventually_has("b", v1::EVAL_STATUS_COMPLETE));
+  EXPECT_EQ(allocs_of(second).size(), 1U);
+}
+
+TEST_F(Leading, AFeedThatFellBehindBeginsAnew) {
+  put(make_node("n1"));
+  const v1::Job job = job_named("job");
+  put(job);
+  const auto leader = lead();
+  propose(make_eval("e1", job));
+  ASSERT_TRUE(eventually_has("e1", v1::EVAL_STATUS_COMPLETE));
+  host_.resync();
+  const v1::Job other = job_named("other");
+  put(other);
+  propose(make_eval("e2", other));
+  ASSERT_TRUE(eventually_has("e2", v1::EVAL_STATUS_COMPLETE));
+  EXPECT_EQ(allocs_of(other).size(), 1U);
+  EXPECT_EQ(allocs_of(job).size(), 1U);
+}
+
+TEST_F(Leading, LeadershipThatEndsInTheMiddleLeavesTheRestToTheNext) {
+  put(make_node("n1"));
+  const v1::Job job = job_named("job");
+  put(job);
+  propose(make_eval("e", job));
+  host_.refuse(kPlanApplied, unavailable("this server is not the leader"));
+  {
+    const auto leader = lead(2);
+    ASSERT_TRUE(host_.wait_until_refused(1));
+  }
+  EXPECT_EQ(eval("e")->status(), v1::EVAL_STATUS_PENDING);
+  EXPECT_TRUE(allocs_of(job).empty());
+
+  host_.refuse(kPlanApplied, ok_status());
+  const auto next = lead();
+  ASSERT_TRUE(eventually_has("e", v1::EVAL_STATUS_COMPLETE));
+  EXPECT_EQ(allocs_of(job).size(), 1U);
+}
+
+TEST_F(Leading, OneThatFailsEachTimeIsGivenUpWithASuccessor) {
+  put(make_node("n1"));
+  const v1::Job job = job_named("job");
+  put(job);
+  propose(make_eval("e", job));
+  host_.refuse(kPlanApplied, unavailable("the disk is full"));
+  const auto leader = lead();
+  // The waits between the deliveries pass quickly here; each refusal shows that one was made.
+  for (int refusals = 1; refusals <= 3; ++refusals) {
+    ASSERT_TRUE(host_.wait_until_refused(refusals));
+    if (refusals == 3) break;
+    while (!host_.wait_until_refused(refusals + 1, 10ms)) {
+      host_.forward_clock().advance(1s);
+      nudge();
+    }
+  }
+  ASSERT_TRUE(eventually_has("e", v1::EVAL_STATUS_FAILED));
+  const auto failed = eval("e");
+  EXPECT_EQ(failed->status_description(), "evaluation reached delivery limit (3)");
+  const auto next = tables_.evals.get(*host_.snapshot(), failed->next_eval());
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->triggered_by(), "failed-follow-up");
+  EXPECT_EQ(next->previous_eval(), failed->id());
+  EXPECT_EQ(next->status(), v1::EVAL_STATUS_PENDING);
+  EXPECT_GE(next->wait(), std::chrono::nanoseconds(1min).count());
+}
+
+TEST_F(Leading, ATypeWithoutASchedulerFailsAtOnceWithAReason) {
+  v1::Job job = job_named("everywhere");
+  job.set_type("system");
+  put(job);
+  propose(make_eval("e", job));
+  const auto leader = lead();
+  ASSERT_TRUE(eventually_has("e", v1::EVAL_STATUS_FAILED));
+  EXPECT_EQ(eval("e")->status_description(), "job type \"system\" is not supported by this version of drover");
+}
+
+TEST_F(Leading, AStoppedJobLosesItsAllocationsAndItsBlockedEvaluation) {
+  put(make_node("n1"));
+  v1::Job job = job_named("job", 20);  // more than fits
+  put(job);
+  propose(make_eval("e", job));
+  const auto leader = lead();
+  ASSERT_TRUE(eventually_has("e", v1::EVAL_STATUS_COMPLETE));
+  EXPECT_EQ(allocs_of(job).size(), 8U);
+  const std::string blocked = eval("e")->blocked_eval();
+  job.set_stop(true);
+  job.set_version(1);
+  put(job);
+  propose(make_eval("stop", job));
+  ASSERT_TRUE(eventually_has("stop", v1::EVAL_STATUS_COMPLETE));
+  for (const v1::Allocation& alloc : allocs_of(job)) EXPECT_TRUE(server_terminal(alloc));
+  EXPECT_EQ(tables_.evals.get(*host_.snapshot(), blocked)->status(), v1::EVAL_STATUS_CANCELED);
+}
+
+TEST_F(Leading, TheSameEvaluationTwiceChangesNothing) {
+  put(make_node("n1"));
+  const v1::Job job = job_named("job", 3);
+  put(job);
+  const auto leader = lead(2);
+  propose(make_eval("e1", job));
+  ASSERT_TRUE(eventually_has("e1", v1::EVAL_STATUS_COMPLETE));
+  propose(make_eval("e2", job));
+  ASSERT_TRUE(eventually_has("e2", v1::EVAL_STATUS_COMPLETE));
+  EXPECT_EQ(allocs_of(job).size(), 3U);
+  for (const v1::Allocation& alloc : allocs_of(job)) EXPECT_FALSE(server_terminal(alloc));
+}
+
+}  // namespace
+}  // namespace drover::scheduler

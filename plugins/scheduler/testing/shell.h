@@ -1,0 +1,86 @@
+// What tests of the shells begin with: a server in memory with the tables of this plugin and of those that it reads.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "drover/schema.h"
+#include "drover/v1/commands.pb.h"
+#include "sdk/testing/fake_host.h"
+#include "tables.h"
+#include "testing/fixtures.h"
+
+namespace drover::scheduler::testing {
+
+inline v1::Evaluation make_eval(const std::string& id, const v1::Job& job, uint64_t index = 1) {
+  v1::Evaluation eval;
+  eval.set_id(id_of(id));
+  eval.set_namespace_(job.namespace_());
+  eval.set_job_id(job.id());
+  eval.set_type(job.type());
+  eval.set_priority(job.priority());
+  eval.set_triggered_by("job-register");
+  eval.set_create_index(index);
+  eval.set_modify_index(index);
+  eval.set_status(v1::EVAL_STATUS_PENDING);
+  return eval;
+}
+
+class ShellTest : public ::testing::Test {
+ protected:
+  ShellTest() {
+    jobs_ = Table<v1::Job>(host_.rows().add_table({.name = "jobs", .key = [](std::string_view row) {
+                                                     const auto job = Table<v1::Job>::parse(row);
+                                                     return job_key(job.namespace_(), job.id());
+                                                   }}));
+    versions_ =
+        Table<v1::Job>(host_.rows().add_table({.name = "job_versions", .key = [](std::string_view row) {
+                                                 const auto job = Table<v1::Job>::parse(row);
+                                                 return job_version_key(job.namespace_(), job.id(), job.version());
+                                               }}));
+    nodes_ = Table<v1::Node>(host_.rows().add_table(
+        {.name = "nodes", .key = [](std::string_view row) { return Table<v1::Node>::parse(row).id(); }}));
+    EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
+  }
+
+  // Each as one commit, as the plugins that own the rows write them.
+  uint64_t put(const v1::Job& job) {
+    return host_.commit([&](WriteTransaction& rows) {
+      EXPECT_TRUE(jobs_.put(rows, job).ok());
+      EXPECT_TRUE(versions_.put(rows, job).ok());
+    });
+  }
+  uint64_t put(const v1::Node& node) {
+    return host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(nodes_.put(rows, node).ok()); });
+  }
+  uint64_t put(const v1::Allocation& alloc) {
+    return host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(tables_.allocs.put(rows, alloc).ok()); });
+  }
+  // Through the log, so that its indexes are set.
+  uint64_t propose(const v1::Evaluation& eval) {
+    v1::EvalsUpdated command;
+    *command.add_evaluations() = eval;
+    const auto applied = host_.propose(command, SteadyTime::max());
+    EXPECT_TRUE(applied.ok()) << applied.status().message();
+    return applied ? applied->index : 0;
+  }
+
+  std::optional<v1::Evaluation> eval(const std::string& id) { return tables_.evals.get(*host_.snapshot(), id_of(id)); }
+  std::vector<v1::Allocation> allocs_of(const v1::Job& job) {
+    return tables_.allocs.list(*host_.snapshot(), kAllocsByJob, of_job(job.namespace_(), job.id()));
+  }
+  bool eventually_has(const std::string& id, v1::EvalStatus status) {
+    return host_.eventually([&](const ReadView& view) {
+      const auto row = tables_.evals.get(view, id_of(id));
+      return row && row->status() == status;
+    });
+  }
+
+  drover::testing::FakeHost host_;
+  Tables tables_;
+  Table<v1::Job> jobs_, versions_;
+  Table<v1::Node> nodes_;
+};
+
+}  // namespace drover::scheduler::testing

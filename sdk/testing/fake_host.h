@@ -1,0 +1,272 @@
+// A server's kernel in memory, for tests of handlers and of what a plugin does while it leads: tables, log, change
+// feed, a clock that the test moves. Handlers are called as the router would, without its stages.
+//
+//   FakeHost host;
+//   declare_tables(host.rows(), tables);   // before anything runs
+//   rpc.declare(host.rows()); rpc.start(host);
+//   host.commit([&](WriteTransaction& rows) { return jobs.put(rows, job); });
+//   auto answer = host.answer<v1::JobResponse>("/drover.v1.Jobs/Get", request);
+//
+// [any], but for rows().
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "drover/metrics.h"
+#include "drover/plugin.h"
+#include "sdk/testing/memory_rows.h"
+
+namespace drover::testing {
+
+// The machine's clocks, put forward by what the test says.
+class ForwardClock final : public Clock {
+ public:
+  int64_t wall_ns() const override { return SystemClock().wall_ns() + ahead(); }
+  SteadyTime steady() const override { return SystemClock().steady() + std::chrono::nanoseconds(ahead()); }
+  void advance(std::chrono::nanoseconds by) {
+    std::lock_guard lock(mutex_);
+    ahead_ += by.count();
+  }
+
+ private:
+  int64_t ahead() const {
+    std::lock_guard lock(mutex_);
+    return ahead_;
+  }
+  mutable std::mutex mutex_;
+  int64_t ahead_ = 0;  // guarded by mutex_
+};
+
+class FakeCall final : public Call {
+ public:
+  FakeCall(CallContext context, std::shared_ptr<const ReadView> view)
+      : context_(std::move(context)), view_(std::move(view)) {}
+  const CallContext& context() const override { return context_; }
+  const ReadView& view() const override { return *view_; }
+
+ private:
+  const CallContext context_;
+  const std::shared_ptr<const ReadView> view_;
+};
+
+class FakeHost final : public Host, private Caller {
+ public:
+  static constexpr std::chrono::seconds kPatience{30};
+
+  MemoryRows& rows() { return rows_; }
+  ForwardClock& forward_clock() { return clock_; }
+
+  // Writes rows as one commit, as the apply functions of other plugins do. Returns its index.
+  uint64_t commit(const std::function<void(WriteTransaction&)>& write) {
+    std::lock_guard lock(mutex_);
+    rows_.begin(++index_);
+    write(rows_);
+    publish();
+    return index_;
+  }
+  // Proposals of that command are answered with an error from now on; ok: they are applied again.
+  void refuse(const std::string& command, Status status) {
+    std::lock_guard lock(mutex_);
+    refused_[command] = std::move(status);
+  }
+  // Waits until so many proposals were refused. False when that takes too long.
+  bool wait_until_refused(int count, std::chrono::milliseconds patience = kPatience) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [&] { return refusals_ >= count; });
+  }
+  // Waits until the state is as wanted. False when that takes too long.
+  bool eventually(const std::function<bool(const ReadView&)>& holds) {
+    const SteadyTime deadline = SystemClock().steady() + kPatience;
+    auto view = snapshot();
+    while (!holds(*view)) {
+      auto next = snapshot_at(view->index() + 1, deadline, {});
+      if (!next) return false;
+      view = *std::move(next);
+    }
+    return true;
+  }
+  // The names of all commands that were applied.
+  std::vector<std::string> proposed() const {
+    std::lock_guard lock(mutex_);
+    return proposed_;
+  }
+  // Answers calls that the plugin makes, of methods that were not declared here.
+  void answer_calls_with(std::function<Result<std::string>(const CallContext&, const std::string& request)> answer) {
+    answer_call_ = std::move(answer);
+  }
+  // Subscriptions that exist now are told to begin anew.
+  void resync() {
+    std::lock_guard lock(mutex_);
+    for (auto& feed : feeds_) {
+      if (auto open = feed.lock()) open->lost = true;
+    }
+    changed_.notify_all();
+  }
+
+  template <typename Response, typename Request>
+  Result<Response> answer(const std::string& method, const Request& request, QueryOptions query = {},
+                          ReplyMeta* meta = nullptr) {
+    CallContext context;
+    context.method = method;
+    context.query = std::move(query);
+    DROVER_TRY(Reply reply, call_and_wait(std::move(context), serialize(request)));
+    if (meta) *meta = reply.meta;
+    return parse_message<Response>(reply.body);
+  }
+
+  // Host
+  const AgentInfo& agent() const override { return info_; }
+  Clock& clock() override { return clock_; }
+  Caller& caller() override { return *this; }
+  Metrics& metrics() override { return metrics_; }
+  LocalStore& local_store() override { std::terminate(); }
+  const ConfigBlock* configuration(std::string_view) const override { return nullptr; }
+  std::string configuration_json() const override { return "{}"; }
+
+  using Host::propose;
+  Result<Applied> propose(std::string_view command, std::string payload, SteadyTime) override {
+    std::lock_guard lock(mutex_);
+    if (auto at = refused_.find(std::string(command)); at != refused_.end() && !at->second.ok()) {
+      ++refusals_;
+      changed_.notify_all();
+      return at->second;
+    }
+    DROVER_TRY(std::string answer, rows_.apply(std::string(command), payload, ++index_));
+    proposed_.emplace_back(command);
+    publish();
+    return Applied{index_, std::move(answer)};
+  }
+  void propose(std::string_view command, std::string payload, SteadyTime deadline,
+               std::function<void(Result<Applied>)> done) override {
+    done(propose(command, std::move(payload), deadline));
+  }
+
+  std::shared_ptr<const ReadView> snapshot() override {
+    std::lock_guard lock(mutex_);
+    return copy();
+  }
+  Result<std::shared_ptr<const ReadView>> snapshot_at(uint64_t index, SteadyTime deadline,
+                                                      std::stop_token stop) override {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_until(lock, stop, deadline, [&] { return index_ >= index; })) {
+      if (stop.stop_requested()) return cancelled("stopped");
+      return deadline_exceeded("the index did not come");
+    }
+    return copy();
+  }
+  std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow() override {
+    std::lock_guard lock(mutex_);
+    auto feed = std::make_shared<Feed>();
+    feeds_.push_back(feed);
+    return {copy(), std::make_unique<Subscription>(*this, std::move(feed))};
+  }
+  Result<TableId> find_table(std::string_view name) const override { return rows_.find_table(name); }
+
+  RaftInfo raft() const override {
+    std::lock_guard lock(mutex_);
+    RaftInfo info;
+    info.is_leader = true;
+    info.last_index = info.commit_index = info.applied_index = index_;
+    return info;
+  }
+  RaftControl* raft_control() override { return nullptr; }
+  void identify_node(Uuid, std::string) override {}
+  std::optional<Uuid> local_node() const override { return std::nullopt; }
+  void post(std::function<void()> task) override { task(); }
+  void post_after(std::chrono::nanoseconds, std::function<void()> task) override { task(); }
+  std::vector<std::string> methods() const override { return {}; }
+  void* find_extension(std::string_view, std::string_view) const override { return nullptr; }
+  std::vector<std::string> extension_names(std::string_view) const override { return {}; }
+
+ private:
+  struct Batch final : ChangeBatch {
+    uint64_t at = 0;
+    std::vector<MemoryRows::RowChange> kept;
+    std::vector<Change> views;
+    uint64_t index() const override { return at; }
+    const std::vector<Change>& changes() const override { return views; }
+  };
+  struct Feed {  // guarded by mutex_
+    std::deque<std::shared_ptr<const ChangeBatch>> batches;
+    bool lost = false;
+  };
+  class Subscription final : public ChangeSubscription {
+   public:
+    Subscription(FakeHost& host, std::shared_ptr<Feed> feed) : host_(host), feed_(std::move(feed)) {}
+    Event next(SteadyTime deadline, std::stop_token stop) override {
+      std::unique_lock lock(host_.mutex_);
+      host_.changed_.wait_until(lock, stop, deadline, [&] { return feed_->lost || !feed_->batches.empty(); });
+      if (feed_->lost) return Resync{};
+      if (feed_->batches.empty()) return Timeout{};
+      auto batch = std::move(feed_->batches.front());
+      feed_->batches.pop_front();
+      return batch;
+    }
+
+   private:
+    FakeHost& host_;
+    std::shared_ptr<Feed> feed_;
+  };
+
+  // Requires: mutex_ is held, as by all that follow.
+  std::shared_ptr<const ReadView> copy() const { return std::make_shared<MemoryRows>(rows_); }
+  void publish() {
+    auto batch = std::make_shared<Batch>();
+    batch->at = index_;
+    batch->kept = rows_.changes();
+    for (const auto& row : batch->kept) {
+      Change& change = batch->views.emplace_back(Change{.table = row.table, .key = row.key, .before = {}, .after = {}});
+      if (row.before) change.before = *row.before;
+      if (row.after) change.after = *row.after;
+    }
+    for (auto& feed : feeds_) {
+      if (auto open = feed.lock()) open->batches.push_back(batch);
+    }
+    changed_.notify_all();
+  }
+
+  // Caller
+  void call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) override {
+    done(call_and_wait(std::move(context), std::move(request)));
+  }
+  Result<Reply> call_and_wait(CallContext context, std::string request) override {
+    auto at = rows_.methods().find(context.method);
+    if (at == rows_.methods().end()) {
+      if (!answer_call_) return unimplemented("unknown method " + context.method);
+      DROVER_TRY(std::string body, answer_call_(context, request));
+      return Reply{std::move(body), {}};
+    }
+    FakeCall one(std::move(context), snapshot());
+    DROVER_TRY(std::string body, at->second.unary(request, one));
+    return Reply{std::move(body), one.meta()};
+  }
+  Result<std::unique_ptr<StreamCall>> open(CallContext, std::string, StreamReceiver) override {
+    return unimplemented("no streams here");
+  }
+
+  AgentInfo info_;
+  ForwardClock clock_;
+  Metrics metrics_;
+  std::function<Result<std::string>(const CallContext&, const std::string&)> answer_call_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  MemoryRows rows_;  // guarded by mutex_ once anything runs, like the following
+  uint64_t index_ = 0;
+  std::map<std::string, Status> refused_;
+  int refusals_ = 0;
+  std::vector<std::string> proposed_;
+  std::vector<std::weak_ptr<Feed>> feeds_;
+};
+
+}  // namespace drover::testing
