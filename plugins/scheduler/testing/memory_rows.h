@@ -91,6 +91,7 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     table.changed = index_;
     return true;
   }
+  Status replace_all(ByteSource&) override { return unimplemented("rows in memory are not replaced"); }
 
   // Declarations
   Result<TableId> table(TableSpec spec) override { return add_table(std::move(spec)); }
