@@ -21,6 +21,7 @@ namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 using Error = boost::system::error_code;
 constexpr size_t kThreads = 2;
+constexpr size_t kUploads = 2;  // pieces of bodies that wait for their handlers at a time
 constexpr std::string_view kTooMany =
     "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     "Your IP is issuing too many concurrent connections, please rate limit your calls\n";
@@ -30,7 +31,7 @@ constexpr std::string_view kTooMany =
 class Server::Impl {
  public:
   Impl(ServerOptions options, const Routes& routes, Caller& caller, Metrics& metrics)
-      : options_(std::move(options)), shared_{options_, routes, caller, metrics}, metrics_(metrics) {}
+      : options_(std::move(options)), shared_{options_, routes, caller, metrics, uploads_}, metrics_(metrics) {}
   ~Impl() { stop(); }
 
   Status start() {
@@ -66,6 +67,7 @@ class Server::Impl {
     }
     work_.reset();
     io_.stop();
+    uploads_.join();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
@@ -130,6 +132,7 @@ class Server::Impl {
     });
   }
 
+  asio::thread_pool uploads_{kUploads};
   const ServerOptions options_;
   const SessionShared shared_;
   Metrics& metrics_;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@ struct SessionShared {
   const Routes& routes;
   Caller& caller;
   Metrics& metrics;
+  boost::asio::thread_pool& uploads;  // hands pieces of bodies to handlers, which set the pace
 };
 
 // `ended` runs once, when nothing of the session is left. [the session's strand]
