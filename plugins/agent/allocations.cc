@@ -30,7 +30,7 @@ PullPlan plan_pull(const std::map<Uuid, uint64_t>& known, const std::map<Uuid, u
   PullPlan plan;
   for (const auto& [id, index] : listed) {
     auto at = known.find(id);
-    if (at == known.end() || at->second < index) plan.fetch.push_back(id);
+    if (at == known.end() || at->second != index) plan.fetch.push_back(id);
   }
   for (const auto& [id, index] : known) {
     if (!listed.contains(id)) plan.gone.push_back(id);

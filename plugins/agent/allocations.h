@@ -25,7 +25,8 @@ struct PullPlan {
   std::vector<Uuid> fetch;
   std::vector<Uuid> gone;
 };
-// `known`: by identifier, the change of a server that was last carried out. `listed`: what the servers say.
+// `known`: by identifier, the change of a server that was last carried out. `listed`: what the servers say. Another
+// change is fetched also when it is an older one: the servers' state was restored.
 PullPlan plan_pull(const std::map<Uuid, uint64_t>& known, const std::map<Uuid, uint64_t>& listed);
 
 class Allocations final : public NodeLocator {

@@ -322,6 +322,11 @@ TEST(StatusBatch, TriesAgainAfterAGrowingDelay) {
   EXPECT_EQ(start + 3050ms, batch.due());
 }
 
+TEST(PullPlan, FetchesWhatARestoredStateHasInAnOlderForm) {
+  const Uuid older = Uuid::random();
+  EXPECT_EQ(std::vector<Uuid>{older}, plan_pull({{older, 6}}, {{older, 5}}).fetch);
+}
+
 TEST(PullPlan, FetchesWhatIsNewAndForgetsWhatIsGone) {
   const Uuid same = Uuid::random(), changed = Uuid::random(), gone = Uuid::random(), fresh = Uuid::random();
   const PullPlan plan = plan_pull({{same, 5}, {changed, 5}, {gone, 5}}, {{same, 5}, {changed, 6}, {fresh, 7}});
