@@ -10,6 +10,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <optional>
 
@@ -27,6 +28,7 @@ using Error = boost::system::error_code;
 
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr size_t kMinGzip = 256;  // smaller answers grow
+constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 constexpr size_t kUploadPiece = 256 << 10;
 constexpr size_t kMaxQueuedBytes = 1 << 20;  // of a stream that the client reads slowly
 
@@ -53,7 +55,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   // An idle connection may wait long for its next request; a begun one must arrive in time.
   void read() {
     parser_.emplace();
-    parser_->body_limit(boost::none);  // known once the header says what it is for
+    parser_->body_limit(kNoLimit);  // known once the header says what it is for
     parser_->header_limit(64 << 10);
     stream_.expires_never();
     if (buffer_.size() > 0) return read_request();
@@ -228,13 +230,18 @@ class Session final : public std::enable_shared_from_this<Session> {
     if (is_last) watch_client();
   }
 
-  void answer_upload() {
-    const Status status = *upload_->closed;
-    if (!upload_->parser.is_done()) {  // the client still sends
+  // The client may still be sending; nobody reads it any more.
+  void end_unread() {
+    if (!upload_->parser.is_done()) {
       keep_alive_ = false;
       lingers_ = true;
     }
     upload_.reset();
+  }
+
+  void answer_upload() {
+    const Status status = *upload_->closed;
+    end_unread();
     write(status.ok() ? Answer{} : error_answer(status));
   }
 
@@ -252,8 +259,7 @@ class Session final : public std::enable_shared_from_this<Session> {
                              .authorization = view(request_[bhttp::field::authorization])},
                             shared_.routes);
     if (auto* answer = std::get_if<Answer>(&prepared)) {
-      if (upload_) keep_alive_ = !(lingers_ = true);
-      upload_.reset();
+      if (upload_) end_unread();
       write(std::move(*answer));
       return false;
     }
