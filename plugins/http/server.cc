@@ -45,6 +45,12 @@ class Server::Impl {
         io_.run();
       });
     }
+    for (size_t i = 0; i < kUploads; ++i) {
+      threads_.emplace_back([this] {
+        pthread_setname_np(pthread_self(), "http-upload");
+        uploads_.run();
+      });
+    }
     return ok_status();
   }
 
@@ -67,7 +73,8 @@ class Server::Impl {
     }
     work_.reset();
     io_.stop();
-    uploads_.join();
+    upload_work_.reset();
+    uploads_.stop();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
@@ -132,7 +139,6 @@ class Server::Impl {
     });
   }
 
-  asio::thread_pool uploads_{kUploads};
   const ServerOptions options_;
   const SessionShared shared_;
   Metrics& metrics_;
@@ -142,6 +148,8 @@ class Server::Impl {
   std::map<std::string, size_t> connections_;  // by remote address; guarded by mutex_
   asio::io_context io_{static_cast<int>(kThreads)};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
+  asio::io_context uploads_{static_cast<int>(kUploads)};  // its tasks hold sessions: gone before io_
+  asio::executor_work_guard<asio::io_context::executor_type> upload_work_{uploads_.get_executor()};
   std::vector<std::unique_ptr<Tcp::acceptor>> acceptors_;
   std::vector<std::thread> threads_;
 };

@@ -5,8 +5,8 @@
 //                          └─ streaming: frames are written as they come, the writer sets the pace
 #pragma once
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ struct SessionShared {
   const Routes& routes;
   Caller& caller;
   Metrics& metrics;
-  boost::asio::thread_pool& uploads;  // hands pieces of bodies to handlers, which set the pace
+  boost::asio::io_context& uploads;  // hands pieces of bodies to handlers, which set the pace
 };
 
 // `ended` runs once, when nothing of the session is left. [the session's strand]
