@@ -4,12 +4,7 @@
 namespace drover::api {
 namespace {
 
-/ -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -
-
-                                                                                                                 std::string
-                                                                                                                 numbers(
-                                                                                                                     size_t
-                                                                                                                         size) {
+std::string numbers(size_t size) {
   std::string text;
   for (int i = 0; text.size() < size; ++i) text += std::to_string(i) + ' ';
   return text.substr(0, size);
@@ -103,7 +98,7 @@ TEST_F(HttpServer, ADownloadThatBreaksOffIsNotEndedAsIfItWereWhole) {
   thing::Piece piece;
   piece.set_data("half");
   stream->message(piece.SerializeAsString());
-  EXPECT_EQ(Received{.head = client.receive_head(), .body = {}}.status(), 200);
+  EXPECT_TRUE(client.receive_head().starts_with("HTTP/1.1 200 "));
   caller_.end_stream(unavailable("the disk is gone"));
 
   EXPECT_EQ(client.receive_all(), "4\r\nhalf\r\n");

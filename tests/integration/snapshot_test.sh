@@ -109,11 +109,15 @@ AFTER=$(index_of /v1/jobs)
 [ "$AFTER" -gt "$SEEN" ] || fail "the index went from $SEEN to $AFTER"
 [ "$(index_of /v1/job/kept)" -gt "$SEEN" ] || fail "one job's index went back behind $SEEN"
 expect 0 "State file written" snapshot save "$WORK/b.snap"
-for table in jobs job_versions allocs; do
-  rows_of "$WORK/a.snap" "$table" | grep -q '{' || fail "no rows of $table were saved"
-  [ "$(rows_of "$WORK/a.snap" "$table")" = "$(rows_of "$WORK/b.snap" "$table")" ] ||
-    fail "the rows of $table are not those that were saved"
-done
+same_rows() { # FILE FILE TABLE…
+  local one=$1 other=$2 table
+  shift 2
+  for table in "$@"; do
+    rows_of "$one" "$table" | grep -q '{' || fail "no rows of $table were saved"
+    [ "$(rows_of "$one" "$table")" = "$(rows_of "$other" "$table")" ] || fail "the rows of $table are not those that were saved"
+  done
+}
+same_rows "$WORK/a.snap" "$WORK/b.snap" jobs job_versions  # the node tells anew how its allocations are
 rows_of "$WORK/b.snap" restore_chunks | grep -q '{' && fail "chunks are left"
 # The scheduler goes by what is there now, the node is known, and work goes on.
 expect 0 "finished" "$DROVER" job run "$WORK/later.nomad"
@@ -140,6 +144,8 @@ expect 0 "Snapshot Restored" snapshot restore "$WORK/b.snap"
 [ "$(names)" = "changed kept " ] || fail "in a new server there are: $(names)"
 [ "$(index_of /v1/jobs)" -gt "$(snapshot inspect "$WORK/b.snap" | awk '$1 == "Index" { print $3 }')" ] ||
   fail "the new server's index is below that of the rows"
+expect 0 "State file written" snapshot save "$WORK/c.snap"
+same_rows "$WORK/b.snap" "$WORK/c.snap" jobs job_versions allocs
 kill -9 "$AGENT"
 
 # --- in a cluster of three --------------------------------------------------------------------------------------------------
