@@ -92,6 +92,7 @@ expect 0 "State file written" snapshot save "$WORK/still.snap"
 
 # --- back where it came from -------------------------------------------------------------------------------------------
 expect 0 "finished" "$DROVER" job run "$WORK/later.nomad"
+eventually 10 "later does not end" done_with later
 expect 0 "" "$DROVER" job stop -purge changed
 eventually 10 "changed is still there" names_are "kept later "
 SEEN=$(index_of /v1/jobs)
