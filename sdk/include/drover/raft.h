@@ -72,8 +72,7 @@ class RaftControl {
     uint64_t index = 0;
     uint64_t term = 0;
   };
-  virtual Result<Snapshot> save_snapshot(bool may_be_stale,
-                                         const std::function<Status(std::string_view bytes)>& sink,
+  virtual Result<Snapshot> save_snapshot(bool may_be_stale, const std::function<Status(std::string_view bytes)>& sink,
                                          SteadyTime deadline) = 0;
 };
 
