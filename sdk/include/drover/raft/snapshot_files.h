@@ -1,5 +1,5 @@
 // A snapshot on a server's disk: a folder with `manifest` (what it is, and the checksum of the whole) and `data`
-// (chunks of at most a mebibyte, each with its checksum). docs/formats/raft-log.md is the layout. No state; [any].
+// (chunks of at most a mebibyte, each with its checksum). snapshot_files.cc is the layout. No state; [any].
 #pragma once
 
 #include <cstdint>
