@@ -135,6 +135,7 @@ class Agent final : public rpc::Surroundings {
   Status open_log(const RawConfig& raw);
   void fill_shared();
   void print_banner(const RawConfig& raw) const;
+  void lead();
   void shut_down();
 
   const std::string program_;
@@ -166,6 +167,10 @@ class Agent final : public rpc::Surroundings {
   std::vector<host::Lifecycle::Member> elsewhere_;
   mutable std::atomic<size_t> server_at_{0};  // in settings_.servers
   std::atomic<raft::Term> ready_term_{0};     // in which this server leads and has applied what came before
+  std::mutex lead_mutex_;
+  std::stop_token term_ends_;                    // guarded by lead_mutex_, like the following
+  std::shared_ptr<std::stop_source> lead_ends_;  // of what the plugins do now
+  std::optional<std::stop_callback<std::function<void()>>> on_term_end_;
   mutable std::mutex node_mutex_;
   std::optional<Uuid> node_;  // guarded by node_mutex_
   bool running_ = false;
@@ -380,7 +385,7 @@ void Agent::reach_out() {
 }
 
 Status Agent::join_raft() {
-  machine_ = std::make_unique<StoreMachine>(*store_, commands_, metrics_);
+  machine_ = std::make_unique<StoreMachine>(*store_, commands_, metrics_, [this] { lead(); });
   files_ = raft::make_file_system();
   DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir + "/server", 0700));
   raft::Options options;
@@ -450,10 +455,29 @@ Status Agent::start(std::span<const std::string> arguments) {
     consensus_->subscribe_leadership([this](raft::Term term, std::stop_token until) {
       ready_term_ = term;
       log::info("raft", "became leader", {{"term", term}});
-      plugins_->lead(until);
+      {
+        std::lock_guard lock(lead_mutex_);
+        term_ends_ = until;
+      }
+      lead();
     });
   }
   return ok_status();
+}
+
+// Begins the plugins' leadership, anew if it goes on already. [raft], and [apply] when the state was replaced: what
+// they keep in memory while they lead must come from the rows that are there now.
+void Agent::lead() {
+  auto ends = std::make_shared<std::stop_source>();
+  std::shared_ptr<std::stop_source> former;
+  {
+    std::lock_guard lock(lead_mutex_);
+    if (!term_ends_.stop_possible() || term_ends_.stop_requested()) return;
+    former = std::exchange(lead_ends_, ends);
+    on_term_end_.emplace(term_ends_, [ends] { ends->request_stop(); });
+  }
+  if (former) former->request_stop();
+  plugins_->lead(ends->get_token());  // waits, plugin by plugin, for the former one's end
 }
 
 int Agent::wait() {

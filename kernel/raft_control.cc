@@ -6,10 +6,10 @@
 #include <future>
 #include <utility>
 
-#include "kernel/raft/snapshot_store.h"
-
 namespace drover {
 namespace {
+
+constexpr size_t kReadBytes = 256 << 10;
 
 // Starts something and waits for its answer, which comes exactly once, by the deadline.
 template <typename Answer, typename Start>
@@ -54,20 +54,21 @@ class Control final : public RaftControl {
     return wait_for<Status>([&](auto done) { consensus_.transfer_leadership(to, deadline, done); });
   }
 
-  Result<Snapshot> save_snapshot(const std::function<Status(std::string_view)>& sink, SteadyTime deadline) override {
-    // What was acknowledged before this call is in it.
-    DROVER_TRY(raft::Index read,
-               wait_for<Result<raft::Index>>([&](auto done) { consensus_.read_index(deadline, done); }));
-    (void)read;
+  Result<Snapshot> save_snapshot(bool may_be_stale, const std::function<Status(std::string_view)>& sink,
+                                 SteadyTime deadline) override {
+    if (!may_be_stale) {
+      using Read = Result<raft::Index>;
+      DROVER_RETURN_IF_ERROR(wait_for<Read>([&](auto done) { consensus_.read_index(deadline, done); }).status());
+    }
     using Taken = Result<raft::SnapshotInfo>;
     DROVER_RETURN_IF_ERROR(wait_for<Taken>([&](auto done) { consensus_.take_snapshot(done); }).status());
-    DROVER_TRY(const std::unique_ptr<raft::SnapshotReader> reader, consensus_.open_snapshot());
-    for (uint64_t offset = 0; offset < reader->total_bytes();) {
-      DROVER_TRY(const std::string bytes, reader->read(offset, raft::SnapshotStore::kChunkBytes));
-      DROVER_RETURN_IF_ERROR(sink(bytes));
-      offset += bytes.size();
+    DROVER_TRY(const raft::Consensus::OpenSnapshot open, consensus_.open_snapshot());
+    std::string buffer(kReadBytes, '\0');
+    while (true) {
+      DROVER_TRY(const size_t n, open.bytes->read(buffer));
+      if (n == 0) return Snapshot{.index = open.info.index, .term = open.info.term};
+      DROVER_RETURN_IF_ERROR(sink(std::string_view(buffer).substr(0, n)));
     }
-    return Snapshot{.index = reader->info().index, .term = reader->info().term};
   }
 
  private:

@@ -13,14 +13,7 @@ class FrozenStore final : public raft::SnapshotSource {
  public:
   explicit FrozenStore(std::unique_ptr<state::Snapshot> snapshot) : snapshot_(std::move(snapshot)) {}
   raft::Index index() override { return snapshot_->index(); }
-  Status write(raft::ByteSink& sink) override {
-    struct Out final : state::Sink {
-      explicit Out(raft::ByteSink& to) : to_(to) {}
-      Status write(std::string_view bytes) override { return to_.write(bytes); }
-      raft::ByteSink& to_;
-    } out(sink);
-    return state::write_snapshot(*snapshot_, out);
-  }
+  Status write(raft::ByteSink& sink) override { return state::write_snapshot(*snapshot_, sink); }
 
  private:
   std::unique_ptr<state::Snapshot> snapshot_;
@@ -33,7 +26,9 @@ void StoreMachine::apply(std::span<const raft::Entry> entries, std::vector<Resul
   for (const raft::Entry& entry : entries) {
     auto transaction = store_.begin(entry.index);
     answers.push_back(apply_one(entry, *transaction));
+    const bool is_replaced = transaction->has_replaced();
     transaction->commit();
+    if (is_replaced) on_replaced_();
   }
   metrics_.set("nomad.raft.appliedIndex", static_cast<double>(entries.empty() ? 0 : entries.back().index));
 }
@@ -62,13 +57,6 @@ std::unique_ptr<raft::SnapshotSource> StoreMachine::snapshot() {
   return std::make_unique<FrozenStore>(store_.snapshot("raft snapshot"));
 }
 
-Status StoreMachine::restore(raft::ByteSource& source) {
-  struct In final : state::Source {
-    explicit In(raft::ByteSource& from) : from_(from) {}
-    Result<size_t> read(char* to, size_t size) override { return from_.read({to, size}); }
-    raft::ByteSource& from_;
-  } in(source);
-  return store_.restore(in);
-}
+Status StoreMachine::restore(raft::ByteSource& source) { return store_.restore(source); }
 
 }  // namespace drover

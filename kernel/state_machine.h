@@ -2,6 +2,8 @@
 // snapshot of the log. [apply]
 #pragma once
 
+#include <functional>
+
 #include "drover/metrics.h"
 #include "kernel/host/command_table.h"
 #include "kernel/raft/raft.h"
@@ -11,8 +13,10 @@ namespace drover {
 
 class StoreMachine final : public raft::StateMachine {
  public:
-  StoreMachine(state::Store& store, const host::CommandTable& commands, Metrics& metrics)
-      : store_(store), commands_(commands), metrics_(metrics) {}
+  // `on_replaced` runs after an entry that replaced the whole state. [apply]
+  StoreMachine(state::Store& store, const host::CommandTable& commands, Metrics& metrics,
+               std::function<void()> on_replaced)
+      : store_(store), commands_(commands), metrics_(metrics), on_replaced_(std::move(on_replaced)) {}
 
   void apply(std::span<const raft::Entry> entries, std::vector<Result<std::string>>& answers) override;
   raft::Index applied_index() override { return store_.index(); }
@@ -25,6 +29,7 @@ class StoreMachine final : public raft::StateMachine {
   state::Store& store_;
   const host::CommandTable& commands_;
   Metrics& metrics_;
+  const std::function<void()> on_replaced_;
 };
 
 }  // namespace drover

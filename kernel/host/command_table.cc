@@ -31,6 +31,7 @@ class OwnedTransaction final : public WriteTransaction {
     DROVER_CHECK(owned_.contains(table.value));
     return inner_.erase(table, key);
   }
+  Status replace_all(ByteSource& snapshot) override { return inner_.replace_all(snapshot); }
 
  private:
   WriteTransaction& inner_;

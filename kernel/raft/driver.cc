@@ -62,7 +62,7 @@ class Driver final : public Stepped, public PeerEvents {
   void transfer_leadership(NodeId to, SteadyTime deadline, StatusDone done) override;
   void bootstrap(std::vector<Member> voters, StatusDone done) override;
   void take_snapshot(SnapshotDone done) override;
-  Result<std::unique_ptr<SnapshotReader>> open_snapshot() override;
+  Result<OpenSnapshot> open_snapshot() override;
   ClusterId cluster_id() const override { return log_->cluster_id(); }
   NodeId node_id() const override { return self_; }
   Index last_index() const override { return log_ ? log_->last_index() : 0; }
@@ -360,11 +360,12 @@ void Driver::take_snapshot(SnapshotDone done) {
   apply_->want_snapshot(std::move(done));
 }
 
-Result<std::unique_ptr<SnapshotReader>> Driver::open_snapshot() {
+Result<Consensus::OpenSnapshot> Driver::open_snapshot() {
   if (!snapshots_) return unavailable("this server is not running");
   const std::vector<SnapshotInfo> kept = snapshots_->list();
   if (kept.empty()) return not_found("no snapshot has been taken yet");
-  return snapshots_->open_to_send(kept.front());
+  DROVER_TRY(std::unique_ptr<ByteSource> bytes, snapshots_->read(kept.front()));
+  return OpenSnapshot{.info = kept.front(), .bytes = std::move(bytes)};
 }
 
 Stats Driver::stats() const {

@@ -17,25 +17,16 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/byte_stream.h"
 #include "drover/clock.h"
+#include "drover/raft/snapshot_files.h"
 #include "drover/raft/types.h"
 #include "drover/result.h"
 
 namespace drover::raft {
 
-// Where a snapshot's bytes go and come from. Calls may block on the disk.
-class ByteSink {
- public:
-  virtual ~ByteSink() = default;
-  virtual Status write(std::string_view bytes) = 0;
-};
-
-class ByteSource {
- public:
-  virtual ~ByteSource() = default;
-  // Up to buffer.size() bytes, in order; 0 at the end.
-  virtual Result<size_t> read(std::span<char> buffer) = 0;
-};
+using drover::ByteSink;
+using drover::ByteSource;
 
 // A frozen state, written out while apply goes on. Destroyed on [snapshot].
 class SnapshotSource {
@@ -86,13 +77,6 @@ struct PeerInfo {
   Index match = 0;  // durable there, as far as is known
   std::chrono::nanoseconds since_contact{};
   bool is_reached = false;  // heard since this leadership began
-};
-
-struct SnapshotInfo {
-  Index index = 0;
-  Term term = 0;
-  uint64_t bytes = 0;
-  Membership membership;
 };
 
 // Durations by powers of two: bucket i counts those below 2^i microseconds, the last one everything longer.
@@ -221,8 +205,13 @@ class Consensus {
   // [snapshot], on [apply] when there is nothing new, or on the stopping thread. Errors: unavailable; the disk's own.
   virtual void take_snapshot(SnapshotDone done) = 0;
 
-  // The newest snapshot as it travels between servers, kept readable while it is open. Errors: not_found; the disk's.
-  virtual Result<std::unique_ptr<SnapshotReader>> open_snapshot() = 0;
+  // The newest snapshot's state, checked again while it is read; readable while it is open. Errors: not_found; the
+  // disk's.
+  struct OpenSnapshot {
+    SnapshotInfo info;
+    std::unique_ptr<ByteSource> bytes;
+  };
+  virtual Result<OpenSnapshot> open_snapshot() = 0;
 
   // Valid after start().
   virtual ClusterId cluster_id() const = 0;

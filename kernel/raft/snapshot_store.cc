@@ -1,98 +1,21 @@
 #include "kernel/raft/snapshot_store.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstring>
-#include <optional>
 #include <utility>
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
+#include "drover/raft/membership_bytes.h"
 #include "drover/raft/segment_format.h"
 #include "drover/raft/segment_repair.h"
+#include "drover/raft/snapshot_files.h"
 
 namespace drover::raft {
 namespace {
 
-constexpr std::string_view kDataMagic = "DROVSNAP";
-constexpr std::string_view kManifestMagic = "DROVMANI";
-constexpr uint32_t kSnapshotFormat = 1;
-constexpr size_t kDataHeader = 16;     // magic, format, zero
-constexpr size_t kChunkHeader = 8;     // length, crc
-constexpr size_t kManifestFixed = 56;  // up to the membership
-
 std::string digits(uint64_t value) {
   std::string text = std::to_string(value);
   return std::string(20 - text.size(), '0') + text;
-}
-
-// "snap-<index>-<term>", "recv-<index>-<term>"
-std::optional<SnapshotInfo> parse_name(std::string_view name) {
-  if (!name.starts_with("snap-") && !name.starts_with("recv-")) return std::nullopt;
-  if (name.size() != 46 || name[25] != '-') return std::nullopt;
-  SnapshotInfo info;
-  const auto index = std::from_chars(name.data() + 5, name.data() + 25, info.index);
-  const auto term = std::from_chars(name.data() + 26, name.data() + 46, info.term);
-  if (index.ec != std::errc() || index.ptr != name.data() + 25) return std::nullopt;
-  if (term.ec != std::errc() || term.ptr != name.data() + 46) return std::nullopt;
-  return info;
-}
-
-Status check_format(std::string_view head, std::string_view magic, const std::string& path) {
-  if (head.substr(0, 8) != magic) return data_loss(path + ": offset 0: not a snapshot file");
-  const uint32_t format = get<uint32_t>(head.data() + 8);
-  if (format > kSnapshotFormat) {
-    return failed_precondition(path + ": snapshot format " + std::to_string(format) +
-                               " is newer than this program's (" + std::to_string(kSnapshotFormat) + ")");
-  }
-  return format == kSnapshotFormat ? ok_status() : data_loss(path + ": offset 8: the format is damaged");
-}
-
-struct Manifest {
-  SnapshotInfo info;
-  uint64_t chunks = 0;
-  uint32_t data_crc = 0;
-};
-
-std::string encode(const Manifest& m) {
-  const std::string members = encode_membership(m.info.membership);
-  std::string out(kManifestFixed, '\0');
-  std::memcpy(out.data(), kManifestMagic.data(), 8);
-  put<uint32_t>(out.data() + 8, kSnapshotFormat);
-  put<uint64_t>(out.data() + 16, m.info.index);
-  put<uint64_t>(out.data() + 24, m.info.term);
-  put<uint64_t>(out.data() + 32, m.info.bytes);
-  put<uint64_t>(out.data() + 40, m.chunks);
-  put<uint32_t>(out.data() + 48, m.data_crc);
-  put<uint32_t>(out.data() + 52, static_cast<uint32_t>(members.size()));
-  out += members;
-  put<uint32_t>(out.data() + 12, crc32c(std::string_view(out).substr(16)));
-  return out;
-}
-
-Result<Manifest> decode(std::string_view bytes, const std::string& path) {
-  if (bytes.size() < kManifestFixed) return data_loss(path + ": the file is shorter than a manifest");
-  DROVER_RETURN_IF_ERROR(check_format(bytes, kManifestMagic, path));
-  const char* p = bytes.data();
-  if (get<uint32_t>(p + 12) != crc32c(bytes.substr(16)))
-    return data_loss(path + ": offset 12: the manifest is damaged");
-  Manifest m;
-  m.info.index = get<uint64_t>(p + 16);
-  m.info.term = get<uint64_t>(p + 24);
-  m.info.bytes = get<uint64_t>(p + 32);
-  m.chunks = get<uint64_t>(p + 40);
-  m.data_crc = get<uint32_t>(p + 48);
-  DROVER_TRY(m.info.membership, decode_membership(bytes.substr(kManifestFixed)).with_context(path + ": offset 56"));
-  return m;
-}
-
-Result<std::string> read_all(FileSystem& files, const std::string& path) {
-  DROVER_TRY(const std::unique_ptr<File> file, files.open(path, OpenMode::read));
-  DROVER_TRY(const uint64_t size, file->size());
-  std::string bytes(size, '\0');
-  DROVER_TRY(const size_t got, file->read(0, bytes));
-  bytes.resize(got);
-  return bytes;
 }
 
 class ChunkWriter final : public ByteSink {
@@ -100,9 +23,8 @@ class ChunkWriter final : public ByteSink {
   ChunkWriter(File& file, const std::function<bool()>& is_cancelled) : file_(file), is_cancelled_(is_cancelled) {}
 
   Status begin() {
-    char head[kDataHeader] = {};
-    std::memcpy(head, kDataMagic.data(), 8);
-    put<uint32_t>(head + 8, kSnapshotFormat);
+    char head[kDataHeader];
+    encode_data_header(head);
     return file_.write(0, {head, sizeof head});
   }
   Status write(std::string_view bytes) override {
@@ -144,87 +66,12 @@ class ChunkWriter final : public ByteSink {
   uint32_t crc_ = 0;
 };
 
-class ChunkReader final : public ByteSource {
- public:
-  ChunkReader(std::unique_ptr<File> file, std::string path, Manifest manifest)
-      : file_(std::move(file)), path_(std::move(path)), manifest_(std::move(manifest)) {}
-
-  Status begin() {
-    std::string head(kDataHeader, '\0');
-    DROVER_TRY(const size_t got, file_->read(0, head));
-    if (got < kDataHeader) return data_loss(path_ + ": the file is shorter than its header");
-    return check_format(head, kDataMagic, path_);
-  }
-
-  Result<size_t> read(std::span<char> buffer) override {
-    if (at_ == chunk_.size()) DROVER_RETURN_IF_ERROR(next());
-    const size_t n = std::min(buffer.size(), chunk_.size() - at_);
-    std::memcpy(buffer.data(), chunk_.data() + at_, n);
-    at_ += n;
-    return n;
-  }
-
- private:
-  Status damaged(std::string_view what) const {
-    return data_loss(path_ + ": offset " + std::to_string(offset_) + ": " + std::string(what));
-  }
-
-  Status next() {
-    chunk_.clear();
-    at_ = 0;
-    std::string head(kChunkHeader, '\0');
-    DROVER_TRY(const size_t got, file_->read(offset_, head));
-    if (chunks_ == manifest_.chunks) {
-      if (got != 0) return damaged("bytes behind the last chunk");
-      if (bytes_ != manifest_.info.bytes || crc_ != manifest_.data_crc)
-        return damaged("not what the manifest describes");
-      return ok_status();
-    }
-    const size_t length = got < kChunkHeader ? 0 : get<uint32_t>(head.data());
-    if (length == 0 || length > SnapshotStore::kChunkBytes) return damaged("a chunk is missing or damaged");
-    chunk_.resize(length);
-    DROVER_TRY(const size_t filled, file_->read(offset_ + kChunkHeader, chunk_));
-    if (filled != length || crc32c(chunk_) != get<uint32_t>(head.data() + 4)) {
-      chunk_.clear();
-      return damaged("a chunk is damaged");
-    }
-    offset_ += kChunkHeader + length;
-    bytes_ += length;
-    ++chunks_;
-    crc_ = crc32c(chunk_, crc_);
-    return ok_status();
-  }
-
-  const std::unique_ptr<File> file_;
-  const std::string path_;
-  const Manifest manifest_;
-  std::string chunk_;
-  size_t at_ = 0;
-  uint64_t offset_ = kDataHeader;
-  uint64_t bytes_ = 0;
-  uint64_t chunks_ = 0;
-  uint32_t crc_ = 0;
-};
-
-Result<Manifest> read_manifest(FileSystem& files, const std::string& directory) {
-  DROVER_TRY(const std::string bytes, read_all(files, directory + "/manifest"));
-  return decode(bytes, directory + "/manifest");
-}
-
-Result<std::unique_ptr<ByteSource>> read_from(FileSystem& files, const std::string& directory) {
-  DROVER_TRY(Manifest manifest, read_manifest(files, directory));
-  DROVER_TRY(std::unique_ptr<File> data, files.open(directory + "/data", OpenMode::read));
-  auto reader = std::make_unique<ChunkReader>(std::move(data), directory + "/data", std::move(manifest));
-  DROVER_RETURN_IF_ERROR(reader->begin());
-  return std::unique_ptr<ByteSource>(std::move(reader));
-}
-
 Result<SnapshotInfo> verify_in(FileSystem& files, const std::string& directory, const SnapshotInfo& snapshot) {
   DROVER_TRY(Manifest manifest, read_manifest(files, directory));
   if (manifest.info.index != snapshot.index || manifest.info.term != snapshot.term) {
     return data_loss(directory + "/manifest: offset 16: describes another snapshot");
   }
-  DROVER_TRY(const std::unique_ptr<ByteSource> source, read_from(files, directory));
+  DROVER_TRY(const std::unique_ptr<ByteSource> source, read_snapshot_data(files, directory));
   std::string buffer(SnapshotStore::kChunkBytes, '\0');
   while (true) {
     DROVER_TRY(const size_t n, source->read(buffer));
@@ -239,7 +86,7 @@ Result<std::unique_ptr<SnapshotStore>> SnapshotStore::open(FileSystem& files, st
   DROVER_TRY(const std::vector<std::string> names, files.list(store->directory_));
   for (const std::string& name : names) {
     if (name.starts_with("part-")) DROVER_RETURN_IF_ERROR(store->discard(store->directory_ + "/" + name));
-    if (const auto info = parse_name(name)) store->kept_.push_back({*info, name.starts_with("recv-")});
+    if (const auto info = parse_snapshot_name(name)) store->kept_.push_back({*info, name.starts_with("recv-")});
   }
   std::ranges::sort(store->kept_, std::ranges::greater(), [](const Kept& kept) { return kept.info.index; });
   return store;
@@ -311,7 +158,7 @@ Result<SnapshotInfo> SnapshotStore::save(Index index, Term term, const Membershi
     DROVER_RETURN_IF_ERROR(data->sync());
     writer.describe(manifest);
     DROVER_TRY(const std::unique_ptr<File> file, files_.open(part + "/manifest", OpenMode::create));
-    DROVER_RETURN_IF_ERROR(file->write(0, encode(manifest)));
+    DROVER_RETURN_IF_ERROR(file->write(0, encode_manifest(manifest)));
     DROVER_RETURN_IF_ERROR(file->sync());
     return keep(manifest.info, part, false);
   };
@@ -323,7 +170,7 @@ Result<SnapshotInfo> SnapshotStore::save(Index index, Term term, const Membershi
 }
 
 Result<std::unique_ptr<ByteSource>> SnapshotStore::read(const SnapshotInfo& snapshot) const {
-  return read_from(files_, place(snapshot));
+  return read_snapshot_data(files_, place(snapshot));
 }
 
 Result<SnapshotInfo> SnapshotStore::verify(const SnapshotInfo& snapshot) const {
@@ -351,8 +198,8 @@ Status SnapshotStore::set_aside(const SnapshotInfo& snapshot) {
 
 Result<std::unique_ptr<SnapshotReader>> SnapshotStore::open_to_send(const SnapshotInfo& snapshot) const {
   const std::string directory = place(snapshot);
-  DROVER_TRY(std::string manifest, read_all(files_, directory + "/manifest"));
-  DROVER_TRY(Manifest decoded, decode(manifest, directory + "/manifest"));
+  DROVER_TRY(std::string manifest, read_whole_file(files_, directory + "/manifest"));
+  DROVER_TRY(Manifest decoded, decode_manifest(manifest, directory + "/manifest"));
   DROVER_TRY(std::unique_ptr<File> data, files_.open(directory + "/data", OpenMode::read));
   DROVER_TRY(const uint64_t size, data->size());
   return std::make_unique<SnapshotReader>(std::move(decoded.info), std::move(manifest), std::move(data), size);

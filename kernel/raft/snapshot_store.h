@@ -69,7 +69,7 @@ class SnapshotReceiver {
 class SnapshotStore {
  public:
   static constexpr size_t kKept = 2;
-  static constexpr size_t kChunkBytes = 1 << 20;
+  static constexpr size_t kChunkBytes = kSnapshotChunkBytes;
 
   // Removes what an unfinished save left behind.
   static Result<std::unique_ptr<SnapshotStore>> open(FileSystem& files, std::string directory);

@@ -62,8 +62,9 @@ Result<Reply> run(const Method& method, const CallContext& context, std::string_
   ReplyMeta meta = call.meta();
   if (meta.index == 0) {
     for (TableId table : indexed.tables) meta.index = std::max(meta.index, snapshot.table_index(table));
-    meta.index = std::max<uint64_t>(meta.index, 1);
   }
+  // Rows of a restored state bear older indexes than what callers have seen.
+  meta.index = std::max({meta.index, snapshot.floor_index(), uint64_t{1}});
   if (!body) return body.status();
   return Reply{*std::move(body), std::move(meta)};
 }

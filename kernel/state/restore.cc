@@ -1,12 +1,13 @@
-// Store::restore: a whole new set of trees, built beside the old one and swapped in as one version.
+// A whole new set of trees, built beside the old one and swapped in as one version: a snapshot from outside the log
+// (Store::restore), or as what one log entry does (Transaction::replace_all).
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <thread>
 
-#include "kernel/state/snapshot_file.h"
-#include "kernel/state/store.h"
+#include "drover/state_snapshot.h"
+#include "kernel/state/transaction.h"
 
 namespace drover::state {
 namespace {
@@ -26,7 +27,7 @@ class Staging final : public SnapshotVisitor {
     }
   }
 
-  Status table(const ArchivedTable& table) override {
+  Status table(const SnapshotTable& table) override {
     const auto id = schema_.find(table.name);
     if (!id) {
       return failed_precondition("state snapshot: it has a table " + table.name + " of " + table.message +
@@ -152,31 +153,47 @@ class Staging final : public SnapshotVisitor {
 
 }  // namespace
 
-Status Store::restore(Source& source) {
+Status Store::restore(ByteSource& source) {
   DROVER_CHECK(!in_transaction_);
   std::unique_ptr<Version> version = versions_.next();
-  const uint64_t number = version->number;
-  {
-    Staging staging(schema_, *memory_, number);
-    Result<Archive> archive = read_snapshot(source, staging);
-    Status status = archive ? staging.arrange() : archive.status();
-    if (!status.ok()) {
-      versions_.discard(std::move(version));
-      return status;
-    }
-    staging.build(*version);
-    version->index = archive->index;
-  }
   std::vector<Dead> dead;
-  for (Node* root : versions_.current().roots) {
+  Result<uint64_t> index = replace_all(source, *version, dead);
+  if (!index) {
+    versions_.discard(std::move(version));
+    return index.status();
+  }
+  version->index = *index;
+  has_data_ = true;
+  publish_replaced(std::move(version), dead, WakeReason::abandoned);
+  return ok_status();
+}
+
+// Returns the log index of the snapshot. On an error the version is as it was.
+Result<uint64_t> Store::replace_all(ByteSource& source, Version& version, std::vector<Dead>& dead) {
+  Staging staging(schema_, *memory_, version.number);
+  DROVER_TRY(const SnapshotContent content, read_state_snapshot(source, staging));
+  DROVER_RETURN_IF_ERROR(staging.arrange());
+  for (Node* root : version.roots) {
     if (root != nullptr) dead.emplace_back(root, Dead::subtree);
   }
+  staging.build(version);
+  return content.index;
+}
+
+void Store::publish_replaced(std::unique_ptr<Version> version, std::vector<Dead>& dead, WakeReason reason) {
+  const uint64_t number = version->number;
   const uint64_t index = version->index;
-  has_data_ = true;
   versions_.publish(std::move(version), dead);
   index_.store(index, std::memory_order_release);
   feed_->reset(index);
-  watches_->abandon_all(number);
+  watches_->abandon_all(number, reason);
+}
+
+Status Transaction::replace_all(ByteSource& source) {
+  if (!log_.empty()) return internal_error("an entry that has written rows cannot replace the state");
+  DROVER_RETURN_IF_ERROR(store_.replace_all(source, *version_, dead_).status());
+  std::ranges::fill(version_->table_indexes, version_->index);
+  replaced_ = true;
   return ok_status();
 }
 

@@ -117,7 +117,8 @@ TEST(SnapshotFile, NamesTheOffsetOfDamage) {
   fill(from, 5, 3);
   const std::string good = saved(from.store);
   StringSource source(std::string_view(good).substr(0, 10));
-  EXPECT_EQ(inspect(source).status().to_string(), "data_loss: state snapshot: it ends too early (at byte 10)");
+  EXPECT_EQ(inspect_state_snapshot(source).status().to_string(),
+            "data_loss: state snapshot: it ends too early (at byte 10)");
 }
 
 TEST(SnapshotFile, NamesATableThatNoPluginDeclares) {
@@ -179,6 +180,95 @@ TEST(SnapshotFile, OldSnapshotsOutliveARestore) {
   EXPECT_EQ(to.store.check().to_string(), "ok");
 }
 
+// --- by an entry of the log ------------------------------------------------------------------------------------------
+
+TEST(ReplaceAll, PutsTheSnapshotsRowsInThePlaceOfAllOthersAtTheEntrysIndex) {
+  TwoTables from;
+  fill(from, 3000, 50);
+  const std::string bytes = saved(from.store);
+  TwoTables to;
+  put_rows(to.store, to.things, {"gone|gone|g|x|", "3|other|h|z|"});
+  to.store.begin(41)->commit();
+
+  auto transaction = to.store.begin(42);
+  StringSource source(bytes, 1000);
+  ASSERT_EQ(transaction->replace_all(source).to_string(), "ok");
+  transaction->commit();
+
+  auto now = to.store.snapshot("test");
+  auto then = from.store.snapshot("test");
+  for (uint32_t index = kPrimary; index <= kByTag; ++index)
+    EXPECT_EQ(rows_of(*now, to.things, index), rows_of(*then, from.things, index));
+  EXPECT_EQ(to.store.index(), 42u);
+  EXPECT_EQ(now->table_index(to.things), 42u);
+  EXPECT_EQ(now->table_index(to.zebras), 42u);
+  EXPECT_EQ(now->floor_index(), 42u);
+  now.reset();
+  then.reset();
+  while (to.store.reclaim()) {
+  }
+  EXPECT_EQ(to.store.check().to_string(), "ok");
+}
+
+TEST(ReplaceAll, ReadsRowsThatItReplaces) {
+  TwoTables from;
+  fill(from, 3, 3);
+  const std::string bytes = saved(from.store);
+  TwoTables to;
+  put_rows(to.store, to.things, {"a||g||" + bytes});
+
+  auto transaction = to.store.begin(2);
+  StringSource source(transaction->get(to.things, key_of("a"))->substr(std::string_view("a||g||").size()));
+  ASSERT_EQ(transaction->replace_all(source).to_string(), "ok");
+  transaction->commit();
+
+  EXPECT_EQ(to.store.snapshot("test")->row_count(to.things), 3u);
+  EXPECT_EQ(to.store.check().to_string(), "ok");
+}
+
+TEST(ReplaceAll, AnErrorLeavesTheTransactionAsItWas) {
+  TwoTables from;
+  fill(from, 5, 3);
+  std::string bytes = saved(from.store);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  TwoTables to;
+  put_rows(to.store, to.things, {"kept||g||"});
+
+  auto transaction = to.store.begin(2);
+  StringSource source(bytes);
+  EXPECT_EQ(transaction->replace_all(source).code(), Code::data_loss);
+  EXPECT_FALSE(transaction->has_replaced());
+  ASSERT_TRUE(transaction->put(to.things, "new||g||").ok());
+  StringSource again(bytes);
+  EXPECT_EQ(transaction->replace_all(again).code(), Code::internal);
+  transaction->commit();
+
+  EXPECT_EQ(rows_of(*to.store.snapshot("test"), to.things), (std::vector<std::string>{"kept||g||", "new||g||"}));
+  EXPECT_EQ(to.store.check().to_string(), "ok");
+}
+
+TEST(ReplaceAll, WakesWhoeverWaitsAndHasSubscribersStartAnew) {
+  TwoTables from;
+  fill(from, 5, 3);
+  const std::string bytes = saved(from.store);
+  TwoTables to;
+  put_rows(to.store, to.things, {"kept||g||"});
+  Subscription feed = to.store.subscribe(to.store.index());
+  ReadSet set;
+  static_cast<void>(to.store.snapshot("test")->recording(set)->get(to.things, key_of("nobody")));
+  std::vector<WakeReason> reasons;
+  Watch waiting = to.store.watch(set, [&](WakeReason reason) { reasons.push_back(reason); });
+
+  auto transaction = to.store.begin(2);
+  StringSource source(bytes);
+  ASSERT_TRUE(transaction->replace_all(source).ok());
+  transaction->commit();
+  Watch late = to.store.watch(set, [&](WakeReason reason) { reasons.push_back(reason); });
+
+  EXPECT_EQ(reasons, (std::vector{WakeReason::changed, WakeReason::changed}));
+  EXPECT_EQ(feed.next(std::chrono::steady_clock::now()).kind, FeedEvent::Kind::resync);
+}
+
 // The example of docs/formats/state-snapshot.md. A released form: these bytes must be readable for ever.
 constexpr std::string_view kReleased =
     "44524f56534e41500100000007000000000000000100000032a09d345406007468696e67730a00746573742e5468696e6702"
@@ -204,14 +294,14 @@ TEST(SnapshotFile, InspectCountsWithoutAStore) {
   fill(from, 5, 3);
   const std::string bytes = saved(from.store);
   StringSource source(bytes);
-  Result<Archive> archive = inspect(source);
-  ASSERT_TRUE(archive.ok());
-  EXPECT_EQ(archive->index, 1u);
-  ASSERT_EQ(archive->tables.size(), 2u);
-  EXPECT_EQ(archive->tables[0].name, "things");
-  EXPECT_EQ(archive->tables[0].rows, 5u);
-  EXPECT_EQ(archive->tables[0].bytes, 5u * std::string("0|name0|g0|x,y|ppp").size());
-  EXPECT_EQ(archive->tables[1].message, "test.Thing");
+  Result<SnapshotContent> content = inspect_state_snapshot(source);
+  ASSERT_TRUE(content.ok());
+  EXPECT_EQ(content->index, 1u);
+  ASSERT_EQ(content->tables.size(), 2u);
+  EXPECT_EQ(content->tables[0].name, "things");
+  EXPECT_EQ(content->tables[0].rows, 5u);
+  EXPECT_EQ(content->tables[0].bytes, 5u * std::string("0|name0|g0|x,y|ppp").size());
+  EXPECT_EQ(content->tables[1].message, "test.Thing");
 }
 
 }  // namespace

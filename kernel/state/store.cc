@@ -81,6 +81,11 @@ std::vector<TableInfo> Store::tables() {
   return out;
 }
 
+uint64_t Snapshot::floor_index() const {
+  const std::vector<uint64_t>& indexes = holder_.version->table_indexes;
+  return indexes.empty() ? 0 : *std::ranges::min_element(indexes);
+}
+
 std::shared_ptr<const ReadView> Store::shared_snapshot(const char* holder) {
   return std::make_shared<const Snapshot>(*this, holder);
 }
@@ -91,6 +96,10 @@ std::unique_ptr<Transaction> Store::begin(uint64_t index) {
 
 void Store::publish(Transaction& transaction) {
   const uint64_t index = transaction.index();
+  if (transaction.replaced_) {
+    in_transaction_ = false;
+    return publish_replaced(std::move(transaction.version_), transaction.dead_, WakeReason::changed);
+  }
   auto batch = transaction.make_batch();
   versions_.publish(std::move(transaction.version_), transaction.dead_);
   in_transaction_ = false;

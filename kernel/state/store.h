@@ -28,7 +28,6 @@
 
 namespace drover::state {
 
-class Source;
 class Store;
 class Transaction;
 
@@ -68,6 +67,8 @@ class Snapshot final : public ReadView {
 
   // Entries in a range of an index, without walking it. O(log n).
   uint64_t count(TableId table, uint32_t index, const KeyRange& range) const;
+  // No answer from this state has a lower index: the log index of the table that changed longest ago.
+  uint64_t floor_index() const;
   // The same reads, written down in `set`. Requires: this snapshot and the set outlive the view.
   std::unique_ptr<ReadView> recording(ReadSet& set) const;
   // Verifies every invariant of the trees and that each row is in each index exactly as its key functions say.
@@ -117,9 +118,9 @@ class Store {
   // Ends all subscriptions.
   void close_feed() { feed_->close(); }
 
-  // Replaces everything by what a snapshot file holds (snapshot_file.h), as one new version. On error nothing changes.
-  // Open snapshots stay valid; watchers are called with abandoned, subscribers must resync.
-  Status restore(Source& source);
+  // Replaces everything by what a snapshot file holds (drover/state_snapshot.h), as one new version. On error nothing
+  // changes. Open snapshots stay valid; watchers are called with abandoned, subscribers must resync.
+  Status restore(ByteSource& source);
 
   // Frees a few thousand things that no version needs any more; for idle loops. False when nothing was left to free.
   bool reclaim() { return versions_.reclaim(); }
@@ -136,6 +137,8 @@ class Store {
   friend class Transaction;
 
   void publish(Transaction& transaction);
+  Result<uint64_t> replace_all(ByteSource& source, Version& version, std::vector<Dead>& dead);
+  void publish_replaced(std::unique_ptr<Version> version, std::vector<Dead>& dead, WakeReason reason);
 
   const std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   const std::shared_ptr<WatchTable> watches_ = std::make_shared<WatchTable>();

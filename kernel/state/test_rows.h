@@ -82,7 +82,7 @@ inline std::vector<std::string> rows_of(const ReadView& view, TableId table, uin
   return out;
 }
 
-class StringSink final : public Sink {
+class StringSink final : public ByteSink {
  public:
   Status write(std::string_view more) override {
     bytes.append(more);
@@ -91,11 +91,11 @@ class StringSink final : public Sink {
   std::string bytes;
 };
 
-class StringSource final : public Source {
+class StringSource final : public ByteSource {
  public:
   explicit StringSource(std::string_view bytes, size_t step = SIZE_MAX) : rest_(bytes), step_(step) {}
-  Result<size_t> read(char* to, size_t size) override {
-    const size_t n = rest_.copy(to, std::min(size, step_));
+  Result<size_t> read(std::span<char> buffer) override {
+    const size_t n = rest_.copy(buffer.data(), std::min(buffer.size(), step_));
     rest_.remove_prefix(n);
     return n;
   }

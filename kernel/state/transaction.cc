@@ -15,6 +15,7 @@ Transaction::Transaction(Store& store, uint64_t index) : store_(store), version_
 
 Transaction::~Transaction() {
   if (version_ == nullptr) return;
+  DROVER_CHECK(!replaced_);
   for (uint32_t table = 0; table < store_.schema_.tables.size(); ++table) {
     const Schema::Entry& entry = store_.schema_.tables[table];
     for (uint32_t i = 0; i <= entry.spec.indexes.size(); ++i) {
@@ -124,6 +125,7 @@ bool Transaction::erase(TableId table, std::string_view key) {
 }
 
 void Transaction::write(uint32_t table, Item* before, Item* after) {
+  DROVER_CHECK(!replaced_);
   log_.push_back({before, after, version_->table_indexes[table], table, touched_.size()});
   version_->table_indexes[table] = version_->index;
   // Could this row have been written by this transaction before? (Erased rows leave nothing to look at.)
@@ -169,7 +171,7 @@ void Transaction::touch(uint32_t root, std::string_view key, std::string_view ta
 }
 
 void Transaction::rollback_to(size_t savepoint) {
-  DROVER_CHECK(savepoint <= log_.size());
+  DROVER_CHECK(savepoint <= log_.size() && !replaced_);
   while (log_.size() > savepoint) {
     const LogEntry entry = log_.back();
     log_.pop_back();

@@ -31,6 +31,10 @@ class Transaction final : public WriteTransaction {
   // an index whose keys are not self-delimiting. Nothing has changed then. Writing the same bytes again is no change.
   Status put(TableId table, std::string row) override;
   bool erase(TableId table, std::string_view key) override;
+  // Nothing may be written before or after it, and once it has succeeded only a commit may follow. Subscribers must
+  // resync, every waiter is woken, and every table counts as changed by this entry.
+  Status replace_all(ByteSource& source) override;
+  bool has_replaced() const { return replaced_; }
 
   // A place to return to. Everything written after it is undone by rollback_to; earlier savepoints stay valid.
   size_t savepoint() const { return log_.size(); }
@@ -73,6 +77,7 @@ class Transaction final : public WriteTransaction {
   Store& store_;
   std::unique_ptr<Version> version_;  // null once committed
   uint64_t edits_ = 0;
+  bool replaced_ = false;
   bool erases_ = false;
   bool revisits_ = false;  // some row may have been written more than once
   std::vector<LogEntry> log_;

@@ -126,7 +126,7 @@ WatchTable::Added WatchTable::add(const std::shared_ptr<Watch::Waiter>& waiter,
                                   std::vector<const ReadSet::Key*>& suspects) {
   const ReadSet& set = waiter->set;
   std::lock_guard guard(mutex_);
-  if (set.seen_version_ < epoch_) return Added::abandoned;
+  if (set.seen_version_ < epoch_) return epoch_reason_ == WakeReason::changed ? Added::changed : Added::abandoned;
   const auto outdated = [&](uint32_t table) { return tables_[table].stamp > set.seen_index_; };
   waiter->registrations.reserve(set.keys_.size() + set.ranges_.size() + set.tables_.size());
   for (uint32_t table : set.tables_) {
@@ -232,7 +232,7 @@ void WatchTable::notify(uint64_t index, std::span<const Touched> touched, std::s
   for (const auto& waiter : wake) fire(*waiter, WakeReason::changed);
 }
 
-void WatchTable::abandon_all(std::optional<uint64_t> restored_version) {
+void WatchTable::abandon_all(std::optional<uint64_t> restored_version, WakeReason reason) {
   WakeList wake;
   {
     std::lock_guard guard(mutex_);
@@ -241,13 +241,14 @@ void WatchTable::abandon_all(std::optional<uint64_t> restored_version) {
     for (const auto& waiter : wake) detach(*waiter);
     if (restored_version) {  // log indexes may begin anew: forget the old ones
       epoch_ = *restored_version;
+      epoch_reason_ = reason;
       last_index_ = 0;
       for (Bucket& b : buckets_) b.stamp = 0;
       for (TableState& t : tables_) t.stamp = 0;
       for (IndexState& i : indexes_) i.lengths.clear();
     }
   }
-  for (const auto& waiter : wake) fire(*waiter, WakeReason::abandoned);
+  for (const auto& waiter : wake) fire(*waiter, reason);
 }
 
 RecordingView::RecordingView(const Snapshot& snapshot, ReadSet& set) : snapshot_(snapshot), set_(set) {

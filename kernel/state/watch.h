@@ -140,7 +140,7 @@ class WatchTable {
   // [apply] After publication.
   void notify(uint64_t index, std::span<const Touched> touched, std::span<const uint32_t> tables);
   // Calls everybody. With a restored version: reads of older versions are abandoned as soon as they are watched.
-  void abandon_all(std::optional<uint64_t> restored_version);
+  void abandon_all(std::optional<uint64_t> restored_version, WakeReason reason = WakeReason::abandoned);
   size_t waiters() const;
 
   static std::shared_ptr<Watch::Waiter> make_waiter(const ReadSet& set, WakeCallback callback);
@@ -188,7 +188,8 @@ class WatchTable {
   Watch::Waiter* all_ = nullptr;  // those with a read set
   size_t count_ = 0;
   uint64_t last_index_ = 0;
-  uint64_t epoch_ = 0;  // the version of the last restore
+  uint64_t epoch_ = 0;                               // the version of the last restore
+  WakeReason epoch_reason_ = WakeReason::abandoned;  // what those are told who looked before it
 };
 
 }  // namespace drover::state

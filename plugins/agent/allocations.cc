@@ -30,12 +30,25 @@ PullPlan plan_pull(const std::map<Uuid, uint64_t>& known, const std::map<Uuid, u
   PullPlan plan;
   for (const auto& [id, index] : listed) {
     auto at = known.find(id);
-    if (at == known.end() || at->second < index) plan.fetch.push_back(id);
+    if (at == known.end() || at->second != index) plan.fetch.push_back(id);
   }
   for (const auto& [id, index] : known) {
     if (!listed.contains(id)) plan.gone.push_back(id);
   }
   return plan;
+}
+
+bool was_restored(const std::map<Uuid, uint64_t>& known, const std::map<Uuid, uint64_t>& listed, uint64_t seen,
+                  uint64_t now) {
+  if (seen <= 1 || now <= seen) return false;
+  bool any_newer = false;
+  for (const auto& [id, index] : listed) {
+    const auto at = known.find(id);
+    if (at != known.end() && at->second == index) continue;
+    if (index <= seen) return true;
+    any_newer = true;
+  }
+  return !any_newer;
 }
 
 Allocations::~Allocations() { stop(false, client_.now()); }
@@ -188,12 +201,18 @@ Status Allocations::pull(uint64_t& index, const std::stop_token& stop) {
   std::map<Uuid, uint64_t> listed;
   for (const auto& entry : response.entries()) listed[Uuid::from_bytes(entry.alloc_id())] = entry.alloc_modify_index();
   PullPlan plan;
+  std::vector<Uuid> to_tell;
   {
     std::lock_guard lock(mutex_);
     plan = plan_pull(known_, listed);
+    if (was_restored(known_, listed, index, meta.index)) {
+      for (const auto& [id, at] : listed) to_tell.push_back(id);
+    }
   }
   if (!plan.fetch.empty()) DROVER_RETURN_IF_ERROR(fetch(plan.fetch, listed, stop));
   forget(plan.gone);
+  // What a restored state believes of them may have been overtaken long ago.
+  for (const Uuid& id : to_tell) client_.changed(id, true);
   index = std::max<uint64_t>(meta.index, 1);  // zero would not block
   return ok_status();
 }

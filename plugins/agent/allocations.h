@@ -25,8 +25,13 @@ struct PullPlan {
   std::vector<Uuid> fetch;
   std::vector<Uuid> gone;
 };
-// `known`: by identifier, the change of a server that was last carried out. `listed`: what the servers say.
+// `known`: by identifier, the change of a server that was last carried out. `listed`: what the servers say. Another
+// change is fetched also when it is an older one: the servers' state was restored.
 PullPlan plan_pull(const std::map<Uuid, uint64_t>& known, const std::map<Uuid, uint64_t>& listed);
+// Whether the list of the index `now` can only come from a state that was restored since the one of the index `seen`:
+// what is not as it was known is no newer, or nothing is new at all.
+bool was_restored(const std::map<Uuid, uint64_t>& known, const std::map<Uuid, uint64_t>& listed, uint64_t seen,
+                  uint64_t now);
 
 class Allocations final : public NodeLocator {
  public:

@@ -322,6 +322,37 @@ TEST(StatusBatch, TriesAgainAfterAGrowingDelay) {
   EXPECT_EQ(start + 3050ms, batch.due());
 }
 
+TEST(PullPlan, FetchesWhatARestoredStateHasInAnOlderForm) {
+  const Uuid older = Uuid::random();
+  EXPECT_EQ(std::vector<Uuid>{older}, plan_pull({{older, 6}}, {{older, 5}}).fetch);
+}
+
+TEST(PullPlan, TellsARestoredStateFromOneThatWentOn) {
+  const Uuid a = Uuid::random(), b = Uuid::random(), fresh = Uuid::random();
+  const std::map<Uuid, uint64_t> known = {{a, 5}, {b, 8}};
+  struct Case {
+    const char* name;
+    std::map<Uuid, uint64_t> listed;
+    uint64_t seen, now;
+    bool is_restored;
+  };
+  const Case cases[] = {
+      {"the first list", {{a, 3}}, 1, 20, false},
+      {"a wait that ended without news", {{a, 5}, {b, 8}}, 8, 8, false},
+      {"one has changed", {{a, 5}, {b, 9}}, 8, 9, false},
+      {"one is new", {{a, 5}, {b, 8}, {fresh, 9}}, 8, 9, false},
+      {"one is gone, which the index does not tell", {{b, 8}}, 8, 8, false},
+      {"an older one", {{a, 5}, {b, 6}}, 8, 20, true},
+      {"one that comes back", {{a, 5}, {b, 8}, {fresh, 7}}, 8, 20, true},
+      {"one is gone at another index", {{b, 8}}, 8, 20, true},
+      {"the same ones at another index", {{a, 5}, {b, 8}}, 8, 20, true},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(c.is_restored, was_restored(known, c.listed, c.seen, c.now));
+  }
+}
+
 TEST(PullPlan, FetchesWhatIsNewAndForgetsWhatIsGone) {
   const Uuid same = Uuid::random(), changed = Uuid::random(), gone = Uuid::random(), fresh = Uuid::random();
   const PullPlan plan = plan_pull({{same, 5}, {changed, 5}, {gone, 5}}, {{same, 5}, {changed, 6}, {fresh, 7}});

@@ -168,7 +168,7 @@ Result<nlohmann::json> Client::write(std::string_view verb, std::string_view pat
 }
 
 Status Client::stream(std::string_view path, const Parameters& parameters,
-                      const std::function<bool(std::string_view)>& receive) {
+                      const std::function<bool(std::string_view)>& receive, std::string* digest) {
   asio::io_context io;
   Socket socket(io);
   DROVER_RETURN_IF_ERROR(connect(io, options_.address, socket));
@@ -182,6 +182,7 @@ Status Client::stream(std::string_view path, const Parameters& parameters,
   parser.body_limit(std::numeric_limits<uint64_t>::max());
   if (!error) http::read_header(socket, buffer, parser, error);
   if (error) return unavailable("the connection to the agent broke: " + error.message());
+  if (digest != nullptr) *digest = std::string(parser.get()["Digest"]);
   std::string failure;
   std::array<char, 65536> chunk{};
   while (!parser.is_done()) {
@@ -200,6 +201,36 @@ Status Client::stream(std::string_view path, const Parameters& parameters,
     if (error) return unavailable("the connection to the agent broke: " + error.message());
   }
   if (parser.get().result_int() >= 400) return status_of(parser.get().result_int(), std::move(failure));
+  return ok_status();
+}
+
+Status Client::upload(std::string_view path, ByteSource& body, uint64_t size) {
+  asio::io_context io;
+  Socket socket(io);
+  DROVER_RETURN_IF_ERROR(connect(io, options_.address, socket));
+  http::request<http::buffer_body> request{http::verb::put, target(path, {}), 11};
+  request.set(http::field::host, "drover");
+  request.set(http::field::connection, "close");
+  if (!options_.token.empty()) request.set("X-Nomad-Token", options_.token);
+  request.content_length(size);
+  http::request_serializer<http::buffer_body> serializer(request);
+  Error error;
+  http::write_header(socket, serializer, error);
+  std::array<char, 65536> chunk{};
+  while (!error && !serializer.is_done()) {
+    DROVER_TRY(const size_t n, body.read(chunk));
+    request.body() = {.data = n == 0 ? nullptr : chunk.data(), .size = n, .more = n != 0};
+    http::write(socket, serializer, error);
+    if (error == http::error::need_buffer) error = {};
+  }
+  // An agent that refuses says why and closes, while the body is still on its way.
+  const Error sending = error;
+  error = {};
+  boost::beast::flat_buffer buffer;
+  http::response_parser<http::string_body> parser;
+  http::read(socket, buffer, parser, error);
+  if (error) return unavailable("the connection to the agent broke: " + (sending ? sending : error).message());
+  if (parser.get().result_int() >= 400) return status_of(parser.get().result_int(), std::move(parser.get().body()));
   return ok_status();
 }
 

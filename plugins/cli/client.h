@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "drover/byte_stream.h"
 #include "drover/result.h"
 
 namespace drover::cli {
@@ -34,9 +35,12 @@ class Client {
   Result<nlohmann::json> get(std::string_view path, const Parameters& parameters = {});
   Result<nlohmann::json> write(std::string_view verb, std::string_view path, const Parameters& parameters = {},
                                std::string_view body = {});
-  // Hands the body over as it comes, until it ends or `receive` returns false.
+  // Hands the body over as it comes, until it ends or `receive` returns false. `digest`: the answer's header of that
+  // name.
   Status stream(std::string_view path, const Parameters& parameters,
-                const std::function<bool(std::string_view)>& receive);
+                const std::function<bool(std::string_view)>& receive, std::string* digest = nullptr);
+  // Sends `size` bytes of the source as the body of a PUT. Errors also: the source's own.
+  Status upload(std::string_view path, ByteSource& body, uint64_t size);
   const ClientOptions& options() const { return options_; }
 
  private:

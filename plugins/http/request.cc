@@ -151,6 +151,7 @@ std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& r
       plain && plain->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
     out.plain = request->GetReflection()->GetBool(*request, plain);
   }
+  if (match.binding->form.content() == Http::BYTES) out.plain = true;
   out.request = request->SerializeAsString();
   return out;
 }
@@ -199,6 +200,20 @@ bool append_frame(const Outgoing& call, std::string_view bytes, std::string& out
   const FieldDescriptor* data = message->GetDescriptor()->FindFieldByName("data");
   if (data) out += message->GetReflection()->GetString(*message, data);
   return true;
+}
+
+std::string digest_of(const Outgoing& call, std::string_view bytes) {
+  auto message = new_message(call.binding->method->output_type());
+  const FieldDescriptor* digest = message->GetDescriptor()->FindFieldByName("digest");
+  if (!digest || !message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
+  return message->GetReflection()->GetString(*message, digest);
+}
+
+std::string upload_message(const Outgoing& call, std::string_view bytes) {
+  auto message = new_message(call.binding->method->input_type());
+  message->GetReflection()->SetString(message.get(), message->GetDescriptor()->FindFieldByName("data"),
+                                      std::string(bytes));
+  return message->SerializeAsString();
 }
 
 }  // namespace drover::api

@@ -52,5 +52,9 @@ Answer to_answer(const Outgoing& call, const Result<Reply>& reply);
 Answer error_answer(const Status& status);
 // One streamed message in the form that the call asked for; false when the message is not one.
 bool append_frame(const Outgoing& call, std::string_view message, std::string& out);
+// The value of the header Digest, which a download's first message brings; empty when there is none.
+std::string digest_of(const Outgoing& call, std::string_view first_message);
+// A piece of an uploaded body as the message that goes to the handler.
+std::string upload_message(const Outgoing& call, std::string_view bytes);
 
 }  // namespace drover::api

@@ -79,6 +79,11 @@ Status Routes::add_form(const google::protobuf::MethodDescriptor& method, const 
     case Http::PATTERN_NOT_SET:
       return invalid_argument(method.full_name() + ": its HTTP form has no path");
   }
+  const auto* data = method.input_type()->FindFieldByName("data");
+  if (form.upload() && (!data || data->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_STRING ||
+                        !method.client_streaming() || !method.server_streaming())) {
+    return invalid_argument(method.full_name() + ": an upload is a stream in both directions of messages with `data`");
+  }
   Pattern pattern;
   for (std::string_view segment : split(path)) {
     Part part;

@@ -21,6 +21,7 @@ namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 using Error = boost::system::error_code;
 constexpr size_t kThreads = 2;
+constexpr size_t kUploads = 2;  // pieces of bodies that wait for their handlers at a time
 constexpr std::string_view kTooMany =
     "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     "Your IP is issuing too many concurrent connections, please rate limit your calls\n";
@@ -30,7 +31,7 @@ constexpr std::string_view kTooMany =
 class Server::Impl {
  public:
   Impl(ServerOptions options, const Routes& routes, Caller& caller, Metrics& metrics)
-      : options_(std::move(options)), shared_{options_, routes, caller, metrics}, metrics_(metrics) {}
+      : options_(std::move(options)), shared_{options_, routes, caller, metrics, uploads_}, metrics_(metrics) {}
   ~Impl() { stop(); }
 
   Status start() {
@@ -42,6 +43,12 @@ class Server::Impl {
       threads_.emplace_back([this] {
         pthread_setname_np(pthread_self(), "http");
         io_.run();
+      });
+    }
+    for (size_t i = 0; i < kUploads; ++i) {
+      threads_.emplace_back([this] {
+        pthread_setname_np(pthread_self(), "http-upload");
+        uploads_.run();
       });
     }
     return ok_status();
@@ -66,6 +73,8 @@ class Server::Impl {
     }
     work_.reset();
     io_.stop();
+    upload_work_.reset();
+    uploads_.stop();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
@@ -139,6 +148,8 @@ class Server::Impl {
   std::map<std::string, size_t> connections_;  // by remote address; guarded by mutex_
   asio::io_context io_{static_cast<int>(kThreads)};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
+  asio::io_context uploads_{static_cast<int>(kUploads)};  // its tasks hold sessions: gone before io_
+  asio::executor_work_guard<asio::io_context::executor_type> upload_work_{uploads_.get_executor()};
   std::vector<std::unique_ptr<Tcp::acceptor>> acceptors_;
   std::vector<std::thread> threads_;
 };

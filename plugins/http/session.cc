@@ -10,6 +10,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <optional>
 
@@ -26,7 +27,9 @@ using Tcp = asio::ip::tcp;
 using Error = boost::system::error_code;
 
 constexpr auto kLinger = std::chrono::seconds(2);
-constexpr size_t kMinGzip = 256;             // smaller answers grow
+constexpr size_t kMinGzip = 256;  // smaller answers grow
+constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+constexpr size_t kUploadPiece = 256 << 10;
 constexpr size_t kMaxQueuedBytes = 1 << 20;  // of a stream that the client reads slowly
 
 class Session final : public std::enable_shared_from_this<Session> {
@@ -52,7 +55,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   // An idle connection may wait long for its next request; a begun one must arrive in time.
   void read() {
     parser_.emplace();
-    parser_->body_limit(shared_.options.max_body_bytes);
+    parser_->body_limit(kNoLimit);  // known once the header says what it is for
     parser_->header_limit(64 << 10);
     stream_.expires_never();
     if (buffer_.size() > 0) return read_request();
@@ -65,6 +68,42 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   void read_request() {
     arm(shared_.options.read_timeout);
+    bhttp::async_read_header(stream_, buffer_, *parser_, [self = shared_from_this()](Error error, size_t) {
+      if (!error) return self->read_body();
+      self->disarm();
+      self->on_request(error);
+    });
+  }
+
+  // What is no upload is read whole, up to the limit, before anything else happens.
+  void read_body() {
+    const auto& header = parser_->get();
+    const std::string_view target = view(header.target());
+    const Match match = shared_.routes.find(view(header.method_string()), target.substr(0, target.find('?')));
+    const bool is_upload = match.binding && match.binding->form.upload();
+    const auto length = parser_->content_length();
+    if (!is_upload && length && *length > shared_.options.max_body_bytes) {
+      disarm();
+      return on_request(bhttp::error::body_limit);
+    }
+    if (view(header[bhttp::field::expect]) == "100-continue") return go_on(is_upload);
+    read_rest(is_upload);
+  }
+
+  void go_on(bool is_upload) {
+    static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    asio::async_write(stream_, asio::buffer(kContinue.data(), kContinue.size()),
+                      [self = shared_from_this(), is_upload](Error error, size_t) {
+                        error ? self->close() : self->read_rest(is_upload);
+                      });
+  }
+
+  void read_rest(bool is_upload) {
+    if (is_upload) {
+      disarm();
+      return open_upload();
+    }
+    parser_->body_limit(shared_.options.max_body_bytes);
     bhttp::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](Error error, size_t) {
       self->disarm();
       self->on_request(error);
@@ -108,9 +147,128 @@ class Session final : public std::enable_shared_from_this<Session> {
     call();
   }
 
+  // --- uploading -----------------------------------------------------------------------------------------------------
+  //
+  //   reading ──piece──▶ sending ──taken──▶ reading … ──end of the body──▶ said ──closed──▶ answered
+  //
+  // The handler may close the call in each of these states; what was under way ends first, then comes the answer.
+  struct Upload {
+    enum class State : uint8_t { reading, sending, said };
+    explicit Upload(bhttp::request_parser<bhttp::string_body>&& header) : parser(std::move(header)) {}
+    bhttp::request_parser<bhttp::buffer_body> parser;
+    std::string piece;
+    std::shared_ptr<StreamCall> call;
+    State state = State::reading;
+    std::optional<Status> closed;
+  };
+
+  void open_upload() {
+    upload_.emplace(std::move(*parser_));
+    upload_->piece.resize(kUploadPiece);
+    request_ = {};
+    request_.base() = upload_->parser.get().base();
+    keep_alive_ = upload_->parser.get().keep_alive();
+    shared_.metrics.add("nomad.http.request", 1);
+    if (!prepare()) return;
+    StreamReceiver receiver;
+    receiver.message = [](std::string) { return true; };
+    receiver.closed = [self = shared_from_this()](Status status) {
+      asio::post(self->stream_.get_executor(), [self, status = std::move(status)]() mutable {
+        if (!self->upload_) return;
+        self->upload_->closed = std::move(status);
+        if (self->upload_->state == Upload::State::said) return self->answer_upload();
+        Error ignored;
+        if (self->upload_->state == Upload::State::reading) self->stream_.socket().cancel(ignored);
+      });
+    };
+    auto opened = shared_.caller.open(outgoing_.context, std::move(outgoing_.request), std::move(receiver));
+    if (!opened) {
+      upload_->closed = opened.status();
+      return answer_upload();
+    }
+    upload_->call = *std::move(opened);
+    read_piece();
+  }
+
+  void read_piece() {
+    auto& body = upload_->parser.get().body();
+    body.data = upload_->piece.data();
+    body.size = upload_->piece.size();
+    upload_->state = Upload::State::reading;
+    arm(shared_.options.read_timeout);
+    bhttp::async_read(stream_, buffer_, upload_->parser, [self = shared_from_this()](Error error, size_t) {
+      self->disarm();
+      self->on_piece(error == bhttp::error::need_buffer ? Error() : error);
+    });
+  }
+
+  void on_piece(Error error) {
+    if (!upload_) return close();
+    if (upload_->closed) return answer_upload();
+    if (error) {
+      cancel_.request_stop();
+      upload_.reset();
+      return timed_out_ ? fail(408, "the request did not arrive in time") : close();
+    }
+    const size_t size = upload_->piece.size() - upload_->parser.get().body().size;
+    upload_->state = Upload::State::sending;
+    asio::post(shared_.uploads, [self = shared_from_this(), call = upload_->call,
+                                 message = upload_message(outgoing_, std::string_view(upload_->piece).substr(0, size)),
+                                 is_last = upload_->parser.is_done(), is_empty = size == 0]() mutable {
+      const bool is_taken = is_empty || call->send(std::move(message));
+      if (is_taken && is_last) call->close_sending();
+      asio::post(self->stream_.get_executor(), [self, is_taken, is_last] { self->on_sent(is_taken, is_last); });
+    });
+  }
+
+  // One that was not taken means that the call is over: `closed` follows.
+  void on_sent(bool is_taken, bool is_last) {
+    if (!upload_) return;
+    if (upload_->closed) return answer_upload();
+    if (is_taken && !is_last) return read_piece();
+    upload_->state = Upload::State::said;
+    if (is_last) watch_client();
+  }
+
+  // The client may still be sending; nobody reads it any more.
+  void end_unread() {
+    if (!upload_->parser.is_done()) {
+      keep_alive_ = false;
+      lingers_ = true;
+    }
+    upload_.reset();
+  }
+
+  void answer_upload() {
+    const Status status = *upload_->closed;
+    end_unread();
+    write(status.ok() ? Answer{} : error_answer(status));
+  }
+
   // --- calling -------------------------------------------------------------------------------------------------------
 
   static std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+  // Fills in `outgoing_`, or answers at once and returns false.
+  bool prepare() {
+    const std::string_view body = request_.body();
+    auto prepared = to_call({.verb = view(request_.method_string()),
+                             .target = view(request_.target()),
+                             .body = body,
+                             .token = view(request_["X-Nomad-Token"]),
+                             .authorization = view(request_[bhttp::field::authorization])},
+                            shared_.routes);
+    if (auto* answer = std::get_if<Answer>(&prepared)) {
+      if (upload_) end_unread();
+      write(std::move(*answer));
+      return false;
+    }
+    outgoing_ = std::get<Outgoing>(std::move(prepared));
+    outgoing_.context.remote_address = remote_;
+    cancel_ = std::stop_source();
+    outgoing_.context.stop = cancel_.get_token();
+    return true;
+  }
 
   void call() {
     shared_.metrics.add("nomad.http.request", 1);
@@ -119,20 +277,10 @@ class Session final : public std::enable_shared_from_this<Session> {
       redirect.headers.emplace_back("Location", "/ui/");
       return write(std::move(redirect));
     }
-    const std::string_view body = request_.body();
-    auto prepared = to_call({.verb = view(request_.method_string()),
-                             .target = view(request_.target()),
-                             .body = body,
-                             .token = view(request_["X-Nomad-Token"]),
-                             .authorization = view(request_[bhttp::field::authorization])},
-                            shared_.routes);
-    if (auto* answer = std::get_if<Answer>(&prepared)) return write(std::move(*answer));
-    outgoing_ = std::get<Outgoing>(std::move(prepared));
-    outgoing_.context.remote_address = remote_;
-    cancel_ = std::stop_source();
-    outgoing_.context.stop = cancel_.get_token();
+    if (!prepare()) return;
     watch_client();
-    if (outgoing_.binding->form.content() == Http::FRAMES) return open_stream();
+    const Http::Content content = outgoing_.binding->form.content();
+    if (content == Http::FRAMES || content == Http::BYTES) return open_stream();
     shared_.caller.call(
         outgoing_.context, std::move(outgoing_.request), [self = shared_from_this()](Result<Reply> reply) {
           asio::post(self->stream_.get_executor(),
@@ -164,6 +312,8 @@ class Session final : public std::enable_shared_from_this<Session> {
     std::mutex mutex;
     std::condition_variable_any room;
     std::string bytes;  // guarded by mutex, like the following
+    std::string digest;
+    bool has_begun = false;
     std::optional<Status> closed;
     bool is_draining = false;
   };
@@ -177,6 +327,7 @@ class Session final : public std::enable_shared_from_this<Session> {
       std::unique_lock lock(pipe->mutex);
       pipe->room.wait(lock, stop, [&] { return pipe->bytes.size() < kMaxQueuedBytes; });
       if (stop.stop_requested() || !append_frame(form, message, pipe->bytes)) return false;
+      if (!std::exchange(pipe->has_begun, true)) pipe->digest = digest_of(form, message);
       if (!std::exchange(pipe->is_draining, true)) asio::post(self->stream_.get_executor(), [self] { self->drain(); });
       return true;
     };
@@ -193,10 +344,12 @@ class Session final : public std::enable_shared_from_this<Session> {
   // Writes what the stream has produced; the header goes with the first bytes, or an error takes its place.
   void drain() {
     std::string bytes;
+    std::string digest;
     std::optional<Status> closed;
     {
       std::lock_guard lock(pipe_->mutex);
       bytes.swap(pipe_->bytes);
+      digest.swap(pipe_->digest);
       closed = pipe_->closed;
       pipe_->room.notify_all();
       if (bytes.empty() && !closed) {
@@ -209,16 +362,22 @@ class Session final : public std::enable_shared_from_this<Session> {
         stream_call_.reset();
         return write(error_answer(*closed));
       }
-      return send_header(std::move(bytes));
+      return send_header(std::move(bytes), digest);
     }
-    if (bytes.empty()) return finish_stream();
+    if (bytes.empty()) return closed->ok() || !is_download() ? finish_stream() : abandon_stream();
     send_chunk(std::move(bytes));
   }
 
-  void send_header(std::string first) {
+  // A download that broke off is not ended as if it were whole.
+  bool is_download() const { return outgoing_.binding->form.content() == Http::BYTES; }
+
+  void send_header(std::string first, const std::string& digest) {
     header_sent_ = true;
     header_.emplace(bhttp::status::ok, 11);
-    header_->set(bhttp::field::content_type, outgoing_.plain ? "text/plain; charset=utf-8" : "application/json");
+    header_->set(bhttp::field::content_type, is_download()     ? "application/octet-stream"
+                                             : outgoing_.plain ? "text/plain; charset=utf-8"
+                                                               : "application/json");
+    if (!digest.empty()) header_->set("Digest", digest);
     header_->chunked(true);
     header_->keep_alive(keep_alive_);
     decorate(*header_);
@@ -350,6 +509,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::stop_source cancel_;
   std::shared_ptr<Pipe> pipe_;
   std::unique_ptr<StreamCall> stream_call_;
+  std::optional<Upload> upload_;
   std::optional<bhttp::response<bhttp::empty_body>> header_;
   std::optional<bhttp::response_serializer<bhttp::empty_body>> serializer_;
   std::string chunk_;

@@ -5,6 +5,7 @@
 //                          └─ streaming: frames are written as they come, the writer sets the pace
 #pragma once
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <functional>
 #include <memory>
@@ -20,6 +21,7 @@ struct SessionShared {
   const Routes& routes;
   Caller& caller;
   Metrics& metrics;
+  boost::asio::io_context& uploads;  // hands pieces of bodies to handlers, which set the pace
 };
 
 // `ended` runs once, when nothing of the session is left. [the session's strand]

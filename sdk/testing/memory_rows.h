@@ -127,6 +127,7 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     changes_.push_back({id, std::string(key), std::move(before), nullptr});
     return true;
   }
+  Status replace_all(ByteSource&) override { return unimplemented("rows in memory are not replaced"); }
 
   // Declarations
   Result<TableId> table(TableSpec spec) override { return add_table(std::move(spec)); }

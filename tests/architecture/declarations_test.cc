@@ -167,8 +167,14 @@ class Check {
       problems.push_back(method.full_name() + ": its reply is " + http.reply() + ", no field of the response");
     if (http.content() == Http::TEXT && !method.output_type()->FindFieldByName("text"))
       problems.push_back(method.full_name() + ": answers text, and its response has no field text");
-    if ((http.content() == Http::FRAMES) != method.server_streaming())
-      problems.push_back(method.full_name() + ": frames are the form of a stream, and only of a stream");
+    const bool is_stream = http.content() == Http::FRAMES || http.content() == Http::BYTES || http.upload();
+    if (is_stream != method.server_streaming())
+      problems.push_back(method.full_name() +
+                         ": frames, bytes and uploads are the forms of a stream, and of nothing else");
+    if (http.content() == Http::BYTES && !method.output_type()->FindFieldByName("data"))
+      problems.push_back(method.full_name() + ": answers bytes, and its response has no field data");
+    if (http.upload() && !(method.client_streaming() && method.input_type()->FindFieldByName("data")))
+      problems.push_back(method.full_name() + ": takes an upload, and its request is no stream of data");
     for (const Http& further : http.also()) form(method, further);
   }
 
@@ -251,7 +257,15 @@ TEST(Declarations, TellWhatIsMissing) {
       {"a path outside the API", method("Do", both + "option (drover.http) = { get: \"/x\" };"),
        "x.S.Do: /x is not below /v1/\n"},
       {"frames of one answer", method("Do", both + "option (drover.http) = { get: \"/v1/x\" content: FRAMES };"),
-       "x.S.Do: frames are the form of a stream, and only of a stream\n"},
+       "x.S.Do: frames, bytes and uploads are the forms of a stream, and of nothing else\n"},
+      {"bytes of a stream",
+       method("Do", both + "option (drover.http) = { get: \"/v1/x\" content: BYTES };", "stream A"), ""},
+      {"bytes without data",
+       method("Do", both + "option (drover.http) = { get: \"/v1/x\" content: BYTES };", "stream Q"),
+       "x.S.Do: answers bytes, and its response has no field data\n"},
+      {"an upload of one request",
+       method("Do", both + "option (drover.http) = { put: \"/v1/x\" upload: true };", "stream A"),
+       "x.S.Do: takes an upload, and its request is no stream of data\n"},
       {"frames of a stream",
        method("Do", both + "option (drover.http) = { get: \"/v1/x\" content: FRAMES };", "stream A"), ""},
   };

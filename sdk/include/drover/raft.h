@@ -65,13 +65,14 @@ class RaftControl {
   // Zero: the voter that is furthest. Returns when somebody else leads. Errors as change_servers.
   virtual Status transfer_leadership(Uuid to, SteadyTime deadline) = 0;
 
-  // The state as of now, as the bytes of a snapshot: `sink` gets them in order and may refuse. Errors: unavailable; the
-  // disk's; the sink's own.
+  // The state as a snapshot (drover/state_snapshot.h): `sink` gets its bytes in order and may refuse. What was
+  // acknowledged before the call is in it, unless it may be stale: then a server without a leader answers as well.
+  // Errors: unavailable; the disk's; the sink's own.
   struct Snapshot {
     uint64_t index = 0;
     uint64_t term = 0;
   };
-  virtual Result<Snapshot> save_snapshot(const std::function<Status(std::string_view bytes)>& sink,
+  virtual Result<Snapshot> save_snapshot(bool may_be_stale, const std::function<Status(std::string_view bytes)>& sink,
                                          SteadyTime deadline) = 0;
 };
 

@@ -306,7 +306,7 @@ void run_watches(const Data& data) {
       total, registering / total * 1e9, keys, commit * 1e3, commit / total * 1e9);
 }
 
-class MemorySink final : public Sink {
+class MemorySink final : public drover::ByteSink {
  public:
   drover::Status write(std::string_view more) override {
     bytes.append(more);
@@ -314,11 +314,11 @@ class MemorySink final : public Sink {
   }
   std::string bytes;
 };
-class MemorySource final : public Source {
+class MemorySource final : public drover::ByteSource {
  public:
   explicit MemorySource(std::string_view bytes) : rest_(bytes) {}
-  drover::Result<size_t> read(char* to, size_t size) override {
-    const size_t n = rest_.copy(to, size);
+  drover::Result<size_t> read(std::span<char> buffer) override {
+    const size_t n = rest_.copy(buffer.data(), buffer.size());
     rest_.remove_prefix(n);
     return n;
   }

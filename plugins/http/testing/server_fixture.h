@@ -1,0 +1,268 @@
+// The server over real connections, with a caller that lives in the test.
+#pragma once
+
+#include <arpa/inet.h>
+#include <google/protobuf/descriptor.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "http_test.pb.h"
+#include "server.h"
+
+namespace drover::api {
+
+using namespace std::chrono_literals;
+namespace thing = drover::test::http;
+inline constexpr auto kPatience = 20s;
+
+// Answers "Get" with the identifier it was asked for; "wait" waits for the test or for the caller to go away. A stream
+// is kept for the test to speak into.
+class FakeCaller final : public Caller {
+ public:
+  void call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) override {
+    thing::ThingRequest asked;
+    (void)asked.ParseFromString(request);
+    if (asked.id() == "wait") {
+      std::lock_guard lock(mutex_);
+      held_ = std::move(done);
+      on_stop_.emplace(context.stop, [this] {
+        std::lock_guard stopped(stop_mutex_);
+        is_cancelled_ = true;
+        changed_.notify_all();
+      });
+      changed_.notify_all();
+      return;
+    }
+    if (asked.id() == "missing") return done(not_found("thing not found"));
+    thing::ThingReply reply;
+    reply.set_id(asked.id() == "big" ? std::string(100000, 'x') : asked.id());
+    done(Reply{reply.SerializeAsString(), {.index = 3}});
+  }
+  Result<Reply> call_and_wait(CallContext, std::string) override { return internal_error("nobody waits here"); }
+  Result<std::unique_ptr<StreamCall>> open(CallContext context, std::string request, StreamReceiver receiver) override {
+    thing::ThingRequest asked;
+    (void)asked.ParseFromString(request);
+    if (asked.id() == "missing") return not_found("thing not found");
+    std::lock_guard lock(mutex_);
+    receiver_ = std::move(receiver);
+    on_stop_.emplace(context.stop, [this] {
+      std::lock_guard stopped(stop_mutex_);
+      is_cancelled_ = true;
+      changed_.notify_all();
+    });
+    changed_.notify_all();
+    return std::unique_ptr<StreamCall>(std::make_unique<Handle>(*this));
+  }
+
+  // What was uploaded, once `size` bytes of it have come, or the client has said everything.
+  std::string uploaded(size_t size) {
+    wait([&] { return uploaded_.size() >= size || has_all_; });
+    std::lock_guard lock(mutex_);
+    return uploaded_;
+  }
+  bool has_all() {
+    return wait([this] { return has_all_; });
+  }
+
+  bool holds_call() {
+    return wait([this] { return static_cast<bool>(held_); });
+  }
+  void answer(Result<Reply> reply) {
+    std::function<void(Result<Reply>)> done;
+    {
+      std::lock_guard lock(mutex_);
+      on_stop_.reset();
+      done = std::exchange(held_, nullptr);
+    }
+    if (done) done(std::move(reply));
+  }
+  bool is_cancelled() {
+    std::unique_lock lock(stop_mutex_);
+    return changed_.wait_for(lock, kPatience, [this] { return is_cancelled_; });
+  }
+  StreamReceiver* stream() {
+    return wait([this] { return static_cast<bool>(receiver_.message); }) ? &receiver_ : nullptr;
+  }
+  void end_stream(Status status) {
+    StreamReceiver receiver;
+    {
+      std::lock_guard lock(mutex_);
+      receiver = std::exchange(receiver_, {});
+    }
+    if (receiver.closed) receiver.closed(std::move(status));
+  }
+
+ private:
+  class Handle final : public StreamCall {
+   public:
+    explicit Handle(FakeCaller& caller) : caller_(caller) {}
+    bool send(std::string message) override {
+      thing::Piece piece;
+      EXPECT_TRUE(piece.ParseFromString(message));
+      std::lock_guard lock(caller_.mutex_);
+      caller_.uploaded_ += piece.data();
+      caller_.changed_.notify_all();
+      return static_cast<bool>(caller_.receiver_.message);
+    }
+    void close_sending() override {
+      std::lock_guard lock(caller_.mutex_);
+      caller_.has_all_ = true;
+      caller_.changed_.notify_all();
+    }
+    void cancel() override {}
+
+   private:
+    FakeCaller& caller_;
+  };
+  template <typename Condition>
+  bool wait(Condition condition) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, condition);
+  }
+
+  std::mutex mutex_;
+  std::mutex stop_mutex_;  // the stop callback runs while others hold mutex_
+  std::condition_variable_any changed_;
+  std::function<void(Result<Reply>)> held_;
+  StreamReceiver receiver_;
+  std::string uploaded_;
+  bool has_all_ = false;
+  bool is_cancelled_ = false;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop_;
+};
+
+struct Received {
+  std::string head;
+  std::string body;
+  int status() const { return head.size() < 12 ? 0 : std::atoi(head.c_str() + 9); }
+  bool has(const std::string& line) const { return head.find(line + "\r\n") != std::string::npos; }
+};
+
+// A connection as any client makes one; reads give up after a while.
+class Client {
+ public:
+  explicit Client(const std::string& address) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    timeval patience{.tv_sec = 20, .tv_usec = 0};
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  }
+  Client(const Client&) = delete;
+  ~Client() { hang_up(); }
+  void hang_up() {
+    if (socket_ >= 0) close(std::exchange(socket_, -1));
+  }
+
+  // False once the server has closed the connection.
+  bool send(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t sent = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return false;
+      text.remove_prefix(static_cast<size_t>(sent));
+    }
+    return true;
+  }
+  Received get(const std::string& path, const std::string& headers = "") {
+    send("GET " + path + " HTTP/1.1\r\nHost: test\r\n" + headers + "\r\n");
+    return receive();
+  }
+  // Up to the end of the header.
+  std::string receive_head() {
+    size_t end = std::string::npos;
+    while ((end = buffer_.find("\r\n\r\n")) == std::string::npos) {
+      if (!read_more()) return {};
+    }
+    return take(end + 4);
+  }
+  std::string receive_chunk() {
+    size_t end = std::string::npos;
+    while ((end = buffer_.find("\r\n")) == std::string::npos) {
+      if (!read_more()) return "closed";
+    }
+    const size_t size = std::stoul(take(end + 2), nullptr, 16);
+    while (buffer_.size() < size + 2) {
+      if (!read_more()) return "closed";
+    }
+    std::string chunk = take(size);
+    take(2);
+    return chunk;
+  }
+  Received receive() {
+    Received answer{.head = receive_head(), .body = {}};
+    if (const size_t at = answer.head.find("Content-Length: "); at != std::string::npos) {
+      const size_t size = std::stoul(answer.head.substr(at + 16));
+      while (buffer_.size() < size && read_more()) {
+      }
+      answer.body = take(std::min(size, buffer_.size()));
+    } else if (answer.has("Transfer-Encoding: chunked")) {
+      for (std::string chunk = receive_chunk(); !chunk.empty(); chunk = receive_chunk()) {
+        answer.body += chunk;
+        if (chunk == "closed") break;
+      }
+    }
+    return answer;
+  }
+  // Everything until the server closes the connection; "open" when it does not.
+  std::string receive_all() {
+    while (read_more()) {
+    }
+    return is_closed_ ? take(buffer_.size()) : "open";
+  }
+
+ private:
+  bool read_more() {
+    char bytes[4096];
+    const ssize_t got = recv(socket_, bytes, sizeof(bytes), 0);
+    if (got > 0) buffer_.append(bytes, static_cast<size_t>(got));
+    is_closed_ = got == 0;
+    return got > 0;
+  }
+  std::string take(size_t size) {
+    std::string text = buffer_.substr(0, size);
+    buffer_.erase(0, size);
+    return text;
+  }
+
+  int socket_;
+  std::string buffer_;
+  bool is_closed_ = false;
+};
+
+class HttpServer : public ::testing::Test {
+ protected:
+  HttpServer() {
+    const auto* service = thing::ThingRequest::descriptor()->file()->service(0);
+    for (int i = 0; i < service->method_count(); ++i) EXPECT_TRUE(routes_.add(*service->method(i)).ok());
+  }
+  ~HttpServer() override {
+    caller_.answer(cancelled("the test is over"));
+    caller_.end_stream(cancelled("the test is over"));
+  }
+  std::string start(ServerOptions options = {}) {
+    options.addresses = {"127.0.0.1:0"};
+    server_ = std::make_unique<Server>(std::move(options), routes_, caller_, metrics_);
+    const Status started = server_->start();
+    EXPECT_TRUE(started.ok()) << started.to_string();
+    return server_->address();
+  }
+
+  Routes routes_;
+  Metrics metrics_;
+  FakeCaller caller_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace drover::api
