@@ -37,10 +37,10 @@ run_server() {
 }
 on() { local server=$1; shift; NOMAD_ADDR=http://127.0.0.1:${HTTP[$server]} "$DROVER" "$@"; }
 # The server that says of itself that it leads.
-find_leader() {
+find_leader() { # [EXCEPT]
   local server
   for server in "${SERVERS[@]}"; do
-    [ "$(on "$server" operator api /v1/agent/self 2> /dev/null | grep -o '"leader": *"[a-z]*"')" = '"leader": "true"' ] && LEADER=$server && return 0
+    [ "$server" != "${1:-}" ] && [ "$(on "$server" operator api /v1/agent/self 2> /dev/null | grep -o '"leader": *"[a-z]*"')" = '"leader": "true"' ] && LEADER=$server && return 0
   done
   return 1
 }
@@ -62,9 +62,11 @@ for ((kill = 1; kill <= KILLS; kill++)); do
   [ $((kill % 4)) -ne 0 ] || victim=${SERVERS[$((RANDOM % 3))]}
   FROM=$(wc -l < "$WORK/history")
   if [ $((kill % 3)) -eq 0 ]; then
+    # When it goes on it does not know yet that another leads; whoever called it waits until then.
     kill -STOP "${PID[$victim]}"
-    eventually 60 "no writes while $victim stands still" writes_again
+    eventually 60 "nobody leads while $victim stands still" find_leader "$victim"
     kill -CONT "${PID[$victim]}"
+    eventually 60 "no writes after $victim stood still" writes_again
   else
     kill -9 "${PID[$victim]}"
     eventually 60 "no writes without $victim" writes_again

@@ -88,12 +88,22 @@ class HistoryClient {
     return request.dump();
   }
 
-  // Only an answer proves that a write happened, and only a refusal that it did not.
+  // What a write that failed says: it never began, or nobody knows.
+  void tell_failure(const Status& status) {
+    bool has_begun = true;
+    for (const char* refusal : {"cannot reach the agent", "No cluster leader", "not the leader"}) {
+      if (status.message().find(refusal) != std::string::npos) has_begun = false;
+    }
+    tell(has_begun ? "unknown" : "fail");
+    std::this_thread::sleep_for(10ms);  // or the history is of refusals
+  }
+
   void put(const std::string& key) {
     const std::string value = next_value();
     tell("invoke put " + key + " " + value);
     auto answer = client().write("PUT", "/v1/jobs", {}, body(key, value, nullptr));
-    tell(answer.ok() ? "ok " + std::to_string(answer->value("JobModifyIndex", uint64_t{0})) : "unknown");
+    if (!answer.ok()) return tell_failure(answer.status());
+    tell("ok " + std::to_string(answer->value("JobModifyIndex", uint64_t{0})));
   }
 
   void compare_and_set(const std::string& key) {
@@ -104,7 +114,8 @@ class HistoryClient {
     auto answer = client().write("PUT", "/v1/jobs", {}, body(key, value, &now->index));
     if (answer.ok()) return tell("ok " + std::to_string(answer->value("JobModifyIndex", uint64_t{0})) + " true");
     const bool is_conflict = answer.status().message().find("Enforcing job modify index") != std::string::npos;
-    tell(is_conflict ? "ok 0 false" : "unknown");
+    if (!is_conflict) return tell_failure(answer.status());
+    tell("ok 0 false");
   }
 
   std::optional<Register> read(const std::string& key) {
@@ -116,6 +127,7 @@ class HistoryClient {
     }
     if (!answer) {
       tell("fail");
+      std::this_thread::sleep_for(10ms);
       return {};
     }
     Register found{(*answer)["Meta"].value("value", std::string()), answer->value("JobModifyIndex", uint64_t{0})};

@@ -303,7 +303,10 @@ void BareNode::receive_snapshot(int from, raft::Term leader_term, const raft::Sn
     if (kept.empty() || kept.front().index < info.index) {
       Arrived source(info.index, bytes);
       const auto saved = snapshots_->save(info.index, info.term, info.membership, source, [] { return false; });
-      if (disk_.files.has_crashed()) end_of_storage();
+      if (disk_.files.has_crashed()) {  // whether or not the snapshot was whole by then
+        end_of_storage();
+        return tell(false);
+      }
       if (!saved.ok()) return tell(false);
     } else if (kept.front().index > info.index) {
       // A newer one came before and was not installed then: it will do.
