@@ -1,47 +1,22 @@
 #!/usr/bin/env bash
 # A server whose disk has lost data is made whole by the others; a cluster that has lost its quorum goes on with one server.
-. "$(dirname "$0")/lib.sh"
+JOIN=one
+. "$(dirname "$0")/servers.sh"
 
-declare -A HTTP RPC SERF PID
 KEY=$(head -c 32 /dev/urandom | base64)
-for server in one two three four five; do SERF[$server]=$(free_port); done
-server_config() {
-  HTTP[$1]=$(free_port) RPC[$1]=$(free_port)
-  cat > "$WORK/$1.hcl" << CONFIG
-name      = "$1"
-data_dir  = "$WORK/$1-data"
-bind_addr = "127.0.0.1"
-ports {
-  http = ${HTTP[$1]}
-  rpc  = ${RPC[$1]}
-  serf = ${SERF[$1]}
-}
-server {
-  enabled          = true
-  bootstrap_expect = $2
-  encrypt          = "$KEY"
-  server_join {
-    retry_join     = ["127.0.0.1:${SERF[one]}"]
-    retry_interval = "300ms"
-  }
-}
+take_serf one two three four five
+configure() { # SERVER BOOTSTRAP_EXPECT
+  server_config "$1" "$2" "encrypt = \"$KEY\"" << CONFIG
 autopilot {
   server_stabilization_time = "2s"
+  cleanup_dead_servers      = false
 }
 CONFIG
-}
-run_server() {
-  "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
-  PID[$1]=$!
-  AGENTS+=("$!")
-  disown "$!"
 }
 end() {
   kill -9 "${PID[$1]}"
   eventually 5 "$1 still runs" gone "${PID[$1]}"
 }
-on() { local server=$1; shift; NOMAD_ADDR=http://127.0.0.1:${HTTP[$server]} "$DROVER" "$@"; }
-leads() { LEADER=$(on "$1" server members | awk '$5 == "true" { sub(/\..*/, "", $1); print $1 }') && [ -n "$LEADER" ]; }
 voters() { # SERVER COUNT
   on "$1" operator raft list-peers > "$WORK/peers" || return 1
   cat "$WORK/peers"
@@ -66,7 +41,7 @@ JOB
 }
 registers() { on "$1" job run -detach "$WORK/$2.nomad"; }
 
-for server in one two three; do server_config "$server" 3; done
+for server in one two three; do configure "$server" 3; done
 for server in one two three; do run_server "$server"; done
 for server in one two three; do eventually 30 "$server knows no leader" leads "$server"; done
 eventually 10 "not three voters" voters one 3
@@ -128,7 +103,7 @@ end two
 
 # --- new servers join -------------------------------------------------------------------------------------------------
 for server in four five; do
-  server_config "$server" 0
+  configure "$server" 0
   run_server "$server"
 done
 eventually 60 "the new servers do not become voters" voters one 3

@@ -1,48 +1,20 @@
 #!/usr/bin/env bash
 # Three servers find each other, form a cluster, lose their leader, take in a fourth and let one go.
-. "$(dirname "$0")/lib.sh"
+JOIN="one two"
+. "$(dirname "$0")/servers.sh"
 
 SERVERS=(one two three)
-declare -A HTTP RPC SERF PID
 KEY=$(head -c 32 /dev/urandom | base64)
-for server in "${SERVERS[@]}" four stranger wrong; do SERF[$server]=$(free_port); done
-server_config() {
-  HTTP[$1]=$(free_port) RPC[$1]=$(free_port)
-  cat > "$WORK/$1.hcl" << CONFIG
-name      = "$1"
-data_dir  = "$WORK/$1-data"
-bind_addr = "127.0.0.1"
-ports {
-  http = ${HTTP[$1]}
-  rpc  = ${RPC[$1]}
-  serf = ${SERF[$1]}
-}
-server {
-  enabled          = true
-  bootstrap_expect = $2
-  encrypt          = "$KEY"
-  server_join {
-    retry_join     = ["127.0.0.1:${SERF[one]}", "127.0.0.1:${SERF[two]}"]
-    retry_interval = "300ms"
-  }
-}
+take_serf "${SERVERS[@]}" four stranger wrong
+configure() { # SERVER BOOTSTRAP_EXPECT
+  server_config "$1" "$2" "encrypt = \"$KEY\"" << CONFIG
 autopilot {
   server_stabilization_time = "2s"
 }
 leave_on_terminate = true
 CONFIG
 }
-run_server() {
-  "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
-  PID[$1]=$!
-  AGENTS+=("$!")
-  disown "$!"
-}
-on() { local server=$1; shift; NOMAD_ADDR=http://127.0.0.1:${HTTP[$server]} "$DROVER" "$@"; }
 api() { on "$1" operator api "$2"; }
-# The name of the server that leads, as `of` says.
-leader() { on "$1" server members | awk '$5 == "true" { sub(/\..*/, "", $1); print $1 }'; }
-leads() { LEADER=$(leader "$1") && [ -n "$LEADER" ] && [ "$LEADER" != "${2:-}" ]; }
 counts() { # SERVER VOTERS MEMBERS
   local peers
   peers=$(on "$1" operator raft list-peers) || { echo "$peers"; return 1; }
@@ -71,7 +43,7 @@ sed 's/"first"/"second"/' "$WORK/first.nomad" > "$WORK/second.nomad"
 
 # --- what is wrong is said by its option -----------------------------------------------------------------------------
 wrong() { # TEXT SED: the configuration changed so does not start
-  server_config wrong 3
+  configure wrong 3
   sed -i "$2" "$WORK/wrong.hcl"
   expect 1 "$1" "$DROVER" agent -config "$WORK/wrong.hcl"
 }
@@ -83,7 +55,7 @@ wrong "did you mean \"min_quorum\"" 's|server_stabilization_time.*|min_qorum = 1
 wrong "no server could be joined; the agent ends" 's|leave_on_terminate.*||; s|retry_join .*|&\n    retry_max = 2|'
 
 # --- they begin one cluster -----------------------------------------------------------------------------------------
-for server in "${SERVERS[@]}"; do server_config "$server" 3; done
+for server in "${SERVERS[@]}"; do configure "$server" 3; done
 for server in "${SERVERS[@]}"; do run_server "$server"; done
 for server in "${SERVERS[@]}"; do eventually 30 "$server knows no leader" leads "$server"; done
 eventually 10 "not three voters" counts one 3 3
@@ -98,7 +70,7 @@ expect 0 "successful" on "$FOLLOWER" job run -detach "$WORK/first.nomad"
 for server in "${SERVERS[@]}"; do expect 0 "first" on "$server" job status; done
 
 # --- a wrong key is kept out -----------------------------------------------------------------------------------------
-server_config stranger 0
+configure stranger 0
 sed -i "s|encrypt .*|encrypt = \"$(head -c 16 /dev/urandom | base64)\"|" "$WORK/stranger.hcl"
 run_server stranger
 cannot_read() { grep -q 'another encrypt key' "$WORK/stranger.log" "$WORK/one.log"; }
@@ -126,7 +98,7 @@ eventually 20 "the returned server does not catch up" caught_up
 eventually 30 "not three voters again" counts "$FOLLOWER" 3 3
 
 # --- a fourth is taken in, one is removed, leadership is handed on ---------------------------------------------------
-server_config four 0
+configure four 0
 sed -i '/server_join/,/^  }/d' "$WORK/four.hcl"
 run_server four
 joined() { on four server join "127.0.0.1:${SERF[one]}"; }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Agents that prove themselves by certificates: two servers and a node of one authority, and others that stay outside.
-. "$(dirname "$0")/lib.sh"
+JOIN="one two"
+. "$(dirname "$0")/servers.sh"
 command -v openssl > /dev/null || { echo "skipped: the openssl program is missing"; exit 77; }
 
-declare -A HTTP RPC SERF
-for agent in one two; do HTTP[$agent]=$(free_port) RPC[$agent]=$(free_port) SERF[$agent]=$(free_port); done
+take_serf one two
 
 authority() { # NAME
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=$1" \
@@ -21,26 +21,6 @@ tls() { # AUTHORITY CERTIFICATE
   printf 'tls {\n  rpc       = true\n  ca_file   = "%s"\n  cert_file = "%s"\n  key_file  = "%s"\n}\n' \
     "$WORK/$1.pem" "$WORK/$2-cert.pem" "$WORK/$2-key.pem"
 }
-server_config() { # NAME
-  cat > "$WORK/$1.hcl" << CONFIG
-name      = "$1"
-data_dir  = "$WORK/$1-data"
-bind_addr = "127.0.0.1"
-ports {
-  http = ${HTTP[$1]}
-  rpc  = ${RPC[$1]}
-  serf = ${SERF[$1]}
-}
-server {
-  enabled          = true
-  bootstrap_expect = 2
-  server_join {
-    retry_join     = ["127.0.0.1:${SERF[one]}", "127.0.0.1:${SERF[two]}"]
-    retry_interval = "300ms"
-  }
-}
-CONFIG
-}
 client_config() { # NAME
   cat > "$WORK/$1.hcl" << CONFIG
 name      = "$1"
@@ -56,12 +36,6 @@ client {
 }
 CONFIG
 }
-run_agent() {
-  "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
-  AGENTS+=("$!")
-  disown "$!"
-}
-export NOMAD_ADDR=http://127.0.0.1:${HTTP[one]}
 two_voters() { [ "$("$DROVER" operator raft list-peers | grep -c ' true ')" = 2 ]; }
 is_ready() { "$DROVER" node status | grep -q "$1 .* ready$"; }
 logged() { grep -q "$2" "$WORK/$1.log"; }
@@ -73,18 +47,14 @@ certificate client ours client.global.nomad
 certificate intruder theirs client.global.nomad
 
 # What is missing is told by its option, before anything is served.
-server_config one
-printf 'tls {\n  rpc = true\n}\n' >> "$WORK/one.hcl"
+server_config one 2 <<< 'tls { rpc = true }'
 expect 1 "tls.rpc needs tls.ca_file" "$DROVER" agent -config "$WORK/one.hcl"
-server_config one
-tls ours nobody >> "$WORK/one.hcl"
+server_config one 2 < <(tls ours nobody)
 expect 1 "tls.cert_file: $WORK/nobody-cert.pem cannot be read" "$DROVER" agent -config "$WORK/one.hcl"
 
-for agent in one two; do
-  server_config "$agent"
-  tls ours server >> "$WORK/$agent.hcl"
-  run_agent "$agent"
-done
+for agent in one two; do server_config "$agent" 2 < <(tls ours server); done
+export NOMAD_ADDR=http://127.0.0.1:${HTTP[one]}
+for agent in one two; do run_server "$agent"; done
 eventually 30 "two servers did not form a cluster over TLS" two_voters
 
 client_config trusted
@@ -92,7 +62,7 @@ tls ours client >> "$WORK/trusted.hcl"
 client_config plain
 client_config stranger
 tls theirs intruder >> "$WORK/stranger.hcl"
-for agent in trusted plain stranger; do run_agent "$agent"; done
+for agent in trusted plain stranger; do run_server "$agent"; done
 eventually 30 "the node of the same authority is not ready" is_ready trusted
 eventually 30 "the node without TLS was not turned away" logged plain "not reached"
 eventually 30 "the node of another authority was not turned away" logged stranger "not reached"

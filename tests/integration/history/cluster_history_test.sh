@@ -2,40 +2,13 @@
 # Three servers under load from clients that write down what they saw, while servers are killed with -9 and stopped in
 # their tracks. Nothing that was acknowledged may be lost, and every read must fit: the history goes through the checker
 # of the simulator. DROVER_KILLS says how often (6); each third time it is a stop of all threads instead.
-. "$(dirname "$0")/../lib.sh"
+JOIN="one two three"
+. "$(dirname "$0")/../servers.sh"
 
 KILLS=${DROVER_KILLS:-6}
 SERVERS=(one two three)
-declare -A HTTP RPC SERF PID
-for server in "${SERVERS[@]}"; do HTTP[$server]=$(free_port) RPC[$server]=$(free_port) SERF[$server]=$(free_port); done
-for server in "${SERVERS[@]}"; do
-  cat > "$WORK/$server.hcl" << CONFIG
-name      = "$server"
-data_dir  = "$WORK/$server-data"
-bind_addr = "127.0.0.1"
-log_level = "WARN"
-ports {
-  http = ${HTTP[$server]}
-  rpc  = ${RPC[$server]}
-  serf = ${SERF[$server]}
-}
-server {
-  enabled          = true
-  bootstrap_expect = 3
-  server_join {
-    retry_join     = ["127.0.0.1:${SERF[one]}", "127.0.0.1:${SERF[two]}", "127.0.0.1:${SERF[three]}"]
-    retry_interval = "300ms"
-  }
-}
-CONFIG
-done
-run_server() {
-  "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
-  PID[$1]=$!
-  AGENTS+=("$!")
-  disown "$!"
-}
-on() { local server=$1; shift; NOMAD_ADDR=http://127.0.0.1:${HTTP[$server]} "$DROVER" "$@"; }
+take_serf "${SERVERS[@]}"
+for server in "${SERVERS[@]}"; do server_config "$server" 3 <<< 'log_level = "WARN"'; done
 # The server that says of itself that it leads.
 find_leader() { # [EXCEPT]
   local server
