@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -37,6 +38,10 @@ int main(int argc, char** argv) {
   const std::string called_as = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "drover";
   const std::string program = own_path();
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  // A shell asks what may come next; or is to be told to ask.
+  if (std::getenv("COMP_LINE")) arguments = {"autocomplete"};
+  if (!arguments.empty() && arguments.front().starts_with("-autocomplete-"))
+    arguments = {"autocomplete", arguments.front().substr(sizeof("-autocomplete") - 1)};
   const std::string first = arguments.empty() ? "" : arguments.front();
   const std::span rest = std::span(arguments).subspan(std::min<size_t>(1, arguments.size()));
   if (first == "version" || first == "-version" || first == "--version" || first == "-v")

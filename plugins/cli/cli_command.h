@@ -55,6 +55,7 @@ std::vector<Definition> agent_commands();
 std::vector<Definition> operator_commands();
 std::vector<Definition> fmt_commands();
 std::vector<Definition> raft_recover_commands();
+std::vector<Definition> autocomplete_commands();
 std::vector<Definition> snapshot_commands();
 std::vector<Definition> raft_file_commands();
 
