@@ -33,7 +33,7 @@ class RawExecDriver final : public TaskDriver {
   // Before the first call of a task; once.
   void open(DriverOptions options);
   // Ends all waits. The tasks go on. Idempotent.
-  void stop();
+  void stop() override;
 
   driver::DriverCapabilities capabilities() const override;
   driver::FingerprintResponse fingerprint() override;

@@ -44,7 +44,7 @@ class DriverPlugin final : public TaskDriver {
   ~DriverPlugin() override;
 
   void start() { supervisor_.start(); }
-  void stop();
+  void stop() override;
   bool wait_first(SteadyTime deadline) const { return supervisor_.wait_first(deadline); }
   Supervisor::View view() const { return supervisor_.view(); }
 
