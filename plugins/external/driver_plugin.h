@@ -69,7 +69,7 @@ class DriverPlugin final : public TaskDriver {
 
   Status prepare(const ChannelPtr& channel);
   Status identify(Channel& channel);
-  Status configure(Channel& channel);
+  Status set_config(Channel& channel);
   void recover_all(Channel& channel);
   void follow_fingerprint(const ChannelPtr& channel);
   void lost();

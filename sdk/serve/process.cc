@@ -1,5 +1,3 @@
-#include "process.h"
-
 #include <grp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -17,6 +15,7 @@
 #include "announcement.h"
 #include "driver_service.h"
 #include "drover/log.h"
+#include "drover/serve.h"
 #include "drover/uuid.h"
 #include "hclog.h"
 
@@ -101,8 +100,12 @@ int refuse(int exit_status, const ServedDriver& served, const Status& status) {
 }
 
 }  // namespace
+}  // namespace drover::serve
 
-int run(const ServedDriver& served, std::span<char*> arguments, int handshake) {
+namespace drover {
+
+int serve_driver(const ServedDriver& served, std::span<char*> arguments, int handshake) {
+  using namespace serve;
   const auto name = read_name(served, arguments);
   if (!name) return refuse(2, served, name.status());
   const auto terms = read_terms([](const char* variable) -> std::optional<std::string> {
@@ -137,4 +140,4 @@ int run(const ServedDriver& served, std::span<char*> arguments, int handshake) {
   std::_Exit(0);
 }
 
-}  // namespace drover::serve
+}  // namespace drover

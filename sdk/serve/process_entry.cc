@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "process.h"
+#include "drover/serve.h"
 
 namespace {
 
@@ -17,5 +17,5 @@ __attribute__((constructor(101))) void take_standard_output() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return drover::serve::run(drover::served_driver(), {argv, static_cast<size_t>(argc)}, handshake);
+  return drover::serve_driver(drover::served_driver(), {argv, static_cast<size_t>(argc)}, handshake);
 }

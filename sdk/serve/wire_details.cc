@@ -41,8 +41,9 @@ std::string recoverable_details(const Status& status) {
 
 void complete(driver::InspectTaskResponse& response) {
   driver::TaskStatus& task = *response.mutable_task();
-  if (!task.has_started_at()) task.mutable_started_at()->set_seconds(kGoZeroTimeSeconds);
-  if (!task.has_completed_at()) task.mutable_completed_at()->set_seconds(kGoZeroTimeSeconds);
+  for (google::protobuf::Timestamp* time : {task.mutable_started_at(), task.mutable_completed_at()}) {
+    if (time->seconds() == 0 && time->nanos() == 0) time->set_seconds(kGoZeroTimeSeconds);
+  }
   (void)task.mutable_result();
   (void)response.mutable_driver();
 }

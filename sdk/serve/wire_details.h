@@ -9,7 +9,8 @@
 
 namespace drover::serve {
 
-// Readers written in Go fail on a missing time, result or usage. A time that there is not is their zero, in year 1.
+// Readers written in Go fail on a missing time, result or usage. A time that is absent or zero becomes their
+// zero, in year 1.
 void complete(driver::InspectTaskResponse& response);
 void complete(driver::TaskStats& stats, int64_t now_ns);
 

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "drover/plugin.h"
@@ -36,6 +37,12 @@ struct ServedDriver {
 
 // Defined by the macros below.
 ServedDriver served_driver();
+
+// For a program with a main function of its own, instead of the macros. Serves until the host or SIGTERM ends it, and
+// then ends the process: calls of the driver that still block are not waited for. `handshake` is a descriptor of what
+// was standard output; nothing else may be written there before or after. Returns the exit status when there is nothing
+// to serve: 1 without a host, 2 for wrong arguments; the reason is on standard error. Call it once, from main.
+int serve_driver(const ServedDriver& driver, std::span<char*> arguments, int handshake);
 
 // The same driver inside the agent, when it needs nothing of its host. The driver's configuration is then the default.
 template <typename Driver>
