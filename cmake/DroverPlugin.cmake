@@ -55,7 +55,7 @@ function(drover_add_plugin name)
 
   if(ARG_EXECUTABLE)
     add_executable(${name}_program)
-    target_link_libraries(${name}_program PRIVATE ${name}_objects drover_serve)
+    target_link_libraries(${name}_program PRIVATE ${name}_objects drover_serve_main)
     set_target_properties(${name}_program PROPERTIES
       OUTPUT_NAME ${name}-plugin RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/drover/drivers
       INSTALL_RPATH "$ORIGIN/../..;${CMAKE_INSTALL_PREFIX}/lib")

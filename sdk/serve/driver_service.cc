@@ -123,6 +123,7 @@ class Service {
       *out.mutable_stats() = *std::move(stats);
       complete(*out.mutable_stats(), SystemClock().wall_ns());
       if (!call.send(serialize(out)) || wait(call, interval)) return cancelled("the call has ended");
+      if (has_ended(id, false)) return ok_status();  // whatever the driver would still say of it
     }
   }
 

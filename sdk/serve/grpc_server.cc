@@ -47,14 +47,19 @@ Status run(const Handler& handler, Call& call) {
 // Owned by gRPC until OnDone, and by the handler's thread.
 class ServedCall final : public grpc::ServerGenericBidiReactor, public Call {
  public:
-  static ServedCall* start(const Handler& handler, Workers& workers) {
+  // `handler` is null for a method that there is not: that is said before any request has come.
+  static ServedCall* start(const Handler* handler, Workers& workers) {
     auto call = std::make_shared<ServedCall>(handler, workers);
     call->itself_ = call;
-    call->StartRead(&call->read_);
+    if (handler) {
+      call->StartRead(&call->read_);
+    } else {
+      call->Finish({grpc::StatusCode::UNIMPLEMENTED, "the plugin has no such method"});
+    }
     return call.get();
   }
 
-  ServedCall(const Handler& handler, Workers& workers) : handler_(handler), workers_(workers) {}
+  ServedCall(const Handler* handler, Workers& workers) : handler_(handler), workers_(workers) {}
 
   const std::string& request() const override { return request_; }
   std::stop_token stop() const override { return stop_.get_token(); }
@@ -74,7 +79,7 @@ class ServedCall final : public grpc::ServerGenericBidiReactor, public Call {
     std::optional<std::string> bytes = ok ? bytes_of(read_) : std::nullopt;
     if (!bytes) return Finish({grpc::StatusCode::INVALID_ARGUMENT, "the call has no request that can be read"});
     request_ = *std::move(bytes);
-    const bool is_posted = workers_.post([call = itself_] { call->Finish(to_grpc(run(call->handler_, *call))); });
+    const bool is_posted = workers_.post([call = itself_] { call->Finish(to_grpc(run(*call->handler_, *call))); });
     if (!is_posted) Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the plugin has too many calls at once"});
   }
 
@@ -88,7 +93,7 @@ class ServedCall final : public grpc::ServerGenericBidiReactor, public Call {
 
   void OnDone() override { const std::shared_ptr<ServedCall> last = std::move(itself_); }
 
-  const Handler& handler_;
+  const Handler* const handler_;
   Workers& workers_;
   grpc::ByteBuffer read_, write_;
   std::string request_;  // constant once the handler runs
@@ -126,12 +131,11 @@ class GrpcServer final : public Server, public grpc::CallbackGenericService {
 
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
     const auto found = methods_.find(context->method());
-    return ServedCall::start(found == methods_.end() ? unknown_ : found->second, workers_);
+    return ServedCall::start(found == methods_.end() ? nullptr : &found->second, workers_);
   }
 
  private:
   const Methods methods_;
-  const serve::Handler unknown_ = [](Call&) { return unimplemented("the plugin has no such method"); };
   Workers workers_{kMaxCalls};
   std::unique_ptr<grpc::Server> server_;
   std::thread shutdown_;

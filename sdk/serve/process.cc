@@ -131,7 +131,12 @@ int serve_driver(const ServedDriver& served, std::span<char*> arguments, int han
   if (!server) return refuse(1, served, server.status());
 
   const std::string line = announcement(*terms, socket) + "\n";
-  if (::write(handshake, line.data(), line.size()) == static_cast<ssize_t>(line.size())) wait_for_end();
+  if (::write(handshake, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    const Status status = errno_status(errno, "write the handshake to standard output");
+    (void)::unlink(socket.c_str());
+    return refuse(1, served, status);
+  }
+  wait_for_end();
 
   const SteadyTime now = SystemClock().steady();
   const bool is_idle = (*server)->stop(now + kAnswerTime, now + kEndTime);

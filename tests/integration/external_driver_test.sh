@@ -5,7 +5,7 @@
 : "${DRIVERS:?names the folder of the drivers programs}"
 
 mkdir "$WORK/plugins"
-cp "$DRIVERS/mock-plugin" "$DRIVERS/raw_exec-plugin" "$WORK/plugins"
+cp "$DRIVERS/mock-plugin" "$DRIVERS/raw_exec-plugin" "$DRIVERS/nap-plugin" "$WORK/plugins"
 config one << CONFIG
 plugin_dir = "$WORK/plugins"
 plugin "raw_exec" {
@@ -69,6 +69,12 @@ expect 0 "" "$DROVER" job stop -detach said
 expect 0 "" "$DROVER" job run -detach "$WORK/wrong.nomad"
 eventually 20 "no allocation" has_alloc wrong
 eventually 20 "the wrong option is not named" says 'run_fro' "$DROVER" alloc status "$ALLOC"
+
+# The example of the author's guide.
+sed 's/driver = .*/driver = "nap"/; s/run_fro.*/for = "1s"/; s/"wrong" {/"rest" {\n  type = "batch"/' "$WORK/wrong.nomad" > "$WORK/rest.nomad"
+expect 0 "" "$DROVER" job run -detach "$WORK/rest.nomad"
+eventually 20 "no allocation" has_alloc rest
+eventually 20 "the nap does not end" says 'complete' "$DROVER" alloc status "$ALLOC"
 
 # The program dies while a task runs: the same task goes on, and is still ours.
 expect 0 "" "$DROVER" job run -detach "$WORK/counts.nomad"

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <mutex>
@@ -28,6 +30,7 @@ inline SupervisionTimes quick_times() {
 
 class RunningPlugin {
  public:
+  // The program is told its folder behind its arguments, if there are any.
   explicit RunningPlugin(std::string file, std::vector<std::string> arguments = {},
                          SupervisionTimes times = quick_times())
       : file_(std::move(file)), arguments_(std::move(arguments)), times_(times) {
@@ -88,8 +91,7 @@ class RunningPlugin {
                                 .times = times_,
                                 .launched = {},
                                 .changed = [this] { changed_.notify_all(); }};
-    options.arguments.push_back(folder_);
-    if (arguments_.empty()) options.arguments.clear();
+    if (!arguments_.empty()) options.arguments.push_back(folder_);
     options.environment["TMPDIR"] = folder_;
     plugin_ = std::make_unique<DriverPlugin>(std::move(options), clock_, metrics_);
     plugin_->start();
