@@ -1,8 +1,11 @@
 # drover_messages(…) and drover_add_plugin(…): see below; the same file ships with the SDK.
 #
-#   drover_add_plugin(NAME IN_PROCESS SOURCES … [PROTOS …] [LIBRARIES …])
+#   drover_add_plugin(NAME [IN_PROCESS] [EXECUTABLE] SOURCES … [PROTOS …] [LIBRARIES …])
 #
-# makes NAME.so (one exported symbol, linked with -z nodelete) beside a copy of plugin.json in the plugin folder.
+# makes from the same objects
+#   IN_PROCESS   NAME.so (one exported symbol, linked with -z nodelete) beside a copy of plugin.json in the plugin folder
+#   EXECUTABLE   NAME-plugin, a task driver as a program of its own (drover/serve.h), in lib/drover/drivers
+# The latter finds the SDK's libraries beside it and, when it is copied elsewhere, where they were built or installed.
 # A plugin's own .proto files are compiled into that plugin and nowhere else: the same file in two plugins would abort
 # the process when the second one loads.
 
@@ -38,7 +41,10 @@ function(drover_generate_messages out_sources root)
 endfunction()
 
 function(drover_add_plugin name)
-  cmake_parse_arguments(ARG "IN_PROCESS" "MANIFEST" "SOURCES;PROTOS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "IN_PROCESS;EXECUTABLE" "MANIFEST" "SOURCES;PROTOS;LIBRARIES" ${ARGN})
+  if(NOT ARG_IN_PROCESS AND NOT ARG_EXECUTABLE)
+    message(FATAL_ERROR "drover_add_plugin(${name}): one of IN_PROCESS and EXECUTABLE is needed")
+  endif()
   if(ARG_PROTOS)
     drover_generate_messages(generated ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_PROTOS})
   endif()
@@ -46,6 +52,19 @@ function(drover_add_plugin name)
   add_library(${name}_objects OBJECT ${ARG_SOURCES} ${generated})
   target_include_directories(${name}_objects PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/generated)
   target_link_libraries(${name}_objects PUBLIC drover_sdk drover_messages ${ARG_LIBRARIES} PRIVATE drover_warnings)
+
+  if(ARG_EXECUTABLE)
+    add_executable(${name}_program)
+    target_link_libraries(${name}_program PRIVATE ${name}_objects drover_serve_main)
+    set_target_properties(${name}_program PROPERTIES
+      OUTPUT_NAME ${name}-plugin RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/drover/drivers
+      INSTALL_RPATH "$ORIGIN/../..;${CMAKE_INSTALL_PREFIX}/lib")
+    set_property(GLOBAL APPEND PROPERTY DROVER_PROGRAMS ${name}_program)
+    install(TARGETS ${name}_program RUNTIME DESTINATION lib/drover/drivers)
+  endif()
+  if(NOT ARG_IN_PROCESS)
+    return()
+  endif()
 
   add_library(${name}_plugin MODULE)
   target_link_libraries(${name}_plugin PRIVATE ${name}_objects)

@@ -3,7 +3,9 @@
 #include <condition_variable>
 #include <nlohmann/json.hpp>
 
+#include "drover/hclspec.h"
 #include "drover/signals.h"
+#include "nomad/plugins/hclspec.pb.h"
 
 namespace drover::mock {
 namespace {
@@ -26,6 +28,8 @@ void MockDriver::stop() {
     if (task) task->kill();
   }
 }
+
+hclspec::Spec MockDriver::task_config_schema() const { return options_schema(); }
 
 driver::DriverCapabilities MockDriver::capabilities() const {
   driver::DriverCapabilities capabilities;

@@ -19,6 +19,7 @@ class MockDriver final : public TaskDriver {
   MockDriver() = default;
   ~MockDriver() override;
 
+  hashicorp::nomad::plugins::shared::hclspec::Spec task_config_schema() const override;
   driver::DriverCapabilities capabilities() const override;
   driver::FingerprintResponse fingerprint() override;
   Result<std::string> encode_config(std::string_view config_json) override;
@@ -32,7 +33,7 @@ class MockDriver final : public TaskDriver {
   Status signal_task(std::string_view id, std::string_view signal) override;
 
   // Ends all tasks, and what blocks in start_task. Idempotent.
-  void stop();
+  void stop() override;
 
  private:
   Result<std::shared_ptr<MockTask>> find(std::string_view id);

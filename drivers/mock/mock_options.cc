@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "nomad/plugins/hclspec.pb.h"
+
 namespace drover::mock {
 namespace {
 
@@ -19,6 +21,30 @@ Status not_negative(std::string_view option, int64_t value) {
 }
 
 }  // namespace
+
+hclspec::Spec options_schema() {
+  return hclspec::object_of({{"run_for", "string"},
+                             {"exit_code", "number"},
+                             {"exit_signal", "number"},
+                             {"exit_err_msg", "string"},
+                             {"signal_error", "string"},
+                             {"start_error", "string"},
+                             {"start_error_recoverable", "bool"},
+                             {"start_block_for", "string"},
+                             {"kill_after", "string"},
+                             {"ignore_kill", "bool"},
+                             {"lose_handle", "bool"},
+                             {"block_stats", "bool"},
+                             {"driver_ip", "string"},
+                             {"driver_advertise", "bool"},
+                             {"driver_port_map", "string"},
+                             {"stdout_string", "string"},
+                             {"stdout_repeat", "number"},
+                             {"stdout_repeat_duration", "string"},
+                             {"stderr_string", "string"},
+                             {"stderr_repeat", "number"},
+                             {"stderr_repeat_duration", "string"}});
+}
 
 Result<MockOptions> read_options(TaskOptions options) {
   MockOptions mock;

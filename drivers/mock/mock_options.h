@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "drover/hclspec.h"
 #include "drover/task_options.h"
 
 namespace drover::mock {
@@ -32,6 +33,9 @@ struct MockOptions {
   int32_t port = 0;
   Output stdout_output, stderr_output;
 };
+
+// All of the options above as a job writes them; times as text, "1h30m".
+hclspec::Spec options_schema();
 
 // Errors: invalid_argument naming the option.
 Result<MockOptions> read_options(TaskOptions options);

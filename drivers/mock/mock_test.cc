@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "drover/hclspec.h"
+#include "nomad/plugins/hclspec.pb.h"
 #include "sdk/testing/driver_conformance.h"
 
 namespace drover::mock {
@@ -156,6 +158,37 @@ TEST(Mock, NamesWhatIsWrongInItsOptions) {
     EXPECT_EQ(invalid_argument(c.text), mock.encode_config(c.json).status());
   }
   EXPECT_TRUE(mock.encode_config(R"({"run_for": 5000, "exit_code": "3"})").ok());
+}
+
+TEST(Mock, TakesEveryNameOfItsSchemaWithoutAValue) {
+  MockDriver mock;
+  const hclspec::Spec schema = mock.task_config_schema();
+  ASSERT_TRUE(hclspec::check(schema).ok());
+  driver::TaskConfig config = task("a", {});
+  config.set_msgpack_driver_config(hclspec::to_msgpack(*hclspec::decode(schema, hcl::Value(hcl::Object()))));
+
+  const Status started = mock.start_task(config).status();
+
+  EXPECT_TRUE(started.ok()) << started.to_string();
+  EXPECT_EQ(0, mock.wait_task("a", {})->exit_code());
+}
+
+TEST(Mock, HasEveryOptionInItsSchema) {
+  const char* all = R"({"run_for": "1ms", "exit_code": 1, "exit_signal": 0, "exit_err_msg": "", "signal_error": "",
+    "start_error": "", "start_error_recoverable": false, "start_block_for": 0, "kill_after": "0s",
+    "ignore_kill": false, "lose_handle": false, "block_stats": false, "driver_ip": "10.0.0.1", "driver_advertise": true,
+    "driver_port_map": "http:80", "stdout_string": "x", "stdout_repeat": 1, "stdout_repeat_duration": "1ms",
+    "stderr_string": "x", "stderr_repeat": 1, "stderr_repeat_duration": 1000000})";
+  MockDriver mock;
+  ASSERT_TRUE(mock.encode_config(all).ok());
+
+  const auto decoded = hclspec::decode(mock.task_config_schema(), *hcl::from_json(all));
+
+  ASSERT_TRUE(decoded.ok()) << decoded.status().to_string();
+  driver::TaskConfig config = task("a", {});
+  config.set_msgpack_driver_config(hclspec::to_msgpack(*decoded));
+  ASSERT_TRUE(mock.start_task(config).ok());
+  EXPECT_EQ(1, mock.wait_task("a", {})->exit_code());
 }
 
 TEST(Mock, WritesItsOutputToTheFifos) {

@@ -7,9 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "drover/hclspec.h"
 #include "drover/log.h"
 #include "drover/process.h"
 #include "drover/signals.h"
+#include "nomad/plugins/base.pb.h"
+#include "nomad/plugins/hclspec.pb.h"
 #include "usage.h"
 
 namespace drover::raw_exec {
@@ -72,6 +75,36 @@ void RawExecDriver::open(DriverOptions options) {
     DROVER_TRY(std::shared_ptr<Launcher> connected, launcher());
     return connected->list(after(kLauncherLimit));
   });
+}
+
+hclspec::Spec RawExecDriver::config_schema() const {
+  return hclspec::object_of(
+      {{.name = "enabled", .type = "bool", .default_literal = "false"},
+       {.name = "no_cgroups", .type = "bool", .default_literal = "false"},
+       {.name = "launcher_dir", .type = "string", .default_literal = "\"/run/drover-raw_exec\""}});
+}
+
+Status RawExecDriver::configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request) {
+  DROVER_TRY(TaskOptions raw, TaskOptions::from_msgpack(request.msgpack_config()));
+  DriverOptions wanted;
+  wanted.is_enabled = raw.boolean("enabled");
+  wanted.uses_cgroups = !raw.boolean("no_cgroups");
+  wanted.launcher.folder = raw.text("launcher_dir");
+  DROVER_RETURN_IF_ERROR(raw.finish());
+  if (!wanted.launcher.folder.starts_with('/'))
+    return invalid_argument("config option \"launcher_dir\" must be an absolute path");
+  if (!supervisor_) {
+    open(std::move(wanted));
+  } else if (wanted.is_enabled != options_.is_enabled || wanted.uses_cgroups != options_.uses_cgroups ||
+             wanted.launcher.folder != options_.launcher.folder) {
+    return failed_precondition("raw_exec is configured already; another configuration needs a new process");
+  }
+  return ok_status();
+}
+
+hclspec::Spec RawExecDriver::task_config_schema() const {
+  return hclspec::object_of(
+      {{.name = "command", .type = "string", .is_required = true}, {.name = "args", .type = "list(string)"}});
 }
 
 void RawExecDriver::stop() {
@@ -219,6 +252,7 @@ Status RawExecDriver::recover_task(const driver::TaskHandle& handle) {
                             ", this driver reads version " + std::to_string(kHandleVersion));
   const std::optional<DriverState> state = read_state(handle.driver_state());
   if (!state) return invalid_argument("handle of task " + config.id() + " has a driver state that cannot be read");
+  if (!supervisor_) return unavailable("raw_exec is not configured yet");
 
   std::optional<Cgroup> cgroup;
   if (!state->cgroup.empty()) {

@@ -30,11 +30,14 @@ class RawExecDriver final : public TaskDriver {
   RawExecDriver() = default;
   ~RawExecDriver() override;
 
-  // Before the first call of a task; once.
+  // Before the first call of a task; once. As a program of its own the driver opens when it is configured.
   void open(DriverOptions options);
   // Ends all waits. The tasks go on. Idempotent.
-  void stop();
+  void stop() override;
 
+  hashicorp::nomad::plugins::shared::hclspec::Spec config_schema() const override;
+  Status configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request) override;
+  hashicorp::nomad::plugins::shared::hclspec::Spec task_config_schema() const override;
   driver::DriverCapabilities capabilities() const override;
   driver::FingerprintResponse fingerprint() override;
   Result<std::string> encode_config(std::string_view config_json) override;

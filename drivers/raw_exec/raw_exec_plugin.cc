@@ -1,6 +1,7 @@
 // The driver "raw_exec": programs as they are, with the agent's rights and without isolation.
 #include "drover/config.h"
 #include "drover/plugin.h"
+#include "drover/serve.h"
 #include "raw_exec_driver.h"
 
 namespace drover::raw_exec {
@@ -42,3 +43,4 @@ class RawExecPlugin final : public Plugin {
 }  // namespace drover::raw_exec
 
 DROVER_MODULE(drover::raw_exec::RawExecPlugin, "task_driver", "raw_exec", "0.1.0");
+DROVER_SERVE_DRIVER(drover::raw_exec::RawExecDriver, "raw_exec", "0.1.0");

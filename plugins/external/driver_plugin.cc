@@ -77,7 +77,7 @@ void DriverPlugin::changed() const {
 
 Status DriverPlugin::prepare(const ChannelPtr& channel) {
   DROVER_RETURN_IF_ERROR(identify(*channel));
-  DROVER_RETURN_IF_ERROR(configure(*channel));
+  DROVER_RETURN_IF_ERROR(set_config(*channel));
   recover_all(*channel);
   follow_fingerprint(channel);
   return ok_status();
@@ -105,7 +105,7 @@ Status DriverPlugin::identify(Channel& channel) {
   return ok_status();
 }
 
-Status DriverPlugin::configure(Channel& channel) {
+Status DriverPlugin::set_config(Channel& channel) {
   const auto deadline = [this] { return clock_.steady() + kCallTime; };
   DROVER_TRY(auto schema, call<base::ConfigSchemaResponse>(channel, DROVER_BASE_METHOD("ConfigSchema"),
                                                            base::ConfigSchemaRequest(), deadline()));

@@ -44,7 +44,7 @@ class DriverPlugin final : public TaskDriver {
   ~DriverPlugin() override;
 
   void start() { supervisor_.start(); }
-  void stop();
+  void stop() override;
   bool wait_first(SteadyTime deadline) const { return supervisor_.wait_first(deadline); }
   Supervisor::View view() const { return supervisor_.view(); }
 
@@ -69,7 +69,7 @@ class DriverPlugin final : public TaskDriver {
 
   Status prepare(const ChannelPtr& channel);
   Status identify(Channel& channel);
-  Status configure(Channel& channel);
+  Status set_config(Channel& channel);
   void recover_all(Channel& channel);
   void follow_fingerprint(const ChannelPtr& channel);
   void lost();

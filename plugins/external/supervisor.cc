@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 
+#include "drover/duration.h"
 #include "drover/log.h"
 #include "handshake.h"
 
@@ -21,6 +23,7 @@ constexpr size_t kKeptLines = 50;
 constexpr size_t kKeptCrashes = 5;
 constexpr int kLinesPerSecond = 1000;  // of one plugin; what is more is counted, not logged
 constexpr auto kEndGrace = 2s;
+constexpr std::chrono::nanoseconds kHealthTime = 5s;
 
 const std::string kHealth = "/grpc.health.v1.Health/Check";
 const std::string kHealthRequest = "\n\x06plugin";  // service = "plugin"
@@ -184,7 +187,7 @@ void Supervisor::settle(Supervision::Action action) {
     case Supervision::Action::kill:
       if (ending_.empty()) {
         ending_ = had_greeting_ ? "it did not answer health checks"
-                                : "no handshake within " + std::to_string(options_.times.start / 1s) + " s";
+                                : "no handshake within " + format_duration(options_.times.start);
       }
       if (process_) process_->kill(SIGKILL);
       return;
@@ -261,7 +264,8 @@ void Supervisor::check() {
   }
   bool is_healthy = false;
   if (channel) {
-    const auto answer = channel->call(kHealth, kHealthRequest, clock_.steady() + 5s);
+    const auto answer =
+        channel->call(kHealth, kHealthRequest, clock_.steady() + std::min(kHealthTime, options_.times.check_every));
     // Who has no health service is judged by its process alone.
     is_healthy = answer.ok() ? *answer == kHealthServing : answer.status().code() == Code::unimplemented;
   }

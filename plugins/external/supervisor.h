@@ -26,7 +26,7 @@ namespace drover::external {
 // How a process of the plugin ended. The last five are kept.
 struct CrashRecord {
   int64_t at = 0;      // nanoseconds since 1970
-  std::string reason;  // "signal 9 (Killed)", "no handshake within 60 s"
+  std::string reason;  // "signal 9 (Killed)", "no handshake within 1m0s"
   std::chrono::nanoseconds uptime{};
   std::vector<std::string> last_lines{};  // of standard error, at most fifty
 };

@@ -429,6 +429,22 @@ void put(std::string& out, const Value& value) {
 
 }  // namespace
 
+Spec object_of(std::initializer_list<Attribute> attributes) {
+  Spec out;
+  auto& members = *out.mutable_object()->mutable_attributes();
+  for (const Attribute& attribute : attributes) {
+    Spec* spec = &members[attribute.name];
+    if (!attribute.default_literal.empty()) {
+      spec->mutable_default_()->mutable_default_()->mutable_literal()->set_value(attribute.default_literal);
+      spec = spec->mutable_default_()->mutable_primary();
+    }
+    spec->mutable_attr()->set_name(attribute.name);
+    spec->mutable_attr()->set_type(attribute.type);
+    spec->mutable_attr()->set_required(attribute.is_required);
+  }
+  return out;
+}
+
 Status check(const Spec& spec) { return check(spec, "config", 0); }
 
 Result<Value> decode(const Spec& spec, const Value& config) {

@@ -125,7 +125,11 @@ std::chrono::nanoseconds TaskOptions::duration(std::string_view option, std::chr
   if (!value) return fallback;
   if (value->is_number()) return std::chrono::nanoseconds(integer(option));
   if (value->is_string()) {
-    if (Result<std::chrono::nanoseconds> parsed = parse_duration(value->get<std::string>())) return *parsed;
+    const std::string text = value->get<std::string>();
+    if (Result<std::chrono::nanoseconds> parsed = parse_duration(text)) return *parsed;
+    // A number that a schema has made text of.
+    if (!text.empty() && text.find_first_not_of("0123456789") == std::string::npos)
+      return std::chrono::nanoseconds(integer(option));
   }
   values_->wrong(option, "a duration such as \"30s\"");
   return fallback;

@@ -7,6 +7,7 @@
 // of one. Every name of the schema is in the result, null where nothing was written. Pure.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 
 #include "drover/hcl_value.h"
@@ -21,6 +22,17 @@ namespace drover::hclspec {
 using hashicorp::nomad::plugins::shared::hclspec::Spec;
 
 inline constexpr size_t kMaxDepth = 64;  // of a schema
+
+// One `name = value` of a schema. `type` is a type expression: "string", "list(map(number))".
+struct Attribute {
+  std::string name;
+  std::string type;
+  bool is_required = false;
+  std::string default_literal{};  // an expression, such as "true" or "\"/run\""; empty: null where nothing is written
+};
+
+// The schema of a block that holds attributes only.
+Spec object_of(std::initializer_list<Attribute> attributes);
 
 // Whether the schema can be used at all: every part set, types and literals readable, depth bounded. Errors:
 // invalid_argument naming the part.

@@ -21,6 +21,12 @@
 #include "drover/clock.h"
 #include "drover/result.h"
 
+namespace hashicorp::nomad::plugins::base::proto {
+class SetConfigRequest;
+}
+namespace hashicorp::nomad::plugins::shared::hclspec {
+class Spec;
+}
 namespace hashicorp::nomad::plugins::drivers::proto {
 class DriverCapabilities;
 class ExitResult;
@@ -42,6 +48,22 @@ class TaskDriver {
  public:
   static constexpr std::string_view kExtensionPoint = "task_driver";
   virtual ~TaskDriver() = default;
+
+  // The driver's own configuration, for the form that is a program of its own (drover/serve.h); a driver inside the
+  // agent takes it from its Plugin. The schema is what the operator's `config` block may hold; an empty one, the
+  // default: nothing. configure() comes before any call of a task and perhaps again with the same bytes: msgpack by
+  // that schema with every name in it, or no bytes at all; and what the client says of itself. Errors: invalid_argument
+  // naming the option.
+  virtual hashicorp::nomad::plugins::shared::hclspec::Spec config_schema() const;
+  virtual Status configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request);
+
+  // What a task's `config` may hold, for the same form: the host checks and converts by it before start_task, so every
+  // name of the schema arrives, null where the job says nothing. Constant. An empty one, the default: nothing.
+  virtual hashicorp::nomad::plugins::shared::hclspec::Spec task_config_schema() const;
+
+  // Ends all waits and whatever the driver itself runs; its tasks go on where they can. Nothing is called after it.
+  // Idempotent. The default does nothing.
+  virtual void stop() {}
 
   // What this driver can do; constant for its life.
   virtual driver::DriverCapabilities capabilities() const = 0;

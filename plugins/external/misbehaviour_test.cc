@@ -1,0 +1,138 @@
+// Whatever a plugin's process does, the agent goes on, and view() says what happened.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "testing/running_plugin.h"
+
+namespace drover::external {
+namespace {
+
+using namespace std::chrono_literals;
+using State = Supervision::State;
+
+driver::TaskConfig task() {
+  driver::TaskConfig config;
+  config.set_id("5f1c7d2e-0000-4000-8000-000000000001/web/0a1b2c3d");
+  config.set_name("web");
+  return config;
+}
+
+TEST(Misbehaviour, NoiseBeforeTheHandshakeParksIt) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"noise"});
+
+  ASSERT_TRUE(plugin.wait_state(State::parked));
+  EXPECT_EQ(
+      "the program does not speak the plugin protocol (check that it is a plugin, for this machine); its first line of "
+      "output was \"hello, I am a plugin\"",
+      plugin->view().problem);
+  EXPECT_EQ(Code::failed_precondition, plugin->start_task(task()).status().code());
+  EXPECT_NE(std::string::npos, plugin->fingerprint().health_description().find("hello, I am a plugin"));
+}
+
+TEST(Misbehaviour, AnotherVersionParksIt) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"other-version"});
+
+  ASSERT_TRUE(plugin.wait_state(State::parked));
+  EXPECT_NE(std::string::npos, plugin->view().problem.find("speaks version 3 of the plugin protocol, not 2"))
+      << plugin->view().problem;
+}
+
+TEST(Misbehaviour, EndingAtOnceIsTriedAgainAndThenParked) {
+  SupervisionTimes times = quick_times();
+  times.crashes = 3;
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"exits"}, times);
+
+  ASSERT_TRUE(plugin.wait_state(State::parked));
+  const auto view = plugin->view();
+  EXPECT_EQ(2u, view.restarts);
+  EXPECT_EQ("exit code 3 before the handshake; it said last: there is no licence", view.problem);
+  ASSERT_EQ(3u, view.crashes.size());
+  EXPECT_EQ(std::vector<std::string>{"there is no licence"}, view.crashes[0].last_lines);
+}
+
+TEST(Misbehaviour, SilenceInsteadOfAHandshakeIsEnded) {
+  SupervisionTimes times = quick_times();
+  times.start = 200ms;
+  times.crashes = 2;
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"hangs"}, times);
+
+  ASSERT_TRUE(plugin.wait_state(State::parked));
+  EXPECT_EQ("no handshake within 200ms", plugin->view().problem);
+  EXPECT_EQ(0, plugin->view().pid);
+}
+
+TEST(Misbehaviour, AFloodOfLinesIsBounded) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"flood"});
+
+  ASSERT_TRUE(plugin.wait_state(State::running));
+  EXPECT_TRUE(plugin->start_task(task()).ok());
+  ASSERT_TRUE(plugin.replace());
+  ASSERT_EQ(1u, plugin->view().crashes.size());
+  EXPECT_LE(plugin->view().crashes[0].last_lines.size(), 50u);
+}
+
+TEST(Misbehaviour, NoAnswerToHealthChecksEndsIt) {
+  SupervisionTimes times = quick_times();
+  times.check_every = 300ms;
+  times.checks_missed = 2;
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"well"}, times);
+  ASSERT_TRUE(plugin.wait_state(State::running));
+  const pid_t frozen = plugin->view().pid;
+
+  ASSERT_EQ(0, ::kill(frozen, SIGSTOP));
+
+  ASSERT_TRUE(
+      plugin.eventually([&] { return plugin->view().pid != frozen && plugin->view().state == State::running; }));
+  ASSERT_FALSE(plugin->view().crashes.empty());
+  EXPECT_EQ("it did not answer health checks", plugin->view().crashes[0].reason);
+}
+
+TEST(Misbehaviour, WhoDoesNotEndWhenToldIsKilled) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"ignores-shutdown"});
+  ASSERT_TRUE(plugin.wait_state(State::running));
+  const pid_t pid = plugin->view().pid;
+  const auto before = std::chrono::steady_clock::now();
+
+  plugin->stop();
+
+  EXPECT_NE(0, ::kill(pid, 0));
+  EXPECT_GE(std::chrono::steady_clock::now() - before, 1500ms) << "it did end by itself";
+  EXPECT_EQ(State::stopped, plugin->view().state);
+}
+
+TEST(Misbehaviour, AnotherNameAfterARestartParksIt) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"other-name"});
+  ASSERT_TRUE(plugin.wait_state(State::running));
+
+  ASSERT_EQ(0, ::kill(plugin->view().pid, SIGKILL));
+
+  ASSERT_TRUE(plugin.wait_state(State::parked));
+  EXPECT_EQ("the plugin was called first and is now called second", plugin->view().problem);
+  EXPECT_EQ("first", plugin->name());
+}
+
+TEST(Misbehaviour, ADeathInStartTaskIsTriedOnceMore) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"dies-in-first-start"});
+
+  EXPECT_TRUE(plugin->start_task(task()).ok());
+
+  ASSERT_EQ(1u, plugin->view().crashes.size());
+  EXPECT_EQ("signal 9 (Killed)", plugin->view().crashes[0].reason);
+}
+
+TEST(Misbehaviour, ADeathInEveryStartTaskIsForTheRestartPolicy) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"dies-in-every-start"});
+
+  EXPECT_EQ(Code::failed_precondition, plugin->start_task(task()).status().code());
+}
+
+TEST(Misbehaviour, AnErrorOfTheDriverIsNotTakenForItsEnd) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"well"});
+
+  EXPECT_EQ(Status(Code::unknown, "not today"), plugin->signal_task("web", "SIGHUP"));
+  EXPECT_TRUE(plugin->view().crashes.empty());
+}
+
+}  // namespace
+}  // namespace drover::external

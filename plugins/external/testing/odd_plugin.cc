@@ -1,0 +1,89 @@
+// A plugin that misbehaves as its first argument says; the second is a folder where it may remember things. Its driver
+// starts every task and knows none.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "drover/serve.h"
+#include "nomad/plugins/driver.pb.h"
+
+namespace drover::external {
+namespace {
+
+std::string mode, folder;
+
+// True for the first process that asks.
+bool is_first_time() { return ::open((folder + "/been-here").c_str(), O_CREAT | O_EXCL | O_CLOEXEC, 0600) >= 0; }
+
+void say(int fd, std::string_view text) { (void)!::write(fd, text.data(), text.size()); }
+
+class OddDriver final : public TaskDriver {
+ public:
+  OddDriver() {
+    if (mode == "flood")
+      flood_ = std::thread([] {
+        for (int i = 0; i < 200'000; ++i)
+          say(STDERR_FILENO, "a line of no use to anybody, and many more of its kind\n");
+      });
+  }
+  ~OddDriver() override {
+    if (flood_.joinable()) flood_.join();
+  }
+  driver::DriverCapabilities capabilities() const override { return {}; }
+  driver::FingerprintResponse fingerprint() override {
+    driver::FingerprintResponse print;
+    print.set_health(driver::FingerprintResponse::HEALTHY);
+    return print;
+  }
+  Result<std::string> encode_config(std::string_view) override { return std::string(); }
+  Result<driver::StartTaskResponse> start_task(const driver::TaskConfig& config) override {
+    if (mode == "dies-in-every-start" || (mode == "dies-in-first-start" && is_first_time())) ::raise(SIGKILL);
+    driver::StartTaskResponse started;
+    *started.mutable_handle()->mutable_config() = config;
+    return started;
+  }
+  Status recover_task(const driver::TaskHandle&) override { return not_found("it was never written down"); }
+  Result<driver::ExitResult> wait_task(std::string_view, std::stop_token) override { return unknown(); }
+  Status stop_task(std::string_view, std::chrono::nanoseconds, std::string_view) override { return unknown(); }
+  Status destroy_task(std::string_view, bool) override { return unknown(); }
+  Result<driver::InspectTaskResponse> inspect_task(std::string_view) override { return unknown(); }
+  Result<driver::TaskStats> task_stats(std::string_view) override { return unknown(); }
+  Status signal_task(std::string_view, std::string_view) override { return Status(Code::unavailable, "not today"); }
+  void stop() override {
+    if (mode == "ignores-shutdown") ::pause();
+  }
+
+ private:
+  static Status unknown() { return not_found(std::string(kTaskNotFound)); }
+  std::thread flood_;
+};
+
+}  // namespace
+}  // namespace drover::external
+
+int main(int argc, char** argv) {
+  using namespace drover::external;
+  mode = argc > 1 ? argv[1] : "";
+  folder = argc > 2 ? argv[2] : "";
+  if (mode == "noise") say(STDOUT_FILENO, "hello, I am a plugin\n");
+  if (mode == "exits") {
+    say(STDERR_FILENO, "there is no licence\n");
+    return 3;
+  }
+  if (mode == "hangs") ::pause();
+  if (mode == "other-version") {
+    say(STDOUT_FILENO, "1|3|unix|/nowhere|grpc|\n");
+    ::pause();
+  }
+  const bool is_renamed = mode == "other-name" && !is_first_time();
+  return drover::serve_driver(
+      {.name = is_renamed ? "second" : "first",
+       .version = "1.0.0",
+       .make = []() -> std::unique_ptr<drover::TaskDriver> { return std::make_unique<OddDriver>(); }},
+      {argv, 1}, STDOUT_FILENO);
+}

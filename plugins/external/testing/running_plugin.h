@@ -1,0 +1,114 @@
+// A plugin's program and the driver over it, in a folder of its own, as the agent would have them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "driver_plugin.h"
+#include "drover/metrics.h"
+#include "handshake.h"
+
+extern char** environ;
+
+namespace drover::external {
+
+// Short, so that a test needs no patience.
+inline SupervisionTimes quick_times() {
+  return {.start = std::chrono::seconds(30),
+          .check_every = std::chrono::seconds(10),
+          .backoff_first = std::chrono::milliseconds(5),
+          .backoff_last = std::chrono::milliseconds(20),
+          .crashes = 100};
+}
+
+class RunningPlugin {
+ public:
+  // The program is told its folder behind its arguments, if there are any.
+  explicit RunningPlugin(std::string file, std::vector<std::string> arguments = {},
+                         SupervisionTimes times = quick_times())
+      : file_(std::move(file)), arguments_(std::move(arguments)), times_(times) {
+    char name[] = "/tmp/drover-external-XXXXXX";
+    folder_ = ::mkdtemp(name);
+    pipes_.emplace(
+        Launcher::Options{.folder = folder_ + "/launcher", .program = {}, .grace = std::chrono::milliseconds(50)});
+    start();
+  }
+  ~RunningPlugin() {
+    plugin_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  DriverPlugin& operator*() { return *plugin_; }
+  DriverPlugin* operator->() { return plugin_.get(); }
+  const std::string& folder() const { return folder_; }
+
+  void restart() {
+    plugin_.reset();
+    start();
+  }
+
+  // Waits, asking anew whenever the plugin reports something and now and then.
+  bool eventually(const std::function<bool()>& is_true, std::chrono::nanoseconds limit = std::chrono::seconds(30)) {
+    const SteadyTime deadline = clock_.steady() + limit;
+    std::unique_lock lock(mutex_);
+    while (clock_.steady() < deadline) {
+      lock.unlock();
+      if (is_true()) return true;
+      lock.lock();
+      changed_.wait_for(lock, std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+  bool wait_state(Supervision::State state) {
+    return eventually([&] { return plugin_->view().state == state; });
+  }
+  // Kills the process and waits for the next one to serve.
+  bool replace() {
+    const pid_t former = plugin_->view().pid;
+    if (former <= 1 || ::kill(former, SIGKILL) != 0) return false;
+    return eventually([&] {
+      const auto view = plugin_->view();
+      return view.pid != former && view.state == Supervision::State::running;
+    });
+  }
+
+ private:
+  void start() {
+    DriverPluginOptions options{.file = file_,
+                                .arguments = arguments_,
+                                .config = {},
+                                .environment = plugin_environment(environ),
+                                .cgroups = &cgroups_,
+                                .pipes = &*pipes_,
+                                .times = times_,
+                                .launched = {},
+                                .changed = [this] { changed_.notify_all(); }};
+    if (!arguments_.empty()) options.arguments.push_back(folder_);
+    options.environment["TMPDIR"] = folder_;
+    plugin_ = std::make_unique<DriverPlugin>(std::move(options), clock_, metrics_);
+    plugin_->start();
+    EXPECT_TRUE(plugin_->wait_first(clock_.steady() + std::chrono::seconds(30)));
+  }
+
+  const std::string file_;
+  const std::vector<std::string> arguments_;
+  const SupervisionTimes times_;
+  std::string folder_;
+  SystemClock clock_;
+  Metrics metrics_;
+  TaskCgroups cgroups_{CgroupLayout{}, "nobody"};
+  std::optional<LogPipes> pipes_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unique_ptr<DriverPlugin> plugin_;
+};
+
+}  // namespace drover::external

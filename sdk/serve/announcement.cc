@@ -1,0 +1,41 @@
+#include "announcement.h"
+
+namespace drover::serve {
+namespace {
+
+constexpr const char* kCookieKey = "NOMAD_PLUGIN_MAGIC_COOKIE";
+constexpr std::string_view kCookieValue = "e4327c2e01eabfd75a8a67adb114fb34a757d57eee7728d857a8cec6e91a7255";
+constexpr int kVersion = 2;  // the only one; a host that does not speak it refuses the line
+
+}  // namespace
+
+Result<Terms> read_terms(const Environment& environment) {
+  if (environment(kCookieKey) != kCookieValue) {
+    return failed_precondition(
+        "this program is a plugin: an agent starts it, from the folder that its configuration names as plugin_dir; it "
+        "does nothing when it is started by hand");
+  }
+  if (environment("PLUGIN_CLIENT_CERT")) {
+    return failed_precondition(
+        "the host asks for transport security (PLUGIN_CLIENT_CERT), which this plugin does not speak; switch AutoMTLS "
+        "off in the host");
+  }
+  Terms terms{.protocol_version = kVersion};
+  terms.socket_folder = environment("PLUGIN_UNIX_SOCKET_DIR").value_or("");
+  if (terms.socket_folder.empty()) terms.socket_folder = environment("TMPDIR").value_or("");
+  if (terms.socket_folder.empty()) terms.socket_folder = "/tmp";
+  if (!terms.socket_folder.starts_with('/')) {
+    return failed_precondition("the folder for the plugin's socket, \"" + terms.socket_folder +
+                               "\", is no absolute path (PLUGIN_UNIX_SOCKET_DIR, TMPDIR)");
+  }
+  terms.socket_group = environment("PLUGIN_UNIX_SOCKET_GROUP").value_or("");
+  terms.names_multiplexing = environment("PLUGIN_MULTIPLEX_GRPC").has_value();
+  return terms;
+}
+
+std::string announcement(const Terms& terms, std::string_view socket) {
+  return "1|" + std::to_string(terms.protocol_version) + "|unix|" + std::string(socket) + "|grpc|" +
+         (terms.names_multiplexing ? "|false" : "");
+}
+
+}  // namespace drover::serve

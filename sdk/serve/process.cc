@@ -1,0 +1,148 @@
+#include <grp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "announcement.h"
+#include "driver_service.h"
+#include "drover/log.h"
+#include "drover/serve.h"
+#include "drover/uuid.h"
+#include "hclog.h"
+
+namespace drover::serve {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kAnswerTime = 50ms;  // for the answer to the call that ends us
+constexpr auto kEndTime = 1s;       // for open calls; a host waits two seconds
+
+std::atomic<int> end_event{-1};  // an eventfd: the process shall end
+
+void request_end() {
+  const uint64_t one = 1;
+  (void)!::write(end_event, &one, sizeof(one));
+}
+
+// Handlers and not SIG_IGN, for what is ignored stays so in every program that the driver starts.
+void handle_signals() {
+  const auto handle = [](int number, void (*handler)(int)) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    (void)::sigaction(number, &action, nullptr);
+  };
+  handle(SIGINT, [](int) {});   // of the agent's terminal: the agent decides
+  handle(SIGPIPE, [](int) {});  // the host has gone; tasks go on
+  handle(SIGTERM, [](int) { request_end(); });
+}
+
+Result<std::string> read_name(const ServedDriver& served, std::span<char*> arguments) {
+  std::string name = served.name;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    if (word == "--name" && i + 1 < arguments.size() && *arguments[i + 1] != '\0') {
+      name = arguments[++i];
+    } else {
+      return invalid_argument("unknown argument \"" + std::string(word) + "\"; there is only --name NAME");
+    }
+  }
+  return name;
+}
+
+Result<gid_t> find_group(const std::string& group) {
+  gid_t number = 0;
+  const char* end = group.data() + group.size();
+  if (const auto parsed = std::from_chars(group.data(), end, number); parsed.ec == std::errc() && parsed.ptr == end)
+    return number;
+  const struct group* found = ::getgrnam(group.c_str());
+  if (!found) return invalid_argument("there is no group \"" + group + "\" (PLUGIN_UNIX_SOCKET_GROUP)");
+  return found->gr_gid;
+}
+
+Result<std::unique_ptr<Server>> listen(const Terms& terms, const std::string& socket, Methods methods) {
+  if (socket.size() > kMaxSocketPath) {
+    return invalid_argument("the socket's path " + socket + " is longer than " + std::to_string(kMaxSocketPath) +
+                            " bytes; set PLUGIN_UNIX_SOCKET_DIR or TMPDIR to a shorter one");
+  }
+  const mode_t former = ::umask(0177);
+  auto server = Server::listen(socket, std::move(methods));
+  ::umask(former);
+  DROVER_RETURN_IF_ERROR(server.status());
+  if (!terms.socket_group.empty()) {
+    DROVER_TRY(const gid_t group, find_group(terms.socket_group));
+    if (::chown(socket.c_str(), static_cast<uid_t>(-1), group) != 0 || ::chmod(socket.c_str(), 0660) != 0)
+      return errno_status(errno, "give the socket to group " + terms.socket_group);
+  }
+  return server;
+}
+
+void wait_for_end() {
+  pollfd event{.fd = end_event, .events = POLLIN, .revents = 0};
+  while (::poll(&event, 1, -1) < 0 && errno == EINTR) {
+  }
+}
+
+int refuse(int exit_status, const ServedDriver& served, const Status& status) {
+  std::fprintf(stderr, "task driver %s %s: %s\n", served.name.c_str(), served.version.c_str(),
+               status.message().c_str());
+  return exit_status;
+}
+
+}  // namespace
+}  // namespace drover::serve
+
+namespace drover {
+
+int serve_driver(const ServedDriver& served, std::span<char*> arguments, int handshake) {
+  using namespace serve;
+  const auto name = read_name(served, arguments);
+  if (!name) return refuse(2, served, name.status());
+  const auto terms = read_terms([](const char* variable) -> std::optional<std::string> {
+    const char* value = std::getenv(variable);
+    return value ? std::optional<std::string>(value) : std::nullopt;
+  });
+  if (!terms) return refuse(1, served, terms.status());
+
+  end_event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  DROVER_CHECK(end_event >= 0);
+  handle_signals();
+  static HclogSink sink;
+  log::set_sink(&sink);
+  log::set_level(log::Level::debug);  // the host drops what it does not want
+
+  const std::unique_ptr<TaskDriver> driver = served.make();
+  const std::string socket =
+      terms->socket_folder + "/plugin" + std::to_string(::getpid()) + "-" + Uuid::random().to_string().substr(0, 8);
+  auto server = listen(
+      *terms, socket,
+      driver_methods(
+          {.driver = *driver, .name = *name, .own_name = served.name, .version = served.version, .end = request_end}));
+  if (!server) return refuse(1, served, server.status());
+
+  const std::string line = announcement(*terms, socket) + "\n";
+  if (::write(handshake, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    const Status status = errno_status(errno, "write the handshake to standard output");
+    (void)::unlink(socket.c_str());
+    return refuse(1, served, status);
+  }
+  wait_for_end();
+
+  const SteadyTime now = SystemClock().steady();
+  const bool is_idle = (*server)->stop(now + kAnswerTime, now + kEndTime);
+  (void)::unlink(socket.c_str());
+  if (is_idle) driver->stop();
+  std::_Exit(0);
+}
+
+}  // namespace drover

@@ -1,0 +1,43 @@
+// Answers calls on a Unix socket: methods by name, messages as bytes. Only grpc_server.cc knows gRPC.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "drover/clock.h"
+#include "drover/result.h"
+
+namespace drover::serve {
+
+// One call. A handler runs on a thread of its own ("call") and may block.
+class Call {
+ public:
+  virtual ~Call() = default;
+  virtual const std::string& request() const = 0;
+  // Returns when the message is on its way; false when the call is over.
+  virtual bool send(std::string message) = 0;
+  // Requested when the caller has gone or the server ends.
+  virtual std::stop_token stop() const = 0;
+};
+
+// What it returns is the call's status. A call with one answer sends it before.
+using Handler = std::function<Status(Call&)>;
+using Methods = std::map<std::string, Handler, std::less<>>;  // by "/package.Service/Method"
+
+inline constexpr size_t kMaxCalls = 4096;  // at once; more are answered with resource_exhausted
+
+class Server {
+ public:
+  // Errors: unavailable when nobody can listen there.
+  static Result<std::unique_ptr<Server>> listen(const std::string& socket, Methods methods);
+  virtual ~Server() = default;
+
+  // No new calls; those that are open have until then, and then their tokens are requested. Returns whether all of them
+  // have ended by `deadline`. The destructor waits for those that have not. Once.
+  virtual bool stop(SteadyTime open_until, SteadyTime deadline) = 0;
+};
+
+}  // namespace drover::serve

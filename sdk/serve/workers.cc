@@ -1,0 +1,51 @@
+#include "workers.h"
+
+#include <pthread.h>
+
+namespace drover::serve {
+
+Workers::~Workers() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    posted_.notify_all();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+bool Workers::post(std::function<void()> task) {
+  const std::lock_guard lock(mutex_);
+  if (busy_ >= limit_ || is_closed_) return false;
+  queue_.push_back(std::move(task));
+  if (++busy_ > threads_.size()) {
+    threads_.emplace_back([this] {
+      ::pthread_setname_np(::pthread_self(), "call");
+      run();
+    });
+  }
+  posted_.notify_one();
+  return true;
+}
+
+bool Workers::wait_idle(SteadyTime deadline) {
+  std::unique_lock lock(mutex_);
+  return finished_.wait_until(lock, deadline, [this] { return busy_ == 0; });
+}
+
+void Workers::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    posted_.wait(lock, [this] { return !queue_.empty() || is_closed_; });
+    if (queue_.empty()) return;
+    std::function<void()> task = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;  // what it holds goes outside the lock
+    lock.lock();
+    --busy_;
+    finished_.notify_all();
+  }
+}
+
+}  // namespace drover::serve

@@ -1,0 +1,38 @@
+// Threads for handlers that may block: as many as there were calls at once, and never more than a limit.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "drover/clock.h"
+
+namespace drover::serve {
+
+class Workers {
+ public:
+  explicit Workers(size_t limit) : limit_(limit) {}
+  // Joins: what was posted is done first.
+  ~Workers();
+
+  // False when `limit` tasks are running; the task is dropped then. [any]
+  bool post(std::function<void()> task);
+  // Until nothing runs and nothing waits. [any]
+  bool wait_idle(SteadyTime deadline);
+
+ private:
+  void run();
+
+  const size_t limit_;
+  std::mutex mutex_;
+  std::condition_variable posted_, finished_;
+  std::deque<std::function<void()>> queue_;  // guarded by mutex_, like the following
+  size_t busy_ = 0;                          // running or waiting in the queue
+  bool is_closed_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace drover::serve
