@@ -1,6 +1,6 @@
 // Clients of a cluster that write down what they did and saw, for `simulate --history` to judge.
 //
-//   history_client OUT STOP CLIENTS ADDRESS…     until the file STOP exists
+//   history_client OUT STOP PREFIX CLIENTS ADDRESS…     until the file STOP exists; of jobs called PREFIX0, PREFIX1 …
 //
 // A register is a job without allocations: its value lies in the job's metadata. Each client does one thing after the
 // other, at a server drawn anew each time. Every value is written once, so a register of equal value was not written
@@ -44,17 +44,22 @@ class History {
 
 struct Register {
   std::string value;
-  uint64_t index = 0;  // of the job; 0: there is none
+  uint64_t index = 0;  // of the job
 };
 
 class HistoryClient {
  public:
-  HistoryClient(int number, History& history, const std::vector<std::string>& addresses)
-      : number_(number), history_(history), addresses_(addresses), random_(static_cast<uint64_t>(number) + 1) {}
+  HistoryClient(int number, std::string prefix, History& history, const std::vector<std::string>& addresses)
+      : number_(number),
+        prefix_(std::move(prefix)),
+        history_(history),
+        addresses_(addresses),
+        random_(static_cast<uint64_t>(number) + 1) {}
 
   void run(const std::atomic<bool>& is_over) {
+    for (int key = 0; key < kKeys; ++key) put(prefix_ + std::to_string(key));
     while (!is_over) {
-      const std::string key = "k" + std::to_string(draw(kKeys));
+      const std::string key = prefix_ + std::to_string(draw(kKeys));
       const int kind = draw(10);
       if (kind < 4) {
         put(key);
@@ -110,34 +115,31 @@ class HistoryClient {
     const std::optional<Register> now = read(key);
     if (!now) return;
     const std::string value = next_value();
-    tell("invoke cas " + key + " " + (now->value.empty() ? "\"\"" : now->value) + " " + value);
+    tell("invoke cas " + key + " " + now->value + " " + value);
     auto answer = client().write("PUT", "/v1/jobs", {}, body(key, value, &now->index));
     if (answer.ok()) return tell("ok " + std::to_string(answer->value("JobModifyIndex", uint64_t{0})) + " true");
     const bool is_conflict = answer.status().message().find("Enforcing job modify index") != std::string::npos;
     if (!is_conflict) return tell_failure(answer.status());
-    tell("ok 0 false");
+    tell("fail");  // it changed nothing, and at which index is not known
   }
 
   std::optional<Register> read(const std::string& key) {
     tell("invoke read " + key);
     auto answer = client().get("/v1/job/" + key);
-    if (!answer && answer.status().code() == Code::not_found) {
-      tell("ok 0 \"\"");
-      return Register{};
-    }
     if (!answer) {
       tell("fail");
       std::this_thread::sleep_for(10ms);
       return {};
     }
     Register found{(*answer)["Meta"].value("value", std::string()), answer->value("JobModifyIndex", uint64_t{0})};
-    tell("ok 0 " + found.value);
+    tell("ok 0 " + found.value);  // the job's index is older than the read's
     return found;
   }
 
   std::string next_value() { return "c" + std::to_string(number_) + "." + std::to_string(++writes_); }
 
   const int number_;
+  const std::string prefix_;
   History& history_;
   const std::vector<std::string>& addresses_;
   std::mt19937_64 random_;
@@ -145,17 +147,17 @@ class HistoryClient {
 };
 
 int run(const std::vector<std::string>& arguments) {
-  if (arguments.size() < 4) {
-    std::cerr << "usage: history_client OUT STOP CLIENTS ADDRESS…\n";
+  if (arguments.size() < 5) {
+    std::cerr << "usage: history_client OUT STOP PREFIX CLIENTS ADDRESS…\n";
     return 2;
   }
   History history(arguments[0]);
-  const int clients = std::stoi(arguments[2]);
-  const std::vector<std::string> addresses(arguments.begin() + 3, arguments.end());
+  const int clients = std::stoi(arguments[3]);
+  const std::vector<std::string> addresses(arguments.begin() + 4, arguments.end());
   std::atomic<bool> is_over{false};
   std::vector<std::thread> threads;
   for (int i = 0; i < clients; ++i) {
-    threads.emplace_back([&, i] { HistoryClient(i, history, addresses).run(is_over); });
+    threads.emplace_back([&, i] { HistoryClient(i, arguments[2], history, addresses).run(is_over); });
   }
   while (!std::filesystem::exists(arguments[1])) std::this_thread::sleep_for(50ms);  // told by a script
   is_over = true;
