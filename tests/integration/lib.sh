@@ -5,6 +5,7 @@ set -u
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/drover-test-XXXXXX")
 AGENTS=()
 CHECKS=0
+exec {NEVER}<> <(:)  # a pipe into which nobody writes: reading it with a limit is a pause without a process
 
 # Below what outgoing connections and allocations take.
 free_port() {
@@ -35,7 +36,7 @@ eventually() {
   shift 2
   until "$@" > "$WORK/last" 2>&1; do
     [ $SECONDS -lt $deadline ] || fail "$what; last seen: $(cat "$WORK/last")"
-    read -r -t 0.05 <> <(:) || true
+    read -r -t 0.05 -u "$NEVER" || true
   done
 }
 # expect CODE TEXT COMMAND…: the exit code, and a text somewhere in the output.
