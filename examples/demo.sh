@@ -16,13 +16,14 @@ die() {
   [ -f "$HOME_DIR/agent.log" ] && { echo "the agent's last lines:" >&2; tail -n 30 "$HOME_DIR/agent.log" >&2; }
   exit 1
 }
+exec {NEVER}<> <(:)  # a pipe into which nobody writes: reading it with a limit is a pause without a process
 # Waits until the command succeeds: eventually SECONDS WHAT COMMAND…
 eventually() {
   local deadline=$((SECONDS + $1)) what=$2
   shift 2
   until "$@" > "$HOME_DIR/last" 2>&1; do
     [ $SECONDS -lt $deadline ] || die "$what did not happen in time; last seen: $(cat "$HOME_DIR/last")"
-    read -r -t 0.1 <> <(:) || true
+    read -r -t 0.1 -u "$NEVER" || true
   done
 }
 # Below what outgoing connections and allocations take.

@@ -5,8 +5,6 @@
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
-#include "drover/raft/membership_bytes.h"
-#include "drover/raft/segment_format.h"
 #include "drover/raft/segment_repair.h"
 #include "drover/raft/snapshot_files.h"
 

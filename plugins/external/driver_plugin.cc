@@ -171,6 +171,7 @@ void DriverPlugin::follow_fingerprint(const ChannelPtr& channel) {
     ::pthread_setname_np(::pthread_self(), "plugin-print");
     while (auto bytes = prints->next()) {
       auto print = parse_message<driver::FingerprintResponse>(*bytes);
+      if (!print) log::warn("plugin", "a fingerprint cannot be read", {{"plugin", file_name_}});
       {
         const std::lock_guard lock(mutex_);
         if (print) fingerprint_ = *std::move(print);

@@ -30,9 +30,9 @@ struct DriverPluginOptions {
   std::vector<std::string> arguments{};
   std::optional<hcl::Value> config;  // the operator's, an object; nothing when none was written
   std::map<std::string, std::string> environment{};
-  const TaskCgroups* cgroups = nullptr;  // outlives the plugin, and so
-  LogPipes* pipes = nullptr;             // does this
-  uint32_t min_port = 0, max_port = 0;   // of the dynamic ports of this client
+  const TaskCgroups* cgroups = nullptr;         // outlives the plugin, and so
+  LogPipes* pipes = nullptr;                    // does this
+  uint32_t min_port = 20000, max_port = 32000;  // of the dynamic ports of this client
   SupervisionTimes times{};
   std::function<void(pid_t pid, uint64_t start_time)> launched;
   std::function<void()> changed;  // a driver has come, or its fingerprint is another. Must not block.

@@ -98,13 +98,14 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
                                 .cgroups = &*cgroups_,
                                 .pipes = &*pipes_};
     if (client) {
-      options.min_port = static_cast<uint32_t>(client->integer("min_dynamic_port", 20000));
-      options.max_port = static_cast<uint32_t>(client->integer("max_dynamic_port", 32000));
+      options.min_port = static_cast<uint32_t>(client->integer("min_dynamic_port", options.min_port));
+      options.max_port = static_cast<uint32_t>(client->integer("max_dynamic_port", options.max_port));
     }
     options.launched = [this, file = program.file](pid_t pid, uint64_t start_time) {
       const LocalStore::Write row{.key = "process/" + file,
                                   .value = std::to_string(pid) + " " + std::to_string(start_time)};
-      (void)host_->local_store().write({&row, 1});
+      if (Status status = host_->local_store().write({&row, 1}); !status.ok())
+        log::warn("plugin", "an agent after a crash will not know this process", {{"error", status.message()}});
     };
     options.changed = [this] {
       const std::lock_guard lock(mutex_);
@@ -133,7 +134,9 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
     if (const auto kept = host_->local_store().list("process/")) {
       for (const auto& [key, value] : *kept) forget.push_back({.key = key, .value = std::nullopt});
     }
-    if (!forget.empty()) (void)host_->local_store().write(forget);
+    if (forget.empty()) return;
+    if (Status status = host_->local_store().write(forget); !status.ok())
+      log::warn("plugin", "ended processes are not forgotten", {{"error", status.message()}});
   }
 
   std::mutex mutex_;

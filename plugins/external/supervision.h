@@ -40,11 +40,10 @@ class Supervision {
     none,
     launch,  // start the process; then ready() or exited()
     check,   // ask for its health; then checked()
-    kill,    // SIGKILL to its group; then exited()
+    kill,    // SIGKILL; then exited()
     end,     // the orderly end, then kill; then exited()
   };
 
-  // `jitter` gives a number in [0, 1) for each back-off.
   explicit Supervision(SupervisionTimes times = {}) : times_(times) {}
 
   State state() const { return state_; }

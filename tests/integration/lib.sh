@@ -1,5 +1,5 @@
 # What the integration scripts share: a real agent in a folder of its own, and checks that say what they saw.
-# Sourced with DROVER set to the program under test.
+# Sourced with DROVER set to the program under test. KEEP_WORK=1 leaves the folder for a look afterwards.
 set -u
 : "${DROVER:?names the program under test}"
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/drover-test-XXXXXX")

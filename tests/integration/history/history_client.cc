@@ -1,14 +1,14 @@
 // Clients of a cluster that write down what they did and saw, for `simulate --history` to judge.
 //
-//   history_client OUT STOP PREFIX CLIENTS ADDRESS…     until the file STOP exists; of jobs called PREFIX0, PREFIX1 …
+//   history_client OUT PREFIX CLIENTS ADDRESS…     until SIGTERM; of jobs called PREFIX0, PREFIX1 …
 //
 // A register is a job without allocations: its value lies in the job's metadata. Each client does one thing after the
 // other, at a server drawn anew each time. Every value is written once, so a register of equal value was not written
 // between: to compare the job's index (EnforceIndex) is to compare the value.
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <mutex>
@@ -147,19 +147,24 @@ class HistoryClient {
 };
 
 int run(const std::vector<std::string>& arguments) {
-  if (arguments.size() < 5) {
-    std::cerr << "usage: history_client OUT STOP PREFIX CLIENTS ADDRESS…\n";
+  if (arguments.size() < 4) {
+    std::cerr << "usage: history_client OUT PREFIX CLIENTS ADDRESS…\n";
     return 2;
   }
   History history(arguments[0]);
-  const int clients = std::stoi(arguments[3]);
-  const std::vector<std::string> addresses(arguments.begin() + 4, arguments.end());
+  const int clients = std::stoi(arguments[2]);
+  const std::vector<std::string> addresses(arguments.begin() + 3, arguments.end());
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // in every thread from here on
   std::atomic<bool> is_over{false};
   std::vector<std::thread> threads;
   for (int i = 0; i < clients; ++i) {
-    threads.emplace_back([&, i] { HistoryClient(i, arguments[2], history, addresses).run(is_over); });
+    threads.emplace_back([&, i] { HistoryClient(i, arguments[1], history, addresses).run(is_over); });
   }
-  while (!std::filesystem::exists(arguments[1])) std::this_thread::sleep_for(50ms);  // told by a script
+  int signal = 0;
+  sigwait(&ends, &signal);
   is_over = true;
   for (std::thread& thread : threads) thread.join();
   return 0;
