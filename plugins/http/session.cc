@@ -118,8 +118,18 @@ class Session final : public std::enable_shared_from_this<Session> {
       auto self = weak.lock();
       if (error || !self || self->armed_ != armed) return;
       self->timed_out_ = true;
-      Error ignored;
-      self->stream_.socket().cancel(ignored);
+      self->interrupt();
+    });
+  }
+
+  // Ends the reading that is armed. It may stand between two of its steps, where nothing is there to be cancelled: so
+  // again, until it has ended.
+  void interrupt() {
+    Error ignored;
+    stream_.socket().cancel(ignored);
+    asio::post(stream_.get_executor(), [weak = weak_from_this(), armed = armed_] {
+      auto self = weak.lock();
+      if (self && self->armed_ == armed) self->interrupt();
     });
   }
 
@@ -177,8 +187,7 @@ class Session final : public std::enable_shared_from_this<Session> {
         if (!self->upload_) return;
         self->upload_->closed = std::move(status);
         if (self->upload_->state == Upload::State::said) return self->answer_upload();
-        Error ignored;
-        if (self->upload_->state == Upload::State::reading) self->stream_.socket().cancel(ignored);
+        if (self->upload_->state == Upload::State::reading) self->interrupt();
       });
     };
     auto opened = shared_.caller.open(outgoing_.context, std::move(outgoing_.request), std::move(receiver));
@@ -482,6 +491,7 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   void close() {
     cancel_.request_stop();
+    disarm();
     Error ignored;
     stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
     stream_.socket().close(ignored);
