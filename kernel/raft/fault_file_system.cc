@@ -39,14 +39,12 @@ class FaultFile final : public File {
     if (growth > files_.space_) {
       // A short write, then the error.
       const uint64_t fits = bytes.size() - (growth - files_.space_);
-      if (offset + fits > node_->current.size()) node_->current.resize(offset + fits, '\0');
-      node_->current.replace(offset, fits, bytes.substr(0, fits));
+      node_->write(offset, bytes.substr(0, fits));
       files_.space_ = 0;
       return errno_status(ENOSPC, "pwrite " + path_);
     }
     files_.space_ -= growth;
-    if (end > node_->current.size()) node_->current.resize(end, '\0');
-    node_->current.replace(offset, bytes.size(), bytes);
+    node_->write(offset, bytes);
     if (is_last) return power_is_off("pwrite", path_);
     if (mode_ == OpenMode::write_direct) {
       if (files_.sync_error_ != 0 && path_.find(files_.fail_sync_part_) != std::string::npos) {
@@ -79,7 +77,7 @@ class FaultFile final : public File {
     if (files_.sync_error_ != 0 && path_.find(files_.fail_sync_part_) != std::string::npos) {
       return errno_status(files_.sync_error_, "fdatasync " + path_);
     }
-    node_->synced = node_->current;
+    node_->sync();
     return ok_status();
   }
 
@@ -115,6 +113,21 @@ class FaultLock final : public FileLock {
 };
 
 }  // namespace
+
+void FaultFileSystem::Node::write(uint64_t offset, std::string_view bytes) {
+  if (offset + bytes.size() > current.size()) current.resize(offset + bytes.size(), '\0');
+  current.replace(offset, bytes.size(), bytes);
+  dirty_from = std::min<size_t>(dirty_from, offset);
+  dirty_to = std::max<size_t>(dirty_to, offset + bytes.size());
+}
+
+void FaultFileSystem::Node::sync() {
+  synced.resize(current.size(), '\0');
+  if (dirty_from < dirty_to)
+    synced.replace(dirty_from, dirty_to - dirty_from, current, dirty_from, dirty_to - dirty_from);
+  dirty_from = std::string::npos;
+  dirty_to = 0;
+}
 
 Status FaultFileSystem::begin(const std::string& path, const char* call, bool& is_last) {
   if (has_crashed_) return power_is_off(call, path);
@@ -207,10 +220,10 @@ Result<std::vector<std::string>> FaultFileSystem::list(const std::string& path) 
   if (has_crashed_) return power_is_off("opendir", path);
   if (!names_.contains(path)) return errno_status(ENOENT, "opendir " + path);
   std::vector<std::string> names;
-  for (const auto& [name, node] : names_) {
-    if (!name.starts_with(path + "/")) continue;
-    const std::string rest = name.substr(path.size() + 1);
-    if (rest.find('/') == std::string::npos) names.push_back(rest);
+  const std::string below = path + "/";
+  for (auto at = names_.lower_bound(below); at != names_.end() && at->first.starts_with(below); ++at) {
+    std::string rest = at->first.substr(below.size());
+    if (rest.find('/') == std::string::npos) names.push_back(std::move(rest));
   }
   return names;
 }
@@ -255,6 +268,8 @@ void FaultFileSystem::tear(Node& node) {
     }
   }
   node.synced = node.current = std::move(torn);
+  node.dirty_from = std::string::npos;
+  node.dirty_to = 0;
 }
 
 void FaultFileSystem::reboot() {
@@ -262,9 +277,7 @@ void FaultFileSystem::reboot() {
   sync_names(random_() % (unsynced_.size() + 1));
   names_ = synced_names_;
   for (auto& [name, node] : names_) {
-    auto copy = std::make_shared<Node>(*node);
-    if (copy->current != copy->synced) tear(*copy);
-    node = std::move(copy);
+    if (node->dirty_from < node->dirty_to || node->current.size() != node->synced.size()) tear(*node);
   }
   synced_names_ = names_;
   locks_.clear();

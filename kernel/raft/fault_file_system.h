@@ -61,7 +61,13 @@ class FaultFileSystem final : public FileSystem {
   struct Node {
     std::string synced;
     std::string current;
+    // Where the two may differ, beside what the longer of them has more.
+    size_t dirty_from = std::string::npos;
+    size_t dirty_to = 0;
     bool is_directory = false;
+
+    void write(uint64_t offset, std::string_view bytes);
+    void sync();
   };
   using NodePtr = std::shared_ptr<Node>;
   using Names = std::map<std::string, NodePtr>;

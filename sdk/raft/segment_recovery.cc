@@ -1,7 +1,9 @@
 #include "drover/raft/segment_recovery.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstring>
 #include <utility>
 
 #include "drover/raft/segment_repair.h"
@@ -19,6 +21,15 @@ std::optional<uint64_t> parse_segment_name(std::string_view name) {
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), seq);
   if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
   return seq;
+}
+
+// Behind the last byte that is not zero; 0 when there is none. Unwritten tails are long: blockwise.
+size_t written_size(std::string_view bytes) {
+  static constexpr std::array<char, kBlock> kZeros{};
+  while (bytes.size() >= kBlock && std::memcmp(bytes.data() + bytes.size() - kBlock, kZeros.data(), kBlock) == 0) {
+    bytes.remove_suffix(kBlock);
+  }
+  return bytes.find_last_not_of('\0') + 1;
 }
 
 struct Named {
@@ -234,8 +245,7 @@ Status Scan::judge_end(const SegmentHeader& h, std::string_view bytes, uint64_t 
     }
   }
   if (torn == 0 && !h.is_recycled) {
-    const size_t last = bytes.substr(end).find_last_not_of('\0');
-    if (last != std::string_view::npos) torn = round_up(last + 1);
+    torn = round_up(written_size(bytes.substr(end)));
   }
   out_.state.torn_bytes = torn;  // of the last segment: earlier ones were cut before the next was begun
   return ok_status();

@@ -13,16 +13,25 @@ size_t count(const std::string& value, const std::string& text) {
   return found;
 }
 
-// Values grow by appending, so looking at the last read of each stretch would do; all reads are few enough.
 std::string check_appends(const History& history) {
   std::map<std::string_view, std::vector<const Operation*>> appends;
   for (const Operation& operation : history) {
     if (operation.kind == Kind::append && !operation.first.empty()) appends[operation.key].push_back(&operation);
   }
-  for (const Operation& read : history) {
-    if (read.kind != Kind::read || read.is_open()) continue;
-    for (const Operation* append : appends[read.key]) {
-      if (count(read.value, append->first) > 1) return "once: appended twice: " + describe(*append);
+  std::vector<const Operation*> reads;
+  for (const Operation& operation : history) {
+    if (operation.kind == Kind::read && !operation.is_open()) reads.push_back(&operation);
+  }
+  std::ranges::stable_sort(reads, std::ranges::greater(), [](const Operation* read) { return read->value.size(); });
+  // Values grow by appending: most were looked at as the beginning of a longer one.
+  std::map<std::string_view, std::vector<const Operation*>> longest;
+  for (const Operation* read : reads) {
+    auto& seen = longest[read->key];
+    const auto begins = [&](const Operation* longer) { return longer->value.starts_with(read->value); };
+    if (std::ranges::any_of(seen, begins)) continue;
+    seen.push_back(read);
+    for (const Operation* append : appends[read->key]) {
+      if (count(read->value, append->first) > 1) return "once: appended twice: " + describe(*append);
     }
   }
   return {};
