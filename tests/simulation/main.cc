@@ -24,11 +24,11 @@ namespace {
 constexpr const char* kUsage = R"(Usage: simulate [options]
 
 Runs clusters of the real consensus core, log and snapshots in one thread, with faults drawn from seeds, and checks
-every step. Without options: 20 seconds of seeds that this build has not seen.
+every step. Without options: 20 seconds of seeds that are these sources' own.
 
     --time 90s         fresh seeds for so long (s, m or h)
     --seeds N          so many seeds
-    --from S           beginning with this one (otherwise one that depends on the build)
+    --from S           beginning with this one (otherwise one that depends on the sources)
     --jobs N           so many processes (otherwise one a core)
     --seed S           this seed alone
     --trace            with --seed: the story, every event a line
@@ -39,7 +39,7 @@ every step. Without options: 20 seconds of seeds that this build has not seen.
     --corpus F         first the lines of this file: SEED [NAME=VALUE,…] # why; fields that are not named are
                        as --fields says, whatever the seed would draw
     --suite F          what the test suite runs: the corpus F, twenty seeds twice, then fresh seeds for
-                       DROVER_SIMULATE_SECONDS (20)
+                       DROVER_SIMULATE_SECONDS (90)
     --twice            runs each seed twice: the two must be the same, event for event
     --bug NAME         breaks a rule of the core (simulate_planted only)
     --bugs             lists them
@@ -241,11 +241,11 @@ int run_corpus(const Options& options) {
 int run_seeds(const Options& options) {
   Sweep plan = options.sweep;
   if (!options.has_time && plan.count == 0) plan.seconds = 20;
-  if (!options.has_from) plan.from = std::strtoull(build_id().substr(0, 8).c_str(), nullptr, 16) * 1'000'000 + 1;
+  if (!options.has_from) plan.from = std::strtoull(std::string(source_id(), 8).c_str(), nullptr, 16) * 1'000'000 + 1;
   const SweepResult result = sweep(plan, tell_progress);
   if (::isatty(STDERR_FILENO) != 0) std::cerr << "\n";
   tell_totals(result, std::cout);
-  std::cout << ", build " << build_id() << ", from seed " << plan.from << "\n";
+  std::cout << ", source " << source_id() << ", from seed " << plan.from << "\n";
   for (const auto& [mark, count] : result.marks) std::cout << "reached " << count << " times: " << mark << "\n";
   if (!result.has_failed) return 0;
   Configuration configuration = draw_configuration(result.failed_seed);
@@ -261,7 +261,7 @@ int run_suite(Options options) {
   options.sweep.must_agree = true;
   if (const int code = run_seeds(options); code != 0) return code;
   const char* const text = std::getenv("DROVER_SIMULATE_SECONDS");
-  const auto time = seconds(text == nullptr ? "20" : text);
+  const auto time = seconds(text == nullptr ? "90" : text);
   if (!time) {
     std::cerr << "simulate: DROVER_SIMULATE_SECONDS is " << text << ": expected a time such as 90s\n";
     return 2;

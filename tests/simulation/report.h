@@ -10,8 +10,8 @@
 
 namespace drover::simulation {
 
-// Of this program's file, as its linker wrote it: sixteen hexadecimal digits.
-std::string build_id();
+// Of the sources of the simulator and of what it runs: sixteen hexadecimal digits, the same wherever they are built.
+const char* source_id();
 
 // Runs the seed again, makes its configuration simpler for `shrink_seconds` (0: not) and says what broke, what happened
 // before, and how to see it again. `bug` is the planted one, or empty.

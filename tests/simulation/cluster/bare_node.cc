@@ -24,7 +24,7 @@ void BareNode::close() {
   reads_.clear();
   outstanding_.clear();
   is_drain_due_ = is_draining_ = is_slow_ = is_apply_due_ = is_snapshotting_ = false;
-  installing_ = 0;
+  installs_.clear();
   install_at_ = 0;
   missed_ticks_ = 0;
 }
@@ -112,7 +112,7 @@ void BareNode::handle(raft::Effects effects) {
         std::ranges::none_of(effects.roles, [](const auto& change) { return change.role == raft::Role::leader; });
     invariants.submitted(number_, *effects.write, status.role == raft::Role::leader && has_led);
   }
-  world_.conduct.effects(number_, effects, status, core_->membership(), installing_ > 0);
+  world_.conduct.effects(number_, effects, status, core_->membership(), !installs_.empty());
   if (effects.write) submit(*std::move(effects.write));
   invariants.stepped(number_, status, core_->membership());
   for (raft::Message& message : effects.send) {
@@ -230,7 +230,7 @@ void BareNode::apply_soon() {
 }
 
 void BareNode::apply_now() {
-  if (installing_ > 0) return;
+  if (!installs_.empty()) return;
   if (machine_.applied_index() >= apply_to_) return;  // a snapshot came first
   const raft::Index from = machine_.applied_index() + 1;
   const auto batch = static_cast<raft::Index>(world_.configuration.apply_batch);

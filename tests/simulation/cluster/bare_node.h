@@ -104,7 +104,7 @@ class BareNode final : public Node {
   raft::Term applied_term_ = 0;
   raft::Index snapshot_index_ = 0;  // of the newest taken or installed
   bool is_snapshotting_ = false;
-  int installing_ = 0;  // snapshots on their way into the state machine
+  std::deque<raft::SnapshotInstall> installs_;  // snapshots on their way into the state machine, in order
   Micros install_at_ = 0;
 
   std::map<uint64_t, Token> tokens_;

@@ -229,7 +229,7 @@ void BareNode::read_for_peer(const raft::LogRead& wanted) {
 // ---- snapshots ----
 
 void BareNode::take_snapshot() {
-  if (!is_up() || is_snapshotting_ || installing_ > 0 || machine_.applied_index() <= snapshot_index_) return;
+  if (!is_up() || is_snapshotting_ || !installs_.empty() || machine_.applied_index() <= snapshot_index_) return;
   is_snapshotting_ = true;
   save_snapshot(machine_.applied_index(), applied_term_, applied_membership_, machine_.snapshot());
 }
@@ -243,7 +243,7 @@ void BareNode::save_snapshot(raft::Index index, raft::Term term, raft::Membershi
       return save_snapshot(index, term, std::move(membership), std::move(source));
     }
     is_snapshotting_ = false;
-    if (installing_ > 0 || index <= snapshot_index_) return;  // a leader's came first
+    if (!installs_.empty() || index <= snapshot_index_) return;  // a leader's came first
     const Result<raft::SnapshotInfo> saved = snapshots_->save(index, term, membership, *source, [] { return false; });
     if (disk_.files.has_crashed()) {
       return end_of_storage();
@@ -323,11 +323,13 @@ void BareNode::receive_snapshot(int from, raft::Term leader_term, const raft::Sn
 }
 
 void BareNode::install(const raft::SnapshotInstall& wanted) {
-  ++installing_;
+  installs_.push_back(wanted);
   install_at_ = std::max(install_at_, world_.loop.now() + random_.exponential(2'000));  // one after the other
-  later(install_at_ - world_.loop.now(), [this, wanted] {
-    --installing_;
-    install_now(wanted);
+  later(install_at_ - world_.loop.now(), [this] {
+    const raft::SnapshotInstall next =
+        installs_.front();  // a pause that was cut short may have put a later event first
+    installs_.pop_front();
+    install_now(next);
   });
 }
 
