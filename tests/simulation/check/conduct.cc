@@ -45,6 +45,7 @@ void Conduct::before(int server, const raft::Input& input, const raft::CoreStatu
   Server& self = servers_[static_cast<size_t>(server)];
   ++time_;
   self.must_stay = 0;
+  self.old_news.reset();
   self.is_tick = std::holds_alternative<raft::Tick>(input);
   if (self.is_tick) {
     ++self.ticks_since_leader;
@@ -76,6 +77,12 @@ void Conduct::receive(Server& self, const raft::Message& m, const raft::CoreStat
         if (round != self.rounds.end()) self.heard[m.from] = std::max(self.heard[m.from], round->second);
       }
       break;
+    case MessageType::append_answer:
+      if (m.is_refused && !m.is_damaged && m.term == status.term) {
+        const auto peer = std::ranges::find(status.peers, m.from, &raft::PeerStatus::id);
+        if (peer != status.peers.end() && m.log_index <= peer->match) self.old_news = *peer;
+      }
+      break;
     case MessageType::pre_vote_answer:
       if (!m.is_refused) self.pre_votes.emplace(m.term, m.from);
       break;
@@ -91,6 +98,11 @@ void Conduct::after(int server, const raft::CoreStatus& status, const raft::Memb
   const Server& self = servers_[static_cast<size_t>(server)];
   if (self.must_stay != 0 && status.term != self.must_stay)
     fail("stickiness", server, "hears a leader and lets a candidate raise its term to " + std::to_string(status.term));
+  if (self.old_news) {
+    const auto peer = std::ranges::find(status.peers, self.old_news->id, &raft::PeerStatus::id);
+    if (peer != status.peers.end() && (peer->state != self.old_news->state || peer->next != self.old_news->next))
+      fail("replication", server, "goes back for a refusal that was overtaken");
+  }
   if (self.is_tick && status.role == raft::Role::leader) lead(server, status, membership);
 }
 
