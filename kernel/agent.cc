@@ -394,6 +394,7 @@ Status Agent::join_raft() {
   options.bootstrap_alone = settings_.is_alone;
   options.tick *= settings_.raft_multiplier;
   options.lease_reads = settings_.raft_lease_reads;
+  options.scrub_interval = settings_.raft_scrub_interval;
   options.suspended = time_suspended;
   options.on_tick = [this] { report_raft(metrics_, *consensus_); };
   consensus_ = raft::make_consensus(options, *machine_, *files_, clock_, peers_.get());

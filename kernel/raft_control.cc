@@ -89,6 +89,9 @@ void report_raft(Metrics& metrics, const raft::Consensus& consensus) {
       {"elections.won", stats.elections_won},
       {"elections.lost", stats.elections_started - std::min(stats.elections_started, stats.elections_won)},
       {"reads", stats.reads},
+      {"reads.lease", stats.reads_by_lease},
+      {"reads.round", stats.reads_by_round},
+      {"reads.forwarded", stats.reads_by_leader},
       {"messages_dropped", stats.messages_dropped},
       {"snapshots.taken", stats.snapshots_taken},
       {"snapshots.failed", stats.snapshots_failed},
@@ -96,7 +99,9 @@ void report_raft(Metrics& metrics, const raft::Consensus& consensus) {
       {"snapshots.installed", stats.snapshots_installed},
       {"snapshots.bytes", stats.snapshot_bytes},
       {"damaged", stats.is_damaged},
-      {"repairs", stats.repairs}};
+      {"repairs", stats.repairs},
+      {"scrub.rounds", stats.scrub_rounds},
+      {"scrub.errors", stats.scrub_errors}};
   for (const auto& [name, value] : gauges) metrics.set("nomad.raft." + std::string(name), static_cast<double>(value));
   metrics.set("nomad.raft.snapshots.seconds", static_cast<double>(stats.snapshot_ns) / 1e9);
   for (const raft::PeerInfo& peer : consensus.peers()) {
@@ -135,7 +140,8 @@ RaftInfo describe(const raft::Consensus& consensus) {
                 .leader_id = leader.id,
                 .leader_address = leader.address,
                 .last_contact = consensus.last_contact(),
-                .configuration_index = membership.index};
+                .configuration_index = membership.index,
+                .is_damaged = stats.is_damaged || stats.is_rotten};
   const std::vector<raft::PeerInfo> peers = consensus.peers();
   for (const raft::Member& member : membership.members) {
     RaftServer server{.id = member.id,
@@ -145,9 +151,11 @@ RaftInfo describe(const raft::Consensus& consensus) {
     const auto peer = std::ranges::find(peers, member.id, &raft::PeerInfo::id);
     if (peer != peers.end()) {
       server.match_index = peer->match;
+      server.is_damaged = peer->is_damaged;
       if (peer->is_reached) server.since_contact = peer->since_contact;
     } else if (member.id == info.server_id) {
       server.match_index = info.durable_index;
+      server.is_damaged = info.is_damaged;
       server.since_contact = std::chrono::nanoseconds(0);
     }
     info.servers.push_back(std::move(server));

@@ -15,6 +15,7 @@
 #include "kernel/raft/raft_loop.h"
 #include "kernel/raft/recover.h"
 #include "kernel/raft/save_loop.h"
+#include "kernel/raft/scrub_loop.h"
 #include "kernel/raft/snapshot_store.h"
 #include "kernel/raft/transfer_loop.h"
 
@@ -83,6 +84,7 @@ class Driver final : public Stepped, public PeerEvents {
   bool step_apply() override { return apply_->step(); }
   bool step_save() override { return save_->step(); }
   bool step_transfer() override { return transfer_->step(); }
+  bool step_scrub() override { return scrub_->step(); }
 
  private:
   Status check_voters(const std::vector<Member>& voters) const;
@@ -106,6 +108,7 @@ class Driver final : public Stepped, public PeerEvents {
   std::unique_ptr<ApplyLoop> apply_;
   std::unique_ptr<SaveLoop> save_;
   std::unique_ptr<TransferLoop> transfer_;
+  std::unique_ptr<ScrubLoop> scrub_;
 
   // Synchronise themselves.
   Board board_;
@@ -114,7 +117,7 @@ class Driver final : public Stepped, public PeerEvents {
   std::mutex start_mutex_;  // guards what follows: one start or stop at a time
   std::vector<Leadership> early_subscribers_;
   bool is_running_ = false;
-  std::thread raft_thread_, apply_thread_, save_thread_, transfer_thread_;
+  std::thread raft_thread_, apply_thread_, save_thread_, transfer_thread_, scrub_thread_;
 };
 
 // ---- start and stop ----
@@ -159,6 +162,7 @@ Status Driver::start() {
   apply_ = std::make_unique<ApplyLoop>(options_, clock_, machine_, *log_, *snapshots_, board_, waiters_);
   save_ = std::make_unique<SaveLoop>(options_, clock_, *log_, *snapshots_, board_);
   transfer_ = std::make_unique<TransferLoop>(options_, clock_, *log_, *snapshots_, transport_, board_);
+  scrub_ = std::make_unique<ScrubLoop>(options_, clock_, *log_, *snapshots_, board_);
   raft_->connect(self_, *apply_, *transfer_);
   apply_->connect(*raft_, *save_);
   save_->connect(*raft_, *apply_);
@@ -212,6 +216,10 @@ void Driver::run_threads() {
     pthread_setname_np(pthread_self(), "transfer");
     while (transfer_->wait()) transfer_->step();
   });
+  scrub_thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "scrub");
+    while (scrub_->wait()) scrub_->step();
+  });
 }
 
 // Orderly: somebody else leads before this server goes, so that nobody waits for an election.
@@ -251,6 +259,8 @@ void Driver::stop() {
     save_thread_.join();
     transfer_->close();
     transfer_thread_.join();
+    scrub_->close();
+    scrub_thread_.join();
   } else {
     raft_->end_leadership();
     raft_->close();

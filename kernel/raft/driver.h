@@ -2,7 +2,7 @@
 //
 //   [raft] decides ──▶ [log] makes durable ──▶ [raft] ──▶ [apply] puts into the state ──▶ answers
 //      ▲  │                                                  └─ frozen state ──▶ [snapshot] saves
-//   peers └──▶ [transfer] reads old entries, sends and receives snapshots
+//   peers └──▶ [transfer] reads old entries, sends and receives snapshots        [scrub] reads all of it again
 //
 // Each bracket is a loop over one step. In production a thread runs each; the simulator runs the steps itself, in an
 // order of its own (Stepped).
@@ -55,7 +55,11 @@ struct Options {
   uint64_t snapshot_threshold_bytes = 64ull << 20;  // of log since the last one, or its size if that is more
   uint64_t snapshot_trail_bytes = 32ull << 20;      // of log kept behind a snapshot
   uint64_t snapshot_rate_bytes = 128ull << 20;      // sent a second, to all peers together
-  SegmentLogOptions log;                            // directory and identifiers are filled in from above
+  // How long after the last one the log and the snapshots are read again, to see whether the disk still holds them; 0:
+  // never.
+  std::chrono::nanoseconds scrub_interval = std::chrono::hours(24);
+  uint64_t scrub_rate_bytes = 8ull << 20;  // a second
+  SegmentLogOptions log;                   // directory and identifiers are filled in from above
 };
 
 // Starts nothing. Everything must outlive it; without a transport it is a cluster of its own.
@@ -72,6 +76,7 @@ class Stepped : public Consensus {
   virtual bool step_apply() = 0;
   virtual bool step_save() = 0;
   virtual bool step_transfer() = 0;
+  virtual bool step_scrub() = 0;
 };
 std::unique_ptr<Stepped> make_stepped(Options options, StateMachine& machine, FileSystem& files, const Clock& clock,
                                       Transport& transport);

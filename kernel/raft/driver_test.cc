@@ -1,5 +1,6 @@
 #include "kernel/raft/driver.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -439,6 +440,57 @@ TEST(SnapshotStore, RemovesWhatAnUnfinishedSaveLeft) {
   ASSERT_TRUE(store.ok());
   EXPECT_TRUE(files.paths().empty());
   EXPECT_TRUE((*store)->list().empty());
+}
+
+// The places of `text` in any file of the disk.
+size_t rot_where_it_says(FaultFileSystem& files, const std::string& text) {
+  size_t rotten = 0;
+  for (const std::string& path : files.paths()) {
+    const size_t at = files.content(path).find(text);
+    if (at != std::string::npos) rotten += files.flip_bit(path, at, 0);
+  }
+  return rotten;
+}
+
+TEST(Scrub, FindsWhatTheDiskNoLongerHoldsWhileTheServerWorks) {
+  FaultFileSystem files(1);
+  Options often = options();
+  often.scrub_interval = milliseconds(1);
+  often.scrub_rate_bytes = 1 << 30;
+  Server server(files, often);
+  ASSERT_EQ(server.start(), ok_status());
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(propose(*server.raft, "value " + std::to_string(i)).ok());
+  const auto rounds = [&] { return server.raft->stats().scrub_rounds; };
+  const uint64_t before = rounds();
+  ASSERT_TRUE(eventually([&] { return rounds() > before + 1; }));
+  EXPECT_EQ(server.raft->stats().scrub_errors, 0u);
+  EXPECT_FALSE(server.raft->stats().is_rotten);
+
+  ASSERT_EQ(rot_where_it_says(files, "value 7"), 1u);
+
+  ASSERT_TRUE(eventually([&] { return server.raft->stats().is_rotten; }));
+  EXPECT_GE(server.raft->stats().scrub_errors, 1u);
+  EXPECT_TRUE(propose(*server.raft, "more").ok());
+}
+
+TEST(Scrub, ReadsSnapshotsToo) {
+  FaultFileSystem files(1);
+  Options often = options();
+  often.scrub_interval = milliseconds(1);
+  often.scrub_rate_bytes = 1 << 30;
+  often.snapshot_trail_bytes = 0;
+  Server server(files, often);
+  ASSERT_EQ(server.start(), ok_status());
+  ASSERT_TRUE(propose(*server.raft, "only in the snapshot").ok());
+  const Result<SnapshotInfo> snapshot = take_snapshot(*server.raft);
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status().message();
+  const std::vector<std::string> paths = files.paths();
+  const auto data = std::ranges::find_if(paths, [](const std::string& path) { return path.ends_with("/data"); });
+  ASSERT_NE(data, paths.end());
+
+  ASSERT_TRUE(files.flip_bit(*data, files.content(*data).size() - 1, 0));
+
+  EXPECT_TRUE(eventually([&] { return server.raft->stats().is_rotten; }));
 }
 
 }  // namespace

@@ -119,6 +119,7 @@ void FaultFileSystem::Node::write(uint64_t offset, std::string_view bytes) {
   current.replace(offset, bytes.size(), bytes);
   dirty_from = std::min<size_t>(dirty_from, offset);
   dirty_to = std::max<size_t>(dirty_to, offset + bytes.size());
+  std::erase_if(rot, [&](size_t at) { return at >= offset && at < offset + bytes.size(); });
 }
 
 void FaultFileSystem::Node::sync() {
@@ -299,7 +300,13 @@ bool FaultFileSystem::flip_bit(const std::string& path, uint64_t offset, int bit
   for (std::string* view : {&found->second->synced, &found->second->current}) {
     if (offset < view->size()) (*view)[offset] = static_cast<char>((*view)[offset] ^ (1 << bit));
   }
+  found->second->rot.push_back(offset);
   return true;
+}
+
+bool FaultFileSystem::is_rotten() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(names_, [](const auto& one) { return !one.second->rot.empty(); });
 }
 
 void FaultFileSystem::wipe() {

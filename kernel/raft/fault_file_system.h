@@ -41,6 +41,8 @@ class FaultFileSystem final : public FileSystem {
   void set_survival(uint64_t survives, uint64_t is_garbage);
   // Rot in what had been confirmed: one bit, in every view of the file. False when there is no such byte.
   bool flip_bit(const std::string& path, uint64_t offset, int bit);
+  // Whether a flipped bit is still there.
+  bool is_rotten() const;
   // An empty disk. Nothing may be open.
   void wipe();
 
@@ -64,6 +66,7 @@ class FaultFileSystem final : public FileSystem {
     // Where the two may differ, beside what the longer of them has more.
     size_t dirty_from = std::string::npos;
     size_t dirty_to = 0;
+    std::vector<size_t> rot;  // offsets of flipped bits that nothing was written over
     bool is_directory = false;
 
     void write(uint64_t offset, std::string_view bytes);

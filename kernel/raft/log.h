@@ -50,6 +50,14 @@ class Log {
   // Consecutive entries from `from` up to and including `to`, at least one, fewer when they exceed max_bytes; submitted
   // entries count before they are durable. Errors: out_of_range (compacted or beyond the end); data_loss.
   virtual Result<std::vector<Entry>> read(Index from, Index to, uint64_t max_bytes) const = 0;
+  // Reads the batch with this entry from the disk, whatever memory holds. Errors: out_of_range (compacted, or not
+  // durable); data_loss names file and offset; the disk's own.
+  struct Verified {
+    Status status;
+    Index next = 0;      // the first entry behind the batch; 0 when it is not known
+    uint64_t bytes = 0;  // that were read
+  };
+  virtual Verified verify(Index index) const = 0;
   // first_index - 1 included. Errors: out_of_range.
   virtual Result<Term> term_at(Index index) const = 0;
   virtual Index first_index() const = 0;

@@ -392,6 +392,9 @@ TEST(SegmentLog, RefusesWhatIsNotItsOwn) {
   std::string bytes = files.content("/raft/" + segment_name(1));
   bytes[8] = 2;
   files.set_content("/raft/" + segment_name(1), bytes);
+  EXPECT_EQ(b.open(files).code(), Code::data_loss) << "everything else is as format 1 has it";
+  bytes[12] ^= 1;
+  files.set_content("/raft/" + segment_name(1), bytes);
   const Status status = b.open(files);
   EXPECT_EQ(status.code(), Code::failed_precondition);
   EXPECT_NE(status.message().find("newer"), std::string::npos) << status.message();

@@ -77,6 +77,7 @@ struct PeerInfo {
   Index match = 0;  // durable there, as far as is known
   std::chrono::nanoseconds since_contact{};
   bool is_reached = false;  // heard since this leadership began
+  bool is_damaged = false;  // says so itself: it has lost what it had confirmed, and is being repaired
 };
 
 // Durations by powers of two: bucket i counts those below 2^i microseconds, the last one everything longer.
@@ -112,6 +113,9 @@ struct Stats {
   uint64_t proposals_too_large = 0;
   uint64_t proposals_expired = 0;
   uint64_t reads = 0;
+  uint64_t reads_by_lease = 0;
+  uint64_t reads_by_round = 0;   // confirmed by the others' heartbeats, shared by those that waited
+  uint64_t reads_by_leader = 0;  // asked of the leader
   uint64_t elections_started = 0;
   uint64_t elections_won = 0;
   uint64_t step_downs = 0;
@@ -129,6 +133,9 @@ struct Stats {
   uint64_t snapshot_ns = 0;     // the time the newest took
   bool is_damaged = false;      // the log has lost what it had confirmed: neither votes nor campaigns until it is whole
   uint64_t repairs = 0;         // times it became whole again
+  uint64_t scrub_rounds = 0;
+  uint64_t scrub_errors = 0;
+  bool is_rotten = false;  // the last round of scrubbing found damage
   Index snapshot_index = 0;
   Index first_index = 0;
   Histogram commit;  // from propose to applied

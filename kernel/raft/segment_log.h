@@ -71,6 +71,7 @@ class SegmentLog final : public Log {
   void submit(LogWrite write) override;
   void mark_whole() override;
   Result<std::vector<Entry>> read(Index from, Index to, uint64_t max_bytes) const override;
+  Verified verify(Index index) const override;
   Result<Term> term_at(Index index) const override;
   TermRuns terms() const;  // of the whole log
   Index first_index() const override;

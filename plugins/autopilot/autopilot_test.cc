@@ -53,6 +53,7 @@ TEST(AutopilotHealth, EachRuleMakesAServerUnhealthy) {
       {"too far behind", [](Cluster& c) { c.server(2).match_index = 749; }, false},
       {"failed", [](Cluster& c) { c.status(2, ServerStatus::failed); }, false},
       {"leaving", [](Cluster& c) { c.status(2, ServerStatus::leaving); }, false},
+      {"damaged", [](Cluster& c) { c.server(2).is_damaged = true; }, false},
       {"unknown to gossip", [](Cluster& c) { c.members.erase(c.members.begin() + 1); }, false},
   };
   for (const Case& c : cases) {

@@ -6,7 +6,7 @@ namespace drover::autopilot {
 namespace {
 
 bool is_healthy(const Config& config, const RaftInfo& raft, const Health& server) {
-  if (server.status != ServerStatus::alive) return false;
+  if (server.status != ServerStatus::alive || server.is_damaged) return false;
   if (server.is_leader) return true;
   if (!server.last_contact || *server.last_contact > config.last_contact_threshold) return false;
   return server.last_term == raft.term && server.last_index + config.max_trailing_logs >= raft.last_index;
@@ -27,6 +27,7 @@ Report examine(const Config& config, const RaftInfo& raft, const std::vector<Ser
                   .is_voter = server.is_voter,
                   .last_contact = server.since_contact,
                   .last_index = server.match_index,
+                  .is_damaged = server.is_damaged,
                   .stable_since = now,
                   .stable_since_wall = wall_ns};
     const auto member = std::ranges::find(members, server.id, &ServerMember::id);

@@ -29,6 +29,7 @@ struct Health {
   bool is_leader = false, is_voter = false, is_healthy = false;
   std::optional<std::chrono::nanoseconds> last_contact;  // nothing: not heard in this leadership
   uint64_t last_term = 0, last_index = 0;
+  bool is_damaged = false;
   SteadyTime stable_since{};      // healthy, or not, since
   int64_t stable_since_wall = 0;  // the same for people
 };

@@ -26,6 +26,7 @@ std::string stats_json(Host& host) {
                      {"last_log_index", std::to_string(raft.last_index)},
                      {"commit_index", std::to_string(raft.commit_index)},
                      {"applied_index", std::to_string(raft.applied_index)},
+                     {"damaged", raft.is_damaged ? "true" : "false"},
                      {"num_peers", std::to_string(raft.servers.empty() ? 0 : raft.servers.size() - 1)}};
   }
   return stats.dump();

@@ -192,6 +192,11 @@ std::vector<ConfigOption> server_options() {
              "else. "
              "Sound only while no server's clock runs more than 500 ppm faster or slower than another's; time that a "
              "machine is suspended is counted, time that its hypervisor hides from it is not."),
+      option(
+          "raft_scrub_interval", Type::duration, "24h",
+          "How long after the last time a server reads its log and its snapshots again, slowly, to see whether the "
+          "disk still holds them; 0s: never. Damage is logged, counted (nomad.raft.scrub.errors) and makes the server "
+          "unhealthy; a restart repairs it from the leader."),
       option("raft_snapshot_threshold", Type::integer, "8192"),
       option("raft_trailing_logs", Type::integer, "10240"),
   };
@@ -489,6 +494,7 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev) {
   s.is_alone = dev || (server && server->integer("bootstrap_expect") == 1);
   if (server) s.raft_multiplier = static_cast<int>(server->integer("raft_multiplier"));
   s.raft_lease_reads = server && server->boolean("raft_lease_reads");
+  if (server) s.raft_scrub_interval = server->duration("raft_scrub_interval");
   if (const ConfigBlock* tls = checked.block("tls"); tls && tls->boolean("rpc")) {
     s.tls = {
         .ca_file = tls->string("ca_file"), .cert_file = tls->string("cert_file"), .key_file = tls->string("key_file")};

@@ -6,7 +6,8 @@ JOIN=one
 KEY=$(head -c 32 /dev/urandom | base64)
 take_serf one two three four five
 configure() { # SERVER BOOTSTRAP_EXPECT
-  server_config "$1" "$2" "encrypt = \"$KEY\"" << CONFIG
+  server_config "$1" "$2" "encrypt = \"$KEY\"
+  raft_scrub_interval = \"1s\"" << CONFIG
 autopilot {
   server_stabilization_time = "2s"
   cleanup_dead_servers      = false
@@ -53,11 +54,14 @@ for server in two three; do [ "$server" = "$LEADER" ] || VICTIM=$server; done
 # Not the entry that says who the others are: without it nobody could be asked.
 for _ in 1 2 3 4 5; do expect 0 "successful" on one job run -detach "$WORK/first.nomad"; done
 eventually 10 "the writes do not arrive" has_job "$VICTIM" first
-end "$VICTIM"
-expect 0 "successful" on one job run -detach "$WORK/second.nomad"
 RAFT=$WORK/$VICTIM-data/server/raft
 SEGMENT=$(ls "$RAFT"/seg-*.log | head -n 1)
 printf 'rot' | dd of="$SEGMENT" bs=1 seek=$((16384 + 20)) conv=notrunc 2> /dev/null
+eventually 20 "the rot is not found" says "$VICTIM" "the disk no longer holds what was confirmed.*offset 16384"
+is_rotten() { on "$VICTIM" operator api /v1/agent/self | grep -q '"damaged": *"true"'; }
+eventually 5 "the rot is not shown" is_rotten
+end "$VICTIM"
+expect 0 "successful" on one job run -detach "$WORK/second.nomad"
 ROTTEN=$(sha256sum < "$SEGMENT")
 run_server "$VICTIM"
 eventually 10 "the damage is not said" says "$VICTIM" "the log is damaged: what stands before is kept.*offset 16384"

@@ -2,7 +2,6 @@
 
 #include <ostream>
 
-#include "simulation_source.h"
 #include "tests/simulation/shrink.h"
 
 namespace drover::simulation {
@@ -16,8 +15,6 @@ std::string command(uint64_t seed, const Configuration& configuration, const std
 }
 
 }  // namespace
-
-const char* source_id() { return DROVER_SIMULATION_SOURCE; }
 
 void report_failure(uint64_t seed, const Configuration& configuration, const std::string& bug, double shrink_seconds,
                     std::ostream& out) {

@@ -307,7 +307,8 @@ CoreStatus Core::Impl::status() const {
                        .next = peer.next,
                        .in_flight_messages = peer.in_flight.size(),
                        .in_flight_bytes = peer.in_flight_bytes,
-                       .ticks_since_contact = peer.ticks_since_contact});
+                       .ticks_since_contact = peer.ticks_since_contact,
+                       .is_damaged = peer.is_damaged});
   }
   return s;
 }

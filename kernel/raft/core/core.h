@@ -213,6 +213,7 @@ struct PeerStatus {
   size_t in_flight_messages = 0;
   uint64_t in_flight_bytes = 0;
   uint64_t ticks_since_contact = 0;
+  bool is_damaged = false;
 };
 
 struct CoreStatus {
@@ -244,6 +245,9 @@ struct CoreCounters {
   uint64_t appends_refused = 0;
   uint64_t snapshots_wanted = 0;
   uint64_t read_rounds = 0;
+  uint64_t reads_by_lease = 0;
+  uint64_t reads_by_round = 0;
+  uint64_t reads_by_leader = 0;
 };
 
 class Core {

@@ -32,7 +32,8 @@ struct Progress {
   bool is_reading = false;  // a LogRead is out
   Index commit_sent = 0;    // the newest commit index it has been told in an append
   uint64_t ticks_since_contact = 0;
-  uint64_t round = 0;  // the newest heartbeat round it has answered
+  bool is_damaged = false;  // as its last append answer says
+  uint64_t round = 0;       // the newest heartbeat round it has answered
   std::deque<InFlight> in_flight{};
   uint64_t in_flight_bytes = 0;
 

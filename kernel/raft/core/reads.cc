@@ -17,9 +17,13 @@ void Core::Impl::on(ReadIndex& read) {
   now = std::max(now, read.now);
   const Read one{.token = read.token, .index = commit};
   if (is_leader()) {
-    if (has_lease(read.now) || planted(Bug::read_without_round)) return answer(one, Outcome::committed);
+    if (has_lease(read.now) || planted(Bug::read_without_round)) {
+      ++counters.reads_by_lease;
+      return answer(one, Outcome::committed);
+    }
     waiting_reads.push_back(one);
   } else if (!leader.is_zero()) {
+    ++counters.reads_by_leader;
     forwarded_reads[++read_number] = {.token = read.token};
     Message m = message(MessageType::read_index, leader);
     m.round = read_number;
@@ -86,6 +90,7 @@ void Core::Impl::confirm_reads() {
     return peer ? peer->round : 0;
   });
   while (!started_reads.empty() && started_reads.front().round <= confirmed) {
+    ++counters.reads_by_round;
     answer(started_reads.front(), Outcome::committed);
     started_reads.pop_front();
   }

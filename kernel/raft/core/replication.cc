@@ -192,6 +192,7 @@ void Core::Impl::on_append_answer(const Message& m) {
   if (!peer) return;
   if (m.is_refused ? m.log_index == 0 : m.log_index > log.last_index()) return drop();
   peer->ticks_since_contact = 0;
+  peer->is_damaged = m.is_damaged;
   if (m.is_damaged) {
     // The one exception from R6: it says itself that it has lost what it had confirmed (5.5). What it has may be what
     // it had before it was cut and replaced, so nothing is known to match but what it accepts now.

@@ -49,6 +49,7 @@ struct AgentSettings {
   bool is_alone = false;  // a new server begins a cluster of its own
   int raft_multiplier = 1;
   bool raft_lease_reads = false;
+  std::chrono::nanoseconds raft_scrub_interval = std::chrono::hours(24);
   struct TlsFiles {
     std::string ca_file, cert_file, key_file;
   };

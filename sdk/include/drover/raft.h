@@ -24,6 +24,7 @@ struct RaftServer {
   // While the asked server leads, of the others. `since_contact` is empty when nothing was heard in this leadership.
   uint64_t match_index = 0;  // durable there, as far as is known
   std::optional<std::chrono::nanoseconds> since_contact{};
+  bool is_damaged = false;  // its disk has lost what it had confirmed, as RaftInfo::is_damaged
 };
 
 struct RaftInfo {
@@ -40,6 +41,9 @@ struct RaftInfo {
   std::optional<std::chrono::nanoseconds> last_contact{};
   uint64_t configuration_index = 0;  // of the entry that set the membership
   std::vector<RaftServer> servers{};
+  // This server's disk has lost what it had confirmed: it is being repaired by the leader, or the last reading of log
+  // and snapshots found damage that a restart repairs.
+  bool is_damaged = false;
 };
 
 // One edit of who counts. add_voter also promotes a learner, add_learner also demotes a voter; of a member that is

@@ -42,7 +42,8 @@ raft::Options DrivenNode::options() const {
       .max_uncommitted_bytes = static_cast<uint64_t>(std::max<int64_t>(c.max_uncommitted_bytes, 4'000)),
       .apply_batch_bytes = static_cast<uint64_t>(c.apply_batch * kCommandBytes),
       .snapshot_threshold_bytes = log_bytes(c.snapshot_entries),
-      .snapshot_trail_bytes = static_cast<uint64_t>(c.trail_entries * kCommandBytes)};
+      .snapshot_trail_bytes = static_cast<uint64_t>(c.trail_entries * kCommandBytes),
+      .scrub_interval = std::chrono::microseconds(10 * c.tick)};
   if (bootstrap_) options.bootstrap = bootstrap_->members;
   return options;
 }
@@ -131,10 +132,21 @@ void DrivenNode::step_others() {
   const bool has_applied = driver_->step_apply();
   const bool has_saved = driver_->step_save();
   const bool has_moved = driver_->step_transfer();
+  scrub();
   if (disk_.files.has_crashed() || has_storage_failed_) return end_of_storage();
   if (has_applied) world_.trace.note("has applied up to {}", number_, machine_.index());
   if (has_saved) world_.trace.note("has saved a snapshot", number_, driver_->stats().snapshot_index);
   if (has_applied || has_saved || has_moved) wake();
+}
+
+// It finds nothing where nothing is.
+void DrivenNode::scrub() {
+  const uint64_t before = driver_->stats().scrub_errors;
+  (void)driver_->step_scrub();
+  const bool may_find = is_damaged_ || disk_.files.is_rotten() || disk_.files.has_crashed() || has_storage_failed_ ||
+                        world_.configuration.read_error_every != 0;
+  if (driver_->stats().scrub_errors == before || may_find) return;
+  world_.invariants.fail("scrub", "n" + std::to_string(number_) + " finds damage on a disk that is whole");
 }
 
 bool DrivenNode::write_log() {

@@ -79,6 +79,7 @@ class DrivenNode final : public Node, private raft::Transport {
   void work();
   void observe();
   void step_others();
+  void scrub();
   // Each callback once: `once` counts it as open, and what it returns says whether it was the first.
   std::function<bool()> once(const char* what);
 

@@ -127,7 +127,8 @@ void Node::damage(Random& random) {
 }
 
 void Node::repaired() {
-  is_cut_ = is_damaged_ = false;
+  is_cut_ = false;
+  is_damaged_ = disk_.files.is_rotten();  // bits of what it did not have to read
   world_.trace.note("is whole again", number_);
 }
 

@@ -1,0 +1,57 @@
+// [scrub]: reads the log and the snapshots again while nobody needs them, at a bounded rate, and says that the disk no
+// longer holds what was confirmed before a restart would. It changes nothing: repair belongs to the start.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "kernel/raft/board.h"
+#include "kernel/raft/driver.h"
+#include "kernel/raft/log.h"
+#include "kernel/raft/raft.h"
+
+namespace drover::raft {
+
+class SnapshotStore;
+
+class ScrubLoop {
+ public:
+  ScrubLoop(const Options& options, const Clock& clock, const Log& log, const SnapshotStore& snapshots, Board& board)
+      : options_(options), clock_(clock), log_(log), snapshots_(snapshots), board_(board) {}
+
+  // One batch of the log or one piece of a snapshot, when it is due; whether there was any.
+  bool step();
+  bool wait();  // until something is due; false when closed
+  void close();
+
+ private:
+  void begin();
+  void read_log();
+  void read_snapshot();
+  void end();
+  void found(const Status& what);
+  void has_read(uint64_t bytes);
+
+  const Options& options_;
+  const Clock& clock_;
+  const Log& log_;
+  const SnapshotStore& snapshots_;
+  Board& board_;
+
+  // [scrub]
+  bool is_under_way_ = false;
+  Index next_ = 0;       // of the log
+  Index log_end_ = 0;    // durable when the round began
+  uint64_t errors_ = 0;  // in this round
+  std::deque<SnapshotInfo> snapshots_left_;
+  std::unique_ptr<ByteSource> reading_;
+
+  std::mutex mutex_;  // guards what follows; a leaf
+  std::condition_variable wake_;
+  SteadyTime due_ = clock_.steady() + options_.scrub_interval;
+  bool is_closed_ = false;
+};
+
+}  // namespace drover::raft
