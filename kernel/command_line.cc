@@ -11,6 +11,7 @@
 #include "drover/nearest.h"
 #include "drover/start_order.h"
 #include "kernel/host/loader.h"
+#include "kernel/host/plugin_command.h"
 #include "kernel/host/plugin_host.h"
 #include "kernel/version.h"
 
@@ -40,6 +41,7 @@ class ConsoleHost final : public CommandHost {
   }
   std::vector<std::pair<std::string, std::string>> commands() const override { return commands_; }
   std::string version() const override { return std::string(kVersion); }
+  Result<std::unique_ptr<Plugin>> load_plugin(const std::string& file) override { return host::load_file(file); }
 
  private:
   const host::ExtensionTable& extensions_;
@@ -55,6 +57,7 @@ void print_help(std::ostream& out, const std::string& group, const std::set<std:
     shown.insert(rest.substr(0, rest.find(' ')));
   }
   if (group.empty()) shown.insert({"agent", "plugin"});
+  if (group == "plugin") shown.insert({"list", "status", "check", "validate-config"});
   for (const std::string& name : shown) out << "    " << name << "\n";
   out << "\nFor additional help try 'drover " << (group.empty() ? "" : group + " ") << "<command> -help'\n";
 }

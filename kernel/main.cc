@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
   if (first == "version" || first == "-version" || first == "--version" || first == "-v")
     return print_version(called_as);
   if (first == "agent") return drover::run_agent(program, rest);
-  if (first == "plugin") return drover::host::run_plugin_command(program, rest);
+  if (first == "plugin" && (rest.empty() || drover::host::is_plugin_command(rest.front())))
+    return drover::host::run_plugin_command(program, rest);
   return drover::run_command(program, arguments);
 }

@@ -17,7 +17,8 @@ constexpr std::string_view kHelp =
     "    list                        every plugin that is installed, one line each\n"
     "    status [NAME]               whether it passes the checks, and what it provides and requires\n"
     "    check FILE...               load a plugin file in this process, as the agent would\n"
-    "    validate-config [options]   check a configuration as `drover agent [options]` would, and start nothing\n\n"
+    "    validate-config [options]   check a configuration as `drover agent [options]` would, and start nothing\n"
+    "    new, test, run              write a plugin, test it, try it out; each has a -help of its own\n\n"
     "Options of list and status:  -plugin-dir=<folder>  a further folder with plugins\n";
 
 std::vector<std::string> folders(const std::string& program, std::span<const std::string> arguments) {
@@ -93,31 +94,13 @@ int check(std::span<const std::string> arguments) {
     std::cerr << "Error: name the plugin's .so file; its manifest must lie beside it\n";
     return 1;
   }
-  std::vector<CheckedFile> kept;  // their code stays
   for (const std::string& path : arguments) {
-    const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-    Discovery found = discover({folder});
-    auto file = std::ranges::find_if(found.plugins, [&](const PluginFile& f) {
-      return std::filesystem::path(f.path).filename() == std::filesystem::path(path).filename();
-    });
-    if (file == found.plugins.end()) {
-      for (const Status& problem : found.problems) std::cerr << "Error: " << problem.message() << "\n";
-      std::cerr << "Error: " << path << ": no manifest beside it; expected "
-                << std::filesystem::path(path).replace_extension(".json").string() << "\n";
+    Manifest manifest;
+    if (auto loaded = load_file(path, &manifest); !loaded.ok()) {
+      std::cerr << "Error: " << loaded.status().message() << "\n";
       return 1;
     }
-    auto checked = check_file(*file);
-    Status verdict = checked.status();
-    if (checked) {
-      kept.push_back(*std::move(checked));
-      verdict = load(kept.back()).status();
-    }
-    if (!verdict.ok()) {
-      std::cerr << "Error: " << verdict.message() << "\n";
-      return 1;
-    }
-    if (!quiet)
-      std::cout << "Plugin " << file->manifest.name << " " << file->manifest.version << " passes every check\n";
+    if (!quiet) std::cout << "Plugin " << manifest.name << " " << manifest.version << " passes every check\n";
   }
   return 0;
 }
@@ -163,6 +146,31 @@ int validate_config(const std::string& program, std::span<const std::string> arg
 }
 
 }  // namespace
+
+Result<std::unique_ptr<Plugin>> load_file(const std::string& path, Manifest* manifest) {
+  static std::vector<CheckedFile> kept;  // their code stays
+  const std::filesystem::path name = std::filesystem::path(path).filename();
+  Discovery found = discover({std::filesystem::absolute(path).parent_path()});
+  const auto file = std::ranges::find_if(
+      found.plugins, [&](const PluginFile& f) { return std::filesystem::path(f.path).filename() == name; });
+  if (file == found.plugins.end()) {
+    std::string problems;
+    for (const Status& problem : found.problems) problems += problem.message() + "\n";
+    return not_found(problems + path + ": no manifest beside it; expected " +
+                     std::filesystem::path(path).replace_extension(".json").string());
+  }
+  DROVER_TRY(CheckedFile checked, check_file(*file));
+  kept.push_back(std::move(checked));
+  if (manifest) *manifest = file->manifest;
+  return load(kept.back());
+}
+
+bool is_plugin_command(std::string_view name) {
+  for (const std::string_view known : {"list", "status", "check", "validate-config", "-h", "-help", "--help", "help"}) {
+    if (name == known) return true;
+  }
+  return false;
+}
 
 int run_plugin_command(const std::string& program, std::span<const std::string> arguments) {
   const std::string command = arguments.empty() ? "" : arguments.front();

@@ -29,7 +29,4 @@ struct Discovered {
 // write is a problem.
 Discovered discover(const std::vector<std::string>& folders, const ConfigBlock& configuration);
 
-// A block as a job's `config` would carry it: its blocks as lists of objects, labels as members.
-hcl::Value value_of(const ConfigBlock& block);
-
 }  // namespace drover::external

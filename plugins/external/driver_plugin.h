@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "channel.h"
+#include "drover/external/channel.h"
 #include "drover/hcl_value.h"
 #include "drover/task_driver.h"
 #include "log_pipes.h"

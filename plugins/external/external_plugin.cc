@@ -10,10 +10,10 @@
 #include "discovery.h"
 #include "driver_plugin.h"
 #include "drover/config.h"
+#include "drover/external/handshake.h"
 #include "drover/log.h"
 #include "drover/plugin.h"
 #include "drover/process.h"
-#include "handshake.h"
 
 extern char** environ;
 

@@ -11,8 +11,8 @@
 #include <random>
 
 #include "drover/duration.h"
+#include "drover/external/handshake.h"
 #include "drover/log.h"
-#include "handshake.h"
 
 namespace drover::external {
 namespace {

@@ -14,11 +14,11 @@
 #include <string>
 #include <thread>
 
-#include "channel.h"
 #include "drover/clock.h"
+#include "drover/external/channel.h"
+#include "drover/external/plugin_log.h"
+#include "drover/external/process.h"
 #include "drover/metrics.h"
-#include "plugin_log.h"
-#include "process.h"
 #include "supervision.h"
 
 namespace drover::external {

@@ -137,6 +137,20 @@ Node evaluate(const Body& body, const EvalContext& context, Diagnostics& diagnos
   return BodyEvaluator(diagnostics).evaluate(body, context);
 }
 
+Value object_of(const Node& node) {
+  Object out;
+  for (const auto& [name, attribute] : node.attributes) out[name] = attribute.value;
+  std::map<std::string, List> blocks;
+  for (const NodeBlock& block : node.blocks) {
+    Value value = object_of(block.body);
+    for (auto label = block.labels.rbegin(); label != block.labels.rend(); ++label)
+      value = Value(Object{{*label, std::move(value)}});
+    blocks[block.type].push_back(std::move(value));
+  }
+  for (auto& [type, list] : blocks) out[type] = Value(std::move(list));
+  return Value(std::move(out));
+}
+
 const Value* Node::find(std::string_view name) const {
   auto attribute = attributes.find(name);
   return attribute == attributes.end() ? nullptr : &attribute->second.value;

@@ -1,5 +1,4 @@
-// The services that a host of drivers calls, over one TaskDriver: the base service, the driver service, and those that
-// every plugin has (health, standard output, the orderly end).
+// The services that a host of drivers calls, over one TaskDriver: those that every plugin has, and the driver service.
 #pragma once
 
 #include <functional>

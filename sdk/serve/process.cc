@@ -11,8 +11,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 
 #include "announcement.h"
+#include "device_service.h"
 #include "driver_service.h"
 #include "drover/log.h"
 #include "drover/serve.h"
@@ -47,8 +49,17 @@ void handle_signals() {
   handle(SIGTERM, [](int) { request_end(); });
 }
 
-Result<std::string> read_name(const ServedDriver& served, std::span<char*> arguments) {
-  std::string name = served.name;
+// What is served, of whatever kind.
+struct Program {
+  std::string_view kind;  // for people
+  const std::string& name;
+  const std::string& version;
+  std::function<Methods(const std::string& name)> make;  // once; under the name that the host is told
+  std::function<void()> stop;                            // only when no call is open
+};
+
+Result<std::string> read_name(const Program& program, std::span<char*> arguments) {
+  std::string name = program.name;
   for (size_t i = 1; i < arguments.size(); ++i) {
     const std::string_view word = arguments[i];
     if (word == "--name" && i + 1 < arguments.size() && *arguments[i + 1] != '\0') {
@@ -93,26 +104,20 @@ void wait_for_end() {
   }
 }
 
-int refuse(int exit_status, const ServedDriver& served, const Status& status) {
-  std::fprintf(stderr, "task driver %s %s: %s\n", served.name.c_str(), served.version.c_str(),
+int refuse(int exit_status, const Program& program, const Status& status) {
+  std::fprintf(stderr, "%s %s %s: %s\n", program.kind.data(), program.name.c_str(), program.version.c_str(),
                status.message().c_str());
   return exit_status;
 }
 
-}  // namespace
-}  // namespace drover::serve
-
-namespace drover {
-
-int serve_driver(const ServedDriver& served, std::span<char*> arguments, int handshake) {
-  using namespace serve;
-  const auto name = read_name(served, arguments);
-  if (!name) return refuse(2, served, name.status());
+int serve(const Program& program, std::span<char*> arguments, int handshake) {
+  const auto name = read_name(program, arguments);
+  if (!name) return refuse(2, program, name.status());
   const auto terms = read_terms([](const char* variable) -> std::optional<std::string> {
     const char* value = std::getenv(variable);
     return value ? std::optional<std::string>(value) : std::nullopt;
   });
-  if (!terms) return refuse(1, served, terms.status());
+  if (!terms) return refuse(1, program, terms.status());
 
   end_event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   DROVER_CHECK(end_event >= 0);
@@ -121,28 +126,63 @@ int serve_driver(const ServedDriver& served, std::span<char*> arguments, int han
   log::set_sink(&sink);
   log::set_level(log::Level::debug);  // the host drops what it does not want
 
-  const std::unique_ptr<TaskDriver> driver = served.make();
   const std::string socket =
       terms->socket_folder + "/plugin" + std::to_string(::getpid()) + "-" + Uuid::random().to_string().substr(0, 8);
-  auto server = listen(
-      *terms, socket,
-      driver_methods(
-          {.driver = *driver, .name = *name, .own_name = served.name, .version = served.version, .end = request_end}));
-  if (!server) return refuse(1, served, server.status());
+  auto server = listen(*terms, socket, program.make(*name));
+  if (!server) return refuse(1, program, server.status());
 
   const std::string line = announcement(*terms, socket) + "\n";
   if (::write(handshake, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     const Status status = errno_status(errno, "write the handshake to standard output");
     (void)::unlink(socket.c_str());
-    return refuse(1, served, status);
+    return refuse(1, program, status);
   }
   wait_for_end();
 
   const SteadyTime now = SystemClock().steady();
   const bool is_idle = (*server)->stop(now + kAnswerTime, now + kEndTime);
   (void)::unlink(socket.c_str());
-  if (is_idle) driver->stop();
+  if (is_idle) program.stop();
   std::_Exit(0);
+}
+
+}  // namespace
+}  // namespace drover::serve
+
+namespace drover {
+
+int serve_driver(const ServedDriver& served, std::span<char*> arguments, int handshake) {
+  std::unique_ptr<TaskDriver> driver;
+  return serve::serve({.kind = "task driver",
+                       .name = served.name,
+                       .version = served.version,
+                       .make =
+                           [&](const std::string& name) {
+                             driver = served.make();
+                             return serve::driver_methods({.driver = *driver,
+                                                           .name = name,
+                                                           .own_name = served.name,
+                                                           .version = served.version,
+                                                           .end = serve::request_end});
+                           },
+                       .stop = [&] { driver->stop(); }},
+                      arguments, handshake);
+}
+
+int serve_device(const ServedDevice& served, std::span<char*> arguments, int handshake) {
+  std::unique_ptr<DevicePlugin> plugin;
+  return serve::serve(
+      {.kind = "device plugin",
+       .name = served.name,
+       .version = served.version,
+       .make =
+           [&](const std::string& name) {
+             plugin = served.make();
+             return serve::device_methods(
+                 {.plugin = *plugin, .name = name, .version = served.version, .end = serve::request_end});
+           },
+       .stop = [&] { plugin->stop(); }},
+      arguments, handshake);
 }
 
 }  // namespace drover

@@ -1,4 +1,4 @@
-// The function main of a driver that is a program of its own.
+// The function main of a plugin that is a program of its own.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,5 +17,9 @@ __attribute__((constructor(101))) void take_standard_output() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return drover::serve_driver(drover::served_driver(), {argv, static_cast<size_t>(argc)}, handshake);
+  const std::span<char*> arguments(argv, static_cast<size_t>(argc));
+  const drover::ServedPlugin served = drover::served_plugin();
+  if (const auto* device = std::get_if<drover::ServedDevice>(&served))
+    return drover::serve_device(*device, arguments, handshake);
+  return drover::serve_driver(std::get<drover::ServedDriver>(served), arguments, handshake);
 }

@@ -245,4 +245,18 @@ ConfigBlock merge(ConfigBlock base, const ConfigBlock& over) {
   return base;
 }
 
+hcl::Value value_of(const ConfigBlock& block) {
+  hcl::Object out;
+  for (const auto& [name, attribute] : block.attributes) out[name] = attribute.value;
+  std::map<std::string, hcl::List> blocks;
+  for (const ConfigBlock& inner : block.blocks) {
+    hcl::Value value = value_of(inner);
+    for (auto label = inner.labels.rbegin(); label != inner.labels.rend(); ++label)
+      value = hcl::Object{{*label, std::move(value)}};
+    blocks[inner.name].push_back(std::move(value));
+  }
+  for (auto& [name, list] : blocks) out[name] = std::move(list);
+  return out;
+}
+
 }  // namespace drover

@@ -66,6 +66,8 @@ class FakeHost final : public Host, private Caller {
 
   MemoryRows& rows() { return rows_; }
   ForwardClock& forward_clock() { return clock_; }
+  // Before anything runs.
+  AgentInfo& agent_info() { return info_; }
 
   // Writes rows as one commit, as the apply functions of other plugins do. Returns its index.
   uint64_t commit(const std::function<void(WriteTransaction&)>& write) {
@@ -131,7 +133,11 @@ class FakeHost final : public Host, private Caller {
   Caller& caller() override { return *this; }
   Metrics& metrics() override { return metrics_; }
   LocalStore& local_store() override { std::terminate(); }
-  const ConfigBlock* configuration(std::string_view) const override { return nullptr; }
+  const ConfigBlock* configuration(std::string_view block) const override {
+    return block == "plugin" && own_block_ ? &*own_block_ : nullptr;
+  }
+  // The plugin's own block of the agent's configuration. Before anything runs.
+  void configure(ConfigBlock block) { own_block_ = std::move(block); }
   std::string configuration_json() const override { return "{}"; }
 
   using Host::propose;
@@ -256,6 +262,7 @@ class FakeHost final : public Host, private Caller {
   }
 
   AgentInfo info_;
+  std::optional<ConfigBlock> own_block_;
   ForwardClock clock_;
   Metrics metrics_;
   std::function<Result<std::string>(const CallContext&, const std::string&)> answer_call_;

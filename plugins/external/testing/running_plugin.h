@@ -12,8 +12,8 @@
 #include <string>
 
 #include "driver_plugin.h"
+#include "drover/external/handshake.h"
 #include "drover/metrics.h"
-#include "handshake.h"
 
 extern char** environ;
 

@@ -1,12 +1,15 @@
 // A subcommand of the drover program. Commands are listed in their plugin's manifest and run without an agent around.
 #pragma once
 
-#include <functional>
 #include <iosfwd>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "drover/plugin.h"
+#include "drover/result.h"
 
 namespace drover {
 
@@ -22,6 +25,11 @@ class CommandHost {
   // Every command of every plugin: full name and synopsis, for help and completion.
   virtual std::vector<std::pair<std::string, std::string>> commands() const = 0;
   virtual std::string version() const = 0;
+  // A plugin's file, with its manifest beside it, checked as an agent would and loaded into this process for good, for
+  // tools that try one out. Nothing is declared or started. Errors: those of the checks.
+  virtual Result<std::unique_ptr<Plugin>> load_plugin(const std::string& file) {
+    return unimplemented("this host of commands loads no plugin: " + file);
+  }
 };
 
 class Command {

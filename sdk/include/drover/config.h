@@ -105,6 +105,9 @@ Result<ConfigBlock> parse_config(const std::string& name, const std::string& tex
 Result<ConfigBlock> apply_schema(const ConfigBlock& block, const ConfigSchema& schema);
 Status check_schema(const ConfigBlock& block, const ConfigSchema& schema);
 
+// A block as a job's `config` would carry it: its blocks as lists of objects, labels as members.
+hcl::Value value_of(const ConfigBlock& block);
+
 // `over` wins: scalars and lists are replaced, objects merged key by key, blocks with the same name and labels merged.
 ConfigBlock merge(ConfigBlock base, const ConfigBlock& over);
 

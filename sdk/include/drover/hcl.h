@@ -287,6 +287,9 @@ struct NodeBlock {
   Range range;
 };
 
+// The node as one value: its blocks as lists of objects, their labels as members around them.
+Value object_of(const Node& node);
+
 // Evaluates a whole body. `dynamic "type" { for_each, iterator, labels, content {} }` becomes the blocks that it
 // describes; an attribute whose expression fails is left out and reported.
 Node evaluate(const Body& body, const EvalContext& context, Diagnostics& diagnostics);

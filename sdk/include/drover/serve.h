@@ -1,29 +1,37 @@
-// A task driver as a program of its own: it speaks the plugin protocol of Nomad's drivers on a Unix socket, so that the
-// agent, or a Nomad client, starts it, calls it and starts it again when it crashes. One class and one line:
+// A task driver or a device plugin as a program of its own: it speaks the plugin protocol of Nomad on a Unix socket, so
+// that the agent, or a Nomad client, starts it, calls it and starts it again when it crashes. One class and one line:
 //
 //   class Hello final : public drover::TaskDriver { … };
 //   DROVER_SERVE_DRIVER(Hello, "hello", "1.0.0");                   // a program
 //   DROVER_TASK_DRIVER(Hello, "hello", "hello", "1.0.0");           // a program and a plugin inside the agent
 //
+//   class Camera final : public drover::DevicePlugin { … };
+//   DROVER_SERVE_DEVICE(Camera, "camera", "1.0.0");                 // a program
+//   DROVER_DEVICE_PLUGIN(Camera, "camera", "camera", "1.0.0");      // a program and a plugin inside the agent
+//
 // with `drover_add_plugin(hello EXECUTABLE SOURCES hello.cc)` in CMake, which brings the function main.
 //
 //   started by hand ──▶ a hint, exit status 1
-//   started by a host ─handshake─▶ serving ──Shutdown, SIGTERM──▶ TaskDriver::stop, exit status 0
+//   started by a host ─handshake─▶ serving ──Shutdown, SIGTERM──▶ TaskDriver::stop, DevicePlugin::stop, exit status 0
 //
 // The program holds no state that must survive it: after its end the host starts it anew and calls recover_task with
 // each handle. What is printed on standard output goes to standard error; lines of drover::log arrive in the host's log
-// with level and fields. Argument `--name NAME`: serves the driver under another name. Transport security
-// (PLUGIN_CLIENT_CERT) is refused with a hint: hosts of drivers do not use it.
+// with level and fields. Argument `--name NAME`: serves the plugin under another name. Transport security
+// (PLUGIN_CLIENT_CERT) is refused with a hint: hosts of these kinds do not use it.
 //
-// Errors on the wire: not_found is code 2 with the text "task not found for given id", failed_precondition code 9 with
-// the detail that lets the restart policy try again; invalid_argument and already_exists keep their codes; every other
-// error is code 2 with its text.
+// Errors of a driver on the wire: not_found is code 2 with the text "task not found for given id", failed_precondition
+// code 9 with the detail that lets the restart policy try again; invalid_argument and already_exists keep their codes;
+// every other error is code 2 with its text. Errors of a device plugin keep their codes, but for unavailable and
+// unimplemented, which are code 2: hosts take them for the end of the program and for a method that is missing. An
+// error of fingerprint() is not sent: it withdraws the devices, and its text is in the log.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
+#include <variant>
 
+#include "drover/device_plugin.h"
 #include "drover/plugin.h"
 #include "drover/task_driver.h"
 
@@ -35,20 +43,31 @@ struct ServedDriver {
   std::unique_ptr<TaskDriver> (*make)();
 };
 
+struct ServedDevice {
+  std::string name;     // of the plugin
+  std::string version;  // "1.2.3"
+  std::unique_ptr<DevicePlugin> (*make)();
+};
+
+using ServedPlugin = std::variant<ServedDriver, ServedDevice>;
+
 // Defined by the macros below.
-ServedDriver served_driver();
+ServedPlugin served_plugin();
 
 // For a program with a main function of its own, instead of the macros. Serves until the host or SIGTERM ends it, and
-// then ends the process: calls of the driver that still block are not waited for. `handshake` is a descriptor of what
+// then ends the process: calls of the plugin that still block are not waited for. `handshake` is a descriptor of what
 // was standard output; nothing else may be written there before or after. Returns the exit status when there is nothing
 // to serve: 1 without a host, 2 for wrong arguments; the reason is on standard error. Call it once, from main.
 int serve_driver(const ServedDriver& driver, std::span<char*> arguments, int handshake);
+int serve_device(const ServedDevice& device, std::span<char*> arguments, int handshake);
 
 // The same driver inside the agent, when it needs nothing of its host. The driver's configuration is then the default.
 template <typename Driver>
 class DriverModule final : public Plugin {
  public:
-  Status declare(Declarations& declare) override { return declare.extend<TaskDriver>(served_driver().name, driver_); }
+  Status declare(Declarations& declare) override {
+    return declare.extend<TaskDriver>(std::get<ServedDriver>(served_plugin()).name, driver_);
+  }
   Status start(Host&) override { return ok_status(); }
   void stop(SteadyTime) override { driver_.stop(); }
 
@@ -56,16 +75,46 @@ class DriverModule final : public Plugin {
   Driver driver_;
 };
 
+// Gives a device plugin inside the agent the operator's `plugin "NAME" { config { … } }`, checked by the plugin's own
+// schema, as the form that is a program gets it. Errors: invalid_argument naming the option.
+Status configure_from(const Host& host, DevicePlugin& plugin);
+
+// The same device plugin inside the agent, when it needs nothing of its host.
+template <typename Device>
+class DeviceModule final : public Plugin {
+ public:
+  Status declare(Declarations& declare) override {
+    return declare.extend<DevicePlugin>(std::get<ServedDevice>(served_plugin()).name, plugin_);
+  }
+  Status start(Host& host) override { return configure_from(host, plugin_); }
+  void stop(SteadyTime) override { plugin_.stop(); }
+
+ private:
+  Device plugin_;
+};
+
 }  // namespace drover
 
 // At namespace scope outside of any namespace, once a program. CLASS has a constructor without arguments.
-#define DROVER_SERVE_DRIVER(CLASS, NAME, VERSION)                                                                \
-  ::drover::ServedDriver(drover::served_driver)() {                                                              \
-    return {NAME, VERSION, []() -> std::unique_ptr<::drover::TaskDriver> { return std::make_unique<CLASS>(); }}; \
-  }                                                                                                              \
+#define DROVER_SERVE_DRIVER(CLASS, NAME, VERSION)                                                            \
+  ::drover::ServedPlugin(drover::served_plugin)() {                                                          \
+    return ::drover::ServedDriver{                                                                           \
+        NAME, VERSION, []() -> std::unique_ptr<::drover::TaskDriver> { return std::make_unique<CLASS>(); }}; \
+  }                                                                                                          \
+  static_assert(true)
+
+#define DROVER_SERVE_DEVICE(CLASS, NAME, VERSION)                                                              \
+  ::drover::ServedPlugin(drover::served_plugin)() {                                                            \
+    return ::drover::ServedDevice{                                                                             \
+        NAME, VERSION, []() -> std::unique_ptr<::drover::DevicePlugin> { return std::make_unique<CLASS>(); }}; \
+  }                                                                                                            \
   static_assert(true)
 
 // The same, and a plugin for the agent's own process: PLUGIN and VERSION are those of its plugin.json.
 #define DROVER_TASK_DRIVER(CLASS, NAME, PLUGIN, VERSION) \
   DROVER_SERVE_DRIVER(CLASS, NAME, VERSION);             \
   DROVER_MODULE(::drover::DriverModule<CLASS>, "task_driver", PLUGIN, VERSION)
+
+#define DROVER_DEVICE_PLUGIN(CLASS, NAME, PLUGIN, VERSION) \
+  DROVER_SERVE_DEVICE(CLASS, NAME, VERSION);               \
+  DROVER_MODULE(::drover::DeviceModule<CLASS>, "device", PLUGIN, VERSION)

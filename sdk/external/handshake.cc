@@ -1,4 +1,4 @@
-#include "handshake.h"
+#include "drover/external/handshake.h"
 
 #include <array>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "channel.h"
+#include "drover/external/channel.h"
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -50,13 +50,14 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
  public:
   explicit Reader(Messages::Keep keep) : keep_(keep) {}
 
-  static std::shared_ptr<Reader> start(grpc::GenericStub& stub, const std::string& method, const std::string& request,
-                                       Messages::Keep keep) {
+  // `requests` is not empty.
+  static std::shared_ptr<Reader> start(grpc::GenericStub& stub, const std::string& method,
+                                       const std::vector<std::string>& requests, Messages::Keep keep) {
     auto reader = std::make_shared<Reader>(keep);
     reader->itself_ = reader;
-    reader->request_ = buffer_of(request);
+    for (const std::string& request : requests) reader->requests_.push_back(buffer_of(request));
     stub.PrepareBidiStreamingCall(&reader->context_, method, {}, reader.get());
-    reader->StartWriteLast(&reader->request_, {});
+    reader->write_next();
     reader->StartRead(&reader->buffer_);
     reader->StartCall();
     return reader;
@@ -98,6 +99,19 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   }
 
  private:
+  void write_next() {
+    const grpc::ByteBuffer* request = &requests_[written_++];
+    if (written_ == requests_.size()) {
+      StartWriteLast(request, {});
+    } else {
+      StartWrite(request);
+    }
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (ok && written_ < requests_.size()) write_next();
+  }
+
   void OnReadDone(bool ok) override {
     if (!ok) return;
     const std::lock_guard lock(mutex_);
@@ -123,7 +137,9 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
 
   const Messages::Keep keep_;
   grpc::ClientContext context_;
-  grpc::ByteBuffer request_, buffer_;
+  std::vector<grpc::ByteBuffer> requests_;  // constant once started
+  size_t written_ = 0;                      // of them; one write at a time is out
+  grpc::ByteBuffer buffer_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> queue_;      // guarded by mutex_
@@ -175,7 +191,11 @@ class GrpcChannel final : public Channel {
   }
 
   std::shared_ptr<Messages> open(const std::string& method, std::string request, Messages::Keep keep) override {
-    return std::make_shared<GrpcMessages>(Reader::start(stub_, method, request, keep));
+    return std::make_shared<GrpcMessages>(Reader::start(stub_, method, {request}, keep));
+  }
+
+  std::shared_ptr<Messages> converse(const std::string& method, std::vector<std::string> requests) override {
+    return std::make_shared<GrpcMessages>(Reader::start(stub_, method, requests, Messages::Keep::all));
   }
 
  private:

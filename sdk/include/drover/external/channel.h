@@ -1,11 +1,13 @@
-// Calls to a plugin over its socket: methods by name, messages as bytes. The only file of this plugin that knows gRPC.
+// Calls to a plugin that is a program of its own, over its socket: methods by name, messages as bytes. Whoever starts
+// such programs (the agent, the conformance kit, the author's shell) speaks to them through this; only channel.cc knows
+// gRPC.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "drover/clock.h"
 #include "drover/result.h"
@@ -39,6 +41,8 @@ class Channel {
   // One request, many answers. [any]
   virtual std::shared_ptr<Messages> open(const std::string& method, std::string request,
                                          Messages::Keep keep = Messages::Keep::all) = 0;
+  // Several requests, one after the other, then the end of them; many answers. Not empty. [any]
+  virtual std::shared_ptr<Messages> converse(const std::string& method, std::vector<std::string> requests) = 0;
 };
 
 // Does not wait for the other end: the first call does.

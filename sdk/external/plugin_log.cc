@@ -1,4 +1,4 @@
-#include "plugin_log.h"
+#include "drover/external/plugin_log.h"
 
 #include <optional>
 

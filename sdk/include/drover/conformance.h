@@ -1,0 +1,137 @@
+// The conformance kit: what a plugin must do, one check a promise, each a sentence. The same catalogue is run by
+// `drover plugin test`, by the tests of this tree's drivers (sdk/testing/driver_conformance.h) and by authors' tests.
+//
+//   Check  ──run on──▶  Subject: one plugin, fresh for each check, over its protocol
+//                         ├ a program: the handshake, a socket, kill -9
+//                         └ an object in this process: the same methods without a socket; a kill drops the object
+//
+// A check is pure description: it calls methods and looks at answers. What it needs of the plugin (a capability, a task
+// that ends) and cannot have makes its outcome "not applicable", with the reason.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/external/channel.h"
+#include "drover/external/process.h"
+#include "drover/hcl_value.h"
+#include "drover/result.h"
+
+namespace drover {
+class TaskDriver;
+}
+
+namespace drover::conformance {
+
+enum class Kind : uint8_t { driver, device };
+
+// One plugin under test. One thread, but for channel(), whose channel any thread may use.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  // To the living instance. Every call on it fails with unavailable after kill() or end().
+  virtual external::Channel& channel() = 0;
+  virtual void kill() = 0;     // at once, as by SIGKILL; returns when it has gone
+  virtual Status end() = 0;    // as a host does it; errors: it had to be killed
+  virtual Status start() = 0;  // the next instance. Requires: none lives
+  // How the last instance ended and what it said last, for people; empty while one lives.
+  virtual std::string epitaph() const = 0;
+};
+
+// A program and its process, for checks of the handshake and of what only a process can do.
+class ProgramSubject : public Subject {
+ public:
+  virtual const external::Program& program() const = 0;
+  virtual const std::string& socket() const = 0;
+  virtual int pid() const = 0;
+};
+
+// Errors: why no instance could be made.
+using SubjectFactory = std::function<Result<std::unique_ptr<Subject>>()>;
+
+// `program` is started with the environment of a plugin's host. Its sockets are made in a folder that goes with it.
+SubjectFactory program_subject(external::Program program);
+// Each instance is what `make` gives; it is told to stop and destroyed at a kill, too.
+SubjectFactory driver_subject(std::function<std::unique_ptr<TaskDriver>()> make);
+
+// A task that the driver can run, by what the kit uses it for.
+struct TaskSpec {
+  hcl::Value config;               // the job's `config` block, an object
+  std::optional<int> exit_code{};  // of "ending"
+  std::string out{}, err{};        // what "talking" writes to standard output and standard error
+};
+
+struct Setup {
+  std::optional<hcl::Value> config{};  // the plugin's own, an object
+  // "endless" runs until it is stopped and ends at the driver's default signal; "deaf" does not end at SIGCONT;
+  // "ending" ends within a second; "talking" writes, and runs on; "invalid" cannot be started.
+  std::map<std::string, TaskSpec, std::less<>> tasks{};
+  bool is_sdk = false;  // made with this SDK: errors have the codes of drover/task_driver.h
+  std::chrono::nanoseconds limit = std::chrono::seconds(20);  // of one call, and so of what is waited for
+};
+
+// Fills in tasks from HCL: blocks `task "endless" { config { … } }`. Errors: invalid_argument naming the place.
+Status read_tasks(const std::string& file_name, std::string text, Setup& setup);
+// Tasks of well-known shapes for what is missing: drivers that take `command` and `args`, or `run_for`. Asks the
+// plugin for its schema. Errors: those of the plugin.
+Status guess_tasks(const SubjectFactory& factory, Setup& setup);
+// Driver or device: by what the plugin says of itself.
+Result<Kind> kind_of(const SubjectFactory& factory);
+
+class Trial;
+
+struct Check {
+  enum Needs : uint32_t {
+    nothing = 0,
+    program = 1,  // a process of its own
+    endless = 2,  // tasks of these kinds
+    ending = 4,
+    deaf = 8,
+    talking = 16,
+    invalid = 32,
+    signals = 64,  // capabilities of the driver
+    exec = 128,
+    no_exec = 256,
+    stats = 512,
+    network = 1024,
+    no_network = 2048,
+    sdk = 4096,     // Setup::is_sdk
+    schema = 8192,  // takes a configuration of its own
+  };
+  std::string_view name;      // "stop.idempotent": group and rest; constant for ever
+  std::string_view sentence;  // what holds, in the author's words
+  std::string_view remedy;    // what to look at when it does not
+  uint32_t needs = nothing;
+  Status (*run)(Trial&);
+
+  std::string_view group() const { return name.substr(0, name.find('.')); }
+};
+
+// In the order of a plugin's life.
+std::span<const Check> checks(Kind kind);
+// Those whose name or sentence has `pattern` in it, "*" standing for anything; all for an empty one.
+std::vector<const Check*> select(Kind kind, std::string_view pattern);
+
+struct Outcome {
+  enum class Verdict : uint8_t { passed, failed, not_applicable };
+  Verdict verdict = Verdict::passed;
+  std::string detail{};  // what was found, or why it does not apply
+  std::chrono::nanoseconds took{};
+};
+
+// Never longer than some limits of the setup; a plugin that hangs fails. [any]
+Outcome run(const Check& check, const SubjectFactory& factory, const Setup& setup);
+
+// All of them, `parallel` at a time; `done` is called as each ends, by one thread after the other.
+std::vector<Outcome> run_all(std::span<const Check* const> checks, const SubjectFactory& factory, const Setup& setup,
+                             int parallel, const std::function<void(size_t index, const Outcome&)>& done);
+
+}  // namespace drover::conformance

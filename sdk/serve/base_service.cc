@@ -1,0 +1,102 @@
+#include "base_service.h"
+
+#include <google/protobuf/duration.pb.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+namespace drover::serve {
+namespace {
+
+namespace base = hashicorp::nomad::plugins::base::proto;
+using namespace std::chrono_literals;
+
+const std::string kHealthRequest = "\n\x06plugin";  // service = "plugin"
+const std::string kServing = "\b\x01";              // status = SERVING
+
+base::PluginInfoResponse info(const BaseService& service) {
+  base::PluginInfoResponse out;
+  out.set_type(service.type);
+  out.add_plugin_api_versions(kApiVersion);
+  out.set_plugin_version(service.version);
+  out.set_name(service.name);
+  return out;
+}
+
+base::ConfigSchemaResponse config_schema(const BaseService& service) {
+  base::ConfigSchemaResponse out;
+  auto spec = service.config_schema();
+  if (spec.ByteSizeLong() != 0) *out.mutable_spec() = std::move(spec);
+  return out;
+}
+
+void add_process_methods(Methods& methods, const std::function<void()>& end) {
+  const auto is_known = [](const Call& call) { return call.request().empty() || call.request() == kHealthRequest; };
+  methods["/grpc.health.v1.Health/Check"] = [is_known](Call& call) {
+    if (!is_known(call)) return Status(Code::not_found, "unknown service");
+    (void)call.send(kServing);
+    return ok_status();
+  };
+  methods["/grpc.health.v1.Health/Watch"] = [is_known](Call& call) {
+    if (call.send(is_known(call) ? kServing : std::string("\b\x03"))) wait_end(call);  // 3: SERVICE_UNKNOWN
+    return cancelled("the call has ended");
+  };
+  // What is printed goes to standard error; hosts want the stream open.
+  methods["/plugin.GRPCStdio/StreamStdio"] = [](Call& call) {
+    wait_end(call);
+    return cancelled("the call has ended");
+  };
+  methods["/plugin.GRPCController/Shutdown"] = [end](Call& call) {
+    (void)call.send({});
+    end();
+    return ok_status();
+  };
+}
+
+}  // namespace
+
+void add_base_methods(Methods& methods, const BaseService& service, ErrorForm on_the_wire) {
+  const auto shared = std::make_shared<const BaseService>(service);
+  const auto add = [&](const char* name, Handler handler) {
+    methods["/hashicorp.nomad.plugins.base.proto.BasePlugin/" + std::string(name)] = std::move(handler);
+  };
+  add("PluginInfo", unary<base::PluginInfoRequest, base::PluginInfoResponse>(
+                        on_the_wire, [shared](auto&, Call&) { return info(*shared); }));
+  add("ConfigSchema", unary<base::ConfigSchemaRequest, base::ConfigSchemaResponse>(
+                          on_the_wire, [shared](auto&, Call&) { return config_schema(*shared); }));
+  add("SetConfig", unary<base::SetConfigRequest, base::SetConfigResponse>(
+                       on_the_wire, [shared](const auto& request, Call&) -> Result<base::SetConfigResponse> {
+                         DROVER_RETURN_IF_ERROR(shared->configure(request));
+                         return base::SetConfigResponse();
+                       }));
+  add_process_methods(methods, service.end);
+}
+
+bool wait(const Call& call, std::chrono::nanoseconds time) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, call.stop(), time, [] { return false; });
+  return call.stop().stop_requested();
+}
+
+void wait_end(const Call& call) {
+  while (!wait(call, 1h)) {
+  }
+}
+
+std::chrono::nanoseconds duration_of(const google::protobuf::Duration& duration) {
+  constexpr int64_t kMostSeconds = 3600LL * 24 * 365 * 100;
+  return std::chrono::seconds(std::clamp<int64_t>(duration.seconds(), 0, kMostSeconds)) +
+         std::chrono::nanoseconds(std::max(duration.nanos(), 0));
+}
+
+std::chrono::nanoseconds sampling_interval(const google::protobuf::Duration& wanted) {
+  constexpr std::chrono::nanoseconds kDefault = 1s, kShortest = 100ms;
+  const std::chrono::nanoseconds interval = duration_of(wanted);
+  return interval == 0ns ? kDefault : std::max(interval, kShortest);
+}
+
+}  // namespace drover::serve

@@ -1,0 +1,61 @@
+// What every plugin that is a program of its own answers, of whatever kind: the base service, and those of the process
+// (health, standard output, the orderly end). And what its other services are made of.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "drover/messages.h"
+#include "drover/methods.h"
+#include "drover/result.h"
+#include "server.h"
+
+#include "nomad/plugins/base.pb.h"
+#include "nomad/plugins/hclspec.pb.h"
+
+namespace google::protobuf {
+class Duration;
+}
+
+namespace drover::serve {
+
+inline constexpr const char* kApiVersion = "v0.1.0";  // of the drivers' protocol and of the devices'
+
+struct BaseService {
+  hashicorp::nomad::plugins::base::proto::PluginType type;
+  std::string name;
+  std::string version;
+  std::function<hashicorp::nomad::plugins::shared::hclspec::Spec()> config_schema;  // empty: no configuration
+  std::function<Status(const hashicorp::nomad::plugins::base::proto::SetConfigRequest&)> configure;
+  std::function<void()> end;  // the host wants the program to end; must not block
+};
+
+// Adds them. `on_the_wire` gives an error of the plugin the form that hosts know.
+using ErrorForm = Status (*)(const Status& status);
+void add_base_methods(Methods& methods, const BaseService& service, ErrorForm on_the_wire);
+
+// One request, one answer.
+template <typename Request, typename Answer>
+Handler unary(ErrorForm on_the_wire, std::function<Result<Answer>(const Request&, Call&)> handle) {
+  return [on_the_wire, handle = std::move(handle)](Call& call) -> Status {
+    auto request = parse_message<Request>(call.request());
+    if (!request) return request.status();
+    const Result<Answer> answer = handle(*request, call);
+    if (!answer) return on_the_wire(answer.status());
+    (void)call.send(serialize(*answer));
+    return ok_status();
+  };
+}
+
+// True when the call ended before.
+bool wait(const Call& call, std::chrono::nanoseconds time);
+void wait_end(const Call& call);
+
+// Between nothing and a hundred years.
+std::chrono::nanoseconds duration_of(const google::protobuf::Duration& duration);
+
+// Between two samples that a host asked for: nothing means a second, and less than 100 ms is 100 ms.
+std::chrono::nanoseconds sampling_interval(const google::protobuf::Duration& wanted);
+
+}  // namespace drover::serve

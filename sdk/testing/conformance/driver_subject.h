@@ -1,0 +1,22 @@
+// A plugin as a table of methods in this process, called without a socket.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "../../serve/server.h"
+#include "drover/conformance.h"
+
+namespace drover::conformance {
+
+// One living instance. Its destructor is its end: what blocks in a method must return then.
+class Instance {
+ public:
+  virtual ~Instance() = default;
+  virtual const serve::Methods& methods() const = 0;
+  virtual void stop() = 0;  // ends what blocks
+};
+
+SubjectFactory instance_subject(std::function<std::unique_ptr<Instance>()> make);
+
+}  // namespace drover::conformance
