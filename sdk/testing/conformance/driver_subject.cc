@@ -1,174 +1,38 @@
 #include "driver_subject.h"
 
-#include <condition_variable>
-#include <deque>
-#include <list>
-#include <mutex>
-
 #include "../../serve/driver_service.h"
-#include "../../serve/workers.h"
+#include "../../serve/endpoint.h"
+#include "drover/external/resident.h"
 #include "drover/task_driver.h"
 
 namespace drover::conformance {
 namespace {
-
-// What the caller and the handler of one call share.
-class LocalCall final : public serve::Call {
- public:
-  explicit LocalCall(std::string request) : request_(std::move(request)) {}
-
-  // The handler's side.
-  const std::string& request() const override { return request_; }
-  std::stop_token stop() const override { return stop_.get_token(); }
-  bool send(std::string message) override {
-    const std::lock_guard lock(mutex_);
-    if (stop_.stop_requested() || status_) return false;
-    newest_ = message;
-    queue_.push_back(std::move(message));
-    changed_.notify_all();
-    return true;
-  }
-
-  // The caller's.
-  void finish(Status status) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!status_) status_ = external::translate(std::move(status));
-      changed_.notify_all();
-    }
-    stop_.request_stop();
-  }
-  bool wait_end(SteadyTime deadline) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, deadline, [this] { return status_.has_value(); });
-  }
-  std::optional<std::string> next() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !queue_.empty() || status_; });
-    if (queue_.empty()) return {};
-    std::string message = std::move(queue_.front());
-    queue_.pop_front();
-    return message;
-  }
-  std::optional<std::string> newest(SteadyTime deadline) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, deadline, [this] { return newest_ || status_; });
-    return status_ ? std::nullopt : newest_;
-  }
-  Status status() const {
-    const std::lock_guard lock(mutex_);
-    return status_.value_or(Status());
-  }
-
- private:
-  const std::string request_;
-  std::stop_source stop_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::string> queue_;  // guarded by mutex_, like the following
-  std::optional<std::string> newest_;
-  std::optional<Status> status_;
-};
-
-class LocalMessages final : public external::Messages {
- public:
-  explicit LocalMessages(std::shared_ptr<LocalCall> call) : call_(std::move(call)) {}
-  ~LocalMessages() override { cancel(); }
-  std::optional<std::string> next() override { return call_->next(); }
-  std::optional<std::string> newest(SteadyTime deadline) override { return call_->newest(deadline); }
-  Status status() const override { return call_->status(); }
-  void cancel() override { call_->finish(cancelled("the caller has cancelled the call")); }
-
- private:
-  const std::shared_ptr<LocalCall> call_;
-};
-
-class LocalChannel final : public external::Channel {
- public:
-  explicit LocalChannel(std::unique_ptr<Instance> instance) : instance_(std::move(instance)) {}
-
-  Result<std::string> call(const std::string& method, std::string request, std::optional<SteadyTime> deadline,
-                           std::stop_token stop) override {
-    const auto call = begin(method, std::move(request));
-    {
-      const std::stop_callback cancel(std::move(stop), [&] { call->finish(cancelled("the caller has gone")); });
-      if (!call->wait_end(deadline.value_or(SteadyTime::max()))) call->finish(deadline_exceeded("deadline exceeded"));
-    }
-    DROVER_RETURN_IF_ERROR(call->status());
-    auto answer = call->next();
-    if (!answer) return internal_error("the call has ended without an answer");
-    return *std::move(answer);
-  }
-  std::shared_ptr<external::Messages> open(const std::string& method, std::string request,
-                                           external::Messages::Keep) override {
-    return std::make_shared<LocalMessages>(begin(method, std::move(request)));
-  }
-  // A handler sees the first request only.
-  std::shared_ptr<external::Messages> converse(const std::string& method, std::vector<std::string> requests) override {
-    return std::make_shared<LocalMessages>(begin(method, std::move(requests.front())));
-  }
-
-  // The instance goes; whoever calls learns it.
-  void cut() {
-    {
-      const std::lock_guard lock(mutex_);
-      is_cut_ = true;
-      for (const auto& weak : calls_) {
-        if (const auto call = weak.lock()) call->finish(unavailable("the plugin has gone"));
-      }
-      calls_.clear();
-    }
-    if (instance_) instance_->stop();
-    workers_.reset();  // joins
-    instance_.reset();
-  }
-
- private:
-  std::shared_ptr<LocalCall> begin(const std::string& method, std::string request) {
-    auto call = std::make_shared<LocalCall>(std::move(request));
-    const std::lock_guard lock(mutex_);
-    if (is_cut_) {
-      call->finish(unavailable("the plugin has gone"));
-      return call;
-    }
-    const auto found = instance_->methods().find(method);
-    if (found == instance_->methods().end()) {
-      call->finish(unimplemented("the plugin has no such method"));
-      return call;
-    }
-    calls_.remove_if([](const auto& weak) { return weak.expired(); });
-    calls_.push_back(call);
-    const bool is_posted = workers_->post([call, &handler = found->second] { call->finish(handler(*call)); });
-    if (!is_posted) call->finish(resource_exhausted("the plugin has too many calls at once"));
-    return call;
-  }
-
-  std::unique_ptr<Instance> instance_;
-  std::unique_ptr<serve::Workers> workers_ = std::make_unique<serve::Workers>(serve::kMaxCalls);
-  std::mutex mutex_;
-  bool is_cut_ = false;                        // guarded by mutex_
-  std::list<std::weak_ptr<LocalCall>> calls_;  // guarded by mutex_
-};
 
 class InProcess final : public Subject {
  public:
   explicit InProcess(std::function<std::unique_ptr<Instance>()> make) : make_(std::move(make)) { (void)start(); }
   ~InProcess() override { kill(); }
   external::Channel& channel() override { return *channel_; }
-  void kill() override { channel_->cut(); }
+  void kill() override {
+    if (instance_) instance_->stop();
+    channel_->release();
+    instance_.reset();
+  }
   Status end() override {
     kill();
     return ok_status();
   }
   Status start() override {
-    channel_ = std::make_unique<LocalChannel>(make_());
+    instance_ = make_();
+    channel_ = external::connect(serve::make_endpoint(instance_->methods()));
     return ok_status();
   }
   std::string epitaph() const override { return {}; }
 
  private:
   const std::function<std::unique_ptr<Instance>()> make_;
-  std::unique_ptr<LocalChannel> channel_;
+  std::unique_ptr<Instance> instance_;
+  std::unique_ptr<external::ResidentChannel> channel_;
 };
 
 class DriverInstance final : public Instance {

@@ -1,5 +1,6 @@
 // A plugin that is a program of its own: launched, greeted, read and ended as a host does it.
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

@@ -1,0 +1,98 @@
+#include "endpoint.h"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "workers.h"
+
+namespace drover::serve {
+namespace {
+
+std::string_view view_of(drover_bytes bytes) { return {static_cast<const char*>(bytes.data), bytes.size}; }
+drover_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
+
+// Held by the caller until it closes the requests, and by the handler while it runs.
+class ResidentCall final : public Call, public std::enable_shared_from_this<ResidentCall> {
+ public:
+  ResidentCall(Workers& workers, const Handler* handler, drover_stream replies)
+      : workers_(workers), handler_(handler), replies_(replies) {}
+
+  drover_stream requests() {
+    itself_ = shared_from_this();
+    return {.self = this, .push = &push, .end = [](void*) {}, .close = &close};
+  }
+  void refuse(const Status& why) { finish(why); }
+
+  const std::string& request() const override { return request_; }
+  std::stop_token stop() const override { return stop_.get_token(); }
+  bool send(std::string message) override {
+    return !stop_.stop_requested() && replies_.push(replies_.self, bytes_of(message)) != 0;
+  }
+
+ private:
+  // A handler sees the first request only.
+  static int32_t push(void* self, drover_bytes message) {
+    auto& call = *static_cast<ResidentCall*>(self);
+    if (std::exchange(call.has_request_, true)) return 0;
+    if (call.handler_ == nullptr) return 0;
+    call.request_ = view_of(message);
+    const bool is_posted = call.workers_.post([call = call.shared_from_this()] { call->run(); });
+    if (!is_posted) call.finish(resource_exhausted("the plugin has too many calls at once"));
+    return 1;
+  }
+  static void close(void* self, int32_t, drover_bytes) {
+    const std::shared_ptr<ResidentCall> call = std::move(static_cast<ResidentCall*>(self)->itself_);
+    call->stop_.request_stop();
+    if (!call->has_request_ && call->handler_ != nullptr) call->finish(cancelled("the caller has gone"));
+  }
+
+  void run() {
+    try {
+      finish((*handler_)(*this));
+    } catch (const std::exception& problem) {
+      finish(internal_error(std::string("the plugin threw: ") + problem.what()));
+    }
+  }
+  void finish(const Status& status) {
+    replies_.close(replies_.self, static_cast<int32_t>(status.code()), bytes_of(status.message()));
+  }
+
+  Workers& workers_;
+  const Handler* const handler_;  // null: the method is not known, and the replies are closed
+  const drover_stream replies_;
+  std::stop_source stop_;
+  std::string request_;
+  bool has_request_ = false;  // of the caller's side
+  std::shared_ptr<ResidentCall> itself_;
+};
+
+struct Endpoint {
+  Methods methods;
+  std::unique_ptr<Workers> workers = std::make_unique<Workers>(kMaxCalls);
+};
+
+drover_stream open(void* self, const drover_request* request, drover_stream replies) {
+  auto& endpoint = *static_cast<Endpoint*>(self);
+  const auto found = endpoint.methods.find(view_of(request->method));
+  const Handler* const handler = found == endpoint.methods.end() ? nullptr : &found->second;
+  const auto call = std::make_shared<ResidentCall>(*endpoint.workers, handler, replies);
+  const drover_stream requests = call->requests();
+  if (handler == nullptr) call->refuse(unimplemented("the plugin has no such method"));
+  return requests;
+}
+
+void release(void* self) {
+  const std::unique_ptr<Endpoint> endpoint(static_cast<Endpoint*>(self));
+  endpoint->workers.reset();  // joins: the host has ended all calls
+}
+
+}  // namespace
+
+drover_endpoint make_endpoint(Methods methods) {
+  auto endpoint = std::make_unique<Endpoint>();
+  endpoint->methods = std::move(methods);
+  return {.size = sizeof(drover_endpoint), .self = endpoint.release(), .open = &open, .release = &release};
+}
+
+}  // namespace drover::serve
