@@ -70,10 +70,10 @@ class DevicePlugin {
   // An error withdraws all groups until a later fingerprint succeeds. Idempotent, without side effects.
   virtual Result<device::FingerprintResponse> fingerprint() = 0;
 
-  // What a task needs to use these instances, all of this plugin and of one group: variables of its environment, host
-  // paths that are mounted into it and device files that are made in it, with cgroup permissions out of "rwm". Comes
-  // before the task starts, and again for the same instances whenever it starts again or the agent did; the answer
-  // depends on the instances alone. Errors: not_found naming an instance that is not there; an instance that is there
+  // What a task needs to use these instances, all that it gets of this plugin: variables of its environment, host paths
+  // that are mounted into it and device files that are made in it, with cgroup permissions out of "rwm". A path in the
+  // task is absolute. Comes before the task starts, and again for the same instances whenever it starts again; the
+  // answer depends on the instances alone. Errors: not_found naming an instance that is not there; one that is there
   // and unhealthy is the plugin's to give or to refuse.
   virtual Result<device::ContainerReservation> reserve(std::span<const std::string> ids) = 0;
 
