@@ -13,6 +13,18 @@ namespace {
 constexpr int32_t kHandleVersion = 1;
 constexpr std::string_view kDefaultSignal = "SIGINT";
 
+// What hooks of the node gave the task, a line each.
+std::string given_to(const driver::TaskConfig& config) {
+  std::string out;
+  const std::map<std::string, std::string> variables(config.device_env().begin(), config.device_env().end());
+  for (const auto& [name, value] : variables) out += "variable " + name + "=" + value + "\n";
+  for (const driver::Device& device : config.devices())
+    out += "device " + device.host_path() + " at " + device.task_path() + " " + device.cgroup_permissions() + "\n";
+  for (const driver::Mount& mount : config.mounts())
+    out += "mount " + mount.host_path() + " at " + mount.task_path() + (mount.readonly() ? " read-only\n" : "\n");
+  return out;
+}
+
 }  // namespace
 
 MockDriver::~MockDriver() { stop(); }
@@ -92,6 +104,7 @@ Result<driver::StartTaskResponse> MockDriver::start_task(const driver::TaskConfi
   handle.set_state(driver::RUNNING);
   handle.set_driver_state(nlohmann::json{{"version", kHandleVersion}, {"started_at", started_at}}.dump());
 
+  if (options.show_given) options.stdout_output.text = given_to(config) + options.stdout_output.text;
   auto runs_for = options.run_for;
   auto task = std::make_shared<MockTask>(config, std::move(options), runs_for, started_at, true);
   std::lock_guard lock(mutex_);

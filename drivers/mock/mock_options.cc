@@ -38,6 +38,7 @@ hclspec::Spec options_schema() {
                              {"driver_ip", "string"},
                              {"driver_advertise", "bool"},
                              {"driver_port_map", "string"},
+                             {"show_given", "bool"},
                              {"stdout_string", "string"},
                              {"stdout_repeat", "number"},
                              {"stdout_repeat_duration", "string"},
@@ -63,6 +64,7 @@ Result<MockOptions> read_options(TaskOptions options) {
   mock.driver_ip = options.text("driver_ip");
   mock.driver_advertise = options.boolean("driver_advertise");
   const std::string port_map = options.text("driver_port_map");
+  mock.show_given = options.boolean("show_given");
   mock.stdout_output = read_output(options, "stdout");
   mock.stderr_output = read_output(options, "stderr");
   DROVER_RETURN_IF_ERROR(options.finish());

@@ -31,6 +31,7 @@ struct MockOptions {
   bool driver_advertise = false;
   std::string port_label;  // of driver_port_map, "label:port"
   int32_t port = 0;
+  bool show_given = false;  // its devices and mounts precede what it writes on standard output
   Output stdout_output, stderr_output;
 };
 

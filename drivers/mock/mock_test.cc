@@ -176,7 +176,7 @@ TEST(Mock, TakesEveryNameOfItsSchemaWithoutAValue) {
 TEST(Mock, HasEveryOptionInItsSchema) {
   const char* all = R"({"run_for": "1ms", "exit_code": 1, "exit_signal": 0, "exit_err_msg": "", "signal_error": "",
     "start_error": "", "start_error_recoverable": false, "start_block_for": 0, "kill_after": "0s",
-    "ignore_kill": false, "lose_handle": false, "block_stats": false, "driver_ip": "10.0.0.1", "driver_advertise": true,
+    "ignore_kill": false, "lose_handle": false, "block_stats": false, "show_given": true, "driver_ip": "10.0.0.1", "driver_advertise": true,
     "driver_port_map": "http:80", "stdout_string": "x", "stdout_repeat": 1, "stdout_repeat_duration": "1ms",
     "stderr_string": "x", "stderr_repeat": 1, "stderr_repeat_duration": 1000000})";
   MockDriver mock;
@@ -201,19 +201,31 @@ TEST(Mock, WritesItsOutputToTheFifos) {
   const int err_fd = open(err.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   MockDriver mock;
   driver::TaskConfig config = task("a", {{"run_for", "50ms"},
+                                         {"show_given", true},
                                          {"stdout_string", "hello\n"},
-                                         {"stdout_repeat", 2},
+                                         {"stdout_repeat", 1},
                                          {"stdout_repeat_duration", "1ms"},
                                          {"stderr_string", "oops\n"}});
   config.set_stdout_path(out);
   config.set_stderr_path(err);
+  (*config.mutable_device_env())["PORTS"] = "tty0";
+  driver::Device& device = *config.add_devices();
+  device.set_host_path("/dev/tty0");
+  device.set_task_path("/dev/port");
+  device.set_cgroup_permissions("rw");
+  driver::Mount& mount = *config.add_mounts();
+  mount.set_host_path("/usr/lib/acme");
+  mount.set_task_path("/opt/acme");
+  mount.set_readonly(true);
 
   ASSERT_TRUE(mock.start_task(config).ok());
   ASSERT_TRUE(mock.wait_task("a", {}).ok());
 
-  char text[64];
+  char text[512];
   ssize_t n = read(out_fd, text, sizeof text);
-  EXPECT_EQ("hello\nhello\nhello\n", std::string(text, n > 0 ? static_cast<size_t>(n) : 0));
+  const std::string once =
+      "variable PORTS=tty0\ndevice /dev/tty0 at /dev/port rw\nmount /usr/lib/acme at /opt/acme read-only\nhello\n";
+  EXPECT_EQ(once + once, std::string(text, n > 0 ? static_cast<size_t>(n) : 0));
   n = read(err_fd, text, sizeof text);
   EXPECT_EQ("oops\n", std::string(text, n > 0 ? static_cast<size_t>(n) : 0));
   close(out_fd);

@@ -19,6 +19,7 @@ Status AgentPlugin::declare(Declarations& declare) {
                       {method<&Services::restart>("Restart", &services_),
                        method<&Services::signal>("Signal", &services_), method<&Services::stats>("Stats", &services_),
                        method<&Services::collect_garbage>("GarbageCollect", &services_)}));
+  DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientStats", {method<&Services::host_stats>("Host", &services_)}));
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientFiles", {stream<&Services::logs>("Logs", &services_)}));
   return declare.extend<NodeLocator>("agent", *this);
 }
@@ -31,10 +32,12 @@ Status AgentPlugin::start(Host& host) {
   std::error_code error;
   std::filesystem::create_directories(config.alloc_dir, error);
   if (error) return errno_status(error.value(), "create client.alloc_dir " + config.alloc_dir);
+  devices_ = std::make_unique<Devices>(host);
   Variables variables = host_environment(environ, config.env_denylist);
   client_ = std::make_unique<Client>(Client{.host = host,
                                             .store = *store_,
                                             .logs = logs_,
+                                            .devices = *devices_,
                                             .config = std::move(config),
                                             .host_environment = std::move(variables),
                                             .identity = std::move(identity),
@@ -49,6 +52,7 @@ Status AgentPlugin::start(Host& host) {
     allocations_->node_is_known();
   });
   DROVER_RETURN_IF_ERROR(registration_->describe());
+  devices_->start([this] { registration_->describe_anew(); });
   host.identify_node(client_->identity.id, client_->identity.secret);
   services_.attach(*client_, *allocations_);
   located_ = allocations_.get();
@@ -61,6 +65,7 @@ Status AgentPlugin::start(Host& host) {
 
 void AgentPlugin::stop(SteadyTime deadline) {
   if (!host_) return;
+  if (devices_) devices_->stop();
   if (registration_) registration_->stop();
   if (status_) status_->stop();
   // A development agent leaves nothing behind; any other leaves its tasks running, for its next life.

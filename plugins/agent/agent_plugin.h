@@ -1,7 +1,7 @@
 // The node agent: this machine as a node of the cluster. Put together here; the parts know only what they are given.
 //
-// Threads: "node" (registration, heartbeats), "allocs" (follows the servers), "status" (tells them), "logs" (collects
-// task output), and for each live allocation "alloc" and one "task" per task.
+// Threads: "node" (registration, heartbeats), "devices" (asks device plugins), "allocs" (follows the servers), "status"
+// (tells them), "logs" (collects task output), and for each live allocation "alloc" and one "task" per task.
 #pragma once
 
 #include <atomic>
@@ -32,6 +32,7 @@ class AgentPlugin final : public Plugin, private NodeLocator {
   std::atomic<const Allocations*> located_{nullptr};  // set once start has come that far
   std::unique_ptr<AgentStore> store_;
   LogCollector logs_;
+  std::unique_ptr<Devices> devices_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Registration> registration_;
   std::unique_ptr<StatusReporter> status_;

@@ -63,6 +63,7 @@ class AgentTest : public ::testing::Test {
 
   void start(bool dev_mode = false) {
     host_ = std::make_unique<FakeHost>(folder_, servers_, store_, driver_, dev_mode);
+    host_->devices = devices_;
     declarations_ = FakeDeclarations();
     agent_ = std::make_unique<AgentPlugin>();
     ASSERT_TRUE(agent_->declare(declarations_).ok());
@@ -87,7 +88,9 @@ class AgentTest : public ::testing::Test {
     return recorder.data;
   }
 
-  std::string place(const std::vector<v1::Task>& tasks, const std::string& type = "service", int attempts = 2) {
+  // `ids`: instances of acme/serial/usb that the first task is given.
+  std::string place(const std::vector<v1::Task>& tasks, const std::string& type = "service", int attempts = 2,
+                    const std::vector<std::string>& ids = {}) {
     v1::Job job;
     const std::string job_id = "web-" + std::to_string(++placed_);
     job.set_id(job_id);
@@ -108,6 +111,14 @@ class AgentTest : public ::testing::Test {
     allocation.set_job_id(job_id);
     allocation.set_task_group("front");
     allocation.set_desired_status(v1::DESIRED_STATUS_RUN);
+    if (!ids.empty()) {
+      auto& given = (*allocation.mutable_allocated_resources()->mutable_tasks())[tasks[0].name()];
+      v1::AllocatedDevice& device = *given.add_devices();
+      device.set_vendor("acme");
+      device.set_type("serial");
+      device.set_name("usb");
+      for (const std::string& id : ids) device.add_device_ids(id);
+    }
     servers_.place(allocation, job);
     return allocation.id();
   }
@@ -139,6 +150,7 @@ class AgentTest : public ::testing::Test {
   FakeServers servers_;
   FakeDriver driver_;
   MemoryStore store_;
+  DevicePlugin* devices_ = nullptr;
   std::unique_ptr<FakeHost> host_;
   FakeDeclarations declarations_;
   std::unique_ptr<AgentPlugin> agent_;
@@ -315,6 +327,121 @@ TEST_F(AgentTest, MeasuresTasks) {
   EXPECT_EQ(2, stats->tasks_size());
   request.set_task("a");
   EXPECT_EQ(1, ask<v1::AllocationStatsResponse>("Stats", request)->tasks_size());
+}
+
+class AgentWithDevices : public AgentTest {
+ protected:
+  AgentWithDevices() { devices_ = &ports_; }
+  FakeDevices ports_;
+};
+
+TEST_F(AgentWithDevices, RegistersThemAndTheirChanges) {
+  start();
+  ASSERT_EQ(1, servers_.node->node_resources().devices_size());
+  EXPECT_EQ(1, servers_.registrations);
+  const v1::NodeDeviceResource& ports = servers_.node->node_resources().devices(0);
+  EXPECT_EQ("acme", ports.vendor());
+  EXPECT_EQ(115200, ports.attributes().at("speed").int_value());
+  ASSERT_EQ(2, ports.instances_size());
+  EXPECT_TRUE(ports.instances(0).healthy());
+
+  ports_.breaks("tty0");
+
+  ASSERT_TRUE(servers_.wait([&] { return servers_.registrations == 2; }));
+  EXPECT_FALSE(servers_.node->node_resources().devices(0).instances(0).healthy());
+  EXPECT_EQ("unplugged", servers_.node->node_resources().devices(0).instances(0).health_description());
+  EXPECT_TRUE(servers_.node->node_resources().devices(0).instances(1).healthy());
+}
+
+TEST_F(AgentWithDevices, GivesThemToTheTask) {
+  start();
+  v1::Task web = task("web");
+  (*web.mutable_env())["PORTS"] = "none";
+  web.set_config("{\"command\":\"use ${PORTS}\"}");
+  const std::string id = place({web, task("other")}, "service", 2, {"tty0", "tty1"});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+
+  const driver::TaskConfig& config = driver_.find("web")->config;
+  EXPECT_EQ("tty0,tty1", config.env().at("PORTS"));
+  EXPECT_EQ("tty0,tty1", config.device_env().at("PORTS"));
+  EXPECT_EQ("{\"command\":\"use tty0,tty1\"}", config.msgpack_driver_config());
+  ASSERT_EQ(2, config.devices_size());
+  EXPECT_EQ("/dev/tty1", config.devices(1).host_path());
+  EXPECT_EQ("rw", config.devices(1).cgroup_permissions());
+  ASSERT_EQ(1, config.mounts_size());
+  EXPECT_EQ("/opt/acme", config.mounts(0).task_path());
+  EXPECT_TRUE(config.mounts(0).readonly());
+  EXPECT_EQ(0, driver_.find("other")->config.devices_size());
+  EXPECT_EQ(1, ports_.reservations());
+}
+
+TEST_F(AgentWithDevices, ATaskThatGoesOnUnderTheNextAgentIsNotGivenThemAgain) {
+  start();
+  const std::string id = place({task("web")}, "service", 2, {"tty1"});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  stop();
+  servers_.wait([&] {
+    servers_.reported.clear();
+    servers_.ready = false;
+    return true;
+  });
+  start();
+
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  EXPECT_EQ(1, driver_.recovered());
+  EXPECT_EQ(1, ports_.reservations());
+  v1::AllocationStatsRequest request;
+  request.set_alloc_id(id);
+  const auto stats = ask<v1::AllocationStatsResponse>("Stats", request);
+  ASSERT_EQ(1, stats->tasks().at("web").resource_usage().device_stats_size());
+}
+
+TEST_F(AgentWithDevices, WhatAPluginRefusesFailsTheTask) {
+  ports_.refuses(not_found("there is no tty7"), 100);
+  start();
+  const std::string id = place({task("web")}, "service", 2, {"tty7"});
+
+  const v1::Allocation end = until_status(id, v1::CLIENT_STATUS_FAILED);
+
+  const v1::TaskState& state = end.task_states().at("web");
+  EXPECT_EQ((std::vector<std::string>{"Received", "Task Setup", "Task hook failed", "Not Restarting"}),
+            event_types(state));
+  EXPECT_EQ("devices: there is no tty7", state.events(2).display_message());
+  EXPECT_EQ(0u, state.restarts());
+  EXPECT_TRUE(driver_.starts().empty());
+}
+
+TEST_F(AgentWithDevices, APluginThatIsAwayIsWaitedForByTheRestartPolicy) {
+  ports_.refuses(unavailable("it is being restarted"), 2);
+  start();
+  const std::string id = place({task("web")}, "service", 3, {"tty0"});
+
+  EXPECT_EQ(2u, until_status(id, v1::CLIENT_STATUS_RUNNING).task_states().at("web").restarts());
+}
+
+TEST_F(AgentWithDevices, CountsWhatTheyDo) {
+  start();
+  const std::string id = place({task("web"), task("other")}, "service", 2, {"tty1"});
+  servers_.until(id, [](const v1::Allocation& a) {
+    return a.task_states().at("web").state() == "running" && a.task_states().at("other").state() == "running";
+  });
+
+  v1::AllocationStatsRequest request;
+  request.set_alloc_id(id);
+  const auto of_tasks = ask<v1::AllocationStatsResponse>("Stats", request);
+  ASSERT_EQ(1, of_tasks->tasks().at("web").resource_usage().device_stats_size());
+  EXPECT_EQ(0, of_tasks->tasks().at("other").resource_usage().device_stats_size());
+  const v1::DeviceGroupStats& own = of_tasks->resource_usage().device_stats(0);
+  ASSERT_EQ(1, own.instance_stats_size());
+  EXPECT_EQ(7, own.instance_stats().at("tty1").summary().int_numerator_val());
+
+  const auto of_host = ask<v1::HostStats>("Host", v1::HostStatsRequest());
+  ASSERT_TRUE(of_host.ok()) << of_host.status().message();
+  ASSERT_EQ(1, of_host->device_stats_size());
+  EXPECT_EQ(2, of_host->device_stats(0).instance_stats_size());
+  EXPECT_GT(of_host->memory().total(), 0u);
+  EXPECT_GT(of_host->cpu_size(), 0);
+  EXPECT_GT(of_host->alloc_dir_stats().size(), 0u);
 }
 
 TEST_F(AgentTest, TasksOutliveTheAgent) {

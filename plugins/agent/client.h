@@ -7,6 +7,7 @@
 
 #include "agent_store.h"
 #include "client_config.h"
+#include "devices.h"
 #include "drover/plugin.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
@@ -20,6 +21,7 @@ struct Client {
   Host& host;
   AgentStore& store;
   LogCollector& logs;
+  Devices& devices;
   ClientConfig config;
   Variables host_environment;
   NodeIdentity identity;

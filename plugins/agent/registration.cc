@@ -7,6 +7,7 @@
 
 #include "driver_lookup.h"
 #include "drover/log.h"
+#include "drover/messages.h"
 #include "drover/v1/node_service.pb.h"
 #include "fingerprint/drivers.h"
 #include "fingerprint/machine.h"
@@ -18,6 +19,7 @@ namespace {
 // The newest Nomad whose interfaces this agent offers; jobs compare against it.
 constexpr const char* kNomadVersion = "1.5.6";
 constexpr auto kDriverInterval = std::chrono::seconds(30);
+constexpr auto kDevicesTime = std::chrono::seconds(2);  // for the first word of device plugins
 constexpr auto kFirstRetry = std::chrono::milliseconds(100);
 constexpr auto kLongestRetry = std::chrono::seconds(15);
 constexpr auto kCallTime = std::chrono::seconds(15);
@@ -55,11 +57,7 @@ std::shared_ptr<const v1::Node> Registration::node() const {
 
 void Registration::start() {
   for (TaskDriverSource* source : driver_sources(client_.host)) {
-    source->watch([this] {
-      const std::lock_guard lock(mutex_);
-      have_drivers_changed_ = true;
-      woken_.notify_all();
-    });
+    source->watch([this] { describe_anew(); });
   }
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
@@ -71,9 +69,22 @@ void Registration::stop() {
   thread_.join();
 }
 
-bool Registration::refresh_drivers() {
+void Registration::describe_anew() {
+  const std::lock_guard lock(mutex_);
+  has_changed_ = true;
+  woken_.notify_all();
+}
+
+// True when the servers know the node otherwise.
+bool Registration::refresh() {
   auto next = std::make_shared<v1::Node>(*node());
-  if (!describe_drivers(client_.host, client_.config, *next)) return false;
+  const bool are_drivers_others = describe_drivers(client_.host, client_.config, *next);
+  v1::NodeResources known;
+  *known.mutable_devices() = next->node_resources().devices();
+  v1::NodeResources devices = client_.devices.resources();
+  const bool are_devices_others = serialize(known) != serialize(devices);
+  if (!are_drivers_others && !are_devices_others) return false;
+  *next->mutable_node_resources()->mutable_devices() = std::move(*devices.mutable_devices());
   std::lock_guard lock(mutex_);
   node_ = std::move(next);
   return true;
@@ -85,7 +96,9 @@ void Registration::run(const std::stop_token& stop) {
   const auto between = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);
   };
-  refresh_drivers();
+  // A node whose devices are known from the start need not register twice.
+  client_.devices.wait_first(client_.now() + kDevicesTime, stop);
+  refresh();
   SteadyTime next_drivers = client_.now() + kDriverInterval;
   bool registered = false, announced = false;
   std::chrono::nanoseconds delay = kFirstRetry;
@@ -93,7 +106,7 @@ void Registration::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (client_.now() >= next_drivers) {
       next_drivers = client_.now() + kDriverInterval;
-      if (refresh_drivers()) {
+      if (refresh()) {
         registered = false;
         next_call = client_.now();
       }
@@ -120,8 +133,8 @@ void Registration::run(const std::stop_token& stop) {
       }
     }
     std::unique_lock lock(mutex_);
-    woken_.wait_until(lock, stop, std::min(next_call, next_drivers), [this] { return have_drivers_changed_; });
-    if (std::exchange(have_drivers_changed_, false)) next_drivers = client_.now();
+    woken_.wait_until(lock, stop, std::min(next_call, next_drivers), [this] { return has_changed_; });
+    if (std::exchange(has_changed_, false)) next_drivers = client_.now();
   }
 }
 

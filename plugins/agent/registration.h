@@ -27,6 +27,8 @@ class Registration {
   Status describe();
   void start();
   void stop();  // idempotent
+  // Drivers or devices have changed. [any]
+  void describe_anew();
 
   std::shared_ptr<const v1::Node> node() const;  // [any]
 
@@ -34,7 +36,7 @@ class Registration {
   void run(const std::stop_token& stop);
   Status register_node(const std::stop_token& stop);
   Status heartbeat(const std::stop_token& stop);
-  bool refresh_drivers();
+  bool refresh();
 
   const Client& client_;
   const std::function<void()> known_;
@@ -42,7 +44,7 @@ class Registration {
   std::condition_variable_any woken_;
   std::shared_ptr<const v1::Node> node_;  // guarded by mutex_
   std::chrono::nanoseconds ttl_{};        // the thread's own
-  bool have_drivers_changed_ = false;     // guarded by mutex_
+  bool has_changed_ = false;              // guarded by mutex_
   std::jthread thread_;
 };
 

@@ -52,6 +52,25 @@ v1::TaskResourceUsage to_task_usage(const driver::TaskStats& stats) {
   return out;
 }
 
+// Of the instances that the task was given.
+void add_device_stats(const v1::AllocatedTaskResources& given, const std::vector<v1::DeviceGroupStats>& all,
+                      v1::ResourceUsage& usage) {
+  for (const v1::AllocatedDevice& device : given.devices()) {
+    for (const v1::DeviceGroupStats& group : all) {
+      if (group.vendor() != device.vendor() || group.type() != device.type() || group.name() != device.name()) continue;
+      v1::DeviceGroupStats own;
+      own.set_vendor(group.vendor());
+      own.set_type(group.type());
+      own.set_name(group.name());
+      for (const std::string& id : device.device_ids()) {
+        if (const auto at = group.instance_stats().find(id); at != group.instance_stats().end())
+          (*own.mutable_instance_stats())[id] = at->second;
+      }
+      if (!own.instance_stats().empty()) *usage.add_device_stats() = std::move(own);
+    }
+  }
+}
+
 }  // namespace
 
 void add_usage(const v1::ResourceUsage& from, v1::ResourceUsage& to) {
@@ -74,6 +93,7 @@ void add_usage(const v1::ResourceUsage& from, v1::ResourceUsage& to) {
   cpu.set_throttled_time(cpu.throttled_time() + other.throttled_time());
   cpu.set_percent(cpu.percent() + other.percent());
   if (cpu.measured_size() == 0) *cpu.mutable_measured() = other.measured();
+  to.mutable_device_stats()->MergeFrom(from.device_stats());
 }
 
 void Services::attach(const Client& client, Allocations& allocations) {
@@ -113,15 +133,28 @@ Result<v1::AllocationStatsResponse> Services::stats(const v1::AllocationStatsReq
   response.mutable_resource_usage()->mutable_cpu_stats();
   response.mutable_resource_usage()->mutable_memory_stats();
   response.set_timestamp(client_->wall_ns());
+  std::optional<std::vector<v1::DeviceGroupStats>> devices;  // asked once, for the first task that has some
   for (const TaskRunner* task : runner->tasks()) {
     if (!request.task().empty() && task->name() != request.task()) continue;
     auto sample = task->stats();
     if (!sample) continue;  // it does not run at the moment
     v1::TaskResourceUsage usage = to_task_usage(*sample);
+    const v1::AllocatedTaskResources given = task->given();
+    if (!given.devices().empty() && !devices) devices = client_->devices.stats();
+    if (devices) add_device_stats(given, *devices, *usage.mutable_resource_usage());
     add_usage(usage.resource_usage(), *response.mutable_resource_usage());
     (*response.mutable_tasks())[task->name()] = std::move(usage);
   }
   return response;
+}
+
+Result<v1::HostStats> Services::host_stats(const v1::HostStatsRequest&, Call&) {
+  if (!attached_.load(std::memory_order_acquire)) return unavailable("the agent is starting");
+  const int64_t total_mhz = client_->node()->node_resources().cpu().cpu_shares();
+  DROVER_TRY(v1::HostStats stats, host_statistics_.take(client_->config.alloc_dir, total_mhz));
+  stats.set_timestamp(client_->wall_ns());
+  for (v1::DeviceGroupStats& group : client_->devices.stats()) *stats.add_device_stats() = std::move(group);
+  return stats;
 }
 
 Result<v1::ClientResponse> Services::collect_garbage(const v1::GarbageCollectRequest& request, Call&) {

@@ -7,6 +7,7 @@
 
 #include "allocations.h"
 #include "drover/methods.h"
+#include "host_stats.h"
 
 #include "agent.pb.h"
 
@@ -20,6 +21,7 @@ class Services {
   Result<v1::ClientResponse> restart(const v1::RestartAllocationRequest& request, Call& call);
   Result<v1::ClientResponse> signal(const v1::SignalAllocationRequest& request, Call& call);
   Result<v1::AllocationStatsResponse> stats(const v1::AllocationStatsRequest& request, Call& call);
+  Result<v1::HostStats> host_stats(const v1::HostStatsRequest& request, Call& call);
   Result<v1::ClientResponse> collect_garbage(const v1::GarbageCollectRequest& request, Call& call);
   Status logs(const v1::LogsRequest& request, Call& call, Replies<v1::FileFrame>& replies);
 
@@ -28,6 +30,7 @@ class Services {
 
   const Client* client_ = nullptr;  // constant once attached_
   Allocations* allocations_ = nullptr;
+  HostStatistics host_statistics_;
   std::atomic<bool> attached_{false};
 };
 

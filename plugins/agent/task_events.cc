@@ -40,6 +40,10 @@ v1::TaskEvent setup_failure(int64_t now, std::string_view error) {
   return event;
 }
 
+v1::TaskEvent hook_failed(int64_t now, std::string_view hook, std::string_view error) {
+  return make(now, "Task hook failed", std::string(hook) + ": " + std::string(error));
+}
+
 v1::TaskEvent failed_validation(int64_t now, std::string_view error) {
   v1::TaskEvent event = make(now, "Failed Validation", std::string(error));
   event.set_validation_error(std::string(error));

@@ -27,6 +27,8 @@ v1::TaskEvent setup(int64_t now);
 v1::TaskEvent setup_failure(int64_t now, std::string_view error);
 v1::TaskEvent failed_validation(int64_t now, std::string_view error);
 v1::TaskEvent driver_failure(int64_t now, std::string_view error);
+// Something that precedes the task's start went wrong: "devices".
+v1::TaskEvent hook_failed(int64_t now, std::string_view hook, std::string_view error);
 v1::TaskEvent failed_restore(int64_t now, std::string_view error);
 v1::TaskEvent started(int64_t now);
 v1::TaskEvent terminated(int64_t now, const Exit& exit);

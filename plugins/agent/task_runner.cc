@@ -9,6 +9,7 @@
 
 #include "drover/log.h"
 #include "drover/metrics.h"
+#include "nomad/plugins/device.pb.h"
 #include "nomad/plugins/driver.pb.h"
 #include "task_events.h"
 #include "task_setup.h"
@@ -179,6 +180,13 @@ Result<driver::TaskStats> TaskRunner::stats() const {
   return driver->task_stats(id);
 }
 
+v1::AllocatedTaskResources TaskRunner::given() const {
+  std::lock_guard lock(mutex_);
+  const auto& tasks = spec_->allocation.allocated_resources().tasks();
+  const auto at = tasks.find(name_);
+  return at == tasks.end() ? v1::AllocatedTaskResources() : at->second;
+}
+
 // --- The thread
 
 template <typename Edit>
@@ -316,6 +324,13 @@ TaskRunner::Next TaskRunner::fail_setup(v1::TaskEvent event) {
   return Next::settle;
 }
 
+Result<device::ContainerReservation> TaskRunner::reserve_devices(const AllocSpec& spec) {
+  const auto& tasks = spec.allocation.allocated_resources().tasks();
+  const auto given = tasks.find(name_);
+  if (given == tasks.end() || given->second.devices().empty()) return device::ContainerReservation();
+  return client_.devices.reserve(given->second);
+}
+
 TaskRunner::Next TaskRunner::start() {
   std::shared_ptr<const AllocSpec> spec;
   v1::Task task;
@@ -337,11 +352,21 @@ TaskRunner::Next TaskRunner::start() {
   }
   if (Status status = dir_.create_task(name_); !status.ok())
     return fail_setup(event::setup_failure(now(), status.message()));
+  auto devices = reserve_devices(*spec);
+  if (!devices) {
+    change([&] {
+      event::append(*stored_.mutable_state(), event::hook_failed(now(), "devices", devices.status().message()));
+    });
+    // A plugin that is away may be back by then.
+    const bool may_help = devices.status().code() == Code::unavailable;
+    return after_end({may_help ? TaskEnd::Kind::start_failed : TaskEnd::Kind::start_impossible});
+  }
   const driver::DriverCapabilities capabilities = driver->capabilities();
   auto setup = set_up_task({.client = client_,
                             .spec = *spec,
                             .task = task,
                             .dir = dir_,
+                            .devices = *devices,
                             .isolated = is_isolated(capabilities),
                             .host_variables = capabilities.fs_isolation() != driver::DriverCapabilities::IMAGE,
                             .id = alloc_id_.to_string() + "/" + name_ + "/" + Uuid::random().short_string()});

@@ -67,6 +67,7 @@ class TaskRunner {
   v1::TaskState state() const;
   TaskView view() const;
   Result<driver::TaskStats> stats() const;
+  v1::AllocatedTaskResources given() const;  // by the servers
   bool has_started() const;
 
  private:
@@ -93,6 +94,7 @@ class TaskRunner {
   void die(bool failed);
   Next fail_setup(v1::TaskEvent event);
   Status open_logs();
+  Result<device::ContainerReservation> reserve_devices(const AllocSpec& spec);
 
   TaskDriver* find_driver(const std::string& driver) const;
   template <typename Edit>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "drover/task_driver.h"
+#include "nomad/plugins/device.pb.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover::agent {
@@ -32,6 +33,22 @@ void set_resources(const AllocSpec& spec, const std::string& task, int64_t total
   }
 }
 
+void set_devices(const device::ContainerReservation& reserved, driver::TaskConfig& out) {
+  for (const auto& [name, value] : reserved.envs()) (*out.mutable_device_env())[name] = value;
+  for (const device::Mount& from : reserved.mounts()) {
+    driver::Mount& mount = *out.add_mounts();
+    mount.set_host_path(from.host_path());
+    mount.set_task_path(from.task_path());
+    mount.set_readonly(from.read_only());
+  }
+  for (const device::DeviceSpec& from : reserved.devices()) {
+    driver::Device& device = *out.add_devices();
+    device.set_host_path(from.host_path());
+    device.set_task_path(from.task_path());
+    device.set_cgroup_permissions(from.permissions());
+  }
+}
+
 }  // namespace
 
 Status check_supported(const v1::Task& task, const v1::TaskGroup& group) {
@@ -42,8 +59,7 @@ Status check_supported(const v1::Task& task, const v1::TaskGroup& group) {
       {"dispatch_payload", task.has_dispatch_payload()},
       {"volume_mount", task.volume_mounts_size() > 0},
       {"csi_plugin", task.has_csi_plugin_config()},
-      {"identity", task.identity().env() || task.identity().file() || task.identities_size() > 0},
-      {"device", task.resources().devices_size() > 0}};
+      {"identity", task.identity().env() || task.identity().file() || task.identities_size() > 0}};
   for (const auto& [name, is_used] : blocks) {
     if (is_used) return invalid_argument(std::string("this client does not support the block ") + name);
   }
@@ -78,7 +94,8 @@ Result<TaskSetup> set_up_task(const TaskSetupInput& input) {
                                 .datacenter = node->datacenter(),
                                 .paths = input.dir.paths_for(task.name(), input.isolated),
                                 .host = input.host_variables ? &input.client.host_environment : nullptr};
-  const Variables environment = task_environment(wanted);
+  Variables environment = task_environment(wanted);
+  for (const auto& [name, value] : input.devices.envs()) environment[name] = value;
   DROVER_TRY(std::string config, driver_config(task.config(), environment, node_values));
 
   TaskSetup setup{std::move(config), std::make_unique<driver::TaskConfig>()};
@@ -86,6 +103,7 @@ Result<TaskSetup> set_up_task(const TaskSetupInput& input) {
   out.set_id(input.id);
   out.set_name(task.name());
   out.mutable_env()->insert(environment.begin(), environment.end());
+  set_devices(input.devices, out);
   set_resources(spec, task.name(), node->node_resources().cpu().cpu_shares(), *out.mutable_resources());
   out.set_user(interpolate(task.user(), environment, node_values));
   out.set_alloc_dir(input.dir.path());

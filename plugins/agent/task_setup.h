@@ -25,8 +25,9 @@ struct TaskSetupInput {
   const AllocSpec& spec;
   const v1::Task& task;
   const AllocDir& dir;
-  bool isolated = false;       // the task sees a file system of its own
-  bool host_variables = true;  // the task gets the agent's environment
+  const device::ContainerReservation& devices;  // what the device plugins reserved; its variables win
+  bool isolated = false;                        // the task sees a file system of its own
+  bool host_variables = true;                   // the task gets the agent's environment
   std::string id;
 };
 // Errors: invalid_argument.

@@ -1,73 +1,19 @@
 #include "driver_plugin.h"
 
-#include <algorithm>
-#include <filesystem>
-
 #include "drover/hclspec.h"
 #include "drover/log.h"
-#include "drover/messages.h"
-#include "drover/methods.h"
-#include "topology.h"
 
 namespace drover::external {
 namespace {
 
-namespace base = hashicorp::nomad::plugins::base::proto;
 using namespace std::chrono_literals;
+using Again = ProgramHost::Again;
 
-#define DROVER_BASE_METHOD(NAME) "/hashicorp.nomad.plugins.base.proto.BasePlugin/" NAME
 #define DROVER_DRIVER_METHOD(NAME) "/hashicorp.nomad.plugins.drivers.proto.Driver/" NAME
-
-constexpr const char* kApiVersion = "v0.1.0";
-constexpr auto kCallTime = 10s;     // for what a plugin answers at once
-constexpr auto kRestartTime = 15s;  // how long a call waits for a plugin that is being restarted
-constexpr auto kGoneTime = 3s;      // within which a process that breaks off a call must be seen to have ended
-
-google::protobuf::Duration duration_of(std::chrono::nanoseconds time) {
-  google::protobuf::Duration out;
-  out.set_seconds(time / 1s);
-  out.set_nanos(static_cast<int32_t>((time % 1s).count()));
-  return out;
-}
-
-template <typename Answer>
-Result<Answer> call(Channel& channel, const char* method, const google::protobuf::Message& request,
-                    std::optional<SteadyTime> deadline, const std::stop_token& stop = {}) {
-  DROVER_TRY(std::string bytes, channel.call(method, serialize(request), deadline, stop));
-  DROVER_TRY(Answer answer, parse_message<Answer>(bytes));
-  return answer;
-}
 
 Status optional(Status status) { return status.code() == Code::unimplemented ? ok_status() : std::move(status); }
 
 }  // namespace
-
-DriverPlugin::DriverPlugin(DriverPluginOptions options, Clock& clock, Metrics& metrics)
-    : options_(std::move(options)),
-      file_name_(std::filesystem::path(options_.file).filename().string()),
-      clock_(clock),
-      supervisor_(
-          {.name = file_name_,
-           .program = {.file = options_.file, .arguments = options_.arguments, .environment = options_.environment},
-           .times = options_.times,
-           .launched = options_.launched,
-           .prepare = [this](ChannelPtr channel) { return prepare(channel); },
-           .lost = [this] { lost(); }},
-          clock, metrics) {}
-
-DriverPlugin::~DriverPlugin() { stop(); }
-
-void DriverPlugin::stop() { supervisor_.stop(); }
-
-std::string DriverPlugin::name() const {
-  const std::lock_guard lock(mutex_);
-  return info_.name();
-}
-
-std::string DriverPlugin::version() const {
-  const std::lock_guard lock(mutex_);
-  return info_.plugin_version();
-}
 
 void DriverPlugin::changed() const {
   if (options_.changed) options_.changed();
@@ -76,55 +22,14 @@ void DriverPlugin::changed() const {
 // ---- the life of a process [plugin] ----
 
 Status DriverPlugin::prepare(const ChannelPtr& channel) {
-  DROVER_RETURN_IF_ERROR(identify(*channel));
-  DROVER_RETURN_IF_ERROR(set_config(*channel));
+  DROVER_RETURN_IF_ERROR(read_facts(*channel));
   recover_all(*channel);
   follow_fingerprint(channel);
   return ok_status();
 }
 
-Status DriverPlugin::identify(Channel& channel) {
-  DROVER_TRY(auto info, call<base::PluginInfoResponse>(channel, DROVER_BASE_METHOD("PluginInfo"),
-                                                       base::PluginInfoRequest(), clock_.steady() + kCallTime));
-  if (info.type() != base::DRIVER) {
-    return failed_precondition("the plugin is no task driver but of kind " + std::to_string(info.type()));
-  }
-  const auto& versions = info.plugin_api_versions();
-  if (std::ranges::find(versions, kApiVersion) == versions.end()) {
-    std::string all;
-    for (const std::string& version : versions) all += (all.empty() ? "" : ", ") + version;
-    return failed_precondition("the plugin speaks the versions " + (all.empty() ? "(none)" : all) +
-                               " of the driver protocol, not " + kApiVersion);
-  }
-  if (info.name().empty()) return failed_precondition("the plugin gives no name");
-  const std::lock_guard lock(mutex_);
-  if (!info_.name().empty() && info_.name() != info.name()) {
-    return failed_precondition("the plugin was called " + info_.name() + " and is now called " + info.name());
-  }
-  info_ = std::move(info);
-  return ok_status();
-}
-
-Status DriverPlugin::set_config(Channel& channel) {
-  const auto deadline = [this] { return clock_.steady() + kCallTime; };
-  DROVER_TRY(auto schema, call<base::ConfigSchemaResponse>(channel, DROVER_BASE_METHOD("ConfigSchema"),
-                                                           base::ConfigSchemaRequest(), deadline()));
-  base::SetConfigRequest request;
-  request.set_plugin_api_version(kApiVersion);
-  base::NomadDriverConfig& client = *request.mutable_nomad_config()->mutable_driver();
-  client.set_clientminport(options_.min_port);
-  client.set_clientmaxport(options_.max_port);
-  *client.mutable_topology() = read_topology();
-  if (schema.has_spec()) {
-    DROVER_RETURN_IF_ERROR(hclspec::check(schema.spec()));
-    auto config = hclspec::decode(schema.spec(), options_.config.value_or(hcl::Value(hcl::Object())));
-    if (!config) return config.status().with_context("plugin \"" + file_name_ + "\": config");
-    request.set_msgpack_config(hclspec::to_msgpack(*config));
-  } else if (options_.config) {
-    return invalid_argument("plugin \"" + file_name_ + "\": config: the plugin takes no configuration");
-  }
-  DROVER_RETURN_IF_ERROR(
-      call<base::SetConfigResponse>(channel, DROVER_BASE_METHOD("SetConfig"), request, deadline()).status());
+Status DriverPlugin::read_facts(Channel& channel) {
+  const auto deadline = [this] { return program_.now() + kCallTime; };
   DROVER_RETURN_IF_ERROR(optional(
       call<driver::InitResponse>(channel, DROVER_DRIVER_METHOD("Init"), driver::InitRequest(), deadline()).status()));
   DROVER_TRY(auto task_schema, call<driver::TaskConfigSchemaResponse>(channel, DROVER_DRIVER_METHOD("TaskConfigSchema"),
@@ -150,11 +55,11 @@ void DriverPlugin::recover_all(Channel& channel) {
     request.set_task_id(id);
     *request.mutable_handle() = handle;
     const Status status = call<driver::RecoverTaskResponse>(channel, DROVER_DRIVER_METHOD("RecoverTask"), request,
-                                                            clock_.steady() + kCallTime)
+                                                            program_.now() + kCallTime)
                               .status();
     if (!status.ok()) {
       log::warn("plugin", "a task was not recovered",
-                {{"plugin", file_name_}, {"task", id}, {"error", status.message()}});
+                {{"plugin", program_.file_name()}, {"task", id}, {"error", status.message()}});
     }
     const std::lock_guard lock(mutex_);
     if (status.ok()) {
@@ -171,7 +76,7 @@ void DriverPlugin::follow_fingerprint(const ChannelPtr& channel) {
     ::pthread_setname_np(::pthread_self(), "plugin-print");
     while (auto bytes = prints->next()) {
       auto print = parse_message<driver::FingerprintResponse>(*bytes);
-      if (!print) log::warn("plugin", "a fingerprint cannot be read", {{"plugin", file_name_}});
+      if (!print) log::warn("plugin", "a fingerprint cannot be read", {{"plugin", program_.file_name()}});
       {
         const std::lock_guard lock(mutex_);
         if (print) fingerprint_ = *std::move(print);
@@ -205,45 +110,23 @@ void DriverPlugin::lost() {
 
 // ---- calls [any] ----
 
-template <typename Answer>
-Result<Answer> DriverPlugin::ask(const char* method, const google::protobuf::Message& request, Again again,
-                                 std::optional<std::chrono::nanoseconds> within, const std::stop_token& stop) {
-  // Who can be called off waits as long as it takes.
-  const auto patience = [&] { return stop.stop_possible() ? SteadyTime::max() : clock_.steady() + kRestartTime; };
-  DROVER_TRY(ChannelPtr channel, supervisor_.channel(nullptr, patience(), stop));
-  const auto deadline = [&]() -> std::optional<SteadyTime> {
-    if (!within) return {};
-    return clock_.steady() + *within;
-  };
-  auto answer = call<Answer>(*channel, method, request, deadline(), stop);
-  for (int tries = 0; !answer && answer.status().code() == Code::unavailable && again == Again::once && tries < 5;
-       ++tries) {
-    // The plugin may say so of itself, too; then it is still there, and that is its answer.
-    if (!supervisor_.wait_gone(channel, clock_.steady() + kGoneTime)) break;
-    DROVER_TRY(channel, supervisor_.channel(channel, patience(), stop));
-    answer = call<Answer>(*channel, method, request, deadline(), stop);
-  }
-  return answer;
-}
-
 driver::DriverCapabilities DriverPlugin::capabilities() const {
   const std::lock_guard lock(mutex_);
   return capabilities_;
 }
 
 driver::FingerprintResponse DriverPlugin::fingerprint() {
-  const Supervisor::View view = supervisor_.view();
+  const std::string state = program_.describe();
   const std::lock_guard lock(mutex_);
   if (fingerprint_) return *fingerprint_;
   driver::FingerprintResponse print;
   print.set_health(driver::FingerprintResponse::UNHEALTHY);
-  print.set_health_description("the plugin " + file_name_ + " is " + std::string(to_string(view.state)) +
-                               (view.problem.empty() ? "" : ": " + view.problem));
+  print.set_health_description(state);
   return print;
 }
 
 Result<std::string> DriverPlugin::encode_config(std::string_view config_json) {
-  DROVER_RETURN_IF_ERROR(supervisor_.channel(nullptr, clock_.steady() + kRestartTime).status());
+  DROVER_RETURN_IF_ERROR(program_.channel(program_.now() + kRestartTime).status());
   DROVER_TRY(const hcl::Value config, hcl::from_json(config_json));
   const std::lock_guard lock(mutex_);
   if (!has_task_schema_) {
@@ -266,7 +149,7 @@ Result<driver::StartTaskResponse> DriverPlugin::start_task(const driver::TaskCon
     log::warn("plugin", "a task has no control group", {{"task", config.id()}, {"error", status.message()}});
   if (Status status = options_.pipes->hold(config.id(), {config.stdout_path(), config.stderr_path()}); !status.ok())
     log::warn("plugin", "a task will not outlive the agent", {{"task", config.id()}, {"error", status.message()}});
-  auto started = ask<driver::StartTaskResponse>(DROVER_DRIVER_METHOD("StartTask"), request, Again::once, {});
+  auto started = program_.ask<driver::StartTaskResponse>(DROVER_DRIVER_METHOD("StartTask"), request, Again::once, {});
   if (!started) {
     options_.pipes->release(config.id());
     // Without its program nothing was tried: the restart policy may try again.
@@ -283,7 +166,8 @@ Status DriverPlugin::recover_task(const driver::TaskHandle& handle) {
   request.set_task_id(handle.config().id());
   *request.mutable_handle() = handle;
   DROVER_RETURN_IF_ERROR(
-      ask<driver::RecoverTaskResponse>(DROVER_DRIVER_METHOD("RecoverTask"), request, Again::once, kCallTime).status());
+      program_.ask<driver::RecoverTaskResponse>(DROVER_DRIVER_METHOD("RecoverTask"), request, Again::once, kCallTime)
+          .status());
   const std::lock_guard lock(mutex_);
   tasks_[handle.config().id()] = handle;
   unrecovered_.erase(handle.config().id());
@@ -293,7 +177,8 @@ Status DriverPlugin::recover_task(const driver::TaskHandle& handle) {
 Result<driver::ExitResult> DriverPlugin::wait_task(std::string_view id, std::stop_token stop) {
   driver::WaitTaskRequest request;
   request.set_task_id(std::string(id));
-  auto answer = ask<driver::WaitTaskResponse>(DROVER_DRIVER_METHOD("WaitTask"), request, Again::once, {}, stop);
+  auto answer =
+      program_.ask<driver::WaitTaskResponse>(DROVER_DRIVER_METHOD("WaitTask"), request, Again::once, {}, stop);
   if (stop.stop_requested() && !answer) return cancelled("nobody waits any more");
   {
     const std::lock_guard lock(mutex_);
@@ -311,7 +196,7 @@ Status DriverPlugin::stop_task(std::string_view id, std::chrono::nanoseconds tim
   request.set_task_id(std::string(id));
   *request.mutable_timeout() = duration_of(timeout);
   request.set_signal(std::string(signal));
-  return ask<driver::StopTaskResponse>(DROVER_DRIVER_METHOD("StopTask"), request, Again::once, {}).status();
+  return program_.ask<driver::StopTaskResponse>(DROVER_DRIVER_METHOD("StopTask"), request, Again::once, {}).status();
 }
 
 Status DriverPlugin::destroy_task(std::string_view id, bool force) {
@@ -319,7 +204,7 @@ Status DriverPlugin::destroy_task(std::string_view id, bool force) {
   request.set_task_id(std::string(id));
   request.set_force(force);
   const Status status =
-      ask<driver::DestroyTaskResponse>(DROVER_DRIVER_METHOD("DestroyTask"), request, Again::once, {}).status();
+      program_.ask<driver::DestroyTaskResponse>(DROVER_DRIVER_METHOD("DestroyTask"), request, Again::once, {}).status();
   if (!status.ok() && status.code() != Code::not_found) return status;
   options_.pipes->release(id);
   std::shared_ptr<Messages> stats;  // ends outside the lock
@@ -339,12 +224,13 @@ Status DriverPlugin::destroy_task(std::string_view id, bool force) {
 Result<driver::InspectTaskResponse> DriverPlugin::inspect_task(std::string_view id) {
   driver::InspectTaskRequest request;
   request.set_task_id(std::string(id));
-  return ask<driver::InspectTaskResponse>(DROVER_DRIVER_METHOD("InspectTask"), request, Again::once, kCallTime);
+  return program_.ask<driver::InspectTaskResponse>(DROVER_DRIVER_METHOD("InspectTask"), request, Again::once,
+                                                   kCallTime);
 }
 
 // The plugin samples at its own pace into a stream; what is asked for is the newest.
 Result<driver::TaskStats> DriverPlugin::task_stats(std::string_view id) {
-  DROVER_TRY(const ChannelPtr channel, supervisor_.channel(nullptr, clock_.steady()));
+  DROVER_TRY(const ChannelPtr channel, program_.channel(program_.now()));
   std::shared_ptr<Messages> messages;
   {
     const std::lock_guard lock(mutex_);
@@ -357,7 +243,7 @@ Result<driver::TaskStats> DriverPlugin::task_stats(std::string_view id) {
     }
     messages = open;
   }
-  const std::optional<std::string> bytes = messages->newest(clock_.steady() + kCallTime);
+  const std::optional<std::string> bytes = messages->newest(program_.now() + kCallTime);
   if (!bytes) {
     const Status status = messages->status();
     const std::lock_guard lock(mutex_);
@@ -372,7 +258,8 @@ Status DriverPlugin::signal_task(std::string_view id, std::string_view signal) {
   driver::SignalTaskRequest request;
   request.set_task_id(std::string(id));
   request.set_signal(std::string(signal));
-  return ask<driver::SignalTaskResponse>(DROVER_DRIVER_METHOD("SignalTask"), request, Again::never, kCallTime).status();
+  return program_.ask<driver::SignalTaskResponse>(DROVER_DRIVER_METHOD("SignalTask"), request, Again::never, kCallTime)
+      .status();
 }
 
 }  // namespace drover::external

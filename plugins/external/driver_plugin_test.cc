@@ -46,8 +46,8 @@ driver::TaskState state_of(TaskDriver& driver) {
 TEST(DriverProgram, SaysWhatItIs) {
   RunningPlugin plugin(DROVER_MOCK_PROGRAM);
 
-  EXPECT_EQ("mock_driver", plugin->name());
-  EXPECT_EQ("0.1.0", plugin->version());
+  EXPECT_EQ("mock_driver", plugin.program().info().name());
+  EXPECT_EQ("0.1.0", plugin.program().info().plugin_version());
   EXPECT_TRUE(plugin->capabilities().send_signals());
   ASSERT_TRUE(
       plugin.eventually([&] { return plugin->fingerprint().health() == driver::FingerprintResponse::HEALTHY; }));
@@ -57,7 +57,7 @@ TEST(DriverProgram, SaysWhatItIs) {
 TEST(DriverProgram, ServesUnderAnotherName) {
   RunningPlugin plugin(DROVER_MOCK_PROGRAM, {"--name"});  // the folder follows
 
-  EXPECT_EQ(plugin.folder(), plugin->name());
+  EXPECT_EQ(plugin.folder(), plugin.program().info().name());
   ASSERT_TRUE(
       plugin.eventually([&] { return plugin->fingerprint().health() == driver::FingerprintResponse::HEALTHY; }));
   EXPECT_TRUE(plugin->fingerprint().attributes().contains("driver." + plugin.folder()));
@@ -104,15 +104,15 @@ TEST(DriverProgram, NeverLeavesOutATime) {
 
 TEST(DriverProgram, EndsWhenToldAndTakesItsSocketWithIt) {
   RunningPlugin plugin(DROVER_MOCK_PROGRAM);
-  const pid_t pid = plugin->view().pid;
+  const pid_t pid = plugin.program().view().pid;
   ASSERT_TRUE(plugin->start_task(task(kId, {{"run_for", "1h"}})).ok());
   auto waiting = std::async(std::launch::async, [&] { return plugin->wait_task(kId, {}).status(); });
 
-  plugin->stop();
+  plugin.program().stop();
 
   EXPECT_FALSE(waiting.get().ok());
   EXPECT_NE(0, ::kill(pid, 0));
-  EXPECT_TRUE(plugin->view().crashes.empty());
+  EXPECT_TRUE(plugin.program().view().crashes.empty());
   for (const auto& entry : std::filesystem::directory_iterator(plugin.folder()))
     EXPECT_FALSE(entry.path().filename().string().starts_with("plugin")) << entry.path();
 }
@@ -124,7 +124,7 @@ TEST(DriverProgram, KilledWhileIdleItFindsItsTasksAgain) {
   ASSERT_TRUE(plugin.replace());
 
   EXPECT_EQ(driver::RUNNING, state_of(*plugin));
-  const auto view = plugin->view();
+  const auto view = plugin.program().view();
   ASSERT_EQ(1u, view.crashes.size());
   EXPECT_EQ("signal 9 (Killed)", view.crashes[0].reason);
   EXPECT_EQ(1u, view.restarts);

@@ -1,4 +1,5 @@
-// Task drivers that are programs of their own, in any language, over the plugin protocol that Nomad's drivers speak.
+// Task drivers and device plugins that are programs of their own, in any language, over the plugin protocol that those
+// of Nomad speak.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,12 +9,12 @@
 #include <filesystem>
 
 #include "discovery.h"
-#include "driver_plugin.h"
 #include "drover/config.h"
 #include "drover/external/handshake.h"
 #include "drover/log.h"
 #include "drover/plugin.h"
 #include "drover/process.h"
+#include "hosted_plugin.h"
 
 extern char** environ;
 
@@ -34,9 +35,12 @@ std::vector<std::string> plugin_folders(const AgentInfo& agent, const ConfigBloc
 // "1.10.0" after "1.9.2".
 bool is_newer(const std::string& one, const std::string& other) { return ::strverscmp(one.c_str(), other.c_str()) > 0; }
 
-class ExternalPlugin final : public Plugin, public TaskDriverSource {
+class ExternalPlugin final : public Plugin, public TaskDriverSource, public DeviceSource {
  public:
-  Status declare(Declarations& declare) override { return declare.extend<TaskDriverSource>("external", *this); }
+  Status declare(Declarations& declare) override {
+    DROVER_RETURN_IF_ERROR(declare.extend<TaskDriverSource>("external", *this));
+    return declare.extend<DeviceSource>("external", *this);
+  }
 
   Status start(Host& host) override {
     host_ = &host;
@@ -53,15 +57,15 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
     if (Status status = cgroups_->prepare(); !status.ok())
       log::warn("plugin", "tasks of plugins have no control groups", {{"error", status.message()}});
     for (const PluginProgram& program : found.programs) add(program, configuration);
-    for (const auto& plugin : plugins_) plugin->start();
+    for (const auto& plugin : plugins_) plugin->program().start();
     const SteadyTime deadline = host.clock().steady() + kPatience;
-    for (const auto& plugin : plugins_) plugin->wait_first(deadline);
+    for (const auto& plugin : plugins_) plugin->program().wait_first(deadline);
     return ok_status();
   }
 
   void stop(SteadyTime) override {
     std::vector<std::thread> ends;  // each may take its two seconds
-    for (const auto& plugin : plugins_) ends.emplace_back([&plugin] { plugin->stop(); });
+    for (const auto& plugin : plugins_) ends.emplace_back([&plugin] { plugin->program().stop(); });
     for (std::thread& end : ends) end.join();
     forget_processes();
   }
@@ -69,18 +73,36 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
   std::vector<std::string> driver_names() const override {
     std::vector<std::string> names;
     for (const auto& plugin : plugins_) {
-      if (std::string name = plugin->name(); !name.empty()) names.push_back(std::move(name));
+      if (plugin->is_driver()) names.push_back(plugin->program().info().name());
     }
     return names;
   }
 
   // Of several with one name the newest.
   TaskDriver* find_driver(std::string_view name) const override {
-    DriverPlugin* best = nullptr;
+    HostedPlugin* best = nullptr;
+    std::string best_version;
     for (const auto& plugin : plugins_) {
-      if (plugin->name() == name && (!best || is_newer(plugin->version(), best->version()))) best = plugin.get();
+      if (!plugin->is_driver()) continue;
+      const auto info = plugin->program().info();
+      if (info.name() != name || (best && !is_newer(info.plugin_version(), best_version))) continue;
+      best = plugin.get();
+      best_version = info.plugin_version();
     }
-    return best;
+    return best ? &best->driver() : nullptr;
+  }
+
+  std::vector<Named> device_plugins() const override {
+    std::vector<Named> found;
+    for (const auto& plugin : plugins_) {
+      if (plugin->is_device()) found.push_back({plugin->program().info().name(), &plugin->device()});
+    }
+    return found;
+  }
+
+  void watch_devices(std::function<void()> changed) override {
+    const std::lock_guard lock(mutex_);
+    devices_changed_ = std::move(changed);
   }
 
   void watch(std::function<void()> changed) override {
@@ -91,27 +113,30 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
  private:
   void add(const PluginProgram& program, const ConfigBlock* configuration) {
     const ConfigBlock* client = configuration ? configuration->block("client") : nullptr;
-    DriverPluginOptions options{.file = program.file,
-                                .arguments = program.arguments,
-                                .config = program.config,
-                                .environment = plugin_environment(environ),
-                                .cgroups = &*cgroups_,
-                                .pipes = &*pipes_};
+    HostedPluginOptions options{.program = {.file = program.file,
+                                            .arguments = program.arguments,
+                                            .config = program.config,
+                                            .environment = plugin_environment(environ)},
+                                .driver = {.cgroups = &*cgroups_, .pipes = &*pipes_}};
     if (client) {
-      options.min_port = static_cast<uint32_t>(client->integer("min_dynamic_port", options.min_port));
-      options.max_port = static_cast<uint32_t>(client->integer("max_dynamic_port", options.max_port));
+      options.program.min_port = static_cast<uint32_t>(client->integer("min_dynamic_port", options.program.min_port));
+      options.program.max_port = static_cast<uint32_t>(client->integer("max_dynamic_port", options.program.max_port));
     }
-    options.launched = [this, file = program.file](pid_t pid, uint64_t start_time) {
+    options.program.launched = [this, file = program.file](pid_t pid, uint64_t start_time) {
       const LocalStore::Write row{.key = "process/" + file,
                                   .value = std::to_string(pid) + " " + std::to_string(start_time)};
       if (Status status = host_->local_store().write({&row, 1}); !status.ok())
         log::warn("plugin", "an agent after a crash will not know this process", {{"error", status.message()}});
     };
-    options.changed = [this] {
+    options.driver.changed = [this] {
       const std::lock_guard lock(mutex_);
       if (changed_) changed_();
     };
-    plugins_.push_back(std::make_unique<DriverPlugin>(std::move(options), host_->clock(), host_->metrics()));
+    options.devices_changed = [this] {
+      const std::lock_guard lock(mutex_);
+      if (devices_changed_) devices_changed_();
+    };
+    plugins_.push_back(std::make_unique<HostedPlugin>(std::move(options), host_->clock(), host_->metrics()));
   }
 
   // Programs of an agent that was killed. New ones find their tasks by the handles; two at once would both answer for
@@ -140,11 +165,12 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource {
   }
 
   std::mutex mutex_;
-  std::function<void()> changed_;  // guarded by mutex_
+  std::function<void()> changed_;          // guarded by mutex_
+  std::function<void()> devices_changed_;  // guarded by mutex_
   Host* host_ = nullptr;
   std::optional<TaskCgroups> cgroups_;
   std::optional<LogPipes> pipes_;
-  std::vector<std::unique_ptr<DriverPlugin>> plugins_;  // constant after start
+  std::vector<std::unique_ptr<HostedPlugin>> plugins_;  // constant after start
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST(Misbehaviour, NoiseBeforeTheHandshakeParksIt) {
   EXPECT_EQ(
       "the program does not speak the plugin protocol (check that it is a plugin, for this machine); its first line of "
       "output was \"hello, I am a plugin\"",
-      plugin->view().problem);
+      plugin.program().view().problem);
   EXPECT_EQ(Code::failed_precondition, plugin->start_task(task()).status().code());
   EXPECT_NE(std::string::npos, plugin->fingerprint().health_description().find("hello, I am a plugin"));
 }
@@ -34,8 +34,8 @@ TEST(Misbehaviour, AnotherVersionParksIt) {
   RunningPlugin plugin(DROVER_ODD_PROGRAM, {"other-version"});
 
   ASSERT_TRUE(plugin.wait_state(State::parked));
-  EXPECT_NE(std::string::npos, plugin->view().problem.find("speaks version 3 of the plugin protocol, not 2"))
-      << plugin->view().problem;
+  EXPECT_NE(std::string::npos, plugin.program().view().problem.find("speaks version 3 of the plugin protocol, not 2"))
+      << plugin.program().view().problem;
 }
 
 TEST(Misbehaviour, EndingAtOnceIsTriedAgainAndThenParked) {
@@ -44,7 +44,7 @@ TEST(Misbehaviour, EndingAtOnceIsTriedAgainAndThenParked) {
   RunningPlugin plugin(DROVER_ODD_PROGRAM, {"exits"}, times);
 
   ASSERT_TRUE(plugin.wait_state(State::parked));
-  const auto view = plugin->view();
+  const auto view = plugin.program().view();
   EXPECT_EQ(2u, view.restarts);
   EXPECT_EQ("exit code 3 before the handshake; it said last: there is no licence", view.problem);
   ASSERT_EQ(3u, view.crashes.size());
@@ -58,8 +58,8 @@ TEST(Misbehaviour, SilenceInsteadOfAHandshakeIsEnded) {
   RunningPlugin plugin(DROVER_ODD_PROGRAM, {"hangs"}, times);
 
   ASSERT_TRUE(plugin.wait_state(State::parked));
-  EXPECT_EQ("no handshake within 200ms", plugin->view().problem);
-  EXPECT_EQ(0, plugin->view().pid);
+  EXPECT_EQ("no handshake within 200ms", plugin.program().view().problem);
+  EXPECT_EQ(0, plugin.program().view().pid);
 }
 
 TEST(Misbehaviour, AFloodOfLinesIsBounded) {
@@ -68,8 +68,8 @@ TEST(Misbehaviour, AFloodOfLinesIsBounded) {
   ASSERT_TRUE(plugin.wait_state(State::running));
   EXPECT_TRUE(plugin->start_task(task()).ok());
   ASSERT_TRUE(plugin.replace());
-  ASSERT_EQ(1u, plugin->view().crashes.size());
-  EXPECT_LE(plugin->view().crashes[0].last_lines.size(), 50u);
+  ASSERT_EQ(1u, plugin.program().view().crashes.size());
+  EXPECT_LE(plugin.program().view().crashes[0].last_lines.size(), 50u);
 }
 
 TEST(Misbehaviour, NoAnswerToHealthChecksEndsIt) {
@@ -78,38 +78,38 @@ TEST(Misbehaviour, NoAnswerToHealthChecksEndsIt) {
   times.checks_missed = 2;
   RunningPlugin plugin(DROVER_ODD_PROGRAM, {"well"}, times);
   ASSERT_TRUE(plugin.wait_state(State::running));
-  const pid_t frozen = plugin->view().pid;
+  const pid_t frozen = plugin.program().view().pid;
 
   ASSERT_EQ(0, ::kill(frozen, SIGSTOP));
 
-  ASSERT_TRUE(
-      plugin.eventually([&] { return plugin->view().pid != frozen && plugin->view().state == State::running; }));
-  ASSERT_FALSE(plugin->view().crashes.empty());
-  EXPECT_EQ("it did not answer health checks", plugin->view().crashes[0].reason);
+  ASSERT_TRUE(plugin.eventually(
+      [&] { return plugin.program().view().pid != frozen && plugin.program().view().state == State::running; }));
+  ASSERT_FALSE(plugin.program().view().crashes.empty());
+  EXPECT_EQ("it did not answer health checks", plugin.program().view().crashes[0].reason);
 }
 
 TEST(Misbehaviour, WhoDoesNotEndWhenToldIsKilled) {
   RunningPlugin plugin(DROVER_ODD_PROGRAM, {"ignores-shutdown"});
   ASSERT_TRUE(plugin.wait_state(State::running));
-  const pid_t pid = plugin->view().pid;
+  const pid_t pid = plugin.program().view().pid;
   const auto before = std::chrono::steady_clock::now();
 
-  plugin->stop();
+  plugin.program().stop();
 
   EXPECT_NE(0, ::kill(pid, 0));
   EXPECT_GE(std::chrono::steady_clock::now() - before, 1500ms) << "it did end by itself";
-  EXPECT_EQ(State::stopped, plugin->view().state);
+  EXPECT_EQ(State::stopped, plugin.program().view().state);
 }
 
 TEST(Misbehaviour, AnotherNameAfterARestartParksIt) {
   RunningPlugin plugin(DROVER_ODD_PROGRAM, {"other-name"});
   ASSERT_TRUE(plugin.wait_state(State::running));
 
-  ASSERT_EQ(0, ::kill(plugin->view().pid, SIGKILL));
+  ASSERT_EQ(0, ::kill(plugin.program().view().pid, SIGKILL));
 
   ASSERT_TRUE(plugin.wait_state(State::parked));
-  EXPECT_EQ("the plugin was called first and is now called second", plugin->view().problem);
-  EXPECT_EQ("first", plugin->name());
+  EXPECT_EQ("the plugin was called first and is now called second", plugin.program().view().problem);
+  EXPECT_EQ("first", plugin.program().info().name());
 }
 
 TEST(Misbehaviour, ADeathInStartTaskIsTriedOnceMore) {
@@ -117,8 +117,8 @@ TEST(Misbehaviour, ADeathInStartTaskIsTriedOnceMore) {
 
   EXPECT_TRUE(plugin->start_task(task()).ok());
 
-  ASSERT_EQ(1u, plugin->view().crashes.size());
-  EXPECT_EQ("signal 9 (Killed)", plugin->view().crashes[0].reason);
+  ASSERT_EQ(1u, plugin.program().view().crashes.size());
+  EXPECT_EQ("signal 9 (Killed)", plugin.program().view().crashes[0].reason);
 }
 
 TEST(Misbehaviour, ADeathInEveryStartTaskIsForTheRestartPolicy) {
@@ -131,7 +131,7 @@ TEST(Misbehaviour, AnErrorOfTheDriverIsNotTakenForItsEnd) {
   RunningPlugin plugin(DROVER_ODD_PROGRAM, {"well"});
 
   EXPECT_EQ(Status(Code::unknown, "not today"), plugin->signal_task("web", "SIGHUP"));
-  EXPECT_TRUE(plugin->view().crashes.empty());
+  EXPECT_TRUE(plugin.program().view().crashes.empty());
 }
 
 }  // namespace

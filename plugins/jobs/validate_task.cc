@@ -64,6 +64,14 @@ void check_vault(const Place& place, const v1::Vault& vault) {
   check_change(place, vault.change_mode(), vault.change_signal(), false);
 }
 
+// "type", "vendor/type" or "vendor/type/name", of which only the last may hold further slashes.
+void check_device_name(const Place& place, const std::string& name) {
+  const size_t first = name.find('/');
+  const size_t second = first == std::string::npos ? first : name.find('/', first + 1);
+  const bool has_empty_part = name.empty() || first == 0 || second == first + 1 || name.ends_with('/');
+  place.require(!has_empty_part, "has no name of the form \"type\", \"vendor/type\" or \"vendor/type/name\"");
+}
+
 void check_resources(const Place& place, const v1::Resources& resources) {
   place["cpu"].require(resources.cores() > 0 || resources.cpu() >= 1, "must be at least 1");
   place["cores"].require(resources.cores() >= 0, "must not be negative");
@@ -86,13 +94,12 @@ void check_resources(const Place& place, const v1::Resources& resources) {
   for (int i = 0; i < resources.devices_size(); ++i) {
     const v1::RequestedDevice& device = resources.devices(i);
     const Place at = place.item("device", device.name(), i);
-    at.require(!device.name().empty(), "has no name");
+    check_device_name(at, device.name());
     at["count"].require(device.count() >= 1, "must be at least 1");
     for (int c = 0; c < device.constraints_size(); ++c) {
       check_constraint(at.item("constraint", "", c), device.constraints(c), false);
     }
     for (int a = 0; a < device.affinities_size(); ++a) check_affinity(at.item("affinity", "", a), device.affinities(a));
-    at.unsupported(true, "resources.device");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 
+#include "drover/messages.h"
 #include "drover/v1/node.pb.h"
 
 namespace drover::nodes {
@@ -33,6 +34,24 @@ void add_shared(Hash& hash, const google::protobuf::Map<std::string, std::string
   hash.add("");
 }
 
+// Kinds and facts, not instances: their health comes and goes.
+void add_devices(Hash& hash, const v1::NodeResources& resources) {
+  std::map<std::string, const v1::NodeDeviceResource*> devices;
+  for (const v1::NodeDeviceResource& device : resources.devices())
+    devices[device.vendor() + "/" + device.type() + "/" + device.name()] = &device;
+  for (const auto& [name, device] : devices) {
+    hash.add(name);
+    std::map<std::string, std::string> attributes;
+    for (const auto& [key, value] : device->attributes()) attributes[key] = serialize(value);
+    for (const auto& [key, value] : attributes) {
+      if (key.starts_with("unique.")) continue;
+      hash.add(key);
+      hash.add(value);
+    }
+    hash.add("");
+  }
+}
+
 }  // namespace
 
 std::string computed_class(const v1::Node& node) {
@@ -42,6 +61,7 @@ std::string computed_class(const v1::Node& node) {
   hash.add(node.node_class());
   add_shared(hash, node.attributes());
   add_shared(hash, node.meta());
+  add_devices(hash, node.node_resources());
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "v1:%016llx", static_cast<unsigned long long>(hash.value()));
   return text.data();

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "constraint.h"
+#include "devices.h"
 #include "fit.h"
 
 namespace drover::scheduler {
@@ -85,10 +86,11 @@ std::string Feasibility::check(const v1::Node& node) {
     reason = known->second;
   }
   if (!reason.empty()) return reason;
-  // A driver's health and the networks are not part of the class.
+  // The health of drivers and devices and the networks are not part of the class.
   for (const v1::Task& task : group_.tasks()) {
     if (!driver_works(task.driver(), node)) return "missing drivers";
   }
+  if (!could_have_devices(node, group_)) return "missing devices";
   for (const v1::NetworkResource& network : group_.networks()) {
     const bool has_ports = network.reserved_ports_size() + network.dynamic_ports_size() > 0;
     if ((network.mode() != "host" || has_ports) && !network_present(network.mode(), node)) return "missing network";

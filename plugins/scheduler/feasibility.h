@@ -28,7 +28,8 @@ class Feasibility {
  public:
   Feasibility(const v1::Job& job, const v1::TaskGroup& group);
 
-  // Why the node cannot run the group, as it stands in the metrics; empty when it can. Constraints, drivers, network.
+  // Why the node cannot run the group, as it stands in the metrics; empty when it can. Constraints, drivers, devices,
+  // network.
   std::string check(const v1::Node& node);
   // The same for what depends on where the job's other allocations are.
   std::string check_distinct(const v1::Node& node, const std::vector<Neighbour>& neighbours) const;

@@ -134,11 +134,13 @@ NodeRoom::NodeRoom(const v1::Node& node)
 
 void NodeRoom::add(const v1::AllocatedResources& resources) {
   used_ += amount_of(resources);
+  devices_.add(resources);
   each_port(resources, [&](int32_t port) { ports_.insert(port); });
 }
 
 void NodeRoom::remove(const v1::AllocatedResources& resources) {
   used_ -= amount_of(resources);
+  devices_.remove(resources);
   each_port(resources, [&](int32_t port) {
     if (auto at = ports_.find(port); at != ports_.end()) ports_.erase(at);
   });
@@ -168,7 +170,7 @@ std::string NodeRoom::ports_exhausted(const v1::TaskGroup& group) const {
 }
 
 bool NodeRoom::overcommitted() const {
-  if (!exhausted({}).empty()) return true;
+  if (!exhausted({}).empty() || devices_.overcommitted()) return true;
   for (auto at = ports_.begin(); at != ports_.end(); ++at) {
     if (reserved_.contains(*at)) return true;
     if (auto next = std::next(at); next != ports_.end() && *next == *at) return true;

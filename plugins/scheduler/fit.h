@@ -1,4 +1,4 @@
-// How much of a node is taken, and whether more fits: cpu, memory, disk and ports. Pure; one owner.
+// How much of a node is taken, and whether more fits: cpu, memory, disk, ports and devices. Pure; one owner.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "devices.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/node.pb.h"
 
@@ -50,11 +51,11 @@ class NodeRoom {
   std::string exhausted(const Amount& ask) const;
   // What keeps the group's ports off this node: "network: …"; empty when they fit.
   std::string ports_exhausted(const v1::TaskGroup& group) const;
-  // True when what is counted exceeds the node, or two allocations hold the same port.
+  // True when what is counted exceeds the node, or two allocations hold the same port or device.
   bool overcommitted() const;
 
-  // What the group gets here. Dynamic ports are chosen by `seed` alone, so the same question has the same answer.
-  // Requires: exhausted and ports_exhausted said that it fits.
+  // What the group gets here, without devices. Dynamic ports are chosen by `seed` alone, so the same question has the
+  // same answer. Requires: exhausted and ports_exhausted said that it fits.
   v1::AllocatedResources grant(const v1::TaskGroup& group, std::string_view seed) const;
 
   // 0 (an empty node) to 18 (a full one) with `ask` on top.
@@ -62,6 +63,7 @@ class NodeRoom {
 
   const Amount& capacity() const { return capacity_; }
   const Amount& used() const { return used_; }
+  const TakenDevices& devices() const { return devices_; }
   friend bool operator==(const NodeRoom&, const NodeRoom&) = default;
 
  private:
@@ -72,6 +74,7 @@ class NodeRoom {
   HostNetwork network_;
   std::set<int32_t> reserved_;
   std::multiset<int32_t> ports_;
+  TakenDevices devices_;
   int32_t first_dynamic_;
   int32_t last_dynamic_;
 };

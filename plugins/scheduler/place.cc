@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kScoresShown = 5;
 constexpr double kBinpackMax = 18;
+constexpr const char* kNoDevices = "devices: no devices match request";
 
 template <typename Map>
 void adjust(Map& map, const std::string& key, int32_t by) {
@@ -68,6 +69,7 @@ Placer::Placer(Cluster& cluster, const v1::Job& job, const v1::TaskGroup& group,
       neighbours_(neighbours),
       seed_(seed),
       ask_(amount_of(group)),
+      wants_devices_(wants_devices(group)),
       feasibility_(job, group) {
   for (const Neighbour& neighbour : neighbours_) {
     if (neighbour.node && neighbour.group == group_.name()) ++collisions_[neighbour.node->id()];
@@ -93,6 +95,14 @@ Placer::Verdict Placer::judge(const ClusterNode& candidate) {
   verdict.reason = candidate.room.exhausted(ask_);
   if (verdict.reason.empty()) verdict.reason = candidate.room.ports_exhausted(group_);
   if (!verdict.reason.empty()) return verdict;
+  if (wants_devices_) {
+    const auto choice = choose_devices(node, group_, candidate.room.devices());
+    if (!choice) {
+      verdict.reason = kNoDevices;
+      return verdict;
+    }
+    verdict.devices = choice->preference;
+  }
   verdict.kind = Kind::fits;
   verdict.binpack = candidate.room.binpack(ask_) / kBinpackMax;
   if (auto at = collisions_.find(node.id()); at != collisions_.end()) verdict.collisions = at->second;
@@ -146,12 +156,17 @@ double Placer::score(const Verdict& verdict, bool penalised, v1::NodeScoreMeta* 
     sum -= 1;
     ++parts;
   }
+  if (verdict.devices) {
+    sum += *verdict.devices;
+    ++parts;
+  }
   const double mean = sum / parts;
   if (meta) {
     auto& scores = *meta->mutable_scores();
     scores["binpack"] = verdict.binpack;
     scores["job-anti-affinity"] = anti_affinity;
     scores["node-reschedule-penalty"] = penalised ? -1 : 0;
+    if (verdict.devices) scores["devices"] = *verdict.devices;
     meta->set_norm_score(mean);
   }
   return mean;
@@ -186,6 +201,11 @@ std::optional<Choice> Placer::place(std::string_view alloc_id, const std::set<st
   }
   NodeRoom& room = *cluster_.room(choice.node->id());
   choice.resources = room.grant(group_, alloc_id);
+  if (wants_devices_) {
+    auto devices = choose_devices(*choice.node, group_, room.devices());
+    for (auto& [task, device] : devices->grants)
+      *(*choice.resources.mutable_tasks())[task].add_devices() = std::move(device);
+  }
   room.add(choice.resources);
   neighbours_.push_back({choice.node, group_.name()});
   if (feasibility_.has_distinct()) {

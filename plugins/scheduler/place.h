@@ -68,7 +68,8 @@ class Placer {
   struct Verdict {
     Kind kind = Kind::unreachable;
     std::string reason;
-    double binpack = 0;  // 0 to 1
+    double binpack = 0;               // 0 to 1
+    std::optional<double> devices{};  // -1 to 1: how well the best choice of them meets the affinities
     int collisions = 0;
     uint64_t order = 0;
   };
@@ -84,6 +85,7 @@ class Placer {
   std::vector<Neighbour>& neighbours_;
   const std::string seed_;
   const Amount ask_;
+  const bool wants_devices_;
   Feasibility feasibility_;
   std::unordered_map<std::string, int> collisions_;  // node → allocations of this group there
   std::vector<Verdict> verdicts_;

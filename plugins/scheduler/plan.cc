@@ -25,7 +25,10 @@ bool fits(const OnNode& work, PlanState::At& at, PlanState& state) {
     if (!ends(change->delta)) continue;
     if (auto held = state.held(change->delta.id())) room.remove(*held);
   }
-  for (const v1::Allocation* alloc : work.placed) room.add(alloc->allocated_resources());
+  for (const v1::Allocation* alloc : work.placed) {
+    if (!has_devices(at.node, alloc->allocated_resources())) return false;
+    room.add(alloc->allocated_resources());
+  }
   return !room.overcommitted();
 }
 

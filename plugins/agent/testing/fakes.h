@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "drover/device_plugin.h"
 #include "drover/metrics.h"
 #include "drover/plugin.h"
 #include "drover/task_driver.h"
 #include "drover/v1/node_service.pb.h"
+#include "nomad/plugins/device.pb.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover::agent {
@@ -163,6 +165,85 @@ class FakeDriver final : public TaskDriver {
   std::map<std::string, Status> start_errors_;
   std::vector<std::string> starts_, stopped_;
   int recovered_ = 0;
+};
+
+// Two serial ports; the test says how they are.
+class FakeDevices final : public DevicePlugin {
+ public:
+  std::chrono::nanoseconds fingerprint_every() const override { return std::chrono::milliseconds(100); }
+  Result<device::FingerprintResponse> fingerprint() override {
+    std::lock_guard lock(mutex_);
+    device::FingerprintResponse print;
+    device::DeviceGroup& group = *print.add_device_group();
+    group.set_vendor("acme");
+    group.set_device_type("serial");
+    group.set_device_name("usb");
+    (*group.mutable_attributes())["speed"].set_int_val(115200);
+    for (const char* id : {"tty0", "tty1"}) {
+      device::DetectedDevice& instance = *group.add_devices();
+      instance.set_id(id);
+      instance.set_healthy(broken_ != id);
+      if (!instance.healthy()) instance.set_health_description("unplugged");
+    }
+    return print;
+  }
+  Result<device::ContainerReservation> reserve(std::span<const std::string> ids) override {
+    std::lock_guard lock(mutex_);
+    if (refusals_left_ > 0) {
+      --refusals_left_;
+      return refusal_;
+    }
+    ++reservations_;
+    device::ContainerReservation reservation;
+    for (const std::string& id : ids) {
+      std::string& paths = (*reservation.mutable_envs())["PORTS"];
+      paths += (paths.empty() ? "" : ",") + id;
+      device::DeviceSpec& device = *reservation.add_devices();
+      device.set_host_path("/dev/" + id);
+      device.set_task_path("/dev/" + id);
+      device.set_permissions("rw");
+    }
+    device::Mount& mount = *reservation.add_mounts();
+    mount.set_host_path("/usr/lib/acme");
+    mount.set_task_path("/opt/acme");
+    mount.set_read_only(true);
+    return reservation;
+  }
+  Result<device::StatsResponse> stats() override {
+    device::StatsResponse stats;
+    device::DeviceGroupStats& group = *stats.add_groups();
+    group.set_vendor("acme");
+    group.set_type("serial");
+    group.set_name("usb");
+    for (const char* id : {"tty0", "tty1"}) {
+      auto& summary = *(*group.mutable_instance_stats())[id].mutable_summary();
+      summary.mutable_int_numerator_val()->set_value(7);
+      summary.set_unit("MB");
+    }
+    return stats;
+  }
+
+  // --- The test's side
+  void breaks(const std::string& id) {
+    std::lock_guard lock(mutex_);
+    broken_ = id;
+  }
+  void refuses(Status refusal, int times) {
+    std::lock_guard lock(mutex_);
+    refusal_ = std::move(refusal);
+    refusals_left_ = times;
+  }
+  int reservations() {
+    std::lock_guard lock(mutex_);
+    return reservations_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string broken_;
+  Status refusal_;
+  int refusals_left_ = 0;
+  int reservations_ = 0;
 };
 
 // The servers: what a node registers, and the allocations that it is given.
@@ -345,13 +426,16 @@ class FakeHost final : public Host {
   void post(std::function<void()> task) override { task(); }
   void post_after(std::chrono::nanoseconds, std::function<void()> task) override { task(); }
   void* find_extension(std::string_view point, std::string_view name) const override {
+    if (point == DevicePlugin::kExtensionPoint) return devices;
     if (point != TaskDriver::kExtensionPoint || name != "fake") return nullptr;
     return static_cast<TaskDriver*>(&driver_);
   }
   std::vector<std::string> extension_names(std::string_view point) const override {
-    return point == TaskDriver::kExtensionPoint ? std::vector<std::string>{"fake"} : std::vector<std::string>();
+    const bool has_it = point == TaskDriver::kExtensionPoint || (point == DevicePlugin::kExtensionPoint && devices);
+    return has_it ? std::vector<std::string>{"fake"} : std::vector<std::string>();
   }
   Uuid node() const { return node_; }
+  DevicePlugin* devices = nullptr;  // before the agent starts
 
  private:
   AgentInfo info_;

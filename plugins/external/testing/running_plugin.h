@@ -11,9 +11,9 @@
 #include <mutex>
 #include <string>
 
-#include "driver_plugin.h"
 #include "drover/external/handshake.h"
 #include "drover/metrics.h"
+#include "hosted_plugin.h"
 
 extern char** environ;
 
@@ -32,8 +32,8 @@ class RunningPlugin {
  public:
   // The program is told its folder behind its arguments, if there are any.
   explicit RunningPlugin(std::string file, std::vector<std::string> arguments = {},
-                         SupervisionTimes times = quick_times())
-      : file_(std::move(file)), arguments_(std::move(arguments)), times_(times) {
+                         SupervisionTimes times = quick_times(), std::optional<hcl::Value> config = {})
+      : file_(std::move(file)), arguments_(std::move(arguments)), times_(times), config_(std::move(config)) {
     char name[] = "/tmp/drover-external-XXXXXX";
     folder_ = ::mkdtemp(name);
     pipes_.emplace(
@@ -46,8 +46,10 @@ class RunningPlugin {
     std::filesystem::remove_all(folder_, ignored);
   }
 
-  DriverPlugin& operator*() { return *plugin_; }
-  DriverPlugin* operator->() { return plugin_.get(); }
+  DriverPlugin& operator*() { return plugin_->driver(); }
+  DriverPlugin* operator->() { return &plugin_->driver(); }
+  DeviceProgram& device() { return plugin_->device(); }
+  ProgramHost& program() { return plugin_->program(); }
   const std::string& folder() const { return folder_; }
 
   void restart() {
@@ -68,39 +70,39 @@ class RunningPlugin {
     return false;
   }
   bool wait_state(Supervision::State state) {
-    return eventually([&] { return plugin_->view().state == state; });
+    return eventually([&] { return plugin_->program().view().state == state; });
   }
   // Kills the process and waits for the next one to serve.
   bool replace() {
-    const pid_t former = plugin_->view().pid;
+    const pid_t former = plugin_->program().view().pid;
     if (former <= 1 || ::kill(former, SIGKILL) != 0) return false;
     return eventually([&] {
-      const auto view = plugin_->view();
+      const auto view = plugin_->program().view();
       return view.pid != former && view.state == Supervision::State::running;
     });
   }
 
  private:
   void start() {
-    DriverPluginOptions options{.file = file_,
-                                .arguments = arguments_,
-                                .config = {},
-                                .environment = plugin_environment(environ),
-                                .cgroups = &cgroups_,
-                                .pipes = &*pipes_,
-                                .times = times_,
-                                .launched = {},
-                                .changed = [this] { changed_.notify_all(); }};
-    if (!arguments_.empty()) options.arguments.push_back(folder_);
-    options.environment["TMPDIR"] = folder_;
-    plugin_ = std::make_unique<DriverPlugin>(std::move(options), clock_, metrics_);
-    plugin_->start();
-    EXPECT_TRUE(plugin_->wait_first(clock_.steady() + std::chrono::seconds(30)));
+    HostedPluginOptions options{
+        .program = {.file = file_,
+                    .arguments = arguments_,
+                    .config = config_,
+                    .environment = plugin_environment(environ),
+                    .times = times_},
+        .driver = {.cgroups = &cgroups_, .pipes = &*pipes_, .changed = [this] { changed_.notify_all(); }},
+        .devices_changed = [this] { changed_.notify_all(); }};
+    if (!arguments_.empty()) options.program.arguments.push_back(folder_);
+    options.program.environment["TMPDIR"] = folder_;
+    plugin_ = std::make_unique<HostedPlugin>(std::move(options), clock_, metrics_);
+    plugin_->program().start();
+    EXPECT_TRUE(plugin_->program().wait_first(clock_.steady() + std::chrono::seconds(30)));
   }
 
   const std::string file_;
   const std::vector<std::string> arguments_;
   const SupervisionTimes times_;
+  const std::optional<hcl::Value> config_;
   std::string folder_;
   SystemClock clock_;
   Metrics metrics_;
@@ -108,7 +110,7 @@ class RunningPlugin {
   std::optional<LogPipes> pipes_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::unique_ptr<DriverPlugin> plugin_;
+  std::unique_ptr<HostedPlugin> plugin_;
 };
 
 }  // namespace drover::external

@@ -63,17 +63,17 @@ class DevicePlugin {
   virtual std::chrono::nanoseconds fingerprint_every() const { return std::chrono::seconds(30); }
 
   // All groups of instances there are now; what was said before and is missing here is gone. A group is instances that
-  // a job may take one for the other; vendor, type and name are not empty and hold no '/', an instance's ID is not
-  // empty, unique among all instances of the plugin and the same after a restart of the machine. An instance that
-  // cannot be used is there and not `healthy`, with a reason; nothing new is placed on it. Attributes are constant
-  // facts for constraints ("memory" = 16 GiB), with a unit where it is a number of something. An error withdraws all
-  // groups until a later fingerprint succeeds. Idempotent, without side effects.
+  // a job may take one for the other; vendor, type and name are not empty, and vendor and type hold no '/'. An
+  // instance's ID is not empty, unique among all instances of the plugin and the same after a restart of the machine.
+  // One that cannot be used is there and not `healthy`, with a reason; nothing new is placed on it. Attributes are
+  // constant facts for constraints ("memory" = 16 GiB), numbers of something with one of the units of drover/units.h.
+  // An error withdraws all groups until a later fingerprint succeeds. Idempotent, without side effects.
   virtual Result<device::FingerprintResponse> fingerprint() = 0;
 
-  // What a task needs to use these instances, all of this plugin and of one group: variables of its environment, host
-  // paths that are mounted into it and device files that are made in it, with cgroup permissions out of "rwm". Comes
-  // before the task starts, and again for the same instances whenever it starts again or the agent did; the answer
-  // depends on the instances alone. Errors: not_found naming an instance that is not there; an instance that is there
+  // What a task needs to use these instances, all that it gets of this plugin: variables of its environment, host paths
+  // that are mounted into it and device files that are made in it, with cgroup permissions out of "rwm". A path in the
+  // task is absolute. Comes before the task starts, and again for the same instances whenever it starts again; the
+  // answer depends on the instances alone. Errors: not_found naming an instance that is not there; one that is there
   // and unhealthy is the plugin's to give or to refuse.
   virtual Result<device::ContainerReservation> reserve(std::span<const std::string> ids) = 0;
 

@@ -1,0 +1,80 @@
+// The devices of this node: asks the device plugins what there is, tells who must know, has instances reserved for
+// tasks.
+//
+//   plugins ──fingerprint──▶ inventory ──changed──▶ registration ──▶ servers
+//   task starts ──reserve──▶ the plugins whose instances it was given
+//
+// Owned by the plugin. Thread "devices"; everything public may be called from any thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device_groups.h"
+#include "drover/device_plugin.h"
+#include "drover/plugin.h"
+#include "drover/v1/allocation.pb.h"
+
+namespace drover::agent {
+
+class Devices {
+ public:
+  explicit Devices(Host& host) : host_(host) {}
+  ~Devices() { stop(); }
+
+  // `changed`: the inventory is another one; must not block.
+  void start(std::function<void()> changed);
+  void stop();  // idempotent
+
+  // Until every plugin that is there has spoken, or the deadline is over, or stop is requested.
+  void wait_first(SteadyTime deadline, const std::stop_token& stop) const;
+  // With `devices` only.
+  v1::NodeResources resources() const;
+
+  // What a task needs to use the instances that it was given. Waits a moment for a plugin that is on its way back.
+  // Errors: unavailable when nobody has them at the moment; else what the plugin says, or what is wrong with its
+  // answer.
+  Result<device::ContainerReservation> reserve(const v1::AllocatedTaskResources& given);
+
+  // What the plugins count now. One that does not answer is left out.
+  std::vector<v1::DeviceGroupStats> stats() const;
+
+ private:
+  struct Asked {
+    std::string name;
+    DevicePlugin* plugin;
+    SteadyTime due{};       // of those in this process; the others say themselves when something is new
+    bool is_here = false;   // in this process
+    bool has_said = false;  // anything at all
+    device::FingerprintResponse said{};
+    std::string problem{};  // logged last
+  };
+
+  void run(const std::stop_token& stop);
+  void find_plugins();
+  void ask(Asked& asked);
+  void publish();
+  DevicePlugin* owner_of(const std::string& group) const;  // requires mutex_
+
+  Host& host_;
+  std::function<void()> changed_callback_;
+  std::vector<Asked> plugins_;         // the thread's own
+  std::vector<std::string> problems_;  // the thread's own; logged last
+  mutable std::mutex mutex_;
+  mutable std::condition_variable_any changed_;
+  DeviceInventory inventory_;             // guarded by mutex_
+  std::vector<DevicePlugin*> owners_;     // guarded by mutex_; by their place in the inventory
+  std::vector<std::string> owner_names_;  // guarded by mutex_
+  bool have_all_said_ = false;            // guarded by mutex_
+  bool is_woken_ = false;                 // guarded by mutex_
+  bool is_stopping_ = false;              // guarded by mutex_
+  std::jthread thread_;
+};
+
+}  // namespace drover::agent

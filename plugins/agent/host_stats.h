@@ -1,0 +1,38 @@
+// How busy this machine is, from what the operating system counts. The readers of its texts are pure.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/result.h"
+
+#include "agent.pb.h"
+
+namespace drover::agent {
+
+// Ticks since the machine started.
+struct CpuTicks {
+  std::string name;  // "cpu0"
+  uint64_t user = 0, system = 0, idle = 0;
+};
+std::vector<CpuTicks> parse_cpu_ticks(std::string_view text);        // /proc/stat, each processor
+v1::HostMemoryStats parse_memory_stats(std::string_view text);       // /proc/meminfo
+std::vector<v1::HostDiskStats> parse_mounts(std::string_view text);  // /proc/mounts; of devices, each once
+
+// What the processors did between the two, by the name.
+std::vector<v1::HostCpuStats> usage_between(const std::vector<CpuTicks>& before, const std::vector<CpuTicks>& after);
+
+class HostStatistics {
+ public:
+  // `total_mhz`: of all processors. Errors: unavailable when the system's counters cannot be read. [any]
+  Result<v1::HostStats> take(const std::string& alloc_dir, int64_t total_mhz);
+
+ private:
+  std::mutex mutex_;
+  std::vector<CpuTicks> before_;  // guarded by mutex_
+};
+
+}  // namespace drover::agent

@@ -1,0 +1,45 @@
+// The device plugin that a program brings, as the agent calls it. What it last said of its devices is kept while the
+// process runs; with the process its devices are gone, until the next one has said them again. Any thread may call.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "drover/device_plugin.h"
+#include "program_host.h"
+
+#include "nomad/plugins/device.pb.h"
+
+namespace drover::external {
+
+class DeviceProgram final : public DevicePlugin, public Role {
+ public:
+  // `changed`: its devices are others now; must not block. `program` may be constructed after it, and ends before it.
+  DeviceProgram(std::function<void()> changed, ProgramHost& program)
+      : changed_(std::move(changed)), program_(program) {}
+
+  // Errors: unavailable, saying why, while there is no process or it has not spoken yet.
+  Result<device::FingerprintResponse> fingerprint() override;
+  Result<device::ContainerReservation> reserve(std::span<const std::string> ids) override;
+  // The newest sample; the first call opens the stream.
+  Result<device::StatsResponse> stats() override;
+
+ private:
+  Status prepare(const ChannelPtr& channel) override;
+  void lost() override;
+  void read_fingerprints(Messages& prints);
+
+  const std::function<void()> changed_;
+  ProgramHost& program_;
+  mutable std::mutex mutex_;
+  std::optional<device::FingerprintResponse> fingerprint_;  // guarded by mutex_; of the running process
+  std::string problem_;                                     // guarded by mutex_; why it will say no more
+  std::shared_ptr<Messages> stats_;                         // guarded by mutex_
+  std::shared_ptr<Messages> prints_;                        // [plugin]
+  std::thread prints_reader_;                               // [plugin]
+};
+
+}  // namespace drover::external
