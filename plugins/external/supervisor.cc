@@ -204,10 +204,11 @@ void Supervisor::launch() {
   launched_ = clock_.steady();
   auto process = Process::start(options_.program);
   if (!process) {
-    fail(process.status().message());
+    log::warn("plugin", "plugin not started", {{"plugin", options_.name}, {"reason", process.status().message()}});
     Supervision::Action next;
     {
       const std::lock_guard lock(mutex_);
+      note(process.status().message());
       next = supervision_.exited(chance(), clock_.steady());
     }
     return settle(next);
@@ -297,6 +298,7 @@ void Supervisor::on_exit() {
   signal_event(quiet_);
   output_.join();
   bool was_expected = false;
+  std::string why;
   CrashRecord record{.at = clock_.wall_ns(),
                      .reason = !ending_.empty() ? ending_ : how + (had_greeting_ ? "" : " before the handshake"),
                      .uptime = clock_.steady() - launched_};
@@ -306,28 +308,28 @@ void Supervisor::on_exit() {
     was_expected = supervision_.state() == Supervision::State::stopping;
     record.last_lines.assign(lines_.begin(), lines_.end());
     channel_.reset();
-    changed_.notify_all();
     pid_ = 0;
     if (!was_expected) {
-      crashes_.push_front(record);
+      const bool is_its_word = ending_.empty() && !record.last_lines.empty();
+      why = record.reason + (is_its_word ? "; it said last: " + record.last_lines.back() : "");
+      note(why);
+      crashes_.push_front(std::move(record));
       if (crashes_.size() > kKeptCrashes) crashes_.pop_back();
     }
     next = supervision_.exited(chance(), clock_.steady());
+    changed_.notify_all();
   }
   process_.reset();
   if (!socket_.empty()) (void)::unlink(std::exchange(socket_, {}).c_str());
   if (!was_expected) {
     metrics_.add("nomad.client.plugin.crashes", 1, {{"plugin", options_.name}});
-    const bool is_its_word = ending_.empty() && !record.last_lines.empty();
-    fail(record.reason + (is_its_word ? "; it said last: " + record.last_lines.back() : ""));
+    log::warn("plugin", "plugin ended", {{"plugin", options_.name}, {"reason", why}});
   }
   if (options_.lost) options_.lost();
   settle(next);
 }
 
-void Supervisor::fail(std::string why) {
-  log::warn("plugin", "plugin ended", {{"plugin", options_.name}, {"reason", why}});
-  const std::lock_guard lock(mutex_);
+void Supervisor::note(std::string why) {
   problem_ = std::move(why);
   had_first_ = true;
   changed_.notify_all();

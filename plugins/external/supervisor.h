@@ -83,7 +83,7 @@ class Supervisor {
   void on_exit();
   void read_output(const Process& process);
   void log_line(LogReader& reader, std::string_view line);
-  void fail(std::string why);
+  void note(std::string why);  // why it does not run; under mutex_
 
   const SupervisorOptions options_;
   Clock& clock_;

@@ -1,5 +1,6 @@
 #include "credentials.h"
 
+#include "drover/external/callback_threads.h"
 #include "stream.h"
 
 namespace drover::wire {
@@ -8,6 +9,7 @@ namespace {
 // With this tree's limits and keep-alives.
 std::shared_ptr<grpc::Channel> make_channel(const std::string& address, const std::optional<Tls>& tls,
                                             const std::string& connection) {
+  external::keep_callback_threads();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessage);
   arguments.SetMaxSendMessageSize(kMaxMessage);

@@ -9,6 +9,7 @@
 #include <deque>
 #include <mutex>
 
+#include "drover/external/callback_threads.h"
 #include "drover/task_driver.h"
 
 namespace drover::external {
@@ -200,6 +201,7 @@ class GrpcChannel final : public Channel {
 
  private:
   static std::shared_ptr<grpc::Channel> make_channel(const std::string& socket) {
+    keep_callback_threads();
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
     arguments.SetMaxSendMessageSize(kMaxMessageBytes);

@@ -99,8 +99,8 @@ struct Library {
 const std::initializer_list<Library> kLibraries = {
     {"gRPC",
      {"grpc"},
-     {"plugins/grpc/credentials.h", "plugins/grpc/server.cc", "plugins/grpc/stream.cc",
-      "plugins/grpc/stream.h", "sdk/external/channel.cc", "sdk/serve/grpc_server.cc"}},
+     {"plugins/grpc/credentials.h", "plugins/grpc/server.cc", "plugins/grpc/stream.cc", "plugins/grpc/stream.h",
+      "sdk/external/callback_threads.cc", "sdk/external/channel.cc", "sdk/serve/grpc_server.cc"}},
     {"Boost.DLL", {"boost/dll"}, {"kernel/host/loader.cc"}},
     {"LevelDB", {"leveldb/"}, {"kernel/host/local_store.cc", "kernel/host/local_store_test.cc", "tests/bench/"}},
     {"Abseil", {"absl/"}, {"plugins/jobs/time_zone.cc"}},
