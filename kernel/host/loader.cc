@@ -20,6 +20,7 @@
 
 #include "drover/clock.h"
 #include "drover/passport.h"
+#include "kernel/host/stable_plugin.h"
 
 extern char** environ;
 
@@ -238,9 +239,6 @@ void ProbeMemory::remember(const std::vector<const CheckedFile*>& files) {
 
 Result<std::unique_ptr<Plugin>> load(const CheckedFile& file) {
   const std::string where = place(file.file());
-  if (file.file().manifest.tier != "exact") {
-    return unimplemented(where + ": the stable tier is not hosted in this process by this version of drover");
-  }
   try {
     // Through the descriptor that was checked. A copy of it stays open for ever: the loader knows the code by this
     // name, which another file must not get. The throwing form: the other one loses the loader's own words.
@@ -250,6 +248,11 @@ Result<std::unique_ptr<Plugin>> load(const CheckedFile& file) {
     // Never unloaded: the list is never destroyed.
     static auto* const loaded = new std::list<boost::dll::shared_library>;
     auto& library = loaded->emplace_back("/proc/self/fd/" + std::to_string(kept), mode);
+    const Manifest& manifest = file.file().manifest;
+    if (manifest.tier == "stable") {
+      return open_stable(manifest.name, manifest.kind, library.get<StableEntry>("drover_plugin_open"))
+          .with_context(where);
+    }
     auto open = library.get<Plugin*()>("drover_module_open");
     std::unique_ptr<Plugin> plugin(open());
     if (!plugin) return internal_error(where + ": its entry returned nothing");

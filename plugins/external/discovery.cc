@@ -22,6 +22,13 @@ Status check_file(const std::string& path, const struct stat& found) {
 
 }  // namespace
 
+std::optional<hcl::Value> config_of(const ConfigBlock& configuration, std::string_view plugin) {
+  const ConfigBlock* const block = configuration.block("plugin", plugin);
+  const ConfigBlock* const config = block ? block->block("config") : nullptr;
+  if (!config) return {};
+  return value_of(*config);
+}
+
 Discovered discover(const std::vector<std::string>& folders, const ConfigBlock& configuration) {
   Discovered out;
   std::map<std::string, std::string> files;
@@ -41,11 +48,10 @@ Discovered discover(const std::vector<std::string>& folders, const ConfigBlock& 
     }
   }
   for (auto& [name, path] : files) {
-    PluginProgram program{.file = path};
+    PluginProgram program{.file = path, .config = config_of(configuration, name)};
     if (const ConfigBlock* block = configuration.block("plugin", name)) {
       if (!block->boolean("enabled", true)) continue;
       program.arguments = block->string_list("args");
-      if (const ConfigBlock* config = block->block("config")) program.config = value_of(*config);
     }
     out.programs.push_back(std::move(program));
   }

@@ -20,6 +20,9 @@ struct PluginProgram {
   std::optional<hcl::Value> config{};  // of `plugin "FILE NAME" { config { … } }`, an object
 };
 
+// What the operator wrote for this plugin.
+std::optional<hcl::Value> config_of(const ConfigBlock& configuration, std::string_view plugin);
+
 struct Discovered {
   std::vector<PluginProgram> programs;  // by file name; each once, of the first folder that has it
   std::vector<Status> problems;         // files that are not taken, and why

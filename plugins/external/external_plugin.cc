@@ -14,6 +14,7 @@
 #include "drover/log.h"
 #include "drover/plugin.h"
 #include "drover/process.h"
+#include "drover/stable_endpoint.h"
 #include "hosted_plugin.h"
 
 extern char** environ;
@@ -50,13 +51,28 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
     const auto found = discover(plugin_folders(host.agent(), configuration), configuration ? *configuration : none);
     for (const Status& problem : found.problems)
       log::error("plugin", "a plugin is not started", {{"reason", problem.message()}});
-    if (found.programs.empty()) return ok_status();
+    const std::vector<std::string> residents = resident_plugins(host);
+    if (found.programs.empty() && residents.empty()) return ok_status();
     const ConfigBlock* client = configuration ? configuration->block("client") : nullptr;
     pipes_.emplace(Launcher::Options{.folder = host.agent().data_dir + "/launcher", .program = {}});
     cgroups_.emplace(detect_cgroups(), client ? client->string("cgroup_parent") : "");
     if (Status status = cgroups_->prepare(); !status.ok())
       log::warn("plugin", "tasks of plugins have no control groups", {{"error", status.message()}});
-    for (const PluginProgram& program : found.programs) add(program, configuration);
+    for (const PluginProgram& program : found.programs) {
+      add({.file = program.file,
+           .arguments = program.arguments,
+           .config = program.config,
+           .environment = plugin_environment(environ)},
+          configuration);
+    }
+    for (const std::string& name : residents) {
+      StableEndpoint& plugin = *host.extension<StableEndpoint>(name);
+      plugin.is_taken = true;
+      add({.file = name,
+           .resident = plugin.endpoint,
+           .config = configuration ? config_of(*configuration, name) : std::nullopt},
+          configuration);
+    }
     for (const auto& plugin : plugins_) plugin->program().start();
     const SteadyTime deadline = host.clock().steady() + kPatience;
     for (const auto& plugin : plugins_) plugin->program().wait_first(deadline);
@@ -111,18 +127,24 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
   }
 
  private:
-  void add(const PluginProgram& program, const ConfigBlock* configuration) {
+  // Those inside the agent whose kind is spoken here.
+  static std::vector<std::string> resident_plugins(const Host& host) {
+    std::vector<std::string> names = host.extensions<StableEndpoint>();
+    std::erase_if(names, [&](const std::string& name) {
+      const std::string& kind = host.extension<StableEndpoint>(name)->kind;
+      return kind != "task_driver" && kind != "device";
+    });
+    return names;
+  }
+
+  void add(ProgramHostOptions program, const ConfigBlock* configuration) {
     const ConfigBlock* client = configuration ? configuration->block("client") : nullptr;
-    HostedPluginOptions options{.program = {.file = program.file,
-                                            .arguments = program.arguments,
-                                            .config = program.config,
-                                            .environment = plugin_environment(environ)},
-                                .driver = {.cgroups = &*cgroups_, .pipes = &*pipes_}};
+    HostedPluginOptions options{.program = std::move(program), .driver = {.cgroups = &*cgroups_, .pipes = &*pipes_}};
     if (client) {
       options.program.min_port = static_cast<uint32_t>(client->integer("min_dynamic_port", options.program.min_port));
       options.program.max_port = static_cast<uint32_t>(client->integer("max_dynamic_port", options.program.max_port));
     }
-    options.program.launched = [this, file = program.file](pid_t pid, uint64_t start_time) {
+    options.program.launched = [this, file = options.program.file](pid_t pid, uint64_t start_time) {
       const LocalStore::Write row{.key = "process/" + file,
                                   .value = std::to_string(pid) + " " + std::to_string(start_time)};
       if (Status status = host_->local_store().write({&row, 1}); !status.ok())

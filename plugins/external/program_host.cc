@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "drover/hclspec.h"
+#include "resident_life.h"
+#include "supervisor.h"
 #include "topology.h"
 
 namespace drover::external {
@@ -30,17 +32,27 @@ ProgramHost::ProgramHost(ProgramHostOptions options, Clock& clock, Metrics& metr
     : options_(std::move(options)),
       file_name_(std::filesystem::path(options_.file).filename().string()),
       clock_(clock),
-      supervisor_(
-          {.name = file_name_,
-           .program = {.file = options_.file, .arguments = options_.arguments, .environment = options_.environment},
-           .times = options_.times,
-           .launched = options_.launched,
-           .prepare = [this](ChannelPtr channel) { return prepare(channel); },
-           .lost =
-               [this] {
-                 if (role_) role_->lost();
-               }},
-          clock, metrics) {}
+      life_(make_life(metrics)) {}
+
+std::unique_ptr<PluginLife> ProgramHost::make_life(Metrics& metrics) {
+  const auto prepare = [this](ChannelPtr channel) { return this->prepare(channel); };
+  const auto lost = [this] {
+    if (role_) role_->lost();
+  };
+  if (options_.resident) {
+    return std::make_unique<ResidentLife>(
+        ResidentLife::Options{.name = file_name_, .endpoint = *options_.resident, .prepare = prepare, .lost = lost});
+  }
+  return std::make_unique<Supervisor>(
+      SupervisorOptions{
+          .name = file_name_,
+          .program = {.file = options_.file, .arguments = options_.arguments, .environment = options_.environment},
+          .times = options_.times,
+          .launched = options_.launched,
+          .prepare = prepare,
+          .lost = lost},
+      clock_, metrics);
+}
 
 base::PluginInfoResponse ProgramHost::info() const {
   const std::lock_guard lock(mutex_);
@@ -48,7 +60,7 @@ base::PluginInfoResponse ProgramHost::info() const {
 }
 
 std::string ProgramHost::describe() const {
-  const Supervisor::View view = supervisor_.view();
+  const PluginLife::View view = life_->view();
   return "the plugin " + file_name_ + " is " + std::string(to_string(view.state)) +
          (view.problem.empty() ? "" : ": " + view.problem);
 }
@@ -115,7 +127,7 @@ Result<std::string> ProgramHost::ask_bytes(const char* method, const std::string
                                            const std::stop_token& stop) const {
   // Who can be called off waits as long as it takes.
   const auto patience = [&] { return stop.stop_possible() ? SteadyTime::max() : clock_.steady() + kRestartTime; };
-  DROVER_TRY(ChannelPtr channel, supervisor_.channel(nullptr, patience(), stop));
+  DROVER_TRY(ChannelPtr channel, life_->channel(nullptr, patience(), stop));
   const auto deadline = [&]() -> std::optional<SteadyTime> {
     if (!within) return {};
     return clock_.steady() + *within;
@@ -124,8 +136,8 @@ Result<std::string> ProgramHost::ask_bytes(const char* method, const std::string
   for (int tries = 0; !answer && answer.status().code() == Code::unavailable && again == Again::once && tries < 5;
        ++tries) {
     // The plugin may say so of itself, too; then it is still there, and that is its answer.
-    if (!supervisor_.wait_gone(channel, clock_.steady() + kGoneTime)) break;
-    DROVER_TRY(channel, supervisor_.channel(channel, patience(), stop));
+    if (!life_->wait_gone(channel, clock_.steady() + kGoneTime)) break;
+    DROVER_TRY(channel, life_->channel(channel, patience(), stop));
     answer = channel->call(method, request, deadline(), stop);
   }
   return answer;

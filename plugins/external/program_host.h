@@ -1,5 +1,5 @@
-// One plugin that is a program of its own, whatever kind it is: its process, what it says of itself, its configuration,
-// and calls to it. What its kind adds is a Role: driver_plugin.h and device_program.h.
+// One plugin, whatever kind it is: its life as a process of its own or inside the agent, what it says of itself, its
+// configuration, and calls to it. What its kind adds is a Role: driver_plugin.h and device_program.h.
 //
 //   process ready ──identify──▶ which role ──configure──▶ Role::prepare ──▶ calls … ──process ends──▶ Role::lost
 //
@@ -15,11 +15,14 @@
 #include <optional>
 #include <string>
 
+#include "drover/abi.h"
 #include "drover/external/channel.h"
 #include "drover/hcl_value.h"
 #include "drover/messages.h"
 #include "drover/methods.h"
-#include "supervisor.h"
+#include "drover/metrics.h"
+
+#include "plugin_life.h"
 
 #include "nomad/plugins/base.pb.h"
 
@@ -52,6 +55,8 @@ class Role {
 
 struct ProgramHostOptions {
   std::string file;  // absolute
+  // Of a plugin inside the agent, which has no file of its own to be started; taken over.
+  std::optional<drover_endpoint> resident{};
   std::vector<std::string> arguments{};
   std::optional<hcl::Value> config{};  // the operator's, an object; nothing when none was written
   std::map<std::string, std::string> environment{};
@@ -67,10 +72,10 @@ class ProgramHost {
   ProgramHost(ProgramHostOptions options, Clock& clock, Metrics& metrics);
   ~ProgramHost() { stop(); }
 
-  void start() { supervisor_.start(); }
-  void stop() { supervisor_.stop(); }
-  bool wait_first(SteadyTime deadline) const { return supervisor_.wait_first(deadline); }
-  Supervisor::View view() const { return supervisor_.view(); }
+  void start() { life_->start(); }
+  void stop() { life_->stop(); }
+  bool wait_first(SteadyTime deadline) const { return life_->wait_first(deadline); }
+  PluginLife::View view() const { return life_->view(); }
   // "the plugin FILE is backoff: why".
   std::string describe() const;
 
@@ -81,7 +86,7 @@ class ProgramHost {
 
   // The running process, or the one that is being started. Errors: unavailable; cancelled.
   Result<ChannelPtr> channel(SteadyTime deadline, const std::stop_token& stop = {}) const {
-    return supervisor_.channel(nullptr, deadline, stop);
+    return life_->channel(nullptr, deadline, stop);
   }
 
   // One call on the running process. When that goes away under it: as `again` says, on the next one.
@@ -95,6 +100,7 @@ class ProgramHost {
   }
 
  private:
+  std::unique_ptr<PluginLife> make_life(Metrics& metrics);
   Status prepare(const ChannelPtr& channel);
   Status identify(Channel& channel);
   Status set_config(Channel& channel);
@@ -107,7 +113,7 @@ class ProgramHost {
   mutable std::mutex mutex_;
   hashicorp::nomad::plugins::base::proto::PluginInfoResponse info_;  // guarded by mutex_
   Role* role_ = nullptr;                                             // [plugin]
-  Supervisor supervisor_;                                            // last: its threads use the rest
+  std::unique_ptr<PluginLife> life_;                                 // last: its threads use the rest
 };
 
 }  // namespace drover::external

@@ -19,17 +19,10 @@
 #include "drover/external/plugin_log.h"
 #include "drover/external/process.h"
 #include "drover/metrics.h"
+#include "plugin_life.h"
 #include "supervision.h"
 
 namespace drover::external {
-
-// How a process of the plugin ended. The last five are kept.
-struct CrashRecord {
-  int64_t at = 0;      // nanoseconds since 1970
-  std::string reason;  // "signal 9 (Killed)", "no handshake within 1m0s"
-  std::chrono::nanoseconds uptime{};
-  std::vector<std::string> last_lines{};  // of standard error, at most fifty
-};
 
 struct SupervisorOptions {
   std::string name;  // of the file; in logs and messages
@@ -44,34 +37,22 @@ struct SupervisorOptions {
   std::function<void()> lost;
 };
 
-class Supervisor {
+class Supervisor final : public PluginLife {
  public:
   Supervisor(SupervisorOptions options, Clock& clock, Metrics& metrics);
-  ~Supervisor();
+  ~Supervisor() override;
 
-  void start();
-  // Ends the process: shutdown call, then two seconds, then SIGKILL. Joins. [main]
-  void stop();
+  void start() override;
+  // Shutdown call, then two seconds, then SIGKILL. Joins. [main]
+  void stop() override;
   // Out of parking or a pause, at once. [any]
   void revive();
 
-  // The channel to the running process; waits for one, or for another than `former`, while it is being started or
-  // restarted. Errors: unavailable, saying why; cancelled. [any]
   Result<std::shared_ptr<Channel>> channel(const std::shared_ptr<Channel>& former, SteadyTime deadline,
-                                           const std::stop_token& stop = {}) const;
-  // Whether the process of this channel has been seen to end. [any]
-  bool wait_gone(const std::shared_ptr<Channel>& channel, SteadyTime deadline) const;
-  // True once it has been ready, or has failed for the first time. [any]
-  bool wait_first(SteadyTime deadline) const;
-
-  struct View {
-    Supervision::State state;
-    pid_t pid = 0;
-    uint64_t restarts = 0;
-    std::string problem;  // why it is not running; empty while it is
-    std::vector<CrashRecord> crashes;
-  };
-  View view() const;  // [any]
+                                           const std::stop_token& stop = {}) const override;
+  bool wait_gone(const std::shared_ptr<Channel>& channel, SteadyTime deadline) const override;
+  bool wait_first(SteadyTime deadline) const override;
+  View view() const override;
 
  private:
   void run();

@@ -123,17 +123,15 @@ TEST(Resident, ManyCallsAtOnceDoNotMeet) {
 // A plugin that answers within the call that it is asked by.
 TEST(Resident, AnAnswerMayComeOnTheCallersOwnThread) {
   struct Prompt {
+    static int32_t push(void* self, drover_bytes message) {
+      const auto& replies = *static_cast<drover_stream*>(self);
+      replies.push(replies.self, message);
+      replies.close(replies.self, 0, {});
+      return 1;
+    }
+    static void close(void* self, int32_t, drover_bytes) { delete static_cast<drover_stream*>(self); }
     static drover_stream open(void*, const drover_request*, drover_stream replies) {
-      auto* const kept = new drover_stream(replies);
-      return {.self = kept,
-              .push = [](void* self, drover_bytes message) -> int32_t {
-                auto& replies = *static_cast<drover_stream*>(self);
-                replies.push(replies.self, message);
-                replies.close(replies.self, 0, {});
-                return 1;
-              },
-              .end = [](void*) {},
-              .close = [](void* self, int32_t, drover_bytes) { delete static_cast<drover_stream*>(self); }};
+      return {.self = new drover_stream(replies), .push = &push, .end = [](void*) {}, .close = &close};
     }
   };
   const auto channel =

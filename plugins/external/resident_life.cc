@@ -1,0 +1,53 @@
+#include "resident_life.h"
+
+#include "drover/external/resident.h"
+#include "drover/log.h"
+
+namespace drover::external {
+
+ResidentLife::ResidentLife(Options options) : options_(std::move(options)), channel_(connect(options_.endpoint)) {}
+
+void ResidentLife::start() {
+  const Status ready = options_.prepare(channel_);
+  if (ready.ok()) {
+    log::info("plugin", "plugin answers inside the agent", {{"plugin", options_.name}});
+  } else {
+    log::warn("plugin", "plugin inside the agent is not used",
+              {{"plugin", options_.name}, {"reason", ready.message()}});
+  }
+  const std::lock_guard lock(mutex_);
+  state_ = ready.ok() ? Supervision::State::running : Supervision::State::parked;
+  problem_ = ready.message();
+}
+
+void ResidentLife::stop() {
+  std::shared_ptr<ResidentChannel> channel;
+  {
+    const std::lock_guard lock(mutex_);
+    channel = std::exchange(channel_, nullptr);
+    state_ = Supervision::State::stopped;
+  }
+  if (!channel) return;
+  options_.lost();
+  channel->release();
+}
+
+Result<std::shared_ptr<Channel>> ResidentLife::channel(const std::shared_ptr<Channel>& former, SteadyTime,
+                                                       const std::stop_token&) const {
+  const std::lock_guard lock(mutex_);
+  if (state_ == Supervision::State::running && channel_ != former) return std::shared_ptr<Channel>(channel_);
+  return unavailable("the plugin " + options_.name + " inside the agent is " + std::string(to_string(state_)) +
+                     (problem_.empty() ? "" : ": " + problem_));
+}
+
+bool ResidentLife::wait_gone(const std::shared_ptr<Channel>& channel, SteadyTime) const {
+  const std::lock_guard lock(mutex_);
+  return channel_ != channel;
+}
+
+PluginLife::View ResidentLife::view() const {
+  const std::lock_guard lock(mutex_);
+  return {.state = state_, .problem = problem_, .crashes = {}};
+}
+
+}  // namespace drover::external

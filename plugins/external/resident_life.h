@@ -1,0 +1,40 @@
+// A plugin inside the agent, over the stable ABI: it is made ready once and answers until the agent stops. What does
+// not become ready stays away until then.
+#pragma once
+
+#include <functional>
+#include <mutex>
+
+#include "drover/abi.h"
+#include "plugin_life.h"
+
+namespace drover::external {
+
+class ResidentLife final : public PluginLife {
+ public:
+  struct Options {
+    std::string name;
+    drover_endpoint endpoint;  // taken over
+    std::function<Status(std::shared_ptr<Channel>)> prepare;
+    std::function<void()> lost;
+  };
+  explicit ResidentLife(Options options);
+  ~ResidentLife() override { stop(); }
+
+  void start() override;
+  void stop() override;
+  Result<std::shared_ptr<Channel>> channel(const std::shared_ptr<Channel>& former, SteadyTime deadline,
+                                           const std::stop_token& stop) const override;
+  bool wait_gone(const std::shared_ptr<Channel>& channel, SteadyTime deadline) const override;
+  bool wait_first(SteadyTime) const override { return true; }
+  View view() const override;
+
+ private:
+  const Options options_;
+  mutable std::mutex mutex_;                        // guards what follows; a leaf
+  std::shared_ptr<class ResidentChannel> channel_;  // null once it has ended
+  Supervision::State state_ = Supervision::State::starting;
+  std::string problem_;
+};
+
+}  // namespace drover::external
