@@ -242,6 +242,7 @@ Result<Reply> Router::call_and_wait(CallContext context, std::string request) {
     waiter->reply = std::move(reply);
     waiter->answered.notify_all();
   });
+  const Pool::Absence absence(pool_);
   std::unique_lock lock(waiter->mutex);
   const auto arrived = [&] { return waiter->reply.has_value(); };
   // The call itself ends on stop and deadline; the margin is for those that another process answers.
