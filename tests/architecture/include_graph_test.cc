@@ -104,7 +104,7 @@ const std::initializer_list<Library> kLibraries = {
       "tests/bench/raft_write/load.h"}},
     {"Boost.DLL", {"boost/dll"}, {"kernel/host/loader.cc"}},
     {"LevelDB", {"leveldb/"}, {"kernel/host/local_store.cc", "kernel/host/local_store_test.cc", "tests/bench/"}},
-    {"Abseil", {"absl/"}, {"plugins/jobs/time_zone.cc"}},
+    {"Abseil", {"absl/"}, {"plugins/grpc/stream.cc", "plugins/jobs/time_zone.cc"}},
     {"spdlog", {"spdlog/"}, {"kernel/log_sink.cc"}},
     {"cxxopts", {"cxxopts"}, {"plugins/cli/"}},
     {"zlib",
