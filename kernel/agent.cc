@@ -104,6 +104,11 @@ class Agent final : public rpc::Surroundings {
   bool is_server() const override { return settings_.server; }
   bool is_leader() const override { return consensus_ && consensus_->role() == raft::Role::leader; }
   bool is_ready() const override { return consensus_ && ready_term_ == consensus_->term(); }
+  void confirm_leadership(SteadyTime deadline, std::function<void(Status)> done) override {
+    if (!consensus_) return done(unavailable("this agent is not a server"));
+    consensus_->read_index(deadline,
+                           [done = std::move(done)](const Result<raft::Index>& index) { done(index.status()); });
+  }
   std::string leader_address() const override { return consensus_ ? consensus_->leader_hint().address : ""; }
   std::string any_server_address() const override {
     return settings_.servers.empty() ? "" : settings_.servers[server_at_.load() % settings_.servers.size()];
