@@ -124,6 +124,16 @@ size_t Cluster::await_leader() {
   std::exit(1);
 }
 
+void Cluster::await_rest() const {
+  constexpr double kRest = 1 << 20;  // bytes a second
+  double before = -1;
+  for (const auto until = Steady::now() + 60s; Steady::now() < until; std::this_thread::sleep_for(1s)) {
+    const double written = usage().written_bytes;
+    if (before >= 0 && written - before < kRest) return;
+    before = written;
+  }
+}
+
 void Cluster::kill(size_t server) {
   Server& one = form_.servers[server];
   if (one.pid <= 0) return;
@@ -162,8 +172,10 @@ std::unique_ptr<Cluster> make_drover(const std::string& folder, std::string& mis
     missing = program + " is not there: build the target programs";
     return nullptr;
   }
-  Cluster::Form form{
-      .name = "drover", .write_method = "/drover.notes.Notes/Put", .ping_method = "/drover.notes.Notes/Ping"};
+  Cluster::Form form{.name = "drover",
+                     .write_method = "/drover.notes.Notes/Put",
+                     .ping_method = "/drover.notes.Notes/Ping",
+                     .burst_method = "/drover.notes.Bursts/Run"};
   std::string join;
   std::vector<int> serf;
   std::vector<std::string> addresses;

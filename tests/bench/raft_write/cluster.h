@@ -29,10 +29,11 @@ class Cluster {
   struct Form {
     std::string name;
     std::string write_method;
-    std::string ping_method;  // an answer without a write; empty: there is none
-    std::vector<Server> servers;
+    std::string ping_method{};   // an answer without a write; empty: there is none
+    std::string burst_method{};  // writes inside the leader; empty: there is none
+    std::vector<Server> servers{};
     // Which server leads, as this one says. Nothing: it knows none.
-    std::function<std::optional<size_t>(size_t server)> leader;
+    std::function<std::optional<size_t>(size_t server)> leader{};
   };
   explicit Cluster(Form form);
   Cluster(const Cluster&) = delete;
@@ -44,6 +45,8 @@ class Cluster {
   std::optional<std::string> start();
   // Waits for a leader, at most half a minute; ends the process with a message if there is none.
   size_t await_leader();
+  // Waits until what was begun at the start (spare files of a log) is written, at most a minute.
+  void await_rest() const;
   void kill(size_t server);  // with -9
   void restart(size_t server);
   // Of all its processes until now. Of those that were killed nothing counts.

@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
 
 constexpr size_t kTextBytes = 256;
 constexpr size_t kConnections = 8;
+constexpr const char* kInside = "  in the leader";
 constexpr auto kElectionTimeout = 1s;  // the shortest of all three, by their defaults
 
 struct Options {
@@ -42,6 +43,12 @@ struct Options {
 struct Figure {
   Answers answers;
   Usage usage;
+
+  void add(const Figure& other) {
+    answers.add(other.answers);
+    usage.cpu_seconds += other.usage.cpu_seconds;
+    usage.written_bytes += other.usage.written_bytes;
+  }
 };
 
 // The disk alone, and three files at once, as three servers on one machine write them: then the second that is through,
@@ -90,6 +97,31 @@ Figure measure(Cluster& cluster, size_t writers, std::chrono::milliseconds time)
   const Usage after = cluster.usage();
   figure.usage = {.cpu_seconds = after.cpu_seconds - before.cpu_seconds,
                   .written_bytes = after.written_bytes - before.written_bytes};
+  return figure;
+}
+
+// The same writes, of writers inside the leader.
+Figure measure_inside(Cluster& cluster, size_t writers, std::chrono::milliseconds time) {
+  const Channels channel = connect(cluster.form().servers[cluster.await_leader()].address, 1);
+  BurstRequest request;
+  request.set_writers(static_cast<uint32_t>(writers));
+  request.set_text_bytes(kTextBytes);
+  request.set_milliseconds(static_cast<uint32_t>(time.count()));
+  const Usage before = cluster.usage();
+  const auto begun = Steady::now();
+  const auto answer = call(*channel[0], cluster.form().burst_method, request.SerializeAsString(), time + 30s);
+  Figure figure;
+  figure.answers.seconds = microseconds(Steady::now() - begun) / 1e6;
+  const Usage after = cluster.usage();
+  figure.usage = {.cpu_seconds = after.cpu_seconds - before.cpu_seconds,
+                  .written_bytes = after.written_bytes - before.written_bytes};
+  BurstResponse response;
+  if (!answer || !response.ParseFromString(*answer) || response.microseconds().empty()) {
+    std::fprintf(stderr, "the leader did not take writes of its own\n");
+    std::exit(1);
+  }
+  figure.answers.microseconds.assign(response.microseconds().begin(), response.microseconds().end());
+  figure.answers.failed = response.failed();
   return figure;
 }
 
@@ -184,6 +216,7 @@ std::vector<std::unique_ptr<Cluster>> start_clusters(const std::string& folder, 
       std::fprintf(stderr, "%s\n", problem->c_str());
       std::exit(1);
     }
+    cluster->await_rest();
     clusters.push_back(std::move(cluster));
   }
   return clusters;
@@ -200,10 +233,10 @@ void run(const Options& options, const std::string& folder) {
       for (const auto& cluster : clusters) {
         probe.run(50, disk);
         Figure figure = measure(*cluster, writers, options.time);
-        Figure& sum = figures[{writers, cluster->form().name}];
-        sum.answers.add(figure.answers);
-        sum.usage.cpu_seconds += figure.usage.cpu_seconds;
-        sum.usage.written_bytes += figure.usage.written_bytes;
+        figures[{writers, cluster->form().name}].add(figure);
+        if (!cluster->form().burst_method.empty()) {
+          figures[{writers, kInside}].add(measure_inside(*cluster, writers, options.time));
+        }
         if (writers != 1 || cluster->form().ping_method.empty()) continue;
         const Channels channels = connect(cluster->form().servers[cluster->await_leader()].address, 1);
         pings.add(run_load(channels, cluster->form().ping_method, 1, kTextBytes, options.time / 3));
@@ -212,6 +245,7 @@ void run(const Options& options, const std::string& folder) {
     for (const auto& cluster : clusters) {
       const Figure& figure = figures[{writers, cluster->form().name}];
       print(cluster->form().name, writers, figure);
+      if (!cluster->form().burst_method.empty()) print(kInside, writers, figures[{writers, kInside}]);
       if (cluster == clusters.front()) continue;
       const Figure& first = figures[{writers, clusters.front()->form().name}];
       std::printf("    %s / %s: throughput %.2f, p99 %.2f\n", clusters.front()->form().name.c_str(),

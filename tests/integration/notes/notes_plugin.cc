@@ -1,4 +1,7 @@
 // One table, one command, one method that writes: what every write of a real plugin goes through, and nothing else.
+#include <condition_variable>
+#include <mutex>
+
 #include "drover/plugin.h"
 #include "notes.pb.h"
 
@@ -6,6 +9,58 @@ namespace drover::notes {
 namespace {
 
 constexpr auto kWriteTime = std::chrono::seconds(10);
+constexpr uint32_t kMaxWriters = 4096;
+
+// Writers that propose again when they are answered. Kept by what is under way.
+class Burst : public std::enable_shared_from_this<Burst> {
+ public:
+  Burst(Host& host, const BurstRequest& request)
+      : host_(host),
+        request_(request),
+        until_(host.clock().steady() + std::chrono::milliseconds(request.milliseconds())) {}
+
+  BurstResponse run() {
+    open_ = request_.writers();
+    for (uint32_t i = 0; i < request_.writers(); ++i) write("burst-" + std::to_string(i));
+    std::unique_lock lock(mutex_);
+    over_.wait(lock, [this] { return open_ == 0; });
+    return std::move(response_);
+  }
+
+ private:
+  void write(const std::string& name) {
+    NoteWritten command;
+    command.mutable_note()->set_name(name);
+    command.mutable_note()->set_text(std::string(request_.text_bytes(), 't'));
+    const SteadyTime begun = host_.clock().steady();
+    host_.propose(NoteWritten::descriptor()->full_name(), serialize(command), begun + kWriteTime,
+                  [self = shared_from_this(), name, begun](const Result<Applied>& applied) {
+                    self->written(name, begun, applied.ok());
+                  });
+  }
+
+  void written(const std::string& name, SteadyTime begun, bool is_ok) {
+    const SteadyTime now = host_.clock().steady();
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_ok) {
+        response_.add_microseconds(std::chrono::duration<float, std::micro>(now - begun).count());
+      } else {
+        response_.set_failed(response_.failed() + 1);
+      }
+      if (now >= until_ && --open_ == 0) over_.notify_one();
+    }
+    if (now < until_) write(name);
+  }
+
+  Host& host_;
+  const BurstRequest request_;
+  const SteadyTime until_;
+  std::mutex mutex_;
+  std::condition_variable over_;
+  uint32_t open_ = 0;  // guarded by mutex_, like the following
+  BurstResponse response_;
+};
 
 class NotesPlugin final : public Plugin {
  public:
@@ -21,6 +76,7 @@ class NotesPlugin final : public Plugin {
       return std::string();
     };
     DROVER_RETURN_IF_ERROR(declare.command<NoteWritten>(write));
+    DROVER_RETURN_IF_ERROR(declare.service("drover.notes.Bursts", {method<&NotesPlugin::burst>("Run", this)}));
     return declare.service("drover.notes.Notes",
                            {method<&NotesPlugin::put>("Put", this), method<&NotesPlugin::ping>("Ping", this)});
   }
@@ -43,6 +99,13 @@ class NotesPlugin final : public Plugin {
   }
 
   Result<PutResponse> ping(const Note&, Call&) { return PutResponse(); }
+
+  Result<BurstResponse> burst(const BurstRequest& request, Call&) {
+    if (request.writers() == 0 || request.writers() > kMaxWriters) {
+      return invalid_argument("writers: between 1 and " + std::to_string(kMaxWriters));
+    }
+    return std::make_shared<Burst>(*host_, request)->run();
+  }
 
   Host* host_ = nullptr;
 };
