@@ -236,10 +236,10 @@ Result<Reply> Router::run_unary(const Method& method, const CallContext& context
 
 // False when another may lead, or nobody.
 bool Router::confirm_and_wait(SteadyTime deadline) {
-  std::promise<bool> confirmed;
-  std::future<bool> is_confirmed = confirmed.get_future();
+  const auto confirmed = std::make_shared<std::promise<bool>>();  // the one who fulfils it may outlast this wait
+  std::future<bool> is_confirmed = confirmed->get_future();
   const SteadyTime until = std::min(deadline, clock_.steady() + options_.hold_timeout);
-  surroundings_.confirm_leadership(until, [&](const Status& status) { confirmed.set_value(status.ok()); });
+  surroundings_.confirm_leadership(until, [confirmed](const Status& status) { confirmed->set_value(status.ok()); });
   const Pool::Absence absence(pool_);
   return is_confirmed.get();
 }

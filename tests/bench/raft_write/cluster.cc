@@ -208,7 +208,7 @@ std::unique_ptr<Cluster> make_drover(const std::string& folder, std::string& mis
 std::unique_ptr<Cluster> make_etcd(const std::string& folder, std::string& missing) {
   const std::string program = find_program("DROVER_ETCD", "etcd");
   if (program.empty()) {
-    missing = "etcd is not here: install the Debian package etcd-server, or name the program in DROVER_ETCD";
+    missing = "etcd is not here: `./dev bench` unpacks Debian's etcd-server, or name the program in DROVER_ETCD";
     return nullptr;
   }
   Cluster::Form form{.name = "etcd", .write_method = "/etcdserverpb.KV/Put"};
