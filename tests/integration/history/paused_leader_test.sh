@@ -4,6 +4,7 @@
 JOIN="one two three"
 . "$(dirname "$0")/../servers.sh"
 . "$(dirname "$0")/load.sh"
+command -v ss > /dev/null || { echo "skipped: the program ss is missing (Debian's iproute2)"; exit 77; }
 
 PAUSES=${DROVER_PAUSES:-3}
 SERVERS=(one two three)
