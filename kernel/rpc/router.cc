@@ -84,6 +84,9 @@ const Method* Router::method_of(const CallContext& context, Status& error) const
   }
   const Method* method = methods_.find(context.method);
   if (!method) error = unimplemented("unknown method " + context.method);
+  // The API may be open while plugins still start.
+  if (method && !surroundings_.has_started(method->plugin)) error = unavailable("this agent is starting");
+  if (!error.ok()) return nullptr;
   return method;
 }
 

@@ -21,6 +21,7 @@ class FakeSurroundings final : public Surroundings {
     std::string server_name = "s1";
     bool is_server = true;
     bool is_leader = true;
+    bool has_started = true;
     std::string leader_address = "s1:4647";
     std::optional<Uuid> local_node, located;
     int doubts = 0;  // how often leadership cannot be confirmed, before it can
@@ -28,6 +29,7 @@ class FakeSurroundings final : public Surroundings {
   std::string region() const override { return "global"; }
   std::string server_name() const override { return facts().server_name; }
   bool is_server() const override { return facts().is_server; }
+  bool has_started(std::string_view) const override { return facts().has_started; }
   bool is_leader() const override { return facts().is_leader; }
   bool is_ready() const override { return facts().is_leader; }
   void confirm_leadership(SteadyTime, std::function<void(Status)> done) override {
@@ -247,6 +249,14 @@ TEST_F(RouterTest, AReadKnowsTheIndexOfWhatItLookedAt) {
   ASSERT_TRUE(reply) << reply.status().to_string();
   EXPECT_EQ(reply->body, "a||one||");
   EXPECT_EQ(reply->meta.index, 2u);
+}
+
+TEST_F(RouterTest, APluginThatHasNotStartedIsNotCalled) {
+  surroundings_.set({.has_started = false});
+
+  EXPECT_EQ(call(to("Write")).status().to_string(), "unavailable: this agent is starting");
+  EXPECT_EQ(router_->call_and_wait(to("Write"), "").status().to_string(), "unavailable: this agent is starting");
+  EXPECT_EQ(router_->open(to("Talk"), "", {}).status().to_string(), "unavailable: this agent is starting");
 }
 
 TEST_F(RouterTest, AReadIsAnsweredByALeaderBeyondDoubt) {

@@ -19,6 +19,7 @@ class Surroundings {
   virtual std::string region() const = 0;
   virtual std::string server_name() const = 0;  // of this process in a call's path; empty on a pure client
   virtual bool is_server() const = 0;
+  virtual bool has_started(std::string_view plugin) const = 0;
   virtual bool is_leader() const = 0;
   // A leader answers reads only after everything of earlier terms has been applied.
   virtual bool is_ready() const = 0;
