@@ -10,6 +10,7 @@ namespace {
 
 constexpr auto kWriteTime = std::chrono::seconds(10);
 constexpr uint32_t kMaxWriters = 4096;
+constexpr uint32_t kMaxMilliseconds = 60'000;
 
 // Writers that propose again when they are answered. Kept by what is under way.
 class Burst : public std::enable_shared_from_this<Burst> {
@@ -41,6 +42,7 @@ class Burst : public std::enable_shared_from_this<Burst> {
 
   void written(const std::string& name, SteadyTime begun, bool is_ok) {
     const SteadyTime now = host_.clock().steady();
+    const bool goes_on = is_ok && now < until_;  // a server that no longer leads would refuse without end
     {
       const std::lock_guard lock(mutex_);
       if (is_ok) {
@@ -48,9 +50,9 @@ class Burst : public std::enable_shared_from_this<Burst> {
       } else {
         response_.set_failed(response_.failed() + 1);
       }
-      if (now >= until_ && --open_ == 0) over_.notify_one();
+      if (!goes_on && --open_ == 0) over_.notify_one();
     }
-    if (now < until_) write(name);
+    if (goes_on) write(name);
   }
 
   Host& host_;
@@ -103,6 +105,9 @@ class NotesPlugin final : public Plugin {
   Result<BurstResponse> burst(const BurstRequest& request, Call&) {
     if (request.writers() == 0 || request.writers() > kMaxWriters) {
       return invalid_argument("writers: between 1 and " + std::to_string(kMaxWriters));
+    }
+    if (request.milliseconds() > kMaxMilliseconds) {
+      return invalid_argument("milliseconds: at most " + std::to_string(kMaxMilliseconds));
     }
     return std::make_shared<Burst>(*host_, request)->run();
   }
