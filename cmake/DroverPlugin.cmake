@@ -1,9 +1,10 @@
 # drover_messages(…) and drover_add_plugin(…): see below; the same file ships with the SDK.
 #
-#   drover_add_plugin(NAME [IN_PROCESS] [EXECUTABLE] SOURCES … [PROTOS …] [LIBRARIES …])
+#   drover_add_plugin(NAME [IN_PROCESS] [EXECUTABLE] [FOLDER PATH] SOURCES … [PROTOS …] [LIBRARIES …])
 #
 # makes from the same objects
-#   IN_PROCESS   NAME.so (one exported symbol, linked with -z nodelete) beside a copy of plugin.json in the plugin folder
+#   IN_PROCESS   NAME.so (one exported symbol, linked with -z nodelete) beside a copy of plugin.json in the plugin folder,
+#                or in FOLDER: then it belongs to a test, is not installed and not among the programs
 #   EXECUTABLE   NAME-plugin, a task driver as a program of its own (drover/serve.h), in lib/drover/drivers
 # The latter finds the SDK's libraries beside it and, when it is copied elsewhere, where they were built or installed.
 # A plugin's own .proto files are compiled into that plugin and nowhere else: the same file in two plugins would abort
@@ -41,7 +42,7 @@ function(drover_generate_messages out_sources root)
 endfunction()
 
 function(drover_add_plugin name)
-  cmake_parse_arguments(ARG "IN_PROCESS;EXECUTABLE" "MANIFEST" "SOURCES;PROTOS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "IN_PROCESS;EXECUTABLE" "MANIFEST;FOLDER" "SOURCES;PROTOS;LIBRARIES" ${ARGN})
   if(NOT ARG_IN_PROCESS AND NOT ARG_EXECUTABLE)
     message(FATAL_ERROR "drover_add_plugin(${name}): one of IN_PROCESS and EXECUTABLE is needed")
   endif()
@@ -66,17 +67,24 @@ function(drover_add_plugin name)
     return()
   endif()
 
+  set(folder ${DROVER_PLUGIN_OUTPUT_DIRECTORY})
+  if(ARG_FOLDER)
+    set(folder ${ARG_FOLDER})
+  endif()
   add_library(${name}_plugin MODULE)
   target_link_libraries(${name}_plugin PRIVATE ${name}_objects)
   target_link_options(${name}_plugin PRIVATE -Wl,-z,nodelete -Wl,--version-script=${DROVER_PLUGIN_MAP})
   set_target_properties(${name}_plugin PROPERTIES
     PREFIX "" OUTPUT_NAME ${name} LINK_DEPENDS ${DROVER_PLUGIN_MAP}
-    LIBRARY_OUTPUT_DIRECTORY ${DROVER_PLUGIN_OUTPUT_DIRECTORY}
+    LIBRARY_OUTPUT_DIRECTORY ${folder}
     BUILD_RPATH "$ORIGIN/../.." INSTALL_RPATH "$ORIGIN/../..")
   if(NOT ARG_MANIFEST)
     set(ARG_MANIFEST ${CMAKE_CURRENT_SOURCE_DIR}/plugin.json)
   endif()
-  configure_file(${ARG_MANIFEST} ${DROVER_PLUGIN_OUTPUT_DIRECTORY}/${name}.json COPYONLY)
+  configure_file(${ARG_MANIFEST} ${folder}/${name}.json COPYONLY)
+  if(ARG_FOLDER)
+    return()
+  endif()
   set_property(GLOBAL APPEND PROPERTY DROVER_PROGRAMS ${name}_plugin)
   install(TARGETS ${name}_plugin LIBRARY DESTINATION lib/drover/plugins)
   install(FILES ${ARG_MANIFEST} DESTINATION lib/drover/plugins RENAME ${name}.json)

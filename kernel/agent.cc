@@ -102,8 +102,14 @@ class Agent final : public rpc::Surroundings {
   std::string region() const override { return settings_.region; }
   std::string server_name() const override { return settings_.server ? settings_.name : ""; }
   bool is_server() const override { return settings_.server; }
+  bool has_started(std::string_view plugin) const override { return all_started_ || plugins_->has_started(plugin); }
   bool is_leader() const override { return consensus_ && consensus_->role() == raft::Role::leader; }
   bool is_ready() const override { return consensus_ && ready_term_ == consensus_->term(); }
+  void confirm_leadership(SteadyTime deadline, std::function<void(Status)> done) override {
+    if (!consensus_) return done(unavailable("this agent is not a server"));
+    consensus_->read_index(deadline,
+                           [done = std::move(done)](const Result<raft::Index>& index) { done(index.status()); });
+  }
   std::string leader_address() const override { return consensus_ ? consensus_->leader_hint().address : ""; }
   std::string any_server_address() const override {
     return settings_.servers.empty() ? "" : settings_.servers[server_at_.load() % settings_.servers.size()];
@@ -167,6 +173,7 @@ class Agent final : public rpc::Surroundings {
   std::vector<host::Lifecycle::Member> elsewhere_;
   mutable std::atomic<size_t> server_at_{0};  // in settings_.servers
   std::atomic<raft::Term> ready_term_{0};     // in which this server leads and has applied what came before
+  std::atomic<bool> all_started_{false};      // the plugins
   std::mutex lead_mutex_;
   std::stop_token term_ends_;                    // guarded by lead_mutex_, like the following
   std::shared_ptr<std::stop_source> lead_ends_;  // of what the plugins do now
@@ -449,6 +456,7 @@ Status Agent::start(std::span<const std::string> arguments) {
     hosts_.push_back(host::make_plugin_host(name, shared_, local_->space(name)));
     return *hosts_.back();
   }));
+  all_started_ = true;
   // What comes in is handled at once: after the plugins.
   if (settings_.server) DROVER_RETURN_IF_ERROR(wire_->listen(settings_.rpc_address, "ports.rpc"));
   if (consensus_) {

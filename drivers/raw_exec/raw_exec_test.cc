@@ -405,10 +405,11 @@ TEST(RawExec, FindsARunningTaskWithTheSameProcessAfterARestart) {
 
   ASSERT_TRUE(node.driver().recover_task(started->handle()).ok());
   EXPECT_EQ(pid, node.driver().inspect_task("a")->driver().attributes().at("pid"));
-  auto stats = node.driver().task_stats("a");
-  ASSERT_TRUE(stats.ok());
-  EXPECT_TRUE(stats->resource_usage_by_pid().contains(pid));
-  EXPECT_GT(stats->agg_resource_usage().memory().rss(), 0u);
+  // In the moment of its exec a process has no memory.
+  EXPECT_TRUE(eventually([&] {
+    const auto stats = node.driver().task_stats("a");
+    return stats.ok() && stats->resource_usage_by_pid().contains(pid) && stats->agg_resource_usage().memory().rss() > 0;
+  }));
   EXPECT_TRUE(node.driver().destroy_task("a", true).ok());
   EXPECT_EQ(Code::not_found, node.driver().recover_task(started->handle()).code());
 }

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+
 #include <atomic>
 #include <condition_variable>
 
@@ -44,6 +46,12 @@ Status Lifecycle::declare(const std::function<Status(const std::string&, Plugin&
     set_stage(*entry, Stage::declared);
   }
   return ok_status();
+}
+
+bool Lifecycle::has_started(std::string_view name) const {
+  std::lock_guard lock(mutex_);
+  return std::ranges::none_of(
+      entries_, [&](const auto& entry) { return entry->member.name == name && entry->stage < Stage::started; });
 }
 
 Status Lifecycle::start(const std::function<Host&(const std::string&)>& host_of) {

@@ -45,6 +45,8 @@ class Lifecycle {
     Stage stage;
   };
   std::vector<State> states() const;  // [any]
+  // Whether its handlers may be called. Who is no member has nothing to start. [any]
+  bool has_started(std::string_view name) const;
 
  private:
   struct Entry;

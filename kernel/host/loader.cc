@@ -20,7 +20,7 @@
 
 #include "drover/clock.h"
 #include "drover/passport.h"
-#include "kernel/host/stable_plugin.h"
+#include "drover/stable_plugin.h"
 
 extern char** environ;
 
@@ -72,6 +72,20 @@ std::string last_lines(const std::string& text, size_t limit) {
   while (!tail.empty() && tail.back() == '\n') tail.pop_back();
   return tail;
 }
+
+// One of the stable tier, for the plugin that speaks the protocol of its kind: the kernel speaks none.
+class Offer final : public Plugin {
+ public:
+  Offer(std::string name, std::string kind, StablePlugin::Entry* entry)
+      : name_(std::move(name)), offer_{std::move(kind), entry} {}
+  Status declare(Declarations& declare) override { return declare.extend<StablePlugin>(name_, offer_); }
+  Status start(Host&) override { return ok_status(); }
+  void stop(SteadyTime) override {}
+
+ private:
+  const std::string name_;
+  StablePlugin offer_;
+};
 
 }  // namespace
 
@@ -250,8 +264,8 @@ Result<std::unique_ptr<Plugin>> load(const CheckedFile& file) {
     auto& library = loaded->emplace_back("/proc/self/fd/" + std::to_string(kept), mode);
     const Manifest& manifest = file.file().manifest;
     if (manifest.tier == "stable") {
-      return open_stable(manifest.name, manifest.kind, library.get<StableEntry>("drover_plugin_open"))
-          .with_context(where);
+      return std::unique_ptr<Plugin>(std::make_unique<Offer>(
+          manifest.name, manifest.kind, &library.get<decltype(drover_plugin_open)>("drover_plugin_open")));
     }
     auto open = library.get<Plugin*()>("drover_module_open");
     std::unique_ptr<Plugin> plugin(open());

@@ -70,8 +70,8 @@ class ProbeMemory {
   std::vector<std::string> known_;
 };
 
-// Check 10. The object's code stays mapped for the life of the process. One of the stable tier declares its endpoint
-// (drover/stable_endpoint.h) and nothing else.
+// Check 10. The object's code stays mapped for the life of the process. One of the stable tier declares its entry
+// (drover/stable_plugin.h) and nothing else.
 Result<std::unique_ptr<Plugin>> load(const CheckedFile& file);
 
 }  // namespace drover::host

@@ -90,10 +90,13 @@ class PluginHost final : public Host {
     };
     auto waiter = std::make_shared<Waiter>();
     propose(command, std::move(payload), deadline, [waiter](Result<Applied> answer) {
-      std::lock_guard lock(waiter->mutex);
-      waiter->answer = std::move(answer);
-      waiter->answered.notify_all();
+      {
+        std::lock_guard lock(waiter->mutex);
+        waiter->answer = std::move(answer);
+      }
+      waiter->answered.notify_one();
     });
+    const rpc::Pool::Absence absence(*shared_.pool);
     std::unique_lock lock(waiter->mutex);
     waiter->answered.wait(lock, [&] { return waiter->answer.has_value(); });  // exactly once, by the deadline
     return *std::move(waiter->answer);
@@ -118,7 +121,10 @@ class PluginHost final : public Host {
   std::shared_ptr<const ReadView> snapshot() override { return shared_.store->shared_snapshot("plugin"); }
   Result<std::shared_ptr<const ReadView>> snapshot_at(uint64_t index, SteadyTime deadline,
                                                       std::stop_token stop) override {
-    DROVER_RETURN_IF_ERROR(shared_.store->wait_for_index(index, deadline, stop));
+    {
+      const rpc::Pool::Absence absence(*shared_.pool);
+      DROVER_RETURN_IF_ERROR(shared_.store->wait_for_index(index, deadline, stop));
+    }
     return snapshot();
   }
   std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow() override {

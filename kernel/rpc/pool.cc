@@ -2,11 +2,20 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+
 namespace drover::rpc {
+namespace {
+
+constexpr auto kStandInTime = std::chrono::seconds(5);  // without a task, until one ends
+
+thread_local const Pool* working_for = nullptr;
+
+}  // namespace
 
 Pool::Pool(const Options& options, Clock& clock) : clock_(clock), options_(options) {
   for (size_t i = 0; i < options_.workers; ++i) {
-    threads_.emplace_back([this] { work(); });
+    threads_.emplace_back([this] { work(false); });
     pthread_setname_np(threads_.back().native_handle(), "pool");
   }
   threads_.emplace_back([this] { keep_time(); });
@@ -16,12 +25,49 @@ Pool::Pool(const Options& options, Clock& clock) : clock_(clock), options_(optio
 Pool::~Pool() { stop(); }
 
 void Pool::post(std::function<void()> task) {
+  bool is_call = false;
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
     tasks_.push_back(std::move(task));
+    is_call = take_on_locked();
   }
-  has_task_.notify_one();
+  if (is_call) has_task_.notify_one();
+}
+
+// Finds a worker for what is queued; true when the caller is to wake one. They are woken one after the other: each that
+// takes a task sees whether there is more.
+bool Pool::take_on_locked() {
+  if (tasks_.empty() || is_calling_) return false;
+  if (idle_ > 0) return is_calling_ = true;
+  if (stopping_ || stand_ins_ >= std::min(away_, options_.max_stand_ins)) return false;
+  ++stand_ins_;
+  std::thread([this] {
+    pthread_setname_np(pthread_self(), "pool");
+    work(true);
+    // The last touch of this object: stop() waits for it under the same lock.
+    std::lock_guard ended(mutex_);
+    --stand_ins_;
+    thread_ended_.notify_all();
+  }).detach();  // counted in stand_ins_, which stop() waits out
+  return false;
+}
+
+Pool::Absence::Absence(Pool& pool) : pool_(working_for == &pool ? &pool : nullptr) {
+  if (!pool_) return;
+  bool is_call = false;
+  {
+    std::lock_guard lock(pool_->mutex_);
+    ++pool_->away_;
+    is_call = pool_->take_on_locked();
+  }
+  if (is_call) pool_->has_task_.notify_one();
+}
+
+Pool::Absence::~Absence() {
+  if (!pool_) return;
+  std::lock_guard lock(pool_->mutex_);
+  --pool_->away_;
 }
 
 uint64_t Pool::post_at(SteadyTime when, std::function<void()> task) {
@@ -58,19 +104,33 @@ Status Pool::run_stream(std::function<void()> body) {
     // The last touch of this object: stop() waits for it under the same lock.
     std::lock_guard ended(mutex_);
     --streams_;
-    stream_ended_.notify_all();
+    thread_ended_.notify_all();
   }).detach();  // counted in streams_, which stop() waits out
   return ok_status();
 }
 
-void Pool::work() {
+void Pool::work(bool is_stand_in) {
+  working_for = this;
   std::unique_lock lock(mutex_);
-  while (true) {
-    has_task_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
-    if (stopping_) return;
+  while (!stopping_) {
+    if (tasks_.empty()) {
+      ++idle_;
+      auto woken = std::cv_status::no_timeout;
+      if (is_stand_in) {
+        woken = has_task_.wait_for(lock, kStandInTime);
+      } else {
+        has_task_.wait(lock);
+      }
+      --idle_;
+      is_calling_ = false;
+      if (tasks_.empty() && woken == std::cv_status::timeout) return;
+      continue;
+    }
     std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
+    const bool is_call = take_on_locked();
     lock.unlock();
+    if (is_call) has_task_.notify_one();
     task();
     task = nullptr;
     lock.lock();
@@ -91,7 +151,7 @@ void Pool::keep_time() {
     }
     tasks_.push_back(std::move(timers_.begin()->second.second));
     timers_.erase(timers_.begin());
-    has_task_.notify_one();
+    if (take_on_locked()) has_task_.notify_one();
   }
 }
 
@@ -107,7 +167,7 @@ void Pool::stop() {
     threads.swap(threads_);
     has_task_.notify_all();
     has_timer_.notify_all();
-    stream_ended_.wait(lock, [this] { return streams_ == 0; });
+    thread_ended_.wait(lock, [this] { return streams_ == 0 && stand_ins_ == 0; });
   }
   for (std::thread& thread : threads) thread.join();
 }

@@ -1,7 +1,9 @@
 // Threads for handlers and delayed work.
 //
-// Workers take tasks from one queue; a task may block in the SDK's waits, never on another task of the queue. Streams
-// live long and each gets a thread of its own, up to a limit. [any]
+// Workers take tasks from one queue; a task may block in the SDK's waits, never on another task of the queue. A worker
+// that waits for the log or for another server is away, and a stand-in takes tasks in its place, up to a limit: else as
+// many waiting writes as there are workers would keep every other call waiting too. Stand-ins end when nothing is left
+// to do for a while. Streams live long and each gets a thread of its own, up to a limit. [any]
 #pragma once
 
 #include <chrono>
@@ -25,6 +27,7 @@ class Pool final : public Executor {
  public:
   struct Options {
     size_t workers = 16;
+    size_t max_stand_ins = 1024;
     size_t max_streams = 512;
   };
   Pool(const Options& options, Clock& clock);
@@ -35,11 +38,24 @@ class Pool final : public Executor {
   bool cancel_timer(uint64_t timer) override;
   Status run_stream(std::function<void()> body) override;
 
+  // For as long as it lives this thread only waits. Does nothing on a thread that is no worker of the pool.
+  class Absence {
+   public:
+    explicit Absence(Pool& pool);
+    Absence(const Absence&) = delete;
+    Absence& operator=(const Absence&) = delete;
+    ~Absence();
+
+   private:
+    Pool* const pool_;
+  };
+
   // Drops what is queued, waits for what runs. Idempotent. Streams must have been told to end before.
   void stop();
 
  private:
-  void work();
+  void work(bool is_stand_in);
+  bool take_on_locked();
   void keep_time();
 
   Clock& clock_;
@@ -47,11 +63,15 @@ class Pool final : public Executor {
   std::mutex mutex_;
   std::condition_variable has_task_;
   std::condition_variable has_timer_;
-  std::condition_variable stream_ended_;
+  std::condition_variable thread_ended_;     // a stream's or a stand-in's
   std::deque<std::function<void()>> tasks_;  // guarded by mutex_, like the following
   std::multimap<SteadyTime, std::pair<uint64_t, std::function<void()>>> timers_;
   uint64_t next_timer_ = 1;
   size_t streams_ = 0;
+  size_t idle_ = 0;          // asleep, waiting for a task
+  size_t away_ = 0;          // waiting for something else, stand-ins among them
+  size_t stand_ins_ = 0;     // all of them
+  bool is_calling_ = false;  // one that is asleep has been called and is not awake yet
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

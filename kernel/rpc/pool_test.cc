@@ -40,6 +40,59 @@ TEST(Pool, OneWorkerKeepsTheOrder) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
 }
 
+TEST(Pool, AWorkerThatIsAwayKeepsNobodyWaiting) {
+  SystemClock clock;
+  Pool pool({.workers = 1, .max_stand_ins = 2, .max_streams = 1}, clock);
+  std::promise<void> answer;
+  const auto answered = answer.get_future().share();
+  std::promise<void> ran;
+  auto future = ran.get_future();
+
+  for (int i = 0; i < 2; ++i) {
+    pool.post([&pool, answered] {
+      const Pool::Absence absence(pool);
+      answered.wait();
+    });
+  }
+  pool.post([&] { ran.set_value(); });
+
+  EXPECT_TRUE(arrives(future));
+  answer.set_value();
+}
+
+TEST(Pool, NoMoreStandInsThanTheLimit) {
+  SystemClock clock;
+  Pool pool({.workers = 1, .max_stand_ins = 1, .max_streams = 1}, clock);
+  std::promise<void> answer;
+  const auto answered = answer.get_future().share();
+  std::promise<void> ran;
+  auto future = ran.get_future();
+
+  for (int i = 0; i < 2; ++i) {
+    pool.post([&pool, answered] {
+      const Pool::Absence absence(pool);
+      answered.wait();
+    });
+  }
+  pool.post([&] { ran.set_value(); });
+
+  EXPECT_EQ(future.wait_for(20ms), std::future_status::timeout);
+  answer.set_value();
+  EXPECT_TRUE(arrives(future));
+}
+
+TEST(Pool, NobodyIsAwayOnAThreadOfItsOwn) {
+  SystemClock clock;
+  Pool pool({.workers = 1, .max_stand_ins = 0, .max_streams = 1}, clock);
+  std::promise<void> ran;
+  auto future = ran.get_future();
+
+  const Pool::Absence absence(pool);
+  pool.post([&] { ran.set_value(); });
+
+  EXPECT_TRUE(arrives(future));
+}
+
 TEST(Pool, TimersRunInTheOrderOfTheirTimes) {
   SystemClock clock;
   Pool pool({.workers = 1, .max_streams = 1}, clock);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 
 #include "drover/log.h"
 #include "kernel/rpc/blocking_read.h"
@@ -56,6 +57,7 @@ struct Router::Pending {
   std::function<void(Result<Reply>)> done;
   SteadyTime held_until;
   SteadyTime began;
+  bool is_confirmed = false;  // this server leads beyond doubt, or need not
 };
 
 Router::Router(const Options& options, const MethodTable& methods, state::Store* store, Surroundings& surroundings,
@@ -82,6 +84,9 @@ const Method* Router::method_of(const CallContext& context, Status& error) const
   }
   const Method* method = methods_.find(context.method);
   if (!method) error = unimplemented("unknown method " + context.method);
+  // The API may be open while plugins still start.
+  if (method && !surroundings_.has_started(method->plugin)) error = unavailable("this agent is starting");
+  if (!error.ok()) return nullptr;
   return method;
 }
 
@@ -160,11 +165,7 @@ void Router::dispatch(std::shared_ptr<Pending> pending) {
   if (auto* status = std::get_if<Status>(&where)) {
     pool_.post([pending, status = *status] { pending->done(status); });
   } else if (std::holds_alternative<WaitForLeader>(where)) {
-    if (clock_.steady() >= pending->held_until || stopping_.stop_requested()) {
-      pool_.post([pending] { pending->done(unavailable("No cluster leader")); });
-      return;
-    }
-    pool_.post_at(clock_.steady() + std::chrono::milliseconds(20), [this, pending] { dispatch(pending); });
+    hold(std::move(pending));
   } else if (auto* server = std::get_if<ToServer>(&where)) {
     if (!peers_) {
       pool_.post([pending] { pending->done(unavailable("No cluster leader")); });
@@ -180,7 +181,31 @@ void Router::dispatch(std::shared_ptr<Pending> pending) {
   }
 }
 
+// Tries again soon, while there is time.
+void Router::hold(std::shared_ptr<Pending> pending) {
+  if (clock_.steady() >= pending->held_until || stopping_.stop_requested()) {
+    pool_.post([pending] { pending->done(unavailable("No cluster leader")); });
+    return;
+  }
+  pool_.post_at(clock_.steady() + std::chrono::milliseconds(20), [this, pending] { dispatch(pending); });
+}
+
+// A leader that is cut off, or was paused, may have a successor that it does not know of: what it reads by itself may
+// be old (Raft §6.4). Who asks for stale data gets it.
+bool Router::must_confirm(const Method& method, const CallContext& context) const {
+  return method.is_read() && method.route.target() == Route::LEADER && !context.query.stale &&
+         surroundings_.is_server();
+}
+
 void Router::handle(std::shared_ptr<Pending> pending) {
+  if (!pending->is_confirmed && must_confirm(*pending->method, pending->context)) {
+    const SteadyTime until = std::min(pending->held_until, pending->context.deadline);
+    surroundings_.confirm_leadership(until, [this, pending](const Status& status) {
+      pending->is_confirmed = status.ok();
+      pool_.post([this, pending] { pending->is_confirmed ? handle(pending) : hold(pending); });
+    });
+    return;
+  }
   if (Status status = admit(*pending->method, pending->context, pending->authentication); !status.ok()) {
     pool_.post([pending, status] { pending->done(status); });
     return;
@@ -212,13 +237,24 @@ Result<Reply> Router::run_unary(const Method& method, const CallContext& context
   return reply;
 }
 
+// False when another may lead, or nobody.
+bool Router::confirm_and_wait(SteadyTime deadline) {
+  const auto confirmed = std::make_shared<std::promise<bool>>();  // the one who fulfils it may outlast this wait
+  std::future<bool> is_confirmed = confirmed->get_future();
+  const SteadyTime until = std::min(deadline, clock_.steady() + options_.hold_timeout);
+  surroundings_.confirm_leadership(until, [confirmed](const Status& status) { confirmed->set_value(status.ok()); });
+  const Pool::Absence absence(pool_);
+  return is_confirmed.get();
+}
+
 Result<Reply> Router::call_and_wait(CallContext context, std::string request) {
   Status error;
   const Method* method = method_of(context, error);
   if (!method) return error;
   // A nested call that is answered here runs on this thread, so that waiting calls can never use up the pool.
   const bool blocks = method->is_read() && context.query.min_index > 0;
-  if (!blocks && !method->streaming && std::holds_alternative<Here>(destination(*method, context, request))) {
+  if (!blocks && !method->streaming && std::holds_alternative<Here>(destination(*method, context, request)) &&
+      (!must_confirm(*method, context) || confirm_and_wait(context.deadline))) {
     auto identity = access_->authenticate(context);
     Status authentication;
     if (identity) {
@@ -242,6 +278,7 @@ Result<Reply> Router::call_and_wait(CallContext context, std::string request) {
     waiter->reply = std::move(reply);
     waiter->answered.notify_all();
   });
+  const Pool::Absence absence(pool_);
   std::unique_lock lock(waiter->mutex);
   const auto arrived = [&] { return waiter->reply.has_value(); };
   // The call itself ends on stop and deadline; the margin is for those that another process answers.

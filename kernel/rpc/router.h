@@ -60,6 +60,9 @@ class Router final : public Caller {
   Status admit(const Method& method, CallContext& context, const Status& authentication);
   void handle(std::shared_ptr<Pending> pending);
   void dispatch(std::shared_ptr<Pending> pending);
+  void hold(std::shared_ptr<Pending> pending);
+  bool must_confirm(const Method& method, const CallContext& context) const;
+  bool confirm_and_wait(SteadyTime deadline);
   CallContext outgoing(CallContext context) const;
   ReplyMeta complete(ReplyMeta meta) const;
   Result<Reply> run_unary(const Method& method, const CallContext& context, std::string_view request);

@@ -21,14 +21,30 @@ class FakeSurroundings final : public Surroundings {
     std::string server_name = "s1";
     bool is_server = true;
     bool is_leader = true;
+    bool has_started = true;
     std::string leader_address = "s1:4647";
     std::optional<Uuid> local_node, located;
+    int doubts = 0;  // how often leadership cannot be confirmed, before it can
   };
   std::string region() const override { return "global"; }
   std::string server_name() const override { return facts().server_name; }
   bool is_server() const override { return facts().is_server; }
+  bool has_started(std::string_view) const override { return facts().has_started; }
   bool is_leader() const override { return facts().is_leader; }
   bool is_ready() const override { return facts().is_leader; }
+  void confirm_leadership(SteadyTime, std::function<void(Status)> done) override {
+    bool is_sure = false;
+    {
+      std::lock_guard lock(mutex_);
+      ++confirmations_;
+      is_sure = facts_.doubts == 0 || facts_.doubts-- == 0;
+    }
+    done(is_sure ? ok_status() : unavailable("not the leader"));
+  }
+  int confirmations() const {
+    std::lock_guard lock(mutex_);
+    return confirmations_;
+  }
   std::string leader_address() const override { return facts().leader_address; }
   std::string any_server_address() const override { return facts().leader_address; }
   std::optional<Uuid> local_node() const override { return facts().local_node; }
@@ -52,6 +68,7 @@ class FakeSurroundings final : public Surroundings {
  private:
   mutable std::mutex mutex_;
   mutable int asked_ = 0;
+  int confirmations_ = 0;
   Facts facts_;
 };
 
@@ -232,6 +249,46 @@ TEST_F(RouterTest, AReadKnowsTheIndexOfWhatItLookedAt) {
   ASSERT_TRUE(reply) << reply.status().to_string();
   EXPECT_EQ(reply->body, "a||one||");
   EXPECT_EQ(reply->meta.index, 2u);
+}
+
+TEST_F(RouterTest, APluginThatHasNotStartedIsNotCalled) {
+  surroundings_.set({.has_started = false});
+
+  EXPECT_EQ(call(to("Write")).status().to_string(), "unavailable: this agent is starting");
+  EXPECT_EQ(router_->call_and_wait(to("Write"), "").status().to_string(), "unavailable: this agent is starting");
+  EXPECT_EQ(router_->open(to("Talk"), "", {}).status().to_string(), "unavailable: this agent is starting");
+}
+
+TEST_F(RouterTest, AReadIsAnsweredByALeaderBeyondDoubt) {
+  state::put_rows(store_, table_, {"a||one||"});
+  surroundings_.set({.doubts = 2});
+
+  auto reply = call(to("Read"), "a");
+
+  ASSERT_TRUE(reply) << reply.status().to_string();
+  EXPECT_EQ(reply->body, "a||one||");
+  EXPECT_EQ(surroundings_.confirmations(), 3);
+}
+
+TEST_F(RouterTest, ALeaderThatCannotConfirmItAnswersNoRead) {
+  state::put_rows(store_, table_, {"a||one||"});
+  surroundings_.set({.doubts = 1'000'000});
+
+  EXPECT_EQ(call(to("Read"), "a").status().to_string(), "unavailable: No cluster leader");
+  EXPECT_EQ(router_->call_and_wait(to("Read"), "a").status().to_string(), "unavailable: No cluster leader");
+  EXPECT_EQ(reads_, 0);
+}
+
+TEST_F(RouterTest, AStaleReadAsksNobody) {
+  state::put_rows(store_, table_, {"a||one||"});
+  surroundings_.set({.doubts = 1'000'000});
+  CallContext context = to("Read");
+  context.query.stale = true;
+
+  auto reply = call(std::move(context), "a");
+
+  ASSERT_TRUE(reply) << reply.status().to_string();
+  EXPECT_EQ(surroundings_.confirmations(), 0);
 }
 
 TEST_F(RouterTest, CountsCalls) {

@@ -14,7 +14,7 @@
 #include "drover/log.h"
 #include "drover/plugin.h"
 #include "drover/process.h"
-#include "drover/stable_endpoint.h"
+#include "drover/stable_plugin.h"
 #include "hosted_plugin.h"
 
 extern char** environ;
@@ -66,10 +66,8 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
           configuration);
     }
     for (const std::string& name : residents) {
-      StableEndpoint& plugin = *host.extension<StableEndpoint>(name);
-      plugin.is_taken = true;
       add({.file = name,
-           .resident = plugin.endpoint,
+           .resident = host.extension<StablePlugin>(name)->entry,
            .config = configuration ? config_of(*configuration, name) : std::nullopt},
           configuration);
     }
@@ -129,9 +127,9 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
  private:
   // Those inside the agent whose kind is spoken here.
   static std::vector<std::string> resident_plugins(const Host& host) {
-    std::vector<std::string> names = host.extensions<StableEndpoint>();
+    std::vector<std::string> names = host.extensions<StablePlugin>();
     std::erase_if(names, [&](const std::string& name) {
-      const std::string& kind = host.extension<StableEndpoint>(name)->kind;
+      const std::string& kind = host.extension<StablePlugin>(name)->kind;
       return kind != "task_driver" && kind != "device";
     });
     return names;

@@ -41,7 +41,7 @@ std::unique_ptr<PluginLife> ProgramHost::make_life(Metrics& metrics) {
   };
   if (options_.resident) {
     return std::make_unique<ResidentLife>(
-        ResidentLife::Options{.name = file_name_, .endpoint = *options_.resident, .prepare = prepare, .lost = lost});
+        ResidentLife::Options{.name = file_name_, .entry = options_.resident, .prepare = prepare, .lost = lost});
   }
   return std::make_unique<Supervisor>(
       SupervisorOptions{

@@ -15,13 +15,13 @@
 #include <optional>
 #include <string>
 
-#include "drover/abi.h"
 #include "drover/external/channel.h"
 #include "drover/hcl_value.h"
 #include "drover/messages.h"
 #include "drover/methods.h"
 #include "drover/metrics.h"
 
+#include "drover/stable_plugin.h"
 #include "plugin_life.h"
 
 #include "nomad/plugins/base.pb.h"
@@ -54,9 +54,8 @@ class Role {
 };
 
 struct ProgramHostOptions {
-  std::string file;  // absolute
-  // Of a plugin inside the agent, which has no file of its own to be started; taken over.
-  std::optional<drover_endpoint> resident{};
+  std::string file;                         // absolute
+  StablePlugin::Entry* resident = nullptr;  // of a plugin inside the agent; `file` is then its name
   std::vector<std::string> arguments{};
   std::optional<hcl::Value> config{};  // the operator's, an object; nothing when none was written
   std::map<std::string, std::string> environment{};

@@ -2,13 +2,26 @@
 
 #include "drover/external/resident.h"
 #include "drover/log.h"
+#include "resident_host.h"
 
 namespace drover::external {
 
-ResidentLife::ResidentLife(Options options) : options_(std::move(options)), channel_(connect(options_.endpoint)) {}
+ResidentLife::ResidentLife(Options options) : options_(std::move(options)), host_(resident_host(options_.name)) {}
+
+Status ResidentLife::open() {
+  drover_endpoint plugin{};
+  if (const int32_t code = options_.entry(&host_, &plugin); code != 0)
+    return failed_precondition("its entry refuses to serve here: " + std::string(to_string(static_cast<Code>(code))));
+  if (plugin.size < sizeof(drover_endpoint) || plugin.open == nullptr || plugin.release == nullptr)
+    return failed_precondition("its entry returned an endpoint without functions");
+  const std::lock_guard lock(mutex_);
+  channel_ = connect(plugin);
+  return ok_status();
+}
 
 void ResidentLife::start() {
-  const Status ready = options_.prepare(channel_);
+  Status ready = open();
+  if (ready.ok()) ready = options_.prepare(channel_);
   if (ready.ok()) {
     log::info("plugin", "plugin answers inside the agent", {{"plugin", options_.name}});
   } else {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <mutex>
 
-#include "drover/abi.h"
+#include "drover/stable_plugin.h"
 #include "plugin_life.h"
 
 namespace drover::external {
@@ -14,7 +14,7 @@ class ResidentLife final : public PluginLife {
  public:
   struct Options {
     std::string name;
-    drover_endpoint endpoint;  // taken over
+    StablePlugin::Entry* entry;
     std::function<Status(std::shared_ptr<Channel>)> prepare;
     std::function<void()> lost;
   };
@@ -30,9 +30,12 @@ class ResidentLife final : public PluginLife {
   View view() const override;
 
  private:
+  Status open();
+
   const Options options_;
+  const drover_endpoint host_;
   mutable std::mutex mutex_;                        // guards what follows; a leaf
-  std::shared_ptr<class ResidentChannel> channel_;  // null once it has ended
+  std::shared_ptr<class ResidentChannel> channel_;  // null before start and after stop
   Supervision::State state_ = Supervision::State::starting;
   std::string problem_;
 };

@@ -59,8 +59,7 @@ class Served : public std::enable_shared_from_this<Served> {
     setup_.router.call(std::move(context), std::move(message), [self = shared_from_this()](Result<Reply> reply) {
       if (!reply) return self->stream_->finish(reply.status());
       if (reply->body.size() > kMaxMessage) return self->stream_->finish(too_large(reply->body.size()));
-      self->stream_->post(std::move(reply->body));
-      self->stream_->finish(ok_status(), to_wire(reply->meta).SerializeAsString());
+      self->stream_->answer(std::move(reply->body), to_wire(reply->meta).SerializeAsString());
     });
   }
 

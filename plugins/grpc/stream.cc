@@ -1,5 +1,6 @@
 #include "stream.h"
 
+#include <absl/synchronization/mutex.h>
 #include <grpc/support/log.h>
 #include <grpcpp/generic/generic_stub.h>
 #ifdef DROVER_THREAD_SANITIZER
@@ -20,7 +21,8 @@ constexpr auto kStopTime = std::chrono::seconds(10);
 
 }  // namespace
 
-void take_over_log() {
+void prepare_process() {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   gpr_set_log_function([](gpr_log_func_args* line) { log::debug("grpc", "says", {{"line", line->message}}); });
 }
 
@@ -134,6 +136,22 @@ void ServerStream::finish(const Status& status, std::string reply_meta) {
   WireStatus wire = to_wire(status);
   final_ = grpc::Status(static_cast<grpc::StatusCode>(wire.code), wire.text, wire.details);
   if (!writing_ && outgoing_.empty()) idle_locked();
+}
+
+void ServerStream::answer(std::string message, std::string reply_meta) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!final_ && !writing_ && !broken_ && !over_ && outgoing_.empty() && message.size() <= kMaxMessage) {
+      closing_ = over_ = writing_ = true;
+      final_ = grpc::Status();
+      outgoing_.push_back(to_buffer(std::move(message)));
+      if (!reply_meta.empty()) context_->AddTrailingMetadata(kReplyKey, reply_meta);
+      StartWriteAndFinish(&outgoing_.front(), grpc::WriteOptions(), *final_);
+      return;
+    }
+  }
+  post(std::move(message));
+  finish(ok_status(), std::move(reply_meta));
 }
 
 void ServerStream::idle_locked() {

@@ -27,9 +27,10 @@ constexpr const char* kPeerMethod = "/drover.rpc/Peer";
 constexpr const char* kContextKey = "drover-context-bin";
 constexpr const char* kReplyKey = "drover-reply-bin";
 
-// gRPC's own lines go to our log, as details for whoever looks into a failed call. Once a process, further calls do
-// nothing.
-void take_over_log();
+// What gRPC shares by process: its own lines go to our log, as details for whoever looks into a failed call, and the
+// search for deadlocks in each of its locks, which Debian's build has and which took a twentieth of a busy server's
+// time, is off. Further calls do nothing.
+void prepare_process();
 
 // gRPC comes from the system without instrumentation, so the thread sanitizer does not see that what was written before
 // an object was given to gRPC is visible in gRPC's calls of it. These two say so; otherwise they are nothing.
@@ -82,6 +83,8 @@ class ServerStream final : public StreamBase<grpc::ServerGenericBidiReactor> {
   void start(Events events);
   // Ends the call after what is queued. The first one counts.
   void finish(const Status& status, std::string reply_meta = {});
+  // The one message of an answer and its good end, in one step.
+  void answer(std::string message, std::string reply_meta);
 
   std::string metadata(const char* key) const;
   std::string peer() const { return context_->peer(); }

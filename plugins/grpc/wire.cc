@@ -16,7 +16,7 @@ class GrpcWire final : public Wire {
   ~GrpcWire() override { stop(); }
 
   void start(Setup setup) override {
-    take_over_log();
+    prepare_process();
     setup_.emplace(std::move(setup));
     channels_.emplace(setup_->tls);
     client_.emplace(*setup_, *channels_, streams_);

@@ -13,9 +13,11 @@ free_port() {
   while port=$((RANDOM % 10000 + 10000)); (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do :; done
   echo "$port"
 }
+# A number may be another process's by now: of tests beside this one, for example.
+is_own_child() { [ "$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$1/status" 2> /dev/null)" = $$ ]; }
 clean_up() {
   local pid dir
-  for pid in "${AGENTS[@]}"; do kill -9 "$pid" 2> /dev/null; done
+  for pid in "${AGENTS[@]}"; do ! is_own_child "$pid" || kill -9 "$pid" 2> /dev/null; done
   for dir in /proc/[0-9]*; do
     if { tr '\0' '\n' < "$dir/environ" | grep -q "^NOMAD_ALLOC_DIR=$WORK" || tr '\0' ' ' < "$dir/cmdline" | grep -q "$WORK"; } 2> /dev/null; then
       kill -9 "${dir#/proc/}" 2> /dev/null

@@ -56,15 +56,16 @@ for _ in 1 2 3 4 5; do expect 0 "successful" on one job run -detach "$WORK/first
 eventually 10 "the writes do not arrive" has_job "$VICTIM" first
 RAFT=$WORK/$VICTIM-data/server/raft
 SEGMENT=$(ls "$RAFT"/seg-*.log | head -n 1)
-printf 'rot' | dd of="$SEGMENT" bs=1 seek=$((16384 + 20)) conv=notrunc 2> /dev/null
-eventually 20 "the rot is not found" says "$VICTIM" "the disk no longer holds what was confirmed.*offset 16384"
+PLACE=$(grep -abo 'first' "$SEGMENT" | tail -n 1 | cut -d: -f1)  # in the newest of these writes
+printf 'rot' | dd of="$SEGMENT" bs=1 seek="$PLACE" conv=notrunc 2> /dev/null
+eventually 20 "the rot is not found" says "$VICTIM" "the disk no longer holds what was confirmed.*: offset "
 is_rotten() { on "$VICTIM" operator api /v1/agent/self | grep -q '"damaged": *"true"'; }
 eventually 5 "the rot is not shown" is_rotten
 end "$VICTIM"
 expect 0 "successful" on one job run -detach "$WORK/second.nomad"
 ROTTEN=$(sha256sum < "$SEGMENT")
 run_server "$VICTIM"
-eventually 10 "the damage is not said" says "$VICTIM" "the log is damaged: what stands before is kept.*offset 16384"
+eventually 10 "the damage is not said" says "$VICTIM" "the log is damaged: what stands before is kept.*: offset "
 eventually 30 "the server is not made whole" says "$VICTIM" "the damaged log is whole again"
 eventually 20 "the server does not catch up" has_job "$VICTIM" second
 [ "$(sha256sum < "$RAFT/quarantine/1/${SEGMENT##*/}")" = "$ROTTEN" ] || fail "what was damaged is not kept"

@@ -3,9 +3,6 @@
 // the same run, because the disk's speed changes by the minute; the ratio is the figure.
 //
 //   first_write_bench [folder] [rounds]
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -19,6 +16,7 @@
 
 #include "drover/log.h"
 #include "kernel/raft/driver.h"
+#include "tests/bench/disk.h"
 
 namespace {
 
@@ -45,46 +43,6 @@ double percentile(std::vector<double> values, double p) {
   std::sort(values.begin(), values.end());
   return values[static_cast<size_t>(p * static_cast<double>(values.size() - 1))];
 }
-
-// The disk alone: a zero-filled file, the next 4 KiB, fdatasync.
-class Disk {
- public:
-  Disk(const std::string& path, bool is_direct) : is_direct_(is_direct) {
-    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    DROVER_CHECK(fd >= 0);
-    const std::string zeros(kBytes, '\0');
-    DROVER_CHECK(::pwrite(fd, zeros.data(), zeros.size(), 0) == static_cast<ssize_t>(zeros.size()));
-    DROVER_CHECK(::fsync(fd) == 0);
-    ::close(fd);
-    fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (is_direct ? O_DIRECT | O_DSYNC : 0));
-  }
-  Disk(const Disk&) = delete;
-  Disk& operator=(const Disk&) = delete;
-  ~Disk() { ::close(fd_); }
-  bool works() const { return fd_ >= 0; }
-  // On a thread of its own, as the log's writer is: on a busy machine the scheduler treats a thread that only waits for
-  // the disk better than one that also computes, and by more than a write takes.
-  void run(int writes, std::vector<double>& out) {
-    std::thread([&] { write(writes, out); }).join();
-  }
-
- private:
-  void write(int writes, std::vector<double>& out) {
-    raft::AlignedBuffer block;
-    block.reset(4096);
-    for (int i = 0; i < writes; ++i, at_ = (at_ + 4096) % kBytes) {
-      const auto begun = Steady::now();
-      DROVER_CHECK(::pwrite(fd_, block.data(), 4096, static_cast<off_t>(at_)) == 4096);
-      DROVER_CHECK(is_direct_ || ::fdatasync(fd_) == 0);
-      out.push_back(microseconds(Steady::now() - begun));
-    }
-  }
-
-  static constexpr size_t kBytes = 4 << 20;
-  const bool is_direct_;
-  int fd_ = -1;
-  size_t at_ = 0;
-};
 
 // Keeps `width` proposals of 256 bytes open until `count` are applied.
 Steady::duration propose(raft::Consensus& consensus, int width, int count, std::vector<double>& out) {
@@ -149,8 +107,8 @@ int main(int argc, char** argv) {
     }
     std::printf("start to leadership on an empty directory: %.1f ms\n", microseconds(Steady::now() - begun) / 1000);
 
-    Disk disk(folder + "/disk", false);
-    Disk direct_disk(folder + "/direct", true);
+    bench::Disk disk(folder + "/disk", false);
+    bench::Disk direct_disk(folder + "/direct", true);
     std::vector<double> sync, direct, one, many;
     Steady::duration one_time{}, many_time{};
     const auto before = consensus->stats().log;

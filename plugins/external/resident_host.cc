@@ -1,14 +1,16 @@
-#include "kernel/host/stable_plugin.h"
+#include "resident_host.h"
 
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "drover/log.h"
 #include "drover/messages.h"
-#include "drover/stable_endpoint.h"
+#include "drover/methods.h"
 
 #include "drover/v1/plugin_host.pb.h"
 
-namespace drover::host {
+namespace drover::external {
 namespace {
 
 std::string_view view_of(drover_bytes bytes) { return {static_cast<const char*>(bytes.data), bytes.size}; }
@@ -71,39 +73,13 @@ class HostCall {
   bool is_over_ = false;
 };
 
-class StablePlugin final : public Plugin {
- public:
-  StablePlugin(const std::string& name, const std::string& kind) : name_(name) { offer_.kind = kind; }
-
-  Status open(StableEntry* entry) {
-    if (const int32_t code = entry(&host_, &offer_.endpoint); code != 0) {
-      return failed_precondition("its entry refuses to serve here: " + std::string(to_string(static_cast<Code>(code))));
-    }
-    const drover_endpoint& endpoint = offer_.endpoint;
-    if (endpoint.size < sizeof(drover_endpoint) || endpoint.open == nullptr || endpoint.release == nullptr)
-      return failed_precondition("its entry returned an endpoint without functions");
-    return ok_status();
-  }
-
-  Status declare(Declarations& declare) override { return declare.extend<StableEndpoint>(name_, offer_); }
-  Status start(Host&) override { return ok_status(); }
-  void stop(SteadyTime) override {
-    if (!std::exchange(offer_.is_taken, true)) offer_.endpoint.release(offer_.endpoint.self);
-  }
-
- private:
-  std::string name_;
-  const drover_endpoint host_{
-      .size = sizeof(drover_endpoint), .self = &name_, .open = &HostCall::open, .release = [](void*) {}};
-  StableEndpoint offer_;
-};
-
 }  // namespace
 
-Result<std::unique_ptr<Plugin>> open_stable(const std::string& name, const std::string& kind, StableEntry* entry) {
-  auto plugin = std::make_unique<StablePlugin>(name, kind);
-  DROVER_RETURN_IF_ERROR(plugin->open(entry));
-  return std::unique_ptr<Plugin>(std::move(plugin));
+drover_endpoint resident_host(const std::string& plugin) {
+  return {.size = sizeof(drover_endpoint),
+          .self = const_cast<std::string*>(&plugin),
+          .open = &HostCall::open,
+          .release = [](void*) {}};
 }
 
-}  // namespace drover::host
+}  // namespace drover::external
