@@ -104,13 +104,11 @@ void Devices::ask(Asked& asked) {
 
 void Devices::publish() {
   std::vector<DevicesOf> all;
-  std::vector<DevicePlugin*> owners;
-  std::vector<std::string> names;
+  std::vector<DeviceSource::Named> owners;
   bool have_all_said = true;
   for (const Asked& asked : plugins_) {
     all.push_back({asked.name, asked.said});
-    owners.push_back(asked.plugin);
-    names.push_back(asked.name);
+    owners.push_back({asked.name, asked.plugin});
     have_all_said = have_all_said && asked.has_said;
   }
   DeviceInventory inventory = take_inventory(all);
@@ -119,19 +117,18 @@ void Devices::publish() {
       log::warn("device", "a group of devices is not taken", {{"reason", problem}});
     problems_ = inventory.problems;
   }
+  const int64_t groups = inventory.resources.devices_size();
   bool is_another = false;
   {
     const std::lock_guard lock(mutex_);
     is_another = serialize(inventory.resources) != serialize(inventory_.resources);
     inventory_ = std::move(inventory);
     owners_ = std::move(owners);
-    owner_names_ = std::move(names);
     have_all_said_ = have_all_said;
     changed_.notify_all();
   }
   if (!is_another) return;
-  log::info("device", "the devices of this node have changed",
-            {{"groups", static_cast<int64_t>(all.empty() ? 0 : resources().devices_size())}});
+  log::info("device", "the devices of this node have changed", {{"groups", groups}});
   changed_callback_();
 }
 
@@ -139,7 +136,7 @@ void Devices::publish() {
 
 DevicePlugin* Devices::owner_of(const std::string& group) const {
   const auto at = inventory_.owner.find(group);
-  return at == inventory_.owner.end() ? nullptr : owners_[at->second];
+  return at == inventory_.owner.end() ? nullptr : owners_[at->second].plugin;
 }
 
 Result<device::ContainerReservation> Devices::reserve(const v1::AllocatedTaskResources& given) {
@@ -168,22 +165,18 @@ Result<device::ContainerReservation> Devices::reserve(const v1::AllocatedTaskRes
 }
 
 std::vector<v1::DeviceGroupStats> Devices::stats() const {
-  std::vector<DevicePlugin*> plugins;
-  std::vector<std::string> names;
+  std::vector<DeviceSource::Named> plugins;
   {
     const std::lock_guard lock(mutex_);
     std::set<size_t> with_devices;
     for (const auto& [group, owner] : inventory_.owner) with_devices.insert(owner);
-    for (const size_t owner : with_devices) {
-      plugins.push_back(owners_[owner]);
-      names.push_back(owner_names_[owner]);
-    }
+    for (const size_t owner : with_devices) plugins.push_back(owners_[owner]);
   }
   std::vector<v1::DeviceGroupStats> all;
-  for (size_t i = 0; i < plugins.size(); ++i) {
-    const auto stats = plugins[i]->stats();
+  for (const auto& [name, plugin] : plugins) {
+    const auto stats = plugin->stats();
     if (!stats) {
-      log::debug("device", "a plugin has no statistics", {{"plugin", names[i]}, {"error", stats.status().message()}});
+      log::debug("device", "a plugin has no statistics", {{"plugin", name}, {"error", stats.status().message()}});
       continue;
     }
     for (const device::DeviceGroupStats& group : stats->groups()) all.push_back(to_api(group));

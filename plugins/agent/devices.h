@@ -68,12 +68,11 @@ class Devices {
   std::vector<std::string> problems_;  // the thread's own; logged last
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;
-  DeviceInventory inventory_;             // guarded by mutex_
-  std::vector<DevicePlugin*> owners_;     // guarded by mutex_; by their place in the inventory
-  std::vector<std::string> owner_names_;  // guarded by mutex_
-  bool have_all_said_ = false;            // guarded by mutex_
-  bool is_woken_ = false;                 // guarded by mutex_
-  bool is_stopping_ = false;              // guarded by mutex_
+  DeviceInventory inventory_;                // guarded by mutex_
+  std::vector<DeviceSource::Named> owners_;  // guarded by mutex_; by their place in the inventory
+  bool have_all_said_ = false;               // guarded by mutex_
+  bool is_woken_ = false;                    // guarded by mutex_
+  bool is_stopping_ = false;                 // guarded by mutex_
   std::jthread thread_;
 };
 
