@@ -23,7 +23,10 @@ plugin "$1" {
       name        = "usb"
       pattern     = "$WORK/ports/tty*"
       permissions = "r"
-      attributes  = { speed = 115200, buffer = "4 KiB" }
+      attributes {
+        speed  = 115200
+        buffer = "4 KiB"
+      }
     }
   }
 }
@@ -76,8 +79,8 @@ ports() { says "acme/serial/usb  [0-9]*/$2 *$1" "$DROVER" node status "$NODE"; }
 story() {
   eventually 20 "no node" node_id
   eventually 20 "the ports are not published" ports 2 2
-  expect 0 '"speed":{"Float":null,"Int":115200,"String":null,"Bool":null,"Unit":""}' api "/v1/node/$NODE"
-  expect 0 '"Int":4,"String":null,"Bool":null,"Unit":"KiB"' api "/v1/node/$NODE"
+  expect 0 '"speed":{"Bool":null,"Float":null,"Int":115200,"String":null,"Unit":""}' api "/v1/node/$NODE"
+  expect 0 '"Int":4,"String":null,"Unit":"KiB"' api "/v1/node/$NODE"
 
   # One port for the first job: placed, named in a variable, mounted.
   expect 0 "" "$DROVER" job run -detach "$WORK/first.nomad"
@@ -89,7 +92,7 @@ story() {
   expect 0 "\"DeviceIDs\":[\"$WORK/ports/tty0\"]" api "/v1/allocation/$(full_id "$FIRST")"
 
   # Its statistics are those of its port; the node's are those of both.
-  eventually 20 "no statistics of the task's port" says '"DeviceStats":\[{"Vendor":"acme"' api "/v1/client/allocation/$(full_id "$FIRST")/stats"
+  eventually 20 "no statistics of the task's port" says '"DeviceStats":\[{"InstanceStats":{"/' api "/v1/client/allocation/$(full_id "$FIRST")/stats"
   eventually 20 "no statistics of the node's ports" says 'ports/tty1' api "/v1/client/stats?node_id=$NODE"
   expect 0 "Size of the file" api "/v1/client/stats?node_id=$NODE"
 
@@ -138,7 +141,11 @@ eventually 20 "the second job is not placed" has_alloc second
 expect 0 "" "$DROVER" job stop -detach second
 
 # GPUs: without the driver's library that is said, with one they are there.
-expect 0 "no GPUs: the driver's management library is not on this machine" cat "$WORK/one.log"
+if /sbin/ldconfig -p | grep -q libnvidia-ml.so.1; then
+  echo "not checked here: what is said without the library libnvidia-ml.so.1, for this machine has it"
+else
+  expect 0 "no GPUs: the driver's management library is not on this machine" cat "$WORK/one.log"
+fi
 kill "$AGENT"
 eventually 20 "the agent does not end" gone "$AGENT"
 export LD_LIBRARY_PATH=$FAKE_NVML
