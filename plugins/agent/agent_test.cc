@@ -419,6 +419,52 @@ TEST_F(AgentWithDevices, APluginThatIsAwayIsWaitedForByTheRestartPolicy) {
   EXPECT_EQ(2u, until_status(id, v1::CLIENT_STATUS_RUNNING).task_states().at("web").restarts());
 }
 
+TEST_F(AgentWithDevices, AreWaitedForUntilTheFormerTaskIsGone) {
+  start();
+  const std::string first = place({task("web")}, "service", 2, {"tty0"});
+  until_status(first, v1::CLIENT_STATUS_RUNNING);
+
+  const std::string second = place({task("next")}, "service", 2, {"tty0"});
+  const std::string third = place({task("free")}, "service", 2, {"tty1"});
+  until_status(third, v1::CLIENT_STATUS_RUNNING);
+  EXPECT_EQ((std::vector<std::string>{"web", "free"}), driver_.starts());
+  servers_.stop(first);
+
+  until_status(second, v1::CLIENT_STATUS_RUNNING);
+  EXPECT_EQ((std::vector<std::string>{"web", "free", "next"}), driver_.starts());
+  EXPECT_EQ((std::vector<std::string>{"web"}), driver_.stopped());
+}
+
+TEST_F(AgentWithDevices, OneThatWaitsForThemCanBeStopped) {
+  start();
+  const std::string first = place({task("web")}, "service", 2, {"tty0"});
+  until_status(first, v1::CLIENT_STATUS_RUNNING);
+  const std::string second = place({task("next")}, "service", 2, {"tty0"});
+  servers_.until(
+      second, [](const v1::Allocation& a) { return event_types(a.task_states().at("next")).back() == "Task Setup"; });
+
+  servers_.stop(second);
+
+  until_status(second, v1::CLIENT_STATUS_COMPLETE);
+  EXPECT_EQ((std::vector<std::string>{"web"}), driver_.starts());
+}
+
+// The former task outlived the agent, and still has what the new one was given.
+TEST_F(AgentWithDevices, AreStillHeldUnderTheNextAgent) {
+  start();
+  const std::string first = place({task("web")}, "service", 2, {"tty0"});
+  until_status(first, v1::CLIENT_STATUS_RUNNING);
+  stop();
+  const std::string second = place({task("next")}, "service", 2, {"tty0"});
+  const std::string third = place({task("free")}, "service", 2, {"tty1"});
+  start();
+
+  until_status(third, v1::CLIENT_STATUS_RUNNING);
+  EXPECT_EQ((std::vector<std::string>{"web", "free"}), driver_.starts());
+  servers_.stop(first);
+  until_status(second, v1::CLIENT_STATUS_RUNNING);
+}
+
 TEST_F(AgentWithDevices, CountsWhatTheyDo) {
   start();
   const std::string id = place({task("web"), task("other")}, "service", 2, {"tty1"});

@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 constexpr std::chrono::nanoseconds kShortestInterval = 100ms;
 constexpr auto kLongestPause = 30s;  // between two looks at what plugins there are
 constexpr auto kOwnerTime = 10s;     // for a plugin that is being started again
+constexpr auto kHolderTime = 30s;    // for a task that is ending
 
 std::vector<DeviceSource*> sources_of(const Host& host) {
   std::vector<DeviceSource*> sources;
@@ -23,6 +24,13 @@ std::vector<DeviceSource*> sources_of(const Host& host) {
 
 std::string group_of(const v1::AllocatedDevice& given) {
   return given.vendor() + "/" + given.type() + "/" + given.name();
+}
+
+template <typename Visit>
+void each_instance(const v1::AllocatedTaskResources& given, Visit visit) {
+  for (const v1::AllocatedDevice& device : given.devices()) {
+    for (const std::string& id : device.device_ids()) visit(group_of(device), id);
+  }
 }
 
 }  // namespace
@@ -139,14 +147,55 @@ DevicePlugin* Devices::owner_of(const std::string& group) const {
   return at == inventory_.owner.end() ? nullptr : owners_[at->second].plugin;
 }
 
-Result<device::ContainerReservation> Devices::reserve(const v1::AllocatedTaskResources& given) {
+Result<device::ContainerReservation> Devices::reserve(const std::string& holder,
+                                                      const v1::AllocatedTaskResources& given,
+                                                      const std::stop_token& stop) {
+  DROVER_RETURN_IF_ERROR(take(holder, given, stop));
+  auto reservation = ask_owners(given, stop);
+  if (!reservation) release(holder);
+  return reservation;
+}
+
+Status Devices::take(const std::string& holder, const v1::AllocatedTaskResources& given, const std::stop_token& stop) {
+  std::string held;  // the first that is, and by whom
+  const auto is_free = [&] {
+    held.clear();
+    each_instance(given, [&](const std::string& group, const std::string& id) {
+      const auto at = holders_.find({group, id});
+      if (held.empty() && at != holders_.end() && at->second != holder) held = group + " " + id + " by " + at->second;
+    });
+    return held.empty() || is_stopping_;
+  };
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, stop, host_.clock().steady() + kHolderTime, is_free);
+  if (!held.empty()) {
+    return stop.stop_requested() ? cancelled("the task shall not start any more")
+                                 : unavailable("a device is still held: " + held);
+  }
+  each_instance(given, [&](const std::string& group, const std::string& id) { holders_[{group, id}] = holder; });
+  return ok_status();
+}
+
+void Devices::hold(const std::string& holder, const v1::AllocatedTaskResources& given) {
+  const std::lock_guard lock(mutex_);
+  each_instance(given, [&](const std::string& group, const std::string& id) { holders_[{group, id}] = holder; });
+}
+
+void Devices::release(const std::string& holder) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(holders_, [&](const auto& held) { return held.second == holder; });
+  changed_.notify_all();
+}
+
+Result<device::ContainerReservation> Devices::ask_owners(const v1::AllocatedTaskResources& given,
+                                                         const std::stop_token& stop) {
   // One question to each plugin with all that the task gets of it: its answer may name them all in one variable.
   std::vector<std::pair<DevicePlugin*, std::vector<std::string>>> questions;
   const SteadyTime deadline = host_.clock().steady() + kOwnerTime;
   for (const v1::AllocatedDevice& one : given.devices()) {
     const std::string group = group_of(one);
     std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, deadline, [&] { return owner_of(group) != nullptr || is_stopping_; });
+    changed_.wait_until(lock, stop, deadline, [&] { return owner_of(group) != nullptr || is_stopping_; });
     DevicePlugin* owner = owner_of(group);
     if (!owner) return unavailable("no plugin has the device " + group + " at the moment");
     auto at = std::ranges::find(questions, owner, [](const auto& question) { return question.first; });

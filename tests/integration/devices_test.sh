@@ -69,6 +69,7 @@ JOB
 api() { "$DROVER" operator api "$1" | sed 's/^ *//; s/": */":/g' | tr -d '\n'; }
 says() { local text=$1; shift; "$@" 2>&1 | tee "$WORK/said" | grep -q -- "$text" || { cat "$WORK/said"; return 1; }; }
 alloc_of() { "$DROVER" job status "$1" | awk '/^Allocations/ { found = 1 } found && / run / { print $1; exit }'; }
+replaced() { ALLOC=$(alloc_of "$1"); [ -n "$ALLOC" ] && [ "$ALLOC" != "$2" ]; }
 has_alloc() { ALLOC=$(alloc_of "$1"); [ -n "$ALLOC" ]; }
 full_id() { api /v1/allocations | grep -o "\"ID\":\"$1[^\"]*" | head -n 1 | cut -d '"' -f 4; }
 node_id() { NODE=$(api /v1/nodes | grep -o '"ID":"[^"]*' | head -n 1 | cut -d '"' -f 4); [ -n "$NODE" ]; }
@@ -108,6 +109,14 @@ story() {
   eventually 20 "the second job is not placed" has_alloc second
   SECOND=$ALLOC
   eventually 20 "the second job has not both" says "has $WORK/ports/tty0,$WORK/ports/tty1" "$DROVER" alloc logs "$SECOND"
+
+  # A new version takes both over from the old one, though there are no others.
+  sed -i 's/cpu    = 2[0-9]/cpu    = 25/' "$WORK/second.nomad"
+  expect 0 "" "$DROVER" job run -detach "$WORK/second.nomad"
+  eventually 20 "the second job is not replaced" replaced second "$SECOND"
+  SECOND=$ALLOC
+  eventually 20 "the new version has not both" says "has $WORK/ports/tty0,$WORK/ports/tty1" "$DROVER" alloc logs "$SECOND"
+  sed -i 's/cpu    = 25/cpu    = 20/' "$WORK/second.nomad"
 }
 job first 1
 job second 2
