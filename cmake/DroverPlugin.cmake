@@ -5,7 +5,7 @@
 # makes from the same objects
 #   IN_PROCESS   NAME.so (one exported symbol, linked with -z nodelete) beside a copy of plugin.json in the plugin folder,
 #                or in FOLDER: then it belongs to a test, is not installed and not among the programs
-#   EXECUTABLE   NAME-plugin, a task driver as a program of its own (drover/serve.h), in lib/drover/drivers
+#   EXECUTABLE   NAME-plugin, a task driver or device plugin as a program of its own (drover/serve.h), in lib/drover/drivers
 # The latter finds the SDK's libraries beside it and, when it is copied elsewhere, where they were built or installed.
 # A plugin's own .proto files are compiled into that plugin and nowhere else: the same file in two plugins would abort
 # the process when the second one loads.

@@ -92,10 +92,11 @@ hclspec::Spec config_schema() {
                                                   {"name", "string", true},
                                                   {"pattern", "string", true},
                                                   {"permissions", "string", false, "\"rw\""},
-                                                  {"env", "string"},
-                                                  {"attributes", "map(string)"}});
-  auto& instances =
-      *(*devices.mutable_nested()->mutable_object()->mutable_attributes())["instance"].mutable_block_list();
+                                                  {"env", "string"}});
+  auto& members = *devices.mutable_nested()->mutable_object()->mutable_attributes();
+  members["attributes"].mutable_block_attrs()->set_name("attributes");
+  members["attributes"].mutable_block_attrs()->set_type("string");
+  auto& instances = *members["instance"].mutable_block_list();
   instances.set_name("instance");
   *instances.mutable_nested() = hclspec::object_of({{"path", "string", true}, {"permissions", "string", true}});
   return schema;

@@ -8,8 +8,14 @@
 //     pattern     = "/dev/ttyUSB*"        # every file that it matches is an instance; its path is the instance's ID
 //     permissions = "rw"                  # of the task's control group: r, w, m
 //     env         = "SERIAL_PORTS"        # the variable with the paths that a task was given, between commas
-//     attributes  = { speed = 115200, buffer = "4 KiB" }
-//     instance { path = "/dev/ttyUSB3", permissions = "r" }
+//     attributes {
+//       speed  = 115200
+//       buffer = "4 KiB"
+//     }
+//     instance {
+//       path        = "/dev/ttyUSB3"
+//       permissions = "r"
+//     }
 //   }
 #pragma once
 

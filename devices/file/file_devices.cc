@@ -6,7 +6,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -62,31 +61,21 @@ std::string problem_of(const std::string& path, const std::string& permissions) 
   return {};
 }
 
-template <typename Number>
-bool set_number(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // "115200", "4 KiB", "true", "fast".
 structs::Attribute attribute_of(std::string_view text) {
   structs::Attribute attribute;
-  const Unit* unit = unit_at_end(text);
-  std::string_view number = unit ? text.substr(0, text.size() - unit->name.size()) : text;
-  while (number.ends_with(' ')) number.remove_suffix(1);
-  int64_t whole = 0;
-  double real = 0;
-  if (set_number(number, whole)) {
-    attribute.set_int_val(whole);
-  } else if (set_number(number, real)) {
-    attribute.set_float_val(real);
+  if (const auto quantity = parse_quantity(text)) {
+    if (const auto* whole = std::get_if<int64_t>(&quantity->number)) {
+      attribute.set_int_val(*whole);
+    } else {
+      attribute.set_float_val(std::get<double>(quantity->number));
+    }
+    if (quantity->unit) attribute.set_unit(std::string(quantity->unit->name));
   } else if (text == "true" || text == "false") {
     attribute.set_bool_val(text == "true");
   } else {
     attribute.set_string_val(std::string(text));
-    return attribute;
   }
-  if (unit) attribute.set_unit(std::string(unit->name));
   return attribute;
 }
 

@@ -14,42 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class FakeCall final : public Call {
- public:
-  const CallContext& context() const override { return context_; }
-  const ReadView& view() const override { std::abort(); }
-  CallContext context_;
-};
-
-class Recorder final : public MessageStream {
- public:
-  bool send(std::string message) override {
-    data += parse_message<v1::FileFrame>(message)->data();
-    return true;
-  }
-  std::optional<std::string> receive(SteadyTime) override { return std::nullopt; }
-  std::string data;
-};
-
-// Takes the handlers, as the kernel does.
-class FakeDeclarations final : public Declarations {
- public:
-  Result<TableId> table(TableSpec) override { return unimplemented("no tables"); }
-  Result<TableId> other_table(std::string_view) override { return unimplemented("no tables"); }
-  Status command(std::string, ApplyFunction) override { return ok_status(); }
-  Status service(std::string_view, std::vector<MethodBinding> methods) override {
-    for (MethodBinding& method : methods) bindings[method.name] = std::move(method);
-    return ok_status();
-  }
-  Status configuration(std::string, ConfigSchema) override { return ok_status(); }
-  Status extension(std::string point, std::string, void* implementation) override {
-    if (point == NodeLocator::kExtensionPoint) locator = static_cast<NodeLocator*>(implementation);
-    return ok_status();
-  }
-  std::map<std::string, MethodBinding> bindings;
-  NodeLocator* locator = nullptr;
-};
-
 class AgentTest : public ::testing::Test {
  protected:
   AgentTest() : folder_(std::filesystem::temp_directory_path() / "drover-agent-XXXXXX") {
@@ -417,6 +381,52 @@ TEST_F(AgentWithDevices, APluginThatIsAwayIsWaitedForByTheRestartPolicy) {
   const std::string id = place({task("web")}, "service", 3, {"tty0"});
 
   EXPECT_EQ(2u, until_status(id, v1::CLIENT_STATUS_RUNNING).task_states().at("web").restarts());
+}
+
+TEST_F(AgentWithDevices, AreWaitedForUntilTheFormerTaskIsGone) {
+  start();
+  const std::string first = place({task("web")}, "service", 2, {"tty0"});
+  until_status(first, v1::CLIENT_STATUS_RUNNING);
+
+  const std::string second = place({task("next")}, "service", 2, {"tty0"});
+  const std::string third = place({task("free")}, "service", 2, {"tty1"});
+  until_status(third, v1::CLIENT_STATUS_RUNNING);
+  EXPECT_EQ((std::vector<std::string>{"web", "free"}), driver_.starts());
+  servers_.stop(first);
+
+  until_status(second, v1::CLIENT_STATUS_RUNNING);
+  EXPECT_EQ((std::vector<std::string>{"web", "free", "next"}), driver_.starts());
+  EXPECT_EQ((std::vector<std::string>{"web"}), driver_.stopped());
+}
+
+TEST_F(AgentWithDevices, OneThatWaitsForThemCanBeStopped) {
+  start();
+  const std::string first = place({task("web")}, "service", 2, {"tty0"});
+  until_status(first, v1::CLIENT_STATUS_RUNNING);
+  const std::string second = place({task("next")}, "service", 2, {"tty0"});
+  servers_.until(
+      second, [](const v1::Allocation& a) { return event_types(a.task_states().at("next")).back() == "Task Setup"; });
+
+  servers_.stop(second);
+
+  until_status(second, v1::CLIENT_STATUS_COMPLETE);
+  EXPECT_EQ((std::vector<std::string>{"web"}), driver_.starts());
+}
+
+// The former task outlived the agent, and still has what the new one was given.
+TEST_F(AgentWithDevices, AreStillHeldUnderTheNextAgent) {
+  start();
+  const std::string first = place({task("web")}, "service", 2, {"tty0"});
+  until_status(first, v1::CLIENT_STATUS_RUNNING);
+  stop();
+  const std::string second = place({task("next")}, "service", 2, {"tty0"});
+  const std::string third = place({task("free")}, "service", 2, {"tty1"});
+  start();
+
+  until_status(third, v1::CLIENT_STATUS_RUNNING);
+  EXPECT_EQ((std::vector<std::string>{"web", "free"}), driver_.starts());
+  servers_.stop(first);
+  until_status(second, v1::CLIENT_STATUS_RUNNING);
 }
 
 TEST_F(AgentWithDevices, CountsWhatTheyDo) {

@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 constexpr std::chrono::nanoseconds kShortestInterval = 100ms;
 constexpr auto kLongestPause = 30s;  // between two looks at what plugins there are
 constexpr auto kOwnerTime = 10s;     // for a plugin that is being started again
+constexpr auto kHolderTime = 30s;    // for a task that is ending
 
 std::vector<DeviceSource*> sources_of(const Host& host) {
   std::vector<DeviceSource*> sources;
@@ -23,6 +24,13 @@ std::vector<DeviceSource*> sources_of(const Host& host) {
 
 std::string group_of(const v1::AllocatedDevice& given) {
   return given.vendor() + "/" + given.type() + "/" + given.name();
+}
+
+template <typename Visit>
+void each_instance(const v1::AllocatedTaskResources& given, Visit visit) {
+  for (const v1::AllocatedDevice& device : given.devices()) {
+    for (const std::string& id : device.device_ids()) visit(group_of(device), id);
+  }
 }
 
 }  // namespace
@@ -104,13 +112,11 @@ void Devices::ask(Asked& asked) {
 
 void Devices::publish() {
   std::vector<DevicesOf> all;
-  std::vector<DevicePlugin*> owners;
-  std::vector<std::string> names;
+  std::vector<DeviceSource::Named> owners;
   bool have_all_said = true;
   for (const Asked& asked : plugins_) {
     all.push_back({asked.name, asked.said});
-    owners.push_back(asked.plugin);
-    names.push_back(asked.name);
+    owners.push_back({asked.name, asked.plugin});
     have_all_said = have_all_said && asked.has_said;
   }
   DeviceInventory inventory = take_inventory(all);
@@ -119,19 +125,18 @@ void Devices::publish() {
       log::warn("device", "a group of devices is not taken", {{"reason", problem}});
     problems_ = inventory.problems;
   }
+  const int64_t groups = inventory.resources.devices_size();
   bool is_another = false;
   {
     const std::lock_guard lock(mutex_);
     is_another = serialize(inventory.resources) != serialize(inventory_.resources);
     inventory_ = std::move(inventory);
     owners_ = std::move(owners);
-    owner_names_ = std::move(names);
     have_all_said_ = have_all_said;
     changed_.notify_all();
   }
   if (!is_another) return;
-  log::info("device", "the devices of this node have changed",
-            {{"groups", static_cast<int64_t>(all.empty() ? 0 : resources().devices_size())}});
+  log::info("device", "the devices of this node have changed", {{"groups", groups}});
   changed_callback_();
 }
 
@@ -139,17 +144,58 @@ void Devices::publish() {
 
 DevicePlugin* Devices::owner_of(const std::string& group) const {
   const auto at = inventory_.owner.find(group);
-  return at == inventory_.owner.end() ? nullptr : owners_[at->second];
+  return at == inventory_.owner.end() ? nullptr : owners_[at->second].plugin;
 }
 
-Result<device::ContainerReservation> Devices::reserve(const v1::AllocatedTaskResources& given) {
+Result<device::ContainerReservation> Devices::reserve(const std::string& holder,
+                                                      const v1::AllocatedTaskResources& given,
+                                                      const std::stop_token& stop) {
+  DROVER_RETURN_IF_ERROR(take(holder, given, stop));
+  auto reservation = ask_owners(given, stop);
+  if (!reservation) release(holder);
+  return reservation;
+}
+
+Status Devices::take(const std::string& holder, const v1::AllocatedTaskResources& given, const std::stop_token& stop) {
+  std::string held;  // the first that is, and by whom
+  const auto is_free = [&] {
+    held.clear();
+    each_instance(given, [&](const std::string& group, const std::string& id) {
+      const auto at = holders_.find({group, id});
+      if (held.empty() && at != holders_.end() && at->second != holder) held = group + " " + id + " by " + at->second;
+    });
+    return held.empty() || is_stopping_;
+  };
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, stop, host_.clock().steady() + kHolderTime, is_free);
+  if (!held.empty()) {
+    return stop.stop_requested() ? cancelled("the task shall not start any more")
+                                 : unavailable("a device is still held: " + held);
+  }
+  each_instance(given, [&](const std::string& group, const std::string& id) { holders_[{group, id}] = holder; });
+  return ok_status();
+}
+
+void Devices::hold(const std::string& holder, const v1::AllocatedTaskResources& given) {
+  const std::lock_guard lock(mutex_);
+  each_instance(given, [&](const std::string& group, const std::string& id) { holders_[{group, id}] = holder; });
+}
+
+void Devices::release(const std::string& holder) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(holders_, [&](const auto& held) { return held.second == holder; });
+  changed_.notify_all();
+}
+
+Result<device::ContainerReservation> Devices::ask_owners(const v1::AllocatedTaskResources& given,
+                                                         const std::stop_token& stop) {
   // One question to each plugin with all that the task gets of it: its answer may name them all in one variable.
   std::vector<std::pair<DevicePlugin*, std::vector<std::string>>> questions;
   const SteadyTime deadline = host_.clock().steady() + kOwnerTime;
   for (const v1::AllocatedDevice& one : given.devices()) {
     const std::string group = group_of(one);
     std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, deadline, [&] { return owner_of(group) != nullptr || is_stopping_; });
+    changed_.wait_until(lock, stop, deadline, [&] { return owner_of(group) != nullptr || is_stopping_; });
     DevicePlugin* owner = owner_of(group);
     if (!owner) return unavailable("no plugin has the device " + group + " at the moment");
     auto at = std::ranges::find(questions, owner, [](const auto& question) { return question.first; });
@@ -168,22 +214,18 @@ Result<device::ContainerReservation> Devices::reserve(const v1::AllocatedTaskRes
 }
 
 std::vector<v1::DeviceGroupStats> Devices::stats() const {
-  std::vector<DevicePlugin*> plugins;
-  std::vector<std::string> names;
+  std::vector<DeviceSource::Named> plugins;
   {
     const std::lock_guard lock(mutex_);
     std::set<size_t> with_devices;
     for (const auto& [group, owner] : inventory_.owner) with_devices.insert(owner);
-    for (const size_t owner : with_devices) {
-      plugins.push_back(owners_[owner]);
-      names.push_back(owner_names_[owner]);
-    }
+    for (const size_t owner : with_devices) plugins.push_back(owners_[owner]);
   }
   std::vector<v1::DeviceGroupStats> all;
-  for (size_t i = 0; i < plugins.size(); ++i) {
-    const auto stats = plugins[i]->stats();
+  for (const auto& [name, plugin] : plugins) {
+    const auto stats = plugin->stats();
     if (!stats) {
-      log::debug("device", "a plugin has no statistics", {{"plugin", names[i]}, {"error", stats.status().message()}});
+      log::debug("device", "a plugin has no statistics", {{"plugin", name}, {"error", stats.status().message()}});
       continue;
     }
     for (const device::DeviceGroupStats& group : stats->groups()) all.push_back(to_api(group));

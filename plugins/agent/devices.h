@@ -2,7 +2,11 @@
 // tasks.
 //
 //   plugins ──fingerprint──▶ inventory ──changed──▶ registration ──▶ servers
-//   task starts ──reserve──▶ the plugins whose instances it was given
+//   task starts ──reserve──▶ nobody here holds them any more ──▶ the plugins whose instances it was given
+//   task ends ──release──▶
+//
+// The servers give an instance to the next allocation as soon as the former one is told to stop; here it is waited for
+// until the former task is gone.
 //
 // Owned by the plugin. Thread "devices"; everything public may be called from any thread.
 #pragma once
@@ -14,6 +18,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device_groups.h"
@@ -37,10 +42,14 @@ class Devices {
   // With `devices` only.
   v1::NodeResources resources() const;
 
-  // What a task needs to use the instances that it was given. Waits a moment for a plugin that is on its way back.
-  // Errors: unavailable when nobody has them at the moment; else what the plugin says, or what is wrong with its
-  // answer.
-  Result<device::ContainerReservation> reserve(const v1::AllocatedTaskResources& given);
+  // What a task needs to use the instances that it was given; they are its own until release(). Waits a moment for a
+  // task that is ending with one of them, and for a plugin that is on its way back. Errors: unavailable when one is
+  // held or nobody has them at the moment; cancelled; else what the plugin says, or what is wrong with its answer.
+  Result<device::ContainerReservation> reserve(const std::string& holder, const v1::AllocatedTaskResources& given,
+                                               const std::stop_token& stop = {});
+  // A task of a former agent goes on with them.
+  void hold(const std::string& holder, const v1::AllocatedTaskResources& given);
+  void release(const std::string& holder);  // idempotent
 
   // What the plugins count now. One that does not answer is left out.
   std::vector<v1::DeviceGroupStats> stats() const;
@@ -60,6 +69,8 @@ class Devices {
   void find_plugins();
   void ask(Asked& asked);
   void publish();
+  Status take(const std::string& holder, const v1::AllocatedTaskResources& given, const std::stop_token& stop);
+  Result<device::ContainerReservation> ask_owners(const v1::AllocatedTaskResources& given, const std::stop_token& stop);
   DevicePlugin* owner_of(const std::string& group) const;  // requires mutex_
 
   Host& host_;
@@ -68,12 +79,12 @@ class Devices {
   std::vector<std::string> problems_;  // the thread's own; logged last
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;
-  DeviceInventory inventory_;             // guarded by mutex_
-  std::vector<DevicePlugin*> owners_;     // guarded by mutex_; by their place in the inventory
-  std::vector<std::string> owner_names_;  // guarded by mutex_
-  bool have_all_said_ = false;            // guarded by mutex_
-  bool is_woken_ = false;                 // guarded by mutex_
-  bool is_stopping_ = false;              // guarded by mutex_
+  DeviceInventory inventory_;                // guarded by mutex_
+  std::vector<DeviceSource::Named> owners_;  // guarded by mutex_; by their place in the inventory
+  std::map<std::pair<std::string, std::string>, std::string> holders_;  // guarded by mutex_; by group and instance
+  bool have_all_said_ = false;                                          // guarded by mutex_
+  bool is_woken_ = false;                                               // guarded by mutex_
+  bool is_stopping_ = false;                                            // guarded by mutex_
   std::jthread thread_;
 };
 

@@ -24,11 +24,6 @@ double chance() {
   return std::uniform_real_distribution<double>(0, 1)(generator);
 }
 
-bool is_isolated(const driver::DriverCapabilities& capabilities) {
-  return capabilities.fs_isolation() == driver::DriverCapabilities::CHROOT ||
-         capabilities.fs_isolation() == driver::DriverCapabilities::IMAGE;
-}
-
 }  // namespace
 
 TaskRunner::TaskRunner(const Client& client, AllocDir dir, std::shared_ptr<const AllocSpec> spec, const v1::Task& task,
@@ -37,6 +32,7 @@ TaskRunner::TaskRunner(const Client& client, AllocDir dir, std::shared_ptr<const
       dir_(std::move(dir)),
       alloc_id_(Uuid::from_bytes(spec->allocation.id())),
       name_(task.name()),
+      holder_(alloc_id_.to_string() + "/" + name_),
       changed_callback_(std::move(changed)),
       hook_(task_hook(task)),
       sidecar_(task.lifecycle().sidecar()),
@@ -53,6 +49,7 @@ TaskRunner::TaskRunner(const Client& client, AllocDir dir, std::shared_ptr<const
     progress_ = Progress::dead;
   } else if (stored_.has_handle()) {
     progress_ = Progress::running;
+    client_.devices.hold(holder_, given());
   } else if (stored_.restart_count() > 0 || stored_.state().restarts() > 0) {
     // It had its turn and was about to be started again.
     progress_ = Progress::starting;
@@ -275,6 +272,7 @@ TaskRunner::Next TaskRunner::reattach() {
     return Next::watch;
   }
   log::warn("agent", "task not recovered", {{"task", name_}, {"error", status.message()}});
+  client_.devices.release(holder_);
   change([&] {
     stored_.clear_handle();
     progress_ = Progress::starting;
@@ -324,13 +322,6 @@ TaskRunner::Next TaskRunner::fail_setup(v1::TaskEvent event) {
   return Next::settle;
 }
 
-Result<device::ContainerReservation> TaskRunner::reserve_devices(const AllocSpec& spec) {
-  const auto& tasks = spec.allocation.allocated_resources().tasks();
-  const auto given = tasks.find(name_);
-  if (given == tasks.end() || given->second.devices().empty()) return device::ContainerReservation();
-  return client_.devices.reserve(given->second);
-}
-
 TaskRunner::Next TaskRunner::start() {
   std::shared_ptr<const AllocSpec> spec;
   v1::Task task;
@@ -352,31 +343,37 @@ TaskRunner::Next TaskRunner::start() {
   }
   if (Status status = dir_.create_task(name_); !status.ok())
     return fail_setup(event::setup_failure(now(), status.message()));
-  auto devices = reserve_devices(*spec);
+  auto devices = client_.devices.reserve(holder_, given(), arm());
   if (!devices) {
-    change([&] {
-      event::append(*stored_.mutable_state(), event::hook_failed(now(), "devices", devices.status().message()));
-    });
-    // A plugin that is away may be back by then.
-    const bool may_help = devices.status().code() == Code::unavailable;
+    const Status& why = devices.status();
+    if (std::lock_guard lock(mutex_); orders_.detach) return Next::detached;
+    change([&] { event::append(*stored_.mutable_state(), event::hook_failed(now(), "devices", why.message())); });
+    // Who holds them may have ended by then, and a plugin that is away be back.
+    const bool may_help = why.code() == Code::unavailable || why.code() == Code::cancelled;
     return after_end({may_help ? TaskEnd::Kind::start_failed : TaskEnd::Kind::start_impossible});
   }
-  const driver::DriverCapabilities capabilities = driver->capabilities();
+  const Next next = start_on(*driver, *spec, task, *devices);
+  if (next != Next::watch) client_.devices.release(holder_);
+  return next;
+}
+
+TaskRunner::Next TaskRunner::start_on(TaskDriver& driver, const AllocSpec& spec, const v1::Task& task,
+                                      const device::ContainerReservation& devices) {
+  const auto now = [&] { return client_.wall_ns(); };
   auto setup = set_up_task({.client = client_,
-                            .spec = *spec,
+                            .spec = spec,
                             .task = task,
                             .dir = dir_,
-                            .devices = *devices,
-                            .isolated = is_isolated(capabilities),
-                            .host_variables = capabilities.fs_isolation() != driver::DriverCapabilities::IMAGE,
+                            .devices = devices,
+                            .capabilities = driver.capabilities(),
                             .id = alloc_id_.to_string() + "/" + name_ + "/" + Uuid::random().short_string()});
   if (!setup) return fail_setup(event::failed_validation(now(), setup.status().message()));
-  auto config = driver->encode_config(setup->config_json);
+  auto config = driver.encode_config(setup->config_json);
   if (!config) return fail_setup(event::failed_validation(now(), config.status().message()));
   setup->config->set_msgpack_driver_config(*std::move(config));
   if (Status status = open_logs(); !status.ok()) return fail_setup(event::setup_failure(now(), status.message()));
 
-  auto started = driver->start_task(*setup->config);
+  auto started = driver.start_task(*setup->config);
   if (!started) {
     change([&] { event::append(*stored_.mutable_state(), event::driver_failure(now(), started.status().message())); });
     const bool may_help = started.status().code() == Code::failed_precondition;
@@ -384,7 +381,7 @@ TaskRunner::Next TaskRunner::start() {
   }
   // The handle is on disk before anyone hears of the task: a crash from here on loses nothing.
   change([&] {
-    driver_ = driver;
+    driver_ = &driver;
     running_ = true;
     progress_ = Progress::running;
     *stored_.mutable_handle() = started->handle();
@@ -448,6 +445,7 @@ void TaskRunner::process_ended(const std::string& id) {
     stored_.clear_handle();
   }
   ended_ids_.push_back(id);
+  client_.devices.release(holder_);
   client_.logs.drain(log_stream(dir_, task, "stdout"));
   client_.logs.drain(log_stream(dir_, task, "stderr"));
 }

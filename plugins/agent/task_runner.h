@@ -85,6 +85,9 @@ class TaskRunner {
   Next reattach();
   Next await_permission();
   Next start();
+  // With its devices reserved.
+  Next start_on(TaskDriver& driver, const AllocSpec& spec, const v1::Task& task,
+                const device::ContainerReservation& devices);
   Next watch();
   Next after_end(TaskEnd end);
   Next settle();                     // dead; waits to be revived or left
@@ -94,7 +97,6 @@ class TaskRunner {
   void die(bool failed);
   Next fail_setup(v1::TaskEvent event);
   Status open_logs();
-  Result<device::ContainerReservation> reserve_devices(const AllocSpec& spec);
 
   TaskDriver* find_driver(const std::string& driver) const;
   template <typename Edit>
@@ -111,6 +113,7 @@ class TaskRunner {
   const AllocDir dir_;
   const Uuid alloc_id_;
   const std::string name_;
+  const std::string holder_;  // of its devices
   const std::function<void()> changed_callback_;
   TaskHook hook_;
   bool sidecar_, leader_;

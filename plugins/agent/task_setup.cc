@@ -86,14 +86,17 @@ Result<TaskSetup> set_up_task(const TaskSetupInput& input) {
   auto node = input.client.node();
   const std::string region = input.client.host.agent().region;
   const Variables node_values = node_variables(*node, region);
+  const auto isolation = input.capabilities.fs_isolation();
+  const bool has_image = isolation == driver::DriverCapabilities::IMAGE;
+  const bool has_own_files = has_image || isolation == driver::DriverCapabilities::CHROOT;
   const EnvironmentInput wanted{.job = spec.job,
                                 .allocation = spec.allocation,
                                 .task = task,
                                 .node = node_values,
                                 .region = region,
                                 .datacenter = node->datacenter(),
-                                .paths = input.dir.paths_for(task.name(), input.isolated),
-                                .host = input.host_variables ? &input.client.host_environment : nullptr};
+                                .paths = input.dir.paths_for(task.name(), has_own_files),
+                                .host = has_image ? nullptr : &input.client.host_environment};
   Variables environment = task_environment(wanted);
   for (const auto& [name, value] : input.devices.envs()) environment[name] = value;
   DROVER_TRY(std::string config, driver_config(task.config(), environment, node_values));

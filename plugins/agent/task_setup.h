@@ -8,8 +8,9 @@
 #include "log_collector.h"
 
 namespace hashicorp::nomad::plugins::drivers::proto {
+class DriverCapabilities;
 class TaskConfig;
-}
+}  // namespace hashicorp::nomad::plugins::drivers::proto
 
 namespace drover::agent {
 
@@ -26,8 +27,7 @@ struct TaskSetupInput {
   const v1::Task& task;
   const AllocDir& dir;
   const device::ContainerReservation& devices;  // what the device plugins reserved; its variables win
-  bool isolated = false;                        // the task sees a file system of its own
-  bool host_variables = true;                   // the task gets the agent's environment
+  const hashicorp::nomad::plugins::drivers::proto::DriverCapabilities& capabilities;
   std::string id;
 };
 // Errors: invalid_argument.

@@ -1,4 +1,5 @@
 // node status, node eligibility.
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli_command.h"
@@ -39,6 +40,37 @@ int list_nodes(Run& run) {
   }
   if (!run.arguments.on("quiet")) run.out << format_list(rows);
   return 0;
+}
+
+// Of each group: how many instances allocations hold, how many are healthy, and what is wrong with the others. Empty
+// when the node has none.
+std::string devices_of(const json& node, const json& allocs) {
+  std::map<std::string, size_t> taken;
+  for (const json& alloc : allocs) {
+    const std::string status = text(alloc, "ClientStatus");
+    if (status != "running" && status != "pending") continue;
+    for (const auto& [task, each] : member(member(alloc, "AllocatedResources"), "Tasks").items()) {
+      for (const json& device : member(each, "Devices"))
+        taken[text(device, "Vendor") + "/" + text(device, "Type") + "/" + text(device, "Name")] +=
+            member(device, "DeviceIDs").size();
+    }
+  }
+  std::vector<std::vector<std::string>> rows = {{"Device", "Taken", "Healthy", "Problems"}};
+  for (const json& device : member(member(node, "NodeResources"), "Devices")) {
+    const std::string name = text(device, "Vendor") + "/" + text(device, "Type") + "/" + text(device, "Name");
+    size_t healthy = 0, all = 0;
+    std::string problems;
+    for (const json& instance : member(device, "Instances")) {
+      ++all;
+      if (member(instance, "Healthy") == true) {
+        ++healthy;
+      } else {
+        problems += (problems.empty() ? "" : "; ") + text(instance, "ID") + ": " + text(instance, "HealthDescription");
+      }
+    }
+    rows.push_back({name, std::to_string(taken[name]) + "/" + std::to_string(all), std::to_string(healthy), problems});
+  }
+  return rows.size() > 1 ? "\nDevices\n" + format_list(rows) : "";
 }
 
 int show_node(Run& run, const std::string& id) {
@@ -94,6 +126,7 @@ int show_node(Run& run, const std::string& id) {
                           {std::to_string(cpu) + "/" + text(member(resources, "Cpu"), "CpuShares") + " MHz",
                            std::to_string(memory) + "/" + text(member(resources, "Memory"), "MemoryMB") + " MiB",
                            std::to_string(disk) + "/" + text(member(resources, "Disk"), "DiskMB") + " MiB"}});
+  run.out << devices_of(*node, *allocs);
   run.out << "\nAllocations\n" << (rows.size() > 1 ? format_list(rows) : "No allocations placed\n");
   if (verbose) {
     std::vector<std::pair<std::string, std::string>> attributes, meta;

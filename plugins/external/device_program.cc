@@ -32,7 +32,7 @@ void DeviceProgram::read_fingerprints(Messages& prints) {
       const std::lock_guard lock(mutex_);
       if (print) fingerprint_ = *std::move(print);
     }
-    changed_();
+    changed();
   }
   const Status status = prints.status();
   if (status.code() == Code::cancelled) return;
@@ -44,7 +44,7 @@ void DeviceProgram::read_fingerprints(Messages& prints) {
     fingerprint_.reset();
     problem_ = why;
   }
-  changed_();
+  changed();
 }
 
 void DeviceProgram::lost() {
@@ -58,7 +58,7 @@ void DeviceProgram::lost() {
     problem_.clear();
     stats = std::move(stats_);
   }
-  changed_();
+  changed();
 }
 
 // ---- calls [any] ----

@@ -31,6 +31,9 @@ class DeviceProgram final : public DevicePlugin, public Role {
   Status prepare(const ChannelPtr& channel) override;
   void lost() override;
   void read_fingerprints(Messages& prints);
+  void changed() const {
+    if (changed_) changed_();
+  }
 
   const std::function<void()> changed_;
   ProgramHost& program_;

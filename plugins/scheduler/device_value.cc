@@ -8,22 +8,6 @@
 namespace drover::scheduler {
 namespace {
 
-template <typename Number>
-std::optional<Number> number_of(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::string_view without_trailing_space(std::string_view text) {
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
-bool is_number(const v1::DeviceAttribute& value) { return value.has_int_value() || value.has_float_value(); }
-
 // Wide enough that an integer of 63 bits stays exact.
 long double magnitude(const v1::DeviceAttribute& value, const Unit* unit) {
   const long double number = value.has_int_value() ? static_cast<long double>(value.int_value())
@@ -59,18 +43,18 @@ bool is_comparison(std::string_view operand) {
 
 v1::DeviceAttribute parse_device_value(std::string_view text) {
   v1::DeviceAttribute value;
-  const Unit* unit = unit_at_end(text);
-  const std::string_view number = unit ? without_trailing_space(text.substr(0, text.size() - unit->name.size())) : text;
-  if (const auto whole = number_of<int64_t>(number)) {
-    value.set_int_value(*whole);
-  } else if (const auto real = number_of<double>(number)) {
-    value.set_float_value(*real);
+  if (const auto quantity = parse_quantity(text)) {
+    if (const auto* whole = std::get_if<int64_t>(&quantity->number)) {
+      value.set_int_value(*whole);
+    } else {
+      value.set_float_value(std::get<double>(quantity->number));
+    }
+    if (quantity->unit) value.set_unit(std::string(quantity->unit->name));
   } else if (text == "true" || text == "false") {
     value.set_bool_value(text == "true");
   } else {
     value.set_string_value(std::string(text));
   }
-  if (unit && is_number(value)) value.set_unit(std::string(unit->name));
   return value;
 }
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <random>
+
 #include "device_value.h"
 #include "evaluate.h"
 #include "feasibility.h"
@@ -207,6 +211,84 @@ TEST(Devices, PreferenceIsTheMatchedShareOfAllWeights) {
   v1::Job plain = make_job();
   ask(plain, "gpu");
   EXPECT_FALSE(choose_devices(node, plain.task_groups(0), {})->preference.has_value());
+}
+
+// Whether any choice of groups for the blocks leaves each enough, by trying them all.
+bool can_be_met(const v1::Node& node, const v1::TaskGroup& group, const TakenDevices& taken) {
+  const auto& devices = node.node_resources().devices();
+  std::vector<const v1::RequestedDevice*> blocks;
+  for (const v1::Task& task : group.tasks()) {
+    for (const v1::RequestedDevice& wanted : task.resources().devices()) blocks.push_back(&wanted);
+  }
+  std::vector<uint64_t> free;
+  for (const v1::NodeDeviceResource& device : devices) {
+    free.push_back(static_cast<uint64_t>(std::ranges::count_if(device.instances(), [&](const auto& instance) {
+      return instance.healthy() && !taken.holds(device_group(device), instance.id());
+    })));
+  }
+  size_t choices = 1;
+  for (size_t i = 0; i < blocks.size(); ++i) choices *= free.size();
+  for (size_t choice = 0; choice < choices; ++choice) {
+    std::vector<uint64_t> left = free;
+    bool fits = true;
+    size_t rest = choice;
+    for (const v1::RequestedDevice* wanted : blocks) {
+      const size_t at = rest % free.size();
+      rest /= free.size();
+      const v1::NodeDeviceResource& device = devices[static_cast<int>(at)];
+      fits = fits && matches_name(wanted->name(), device) && meets_constraints(*wanted, device) &&
+             left[at] >= wanted->count();
+      if (fits) left[at] -= wanted->count();
+    }
+    if (fits) return true;
+  }
+  return false;
+}
+
+TEST(Devices, AreFoundWheneverTheyCanBeAndNeverGivenTwice) {
+  std::mt19937 random(7);
+  const auto below = [&](uint32_t limit) { return static_cast<uint32_t>(random() % limit); };
+  int met = 0, unmet = 0;
+  for (int round = 0; round < 2000; ++round) {
+    v1::Node node = make_node("n1");
+    TakenDevices taken;
+    const uint32_t groups = 1 + below(3);
+    for (uint32_t i = 0; i < groups; ++i) {
+      const std::string name = (below(2) ? "a/gpu/n" : "b/gpu/n") + std::to_string(i);
+      std::vector<std::string> instances;
+      for (uint32_t k = 0; k <= below(3); ++k) instances.push_back((below(5) ? "i" : "!i") + std::to_string(k));
+      add_devices(node, name, instances, {{"memory", std::to_string(below(3)) + " GiB"}});
+      if (below(3) == 0) taken.add(holding(name, {"i0"}));
+    }
+    v1::Job job = make_job();
+    const uint32_t blocks = 1 + below(3);
+    for (uint32_t i = 0; i < blocks; ++i) {
+      v1::RequestedDevice& wanted = ask(job, below(2) ? "gpu" : below(2) ? "a/gpu" : "b/gpu", 1 + below(2));
+      if (below(2)) constrain(wanted, "${device.attr.memory}", ">=", std::to_string(below(2048)) + " MiB");
+      if (below(2)) prefer(wanted, "${device.vendor}", below(2) ? "a" : "b", below(2) ? 50 : -50);
+    }
+    const v1::TaskGroup& group = job.task_groups(0);
+    SCOPED_TRACE("round " + std::to_string(round) + ": " + node.node_resources().ShortDebugString() + " | " +
+                 group.tasks(0).resources().ShortDebugString());
+
+    const auto choice = choose_devices(node, group, taken);
+
+    ASSERT_EQ(can_be_met(node, group, taken), choice.has_value());
+    ++(choice ? met : unmet);
+    if (!choice) continue;
+    ASSERT_EQ(blocks, choice->grants.size());
+    v1::AllocatedResources given;
+    for (uint32_t i = 0; i < blocks; ++i) {
+      ASSERT_EQ(group.tasks(0).resources().devices(static_cast<int>(i)).count(),
+                static_cast<uint64_t>(choice->grants[i].device.device_ids_size()));
+      *(*given.mutable_tasks())["main"].add_devices() = choice->grants[i].device;
+    }
+    ASSERT_TRUE(has_devices(node, given));
+    taken.add(given);
+    ASSERT_FALSE(taken.overcommitted());
+  }
+  EXPECT_GT(met, 200);
+  EXPECT_GT(unmet, 200);
 }
 
 // Hundreds of blocks that can never all be met end in time.

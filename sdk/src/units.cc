@@ -1,6 +1,7 @@
 #include "drover/units.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace drover {
 namespace {
@@ -46,6 +47,24 @@ constexpr Unit kUnits[] = {
     {"GW", milliwatt, kTera},
 };
 
+// The longest of several.
+const Unit* unit_at_end(std::string_view text) {
+  const Unit* longest = nullptr;
+  for (const Unit& unit : kUnits) {
+    if (text.ends_with(unit.name) && (!longest || unit.name.size() > longest->name.size())) longest = &unit;
+  }
+  return longest;
+}
+
+template <typename Number>
+std::optional<Number> number_of(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
 std::span<const Unit> known_units() { return kUnits; }
@@ -55,12 +74,13 @@ const Unit* find_unit(std::string_view name) {
   return found == std::end(kUnits) ? nullptr : found;
 }
 
-const Unit* unit_at_end(std::string_view text) {
-  const Unit* longest = nullptr;
-  for (const Unit& unit : kUnits) {
-    if (text.ends_with(unit.name) && (!longest || unit.name.size() > longest->name.size())) longest = &unit;
-  }
-  return longest;
+std::optional<Quantity> parse_quantity(std::string_view text) {
+  const Unit* unit = unit_at_end(text);
+  if (unit) text.remove_suffix(unit->name.size());
+  while (unit && (text.ends_with(' ') || text.ends_with('\t'))) text.remove_suffix(1);
+  if (const auto whole = number_of<int64_t>(text)) return Quantity{*whole, unit};
+  if (const auto real = number_of<double>(text)) return Quantity{*real, unit};
+  return std::nullopt;
 }
 
 }  // namespace drover

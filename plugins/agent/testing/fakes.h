@@ -1,4 +1,5 @@
-// A driver, servers and a host that live in the test's memory. Used by agent_test.cc only.
+// A driver, devices, servers and a host that live in the test's memory, and calls as the kernel makes them. Used by
+// agent_test.cc only.
 #pragma once
 
 #include <condition_variable>
@@ -11,6 +12,7 @@
 
 #include "drover/device_plugin.h"
 #include "drover/metrics.h"
+#include "drover/node_locator.h"
 #include "drover/plugin.h"
 #include "drover/task_driver.h"
 #include "drover/v1/node_service.pb.h"
@@ -445,6 +447,42 @@ class FakeHost final : public Host {
   LocalStore& store_;
   FakeDriver& driver_;
   Uuid node_;
+};
+
+class FakeCall final : public Call {
+ public:
+  const CallContext& context() const override { return context_; }
+  const ReadView& view() const override { std::abort(); }
+  CallContext context_;
+};
+
+class Recorder final : public MessageStream {
+ public:
+  bool send(std::string message) override {
+    data += parse_message<v1::FileFrame>(message)->data();
+    return true;
+  }
+  std::optional<std::string> receive(SteadyTime) override { return std::nullopt; }
+  std::string data;
+};
+
+// Takes the handlers, as the kernel does.
+class FakeDeclarations final : public Declarations {
+ public:
+  Result<TableId> table(TableSpec) override { return unimplemented("no tables"); }
+  Result<TableId> other_table(std::string_view) override { return unimplemented("no tables"); }
+  Status command(std::string, ApplyFunction) override { return ok_status(); }
+  Status service(std::string_view, std::vector<MethodBinding> methods) override {
+    for (MethodBinding& method : methods) bindings[method.name] = std::move(method);
+    return ok_status();
+  }
+  Status configuration(std::string, ConfigSchema) override { return ok_status(); }
+  Status extension(std::string point, std::string, void* implementation) override {
+    if (point == NodeLocator::kExtensionPoint) locator = static_cast<NodeLocator*>(implementation);
+    return ok_status();
+  }
+  std::map<std::string, MethodBinding> bindings;
+  NodeLocator* locator = nullptr;
 };
 
 }  // namespace drover::agent

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <variant>
 
 namespace drover {
 
@@ -19,7 +21,13 @@ struct Unit {
 std::span<const Unit> known_units();
 // Null when there is none of that name. Upper and lower case count: "mW" is not "MW".
 const Unit* find_unit(std::string_view name);
-// The unit that the text ends with, the longest of several; null when there is none.
-const Unit* unit_at_end(std::string_view text);
+
+struct Quantity {
+  std::variant<int64_t, double> number;
+  const Unit* unit = nullptr;  // null: none
+};
+// A number, perhaps with a unit behind it, with or without space between: "8", "1.5 GiB", "250mW". Whole where it can
+// be. Nothing when the text is anything else.
+std::optional<Quantity> parse_quantity(std::string_view text);
 
 }  // namespace drover
