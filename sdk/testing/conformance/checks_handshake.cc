@@ -179,6 +179,7 @@ const Check kChecks[] = {
        DROVER_TRY(const Task task, t.launch("endless"));
        std::stop_source stop;
        auto waiting = std::async(std::launch::async, [&] { return t.wait(task.id, t.limit(), stop.get_token()); });
+       (void)waiting.wait_for(10ms);
        const auto health = t.raw("/grpc.health.v1.Health/Check", "\n\x06plugin", t.limit());
        stop.request_stop();
        (void)waiting.get();

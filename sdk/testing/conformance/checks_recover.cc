@@ -177,18 +177,6 @@ const Check kChecks[] = {
        if (!is_found) return ok_status();
        return t.wait(task.id, 5s).status().with_context("WaitTask");
      }},
-    {"recover.destroyed", "a destroyed task is not found running again", "forget it, and its process, for good",
-     Check::endless,
-     [](Trial& t) -> Status {
-       DROVER_TRY(const Task task, t.launch("endless"));
-       DROVER_RETURN_IF_ERROR(t.destroy(task.id, true));
-       DROVER_RETURN_IF_ERROR(t.replace());
-       if (!t.recover(task.handle).ok()) return ok_status();
-       t.keep(task.handle);
-       // Some say yes and then that it has ended.
-       const auto result = t.wait(task.id, 5s);
-       return expect(result.ok(), "RecoverTask succeeds, and WaitTask says " + result.status().to_string());
-     }},
     {"recover.two", "two tasks are recovered side by side", "keep tasks by their identifier", Check::endless,
      [](Trial& t) -> Status {
        DROVER_TRY(const Task one, t.launch("endless"));

@@ -1,10 +1,12 @@
 #include "driver_subject.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <list>
 #include <mutex>
 
+#include "../../serve/device_service.h"
 #include "../../serve/driver_service.h"
 #include "../../serve/workers.h"
 #include "drover/task_driver.h"
@@ -110,15 +112,15 @@ class LocalChannel final : public external::Channel {
 
   // The instance goes; whoever calls learns it.
   void cut() {
+    if (is_cut_.exchange(true)) return;
+    instance_->stop();
     {
       const std::lock_guard lock(mutex_);
-      is_cut_ = true;
       for (const auto& weak : calls_) {
-        if (const auto call = weak.lock()) call->finish(unavailable("the plugin has gone"));
+        if (const auto call = weak.lock()) call->finish(gone());
       }
       calls_.clear();
     }
-    if (instance_) instance_->stop();
     workers_.reset();  // joins
     instance_.reset();
   }
@@ -128,7 +130,7 @@ class LocalChannel final : public external::Channel {
     auto call = std::make_shared<LocalCall>(std::move(request));
     const std::lock_guard lock(mutex_);
     if (is_cut_) {
-      call->finish(unavailable("the plugin has gone"));
+      call->finish(gone());
       return call;
     }
     const auto found = instance_->methods().find(method);
@@ -138,15 +140,20 @@ class LocalChannel final : public external::Channel {
     }
     calls_.remove_if([](const auto& weak) { return weak.expired(); });
     calls_.push_back(call);
-    const bool is_posted = workers_->post([call, &handler = found->second] { call->finish(handler(*call)); });
+    const bool is_posted = workers_->post([this, call, &handler = found->second] {
+      Status status = handler(*call);
+      call->finish(is_cut_ ? gone() : std::move(status));
+    });
     if (!is_posted) call->finish(resource_exhausted("the plugin has too many calls at once"));
     return call;
   }
 
+  static Status gone() { return unavailable("the plugin has gone"); }
+
   std::unique_ptr<Instance> instance_;
   std::unique_ptr<serve::Workers> workers_ = std::make_unique<serve::Workers>(serve::kMaxCalls);
   std::mutex mutex_;
-  bool is_cut_ = false;                        // guarded by mutex_
+  std::atomic<bool> is_cut_ = false;
   std::list<std::weak_ptr<LocalCall>> calls_;  // guarded by mutex_
 };
 
@@ -185,6 +192,19 @@ class DriverInstance final : public Instance {
   const serve::Methods methods_;
 };
 
+class DeviceInstance final : public Instance {
+ public:
+  explicit DeviceInstance(std::unique_ptr<DevicePlugin> plugin)
+      : plugin_(std::move(plugin)),
+        methods_(serve::device_methods({.plugin = *plugin_, .name = "device", .version = "0.1.0", .end = [] {}})) {}
+  const serve::Methods& methods() const override { return methods_; }
+  void stop() override { plugin_->stop(); }
+
+ private:
+  const std::unique_ptr<DevicePlugin> plugin_;
+  const serve::Methods methods_;
+};
+
 }  // namespace
 
 SubjectFactory instance_subject(std::function<std::unique_ptr<Instance>()> make) {
@@ -195,6 +215,10 @@ SubjectFactory instance_subject(std::function<std::unique_ptr<Instance>()> make)
 
 SubjectFactory driver_subject(std::function<std::unique_ptr<TaskDriver>()> make) {
   return instance_subject([make = std::move(make)] { return std::make_unique<DriverInstance>(make()); });
+}
+
+SubjectFactory device_subject(std::function<std::unique_ptr<DevicePlugin>()> make) {
+  return instance_subject([make = std::move(make)] { return std::make_unique<DeviceInstance>(make()); });
 }
 
 }  // namespace drover::conformance
