@@ -429,7 +429,7 @@ const Check kDevice[] = {
        DROVER_TRY(const auto ids, some_ids(t));
        if (ids.empty()) return t.inapplicable(kNone);
        auto reserving = std::async(std::launch::async, [&] { return reserve(t, {ids.front()}).status(); });
-       (void)reserving.wait_for(2ms);
+       (void)reserving.wait_for(kShort);
        t.subject().kill();
        (void)reserving.get();
        DROVER_RETURN_IF_ERROR(t.subject().start());

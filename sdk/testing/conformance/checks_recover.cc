@@ -18,7 +18,7 @@ Result<bool> found_again(Trial& t, const Task& task) {
 Status crash_during(Trial& t, std::string_view kind, const std::function<void(Trial&, const Task&)>& call) {
   DROVER_TRY(const Task task, t.launch(kind));
   auto calling = std::async(std::launch::async, [&] { call(t, task); });
-  (void)calling.wait_for(10ms);
+  (void)calling.wait_for(kShort);
   t.subject().kill();
   calling.get();
   DROVER_RETURN_IF_ERROR(t.subject().start());
@@ -225,7 +225,7 @@ const Check kCrash[] = {
        *request.mutable_task() = config;
        auto starting =
            std::async(std::launch::async, [&] { return t.call<driver::StartTaskResponse>("StartTask", request); });
-       (void)starting.wait_for(2ms);
+       (void)starting.wait_for(kShort);
        t.subject().kill();
        if (const auto started = starting.get(); started.ok()) t.keep(started->handle());
        DROVER_RETURN_IF_ERROR(t.subject().start());
@@ -279,6 +279,7 @@ const Check kCrash[] = {
      "keep no lock or file that stops a second start", Check::nothing,
      [](Trial& t) -> Status {
        const auto stream = t.open("TaskEvents", driver::TaskEventsRequest());
+       (void)t.eventually([] { return false; }, kShort);
        DROVER_RETURN_IF_ERROR(t.replace());
        const auto next = t.open("TaskEvents", driver::TaskEventsRequest());
        return expect(t.stays_open(next), "it ended: " + next->status().to_string());
@@ -295,7 +296,7 @@ const Check kCrash[] = {
      "write nothing half", Check::nothing,
      [](Trial& t) -> Status {
        auto configuring = std::async(std::launch::async, [&] { return t.configure(); });
-       (void)configuring.wait_for(1ms);
+       (void)configuring.wait_for(kShort);
        t.subject().kill();
        (void)configuring.get();
        DROVER_RETURN_IF_ERROR(t.subject().start());
@@ -316,7 +317,7 @@ const Check kCrash[] = {
      [](Trial& t) -> Status {
        DROVER_TRY(const Task task, t.launch("endless"));
        auto waiting = std::async(std::launch::async, [&] { return t.wait(task.id); });
-       (void)waiting.wait_for(5ms);
+       (void)waiting.wait_for(kShort);
        t.subject().kill();
        const auto result = waiting.get();
        DROVER_RETURN_IF_ERROR(t.subject().start());

@@ -243,7 +243,7 @@ const Fault kFaults[] = {
      [](Methods& m, const WorldPtr& w) { refused_later(m, w, of("Fingerprint"), of("Fingerprint")); }},
     {"crash.reserve",
      [](Methods& m, const WorldPtr& w) {
-       delay(m, of("Reserve"), 8ms);
+       delay(m, of("Reserve"), 150ms);
        refused_later(m, w, of("Reserve"), of("Reserve"));
      }},
     {"crash.stats", [](Methods& m, const WorldPtr& w) { refused_later(m, w, of("Stats"), of("Stats")); }},

@@ -1,13 +1,16 @@
 // Every check of the conformance kit can fail: for each there is a driver with a fault that it notices, and what else
-// notices the fault is stated in expected.txt. REWRITE_EXPECTED=1 writes that file anew, to be read as a difference.
+// may notice the fault in its group is stated in expected.txt. REWRITE_EXPECTED=1 adds to that file what was seen, to
+// be read as a difference.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "../../serve/device_service.h"
 #include "../conformance/driver_subject.h"
@@ -87,16 +90,13 @@ conformance::SubjectFactory device_with(const Fault* fault) {
   };
 }
 
-bool is_heavy(std::string_view group) { return group == "concurrency" || group == "limits"; }
-
-// What is tried with a fault: what takes long, only with faults of its own kind.
+// What is tried with a fault: the checks of its group; with ALL_CHECKS=1 all of them, which takes some minutes.
 std::vector<const Check*> tried_with(std::string_view fault) {
   const std::string_view group = fault.substr(0, fault.find('.'));
+  const bool has_all = std::getenv("ALL_CHECKS") != nullptr;
   std::vector<const Check*> out;
   for (const Check& check : conformance::checks(Kind::driver)) {
-    if ((check.needs & Check::program) != 0) continue;
-    if (is_heavy(check.group()) && check.group() != group) continue;
-    out.push_back(&check);
+    if ((check.needs & Check::program) == 0 && (has_all || check.group() == group)) out.push_back(&check);
   }
   return out;
 }
@@ -159,6 +159,25 @@ std::set<std::string> failed(const std::vector<const Check*>& checks, const std:
   return out;
 }
 
+// Of every fault what came of its checks; some at once, for most of the time they wait.
+struct Trying {
+  std::string fault;
+  std::vector<const Check*> checks;
+  conformance::SubjectFactory factory;
+  std::vector<Outcome> outcomes{};
+};
+void try_all(std::vector<Trying>& all, const conformance::Setup& setup, int at_once, int parallel) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < at_once; ++i) {
+    threads.emplace_back([&] {
+      for (size_t mine = next++; mine < all.size(); mine = next++)
+        all[mine].outcomes = conformance::run_all(all[mine].checks, all[mine].factory, setup, parallel, {});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 conformance::Setup impatient() {
   conformance::Setup setup = reference_setup();
   setup.limit = 1s;
@@ -184,6 +203,7 @@ class Faults : public ::testing::Test {
  protected:
   static bool is_rewriting() { return std::getenv("REWRITE_EXPECTED") != nullptr; }
   void judge(const std::string& fault, const std::vector<const Check*>& checks, const std::vector<Outcome>& outcomes) {
+    SCOPED_TRACE(fault);
     const std::set<std::string> found = failed(checks, outcomes);
     EXPECT_TRUE(found.contains(fault.substr(fault.rfind(' ') + 1))) << "nobody noticed";
     if (is_rewriting()) {
@@ -192,14 +212,17 @@ class Faults : public ::testing::Test {
     }
     const auto stated = expected_.find(fault);
     ASSERT_NE(expected_.end(), stated) << "expected.txt does not state this fault";
-    EXPECT_EQ(stated->second, found) << describe(checks, outcomes);
+    if (std::getenv("ALL_CHECKS")) return;  // of other groups more notice it than is stated
+    for (const std::string& name : found)
+      EXPECT_TRUE(stated->second.contains(name)) << name << " is not stated\n" << describe(checks, outcomes);
   }
   void TearDown() override {
     if (!is_rewriting() || found_.empty()) return;
     Expected all = read_expected();
-    for (const auto& [fault, names] : found_) all[fault] = names;
+    for (const auto& [fault, names] : found_) all[fault].insert(names.begin(), names.end());
     std::ofstream file(EXPECTED_FAILURES);
-    file << "# For each fault the checks that notice it; without it all pass. Written by REWRITE_EXPECTED=1.\n";
+    file << "# For each fault its check, and which others of the group may notice it, some only now and then.\n"
+            "# Without a fault all pass. REWRITE_EXPECTED=1 adds what was seen.\n";
     for (const auto& [fault, names] : all) {
       file << fault << ":";
       for (const std::string& name : names) file << " " << name;
@@ -265,30 +288,26 @@ TEST(Conformance, EveryCheckOfDevicesHasAFault) {
 TEST_F(Faults, OfDevicesAreNoticedByTheirChecksAndByThoseThatAreStated) {
   conformance::Setup setup;
   setup.limit = 1s;
-  for (const Fault& fault : device_faults()) {
-    SCOPED_TRACE(fault.name);
-    const auto checks = conformance::select(Kind::device, "");
-    judge("device " + std::string(fault.name), checks,
-          conformance::run_all(checks, device_with(&fault), setup, 24, {}));
-  }
+  std::vector<Trying> all;
+  for (const Fault& fault : device_faults())
+    all.push_back({"device " + std::string(fault.name), conformance::select(Kind::device, ""), device_with(&fault)});
+  try_all(all, setup, 8, 4);
+  for (const Trying& one : all) judge(one.fault, one.checks, one.outcomes);
 }
 
 TEST_F(Faults, AreNoticedByTheirChecksAndByThoseThatAreStated) {
-  const auto setup = impatient();
-  for (const Fault* fault : all_faults()) {
-    SCOPED_TRACE(fault->name);
-    const auto checks = tried_with(fault->name);
-    judge(std::string(fault->name), checks, conformance::run_all(checks, with(fault), setup, 24, {}));
-  }
+  std::vector<Trying> all;
+  for (const Fault* fault : all_faults())
+    all.push_back({std::string(fault->name), tried_with(fault->name), with(fault)});
+  try_all(all, impatient(), 12, 3);
+  for (const Trying& one : all) judge(one.fault, one.checks, one.outcomes);
 }
 
 TEST_F(Faults, OfProgramsAreNoticedByTheirChecksAndByThoseThatAreStated) {
-  const auto setup = impatient();
-  for (const std::string& fault : kProgramFaults) {
-    SCOPED_TRACE(fault);
-    const auto checks = tried_with_program(fault);
-    judge(fault, checks, conformance::run_all(checks, program(fault), setup, 6, {}));
-  }
+  std::vector<Trying> all;
+  for (const std::string& fault : kProgramFaults) all.push_back({fault, tried_with_program(fault), program(fault)});
+  try_all(all, impatient(), 4, 3);
+  for (const Trying& one : all) judge(one.fault, one.checks, one.outcomes);
 }
 
 }  // namespace

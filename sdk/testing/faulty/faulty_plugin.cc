@@ -184,7 +184,6 @@ int main(int argc, char** argv) {
     std::thread([] {
       while (own_socket().empty()) std::this_thread::yield();
       if (fault == "handshake.socket-private") {
-        ::usleep(20'000);
         (void)::chmod(own_socket().c_str(), 0777);
       } else {
         ::usleep(20'000);

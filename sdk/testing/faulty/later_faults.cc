@@ -254,31 +254,31 @@ const Fault kFaults[] = {
      }},
     {"crash.start",
      [](Methods& m, const WorldPtr& w) {
-       delay(m, "StartTask", 8ms);
+       delay(m, "StartTask", 150ms);
        refuses_after_crash_in(m, w, "StartTask", "StartTask");
      }},
     {"crash.wait", [](Methods& m, const WorldPtr& w) { fails_after_crash_in(m, w, "WaitTask"); }},
     {"crash.stop", [](Methods& m, const WorldPtr& w) { fails_after_crash_in(m, w, "StopTask"); }},
     {"crash.destroy",
      [](Methods& m, const WorldPtr& w) {
-       delay(m, "DestroyTask", 20ms);
+       delay(m, "DestroyTask", 150ms);
        fails_after_crash_in(m, w, "DestroyTask");
      }},
     {"crash.inspect",
      [](Methods& m, const WorldPtr& w) {
-       delay(m, "InspectTask", 20ms);
+       delay(m, "InspectTask", 150ms);
        fails_after_crash_in(m, w, "InspectTask");
      }},
     {"crash.signal",
      [](Methods& m, const WorldPtr& w) {
-       delay(m, "SignalTask", 20ms);
+       delay(m, "SignalTask", 150ms);
        fails_after_crash_in(m, w, "SignalTask");
      }},
     {"crash.stats", [](Methods& m, const WorldPtr& w) { fails_after_crash_in(m, w, "TaskStats"); }},
     {"crash.exec", [](Methods& m, const WorldPtr& w) { fails_after_crash_in(m, w, "ExecTask"); }},
     {"crash.recover",
      [](Methods& m, const WorldPtr& w) {
-       delay(m, "RecoverTask", 20ms);
+       delay(m, "RecoverTask", 150ms);
        fails_after_crash_in(m, w, "RecoverTask");
      }},
     {"crash.events", [](Methods& m, const WorldPtr& w) { refuses_after_crash_in(m, w, "TaskEvents", "TaskEvents"); }},
@@ -286,7 +286,7 @@ const Fault kFaults[] = {
      [](Methods& m, const WorldPtr& w) { refuses_after_crash_in(m, w, "Fingerprint", "Fingerprint"); }},
     {"crash.configure",
      [](Methods& m, const WorldPtr& w) {
-       delay(m, "base/SetConfig", 8ms);
+       delay(m, "base/SetConfig", 150ms);
        refuses_after_crash_in(m, w, "base/SetConfig", "base/SetConfig");
      }},
     {"crash.three-times",

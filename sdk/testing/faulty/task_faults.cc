@@ -374,7 +374,6 @@ const Fault kFaults[] = {
      }},
     {"stop.twice-at-once",
      [](Methods& m, const WorldPtr& w) {
-       delay(m, "StopTask", 5ms);
        wrap(m, "StopTask", [w](const Handler& inner, Call& call) {
          {
            const std::lock_guard lock(w->mutex);
@@ -382,6 +381,7 @@ const Fault kFaults[] = {
          }
          return inner(call);
        });
+       delay(m, "StopTask", 5ms);
      }},
     {"stop.own-task",
      [](Methods& m, const WorldPtr& w) {
