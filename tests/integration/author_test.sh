@@ -13,6 +13,7 @@ prefix=$folder/prefix
 cmake --install "$BUILD" --prefix "$prefix" > "$folder/install.log" || { tail "$folder/install.log" >&2; exit 1; }
 drover=$prefix/bin/drover
 launcher=(-DCMAKE_BUILD_TYPE=Dev -G Ninja)
+export CCACHE_BASEDIR=$folder CCACHE_NOHASHDIR=1  # the folder is another one each time, its content is not
 command -v ccache > /dev/null && launcher+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
 # What must not be written is not, and says why.
