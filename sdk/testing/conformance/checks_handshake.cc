@@ -234,7 +234,7 @@ const Check kChecks[] = {
        DROVER_RETURN_IF_ERROR(t.configure());
        DROVER_TRY(const Task task, t.launch("endless"));
        auto waiting = std::async(std::launch::async, [&] { return t.wait(task.id); });
-       (void)waiting.wait_for(kShort);
+       (void)waiting.wait_for(5 * kShort);
        const int pid = t.process().pid();
        const Status told = shutdown(t);
        const bool ended = t.eventually([&] { return is_gone(pid) || is_ended(pid); }, 5s);

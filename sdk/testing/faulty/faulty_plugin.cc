@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -90,8 +91,6 @@ void misbehave_in_handshake(Methods& m, const WorldPtr& w) {
       (void)::link(socket.c_str(), (socket + ".kept").c_str());
       return inner(call);
     });
-  if (fault == "handshake.socket-private" || fault == "handshake.one-line")
-    wrap(m, "base/ConfigSchema", [](const Handler& inner, Call& call) { return inner(call); });
   if (fault == "handshake.other-hosts")
     wrap(m, "base/PluginInfo", [w](const Handler& inner, Call& call) {
       if (count(w, "info") > 3) std::_Exit(3);
@@ -179,17 +178,23 @@ int main(int argc, char** argv) {
     track(methods, world);
     return methods;
   };
-  if (fault == "handshake.one-line" || fault == "handshake.socket-private") {
-    // A moment after the handshake.
-    std::thread([] {
-      while (own_socket().empty()) std::this_thread::yield();
-      if (fault == "handshake.socket-private") {
-        (void)::chmod(own_socket().c_str(), 0777);
-      } else {
-        ::usleep(20'000);
-        say("the plugin is ready\n");
-      }
-    }).detach();
+  int handshake = STDOUT_FILENO;
+  std::jthread aside;  // what is done beside; the process ends under it
+  if (fault == "handshake.socket-private") {
+    aside = std::jthread([](std::stop_token stop) {
+      while (own_socket().empty() && !stop.stop_requested()) std::this_thread::yield();
+      (void)::chmod(own_socket().c_str(), 0777);
+    });
+  }
+  if (fault == "handshake.one-line") {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return 3;
+    handshake = ends[1];
+    aside = std::jthread([from = ends[0]] {
+      std::array<char, 4096> line;
+      const ssize_t n = ::read(from, line.data(), line.size());
+      if (n > 0) say(std::string(line.data(), static_cast<size_t>(n)) + "the plugin is ready\n");
+    });
   }
   const auto stop = [] {
     driver->stop();
@@ -197,6 +202,8 @@ int main(int argc, char** argv) {
     const std::string kept = own_socket();
     if (kept.ends_with(".kept")) (void)::rename(kept.c_str(), kept.substr(0, kept.size() - 5).c_str());
   };
-  return serve::serve({.kind = "task driver", .name = name, .version = version, .make = make, .stop = stop}, {argv, 1},
-                      STDOUT_FILENO);
+  const int status = serve::serve({.kind = "task driver", .name = name, .version = version, .make = make, .stop = stop},
+                                  {argv, 1}, handshake);
+  if (handshake != STDOUT_FILENO) ::close(handshake);
+  return status;
 }
