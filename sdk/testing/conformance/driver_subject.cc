@@ -9,7 +9,9 @@
 #include "../../serve/device_service.h"
 #include "../../serve/driver_service.h"
 #include "../../serve/workers.h"
+#include "drover/methods.h"
 #include "drover/task_driver.h"
+#include "nomad/plugins/base.pb.h"
 
 namespace drover::conformance {
 namespace {
@@ -183,13 +185,15 @@ class DriverInstance final : public Instance {
   explicit DriverInstance(std::unique_ptr<TaskDriver> driver)
       : driver_(std::move(driver)),
         methods_(serve::driver_methods(
-            {.driver = *driver_, .name = "driver", .own_name = "driver", .version = "0.1.0", .end = [] {}})) {}
+            {.driver = *driver_, .name = "driver", .own_name = "driver", .version = "0.1.0", .end = [] {}})) {
+    leave_configured(methods_);
+  }
   const serve::Methods& methods() const override { return methods_; }
   void stop() override { driver_->stop(); }
 
  private:
   const std::unique_ptr<TaskDriver> driver_;
-  const serve::Methods methods_;
+  serve::Methods methods_;
 };
 
 class DeviceInstance final : public Instance {
@@ -206,6 +210,20 @@ class DeviceInstance final : public Instance {
 };
 
 }  // namespace
+
+void leave_configured(serve::Methods& methods) {
+  namespace base = hashicorp::nomad::plugins::base::proto;
+  const std::string service = "/hashicorp.nomad.plugins.base.proto.BasePlugin/";
+  methods[service + "ConfigSchema"] = [](serve::Call& call) {
+    (void)call.send("");
+    return ok_status();
+  };
+  methods[service + "SetConfig"] = [](serve::Call& call) -> Status {
+    DROVER_RETURN_IF_ERROR(parse_message<base::SetConfigRequest>(call.request()).status());
+    (void)call.send("");
+    return ok_status();
+  };
+}
 
 SubjectFactory instance_subject(std::function<std::unique_ptr<Instance>()> make) {
   return [make = std::move(make)]() -> Result<std::unique_ptr<Subject>> {

@@ -6,6 +6,7 @@
 #include "../../serve/device_service.h"
 #include "../../serve/driver_service.h"
 #include "../../serve/program.h"
+#include "driver_subject.h"
 #include "drover/config.h"
 #include "drover/conformance.h"
 #include "sdk/testing/fake_host.h"
@@ -66,9 +67,12 @@ int serve_module(Plugin& plugin, const std::string& config_file, int handshake) 
   }
   const std::string version = "0.0.0";
   const auto make = [&](const std::string& name) {
-    if (served->driver)
-      return serve::driver_methods(
+    if (served->driver) {
+      serve::Methods methods = serve::driver_methods(
           {.driver = *served->driver, .name = name, .own_name = name, .version = version, .end = serve::request_end});
+      leave_configured(methods);
+      return methods;
+    }
     return serve::device_methods(
         {.plugin = *served->device, .name = name, .version = version, .end = serve::request_end});
   };
