@@ -218,7 +218,7 @@ const Check kCrash[] = {
        return t.is_alive();
      }},
     {"crash.start", "after a crash of the plugin during StartTask, a new task starts",
-     "leave nothing that a half start would block", Check::endless,
+     "leave nothing that a half start would block", Check::program | Check::endless,
      [](Trial& t) -> Status {
        DROVER_TRY(const auto config, t.config("endless"));
        driver::StartTaskRequest request;

@@ -80,10 +80,13 @@ void misbehave_in_handshake(Methods& m, const WorldPtr& w) {
   if (fault == "handshake.shutdown") do_nothing(m, "/plugin.GRPCController/Shutdown");
   if (fault == "handshake.shutdown-with-waits")
     wrap(m, "/plugin.GRPCController/Shutdown", [w](const Handler& inner, Call& call) {
-      std::unique_lock lock(w->mutex);
-      w->changed.wait(lock, call.stop(), [&] { return !w->in_flight.contains(method("WaitTask")); });
-      lock.unlock();
-      return call.stop().stop_requested() ? ok_status() : inner(call);
+      bool is_waited_for = false;
+      {
+        const std::lock_guard lock(w->mutex);
+        is_waited_for = w->in_flight.contains(method("WaitTask"));
+      }
+      if (is_waited_for) serve::wait_end(call);
+      return is_waited_for ? ok_status() : inner(call);
     });
   if (fault == "handshake.socket-removed")
     wrap(m, "/plugin.GRPCController/Shutdown", [](const Handler& inner, Call& call) {
@@ -107,6 +110,18 @@ void misbehave_later(Methods& m, const WorldPtr& w) {
         std::_Exit(0);
       }
       return inner(call);
+    });
+  if (fault == "crash.start")
+    wrap(m, "StartTask", [](const Handler& inner, Call& call) {
+      // A lock that stays behind when the start is broken off.
+      const std::string lock = std::string(std::getenv("TMPDIR")) + "/starting";
+      const int fd = ::open(lock.c_str(), O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+      if (fd < 0) return Status(Code::unknown, "another start is under way");
+      ::close(fd);
+      (void)serve::wait(call, 150ms);
+      const Status status = inner(call);
+      (void)::unlink(lock.c_str());
+      return status;
     });
   if (fault == "logs.after-crash") {
     do_nothing(m, "RecoverTask");

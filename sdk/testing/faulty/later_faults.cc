@@ -252,11 +252,6 @@ const Fault kFaults[] = {
          return instance(w) > 1 ? Status(Code::unknown, "another one runs") : inner(call);
        });
      }},
-    {"crash.start",
-     [](Methods& m, const WorldPtr& w) {
-       delay(m, "StartTask", 150ms);
-       refuses_after_crash_in(m, w, "StartTask", "StartTask");
-     }},
     {"crash.wait", [](Methods& m, const WorldPtr& w) { fails_after_crash_in(m, w, "WaitTask"); }},
     {"crash.stop", [](Methods& m, const WorldPtr& w) { fails_after_crash_in(m, w, "StopTask"); }},
     {"crash.destroy",
