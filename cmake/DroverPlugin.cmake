@@ -6,11 +6,20 @@
 #   IN_PROCESS   NAME.so (one exported symbol, linked with -z nodelete) beside a copy of plugin.json in the plugin folder,
 #                or in FOLDER: then it belongs to a test, is not installed and not among the programs
 #   EXECUTABLE   NAME-plugin, a task driver or device plugin as a program of its own (drover/serve.h), in lib/drover/drivers
+# In another project both lie in its build folder.
+#
+#   drover_add_conformance_test(NAME [TASKS FILE] [CONFIG FILE])
+#
+# has CTest run the conformance kit (`drover plugin test`) over the forms of a plugin that was added before.
+#
 # The latter finds the SDK's libraries beside it and, when it is copied elsewhere, where they were built or installed.
 # A plugin's own .proto files are compiled into that plugin and nowhere else: the same file in two plugins would abort
 # the process when the second one loads.
 
 set(DROVER_PROTO_ROOT ${CMAKE_CURRENT_LIST_DIR}/../sdk/proto)
+if(NOT EXISTS ${DROVER_PROTO_ROOT})
+  set(DROVER_PROTO_ROOT ${CMAKE_CURRENT_LIST_DIR}/../../../share/drover/proto)  # installed
+endif()
 set(DROVER_PLUGIN_MAP ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
 
 # Generates C++ from .proto files (paths relative to ROOT) into GENERATED_DIR; sets OUT_SOURCES.
@@ -52,13 +61,21 @@ function(drover_add_plugin name)
   # An object library, so that the plugin's tests link the same objects.
   add_library(${name}_objects OBJECT ${ARG_SOURCES} ${generated})
   target_include_directories(${name}_objects PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/generated)
-  target_link_libraries(${name}_objects PUBLIC drover_sdk drover_messages ${ARG_LIBRARIES} PRIVATE drover_warnings)
+  target_link_libraries(${name}_objects PUBLIC drover_sdk drover_messages ${ARG_LIBRARIES} PRIVATE $<TARGET_NAME_IF_EXISTS:drover_warnings>)
+  set_target_properties(${name}_objects PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  set(programs ${CMAKE_BINARY_DIR}/lib/drover/drivers)
+  set(modules ${DROVER_PLUGIN_OUTPUT_DIRECTORY})
+  if(NOT modules)  # in another project
+    set(programs ${CMAKE_CURRENT_BINARY_DIR})
+    set(modules ${CMAKE_CURRENT_BINARY_DIR})
+  endif()
 
   if(ARG_EXECUTABLE)
     add_executable(${name}_program)
     target_link_libraries(${name}_program PRIVATE ${name}_objects drover_serve_main)
     set_target_properties(${name}_program PROPERTIES
-      OUTPUT_NAME ${name}-plugin RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/drover/drivers
+      OUTPUT_NAME ${name}-plugin RUNTIME_OUTPUT_DIRECTORY ${programs}
       INSTALL_RPATH "$ORIGIN/../..;${CMAKE_INSTALL_PREFIX}/lib")
     set_property(GLOBAL APPEND PROPERTY DROVER_PROGRAMS ${name}_program)
     install(TARGETS ${name}_program RUNTIME DESTINATION lib/drover/drivers)
@@ -67,25 +84,47 @@ function(drover_add_plugin name)
     return()
   endif()
 
-  set(folder ${DROVER_PLUGIN_OUTPUT_DIRECTORY})
   if(ARG_FOLDER)
-    set(folder ${ARG_FOLDER})
+    set(modules ${ARG_FOLDER})
   endif()
   add_library(${name}_plugin MODULE)
   target_link_libraries(${name}_plugin PRIVATE ${name}_objects)
   target_link_options(${name}_plugin PRIVATE -Wl,-z,nodelete -Wl,--version-script=${DROVER_PLUGIN_MAP})
   set_target_properties(${name}_plugin PROPERTIES
     PREFIX "" OUTPUT_NAME ${name} LINK_DEPENDS ${DROVER_PLUGIN_MAP}
-    LIBRARY_OUTPUT_DIRECTORY ${folder}
+    LIBRARY_OUTPUT_DIRECTORY ${modules}
     BUILD_RPATH "$ORIGIN/../.." INSTALL_RPATH "$ORIGIN/../..")
   if(NOT ARG_MANIFEST)
     set(ARG_MANIFEST ${CMAKE_CURRENT_SOURCE_DIR}/plugin.json)
   endif()
-  configure_file(${ARG_MANIFEST} ${folder}/${name}.json COPYONLY)
+  configure_file(${ARG_MANIFEST} ${modules}/${name}.json COPYONLY)
   if(ARG_FOLDER)
     return()
   endif()
   set_property(GLOBAL APPEND PROPERTY DROVER_PROGRAMS ${name}_plugin)
   install(TARGETS ${name}_plugin LIBRARY DESTINATION lib/drover/plugins)
   install(FILES ${ARG_MANIFEST} DESTINATION lib/drover/plugins RENAME ${name}.json)
+endfunction()
+
+function(drover_add_conformance_test name)
+  cmake_parse_arguments(ARG "" "TASKS;CONFIG" "" ${ARGN})
+  set(options)
+  if(ARG_TASKS)
+    list(APPEND options -task ${ARG_TASKS})
+  endif()
+  if(ARG_CONFIG)
+    list(APPEND options -config ${ARG_CONFIG})
+  endif()
+  if(TARGET drover)
+    set(program $<TARGET_FILE:drover>)
+  else()
+    find_program(DROVER_PROGRAM drover HINTS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../../bin REQUIRED)
+    set(program ${DROVER_PROGRAM})
+  endif()
+  foreach(form program plugin)
+    if(TARGET ${name}_${form})
+      add_test(NAME ${name}_${form}_conformance COMMAND ${program} plugin test ${options} $<TARGET_FILE:${name}_${form}>)
+      set_tests_properties(${name}_${form}_conformance PROPERTIES TIMEOUT 300)
+    endif()
+  endforeach()
 endfunction()

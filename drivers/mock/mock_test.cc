@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "drover/hclspec.h"
@@ -26,15 +27,6 @@ driver::TaskConfig task(const std::string& id, const Json& options) {
   config.set_msgpack_driver_config(std::string(bytes.begin(), bytes.end()));
   return config;
 }
-
-struct MockFixture {
-  std::unique_ptr<MockDriver> current = std::make_unique<MockDriver>();
-  TaskDriver& driver() { return *current; }
-  void restart() { current = std::make_unique<MockDriver>(); }
-  driver::TaskConfig endless(const std::string& id) { return task(id, {{"run_for", "1h"}}); }
-  driver::TaskConfig deaf(const std::string& id) { return task(id, {{"run_for", "1h"}, {"ignore_kill", true}}); }
-  driver::TaskConfig ending(const std::string& id, int exit_code) { return task(id, {{"exit_code", exit_code}}); }
-};
 
 TEST(Mock, ExitsAsTold) {
   MockDriver mock;
@@ -250,9 +242,10 @@ TEST(Mock, StopsWhileNobodyReadsItsOutput) {
   std::filesystem::remove_all(folder);
 }
 
+conformance::SubjectFactory subject() {
+  return conformance::driver_subject([] { return std::make_unique<MockDriver>(); });
+}
+DROVER_DRIVER_CONFORMANCE(Mock, subject());
+
 }  // namespace
 }  // namespace drover::mock
-
-namespace drover {
-INSTANTIATE_TYPED_TEST_SUITE_P(Mock, DriverConformance, mock::MockFixture);
-}

@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
@@ -91,9 +93,13 @@ class Node {
   void stop() { driver_.reset(); }
   void restart() {
     driver_.reset();
-    driver_ = std::make_unique<RawExecDriver>();
-    driver_->open(
+    driver_ = another_driver();
+  }
+  std::unique_ptr<RawExecDriver> another_driver() const {
+    auto driver = std::make_unique<RawExecDriver>();
+    driver->open(
         {.is_enabled = true, .uses_cgroups = uses_cgroups_, .cgroup_parent = parent_, .launcher = launcher_options()});
+    return driver;
   }
   int launcher_pid() const {
     auto client = Launcher::connect(launcher_options(), {}, SystemClock().steady() + 10s);
@@ -126,23 +132,31 @@ class Node {
   std::unique_ptr<RawExecDriver> driver_;
 };
 
-struct RawExecFixture {
-  explicit RawExecFixture(bool uses_cgroups = true) : node(uses_cgroups) {}
-  Node node;
-  TaskDriver& driver() { return node.driver(); }
-  void restart() { node.restart(); }
-  driver::TaskConfig endless(const std::string& id) {
-    return node.task(id, {{"command", "/bin/sleep"}, {"args", {3600}}});
+// For the conformance kit: one node for all checks, with control groups and without, looked over when all is done.
+class Nodes final : public ::testing::Environment {
+ public:
+  static Node& get(bool uses_cgroups) {
+    auto& node = all()[uses_cgroups ? 1 : 0];
+    if (!node) node = std::make_unique<Node>(uses_cgroups);
+    return *node;
   }
-  driver::TaskConfig deaf(const std::string& id) { return endless(id); }
-  driver::TaskConfig ending(const std::string& id, int exit_code) {
-    return node.shell(id, "exit " + std::to_string(exit_code));
+  void TearDown() override {
+    for (auto& node : all()) node.reset();
   }
-};
 
-struct NoCgroupsFixture : RawExecFixture {
-  NoCgroupsFixture() : RawExecFixture(false) {}
+ private:
+  static std::array<std::unique_ptr<Node>, 2>& all() {
+    static std::array<std::unique_ptr<Node>, 2> nodes;
+    return nodes;
+  }
 };
+const ::testing::Environment* const kNodes = ::testing::AddGlobalTestEnvironment(new Nodes);
+
+conformance::SubjectFactory subject(bool uses_cgroups) {
+  return conformance::driver_subject([uses_cgroups] { return Nodes::get(uses_cgroups).another_driver(); });
+}
+DROVER_DRIVER_CONFORMANCE(RawExec, subject(true));
+DROVER_DRIVER_CONFORMANCE(RawExecWithoutCgroups, subject(false));
 
 driver::ExitResult wait(RawExecDriver& raw, const std::string& id) {
   auto waiting = std::async(std::launch::async, [&] {
@@ -499,8 +513,3 @@ TEST(RawExec, CountsProcessorTimeBetweenTwoSamples) {
 
 }  // namespace
 }  // namespace drover::raw_exec
-
-namespace drover {
-INSTANTIATE_TYPED_TEST_SUITE_P(RawExec, DriverConformance, raw_exec::RawExecFixture);
-INSTANTIATE_TYPED_TEST_SUITE_P(RawExecWithoutCgroups, DriverConformance, raw_exec::NoCgroupsFixture);
-}  // namespace drover

@@ -25,18 +25,45 @@ driver::TaskConfig task(const std::string& id, const Json& options) {
   return config;
 }
 
-struct ProgramFixture {
-  RunningPlugin plugin{DROVER_MOCK_PROGRAM};
-  ProgramFixture() { EXPECT_TRUE(is_healthy()); }
-  TaskDriver& driver() { return *plugin; }
-  void restart() { plugin.restart(); }
-  bool is_healthy() {
-    return plugin.eventually([&] { return plugin->fingerprint().health() == driver::FingerprintResponse::HEALTHY; });
+// The driver as the agent has it, over a program of its own: for the conformance kit.
+class Hosted final : public TaskDriver {
+ public:
+  Hosted() {
+    EXPECT_TRUE(
+        plugin_.eventually([&] { return plugin_->fingerprint().health() == driver::FingerprintResponse::HEALTHY; }));
   }
-  driver::TaskConfig endless(const std::string& id) { return task(id, {{"run_for", "1h"}}); }
-  driver::TaskConfig deaf(const std::string& id) { return task(id, {{"run_for", "1h"}, {"ignore_kill", true}}); }
-  driver::TaskConfig ending(const std::string& id, int exit_code) { return task(id, {{"exit_code", exit_code}}); }
+  void stop() override { plugin_->stop(); }
+  driver::DriverCapabilities capabilities() const override { return plugin_->capabilities(); }
+  driver::FingerprintResponse fingerprint() override { return plugin_->fingerprint(); }
+  Result<std::string> encode_config(std::string_view json) override { return plugin_->encode_config(json); }
+  Result<driver::StartTaskResponse> start_task(const driver::TaskConfig& config) override {
+    return plugin_->start_task(config);
+  }
+  Status recover_task(const driver::TaskHandle& handle) override { return plugin_->recover_task(handle); }
+  Result<driver::ExitResult> wait_task(std::string_view id, std::stop_token stop) override {
+    return plugin_->wait_task(id, std::move(stop));
+  }
+  Status stop_task(std::string_view id, std::chrono::nanoseconds timeout, std::string_view signal) override {
+    return plugin_->stop_task(id, timeout, signal);
+  }
+  Status destroy_task(std::string_view id, bool force) override { return plugin_->destroy_task(id, force); }
+  Result<driver::InspectTaskResponse> inspect_task(std::string_view id) override { return plugin_->inspect_task(id); }
+  Result<driver::TaskStats> task_stats(std::string_view id) override { return plugin_->task_stats(id); }
+  Status signal_task(std::string_view id, std::string_view signal) override { return plugin_->signal_task(id, signal); }
+
+ private:
+  mutable RunningPlugin plugin_{DROVER_MOCK_PROGRAM};
 };
+
+conformance::SubjectFactory hosted() {
+  return conformance::driver_subject([] { return std::make_unique<Hosted>(); });
+}
+conformance::SubjectFactory program() {
+  return conformance::program_subject(
+      {.file = DROVER_MOCK_PROGRAM, .arguments = {}, .environment = plugin_environment(environ)});
+}
+DROVER_DRIVER_CONFORMANCE(Program, program());
+DROVER_DRIVER_CONFORMANCE_OF(Hosted, hosted(), program());
 
 driver::TaskState state_of(TaskDriver& driver) {
   const auto inspected = driver.inspect_task(kId);
@@ -182,7 +209,3 @@ TEST(DriverProgram, StatisticsEndWithTheTask) {
 
 }  // namespace
 }  // namespace drover::external
-
-namespace drover {
-INSTANTIATE_TYPED_TEST_SUITE_P(Program, DriverConformance, external::ProgramFixture);
-}

@@ -149,24 +149,31 @@ class Resident final : public ResidentChannel {
   explicit Resident(const drover_endpoint& plugin) : plugin_(plugin) {}
   ~Resident() override { release(); }
 
-  void release() override {
+  void cut() override {
     std::list<std::weak_ptr<Call>> calls;
     {
       const std::lock_guard lock(mutex_);
-      if (std::exchange(is_released_, true)) return;
+      is_cut_ = true;
       calls.swap(calls_);
     }
-    std::vector<std::shared_ptr<Call>> open;
     for (const std::weak_ptr<Call>& weak : calls) {
-      if (auto call = weak.lock()) open.push_back(std::move(call));
+      if (auto call = weak.lock()) {
+        call->cut(unavailable(kGone));
+        cut_.push_back(std::move(call));
+      }
     }
-    for (const auto& call : open) call->cut(unavailable(kGone));
+  }
+
+  void release() override {
+    cut();
+    if (std::exchange(is_released_, true)) return;
     const SteadyTime deadline = SystemClock().steady() + kPatience;
-    if (std::ranges::all_of(open, [&](const auto& call) { return call->wait_closed(deadline); })) {
+    if (std::ranges::all_of(cut_, [&](const auto& call) { return call->wait_closed(deadline); })) {
       plugin_.release(plugin_.self);
     } else {
       log::error("plugin", "a plugin inside the agent does not end its calls, and is not released");
     }
+    cut_.clear();
   }
 
   Result<std::string> call(const std::string& method, std::string request, std::optional<SteadyTime> deadline,
@@ -197,7 +204,7 @@ class Resident final : public ResidentChannel {
     const auto call = std::make_shared<Call>(keep);
     {
       const std::lock_guard lock(mutex_);
-      if (is_released_) return unavailable(kGone);
+      if (is_cut_) return unavailable(kGone);
       calls_.remove_if([](const auto& weak) { return weak.expired(); });
       calls_.push_back(call);
       call->open(plugin_, method, deadline);
@@ -213,8 +220,11 @@ class Resident final : public ResidentChannel {
   }
 
   const drover_endpoint plugin_;
-  std::mutex mutex_;  // guards what follows
+  // Of who ends it: one thread at a time.
+  std::vector<std::shared_ptr<Call>> cut_;
   bool is_released_ = false;
+  std::mutex mutex_;  // guards what follows
+  bool is_cut_ = false;
   std::list<std::weak_ptr<Call>> calls_;
 };
 

@@ -14,6 +14,7 @@ namespace drover::serve {
 namespace {
 
 constexpr int kMaxMessageBytes = 64 << 20;
+constexpr size_t kMaxErrorBytes = 2000;  // an error travels as a header, of which 8 KiB are read, written with escapes
 
 grpc::ByteBuffer buffer_of(const std::string& bytes) {
   const grpc::Slice slice(bytes);
@@ -31,7 +32,7 @@ std::optional<std::string> bytes_of(const grpc::ByteBuffer& buffer) {
 
 grpc::Status to_grpc(const Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return {static_cast<grpc::StatusCode>(status.code()), status.message(), status.details()};
+  return {static_cast<grpc::StatusCode>(status.code()), status.message().substr(0, kMaxErrorBytes), status.details()};
 }
 
 Status run(const Handler& handler, Call& call) {

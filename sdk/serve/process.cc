@@ -20,6 +20,7 @@
 #include "drover/serve.h"
 #include "drover/uuid.h"
 #include "hclog.h"
+#include "program.h"
 
 namespace drover::serve {
 namespace {
@@ -30,11 +31,6 @@ constexpr auto kAnswerTime = 50ms;  // for the answer to the call that ends us
 constexpr auto kEndTime = 1s;       // for open calls; a host waits two seconds
 
 std::atomic<int> end_event{-1};  // an eventfd: the process shall end
-
-void request_end() {
-  const uint64_t one = 1;
-  (void)!::write(end_event, &one, sizeof(one));
-}
 
 // Handlers and not SIG_IGN, for what is ignored stays so in every program that the driver starts.
 void handle_signals() {
@@ -48,15 +44,6 @@ void handle_signals() {
   handle(SIGPIPE, [](int) {});  // the host has gone; tasks go on
   handle(SIGTERM, [](int) { request_end(); });
 }
-
-// What is served, of whatever kind.
-struct Program {
-  std::string_view kind;  // for people
-  const std::string& name;
-  const std::string& version;
-  std::function<Methods(const std::string& name)> make;  // once; under the name that the host is told
-  std::function<void()> stop;                            // only when no call is open
-};
 
 Result<std::string> read_name(const Program& program, std::span<char*> arguments) {
   std::string name = program.name;
@@ -110,6 +97,13 @@ int refuse(int exit_status, const Program& program, const Status& status) {
   return exit_status;
 }
 
+}  // namespace
+
+void request_end() {
+  const uint64_t one = 1;
+  (void)!::write(end_event, &one, sizeof(one));
+}
+
 int serve(const Program& program, std::span<char*> arguments, int handshake) {
   const auto name = read_name(program, arguments);
   if (!name) return refuse(2, program, name.status());
@@ -146,7 +140,6 @@ int serve(const Program& program, std::span<char*> arguments, int handshake) {
   std::_Exit(0);
 }
 
-}  // namespace
 }  // namespace drover::serve
 
 namespace drover {

@@ -150,8 +150,17 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     }
     return ok_status();
   }
-  Status configuration(std::string, ConfigSchema) override { return ok_status(); }
-  Status extension(std::string, std::string, void*) override { return ok_status(); }
+  Status configuration(std::string block, ConfigSchema schema) override {
+    schemas_[std::move(block)] = std::move(schema);
+    return ok_status();
+  }
+  Status extension(std::string point, std::string name, void* implementation) override {
+    extensions_[{std::move(point), std::move(name)}] = implementation;
+    return ok_status();
+  }
+  // What was declared: schemas by block, implementations by extension point and name.
+  const std::map<std::string, ConfigSchema>& schemas() const { return schemas_; }
+  const std::map<std::pair<std::string, std::string>, void*>& extensions() const { return extensions_; }
 
  private:
   struct MemoryTable {
@@ -197,6 +206,8 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
   std::vector<MemoryTable> tables_;
   std::map<std::string, ApplyFunction> commands_;
   std::map<std::string, MethodBinding> methods_;
+  std::map<std::string, ConfigSchema> schemas_;
+  std::map<std::pair<std::string, std::string>, void*> extensions_;
   std::vector<RowChange> changes_;
   std::vector<std::pair<std::string, std::string>> told_;
   uint64_t index_ = 0;

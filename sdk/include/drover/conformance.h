@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,8 +27,10 @@
 #include "drover/result.h"
 
 namespace drover {
+class DevicePlugin;
+class Plugin;
 class TaskDriver;
-}
+}  // namespace drover
 
 namespace drover::conformance {
 
@@ -61,6 +64,7 @@ using SubjectFactory = std::function<Result<std::unique_ptr<Subject>>()>;
 SubjectFactory program_subject(external::Program program);
 // Each instance is what `make` gives; it is told to stop and destroyed at a kill, too.
 SubjectFactory driver_subject(std::function<std::unique_ptr<TaskDriver>()> make);
+SubjectFactory device_subject(std::function<std::unique_ptr<DevicePlugin>()> make);
 
 // A task that the driver can run, by what the kit uses it for.
 struct TaskSpec {
@@ -133,5 +137,15 @@ Outcome run(const Check& check, const SubjectFactory& factory, const Setup& setu
 // All of them, `parallel` at a time; `done` is called as each ends, by one thread after the other.
 std::vector<Outcome> run_all(std::span<const Check* const> checks, const SubjectFactory& factory, const Setup& setup,
                              int parallel, const std::function<void(size_t index, const Outcome&)>& done);
+
+// An author's shell: reads commands line by line from `in`, calls the plugin, prints answers as JSON to `out`; `help` lists
+// the commands. Says what a crash was and how to go on. Ends the plugin, and the tasks that were started, at the end.
+// Returns the number of commands that failed.
+int run_shell(const SubjectFactory& factory, Setup setup, std::istream& in, std::ostream& out, bool has_prompt);
+
+// Serves the driver or the device plugin that a plugin of the exact tier declares as a program under a host, with a
+// kernel in memory around it: a client in development mode. `config_file`: the plugin's own block; empty: none. Never
+// returns when all is well, else an exit status as serve_driver() does (drover/serve.h). Once, from a process of its own.
+int serve_module(Plugin& plugin, const std::string& config_file, int handshake);
 
 }  // namespace drover::conformance

@@ -153,6 +153,7 @@ const Check kChecks[] = {
     {"handshake.socket-private", "nobody but its user can write to the socket", "set the umask before binding it",
      Check::program,
      [](Trial& t) -> Status {
+       DROVER_RETURN_IF_ERROR(t.is_alive());
        struct stat info {};
        if (::stat(t.process().socket().c_str(), &info) != 0)
          return failure("there is no socket at " + t.process().socket());
@@ -179,6 +180,7 @@ const Check kChecks[] = {
        DROVER_TRY(const Task task, t.launch("endless"));
        std::stop_source stop;
        auto waiting = std::async(std::launch::async, [&] { return t.wait(task.id, t.limit(), stop.get_token()); });
+       (void)waiting.wait_for(kShort);
        const auto health = t.raw("/grpc.health.v1.Health/Check", "\n\x06plugin", t.limit());
        stop.request_stop();
        (void)waiting.get();
@@ -232,6 +234,7 @@ const Check kChecks[] = {
        DROVER_RETURN_IF_ERROR(t.configure());
        DROVER_TRY(const Task task, t.launch("endless"));
        auto waiting = std::async(std::launch::async, [&] { return t.wait(task.id); });
+       (void)waiting.wait_for(5 * kShort);
        const int pid = t.process().pid();
        const Status told = shutdown(t);
        const bool ended = t.eventually([&] { return is_gone(pid) || is_ended(pid); }, 5s);

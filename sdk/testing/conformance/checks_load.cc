@@ -290,10 +290,11 @@ const Check kMany[] = {
            return channel->call(driver_method("WaitTask"), serialize(request),
                                 std::chrono::steady_clock::now() + t.limit());
          });
-         (void)waiting.wait_for(kShort);
+         (void)waiting.wait_for(500ms);
          relay.cut();
          (void)waiting.get();
        }
+       (void)t.wait(task.id, kShort);
        return t.expect_running(task.id, "after the connection broke off");
      }},
     {"limits.noise-on-socket", "noise on its socket ends that connection alone", "leave it to the gRPC library",

@@ -18,7 +18,7 @@ Result<bool> found_again(Trial& t, const Task& task) {
 Status crash_during(Trial& t, std::string_view kind, const std::function<void(Trial&, const Task&)>& call) {
   DROVER_TRY(const Task task, t.launch(kind));
   auto calling = std::async(std::launch::async, [&] { call(t, task); });
-  (void)calling.wait_for(10ms);
+  (void)calling.wait_for(kShort);
   t.subject().kill();
   calling.get();
   DROVER_RETURN_IF_ERROR(t.subject().start());
@@ -177,18 +177,6 @@ const Check kChecks[] = {
        if (!is_found) return ok_status();
        return t.wait(task.id, 5s).status().with_context("WaitTask");
      }},
-    {"recover.destroyed", "a destroyed task is not found running again", "forget it, and its process, for good",
-     Check::endless,
-     [](Trial& t) -> Status {
-       DROVER_TRY(const Task task, t.launch("endless"));
-       DROVER_RETURN_IF_ERROR(t.destroy(task.id, true));
-       DROVER_RETURN_IF_ERROR(t.replace());
-       if (!t.recover(task.handle).ok()) return ok_status();
-       t.keep(task.handle);
-       // Some say yes and then that it has ended.
-       const auto result = t.wait(task.id, 5s);
-       return expect(result.ok(), "RecoverTask succeeds, and WaitTask says " + result.status().to_string());
-     }},
     {"recover.two", "two tasks are recovered side by side", "keep tasks by their identifier", Check::endless,
      [](Trial& t) -> Status {
        DROVER_TRY(const Task one, t.launch("endless"));
@@ -230,14 +218,14 @@ const Check kCrash[] = {
        return t.is_alive();
      }},
     {"crash.start", "after a crash of the plugin during StartTask, a new task starts",
-     "leave nothing that a half start would block", Check::endless,
+     "leave nothing that a half start would block", Check::program | Check::endless,
      [](Trial& t) -> Status {
        DROVER_TRY(const auto config, t.config("endless"));
        driver::StartTaskRequest request;
        *request.mutable_task() = config;
        auto starting =
            std::async(std::launch::async, [&] { return t.call<driver::StartTaskResponse>("StartTask", request); });
-       (void)starting.wait_for(2ms);
+       (void)starting.wait_for(kShort);
        t.subject().kill();
        if (const auto started = starting.get(); started.ok()) t.keep(started->handle());
        DROVER_RETURN_IF_ERROR(t.subject().start());
@@ -291,6 +279,7 @@ const Check kCrash[] = {
      "keep no lock or file that stops a second start", Check::nothing,
      [](Trial& t) -> Status {
        const auto stream = t.open("TaskEvents", driver::TaskEventsRequest());
+       (void)t.eventually([] { return false; }, kShort);
        DROVER_RETURN_IF_ERROR(t.replace());
        const auto next = t.open("TaskEvents", driver::TaskEventsRequest());
        return expect(t.stays_open(next), "it ended: " + next->status().to_string());
@@ -307,7 +296,7 @@ const Check kCrash[] = {
      "write nothing half", Check::nothing,
      [](Trial& t) -> Status {
        auto configuring = std::async(std::launch::async, [&] { return t.configure(); });
-       (void)configuring.wait_for(1ms);
+       (void)configuring.wait_for(kShort);
        t.subject().kill();
        (void)configuring.get();
        DROVER_RETURN_IF_ERROR(t.subject().start());
@@ -328,7 +317,7 @@ const Check kCrash[] = {
      [](Trial& t) -> Status {
        DROVER_TRY(const Task task, t.launch("endless"));
        auto waiting = std::async(std::launch::async, [&] { return t.wait(task.id); });
-       (void)waiting.wait_for(5ms);
+       (void)waiting.wait_for(kShort);
        t.subject().kill();
        const auto result = waiting.get();
        DROVER_RETURN_IF_ERROR(t.subject().start());

@@ -270,6 +270,7 @@ const Check kChecks[] = {
        DROVER_TRY(const Task task, t.launch("endless"));
        (void)t.wait(task.id, 20ms);
        (void)t.wait(task.id, 20ms);
+       (void)t.wait(task.id, kShort);
        return t.expect_running(task.id, "after a wait's deadline");
      }},
     {"wait.unknown", "a wait for an unknown task says that it is not found",

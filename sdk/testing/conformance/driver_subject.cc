@@ -1,9 +1,12 @@
 #include "driver_subject.h"
 
+#include "../../serve/device_service.h"
 #include "../../serve/driver_service.h"
 #include "../../serve/endpoint.h"
 #include "drover/external/resident.h"
+#include "drover/methods.h"
 #include "drover/task_driver.h"
+#include "nomad/plugins/base.pb.h"
 
 namespace drover::conformance {
 namespace {
@@ -14,6 +17,7 @@ class InProcess final : public Subject {
   ~InProcess() override { kill(); }
   external::Channel& channel() override { return *channel_; }
   void kill() override {
+    channel_->cut();
     if (instance_) instance_->stop();
     channel_->release();
     instance_.reset();
@@ -40,16 +44,45 @@ class DriverInstance final : public Instance {
   explicit DriverInstance(std::unique_ptr<TaskDriver> driver)
       : driver_(std::move(driver)),
         methods_(serve::driver_methods(
-            {.driver = *driver_, .name = "driver", .own_name = "driver", .version = "0.1.0", .end = [] {}})) {}
+            {.driver = *driver_, .name = "driver", .own_name = "driver", .version = "0.1.0", .end = [] {}})) {
+    leave_configured(methods_);
+  }
   const serve::Methods& methods() const override { return methods_; }
   void stop() override { driver_->stop(); }
 
  private:
   const std::unique_ptr<TaskDriver> driver_;
+  serve::Methods methods_;
+};
+
+class DeviceInstance final : public Instance {
+ public:
+  explicit DeviceInstance(std::unique_ptr<DevicePlugin> plugin)
+      : plugin_(std::move(plugin)),
+        methods_(serve::device_methods({.plugin = *plugin_, .name = "device", .version = "0.1.0", .end = [] {}})) {}
+  const serve::Methods& methods() const override { return methods_; }
+  void stop() override { plugin_->stop(); }
+
+ private:
+  const std::unique_ptr<DevicePlugin> plugin_;
   const serve::Methods methods_;
 };
 
 }  // namespace
+
+void leave_configured(serve::Methods& methods) {
+  namespace base = hashicorp::nomad::plugins::base::proto;
+  const std::string service = "/hashicorp.nomad.plugins.base.proto.BasePlugin/";
+  methods[service + "ConfigSchema"] = [](serve::Call& call) {
+    (void)call.send("");
+    return ok_status();
+  };
+  methods[service + "SetConfig"] = [](serve::Call& call) -> Status {
+    DROVER_RETURN_IF_ERROR(parse_message<base::SetConfigRequest>(call.request()).status());
+    (void)call.send("");
+    return ok_status();
+  };
+}
 
 SubjectFactory instance_subject(std::function<std::unique_ptr<Instance>()> make) {
   return [make = std::move(make)]() -> Result<std::unique_ptr<Subject>> {
@@ -59,6 +92,10 @@ SubjectFactory instance_subject(std::function<std::unique_ptr<Instance>()> make)
 
 SubjectFactory driver_subject(std::function<std::unique_ptr<TaskDriver>()> make) {
   return instance_subject([make = std::move(make)] { return std::make_unique<DriverInstance>(make()); });
+}
+
+SubjectFactory device_subject(std::function<std::unique_ptr<DevicePlugin>()> make) {
+  return instance_subject([make = std::move(make)] { return std::make_unique<DeviceInstance>(make()); });
 }
 
 }  // namespace drover::conformance

@@ -17,6 +17,9 @@ class Instance {
   virtual void stop() = 0;  // ends what blocks
 };
 
+// A driver inside the agent has its configuration from its plugin, not over the protocol: it takes none here.
+void leave_configured(serve::Methods& methods);
+
 SubjectFactory instance_subject(std::function<std::unique_ptr<Instance>()> make);
 
 }  // namespace drover::conformance

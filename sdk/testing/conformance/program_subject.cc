@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <deque>
 #include <filesystem>
 #include <mutex>

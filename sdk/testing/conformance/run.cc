@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <thread>
 
@@ -79,15 +80,31 @@ bool matches(std::string_view text, std::string_view pattern) {
 
 }  // namespace
 
-std::span<const Check> checks(Kind) {
-  static const std::vector<Check> driver_checks = [] {
+std::span<const Check> checks(Kind kind) {
+  static const std::vector<Check> of_drivers = [] {
     std::vector<Check> all;
     for (auto part : {handshake_checks(), information_checks(), start_checks(), end_checks(), look_checks(),
                       reach_checks(), recover_checks(), crash_checks(), output_checks(), load_checks()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
-  return driver_checks;
+  // Of what holds for every plugin, that which needs no task; then their own.
+  static const std::vector<Check> of_devices = [] {
+    std::vector<Check> all;
+    const auto is_common = [](const Check& check) {
+      const std::string_view group = check.group();
+      return (check.needs & Check::endless) == 0 &&
+             (group == "handshake" || group == "information" || group == "configuration") &&
+             check.name != "information.type" && check.name != "configuration.init" &&
+             !check.name.starts_with("configuration.task-schema");
+    };
+    for (auto part : {handshake_checks(), information_checks()})
+      std::ranges::copy_if(part, std::back_inserter(all), is_common);
+    const auto own = device_checks();
+    all.insert(all.end(), own.begin(), own.end());
+    return all;
+  }();
+  return kind == Kind::driver ? of_drivers : of_devices;
 }
 
 std::vector<const Check*> select(Kind kind, std::string_view pattern) {

@@ -3,10 +3,8 @@
 // An error that a check returns is its failure. One thread; `async` calls run on threads of their own.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <future>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -62,6 +60,7 @@ class Pipe {
   // Reads on until the text has come; everything read since the last close. False at the deadline.
   bool read_until(std::string_view text, std::chrono::nanoseconds limit);
   const std::string& text() const { return text_; }
+  void clear() { text_.clear(); }
   void close();   // the reader goes
   void reopen();  // and comes back
 
@@ -181,6 +180,7 @@ class Trial {
 };
 
 std::span<const Check> handshake_checks();
+std::span<const Check> device_checks();
 std::span<const Check> information_checks();
 std::span<const Check> start_checks();
 std::span<const Check> end_checks();

@@ -14,7 +14,7 @@ done
 ip netns add "drover-$$-try" 2> /dev/null || { echo "skipped: this machine makes no network namespaces"; exit 77; }
 ip netns del "drover-$$-try"
 
-PARTITIONS=${DROVER_PARTITIONS:-6}
+PARTITIONS=${DROVER_PARTITIONS:-2}
 SERVERS=(one two three)
 NEEDED=6  # whoever draws the server that is alone waits five seconds for its refusal
 HUB=drover-$$-hub

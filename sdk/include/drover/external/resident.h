@@ -10,7 +10,9 @@ namespace drover::external {
 
 class ResidentChannel : public Channel {
  public:
-  // Ends every open call and releases the plugin; from now on every call is unavailable. One that keeps a call open for
+  // Every open call and each later one ends as unavailable. Idempotent; as release(), by one thread at a time.
+  virtual void cut() = 0;
+  // Cuts, waits until the plugin, too, has ended its calls, and releases it. One that keeps a call open for
   // ten seconds longer is not released, and the log says so. Idempotent; the destructor does it, too. Not from inside a
   // call of the plugin. [any]
   virtual void release() = 0;

@@ -1,0 +1,101 @@
+#include <filesystem>
+#include <fstream>
+
+#include "commands.h"
+#include "options.h"
+#include "templates.h"
+
+namespace drover::author {
+namespace {
+
+const std::vector<Option> kOptions = {
+    {"dir", "DIR", "the project's folder, which must not be there or be empty (./NAME)"},
+};
+
+Status check_name(std::string_view name) {
+  const auto is_good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; };
+  bool is_name = !name.empty() && name.size() <= 40 && name[0] >= 'a' && name[0] <= 'z';
+  for (const char c : name) is_name = is_name && is_good(c);
+  if (is_name) return ok_status();
+  return invalid_argument(
+      "a plugin's name has small letters, digits, _ and -, begins with a letter and is at most 40 long");
+}
+
+// "web_cam-2" as "WebCam2".
+std::string class_of(std::string_view name) {
+  std::string out;
+  bool is_first = true;
+  for (const char c : name) {
+    if (c == '_' || c == '-') {
+      is_first = true;
+      continue;
+    }
+    out += is_first && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    is_first = false;
+  }
+  return out;
+}
+
+std::string filled(std::string_view text, const std::string& name) {
+  std::string out(text);
+  for (const auto& [mark, value] : {std::pair<std::string, std::string>("@NAME@", name), {"@CLASS@", class_of(name)}}) {
+    for (size_t at = out.find(mark); at != std::string::npos; at = out.find(mark, at + value.size()))
+      out.replace(at, mark.size(), value);
+  }
+  return out;
+}
+
+Status write_project(std::span<const Template> templates, const std::string& name,
+                     const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::exists(folder) && !std::filesystem::is_empty(folder, error))
+    return already_exists(folder.string() + ": is there and not empty");
+  for (const Template& each : templates) {
+    const std::filesystem::path path = folder / filled(each.path, name);
+    std::filesystem::create_directories(path.parent_path(), error);
+    if (error) return invalid_argument(path.parent_path().string() + ": cannot be made: " + error.message());
+    std::ofstream file(path);
+    file << filled(each.text, name);
+    if (!file.flush()) return invalid_argument(path.string() + ": cannot be written");
+    if (path.extension() == ".sh") std::filesystem::permissions(path, std::filesystem::perms(0755), error);
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+std::string NewCommand::help() const {
+  return "Usage: drover plugin new [options] driver|device NAME\n\n"
+         "  Writes the project of a new plugin: source, CMake, manifest, tests, README and CI. It builds against an\n"
+         "  installed drover (cmake --install, or the packages drover and drover-sdk) and passes its tests at once.\n\n"
+         "Options:\n\n" +
+         help_of(kOptions);
+}
+
+int NewCommand::run(std::span<const std::string> arguments, CommandHost& host) {
+  if (wants_help(arguments)) {
+    host.out() << help();
+    return 0;
+  }
+  const auto write = [&]() -> Result<std::string> {
+    DROVER_TRY(const Options options, Options::parse(arguments, kOptions));
+    if (options.arguments().size() != 2)
+      return invalid_argument("name the kind (driver or device) and the plugin: drover plugin new driver acme");
+    const std::string &kind = options.arguments()[0], &name = options.arguments()[1];
+    if (kind != "driver" && kind != "device")
+      return invalid_argument("\"" + kind + "\" is no kind of plugin that can be written; there are driver and device");
+    DROVER_RETURN_IF_ERROR(check_name(name));
+    const std::string folder = options.value("dir", name);
+    DROVER_RETURN_IF_ERROR(write_project(kind == "driver" ? driver_templates() : device_templates(), name, folder));
+    return folder;
+  };
+  const auto folder = write();
+  if (!folder) {
+    host.err() << "Error: " << folder.status().message() << "\n";
+    return 1;
+  }
+  host.out() << "The project is in " << *folder << ". Build and test it:\n\n    cd " << *folder << "\n    ./ci.sh\n";
+  return 0;
+}
+
+}  // namespace drover::author

@@ -1,0 +1,315 @@
+// Every check of the conformance kit can fail: for each there is a driver with a fault that it notices, and what else
+// may notice the fault in its group is stated in expected.txt. REWRITE_EXPECTED=1 adds to that file what was seen, to
+// be read as a difference.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "../../serve/device_service.h"
+#include "../conformance/driver_subject.h"
+#include "device_reference.h"
+#include "drover/external/handshake.h"
+#include "faults.h"
+
+extern char** environ;
+
+namespace drover::faulty {
+namespace {
+
+using namespace std::chrono_literals;
+using conformance::Check;
+using conformance::Kind;
+using conformance::Outcome;
+using Verdict = Outcome::Verdict;
+
+class FaultyInstance final : public conformance::Instance {
+ public:
+  FaultyInstance(const std::shared_ptr<World>& world, const Fault* fault)
+      : driver_(world, fault ? fault->form : Form()),
+        methods_(reference_methods(driver_, fault ? fault->form : Form(), [] {})) {
+    if (fault) fault->apply(methods_, world);
+    track(methods_, world);
+  }
+  const serve::Methods& methods() const override { return methods_; }
+  void stop() override { driver_.stop(); }
+
+ private:
+  ReferenceDriver driver_;
+  serve::Methods methods_;
+};
+
+// A world for each subject, and for the instances that follow in it.
+conformance::SubjectFactory with(const Fault* fault) {
+  return [fault]() {
+    auto world = std::make_shared<World>();
+    return conformance::instance_subject([world, fault] { return std::make_unique<FaultyInstance>(world, fault); })();
+  };
+}
+
+conformance::SubjectFactory program(const std::string& fault) {
+  return conformance::program_subject(
+      {.file = FAULTY_PLUGIN, .arguments = {fault}, .environment = external::plugin_environment(environ)});
+}
+
+class FaultyDevice final : public conformance::Instance {
+ public:
+  FaultyDevice(const std::shared_ptr<World>& world, const Fault* fault)
+      : world_(world),
+        methods_(serve::device_methods({.plugin = plugin_, .name = "reference", .version = "1.0.0", .end = [] {}})) {
+    {
+      const std::lock_guard lock(world->mutex);
+      ++world->instances;
+      world->in_flight.clear();
+    }
+    if (fault) fault->apply(methods_, world);
+    track(methods_, world);
+  }
+  const serve::Methods& methods() const override { return methods_; }
+  void stop() override {
+    const std::lock_guard lock(world_->mutex);
+    world_->crashed_in.insert(world_->in_flight.begin(), world_->in_flight.end());
+  }
+
+ private:
+  const std::shared_ptr<World> world_;
+  ReferenceDevice plugin_;
+  serve::Methods methods_;
+};
+
+conformance::SubjectFactory device_with(const Fault* fault) {
+  return [fault]() {
+    auto world = std::make_shared<World>();
+    return conformance::instance_subject([world, fault] { return std::make_unique<FaultyDevice>(world, fault); })();
+  };
+}
+
+// What is tried with a fault: the checks of its group; with ALL_CHECKS=1 all of them, which takes some minutes.
+std::vector<const Check*> tried_with(std::string_view fault) {
+  const std::string_view group = fault.substr(0, fault.find('.'));
+  const bool has_all = std::getenv("ALL_CHECKS") != nullptr;
+  std::vector<const Check*> out;
+  for (const Check& check : conformance::checks(Kind::driver)) {
+    if ((check.needs & Check::program) == 0 && (has_all || check.group() == group)) out.push_back(&check);
+  }
+  return out;
+}
+
+// Of faults that only a program can have: its own group, or for the heavy ones itself.
+std::vector<const Check*> tried_with_program(std::string_view fault) {
+  std::vector<const Check*> out;
+  for (const Check& check : conformance::checks(Kind::driver)) {
+    if (check.name == fault || (fault.starts_with("handshake.") && check.group() == "handshake")) out.push_back(&check);
+  }
+  return out;
+}
+
+const std::vector<std::string> kProgramFaults = {"handshake.no-cookie",
+                                                 "handshake.wrong-cookie",
+                                                 "handshake.first-line",
+                                                 "handshake.one-line",
+                                                 "handshake.core-version",
+                                                 "handshake.plugin-version",
+                                                 "handshake.unix",
+                                                 "handshake.grpc",
+                                                 "handshake.address",
+                                                 "handshake.no-tls",
+                                                 "handshake.socket-private",
+                                                 "handshake.twice",
+                                                 "handshake.other-hosts",
+                                                 "handshake.interrupt",
+                                                 "handshake.terminate",
+                                                 "handshake.shutdown",
+                                                 "handshake.shutdown-with-waits",
+                                                 "handshake.socket-removed",
+                                                 "crash.start",
+                                                 "crash.callers-learn",
+                                                 "logs.after-crash",
+                                                 "limits.descriptors",
+                                                 "limits.slow-socket",
+                                                 "limits.broken-connection",
+                                                 "limits.noise-on-socket"};
+
+std::vector<const Fault*> all_faults() {
+  std::vector<const Fault*> out;
+  for (const auto part : {early_faults(), task_faults(), look_faults(), later_faults()}) {
+    for (const Fault& fault : part) out.push_back(&fault);
+  }
+  return out;
+}
+
+std::string describe(const std::vector<const Check*>& checks, const std::vector<Outcome>& outcomes) {
+  std::string text;
+  for (size_t i = 0; i < checks.size(); ++i) {
+    if (outcomes[i].verdict == Verdict::failed) text += std::string(checks[i]->name) + ": " + outcomes[i].detail + "\n";
+  }
+  return text;
+}
+
+std::set<std::string> failed(const std::vector<const Check*>& checks, const std::vector<Outcome>& outcomes) {
+  std::set<std::string> out;
+  for (size_t i = 0; i < checks.size(); ++i) {
+    if (outcomes[i].verdict == Verdict::failed) out.emplace(checks[i]->name);
+  }
+  return out;
+}
+
+// Of every fault what came of its checks; some at once, for most of the time they wait.
+struct Trying {
+  std::string fault;
+  std::vector<const Check*> checks;
+  conformance::SubjectFactory factory;
+  std::vector<Outcome> outcomes{};
+};
+void try_all(std::vector<Trying>& all, const conformance::Setup& setup, int at_once, int parallel) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < at_once; ++i) {
+    threads.emplace_back([&] {
+      for (size_t mine = next++; mine < all.size(); mine = next++)
+        all[mine].outcomes = conformance::run_all(all[mine].checks, all[mine].factory, setup, parallel, {});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+conformance::Setup impatient() {
+  conformance::Setup setup = reference_setup();
+  setup.limit = 1s;
+  return setup;
+}
+
+// Lines "FAULT: CHECK CHECK …".
+using Expected = std::map<std::string, std::set<std::string>>;
+Expected read_expected() {
+  Expected out;
+  std::ifstream file(EXPECTED_FAILURES);
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const size_t colon = line.find(':');
+    std::istringstream words(line.substr(colon + 1));
+    auto& names = out[line.substr(0, colon)];
+    for (std::string word; words >> word;) names.insert(word);
+  }
+  return out;
+}
+
+class Faults : public ::testing::Test {
+ protected:
+  static bool is_rewriting() { return std::getenv("REWRITE_EXPECTED") != nullptr; }
+  void judge(const std::string& fault, const std::vector<const Check*>& checks, const std::vector<Outcome>& outcomes) {
+    SCOPED_TRACE(fault);
+    const std::set<std::string> found = failed(checks, outcomes);
+    EXPECT_TRUE(found.contains(fault.substr(fault.rfind(' ') + 1))) << "nobody noticed";
+    if (is_rewriting()) {
+      found_[fault] = found;
+      return;
+    }
+    const auto stated = expected_.find(fault);
+    ASSERT_NE(expected_.end(), stated) << "expected.txt does not state this fault";
+    if (std::getenv("ALL_CHECKS")) return;  // of other groups more notice it than is stated
+    for (const std::string& name : found)
+      EXPECT_TRUE(stated->second.contains(name)) << name << " is not stated\n" << describe(checks, outcomes);
+  }
+  void TearDown() override {
+    if (!is_rewriting() || found_.empty()) return;
+    Expected all = read_expected();
+    for (const auto& [fault, names] : found_) all[fault].insert(names.begin(), names.end());
+    std::ofstream file(EXPECTED_FAILURES);
+    file << "# For each fault its check, and which others of the group may notice it, some only now and then.\n"
+            "# Without a fault all pass. REWRITE_EXPECTED=1 adds what was seen.\n";
+    for (const auto& [fault, names] : all) {
+      file << fault << ":";
+      for (const std::string& name : names) file << " " << name;
+      file << "\n";
+    }
+  }
+  const Expected expected_ = read_expected();
+  Expected found_;
+};
+
+TEST(Conformance, HasEnoughChecksWithNamesOfTheirOwn) {
+  std::set<std::string_view> names, sentences;
+  for (const Check& check : conformance::checks(Kind::driver)) {
+    EXPECT_TRUE(names.insert(check.name).second) << check.name;
+    EXPECT_TRUE(sentences.insert(check.sentence).second) << check.sentence;
+    EXPECT_FALSE(check.remedy.empty()) << check.name;
+  }
+  EXPECT_GE(names.size(), 120u);
+}
+
+TEST(Conformance, ADriverWithoutFaultPassesInThisProcess) {
+  for (const Form form : {Form(), Form{.can_exec = false, .makes_networks = false}}) {
+    const Fault none{.name = "none", .apply = [](serve::Methods&, const std::shared_ptr<World>&) {}, .form = form};
+    const auto checks = conformance::select(Kind::driver, "");
+    const auto outcomes = conformance::run_all(checks, with(&none), reference_setup(), 16, {});
+    EXPECT_EQ("", describe(checks, outcomes));
+  }
+}
+
+TEST(Conformance, ADriverWithoutFaultPassesAsAProgram) {
+  const auto checks = conformance::select(Kind::driver, "");
+  const auto outcomes = conformance::run_all(checks, program(""), reference_setup(), 6, {});
+  EXPECT_EQ("", describe(checks, outcomes));
+}
+
+TEST(Conformance, EveryCheckHasAFault) {
+  std::set<std::string_view> faults(kProgramFaults.begin(), kProgramFaults.end());
+  for (const Fault* fault : all_faults()) faults.insert(fault->name);
+  for (const Check& check : conformance::checks(Kind::driver))
+    EXPECT_TRUE(faults.erase(check.name)) << check.name << " has no fault that proves it";
+  EXPECT_TRUE(faults.empty()) << *faults.begin() << " is no check";
+}
+
+TEST(Conformance, ADevicePluginWithoutFaultPasses) {
+  const auto checks = conformance::select(Kind::device, "");
+  EXPECT_EQ("", describe(checks, conformance::run_all(checks, device_with(nullptr), {}, 8, {})));
+}
+
+TEST(Conformance, EveryCheckOfDevicesHasAFault) {
+  std::set<std::string_view> faults(kProgramFaults.begin(), kProgramFaults.end());
+  for (const auto part : {early_faults(), device_faults()}) {
+    for (const Fault& fault : part) faults.insert(fault.name);
+  }
+  size_t own = 0;
+  const auto drivers = conformance::select(Kind::driver, "");
+  for (const Check& check : conformance::checks(Kind::device)) {
+    EXPECT_TRUE(faults.contains(check.name)) << check.name << " has no fault that proves it";
+    own += std::ranges::find(drivers, check.sentence, [](const Check* c) { return c->sentence; }) == drivers.end();
+  }
+  EXPECT_GE(own, 30u);
+}
+
+TEST_F(Faults, OfDevicesAreNoticedByTheirChecksAndByThoseThatAreStated) {
+  conformance::Setup setup;
+  setup.limit = 1s;
+  std::vector<Trying> all;
+  for (const Fault& fault : device_faults())
+    all.push_back({"device " + std::string(fault.name), conformance::select(Kind::device, ""), device_with(&fault)});
+  try_all(all, setup, 8, 4);
+  for (const Trying& one : all) judge(one.fault, one.checks, one.outcomes);
+}
+
+TEST_F(Faults, AreNoticedByTheirChecksAndByThoseThatAreStated) {
+  std::vector<Trying> all;
+  for (const Fault* fault : all_faults())
+    all.push_back({std::string(fault->name), tried_with(fault->name), with(fault)});
+  try_all(all, impatient(), 12, 3);
+  for (const Trying& one : all) judge(one.fault, one.checks, one.outcomes);
+}
+
+TEST_F(Faults, OfProgramsAreNoticedByTheirChecksAndByThoseThatAreStated) {
+  std::vector<Trying> all;
+  for (const std::string& fault : kProgramFaults) all.push_back({fault, tried_with_program(fault), program(fault)});
+  try_all(all, impatient(), 4, 3);
+  for (const Trying& one : all) judge(one.fault, one.checks, one.outcomes);
+}
+
+}  // namespace
+}  // namespace drover::faulty

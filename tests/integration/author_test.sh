@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# An author's day, outside of this tree: installs drover into a folder, has it write a driver and a device plugin,
+# builds them against what was installed, tests them, and tries the driver by hand.
+set -euo pipefail
+BUILD=${BUILD:?the build folder}
+folder=$(mktemp -d /tmp/drover-author-XXXXXX)
+trap 'rm -rf "$folder"' EXIT
+fail() { printf '%s\n' "$*" >&2; exit 1; }
+expect() { grep -qF -- "$1" <<< "$2" || fail "expected \"$1\" in:
+$2"; }
+
+prefix=$folder/prefix
+cmake --install "$BUILD" --prefix "$prefix" > "$folder/install.log" || { tail "$folder/install.log" >&2; exit 1; }
+drover=$prefix/bin/drover
+launcher=(-DCMAKE_BUILD_TYPE=Dev -G Ninja)
+export CCACHE_BASEDIR=$folder CCACHE_NOHASHDIR=1  # the folder is another one each time, its content is not
+command -v ccache > /dev/null && launcher+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+
+# What must not be written is not, and says why.
+expect 'no kind of plugin' "$("$drover" plugin new sandwich ham 2>&1 || true)"
+expect 'small letters' "$("$drover" plugin new driver 'Ham & Eggs' 2>&1 || true)"
+
+cd "$folder"
+for kind in driver device; do
+  "$drover" plugin new $kind "my-$kind" > /dev/null
+  expect 'is there and not empty' "$("$drover" plugin new $kind "my-$kind" 2>&1 || true)"
+  log=$folder/my-$kind.log
+  { cmake -S "my-$kind" -B "my-$kind/build" -DCMAKE_PREFIX_PATH="$prefix" "${launcher[@]}" &&
+    cmake --build "my-$kind/build" -j 2 && ctest --test-dir "my-$kind/build" --output-on-failure; } > "$log" 2>&1 ||
+    { tail -n 60 "$log" >&2; fail "the new $kind plugin does not build and pass its tests"; }
+  expect '100% tests passed' "$(cat "$log")"
+done
+# The author's part of a working driver is less than sixty lines.
+[ "$(wc -l < my-driver/my-driver.cc)" -lt 60 ] || fail "the driver has $(wc -l < my-driver/my-driver.cc) lines"
+
+# By hand: a task is started, survives the plugin's death, and is found again.
+cat > task.hcl << 'HCL'
+command = "/bin/sleep"
+args    = ["600"]
+HCL
+id=5f1c7d2e-0000-4000-8000-000000000001/web/0a1b2c3d
+session=$("$drover" plugin run my-driver/build/my-driver-plugin << TEXT || true
+info
+start task.hcl $id
+inspect $id
+kill
+inspect $id
+recover $id
+stop $id
+wait $id
+destroy $id
+no-such-command
+TEXT
+)
+expect '"name": "my-driver"' "$session"
+expect '"state": "RUNNING"' "$session"
+expect 'task not found for given id' "$session"
+expect '"signal": 2' "$session"
+expect 'there is no command "no-such-command"' "$session"
+
+# Reports for machines, and a check alone.
+"$drover" plugin test -run stop.idempotent -task my-driver/conformance.hcl -junit report.xml my-driver/build/my-driver-plugin > /dev/null
+expect 'a stopped task can be stopped again' "$(cat report.xml)"
+expect '"passed": 1' "$("$drover" plugin test -json -run stop.idempotent my-driver/build/my-driver-plugin)"
+expect 'FILE' "$("$drover" plugin test -help)"
+
+# Without CMake's package: pkg-config.
+if command -v pkg-config > /dev/null; then
+  expect "$prefix/lib/pkgconfig/../../include" "$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags drover)"
+fi
+echo ok
