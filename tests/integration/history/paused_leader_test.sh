@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # A leader stands still while another is elected and takes writes; calls wait at its door. When it goes on it answers
-# none of them with what it knew. DROVER_PAUSES says how often (3).
+# none of them with what it knew. DROVER_PAUSES says how often (2).
 JOIN="one two three"
 . "$(dirname "$0")/../servers.sh"
 . "$(dirname "$0")/load.sh"
 command -v ss > /dev/null || { echo "skipped: the program ss is missing (Debian's iproute2)"; exit 77; }
 
-PAUSES=${DROVER_PAUSES:-3}
+PAUSES=${DROVER_PAUSES:-2}
 SERVERS=(one two three)
 take_serf "${SERVERS[@]}"
 for server in "${SERVERS[@]}"; do
