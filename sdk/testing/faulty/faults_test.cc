@@ -1,15 +1,9 @@
-// Every check of the conformance kit can fail: for each there is a driver with a fault that it notices, and what else
-// may notice the fault in its group is stated in expected.txt. REWRITE_EXPECTED=1 adds to that file what was seen, to
-// be read as a difference.
+// Every check of the conformance kit can fail: for each there is a plugin with a fault that it notices.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <fstream>
-#include <map>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "../../serve/device_service.h"
@@ -90,22 +84,11 @@ conformance::SubjectFactory device_with(const Fault* fault) {
   };
 }
 
-// What is tried with a fault: the checks of its group; with ALL_CHECKS=1 all of them, which takes some minutes.
-std::vector<const Check*> tried_with(std::string_view fault) {
-  const std::string_view group = fault.substr(0, fault.find('.'));
-  const bool has_all = std::getenv("ALL_CHECKS") != nullptr;
+// What is tried with a fault: its own check.
+std::vector<const Check*> check_of(Kind kind, std::string_view fault) {
   std::vector<const Check*> out;
-  for (const Check& check : conformance::checks(Kind::driver)) {
-    if ((check.needs & Check::program) == 0 && (has_all || check.group() == group)) out.push_back(&check);
-  }
-  return out;
-}
-
-// Of faults that only a program can have: its own group, or for the heavy ones itself.
-std::vector<const Check*> tried_with_program(std::string_view fault) {
-  std::vector<const Check*> out;
-  for (const Check& check : conformance::checks(Kind::driver)) {
-    if (check.name == fault || (fault.starts_with("handshake.") && check.group() == "handshake")) out.push_back(&check);
+  for (const Check& check : conformance::checks(kind)) {
+    if (check.name == fault) out.push_back(&check);
   }
   return out;
 }
@@ -185,53 +168,21 @@ conformance::Setup impatient() {
   return setup;
 }
 
-// Lines "FAULT: CHECK CHECK …".
-using Expected = std::map<std::string, std::set<std::string>>;
-Expected read_expected() {
-  Expected out;
-  std::ifstream file(EXPECTED_FAILURES);
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    const size_t colon = line.find(':');
-    std::istringstream words(line.substr(colon + 1));
-    auto& names = out[line.substr(0, colon)];
-    for (std::string word; words >> word;) names.insert(word);
-  }
-  return out;
-}
-
 class Faults : public ::testing::Test {
  protected:
-  static bool is_rewriting() { return std::getenv("REWRITE_EXPECTED") != nullptr; }
-  void judge(const std::string& fault, const std::vector<const Check*>& checks, const std::vector<Outcome>& outcomes) {
-    SCOPED_TRACE(fault);
-    const std::set<std::string> found = failed(checks, outcomes);
-    EXPECT_TRUE(found.contains(fault.substr(fault.rfind(' ') + 1))) << "nobody noticed";
-    if (is_rewriting()) {
-      found_[fault] = found;
-      return;
+  static constexpr int kMoreTries = 3;
+
+  // Its own check notices each fault; others may. Some are a matter of moments, which come while others are tried
+  // beside them: what nobody noticed is tried again, alone.
+  void judge(const Trying& tried, const conformance::Setup& setup) {
+    SCOPED_TRACE(tried.fault);
+    bool is_noticed = failed(tried.checks, tried.outcomes).contains(tried.fault);
+    for (int tries = 0; tries < kMoreTries && !is_noticed; ++tries) {
+      is_noticed =
+          failed(tried.checks, conformance::run_all(tried.checks, tried.factory, setup, 1, {})).contains(tried.fault);
     }
-    const auto stated = expected_.find(fault);
-    ASSERT_NE(expected_.end(), stated) << "expected.txt does not state this fault";
-    if (std::getenv("ALL_CHECKS")) return;  // of other groups more notice it than is stated
-    for (const std::string& name : found)
-      EXPECT_TRUE(stated->second.contains(name)) << name << " is not stated\n" << describe(checks, outcomes);
+    EXPECT_TRUE(is_noticed) << "its check passes";
   }
-  void TearDown() override {
-    if (!is_rewriting() || found_.empty()) return;
-    Expected all = read_expected();
-    for (const auto& [fault, names] : found_) all[fault].insert(names.begin(), names.end());
-    std::ofstream file(EXPECTED_FAILURES);
-    file << "# For each fault its check, and which others of the group may notice it, some only now and then.\n"
-            "# Without a fault all pass. REWRITE_EXPECTED=1 adds what was seen.\n";
-    for (const auto& [fault, names] : all) {
-      file << fault << ":";
-      for (const std::string& name : names) file << " " << name;
-      file << "\n";
-    }
-  }
-  const Expected expected_ = read_expected();
-  Expected found_;
 };
 
 TEST(Conformance, HasEnoughChecksWithNamesOfTheirOwn) {
@@ -286,29 +237,29 @@ TEST(Conformance, EveryCheckOfDevicesHasAFault) {
   EXPECT_GE(own, 30u);
 }
 
-TEST_F(Faults, OfDevicesAreNoticedByTheirChecksAndByThoseThatAreStated) {
+TEST_F(Faults, OfDevicesAreNoticedByTheirChecks) {
   conformance::Setup setup;
   setup.limit = 1s;
   std::vector<Trying> all;
   for (const Fault& fault : device_faults())
-    all.push_back({"device " + std::string(fault.name), conformance::select(Kind::device, ""), device_with(&fault)});
+    all.push_back({std::string(fault.name), check_of(Kind::device, fault.name), device_with(&fault)});
   try_all(all, setup, 8, 4);
-  for (const Trying& one : all) judge(one.fault, one.checks, one.outcomes);
+  for (const Trying& one : all) judge(one, setup);
 }
 
-TEST_F(Faults, AreNoticedByTheirChecksAndByThoseThatAreStated) {
+TEST_F(Faults, AreNoticedByTheirChecks) {
   std::vector<Trying> all;
   for (const Fault* fault : all_faults())
-    all.push_back({std::string(fault->name), tried_with(fault->name), with(fault)});
+    all.push_back({std::string(fault->name), check_of(Kind::driver, fault->name), with(fault)});
   try_all(all, impatient(), 12, 3);
-  for (const Trying& one : all) judge(one.fault, one.checks, one.outcomes);
+  for (const Trying& one : all) judge(one, impatient());
 }
 
-TEST_F(Faults, OfProgramsAreNoticedByTheirChecksAndByThoseThatAreStated) {
+TEST_F(Faults, OfProgramsAreNoticedByTheirChecks) {
   std::vector<Trying> all;
-  for (const std::string& fault : kProgramFaults) all.push_back({fault, tried_with_program(fault), program(fault)});
+  for (const std::string& fault : kProgramFaults) all.push_back({fault, check_of(Kind::driver, fault), program(fault)});
   try_all(all, impatient(), 4, 3);
-  for (const Trying& one : all) judge(one.fault, one.checks, one.outcomes);
+  for (const Trying& one : all) judge(one, impatient());
 }
 
 }  // namespace
