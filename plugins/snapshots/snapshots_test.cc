@@ -21,9 +21,9 @@ class Rows final : public WriteTransaction, public Declarations, private ApplyCo
   Result<std::string> apply(const Command& command) {
     ++index_;
     const auto before = rows_;
-    auto answer = commands_.at(std::string(Command::descriptor()->full_name()))(serialize(command), *this);
-    if (!answer) rows_ = before;
-    return answer;
+    auto applied = commands_.at(std::string(Command::descriptor()->full_name()))(serialize(command), *this);
+    if (!applied) rows_ = before;
+    return applied;
   }
   size_t count() const { return rows_.size(); }
   void set_index(uint64_t index) { index_ = index; }
