@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/abi_bytes.h"
 #include "drover/log.h"
 #include "drover/messages.h"
 #include "drover/methods.h"
@@ -12,9 +13,6 @@
 
 namespace drover::external {
 namespace {
-
-std::string_view view_of(drover_bytes bytes) { return {static_cast<const char*>(bytes.data), bytes.size}; }
-drover_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
 
 log::Level level_of(v1::PluginLogLine::Level level) {
   switch (level) {

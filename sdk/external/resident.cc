@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "drover/abi_bytes.h"
 #include "drover/log.h"
 
 namespace drover::external {
@@ -16,9 +17,6 @@ namespace {
 constexpr const char* kGone = "the plugin has gone";
 constexpr size_t kMaxQueued = 64;                     // replies that nobody has read yet; then the plugin waits
 constexpr auto kPatience = std::chrono::seconds(10);  // with the calls of a plugin that is to be released
-
-std::string_view view_of(drover_bytes bytes) { return {static_cast<const char*>(bytes.data), bytes.size}; }
-drover_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
 
 // One call. The plugin holds a share until it has closed the replies, the caller until it has closed the requests.
 class Call final : public std::enable_shared_from_this<Call> {

@@ -4,13 +4,11 @@
 #include <mutex>
 #include <utility>
 
+#include "drover/abi_bytes.h"
 #include "workers.h"
 
 namespace drover::serve {
 namespace {
-
-std::string_view view_of(drover_bytes bytes) { return {static_cast<const char*>(bytes.data), bytes.size}; }
-drover_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
 
 // Held by the caller until it closes the requests, and by the handler while it runs.
 class ResidentCall final : public Call, public std::enable_shared_from_this<ResidentCall> {
