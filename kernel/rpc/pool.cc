@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace drover::rpc {
 namespace {
@@ -25,22 +26,27 @@ Pool::Pool(const Options& options, Clock& clock) : clock_(clock), options_(optio
 Pool::~Pool() { stop(); }
 
 void Pool::post(std::function<void()> task) {
-  bool is_call = false;
+  Seat* called = nullptr;
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
     tasks_.push_back(std::move(task));
-    is_call = take_on_locked();
+    called = take_on_locked();
   }
-  if (is_call) has_task_.notify_one();
+  if (called) called->called.notify_one();
 }
 
-// Finds a worker for what is queued; true when the caller is to wake one. They are woken one after the other: each that
-// takes a task sees whether there is more.
-bool Pool::take_on_locked() {
-  if (tasks_.empty() || is_calling_) return false;
-  if (idle_ > 0) return is_calling_ = true;
-  if (stopping_ || stand_ins_ >= std::min(away_, options_.max_stand_ins)) return false;
+// Finds a worker for what is queued: one whom the caller is to wake, or nobody. They are woken one after the other:
+// each that takes a task sees whether there is more.
+Pool::Seat* Pool::take_on_locked() {
+  if (tasks_.empty() || is_calling_) return nullptr;
+  if (!asleep_.empty()) {
+    Seat* const called = asleep_.back();
+    asleep_.pop_back();
+    is_calling_ = called->is_called = true;
+    return called;
+  }
+  if (stopping_ || stand_ins_ >= std::min(away_, options_.max_stand_ins)) return nullptr;
   ++stand_ins_;
   std::thread([this] {
     pthread_setname_np(pthread_self(), "pool");
@@ -50,18 +56,18 @@ bool Pool::take_on_locked() {
     --stand_ins_;
     thread_ended_.notify_all();
   }).detach();  // counted in stand_ins_, which stop() waits out
-  return false;
+  return nullptr;
 }
 
 Pool::Absence::Absence(Pool& pool) : pool_(working_for == &pool ? &pool : nullptr) {
   if (!pool_) return;
-  bool is_call = false;
+  Seat* called = nullptr;
   {
     std::lock_guard lock(pool_->mutex_);
     ++pool_->away_;
-    is_call = pool_->take_on_locked();
+    called = pool_->take_on_locked();
   }
-  if (is_call) pool_->has_task_.notify_one();
+  if (called) called->called.notify_one();
 }
 
 Pool::Absence::~Absence() {
@@ -109,32 +115,41 @@ Status Pool::run_stream(std::function<void()> body) {
   return ok_status();
 }
 
+// False when a stand-in has slept long enough: nobody called it.
+bool Pool::sleep_locked(std::unique_lock<std::mutex>& lock, Seat& seat, bool is_stand_in) {
+  asleep_.push_back(&seat);
+  const auto is_over = [&] { return seat.is_called || stopping_; };
+  if (is_stand_in) {
+    seat.called.wait_for(lock, kStandInTime, is_over);
+  } else {
+    seat.called.wait(lock, is_over);
+  }
+  if (!std::exchange(seat.is_called, false)) return std::erase(asleep_, &seat), stopping_;
+  is_calling_ = false;
+  return true;
+}
+
 void Pool::work(bool is_stand_in) {
   working_for = this;
   std::unique_lock lock(mutex_);
+  if (spare_.empty()) spare_.push_back(&seats_.emplace_back());
+  Seat& seat = *spare_.back();
+  spare_.pop_back();
   while (!stopping_) {
     if (tasks_.empty()) {
-      ++idle_;
-      auto woken = std::cv_status::no_timeout;
-      if (is_stand_in) {
-        woken = has_task_.wait_for(lock, kStandInTime);
-      } else {
-        has_task_.wait(lock);
-      }
-      --idle_;
-      is_calling_ = false;
-      if (tasks_.empty() && woken == std::cv_status::timeout) return;
+      if (!sleep_locked(lock, seat, is_stand_in) && tasks_.empty()) break;
       continue;
     }
     std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
-    const bool is_call = take_on_locked();
+    Seat* const called = take_on_locked();
     lock.unlock();
-    if (is_call) has_task_.notify_one();
+    if (called) called->called.notify_one();
     task();
     task = nullptr;
     lock.lock();
   }
+  spare_.push_back(&seat);
 }
 
 void Pool::keep_time() {
@@ -151,7 +166,7 @@ void Pool::keep_time() {
     }
     tasks_.push_back(std::move(timers_.begin()->second.second));
     timers_.erase(timers_.begin());
-    if (take_on_locked()) has_task_.notify_one();
+    if (Seat* const called = take_on_locked()) called->called.notify_one();
   }
 }
 
@@ -165,7 +180,7 @@ void Pool::stop() {
     dropped_tasks.swap(tasks_);
     dropped_timers.swap(timers_);
     threads.swap(threads_);
-    has_task_.notify_all();
+    for (Seat* const seat : asleep_) seat->called.notify_one();
     has_timer_.notify_all();
     thread_ended_.wait(lock, [this] { return streams_ == 0 && stand_ins_ == 0; });
   }

@@ -54,24 +54,33 @@ class Pool final : public Executor {
   void stop();
 
  private:
+  // Where one worker sleeps. Each on a condition variable of its own: glibc before 2.41 now and then loses a signal
+  // among several that wait for one (its bug 25847), and what is queued here then waits for good.
+  struct Seat {
+    std::condition_variable called;
+    bool is_called = false;
+  };
+
   void work(bool is_stand_in);
-  bool take_on_locked();
+  Seat* take_on_locked();
+  bool sleep_locked(std::unique_lock<std::mutex>& lock, Seat& seat, bool is_stand_in);
   void keep_time();
 
   Clock& clock_;
   const Options options_;
   std::mutex mutex_;
-  std::condition_variable has_task_;
   std::condition_variable has_timer_;
   std::condition_variable thread_ended_;     // a stream's or a stand-in's
   std::deque<std::function<void()>> tasks_;  // guarded by mutex_, like the following
   std::multimap<SteadyTime, std::pair<uint64_t, std::function<void()>>> timers_;
   uint64_t next_timer_ = 1;
   size_t streams_ = 0;
-  size_t idle_ = 0;          // asleep, waiting for a task
-  size_t away_ = 0;          // waiting for something else, stand-ins among them
-  size_t stand_ins_ = 0;     // all of them
-  bool is_calling_ = false;  // one that is asleep has been called and is not awake yet
+  std::deque<Seat> seats_;     // never shrinks: who calls does so without the lock
+  std::vector<Seat*> spare_;   // nobody's
+  std::vector<Seat*> asleep_;  // the last one to sleep is the first to be called
+  size_t away_ = 0;            // waiting for something else, stand-ins among them
+  size_t stand_ins_ = 0;       // all of them
+  bool is_calling_ = false;    // one that was asleep has been called and is not awake yet
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };
