@@ -373,7 +373,7 @@ Status Agent::find_wire() {
 }
 
 void Agent::reach_out() {
-  if (settings_.server) peers_ = std::make_unique<RaftPeers>(*wire_);
+  if (settings_.server) peers_ = std::make_unique<RaftPeers>(*wire_, commands_.names());
   const auto form_of = [this](std::string_view name) {
     const rpc::Method* method = methods_.find(name);
     if (!method) return MethodForm::unknown;
@@ -408,6 +408,7 @@ Status Agent::join_raft() {
   DROVER_RETURN_IF_ERROR(consensus_->start());
   raft_control_ = make_raft_control(*consensus_);
   shared_.consensus = consensus_.get();
+  shared_.who_lacks = [this](std::string_view command) { return peers_->who_lacks(command); };
   shared_.raft_control = raft_control_.get();
   shared_.info.server_id = consensus_->node_id();
   return ok_status();

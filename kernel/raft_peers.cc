@@ -1,5 +1,7 @@
 #include "kernel/raft_peers.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <random>
@@ -43,7 +45,7 @@ class Receiver {
 
 class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  explicit Impl(Wire& wire) : wire_(wire) {}
+  Impl(Wire& wire, std::vector<std::string> commands) : wire_(wire), commands_(std::move(commands)) {}
 
   void start(const raft::Member& self, raft::PeerEvents& events) {
     self_ = self;
@@ -56,6 +58,7 @@ class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
   void set_peers(raft::ClusterId cluster, const std::vector<raft::Member>& members);
   void send(NodeId to, LaneName lane, std::string bytes);
   Result<LaneSink> accept(std::string_view greeting);
+  std::string who_lacks(std::string_view command) const;
 
  private:
   using Lanes = std::vector<std::shared_ptr<Lane>>;
@@ -70,14 +73,17 @@ class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
   void reach_out(raft::ClusterId cluster, const PeerPointer& peer);
   LaneEvents events_of(const PeerHello& hello, const std::string& address);
   void welcome_guest(const PeerHello& hello);
+  void learn_commands(const PeerHello& hello);
   Status receive(const PeerHello& hello, const std::string& bytes);
 
   Wire& wire_;
+  const std::vector<std::string> commands_;
   const uint64_t incarnation_ = std::random_device{}() | uint64_t{std::random_device{}()} << 32;
   raft::Member self_;  // constant after start()
   Receiver receiver_;
-  std::mutex mutex_;
-  std::map<NodeId, PeerPointer> peers_;  // guarded by mutex_, with what they point at
+  mutable std::mutex mutex_;
+  std::map<NodeId, PeerPointer> peers_;                 // guarded by mutex_, with what they point at
+  std::map<NodeId, std::vector<std::string>> lacking_;  // our commands that others lack; guarded by mutex_
 };
 
 LaneEvents RaftPeers::Impl::events_of(const PeerHello& hello, const std::string& address) {
@@ -108,7 +114,8 @@ void RaftPeers::Impl::reach_out(raft::ClusterId cluster, const PeerPointer& peer
                           .from = self_.id,
                           .to = peer->id,
                           .incarnation = incarnation_,
-                          .address = self_.address};
+                          .address = self_.address,
+                          .commands = commands_};
     lanes.push_back(wire_.open_lane(peer->address, lane == LaneName::bulk ? "raft-bulk" : "raft",
                                     raft::encode_hello(hello), events_of(hello, peer->address)));
   }
@@ -162,6 +169,29 @@ void RaftPeers::Impl::send(NodeId to, LaneName lane, std::string bytes) {
   if (open) open->send(std::move(bytes));
 }
 
+// As of its newest start: every lane says the same.
+void RaftPeers::Impl::learn_commands(const PeerHello& hello) {
+  std::vector<std::string> lacking;
+  if (!hello.commands.empty()) {
+    std::ranges::copy_if(commands_, std::back_inserter(lacking), [&](const std::string& command) {
+      return std::ranges::find(hello.commands, command) == hello.commands.end();
+    });
+  }
+  const std::lock_guard lock(mutex_);
+  lacking_.erase(hello.from);
+  if (!lacking.empty()) lacking_.emplace(hello.from, std::move(lacking));
+}
+
+std::string RaftPeers::Impl::who_lacks(std::string_view command) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, lacking] : lacking_) {
+    const auto peer = peers_.find(id);
+    if (peer == peers_.end() || peer->second->is_guest) continue;
+    if (std::ranges::find(lacking, command) != lacking.end()) return peer->second->address;
+  }
+  return {};
+}
+
 Result<LaneSink> RaftPeers::Impl::accept(std::string_view greeting) {
   DROVER_TRY(const PeerHello hello, raft::decode_hello(greeting));
   if (hello.to != self_.id) {
@@ -172,6 +202,7 @@ Result<LaneSink> RaftPeers::Impl::accept(std::string_view greeting) {
   receiver_.with([&](raft::PeerEvents& events) { met = events.meet(hello.cluster); });
   DROVER_RETURN_IF_ERROR(met);
   welcome_guest(hello);
+  learn_commands(hello);
   return LaneSink([self = shared_from_this(), hello](const std::string& bytes) { return self->receive(hello, bytes); });
 }
 
@@ -189,7 +220,8 @@ Status RaftPeers::Impl::receive(const PeerHello& hello, const std::string& bytes
   return is_running ? status : unavailable("this server is not running");
 }
 
-RaftPeers::RaftPeers(Wire& wire) : impl_(std::make_shared<Impl>(wire)) {}
+RaftPeers::RaftPeers(Wire& wire, std::vector<std::string> commands)
+    : impl_(std::make_shared<Impl>(wire, std::move(commands))) {}
 RaftPeers::~RaftPeers() { stop(); }
 
 void RaftPeers::start(const raft::Member& self, raft::PeerEvents& events) { impl_->start(self, events); }
@@ -198,6 +230,7 @@ void RaftPeers::set_peers(raft::ClusterId cluster, std::vector<raft::Member> pee
   impl_->set_peers(cluster, peers);
 }
 Result<LaneSink> RaftPeers::accept(std::string_view greeting) { return impl_->accept(greeting); }
+std::string RaftPeers::who_lacks(std::string_view command) const { return impl_->who_lacks(command); }
 
 void RaftPeers::send(raft::Message message) {
   const LaneName lane = message.type == raft::MessageType::append ? LaneName::append : LaneName::control;

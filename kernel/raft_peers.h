@@ -16,8 +16,8 @@ namespace drover {
 
 class RaftPeers final : public raft::Transport, public LaneAcceptor {
  public:
-  // The wire is started before start() and outlives the peers' stop().
-  explicit RaftPeers(Wire& wire);
+  // The wire is started before start() and outlives the peers' stop(). `commands`: what this server can apply.
+  RaftPeers(Wire& wire, std::vector<std::string> commands);
   ~RaftPeers() override;  // stops
 
   void start(const raft::Member& self, raft::PeerEvents& events) override;
@@ -28,6 +28,10 @@ class RaftPeers final : public raft::Transport, public LaneAcceptor {
 
   // A lane that another server opens here.
   Result<LaneSink> accept(std::string_view greeting) override;
+
+  // The address of a member that was last met without this command; empty when none was. Such a server would have to
+  // end at the command (design: a mixed cluster never diverges).
+  std::string who_lacks(std::string_view command) const;
 
  private:
   class Impl;

@@ -72,6 +72,12 @@ Status CommandTable::add_command(std::string_view plugin, std::string name, Appl
   return ok_status();
 }
 
+std::vector<std::string> CommandTable::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, command] : commands_) names.push_back(name);
+  return names;
+}
+
 Result<std::string> CommandTable::apply(std::string_view name, std::string_view payload, uint64_t index,
                                         WriteTransaction& transaction) const {
   return run(name, payload, index, transaction, 0);

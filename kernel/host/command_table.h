@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "drover/plugin.h"
 #include "drover/result.h"
@@ -18,6 +19,7 @@ class CommandTable {
   Status add_command(std::string_view plugin, std::string name, ApplyFunction apply);
   void add_table(std::string_view plugin, TableId table) { tables_[std::string(plugin)].insert(table.value); }
   bool knows(std::string_view name) const { return commands_.contains(name); }
+  std::vector<std::string> names() const;
 
   // Applies one command inside `transaction`. On an error nothing of it remains once the caller rolls back.
   // Errors: unimplemented when no loaded plugin declares the command; else the apply function's own. [apply]

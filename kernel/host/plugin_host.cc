@@ -108,6 +108,12 @@ class PluginHost final : public Host {
       done(unavailable("this agent is not a server"));
       return;
     }
+    if (const std::string server = shared_.who_lacks(command); !server.empty()) {
+      done(failed_precondition("server " + server + " does not know the command " + std::string(command) +
+                               " and would have to end: enable or install plugin " + plugin_ +
+                               " there, or remove that server from the cluster"));
+      return;
+    }
     shared_.consensus->propose(encode_command(command, payload), deadline,
                                [done = std::move(done)](Result<raft::Applied> answer) {
                                  if (!answer) {

@@ -51,6 +51,7 @@ struct Shared {
   Metrics* metrics = nullptr;
   Caller* caller = nullptr;
   raft::Consensus* consensus = nullptr;  // null on a pure client
+  std::function<std::string(std::string_view command)> who_lacks;  // a server that could not apply it; empty: none
   state::Store* store = nullptr;
   rpc::Pool* pool = nullptr;
   const ExtensionTable* extensions = nullptr;

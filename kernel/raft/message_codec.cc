@@ -1,5 +1,6 @@
 #include "kernel/raft/message_codec.h"
 
+#include <sstream>
 #include <utility>
 
 #include "drover/raft/segment_format.h"
@@ -11,6 +12,7 @@ constexpr size_t kMessageBytes = 80;  // version, type, flags, length, entry cou
 constexpr size_t kChunkBytes = 56;
 constexpr size_t kAckBytes = 32;
 constexpr size_t kHelloBytes = 64;
+constexpr char kSeparator = '\n';                             // between the address and the commands of a greeting
 constexpr uint8_t kRefused = 1, kTransfer = 2, kDamaged = 4;  // flags of a message
 constexpr uint8_t kChunk = 1, kAck = 2;                       // types of a bulk message
 constexpr uint8_t kDone = 1, kAckRefused = 2;                 // flags of an ack
@@ -161,7 +163,9 @@ std::string encode_hello(const PeerHello& hello) {
   writer.id(hello.from);
   writer.id(hello.to);
   writer.number(hello.incarnation);
-  return writer.take() + hello.address;
+  std::string text = hello.address;
+  for (const std::string& command : hello.commands) text.append(1, kSeparator).append(command);
+  return writer.take() + text;
 }
 
 Result<PeerHello> decode_hello(std::string_view bytes) {
@@ -175,7 +179,9 @@ Result<PeerHello> decode_hello(std::string_view bytes) {
   hello.from = reader.id();
   hello.to = reader.id();
   hello.incarnation = reader.number();
-  hello.address = reader.rest();
+  std::istringstream rest{std::string(reader.rest())};
+  std::getline(rest, hello.address, kSeparator);
+  for (std::string command; std::getline(rest, command, kSeparator);) hello.commands.push_back(std::move(command));
   return hello;
 }
 

@@ -29,8 +29,9 @@ struct PeerHello {
   ClusterId cluster{};
   NodeId from{};
   NodeId to{};
-  uint64_t incarnation = 0;  // drawn at every start
-  std::string address{};     // of the sender: a server that has just been added knows nobody yet
+  uint64_t incarnation = 0;             // drawn at every start
+  std::string address{};                // of the sender: a server that has just been added knows nobody yet
+  std::vector<std::string> commands{};  // that the sender can apply; nothing is known of a sender that names none
 };
 std::string encode_hello(const PeerHello& hello);
 Result<PeerHello> decode_hello(std::string_view bytes);

@@ -101,7 +101,8 @@ TEST(MessageCodec, GreetingsComeBack) {
                         .from = kFrom,
                         .to = kTo,
                         .incarnation = 9,
-                        .address = "10.0.0.1:4647"};
+                        .address = "10.0.0.1:4647",
+                        .commands = {"drover.v1.JobRegistered", "drover.v1.EvalsUpdated"}};
   const Result<PeerHello> back = decode_hello(encode_hello(hello));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->lane, hello.lane);
@@ -110,6 +111,12 @@ TEST(MessageCodec, GreetingsComeBack) {
   EXPECT_EQ(back->to, kTo);
   EXPECT_EQ(back->incarnation, 9u);
   EXPECT_EQ(back->address, "10.0.0.1:4647");
+  EXPECT_EQ(back->commands, hello.commands);
+  // One that names no commands.
+  const Result<PeerHello> silent = decode_hello(encode_hello({.address = "10.0.0.1:4647"}));
+  ASSERT_TRUE(silent.ok());
+  EXPECT_EQ(silent->address, "10.0.0.1:4647");
+  EXPECT_TRUE(silent->commands.empty());
 }
 
 // Whatever comes in ends in a message or an error; what is cut or flipped inside an entry is always noticed.

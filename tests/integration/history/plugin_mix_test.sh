@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A rolling upgrade to a set of plugins with one more, under load: servers with and without it form one cluster. Its first
-# command in the log ends who does not know it, with 3 and by name, rather than let its state become another one; the
-# others go on, and with the plugin it catches up. NOTES is the plugin.
+# A rolling upgrade to a set of plugins with one more, under load: servers with and without it form one cluster. The leader
+# refuses a command that a server does not know, with that server's address. One that was away and comes back without the
+# plugin ends at the first such command, with 3 and by name, rather than let its state become another one; the others go
+# on, and with the plugin it catches up. NOTES is the plugin.
 JOIN="one two three"
 . "$(dirname "$0")/../servers.sh"
 . "$(dirname "$0")/load.sh"
@@ -59,10 +60,26 @@ eventually 20 "three does not lead" hand_to three
 expect 1 "unknown method /drover.notes.Notes/Put" note one
 for server in "${SERVERS[@]}"; do kill -0 "${PID[$server]}" || fail "$server has ended"; done
 
-# --- with the first command who lacks the plugin ends; the others go on -------------------------------------------------
-begin_history command
+# --- a leader with it refuses what three does not know, for as long as three may come back so -----------------------------
 eventually 20 "one does not lead" hand_to one
-eventually 10 "no note is taken" note one
+refused="server 127.0.0.1:${RPC[three]} does not know the command drover.notes.NoteWritten"
+expect 1 "$refused" note one
+kill -TERM "${PID[three]}"
+eventually 20 "three does not stop" gone "${PID[three]}"
+eventually 20 "no leader without three" find_leader
+expect 1 "$refused" note "$LEADER"
+for server in one two; do kill -0 "${PID[$server]}" || fail "$server has ended"; done
+
+# --- one that nobody has met since ends with the first such command; the others go on --------------------------------------
+begin_history command
+for server in one two; do
+  kill -9 "${PID[$server]}"
+  eventually 20 "$server stays" gone "${PID[$server]}"
+  run_server "$server"
+  eventually 30 "$server does not come back" serves "$server"
+done
+eventually 20 "no note is taken" note one
+run_server three
 eventually 20 "three goes on without the command" gone "${PID[three]}"
 wait "${PID[three]}"
 code=$?

@@ -50,7 +50,7 @@ class Server final : public raft::PeerEvents {
   wire::Heard<Message> messages;
   wire::Heard<raft::BulkMessage> bulk;
   wire::Heard<NodeId> lost, met;
-  RaftPeers peers{*side_.wire};
+  RaftPeers peers{*side_.wire, {"first", "second"}};
   raft::Member self;
 };
 
@@ -170,6 +170,32 @@ TEST_F(RaftPeersTest, GreetingsAreRefusedByWhatIsWrongWithThem) {
 
   two->peers.stop();
   EXPECT_EQ(refusal(*two, good), unavailable("this server is not running"));
+}
+
+TEST_F(RaftPeersTest, WhoLacksACommandIsKnownFromItsGreetingAsLongAsItIsAMember) {
+  raft::PeerHello hello{.cluster = cluster,
+                        .from = one.self.id,
+                        .to = two->self.id,
+                        .incarnation = 1,
+                        .address = one.self.address,
+                        .commands = {"second", "third"}};
+  EXPECT_TRUE(refusal(*two, hello).ok());
+  EXPECT_EQ(two->peers.who_lacks("first"), "") << "a guest";
+
+  two->peers.set_peers(cluster, {one.self});
+  EXPECT_EQ(two->peers.who_lacks("first"), one.self.address);
+  EXPECT_EQ(two->peers.who_lacks("second"), "");
+  EXPECT_EQ(two->peers.who_lacks("third"), "") << "nobody's here";
+
+  hello.commands.clear();
+  EXPECT_TRUE(refusal(*two, hello).ok());
+  EXPECT_EQ(two->peers.who_lacks("first"), "") << "names none: nothing is known";
+
+  hello.commands = {"other"};
+  EXPECT_TRUE(refusal(*two, hello).ok());
+  EXPECT_EQ(two->peers.who_lacks("first"), one.self.address);
+  two->peers.set_peers(cluster, {});
+  EXPECT_EQ(two->peers.who_lacks("first"), "") << "no member any more";
 }
 
 }  // namespace
