@@ -3,6 +3,9 @@
 . "$(dirname "$0")/lib.sh"
 : "${HELLO_C:?names the folder of hello_c.so and hello_c.json}"
 
+case $(od -An -tx1 -j18 -N1 "$HELLO_C/hello_c.so") in
+  *3e) [ "$(uname -m)" = x86_64 ] || { echo "skipped: $HELLO_C/hello_c.so is built for x86-64"; exit 77; } ;;
+esac
 mkdir -m 755 "$WORK/plugins"
 install -m 755 "$HELLO_C/hello_c.so" "$WORK/plugins"
 install -m 644 "$HELLO_C/hello_c.json" "$WORK/plugins"
