@@ -1,0 +1,106 @@
+// sdk_reference [--check] SDK DESCRIPTORS FOLDER: writes the pages, or says which of them are not what they would be.
+// SDK is the folder with include/ in it, DESCRIPTORS what protoc made of the protocols, with their comments.
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "page.h"
+
+namespace drover::reference {
+namespace {
+
+namespace fs = std::filesystem;
+
+// In the order in which an author meets them.
+constexpr const char* kHeaders[] = {"task_driver",  "process_driver", "device_plugin", "serve",
+                                    "task_options", "hclspec",        "log",           "conformance",
+                                    "abi",          "plugin",         "methods",       "tables"};
+constexpr const char* kProtocols[] = {"nomad/plugins/base.proto",    "nomad/plugins/driver.proto",
+                                      "nomad/plugins/device.proto",  "nomad/plugins/structs.proto",
+                                      "nomad/plugins/hclspec.proto", "drover/v1/plugin_host.proto"};
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return std::move(text).str();
+}
+
+std::vector<Page> make_pages(const fs::path& sdk, const google::protobuf::DescriptorPool& protocols) {
+  std::vector<Page> pages;
+  for (const std::string name : kHeaders) {
+    const std::string source = read(sdk / "include/drover" / (name + ".h"));
+    if (!source.empty()) pages.push_back(header_page(name + ".md", "drover/" + name + ".h", source));
+  }
+  for (const std::string name : kProtocols) {
+    const auto* file = protocols.FindFileByName(name);
+    if (!file) continue;
+    std::string page = name.substr(0, name.rfind('.')) + ".md";
+    std::ranges::replace(page, '/', '_');
+    pages.push_back(proto_page(page, *file));
+  }
+  pages.push_back(index_page(pages));
+  return pages;
+}
+
+int write(const std::vector<Page>& pages, const fs::path& folder) {
+  fs::create_directories(folder);
+  for (const Page& page : pages) {
+    std::ofstream out(folder / page.name, std::ios::binary);
+    out << page.text;
+    if (!out.flush()) {
+      std::cerr << "cannot write " << (folder / page.name).string() << "\n";
+      return 1;
+    }
+  }
+  return 0;
+}
+
+int check(const std::vector<Page>& pages, const fs::path& folder) {
+  std::set<std::string> expected;
+  int code = 0;
+  for (const Page& page : pages) {
+    expected.insert(page.name);
+    if (read(folder / page.name) == page.text) continue;
+    std::cerr << (folder / page.name).string() << " is not what the sources say; run ./dev docs\n";
+    code = 1;
+  }
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (expected.contains(entry.path().filename().string())) continue;
+    std::cerr << entry.path().string() << " is made of nothing any more; remove it\n";
+    code = 1;
+  }
+  return code;
+}
+
+int run(std::vector<std::string> arguments) {
+  const bool is_check = !arguments.empty() && arguments[0] == "--check";
+  if (is_check) arguments.erase(arguments.begin());
+  if (arguments.size() != 3) {
+    std::cerr << "usage: sdk_reference [--check] SDK DESCRIPTORS FOLDER\n";
+    return 2;
+  }
+  google::protobuf::FileDescriptorSet set;
+  google::protobuf::DescriptorPool protocols;
+  const bool is_read = set.ParseFromString(read(arguments[1]));
+  for (const auto& file : set.file()) protocols.BuildFile(file);
+  const std::vector<Page> pages = make_pages(arguments[0], protocols);
+  if (!is_read || pages.size() != std::size(kHeaders) + std::size(kProtocols) + 1) {
+    std::cerr << "a header or a protocol is missing below " << arguments[0] << " or in " << arguments[1] << "\n";
+    return 1;
+  }
+  return is_check ? check(pages, arguments[2]) : write(pages, arguments[2]);
+}
+
+}  // namespace
+}  // namespace drover::reference
+
+int main(int argc, char** argv) { return drover::reference::run({argv + 1, argv + argc}); }

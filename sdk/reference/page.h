@@ -1,0 +1,36 @@
+// Reference pages for plugin authors, made from what stands in the SDK's headers and protocols. Pure: text in, Markdown
+// out, so that `./dev docs` and the test that looks whether it was run agree.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace google::protobuf {
+class FileDescriptor;
+}
+
+namespace drover::reference {
+
+struct Page {
+  std::string name;     // of the file, "task_driver.md"
+  std::string title;    // "drover/task_driver.h"
+  std::string summary;  // the first sentence of what it says of itself
+  std::string text;     // Markdown
+};
+
+// Of a header that is formatted as this tree's are: its comment, then every public declaration with the comment before
+// it. Declarations that follow one another without a blank line or a comment share one.
+Page header_page(std::string name, std::string title, std::string_view source);
+
+// Of a .proto file whose descriptor has its source's comments: services, messages, values.
+Page proto_page(std::string name, const google::protobuf::FileDescriptor& file);
+
+// The page that lists the others.
+Page index_page(const std::vector<Page>& pages);
+
+// The text of a comment: paragraphs flow, what is indented is a drawing and stays as it is.
+std::string prose(const std::vector<std::string>& lines);
+std::string first_sentence(std::string_view text);
+
+}  // namespace drover::reference
