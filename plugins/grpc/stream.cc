@@ -119,6 +119,7 @@ template class StreamBase<grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBu
 std::shared_ptr<ServerStream> ServerStream::make(grpc::GenericCallbackServerContext* context) {
   auto stream = std::shared_ptr<ServerStream>(new ServerStream(context));
   stream->self_ = stream;
+  given_to_grpc(stream.get());
   return stream;
 }
 
@@ -182,6 +183,7 @@ void ServerStream::OnReadDone(bool ok) {
 }
 
 void ServerStream::OnCancel() {
+  called_by_grpc(this);  // on a thread that has done nothing else with it
   {
     std::lock_guard lock(mutex_);
     break_locked();
