@@ -121,7 +121,7 @@ int autocomplete(Run& run) {
   Completions known;
   for (const auto& [name, synopsis] : run.host.commands()) known.commands.push_back(name);
   known.commands.insert(known.commands.end(),
-                        {"agent", "plugin list", "plugin status", "plugin check", "plugin validate-config", "version"});
+                        {"agent", "plugin list", "plugin check", "plugin validate-config", "version"});
   known.help_of = [&run](const std::string& command) {
     const auto* found = static_cast<const Command*>(run.host.find_extension(Command::kExtensionPoint, command));
     return found ? found->help() : std::string();
