@@ -195,10 +195,10 @@ int list_plugins(Run& run, const Parameters& node) {
       if (const std::string problem = text(plugin, "Problem"); !problem.empty())
         run.out << "Problem of " << text(plugin, "Name") << ": " << problem << "\n";
     }
-  } else if (plugins.status().code() != Code::unavailable || !node.empty()) {
+  } else if (!node.empty()) {
     return run.fail("Error querying plugins", plugins.status());
-  } else {
-    run.err << "No agent answers: only what is installed is shown\n";
+  } else {  // no agent, or one that is no node
+    run.err << "Only what is installed here is shown: " << plugins.status().message() << "\n";
   }
   if (!node.empty()) return 0;
   std::vector<Status> problems;

@@ -241,6 +241,33 @@ TEST_F(Handover, CallsWaitAndAreAnsweredByWhoeverServesThen) {
   EXPECT_EQ(0, failures);
 }
 
+TEST_F(Handover, DevicesStayWhileTheirPluginIsReplaced) {
+  std::ofstream(folder_ + "/tty0") << "four";
+  const hcl::Object device{{"vendor", "acme"}, {"type", "serial"}, {"name", "usb"}, {"pattern", folder_ + "/tty*"}};
+  write(file(), DROVER_FILE_PROGRAM);
+  plugin_.emplace(file(), std::vector<std::string>(), quick_times(),
+                  hcl::Value(hcl::Object{{"device", hcl::List{device}}}));
+  ASSERT_TRUE(plugin_->eventually([&] { return plugin_->device().fingerprint().ok(); }));
+  std::atomic<bool> is_over = false;
+  std::atomic<int> missing = 0;
+  std::thread watcher([&] {
+    while (!is_over) {
+      const auto print = plugin_->device().fingerprint();
+      if (!print || print->device_group_size() != 1) ++missing;
+      std::this_thread::yield();
+    }
+  });
+
+  write(file(), DROVER_FILE_PROGRAM "  # 2");
+  const UpgradeReport report = upgrade();
+  is_over = true;
+  watcher.join();
+
+  EXPECT_EQ(State::upgraded, report.state) << report.reason;
+  EXPECT_EQ(0, missing);
+  EXPECT_TRUE(plugin_->device().reserve(std::vector<std::string>{folder_ + "/tty0"}).ok());
+}
+
 TEST_F(Handover, WhatRunsAlreadyIsNoUpgrade) {
   RunningPlugin& plugin = start();
 

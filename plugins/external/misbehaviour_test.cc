@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "node_plugins.h"
 #include "testing/running_plugin.h"
@@ -139,6 +141,41 @@ TEST(Misbehaviour, WhoDoesNotEndWhenToldIsKilled) {
   EXPECT_GE(std::chrono::steady_clock::now() - before, 1500ms) << "it did end by itself";
   EXPECT_EQ(State::stopped, plugin.program().view().state);
   EXPECT_NE(std::string::npos, remarks(plugin).find("it did not end when it was told to and was killed, once"));
+}
+
+TEST(Misbehaviour, WhatIsLimitedHasAControlGroupOfItsOwn) {
+  const CgroupLayout layout = detect_cgroups();
+  const Cgroup probe(layout, "drover-plugins/probe");
+  if (probe.folder("memory").empty() && layout.v2.empty())
+    GTEST_SKIP() << "this process may not make control groups for memory";
+  PluginSettings settings{.arguments = {"well"}};
+  settings.limits.memory = uint64_t{256} << 20;
+  settings.limits.processes = 40;
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, settings, quick_times());
+
+  ASSERT_TRUE(plugin.wait_state(State::running)) << plugin.program().view().problem;
+  const v1::NodePlugin told = describe(plugin.hosted());
+  EXPECT_NE("", told.use().cgroup());
+  EXPECT_EQ(uint64_t{256} << 20, told.use().memory_limit());
+  EXPECT_EQ(40u, told.use().processes_limit());
+  EXPECT_GE(told.use().processes(), 1u);
+  EXPECT_GT(told.use().memory(), 0u);
+  std::ifstream members(told.use().cgroup() + "/cgroup.procs");
+  pid_t member = 0;
+  members >> member;
+  EXPECT_EQ(plugin.program().view().pid, member);
+  const std::string folder = told.use().cgroup();
+  plugin.program().stop();
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST(Misbehaviour, WithoutAUserOfThatNameItDoesNotRun) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, PluginSettings{.arguments = {"well"}, .user = "nobody-of-that-name"},
+                       quick_times());
+
+  ASSERT_TRUE(plugin.wait_state(State::parked));
+  EXPECT_NE(std::string::npos, plugin.program().view().problem.find("nobody-of-that-name"))
+      << plugin.program().view().problem;
 }
 
 TEST(Misbehaviour, ACrashSaysWhatWasBeingAsked) {
