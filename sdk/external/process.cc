@@ -199,7 +199,7 @@ Result<std::unique_ptr<Process>> Process::start(const Program& program) {
                   .out = out.write,
                   .err = err.write,
                   .report = report.write};
-  const pid_t pid = ::_Fork();  // without the handlers that libraries have registered: the child is gone at once
+  const pid_t pid = ::fork();
   if (pid == 0) become(plan);
   const int fork_error = errno;
   ::close(null);
