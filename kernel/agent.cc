@@ -15,6 +15,7 @@
 #include "drover/agent_config.h"
 #include "drover/log.h"
 #include "drover/node_locator.h"
+#include "drover/reload.h"
 #include "drover/start_order.h"
 #include "drover/wire.h"
 #include "kernel/host/lifecycle.h"
@@ -213,7 +214,8 @@ Status Agent::find_plugins(const RawConfig& raw) {
     const bool known = file.manifest.kind == "module" && serves(file.manifest, true, true);
     if (!enabled(file.manifest, raw) || !(known || serves(file.manifest, server, client))) continue;
     const ConfigBlock* block = raw.root.block("plugin", file.manifest.name);
-    DROVER_TRY(host::CheckedFile one, host::check_file(file, block ? block->string("digest") : ""));
+    const std::vector<std::string> pinned = block ? block->string_list("digest") : std::vector<std::string>();
+    DROVER_TRY(host::CheckedFile one, host::check_file(file, pinned));
     checked.push_back(std::move(one));
   }
   // One trial load for all that are new or have changed since they last passed one.
@@ -497,7 +499,10 @@ int Agent::wait() {
   int received = 0;
   do {
     sigwait(&signals, &received);
-    if (received == SIGHUP) log::info("agent", "SIGHUP: nothing of this configuration can be reloaded while running");
+    if (received != SIGHUP) continue;
+    log::info("agent", "SIGHUP: the configuration is read at the start only; plugins look after what is theirs");
+    for (const std::string& name : extensions_.names(Reloadable::kExtensionPoint))
+      static_cast<Reloadable*>(extensions_.find(Reloadable::kExtensionPoint, name))->reload();
   } while (received == SIGHUP);
   const bool graceful = received == SIGINT ? settings_.leave_on_interrupt : settings_.leave_on_terminate;
   log::info("agent", "stopping", {{"signal", received == SIGINT ? "interrupt" : "terminated"}, {"leave", graceful}});

@@ -18,6 +18,10 @@
 namespace drover {
 namespace {
 
+std::string own_plugins(const std::string& program) {
+  return std::filesystem::path(program).parent_path().string() + "/../lib/drover/plugins";
+}
+
 // The longest command whose words begin the arguments, and how many words it has.
 std::pair<std::string, size_t> match(std::span<const std::string> arguments, const std::set<std::string>& commands) {
   std::string words;
@@ -31,8 +35,9 @@ std::pair<std::string, size_t> match(std::span<const std::string> arguments, con
 
 class ConsoleHost final : public CommandHost {
  public:
-  ConsoleHost(const host::ExtensionTable& extensions, std::vector<std::pair<std::string, std::string>> commands)
-      : extensions_(extensions), commands_(std::move(commands)) {}
+  ConsoleHost(const std::string& program, const host::ExtensionTable& extensions,
+              std::vector<std::pair<std::string, std::string>> commands)
+      : program_(program), extensions_(extensions), commands_(std::move(commands)) {}
   std::ostream& out() override { return std::cout; }
   std::ostream& err() override { return std::cerr; }
   std::istream& in() override { return std::cin; }
@@ -41,9 +46,24 @@ class ConsoleHost final : public CommandHost {
   }
   std::vector<std::pair<std::string, std::string>> commands() const override { return commands_; }
   std::string version() const override { return std::string(kVersion); }
+  std::vector<InstalledPlugin> installed(const std::vector<std::string>& folders,
+                                         std::vector<Status>& problems) const override {
+    std::vector<std::string> all = {own_plugins(program_)};
+    all.insert(all.end(), folders.begin(), folders.end());
+    host::Discovery found = host::discover(all);
+    problems = std::move(found.problems);
+    std::vector<InstalledPlugin> plugins;
+    for (host::PluginFile& file : found.plugins) {
+      const auto checked = host::check_file(file);
+      const Status verdict = checked ? host::probe(program_, {&*checked}) : checked.status();
+      plugins.push_back({.manifest = std::move(file.manifest), .file = std::move(file.path), .verdict = verdict});
+    }
+    return plugins;
+  }
   Result<std::unique_ptr<Plugin>> load_plugin(const std::string& file) override { return host::load_file(file); }
 
  private:
+  const std::string& program_;
   const host::ExtensionTable& extensions_;
   std::vector<std::pair<std::string, std::string>> commands_;
 };
@@ -57,7 +77,7 @@ void print_help(std::ostream& out, const std::string& group, const std::set<std:
     shown.insert(rest.substr(0, rest.find(' ')));
   }
   if (group.empty()) shown.insert({"agent", "plugin"});
-  if (group == "plugin") shown.insert({"list", "status", "check", "validate-config"});
+  if (group == "plugin") shown.insert({"list", "check", "validate-config"});
   for (const std::string& name : shown) out << "    " << name << "\n";
   out << "\nFor additional help try 'drover " << (group.empty() ? "" : group + " ") << "<command> -help'\n";
 }
@@ -65,8 +85,7 @@ void print_help(std::ostream& out, const std::string& group, const std::set<std:
 }  // namespace
 
 int run_command(const std::string& program, std::span<const std::string> arguments) {
-  host::Discovery found =
-      host::discover({std::filesystem::path(program).parent_path().string() + "/../lib/drover/plugins"});
+  host::Discovery found = host::discover({own_plugins(program)});
   for (const Status& problem : found.problems) std::cerr << "Error: " << problem.message() << "\n";
   std::set<std::string> names;
   std::map<std::string, const host::PluginFile*> provider;  // by command
@@ -138,7 +157,7 @@ int run_command(const std::string& program, std::span<const std::string> argumen
   for (const std::string& each : extensions.names(Command::kExtensionPoint)) {
     all.emplace_back(each, static_cast<Command*>(extensions.find(Command::kExtensionPoint, each))->synopsis());
   }
-  ConsoleHost host(extensions, std::move(all));
+  ConsoleHost host(program, extensions, std::move(all));
   auto* command = static_cast<Command*>(extensions.find(Command::kExtensionPoint, name));
   if (!command) {
     std::cerr << "Error: the manifest of plugin " << provider[name]->manifest.name << " lists the command \"" << name

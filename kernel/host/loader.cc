@@ -1,7 +1,6 @@
 #include "kernel/host/loader.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -20,6 +19,7 @@
 
 #include "drover/clock.h"
 #include "drover/passport.h"
+#include "drover/sha256.h"
 #include "drover/stable_plugin.h"
 
 extern char** environ;
@@ -38,30 +38,6 @@ Result<std::string> read_small(const std::string& path) {
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(in.gcount()));
   if (text.size() > kLimit) return invalid_argument(path + ": larger than 1 MiB");
-  return text;
-}
-
-Result<std::string> sha256_of(int fd) {
-  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> digest(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  EVP_DigestInit_ex(digest.get(), EVP_sha256(), nullptr);
-  std::array<char, 65536> buffer{};
-  off_t offset = 0;
-  while (true) {
-    ssize_t got = pread(fd, buffer.data(), buffer.size(), offset);
-    if (got < 0) return errno_status(errno, "read");
-    if (got == 0) break;
-    EVP_DigestUpdate(digest.get(), buffer.data(), static_cast<size_t>(got));
-    offset += got;
-  }
-  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
-  unsigned size = 0;
-  EVP_DigestFinal_ex(digest.get(), bytes.data(), &size);
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
   return text;
 }
 
@@ -140,7 +116,7 @@ Discovery discover(const std::vector<std::string>& folders) {
   return found;
 }
 
-Result<CheckedFile> check_file(const PluginFile& file, std::string_view digest) {
+Result<CheckedFile> check_file(const PluginFile& file, const std::vector<std::string>& pinned) {
   const std::string where = place(file);
   int fd = open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0 && errno == ELOOP) return failed_precondition(where + ": is a symbolic link; install the file itself");
@@ -156,13 +132,7 @@ Result<CheckedFile> check_file(const PluginFile& file, std::string_view digest) 
     return failed_precondition(where + ": belongs to user " + std::to_string(info.st_uid) + ", expected root or user " +
                                std::to_string(geteuid()));
   }
-  if (!digest.empty()) {
-    DROVER_TRY(std::string found, sha256_of(fd).with_context(where));
-    if (found != digest) {
-      return failed_precondition(where + ": has SHA-256 " + found + ", the configuration pins " + std::string(digest) +
-                                 "; install the pinned file or change the pin");
-    }
-  }
+  DROVER_RETURN_IF_ERROR(check_digest(fd, pinned).status().with_context(where));
   DROVER_TRY(Passport passport, read_passport(fd).with_context(where));
   const Manifest& manifest = file.manifest;
   if (Status status = check_passport(passport, manifest.name, manifest.kind, manifest.version, manifest.tier);

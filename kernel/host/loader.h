@@ -50,8 +50,8 @@ struct Discovery {
 // Check 1 for every manifest of the folders. Of two files of one name neither is listed.
 Discovery discover(const std::vector<std::string>& folders);
 
-// Checks 2 to 8. `digest` is the SHA-256 in hexadecimal that the operator pinned, or empty.
-Result<CheckedFile> check_file(const PluginFile& file, std::string_view digest = {});
+// Checks 2 to 8. `pinned`: the digests, SHA-256 in hexadecimal, of which the operator wants one; empty: any.
+Result<CheckedFile> check_file(const PluginFile& file, const std::vector<std::string>& pinned = {});
 
 // Check 9, for many files at once: `program` ("drover") is run as `drover plugin check --probe FILE…` and must come to
 // its end within ten seconds. Errors name the file and carry the child's last words.

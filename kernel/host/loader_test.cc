@@ -42,8 +42,8 @@ class LoaderTest : public ::testing::Test {
   std::string place(const std::string& name = "fixture") const {
     return "plugin " + name + " (" + (folder_ / "fixture.so").string() + "): ";
   }
-  static std::string refusal(const PluginFile& file, std::string_view digest = {}) {
-    return check_file(file, digest).status().to_string();
+  static std::string refusal(const PluginFile& file, const std::vector<std::string>& pinned = {}) {
+    return check_file(file, pinned).status().to_string();
   }
   // What the program says of the file, and whether it came to its end.
   std::string said_by_the_program(int& status) const {
@@ -156,13 +156,13 @@ TEST_F(LoaderTest, APinnedDigestIsCompared) {
   const PluginFile file = install("GOOD");
   const std::string wrong(64, '0');
 
-  const std::string text = refusal(file, wrong);
+  const std::string text = refusal(file, {wrong});
 
   EXPECT_TRUE(text.starts_with("failed_precondition: " + place() + "has SHA-256 ")) << text;
   EXPECT_TRUE(text.ends_with(", the configuration pins " + wrong + "; install the pinned file or change the pin"))
       << text;
   const size_t at = text.find("SHA-256 ") + 8;
-  EXPECT_TRUE(check_file(file, text.substr(at, 64)));
+  EXPECT_TRUE(check_file(file, {wrong, text.substr(at, 64)}));
 }
 
 TEST_F(LoaderTest, ANoteOfAnotherNameIsRefused) {

@@ -15,11 +15,11 @@ namespace {
 constexpr std::string_view kHelp =
     "Usage: drover plugin <command> [arguments]\n\n"
     "    list                        every plugin that is installed, one line each\n"
-    "    status [NAME]               whether it passes the checks, and what it provides and requires\n"
     "    check FILE...               load a plugin file in this process, as the agent would\n"
     "    validate-config [options]   check a configuration as `drover agent [options]` would, and start nothing\n"
+    "    status, restart, upgrade    what plugins do on a node; each has a -help of its own\n"
     "    new, test, run              write a plugin, test it, try it out; each has a -help of its own\n\n"
-    "Options of list and status:  -plugin-dir=<folder>  a further folder with plugins\n";
+    "Options of list:  -plugin-dir=<folder>  a further folder with plugins\n";
 
 std::vector<std::string> folders(const std::string& program, std::span<const std::string> arguments) {
   std::vector<std::string> list = {std::filesystem::path(program).parent_path().string() + "/../lib/drover/plugins"};
@@ -29,12 +29,6 @@ std::vector<std::string> folders(const std::string& program, std::span<const std
     }
   }
   return list;
-}
-
-std::string joined(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
-  return out.empty() ? "<none>" : out;
 }
 
 int report(const std::vector<Status>& problems) {
@@ -56,34 +50,6 @@ int list(const std::string& program, std::span<const std::string> arguments) {
     row(file.manifest.name, file.manifest.version, file.manifest.tier, file.manifest.kind, file.manifest.summary);
   }
   return report(found.problems);
-}
-
-int status(const std::string& program, std::span<const std::string> arguments) {
-  Discovery found = discover(folders(program, arguments));
-  auto wanted = std::ranges::find_if(arguments, [](const std::string& a) { return !a.starts_with('-'); });
-  bool any = false;
-  bool all_fit = found.problems.empty();
-  for (const PluginFile& file : found.plugins) {
-    if (wanted != arguments.end() && file.manifest.name != *wanted) continue;
-    auto checked = check_file(file);
-    Status verdict = checked.status();
-    if (checked) verdict = probe(program, {&*checked});
-    std::vector<std::string> required;
-    for (const Requirement& r : file.manifest.requirements) required.push_back(r.capability + (r.optional ? "?" : ""));
-    std::cout << (any ? "\n" : "") << "Name      = " << file.manifest.name << "\nVersion   = " << file.manifest.version
-              << "\nFile      = " << file.path << "\nTier      = " << file.manifest.tier
-              << "\nKind      = " << file.manifest.kind << "\nRoles     = " << joined(file.manifest.roles)
-              << "\nProvides  = " << joined(file.manifest.provides) << "\nRequires  = " << joined(required)
-              << "\nForm      = in-process\nChecks    = " << (verdict.ok() ? "passed" : verdict.message()) << "\n";
-    any = true;
-    all_fit = all_fit && verdict.ok();
-  }
-  if (!any && wanted != arguments.end()) {
-    std::cerr << "Error: no plugin named \"" << *wanted << "\" is installed; see drover plugin list\n";
-    return 1;
-  }
-  report(found.problems);
-  return all_fit ? 0 : 1;
 }
 
 // Loads each file and asks it for its declarations, in this process.
@@ -166,7 +132,7 @@ Result<std::unique_ptr<Plugin>> load_file(const std::string& path, Manifest* man
 }
 
 bool is_plugin_command(std::string_view name) {
-  for (const std::string_view known : {"list", "status", "check", "validate-config", "-h", "-help", "--help", "help"}) {
+  for (const std::string_view known : {"list", "check", "validate-config", "-h", "-help", "--help", "help"}) {
     if (name == known) return true;
   }
   return false;
@@ -176,7 +142,6 @@ int run_plugin_command(const std::string& program, std::span<const std::string> 
   const std::string command = arguments.empty() ? "" : arguments.front();
   const std::span rest = arguments.subspan(std::min<size_t>(1, arguments.size()));
   if (command == "list") return list(program, rest);
-  if (command == "status") return status(program, rest);
   if (command == "check") return check(rest);
   if (command == "validate-config") return validate_config(program, rest);
   const bool asked = command == "-h" || command == "-help" || command == "--help" || command == "help";

@@ -77,15 +77,17 @@ Router::~Router() { stop(); }
 
 void Router::stop() { stopping_.request_stop(); }
 
-const Method* Router::method_of(const CallContext& context, Status& error) const {
+const Method* Router::method_of(CallContext& context, Status& error) const {
   if (stopping_.stop_requested()) {
     error = unavailable("this agent is stopping");
     return nullptr;
   }
   const Method* method = methods_.find(context.method);
   if (!method) error = unimplemented("unknown method " + context.method);
+  // Asked once: what follows is the same call.
+  if (const auto gate = std::exchange(context.gate, nullptr); method && gate) error = gate->admit(context.method);
   // The API may be open while plugins still start.
-  if (method && !surroundings_.has_started(method->plugin)) error = unavailable("this agent is starting");
+  if (error.ok() && !surroundings_.has_started(method->plugin)) error = unavailable("this agent is starting");
   if (!error.ok()) return nullptr;
   return method;
 }

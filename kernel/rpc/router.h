@@ -54,7 +54,7 @@ class Router final : public Caller {
  private:
   struct Pending;
 
-  const Method* method_of(const CallContext& context, Status& error) const;
+  const Method* method_of(CallContext& context, Status& error) const;
   Destination destination(const Method& method, const CallContext& context, std::string_view request) const;
   // After forwarding: counts, checks, returns the status to answer with when the call may not go on.
   Status admit(const Method& method, CallContext& context, const Status& authentication);

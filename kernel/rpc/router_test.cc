@@ -214,6 +214,35 @@ class RouterTest : public ::testing::Test {
 
 // --- unary ---------------------------------------------------------------------------------------------------------
 
+// Counts how often it is asked, and lets one method pass.
+class OneMethod final : public CallGate {
+ public:
+  explicit OneMethod(std::string method) : method_(std::move(method)) {}
+  Status admit(std::string_view method) override {
+    ++asked;
+    return method == method_ ? ok_status() : permission_denied("not granted");
+  }
+  int asked = 0;
+
+ private:
+  const std::string method_;
+};
+
+TEST_F(RouterTest, AsksTheGateOfACallOnceAndBeforeAllElse) {
+  const auto gate = std::make_shared<OneMethod>("/drover.test.Things/Write");
+  CallContext granted = to("Write"), refused = to("Read"), unknown = to("Nothing");
+  granted.gate = refused.gate = unknown.gate = gate;
+
+  EXPECT_TRUE(call(granted).ok());
+  EXPECT_EQ(1, gate->asked);
+  EXPECT_TRUE(router_->call_and_wait(granted, "").ok());
+  EXPECT_EQ(2, gate->asked);
+  EXPECT_EQ(Code::permission_denied, call(refused).status().code());
+  EXPECT_EQ(Code::permission_denied, router_->call_and_wait(refused, "").status().code());
+  EXPECT_EQ(Code::permission_denied, router_->open(refused, "", {}).status().code());
+  EXPECT_EQ(Code::unimplemented, call(unknown).status().code());
+}
+
 TEST_F(RouterTest, AnswersACall) {
   auto reply = call(to("Write"), "x");
 

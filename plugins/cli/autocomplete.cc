@@ -47,8 +47,9 @@ std::vector<std::string> complete_argument(const std::string& command, const std
   if (word.starts_with('-'))
     return word.find('=') == std::string::npos ? flags_of(help, word) : std::vector<std::string>();
   const std::string usage = help.substr(0, help.find('\n'));
-  for (const char* kind : {"job", "node", "allocation", "evaluation"}) {
-    if (usage.find("<" + std::string(kind) + ">") != std::string::npos) return known.ids_of(kind, word);
+  for (const std::string kind : {"job", "node", "allocation", "evaluation", "plugin"}) {
+    if (usage.find("<" + kind + ">") != std::string::npos || usage.find("[" + kind + "]") != std::string::npos)
+      return known.ids_of(kind, word);
   }
   return {};
 }
@@ -72,14 +73,14 @@ std::vector<std::string> look_up(const std::string& kind, const std::string& pre
       break;
     }
   }
-  const std::string list = kind == "job" ? "/v1/jobs" : "/v1/" + kind + "s";
+  const std::string list = kind == "job" ? "/v1/jobs" : kind == "plugin" ? "/v1/agent/plugins" : "/v1/" + kind + "s";
   // An identifier's prefix has whole bytes.
   const size_t asked = kind == "job" ? prefix.size() : prefix.size() & ~size_t{1};
   auto found = Client(options).get(list, {{"prefix", prefix.substr(0, asked)}, {"per_page", "100"}});
   if (!found || !found->is_array()) return {};  // nothing is offered, and nothing is said on the person's line
   std::vector<std::string> ids;
   for (const auto& one : *found) {
-    std::string id = one.value("ID", std::string());
+    std::string id = one.value(kind == "plugin" ? "Name" : "ID", std::string());
     if (id.starts_with(prefix)) ids.push_back(std::move(id));
   }
   std::ranges::sort(ids);
@@ -121,7 +122,7 @@ int autocomplete(Run& run) {
   Completions known;
   for (const auto& [name, synopsis] : run.host.commands()) known.commands.push_back(name);
   known.commands.insert(known.commands.end(),
-                        {"agent", "plugin list", "plugin status", "plugin check", "plugin validate-config", "version"});
+                        {"agent", "plugin list", "plugin check", "plugin validate-config", "version"});
   known.help_of = [&run](const std::string& command) {
     const auto* found = static_cast<const Command*>(run.host.find_extension(Command::kExtensionPoint, command));
     return found ? found->help() : std::string();

@@ -58,5 +58,6 @@ std::vector<Definition> raft_recover_commands();
 std::vector<Definition> autocomplete_commands();
 std::vector<Definition> snapshot_commands();
 std::vector<Definition> raft_file_commands();
+std::vector<Definition> plugin_commands();
 
 }  // namespace drover::cli

@@ -15,6 +15,19 @@ constexpr auto kStatsInterval = 1s;
 
 // ---- the life of a process [plugin] ----
 
+Status DeviceProgram::prove(Channel& channel) {
+  const auto prints = channel.open(DROVER_DEVICE_METHOD("Fingerprint"), serialize(device::FingerprintRequest()),
+                                   Messages::Keep::newest);
+  const auto first = prints->newest(program_.now() + kCallTime);
+  if (!first) return unavailable("it does not say what devices there are: " + prints->status().message());
+  return parse_message<device::FingerprintResponse>(*first).status();
+}
+
+Result<size_t> DeviceProgram::take_over(const ChannelPtr& channel) {
+  DROVER_RETURN_IF_ERROR(prepare(channel));
+  return size_t{0};
+}
+
 Status DeviceProgram::prepare(const ChannelPtr& channel) {
   prints_ = channel->open(DROVER_DEVICE_METHOD("Fingerprint"), serialize(device::FingerprintRequest()));
   prints_reader_ = std::thread([this, channel, prints = prints_] {
@@ -35,7 +48,7 @@ void DeviceProgram::read_fingerprints(Messages& prints) {
     changed();
   }
   const Status status = prints.status();
-  if (status.code() == Code::cancelled) return;
+  if (status.code() == Code::cancelled || program_.is_handing_over()) return;
   // A plugin that has nothing to offer may say so by ending the stream.
   const std::string why = status.ok() ? "it ended the stream of its devices" : status.message();
   log::warn("plugin", "the devices of a plugin are withdrawn", {{"plugin", program_.file_name()}, {"reason", why}});
@@ -47,16 +60,17 @@ void DeviceProgram::read_fingerprints(Messages& prints) {
   changed();
 }
 
-void DeviceProgram::lost() {
+void DeviceProgram::lost(bool is_handed_over) {
   if (prints_) prints_->cancel();
   if (prints_reader_.joinable()) prints_reader_.join();
   prints_.reset();
   std::shared_ptr<Messages> stats;  // ends outside the lock
   {
     const std::lock_guard lock(mutex_);
+    stats = std::move(stats_);
+    if (is_handed_over) return;
     fingerprint_.reset();
     problem_.clear();
-    stats = std::move(stats_);
   }
   changed();
 }

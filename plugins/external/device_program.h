@@ -28,8 +28,10 @@ class DeviceProgram final : public DevicePlugin, public Role {
   Result<device::StatsResponse> stats() override;
 
  private:
+  Status prove(Channel& channel) override;
   Status prepare(const ChannelPtr& channel) override;
-  void lost() override;
+  Result<size_t> take_over(const ChannelPtr& channel) override;
+  void lost(bool is_handed_over) override;
   void read_fingerprints(Messages& prints);
   void changed() const {
     if (changed_) changed_();

@@ -7,27 +7,14 @@
 #include <map>
 
 #include "drover/config.h"
+#include "plugin_file.h"
 
 namespace drover::external {
 namespace {
 
 namespace fs = std::filesystem;
 
-Status check_file(const std::string& path, const struct stat& found) {
-  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return permission_denied("plugin " + path + " can be changed by its group or by others: chmod go-w " + path);
-  }
-  return ok_status();
-}
-
 }  // namespace
-
-std::optional<hcl::Value> config_of(const ConfigBlock& configuration, std::string_view plugin) {
-  const ConfigBlock* const block = configuration.block("plugin", plugin);
-  const ConfigBlock* const config = block ? block->block("config") : nullptr;
-  if (!config) return {};
-  return value_of(*config);
-}
 
 Discovered discover(const std::vector<std::string>& folders, const ConfigBlock& configuration) {
   Discovered out;
@@ -40,7 +27,7 @@ Discovered discover(const std::vector<std::string>& folders, const ConfigBlock& 
       struct stat found {};
       if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode) || (found.st_mode & S_IXUSR) == 0) continue;
       if (name.starts_with('.') || name.ends_with(".so")) continue;
-      if (Status status = check_file(path, found); !status.ok()) {
+      if (Status status = check_file(path); !status.ok()) {
         out.problems.push_back(std::move(status));
       } else {
         files.try_emplace(name, path);
@@ -48,12 +35,9 @@ Discovered discover(const std::vector<std::string>& folders, const ConfigBlock& 
     }
   }
   for (auto& [name, path] : files) {
-    PluginProgram program{.file = path, .config = config_of(configuration, name)};
-    if (const ConfigBlock* block = configuration.block("plugin", name)) {
-      if (!block->boolean("enabled", true)) continue;
-      program.arguments = block->string_list("args");
-    }
-    out.programs.push_back(std::move(program));
+    const ConfigBlock* block = configuration.block("plugin", name);
+    if (block && !block->boolean("enabled", true)) continue;
+    out.programs.push_back({.file = path, .settings = settings_of(configuration, name)});
   }
   return out;
 }

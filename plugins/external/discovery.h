@@ -1,12 +1,11 @@
 // Which files of the plugin folders are plugins that are programs of their own, and what the operator wrote about them.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "drover/hcl_value.h"
 #include "drover/result.h"
+#include "settings.h"
 
 namespace drover {
 struct ConfigBlock;
@@ -16,12 +15,8 @@ namespace drover::external {
 
 struct PluginProgram {
   std::string file;  // absolute
-  std::vector<std::string> arguments{};
-  std::optional<hcl::Value> config{};  // of `plugin "FILE NAME" { config { … } }`, an object
+  PluginSettings settings{};
 };
-
-// What the operator wrote for this plugin.
-std::optional<hcl::Value> config_of(const ConfigBlock& configuration, std::string_view plugin);
 
 struct Discovered {
   std::vector<PluginProgram> programs;  // by file name; each once, of the first folder that has it

@@ -56,10 +56,10 @@ TEST_F(Discovery, TakesExecutableFilesOfTheFirstFolderThatHasThem) {
 
   ASSERT_EQ(found.programs.size(), 2u);
   EXPECT_EQ(found.programs[0].file, root_ + "/one/acme");
-  EXPECT_FALSE(found.programs[0].config.has_value());
+  EXPECT_FALSE(found.programs[0].settings.config.has_value());
   EXPECT_EQ(found.programs[1].file, root_ + "/two/other");
-  EXPECT_EQ(found.programs[1].arguments, std::vector<std::string>{"-v"});
-  EXPECT_EQ(found.programs[1].config, hcl::Value(hcl::Object()));
+  EXPECT_EQ(found.programs[1].settings.arguments, std::vector<std::string>{"-v"});
+  EXPECT_EQ(found.programs[1].settings.config, hcl::Value(hcl::Object()));
   ASSERT_EQ(found.problems.size(), 1u);
   EXPECT_EQ(
       found.problems[0].message(),

@@ -21,34 +21,64 @@ void DriverPlugin::changed() const {
 
 // ---- the life of a process [plugin] ----
 
+Status DriverPlugin::prove(Channel& channel) {
+  DROVER_TRY(const Facts facts, ask_facts(channel));
+  (void)facts;
+  const auto prints = channel.open(DROVER_DRIVER_METHOD("Fingerprint"), serialize(driver::FingerprintRequest()),
+                                   Messages::Keep::newest);
+  const auto first = prints->newest(program_.now() + kCallTime);
+  if (!first) return unavailable("it gives no fingerprint: " + prints->status().message());
+  DROVER_TRY(const auto print, parse_message<driver::FingerprintResponse>(*first));
+  const std::lock_guard lock(mutex_);
+  const bool was_healthy = fingerprint_ && fingerprint_->health() == driver::FingerprintResponse::HEALTHY;
+  if (!was_healthy || print.health() == driver::FingerprintResponse::HEALTHY) return ok_status();
+  return failed_precondition("it is not healthy here, which the version that runs is: " +
+                             (print.err().empty() ? print.health_description() : print.err()));
+}
+
 Status DriverPlugin::prepare(const ChannelPtr& channel) {
   DROVER_RETURN_IF_ERROR(read_facts(*channel));
-  recover_all(*channel);
+  (void)recover_all(*channel, false);
   follow_fingerprint(channel);
   return ok_status();
 }
 
-Status DriverPlugin::read_facts(Channel& channel) {
+Result<size_t> DriverPlugin::take_over(const ChannelPtr& channel) {
+  DROVER_RETURN_IF_ERROR(read_facts(*channel));
+  DROVER_TRY(const size_t tasks, recover_all(*channel, true));
+  follow_fingerprint(channel);
+  return tasks;
+}
+
+Result<DriverPlugin::Facts> DriverPlugin::ask_facts(Channel& channel) const {
   const auto deadline = [this] { return program_.now() + kCallTime; };
   DROVER_RETURN_IF_ERROR(optional(
       call<driver::InitResponse>(channel, DROVER_DRIVER_METHOD("Init"), driver::InitRequest(), deadline()).status()));
-  DROVER_TRY(auto task_schema, call<driver::TaskConfigSchemaResponse>(channel, DROVER_DRIVER_METHOD("TaskConfigSchema"),
-                                                                      driver::TaskConfigSchemaRequest(), deadline()));
-  if (task_schema.has_spec()) DROVER_RETURN_IF_ERROR(hclspec::check(task_schema.spec()));
-  DROVER_TRY(auto capabilities, call<driver::CapabilitiesResponse>(channel, DROVER_DRIVER_METHOD("Capabilities"),
-                                                                   driver::CapabilitiesRequest(), deadline()));
+  Facts facts;
+  DROVER_TRY(facts.schema, call<driver::TaskConfigSchemaResponse>(channel, DROVER_DRIVER_METHOD("TaskConfigSchema"),
+                                                                  driver::TaskConfigSchemaRequest(), deadline()));
+  if (facts.schema.has_spec()) DROVER_RETURN_IF_ERROR(hclspec::check(facts.schema.spec()));
+  DROVER_TRY(facts.capabilities, call<driver::CapabilitiesResponse>(channel, DROVER_DRIVER_METHOD("Capabilities"),
+                                                                    driver::CapabilitiesRequest(), deadline()));
+  return facts;
+}
+
+Status DriverPlugin::read_facts(Channel& channel) {
+  DROVER_TRY(Facts facts, ask_facts(channel));
   const std::lock_guard lock(mutex_);
-  has_task_schema_ = task_schema.has_spec();
-  task_schema_ = std::move(*task_schema.mutable_spec());
-  capabilities_ = std::move(*capabilities.mutable_capabilities());
+  has_task_schema_ = facts.schema.has_spec();
+  task_schema_ = std::move(*facts.schema.mutable_spec());
+  capabilities_ = std::move(*facts.capabilities.mutable_capabilities());
   return ok_status();
 }
 
-void DriverPlugin::recover_all(Channel& channel) {
+Result<size_t> DriverPlugin::recover_all(Channel& channel, bool must_find) {
   std::map<std::string, driver::TaskHandle, std::less<>> tasks;
+  std::map<std::string, Status, std::less<>> lost_before;
   {
     const std::lock_guard lock(mutex_);
     tasks = tasks_;
+    lost_before = unrecovered_;
   }
   for (const auto& [id, handle] : tasks) {
     driver::RecoverTaskRequest request;
@@ -60,6 +90,8 @@ void DriverPlugin::recover_all(Channel& channel) {
     if (!status.ok()) {
       log::warn("plugin", "a task was not recovered",
                 {{"plugin", program_.file_name()}, {"task", id}, {"error", status.message()}});
+      // What the version before did not have either is not asked of this one.
+      if (must_find && !lost_before.contains(id)) return status.with_context("task " + id + " was not recovered");
     }
     const std::lock_guard lock(mutex_);
     if (status.ok()) {
@@ -68,6 +100,7 @@ void DriverPlugin::recover_all(Channel& channel) {
       unrecovered_[id] = status;
     }
   }
+  return tasks.size();
 }
 
 void DriverPlugin::follow_fingerprint(const ChannelPtr& channel) {
@@ -84,7 +117,7 @@ void DriverPlugin::follow_fingerprint(const ChannelPtr& channel) {
       changed();
     }
     const Status status = prints->status();
-    if (status.code() == Code::cancelled) return;
+    if (status.code() == Code::cancelled || program_.is_handing_over()) return;
     {
       const std::lock_guard lock(mutex_);
       fingerprint_.emplace();
@@ -96,19 +129,28 @@ void DriverPlugin::follow_fingerprint(const ChannelPtr& channel) {
   });
 }
 
-void DriverPlugin::lost() {
+void DriverPlugin::lost(bool is_handed_over) {
   if (prints_) prints_->cancel();
   if (prints_reader_.joinable()) prints_reader_.join();
   prints_.reset();
+  std::map<std::string, std::shared_ptr<Messages>, std::less<>> stats;  // end outside the lock
   {
     const std::lock_guard lock(mutex_);
+    stats.swap(stats_);
+    if (is_handed_over) return;
     fingerprint_.reset();
-    stats_.clear();
   }
   changed();
 }
 
 // ---- calls [any] ----
+
+std::vector<std::string> DriverPlugin::tasks() const {
+  std::vector<std::string> ids;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, handle] : tasks_) ids.push_back(id);
+  return ids;
+}
 
 driver::DriverCapabilities DriverPlugin::capabilities() const {
   const std::lock_guard lock(mutex_);
@@ -178,7 +220,7 @@ Result<driver::ExitResult> DriverPlugin::wait_task(std::string_view id, std::sto
   driver::WaitTaskRequest request;
   request.set_task_id(std::string(id));
   auto answer =
-      program_.ask<driver::WaitTaskResponse>(DROVER_DRIVER_METHOD("WaitTask"), request, Again::once, {}, stop);
+      program_.ask<driver::WaitTaskResponse>(DROVER_DRIVER_METHOD("WaitTask"), request, Again::always, {}, stop);
   if (stop.stop_requested() && !answer) return cancelled("nobody waits any more");
   {
     const std::lock_guard lock(mutex_);

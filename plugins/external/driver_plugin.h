@@ -44,12 +44,23 @@ class DriverPlugin final : public TaskDriver, public Role {
   Result<driver::TaskStats> task_stats(std::string_view id) override;
   Status signal_task(std::string_view id, std::string_view signal) override;
 
+  // The tasks that it has, by identifier.
+  std::vector<std::string> tasks() const;
+
  private:
+  Status prove(Channel& channel) override;
   Status prepare(const ChannelPtr& channel) override;
+  Result<size_t> take_over(const ChannelPtr& channel) override;
+  struct Facts {
+    driver::TaskConfigSchemaResponse schema;
+    driver::CapabilitiesResponse capabilities;
+  };
+  Result<Facts> ask_facts(Channel& channel) const;
   Status read_facts(Channel& channel);
-  void recover_all(Channel& channel);
+  // Gives every known task again; the first that is not found when `must_find`, else all are tried.
+  Result<size_t> recover_all(Channel& channel, bool must_find);
   void follow_fingerprint(const ChannelPtr& channel);
-  void lost() override;
+  void lost(bool is_handed_over) override;
   void changed() const;
 
   const DriverPluginOptions options_;

@@ -14,8 +14,11 @@
 #include "drover/log.h"
 #include "drover/plugin.h"
 #include "drover/process.h"
+#include "drover/reload.h"
+#include "drover/sha256.h"
 #include "drover/stable_plugin.h"
 #include "hosted_plugin.h"
+#include "node_plugins.h"
 
 extern char** environ;
 
@@ -36,11 +39,16 @@ std::vector<std::string> plugin_folders(const AgentInfo& agent, const ConfigBloc
 // "1.10.0" after "1.9.2".
 bool is_newer(const std::string& one, const std::string& other) { return ::strverscmp(one.c_str(), other.c_str()) > 0; }
 
-class ExternalPlugin final : public Plugin, public TaskDriverSource, public DeviceSource {
+class ExternalPlugin final : public Plugin, public TaskDriverSource, public DeviceSource, public Reloadable {
  public:
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(declare.extend<TaskDriverSource>("external", *this));
-    return declare.extend<DeviceSource>("external", *this);
+    DROVER_RETURN_IF_ERROR(declare.extend<DeviceSource>("external", *this));
+    DROVER_RETURN_IF_ERROR(declare.extend<Reloadable>("external", *this));
+    return declare.service(
+        "drover.v1.NodePlugins",
+        {method<&ExternalPlugin::list>("List", this), method<&ExternalPlugin::read>("Read", this),
+         method<&ExternalPlugin::restart>("Restart", this), method<&ExternalPlugin::upgrade>("Upgrade", this)});
   }
 
   Status start(Host& host) override {
@@ -55,20 +63,27 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
     if (found.programs.empty() && residents.empty()) return ok_status();
     const ConfigBlock* client = configuration ? configuration->block("client") : nullptr;
     pipes_.emplace(Launcher::Options{.folder = host.agent().data_dir + "/launcher", .program = {}});
-    cgroups_.emplace(detect_cgroups(), client ? client->string("cgroup_parent") : "");
+    layout_ = detect_cgroups();
+    cgroups_.emplace(layout_, client ? client->string("cgroup_parent") : "");
     if (Status status = cgroups_->prepare(); !status.ok())
       log::warn("plugin", "tasks of plugins have no control groups", {{"error", status.message()}});
     for (const PluginProgram& program : found.programs) {
-      add({.file = program.file,
-           .arguments = program.arguments,
-           .config = program.config,
-           .environment = plugin_environment(environ)},
+      if (program.settings.grants) {
+        return invalid_argument("plugin \"" + std::filesystem::path(program.file).filename().string() +
+                                "\": grants are for plugins inside the agent; a program has no way to call it");
+      }
+      add({.file = program.file, .settings = program.settings, .environment = plugin_environment(environ)},
           configuration);
     }
     for (const std::string& name : residents) {
+      PluginSettings settings = settings_of(configuration ? *configuration : none, name);
+      DROVER_RETURN_IF_ERROR(check_grants(settings.grants.value_or(std::vector<std::string>()), host.methods())
+                                 .with_context("plugin \"" + name + "\""));
+      warn_idle_options(configuration ? *configuration : none, name);
       add({.file = name,
            .resident = host.extension<StablePlugin>(name)->entry,
-           .config = configuration ? config_of(*configuration, name) : std::nullopt},
+           .caller = &host.caller(),
+           .settings = std::move(settings)},
           configuration);
     }
     for (const auto& plugin : plugins_) plugin->program().start();
@@ -119,6 +134,15 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
     devices_changed_ = std::move(changed);
   }
 
+  // Programs whose file was replaced are handed over to the new one. New files are found at the next start.
+  void reload() override {
+    for (const auto& plugin : plugins_) {
+      if (!plugin->program().has_new_file()) continue;
+      if (Status status = plugin->program().begin_upgrade(""); !status.ok())
+        log::warn("plugin", "a new file is not taken", {{"reason", status.message()}});
+    }
+  }
+
   void watch(std::function<void()> changed) override {
     const std::lock_guard lock(mutex_);
     changed_ = std::move(changed);
@@ -135,6 +159,16 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
     return names;
   }
 
+  // What the operator wrote for a process, of a plugin that is none.
+  static void warn_idle_options(const ConfigBlock& configuration, const std::string& name) {
+    const ConfigBlock* block = configuration.block("plugin", name);
+    for (const char* option : {"args", "user", "no_new_privileges", "oom_score", "limits"}) {
+      if (!block || (!block->has(option) && !block->block(option))) continue;
+      log::warn("plugin", "an option has no effect on a plugin inside the agent",
+                {{"plugin", name}, {"option", option}, {"place", block->place.to_string()}});
+    }
+  }
+
   void add(ProgramHostOptions program, const ConfigBlock* configuration) {
     const ConfigBlock* client = configuration ? configuration->block("client") : nullptr;
     HostedPluginOptions options{.program = std::move(program), .driver = {.cgroups = &*cgroups_, .pipes = &*pipes_}};
@@ -142,11 +176,22 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
       options.program.min_port = static_cast<uint32_t>(client->integer("min_dynamic_port", options.program.min_port));
       options.program.max_port = static_cast<uint32_t>(client->integer("max_dynamic_port", options.program.max_port));
     }
-    options.program.launched = [this, file = options.program.file](pid_t pid, uint64_t start_time) {
-      const LocalStore::Write row{.key = "process/" + file,
-                                  .value = std::to_string(pid) + " " + std::to_string(start_time)};
+    // Agents of one machine do not share the groups.
+    options.program.cgroups = layout_;
+    Sha256 folder;
+    folder.add(host_->agent().data_dir);
+    options.program.cgroup =
+        std::filesystem::path(options.program.file).filename().string() + "-" + to_hex(folder.take()).substr(0, 8);
+    const auto key = [file = options.program.file](pid_t pid) { return "process/" + file + "#" + std::to_string(pid); };
+    options.program.launched = [this, key](pid_t pid, uint64_t start_time) {
+      const LocalStore::Write row{.key = key(pid), .value = std::to_string(pid) + " " + std::to_string(start_time)};
       if (Status status = host_->local_store().write({&row, 1}); !status.ok())
         log::warn("plugin", "an agent after a crash will not know this process", {{"error", status.message()}});
+    };
+    options.program.collected = [this, key](pid_t pid) {
+      const LocalStore::Write row{.key = key(pid), .value = std::nullopt};
+      if (Status status = host_->local_store().write({&row, 1}); !status.ok())
+        log::warn("plugin", "an ended process is not forgotten", {{"error", status.message()}});
     };
     options.driver.changed = [this] {
       const std::lock_guard lock(mutex_);
@@ -169,7 +214,8 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
       const pid_t pid = std::atoi(value.c_str());
       const uint64_t start_time = space == std::string::npos ? 0 : std::strtoull(value.c_str() + space, nullptr, 10);
       if (pid > 1 && start_time != 0 && signal_process(pid, start_time, SIGKILL))
-        log::info("plugin", "the plugin of a former agent was ended", {{"plugin", key.substr(8)}, {"pid", pid}});
+        log::info("plugin", "the plugin of a former agent was ended",
+                  {{"plugin", key.substr(8, key.rfind('#') - 8)}, {"pid", pid}});
     }
     forget_processes();
   }
@@ -184,10 +230,48 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
       log::warn("plugin", "ended processes are not forgotten", {{"error", status.message()}});
   }
 
+  // ---- drover.v1.NodePlugins [any]; stop() runs when no handler does any more
+
+  Result<HostedPlugin*> find(const std::string& name) const {
+    for (const auto& plugin : plugins_) {
+      if (plugin->program().file_name() == name) return plugin.get();
+    }
+    for (const auto& plugin : plugins_) {
+      if (plugin->program().info().name() == name) return plugin.get();
+    }
+    return not_found("this node has no plugin \"" + name + "\"");
+  }
+  Result<v1::NodePluginsResponse> list(const v1::NodePluginsRequest&, Call&) {
+    v1::NodePluginsResponse response;
+    for (const auto& plugin : plugins_) *response.add_plugins() = describe(*plugin);
+    return response;
+  }
+  static v1::NodePluginResponse response_of(const HostedPlugin& plugin) {
+    v1::NodePluginResponse response;
+    *response.mutable_plugin() = describe(plugin);
+    return response;
+  }
+  Result<v1::NodePluginResponse> read(const v1::NodePluginRequest& request, Call&) {
+    DROVER_TRY(const HostedPlugin* plugin, find(request.name()));
+    return response_of(*plugin);
+  }
+  Result<v1::NodePluginResponse> restart(const v1::NodePluginRequest& request, Call&) {
+    DROVER_TRY(HostedPlugin * plugin, find(request.name()));
+    log::info("plugin", "an operator restarts a plugin", {{"plugin", plugin->program().file_name()}});
+    DROVER_RETURN_IF_ERROR(plugin->program().restart());
+    return response_of(*plugin);
+  }
+  Result<v1::NodePluginResponse> upgrade(const v1::UpgradePluginRequest& request, Call&) {
+    DROVER_TRY(HostedPlugin * plugin, find(request.name()));
+    DROVER_RETURN_IF_ERROR(plugin->program().begin_upgrade(request.file()));
+    return response_of(*plugin);
+  }
+
   std::mutex mutex_;
   std::function<void()> changed_;          // guarded by mutex_
   std::function<void()> devices_changed_;  // guarded by mutex_
   Host* host_ = nullptr;
+  CgroupLayout layout_;
   std::optional<TaskCgroups> cgroups_;
   std::optional<LogPipes> pipes_;
   std::vector<std::unique_ptr<HostedPlugin>> plugins_;  // constant after start
@@ -196,4 +280,4 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
 }  // namespace
 }  // namespace drover::external
 
-DROVER_MODULE(drover::external::ExternalPlugin, "task_driver", "external", "0.1.0");
+DROVER_MODULE(drover::external::ExternalPlugin, "module", "external", "0.1.0");

@@ -23,6 +23,7 @@ class HostedPlugin {
   ProgramHost& program() { return program_; }
   const ProgramHost& program() const { return program_; }
   DriverPlugin& driver() { return driver_; }
+  const DriverPlugin& driver() const { return driver_; }
   DeviceProgram& device() { return device_; }
   bool is_driver() const { return program_.info().type() == hashicorp::nomad::plugins::base::proto::DRIVER; }
   bool is_device() const { return program_.info().type() == hashicorp::nomad::plugins::base::proto::DEVICE; }

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
+#include "node_plugins.h"
 #include "testing/running_plugin.h"
 
 namespace drover::external {
@@ -16,6 +19,14 @@ driver::TaskConfig task() {
   config.set_id("5f1c7d2e-0000-4000-8000-000000000001/web/0a1b2c3d");
   config.set_name("web");
   return config;
+}
+
+// What an operator is told of it.
+std::string remarks(RunningPlugin& plugin) {
+  std::string all;
+  const v1::NodePlugin told = describe(plugin.hosted());
+  for (const std::string& remark : told.remarks()) all += remark + "\n";
+  return all;
 }
 
 TEST(Misbehaviour, NoiseBeforeTheHandshakeParksIt) {
@@ -70,6 +81,35 @@ TEST(Misbehaviour, AFloodOfLinesIsBounded) {
   ASSERT_TRUE(plugin.replace());
   ASSERT_EQ(1u, plugin.program().view().crashes.size());
   EXPECT_LE(plugin.program().view().crashes[0].last_lines.size(), 50u);
+  ASSERT_TRUE(plugin.eventually([&] { return plugin.program().view().dropped_lines > 10'000; }));
+  EXPECT_NE(std::string::npos, remarks(plugin).find("it wrote more than 1,000 lines a second; ")) << remarks(plugin);
+}
+
+TEST(Misbehaviour, GarbageInsteadOfAnswersIsNoAnswer) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"garbage"});
+
+  ASSERT_TRUE(plugin.eventually([&] { return plugin.program().view().crashes.size() >= 2; }));
+  EXPECT_EQ("", plugin.program().info().name());
+  EXPECT_EQ(Code::failed_precondition, plugin->start_task(task()).status().code());
+  EXPECT_NE("", plugin.program().view().crashes[0].reason);
+}
+
+TEST(Misbehaviour, LostDescriptorsHaveALimitAndAreToldOf) {
+  SupervisionTimes times = quick_times();
+  times.check_every = 200ms;
+  PluginSettings settings{.arguments = {"loses-descriptors"}};
+  settings.limits.open_files = 100;
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, settings, times);
+
+  ASSERT_TRUE(plugin.wait_state(State::running));
+  EXPECT_FALSE(plugin.program().view().is_short_of_descriptors);
+  EXPECT_TRUE(plugin->start_task(task()).ok());
+  ASSERT_TRUE(plugin.eventually([&] { return plugin.program().view().is_short_of_descriptors; }));
+  const v1::NodePlugin told = describe(plugin.hosted());
+  EXPECT_EQ(100u, told.use().descriptors_limit());
+  EXPECT_GE(told.use().descriptors(), 90u);
+  EXPECT_LE(told.use().descriptors(), 100u);
+  EXPECT_NE(std::string::npos, remarks(plugin).find("of 100 descriptors open; it may be losing them"));
 }
 
 TEST(Misbehaviour, NoAnswerToHealthChecksEndsIt) {
@@ -86,6 +126,7 @@ TEST(Misbehaviour, NoAnswerToHealthChecksEndsIt) {
       [&] { return plugin.program().view().pid != frozen && plugin.program().view().state == State::running; }));
   ASSERT_FALSE(plugin.program().view().crashes.empty());
   EXPECT_EQ("it did not answer health checks", plugin.program().view().crashes[0].reason);
+  EXPECT_NE(std::string::npos, remarks(plugin).find("it did not answer a health check, 2 times")) << remarks(plugin);
 }
 
 TEST(Misbehaviour, WhoDoesNotEndWhenToldIsKilled) {
@@ -99,6 +140,68 @@ TEST(Misbehaviour, WhoDoesNotEndWhenToldIsKilled) {
   EXPECT_NE(0, ::kill(pid, 0));
   EXPECT_GE(std::chrono::steady_clock::now() - before, 1500ms) << "it did end by itself";
   EXPECT_EQ(State::stopped, plugin.program().view().state);
+  EXPECT_NE(std::string::npos, remarks(plugin).find("it did not end when it was told to and was killed, once"));
+}
+
+TEST(Misbehaviour, WhatIsLimitedHasAControlGroupOfItsOwn) {
+  const CgroupLayout layout = detect_cgroups();
+  const Cgroup probe(layout, "drover-plugins/probe");
+  if (probe.folder("memory").empty() && layout.v2.empty())
+    GTEST_SKIP() << "this process may not make control groups for memory";
+  PluginSettings settings{.arguments = {"well"}};
+  settings.limits.memory = uint64_t{256} << 20;
+  settings.limits.processes = 40;
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, settings, quick_times());
+
+  ASSERT_TRUE(plugin.wait_state(State::running)) << plugin.program().view().problem;
+  const v1::NodePlugin told = describe(plugin.hosted());
+  EXPECT_NE("", told.use().cgroup());
+  EXPECT_EQ(uint64_t{256} << 20, told.use().memory_limit());
+  EXPECT_EQ(40u, told.use().processes_limit());
+  EXPECT_GE(told.use().processes(), 1u);
+  EXPECT_GT(told.use().memory(), 0u);
+  std::ifstream members(told.use().cgroup() + "/cgroup.procs");
+  pid_t member = 0;
+  members >> member;
+  EXPECT_EQ(plugin.program().view().pid, member);
+  const std::string folder = told.use().cgroup();
+  plugin.program().stop();
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST(Misbehaviour, WithoutAUserOfThatNameItDoesNotRun) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, PluginSettings{.arguments = {"well"}, .user = "nobody-of-that-name"},
+                       quick_times());
+
+  ASSERT_TRUE(plugin.wait_state(State::parked));
+  EXPECT_NE(std::string::npos, plugin.program().view().problem.find("nobody-of-that-name"))
+      << plugin.program().view().problem;
+}
+
+TEST(Misbehaviour, ACrashSaysWhatWasBeingAsked) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"dies-in-first-start"});
+
+  EXPECT_TRUE(plugin->start_task(task()).ok());
+
+  const v1::NodePlugin told = describe(plugin.hosted());
+  ASSERT_EQ(1, told.crashes_size());
+  EXPECT_EQ("signal 9 (Killed)", told.crashes(0).reason());
+  EXPECT_EQ(64u, told.crashes(0).digest().size());
+  ASSERT_EQ(1, told.crashes(0).calls_size());
+  EXPECT_TRUE(told.crashes(0).calls(0).starts_with("StartTask ")) << told.crashes(0).calls(0);
+}
+
+TEST(Misbehaviour, WhatIsParkedComesWithAdvice) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"noise"});
+  ASSERT_TRUE(plugin.wait_state(State::parked));
+
+  const v1::NodePlugin told = describe(plugin.hosted());
+
+  EXPECT_EQ("parked", told.state());
+  EXPECT_EQ("program", told.form());
+  EXPECT_EQ("repair what the problem names, then: drover plugin restart odd_plugin", told.advice());
+  EXPECT_EQ(0, told.next_try());
+  EXPECT_GT(told.since(), 0);
 }
 
 TEST(Misbehaviour, AnotherNameAfterARestartParksIt) {

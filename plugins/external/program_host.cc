@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "drover/duration.h"
 #include "drover/hclspec.h"
 #include "resident_life.h"
-#include "supervisor.h"
 #include "topology.h"
 
 namespace drover::external {
@@ -32,52 +32,138 @@ ProgramHost::ProgramHost(ProgramHostOptions options, Clock& clock, Metrics& metr
     : options_(std::move(options)),
       file_name_(std::filesystem::path(options_.file).filename().string()),
       clock_(clock),
-      life_(make_life(metrics)) {}
+      metrics_(metrics),
+      group_(options_.settings.limits.has_group() ? options_.cgroups : CgroupLayout(), options_.cgroup,
+             options_.settings.limits),
+      grants_(std::make_shared<Grants>(
+          file_name_, options_.settings.grants.value_or(std::vector<std::string>{std::string(kLogMethod)}), metrics)),
+      current_(make_version(options_.file)) {}
 
-std::unique_ptr<PluginLife> ProgramHost::make_life(Metrics& metrics) {
-  const auto prepare = [this](ChannelPtr channel) { return this->prepare(channel); };
-  const auto lost = [this] {
-    if (role_) role_->lost();
+ProgramHost::~ProgramHost() { stop(); }
+
+void ProgramHost::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+    changed_.notify_all();
+  }
+  {
+    const std::lock_guard upgrading(upgrading_);
+    if (upgrade_.joinable()) upgrade_.join();
+  }
+  current()->life->stop();
+  if (options_.settings.limits.has_group()) group_.remove();
+}
+
+ProgramHost::VersionPtr ProgramHost::make_version(const std::string& path) {
+  auto version = std::make_shared<Version>(Version{.path = path});
+  Version* const self = version.get();
+  const auto prepare = [this, self](const ChannelPtr& channel) { return this->prepare(channel, *self); };
+  const auto lost = [this, self] {
+    const std::lock_guard role_lock(role_mutex_);
+    bool is_current = false, is_handed_over = false;
+    {
+      const std::lock_guard lock(mutex_);
+      is_current = current_.get() == self;
+      is_handed_over = is_handing_over_;
+    }
+    if (role_ && is_current) role_->lost(is_handed_over);
   };
   if (options_.resident) {
-    return std::make_unique<ResidentLife>(
-        ResidentLife::Options{.name = file_name_, .entry = options_.resident, .prepare = prepare, .lost = lost});
+    version->life = std::make_unique<ResidentLife>(ResidentLife::Options{.name = file_name_,
+                                                                         .entry = options_.resident,
+                                                                         .grants = grants_,
+                                                                         .caller = options_.caller,
+                                                                         .prepare = prepare,
+                                                                         .lost = lost});
+    return version;
   }
-  return std::make_unique<Supervisor>(
-      SupervisorOptions{
-          .name = file_name_,
-          .program = {.file = options_.file, .arguments = options_.arguments, .environment = options_.environment},
-          .times = options_.times,
-          .launched = options_.launched,
-          .prepare = prepare,
-          .lost = lost},
-      clock_, metrics);
+  version->life = std::make_unique<Supervisor>(SupervisorOptions{.name = file_name_,
+                                                                 .open = [this, self] { return open(*self); },
+                                                                 .times = options_.times,
+                                                                 .launched = options_.launched,
+                                                                 .collected = options_.collected,
+                                                                 .calls = [this] { return calls(); },
+                                                                 .prepare = prepare,
+                                                                 .lost = lost},
+                                               clock_, metrics_);
+  return version;
+}
+
+ProgramHost::VersionPtr ProgramHost::current() const {
+  const std::lock_guard lock(mutex_);
+  return current_;
 }
 
 base::PluginInfoResponse ProgramHost::info() const {
   const std::lock_guard lock(mutex_);
-  return info_;
+  return current_->info;
 }
 
 std::string ProgramHost::describe() const {
-  const PluginLife::View view = life_->view();
+  const PluginLife::View view = this->view();
   return "the plugin " + file_name_ + " is " + std::string(to_string(view.state)) +
          (view.problem.empty() ? "" : ": " + view.problem);
 }
 
-// ---- the life of a process [plugin] ----
-
-Status ProgramHost::prepare(const ChannelPtr& channel) {
-  DROVER_RETURN_IF_ERROR(identify(*channel));
-  DROVER_RETURN_IF_ERROR(set_config(*channel));
-  return role_->prepare(channel);
+Status ProgramHost::restart() {
+  const VersionPtr version = current();
+  const PluginLife::View view = version->life->view();
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_handing_over_) return failed_precondition("plugin " + file_name_ + " is being upgraded");
+    // What did not run may have been repaired; what runs is started again as it is.
+    if (view.state == Supervision::State::parked || view.state == Supervision::State::backoff) version->file.reset();
+  }
+  return version->life->restart();
 }
 
-Status ProgramHost::identify(Channel& channel) {
-  DROVER_TRY(auto info, call<base::PluginInfoResponse>(channel, DROVER_BASE_METHOD("PluginInfo"),
-                                                       base::PluginInfoRequest(), clock_.steady() + kCallTime));
-  Role* role = options_.role(info.type());
-  if (!role)
+// ---- the life of a process [plugin] ----
+
+Result<Launch> ProgramHost::open(Version& version) {
+  Launch out{.program = {.file = {},
+                         .name = options_.file,
+                         .arguments = options_.settings.arguments,
+                         .environment = options_.environment}};
+  {
+    const std::lock_guard lock(mutex_);
+    out.file = version.file;
+  }
+  if (!out.file) {
+    DROVER_TRY(out.file, PluginFile::open(version.path, options_.settings.digests));
+    const std::lock_guard lock(mutex_);
+    version.file = out.file;
+  }
+  out.program.file = out.file->path();
+  out.program.image = out.file->image();
+  DROVER_TRY(out.program.confinement, confinement_of(options_.settings));
+  if (options_.settings.limits.has_group()) {
+    DROVER_RETURN_IF_ERROR(group_.prepare().with_context("plugin " + file_name_));
+    out.program.confinement.cgroup_files = group_.join_files();
+  }
+  return out;
+}
+
+Status ProgramHost::prepare(const ChannelPtr& channel, Version& version) {
+  DROVER_TRY(Info info, identify(*channel));
+  DROVER_RETURN_IF_ERROR(set_config(*channel));
+  const std::lock_guard role_lock(role_mutex_);
+  Role* const role = options_.role(info.type());
+  bool is_current = false;
+  {
+    const std::lock_guard lock(mutex_);
+    version.info = std::move(info);
+    is_current = current_.get() == &version;
+  }
+  if (!is_current) return role->prove(*channel);
+  role_ = role;
+  return role->prepare(channel);
+}
+
+Result<ProgramHost::Info> ProgramHost::identify(Channel& channel) const {
+  DROVER_TRY(auto info, call<Info>(channel, DROVER_BASE_METHOD("PluginInfo"), base::PluginInfoRequest(),
+                                   clock_.steady() + kCallTime));
+  if (!options_.role(info.type()))
     return failed_precondition("the plugin is neither a task driver nor a device plugin but of kind " +
                                std::to_string(info.type()));
   const auto& versions = info.plugin_api_versions();
@@ -88,18 +174,15 @@ Status ProgramHost::identify(Channel& channel) {
                                " of the protocol of its kind, not " + kApiVersion);
   }
   if (info.name().empty()) return failed_precondition("the plugin gives no name");
-  const std::lock_guard lock(mutex_);
-  if (!info_.name().empty() && info_.name() != info.name()) {
-    return failed_precondition("the plugin was called " + info_.name() + " and is now called " + info.name());
-  }
-  if (!info_.name().empty() && info_.type() != info.type())
+  const Info former = this->info();
+  if (!former.name().empty() && former.name() != info.name())
+    return failed_precondition("the plugin was called " + former.name() + " and is now called " + info.name());
+  if (!former.name().empty() && former.type() != info.type())
     return failed_precondition("the plugin " + info.name() + " has become one of another kind");
-  info_ = std::move(info);
-  role_ = role;
-  return ok_status();
+  return info;
 }
 
-Status ProgramHost::set_config(Channel& channel) {
+Status ProgramHost::set_config(Channel& channel) const {
   const auto deadline = [this] { return clock_.steady() + kCallTime; };
   DROVER_TRY(auto schema, call<base::ConfigSchemaResponse>(channel, DROVER_BASE_METHOD("ConfigSchema"),
                                                            base::ConfigSchemaRequest(), deadline()));
@@ -111,10 +194,10 @@ Status ProgramHost::set_config(Channel& channel) {
   *client.mutable_topology() = read_topology();
   if (schema.has_spec()) {
     DROVER_RETURN_IF_ERROR(hclspec::check(schema.spec()));
-    auto config = hclspec::decode(schema.spec(), options_.config.value_or(hcl::Value(hcl::Object())));
+    auto config = hclspec::decode(schema.spec(), options_.settings.config.value_or(hcl::Value(hcl::Object())));
     if (!config) return config.status().with_context("plugin \"" + file_name_ + "\": config");
     request.set_msgpack_config(hclspec::to_msgpack(*config));
-  } else if (options_.config) {
+  } else if (options_.settings.config) {
     return invalid_argument("plugin \"" + file_name_ + "\": config: the plugin takes no configuration");
   }
   return call<base::SetConfigResponse>(channel, DROVER_BASE_METHOD("SetConfig"), request, deadline()).status();
@@ -122,22 +205,89 @@ Status ProgramHost::set_config(Channel& channel) {
 
 // ---- calls [any] ----
 
+// Lists a call for as long as it takes.
+class ProgramHost::Boarding {
+ public:
+  Boarding(const ProgramHost& host, const char* method, bool must_end) : host_(host) {
+    const std::lock_guard lock(host_.mutex_);
+    host_.flights_.push_front({.method = method, .began = host_.clock_.steady(), .must_end = must_end});
+    flight_ = host_.flights_.begin();
+  }
+  ~Boarding() {
+    const std::lock_guard lock(host_.mutex_);
+    host_.flights_.erase(flight_);
+    host_.changed_.notify_all();
+  }
+  Boarding(const Boarding&) = delete;
+  Boarding& operator=(const Boarding&) = delete;
+  Flight* flight() { return &*flight_; }
+
+ private:
+  const ProgramHost& host_;
+  std::list<Flight>::iterator flight_;
+};
+
+std::vector<std::string> ProgramHost::calls() const {
+  constexpr size_t kShown = 10;
+  std::vector<std::string> out;
+  size_t sent = 0;
+  const std::lock_guard lock(mutex_);
+  for (const Flight& flight : flights_) {
+    if (!flight.is_sent || ++sent > kShown) continue;
+    const std::string_view method(flight.method);
+    const auto took = std::chrono::floor<std::chrono::seconds>(clock_.steady() - flight.began);
+    out.push_back(std::string(method.substr(method.rfind('/') + 1)) + " " + format_duration(took));
+  }
+  if (sent > kShown) out.push_back("and " + std::to_string(sent - kShown) + " more");
+  return out;
+}
+
+Result<ChannelPtr> ProgramHost::board(Flight* flight, const ChannelPtr& former, SteadyTime deadline,
+                                      const std::stop_token& stop) const {
+  while (true) {
+    VersionPtr version;
+    {
+      std::unique_lock lock(mutex_);
+      if (flight) flight->is_sent = false;
+      changed_.notify_all();
+      const bool may_go =
+          changed_.wait_until(lock, stop, deadline, [this] { return !is_handing_over_ || is_stopping_; });
+      if (stop.stop_requested()) return cancelled("the caller has gone");
+      if (!may_go) return unavailable("the plugin " + file_name_ + " is not running yet: it is being upgraded");
+      version = current_;
+    }
+    auto channel = version->life->channel(former, deadline, stop);
+    const std::lock_guard lock(mutex_);
+    const bool is_other = is_handing_over_ || version != current_;
+    if (!is_other || is_stopping_) {
+      if (flight && channel) flight->is_sent = true;
+      return channel;
+    }
+    if (clock_.steady() >= deadline) return unavailable("the plugin " + file_name_ + " is being upgraded");
+  }
+}
+
 Result<std::string> ProgramHost::ask_bytes(const char* method, const std::string& request, Again again,
                                            std::optional<std::chrono::nanoseconds> within,
                                            const std::stop_token& stop) const {
   // Who can be called off waits as long as it takes.
   const auto patience = [&] { return stop.stop_possible() ? SteadyTime::max() : clock_.steady() + kRestartTime; };
-  DROVER_TRY(ChannelPtr channel, life_->channel(nullptr, patience(), stop));
   const auto deadline = [&]() -> std::optional<SteadyTime> {
     if (!within) return {};
     return clock_.steady() + *within;
   };
+  // What a process that is ended in good order still says of an open call is about itself, not about the task.
+  const auto is_gone = [&](const ChannelPtr& channel, const Result<std::string>& answer) {
+    if (again == Again::never || (answer.ok() && again != Again::always)) return false;
+    const bool may_be_late = answer.status().code() == Code::unavailable;
+    return current()->life->wait_gone(channel, clock_.steady() + (may_be_late ? kGoneTime : 0s));
+  };
+  Boarding boarding(*this, method, again == Again::never || std::string_view(method).ends_with("/StartTask"));
+  DROVER_TRY(ChannelPtr channel, board(boarding.flight(), nullptr, patience(), stop));
   auto answer = channel->call(method, request, deadline(), stop);
-  for (int tries = 0; !answer && answer.status().code() == Code::unavailable && again == Again::once && tries < 5;
-       ++tries) {
-    // The plugin may say so of itself, too; then it is still there, and that is its answer.
-    if (!life_->wait_gone(channel, clock_.steady() + kGoneTime)) break;
-    DROVER_TRY(channel, life_->channel(channel, patience(), stop));
+  // The plugin may say "unavailable" of itself, too; then it is still there, and that is its answer.
+  for (int tries = 0; tries < 5 && !stop.stop_requested() && is_gone(channel, answer); ++tries) {
+    DROVER_TRY(channel, board(boarding.flight(), channel, patience(), stop));
     answer = channel->call(method, request, deadline(), stop);
   }
   return answer;

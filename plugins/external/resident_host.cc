@@ -32,28 +32,23 @@ log::Level level_of(v1::PluginLogLine::Level level) {
 // What the plugin asks of us. Every method is answered within its one request.
 class HostCall {
  public:
-  static drover_stream open(void* plugin, const drover_request* request, drover_stream replies) {
-    auto* const call = new HostCall(*static_cast<const std::string*>(plugin), replies);
-    if (view_of(request->method) != "/drover.v1.PluginHost/Log") call->finish(unimplemented("no such method"));
+  static drover_stream open(void* host, const drover_request* request, drover_stream replies) {
+    auto* const call = new HostCall(*static_cast<const ResidentHost*>(host), *request, replies);
     return {.self = call, .push = &push, .end = [](void*) {}, .close = &close};
   }
 
  private:
-  HostCall(const std::string& plugin, drover_stream replies) : plugin_(plugin), replies_(replies) {}
+  HostCall(const ResidentHost& host, const drover_request& request, drover_stream replies)
+      : host_(host), method_(view_of(request.method)), replies_(replies) {
+    if (request.deadline_ns != 0) deadline_ = SteadyTime(std::chrono::nanoseconds(request.deadline_ns));
+  }
 
   static int32_t push(void* self, drover_bytes message) {
     auto& call = *static_cast<HostCall*>(self);
     if (call.is_over_) return 0;
-    const auto line = parse_message<v1::PluginLogLine>(view_of(message));
-    if (!line) {
-      call.finish(line.status());
-      return 1;
-    }
-    std::vector<log::Field> fields{{"plugin", call.plugin_}};
-    for (const auto& [name, value] : line->fields()) fields.emplace_back(name, value);
-    log::write(level_of(line->level()), "plugin", line->message(), fields);
-    (void)call.replies_.push(call.replies_.self, {});
-    call.finish(ok_status());
+    const auto answer = call.answer(view_of(message));
+    if (answer) (void)call.replies_.push(call.replies_.self, bytes_of(*answer));
+    call.finish(answer.status());
     return 1;
   }
   static void close(void* self, int32_t, drover_bytes) {
@@ -61,21 +56,45 @@ class HostCall {
     if (!call->is_over_) call->finish(cancelled("the caller has gone"));
   }
 
+  Result<std::string> answer(std::string_view request) {
+    if (method_ == "/" + std::string(kLogMethod)) {
+      DROVER_RETURN_IF_ERROR(host_.grants->admit(method_));
+      return write_line(request);
+    }
+    if (!host_.caller) return unimplemented("no such method: " + method_);
+    CallContext context;
+    context.method = method_;
+    context.deadline = deadline_;
+    context.gate = host_.grants;  // the router asks it
+    DROVER_TRY(Reply reply, host_.caller->call_and_wait(std::move(context), std::string(request)));
+    return std::move(reply.body);
+  }
+
+  Result<std::string> write_line(std::string_view request) const {
+    DROVER_TRY(const auto line, parse_message<v1::PluginLogLine>(request));
+    std::vector<log::Field> fields{{"plugin", host_.plugin}};
+    for (const auto& [name, value] : line.fields()) fields.emplace_back(name, value);
+    log::write(level_of(line.level()), "plugin", line.message(), fields);
+    return std::string();
+  }
+
   void finish(const Status& status) {
     is_over_ = true;
     replies_.close(replies_.self, static_cast<int32_t>(status.code()), bytes_of(status.message()));
   }
 
-  const std::string plugin_;
+  const ResidentHost& host_;
+  const std::string method_;
   const drover_stream replies_;
+  SteadyTime deadline_ = SteadyTime::max();
   bool is_over_ = false;
 };
 
 }  // namespace
 
-drover_endpoint resident_host(const std::string& plugin) {
+drover_endpoint endpoint_of(const ResidentHost& host) {
   return {.size = sizeof(drover_endpoint),
-          .self = const_cast<std::string*>(&plugin),
+          .self = const_cast<ResidentHost*>(&host),
           .open = &HostCall::open,
           .release = [](void*) {}};
 }

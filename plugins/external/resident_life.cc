@@ -2,11 +2,19 @@
 
 #include "drover/external/resident.h"
 #include "drover/log.h"
-#include "resident_host.h"
 
 namespace drover::external {
 
-ResidentLife::ResidentLife(Options options) : options_(std::move(options)), host_(resident_host(options_.name)) {}
+ResidentLife::ResidentLife(Options options)
+    : options_(std::move(options)),
+      calls_{.plugin = options_.name, .grants = options_.grants, .caller = options_.caller},
+      host_(endpoint_of(calls_)) {}
+
+Status ResidentLife::restart() {
+  return failed_precondition(
+      "plugin " + options_.name +
+      " is inside the agent, and code is never unloaded: restart the agent; tasks go on meanwhile");
+}
 
 Status ResidentLife::open() {
   drover_endpoint plugin{};
@@ -31,6 +39,7 @@ void ResidentLife::start() {
   const std::lock_guard lock(mutex_);
   state_ = ready.ok() ? Supervision::State::running : Supervision::State::parked;
   problem_ = ready.message();
+  since_ = SystemClock().wall_ns();
 }
 
 void ResidentLife::stop() {
@@ -60,7 +69,7 @@ bool ResidentLife::wait_gone(const std::shared_ptr<Channel>& channel, SteadyTime
 
 PluginLife::View ResidentLife::view() const {
   const std::lock_guard lock(mutex_);
-  return {.state = state_, .problem = problem_, .crashes = {}};
+  return {.state = state_, .problem = problem_, .crashes = {}, .since = since_};
 }
 
 }  // namespace drover::external

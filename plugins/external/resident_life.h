@@ -7,6 +7,7 @@
 
 #include "drover/stable_plugin.h"
 #include "plugin_life.h"
+#include "resident_host.h"
 
 namespace drover::external {
 
@@ -15,6 +16,8 @@ class ResidentLife final : public PluginLife {
   struct Options {
     std::string name;
     StablePlugin::Entry* entry;
+    std::shared_ptr<Grants> grants;
+    Caller* caller = nullptr;
     std::function<Status(std::shared_ptr<Channel>)> prepare;
     std::function<void()> lost;
   };
@@ -23,6 +26,7 @@ class ResidentLife final : public PluginLife {
 
   void start() override;
   void stop() override;
+  Status restart() override;
   Result<std::shared_ptr<Channel>> channel(const std::shared_ptr<Channel>& former, SteadyTime deadline,
                                            const std::stop_token& stop) const override;
   bool wait_gone(const std::shared_ptr<Channel>& channel, SteadyTime deadline) const override;
@@ -33,11 +37,13 @@ class ResidentLife final : public PluginLife {
   Status open();
 
   const Options options_;
+  const ResidentHost calls_;
   const drover_endpoint host_;
   mutable std::mutex mutex_;                        // guards what follows; a leaf
   std::shared_ptr<class ResidentChannel> channel_;  // null before start and after stop
   Supervision::State state_ = Supervision::State::starting;
   std::string problem_;
+  int64_t since_ = 0;
 };
 
 }  // namespace drover::external

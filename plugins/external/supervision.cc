@@ -7,8 +7,13 @@ namespace drover::external {
 
 using Action = Supervision::Action;
 
+void Supervision::enter(State state, SteadyTime now) {
+  if (state_ != state) since_ = now;
+  state_ = state;
+}
+
 Action Supervision::launch(SteadyTime now) {
-  state_ = State::starting;
+  enter(State::starting, now);
   due_ = now + times_.start;
   missed_ = 0;
   return Action::launch;
@@ -18,7 +23,7 @@ Action Supervision::start(SteadyTime now) { return state_ == State::stopped ? la
 
 Action Supervision::ready(SteadyTime now) {
   if (state_ != State::starting) return Action::none;
-  state_ = State::running;
+  enter(State::running, now);
   healthy_since_ = now;
   due_ = now + times_.check_every;
   return Action::none;
@@ -28,11 +33,12 @@ Action Supervision::checked(bool is_healthy, SteadyTime now) {
   if (state_ != State::running && state_ != State::unhealthy) return Action::none;
   if (is_healthy) {
     if (state_ == State::unhealthy) healthy_since_ = now;
-    state_ = State::running;
+    enter(State::running, now);
     missed_ = 0;
     if (now - healthy_since_ >= times_.calm) failures_ = 0;
   } else {
-    state_ = State::unhealthy;
+    enter(State::unhealthy, now);
+    ++all_missed_;
     if (++missed_ >= times_.checks_missed) {
       due_.reset();
       return Action::kill;
@@ -50,8 +56,12 @@ Action Supervision::give_up() {
 }
 
 Action Supervision::exited(double jitter, SteadyTime now) {
+  if (state_ == State::stopping && std::exchange(is_restarting_, false)) {
+    ++restarts_;
+    return launch(now);
+  }
   if (state_ == State::stopping || state_ == State::stopped) {
-    state_ = State::stopped;
+    enter(State::stopped, now);
     due_.reset();
     return Action::none;
   }
@@ -60,13 +70,13 @@ Action Supervision::exited(double jitter, SteadyTime now) {
   crashes_.push_back(now);
   while (!crashes_.empty() && now - crashes_.front() > times_.window) crashes_.pop_front();
   if (std::exchange(is_given_up_, false) || crashes_.size() >= times_.crashes) {
-    state_ = State::parked;
+    enter(State::parked, now);
     due_.reset();
     return Action::none;
   }
   const int doublings = std::min(failures_++, 20);
   const auto pause = std::min(times_.backoff_first * (int64_t{1} << doublings), times_.backoff_last);
-  state_ = State::backoff;
+  enter(State::backoff, now);
   due_ = now + pause + std::chrono::nanoseconds(static_cast<int64_t>(jitter * static_cast<double>(pause.count()) / 4));
   return Action::none;
 }
@@ -90,19 +100,33 @@ Action Supervision::tick(SteadyTime now) {
   }
 }
 
-Action Supervision::stop(SteadyTime) {
+Action Supervision::stop(SteadyTime now) {
   due_.reset();
+  is_restarting_ = false;
   const bool has_process = state_ == State::starting || state_ == State::running || state_ == State::unhealthy;
-  state_ = has_process || state_ == State::stopping ? State::stopping : State::stopped;
+  enter(has_process || state_ == State::stopping ? State::stopping : State::stopped, now);
   return has_process ? Action::end : Action::none;
 }
 
-Action Supervision::revive(SteadyTime now) {
-  if (state_ != State::parked && state_ != State::backoff) return Action::none;
-  crashes_.clear();
-  failures_ = 0;
-  ++restarts_;
-  return launch(now);
+Action Supervision::restart(SteadyTime now) {
+  switch (state_) {
+    case State::running:
+    case State::unhealthy:
+      due_.reset();
+      is_restarting_ = true;
+      enter(State::stopping, now);
+      crashes_.clear();
+      failures_ = 0;
+      return Action::end;
+    case State::parked:
+    case State::backoff:
+      crashes_.clear();
+      failures_ = 0;
+      ++restarts_;
+      return launch(now);
+    default:
+      return Action::none;  // it is being started, or was stopped for good
+  }
 }
 
 std::string_view to_string(Supervision::State state) {

@@ -5,11 +5,13 @@
 //      ▲                  │  exit, deadline   │ exit    │ exit, three checks missed
 //      │                  ▼                   ▼         ▼
 //      └──exit── stopping ◀──stop──        backoff ──due──▶ starting
-//                                             │ ten crashes in ten minutes, or given up
-//                                             ▼
-//                                          parked ──revive──▶ starting
+//                   │ exit of a restart       │ ten crashes in ten minutes, or given up
+//                   ▼                         ▼
+//                starting                  parked ──restart──▶ starting
 //
-// Back-off: one second doubling to two minutes, with up to a quarter of jitter; forgotten after ten minutes of health.
+// An operator's restart ends what runs in good order, which is no crash, and starts it again at once; out of a pause
+// and out of parking, too. Back-off: one second doubling to two minutes, with up to a quarter of jitter; forgotten
+// after ten minutes of health.
 #pragma once
 
 #include <chrono>
@@ -50,6 +52,8 @@ class Supervision {
   // When tick() has something to do; nothing while only events count.
   std::optional<SteadyTime> due() const { return due_; }
   uint64_t restarts() const { return restarts_; }
+  SteadyTime since() const { return since_; }             // of the state
+  uint64_t missed_checks() const { return all_missed_; }  // ever
 
   Action start(SteadyTime now);
   Action ready(SteadyTime now);
@@ -60,18 +64,22 @@ class Supervision {
   Action exited(double jitter, SteadyTime now);
   Action tick(SteadyTime now);
   Action stop(SteadyTime now);
-  // An operator's order, or a new file: out of parking, and out of a pause.
-  Action revive(SteadyTime now);
+  // An operator's order.
+  Action restart(SteadyTime now);
 
  private:
   Action launch(SteadyTime now);
+  void enter(State state, SteadyTime now);
 
   const SupervisionTimes times_;
   State state_ = State::stopped;
   std::optional<SteadyTime> due_;
   SteadyTime healthy_since_{};
-  int missed_ = 0;
+  SteadyTime since_{};
+  int missed_ = 0;  // one after the other
+  uint64_t all_missed_ = 0;
   bool is_given_up_ = false;
+  bool is_restarting_ = false;
   int failures_ = 0;  // since it was last calm
   uint64_t restarts_ = 0;
   std::deque<SteadyTime> crashes_;

@@ -47,7 +47,7 @@ TEST(Supervision, BacksOffLongerEachTimeWithJitter) {
   EXPECT_EQ(supervision.restarts(), 9u);
 }
 
-TEST(Supervision, ParksAfterTooManyCrashesInAWindowUntilItIsRevived) {
+TEST(Supervision, ParksAfterTooManyCrashesInAWindowUntilItIsRestarted) {
   Supervision supervision;
   (void)supervision.start(kStart);
   SteadyTime now = kStart;
@@ -62,7 +62,7 @@ TEST(Supervision, ParksAfterTooManyCrashesInAWindowUntilItIsRevived) {
   EXPECT_EQ(supervision.state(), State::parked);
   EXPECT_FALSE(supervision.due().has_value());
   EXPECT_EQ(supervision.tick(now + 24h), Action::none);
-  EXPECT_EQ(supervision.revive(now + 24h), Action::launch);
+  EXPECT_EQ(supervision.restart(now + 24h), Action::launch);
   EXPECT_EQ(supervision.exited(0, now + 24h), Action::none);
   EXPECT_EQ(*supervision.due() - (now + 24h), 1s);  // anew
 }
@@ -119,10 +119,43 @@ TEST(Supervision, ParksWhatIsGivenUp) {
   EXPECT_EQ(supervision.tick(kStart + 1h), Action::none);
   EXPECT_EQ(supervision.exited(0, kStart), Action::none);
   EXPECT_EQ(supervision.state(), State::parked);
-  EXPECT_EQ(supervision.revive(kStart), Action::launch);
+  EXPECT_EQ(supervision.restart(kStart), Action::launch);
   (void)supervision.exited(0, kStart);
   EXPECT_EQ(supervision.state(), State::backoff);
   EXPECT_EQ(running().give_up(), Action::none);
+}
+
+TEST(Supervision, ARestartIsNoCrash) {
+  Supervision supervision = running();
+  EXPECT_EQ(supervision.restart(kStart + 1s), Action::end);
+  EXPECT_EQ(supervision.state(), State::stopping);
+  EXPECT_EQ(supervision.since(), kStart + 1s);
+  EXPECT_EQ(supervision.restart(kStart + 1s), Action::none);  // told once
+  EXPECT_EQ(supervision.exited(0, kStart + 2s), Action::launch);
+  EXPECT_EQ(supervision.state(), State::starting);
+  EXPECT_EQ(supervision.restarts(), 1u);
+  EXPECT_EQ(supervision.restart(kStart + 2s), Action::none);  // it is being started
+}
+
+TEST(Supervision, AStopWinsOverARestart) {
+  Supervision supervision = running();
+  (void)supervision.restart(kStart);
+  EXPECT_EQ(supervision.stop(kStart), Action::none);
+  EXPECT_EQ(supervision.exited(0, kStart), Action::none);
+  EXPECT_EQ(supervision.state(), State::stopped);
+  EXPECT_EQ(supervision.restart(kStart), Action::none);
+}
+
+TEST(Supervision, CountsMissedChecksAndKnowsSinceWhen) {
+  Supervision supervision = running();
+  EXPECT_EQ(supervision.since(), kStart);
+  (void)supervision.checked(false, kStart + 10s);
+  (void)supervision.checked(false, kStart + 20s);
+  EXPECT_EQ(supervision.since(), kStart + 10s);
+  EXPECT_EQ(supervision.missed_checks(), 2u);
+  (void)supervision.checked(true, kStart + 30s);
+  EXPECT_EQ(supervision.since(), kStart + 30s);
+  EXPECT_EQ(supervision.missed_checks(), 2u);
 }
 
 TEST(Supervision, StopsFromEveryState) {

@@ -13,6 +13,7 @@
 #include "drover/duration.h"
 #include "drover/external/handshake.h"
 #include "drover/log.h"
+#include "process_use.h"
 
 namespace drover::external {
 namespace {
@@ -29,6 +30,11 @@ const std::string kHealth = "/grpc.health.v1.Health/Check";
 const std::string kHealthRequest = "\n\x06plugin";  // service = "plugin"
 const std::string kHealthServing = "\b\x01";        // status = SERVING
 const std::string kShutdown = "/plugin.GRPCController/Shutdown";
+
+// Trying again would not help.
+bool is_final(const Status& status) {
+  return status.code() == Code::invalid_argument || status.code() == Code::failed_precondition;
+}
 
 void signal_event(int fd) {
   const uint64_t one = 1;
@@ -51,13 +57,13 @@ double chance() {
   return std::uniform_real_distribution<double>(0, 1)(random);
 }
 
-// What the plugin says its socket is must be one, and ours.
-Status check_socket(const std::string& path) {
+// What the plugin says its socket is must be one, and its own.
+Status check_socket(const std::string& path, uid_t user) {
   struct stat found {};
   if (::lstat(path.c_str(), &found) != 0 || !S_ISSOCK(found.st_mode)) {
     return failed_precondition("the plugin's address " + path + " is no socket");
   }
-  if (found.st_uid != ::geteuid()) return failed_precondition("the socket " + path + " belongs to another user");
+  if (found.st_uid != user) return failed_precondition("the socket " + path + " belongs to another user");
   return ok_status();
 }
 
@@ -78,6 +84,11 @@ Supervisor::~Supervisor() {
 }
 
 void Supervisor::start() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = false;
+    had_first_ = false;
+  }
   thread_ = std::thread([this] {
     ::pthread_setname_np(::pthread_self(), "plugin");
     run();
@@ -95,12 +106,14 @@ void Supervisor::stop() {
   thread_.join();
 }
 
-void Supervisor::revive() {
+Status Supervisor::restart() {
   {
     const std::lock_guard lock(mutex_);
-    is_revival_wanted_ = true;
+    is_restart_wanted_ = true;
+    had_first_ = false;
   }
   signal_event(wake_);
+  return ok_status();
 }
 
 Result<std::shared_ptr<Channel>> Supervisor::channel(const std::shared_ptr<Channel>& former, SteadyTime deadline,
@@ -132,11 +145,21 @@ bool Supervisor::wait_first(SteadyTime deadline) const {
 
 Supervisor::View Supervisor::view() const {
   const std::lock_guard lock(mutex_);
+  const SteadyTime now = clock_.steady();
+  const int64_t wall = clock_.wall_ns();
+  const bool is_waiting = supervision_.state() == Supervision::State::backoff && supervision_.due();
   return {.state = supervision_.state(),
           .pid = pid_,
           .restarts = supervision_.restarts(),
           .problem = channel_ ? std::string() : problem_,
-          .crashes = {crashes_.begin(), crashes_.end()}};
+          .crashes = {crashes_.begin(), crashes_.end()},
+          .since = wall - std::chrono::nanoseconds(now - supervision_.since()).count(),
+          .next_try = is_waiting ? wall + std::chrono::nanoseconds(*supervision_.due() - now).count() : 0,
+          .digest = digest_,
+          .dropped_lines = all_dropped_,
+          .missed_checks = supervision_.missed_checks(),
+          .forced_ends = forced_ends_,
+          .is_short_of_descriptors = is_short_};
 }
 
 // ---- [plugin] ----
@@ -168,8 +191,10 @@ void Supervisor::run() {
       greeting = std::exchange(greeting_, std::nullopt);
       if (is_stopping_) {
         order = supervision_.stop(clock_.steady());
-      } else if (std::exchange(is_revival_wanted_, false)) {
-        order = supervision_.revive(clock_.steady());
+      } else if (std::exchange(is_restart_wanted_, false)) {
+        order = supervision_.restart(clock_.steady());
+        if (order == Supervision::Action::none) had_first_ = had_first_ || channel_;
+        if (order == Supervision::Action::end) problem_ = "it is being restarted";
       }
     }
     settle(order);
@@ -202,14 +227,30 @@ void Supervisor::launch() {
   ending_.clear();
   had_greeting_ = false;
   launched_ = clock_.steady();
-  auto process = Process::start(options_.program);
+  bool is_no_use = false;
+  const auto start = [&]() -> Result<std::unique_ptr<Process>> {
+    const auto opened = options_.open();
+    is_no_use = !opened;
+    DROVER_RETURN_IF_ERROR(opened.status());
+    const Launch& launch = *opened;
+    user_.reset();
+    if (launch.program.confinement.user) user_ = launch.program.confinement.user->id;
+    if (launch.file) {
+      const std::lock_guard lock(mutex_);
+      digest_ = launch.file->digest();
+    }
+    return Process::start(launch.program);
+  };
+  auto process = start();
   if (!process) {
     log::warn("plugin", "plugin not started", {{"plugin", options_.name}, {"reason", process.status().message()}});
     Supervision::Action next;
     {
       const std::lock_guard lock(mutex_);
+      if (is_no_use) (void)supervision_.give_up();
       note(process.status().message());
       next = supervision_.exited(chance(), clock_.steady());
+      changed_.notify_all();
     }
     return settle(next);
   }
@@ -217,6 +258,7 @@ void Supervisor::launch() {
   {
     const std::lock_guard lock(mutex_);
     pid_ = process_->pid();
+    is_short_ = false;
     greeting_.reset();
     lines_.clear();
   }
@@ -232,7 +274,7 @@ void Supervisor::prepare(const std::string& greeting) {
   had_greeting_ = true;
   const auto make = [&]() -> Result<std::shared_ptr<Channel>> {
     DROVER_TRY(const Handshake handshake, parse_handshake(greeting));
-    DROVER_RETURN_IF_ERROR(check_socket(handshake.socket));
+    DROVER_RETURN_IF_ERROR(check_socket(handshake.socket, user_.value_or(::geteuid())));
     socket_ = handshake.socket;
     std::shared_ptr<Channel> channel = connect(handshake.socket);
     DROVER_RETURN_IF_ERROR(options_.prepare(channel));
@@ -241,8 +283,7 @@ void Supervisor::prepare(const std::string& greeting) {
   auto channel = make();
   if (!channel) {
     ending_ = channel.status().message();
-    const Code code = channel.status().code();
-    if (code == Code::invalid_argument || code == Code::failed_precondition) {
+    if (is_final(channel.status())) {
       const std::lock_guard lock(mutex_);
       (void)supervision_.give_up();
     }
@@ -257,7 +298,23 @@ void Supervisor::prepare(const std::string& greeting) {
   changed_.notify_all();
 }
 
+// Who loses them gets stuck one day; it is told of before that.
+void Supervisor::look_at_descriptors() {
+  if (!process_) return;
+  const uint64_t open = open_descriptors(process_->pid()), most = descriptor_limit(process_->pid());
+  const bool is_short = most != 0 && open * 10 >= most * 9;
+  bool is_news = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_news = is_short && !std::exchange(is_short_, is_short);
+  }
+  if (is_news)
+    log::warn("plugin", "a plugin is short of descriptors",
+              {{"plugin", options_.name}, {"open", open}, {"limit", most}});
+}
+
 void Supervisor::check() {
+  look_at_descriptors();
   std::shared_ptr<Channel> channel;
   {
     const std::lock_guard lock(mutex_);
@@ -290,22 +347,31 @@ void Supervisor::end() {
   if (channel) (void)channel->call(kShutdown, {}, clock_.steady() + kEndGrace);
   pollfd ended{.fd = process_->ended_fd(), .events = POLLIN, .revents = 0};
   const int grace = channel ? static_cast<int>(std::chrono::milliseconds(kEndGrace).count()) : 0;
-  if (::poll(&ended, 1, grace) <= 0) process_->kill(SIGKILL);
+  if (::poll(&ended, 1, grace) > 0) return;
+  process_->kill(SIGKILL);
+  if (!channel) return;
+  log::warn("plugin", "a plugin did not end when it was told to, and was killed", {{"plugin", options_.name}});
+  const std::lock_guard lock(mutex_);
+  ++forced_ends_;
 }
 
 void Supervisor::on_exit() {
   const std::string how = process_->collect();
   signal_event(quiet_);
   output_.join();
+  const pid_t pid = process_->pid();
+  if (options_.collected) options_.collected(pid);
   bool was_expected = false;
   std::string why;
   CrashRecord record{.at = clock_.wall_ns(),
                      .reason = !ending_.empty() ? ending_ : how + (had_greeting_ ? "" : " before the handshake"),
                      .uptime = clock_.steady() - launched_};
+  if (options_.calls) record.calls = options_.calls();
   Supervision::Action next;
   {
     const std::lock_guard lock(mutex_);
     was_expected = supervision_.state() == Supervision::State::stopping;
+    record.digest = digest_;
     record.last_lines.assign(lines_.begin(), lines_.end());
     channel_.reset();
     pid_ = 0;
@@ -381,7 +447,8 @@ void Supervisor::read_output(const Process& process) {
       events[0].fd = -1;
     if (events[1].revents != 0 && !out.read(process.out(), [&](std::string_view line) {
           if (std::exchange(had_greeting, true)) {
-            return log::debug("plugin", "plugin printed", {{"plugin", options_.name}, {"text", line}});
+            if (may_log()) log::debug("plugin", "plugin printed", {{"plugin", options_.name}, {"text", line}});
+            return;
           }
           const std::lock_guard lock(mutex_);
           greeting_ = std::string(line.substr(0, kMaxHandshakeBytes));
@@ -399,6 +466,20 @@ void Supervisor::read_output(const Process& process) {
   }
 }
 
+// Both streams have one share of the log.
+bool Supervisor::may_log() {
+  const SteadyTime now = clock_.steady();
+  if (now - second_began_ >= 1s) {
+    second_began_ = now;
+    lines_in_second_ = 0;
+  }
+  if (++lines_in_second_ <= kLinesPerSecond) return true;
+  ++dropped_;
+  const std::lock_guard lock(mutex_);
+  ++all_dropped_;
+  return false;
+}
+
 void Supervisor::log_line(LogReader& reader, std::string_view line) {
   const LogEntry entry = reader.read(line);
   {
@@ -406,15 +487,7 @@ void Supervisor::log_line(LogReader& reader, std::string_view line) {
     lines_.push_back(entry.message);
     if (lines_.size() > kKeptLines) lines_.pop_front();
   }
-  const SteadyTime now = clock_.steady();
-  if (now - second_began_ >= 1s) {
-    second_began_ = now;
-    lines_in_second_ = 0;
-  }
-  if (++lines_in_second_ > kLinesPerSecond) {
-    ++dropped_;
-    return;
-  }
+  if (!may_log()) return;
   std::vector<log::Field> fields{{"plugin", options_.name}};
   for (const auto& [name, value] : entry.fields) fields.emplace_back(name, value);
   log::write(entry.level, "plugin", entry.message, fields);

@@ -19,17 +19,28 @@
 #include "drover/external/plugin_log.h"
 #include "drover/external/process.h"
 #include "drover/metrics.h"
+#include "plugin_file.h"
 #include "plugin_life.h"
 #include "supervision.h"
 
 namespace drover::external {
 
+// What is to be started.
+struct Launch {
+  Program program;
+  std::shared_ptr<const PluginFile> file{};  // holds the image
+};
+
 struct SupervisorOptions {
   std::string name;  // of the file; in logs and messages
-  Program program;
+  // Asked before each launch. On an error the plugin is parked: nothing of it may run. [plugin]
+  std::function<Result<Launch>()> open;
   SupervisionTimes times{};
   // What the agent must find again should it die first. [plugin]
   std::function<void(pid_t pid, uint64_t start_time)> launched;
+  std::function<void(pid_t pid)> collected;
+  // The calls that it has not answered. [plugin]
+  std::function<std::vector<std::string>()> calls;
   // Makes a fresh process ready for use: configures it, opens its streams. On an error the process is ended and counts
   // as crashed. [plugin]
   std::function<Status(std::shared_ptr<Channel>)> prepare;
@@ -43,10 +54,9 @@ class Supervisor final : public PluginLife {
   ~Supervisor() override;
 
   void start() override;
-  // Shutdown call, then two seconds, then SIGKILL. Joins. [main]
+  // Shutdown call, then two seconds, then SIGKILL. Joins.
   void stop() override;
-  // Out of parking or a pause, at once. [any]
-  void revive();
+  Status restart() override;
 
   Result<std::shared_ptr<Channel>> channel(const std::shared_ptr<Channel>& former, SteadyTime deadline,
                                            const std::stop_token& stop = {}) const override;
@@ -62,7 +72,9 @@ class Supervisor final : public PluginLife {
   void check();
   void end();
   void on_exit();
+  void look_at_descriptors();
   void read_output(const Process& process);
+  bool may_log();
   void log_line(LogReader& reader, std::string_view line);
   void note(std::string why);  // why it does not run; under mutex_
 
@@ -76,12 +88,13 @@ class Supervisor final : public PluginLife {
   SteadyTime launched_{};
   std::string ending_;  // why we end it ourselves
   bool had_greeting_ = false;
-  std::string socket_;  // removed after the process's end
+  std::string socket_;            // removed after the process's end
+  std::optional<uint32_t> user_;  // of the process, where it is another than ours
 
   // [plugin-log]
   SteadyTime second_began_{};
   int lines_in_second_ = 0;
-  uint64_t dropped_ = 0;
+  uint64_t dropped_ = 0;  // and not yet told of
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
@@ -90,11 +103,15 @@ class Supervisor final : public PluginLife {
   std::string problem_;                  // guarded by mutex_
   bool had_first_ = false;               // guarded by mutex_
   bool is_stopping_ = false;             // guarded by mutex_
-  bool is_revival_wanted_ = false;       // guarded by mutex_
+  bool is_restart_wanted_ = false;       // guarded by mutex_
   pid_t pid_ = 0;                        // guarded by mutex_
   std::optional<std::string> greeting_;  // guarded by mutex_; the first line of standard output
   std::deque<std::string> lines_;        // guarded by mutex_; of standard error
   std::deque<CrashRecord> crashes_;      // guarded by mutex_
+  std::string digest_;                   // guarded by mutex_; of the file that was launched last
+  uint64_t all_dropped_ = 0;             // guarded by mutex_
+  uint64_t forced_ends_ = 0;             // guarded by mutex_
+  bool is_short_ = false;                // guarded by mutex_; of descriptors
 
   int wake_ = -1;   // an eventfd: an order is there
   int quiet_ = -1;  // an eventfd: the log's thread shall end

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "drover/nearest.h"
+#include "plugin_options.h"
 
 namespace drover {
 namespace {
@@ -162,11 +163,7 @@ ConfigSchema core_schema() {
                     option("verify_https_client", Type::boolean, "false"),
                     option("rpc_upgrade_mode", Type::boolean, "false"), option("tls_cipher_suites", Type::string),
                     option("tls_min_version", Type::string), option("tls_prefer_server_cipher_suites", Type::boolean)}),
-      {.name = "plugin",
-       .type = Type::labelled_block,
-       .options = {option("enabled", Type::boolean, "", "Load this plugin."), option("args", Type::string_list),
-                   option("digest", Type::string, "", "SHA-256 that the plugin's file must have, in hexadecimal."),
-                   option("config", Type::any)}},
+      {.name = "plugin", .type = Type::labelled_block, .options = plugin_options()},
   };
   return schema;
 }
@@ -430,9 +427,13 @@ Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& dec
   DROVER_TRY(ConfigBlock checked, apply_schema(raw.root, schema));
   warn_dormant(raw.root, schema.options, "", warnings);
   for (const ConfigBlock* plugin : raw.root.all("plugin")) {
-    // Of one that is loaded into this process; a program of its own gets them.
-    if (plugin->has("args") && declared.contains("plugin:" + plugin->labels.front()))
-      warnings.push_back(plugin->place.to_string() + ": option plugin.args has no effect in this version");
+    // Of one of the exact tier, loaded into this process; a program of its own gets them.
+    if (!declared.contains("plugin:" + plugin->labels.front())) continue;
+    for (const char* name : {"args", "user", "no_new_privileges", "oom_score", "grants", "limits"}) {
+      if (plugin->has(name) || plugin->block(name))
+        warnings.push_back(plugin->place.to_string() + ": option plugin." + name +
+                           " has no effect on a part of the agent");
+    }
   }
   DROVER_RETURN_IF_ERROR(refuse_unsafe(checked));
 

@@ -57,6 +57,43 @@ class AgentConfigTest : public ::testing::Test {
   bool is_dev_ = false;
 };
 
+// --- a plugin's block
+// --------------------------------------------------------------------------------------------------
+
+TEST_F(AgentConfigTest, APluginsRightsAndMeansAreTyped) {
+  const auto checked = check_text(R"(
+    plugin "acme" {
+      digest = "6f1e"
+      user   = "daemon"
+      limits {
+        memory = "256MiB"
+        cpu    = 0.5
+      }
+    })");
+
+  ASSERT_TRUE(checked.ok()) << checked.status().to_string();
+  const ConfigBlock* acme = checked->block("plugin", "acme");
+  ASSERT_TRUE(acme && acme->block("limits"));
+  EXPECT_EQ(std::vector<std::string>{"6f1e"}, acme->string_list("digest"));
+  EXPECT_EQ(uint64_t{256} << 20, acme->block("limits")->bytes("memory"));
+  EXPECT_EQ(65'536, acme->block("limits")->integer("open_files"));
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(AgentConfigTest, APluginsWrongLimitsAreNamed) {
+  const std::string few = problem("plugin \"acme\" {\n  limits {\n    open_files = 3\n  }\n}\n");
+  EXPECT_NE(std::string::npos, few.find("agent.hcl:3")) << few;
+  EXPECT_NE(std::string::npos, few.find("open_files")) << few;
+  const std::string typo = problem("plugin \"acme\" {\n  limits {\n    memroy = 3\n  }\n}\n");
+  EXPECT_NE(std::string::npos, typo.find("memory")) << typo;
+}
+
+TEST_F(AgentConfigTest, WhatIsForProgramsIsOfNoEffectOnAPartOfTheAgent) {
+  ASSERT_TRUE(check_text("plugin \"mock\" {\n  user = \"daemon\"\n}\n").ok());
+  ASSERT_EQ(1u, warnings_.size());
+  EXPECT_TRUE(warnings_[0].ends_with(":1: option plugin.user has no effect on a part of the agent")) << warnings_[0];
+}
+
 // --- flags -----------------------------------------------------------------------------------------------------------
 
 TEST_F(AgentConfigTest, FlagsHaveOneDashOrTwoAndTheirValuesStandBesideOrBehindAnEqualsSign) {

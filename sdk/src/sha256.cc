@@ -1,8 +1,10 @@
 #include "drover/sha256.h"
 
 #include <openssl/evp.h>
+#include <unistd.h>
 
-#include "drover/result.h"
+#include <algorithm>
+#include <cerrno>
 
 namespace drover {
 
@@ -25,6 +27,26 @@ std::string Sha256::take() {
   std::string sum(32, '\0');
   DROVER_CHECK(EVP_DigestFinal_ex(state_->context, reinterpret_cast<unsigned char*>(sum.data()), nullptr) == 1);
   return sum;
+}
+
+Result<std::string> check_digest(int fd, const std::vector<std::string>& pinned) {
+  Sha256 sum;
+  std::vector<char> buffer(size_t{1} << 16);
+  off_t offset = 0;
+  while (true) {
+    const ssize_t got = ::pread(fd, buffer.data(), buffer.size(), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno_status(errno, "read");
+    if (got == 0) break;
+    sum.add({buffer.data(), static_cast<size_t>(got)});
+    offset += got;
+  }
+  std::string found = to_hex(sum.take());
+  if (pinned.empty() || std::ranges::find(pinned, found) != pinned.end()) return found;
+  std::string wanted;
+  for (const std::string& one : pinned) wanted += (wanted.empty() ? "" : " or ") + one;
+  return failed_precondition("has SHA-256 " + found + ", the configuration pins " + wanted +
+                             "; install the pinned file or change the pin");
 }
 
 std::string to_hex(std::string_view bytes) {

@@ -11,8 +11,24 @@ install -m 755 "$HELLO_C/hello_c.so" "$WORK/plugins"
 install -m 644 "$HELLO_C/hello_c.json" "$WORK/plugins"
 expect 0 "Plugin hello_c 1.0.0 passes every check" "$DROVER" plugin check "$WORK/plugins/hello_c.so"
 
+# A grant that names no method is an error at the start.
+config wrong << CONFIG
+plugin_dir = "$WORK/plugins"
+plugin "hello_c" {
+  grants = ["drover.v1.Nodes/Lst"]
+}
+CONFIG
+expect 1 'plugin "hello_c": grants: there is no method "drover.v1.Nodes/Lst"; did you mean "drover.v1.Nodes/List"?' \
+  "$DROVER" agent -config "$WORK/wrong.hcl"
+
 config one << CONFIG
 plugin_dir = "$WORK/plugins"
+plugin "hello_c" {
+  grants = ["drover.v1.PluginHost/Log", "drover.v1.Nodes/List"]
+  limits {
+    open_files = 100
+  }
+}
 CONFIG
 cat > "$WORK/greet.nomad" << 'JOB'
 job "greet" {
@@ -34,6 +50,16 @@ start one
 NODE=$("$DROVER" node status | awk '/ ready$/ { print $1 }')
 eventually 20 "the node has no such driver" says 'hello_c' "$DROVER" node status "$NODE"
 grep -q 'the driver in C is here' "$WORK/one.log" || fail "the plugin's line is not in the log"
+
+grep -q 'an option has no effect on a plugin inside the agent.*limits' "$WORK/one.log" || fail "an option is ignored in silence"
+
+# What it may, and what nobody may with it.
+expect 0 "Form     = resident" "$DROVER" plugin status hello_c
+granted() { "$DROVER" plugin status hello_c | grep -q "^$1  *yes  *$2\$"; }
+expect 0 "" granted drover.v1.PluginHost/Log 1
+expect 0 "" granted drover.v1.Nodes/List 0
+expect 1 "code is never unloaded: replace its file and restart the agent" "$DROVER" plugin upgrade hello_c
+expect 1 "code is never unloaded: restart the agent" "$DROVER" plugin restart hello_c
 
 expect 0 "" "$DROVER" job run -detach "$WORK/greet.nomad"
 eventually 20 "no allocation" has_alloc

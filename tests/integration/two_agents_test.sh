@@ -86,6 +86,12 @@ expect 0 "talk" on_client job status
 expect 0 "started as" on_client alloc logs "$ALLOC" t
 expect 1 "" "$DROVER" alloc logs 00000000-0000-0000-0000-000000000000 t
 
+# The plugins of a node, asked for at a server that is none.
+NODE=$("$DROVER" node status | awk '/ ready$/ { print $1 }')
+expect 0 "The node has no plugins of its own" "$DROVER" plugin status -node "$NODE"
+expect 0 "No local Node" "$DROVER" plugin status
+expect 1 'this node has no plugin "nothing"' "$DROVER" plugin restart -node "$NODE" nothing
+
 expect 0 "" "$DROVER" alloc restart "$ALLOC"
 eventually 20 "the restart did not arrive" lines 2
 expect 0 "" "$DROVER" alloc signal -s SIGKILL "$ALLOC" t

@@ -1,6 +1,8 @@
-// A plugin that misbehaves as its first argument says; the second is a folder where it may remember things. Its driver
-// starts every task and knows none.
+// A plugin that misbehaves as its first argument says; the second is a folder where it may remember things, the third
+// and the fourth are its name and version. Its driver starts every task and knows none.
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -37,17 +39,26 @@ class OddDriver final : public TaskDriver {
   driver::DriverCapabilities capabilities() const override { return {}; }
   driver::FingerprintResponse fingerprint() override {
     driver::FingerprintResponse print;
-    print.set_health(driver::FingerprintResponse::HEALTHY);
+    print.set_health(mode == "unwell" ? driver::FingerprintResponse::UNHEALTHY : driver::FingerprintResponse::HEALTHY);
+    if (mode == "unwell") print.set_health_description("there is no hardware");
     return print;
   }
   Result<std::string> encode_config(std::string_view) override { return std::string(); }
   Result<driver::StartTaskResponse> start_task(const driver::TaskConfig& config) override {
     if (mode == "dies-in-every-start" || (mode == "dies-in-first-start" && is_first_time())) ::raise(SIGKILL);
+    if (mode == "loses-descriptors") {
+      while (::open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0) {
+      }
+    }
     driver::StartTaskResponse started;
     *started.mutable_handle()->mutable_config() = config;
     return started;
   }
-  Status recover_task(const driver::TaskHandle&) override { return not_found("it was never written down"); }
+  Status recover_task(const driver::TaskHandle&) override {
+    if (mode == "forgets-and-dies") ::raise(SIGKILL);
+    if (mode == "finds-all") return ok_status();
+    return not_found("it was never written down");
+  }
   Result<driver::ExitResult> wait_task(std::string_view, std::stop_token) override { return unknown(); }
   Status stop_task(std::string_view, std::chrono::nanoseconds, std::string_view) override { return unknown(); }
   Status destroy_task(std::string_view, bool) override { return unknown(); }
@@ -63,6 +74,24 @@ class OddDriver final : public TaskDriver {
   std::thread flood_;
 };
 
+// A good handshake, and then whatever comes to its mind.
+int speak_garbage() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = folder + "/garbage";
+  std::memcpy(address.sun_path, path.data(), path.size());
+  (void)::unlink(path.c_str());
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  if (::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 || ::listen(listener, 8) != 0)
+    return 4;
+  say(STDOUT_FILENO, "1|2|unix|" + path + "|grpc|\n");
+  for (int caller = -1; (caller = ::accept(listener, nullptr, nullptr)) >= 0;) {
+    say(caller, "\xff\xfe is this what you wanted? \x01\x02");
+    ::close(caller);
+  }
+  return 5;
+}
+
 }  // namespace
 }  // namespace drover::external
 
@@ -76,14 +105,17 @@ int main(int argc, char** argv) {
     return 3;
   }
   if (mode == "hangs") ::pause();
+  if (mode == "garbage") return speak_garbage();
   if (mode == "other-version") {
     say(STDOUT_FILENO, "1|3|unix|/nowhere|grpc|\n");
     ::pause();
   }
   const bool is_renamed = mode == "other-name" && !is_first_time();
   return drover::serve_driver(
-      {.name = is_renamed ? "second" : "first",
-       .version = "1.0.0",
+      {.name = argc > 3     ? argv[3]
+               : is_renamed ? "second"
+                            : "first",
+       .version = argc > 4 ? argv[4] : "1.0.0",
        .make = []() -> std::unique_ptr<drover::TaskDriver> { return std::make_unique<OddDriver>(); }},
       {argv, 1}, STDOUT_FILENO);
 }

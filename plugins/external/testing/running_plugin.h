@@ -33,7 +33,10 @@ class RunningPlugin {
   // The program is told its folder behind its arguments, if there are any.
   explicit RunningPlugin(std::string file, std::vector<std::string> arguments = {},
                          SupervisionTimes times = quick_times(), std::optional<hcl::Value> config = {})
-      : file_(std::move(file)), arguments_(std::move(arguments)), times_(times), config_(std::move(config)) {
+      : RunningPlugin(std::move(file), PluginSettings{.arguments = std::move(arguments), .config = std::move(config)},
+                      times) {}
+  RunningPlugin(std::string file, PluginSettings settings, SupervisionTimes times)
+      : file_(std::move(file)), settings_(std::move(settings)), times_(times) {
     char name[] = "/tmp/drover-external-XXXXXX";
     folder_ = ::mkdtemp(name);
     pipes_.emplace(
@@ -49,6 +52,7 @@ class RunningPlugin {
   DriverPlugin& operator*() { return plugin_->driver(); }
   DriverPlugin* operator->() { return &plugin_->driver(); }
   DeviceProgram& device() { return plugin_->device(); }
+  const HostedPlugin& hosted() const { return *plugin_; }
   ProgramHost& program() { return plugin_->program(); }
   const std::string& folder() const { return folder_; }
 
@@ -86,13 +90,14 @@ class RunningPlugin {
   void start() {
     HostedPluginOptions options{
         .program = {.file = file_,
-                    .arguments = arguments_,
-                    .config = config_,
+                    .settings = settings_,
                     .environment = plugin_environment(environ),
+                    .cgroups = detect_cgroups(),
+                    .cgroup = std::filesystem::path(folder_).filename().string(),
                     .times = times_},
         .driver = {.cgroups = &cgroups_, .pipes = &*pipes_, .changed = [this] { changed_.notify_all(); }},
         .devices_changed = [this] { changed_.notify_all(); }};
-    if (!arguments_.empty()) options.program.arguments.push_back(folder_);
+    if (!settings_.arguments.empty()) options.program.settings.arguments.push_back(folder_);
     options.program.environment["TMPDIR"] = folder_;
     plugin_ = std::make_unique<HostedPlugin>(std::move(options), clock_, metrics_);
     plugin_->program().start();
@@ -100,9 +105,8 @@ class RunningPlugin {
   }
 
   const std::string file_;
-  const std::vector<std::string> arguments_;
+  const PluginSettings settings_;
   const SupervisionTimes times_;
-  const std::optional<hcl::Value> config_;
   std::string folder_;
   SystemClock clock_;
   Metrics metrics_;

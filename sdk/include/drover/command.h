@@ -8,10 +8,18 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/manifest.h"
 #include "drover/plugin.h"
 #include "drover/result.h"
 
 namespace drover {
+
+// A plugin's file that was installed for the agent to load, and what the checks before loading say of it.
+struct InstalledPlugin {
+  Manifest manifest;
+  std::string file;
+  Status verdict;
+};
 
 // What a command may use beside its arguments.
 class CommandHost {
@@ -25,6 +33,13 @@ class CommandHost {
   // Every command of every plugin: full name and synopsis, for help and completion.
   virtual std::vector<std::pair<std::string, std::string>> commands() const = 0;
   virtual std::string version() const = 0;
+  // What is installed beside this program and in `folders`, checked as an agent would, but not loaded here. Files that
+  // cannot be told become `problems`.
+  virtual std::vector<InstalledPlugin> installed(const std::vector<std::string>& folders,
+                                                 std::vector<Status>& problems) const {
+    (void)folders, (void)problems;
+    return {};
+  }
   // A plugin's file, with its manifest beside it, checked as an agent would and loaded into this process for good, for
   // tools that try one out. Nothing is declared or started. Errors: those of the checks.
   virtual Result<std::unique_ptr<Plugin>> load_plugin(const std::string& file) {

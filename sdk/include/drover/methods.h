@@ -51,6 +51,15 @@ struct QueryOptions {
   bool reverse = false;
 };
 
+// What somebody may call on whose behalf a call is made: a plugin that is not part of the build. The router asks it
+// before all else. [any]
+class CallGate {
+ public:
+  virtual ~CallGate() = default;
+  // Errors: permission_denied.
+  virtual Status admit(std::string_view method) = 0;
+};
+
 struct CallContext {
   std::string method;
   QueryOptions query;
@@ -60,6 +69,7 @@ struct CallContext {
   std::vector<std::string> path;  // servers that this call has passed; one of them twice is an error
   SteadyTime deadline = SteadyTime::max();
   std::stop_token stop;
+  std::shared_ptr<CallGate> gate;  // of who calls; null: everything may be asked for. It does not travel
 };
 
 // What an answer says beside its message.

@@ -4,6 +4,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "drover/result.h"
 
 namespace drover {
 
@@ -22,6 +25,10 @@ class Sha256 {
   struct State;
   const std::unique_ptr<State> state_;
 };
+
+// The sum in hexadecimal of the whole file that the descriptor is open on, wherever it stands, which is one of `pinned`
+// where there are any. Errors: failed_precondition with both sums; those of reading.
+Result<std::string> check_digest(int fd, const std::vector<std::string>& pinned);
 
 // Lower case, two digits a byte.
 std::string to_hex(std::string_view bytes);

@@ -1,4 +1,5 @@
-// A plugin's process: started without a shell, with nothing of ours but three streams, in a group of its own.
+// A plugin's process: started without a shell, with nothing of ours but three streams, in a session of its own, and
+// with no more rights and means than the operator gives it.
 //
 // Only the process itself is ever killed, never its group: what it started may be tasks, and a plugin's end is never
 // theirs.
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,15 +18,31 @@
 
 namespace drover::external {
 
+// What a process may do and use. What it starts inherits all of it.
+struct Confinement {
+  struct User {
+    uint32_t id = 0, group = 0;
+    std::vector<uint32_t> groups{};
+  };
+  std::optional<User> user{};               // absent: ours
+  std::vector<std::string> cgroup_files{};  // cgroup.procs of every control group to join first
+  uint64_t open_files = 65'536;             // descriptors; never more than we may have ourselves
+  bool no_new_privileges = false;           // programs with the set-user bit or file capabilities give none
+  std::optional<int> oom_score{};           // -1000 to 1000, oom_score_adj: who goes first when memory is short
+};
+
 struct Program {
-  std::string file;  // absolute
+  std::string file;    // absolute
+  int image = -1;      // a descriptor of the file to run, should another one lie at `file` by then
+  std::string name{};  // that the process is told; empty: `file`
   std::vector<std::string> arguments{};
   std::map<std::string, std::string> environment{};
+  Confinement confinement{};
 };
 
 class Process {
  public:
-  // Errors: failed_precondition with the file and the reason.
+  // Returns when the program runs. Errors: failed_precondition with the file, the step and the reason.
   static Result<std::unique_ptr<Process>> start(const Program& program);
   // Kills and collects it.
   ~Process();
