@@ -14,6 +14,7 @@
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"
+#include "plan_text.h"
 
 namespace drover::cli {
 namespace {
@@ -191,24 +192,29 @@ int job_inspect(Run& run) {
 int job_history(Run& run) {
   auto job = find_job(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error retrieving job", job.status());
-  auto versions = run.client.get("/v1/job/" + escape(text(*job, "ID")) + "/versions");
+  auto versions = run.client.get("/v1/job/" + escape(text(*job, "ID")) + "/versions", {{"diffs", "true"}});
   if (!versions) return run.fail("Error retrieving job versions", versions.status());
-  json shown = json::array();
-  for (const json& version : member(*versions, "Versions")) {
+  json shown = json::array(), diffs = json::array();  // a diff is to the version before, the oldest has none
+  for (size_t i = 0; i < member(*versions, "Versions").size(); ++i) {
+    const json& version = (*versions)["Versions"][i];
     const std::string own = std::to_string(number(version, "Version"));
-    if (!run.arguments.is_set("version") || own == run.arguments.value("version")) shown.push_back(version);
+    if (run.arguments.is_set("version") && own != run.arguments.value("version")) continue;
+    shown.push_back(version);
+    diffs.push_back(i < member(*versions, "Diffs").size() ? (*versions)["Diffs"][i] : json());
   }
   if (shown.empty()) return run.usage("Error: no such version is kept");
   if (auto code = print_object(run, run.arguments.is_set("version") ? shown[0] : shown)) return *code;
-  for (const json& version : shown) {
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const json& version = shown[i];
     if (run.arguments.on("full")) {
       run.out << version.dump(4) << "\n";
     } else {
-      run.out << (&version == &shown[0] ? "" : "\n")
+      run.out << (i == 0 ? "" : "\n")
               << format_pairs({{"Version", std::to_string(number(version, "Version"))},
                                {"Stable", member(version, "Stable") == true ? "true" : "false"},
                                {"Submit Date", full_time(number(version, "SubmitTime"))}});
     }
+    if (run.arguments.on("p") && !diffs[i].is_null()) run.out << "Diff        =\n" << diff_text(diffs[i], false);
   }
   return 0;
 }
@@ -286,8 +292,9 @@ std::vector<Definition> job_commands() {
           define_inspect("job inspect"),
           define_inspect("inspect"),
           {"job history", "Shows the kept versions of a job.", "<job>", "",
-           with_object_flags(
-               {on_off("full", "Show the whole job of each version"), with_value("version", "", "Only this version")}),
+           with_object_flags({on_off("p", "Show what differs from the version before"),
+                              on_off("full", "Show the whole job of each version"),
+                              with_value("version", "", "Only this version")}),
            1, 1, job_history}};
 }
 

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "template.h"
+
 namespace drover::cli {
 namespace {
 
@@ -280,7 +282,7 @@ class Format {
   Format(std::string_view format, std::span<const TemplateValue> values) : rest_(format), values_(values) {}
 
   std::string run() {
-    while (!rest_.empty()) {
+    while (!rest_.empty() && out_.size() <= kMaxTemplateOutput) {
       size_t percent = std::min(rest_.find('%'), rest_.size());
       out_ += rest_.substr(0, percent);
       rest_.remove_prefix(percent);

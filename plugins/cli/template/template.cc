@@ -13,6 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxCalls = 1000;  // lists of nodes within each other
+constexpr size_t kBytesPerStep = 16;
 
 class Runner {
  public:
@@ -28,8 +29,9 @@ class Runner {
  private:
   enum class Flow { on, break_loop, next_round };
 
-  Status step(const Place& place) {
-    if (++steps_ <= kMaxTemplateSteps) return ok_status();
+  Status step(const Place& place, size_t count = 1) {
+    steps_ += count;
+    if (steps_ <= kMaxTemplateSteps) return ok_status();
     return resource_exhausted(template_error(place, "the template takes too many steps").message());
   }
 
@@ -203,6 +205,10 @@ class Runner {
     }
     Result<TemplateValue> value = call_template_function(name, arguments);
     if (!value) return template_error(place, name + ": " + std::string(value.status().message()));
+    // What is made takes memory as long as a variable holds it.
+    if ((*value)->is_string()) {
+      DROVER_RETURN_IF_ERROR(step(place, (*value)->get_ref<const std::string&>().size() / kBytesPerStep));
+    }
     return value;
   }
 

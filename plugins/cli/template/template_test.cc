@@ -178,6 +178,17 @@ TEST(Template, Bounds) {
   EXPECT_EQ(Code::resource_exhausted, out.status().code());
 }
 
+TEST(Template, WhatIsMadeIsBounded) {
+  std::string wide = "{{printf \"";
+  for (int i = 0; i < 1000; ++i) wide += "%1000000d";
+  wide += "\"";
+  for (int i = 0; i < 1000; ++i) wide += " 1";
+  for (const std::string& text :
+       {wide + "}}", std::string("{{$x := \"xxxxxxxx\"}}{{range 100}}{{$x = print $x $x}}{{end}}")}) {
+    EXPECT_EQ(Code::resource_exhausted, Template::parse(text)->run(object()).status().code());
+  }
+}
+
 TEST(Template, MutatedInputsNeverCrash) {
   const std::string corpus[] = {
       "{{range $i, $x := .B}}{{if eq $i 1}}{{continue}}{{end}}{{printf \"%5.1f|%[1]v|%-*d\" $x 3 4}}{{else}}-{{end}}",
