@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli_command.h"
+#include "object_output.h"
 #include "output.h"
 
 namespace drover::cli {
@@ -16,10 +17,7 @@ int server_members(Run& run) {
   if (!members) return run.fail("Error querying servers", members.status());
   auto leader = run.client.get("/v1/status/leader");
   const std::string leads = leader && leader->is_string() ? leader->get<std::string>() : "";
-  if (run.arguments.on("json")) {
-    run.out << member(*members, "Members").dump(4) << "\n";
-    return 0;
-  }
+  if (auto code = print_object(run, member(*members, "Members"))) return *code;
   const bool is_long = run.verbose() || run.arguments.on("detailed");
   std::vector<std::vector<std::string>> rows = {
       {"Name", "Address", "Port", "Status", "Leader", "Raft Version", "Build", "Datacenter", "Region"}};
@@ -103,6 +101,7 @@ int operator_metrics(Run& run) {
   }
   auto answer = run.client.get("/v1/metrics");
   if (!answer) return run.fail("Error querying metrics", answer.status());
+  if (auto code = print_object(run, *answer)) return *code;
   run.out << answer->dump(run.arguments.on("pretty") ? 4 : -1) << "\n";
   return 0;
 }
@@ -110,15 +109,10 @@ int operator_metrics(Run& run) {
 }  // namespace
 
 std::vector<Definition> agent_commands() {
-  return {{"server members",
-           "Lists the servers.",
-           "",
-           "",
-           {on_off("verbose", "Also the protocol and all tags"), on_off("detailed", "The same as -verbose"),
-            on_off("json", "As JSON")},
-           0,
-           0,
-           server_members},
+  return {{"server members", "Lists the servers.", "", "",
+           with_object_flags(
+               {on_off("verbose", "Also the protocol and all tags"), on_off("detailed", "The same as -verbose")}),
+           0, 0, server_members},
           {"server join",
            "Makes the server join others.",
            "<address> [<address>...]",
@@ -160,14 +154,9 @@ std::vector<Definition> agent_commands() {
            1,
            2,
            operator_api},
-          {"operator metrics",
-           "Shows the agent's metrics.",
-           "",
-           "",
-           {with_value("format", "json", "json or prometheus"), on_off("pretty", "Indented JSON")},
-           0,
-           0,
-           operator_metrics}};
+          {"operator metrics", "Shows the agent's metrics.", "", "",
+           with_object_flags({with_value("format", "json", "json or prometheus"), on_off("pretty", "Indented JSON")}),
+           0, 0, operator_metrics}};
 }
 
 }  // namespace drover::cli

@@ -6,6 +6,7 @@
 #include "drover/time.h"
 #include "eval_monitor.h"
 #include "lookup.h"
+#include "object_output.h"
 #include "output.h"
 #include "placement.h"
 
@@ -51,10 +52,7 @@ void show_task(Run& run, const json& alloc, const std::string& name, const json&
 int alloc_status(Run& run) {
   auto alloc = find_alloc(run, run.arguments.positional()[0]);
   if (!alloc) return run.fail("Error querying allocation", alloc.status());
-  if (run.arguments.on("json")) {
-    run.out << alloc->dump(4) << "\n";
-    return 0;
-  }
+  if (auto code = print_object(run, *alloc)) return *code;
   const bool verbose = run.verbose();
   std::vector<std::pair<std::string, std::string>> pairs = {
       {"ID", text(*alloc, "ID")},
@@ -247,15 +245,10 @@ Definition logs(std::string name) {
 }  // namespace
 
 std::vector<Definition> alloc_commands() {
-  return {{"alloc status",
-           "Shows an allocation, its tasks and their latest events.",
-           "<allocation>",
-           "",
-           {on_off("short", "One line a task"), on_off("verbose", "Full identifiers and placement metrics"),
-            on_off("json", "The API's object")},
-           1,
-           1,
-           alloc_status},
+  return {{"alloc status", "Shows an allocation, its tasks and their latest events.", "<allocation>", "",
+           with_object_flags(
+               {on_off("short", "One line a task"), on_off("verbose", "Full identifiers and placement metrics")}),
+           1, 1, alloc_status},
           logs("alloc logs"),
           logs("logs"),
           {"alloc restart",

@@ -4,6 +4,7 @@
 #include "cli_command.h"
 #include "eval_monitor.h"
 #include "lookup.h"
+#include "object_output.h"
 #include "output.h"
 #include "placement.h"
 
@@ -21,10 +22,7 @@ int eval_status(Run& run) {
   auto eval = find_eval(run, run.arguments.positional()[0]);
   if (!eval) return run.fail("Error querying evaluation", eval.status());
   if (run.arguments.on("monitor")) return monitor_evaluation(run, text(*eval, "ID"));
-  if (run.arguments.on("json")) {
-    run.out << eval->dump(4) << "\n";
-    return 0;
-  }
+  if (auto code = print_object(run, *eval)) return *code;
   const bool verbose = run.verbose();
   std::vector<std::pair<std::string, std::string>> pairs = {
       {"ID", short_id(text(*eval, "ID"), verbose)},
@@ -62,6 +60,7 @@ int eval_list(Run& run) {
   if (run.arguments.is_set("page-token")) parameters["next_token"] = run.arguments.value("page-token");
   auto evals = run.client.get("/v1/evaluations", parameters);
   if (!evals) return run.fail("Error querying evaluations", evals.status());
+  if (auto code = print_object(run, *evals)) return *code;
   if (evals->empty()) {
     run.out << "No evals found\n";
     return 0;
@@ -80,25 +79,16 @@ int eval_list(Run& run) {
 }  // namespace
 
 std::vector<Definition> eval_commands() {
-  return {{"eval status",
-           "Shows an evaluation and why it could not place what it could not.",
-           "<evaluation>",
-           "",
-           {on_off("monitor", "Follow it until it ends"), on_off("verbose", "Show full identifiers"),
-            on_off("json", "The API's object")},
-           1,
-           1,
-           eval_status},
-          {"eval list",
-           "Lists evaluations.",
-           "",
-           "",
-           {with_value("job", "", "Only of this job"), with_value("status", "", "Only with this status"),
-            with_value("per-page", "", "Page size"), with_value("page-token", "", "Where the page begins"),
-            on_off("verbose", "Show full identifiers")},
-           0,
-           0,
-           eval_list}};
+  return {
+      {"eval status", "Shows an evaluation and why it could not place what it could not.", "<evaluation>", "",
+       with_object_flags({on_off("monitor", "Follow it until it ends"), on_off("verbose", "Show full identifiers")}), 1,
+       1, eval_status},
+      {"eval list", "Lists evaluations.", "", "",
+       with_object_flags({with_value("job", "", "Only of this job"), with_value("status", "", "Only with this status"),
+                          with_value("per-page", "", "Page size"),
+                          with_value("page-token", "", "Where the page begins"),
+                          on_off("verbose", "Show full identifiers")}),
+       0, 0, eval_list}};
 }
 
 }  // namespace drover::cli

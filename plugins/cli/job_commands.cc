@@ -12,7 +12,9 @@
 #include "eval_monitor.h"
 #include "job_source.h"
 #include "lookup.h"
+#include "object_output.h"
 #include "output.h"
+#include "plan_text.h"
 
 namespace drover::cli {
 namespace {
@@ -182,6 +184,7 @@ int job_inspect(Run& run) {
     if (!wanted) return run.usage("Error: version " + std::to_string(*version) + " of the job is not kept");
     job = Result<json>(*wanted);
   }
+  if (auto code = print_by_template(run, *job)) return *code;
   run.out << (run.arguments.on("json") ? *job : json{{"Job", *job}}).dump(4) << "\n";
   return 0;
 }
@@ -189,23 +192,30 @@ int job_inspect(Run& run) {
 int job_history(Run& run) {
   auto job = find_job(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error retrieving job", job.status());
-  auto versions = run.client.get("/v1/job/" + escape(text(*job, "ID")) + "/versions");
+  auto versions = run.client.get("/v1/job/" + escape(text(*job, "ID")) + "/versions", {{"diffs", "true"}});
   if (!versions) return run.fail("Error retrieving job versions", versions.status());
-  bool any = false;
-  for (const json& version : member(*versions, "Versions")) {
-    if (run.arguments.is_set("version") && std::to_string(number(version, "Version")) != run.arguments.value("version"))
-      continue;
+  json shown = json::array(), diffs = json::array();  // a diff is to the version before, the oldest has none
+  for (size_t i = 0; i < member(*versions, "Versions").size(); ++i) {
+    const json& version = (*versions)["Versions"][i];
+    const std::string own = std::to_string(number(version, "Version"));
+    if (run.arguments.is_set("version") && own != run.arguments.value("version")) continue;
+    shown.push_back(version);
+    diffs.push_back(i < member(*versions, "Diffs").size() ? (*versions)["Diffs"][i] : json());
+  }
+  if (shown.empty()) return run.usage("Error: no such version is kept");
+  if (auto code = print_object(run, run.arguments.is_set("version") ? shown[0] : shown)) return *code;
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const json& version = shown[i];
     if (run.arguments.on("full")) {
       run.out << version.dump(4) << "\n";
     } else {
-      run.out << (any ? "\n" : "")
+      run.out << (i == 0 ? "" : "\n")
               << format_pairs({{"Version", std::to_string(number(version, "Version"))},
                                {"Stable", member(version, "Stable") == true ? "true" : "false"},
                                {"Submit Date", full_time(number(version, "SubmitTime"))}});
     }
-    any = true;
+    if (run.arguments.on("p") && !diffs[i].is_null()) run.out << "Diff        =\n" << diff_text(diffs[i], false);
   }
-  if (!any) return run.usage("Error: no such version is kept");
   return 0;
 }
 
@@ -264,7 +274,7 @@ Definition define_inspect(std::string name) {
           "",
           {with_value("version", "", "An earlier version"), on_off("hcl", "Show the file that the job came from"),
            on_off("with-vars", "With -hcl: the values of its variables as well"),
-           on_off("json", "The job alone, without the object around it")},
+           on_off("json", "The job alone, without the object around it"), template_flag()},
           1,
           1,
           job_inspect};
@@ -281,14 +291,11 @@ std::vector<Definition> job_commands() {
           define_stop("stop"),
           define_inspect("job inspect"),
           define_inspect("inspect"),
-          {"job history",
-           "Shows the kept versions of a job.",
-           "<job>",
-           "",
-           {on_off("full", "Show the whole job of each version"), with_value("version", "", "Only this version")},
-           1,
-           1,
-           job_history}};
+          {"job history", "Shows the kept versions of a job.", "<job>", "",
+           with_object_flags({on_off("p", "Show what differs from the version before"),
+                              on_off("full", "Show the whole job of each version"),
+                              with_value("version", "", "Only this version")}),
+           1, 1, job_history}};
 }
 
 }  // namespace drover::cli

@@ -3,6 +3,7 @@
 
 #include "cli_command.h"
 #include "job_source.h"
+#include "object_output.h"
 #include "output.h"
 #include "plan_text.h"
 
@@ -25,6 +26,10 @@ int job_plan(Run& run) {
   auto plan = run.client.write("PUT", "/v1/job/" + escape(id) + "/plan", {}, request.dump());
   if (!plan) return run.fail("Error during plan", plan.status()), kPlanError;
   const int code = member(*plan, "Annotations").is_null() ? kPlanError : static_cast<int>(changes_allocations(*plan));
+  if (run.arguments.on("json-output") && run.arguments.is_set("t")) {
+    return run.usage("Error: -json-output and -t exclude each other"), kPlanError;
+  }
+  if (auto printed = print_by_template(run, *plan)) return *printed == 0 ? code : kPlanError;
   if (run.arguments.on("json-output")) {
     run.out << plan->dump(4) << "\n";
     return code;
@@ -51,6 +56,7 @@ Definition define_plan(std::string name) {
   flags.push_back(std::move(diff));
   flags.push_back(on_off("verbose", "Show what is new or gone in full"));
   flags.push_back(on_off("json-output", "The API's answer; the exit code is the same"));
+  flags.push_back(template_flag());
   flags.push_back(on_off("policy-override", "Go on where a policy that may be overridden forbids it"));
   for (Flag& flag : integration_flags(false)) flags.push_back(std::move(flag));
   return {std::move(name),

@@ -3,6 +3,7 @@
 
 #include "cli_command.h"
 #include "lookup.h"
+#include "object_output.h"
 #include "output.h"
 #include "placement.h"
 
@@ -19,10 +20,7 @@ std::string status_of(const json& job) {
 int list_jobs(Run& run) {
   auto jobs = run.client.get("/v1/jobs");
   if (!jobs) return run.fail("Error querying jobs", jobs.status());
-  if (run.arguments.on("json")) {
-    run.out << jobs->dump(4) << "\n";
-    return 0;
-  }
+  if (auto code = print_object(run, *jobs)) return *code;
   if (jobs->empty()) {
     run.out << "No running jobs\n";
     return 0;
@@ -67,10 +65,7 @@ void show_placement_failure(Run& run, const json& evals) {
 int show_job(Run& run, const std::string& id) {
   auto job = find_job(run, id);
   if (!job) return run.fail("Error querying job", job.status());
-  if (run.arguments.on("json")) {
-    run.out << job->dump(4) << "\n";
-    return 0;
-  }
+  if (auto code = print_object(run, *job)) return *code;
   std::string datacenters;
   for (const json& dc : member(*job, "Datacenters"))
     datacenters += (datacenters.empty() ? "" : ",") + dc.get<std::string>();
@@ -126,16 +121,17 @@ int job_status(Run& run) {
 }
 
 Definition define(std::string name) {
-  return {std::move(name),
-          "Shows the jobs, or one job with its allocations.",
-          "[job]",
-          "",
-          {on_off("short", "Leave out summary and allocations"), on_off("evals", "Show the evaluations"),
-           on_off("all-allocs", "Also allocations of an earlier job of that name"),
-           on_off("verbose", "Show full identifiers"), on_off("json", "The API's object")},
-          0,
-          1,
-          job_status};
+  return {
+      std::move(name),
+      "Shows the jobs, or one job with its allocations.",
+      "[job]",
+      "",
+      with_object_flags({on_off("short", "Leave out summary and allocations"), on_off("evals", "Show the evaluations"),
+                         on_off("all-allocs", "Also allocations of an earlier job of that name"),
+                         on_off("verbose", "Show full identifiers")}),
+      0,
+      1,
+      job_status};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "cli_command.h"
 #include "lookup.h"
+#include "object_output.h"
 #include "output.h"
 
 namespace drover::cli {
@@ -17,10 +18,7 @@ int list_nodes(Run& run) {
   auto nodes = run.client.get("/v1/nodes");
   if (!nodes) return run.fail("Error querying node status", nodes.status());
   const bool verbose = run.verbose();
-  if (run.arguments.on("json")) {
-    run.out << nodes->dump(4) << "\n";
-    return 0;
-  }
+  if (auto code = print_object(run, *nodes)) return *code;
   std::vector<std::vector<std::string>> rows;
   if (verbose) {
     rows.push_back({"ID", "DC", "Name", "Class", "Address", "Version", "Drain", "Eligibility", "Status"});
@@ -76,10 +74,7 @@ std::string devices_of(const json& node, const json& allocs) {
 int show_node(Run& run, const std::string& id) {
   auto node = find_node(run, id);
   if (!node) return run.fail("Error querying node info", node.status());
-  if (run.arguments.on("json")) {
-    run.out << node->dump(4) << "\n";
-    return 0;
-  }
+  if (auto code = print_object(run, *node)) return *code;
   const bool verbose = run.verbose();
   std::string drivers;
   for (const auto& [name, driver] : member(*node, "Drivers").items()) {
@@ -159,15 +154,10 @@ int node_eligibility(Run& run) {
 }  // namespace
 
 std::vector<Definition> node_commands() {
-  return {{"node status",
-           "Shows the nodes, or one node with its resources and allocations.",
-           "[node]",
-           "",
-           {on_off("short", "Leave out the events"), on_off("quiet", "Only identifiers"),
-            on_off("verbose", "Full identifiers and attributes"), on_off("json", "The API's object")},
-           0,
-           1,
-           node_status},
+  return {{"node status", "Shows the nodes, or one node with its resources and allocations.", "[node]", "",
+           with_object_flags({on_off("short", "Leave out the events"), on_off("quiet", "Only identifiers"),
+                              on_off("verbose", "Full identifiers and attributes")}),
+           0, 1, node_status},
           {"node eligibility",
            "Lets the scheduler place allocations on a node, or not.",
            "<node>",

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cli_command.h"
+#include "object_output.h"
 #include "output.h"
 
 namespace drover::cli {
@@ -20,10 +21,7 @@ int list_peers(Run& run) {
   if (run.arguments.on("stale")) parameters["stale"] = "true";
   auto answer = run.client.get("/v1/operator/raft/configuration", parameters);
   if (!answer) return run.fail("Error getting peers", answer.status());
-  if (run.arguments.on("json")) {
-    run.out << answer->dump(4) << "\n";
-    return 0;
-  }
+  if (auto code = print_object(run, *answer)) return *code;
   std::vector<std::vector<std::string>> rows = {{"Node", "ID", "Address", "State", "Voter", "RaftProtocol"}};
   for (const json& server : member(*answer, "Servers")) {
     rows.push_back({text(server, "Node"), text(server, "ID"), text(server, "Address"),
@@ -85,10 +83,7 @@ constexpr Setting kSettings[] = {
 int get_config(Run& run) {
   auto answer = run.client.get("/v1/operator/autopilot/configuration");
   if (!answer) return run.fail("Error querying Autopilot configuration", answer.status());
-  if (run.arguments.on("json")) {
-    run.out << answer->dump(4) << "\n";
-    return 0;
-  }
+  if (auto code = print_object(run, *answer)) return *code;
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const Setting& setting : kSettings) {
     const json& value = member(*answer, setting.field);
@@ -171,18 +166,13 @@ std::vector<Definition> operator_commands() {
       "  A failed server that autopilot does not remove. One that lives is taken in again within a minute:\n"
       "  stop it first.\n";
   return {
-      {"operator raft list-peers",
-       "Lists the servers that form the cluster.",
-       "",
-       "",
-       {on_off("stale", "As the asked server knows it, also without a leader"), as_json},
-       0,
-       0,
-       list_peers},
+      {"operator raft list-peers", "Lists the servers that form the cluster.", "", "",
+       with_object_flags({on_off("stale", "As the asked server knows it, also without a leader")}), 0, 0, list_peers},
       {"operator raft remove-peer", "Removes a server from the cluster.", "", removal, peer_flags(), 0, 0, remove_peer},
       {"operator raft transfer-leadership", "Makes another server lead.", "", "", peer_flags(), 0, 0,
        transfer_leadership},
-      {"operator autopilot get-config", "Shows what autopilot goes by.", "", "", {as_json}, 0, 0, get_config},
+      {"operator autopilot get-config", "Shows what autopilot goes by.", "", "", with_object_flags({}), 0, 0,
+       get_config},
       {"operator autopilot set-config", "Changes what autopilot goes by.", "", "", settings, 0, 0, set_config},
       {"operator autopilot health", "Shows how the cluster's servers are.", "", "", {as_json}, 0, 0, health}};
 }

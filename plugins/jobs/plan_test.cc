@@ -149,6 +149,25 @@ TEST_F(Plans, WithoutASchedulerThePlanComparesAndSaysSo) {
   EXPECT_EQ(plan(job())->warnings(), "the plan compares only, nothing was placed: nobody schedules that");
 }
 
+TEST_F(Plans, APeriodicJobIsToldItsNextLaunchAndNotRegistered) {
+  v1::Job periodic = job();
+  periodic.set_type("batch");
+  periodic.mutable_periodic()->set_enabled(true);
+  periodic.mutable_periodic()->set_spec("0 0 1 1 * 2098");
+  const auto answer = plan(periodic);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_EQ(answer->next_periodic_launch(), 4039372800LL * 1'000'000'000);  // 2098-01-01T00:00:00Z
+  EXPECT_EQ(answer->warnings(), "periodic: this version of drover cannot register the job to launch it");
+
+  periodic.mutable_periodic()->set_spec("61 * * * *");
+  EXPECT_EQ(plan(periodic).status().code(), Code::invalid_argument);
+  periodic.mutable_periodic()->set_spec("@daily");
+  v1::RegisterJobRequest request;
+  *request.mutable_job() = periodic;
+  EXPECT_EQ(host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Register", request).status().code(),
+            Code::invalid_argument);
+}
+
 TEST_F(Plans, OtherErrorsArePassedOn) {
   failures_ = {permission_denied("Permission denied")};
   EXPECT_EQ(plan(job()).status().code(), Code::permission_denied);

@@ -162,8 +162,8 @@ Result<v1::ListJobsResponse> Rpc::list(const v1::ListJobsRequest& request, Call&
   return response;
 }
 
-Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies) {
-  Findings findings = validate(job);
+Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, Purpose purpose) {
+  Findings findings = validate(job, purpose);
   if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
   if (overrides_policies) {
     findings.warnings.emplace_back("policy override has no effect: this version has no policies to override");
@@ -194,7 +194,7 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
       }
     }
   }
-  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override()));
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), Purpose::registration));
 
   const int64_t now = host_->clock().wall_ns();
   v1::JobRegistered command;

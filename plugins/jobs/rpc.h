@@ -7,6 +7,7 @@
 #include "drover/job_parser.h"
 #include "drover/plugin.h"
 #include "tables.h"
+#include "validate.h"
 
 namespace drover::v1 {
 class DeregisterJobRequest;
@@ -37,7 +38,7 @@ namespace drover::jobs {
 
 // What a canonical job must be to be stored: checked, with its implied constraints, without secrets and without what
 // only the servers set. Returns the warnings about it. Errors: invalid_argument with all that is wrong.
-Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies);
+Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, Purpose purpose);
 
 class Rpc {
  public:

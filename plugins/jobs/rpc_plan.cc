@@ -43,7 +43,7 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match");
   if (job.namespace_().empty()) job.set_namespace_(call.query().name_space);
   canonicalize(job);
-  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override()));
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), Purpose::plan));
 
   std::shared_ptr<const ReadView> view;
   std::optional<v1::Job> existing;

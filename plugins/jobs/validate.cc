@@ -35,7 +35,7 @@ void check_placement(const Place& place, const v1::Job& job, bool has_affinities
   place["spread"].unsupported(has_spreads, "spread");
 }
 
-void check_type(const Place& place, const v1::Job& job) {
+void check_type(const Place& place, const v1::Job& job, Purpose purpose) {
   if (std::ranges::find(kTypes, job.type()) == std::end(kTypes)) {
     const std::string hint = nearest_hint(job.type(), kTypes);
     place["type"].error("job type " + quoted(job.type()) + " is unknown" +
@@ -46,7 +46,8 @@ void check_type(const Place& place, const v1::Job& job) {
   if (job.has_periodic()) {
     check_periodic(place["periodic"], job.periodic());
     place["periodic"].require(is_batch, "is for batch and sysbatch jobs");
-    place["periodic"].unsupported(true, "periodic");
+    place["periodic"].unsupported(purpose == Purpose::registration, "periodic");
+    if (purpose == Purpose::plan) place["periodic"].warn("this version of drover cannot register the job to launch it");
   }
   if (job.has_parameterized_job()) {
     check_parameterized(place["parameterized"], job.parameterized_job());
@@ -55,14 +56,14 @@ void check_type(const Place& place, const v1::Job& job) {
   }
 }
 
-void check_job(const Place& place, const v1::Job& job) {
+void check_job(const Place& place, const v1::Job& job, Purpose purpose) {
   place["id"].require(!job.id().empty(), "the job has no ID");
   place["id"].require(job.id().find(' ') == std::string::npos, "the job ID contains a space");
   place["id"].require(!has_null(job.id()), "the job ID contains a null character");
   place["name"].require(!has_null(job.name()), "the job name contains a null character");
   place["namespace"].require(job.namespace_() == "default",
                              "namespace " + quoted(job.namespace_()) + " does not exist");
-  check_type(place, job);
+  check_type(place, job, purpose);
   place["priority"].require(job.priority() >= 1 && job.priority() <= 100, "priority must be between 1 and 100");
   place["group"].require(!job.task_groups().empty(), "the job has no task group");
   for (const std::string& datacenter : job.datacenters()) {
@@ -235,10 +236,10 @@ std::string as_list(const std::vector<std::string>& errors) {
   return text + "\n";
 }
 
-Findings validate(const v1::Job& job) {
+Findings validate(const v1::Job& job, Purpose purpose) {
   Findings findings;
   const Place root(findings);
-  check_job(root, job);
+  check_job(root, job, purpose);
   std::set<std::string> names;
   for (int i = 0; i < job.task_groups_size(); ++i) {
     const v1::TaskGroup& group = job.task_groups(i);

@@ -17,8 +17,13 @@ struct Findings {
   std::vector<std::string> warnings;
 };
 
-// Requires: the job is canonical. What this version cannot carry out is an error, never silently left out.
-Findings validate(const v1::Job& job);
+// What the job is checked for. A plan can say when a periodic job would be launched, also where it cannot be
+// registered.
+enum class Purpose { registration, plan };
+
+// Requires: the job is canonical. What this version cannot carry out is an error, never silently left out; that it
+// launches no periodic jobs is a warning about a plan.
+Findings validate(const v1::Job& job, Purpose purpose = Purpose::registration);
 
 // The same for programs without a server.
 class Validator final : public JobValidator {

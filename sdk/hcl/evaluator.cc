@@ -49,6 +49,9 @@ std::string hint_from_context(std::string_view name, const EvalContext* context,
   return nearest_hint(name, names);
 }
 
+// Dividing and printing fractions and large numbers takes much longer than anything else that is one step.
+size_t number_steps(const Number& number) { return number.as_integer() ? 0 : number.text_size() / 8; }
+
 std::string a_kind(const Value& value) {
   std::string name(to_string(value.kind()));
   return value.is_null() || value.is_unknown() ? name : value.is_object() ? "an " + name : "a " + name;
@@ -93,7 +96,11 @@ Evaluator::Maybe Evaluator::fitting(Value value, Range range) {
 Evaluator::Maybe Evaluator::eval(const Expr& expr, const EvalContext& context) {
   if (!spend(1, expr.range)) return std::nullopt;
   Maybe value = eval_kind(expr, context);
-  if (value && value->is_string() && !spend(value->string().size() / kBytesPerStep, expr.range)) return std::nullopt;
+  if (!value) return value;
+  size_t more = value->is_string()   ? value->string().size() / kBytesPerStep
+                : value->is_number() ? number_steps(value->number())
+                                     : 0;
+  if (!spend(more, expr.range)) return std::nullopt;
   return value;
 }
 
@@ -453,8 +460,7 @@ Evaluator::Maybe Evaluator::eval_unary(const UnaryExpr& expr, const EvalContext&
     return operand ? Maybe(Value(!*operand)) : std::nullopt;
   }
   std::optional<Number> number = as_number(*value);
-  std::optional<Number> result = number ? subtract(Number(), *number) : std::nullopt;
-  if (result) return Value(*result);
+  if (number) return Value(negate(*number));
   error(expr.operand->range, "the operand of - is a number, this is " + a_kind(*value));
   return std::nullopt;
 }
@@ -522,7 +528,7 @@ Evaluator::Maybe Evaluator::eval_arithmetic(const BinaryExpr& expr, const Value&
       break;
   }
   if (result) return Value(*result);
-  error(expr.range, *b == Number() ? "division by zero" : "the result is too large a number");
+  error(expr.range, *b == Number() ? "division by zero" : "the result is too large or too small a number");
   return std::nullopt;
 }
 

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "number.h"
+
 namespace drover::hcl {
 namespace {
 
@@ -16,11 +18,10 @@ Result<Value> number_or_error(std::optional<Number> number) {
   return Value(*number);
 }
 
-Function::Call on_number(double (*function)(double)) {
+Function::Call on_number(Number (*function)(const Number&)) {
   return with_count(1, 1, [function](Arguments arguments) -> Result<Value> {
     DROVER_TRY(Number number, number_argument(arguments, 0));
-    if (number.as_integer()) return Value(number);
-    return number_or_error(Number::real(function(number.as_double())));
+    return Value(function(number));
   });
 }
 
@@ -33,34 +34,13 @@ Result<Value> extreme(Arguments arguments, bool largest) {
   return Value(best);
 }
 
-// Digits are 0 to 9, then letters: of either case up to base 36, beyond it small ones before capitals.
-int digit_of(char c, int64_t base) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'Z') return c - 'A' + (base > 36 ? 36 : 10);
-  return 99;
-}
-
 Result<Value> parse_int(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
   DROVER_TRY(int64_t base, integer_argument(arguments, 1));
   if (base < 2 || base > 62) return invalid_argument("the base must be between 2 and 62");
-  std::string_view digits = text;
-  bool is_negative = digits.starts_with('-');
-  if (is_negative || digits.starts_with('+')) digits.remove_prefix(1);
-  std::optional<Number> value = Number();
-  for (char c : digits) {
-    int digit = digit_of(c, base);
-    if (digit >= base) digits = {};
-    if (digits.empty()) break;
-    value = multiply(*value, Number::integer(base));
-    if (value) value = add(*value, Number::integer(digit));
-    if (!value) return invalid_argument("the number is too large");
-  }
-  if (digits.empty()) {
-    return invalid_argument("\"" + text + "\" is not a whole number in base " + std::to_string(base));
-  }
-  return Value(is_negative ? *subtract(Number(), *value) : *value);
+  if (std::optional<Number> number = parse_whole(text, static_cast<int>(base))) return Value(*std::move(number));
+  return invalid_argument("\"" + text.substr(0, 40) + "\" is not a whole number in base " + std::to_string(base) +
+                          ", or too large");
 }
 
 }  // namespace
@@ -105,11 +85,11 @@ Function::Call with_count(size_t least, size_t most, Function::Call function) {
 }
 
 void add_number_functions(Functions& functions) {
-  functions["ceil"] = on_number(std::ceil);
-  functions["floor"] = on_number(std::floor);
+  functions["ceil"] = on_number(ceil);
+  functions["floor"] = on_number(floor);
   functions["abs"] = with_count(1, 1, [](Arguments arguments) -> Result<Value> {
     DROVER_TRY(Number number, number_argument(arguments, 0));
-    return number < Number() ? number_or_error(subtract(Number(), number)) : Value(number);
+    return Value(number < Number() ? negate(number) : number);
   });
   functions["signum"] = with_count(1, 1, [](Arguments arguments) -> Result<Value> {
     DROVER_TRY(int64_t number, integer_argument(arguments, 0));

@@ -1,11 +1,9 @@
 // format and formatlist.
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cmath>
-#include <cstdio>
 
 #include "functions.h"
+#include "number.h"
 #include "unicode.h"
 
 namespace drover::hcl {
@@ -42,7 +40,7 @@ class Formatter {
       }
       DROVER_TRY(std::string piece, print(verb, arguments_[next_]));
       was_used_ = std::max(was_used_, next_++);
-      out += pad(verb, std::move(piece));
+      out += piece;
       if (out.size() > kMaxValueWeight) return resource_exhausted("the result is too large");
     }
     if (was_used_ + 1 < arguments_.size()) return invalid_argument("there are more arguments than verbs");
@@ -86,7 +84,7 @@ class Formatter {
       verb.precision = 0;
       if (!read_count(text, verb.precision)) return false;
     }
-    if (text.empty() || std::string_view("%sqvtdboxXeEfFgG").find(text[0]) == std::string_view::npos) return false;
+    if (text.empty() || std::string_view("%sqvtdboxXeEfgG").find(text[0]) == std::string_view::npos) return false;
     verb.letter = text[0];
     text.remove_prefix(1);
     return true;
@@ -94,33 +92,27 @@ class Formatter {
 
   static Result<std::string> print(const Verb& verb, const Value& value) {
     std::optional<std::string> text;
-    std::optional<Number> number = as_number(value);
     switch (verb.letter) {
       case 's':
       case 'q':
         text = as_string(value);
-        if (text && verb.precision >= 0) text = cut(*text, verb.precision);
+        if (text && verb.precision > 0) text = cut(*text, verb.precision);
         if (text && verb.letter == 'q') text = to_json(Value(*text));
+        if (text) text = pad(verb, *std::move(text));
         break;
       case 'v':
-        text = verb.alternate ? to_json(value) : as_string(value).value_or(to_json(value));
+        text = pad(verb, value.is_string() && !verb.alternate   ? value.string()
+                         : value.is_number() && !verb.alternate ? formatted(value.number(), 'g', -1)
+                                                                : to_json(value));
         break;
       case 't':
         if (std::optional<bool> truth = as_boolean(value)) text = *truth ? "true" : "false";
         break;
-      case 'd':
-      case 'b':
-      case 'o':
-      case 'x':
-      case 'X':
-        if ((verb.letter == 'x' || verb.letter == 'X') && value.is_string() && !number) {
-          text = hex(value.string(), verb.letter);
-        } else if (number) {
-          text = integer(verb, *number);
-        }
-        break;
       default:
-        if (number) text = real(verb, number->as_double());
+        if (std::optional<Number> number = as_number(value)) {
+          bool is_real = std::string_view("efEgG").find(verb.letter) != std::string_view::npos;
+          text = is_real ? real(verb, *number) : integer(verb, *number);
+        }
     }
     if (!text) {
       return invalid_argument("%" + std::string(1, verb.letter) + " cannot print a value of type " +
@@ -135,54 +127,43 @@ class Formatter {
     return std::string(text.substr(0, at));
   }
 
-  static std::string hex(std::string_view text, char letter) {
-    std::string_view digits = letter == 'x' ? "0123456789abcdef" : "0123456789ABCDEF";
-    std::string out;
-    for (char c : text)
-      (out += digits[static_cast<unsigned char>(c) >> 4]) += digits[static_cast<unsigned char>(c) & 15];
-    return out;
+  static std::string sign_of(const Verb& verb, std::string& digits) {
+    if (digits.starts_with('-')) {
+      digits.erase(0, 1);
+      return "-";
+    }
+    return verb.plus ? "+" : verb.space ? " " : "";
+  }
+
+  // A sign and what goes with it, zeros, digits; spaces where they are asked for.
+  static std::string padded(const Verb& verb, const std::string& sign, std::string digits, bool may_have_zeros) {
+    size_t length = sign.size() + digits.size(), width = static_cast<size_t>(verb.width);
+    size_t missing = width > length ? width - length : 0;
+    if (verb.left) return sign + digits + std::string(missing, ' ');
+    if (verb.zero && may_have_zeros) return sign + std::string(missing, '0') + digits;
+    return std::string(missing, ' ') + sign + digits;
   }
 
   static std::optional<std::string> integer(const Verb& verb, const Number& number) {
-    std::optional<int64_t> value = number.as_integer();
-    if (!value) return std::nullopt;
     int base = verb.letter == 'd' ? 10 : verb.letter == 'b' ? 2 : verb.letter == 'o' ? 8 : 16;
-    std::array<char, 70> buffer;
-    auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), *value, base);
-    std::string text(buffer.data(), end);
-    if (verb.letter == 'X')
-      std::ranges::transform(text, text.begin(),
+    std::optional<std::string> text = whole_text(number, base);
+    if (!text) return std::nullopt;
+    std::string sign = sign_of(verb, *text);
+    if (verb.alternate && base != 10) sign += base == 2 ? "0b" : base == 8 ? "0" : verb.letter == 'x' ? "0x" : "0X";
+    if (verb.letter == 'X') {
+      std::ranges::transform(*text, text->begin(),
                              [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-    bool is_negative = text.starts_with('-');
-    if (verb.alternate && base == 16) text.insert(is_negative ? 1 : 0, verb.letter == 'x' ? "0x" : "0X");
-    if (verb.plus && !is_negative)
-      text.insert(0, "+");
-    else if (verb.space && !is_negative)
-      text.insert(0, " ");
-    return text;
+    }
+    if (*text == "0" && verb.precision == 0) return "";
+    if (verb.precision > 0) text->insert(0, std::max<size_t>(verb.precision, text->size()) - text->size(), '0');
+    return padded(verb, sign, *std::move(text), verb.precision < 0);
   }
 
-  static std::string real(const Verb& verb, double value) {
-    std::string pattern = "%";
-    if (verb.plus) pattern += '+';
-    std::array<char, 1600> buffer;
-    int precision = verb.precision;
-    if (precision < 0 && (verb.letter == 'g' || verb.letter == 'G')) {
-      // The shortest that reads back the same; with an exponent below -4 and from 6 on.
-      double size = std::abs(value);
-      bool has_exponent = size != 0 && (size < 1e-4 || size >= 1e6);
-      auto form = has_exponent ? std::chars_format::scientific : std::chars_format::fixed;
-      auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, form);
-      std::string text = (verb.plus && value >= 0 ? "+" : "") + std::string(buffer.data(), end);
-      if (verb.letter == 'G') std::ranges::replace(text, 'e', 'E');
-      return text;
-    }
-    pattern += std::string(".*") + verb.letter;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    int length = std::snprintf(buffer.data(), buffer.size(), pattern.c_str(), precision < 0 ? 6 : precision, value);
-#pragma GCC diagnostic pop
-    return {buffer.data(), static_cast<size_t>(std::clamp(length, 0, static_cast<int>(buffer.size()) - 1))};
+  static std::string real(const Verb& verb, const Number& number) {
+    bool is_general = verb.letter == 'g' || verb.letter == 'G';
+    std::string text = formatted(number, verb.letter, verb.precision < 0 && !is_general ? 6 : verb.precision);
+    std::string sign = sign_of(verb, text);
+    return padded(verb, sign, std::move(text), true);
   }
 
   static std::string pad(const Verb& verb, std::string text) {
@@ -190,11 +171,8 @@ class Formatter {
         std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
     if (points >= verb.width) return text;
     auto missing = static_cast<size_t>(verb.width - points);
-    if (verb.left) return text.append(missing, ' ');
-    bool is_number = verb.letter != 's' && verb.letter != 'q' && verb.letter != 'v' && verb.letter != 't';
-    size_t sign = is_number && (text.starts_with('-') || text.starts_with('+')) ? 1 : 0;
-    if (verb.zero) return text.insert(sign, missing, '0');
-    return text.insert(0, missing, ' ');
+    if (verb.left) return text.append(missing, verb.zero ? '0' : ' ');
+    return text.insert(0, missing, verb.zero ? '0' : ' ');
   }
 
   Arguments arguments_;

@@ -6,6 +6,7 @@
 
 #include "drover/base64.h"
 #include "functions.h"
+#include "number.h"
 #include "unicode.h"
 
 namespace drover::hcl {
@@ -32,11 +33,8 @@ std::optional<Number> whole(std::string_view text) {
   std::erase(digits, '_');
   if (!all_of(digits, base == 16 ? "0123456789abcdefABCDEF" : base == 8 ? "01234567" : "0123456789"))
     return std::nullopt;
-  if (base == 10) return Number::parse((is_negative ? "-" : "") + digits);
-  errno = 0;
-  long long value = std::strtoll(digits.c_str(), nullptr, base);
-  if (errno != 0) return std::nullopt;
-  return Number::integer(is_negative ? -value : value);
+  if (is_negative) digits.insert(0, "-");
+  return base == 10 ? Number::parse(digits) : parse_whole(digits, base);
 }
 
 std::optional<Number> number(std::string_view text) {

@@ -55,9 +55,8 @@ TEST(Json, Numbers) {
   EXPECT_EQ("-0.25", Number::parse("-2.5e-1")->to_string());
   EXPECT_EQ("1000000000000000000000", Number::parse("1e21")->to_string());
   EXPECT_EQ("9223372036854775807", Number::parse("9223372036854775807")->to_string());
-  EXPECT_EQ("0", Number::parse("1e-999")->to_string());
-  EXPECT_FALSE(Number::parse("1e999").has_value());
-  for (const char* text : {"", "-", "1.", ".5", "1e", "0x1", " 1", "1 ", "inf", "nan"}) {
+  EXPECT_EQ("9223372036854775808", Number::parse("9223372036854775808")->to_string());
+  for (const char* text : {"1e9999", "1e-9999", "", "-", "1.", ".5", "1e", "0x1", " 1", "1 ", "inf", "nan"}) {
     EXPECT_FALSE(Number::parse(text).has_value()) << text;
   }
   EXPECT_LT(Number::integer(9007199254740993), *Number::parse("9007199254740993.5e3"));

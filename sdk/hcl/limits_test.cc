@@ -5,7 +5,10 @@
 
 #include "drover/hcl.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+void fuzz_hcl_lexer(std::string_view text);  // of tests/fuzz
+void fuzz_hcl_parser(std::string_view input);
+void fuzz_hcl_evaluator(std::string_view input);
+void fuzz_hcl_json(std::string_view input);
 
 namespace drover::hcl {
 namespace {
@@ -63,6 +66,13 @@ TEST(Limits, WorkAndSize) {
   EXPECT_NE("", first_problem(doubling));
 }
 
+TEST(Limits, FractionsCostWhatTheyTake) {
+  std::string prints = "x = [for a in range(1000) : [for b in range(1000) : \"${1 / 3}\"]]";
+  std::string joins = "x = [for a in range(1000) : join(\",\", [for b in range(1000) : 1e-1000])]";
+  std::string grows = "x = format(\"%1000d\", " + repeat("pow(2, 300) * ", 20) + "1)";
+  for (const std::string& text : {prints, joins, grows}) EXPECT_NE("", first_problem(text)) << text;
+}
+
 TEST(Limits, ManyProblemsAreCutOff) {
   Diagnostics diagnostics;
   parse("t", repeat("= 1\n", 1000), diagnostics);
@@ -104,7 +114,10 @@ TEST(Limits, MutatedInputsNeverCrash) {
           if (at < text.size()) text[at] = static_cast<char>(random());
       }
     }
-    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    fuzz_hcl_lexer(text);
+    fuzz_hcl_parser(text);
+    fuzz_hcl_evaluator(text);
+    fuzz_hcl_json(text);
   }
 }
 

@@ -126,7 +126,7 @@ ExprPtr Parser::parse_number() {
   if (std::optional<Number> number = Number::parse(token.text)) {
     return std::make_shared<LiteralExpr>(token.range, *number);
   }
-  error(token.range, "this number is too large");
+  error(token.range, "this number is too large, too small or too long");
   return nullptr;
 }
 

@@ -103,6 +103,7 @@ size_t Value::depth() const {
 size_t Value::weight() const {
   if (const auto* container = std::get_if<std::shared_ptr<const Container>>(&data_)) return (*container)->weight;
   if (const auto* text = std::get_if<std::string>(&data_)) return text->size() + 2;
+  if (const auto* number = std::get_if<Number>(&data_)) return number->as_integer() ? 5 : 8 * number->text_size();
   return 5;
 }
 

@@ -102,6 +102,7 @@ const std::initializer_list<Library> kLibraries = {
      {"plugins/grpc/credentials.h", "plugins/grpc/server.cc", "plugins/grpc/stream.cc", "plugins/grpc/stream.h",
       "sdk/external/callback_threads.cc", "sdk/external/channel.cc", "sdk/serve/grpc_server.cc",
       "tests/bench/raft_write/load.cc", "tests/bench/raft_write/load.h"}},
+    {"Boost.Multiprecision", {"boost/multiprecision/"}, {"sdk/hcl/big_number.h"}},
     {"Boost.DLL", {"boost/dll"}, {"kernel/host/loader.cc"}},
     {"LevelDB", {"leveldb/"}, {"kernel/host/local_store.cc", "kernel/host/local_store_test.cc", "tests/bench/"}},
     {"Abseil", {"absl/"}, {"plugins/grpc/stream.cc", "plugins/jobs/time_zone.cc"}},

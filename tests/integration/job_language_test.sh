@@ -120,6 +120,27 @@ printf 'job "cron" {\n  type = "batch"\n  periodic {\n    cron      = "61 * * * 
 expect 1 'periodic.cron: "61 * * * *" is no cron expression: the minute "61"' "$DROVER" job validate cron.hcl
 expect 1 'periodic.time_zone: "Mars/Base" is no time zone' "$DROVER" job validate cron.hcl
 
+sed 's/61 \* \* \* \*/0 0 1 1 * 2098/; s,Mars/Base,Europe/Berlin,' cron.hcl > yearly.hcl
+expect 1 "next periodic launch would be at 2097-12-31T23:00:00Z" "$DROVER" job plan yearly.hcl
+expect 1 '"NextPeriodicLaunch": "2097-12-31T23:00:00Z"' "$DROVER" job plan -json-output yearly.hcl
+expect 1 "2097-12-31T23:00:00Z" "$DROVER" job plan -t '{{.NextPeriodicLaunch}}' yearly.hcl
+expect 1 "periodic is not supported by this version" "$DROVER" job run yearly.hcl
+
+# --- objects by a template
+expect 0 "speaker service" "$DROVER" job status -t '{{range .}}{{.ID}} {{.Type}}{{"\n"}}{{end}}'
+expect 0 "g=2" "$DROVER" job status -t '{{range .TaskGroups}}{{.Name}}={{.Count}}{{end}}' speaker
+expect 0 "speaker" "$DROVER" job inspect -t '{{.ID}}' speaker
+expect 0 "1,0," "$DROVER" job history -t '{{range .}}{{.Version}},{{end}}' speaker
+expect 0 '+/- Count: "1" => "2"' "$DROVER" job history -p speaker
+expect 0 '"Version": 0' "$DROVER" job history -json -version 0 speaker
+expect 0 "running" "$DROVER" alloc status -t '{{.ClientStatus}}' "$("$DROVER" job status speaker | tail -n 1 | cut -d' ' -f1)"
+expect 0 "ready" "$DROVER" node status -t '{{range .}}{{.Status}}{{end}}'
+expect 0 "job-register" "$DROVER" eval list -t '{{range .}}{{.TriggeredBy}} {{end}}'
+expect 0 '"JobID": "speaker"' "$DROVER" eval list -json -job speaker
+expect 0 "alive" "$DROVER" server members -t '{{range .}}{{.Status}}{{end}}'
+expect 1 "exclude each other" "$DROVER" job status -json -t '{{.}}'
+expect 1 "template 1:9: there is no function nope" "$DROVER" job status -t '{{.ID | nope}}'
+
 # --- the parse endpoint reads no files of the server
 ask() { curl -s -X POST --data-binary "$1" "$NOMAD_ADDR/v1/jobs/parse"; }
 if command -v curl > /dev/null; then

@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 
+#include "drover/hcl.h"
 #include "drover/json.h"
 #include "drover/v1/job.pb.h"
 #include "gtest/gtest.h"
@@ -116,6 +117,38 @@ TEST(JobFiles, DefaultsAreFilledInOnce) {
     jobs::canonicalize(*job);
     jobs::add_implied_constraints(*job);
     EXPECT_EQ(once, message_to_json(*job));
+  }
+}
+
+// What becomes of a file, in the API's form, is itself a job file, of the same job.
+TEST(JobFiles, JsonReadsBackAsTheSameJob) {
+  for (const auto& entry : fs::directory_iterator(JOB_FILES)) {
+    if (!is_job_file(entry.path())) continue;
+    SCOPED_TRACE(entry.path().filename().string());
+    Result<v1::Job> job = read_job(entry.path());
+    ASSERT_TRUE(job.ok()) << job.status().message();
+    const std::string text = json{{"Job", json::parse(message_to_json(*job))}}.dump();
+    Result<JobParser::Parsed> parsed = jobspec::Parser().parse(text, {.file_name = "job.json"});
+    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+    v1::Job again;
+    ASSERT_TRUE(json_to_message(parsed->json, again).ok());
+    EXPECT_EQ(message_to_json(*job), message_to_json(again));
+  }
+}
+
+TEST(JobFiles, LayoutIsStableAndChangesNothing) {
+  for (const auto& entry : fs::directory_iterator(JOB_FILES)) {
+    if (!is_job_file(entry.path()) || entry.path().extension() != ".hcl") continue;
+    SCOPED_TRACE(entry.path().filename().string());
+    const std::string text = read_file(entry.path());
+    Result<std::string> once = hcl::format("job.hcl", text);
+    ASSERT_TRUE(once.ok()) << once.status().message();
+    EXPECT_EQ(*once, *hcl::format("job.hcl", *once));
+    const JobParser::Options options{.file_name = "job.hcl", .folder = entry.path().parent_path().string()};
+    Result<JobParser::Parsed> before = jobspec::Parser().parse(text, options);
+    Result<JobParser::Parsed> after = jobspec::Parser().parse(*once, options);
+    ASSERT_EQ(before.ok(), after.ok());
+    if (before.ok()) EXPECT_EQ(before->json, after->json);
   }
 }
 

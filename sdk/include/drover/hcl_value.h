@@ -23,37 +23,48 @@
 
 namespace drover::hcl {
 
-// A number: exact while it is a whole number in the range of int64_t, the nearest double otherwise. Never NaN or
-// infinite. Callers go through this type only, so that its precision can grow.
+struct BigNumber;  // what does not fit int64_t: sdk/hcl/big_number.h
+
+// A number of the language: a binary floating-point number with a precision of its own, as HCL's values have it.
+// Whole numbers of the C++ side carry 64 bits, doubles 53, what is parsed from text 512; whole numbers that need more
+// bits to be exact carry more. A result carries the larger precision of its operands and is rounded to the nearest,
+// ties to even. Numbers lie between 10^-1233 and 10^1233; zero has no sign; never NaN or infinite.
+// What fits int64_t takes no allocation.
 class Number {
  public:
   Number() = default;  // zero
   static Number integer(int64_t value);
   // Nothing for NaN and infinities.
   static std::optional<Number> real(double value);
-  // A decimal literal with optional sign, fraction and exponent; nothing when the text is anything else.
+  // A decimal literal with optional sign, fraction and exponent; nothing when the text is anything else or out of
+  // range.
   static std::optional<Number> parse(std::string_view text);
 
   std::optional<int64_t> as_integer() const;  // nothing when it is not a whole number or does not fit
-  double as_double() const;
-  // Decimal without exponent and without ".0"; parse() of the text gives the same number.
+  double as_double() const;                   // the nearest; infinite beyond the largest double
+  // Decimal without exponent: the shortest text that stands for this number at its precision.
   std::string to_string() const;
+  // No less than the length of that text, without printing it.
+  size_t text_size() const;
 
-  friend bool operator==(const Number& a, const Number& b) { return (a <=> b) == 0; }
+  // Equal when they print alike, so the double 0.1 equals a parsed 0.1; the order is that of the exact values.
+  friend bool operator==(const Number& a, const Number& b);
   friend std::strong_ordering operator<=>(const Number& a, const Number& b);
 
  private:
-  bool is_integer_ = true;
-  int64_t integer_ = 0;
-  double real_ = 0;
+  friend struct NumberParts;  // sdk/hcl
+  int64_t small_ = 0;
+  uint32_t precision_ = 64;
+  std::shared_ptr<const BigNumber> big_;  // null when small_ holds the value
 };
 
-// Nothing when the result is not a number: division by zero, or beyond the largest double.
+// Nothing when the result is not a number: division by zero, or out of range.
 std::optional<Number> add(const Number& a, const Number& b);
 std::optional<Number> subtract(const Number& a, const Number& b);
 std::optional<Number> multiply(const Number& a, const Number& b);
 std::optional<Number> divide(const Number& a, const Number& b);
 std::optional<Number> modulo(const Number& a, const Number& b);  // the sign of the dividend, as in C
+Number negate(const Number& number);
 
 class Value;
 using List = std::vector<Value>;
@@ -100,7 +111,7 @@ class Value {
 
   // Zero for scalars, one more than the deepest element for containers.
   size_t depth() const;
-  // About the bytes that printing this value takes, shared parts counted each time they appear.
+  // The bytes that printing this takes, about; a fraction's eightfold, for the time. Shared parts count each time.
   size_t weight() const;
   // Whether this or anything inside is unknown.
   bool has_unknown() const;
