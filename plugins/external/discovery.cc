@@ -52,6 +52,7 @@ Discovered discover(const std::vector<std::string>& folders, const ConfigBlock& 
     if (const ConfigBlock* block = configuration.block("plugin", name)) {
       if (!block->boolean("enabled", true)) continue;
       program.arguments = block->string_list("args");
+      program.asks_for_tls = block->boolean("auto_mtls", false);
     }
     out.programs.push_back(std::move(program));
   }

@@ -17,6 +17,7 @@ namespace drover::external {
 struct PluginProgram {
   std::string file;  // absolute
   std::vector<std::string> arguments{};
+  bool asks_for_tls = false;           // auto_mtls
   std::optional<hcl::Value> config{};  // of `plugin "FILE NAME" { config { … } }`, an object
 };
 

@@ -62,7 +62,8 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
       add({.file = program.file,
            .arguments = program.arguments,
            .config = program.config,
-           .environment = plugin_environment(environ)},
+           .environment = plugin_environment(environ),
+           .asks_for_tls = program.asks_for_tls},
           configuration);
     }
     for (const std::string& name : residents) {

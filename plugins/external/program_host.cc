@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "drover/hclspec.h"
+#include "drover/log.h"
 #include "resident_life.h"
 #include "supervisor.h"
 #include "topology.h"
@@ -43,15 +44,21 @@ std::unique_ptr<PluginLife> ProgramHost::make_life(Metrics& metrics) {
     return std::make_unique<ResidentLife>(
         ResidentLife::Options{.name = file_name_, .entry = options_.resident, .prepare = prepare, .lost = lost});
   }
-  return std::make_unique<Supervisor>(
-      SupervisorOptions{
-          .name = file_name_,
-          .program = {.file = options_.file, .arguments = options_.arguments, .environment = options_.environment},
-          .times = options_.times,
-          .launched = options_.launched,
-          .prepare = prepare,
-          .lost = lost},
-      clock_, metrics);
+  Program program{.file = options_.file, .arguments = options_.arguments, .environment = options_.environment};
+  if (options_.asks_for_tls) {
+    if (Status status = ask_for_tls(program); !status.ok()) {
+      // Rather not at all than in the clear: a handshake without a certificate is refused.
+      log::error("plugin", "TLS cannot be asked for", {{"plugin", file_name_}, {"error", status.message()}});
+      program.identity = std::make_shared<const TlsIdentity>();
+    }
+  }
+  return std::make_unique<Supervisor>(SupervisorOptions{.name = file_name_,
+                                                        .program = std::move(program),
+                                                        .times = options_.times,
+                                                        .launched = options_.launched,
+                                                        .prepare = prepare,
+                                                        .lost = lost},
+                                      clock_, metrics);
 }
 
 base::PluginInfoResponse ProgramHost::info() const {

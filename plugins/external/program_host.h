@@ -59,6 +59,7 @@ struct ProgramHostOptions {
   std::vector<std::string> arguments{};
   std::optional<hcl::Value> config{};  // the operator's, an object; nothing when none was written
   std::map<std::string, std::string> environment{};
+  bool asks_for_tls = false;                    // AutoMTLS
   uint32_t min_port = 20000, max_port = 32000;  // of the dynamic ports of this client
   SupervisionTimes times{};
   std::function<void(pid_t pid, uint64_t start_time)> launched{};

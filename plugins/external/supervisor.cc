@@ -231,10 +231,12 @@ void Supervisor::launch() {
 void Supervisor::prepare(const std::string& greeting) {
   had_greeting_ = true;
   const auto make = [&]() -> Result<std::shared_ptr<Channel>> {
-    DROVER_TRY(const Handshake handshake, parse_handshake(greeting));
+    const TlsIdentity* const identity = options_.program.identity.get();
+    DROVER_TRY(const Handshake handshake,
+               parse_handshake(greeting, identity ? Transport::mutual_tls : Transport::plain));
     DROVER_RETURN_IF_ERROR(check_socket(handshake.socket));
     socket_ = handshake.socket;
-    std::shared_ptr<Channel> channel = connect(handshake.socket);
+    std::shared_ptr<Channel> channel = connect(handshake, identity);
     DROVER_RETURN_IF_ERROR(options_.prepare(channel));
     return channel;
   };

@@ -165,6 +165,8 @@ ConfigSchema core_schema() {
       {.name = "plugin",
        .type = Type::labelled_block,
        .options = {option("enabled", Type::boolean, "", "Load this plugin."), option("args", Type::string_list),
+                   option("auto_mtls", Type::boolean, "false",
+                          "Ask the plugin, a program of its own, for TLS on its socket (go-plugin's AutoMTLS)."),
                    option("digest", Type::string, "", "SHA-256 that the plugin's file must have, in hexadecimal."),
                    option("config", Type::any)}},
   };

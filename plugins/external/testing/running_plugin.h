@@ -32,8 +32,13 @@ class RunningPlugin {
  public:
   // The program is told its folder behind its arguments, if there are any.
   explicit RunningPlugin(std::string file, std::vector<std::string> arguments = {},
-                         SupervisionTimes times = quick_times(), std::optional<hcl::Value> config = {})
-      : file_(std::move(file)), arguments_(std::move(arguments)), times_(times), config_(std::move(config)) {
+                         SupervisionTimes times = quick_times(), std::optional<hcl::Value> config = {},
+                         bool asks_for_tls = false)
+      : file_(std::move(file)),
+        arguments_(std::move(arguments)),
+        times_(times),
+        config_(std::move(config)),
+        asks_for_tls_(asks_for_tls) {
     char name[] = "/tmp/drover-external-XXXXXX";
     folder_ = ::mkdtemp(name);
     pipes_.emplace(
@@ -89,6 +94,7 @@ class RunningPlugin {
                     .arguments = arguments_,
                     .config = config_,
                     .environment = plugin_environment(environ),
+                    .asks_for_tls = asks_for_tls_,
                     .times = times_},
         .driver = {.cgroups = &cgroups_, .pipes = &*pipes_, .changed = [this] { changed_.notify_all(); }},
         .devices_changed = [this] { changed_.notify_all(); }};
@@ -103,6 +109,7 @@ class RunningPlugin {
   const std::vector<std::string> arguments_;
   const SupervisionTimes times_;
   const std::optional<hcl::Value> config_;
+  const bool asks_for_tls_;
   std::string folder_;
   SystemClock clock_;
   Metrics metrics_;
