@@ -149,11 +149,10 @@ class TaskDriver {
   using TellEvent = std::function<void(const driver::DriverTaskEvent& event)>;
   virtual void follow_events(const TellEvent& tell, std::stop_token stop);
 
-  // Makes the network that an allocation's tasks share, or finds it (`created` false). Called before the first of the
-  // tasks starts, only of a driver with the capability `must_create_network` and for a mode that it names; what it
-  // returns is in the configuration of each task, kept by the agent across restarts, and handed back to destroy_network
-  // when all tasks have gone, however they ended. Both idempotent: a network that is gone already is destroyed. May
-  // block. The defaults are unimplemented.
+  // Makes the network that an allocation's tasks share, or finds it (`created` false). For hosts that ask a driver with
+  // the capability `must_create_network`, before the first of the tasks starts; they give what it returns to each task
+  // and hand it back to destroy_network when all have gone. This tree's agent does not ask yet. Both idempotent: a
+  // network that is gone already is destroyed. May block. The defaults are unimplemented.
   virtual Result<driver::CreateNetworkResponse> create_network(const driver::CreateNetworkRequest& request);
   virtual Status destroy_network(const driver::DestroyNetworkRequest& request);
 };
