@@ -10,7 +10,6 @@
 #include "drover/hclspec.h"
 #include "drover/log.h"
 #include "drover/process.h"
-#include "drover/process_exec.h"
 #include "drover/signals.h"
 #include "nomad/plugins/base.pb.h"
 #include "nomad/plugins/hclspec.pb.h"
@@ -115,6 +114,7 @@ void RawExecDriver::stop() {
     is_stopped_ = true;
     last = std::move(launcher_);
   }
+  execs_.end();
   last.reset();  // joins its thread, which calls the supervisor
   if (supervisor_) supervisor_->stop();
   for (const std::shared_ptr<Task>& task : store_.all()) task->abandon();
@@ -375,12 +375,14 @@ Status RawExecDriver::exec_task_streaming(const ExecCommand& wanted, ExecStream&
   DROVER_TRY(std::shared_ptr<Task> task, find(wanted.task_id));
   if (task->state() == Task::State::exited) return failed_precondition("task " + wanted.task_id + " has ended");
   if (wanted.command.empty()) return invalid_argument("no command is named");
+  const ExecCalls::Entry entry(execs_);
+  if (!entry) return unavailable("the driver is stopping");
   const Command command{.program = wanted.command.front(),
                         .arguments = {wanted.command.begin() + 1, wanted.command.end()}};
   DROVER_TRY(Launcher::Start start, surroundings_of(*task, command));
   if (task->cgroup()) start.cgroup_files = task->cgroup()->join_files();
   DROVER_TRY(std::shared_ptr<Launcher> connected, launcher());
-  return run_process_exec(*connected, std::move(start), wanted.tty, stream, task->ended());
+  return run_process_exec(*connected, std::move(start), wanted.tty, stream, task->ended(), execs_.ending());
 }
 
 }  // namespace drover::raw_exec

@@ -13,6 +13,7 @@
 #include "command.h"
 #include "drover/cgroup.h"
 #include "drover/launcher.h"
+#include "drover/process_exec.h"
 #include "drover/task_driver.h"
 #include "supervisor.h"
 #include "task.h"
@@ -69,6 +70,7 @@ class RawExecDriver final : public TaskDriver {
 
   TaskStore store_;
   std::unique_ptr<Supervisor> supervisor_;  // set by open
+  ExecCalls execs_;
 };
 
 }  // namespace drover::raw_exec

@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "drover/process.h"
-#include "drover/process_exec.h"
 #include "drover/signals.h"
 #include "nomad/plugins/driver.pb.h"
 #include "nomad/plugins/structs.pb.h"
@@ -86,6 +85,7 @@ void ProcessDriver::stop() {
     last = std::move(launcher_);
     changed_.notify_all();
   }
+  execs_.end();
 }
 
 driver::DriverCapabilities ProcessDriver::capabilities() const {
@@ -396,12 +396,14 @@ Status ProcessDriver::exec_task_streaming(const ExecCommand& wanted, ExecStream&
   DROVER_TRY(const TaskPtr task, find(wanted.task_id));
   if (has_ended(task)) return failed_precondition("task " + wanted.task_id + " has ended");
   if (wanted.command.empty()) return invalid_argument("no command is named");
+  const ExecCalls::Entry entry(execs_);
+  if (!entry) return unavailable("the driver is stopping");
   DROVER_TRY(Command command, command_of(task->config));
   command.program = wanted.command.front();
   command.arguments.assign(wanted.command.begin() + 1, wanted.command.end());
   DROVER_TRY(Launcher::Start start, surroundings_of(task->config, command));
   DROVER_TRY(const auto connected, launcher());
-  return run_process_exec(*connected, std::move(start), wanted.tty, stream, task->ended.get_token());
+  return run_process_exec(*connected, std::move(start), wanted.tty, stream, task->ended.get_token(), execs_.ending());
 }
 
 }  // namespace drover

@@ -150,8 +150,9 @@ class Session {
   Session(ExecPtr exec, Ends ends, ExecStream& caller)
       : exec_(std::move(exec)), ends_(std::move(ends)), caller_(caller) {}
 
-  Status run(const std::stop_token& task_ended) {
+  Status run(const std::stop_token& task_ended, const std::stop_token& ending) {
     const std::stop_callback with_caller(caller_.stop(), [this] { hang_up_.set(); });
+    const std::stop_callback with_driver(ending, [this] { hang_up_.set(); });
     const std::stop_callback with_task(task_ended, [this] { hang_up_.set(); });
     std::jthread input([this](std::stop_token stop) {
       ::pthread_setname_np(::pthread_self(), "exec-input");
@@ -163,6 +164,7 @@ class Session {
     input.join();
     if (!has_ended) end_by_force();
     if (has_ended || task_ended.stop_requested()) drain();
+    if (!has_ended && ending.stop_requested()) return unavailable("the driver is stopping");
     return tell_end(task_ended.stop_requested());
   }
 
@@ -306,12 +308,31 @@ class Session {
 
 }  // namespace
 
+bool ExecCalls::enter() {
+  const std::lock_guard lock(mutex_);
+  running_ += !is_ended_;
+  return !is_ended_;
+}
+
+void ExecCalls::leave() {
+  const std::lock_guard lock(mutex_);
+  --running_;
+  left_.notify_all();
+}
+
+void ExecCalls::end() {
+  ending_.request_stop();
+  std::unique_lock lock(mutex_);
+  is_ended_ = true;
+  left_.wait(lock, [this] { return running_ == 0; });
+}
+
 Status run_process_exec(Launcher& launcher, Launcher::Start start, bool tty, ExecStream& caller,
-                        const std::stop_token& task_ended) {
+                        const std::stop_token& task_ended, const std::stop_token& ending) {
   start.id = "exec/" + start.id + "/" + Uuid::random().short_string();
   Ends ends;
   DROVER_TRY(ExecPtr exec, tty ? start_on_terminal(launcher, start, ends) : start_on_fifos(launcher, start, ends));
-  return Session(std::move(exec), std::move(ends), caller).run(task_ended);
+  return Session(std::move(exec), std::move(ends), caller).run(task_ended, ending);
 }
 
 }  // namespace drover

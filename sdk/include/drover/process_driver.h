@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "drover/launcher.h"
+#include "drover/process_exec.h"
 #include "drover/task_driver.h"
 #include "drover/task_options.h"
 
@@ -84,6 +85,7 @@ class ProcessDriver : public TaskDriver {
   std::map<std::string, TaskPtr, std::less<>> tasks_;               // null: being started
   std::map<std::string, Launcher::Exit, std::less<>> early_exits_;  // of tasks being started
   std::shared_ptr<Launcher> launcher_;
+  ExecCalls execs_;
 };
 
 }  // namespace drover
