@@ -1,5 +1,7 @@
 #include "exec_client.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -53,10 +55,30 @@ class RawTerminal {
   bool is_raw_;
 };
 
+// Reading without waiting is a property of the input that others have as well, this process's output often among them:
+// as it was when this goes.
+class InputFlags {
+ public:
+  InputFlags() : before_(::fcntl(STDIN_FILENO, F_GETFL)) {}
+  ~InputFlags() {
+    if (before_ >= 0) (void)::fcntl(STDIN_FILENO, F_SETFL, before_);
+  }
+  InputFlags(const InputFlags&) = delete;
+  InputFlags& operator=(const InputFlags&) = delete;
+
+ private:
+  const int before_;
+};
+
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t size = ::write(fd, bytes.data(), bytes.size());
     if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) {
+      pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
+      (void)::poll(&room, 1, -1);
+      continue;
+    }
     if (size <= 0) return false;
     bytes.remove_prefix(static_cast<size_t>(size));
   }
@@ -94,6 +116,7 @@ class Exec {
   }
 
   Result<int> run(asio::io_context& io) {
+    const InputFlags flags;
     const RawTerminal raw(options_.has_terminal);
     follow_signals();
     if (options_.has_terminal) tell_size();
