@@ -5,6 +5,7 @@
 
 #include "drover/hclspec.h"
 #include "drover/signals.h"
+#include "mock_exec.h"
 #include "nomad/plugins/hclspec.pb.h"
 
 namespace drover::mock {
@@ -46,6 +47,7 @@ hclspec::Spec MockDriver::task_config_schema() const { return options_schema(); 
 driver::DriverCapabilities MockDriver::capabilities() const {
   driver::DriverCapabilities capabilities;
   capabilities.set_send_signals(true);
+  capabilities.set_exec(true);
   capabilities.set_fs_isolation(driver::DriverCapabilities::NONE);
   return capabilities;
 }
@@ -105,6 +107,7 @@ Result<driver::StartTaskResponse> MockDriver::start_task(const driver::TaskConfi
   handle.set_driver_state(nlohmann::json{{"version", kHandleVersion}, {"started_at", started_at}}.dump());
 
   if (options.show_given) options.stdout_output.text = given_to(config) + options.stdout_output.text;
+  for (const std::string& event : options.events) events_.tell(config, event, {{"driver", "mock_driver"}});
   auto runs_for = options.run_for;
   auto task = std::make_shared<MockTask>(config, std::move(options), runs_for, started_at, true);
   std::lock_guard lock(mutex_);
@@ -202,6 +205,12 @@ Status MockDriver::signal_task(std::string_view id, std::string_view signal) {
   if (!task->is_running()) return failed_precondition("task " + std::string(id) + " has ended");
   if (!task->options().signal_error.empty()) return Status(Code::unknown, task->options().signal_error);
   return ok_status();
+}
+
+Status MockDriver::exec_task_streaming(const ExecCommand& command, ExecStream& stream) {
+  DROVER_TRY(std::shared_ptr<MockTask> task, find(command.task_id));
+  if (!task->is_running()) return failed_precondition("task " + command.task_id + " has ended");
+  return run_mock_exec(command, task->options().exec_command, stream);
 }
 
 }  // namespace drover::mock

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "drover/task_driver.h"
+#include "drover/task_event_feed.h"
 #include "mock_task.h"
 
 namespace drover::mock {
@@ -31,6 +32,9 @@ class MockDriver final : public TaskDriver {
   Result<driver::InspectTaskResponse> inspect_task(std::string_view id) override;
   Result<driver::TaskStats> task_stats(std::string_view id) override;
   Status signal_task(std::string_view id, std::string_view signal) override;
+  // The command "showinput" says what it was given; every other one does what the task's `exec_command` says.
+  Status exec_task_streaming(const ExecCommand& command, ExecStream& stream) override;
+  void follow_events(const TellEvent& tell, std::stop_token stop) override { events_.follow(tell, std::move(stop)); }
 
   // Ends all tasks, and what blocks in start_task. Idempotent.
   void stop() override;
@@ -42,6 +46,7 @@ class MockDriver final : public TaskDriver {
   // Guarded by mutex_. Null: being started.
   std::map<std::string, std::shared_ptr<MockTask>, std::less<>> tasks_;
   std::stop_source stopping_;
+  TaskEventFeed events_;
 };
 
 }  // namespace drover::mock

@@ -15,6 +15,23 @@ Output read_output(TaskOptions& options, const std::string& stream) {
   return output;
 }
 
+Status not_negative(std::string_view option, int64_t value);
+
+Result<MockCommand> read_command(TaskOptions options) {
+  MockCommand command;
+  command.run_for = options.duration("run_for");
+  command.exit_code = options.integer("exit_code");
+  command.exit_signal = options.integer("exit_signal");
+  command.exit_err_msg = options.text("exit_err_msg");
+  command.stdout_output = read_output(options, "stdout");
+  command.stderr_output = read_output(options, "stderr");
+  DROVER_RETURN_IF_ERROR(options.finish());
+  DROVER_RETURN_IF_ERROR(not_negative("run_for", command.run_for.count()));
+  DROVER_RETURN_IF_ERROR(not_negative("stdout_repeat", command.stdout_output.repeat));
+  DROVER_RETURN_IF_ERROR(not_negative("stderr_repeat", command.stderr_output.repeat));
+  return command;
+}
+
 Status not_negative(std::string_view option, int64_t value) {
   if (value >= 0) return ok_status();
   return invalid_argument("config option \"" + std::string(option) + "\" must not be negative");
@@ -23,28 +40,42 @@ Status not_negative(std::string_view option, int64_t value) {
 }  // namespace
 
 hclspec::Spec options_schema() {
-  return hclspec::object_of({{"run_for", "string"},
-                             {"exit_code", "number"},
-                             {"exit_signal", "number"},
-                             {"exit_err_msg", "string"},
-                             {"signal_error", "string"},
-                             {"start_error", "string"},
-                             {"start_error_recoverable", "bool"},
-                             {"start_block_for", "string"},
-                             {"kill_after", "string"},
-                             {"ignore_kill", "bool"},
-                             {"lose_handle", "bool"},
-                             {"block_stats", "bool"},
-                             {"driver_ip", "string"},
-                             {"driver_advertise", "bool"},
-                             {"driver_port_map", "string"},
-                             {"show_given", "bool"},
-                             {"stdout_string", "string"},
-                             {"stdout_repeat", "number"},
-                             {"stdout_repeat_duration", "string"},
-                             {"stderr_string", "string"},
-                             {"stderr_repeat", "number"},
-                             {"stderr_repeat_duration", "string"}});
+  hclspec::Spec schema = hclspec::object_of({{"run_for", "string"},
+                                             {"exit_code", "number"},
+                                             {"exit_signal", "number"},
+                                             {"exit_err_msg", "string"},
+                                             {"signal_error", "string"},
+                                             {"start_error", "string"},
+                                             {"start_error_recoverable", "bool"},
+                                             {"start_block_for", "string"},
+                                             {"kill_after", "string"},
+                                             {"ignore_kill", "bool"},
+                                             {"lose_handle", "bool"},
+                                             {"block_stats", "bool"},
+                                             {"driver_ip", "string"},
+                                             {"driver_advertise", "bool"},
+                                             {"driver_port_map", "string"},
+                                             {"show_given", "bool"},
+                                             {"stdout_string", "string"},
+                                             {"stdout_repeat", "number"},
+                                             {"stdout_repeat_duration", "string"},
+                                             {"stderr_string", "string"},
+                                             {"stderr_repeat", "number"},
+                                             {"stderr_repeat_duration", "string"},
+                                             {"events", "list(string)"}});
+  auto& exec = *(*schema.mutable_object()->mutable_attributes())["exec_command"].mutable_block_value();
+  exec.set_name("exec_command");
+  *exec.mutable_nested() = hclspec::object_of({{"run_for", "string"},
+                                               {"exit_code", "number"},
+                                               {"exit_signal", "number"},
+                                               {"exit_err_msg", "string"},
+                                               {"stdout_string", "string"},
+                                               {"stdout_repeat", "number"},
+                                               {"stdout_repeat_duration", "string"},
+                                               {"stderr_string", "string"},
+                                               {"stderr_repeat", "number"},
+                                               {"stderr_repeat_duration", "string"}});
+  return schema;
 }
 
 Result<MockOptions> read_options(TaskOptions options) {
@@ -67,7 +98,14 @@ Result<MockOptions> read_options(TaskOptions options) {
   mock.show_given = options.boolean("show_given");
   mock.stdout_output = read_output(options, "stdout");
   mock.stderr_output = read_output(options, "stderr");
+  mock.events = options.text_list("events");
+  auto exec = options.block("exec_command");
   DROVER_RETURN_IF_ERROR(options.finish());
+  if (exec) {
+    auto command = read_command(*std::move(exec));
+    if (!command) return command.status().with_context("config option \"exec_command\"");
+    mock.exec_command = *std::move(command);
+  }
 
   DROVER_RETURN_IF_ERROR(not_negative("run_for", mock.run_for.count()));
   DROVER_RETURN_IF_ERROR(not_negative("start_block_for", mock.start_block_for.count()));

@@ -1,7 +1,9 @@
 // What a mock task is told to do. Values without behaviour.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "drover/hclspec.h"
 #include "drover/task_options.h"
@@ -12,6 +14,15 @@ struct Output {
   std::string text;                          // empty: nothing is written
   int64_t repeat = 0;                        // written this many times more
   std::chrono::nanoseconds repeat_duration;  // between two writings
+};
+
+// What a command inside the task does.
+struct MockCommand {
+  std::chrono::nanoseconds run_for{};
+  int64_t exit_code = 0;
+  int64_t exit_signal = 0;
+  std::string exit_err_msg;  // the call fails with this
+  Output stdout_output, stderr_output;
 };
 
 struct MockOptions {
@@ -33,6 +44,8 @@ struct MockOptions {
   int32_t port = 0;
   bool show_given = false;  // its devices and mounts precede what it writes on standard output
   Output stdout_output, stderr_output;
+  std::optional<MockCommand> exec_command;  // without it a command is refused
+  std::vector<std::string> events;          // told when the task starts
 };
 
 // All of the options above as a job writes them; times as text, "1h30m".

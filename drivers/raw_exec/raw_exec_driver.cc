@@ -114,6 +114,7 @@ void RawExecDriver::stop() {
     is_stopped_ = true;
     last = std::move(launcher_);
   }
+  execs_.end();
   last.reset();  // joins its thread, which calls the supervisor
   if (supervisor_) supervisor_->stop();
   for (const std::shared_ptr<Task>& task : store_.all()) task->abandon();
@@ -144,7 +145,7 @@ Result<std::shared_ptr<Task>> RawExecDriver::find(std::string_view id) const {
 driver::DriverCapabilities RawExecDriver::capabilities() const {
   driver::DriverCapabilities capabilities;
   capabilities.set_send_signals(true);
-  capabilities.set_exec(false);
+  capabilities.set_exec(true);
   capabilities.set_fs_isolation(driver::DriverCapabilities::NONE);
   return capabilities;
 }
@@ -169,9 +170,9 @@ Result<std::string> RawExecDriver::encode_config(std::string_view config_json) {
   return TaskOptions::to_msgpack(config_json);
 }
 
-Result<Process> RawExecDriver::launch(const driver::TaskConfig& config, const Task& task) {
-  DROVER_TRY(TaskOptions options, TaskOptions::from_msgpack(config.msgpack_driver_config()));
-  DROVER_TRY(Command command, read_command(std::move(options)));
+// What the task's program and what runs beside it have in common.
+Result<Launcher::Start> RawExecDriver::surroundings_of(const Task& task, const Command& command) const {
+  const driver::TaskConfig& config = task.config();
   std::map<std::string, std::string> environment(config.env().begin(), config.env().end());
   for (const auto& [name, value] : config.device_env()) environment[name] = value;
   if (task.cgroup()) environment["NOMAD_PARENT_CGROUP"] = options_.cgroup_parent;
@@ -188,11 +189,18 @@ Result<Process> RawExecDriver::launch(const driver::TaskConfig& config, const Ta
   start.arguments.insert(start.arguments.end(), command.arguments.begin(), command.arguments.end());
   for (const auto& [name, value] : environment) start.environment.push_back(name + "=" + value);
   start.directory = task_folder(config);
-  start.stdout_path = config.stdout_path();
-  start.stderr_path = config.stderr_path();
   if (!config.user().empty()) {
     DROVER_TRY(start.user, find_user(config.user()));
   }
+  return start;
+}
+
+Result<Process> RawExecDriver::launch(const driver::TaskConfig& config, const Task& task) {
+  DROVER_TRY(TaskOptions options, TaskOptions::from_msgpack(config.msgpack_driver_config()));
+  DROVER_TRY(Command command, read_command(std::move(options)));
+  DROVER_TRY(Launcher::Start start, surroundings_of(task, command));
+  start.stdout_path = config.stdout_path();
+  start.stderr_path = config.stderr_path();
   DROVER_TRY(std::shared_ptr<Launcher> connected, launcher());
   if (task.cgroup()) {
     DROVER_RETURN_IF_ERROR(task.cgroup()->create());
@@ -222,7 +230,7 @@ Result<driver::StartTaskResponse> RawExecDriver::start_task(const driver::TaskCo
   std::optional<Cgroup> cgroup;
   if (layout_.mode != CgroupLayout::Mode::none)
     cgroup.emplace(layout_, options_.cgroup_parent + "/" + cgroup_name(config.id()));
-  auto task = std::make_shared<Task>(config.id(), config.name(), std::move(cgroup));
+  auto task = std::make_shared<Task>(config, std::move(cgroup));
   DROVER_RETURN_IF_ERROR(store_.insert(task));
   Result<Process> process = launch(config, *task);
   if (!process.ok()) {
@@ -259,7 +267,7 @@ Status RawExecDriver::recover_task(const driver::TaskHandle& handle) {
     // The setting may have changed since; the task has not.
     cgroup.emplace(layout_.mode == CgroupLayout::Mode::none ? detect_cgroups() : layout_, state->cgroup);
   }
-  auto task = std::make_shared<Task>(config.id(), config.name(), std::move(cgroup));
+  auto task = std::make_shared<Task>(config, std::move(cgroup));
   if (!store_.insert(task).ok()) return ok_status();  // another caller was faster
   const Process process{.pid = state->pid, .start_time = state->start_time, .started_at = state->started_at};
 
@@ -361,6 +369,20 @@ Status RawExecDriver::signal_task(std::string_view id, std::string_view signal) 
   if (task->state() == Task::State::exited || !signal_process(process.pid, process.start_time, number))
     return failed_precondition("task " + std::string(id) + " has ended");
   return ok_status();
+}
+
+Status RawExecDriver::exec_task_streaming(const ExecCommand& wanted, ExecStream& stream) {
+  DROVER_TRY(std::shared_ptr<Task> task, find(wanted.task_id));
+  if (task->state() == Task::State::exited) return failed_precondition("task " + wanted.task_id + " has ended");
+  if (wanted.command.empty()) return invalid_argument("no command is named");
+  const ExecCalls::Entry entry(execs_);
+  if (!entry) return unavailable("the driver is stopping");
+  const Command command{.program = wanted.command.front(),
+                        .arguments = {wanted.command.begin() + 1, wanted.command.end()}};
+  DROVER_TRY(Launcher::Start start, surroundings_of(*task, command));
+  if (task->cgroup()) start.cgroup_files = task->cgroup()->join_files();
+  DROVER_TRY(std::shared_ptr<Launcher> connected, launcher());
+  return run_process_exec(*connected, std::move(start), wanted.tty, stream, task->ended(), execs_.ending());
 }
 
 }  // namespace drover::raw_exec

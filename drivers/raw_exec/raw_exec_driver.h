@@ -10,8 +10,10 @@
 #include <mutex>
 #include <string>
 
+#include "command.h"
 #include "drover/cgroup.h"
 #include "drover/launcher.h"
+#include "drover/process_exec.h"
 #include "drover/task_driver.h"
 #include "supervisor.h"
 #include "task.h"
@@ -49,10 +51,12 @@ class RawExecDriver final : public TaskDriver {
   Result<driver::InspectTaskResponse> inspect_task(std::string_view id) override;
   Result<driver::TaskStats> task_stats(std::string_view id) override;
   Status signal_task(std::string_view id, std::string_view signal) override;
+  Status exec_task_streaming(const ExecCommand& command, ExecStream& stream) override;
 
  private:
   Result<std::shared_ptr<Launcher>> launcher();
   Result<std::shared_ptr<Task>> find(std::string_view id) const;
+  Result<Launcher::Start> surroundings_of(const Task& task, const Command& command) const;
   Result<Process> launch(const driver::TaskConfig& config, const Task& task);
   Status kill(Task& task);
 
@@ -66,6 +70,7 @@ class RawExecDriver final : public TaskDriver {
 
   TaskStore store_;
   std::unique_ptr<Supervisor> supervisor_;  // set by open
+  ExecCalls execs_;
 };
 
 }  // namespace drover::raw_exec

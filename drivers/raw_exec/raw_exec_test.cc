@@ -15,6 +15,7 @@
 #include "drover/process.h"
 #include "raw_exec_driver.h"
 #include "sdk/testing/driver_conformance.h"
+#include "sdk/testing/exec_caller.h"
 
 namespace drover::raw_exec {
 namespace {
@@ -206,6 +207,60 @@ TEST(RawExec, GivesTheTaskItsEnvironmentAndFolderAndNothingElse) {
   EXPECT_EQ("0022\n", read_text(node.path("alloc/web/umask.txt")));
   EXPECT_EQ("0\n1\n2\n3\n", read_text(node.path("alloc/web/fds.txt")));  // the fourth is the folder that ls reads
   EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(RawExec, RunsCommandsInTheTasksSurroundings) {
+  Node node;
+  driver::TaskConfig config = node.shell("a", "exec sleep 1000");
+  (*config.mutable_env())["GREETING"] = "hello";
+  start(node.driver(), config);
+  ExecCaller caller;
+  caller.end_input();
+
+  const Status status = node.driver().exec_task_streaming(
+      {.task_id = "a",
+       .command = {"sh", "-c", "pwd; echo $GREETING; ls /proc/self/fd; cat /proc/self/cgroup"},
+       .tty = false},
+      caller);
+
+  EXPECT_TRUE(status.ok()) << status.to_string();
+  EXPECT_TRUE(caller.out().starts_with(node.path("alloc/web") + "\nhello\n0\n1\n2\n3\n")) << caller.out();
+  if (detect_cgroups().mode != CgroupLayout::Mode::none) {
+    EXPECT_NE(std::string::npos, caller.out().find(cgroup_name("a"))) << caller.out();
+  }
+  EXPECT_TRUE(node.driver().destroy_task("a", true).ok());
+}
+
+TEST(RawExec, CommandsEndWithTheTaskAndWithTheDriver) {
+  for (const bool ends_driver : {false, true}) {
+    for (const bool uses_cgroups : {false, true}) {
+      Node node(uses_cgroups);
+      const auto started = node.driver().start_task(node.shell("a", "exec sleep 1000"));
+      ASSERT_TRUE(started.ok()) << started.status().to_string();
+      ExecCaller caller;
+      auto running = std::async(std::launch::async, [&] {
+        return node.driver().exec_task_streaming(
+            {.task_id = "a", .command = {"sh", "-c", "echo $$ ready; exec sleep 1000"}, .tty = false}, caller);
+      });
+      ASSERT_TRUE(caller.wait_output("ready"));
+
+      if (ends_driver) {
+        node.driver().stop();
+      } else {
+        EXPECT_TRUE(node.driver().stop_task("a", 5s, "").ok());
+      }
+
+      ASSERT_EQ(std::future_status::ready, running.wait_for(20s));
+      const Status status = running.get();
+      EXPECT_EQ(ends_driver ? Code::unavailable : Code::ok, status.code()) << status.to_string();
+      EXPECT_FALSE(is_alive(std::stoi(caller.out())));
+      if (ends_driver) {
+        node.restart();
+        EXPECT_TRUE(node.driver().recover_task(started->handle()).ok());
+      }
+      EXPECT_TRUE(node.driver().destroy_task("a", true).ok());
+    }
+  }
 }
 
 TEST(RawExec, RunsAsTheUserThatTheTaskNames) {

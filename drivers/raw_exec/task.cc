@@ -24,7 +24,7 @@ proto::TaskStatus Task::status() const {
   std::lock_guard lock(mutex_);
   proto::TaskStatus status;
   status.set_id(id_);
-  status.set_name(name_);
+  status.set_name(config_.name());
   status.set_state(state_ == State::exited ? proto::EXITED : proto::RUNNING);
   set_time(*status.mutable_started_at(), process_.started_at);
   set_time(*status.mutable_completed_at(), completed_at_);
@@ -46,19 +46,25 @@ bool Task::may_settle(const Launcher::Exit& exit) {
 }
 
 void Task::set_exited(const proto::ExitResult& result, Status failure, int64_t at) {
-  std::lock_guard lock(mutex_);
-  if (state_ == State::exited) return;
-  state_ = State::exited;
-  result_ = result;
-  failure_ = std::move(failure);
-  completed_at_ = at;
-  changed_.notify_all();
+  {
+    std::lock_guard lock(mutex_);
+    if (state_ == State::exited) return;
+    state_ = State::exited;
+    result_ = result;
+    failure_ = std::move(failure);
+    completed_at_ = at;
+    changed_.notify_all();
+  }
+  ended_.request_stop();
 }
 
 void Task::abandon() {
-  std::lock_guard lock(mutex_);
-  is_abandoned_ = true;
-  changed_.notify_all();
+  {
+    std::lock_guard lock(mutex_);
+    is_abandoned_ = true;
+    changed_.notify_all();
+  }
+  ended_.request_stop();
 }
 
 Result<proto::ExitResult> Task::wait(std::stop_token stop) const {

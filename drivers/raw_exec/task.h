@@ -31,10 +31,13 @@ struct Process {
 
 class Task {
  public:
-  Task(std::string id, std::string name, std::optional<Cgroup> cgroup)
-      : id_(std::move(id)), name_(std::move(name)), cgroup_(std::move(cgroup)) {}
+  Task(proto::TaskConfig config, std::optional<Cgroup> cgroup)
+      : config_(std::move(config)), id_(config_.id()), cgroup_(std::move(cgroup)) {}
 
+  const proto::TaskConfig& config() const { return config_; }
   const std::string& id() const { return id_; }
+  // Requested when it has exited or is abandoned: what runs beside it ends, too.
+  std::stop_token ended() const { return ended_.get_token(); }
   const std::optional<Cgroup>& cgroup() const { return cgroup_; }
 
   enum class State : uint8_t { starting, running, exited };
@@ -59,8 +62,10 @@ class Task {
   double cpu_percent(uint64_t cpu_ns, SteadyTime now);
 
  private:
-  const std::string id_, name_;
+  const proto::TaskConfig config_;
+  const std::string id_;
   const std::optional<Cgroup> cgroup_;
+  std::stop_source ended_;
 
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;

@@ -14,11 +14,11 @@ AgentPlugin::~AgentPlugin() { stop(SystemClock().steady()); }
 
 Status AgentPlugin::declare(Declarations& declare) {
   DROVER_RETURN_IF_ERROR(declare.configuration("client", client_schema()));
-  DROVER_RETURN_IF_ERROR(
-      declare.service("drover.v1.ClientAllocations",
-                      {method<&Services::restart>("Restart", &services_),
-                       method<&Services::signal>("Signal", &services_), method<&Services::stats>("Stats", &services_),
-                       method<&Services::collect_garbage>("GarbageCollect", &services_)}));
+  DROVER_RETURN_IF_ERROR(declare.service(
+      "drover.v1.ClientAllocations",
+      {method<&Services::restart>("Restart", &services_), method<&Services::signal>("Signal", &services_),
+       method<&Services::stats>("Stats", &services_), method<&Services::collect_garbage>("GarbageCollect", &services_),
+       stream<&Services::exec>("Exec", &services_)}));
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientStats", {method<&Services::host_stats>("Host", &services_)}));
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientFiles", {stream<&Services::logs>("Logs", &services_)}));
   return declare.extend<NodeLocator>("agent", *this);
@@ -34,17 +34,23 @@ Status AgentPlugin::start(Host& host) {
   if (error) return errno_status(error.value(), "create client.alloc_dir " + config.alloc_dir);
   devices_ = std::make_unique<Devices>(host);
   Variables variables = host_environment(environ, config.env_denylist);
-  client_ = std::make_unique<Client>(Client{.host = host,
-                                            .store = *store_,
-                                            .logs = logs_,
-                                            .devices = *devices_,
-                                            .config = std::move(config),
-                                            .host_environment = std::move(variables),
-                                            .identity = std::move(identity),
-                                            .node = [this] { return registration_->node(); },
-                                            .changed = [this](Uuid id, bool urgent) { status_->changed(id, urgent); }});
+  client_ = std::make_unique<Client>(
+      Client{.host = host,
+             .store = *store_,
+             .logs = logs_,
+             .devices = *devices_,
+             .config = std::move(config),
+             .host_environment = std::move(variables),
+             .identity = std::move(identity),
+             .node = [this] { return registration_->node(); },
+             .changed = [this](Uuid id, bool urgent) { status_->changed(id, urgent); },
+             .follow_events = [this](const std::string& name, TaskDriver& driver) { events_->follow(name, driver); }});
   DROVER_RETURN_IF_ERROR(logs_.start());
   allocations_ = std::make_unique<Allocations>(*client_);
+  events_ = std::make_unique<DriverEvents>(
+      [this](const TaskPlace& place, const std::string& driver, const driver::DriverTaskEvent& event) {
+        if (auto runner = allocations_->find(place.allocation.bytes())) runner->driver_event(place.task, driver, event);
+      });
   status_ = std::make_unique<StatusReporter>(
       *client_, [this](const std::vector<Uuid>& ids) { return allocations_->describe(ids); });
   registration_ = std::make_unique<Registration>(*client_, [this] {
@@ -65,6 +71,7 @@ Status AgentPlugin::start(Host& host) {
 
 void AgentPlugin::stop(SteadyTime deadline) {
   if (!host_) return;
+  if (events_) events_->stop();
   if (devices_) devices_->stop();
   if (registration_) registration_->stop();
   if (status_) status_->stop();

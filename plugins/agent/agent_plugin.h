@@ -1,13 +1,15 @@
 // The node agent: this machine as a node of the cluster. Put together here; the parts know only what they are given.
 //
 // Threads: "node" (registration, heartbeats), "devices" (asks device plugins), "allocs" (follows the servers), "status"
-// (tells them), "logs" (collects task output), and for each live allocation "alloc" and one "task" per task.
+// (tells them), "logs" (collects task output), "driver-events" (follows one driver each), and for each live allocation
+// "alloc" and one "task" per task.
 #pragma once
 
 #include <atomic>
 #include <memory>
 
 #include "allocations.h"
+#include "driver_events.h"
 #include "drover/node_locator.h"
 #include "drover/plugin.h"
 #include "registration.h"
@@ -37,6 +39,7 @@ class AgentPlugin final : public Plugin, private NodeLocator {
   std::unique_ptr<Registration> registration_;
   std::unique_ptr<StatusReporter> status_;
   std::unique_ptr<Allocations> allocations_;
+  std::unique_ptr<DriverEvents> events_;
 };
 
 }  // namespace drover::agent

@@ -167,6 +167,11 @@ Status AllocRunner::signal(const std::string& name, const std::string& signal) {
   return worst;
 }
 
+void AllocRunner::driver_event(const std::string& name, const std::string& driver,
+                               const driver::DriverTaskEvent& event) {
+  if (TaskRunner* runner = find(name)) runner->driver_event(driver, event);
+}
+
 // --- Questions
 
 std::shared_ptr<const AllocSpec> AllocRunner::spec() const {

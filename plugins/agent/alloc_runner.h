@@ -50,6 +50,7 @@ class AllocRunner {
   // Restarts all tasks, those that have ended too.
   Status restart_all();
   Status signal(const std::string& task, const std::string& name);
+  void driver_event(const std::string& task, const std::string& driver, const driver::DriverTaskEvent& event);
 
   // --- Questions. [any]
   Uuid id() const { return id_; }

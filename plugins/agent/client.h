@@ -9,6 +9,7 @@
 #include "client_config.h"
 #include "devices.h"
 #include "drover/plugin.h"
+#include "drover/task_driver.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
@@ -29,6 +30,8 @@ struct Client {
   std::function<std::shared_ptr<const v1::Node>()> node;
   // An allocation's client status or task states have changed. [any]
   std::function<void(Uuid allocation, bool urgent)> changed;
+  // A task runs on this driver, whose events shall be followed. May be empty. [any]
+  std::function<void(const std::string& name, TaskDriver& driver)> follow_events{};
 
   SteadyTime now() const { return host.clock().steady(); }
   int64_t wall_ns() const { return host.clock().wall_ns(); }

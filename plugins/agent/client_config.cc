@@ -37,7 +37,6 @@ void add_without_effect(ConfigSchema& schema) {
                                                   {"gc_inode_usage_threshold", Type::number},
                                                   {"gc_max_allocs", Type::integer},
                                                   {"no_host_uuid", Type::boolean},
-                                                  {"disable_remote_exec", Type::boolean},
                                                   {"host_volume", Type::any},
                                                   {"host_network", Type::any},
                                                   {"bind_wildcard_default_host_network", Type::boolean},
@@ -113,6 +112,10 @@ ConfigSchema client_schema() {
        .help = "Last port given to allocations.",
        .min = 0,
        .max = 65535},
+      {.name = "disable_remote_exec",
+       .type = Type::boolean,
+       .default_text = "false",
+       .help = "Run no commands inside of tasks (alloc exec)."},
       {.name = "max_kill_timeout",
        .type = Type::duration,
        .default_text = "30s",
@@ -147,6 +150,7 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
   if (config.min_dynamic_port > config.max_dynamic_port) {
     return invalid_argument("client.min_dynamic_port is greater than client.max_dynamic_port");
   }
+  config.disable_remote_exec = client.boolean("disable_remote_exec", false);
   config.max_kill_timeout = client.duration("max_kill_timeout", std::chrono::seconds(30));
   if (const ConfigBlock* reserved = client.block("reserved")) {
     config.reserved_cpu = reserved->integer("cpu");

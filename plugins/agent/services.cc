@@ -1,6 +1,7 @@
 #include "services.h"
 
 #include "drover/json.h"
+#include "exec_call.h"
 #include "log_reader.h"
 #include "nomad/plugins/driver.pb.h"
 #include "task_setup.h"
@@ -122,6 +123,18 @@ Result<v1::ClientResponse> Services::signal(const v1::SignalAllocationRequest& r
   if (request.signal().empty()) return invalid_argument("no signal is named");
   DROVER_RETURN_IF_ERROR(runner->signal(request.task(), request.signal()));
   return v1::ClientResponse();
+}
+
+Status Services::exec(const v1::ExecRequest& request, Call& call, Replies<v1::ExecResponse>& replies) {
+  DROVER_TRY(auto runner, find(request.alloc_id()));
+  if (client_->config.disable_remote_exec)
+    return permission_denied("this node runs no commands inside of tasks: client.disable_remote_exec is set");
+  if (request.task().empty()) return invalid_argument("must provide task name");
+  const TaskRunner* task = runner->task(request.task());
+  if (!task) return not_found("unknown task name \"" + request.task() + "\"");
+  DROVER_TRY(std::vector<std::string> command, parse_command(request.command()));
+  ExecCall caller(replies.raw(), client_->host.clock(), call.stop());
+  return task->exec(std::move(command), request.tty(), caller);
 }
 
 Result<v1::AllocationStatsResponse> Services::stats(const v1::AllocationStatsRequest& request, Call&) {

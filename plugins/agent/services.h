@@ -20,6 +20,7 @@ class Services {
 
   Result<v1::ClientResponse> restart(const v1::RestartAllocationRequest& request, Call& call);
   Result<v1::ClientResponse> signal(const v1::SignalAllocationRequest& request, Call& call);
+  Status exec(const v1::ExecRequest& request, Call& call, Replies<v1::ExecResponse>& replies);
   Result<v1::AllocationStatsResponse> stats(const v1::AllocationStatsRequest& request, Call& call);
   Result<v1::HostStats> host_stats(const v1::HostStatsRequest& request, Call& call);
   Result<v1::ClientResponse> collect_garbage(const v1::GarbageCollectRequest& request, Call& call);

@@ -1,9 +1,11 @@
 #include "task_events.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "drover/duration.h"
 #include "drover/v1/allocation.pb.h"
+#include "nomad/plugins/driver.pb.h"
 
 namespace drover::agent::event {
 namespace {
@@ -165,6 +167,22 @@ v1::TaskEvent sibling_failed(int64_t now, std::string_view sibling) {
 
 v1::TaskEvent leader_dead(int64_t now) { return make(now, "Leader Task Dead", "Leader Task in Group dead"); }
 v1::TaskEvent main_dead(int64_t now) { return make(now, "Main Tasks Dead", "Main tasks in the group died"); }
+
+v1::TaskEvent driver_message(int64_t at, std::string_view driver, const driver::DriverTaskEvent& event) {
+  v1::TaskEvent out = make(at, "Driver", event.message());
+  out.set_driver_message(event.message());
+  detail(out, "driver", driver);
+  detail(out, "driver_message", event.message());
+  for (const auto& [name, value] : event.annotations()) detail(out, name.c_str(), value);
+  return out;
+}
+
+bool has_driver_message(const v1::TaskState& state, const v1::TaskEvent& event) {
+  return std::ranges::any_of(state.events(), [&](const v1::TaskEvent& known) {
+    return known.type() == event.type() && known.time() == event.time() &&
+           known.driver_message() == event.driver_message();
+  });
+}
 
 void append(v1::TaskState& state, v1::TaskEvent event) {
   if (event.fails_task()) state.set_failed(true);

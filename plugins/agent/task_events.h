@@ -11,6 +11,13 @@ class TaskEvent;
 class TaskState;
 }  // namespace drover::v1
 
+namespace hashicorp::nomad::plugins::drivers::proto {
+class DriverTaskEvent;
+}
+namespace drover {
+namespace driver = hashicorp::nomad::plugins::drivers::proto;
+}
+
 namespace drover::agent::event {
 
 inline constexpr int kKept = 10;
@@ -42,6 +49,11 @@ v1::TaskEvent killed(int64_t now, std::string_view error);
 v1::TaskEvent sibling_failed(int64_t now, std::string_view sibling);
 v1::TaskEvent leader_dead(int64_t now);
 v1::TaskEvent main_dead(int64_t now);
+
+// What the driver says happened.
+v1::TaskEvent driver_message(int64_t at, std::string_view driver, const driver::DriverTaskEvent& event);
+// Whether such an event is there already.
+bool has_driver_message(const v1::TaskState& state, const v1::TaskEvent& event);
 
 // Adds it; only the last ten are kept. An event that fails the task marks it failed.
 void append(v1::TaskState& state, v1::TaskEvent event);

@@ -116,27 +116,6 @@ Status TaskRunner::restart(std::string reason) {
   return status;
 }
 
-Status TaskRunner::signal(const std::string& name) {
-  std::string id;
-  TaskDriver* driver = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    if (!running_) return failed_precondition("Task not running");
-    id = stored_.handle().config().id();
-    driver = driver_;
-  }
-  if (!driver->capabilities().send_signals())
-    return failed_precondition("the driver of task " + name_ + " cannot send signals");
-  DROVER_RETURN_IF_ERROR(driver->signal_task(id, name));
-  {
-    // Only the task's thread writes its row; this event goes to the disk with the next change.
-    std::lock_guard lock(mutex_);
-    event::append(*stored_.mutable_state(), event::signaling(client_.wall_ns(), name, ""));
-  }
-  changed_callback_();
-  return ok_status();
-}
-
 void TaskRunner::update(std::shared_ptr<const AllocSpec> spec, const v1::Task& task) {
   std::lock_guard lock(mutex_);
   spec_ = std::move(spec);
@@ -165,18 +144,6 @@ bool TaskRunner::has_started() const {
   return stored_.state().started_at() != 0;
 }
 
-Result<driver::TaskStats> TaskRunner::stats() const {
-  std::string id;
-  TaskDriver* driver = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    if (!running_) return failed_precondition("Task not running");
-    id = stored_.handle().config().id();
-    driver = driver_;
-  }
-  return driver->task_stats(id);
-}
-
 v1::AllocatedTaskResources TaskRunner::given() const {
   std::lock_guard lock(mutex_);
   const auto& tasks = spec_->allocation.allocated_resources().tasks();
@@ -196,7 +163,9 @@ void TaskRunner::change(Edit&& edit) {
   changed_callback_();
 }
 
+// The row that is written last is the newest, whoever writes it.
 void TaskRunner::persist() {
+  const std::lock_guard writing(persisting_);
   StoredTask copy;
   {
     std::lock_guard lock(mutex_);
@@ -264,6 +233,7 @@ TaskRunner::Next TaskRunner::reattach() {
     driver_name = task_.driver();
     driver_ = find_driver(driver_name);
   }
+  if (driver_ && client_.follow_events) client_.follow_events(driver_name, *driver_);
   Status status = driver_ ? open_logs() : not_found("the driver " + driver_name + " is not there");
   if (status.ok()) status = driver_->recover_task(handle);
   if (status.ok()) {
@@ -373,6 +343,11 @@ TaskRunner::Next TaskRunner::start_on(TaskDriver& driver, const AllocSpec& spec,
   setup->config->set_msgpack_driver_config(*std::move(config));
   if (Status status = open_logs(); !status.ok()) return fail_setup(event::setup_failure(now(), status.message()));
 
+  {
+    std::lock_guard lock(mutex_);
+    starting_id_ = setup->config->id();
+  }
+  if (client_.follow_events) client_.follow_events(task.driver(), driver);
   auto started = driver.start_task(*setup->config);
   if (!started) {
     change([&] { event::append(*stored_.mutable_state(), event::driver_failure(now(), started.status().message())); });

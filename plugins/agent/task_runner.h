@@ -56,6 +56,8 @@ class TaskRunner {
   // Errors: failed_precondition when the task does not run.
   Status restart(std::string reason);
   Status signal(const std::string& name);
+  // The driver has something to tell of it. What is not of the task that runs now, or was told before, is dropped.
+  void driver_event(const std::string& driver, const driver::DriverTaskEvent& event);
   // Begins again after its end: used when all tasks of the allocation are restarted. Requires: dead.
   void revive(std::string reason);
   void detach();
@@ -67,6 +69,9 @@ class TaskRunner {
   v1::TaskState state() const;
   TaskView view() const;
   Result<driver::TaskStats> stats() const;
+  // Runs a command beside the task until it has ended. Errors also: failed_precondition when the task does not run;
+  // unimplemented by its driver.
+  Status exec(std::vector<std::string> command, bool tty, ExecStream& caller) const;
   v1::AllocatedTaskResources given() const;  // by the servers
   bool has_started() const;
 
@@ -118,6 +123,7 @@ class TaskRunner {
   TaskHook hook_;
   bool sidecar_, leader_;
 
+  std::mutex persisting_;  // held while the row is written; outside of mutex_
   mutable std::mutex mutex_;
   std::condition_variable orders_changed_;
   Orders orders_;                                              // guarded by mutex_
@@ -128,6 +134,7 @@ class TaskRunner {
   bool running_ = false;                                       // guarded by mutex_; the driver has it
   TaskView::Progress progress_ = TaskView::Progress::waiting;  // guarded by mutex_
   TaskDriver* driver_ = nullptr;                               // guarded by mutex_
+  std::string starting_id_;                                    // guarded by mutex_; what a driver was told to start
 
   std::vector<std::string> ended_ids_;  // the thread's own; still known to the driver
   std::jthread thread_;

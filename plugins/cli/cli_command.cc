@@ -47,15 +47,16 @@ class CliCommand final : public Command {
   }
 
   int run(std::span<const std::string> words, CommandHost& host) override {
-    for (const std::string& word : words) {
+    std::vector<Flag> flags = definition_.flags;
+    flags.insert(flags.end(), common_flags().begin(), common_flags().end());
+    const size_t own = definition_.takes_command ? own_words(words, flags) : words.size();
+    for (const std::string& word : words.first(own)) {
       if (word == "-h" || word == "-help" || word == "--help") {
         host.out() << help();
         return 0;
       }
     }
-    std::vector<Flag> flags = definition_.flags;
-    flags.insert(flags.end(), common_flags().begin(), common_flags().end());
-    auto arguments = Arguments::parse(words, flags);
+    auto arguments = Arguments::parse(words.first(own), flags, words.subspan(own));
     const std::string hint = "For additional help try 'drover " + definition_.name + " -help'\n";
     if (!arguments) {
       host.err() << arguments.status().message() << "\n" << hint;

@@ -35,6 +35,7 @@ struct Definition {
   std::vector<Flag> flags;
   size_t minimum = 0, maximum = 0;  // positional arguments
   std::function<int(Run&)> run;
+  bool takes_command = false;  // what follows the first argument is another command's, with options of its own
 };
 
 std::unique_ptr<Command> make_command(Definition definition);
@@ -59,5 +60,6 @@ std::vector<Definition> autocomplete_commands();
 std::vector<Definition> snapshot_commands();
 std::vector<Definition> raft_file_commands();
 std::vector<Definition> plugin_commands();
+std::vector<Definition> exec_commands();
 
 }  // namespace drover::cli

@@ -45,6 +45,18 @@ TEST(Flags, TwoDashesEndTheOptions) {
   EXPECT_EQ(std::vector<std::string>{"-detach"}, parse({"--", "-detach"})->positional());
 }
 
+TEST(Flags, AnotherCommandKeepsItsOwn) {
+  const auto own = [](std::vector<std::string> words) { return own_words(words, kFlags); };
+  EXPECT_EQ(1u, own({"alloc", "ls", "-n", "5"}));
+  EXPECT_EQ(4u, own({"-n", "5", "-f", "alloc", "ls", "-detach"}));
+  EXPECT_EQ(2u, own({"alloc", "--", "-f"}));
+  EXPECT_EQ(2u, own({"-f", "-n=5"}));
+  const std::vector<std::string> words = {"-f", "alloc"}, command = {"ls", "-n"};
+  const auto parsed = Arguments::parse(words, kFlags, command);
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ((std::vector<std::string>{"alloc", "ls", "-n"}), parsed->positional());
+}
+
 TEST(Output, ListsAlignAndNameEmptyCells) {
   EXPECT_EQ("ID        Status\nabcdefgh  <none>\n", format_list({{"ID", "Status"}, {"abcdefgh", ""}}));
 }

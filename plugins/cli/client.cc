@@ -2,8 +2,6 @@
 
 #include <array>
 #include <boost/asio/connect.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core.hpp>
@@ -11,13 +9,14 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "connection.h"
+
 namespace drover::cli {
 namespace {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using Error = boost::system::error_code;
-using Socket = asio::generic::stream_protocol::socket;
 
 struct Place {
   std::string host;
@@ -50,6 +49,8 @@ Result<Place> parse_address(const std::string& address) {
   return place;
 }
 
+}  // namespace
+
 Status connect(asio::io_context& io, const std::string& address, Socket& socket) {
   DROVER_TRY(Place place, parse_address(address));
   const auto unreachable = [&](const Error& error) {
@@ -72,6 +73,8 @@ Status connect(asio::io_context& io, const std::string& address, Socket& socket)
   }
   return unreachable(error);
 }
+
+namespace {
 
 Status status_of(unsigned http_status, std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();

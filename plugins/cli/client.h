@@ -42,11 +42,12 @@ class Client {
   // Sends `size` bytes of the source as the body of a PUT. Errors also: the source's own.
   Status upload(std::string_view path, ByteSource& body, uint64_t size);
   const ClientOptions& options() const { return options_; }
+  // Path and query, with region and namespace.
+  std::string target(std::string_view path, const Parameters& parameters) const;
 
  private:
   Result<Response> request(std::string_view verb, std::string_view path, const Parameters& parameters,
                            std::string_view body);
-  std::string target(std::string_view path, const Parameters& parameters) const;
   ClientOptions options_;
 };
 

@@ -7,7 +7,8 @@
 
 namespace drover::cli {
 
-Result<Arguments> Arguments::parse(std::span<const std::string> words, const std::vector<Flag>& flags) {
+Result<Arguments> Arguments::parse(std::span<const std::string> words, const std::vector<Flag>& flags,
+                                   std::span<const std::string> further) {
   cxxopts::Options options("drover");
   for (const Flag& flag : flags) {
     if (!flag.takes_value) options.add_options()(flag.name, flag.help, cxxopts::value<bool>());
@@ -65,7 +66,19 @@ Result<Arguments> Arguments::parse(std::span<const std::string> words, const std
       out.values_[flag.name] = flag.fallback.empty() ? std::vector<std::string>{} : std::vector{flag.fallback};
   }
   out.positional_.insert(out.positional_.end(), rest.begin(), rest.end());
+  out.positional_.insert(out.positional_.end(), further.begin(), further.end());
   return out;
+}
+
+size_t own_words(std::span<const std::string> words, const std::vector<Flag>& flags) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word.size() < 2 || word[0] != '-') return i + 1 < words.size() && words[i + 1] == "--" ? i + 2 : i + 1;
+    const std::string_view name = word.substr(word.starts_with("--") ? 2 : 1);
+    const auto flag = std::ranges::find(flags, name, &Flag::name);
+    if (flag != flags.end() && flag->takes_value) ++i;
+  }
+  return words.size();
 }
 
 std::string Arguments::value(std::string_view flag) const {

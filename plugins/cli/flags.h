@@ -23,7 +23,9 @@ struct Flag {
 class Arguments {
  public:
   // Errors: invalid_argument, for an unknown flag with the nearest one.
-  static Result<Arguments> parse(std::span<const std::string> words, const std::vector<Flag>& flags);
+  // `rest`: further arguments, whatever they look like.
+  static Result<Arguments> parse(std::span<const std::string> words, const std::vector<Flag>& flags,
+                                 std::span<const std::string> rest = {});
 
   bool is_set(std::string_view flag) const { return given_.contains(flag); }
   // The last value given, or the flag's fallback.
@@ -37,5 +39,9 @@ class Arguments {
   std::set<std::string, std::less<>> given_;
   std::vector<std::string> positional_;
 };
+
+// How many of the words are the command's own where the others are those of another command: up to the first that is
+// neither a flag nor a flag's value; a "--" behind it is dropped with it.
+size_t own_words(std::span<const std::string> words, const std::vector<Flag>& flags);
 
 }  // namespace drover::cli

@@ -9,6 +9,8 @@ namespace {
 using namespace std::chrono_literals;
 using Again = ProgramHost::Again;
 
+constexpr auto kNetworkTime = 60s;  // a network may need an address from somewhere
+
 #define DROVER_DRIVER_METHOD(NAME) "/hashicorp.nomad.plugins.drivers.proto.Driver/" NAME
 
 Status optional(Status status) { return status.code() == Code::unimplemented ? ok_status() : std::move(status); }
@@ -40,6 +42,7 @@ Status DriverPlugin::prepare(const ChannelPtr& channel) {
   DROVER_RETURN_IF_ERROR(read_facts(*channel));
   (void)recover_all(*channel, false);
   follow_fingerprint(channel);
+  events_reader_.start(channel, program_.file_name());
   return ok_status();
 }
 
@@ -47,6 +50,7 @@ Result<size_t> DriverPlugin::take_over(const ChannelPtr& channel) {
   DROVER_RETURN_IF_ERROR(read_facts(*channel));
   DROVER_TRY(const size_t tasks, recover_all(*channel, true));
   follow_fingerprint(channel);
+  events_reader_.start(channel, program_.file_name());
   return tasks;
 }
 
@@ -130,6 +134,7 @@ void DriverPlugin::follow_fingerprint(const ChannelPtr& channel) {
 }
 
 void DriverPlugin::lost(bool is_handed_over) {
+  events_reader_.stop();
   if (prints_) prints_->cancel();
   if (prints_reader_.joinable()) prints_reader_.join();
   prints_.reset();
@@ -301,6 +306,56 @@ Status DriverPlugin::signal_task(std::string_view id, std::string_view signal) {
   request.set_task_id(std::string(id));
   request.set_signal(std::string(signal));
   return program_.ask<driver::SignalTaskResponse>(DROVER_DRIVER_METHOD("SignalTask"), request, Again::never, kCallTime)
+      .status();
+}
+
+// Both ends speak whenever they like: what the caller says goes over on a thread of its own.
+Status DriverPlugin::exec_task_streaming(const ExecCommand& command, ExecStream& stream) {
+  DROVER_TRY(const ChannelPtr channel, program_.channel(program_.now() + kRestartTime, stream.stop()));
+  const auto dialogue = channel->talk(DROVER_DRIVER_METHOD("ExecTaskStreaming"));
+  driver::ExecTaskStreamingRequest first;
+  first.mutable_setup()->set_task_id(command.task_id);
+  *first.mutable_setup()->mutable_command() = {command.command.begin(), command.command.end()};
+  first.mutable_setup()->set_tty(command.tty);
+  (void)dialogue->say(serialize(first));
+  const std::stop_callback gone(stream.stop(), [&dialogue] { dialogue->cancel(); });
+  const std::jthread input([&](const std::stop_token& stop) {
+    ::pthread_setname_np(::pthread_self(), "exec-input");
+    while (const auto request = stream.receive(stop)) {
+      if (!dialogue->say(serialize(*request))) return;
+    }
+    if (!stop.stop_requested()) dialogue->finish();
+  });
+  while (const auto bytes = dialogue->next()) {
+    DROVER_TRY(const auto response, parse_message<driver::ExecTaskStreamingResponse>(*bytes));
+    if (stream.send(response)) continue;
+    dialogue->cancel();
+    return cancelled("the caller has gone");
+  }
+  if (stream.stop().stop_requested()) return cancelled("the caller has gone");
+  const Status status = dialogue->status();
+  return status.code() == Code::unavailable ? unavailable("the plugin " + program_.file_name() +
+                                                          " has gone, and the command with it: " + status.message())
+                                            : status;
+}
+
+Result<driver::ExecTaskResponse> DriverPlugin::exec_task(const ExecCommand& command, std::chrono::nanoseconds timeout) {
+  driver::ExecTaskRequest request;
+  request.set_task_id(command.task_id);
+  *request.mutable_command() = {command.command.begin(), command.command.end()};
+  *request.mutable_timeout() = duration_of(timeout);
+  return program_.ask<driver::ExecTaskResponse>(DROVER_DRIVER_METHOD("ExecTask"), request, Again::never,
+                                                timeout + kCallTime);
+}
+
+Result<driver::CreateNetworkResponse> DriverPlugin::create_network(const driver::CreateNetworkRequest& request) {
+  return program_.ask<driver::CreateNetworkResponse>(DROVER_DRIVER_METHOD("CreateNetwork"), request, Again::once,
+                                                     kNetworkTime);
+}
+
+Status DriverPlugin::destroy_network(const driver::DestroyNetworkRequest& request) {
+  return program_
+      .ask<driver::DestroyNetworkResponse>(DROVER_DRIVER_METHOD("DestroyNetwork"), request, Again::once, kNetworkTime)
       .status();
 }
 

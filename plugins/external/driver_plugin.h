@@ -13,6 +13,8 @@
 #include <thread>
 
 #include "drover/task_driver.h"
+#include "drover/task_event_feed.h"
+#include "event_reader.h"
 #include "log_pipes.h"
 #include "program_host.h"
 #include "task_cgroups.h"
@@ -43,6 +45,11 @@ class DriverPlugin final : public TaskDriver, public Role {
   Result<driver::InspectTaskResponse> inspect_task(std::string_view id) override;
   Result<driver::TaskStats> task_stats(std::string_view id) override;
   Status signal_task(std::string_view id, std::string_view signal) override;
+  Status exec_task_streaming(const ExecCommand& command, ExecStream& stream) override;
+  Result<driver::ExecTaskResponse> exec_task(const ExecCommand& command, std::chrono::nanoseconds timeout) override;
+  void follow_events(const TellEvent& tell, std::stop_token stop) override { events_.follow(tell, std::move(stop)); }
+  Result<driver::CreateNetworkResponse> create_network(const driver::CreateNetworkRequest& request) override;
+  Status destroy_network(const driver::DestroyNetworkRequest& request) override;
 
   // The tasks that it has, by identifier.
   std::vector<std::string> tasks() const;
@@ -75,8 +82,10 @@ class DriverPlugin final : public TaskDriver, public Role {
   std::map<std::string, Status, std::less<>> unrecovered_;               // guarded by mutex_
   std::map<std::string, std::shared_ptr<Messages>, std::less<>> stats_;  // guarded by mutex_
 
-  std::shared_ptr<Messages> prints_;  // [plugin]
-  std::thread prints_reader_;         // [plugin]
+  std::shared_ptr<Messages> prints_;    // [plugin]
+  std::thread prints_reader_;           // [plugin]
+  TaskEventFeed events_;                // of all its processes
+  EventReader events_reader_{events_};  // [plugin]
 };
 
 }  // namespace drover::external

@@ -50,6 +50,21 @@ class Hosted final : public TaskDriver {
   Result<driver::InspectTaskResponse> inspect_task(std::string_view id) override { return plugin_->inspect_task(id); }
   Result<driver::TaskStats> task_stats(std::string_view id) override { return plugin_->task_stats(id); }
   Status signal_task(std::string_view id, std::string_view signal) override { return plugin_->signal_task(id, signal); }
+  Status exec_task_streaming(const ExecCommand& command, ExecStream& stream) override {
+    return plugin_->exec_task_streaming(command, stream);
+  }
+  Result<driver::ExecTaskResponse> exec_task(const ExecCommand& command, std::chrono::nanoseconds timeout) override {
+    return plugin_->exec_task(command, timeout);
+  }
+  void follow_events(const TellEvent& tell, std::stop_token stop) override {
+    plugin_->follow_events(tell, std::move(stop));
+  }
+  Result<driver::CreateNetworkResponse> create_network(const driver::CreateNetworkRequest& request) override {
+    return plugin_->create_network(request);
+  }
+  Status destroy_network(const driver::DestroyNetworkRequest& request) override {
+    return plugin_->destroy_network(request);
+  }
 
  private:
   mutable RunningPlugin plugin_{DROVER_MOCK_PROGRAM};

@@ -5,6 +5,7 @@
 
 #include "drover/duration.h"
 #include "drover/hclspec.h"
+#include "drover/log.h"
 #include "resident_life.h"
 #include "topology.h"
 
@@ -136,6 +137,7 @@ Result<Launch> ProgramHost::open(Version& version) {
   }
   out.program.file = out.file->path();
   out.program.image = out.file->image();
+  if (options_.settings.asks_for_tls) DROVER_RETURN_IF_ERROR(ask_for_tls(out.program));
   DROVER_TRY(out.program.confinement, confinement_of(options_.settings));
   if (options_.settings.limits.has_group()) {
     DROVER_RETURN_IF_ERROR(group_.prepare().with_context("plugin " + file_name_));

@@ -10,6 +10,7 @@ PluginSettings settings_of(const ConfigBlock& configuration, std::string_view pl
   const ConfigBlock* const block = configuration.block("plugin", plugin);
   if (!block) return out;
   out.arguments = block->string_list("args");
+  out.asks_for_tls = block->boolean("auto_mtls", false);
   out.digests = block->string_list("digest");
   out.user = block->string("user");
   out.no_new_privileges = block->boolean("no_new_privileges", !out.user.empty());

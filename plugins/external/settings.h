@@ -28,6 +28,7 @@ struct PluginLimits {
 struct PluginSettings {
   std::vector<std::string> arguments{};
   std::optional<hcl::Value> config{};  // an object
+  bool asks_for_tls = false;           // auto_mtls
   std::vector<std::string> digests{};  // SHA-256 in hexadecimal; empty: any
   std::string user{};                  // empty: the agent's
   bool no_new_privileges = false;

@@ -233,6 +233,7 @@ void Supervisor::launch() {
     is_no_use = !opened;
     DROVER_RETURN_IF_ERROR(opened.status());
     const Launch& launch = *opened;
+    identity_ = launch.program.identity;
     user_.reset();
     if (launch.program.confinement.user) user_ = launch.program.confinement.user->id;
     if (launch.file) {
@@ -273,10 +274,11 @@ void Supervisor::launch() {
 void Supervisor::prepare(const std::string& greeting) {
   had_greeting_ = true;
   const auto make = [&]() -> Result<std::shared_ptr<Channel>> {
-    DROVER_TRY(const Handshake handshake, parse_handshake(greeting));
+    DROVER_TRY(const Handshake handshake,
+               parse_handshake(greeting, identity_ ? Transport::mutual_tls : Transport::plain));
     DROVER_RETURN_IF_ERROR(check_socket(handshake.socket, user_.value_or(::geteuid())));
     socket_ = handshake.socket;
-    std::shared_ptr<Channel> channel = connect(handshake.socket);
+    std::shared_ptr<Channel> channel = connect(handshake, identity_.get());
     DROVER_RETURN_IF_ERROR(options_.prepare(channel));
     return channel;
   };

@@ -88,8 +88,9 @@ class Supervisor final : public PluginLife {
   SteadyTime launched_{};
   std::string ending_;  // why we end it ourselves
   bool had_greeting_ = false;
-  std::string socket_;            // removed after the process's end
-  std::optional<uint32_t> user_;  // of the process, where it is another than ours
+  std::string socket_;                           // removed after the process's end
+  std::shared_ptr<const TlsIdentity> identity_;  // ours towards it, where it was asked for TLS
+  std::optional<uint32_t> user_;                 // of the process, where it is another than ours
 
   // [plugin-log]
   SteadyTime second_began_{};

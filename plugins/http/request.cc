@@ -125,6 +125,7 @@ std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& r
   out.context.method = "/" + method.service()->full_name() + "/" + method.name();
   if (Status status = common_parameters(*query, out.context.query); !status.ok()) return error_answer(status);
   out.context.query.token = incoming.token.empty() ? bearer(incoming.authorization) : incoming.token;
+  out.ws_handshake = get(*query, "ws_handshake") == "true";
   out.pretty = query->contains("pretty") && get(*query, "pretty") != "0";
 
   auto request = new_message(method.input_type());
@@ -200,6 +201,12 @@ bool append_frame(const Outgoing& call, std::string_view bytes, std::string& out
   const FieldDescriptor* data = message->GetDescriptor()->FindFieldByName("data");
   if (data) out += message->GetReflection()->GetString(*message, data);
   return true;
+}
+
+Result<std::string> frame_message(const Outgoing& call, std::string_view frame) {
+  auto message = new_message(call.binding->method->input_type());
+  DROVER_RETURN_IF_ERROR(json_to_message(frame, *message));
+  return message->SerializeAsString();
 }
 
 std::string digest_of(const Outgoing& call, std::string_view bytes) {

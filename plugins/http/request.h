@@ -35,7 +35,8 @@ struct Outgoing {
   std::string request;
   const Binding* binding = nullptr;
   bool pretty = false;
-  bool plain = false;  // streamed: raw bytes instead of frames
+  bool plain = false;         // streamed: raw bytes instead of frames
+  bool ws_handshake = false;  // a conversation whose first frame carries the token
 };
 
 // What goes back. `status` other than 200 comes with plain text.
@@ -52,6 +53,8 @@ Answer to_answer(const Outgoing& call, const Result<Reply>& reply);
 Answer error_answer(const Status& status);
 // One streamed message in the form that the call asked for; false when the message is not one.
 bool append_frame(const Outgoing& call, std::string_view message, std::string& out);
+// The other way: a frame of the client as a request. Errors: invalid_argument.
+Result<std::string> frame_message(const Outgoing& call, std::string_view frame);
 // The value of the header Digest, which a download's first message brings; empty when there is none.
 std::string digest_of(const Outgoing& call, std::string_view first_message);
 // A piece of an uploaded body as the message that goes to the handler.

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <google/protobuf/descriptor.h>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
@@ -14,6 +15,7 @@
 #include <mutex>
 #include <optional>
 
+#include "conversation.h"
 #include "gzip.h"
 #include "request.h"
 
@@ -287,6 +289,7 @@ class Session final : public std::enable_shared_from_this<Session> {
       return write(std::move(redirect));
     }
     if (!prepare()) return;
+    if (is_conversation()) return converse();
     watch_client();
     const Http::Content content = outgoing_.binding->form.content();
     if (content == Http::FRAMES || content == Http::BYTES) return open_stream();
@@ -295,6 +298,22 @@ class Session final : public std::enable_shared_from_this<Session> {
           asio::post(self->stream_.get_executor(),
                      [self, reply = std::move(reply)] { self->write(to_answer(self->outgoing_, reply)); });
         });
+  }
+
+  bool is_conversation() const {
+    const auto& binding = *outgoing_.binding;
+    return binding.form.content() == Http::FRAMES && binding.method->client_streaming();
+  }
+
+  void converse() {
+    if (!is_upgrade(request_)) return fail(400, "this is a conversation over a WebSocket: ask for an upgrade to it");
+    stream_.expires_never();
+    start_conversation({.stream = stream_,
+                        .connection = shared_from_this(),
+                        .shared = shared_,
+                        .call = outgoing_,
+                        .awaits_token = outgoing_.ws_handshake},
+                       request_);
   }
 
   // While a call is out the client sends nothing; readable therefore means that it went away, or sent its next request

@@ -66,6 +66,7 @@ struct ProcessDriver::Task {
   bool is_lost = false;        // guarded by the driver's mutex; the launcher has gone and its result with it
   uint64_t former_ticks = 0;   // guarded by the driver's mutex; of the last sample
   SteadyTime former_sample{};  // guarded by the driver's mutex
+  std::stop_source ended;      // requested when it has ended: what runs beside it ends, too
   bool has_ended() const { return process.exit.has_value() || is_lost; }
 };
 
@@ -84,11 +85,13 @@ void ProcessDriver::stop() {
     last = std::move(launcher_);
     changed_.notify_all();
   }
+  execs_.end();
 }
 
 driver::DriverCapabilities ProcessDriver::capabilities() const {
   driver::DriverCapabilities capabilities;
   capabilities.set_send_signals(true);
+  capabilities.set_exec(true);
   capabilities.set_fs_isolation(driver::DriverCapabilities::NONE);
   return capabilities;
 }
@@ -132,15 +135,20 @@ Result<std::shared_ptr<Launcher>> ProcessDriver::launcher() {
 }
 
 void ProcessDriver::on_exit(const Launcher::Task& ended) {
-  const std::lock_guard lock(mutex_);
-  const auto found = tasks_.find(ended.id);
-  if (found == tasks_.end() || !ended.exit) return;
-  if (found->second) {
-    found->second->process.exit = ended.exit;
-  } else {
-    early_exits_[ended.id] = *ended.exit;
+  TaskPtr gone;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = tasks_.find(ended.id);
+    if (found == tasks_.end() || !ended.exit) return;
+    if (found->second) {
+      found->second->process.exit = ended.exit;
+      gone = found->second;
+    } else {
+      early_exits_[ended.id] = *ended.exit;
+    }
+    changed_.notify_all();
   }
-  changed_.notify_all();
+  if (gone) gone->ended.request_stop();
 }
 
 void ProcessDriver::on_lost() {
@@ -161,28 +169,38 @@ Result<ProcessDriver::TaskPtr> ProcessDriver::find(std::string_view id) const {
   return found->second;
 }
 
-Result<Launcher::Start> ProcessDriver::start_of(const driver::TaskConfig& config) {
-  DROVER_TRY(TaskOptions options, TaskOptions::from_msgpack(config.msgpack_driver_config()));
-  auto wanted = command(config, options);
-  DROVER_RETURN_IF_ERROR(options.finish());
-  DROVER_RETURN_IF_ERROR(wanted.status());
+// What the task's program and what runs beside it have in common.
+Result<Launcher::Start> ProcessDriver::surroundings_of(const driver::TaskConfig& config, const Command& wanted) {
   std::map<std::string, std::string> environment(config.env().begin(), config.env().end());
   for (const auto& [name, value] : config.device_env()) environment[name] = value;
-  for (const auto& [name, value] : wanted->environment) environment[name] = value;
+  for (const auto& [name, value] : wanted.environment) environment[name] = value;
   Launcher::Start start{.id = config.id()};
-  DROVER_TRY(start.program, find_program(wanted->program, environment));
+  DROVER_TRY(start.program, find_program(wanted.program, environment));
   start.arguments.push_back(start.program);
-  start.arguments.insert(start.arguments.end(), wanted->arguments.begin(), wanted->arguments.end());
+  start.arguments.insert(start.arguments.end(), wanted.arguments.begin(), wanted.arguments.end());
   for (const auto& [name, value] : environment) start.environment.push_back(name + "=" + value);
-  start.directory = wanted->directory;
+  start.directory = wanted.directory;
   if (start.directory.empty() && !config.alloc_dir().empty())
     start.directory = config.alloc_dir() + "/" + config.name();
   if (start.directory.empty()) start.directory = "/";
-  start.stdout_path = config.stdout_path() == "/dev/null" ? "" : config.stdout_path();
-  start.stderr_path = config.stderr_path() == "/dev/null" ? "" : config.stderr_path();
   if (!config.user().empty()) {
     DROVER_TRY(start.user, find_user(config.user()));
   }
+  return start;
+}
+
+Result<ProcessDriver::Command> ProcessDriver::command_of(const driver::TaskConfig& config) {
+  DROVER_TRY(TaskOptions options, TaskOptions::from_msgpack(config.msgpack_driver_config()));
+  auto wanted = command(config, options);
+  DROVER_RETURN_IF_ERROR(options.finish());
+  return wanted;
+}
+
+Result<Launcher::Start> ProcessDriver::start_of(const driver::TaskConfig& config) {
+  DROVER_TRY(const Command wanted, command_of(config));
+  DROVER_TRY(Launcher::Start start, surroundings_of(config, wanted));
+  start.stdout_path = config.stdout_path() == "/dev/null" ? "" : config.stdout_path();
+  start.stderr_path = config.stderr_path() == "/dev/null" ? "" : config.stderr_path();
   return start;
 }
 
@@ -372,6 +390,20 @@ Status ProcessDriver::signal_task(std::string_view id, std::string_view signal) 
   if (has_ended(task)) return failed_precondition("task " + std::string(id) + " has ended");
   DROVER_TRY(const auto connected, launcher());
   return connected->signal(id, number, Launcher::To::process, after(kLauncherTime));
+}
+
+Status ProcessDriver::exec_task_streaming(const ExecCommand& wanted, ExecStream& stream) {
+  DROVER_TRY(const TaskPtr task, find(wanted.task_id));
+  if (has_ended(task)) return failed_precondition("task " + wanted.task_id + " has ended");
+  if (wanted.command.empty()) return invalid_argument("no command is named");
+  const ExecCalls::Entry entry(execs_);
+  if (!entry) return unavailable("the driver is stopping");
+  DROVER_TRY(Command command, command_of(task->config));
+  command.program = wanted.command.front();
+  command.arguments.assign(wanted.command.begin() + 1, wanted.command.end());
+  DROVER_TRY(Launcher::Start start, surroundings_of(task->config, command));
+  DROVER_TRY(const auto connected, launcher());
+  return run_process_exec(*connected, std::move(start), wanted.tty, stream, task->ended.get_token(), execs_.ending());
 }
 
 }  // namespace drover

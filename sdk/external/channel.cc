@@ -16,6 +16,7 @@ namespace drover::external {
 namespace {
 
 constexpr int kMaxMessageBytes = 64 << 20;
+constexpr size_t kMaxUnsaid = 16;  // requests that are not on their way yet; then the caller waits
 constexpr size_t kMaxQueued = 64;  // messages of a stream that nobody has read yet; then the plugin waits
 
 grpc::ByteBuffer buffer_of(const std::string& bytes) {
@@ -51,17 +52,29 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
  public:
   explicit Reader(Messages::Keep keep) : keep_(keep) {}
 
-  // `requests` is not empty.
-  static std::shared_ptr<Reader> start(grpc::GenericStub& stub, const std::string& method,
-                                       const std::vector<std::string>& requests, Messages::Keep keep) {
+  static std::shared_ptr<Reader> start(grpc::GenericStub& stub, const std::string& method, Messages::Keep keep) {
     auto reader = std::make_shared<Reader>(keep);
     reader->itself_ = reader;
-    for (const std::string& request : requests) reader->requests_.push_back(buffer_of(request));
     stub.PrepareBidiStreamingCall(&reader->context_, method, {}, reader.get());
-    reader->write_next();
+    reader->AddHold();  // until the reading has ended: writes begin outside of gRPC's own calls
     reader->StartRead(&reader->buffer_);
     reader->StartCall();
     return reader;
+  }
+
+  bool say(const std::string& message) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return requests_.size() < kMaxUnsaid || is_over_ || ended_; });
+    if (is_over_ || ended_ || is_finished_) return false;
+    requests_.push_back(buffer_of(message));
+    if (requests_.size() == 1) StartWrite(&requests_.front());
+    return true;
+  }
+
+  void finish() {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_finished_, true) || is_over_ || ended_) return;
+    if (requests_.empty()) StartWritesDone();
   }
 
   std::optional<std::string> next() {
@@ -100,22 +113,22 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   }
 
  private:
-  void write_next() {
-    const grpc::ByteBuffer* request = &requests_[written_++];
-    if (written_ == requests_.size()) {
-      StartWriteLast(request, {});
-    } else {
-      StartWrite(request);
-    }
-  }
-
   void OnWriteDone(bool ok) override {
-    if (ok && written_ < requests_.size()) write_next();
+    const std::lock_guard lock(mutex_);
+    requests_.pop_front();
+    changed_.notify_all();
+    if (!ok || is_over_) return;
+    if (!requests_.empty()) return StartWrite(&requests_.front());
+    if (is_finished_) StartWritesDone();
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return;
     const std::lock_guard lock(mutex_);
+    if (!ok) {
+      is_over_ = true;
+      changed_.notify_all();
+      return RemoveHold();
+    }
     if (auto bytes = bytes_of(buffer_)) {
       if (keep_ == Messages::Keep::newest) {
         newest_ = *std::move(bytes);
@@ -138,19 +151,20 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
 
   const Messages::Keep keep_;
   grpc::ClientContext context_;
-  std::vector<grpc::ByteBuffer> requests_;  // constant once started
-  size_t written_ = 0;                      // of them; one write at a time is out
   grpc::ByteBuffer buffer_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::string> queue_;      // guarded by mutex_
-  std::optional<std::string> newest_;  // guarded by mutex_
-  bool is_waiting_ = false;            // guarded by mutex_; the queue is full, no read is out
-  std::optional<Status> ended_;        // guarded by mutex_
-  std::shared_ptr<Reader> itself_;     // until OnDone
+  std::deque<grpc::ByteBuffer> requests_;  // guarded by mutex_, like what follows; the first is being written
+  bool is_finished_ = false;               // no more of them
+  bool is_over_ = false;                   // nothing may be said any more
+  std::deque<std::string> queue_;
+  std::optional<std::string> newest_;
+  bool is_waiting_ = false;  // the queue is full, no read is out
+  std::optional<Status> ended_;
+  std::shared_ptr<Reader> itself_;  // until OnDone
 };
 
-class GrpcMessages final : public Messages {
+class GrpcMessages final : public Dialogue {
  public:
   explicit GrpcMessages(std::shared_ptr<Reader> reader) : reader_(std::move(reader)) {}
   ~GrpcMessages() override {
@@ -161,6 +175,8 @@ class GrpcMessages final : public Messages {
   std::optional<std::string> newest(SteadyTime deadline) override { return reader_->newest(deadline); }
   Status status() const override { return reader_->status(); }
   void cancel() override { reader_->cancel(); }
+  bool say(std::string message) override { return reader_->say(message); }
+  void finish() override { reader_->finish(); }
 
  private:
   const std::shared_ptr<Reader> reader_;
@@ -168,7 +184,8 @@ class GrpcMessages final : public Messages {
 
 class GrpcChannel final : public Channel {
  public:
-  explicit GrpcChannel(const std::string& socket) : stub_(make_channel(socket)) {}
+  GrpcChannel(const std::string& socket, const std::shared_ptr<grpc::ChannelCredentials>& credentials)
+      : stub_(make_channel(socket, credentials)) {}
 
   Result<std::string> call(const std::string& method, std::string request, std::optional<SteadyTime> deadline,
                            std::stop_token stop) override {
@@ -192,15 +209,19 @@ class GrpcChannel final : public Channel {
   }
 
   std::shared_ptr<Messages> open(const std::string& method, std::string request, Messages::Keep keep) override {
-    return std::make_shared<GrpcMessages>(Reader::start(stub_, method, {request}, keep));
+    auto reader = Reader::start(stub_, method, keep);
+    (void)reader->say(request);
+    reader->finish();
+    return std::make_shared<GrpcMessages>(std::move(reader));
   }
 
-  std::shared_ptr<Messages> converse(const std::string& method, std::vector<std::string> requests) override {
-    return std::make_shared<GrpcMessages>(Reader::start(stub_, method, requests, Messages::Keep::all));
+  std::shared_ptr<Dialogue> talk(const std::string& method) override {
+    return std::make_shared<GrpcMessages>(Reader::start(stub_, method, Messages::Keep::all));
   }
 
  private:
-  static std::shared_ptr<grpc::Channel> make_channel(const std::string& socket) {
+  static std::shared_ptr<grpc::Channel> make_channel(const std::string& socket,
+                                                     const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
     keep_callback_threads();
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -209,7 +230,8 @@ class GrpcChannel final : public Channel {
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
+    arguments.SetSslTargetNameOverride("localhost");  // the name in every certificate of AutoMTLS
+    return grpc::CreateCustomChannel("unix:" + socket, credentials, arguments);
   }
 
   grpc::GenericStub stub_;
@@ -217,7 +239,26 @@ class GrpcChannel final : public Channel {
 
 }  // namespace
 
-std::unique_ptr<Channel> connect(const std::string& socket) { return std::make_unique<GrpcChannel>(socket); }
+std::shared_ptr<Messages> Channel::converse(const std::string& method, std::vector<std::string> requests) {
+  auto dialogue = talk(method);
+  for (std::string& request : requests) {
+    if (!dialogue->say(std::move(request))) break;
+  }
+  dialogue->finish();
+  return dialogue;
+}
+
+std::unique_ptr<Channel> connect(const std::string& socket) {
+  return std::make_unique<GrpcChannel>(socket, grpc::InsecureChannelCredentials());
+}
+
+std::unique_ptr<Channel> connect(const Handshake& handshake, const TlsIdentity* identity) {
+  if (handshake.certificate.empty()) return connect(handshake.socket);
+  DROVER_CHECK(identity != nullptr);
+  const grpc::SslCredentialsOptions options{
+      .pem_root_certs = handshake.certificate, .pem_private_key = identity->key, .pem_cert_chain = identity->cert};
+  return std::make_unique<GrpcChannel>(handshake.socket, grpc::SslCredentials(options));
+}
 
 Status translate(Status status) {
   if (status.code() != Code::unknown) return status;

@@ -5,8 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include "drover/tls.h"
+
 namespace drover::external {
 namespace {
+
+constexpr size_t kLeastCertificate = 50;  // characters; what is shorter counts as none
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -52,7 +56,7 @@ bool is_secret(std::string_view name) {
 
 }  // namespace
 
-Result<Handshake> parse_handshake(std::string_view line) {
+Result<Handshake> parse_handshake(std::string_view line, Transport transport) {
   const std::string_view text = trim(line);
   const auto refuse = [&](const std::string& what) {
     return failed_precondition(what + "; its first line of output was " + quoted(text));
@@ -74,10 +78,21 @@ Result<Handshake> parse_handshake(std::string_view line) {
     return refuse("the plugin's socket is not an absolute path of at most " + std::to_string(kMaxSocketPath) +
                   " bytes");
   }
-  if (fields.size() > 5 && fields[5].size() > 50) {
-    return refuse("the plugin wants TLS, which this host did not offer");
+  Handshake handshake{.socket = std::string(fields[3]), .certificate = {}};
+  const bool has_certificate = fields.size() > 5 && fields[5].size() > kLeastCertificate;
+  if (transport == Transport::plain) {
+    if (has_certificate) return refuse("the plugin wants TLS, which this host did not offer");
+    return handshake;
   }
-  return Handshake{.socket = std::string(fields[3])};
+  if (!has_certificate) {
+    return refuse(
+        "the plugin was asked for TLS (auto_mtls) and answers without a certificate; it may be one that does not speak "
+        "it: leave auto_mtls away then");
+  }
+  auto certificate = certificate_from_base64_der(fields[5]);
+  if (!certificate) return refuse("the plugin's certificate cannot be read: " + certificate.status().message());
+  handshake.certificate = *std::move(certificate);
+  return handshake;
 }
 
 std::map<std::string, std::string> plugin_environment(const char* const* host) {
@@ -89,7 +104,7 @@ std::map<std::string, std::string> plugin_environment(const char* const* host) {
     out[std::string(line.substr(0, equals))] = line.substr(equals + 1);
   }
   for (const char* name :
-       {"PLUGIN_CLIENT_CERT", "PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_UNIX_SOCKET_GROUP"}) {
+       {kClientCertificate, "PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_UNIX_SOCKET_GROUP"}) {
     out.erase(name);
   }
   out[std::string(kCookieKey)] = kCookieValue;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "drover/tls.h"
+
 namespace drover::external {
 namespace {
 
@@ -51,6 +53,24 @@ TEST(Handshake, SaysWhatItExpectedAndQuotesWhatItGot) {
     EXPECT_EQ(handshake.status(), failed_precondition(c.text));
   }
   EXPECT_LT(parse_handshake(std::string(100'000, 'x')).status().message().size(), 500u);
+}
+
+TEST(Handshake, TakesACertificateWhereItAskedForOneAndNothingElse) {
+  const auto identity = make_tls_identity();
+  ASSERT_TRUE(identity.ok());
+  const std::string certificate = certificate_to_base64_der(identity->cert).value_or("");
+
+  const auto handshake = parse_handshake("1|2|unix|/s|grpc|" + certificate, Transport::mutual_tls);
+  ASSERT_TRUE(handshake.ok()) << handshake.status().to_string();
+  EXPECT_EQ(identity->cert, handshake->certificate);
+
+  const auto without = parse_handshake("1|2|unix|/s|grpc|", Transport::mutual_tls);
+  EXPECT_TRUE(without.status().message().starts_with(
+      "the plugin was asked for TLS (auto_mtls) and answers without a certificate"))
+      << without.status().message();
+  const auto broken = parse_handshake("1|2|unix|/s|grpc|" + std::string(60, 'A'), Transport::mutual_tls);
+  EXPECT_TRUE(broken.status().message().starts_with("the plugin's certificate cannot be read: "))
+      << broken.status().message();
 }
 
 TEST(Handshake, GivesTheChildWhatItNeedsAndNoSecret) {

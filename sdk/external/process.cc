@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 
+#include "drover/external/handshake.h"
 #include "drover/process.h"
 
 namespace drover::external {
@@ -226,6 +227,13 @@ Result<std::unique_ptr<Process>> Process::start(const Program& program) {
     return failed_precondition("cannot watch " + program.file + ": " + ::strerror(reason));
   }
   return std::unique_ptr<Process>(new Process(pid, pidfd, out.take_read(), err.take_read()));
+}
+
+Status ask_for_tls(Program& program) {
+  DROVER_TRY(TlsIdentity identity, make_tls_identity());
+  program.environment[kClientCertificate] = identity.cert;
+  program.identity = std::make_shared<const TlsIdentity>(std::move(identity));
+  return ok_status();
 }
 
 Process::Process(pid_t pid, int pidfd, int out, int err)

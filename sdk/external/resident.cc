@@ -31,13 +31,14 @@ class Call final : public std::enable_shared_from_this<Call> {
         .deadline_ns = deadline ? std::chrono::nanoseconds(deadline->time_since_epoch()).count() : 0};
     requests_ = plugin.open(plugin.self, &request, {.self = this, .push = &push, .end = &end, .close = &close});
   }
-  // Where somebody else leaves the call meanwhile, this stops.
-  void say(const std::vector<std::string>& requests) {
+  // False once somebody has left the call, or the plugin wants no more.
+  bool say(const std::string& request) {
     const std::lock_guard speaking(speech_);
-    for (const std::string& one : requests) {
-      if (has_left_ || requests_.push(requests_.self, bytes_of(one)) == 0) break;
-    }
-    if (!has_left_) requests_.end(requests_.self);
+    return !has_left_ && !has_said_all_ && requests_.push(requests_.self, bytes_of(request)) != 0;
+  }
+  void finish() {
+    const std::lock_guard speaking(speech_);
+    if (!has_left_ && !std::exchange(has_said_all_, true)) requests_.end(requests_.self);
   }
   // Instead of open(): it has ended before it began.
   void refuse(const Status& why) {
@@ -119,6 +120,7 @@ class Call final : public std::enable_shared_from_this<Call> {
   const Messages::Keep keep_;
   std::shared_ptr<Call> itself_;  // until the replies are closed
   std::mutex speech_;             // held while the requests are spoken into
+  bool has_said_all_ = false;     // guarded by speech_
   drover_stream requests_{};
   std::atomic<bool> has_left_ = false;
   mutable std::mutex mutex_;  // guards what follows; a leaf
@@ -129,7 +131,7 @@ class Call final : public std::enable_shared_from_this<Call> {
   std::optional<Status> cut_;
 };
 
-class ResidentMessages final : public Messages {
+class ResidentMessages final : public Dialogue {
  public:
   explicit ResidentMessages(std::shared_ptr<Call> call) : call_(std::move(call)) {}
   ~ResidentMessages() override { cancel(); }
@@ -137,6 +139,8 @@ class ResidentMessages final : public Messages {
   std::optional<std::string> newest(SteadyTime deadline) override { return call_->newest(deadline); }
   Status status() const override { return call_->status(); }
   void cancel() override { call_->cut(cancelled("the caller has cancelled the call")); }
+  bool say(std::string message) override { return call_->say(message); }
+  void finish() override { call_->finish(); }
 
  private:
   const std::shared_ptr<Call> call_;
@@ -176,7 +180,9 @@ class Resident final : public ResidentChannel {
 
   Result<std::string> call(const std::string& method, std::string request, std::optional<SteadyTime> deadline,
                            std::stop_token stop) override {
-    DROVER_TRY(const auto call, begin(method, deadline, {std::move(request)}, Messages::Keep::all));
+    DROVER_TRY(const auto call, begin(method, deadline, Messages::Keep::all));
+    (void)call->say(request);
+    call->finish();
     if (!call->wait_end(deadline.value_or(SteadyTime::max()), stop)) {
       call->cut(stop.stop_requested() ? cancelled("the caller has gone") : deadline_exceeded("deadline exceeded"));
     }
@@ -187,17 +193,19 @@ class Resident final : public ResidentChannel {
     return *std::move(answer);
   }
   std::shared_ptr<Messages> open(const std::string& method, std::string request, Messages::Keep keep) override {
-    return stream(begin(method, {}, {std::move(request)}, keep));
+    auto dialogue = stream(begin(method, {}, keep));
+    (void)dialogue->say(std::move(request));
+    dialogue->finish();
+    return dialogue;
   }
-  std::shared_ptr<Messages> converse(const std::string& method, std::vector<std::string> requests) override {
-    return stream(begin(method, {}, requests, Messages::Keep::all));
+  std::shared_ptr<Dialogue> talk(const std::string& method) override {
+    return stream(begin(method, {}, Messages::Keep::all));
   }
 
  private:
   using CallPtr = std::shared_ptr<Call>;
 
-  Result<CallPtr> begin(const std::string& method, std::optional<SteadyTime> deadline,
-                        const std::vector<std::string>& requests, Messages::Keep keep) {
+  Result<CallPtr> begin(const std::string& method, std::optional<SteadyTime> deadline, Messages::Keep keep) {
     // Whoever releases waits for this one: it is listed, and open, before the lock goes.
     const auto call = std::make_shared<Call>(keep);
     {
@@ -207,10 +215,9 @@ class Resident final : public ResidentChannel {
       calls_.push_back(call);
       call->open(plugin_, method, deadline);
     }
-    call->say(requests);
     return call;
   }
-  static std::shared_ptr<Messages> stream(Result<CallPtr> call) {
+  static std::shared_ptr<Dialogue> stream(Result<CallPtr> call) {
     if (call) return std::make_shared<ResidentMessages>(*std::move(call));
     const auto none = std::make_shared<Call>(Messages::Keep::all);
     none->refuse(call.status());

@@ -37,6 +37,7 @@ namespace {
 
 constexpr auto kLockRetry = std::chrono::milliseconds(10);
 constexpr int kConnectAttempts = 3;
+constexpr auto kKillTime = std::chrono::milliseconds(2000);  // within which a killed command has gone
 
 class Fd {
  public:
@@ -200,6 +201,8 @@ Status failed_status(int error, const std::string& what) {
       return already_exists(text);
     case ESRCH:
       return not_found(text);
+    case ENOSYS:
+      return unimplemented(text + " (the launcher is of an older version)");
     case EBUSY:
     case EAGAIN:
     case ENOMEM:
@@ -214,7 +217,28 @@ Status failed_status(int error, const std::string& what) {
 
 }  // namespace
 
+namespace {
+
+// What is known of a command, shared between its owner and the connection's reader.
+struct ExecState {
+  Fd ended{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  std::mutex mutex;
+  std::optional<Launcher::Exit> exit;  // guarded by mutex
+
+  void end(const std::optional<Launcher::Exit>& how) {
+    {
+      const std::lock_guard lock(mutex);
+      if (how) exit = how;
+    }
+    const uint64_t one = 1;
+    [[maybe_unused]] ssize_t n = write(ended.get(), &one, sizeof one);
+  }
+};
+
+}  // namespace
+
 struct Launcher::Connection {
+  std::string folder;
   Callbacks callbacks;
   Fd socket;
   Fd wake;  // eventfd: the reader shall end
@@ -227,6 +251,7 @@ struct Launcher::Connection {
   bool is_lost = false;  // guarded by mutex, as what follows
   uint64_t last_request = 0;
   std::map<uint64_t, std::optional<std::string>> answers;  // of requests in flight
+  std::map<std::string, std::shared_ptr<ExecState>, std::less<>> execs;
 
   std::thread reader;
 
@@ -287,7 +312,12 @@ void Launcher::Connection::dispatch(std::string frame) {
   if (in.request() == 0) {
     if (in.kind() != Kind::exited) return;  // events of a newer launcher
     const launcher::TaskRecord record = launcher::TaskRecord::read(in);
-    if (in.ok() && callbacks.exited) callbacks.exited(to_task(record));
+    if (!in.ok()) return;
+    {
+      std::lock_guard lock(mutex);
+      if (const auto at = execs.find(record.id); at != execs.end()) return at->second->end(to_task(record).exit);
+    }
+    if (callbacks.exited) callbacks.exited(to_task(record));
     return;
   }
   std::lock_guard lock(mutex);
@@ -318,6 +348,7 @@ void Launcher::Connection::read_loop() {
   {
     std::lock_guard lock(mutex);
     is_lost = true;
+    for (const auto& [id, exec] : execs) exec->end({});
     answered.notify_all();
   }
   if (!was_closed && callbacks.lost) callbacks.lost();
@@ -336,7 +367,8 @@ Result<std::unique_ptr<Launcher>> Launcher::connect(Options options, Callbacks c
       socket = connect_to(folder);
     }
     if (!socket.ok()) return socket.status();
-    auto connection = std::make_unique<Connection>();
+    auto connection = std::make_shared<Connection>();
+    connection->folder = options.folder;
     connection->callbacks = callbacks;
     connection->socket = *std::move(socket);
     connection->wake = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -358,7 +390,7 @@ Result<std::unique_ptr<Launcher>> Launcher::connect(Options options, Callbacks c
   return failure.with_context("greet the launcher");
 }
 
-Launcher::Launcher(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
+Launcher::Launcher(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
 
 Launcher::~Launcher() {
   const uint64_t one = 1;
@@ -373,7 +405,11 @@ bool Launcher::is_connected() const {
 
 int Launcher::pid() const { return connection_->pid; }
 
-Result<Launcher::Task> Launcher::start(const Start& start, SteadyTime deadline) {
+const std::string& Launcher::folder() const { return connection_->folder; }
+
+namespace {
+
+launcher::StartRequest request_of(const Launcher::Start& start) {
   launcher::StartRequest request;
   request.id = start.id;
   request.arguments.push_back(start.program);
@@ -389,12 +425,90 @@ Result<Launcher::Task> Launcher::start(const Start& start, SteadyTime deadline) 
     request.groups.assign(start.user->groups.begin(), start.user->groups.end());
   }
   request.cgroup_files = start.cgroup_files;
-  DROVER_TRY(std::string answer, connection_->call(
-                                     Kind::start, [&](launcher::Writer& out) { request.write(out); }, deadline));
+  return request;
+}
+
+Result<Launcher::Task> read_started(const std::string& answer) {
   launcher::Reader in(answer);
   const launcher::TaskRecord record = launcher::TaskRecord::read(in);
   if (!in.ok()) return internal_error("the launcher's answer to a start is cut short");
   return to_task(record);
+}
+
+}  // namespace
+
+Result<Launcher::Task> Launcher::start(const Start& start, SteadyTime deadline) {
+  const launcher::StartRequest request = request_of(start);
+  DROVER_TRY(std::string answer, connection_->call(
+                                     Kind::start, [&](launcher::Writer& out) { request.write(out); }, deadline));
+  return read_started(answer);
+}
+
+class Launcher::LaunchedExec final : public Launcher::Exec {
+ public:
+  LaunchedExec(std::shared_ptr<Connection> connection, std::shared_ptr<ExecState> state, Task task)
+      : connection_(std::move(connection)), state_(std::move(state)), task_(std::move(task)) {}
+  ~LaunchedExec() override {
+    signal(SIGKILL);
+    {
+      std::lock_guard lock(connection_->mutex);
+      connection_->execs.erase(task_.id);
+    }
+    pollfd ended{.fd = state_->ended.get(), .events = POLLIN};
+    if (poll(&ended, 1, static_cast<int>(kKillTime.count())) <= 0) return;  // the launcher forgets it with this client
+    (void)connection_->call(
+        Kind::forget, [this](launcher::Writer& out) { out.text(task_.id); }, SystemClock().steady() + kKillTime);
+  }
+  int pid() const override { return task_.pid; }
+  uint64_t start_time() const override { return task_.start_time; }
+  int ended_fd() const override { return state_->ended.get(); }
+  std::optional<Exit> exit() const override {
+    const std::lock_guard lock(state_->mutex);
+    return state_->exit;
+  }
+  void signal(int number) override {
+    if (exit()) return;
+    (void)connection_->call(
+        Kind::signal,
+        [&](launcher::Writer& out) {
+          out.text(task_.id);
+          out.number(static_cast<uint64_t>(number));
+          out.number(1);
+        },
+        SystemClock().steady() + kKillTime);
+  }
+
+ private:
+  const std::shared_ptr<Connection> connection_;
+  const std::shared_ptr<ExecState> state_;
+  const Task task_;
+};
+
+Result<std::unique_ptr<Launcher::Exec>> Launcher::exec(const Start& start, const Streams& streams,
+                                                       SteadyTime deadline) {
+  const launcher::StartRequest request = request_of(start);
+  const launcher::ExecStreams paths{streams.input, streams.output, streams.error, streams.terminal};
+  auto state = std::make_shared<ExecState>();
+  if (!state->ended) return errno_status(errno, "eventfd");
+  {
+    std::lock_guard lock(connection_->mutex);
+    if (!connection_->execs.try_emplace(start.id, state).second)
+      return already_exists("command " + start.id + " was started before");
+  }
+  auto answer = connection_->call(
+      Kind::exec,
+      [&](launcher::Writer& out) {
+        request.write(out);
+        paths.write(out);
+      },
+      deadline);
+  auto task = answer ? read_started(*answer) : Result<Task>(answer.status());
+  if (!task) {
+    std::lock_guard lock(connection_->mutex);
+    connection_->execs.erase(start.id);
+    return task.status();
+  }
+  return std::unique_ptr<Exec>(std::make_unique<LaunchedExec>(connection_, std::move(state), *std::move(task)));
 }
 
 Result<std::vector<Launcher::Task>> Launcher::list(SteadyTime deadline) {

@@ -46,6 +46,9 @@ struct Task {
   TaskRecord record;
   // The launcher's own ends of the task's FIFOs: while they are open, what the task wrote stays in the pipe.
   int out = -1, err = -1;
+  // Of a command that goes with its client: that client; null when it has gone.
+  bool is_exec = false;
+  const Client* owner = nullptr;
 };
 
 int64_t now_ns() {
@@ -91,9 +94,11 @@ class Server {
       }
       if (polled[0].revents) reap();
       for (auto& client : clients_) flush(*client);
-      std::erase_if(clients_, [](const auto& client) {
-        if (client->is_gone) close(client->fd);
-        return client->is_gone;
+      std::erase_if(clients_, [this](const auto& client) {
+        if (!client->is_gone) return false;
+        close(client->fd);
+        end_execs(*client);
+        return true;
       });
     }
   }
@@ -199,6 +204,12 @@ class Server {
         if (!in.ok() || start.id.empty() || start.arguments.size() < 2) return fail(client, request, EINVAL, "start");
         return start_task(client, request, start);
       }
+      case Kind::exec: {
+        const StartRequest start = StartRequest::read(in);
+        const ExecStreams streams = ExecStreams::read(in);
+        if (!in.ok() || start.id.empty() || start.arguments.size() < 2) return fail(client, request, EINVAL, "exec");
+        return start_exec(client, request, start, streams);
+      }
       case Kind::list: {
         Writer out(Kind::tasks, request);
         out.number(tasks_.size());
@@ -274,15 +285,41 @@ class Server {
       close_streams(task);
       return fail(client, request, spawned.error, spawned.what);
     }
-    task.record.id = start.id;
-    task.record.pid = spawned.pid;
-    task.record.start_time = process_start_time(spawned.pid).value_or(0);
+    keep(client, request, start.id, spawned.pid, std::move(task));
+  }
+
+  void start_exec(Client& client, uint64_t request, const StartRequest& start, const ExecStreams& streams) {
+    if (tasks_.contains(start.id)) return fail(client, request, EEXIST, "exec " + start.id);
+    const Spawned spawned = spawn(start, streams);
+    if (spawned.pid < 0) return fail(client, request, spawned.error, spawned.what);
+    Task task;
+    task.is_exec = true;
+    task.owner = &client;
+    keep(client, request, start.id, spawned.pid, std::move(task));
+  }
+
+  void keep(Client& client, uint64_t request, const std::string& id, pid_t pid, Task task) {
+    task.record.id = id;
+    task.record.pid = pid;
+    task.record.start_time = process_start_time(pid).value_or(0);
     task.record.started_at = now_ns();
     Writer out(Kind::started, request);
     task.record.write(out);
     client.out += out.finish();
-    pids_[spawned.pid] = start.id;
-    tasks_[start.id] = std::move(task);
+    pids_[pid] = id;
+    tasks_[id] = std::move(task);
+  }
+
+  // Of a client that has gone. What still runs is forgotten when it has been collected.
+  void end_execs(const Client& client) {
+    for (auto& [id, task] : tasks_) {
+      if (!task.is_exec || task.owner != &client) continue;
+      task.owner = nullptr;
+      if (!task.record.has_exited) kill(-task.record.pid, SIGKILL);
+    }
+    std::erase_if(tasks_, [](const auto& entry) {
+      return entry.second.is_exec && entry.second.owner == nullptr && entry.second.record.has_exited;
+    });
   }
 
   void hold(Client& client, uint64_t request, const std::string& name, const std::vector<std::string>& fifos) {
@@ -322,8 +359,13 @@ class Server {
     for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
       auto at = pids_.find(pid);
       if (at == pids_.end()) continue;  // what a task left behind
-      Task& task = tasks_.at(at->second);
+      const auto known = tasks_.find(at->second);
+      Task& task = known->second;
       pids_.erase(at);
+      if (task.is_exec && task.owner == nullptr) {
+        tasks_.erase(known);
+        continue;
+      }
       task.record.has_exited = true;
       task.record.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
       task.record.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

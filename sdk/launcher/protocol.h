@@ -32,6 +32,7 @@ enum class Kind : uint8_t {
   forget = 5,   // task                           → done; an unknown task is done too
   hold = 6,     // name, list of FIFOs            → done; they stay open until they are released
   release = 7,  // name                           → done; an unknown one is done too
+  exec = 8,     // StartRequest, ExecStreams      → started; a task that goes with its client, and is forgotten then
   hello_reply = 64,
   started = 65,
   tasks = 66,
@@ -175,6 +176,27 @@ struct StartRequest {
     for (uint64_t i = 0; i < count && in.ok(); ++i) r.groups.push_back(in.number());
     r.cgroup_files = in.list();
     return r;
+  }
+};
+
+// What a command of `exec` reads and writes: three FIFOs, or the slave of a pseudo-terminal.
+struct ExecStreams {
+  std::string input, output, error;
+  std::string terminal;  // empty: the three
+
+  void write(Writer& out) const {
+    out.text(input);
+    out.text(output);
+    out.text(error);
+    out.text(terminal);
+  }
+  static ExecStreams read(Reader& in) {
+    ExecStreams s;
+    s.input = in.text();
+    s.output = in.text();
+    s.error = in.text();
+    s.terminal = in.text();
+    return s;
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <functional>
 #include <vector>
 
 namespace drover::launcher {
@@ -56,22 +58,49 @@ std::string what(const Failure& failure, const StartRequest& request) {
   }
 }
 
+// In the child, where only async-signal-safe calls may be made: false with errno set.
+bool connect_terminal(const char* path, const StartRequest& request) {
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0 || ioctl(fd, TIOCSCTTY, 0) != 0) return false;
+  if (request.changes_user && fchown(fd, static_cast<uid_t>(request.user), static_cast<gid_t>(-1)) != 0) return false;
+  return dup2(fd, 0) >= 0 && dup2(fd, 1) >= 0 && dup2(fd, 2) >= 0;
+}
+
+bool connect_fifos(const ExecStreams& streams) {
+  const int in = open(streams.input.c_str(), O_RDONLY | O_CLOEXEC);
+  const int out = open(streams.output.c_str(), O_WRONLY | O_CLOEXEC);
+  const int err = open(streams.error.c_str(), O_WRONLY | O_CLOEXEC);
+  return in >= 0 && out >= 0 && err >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0;
+}
+
+Spawned spawn_with(const StartRequest& request, const std::function<bool()>& connect_streams);
+
 }  // namespace
 
 Spawned spawn(const StartRequest& request, int out, int err) {
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null < 0) return {.error = errno, .what = "open /dev/null"};
+  const Spawned spawned =
+      spawn_with(request, [&] { return dup2(null, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0; });
+  close(null);
+  return spawned;
+}
+
+Spawned spawn(const StartRequest& request, const ExecStreams& streams) {
+  return spawn_with(request, [&] {
+    return streams.terminal.empty() ? connect_fifos(streams) : connect_terminal(streams.terminal.c_str(), request);
+  });
+}
+
+namespace {
+
+Spawned spawn_with(const StartRequest& request, const std::function<bool()>& connect_streams) {
   // All memory is taken before the fork: behind it only async-signal-safe calls are made.
   const std::vector<char*> arguments = pointers(request.arguments, 1);
   const std::vector<char*> environment = pointers(request.environment, 0);
   const std::vector<gid_t> groups(request.groups.begin(), request.groups.end());
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) return {.error = errno, .what = "pipe"};
-  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (null < 0) {
-    const int error = errno;
-    close(report[0]);
-    close(report[1]);
-    return {.error = error, .what = "open /dev/null"};
-  }
 
   const pid_t pid = fork();
   if (pid == 0) {
@@ -82,7 +111,7 @@ Spawned spawn(const StartRequest& request, int out, int err) {
       if (fd < 0 || write(fd, "0", 1) != 1) fail(report[1], kCgroup, i);
       close(fd);
     }
-    if (dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) fail(report[1], kStreams);
+    if (!connect_streams()) fail(report[1], kStreams);
     if (request.changes_user) {
       if (setgroups(groups.size(), groups.data()) != 0 || setgid(static_cast<gid_t>(request.group)) != 0 ||
           setuid(static_cast<uid_t>(request.user)) != 0)
@@ -104,7 +133,6 @@ Spawned spawn(const StartRequest& request, int out, int err) {
   }
 
   const int fork_error = errno;
-  close(null);
   close(report[1]);
   Spawned spawned{.pid = pid};
   if (pid < 0) {
@@ -125,4 +153,5 @@ Spawned spawn(const StartRequest& request, int out, int err) {
   return spawned;
 }
 
+}  // namespace
 }  // namespace drover::launcher

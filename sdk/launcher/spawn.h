@@ -18,4 +18,8 @@ struct Spawned {
 // `out` and `err` become the task's streams; its input is /dev/null. Blocks until the program runs or failed to.
 Spawned spawn(const StartRequest& request, int out, int err);
 
+// The same with streams that the process opens itself, so that nobody else ever has them: as its controlling terminal
+// where it is one.
+Spawned spawn(const StartRequest& request, const ExecStreams& streams);
+
 }  // namespace drover::launcher

@@ -15,11 +15,6 @@ Result<Terms> read_terms(const Environment& environment) {
         "this program is a plugin: an agent starts it, from the folder that its configuration names as plugin_dir; it "
         "does nothing when it is started by hand");
   }
-  if (environment("PLUGIN_CLIENT_CERT")) {
-    return failed_precondition(
-        "the host asks for transport security (PLUGIN_CLIENT_CERT), which this plugin does not speak; switch AutoMTLS "
-        "off in the host");
-  }
   Terms terms{.protocol_version = kVersion};
   terms.socket_folder = environment("PLUGIN_UNIX_SOCKET_DIR").value_or("");
   if (terms.socket_folder.empty()) terms.socket_folder = environment("TMPDIR").value_or("");
@@ -30,12 +25,13 @@ Result<Terms> read_terms(const Environment& environment) {
   }
   terms.socket_group = environment("PLUGIN_UNIX_SOCKET_GROUP").value_or("");
   terms.names_multiplexing = environment("PLUGIN_MULTIPLEX_GRPC").has_value();
+  terms.client_certificate = environment("PLUGIN_CLIENT_CERT").value_or("");
   return terms;
 }
 
-std::string announcement(const Terms& terms, std::string_view socket) {
+std::string announcement(const Terms& terms, std::string_view socket, std::string_view certificate) {
   return "1|" + std::to_string(terms.protocol_version) + "|unix|" + std::string(socket) + "|grpc|" +
-         (terms.names_multiplexing ? "|false" : "");
+         std::string(certificate) + (terms.names_multiplexing ? "|false" : "");
 }
 
 }  // namespace drover::serve

@@ -19,6 +19,7 @@ struct Terms {
   std::string socket_folder;        // where the socket is made
   std::string socket_group;         // a name or a number; empty: the socket is the user's alone
   bool names_multiplexing = false;  // the host asked, so the line answers: no
+  std::string client_certificate;   // PEM, of a host that asks for TLS; empty: it does not
 };
 
 using Environment = std::function<std::optional<std::string>(const char* name)>;
@@ -26,7 +27,7 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 // Errors: failed_precondition with a hint for whoever started the program.
 Result<Terms> read_terms(const Environment& environment);
 
-// Without a line end.
-std::string announcement(const Terms& terms, std::string_view socket);
+// Without a line end. `certificate`: this end's, as the line carries it (drover/tls.h); empty without TLS.
+std::string announcement(const Terms& terms, std::string_view socket, std::string_view certificate = {});
 
 }  // namespace drover::serve

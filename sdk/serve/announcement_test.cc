@@ -29,6 +29,15 @@ TEST(Announcement, NamesProtocolAndSocket) {
   EXPECT_EQ("1|2|unix|/tmp/plugin1|grpc|", announcement(*terms, "/tmp/plugin1"));
 }
 
+TEST(Announcement, CarriesItsCertificateForAHostThatAsksForTls) {
+  Variables variables = host();
+  variables["PLUGIN_CLIENT_CERT"] = "PEM";
+  const auto terms = read(variables);
+  ASSERT_TRUE(terms.ok());
+  EXPECT_EQ("PEM", terms->client_certificate);
+  EXPECT_EQ("1|2|unix|/s|grpc|MIIB", announcement(*terms, "/s", "MIIB"));
+}
+
 TEST(Announcement, SaysThatItDoesNotMultiplexOnlyWhenAsked) {
   Variables variables = host();
   variables["PLUGIN_MULTIPLEX_GRPC"] = "true";
@@ -59,7 +68,6 @@ TEST(Announcement, RefusesWhatItCannotServeWithAHint) {
     const char* text;
   } cases[] = {
       {"started by hand", "NOMAD_PLUGIN_MAGIC_COOKIE", "", "it does nothing when it is started by hand"},
-      {"transport security", "PLUGIN_CLIENT_CERT", "-----BEGIN", "switch AutoMTLS off in the host"},
       {"a relative folder", "TMPDIR", "tmp", "\"tmp\", is no absolute path"},
   };
   for (const auto& c : cases) {

@@ -19,6 +19,30 @@ Handler answer(std::function<Result<Answer>(const Request&, Call&)> handle) {
   return unary<Request, Answer>(on_the_wire, std::move(handle));
 }
 
+// Of a method that a driver may lack: that it does keeps the code by which hosts know it.
+Status optional_on_the_wire(const Status& status) {
+  return status.code() == Code::unimplemented ? status : on_the_wire(status);
+}
+
+// A caller of ExecTaskStreaming, as the driver sees it.
+class ServedExec final : public ExecStream {
+ public:
+  explicit ServedExec(Call& call) : call_(call) {}
+  // What cannot be read ends what the caller has to say.
+  std::optional<driver::ExecTaskStreamingRequest> receive(std::stop_token stop) override {
+    const auto bytes = call_.receive(std::move(stop));
+    if (!bytes) return {};
+    auto request = parse_message<driver::ExecTaskStreamingRequest>(*bytes);
+    if (!request) return {};
+    return *std::move(request);
+  }
+  bool send(const driver::ExecTaskStreamingResponse& response) override { return call_.send(serialize(response)); }
+  std::stop_token stop() const override { return call_.stop(); }
+
+ private:
+  Call& call_;
+};
+
 class Service {
  public:
   explicit Service(const DriverService& service) : service_(service), driver_(service.driver) {}
@@ -70,6 +94,43 @@ class Service {
       if (!call.send(serialize(out)) || wait(call, interval)) return cancelled("the call has ended");
       if (has_ended(id, false)) return ok_status();  // whatever the driver would still say of it
     }
+  }
+
+  Status exec_streaming(Call& call) const {
+    DROVER_TRY(const auto first, parse_message<driver::ExecTaskStreamingRequest>(call.request()));
+    if (!first.has_setup() || first.setup().command().empty())
+      return invalid_argument("the first message of ExecTaskStreaming must say which command to run (setup)");
+    const ExecCommand command{.task_id = first.setup().task_id(),
+                              .command = {first.setup().command().begin(), first.setup().command().end()},
+                              .tty = first.setup().tty()};
+    ServedExec caller(call);
+    return optional_on_the_wire(driver_.exec_task_streaming(command, caller));
+  }
+
+  Result<driver::ExecTaskResponse> exec(const driver::ExecTaskRequest& request) const {
+    if (request.command().empty()) return invalid_argument("ExecTask names no command");
+    auto answer = driver_.exec_task(
+        {.task_id = request.task_id(), .command = {request.command().begin(), request.command().end()}, .tty = false},
+        duration_of(request.timeout()));
+    if (answer) (void)answer->mutable_result();
+    return answer;
+  }
+
+  Result<driver::CreateNetworkResponse> create_network(const driver::CreateNetworkRequest& request) const {
+    return driver_.create_network(request);
+  }
+
+  Result<driver::DestroyNetworkResponse> destroy_network(const driver::DestroyNetworkRequest& request) const {
+    DROVER_RETURN_IF_ERROR(driver_.destroy_network(request));
+    return driver::DestroyNetworkResponse();
+  }
+
+  // Until the host goes.
+  Status follow_events(Call& call) const {
+    driver_.follow_events([&call](const driver::DriverTaskEvent& event) { (void)call.send(serialize(event)); },
+                          call.stop());
+    wait_end(call);
+    return cancelled("the call has ended");
   }
 
   // What is said to a host of another name: its own prefix.
@@ -139,16 +200,17 @@ void add_task_methods(Methods& methods, const ServicePtr& service, TaskDriver& d
                         }));
   add("Fingerprint", [service](Call& call) { return service->follow_fingerprint(call); });
   add("TaskStats", [service](Call& call) { return service->follow_stats(call); });
-  // There is nothing to tell, but hosts want the stream open.
-  add("TaskEvents", [](Call& call) {
-    wait_end(call);
-    return cancelled("the call has ended");
-  });
-  for (const auto& [name, text] : {std::pair("ExecTask", "driver does not support exec"),
-                                   {"ExecTaskStreaming", "driver does not support exec"},
-                                   {"CreateNetwork", "CreateNetwork RPC not supported by driver"},
-                                   {"DestroyNetwork", "DestroyNetwork RPC not supported by driver"}})
-    add(name, [text](Call&) { return unimplemented(text); });
+  add("TaskEvents", [service](Call& call) { return service->follow_events(call); });
+  const auto add_optional = [&]<typename Request, typename Answer>(
+                                const char* name, Result<Answer> (Service::*handle)(const Request&) const) {
+    add(name, unary<Request, Answer>(optional_on_the_wire, [service, handle](const Request& request, Call&) {
+          return ((*service).*handle)(request);
+        }));
+  };
+  add("ExecTaskStreaming", [service](Call& call) { return service->exec_streaming(call); });
+  add_optional("ExecTask", &Service::exec);
+  add_optional("CreateNetwork", &Service::create_network);
+  add_optional("DestroyNetwork", &Service::destroy_network);
 }
 
 }  // namespace

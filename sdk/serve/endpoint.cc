@@ -1,5 +1,7 @@
 #include "endpoint.h"
 
+#include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -10,6 +12,8 @@
 namespace drover::serve {
 namespace {
 
+constexpr size_t kMaxUnheard = 8 << 20;  // bytes of requests that the handler has not taken
+
 // Held by the caller until it closes the requests, and by the handler while it runs.
 class ResidentCall final : public Call, public std::enable_shared_from_this<ResidentCall> {
  public:
@@ -18,36 +22,73 @@ class ResidentCall final : public Call, public std::enable_shared_from_this<Resi
 
   drover_stream requests() {
     itself_ = shared_from_this();
-    return {.self = this, .push = &push, .end = [](void*) {}, .close = &close};
+    return {.self = this, .push = &push, .end = &end, .close = &close};
   }
   void refuse(const Status& why) { finish(why); }
 
   const std::string& request() const override { return request_; }
   std::stop_token stop() const override { return stop_.get_token(); }
+  std::optional<std::string> receive(std::stop_token stop) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [this] { return !further_.empty() || has_heard_all_; });
+    if (further_.empty()) return {};
+    std::string message = std::move(further_.front());
+    further_.pop_front();
+    unheard_ -= message.size();
+    return message;
+  }
   bool send(std::string message) override {
     return !stop_.stop_requested() && replies_.push(replies_.self, bytes_of(message)) != 0;
   }
 
  private:
-  // A handler sees the first request only.
   static int32_t push(void* self, drover_bytes message) {
     auto& call = *static_cast<ResidentCall*>(self);
-    if (std::exchange(call.has_request_, true)) return 0;
     if (call.handler_ == nullptr) return 0;
+    if (std::exchange(call.has_request_, true)) return call.take_further(message) ? 1 : 0;
     call.request_ = view_of(message);
     const bool is_posted = call.workers_.post([call = call.shared_from_this()] { call->run(); });
     if (!is_posted) call.finish(resource_exhausted("the plugin has too many calls at once"));
     return 1;
   }
+  static void end(void* self) { static_cast<ResidentCall*>(self)->hear_no_more(); }
   static void close(void* self, int32_t, drover_bytes) {
     const std::shared_ptr<ResidentCall> call = std::move(static_cast<ResidentCall*>(self)->itself_);
     call->stop_.request_stop();
+    call->hear_no_more();
     if (!call->has_request_ && call->handler_ != nullptr) call->finish(cancelled("the caller has gone"));
+  }
+
+  // The caller must not be kept waiting; so one that says more than the handler takes ends the call.
+  bool take_further(drover_bytes message) {
+    const std::lock_guard lock(mutex_);
+    if (has_heard_all_ || has_overflown_) return false;
+    unheard_ += message.size;
+    if (unheard_ > kMaxUnheard) {
+      has_overflown_ = true;
+      stop_.request_stop();
+      return false;
+    }
+    further_.emplace_back(view_of(message));
+    changed_.notify_all();
+    return true;
+  }
+  void hear_no_more() {
+    const std::lock_guard lock(mutex_);
+    has_heard_all_ = true;
+    changed_.notify_all();
   }
 
   void run() {
     try {
-      finish((*handler_)(*this));
+      const Status status = (*handler_)(*this);
+      const bool has_overflown = [this] {
+        const std::lock_guard lock(mutex_);
+        further_.clear();
+        has_heard_all_ = true;
+        return has_overflown_;
+      }();
+      finish(has_overflown ? resource_exhausted("the caller said more than the plugin could take") : status);
     } catch (const std::exception& problem) {
       finish(internal_error(std::string("the plugin threw: ") + problem.what()));
     }
@@ -62,6 +103,12 @@ class ResidentCall final : public Call, public std::enable_shared_from_this<Resi
   std::stop_source stop_;
   std::string request_;
   bool has_request_ = false;  // of the caller's side
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::string> further_;  // guarded by mutex_, as what follows
+  size_t unheard_ = 0;               // bytes of them
+  bool has_heard_all_ = false;
+  bool has_overflown_ = false;
   std::shared_ptr<ResidentCall> itself_;
 };
 

@@ -65,6 +65,13 @@ class ServedCall final : public grpc::ServerGenericBidiReactor, public Call {
   const std::string& request() const override { return request_; }
   std::stop_token stop() const override { return stop_.get_token(); }
 
+  std::optional<std::string> receive(std::stop_token stop) override {
+    std::unique_lock lock(mutex_);
+    if (!received_ && !has_heard_all_ && !std::exchange(is_reading_, true)) StartRead(&read_);
+    changed_.wait(lock, stop, [this] { return received_ || has_heard_all_; });
+    return std::exchange(received_, std::nullopt);
+  }
+
   bool send(std::string message) override {
     std::unique_lock lock(mutex_);
     if (stop_.stop_requested()) return false;
@@ -78,10 +85,20 @@ class ServedCall final : public grpc::ServerGenericBidiReactor, public Call {
  private:
   void OnReadDone(bool ok) override {
     std::optional<std::string> bytes = ok ? bytes_of(read_) : std::nullopt;
+    if (has_request_) return take_next(std::move(bytes));
     if (!bytes) return Finish({grpc::StatusCode::INVALID_ARGUMENT, "the call has no request that can be read"});
     request_ = *std::move(bytes);
+    has_request_ = true;
     const bool is_posted = workers_.post([call = itself_] { call->Finish(to_grpc(run(*call->handler_, *call))); });
     if (!is_posted) Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the plugin has too many calls at once"});
+  }
+
+  void take_next(std::optional<std::string> message) {
+    const std::lock_guard lock(mutex_);
+    is_reading_ = false;
+    received_ = std::move(message);
+    has_heard_all_ = !received_;
+    changed_.notify_all();
   }
 
   void OnWriteDone(bool ok) override {
@@ -97,11 +114,15 @@ class ServedCall final : public grpc::ServerGenericBidiReactor, public Call {
   const Handler* const handler_;
   Workers& workers_;
   grpc::ByteBuffer read_, write_;
-  std::string request_;  // constant once the handler runs
+  std::string request_;       // constant once the handler runs
+  bool has_request_ = false;  // of gRPC's calls, one at a time
   std::stop_source stop_;
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<bool> written_;  // guarded by mutex_
+  std::condition_variable_any changed_;
+  std::optional<bool> written_;  // guarded by mutex_, as what follows
+  bool is_reading_ = false;      // one more request was asked for
+  bool has_heard_all_ = false;
+  std::optional<std::string> received_;
   std::shared_ptr<ServedCall> itself_;
 };
 
@@ -113,9 +134,9 @@ class GrpcServer final : public Server, public grpc::CallbackGenericService {
     if (server_) server_->Shutdown(std::chrono::system_clock::now());
   }
 
-  Status start(const std::string& socket) {
+  Status start(const std::string& socket, const std::optional<ServerTls>& tls) {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
+    builder.AddListeningPort("unix:" + socket, credentials(tls));
     builder.RegisterCallbackGenericService(this);
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
     builder.SetMaxSendMessageSize(kMaxMessageBytes);
@@ -136,6 +157,14 @@ class GrpcServer final : public Server, public grpc::CallbackGenericService {
   }
 
  private:
+  static std::shared_ptr<grpc::ServerCredentials> credentials(const std::optional<ServerTls>& tls) {
+    if (!tls) return grpc::InsecureServerCredentials();
+    grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    options.pem_root_certs = tls->client;
+    options.pem_key_cert_pairs.push_back({tls->identity.key, tls->identity.cert});
+    return grpc::SslServerCredentials(options);
+  }
+
   const Methods methods_;
   Workers workers_{kMaxCalls};
   std::unique_ptr<grpc::Server> server_;
@@ -144,9 +173,10 @@ class GrpcServer final : public Server, public grpc::CallbackGenericService {
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::listen(const std::string& socket, Methods methods) {
+Result<std::unique_ptr<Server>> Server::listen(const std::string& socket, Methods methods,
+                                               const std::optional<ServerTls>& tls) {
   auto server = std::make_unique<GrpcServer>(std::move(methods));
-  DROVER_RETURN_IF_ERROR(server->start(socket));
+  DROVER_RETURN_IF_ERROR(server->start(socket, tls));
   return std::unique_ptr<Server>(std::move(server));
 }
 

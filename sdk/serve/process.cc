@@ -68,13 +68,27 @@ Result<gid_t> find_group(const std::string& group) {
   return found->gr_gid;
 }
 
-Result<std::unique_ptr<Server>> listen(const Terms& terms, const std::string& socket, Methods methods) {
+// Nothing when the host does not ask for it.
+Result<std::optional<ServerTls>> make_tls(const Terms& terms) {
+  if (terms.client_certificate.empty()) return std::optional<ServerTls>();
+  const auto hint = [](const Status& status) {
+    return status.with_context("the host's certificate (PLUGIN_CLIENT_CERT)");
+  };
+  if (Status status = check_certificate_time(terms.client_certificate, SystemClock().wall_ns() / 1'000'000'000);
+      !status.ok())
+    return hint(status);
+  DROVER_TRY(TlsIdentity identity, make_tls_identity());
+  return std::optional<ServerTls>(ServerTls{.identity = std::move(identity), .client = terms.client_certificate});
+}
+
+Result<std::unique_ptr<Server>> listen(const Terms& terms, const std::string& socket, Methods methods,
+                                       const std::optional<ServerTls>& tls) {
   if (socket.size() > kMaxSocketPath) {
     return invalid_argument("the socket's path " + socket + " is longer than " + std::to_string(kMaxSocketPath) +
                             " bytes; set PLUGIN_UNIX_SOCKET_DIR or TMPDIR to a shorter one");
   }
   const mode_t former = ::umask(0177);
-  auto server = Server::listen(socket, std::move(methods));
+  auto server = Server::listen(socket, std::move(methods), tls);
   ::umask(former);
   DROVER_RETURN_IF_ERROR(server.status());
   if (!terms.socket_group.empty()) {
@@ -122,10 +136,14 @@ int serve(const Program& program, std::span<char*> arguments, int handshake) {
 
   const std::string socket =
       terms->socket_folder + "/plugin" + std::to_string(::getpid()) + "-" + Uuid::random().to_string().substr(0, 8);
-  auto server = listen(*terms, socket, program.make(*name));
+  const auto tls = make_tls(*terms);
+  if (!tls) return refuse(1, program, tls.status());
+  auto server = listen(*terms, socket, program.make(*name), *tls);
   if (!server) return refuse(1, program, server.status());
 
-  const std::string line = announcement(*terms, socket) + "\n";
+  std::string certificate;
+  if (*tls) certificate = certificate_to_base64_der((*tls)->identity.cert).value_or("");
+  const std::string line = announcement(*terms, socket, certificate) + "\n";
   if (::write(handshake, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     const Status status = errno_status(errno, "write the handshake to standard output");
     (void)::unlink(socket.c_str());

@@ -24,6 +24,10 @@ std::vector<ConfigOption> limits() {
 std::vector<ConfigOption> plugin_options() {
   return {{.name = "enabled", .type = Type::boolean, .help = "Load this plugin."},
           {.name = "args", .type = Type::string_list, .help = "Arguments of the program."},
+          {.name = "auto_mtls",
+           .type = Type::boolean,
+           .default_text = "false",
+           .help = "Ask the program for TLS on its socket (go-plugin's AutoMTLS)."},
           {.name = "digest",
            .type = Type::string_list,
            .help = "SHA-256 that the plugin's file must have, in hexadecimal; of several, one."},

@@ -1,16 +1,112 @@
 #include "drover/task_driver.h"
 
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
 #include "nomad/plugins/base.pb.h"
+#include "nomad/plugins/driver.pb.h"
 #include "nomad/plugins/hclspec.pb.h"
 
 namespace drover {
+namespace {
 
 using Spec = hashicorp::nomad::plugins::shared::hclspec::Spec;
+using namespace std::chrono_literals;
+
+constexpr size_t kKeptOutput = 1 << 20;  // of each, in bytes
+constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24 * 365);
+
+// A caller without input that collects what it hears.
+class Collector final : public ExecStream {
+ public:
+  std::optional<driver::ExecTaskStreamingRequest> receive(std::stop_token stop) override {
+    if (!std::exchange(has_closed_, true)) {
+      driver::ExecTaskStreamingRequest end;
+      end.mutable_stdin()->set_close(true);
+      return end;
+    }
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait(lock, stop, [] { return false; });
+    return {};
+  }
+  bool send(const driver::ExecTaskStreamingResponse& response) override {
+    keep(response.stdout().data(), *collected.mutable_stdout());
+    keep(response.stderr().data(), *collected.mutable_stderr());
+    if (response.exited()) *collected.mutable_result() = response.result();
+    return !gone_.stop_requested();
+  }
+  std::stop_token stop() const override { return gone_.get_token(); }
+
+  void leave() { gone_.request_stop(); }
+  driver::ExecTaskResponse collected;  // the driver's thread's, then the caller's
+
+ private:
+  static void keep(const std::string& from, std::string& to) {
+    to.append(from, 0, kKeptOutput - std::min(kKeptOutput, to.size()));
+  }
+  bool has_closed_ = false;
+  std::stop_source gone_;
+};
+
+// Calls back when the time is over, unless it is destroyed before.
+class Alarm {
+ public:
+  Alarm(std::chrono::nanoseconds time, std::function<void()> ring)
+      : thread_([this, time = std::min(time, kLongest), ring = std::move(ring)](std::stop_token stop) {
+          std::unique_lock lock(mutex_);
+          changed_.wait_for(lock, stop, time, [] { return false; });
+          if (!stop.stop_requested()) ring();
+        }) {}
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::jthread thread_;
+};
+
+}  // namespace
 
 Spec TaskDriver::config_schema() const { return {}; }
 
 Status TaskDriver::configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest&) { return ok_status(); }
 
 Spec TaskDriver::task_config_schema() const { return {}; }
+
+Status TaskDriver::exec_task_streaming(const ExecCommand&, ExecStream&) {
+  return unimplemented("driver does not support exec");
+}
+
+Result<driver::ExecTaskResponse> TaskDriver::exec_task(const ExecCommand& command, std::chrono::nanoseconds timeout) {
+  if (timeout <= 0ns) return invalid_argument("the time for a command must be more than nothing");
+  Collector caller;
+  Status status;
+  {
+    const Alarm alarm(timeout, [&caller] { caller.leave(); });
+    status = exec_task_streaming(command, caller);
+  }
+  if (caller.stop().stop_requested() && !caller.collected.has_result())
+    return deadline_exceeded("the command did not end in time");
+  DROVER_RETURN_IF_ERROR(status);
+  (void)caller.collected.mutable_result();
+  return std::move(caller.collected);
+}
+
+void TaskDriver::follow_events(const TellEvent&, std::stop_token stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait(lock, stop, [] { return false; });
+}
+
+Result<driver::CreateNetworkResponse> TaskDriver::create_network(const driver::CreateNetworkRequest&) {
+  return unimplemented("CreateNetwork RPC not supported by driver");
+}
+
+Status TaskDriver::destroy_network(const driver::DestroyNetworkRequest&) {
+  return unimplemented("DestroyNetwork RPC not supported by driver");
+}
 
 }  // namespace drover

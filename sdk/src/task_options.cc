@@ -154,6 +154,19 @@ std::vector<std::string> TaskOptions::text_list(std::string_view option) {
   return list;
 }
 
+std::optional<TaskOptions> TaskOptions::block(std::string_view option) {
+  const Json* value = values_->find(option);
+  if (!value || (value->is_array() && value->empty())) return {};
+  const Json* const map = body(*value);
+  if (!map) {
+    values_->wrong(option, "one block");
+    return {};
+  }
+  auto inside = std::make_unique<Values>();
+  inside->json = *map;
+  return TaskOptions(std::move(inside));
+}
+
 Status TaskOptions::finish() const {
   if (!values_->problem.ok()) return values_->problem;
   const std::vector<std::string_view> known(values_->known.begin(), values_->known.end());

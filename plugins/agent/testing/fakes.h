@@ -1,5 +1,5 @@
 // A driver, devices, servers and a host that live in the test's memory, and calls as the kernel makes them. Used by
-// agent_test.cc only.
+// agent_fixture.h only.
 #pragma once
 
 #include <condition_variable>
@@ -15,6 +15,7 @@
 #include "drover/node_locator.h"
 #include "drover/plugin.h"
 #include "drover/task_driver.h"
+#include "drover/task_event_feed.h"
 #include "drover/v1/node_service.pb.h"
 #include "nomad/plugins/device.pb.h"
 #include "nomad/plugins/driver.pb.h"
@@ -37,6 +38,7 @@ class FakeDriver final : public TaskDriver {
   driver::DriverCapabilities capabilities() const override {
     driver::DriverCapabilities capabilities;
     capabilities.set_send_signals(true);
+    capabilities.set_exec(runs_commands);
     return capabilities;
   }
   driver::FingerprintResponse fingerprint() override {
@@ -44,6 +46,25 @@ class FakeDriver final : public TaskDriver {
     response.set_health(driver::FingerprintResponse::HEALTHY);
     return response;
   }
+  // Says the command, then its input; the end of it, or of what the caller says, ends the command.
+  Status exec_task_streaming(const ExecCommand& command, ExecStream& stream) override {
+    driver::ExecTaskStreamingResponse response;
+    for (const std::string& word : command.command) response.mutable_stderr()->mutable_data()->append(word + ";");
+    (void)stream.send(response);
+    std::string heard =
+        command.task_id.substr(37, command.task_id.rfind('/') - 37) + (command.tty ? " on a tty:" : ":");
+    while (const auto request = stream.receive(stream.stop())) {
+      if (request->has_tty_size()) heard += std::to_string(request->tty_size().width()) + ";";
+      heard += request->stdin().data();
+      if (request->stdin().close()) break;
+    }
+    response.Clear();
+    response.mutable_stdout()->set_data(heard);
+    response.set_exited(true);
+    response.mutable_result()->set_exit_code(5);
+    return stream.send(response) ? ok_status() : cancelled("gone");
+  }
+  void follow_events(const TellEvent& tell, std::stop_token stop) override { events_.follow(tell, std::move(stop)); }
   Result<std::string> encode_config(std::string_view json) override {
     if (json.find("\"refuse\"") != std::string_view::npos) return invalid_argument("option \"refuse\" is unknown");
     return std::string(json);
@@ -118,6 +139,16 @@ class FakeDriver final : public TaskDriver {
   }
 
   // --- The test's side
+  bool runs_commands = true;  // before the agent starts
+  // Something happens to the task; `at` in seconds since 1970.
+  void tell(const std::string& name, const std::string& message, int64_t at) {
+    driver::DriverTaskEvent event;
+    if (const auto task = find(name)) event.set_task_id(task->config.id());
+    event.mutable_timestamp()->set_seconds(at);
+    event.set_message(message);
+    (*event.mutable_annotations())["size"] = "3 MiB";
+    events_.pass_on(event);
+  }
   void exits_at_once(const std::string& name, int code) {
     std::lock_guard lock(mutex_);
     scripted_exits_[name] = code;
@@ -167,6 +198,7 @@ class FakeDriver final : public TaskDriver {
   std::map<std::string, Status> start_errors_;
   std::vector<std::string> starts_, stopped_;
   int recovered_ = 0;
+  TaskEventFeed events_;
 };
 
 // Two serial ports; the test says how they are.

@@ -215,6 +215,19 @@ class Client {
     }
     return answer;
   }
+  // One frame of a WebSocket to the server; `kind`: 1 text, 8 close. The mask changes nothing.
+  bool send_frame(std::string_view payload, int kind = 1) {
+    std::string frame{static_cast<char>(0x80 | kind), static_cast<char>(0x80 | payload.size())};
+    return send(frame + std::string(4, '\0') + std::string(payload));
+  }
+  // The next one of it, of less than 126 bytes: its kind as a digit, a colon and the payload.
+  std::string receive_frame() {
+    while (buffer_.size() < 2 || buffer_.size() < 2u + static_cast<unsigned char>(buffer_[1])) {
+      if (!read_more()) return "closed";
+    }
+    const std::string head = take(2);
+    return std::to_string(head[0] & 0x0f) + ":" + take(static_cast<unsigned char>(head[1]));
+  }
   // Everything until the server closes the connection; "open" when it does not.
   std::string receive_all() {
     while (read_more()) {

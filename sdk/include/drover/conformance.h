@@ -78,7 +78,8 @@ struct Setup {
   // "endless" runs until it is stopped and ends at the driver's default signal; "deaf" does not end at SIGCONT;
   // "ending" ends within a second; "talking" writes, and runs on; "invalid" cannot be started.
   std::map<std::string, TaskSpec, std::less<>> tasks{};
-  bool is_sdk = false;  // made with this SDK: errors have the codes of drover/task_driver.h
+  bool runs_programs = true;  // commands in tasks are programs: /bin/sh is there
+  bool is_sdk = false;        // made with this SDK: errors have the codes of drover/task_driver.h
   std::chrono::nanoseconds limit = std::chrono::seconds(20);  // of one call, and so of what is waited for
 };
 
@@ -138,14 +139,15 @@ Outcome run(const Check& check, const SubjectFactory& factory, const Setup& setu
 std::vector<Outcome> run_all(std::span<const Check* const> checks, const SubjectFactory& factory, const Setup& setup,
                              int parallel, const std::function<void(size_t index, const Outcome&)>& done);
 
-// An author's shell: reads commands line by line from `in`, calls the plugin, prints answers as JSON to `out`; `help` lists
-// the commands. Says what a crash was and how to go on. Ends the plugin, and the tasks that were started, at the end.
-// Returns the number of commands that failed.
+// An author's shell: reads commands line by line from `in`, calls the plugin, prints answers as JSON to `out`; `help`
+// lists the commands. Says what a crash was and how to go on. Ends the plugin, and the tasks that were started, at the
+// end. Returns the number of commands that failed.
 int run_shell(const SubjectFactory& factory, Setup setup, std::istream& in, std::ostream& out, bool has_prompt);
 
 // Serves the driver or the device plugin that a plugin of the exact tier declares as a program under a host, with a
 // kernel in memory around it: a client in development mode. `config_file`: the plugin's own block; empty: none. Never
-// returns when all is well, else an exit status as serve_driver() does (drover/serve.h). Once, from a process of its own.
+// returns when all is well, else an exit status as serve_driver() does (drover/serve.h). Once, from a process of its
+// own.
 int serve_module(Plugin& plugin, const std::string& config_file, int handshake);
 
 }  // namespace drover::conformance

@@ -55,6 +55,11 @@ class Launcher {
     int64_t started_at = 0;
     std::optional<Exit> exit;
   };
+  // Where the command of exec() reads and writes: three FIFOs with somebody at their other ends, or one terminal.
+  struct Streams {
+    std::string input, output, error;  // paths
+    std::string terminal;              // of the slave of a pseudo-terminal, instead of the three
+  };
   struct Callbacks {
     std::function<void(const Task&)> exited;  // once for each task that ends while connected, of other drivers too
     std::function<void()> lost;
@@ -77,6 +82,22 @@ class Launcher {
   // To the task's first process, or to its process group. An ended task is no error; an unknown one is not_found.
   enum class To : uint8_t { process, group };
   Status signal(std::string_view id, int signal, To to, SteadyTime deadline);
+  // A command that lives as long as its object at most: with the object, this client or the launcher it goes.
+  class Exec {
+   public:
+    virtual ~Exec() = default;  // kills its process group
+    virtual int pid() const = 0;
+    virtual uint64_t start_time() const = 0;
+    virtual int ended_fd() const = 0;  // readable when it has ended, or the launcher has
+    // Requires: ended. Nothing: the launcher has gone, and the result with it.
+    virtual std::optional<Exit> exit() const = 0;
+    virtual void signal(int number) = 0;  // to its process group
+  };
+  // As start(), for a command of which only the caller shall hear; `start` names no streams. Errors also: unimplemented
+  // by a launcher of an older version.
+  Result<std::unique_ptr<Exec>> exec(const Start& start, const Streams& streams, SteadyTime deadline);
+  const std::string& folder() const;  // of the options
+
   // Drops the result of an ended task. Idempotent. Errors: failed_precondition while it runs.
   Status forget(std::string_view id, SteadyTime deadline);
 
@@ -89,8 +110,9 @@ class Launcher {
 
  private:
   struct Connection;
-  explicit Launcher(std::unique_ptr<Connection> connection);
-  std::unique_ptr<Connection> connection_;
+  class LaunchedExec;
+  explicit Launcher(std::shared_ptr<Connection> connection);
+  std::shared_ptr<Connection> connection_;
 };
 
 // A user by name or number with all groups. Errors: invalid_argument when there is none.

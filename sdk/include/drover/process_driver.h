@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "drover/launcher.h"
+#include "drover/process_exec.h"
 #include "drover/task_driver.h"
 #include "drover/task_options.h"
 
@@ -57,6 +58,7 @@ class ProcessDriver : public TaskDriver {
   Result<driver::InspectTaskResponse> inspect_task(std::string_view id) override;
   Result<driver::TaskStats> task_stats(std::string_view id) override;
   Status signal_task(std::string_view id, std::string_view signal) override;
+  Status exec_task_streaming(const ExecCommand& command, ExecStream& stream) override;
   void stop() override;
 
  private:
@@ -66,6 +68,8 @@ class ProcessDriver : public TaskDriver {
   Result<std::shared_ptr<Launcher>> launcher();
   Result<TaskPtr> find(std::string_view id) const;
   Result<Launcher::Start> start_of(const driver::TaskConfig& config);
+  static Result<Launcher::Start> surroundings_of(const driver::TaskConfig& config, const Command& wanted);
+  Result<Command> command_of(const driver::TaskConfig& config);
   bool has_ended(const TaskPtr& task) const;
   bool wait_exit(const TaskPtr& task, SteadyTime deadline) const;
   Status kill(const TaskPtr& task);
@@ -81,6 +85,7 @@ class ProcessDriver : public TaskDriver {
   std::map<std::string, TaskPtr, std::less<>> tasks_;               // null: being started
   std::map<std::string, Launcher::Exit, std::less<>> early_exits_;  // of tasks being started
   std::shared_ptr<Launcher> launcher_;
+  ExecCalls execs_;
 };
 
 }  // namespace drover

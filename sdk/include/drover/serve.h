@@ -16,8 +16,8 @@
 //
 // The program holds no state that must survive it: after its end the host starts it anew and calls recover_task with
 // each handle. What is printed on standard output goes to standard error; lines of drover::log arrive in the host's log
-// with level and fields. Argument `--name NAME`: serves the plugin under another name. Transport security
-// (PLUGIN_CLIENT_CERT) is refused with a hint: hosts of these kinds do not use it.
+// with level and fields. Argument `--name NAME`: serves the plugin under another name. A host that asks for
+// transport security (PLUGIN_CLIENT_CERT) gets it: TLS on the socket, each side trusting the other's certificate only.
 //
 // Errors of a driver on the wire: not_found is code 2 with the text "task not found for given id", failed_precondition
 // code 9 with the detail that lets the restart policy try again; invalid_argument and already_exists keep their codes;

@@ -5,7 +5,8 @@
 //              └─recover_task─┘ after a restart of the agent or of the driver
 //
 // The messages are those of the published driver protocol (nomad/plugins/driver.proto). All calls for all tasks come in
-// parallel, from any thread; only wait_task and stop_task may block. Task identifiers have the form
+// parallel, from any thread; only wait_task, stop_task, exec_task, exec_task_streaming, follow_events and the calls of
+// networks may block. Task identifiers have the form
 // "<allocation>/<task>/<8 hex digits>" and are new with every start. The configuration arrives as msgpack.
 //
 // Errors: not_found with the text "task not found for given id"; failed_precondition when the restart policy may try
@@ -13,6 +14,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -28,7 +30,14 @@ namespace hashicorp::nomad::plugins::shared::hclspec {
 class Spec;
 }
 namespace hashicorp::nomad::plugins::drivers::proto {
+class CreateNetworkRequest;
+class CreateNetworkResponse;
+class DestroyNetworkRequest;
 class DriverCapabilities;
+class DriverTaskEvent;
+class ExecTaskResponse;
+class ExecTaskStreamingRequest;
+class ExecTaskStreamingResponse;
 class ExitResult;
 class FingerprintResponse;
 class InspectTaskResponse;
@@ -43,6 +52,27 @@ namespace drover {
 namespace driver = hashicorp::nomad::plugins::drivers::proto;
 
 inline constexpr std::string_view kTaskNotFound = "task not found for given id";
+
+// A command that is to run inside a task, beside what the task itself runs.
+struct ExecCommand {
+  std::string task_id;
+  std::vector<std::string> command;  // the program, then its arguments; not empty
+  bool tty = false;                  // on a terminal of its own: its errors come as output
+};
+
+// The caller's end of such a command. receive() and send() may be called at the same time, each by one thread at a
+// time.
+class ExecStream {
+ public:
+  virtual ~ExecStream() = default;
+  // What the caller says next: input, the end of the input, the size of the terminal, or nothing at all as a sign of
+  // life. Blocks. Nothing when it has said everything, has gone, or `stop` was requested.
+  virtual std::optional<driver::ExecTaskStreamingRequest> receive(std::stop_token stop) = 0;
+  // Output, or the end of one. Blocks while the caller reads slowly. False when it has gone.
+  virtual bool send(const driver::ExecTaskStreamingResponse& response) = 0;
+  // Requested when the caller has gone.
+  virtual std::stop_token stop() const = 0;
+};
 
 class TaskDriver {
  public:
@@ -99,6 +129,32 @@ class TaskDriver {
   virtual Result<driver::TaskStats> task_stats(std::string_view id) = 0;
   // Errors: invalid_argument for an unknown signal name; nothing is sent then.
   virtual Status signal_task(std::string_view id, std::string_view signal) = 0;
+
+  // Runs a command in the task's surroundings (its folder, environment, user, limits; of a container, inside it) until
+  // it has ended: every output with its bytes and then once with `close`, at last `exited` with the result, where death
+  // by a signal is 128 and its number. Returns then, on the caller's thread. A caller that goes ends the command: first
+  // as by a hang-up, soon after by force; so does the task's end. Only with the capability `exec`. A driver's crash
+  // ends the call as unavailable; the command is not found again, and whatever is left of it ends with the task at the
+  // latest. Errors: not_found; failed_precondition for a task that has ended; invalid_argument for what cannot be run.
+  // The default is unimplemented.
+  virtual Status exec_task_streaming(const ExecCommand& command, ExecStream& stream);
+  // The same without input, for at most `timeout`, after which the command is ended and the answer deadline_exceeded.
+  // The first mebibyte of each output is kept. The default does it through exec_task_streaming.
+  virtual Result<driver::ExecTaskResponse> exec_task(const ExecCommand& command, std::chrono::nanoseconds timeout);
+
+  // Tells what happens to tasks between their start and their end ("image pulled"), with time, text and annotations,
+  // until `stop` is requested; blocks as long. `tell` must not be called at the same time by two threads. What happens
+  // while nobody follows may be kept and told later (drover/task_event_feed.h does it); what is told twice, with the
+  // same task, time and text, is shown once. The default has nothing to tell.
+  using TellEvent = std::function<void(const driver::DriverTaskEvent& event)>;
+  virtual void follow_events(const TellEvent& tell, std::stop_token stop);
+
+  // Makes the network that an allocation's tasks share, or finds it (`created` false). For hosts that ask a driver with
+  // the capability `must_create_network`, before the first of the tasks starts; they give what it returns to each task
+  // and hand it back to destroy_network when all have gone. This tree's agent does not ask yet. Both idempotent: a
+  // network that is gone already is destroyed. May block. The defaults are unimplemented.
+  virtual Result<driver::CreateNetworkResponse> create_network(const driver::CreateNetworkRequest& request);
+  virtual Status destroy_network(const driver::DestroyNetworkRequest& request);
 };
 
 // Drivers that come and go while the agent runs: those of plugins that are programs of their own. What such a driver is

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,8 @@ class TaskOptions {
   // "1h30m", or a number of nanoseconds.
   std::chrono::nanoseconds duration(std::string_view option, std::chrono::nanoseconds fallback = {});
   std::vector<std::string> text_list(std::string_view option);
+  // A block inside this one, with a finish() of its own; nothing when it is not there.
+  std::optional<TaskOptions> block(std::string_view option);
 
   // Errors: invalid_argument with the first problem, or with an option nobody asked for and the nearest known one.
   Status finish() const;

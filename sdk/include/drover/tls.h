@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "drover/result.h"
 
@@ -16,6 +17,22 @@ struct Tls {
   // The name that a server's certificate must carry: "server.<region>.nomad".
   std::string server_name;
 };
+
+// A key and a certificate that it signed itself, for two processes that hand each other their certificates over a way
+// that nobody else has (a plugin's handshake).
+struct TlsIdentity {
+  std::string cert;  // PEM
+  std::string key;   // secret, PEM
+};
+
+// ECDSA on P-521 with SHA-512 for "localhost", from 30 seconds ago for 30 years: the form that go-plugin makes.
+Result<TlsIdentity> make_tls_identity();
+// A certificate in the other notation; DER in base64 without padding is how the handshake carries it. Errors:
+// invalid_argument when it is none.
+Result<std::string> certificate_to_base64_der(std::string_view pem);
+Result<std::string> certificate_from_base64_der(std::string_view text);
+// Whether it holds now. Errors: failed_precondition saying since when or until when it does not; invalid_argument.
+Status check_certificate_time(std::string_view pem, int64_t now_seconds);
 
 // Errors: failed_precondition names the file and what is wrong with it.
 Result<Tls> read_tls(const std::string& ca_file, const std::string& cert_file, const std::string& key_file,

@@ -150,6 +150,17 @@ const Check kChecks[] = {
            all.size() < 6 || all[5].empty(),
            "the sixth field holds " + std::to_string(all.size() < 6 ? 0 : all[5].size()) + " bytes of a certificate");
      }},
+    {"handshake.tls", "it speaks TLS with a host that asks for it",
+     "at PLUGIN_CLIENT_CERT: show a certificate in the sixth field, and take only a client with that one (AutoMTLS)",
+     Check::program,
+     [](Trial& t) -> Status {
+       external::Program program = t.process().program();
+       DROVER_RETURN_IF_ERROR(external::ask_for_tls(program));
+       DROVER_TRY(auto other, program_subject(std::move(program))());
+       const auto answer =
+           other->channel().call(base_method("PluginInfo"), "", std::chrono::steady_clock::now() + t.limit());
+       return answer.status().with_context("PluginInfo over TLS");
+     }},
     {"handshake.socket-private", "nobody but its user can write to the socket", "set the umask before binding it",
      Check::program,
      [](Trial& t) -> Status {

@@ -17,12 +17,18 @@ Result<driver::TaskStats> sample(Trial& t, const std::string& id) {
 }
 
 // Commands streamed: the setup alone.
-std::shared_ptr<Messages> stream_exec(Trial& t, const std::string& id, std::vector<std::string> command) {
-  driver::ExecTaskStreamingRequest setup, end;
+driver::ExecTaskStreamingRequest exec_setup(const std::string& id, std::vector<std::string> command) {
+  driver::ExecTaskStreamingRequest setup;
   setup.mutable_setup()->set_task_id(id);
   for (std::string& word : command) setup.mutable_setup()->add_command(std::move(word));
+  return setup;
+}
+
+std::shared_ptr<Messages> stream_exec(Trial& t, const std::string& id, std::vector<std::string> command) {
+  driver::ExecTaskStreamingRequest end;
   end.mutable_stdin()->set_close(true);
-  return t.subject().channel().converse(driver_method("ExecTaskStreaming"), {serialize(setup), serialize(end)});
+  return t.subject().channel().converse(driver_method("ExecTaskStreaming"),
+                                        {serialize(exec_setup(id, std::move(command))), serialize(end)});
 }
 
 struct Streamed {
@@ -37,6 +43,24 @@ Result<Streamed> read_exec(Trial& t, const std::shared_ptr<Messages>& messages) 
     if (message.exited()) all.result = message.result();
   }
   return all;
+}
+
+// What comes back of "hello\n" as input, said in the words of `requests` after the setup.
+Status expect_echo(Trial& t, const std::vector<std::string>& words, bool has_signs_of_life) {
+  DROVER_TRY(const Task task, t.launch("endless"));
+  const auto dialogue = t.subject().channel().talk(driver_method("ExecTaskStreaming"));
+  (void)dialogue->say(serialize(exec_setup(task.id, {"/bin/sh", "-c", "cat"})));
+  for (const std::string& word : words) {
+    driver::ExecTaskStreamingRequest request;
+    if (has_signs_of_life) (void)dialogue->say(serialize(request));
+    request.mutable_stdin()->set_data(word);
+    (void)dialogue->say(serialize(request));
+  }
+  driver::ExecTaskStreamingRequest end;
+  end.mutable_stdin()->set_close(true);
+  (void)dialogue->say(serialize(end));
+  DROVER_TRY(const auto done, read_exec(t, dialogue));
+  return expect(done.out == "hello\n", "its output is \"" + done.out + "\"");
 }
 
 int64_t nanoseconds(const google::protobuf::Timestamp& time) { return time.seconds() * 1'000'000'000 + time.nanos(); }
@@ -291,6 +315,26 @@ const Check kReach[] = {
        DROVER_TRY(const Task task, t.launch("endless"));
        DROVER_TRY(const auto done, read_exec(t, stream_exec(t, task.id, {"/bin/sh", "-c", "exit 4"})));
        return expect(done.result->exit_code() == 4, "it says " + std::to_string(done.result->exit_code()) + ", not 4");
+     }},
+    {"exec.stream-input", "a streamed command gets its input, and its end",
+     "hand stdin on as it comes; close it at close", Check::exec | Check::endless,
+     [](Trial& t) {
+       return expect_echo(t, {"hel", "lo", "\n"}, false);
+     }},
+    {"exec.stream-alive", "messages without anything in them do a streamed command no harm",
+     "hosts send them as signs of life: go on", Check::exec | Check::endless,
+     [](Trial& t) { return expect_echo(t, {"hello\n"}, true); }},
+    {"exec.stream-tty", "a streamed command has a terminal where the caller wants one", "make one at setup.tty",
+     Check::exec | Check::endless,
+     [](Trial& t) -> Status {
+       DROVER_TRY(const Task task, t.launch("endless"));
+       driver::ExecTaskStreamingRequest setup = exec_setup(task.id, {"/bin/sh", "-c", "test -t 1"});
+       setup.mutable_setup()->set_tty(true);
+       const auto dialogue = t.subject().channel().talk(driver_method("ExecTaskStreaming"));
+       (void)dialogue->say(serialize(setup));
+       dialogue->finish();
+       DROVER_TRY(const auto done, read_exec(t, dialogue));
+       return expect(done.result->exit_code() == 0, "its output is no terminal");
      }},
     {"exec.stream-unknown", "a streamed command in an unknown task says that it is not found",
      "the text is \"task not found for given id\"", Check::exec,

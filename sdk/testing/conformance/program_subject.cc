@@ -131,13 +131,15 @@ class Launched final : public ProgramSubject {
       return failed_precondition(has_ended ? "the program ended before the handshake: " + epitaph_
                                            : "no handshake within " + format_duration(kGreetingTime));
     }
-    auto handshake = external::parse_handshake(*greeting);
+    using external::Transport;
+    const TlsIdentity* const identity = program_.identity.get();
+    auto handshake = external::parse_handshake(*greeting, identity ? Transport::mutual_tls : Transport::plain);
     if (!handshake) {
       kill();
       return handshake.status();
     }
     socket_ = handshake->socket;
-    channel_ = external::connect(socket_);
+    channel_ = external::connect(*handshake, identity);
     return ok_status();
   }
 

@@ -33,6 +33,8 @@ Result<std::string> missing(const Check& check, Trial& trial) {
     DROVER_TRY(const std::string config, trial.config_bytes());
     if (config.empty()) return std::string("the plugin takes no configuration");
   }
+  if ((needs & Check::exec) && !trial.setup().runs_programs)
+    return std::string("commands in its tasks do what the task says, and run no programs");
   constexpr uint32_t kCapabilities = Check::signals | Check::exec | Check::no_exec | Check::network | Check::no_network;
   if (needs & kCapabilities) {
     DROVER_TRY(const auto can, trial.capabilities());

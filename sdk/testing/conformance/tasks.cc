@@ -107,6 +107,7 @@ Status guess_tasks(const SubjectFactory& factory, Setup& setup) {
   if (names.contains("command") && names.contains("args")) {
     add_commands(setup);
   } else if (names.contains("run_for") && names.contains("exit_code")) {
+    setup.runs_programs = false;
     add_timed(setup, names.contains("ignore_kill") && names.contains("stdout_string"));
   }
   return ok_status();

@@ -31,6 +31,7 @@ class Altered final : public Call {
   Altered(Call& inner, std::string request, std::function<bool(std::string&)> send)
       : inner_(inner), request_(std::move(request)), send_(std::move(send)) {}
   const std::string& request() const override { return request_; }
+  std::optional<std::string> receive(std::stop_token stop) override { return inner_.receive(std::move(stop)); }
   // An answer for which the function says no is swallowed.
   bool send(std::string message) override {
     if (send_ && !send_(message)) return true;

@@ -56,6 +56,7 @@ void misbehave_early() {
   if (fault == "handshake.wrong-cookie" && std::getenv("NOMAD_PLUGIN_MAGIC_COOKIE"))
     ::setenv("NOMAD_PLUGIN_MAGIC_COOKIE", "e4327c2e01eabfd75a8a67adb114fb34a757d57eee7728d857a8cec6e91a7255", 1);
   if (!std::getenv("NOMAD_PLUGIN_MAGIC_COOKIE")) return;
+  if (fault == "handshake.tls") (void)::unsetenv("PLUGIN_CLIENT_CERT");
   if (fault == "handshake.first-line") say("welcome\n");
   if (fault == "handshake.core-version") pretend("2|2|unix|/tmp/s|grpc|\n");
   if (fault == "handshake.plugin-version") pretend("1|1|unix|/tmp/s|grpc|\n");

@@ -195,6 +195,25 @@ const Fault kFaults[] = {
      [](Methods& m, const WorldPtr&) {
        answer<driver::ExecTaskStreamingResponse>(m, "ExecTaskStreaming", [](auto& a) { a.clear_result(); });
      }},
+    {"exec.stream-input",
+     [](Methods& m, const WorldPtr&) {
+       answer<driver::ExecTaskStreamingResponse>(m, "ExecTaskStreaming", [](auto& a) {
+         if (a.stdout().data() == "hello\n") a.mutable_stdout()->set_data("hel");
+       });
+     }},
+    {"exec.stream-alive",
+     [](Methods& m, const WorldPtr&) {
+       wrap(m, "ExecTaskStreaming", [](const Handler& inner, Call& call) {
+         // Takes what holds nothing for the end.
+         const auto next = call.receive(call.stop());
+         return next && next->empty() ? Status(Code::unknown, "this message says nothing") : inner(call);
+       });
+     }},
+    {"exec.stream-tty",
+     [](Methods& m, const WorldPtr&) {
+       request<driver::ExecTaskStreamingRequest>(m, "ExecTaskStreaming",
+                                                 [](auto& r) { r.mutable_setup()->set_tty(false); });
+     }},
     {"exec.stream-unknown", [](Methods& m, const WorldPtr&) { misname_unknown(m, "ExecTaskStreaming"); }},
     {"exec.unsupported",
      [](Methods& m, const WorldPtr&) { do_nothing(m, "ExecTask"); },

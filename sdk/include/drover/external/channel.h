@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/external/handshake.h"
 #include "drover/result.h"
+#include "drover/tls.h"
 
 namespace drover::external {
 
@@ -30,6 +32,15 @@ class Messages {
   virtual void cancel() = 0;  // [any]
 };
 
+// A call in which the caller goes on speaking.
+class Dialogue : public Messages {
+ public:
+  // Blocks while the plugin reads slowly. False when the call is over. One at a time, beside next().
+  virtual bool say(std::string message) = 0;
+  // That was all. Idempotent.
+  virtual void finish() = 0;
+};
+
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -41,12 +52,17 @@ class Channel {
   // One request, many answers. [any]
   virtual std::shared_ptr<Messages> open(const std::string& method, std::string request,
                                          Messages::Keep keep = Messages::Keep::all) = 0;
-  // Several requests, one after the other, then the end of them; many answers. Not empty. [any]
-  virtual std::shared_ptr<Messages> converse(const std::string& method, std::vector<std::string> requests) = 0;
+  // Many requests, many answers. [any]
+  virtual std::shared_ptr<Dialogue> talk(const std::string& method) = 0;
+  // Several requests, one after the other, then the end of them; many answers. [any]
+  std::shared_ptr<Messages> converse(const std::string& method, std::vector<std::string> requests);
 };
 
 // Does not wait for the other end: the first call does.
 std::unique_ptr<Channel> connect(const std::string& socket);
+// Where the handshake leads to: over TLS when it brings a certificate, which must be the one that the other end shows.
+// `identity` is then what this end shows. Requires: there is one when the handshake brings a certificate.
+std::unique_ptr<Channel> connect(const Handshake& handshake, const TlsIdentity* identity);
 
 // As the protocol has errors: what a Go plugin can only say by its text becomes a code (an unknown task, a method that
 // is not there).

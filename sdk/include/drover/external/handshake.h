@@ -23,14 +23,21 @@ inline constexpr size_t kMaxHandshakeBytes = 4096;
 inline constexpr size_t kMaxSocketPath = 107;  // bytes, by the operating system
 
 struct Handshake {
-  std::string socket;  // absolute path
+  std::string socket;       // absolute path
+  std::string certificate;  // PEM, of a plugin that speaks TLS (AutoMTLS); empty: it speaks in the clear
 };
 
-// Errors: failed_precondition that quotes the line and says what was expected.
-Result<Handshake> parse_handshake(std::string_view line);
+// Whether this host asked for TLS by its certificate in PLUGIN_CLIENT_CERT: then a plugin must answer with its own.
+enum class Transport : uint8_t { plain, mutual_tls };
 
-// The child's environment: that of `host` without what is secret, then the handshake's own. Where the child makes its
-// sockets is not said: what it starts for its tasks would inherit it, and those sockets outlive us both.
+// Errors: failed_precondition that quotes the line and says what was expected.
+Result<Handshake> parse_handshake(std::string_view line, Transport transport = Transport::plain);
+
+inline constexpr const char* kClientCertificate = "PLUGIN_CLIENT_CERT";  // PEM, of a host that asks for TLS
+
+// The child's environment: that of `host` without what is secret, then the handshake's own, without kClientCertificate.
+// Where the child makes its sockets is not said: what it starts for its tasks would inherit it, and those sockets
+// outlive us both.
 std::map<std::string, std::string> plugin_environment(const char* const* host);
 
 }  // namespace drover::external

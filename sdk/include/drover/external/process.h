@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "drover/result.h"
+#include "drover/tls.h"
 
 namespace drover::external {
 
@@ -38,7 +39,12 @@ struct Program {
   std::vector<std::string> arguments{};
   std::map<std::string, std::string> environment{};
   Confinement confinement{};
+  // What this host shows a program that it asks for TLS; null: it does not ask.
+  std::shared_ptr<const TlsIdentity> identity{};
 };
+
+// Has the program asked for TLS, with a key and certificate made for it (AutoMTLS).
+Status ask_for_tls(Program& program);
 
 class Process {
  public:

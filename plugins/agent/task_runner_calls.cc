@@ -1,0 +1,69 @@
+// What is asked of a task's driver while the task runs, beside its life. [any]
+#include "nomad/plugins/driver.pb.h"
+#include "task_events.h"
+#include "task_runner.h"
+
+namespace drover::agent {
+
+Status TaskRunner::signal(const std::string& name) {
+  std::string id;
+  TaskDriver* driver = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (!running_) return failed_precondition("Task not running");
+    id = stored_.handle().config().id();
+    driver = driver_;
+  }
+  if (!driver->capabilities().send_signals())
+    return failed_precondition("the driver of task " + name_ + " cannot send signals");
+  DROVER_RETURN_IF_ERROR(driver->signal_task(id, name));
+  {
+    std::lock_guard lock(mutex_);
+    event::append(*stored_.mutable_state(), event::signaling(client_.wall_ns(), name, ""));
+  }
+  persist();
+  changed_callback_();
+  return ok_status();
+}
+
+Result<driver::TaskStats> TaskRunner::stats() const {
+  std::string id;
+  TaskDriver* driver = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (!running_) return failed_precondition("Task not running");
+    id = stored_.handle().config().id();
+    driver = driver_;
+  }
+  return driver->task_stats(id);
+}
+
+Status TaskRunner::exec(std::vector<std::string> command, bool tty, ExecStream& caller) const {
+  ExecCommand wanted{.task_id = {}, .command = std::move(command), .tty = tty};
+  TaskDriver* driver = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (!running_) return failed_precondition("Task not running");
+    wanted.task_id = stored_.handle().config().id();
+    driver = driver_;
+  }
+  if (!driver->capabilities().exec())
+    return unimplemented("the driver of task " + name_ + " does not run commands inside of it");
+  return driver->exec_task_streaming(wanted, caller);
+}
+
+void TaskRunner::driver_event(const std::string& driver, const driver::DriverTaskEvent& event) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t told_at = event.timestamp().seconds() * kSecond + event.timestamp().nanos();
+  v1::TaskEvent shown = event::driver_message(told_at > 0 ? told_at : client_.wall_ns(), driver, event);
+  {
+    std::lock_guard lock(mutex_);
+    const bool is_ours = event.task_id() == starting_id_ || event.task_id() == stored_.handle().config().id();
+    if (!is_ours || event::has_driver_message(stored_.state(), shown)) return;
+    event::append(*stored_.mutable_state(), std::move(shown));
+  }
+  persist();
+  changed_callback_();
+}
+
+}  // namespace drover::agent

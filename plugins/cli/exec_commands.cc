@@ -1,0 +1,86 @@
+// alloc exec.
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "cli_command.h"
+#include "escape.h"
+#include "exec_client.h"
+#include "lookup.h"
+#include "output.h"
+
+namespace drover::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostWords = 10'000;
+
+// One of those of the job that run, by chance.
+Result<std::string> pick_alloc(Run& run, const std::string& job) {
+  auto allocs = run.client.get("/v1/job/" + escape(job) + "/allocations");
+  if (!allocs) return allocs.status();
+  std::vector<std::string> running;
+  for (const json& each : *allocs) {
+    if (text(each, "ClientStatus") == "running") running.push_back(text(each, "ID"));
+  }
+  if (running.empty()) return not_found("no allocation of job \"" + job + "\" is running");
+  std::random_device chance;
+  return running[chance() % running.size()];
+}
+
+int alloc_exec(Run& run) {
+  const auto& words = run.arguments.positional();
+  bool is_valid = false;
+  const auto escape_character = parse_escape(run.arguments.value("e"), is_valid);
+  if (!is_valid) return run.usage("-e requires a single character, or \"none\"");
+  std::string id = words[0];
+  if (run.arguments.on("job")) {
+    auto picked = pick_alloc(run, words[0]);
+    if (!picked) return run.fail("Error querying job allocations", picked.status());
+    id = *picked;
+  }
+  auto alloc = find_alloc(run, id);
+  if (!alloc) return run.fail("Error querying allocation", alloc.status());
+  auto task = pick_task(*alloc, run.arguments.value("task"));
+  if (!task) return run.fail("Error", task.status());
+
+  const bool has_input = ::isatty(STDIN_FILENO) == 1;
+  const bool tty = run.arguments.is_set("t") ? run.arguments.on("t") : has_input && ::isatty(STDOUT_FILENO) == 1;
+  const bool takes_input = !run.arguments.is_set("i") || run.arguments.on("i");
+  if (tty && !takes_input) return run.usage("-i must be enabled if running with tty");
+  const Parameters parameters = {{"task", *task},
+                                 {"command", json(std::vector(words.begin() + 1, words.end())).dump()},
+                                 {"tty", tty ? "true" : "false"}};
+  const auto code = run_exec(
+      run.client, {.path = run.client.target("/v1/client/allocation/" + text(*alloc, "ID") + "/exec", parameters),
+                   .takes_input = takes_input,
+                   .has_terminal = tty && has_input,
+                   .escape = escape_character});
+  return code ? *code : run.fail("failed to exec into task", code.status());
+}
+
+Definition definition(std::string name) {
+  return {.name = std::move(name),
+          .synopsis = "Runs a command inside a task.",
+          .usage = "<allocation> <command> [words of the command]",
+          .description =
+              "  The command's input, output and exit code are this command's own. On a terminal, ~. at the beginning\n"
+              "  of a line leaves it.\n",
+          .flags = {on_off("i", "Pass this command's input on, the default"),
+                    on_off("t", "A terminal for the command; the default where this command has one"),
+                    with_value("e", "~", "Escape character for a terminal; none: there is none"),
+                    with_value("task", "", "The task, where there are several"),
+                    on_off("job", "The argument is a job: take one of its allocations that run")},
+          .minimum = 2,
+          .maximum = kMostWords,
+          .run = alloc_exec,
+          .takes_command = true};
+}
+
+}  // namespace
+
+std::vector<Definition> exec_commands() { return {definition("alloc exec"), definition("exec")}; }
+
+}  // namespace drover::cli

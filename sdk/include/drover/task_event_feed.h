@@ -1,0 +1,40 @@
+// What a driver has to tell of its tasks, from whichever thread it happens on to whoever follows:
+//
+//   drover::TaskEventFeed feed_;
+//   feed_.tell(task, "image pulled", {{"image", "alpine:3"}});                                    // [any]
+//   void follow_events(const TellEvent& tell, std::stop_token stop) override { feed_.follow(tell, stop); }
+//
+// While nobody follows, the newest 256 are kept for who comes next; each event goes to every follower once.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+
+#include "drover/task_driver.h"
+
+namespace drover {
+
+class TaskEventFeed {
+ public:
+  static constexpr size_t kKept = 256;
+
+  // Of now. Never blocks. [any]
+  void tell(const driver::TaskConfig& task, std::string message, const std::map<std::string, std::string>& annotations);
+  // As it is.
+  void pass_on(const driver::DriverTaskEvent& event);
+  void follow(const TaskDriver::TellEvent& tell, std::stop_token stop);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any told_;
+  uint64_t first_ = 0;  // number of the oldest one kept; guarded by mutex_, as what follows
+  uint64_t heard_ = 0;  // of the first one that no follower has had
+  std::deque<std::shared_ptr<const driver::DriverTaskEvent>> events_;
+};
+
+}  // namespace drover
