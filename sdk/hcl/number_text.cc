@@ -244,9 +244,9 @@ std::optional<Number> Number::parse(std::string_view text) {
 }
 
 std::string Number::to_string() const {
-  if (!big_ && (precision_ >= kIntegerPrecision || std::abs(small_) < (int64_t{1} << kDoublePrecision))) {
-    return std::to_string(small_);
-  }
+  constexpr int64_t kExact = int64_t{1} << kDoublePrecision;
+  bool is_exact = precision_ >= kIntegerPrecision || (small_ < kExact && small_ > -kExact);
+  if (!big_ && is_exact) return std::to_string(small_);
   return formatted(*this, 'f', -1);
 }
 
