@@ -14,6 +14,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr size_t kMaxShown = 40;  // digits of a number in a message
+
 json json_of(const hcl::Value& value) { return json::parse(hcl::to_json(value), nullptr, false); }
 
 class Decoder {
@@ -128,7 +130,7 @@ class Decoder {
         break;
       case Form::integer:
         if (auto as = hcl::as_integer(value)) decoded = *as;
-        wanted = "a whole number";
+        wanted = "a whole number of 64 bits";
         break;
       case Form::boolean:
         if (auto as = hcl::as_boolean(value)) decoded = *as;
@@ -159,8 +161,9 @@ class Decoder {
       out[key] = *std::move(decoded);
       return;
     }
-    error(attribute.range,
-          "\"" + name + "\" must be " + std::string(wanted) + ", not a " + std::string(hcl::to_string(value.kind())));
+    const std::string found = value.is_number() ? value.number().to_string().substr(0, kMaxShown)
+                                                : "a " + std::string(hcl::to_string(value.kind()));
+    error(attribute.range, "\"" + name + "\" must be " + std::string(wanted) + ", not " + found);
   }
 
   void set_duration(json& out, const std::string& key, const hcl::NodeAttribute& attribute, const std::string& name) {

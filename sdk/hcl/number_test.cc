@@ -69,6 +69,7 @@ TEST(Number, DoublesOfTheProgram) {
     SCOPED_TRACE(value);
     EXPECT_EQ(value, Number::real(value)->as_double());
   }
+  EXPECT_EQ("-9223372036854776000", Number::real(-9223372036854775808.0)->to_string());
   EXPECT_EQ(0.1, of("0.1").as_double());
   EXPECT_EQ(9007199254740992.0, of("9007199254740993").as_double());
   EXPECT_EQ(std::numeric_limits<double>::infinity(), of("1e400").as_double());

@@ -60,7 +60,7 @@ std::optional<Literal> read_literal(std::string_view text) {
   return literal;
 }
 
-// 5^exponent rounded to `precision` bits at each step.
+// 5^exponent rounded to `precision` bits at each step; exact as long as they suffice.
 BigNumber power_of_five(int64_t exponent, uint32_t precision) {
   BigNumber result{false, 1, 0}, factor{false, 5, 0};
   for (; exponent > 0; exponent >>= 1) {
@@ -235,18 +235,17 @@ std::optional<Number> Number::parse(std::string_view text) {
   // Surely out of range, before anything is multiplied: each digit is more than three bits.
   auto top = static_cast<int64_t>(literal->digits.size()) + literal->exponent;
   if (std::abs(top) * 3 > kMaxExponent + 3 || literal->digits.size() > kMaxDigits) return std::nullopt;
-  BigNumber big = rounded({literal->is_negative, Natural(literal->digits), 0}, kTextPrecision);
+  BigNumber big{literal->is_negative, Natural(literal->digits), 0};
   BigNumber factor = power_of_five(std::abs(literal->exponent), kTextPrecision + 64);
-  if (literal->exponent < 0) big = quotient(big, factor, kTextPrecision);
-  if (literal->exponent > 0) big = product(big, factor, kTextPrecision);
+  big = literal->exponent < 0 ? quotient(big, factor, kTextPrecision) : product(big, factor, kTextPrecision);
   big.exponent += literal->exponent;
   return NumberParts::from_big(std::move(big), kTextPrecision);
 }
 
 std::string Number::to_string() const {
-  if (!big_ && (precision_ >= kIntegerPrecision || std::abs(small_) < (int64_t{1} << kDoublePrecision))) {
-    return std::to_string(small_);
-  }
+  constexpr int64_t kExact = int64_t{1} << kDoublePrecision;
+  bool is_exact = precision_ >= kIntegerPrecision || (small_ < kExact && small_ > -kExact);
+  if (!big_ && is_exact) return std::to_string(small_);
   return formatted(*this, 'f', -1);
 }
 

@@ -1,6 +1,7 @@
 #include "functions.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 namespace drover::cli {
@@ -257,6 +258,8 @@ bool is_true(const json& value) {
   if (value.is_string()) return !value.get_ref<const std::string&>().empty();
   return !value.empty();
 }
+
+TemplateValue value_of(json value) { return std::make_shared<const json>(std::move(value)); }
 
 const TemplateValue& no_value() {
   static const TemplateValue kNone = value_of(nullptr);

@@ -20,7 +20,7 @@ bool is_true(const nlohmann::json& value);
 
 // What `inner`, a part of what `value` shares, is as a value.
 inline TemplateValue part_of(const TemplateValue& value, const nlohmann::json& inner) { return {value, &inner}; }
-inline TemplateValue value_of(nlohmann::json value) { return std::make_shared<const nlohmann::json>(std::move(value)); }
+TemplateValue value_of(nlohmann::json value);
 const TemplateValue& no_value();
 
 }  // namespace drover::cli

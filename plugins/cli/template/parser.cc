@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "functions.h"
 #include "lexer.h"
@@ -24,6 +25,34 @@ bool is_empty(const std::vector<Node>& nodes) {
   return std::ranges::all_of(nodes, [](const Node& node) {
     return node.kind == Node::Kind::text && node.text.find_first_not_of(" \t\r\n") == std::string::npos;
   });
+}
+
+// A number as the language writes it: an integer in base 2, 8, 10 or 16, or a fraction; null when it is none.
+nlohmann::json number_of(std::string_view text) {
+  bool is_negative = text.starts_with('-');
+  if (is_negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('_') || text.ends_with('_') || text.find("__") != std::string_view::npos) return nullptr;
+  std::string digits(text);
+  std::erase(digits, '_');
+  std::string_view rest = digits;
+  int base = 10;
+  if (rest.size() > 1 && rest[0] == '0') {
+    char mark = static_cast<char>(rest[1] | 32);
+    base = mark == 'x' ? 16 : mark == 'o' ? 8 : mark == 'b' ? 2 : rest.find_first_of(".eE") == rest.npos ? 8 : 10;
+    rest.remove_prefix(mark == 'x' || mark == 'o' || mark == 'b' ? 2 : 0);
+  }
+  uint64_t whole = 0;
+  auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), whole, base);
+  if (problem == std::errc() && end == rest.data() + rest.size()) {
+    constexpr uint64_t kMost = uint64_t{1} << 63;
+    if (whole > kMost || (whole == kMost && !is_negative)) return nullptr;
+    return static_cast<int64_t>(is_negative ? ~whole + 1 : whole);
+  }
+  double fraction = 0;
+  if (base != 10 && digits.find('.') == std::string::npos) return nullptr;
+  auto [stop, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), fraction);
+  if (wrong != std::errc() || stop != digits.data() + digits.size()) return nullptr;
+  return is_negative ? -fraction : fraction;
 }
 
 class Parser {
@@ -257,14 +286,14 @@ class Parser {
           return error(token, "there is no variable " + token.text);
         break;
       case Kind::string:
-        operand.literal = token.text;
+        operand.literal = value_of(token.text);
         break;
       case Kind::character:
-        operand.literal = first_character(token.text).point;
+        operand.literal = value_of(first_character(token.text).point);
         break;
       case Kind::number:
-        operand.literal = number_of(token.text);
-        if (operand.literal.is_null()) return error(token, "\"" + token.text + "\" is not a number, or too large");
+        operand.literal = value_of(number_of(token.text));
+        if (operand.literal->is_null()) return error(token, "\"" + token.text + "\" is not a number, or too large");
         break;
       case Kind::word:
         DROVER_RETURN_IF_ERROR(word_of(operand, token));
@@ -288,7 +317,7 @@ class Parser {
 
   static Status word_of(Operand& operand, const TemplateToken& token) {
     if (token.text == "true" || token.text == "false") {
-      operand.literal = token.text == "true";
+      operand.literal = value_of(token.text == "true");
       return ok_status();
     }
     if (token.text == "nil") {
@@ -315,33 +344,6 @@ class Parser {
 Result<TemplateTrees> parse_template(std::string_view text) {
   DROVER_TRY(std::vector<TemplateToken> tokens, tokens_of(text));
   return Parser(std::move(tokens)).run();
-}
-
-nlohmann::json number_of(std::string_view text) {
-  bool is_negative = text.starts_with('-');
-  if (is_negative || text.starts_with('+')) text.remove_prefix(1);
-  if (text.starts_with('_') || text.ends_with('_') || text.find("__") != std::string_view::npos) return nullptr;
-  std::string digits(text);
-  std::erase(digits, '_');
-  std::string_view rest = digits;
-  int base = 10;
-  if (rest.size() > 1 && rest[0] == '0') {
-    char mark = static_cast<char>(rest[1] | 32);
-    base = mark == 'x' ? 16 : mark == 'o' ? 8 : mark == 'b' ? 2 : rest.find_first_of(".eE") == rest.npos ? 8 : 10;
-    rest.remove_prefix(mark == 'x' || mark == 'o' || mark == 'b' ? 2 : 0);
-  }
-  uint64_t whole = 0;
-  auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), whole, base);
-  if (problem == std::errc() && end == rest.data() + rest.size()) {
-    constexpr uint64_t kMost = uint64_t{1} << 63;
-    if (whole > kMost || (whole == kMost && !is_negative)) return nullptr;
-    return static_cast<int64_t>(is_negative ? ~whole + 1 : whole);
-  }
-  double fraction = 0;
-  if (base != 10 && digits.find('.') == std::string::npos) return nullptr;
-  auto [stop, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), fraction);
-  if (wrong != std::errc() || stop != digits.data() + digits.size()) return nullptr;
-  return is_negative ? -fraction : fraction;
 }
 
 }  // namespace drover::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "template.h"
 
@@ -175,9 +176,9 @@ class Printer {
       case 'b':
         return digits(size, is_negative, 2, verb_.sharp ? "0b" : "");
       case 'o':
-        return digits(size, is_negative, 8, verb_.sharp ? "0" : "");
+        return digits(size, is_negative, 8, "");
       case 'O':
-        return digits(size, is_negative, 8, verb_.sharp ? "0o0" : "0o");
+        return digits(size, is_negative, 8, "0o");
       case 'x':
         return digits(size, is_negative, 16, verb_.sharp ? "0x" : "");
       case 'X':
@@ -193,7 +194,7 @@ class Printer {
     }
   }
 
-  void digits(uint64_t size, bool is_negative, int base, std::string prefix) {
+  void digits(uint64_t size, bool is_negative, int base, const std::string& prefix) {
     Verb rest = verb_;
     rest.zero = false;
     std::string text = with_base(size, base);
@@ -211,7 +212,7 @@ class Printer {
       least = static_cast<size_t>(verb_.width) - std::min<size_t>(sign.size(), static_cast<size_t>(verb_.width));
     }
     if (text.size() < least) text.insert(0, least - text.size(), '0');
-    if (prefix == "0" && text.starts_with('0')) prefix.clear();
+    if (verb_.sharp && base == 8 && !text.starts_with('0')) text.insert(0, 1, '0');
     out_ += padded(rest, sign + prefix + text);
   }
 

@@ -1,16 +1,14 @@
 // How values become text: print, println and printf with the verbs and the complaints of Go's fmt.
 #pragma once
 
-#include <memory>
-#include <nlohmann/json.hpp>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
-namespace drover::cli {
+#include "tree.h"
 
-// A value of a template; shares its owner. Never null: what is not there is JSON's null.
-using TemplateValue = std::shared_ptr<const nlohmann::json>;
+namespace drover::cli {
 
 std::string printed(const nlohmann::json& value);               // %v
 std::string print_all(std::span<const TemplateValue> values);   // spaces between what is not text

@@ -1,5 +1,6 @@
 #include "template.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -221,7 +222,7 @@ class Runner {
         value = no_value();
         break;
       case Operand::Kind::literal:
-        return part_of(nullptr, operand.literal);
+        return operand.literal;
       case Operand::Kind::variable:
         value = variable(operand.name);
         break;

@@ -3,11 +3,14 @@
 
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 namespace drover::cli {
+
+// A value of a template; shares its owner. Never null: what is not there is JSON's null.
+using TemplateValue = std::shared_ptr<const nlohmann::json>;
 
 struct Place {
   size_t line = 1, column = 1;  // columns count characters
@@ -21,7 +24,7 @@ struct Operand {
   Kind kind = Kind::dot;
   Place place;
   std::string name;                       // of a variable, with its $, or a function
-  nlohmann::json literal;                 // bool, integer, float or string
+  TemplateValue literal;                  // bool, integer, float or string
   std::shared_ptr<const Pipeline> inner;  // in parentheses
   std::vector<std::string> fields;        // taken one after the other from it
 };

@@ -60,6 +60,32 @@ std::string Generator::number(int depth) {
   }
 }
 
+std::string Generator::arithmetic(int depth) {
+  static constexpr std::string_view kDigits = "0123456789";
+  if (depth <= 0) {
+    std::string literal(1, kDigits[1 + below(9)]);
+    for (size_t more = below(40); more > 0; --more) literal += kDigits[below(10)];
+    if (below(2) == 0) {
+      literal += '.';
+      for (size_t more = 1 + below(40); more > 0; --more) literal += kDigits[below(10)];
+    }
+    if (below(4) == 0) literal += (below(2) == 0 ? "e" : "e-") + std::to_string(below(60));
+    return literal;
+  }
+  switch (below(6)) {
+    case 0:
+      return pick({"ceil", "floor", "abs"}) + "(" + arithmetic(depth - 1) + ")";
+    case 1:
+      return "format(\"" + pick({"%.20f", "%e", "%g", "%v", "%.3e", "%+.8g", "%012.3f"}) + "\", " +
+             arithmetic(depth - 1) + ")";
+    case 2:
+      return "(" + arithmetic(depth - 1) + pick({" < ", " == ", " >= "}) + arithmetic(depth - 1) + ") ? " +
+             arithmetic(0) + " : " + arithmetic(0);
+    default:
+      return "(" + arithmetic(depth - 1) + pick({" + ", " - ", " * ", " / ", " % "}) + arithmetic(0) + ")";
+  }
+}
+
 std::string Generator::text(int depth) {
   if (depth <= 0) return pick({"s", "e", "\"a\"", "\"B c\"", "\"\\u00e9\"", "o.y", "l[1]", "\"1\"", "\"x,y\""});
   switch (below(7)) {

@@ -12,6 +12,8 @@ class Generator {
   explicit Generator(uint64_t seed) : state_(seed) {}
 
   std::string expression(int depth);
+  // Of numbers with up to eighty digits.
+  std::string arithmetic(int depth);
 
  private:
   uint64_t next();

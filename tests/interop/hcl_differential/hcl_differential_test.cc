@@ -211,5 +211,13 @@ TEST_F(HclDifferential, GeneratedExpressions) {
   compare(questions);
 }
 
+TEST_F(HclDifferential, GeneratedArithmetic) {
+  Generator generator(kSeed);
+  std::vector<Question> questions;
+  for (size_t i = 0; i < kGenerated; ++i) questions.push_back({"expression", generator.arithmetic(3)});
+
+  compare(questions);
+}
+
 }  // namespace
 }  // namespace drover::hcl::differential
