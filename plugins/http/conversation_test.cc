@@ -115,6 +115,29 @@ TEST_F(Conversations, WithoutAnUpgradeNothingIsCalled) {
   EXPECT_EQ("this is a conversation over a WebSocket: ask for an upgrade to it", answer.body);
 }
 
+TEST_F(Conversations, APageOfAnotherOriginIsRefused) {
+  start();
+  const struct {
+    const char* origin;
+    int status;
+  } cases[] = {{"http://test", 101},
+               {"https://TEST", 101},
+               {"http://evil.example", 403},
+               {"http://test.evil", 403},
+               {"null", 403}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.origin);
+    Client client(server_->address());
+    client.send(std::string("GET /v1/test/talk/one HTTP/1.1\r\nHost: test\r\nOrigin: ") + c.origin + "\r\n" + kUpgrade +
+                "\r\n");
+    EXPECT_TRUE(client.receive_head().starts_with("HTTP/1.1 " + std::to_string(c.status))) << c.status;
+    if (c.status == 101) {
+      ASSERT_NE(nullptr, caller_.stream());
+      caller_.end_stream(ok_status());
+    }
+  }
+}
+
 TEST_F(Conversations, EndWithTheServer) {
   const auto client = talk();
   ASSERT_NE(nullptr, caller_.stream());

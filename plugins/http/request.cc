@@ -203,6 +203,16 @@ bool append_frame(const Outgoing& call, std::string_view bytes, std::string& out
   return true;
 }
 
+bool is_same_origin(std::string_view origin, std::string_view host) {
+  if (origin.empty()) return true;
+  const size_t scheme = origin.find("://");
+  if (scheme == std::string_view::npos) return false;
+  const auto is_same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  return std::ranges::equal(origin.substr(scheme + 3), host, is_same);
+}
+
 Result<std::string> frame_message(const Outgoing& call, std::string_view frame) {
   auto message = new_message(call.binding->method->input_type());
   DROVER_RETURN_IF_ERROR(json_to_message(frame, *message));

@@ -53,6 +53,9 @@ Answer to_answer(const Outgoing& call, const Result<Reply>& reply);
 Answer error_answer(const Status& status);
 // One streamed message in the form that the call asked for; false when the message is not one.
 bool append_frame(const Outgoing& call, std::string_view message, std::string& out);
+// Whether a browser's page of this origin ("https://host:port", empty outside of browsers) may open a WebSocket to what
+// it calls `host`: browsers ask nobody, so the server must look.
+bool is_same_origin(std::string_view origin, std::string_view host);
 // The other way: a frame of the client as a request. Errors: invalid_argument.
 Result<std::string> frame_message(const Outgoing& call, std::string_view frame);
 // The value of the header Digest, which a download's first message brings; empty when there is none.

@@ -307,6 +307,8 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   void converse() {
     if (!is_upgrade(request_)) return fail(400, "this is a conversation over a WebSocket: ask for an upgrade to it");
+    if (!is_same_origin(view(request_[bhttp::field::origin]), view(request_[bhttp::field::host])))
+      return fail(403, "a page of another origin may not begin a conversation");
     stream_.expires_never();
     start_conversation({.stream = stream_,
                         .connection = shared_from_this(),
