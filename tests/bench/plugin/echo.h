@@ -1,7 +1,7 @@
 // The service that plugin_bench calls: a request comes back as it is.
 #pragma once
 
-#include "sdk/serve/server.h"
+#include "../../../sdk/serve/server.h"
 
 namespace drover::bench {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "sdk/serve/program.h"
+#include "../../../sdk/serve/program.h"
 
 int main(int argc, char** argv) {
   const int handshake = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);  // nothing else may be written there

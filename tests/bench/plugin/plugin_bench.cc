@@ -18,12 +18,12 @@
 #include <thread>
 #include <vector>
 
+#include "../../../sdk/serve/endpoint.h"
 #include "drover/conformance.h"
 #include "drover/external/resident.h"
 #include "drover/stable_plugin.h"
 #include "echo.h"
 #include "limits.h"
-#include "sdk/serve/endpoint.h"
 
 namespace drover::bench {
 namespace {
