@@ -4,11 +4,11 @@
 
 #include <filesystem>
 
+#include "../serve/endpoint.h"
+#include "../serve/server.h"
 #include "drover/clock.h"
 #include "drover/external/channel.h"
 #include "drover/external/resident.h"
-#include "sdk/serve/endpoint.h"
-#include "sdk/serve/server.h"
 
 namespace drover::external {
 namespace {
