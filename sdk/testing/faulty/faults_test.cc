@@ -93,31 +93,19 @@ std::vector<const Check*> check_of(Kind kind, std::string_view fault) {
   return out;
 }
 
-const std::vector<std::string> kProgramFaults = {"handshake.no-cookie",
-                                                 "handshake.wrong-cookie",
-                                                 "handshake.first-line",
-                                                 "handshake.one-line",
-                                                 "handshake.core-version",
-                                                 "handshake.plugin-version",
-                                                 "handshake.unix",
-                                                 "handshake.grpc",
-                                                 "handshake.address",
-                                                 "handshake.no-tls",
-                                                 "handshake.socket-private",
-                                                 "handshake.twice",
-                                                 "handshake.other-hosts",
-                                                 "handshake.interrupt",
-                                                 "handshake.terminate",
-                                                 "handshake.shutdown",
-                                                 "handshake.shutdown-with-waits",
-                                                 "handshake.socket-removed",
-                                                 "crash.start",
-                                                 "crash.callers-learn",
-                                                 "logs.after-crash",
-                                                 "limits.descriptors",
-                                                 "limits.slow-socket",
-                                                 "limits.broken-connection",
-                                                 "limits.noise-on-socket"};
+const std::vector<std::string> kProgramFaults = {"handshake.no-cookie",      "handshake.wrong-cookie",
+                                                 "handshake.first-line",     "handshake.one-line",
+                                                 "handshake.core-version",   "handshake.plugin-version",
+                                                 "handshake.unix",           "handshake.grpc",
+                                                 "handshake.address",        "handshake.no-tls",
+                                                 "handshake.socket-private", "handshake.tls",
+                                                 "handshake.twice",          "handshake.other-hosts",
+                                                 "handshake.interrupt",      "handshake.terminate",
+                                                 "handshake.shutdown",       "handshake.shutdown-with-waits",
+                                                 "handshake.socket-removed", "crash.start",
+                                                 "crash.callers-learn",      "logs.after-crash",
+                                                 "limits.descriptors",       "limits.slow-socket",
+                                                 "limits.broken-connection", "limits.noise-on-socket"};
 
 std::vector<const Fault*> all_faults() {
   std::vector<const Fault*> out;
