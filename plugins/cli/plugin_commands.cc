@@ -317,33 +317,35 @@ Flag node_flag() { return with_value("node", "", "The node, instead of the agent
 }  // namespace
 
 std::vector<Definition> plugin_commands() {
-  return {{"plugin status",
-           "Shows the plugins of a node, or one with its process, crashes, tasks and rights.",
-           "[plugin]",
-           "Plugins are named by their file or by what they call themselves. Without an agent, and for parts of the "
-           "agent, the installed files and their checks are shown.\n",
-           {node_flag(), on_off("verbose", "Every kept crash and all last lines"), on_off("json", "The API's object"),
-            with_value("plugin-dir", "", "A further folder of installed plugins")},
-           0,
-           1,
-           plugin_status},
-          {"plugin restart",
-           "Ends a plugin's process and starts the next one at once, also one that is parked.",
-           "<plugin>",
-           "Tasks go on.\n",
-           {node_flag()},
-           1,
-           1,
-           plugin_restart},
-          {"plugin upgrade",
-           "Lets another version of a plugin take over from the one that runs.",
-           "<plugin> [file]",
-           "The file is on the node and takes the place of the plugin's own; without one the new version is what lies "
-           "there already. No task stops; where the new version does not do, the old one serves on.\n",
-           {node_flag()},
-           1,
-           2,
-           plugin_upgrade}};
+  return {
+      {"plugin status",
+       "Shows the plugins of a node, or one with its process, crashes, tasks and rights.",
+       "[plugin]",
+       "Plugins are named by their file or by what they call themselves. Without an agent, and for parts of the "
+       "agent, the installed files and their checks are shown.\n",
+       {node_flag(), on_off("verbose", "Every kept crash and all last lines"), on_off("json", "The API's object"),
+        with_value("plugin-dir", "", "A further folder of installed plugins")},
+       0,
+       1,
+       plugin_status},
+      {"plugin restart",
+       "Ends a plugin's process and starts the next one at once, also one that is parked.",
+       "<plugin>",
+       "Tasks go on.\n",
+       {node_flag()},
+       1,
+       1,
+       plugin_restart},
+      {"plugin upgrade",
+       "Lets another version of a plugin take over from the one that runs.",
+       "<plugin> [file]",
+       "The file is on the node, in the plugin's own folder unless its digest is pinned, and takes the place of the "
+       "plugin's own; without one the new version is what lies there already. No task stops; where the new version "
+       "does not do, the old one serves on.\n",
+       {node_flag()},
+       1,
+       2,
+       plugin_upgrade}};
 }
 
 }  // namespace drover::cli

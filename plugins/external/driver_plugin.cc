@@ -24,8 +24,7 @@ void DriverPlugin::changed() const {
 // ---- the life of a process [plugin] ----
 
 Status DriverPlugin::prove(Channel& channel) {
-  DROVER_TRY(const Facts facts, ask_facts(channel));
-  (void)facts;
+  DROVER_RETURN_IF_ERROR(ask_facts(channel).status());
   const auto prints = channel.open(DROVER_DRIVER_METHOD("Fingerprint"), serialize(driver::FingerprintRequest()),
                                    Messages::Keep::newest);
   const auto first = prints->newest(program_.now() + kCallTime);

@@ -50,8 +50,7 @@ Status ProgramHost::begin_upgrade(const std::string& file) {
                                " is inside the agent, and code is never unloaded: replace its file and restart the "
                                "agent; tasks go on meanwhile");
   }
-  if (!file.empty() && !std::filesystem::path(file).is_absolute())
-    return invalid_argument("\"" + file + "\" is not an absolute path on the node");
+  if (!file.empty()) DROVER_RETURN_IF_ERROR(may_run(file));
   const std::lock_guard upgrading(upgrading_);
   {
     const std::lock_guard lock(mutex_);
@@ -71,11 +70,23 @@ Status ProgramHost::begin_upgrade(const std::string& file) {
   return ok_status();
 }
 
+// Whoever may call us must not thereby run any program of the machine: only what was put here to be a plugin, or what
+// is known to its last byte.
+Status ProgramHost::may_run(const std::string& file) const {
+  const std::filesystem::path path(file), folder = std::filesystem::path(options_.file).parent_path();
+  if (!path.is_absolute()) return invalid_argument("\"" + file + "\" is not an absolute path on the node");
+  std::error_code error;
+  const bool is_here = std::filesystem::equivalent(path.parent_path(), folder, error) && !error;
+  if (is_here || !options_.settings.digests.empty()) return ok_status();
+  return permission_denied(file + ": a version that is not pinned must lie in the plugin's own folder, " +
+                           folder.string() + "; with a name that begins with a dot it is no plugin of its own there");
+}
+
 // ---- [plugin-upgrade] ----
 
 void ProgramHost::run_upgrade(const std::string& file) {
-  staged_ = file;
-  const VersionPtr former = current();
+  wanted_ = file;
+  const VersionPtr former = current();  // until nothing is said of it any more
   Upgrade upgrade;
   Upgrade::Action action = upgrade.begin();
   log::info("plugin", "plugin is being upgraded", {{"plugin", file_name_}, {"file", this->upgrade().file}});
@@ -131,11 +142,10 @@ Status ProgramHost::carry_out(Upgrade::Action action) {
 }
 
 Status ProgramHost::prove() {
-  const std::string file = std::exchange(staged_, {});
   std::string path = options_.file;
-  if (!file.empty() && file != options_.file) {
+  if (!wanted_.empty() && wanted_ != options_.file) {
     // Beside the plugin's own file, so that it can take its place in one step.
-    DROVER_TRY(const auto given, PluginFile::open(file, options_.settings.digests));
+    DROVER_TRY(const auto given, PluginFile::open(wanted_, options_.settings.digests));
     path = beside(options_.file, ".next");
     DROVER_RETURN_IF_ERROR(given->copy_to(path));
     staged_ = path;
@@ -144,7 +154,7 @@ Status ProgramHost::prove() {
   {
     const std::lock_guard lock(mutex_);
     if (current_->file && current_->file->digest() == opened->digest())
-      return failed_precondition((file.empty() ? options_.file : file) + " is the version that runs already");
+      return failed_precondition((wanted_.empty() ? options_.file : wanted_) + " is the version that runs already");
   }
   candidate_ = make_version(path);
   {
@@ -188,7 +198,6 @@ Status ProgramHost::drain() {
 }
 
 Status ProgramHost::recover() {
-  const VersionPtr former = current();
   {
     const std::lock_guard role_lock(role_mutex_);
     DROVER_TRY(const ChannelPtr channel, candidate_->life->channel(nullptr, clock_.steady()));

@@ -276,6 +276,9 @@ TEST_F(Handover, WhatRunsAlreadyIsNoUpgrade) {
   EXPECT_EQ(State::refused, report.state);
   EXPECT_EQ(file() + " is the version that runs already", report.reason);
   EXPECT_EQ(Code::invalid_argument, plugin.program().begin_upgrade("next-version").code());
+  const Status elsewhere = plugin.program().begin_upgrade("/bin/true");
+  EXPECT_EQ(Code::permission_denied, elsewhere.code());
+  EXPECT_NE(std::string::npos, elsewhere.message().find("must lie in the plugin's own folder, " + folder_));
 }
 
 TEST_F(Handover, AFileThatIsNotPinnedIsRefused) {

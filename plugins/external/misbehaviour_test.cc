@@ -169,6 +169,20 @@ TEST(Misbehaviour, WhatIsLimitedHasAControlGroupOfItsOwn) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
+TEST(Misbehaviour, AsAnotherUserItServesAndMayLess) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may start a plugin as another user";
+  RunningPlugin plugin(DROVER_ODD_PROGRAM,
+                       PluginSettings{.arguments = {"well"}, .user = "nobody", .no_new_privileges = true},
+                       quick_times());
+
+  ASSERT_TRUE(plugin.wait_state(State::running)) << plugin.program().view().problem;
+  EXPECT_EQ("nobody", describe(plugin.hosted()).user());
+  EXPECT_TRUE(plugin->start_task(task()).ok());
+  std::ifstream status("/proc/" + std::to_string(plugin.program().view().pid) + "/status");
+  std::string all((std::istreambuf_iterator<char>(status)), {});
+  EXPECT_NE(std::string::npos, all.find("\nUid:\t65534\t65534\t65534\t65534\n")) << all;
+}
+
 TEST(Misbehaviour, WithoutAUserOfThatNameItDoesNotRun) {
   RunningPlugin plugin(DROVER_ODD_PROGRAM, PluginSettings{.arguments = {"well"}, .user = "nobody-of-that-name"},
                        quick_times());

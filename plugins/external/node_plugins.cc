@@ -67,10 +67,10 @@ std::vector<std::string> remarks_on(const PluginLife::View& view, const v1::Node
   remark(garbled, "it gave an answer that is no message of the protocol, " + times(garbled));
   remark(view.forced_ends, "it did not end when it was told to and was killed, " + times(view.forced_ends));
   const v1::PluginUse& use = plugin.use();
-  const bool is_short = use.descriptors_limit() != 0 && use.descriptors() * 10 >= use.descriptors_limit() * 9;
-  remark(is_short || view.is_short_of_descriptors, "it has " + std::to_string(use.descriptors()) + " of " +
-                                                       std::to_string(use.descriptors_limit()) +
-                                                       " descriptors open; it may be losing them");
+  const bool is_short = use.descriptors() * 10 >= use.descriptors_limit() * 9;
+  remark(use.descriptors_limit() != 0 && (is_short || view.is_short_of_descriptors),
+         "it has " + std::to_string(use.descriptors()) + " of " + std::to_string(use.descriptors_limit()) +
+             " descriptors open; it may be losing them");
   remark(use.oom_kills(),
          "it or what it started was killed for the memory of its control group, " + times(use.oom_kills()));
   uint64_t refused = 0;

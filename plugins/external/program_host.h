@@ -109,7 +109,8 @@ class ProgramHost {
   // Errors: failed_precondition for one inside the agent, and while an upgrade goes on.
   Status restart();
   // Begins to hand over to the version in `file` (absolute), which then takes the place of the plugin's own file;
-  // empty: to what lies there now. Errors: failed_precondition, saying what to do.
+  // empty: to what lies there now. Errors: failed_precondition, saying what to do; permission_denied for a file from
+  // elsewhere that is not pinned; invalid_argument; unavailable while the agent stops.
   Status begin_upgrade(const std::string& file);
   // Whether the file at its path is another than the one that runs. Reads it.
   bool has_new_file() const;
@@ -173,6 +174,7 @@ class ProgramHost {
   VersionPtr make_version(const std::string& path);
   VersionPtr current() const;
   Result<Launch> open(Version& version);
+  Status may_run(const std::string& file) const;
   Status prepare(const ChannelPtr& channel, Version& version);
   Result<Info> identify(Channel& channel) const;
   Status set_config(Channel& channel) const;
@@ -214,7 +216,8 @@ class ProgramHost {
   bool is_stopping_ = false;
 
   // [plugin-upgrade]
-  std::string staged_;  // the new version's file, until it is put in its place
+  std::string wanted_;  // the new version's file as it was named; empty: the plugin's own
+  std::string staged_;  // its copy beside the plugin's own file, until it takes its place
   VersionPtr candidate_;
   SteadyTime pause_began_{};
   std::mutex upgrading_;  // who begins one, or ends all

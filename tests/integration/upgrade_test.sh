@@ -17,6 +17,7 @@ version three "exec $DRIVERS/raw_exec-plugin"
 version exits 'echo "there is no licence" >&2; exit 3'
 version other "exec $DRIVERS/mock-plugin"
 cp "$WORK/versions/one" "$WORK/plugins/counter"
+for name in two exits other; do cp "$WORK/versions/$name" "$WORK/plugins/.$name"; done
 config agent << CONFIG
 plugin_dir = "$WORK/plugins"
 plugin "raw_exec" {
@@ -86,16 +87,17 @@ expect 1 'this node has no plugin "nothing"' "$DROVER" plugin status nothing
 # An operator restarts it, and upgrades it.
 expect 0 'runs again' "$DROVER" plugin restart counter
 eventually 20 "the log has stopped" more_lines_than "$(($(last_line) + 20))"
-expect 0 "1 tasks were handed over" "$DROVER" plugin upgrade counter "$WORK/versions/two"
+expect 0 "1 tasks were handed over" "$DROVER" plugin upgrade counter "$WORK/plugins/.two"
 runs "$WORK/versions/two" || fail "another version runs"
 cmp -s "$WORK/versions/two" "$WORK/plugins/counter" || fail "the new version is not in its place"
 eventually 20 "the log has stopped" more_lines_than "$(($(last_line) + 20))"
 
 # Bad versions are not taken, and change nothing.
-expect 1 "there is no licence" "$DROVER" plugin upgrade counter "$WORK/versions/exits"
-expect 1 "was called raw_exec and is now called mock_driver" "$DROVER" plugin upgrade counter "$WORK/versions/other"
+expect 1 "there is no licence" "$DROVER" plugin upgrade counter "$WORK/plugins/.exits"
+expect 1 "was called raw_exec and is now called mock_driver" "$DROVER" plugin upgrade counter "$WORK/plugins/.other"
 expect 1 "is the version that runs already" "$DROVER" plugin upgrade counter
-expect 1 "No such file" "$DROVER" plugin upgrade counter "$WORK/versions/nothing"
+expect 1 "No such file" "$DROVER" plugin upgrade counter "$WORK/plugins/.nothing"
+expect 1 "must lie in the plugin's own folder" "$DROVER" plugin upgrade counter "$WORK/versions/two"
 runs "$WORK/versions/two" || fail "another version runs"
 cmp -s "$WORK/versions/two" "$WORK/plugins/counter" || fail "a bad version is in its place"
 expect 0 "State        = refused" "$DROVER" plugin status counter

@@ -39,6 +39,7 @@ class RunningPlugin {
       : file_(std::move(file)), settings_(std::move(settings)), times_(times) {
     char name[] = "/tmp/drover-external-XXXXXX";
     folder_ = ::mkdtemp(name);
+    if (!settings_.user.empty()) std::filesystem::permissions(folder_, std::filesystem::perms(0777));
     pipes_.emplace(
         Launcher::Options{.folder = folder_ + "/launcher", .program = {}, .grace = std::chrono::milliseconds(50)});
     start();
