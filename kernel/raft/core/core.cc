@@ -296,7 +296,7 @@ CoreStatus Core::Impl::status() const {
                .applied_index = applied,
                .snapshot_index = snapshot_index,
                .uncommitted_bytes = uncommitted_bytes,
-               .is_transferring = is_leader() && transfer.has_value(),
+               .transfer = is_leader() && transfer ? transfer->number : 0,
                .is_damaged = is_damaged,
                .is_quarantined = is_quarantined};
   if (!is_leader()) return s;

@@ -229,7 +229,7 @@ struct CoreStatus {
   Index applied_index = 0;
   Index snapshot_index = 0;
   uint64_t uncommitted_bytes = 0;
-  bool is_transferring = false;
+  uint64_t transfer = 0;  // which transfer of leadership is under way, counted from 1; 0: none
   bool is_damaged = false;
   bool is_quarantined = false;
   std::vector<PeerStatus> peers{};  // while leading

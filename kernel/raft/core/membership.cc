@@ -119,7 +119,7 @@ void Core::Impl::on(TransferLeadership& request) {
 }
 
 void Core::Impl::start_transfer(const NodeId& to, std::optional<uint64_t> token) {
-  transfer = Transfer{.to = to, .token = token};
+  transfer = Transfer{.number = ++transfers_begun, .to = to, .token = token};
   continue_transfer();
 }
 

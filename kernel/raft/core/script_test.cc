@@ -219,7 +219,7 @@ class Script {
                       " commit " + std::to_string(status.commit_index) + " applied " + std::to_string(s.applied) + " " +
                       describe(s.core->membership());
     if (status.uncommitted_bytes != 0) out += " uncommitted " + std::to_string(status.uncommitted_bytes);
-    if (status.is_transferring) out += " transferring";
+    if (status.transfer != 0) out += " transferring";
     if (status.is_damaged) out += " damaged";
     if (s.core->counters().messages_dropped != 0) {
       out += " dropped " + std::to_string(s.core->counters().messages_dropped);

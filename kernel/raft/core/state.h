@@ -31,6 +31,7 @@ struct Core::Impl {
     std::optional<uint64_t> token{};  // nothing: proposed by the core itself
   };
   struct Transfer {
+    uint64_t number = 0;
     NodeId to{};
     std::optional<uint64_t> token{};
     int elapsed = 0;       // ticks
@@ -227,6 +228,7 @@ struct Core::Impl {
   std::vector<Progress> peers;  // by id; every other member, of the membership in force and of the committed one
   std::deque<Proposed> proposed;
   uint64_t uncommitted_bytes = 0;
+  uint64_t transfers_begun = 0;
   std::optional<Transfer> transfer;  // outlives the leadership until its token is resolved
   std::vector<Read> waiting_reads;   // for the next round
   std::deque<Read> started_reads;

@@ -127,8 +127,7 @@ void Conduct::effects(int server, const raft::Effects& effects, const raft::Core
   if (is_installing && effects.apply_to != 0) fail("install", server, "applies while it installs a snapshot");
   if (self.former.index != membership.index) self.former = membership;
   self.was_slow = self.is_slow;
-  self.was_transferring = status.is_transferring;
-  self.transferring_in = status.term;
+  self.transfer = status.transfer;
 }
 
 void Conduct::send(int server, const raft::Message& m, const raft::CoreStatus& status,
@@ -172,7 +171,7 @@ void Conduct::check_pre_vote(int server, raft::Term term, const raft::Membership
 void Conduct::write(int server, const raft::LogWrite& write, const raft::CoreStatus& status) {
   if (status.role != raft::Role::leader) return;
   const Server& self = servers_[static_cast<size_t>(server)];
-  const bool still_transfers = self.was_transferring && status.is_transferring && self.transferring_in == status.term;
+  const bool still_transfers = status.transfer != 0 && self.transfer == status.transfer;
   for (const raft::Entry& entry : write.entries) {
     if (entry.term != status.term) continue;
     if (still_transfers && entry.type == raft::EntryType::command)

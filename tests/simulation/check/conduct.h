@@ -60,8 +60,7 @@ class Conduct {
     bool is_tick = false;                                     // the input under way
     bool is_slow = false;
     bool was_slow = false;          // before the inputs whose effects come next
-    bool was_transferring = false;  // as well
-    raft::Term transferring_in = 0;
+    uint64_t transfer = 0;          // as well
     raft::Membership former{};      // in force then
     raft::Term handed_over_in = 0;  // a TimeoutNow was sent
 
