@@ -86,6 +86,12 @@ class TaskRunner {
     std::optional<std::string> revive;
   };
 
+  struct Running {
+    std::string id;  // as the driver knows it
+    TaskDriver* driver;
+  };
+
+  Result<Running> running() const;  // failed_precondition when it does not
   void run();
   Next reattach();
   Next await_permission();

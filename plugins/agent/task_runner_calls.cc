@@ -5,18 +5,17 @@
 
 namespace drover::agent {
 
+Result<TaskRunner::Running> TaskRunner::running() const {
+  std::lock_guard lock(mutex_);
+  if (!running_) return failed_precondition("Task not running");
+  return Running{.id = stored_.handle().config().id(), .driver = driver_};
+}
+
 Status TaskRunner::signal(const std::string& name) {
-  std::string id;
-  TaskDriver* driver = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    if (!running_) return failed_precondition("Task not running");
-    id = stored_.handle().config().id();
-    driver = driver_;
-  }
-  if (!driver->capabilities().send_signals())
+  DROVER_TRY(const Running task, running());
+  if (!task.driver->capabilities().send_signals())
     return failed_precondition("the driver of task " + name_ + " cannot send signals");
-  DROVER_RETURN_IF_ERROR(driver->signal_task(id, name));
+  DROVER_RETURN_IF_ERROR(task.driver->signal_task(task.id, name));
   {
     std::lock_guard lock(mutex_);
     event::append(*stored_.mutable_state(), event::signaling(client_.wall_ns(), name, ""));
@@ -27,29 +26,15 @@ Status TaskRunner::signal(const std::string& name) {
 }
 
 Result<driver::TaskStats> TaskRunner::stats() const {
-  std::string id;
-  TaskDriver* driver = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    if (!running_) return failed_precondition("Task not running");
-    id = stored_.handle().config().id();
-    driver = driver_;
-  }
-  return driver->task_stats(id);
+  DROVER_TRY(const Running task, running());
+  return task.driver->task_stats(task.id);
 }
 
 Status TaskRunner::exec(std::vector<std::string> command, bool tty, ExecStream& caller) const {
-  ExecCommand wanted{.task_id = {}, .command = std::move(command), .tty = tty};
-  TaskDriver* driver = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    if (!running_) return failed_precondition("Task not running");
-    wanted.task_id = stored_.handle().config().id();
-    driver = driver_;
-  }
-  if (!driver->capabilities().exec())
+  DROVER_TRY(const Running task, running());
+  if (!task.driver->capabilities().exec())
     return unimplemented("the driver of task " + name_ + " does not run commands inside of it");
-  return driver->exec_task_streaming(wanted, caller);
+  return task.driver->exec_task_streaming({.task_id = task.id, .command = std::move(command), .tty = tty}, caller);
 }
 
 void TaskRunner::driver_event(const std::string& driver, const driver::DriverTaskEvent& event) {

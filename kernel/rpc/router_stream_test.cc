@@ -1,0 +1,144 @@
+#include "kernel/rpc/test_support.h"
+
+namespace drover::rpc {
+namespace {
+
+// The caller's end of a stream, which keeps what it hears.
+class Listener {
+ public:
+  StreamReceiver receiver() {
+    return {.message =
+                [this](std::string message) {
+                  std::lock_guard lock(mutex_);
+                  heard_.push_back(std::move(message));
+                  changed_.notify_all();
+                  return heard_.size() < limit_;
+                },
+            .closed =
+                [this](Status status) {
+                  std::lock_guard lock(mutex_);
+                  closed_ = std::move(status);
+                  changed_.notify_all();
+                }};
+  }
+  bool hears(size_t count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return heard_.size() >= count; });
+  }
+  std::string outcome() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, kPatience, [&] { return closed_.has_value(); })) return "never closed";
+    return closed_->to_string();
+  }
+  std::vector<std::string> heard() {
+    std::lock_guard lock(mutex_);
+    return heard_;
+  }
+  void limit(size_t messages) { limit_ = messages; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> heard_;
+  std::optional<Status> closed_;
+  size_t limit_ = SIZE_MAX;
+};
+
+TEST_F(RouterTest, AStreamCarriesMessagesBothWays) {
+  Listener listener;
+  auto stream = router_->open(to("Talk"), "hello", listener.receiver());
+  ASSERT_TRUE(stream) << stream.status().to_string();
+
+  EXPECT_TRUE((*stream)->send("one"));
+  EXPECT_TRUE((*stream)->send("two"));
+  (*stream)->close_sending();
+
+  EXPECT_EQ(listener.outcome(), ok_status().to_string());
+  EXPECT_EQ(listener.heard(), (std::vector<std::string>{"<hello>", "<one>", "<two>"}));
+  EXPECT_FALSE((*stream)->send("three")) << "it is over";
+}
+
+TEST_F(RouterTest, AStreamEndsWithTheErrorOfItsHandler) {
+  Listener listener;
+  auto stream = router_->open(to("Talk"), "", listener.receiver());
+  ASSERT_TRUE(stream) << stream.status().to_string();
+
+  EXPECT_TRUE((*stream)->send("error"));
+
+  EXPECT_EQ(listener.outcome(), "aborted: as asked");
+}
+
+TEST_F(RouterTest, ACancelledStreamEnds) {
+  Listener listener;
+  auto stream = router_->open(to("Talk"), "", listener.receiver());
+  ASSERT_TRUE(stream) << stream.status().to_string();
+  ASSERT_TRUE(listener.hears(1));
+
+  (*stream)->cancel();
+
+  EXPECT_EQ(listener.outcome(), "cancelled: the caller has gone");
+  EXPECT_FALSE((*stream)->send("more"));
+}
+
+TEST_F(RouterTest, DroppingAStreamCancelsIt) {
+  Listener listener;
+  auto stream = router_->open(to("Talk"), "", listener.receiver());
+  ASSERT_TRUE(stream) << stream.status().to_string();
+  ASSERT_TRUE(listener.hears(1));
+
+  stream->reset();
+
+  EXPECT_EQ(listener.outcome(), "cancelled: the caller has gone");
+}
+
+TEST_F(RouterTest, AStreamEndsWithTheTokenOfItsCaller) {
+  Listener listener;
+  std::stop_source caller;
+  CallContext context = to("Talk");
+  context.stop = caller.get_token();
+  auto stream = router_->open(context, "", listener.receiver());
+  ASSERT_TRUE(stream) << stream.status().to_string();
+  ASSERT_TRUE(listener.hears(1));
+
+  caller.request_stop();
+
+  EXPECT_EQ(listener.outcome(), "cancelled: the caller has gone");
+}
+
+TEST_F(RouterTest, AStreamEndsWhenTheRouterStops) {
+  Listener listener;
+  auto stream = router_->open(to("Talk"), "", listener.receiver());
+  ASSERT_TRUE(stream) << stream.status().to_string();
+  ASSERT_TRUE(listener.hears(1));
+
+  router_->stop();
+
+  EXPECT_EQ(listener.outcome(), "cancelled: the caller has gone");
+}
+
+TEST_F(RouterTest, AReceiverThatHasEnoughEndsTheStream) {
+  Listener listener;
+  listener.limit(2);
+  auto stream = router_->open(to("Talk"), "hello", listener.receiver());
+  ASSERT_TRUE(stream) << stream.status().to_string();
+
+  EXPECT_TRUE((*stream)->send("one"));
+
+  EXPECT_EQ(listener.outcome(), "cancelled: nobody listens");
+  EXPECT_EQ(listener.heard(), (std::vector<std::string>{"<hello>", "<one>"}));
+}
+
+TEST_F(RouterTest, OpensNoMoreStreamsThanThePoolHolds) {
+  Listener listener;
+  auto stream = router_->open(to("Talk"), "", listener.receiver());
+  ASSERT_TRUE(stream) << stream.status().to_string();
+
+  ASSERT_TRUE(listener.hears(1));
+  EXPECT_EQ(router_->open(to("Talk"), "", Listener().receiver()).status().to_string(),
+            "resource_exhausted: too many streams are open (limit 1)");
+  stream->reset();
+  EXPECT_EQ(listener.outcome(), "cancelled: the caller has gone");
+}
+
+}  // namespace
+}  // namespace drover::rpc

@@ -1,0 +1,216 @@
+// The router in a world of its own, for its tests.
+#pragma once
+
+#include <condition_variable>
+#include <future>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "kernel/rpc/router.h"
+#include "kernel/rpc/router_test.pb.h"
+#include "kernel/state/test_rows.h"
+
+namespace drover::rpc {
+
+using namespace std::chrono_literals;
+constexpr auto kPatience = 20s;
+
+// What the world says; may change while calls are on their way.
+class FakeSurroundings final : public Surroundings {
+ public:
+  struct Facts {
+    std::string server_name = "s1";
+    bool is_server = true;
+    bool is_leader = true;
+    bool has_started = true;
+    std::string leader_address = "s1:4647";
+    std::optional<Uuid> local_node, located;
+    int doubts = 0;  // how often leadership cannot be confirmed, before it can
+  };
+  std::string region() const override { return "global"; }
+  std::string server_name() const override { return facts().server_name; }
+  bool is_server() const override { return facts().is_server; }
+  bool has_started(std::string_view) const override { return facts().has_started; }
+  bool is_leader() const override { return facts().is_leader; }
+  bool is_ready() const override { return facts().is_leader; }
+  void confirm_leadership(SteadyTime, std::function<void(Status)> done) override {
+    bool is_sure = false;
+    {
+      std::lock_guard lock(mutex_);
+      ++confirmations_;
+      is_sure = facts_.doubts == 0 || facts_.doubts-- == 0;
+    }
+    done(is_sure ? ok_status() : unavailable("not the leader"));
+  }
+  int confirmations() const {
+    std::lock_guard lock(mutex_);
+    return confirmations_;
+  }
+  std::string leader_address() const override { return facts().leader_address; }
+  std::string any_server_address() const override { return facts().leader_address; }
+  std::optional<Uuid> local_node() const override { return facts().local_node; }
+  std::chrono::nanoseconds last_contact() const override { return 7ms; }
+  std::optional<Uuid> locate(std::string_view) const override { return facts().located; }
+
+  Facts facts() const {
+    std::lock_guard lock(mutex_);
+    ++asked_;
+    return facts_;
+  }
+  void set(Facts facts) {
+    std::lock_guard lock(mutex_);
+    facts_ = std::move(facts);
+  }
+  int asked() const {
+    std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable int asked_ = 0;
+  int confirmations_ = 0;
+  Facts facts_;
+};
+
+class FakePeers final : public Peers {
+ public:
+  void call_server(const std::string& address, CallContext context, std::string request,
+                   std::function<void(Result<Reply>)> done) override {
+    last = std::move(context);
+    done(Reply{"server " + address + ": " + request, {}});
+  }
+  Result<std::unique_ptr<StreamCall>> open_server(const std::string& address, CallContext context, std::string,
+                                                  StreamReceiver) override {
+    last = std::move(context);
+    return unavailable("stream to " + address);
+  }
+  bool has_node(const Uuid& node) const override { return node == connected; }
+  void call_node(const Uuid& node, CallContext context, std::string, std::function<void(Result<Reply>)> done) override {
+    last = std::move(context);
+    done(Reply{"node " + node.to_string(), {}});
+  }
+  Result<std::unique_ptr<StreamCall>> open_node(const Uuid&, CallContext, std::string, StreamReceiver) override {
+    return unavailable("stream to a node");
+  }
+
+  Uuid connected;
+  CallContext last;
+};
+
+// "bad" is a wrong token; "reader" may not write.
+class FakeAccess final : public AccessControl {
+ public:
+  Result<Identity> authenticate(const CallContext& context) override {
+    if (context.query.token == "bad") return permission_denied("token not found");
+    return Identity{Identity::Kind::token, context.query.token};
+  }
+  Status authorize(const Identity& identity, const Access& rule, const CallContext&) override {
+    if (rule.rule_case() == Access::kNamespace && identity.name != "writer")
+      return permission_denied("Permission denied");
+    return ok_status();
+  }
+};
+
+class RouterTest : public ::testing::Test {
+ protected:
+  RouterTest() {
+    table_ = state::must_add(store_, state::thing_table());
+    std::vector<MethodBinding> bindings;
+    bindings.push_back({"Read",
+                        [this](std::string_view key, Call& call) -> Result<std::string> {
+                          ++reads_;
+                          auto row = call.view().get(table_, state::key_of(key));
+                          if (!row) return not_found("no thing named " + std::string(key));
+                          return std::string(*row);
+                        },
+                        {}});
+    bindings.push_back({"Write",
+                        [](std::string_view request, Call& call) -> Result<std::string> {
+                          return "wrote " + std::string(request) + " for " + call.context().identity.name;
+                        },
+                        {}});
+    bindings.push_back({"Local",
+                        [](std::string_view request, Call&) -> Result<std::string> {
+                          return failed_precondition("local " + std::string(request));
+                        },
+                        {}});
+    bindings.push_back({"Nest",
+                        [this](std::string_view request, Call& call) -> Result<std::string> {
+                          if (request.empty()) return std::string("bottom");
+                          DROVER_TRY(Reply reply,
+                                     router_->call_and_wait(call.context(), std::string(request.substr(1))));
+                          return "." + reply.body;
+                        },
+                        {}});
+    bindings.push_back(
+        {"OnNode", [](std::string_view, Call&) -> Result<std::string> { return std::string("here"); }, {}});
+    // Says what it hears, in angle brackets, until the caller has said everything; "error" ends it with one.
+    bindings.push_back({"Talk", {}, [](std::string_view request, Call& call, MessageStream& stream) -> Status {
+                          if (!stream.send("<" + std::string(request) + ">")) return cancelled("nobody listens");
+                          while (auto message = stream.receive(SteadyTime::max())) {
+                            if (*message == "error") return aborted("as asked");
+                            if (!stream.send("<" + *message + ">")) return cancelled("nobody listens");
+                          }
+                          return call.stop().stop_requested() ? cancelled("the caller has gone") : ok_status();
+                        }});
+    const Status added = methods_.add_service("things", "drover.test.Things", std::move(bindings));
+    EXPECT_TRUE(added.ok()) << added.to_string();
+    router_ = std::make_unique<Router>(options_, methods_, &store_, surroundings_, pool_, clock_, metrics_);
+  }
+  ~RouterTest() override {
+    router_->stop();
+    pool_.stop();
+  }
+
+  static CallContext to(const std::string& method) {
+    CallContext context;
+    context.method = "/drover.test.Things/" + method;
+    return context;
+  }
+  std::future<Result<Reply>> start(CallContext context, std::string request) {
+    auto promise = std::make_shared<std::promise<Result<Reply>>>();
+    router_->call(std::move(context), std::move(request),
+                  [promise](Result<Reply> reply) { promise->set_value(std::move(reply)); });
+    return promise->get_future();
+  }
+  static Result<Reply> wait(std::future<Result<Reply>> answer) {
+    if (answer.wait_for(kPatience) != std::future_status::ready) return deadline_exceeded("the router did not answer");
+    return answer.get();
+  }
+  Result<Reply> call(CallContext context, std::string request = "") {
+    return wait(start(std::move(context), std::move(request)));
+  }
+  template <typename Condition>
+  bool eventually(Condition condition) {
+    const SteadyTime give_up = clock_.steady() + kPatience;
+    while (!condition()) {
+      if (clock_.steady() > give_up) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  // A read of the thing "a" that waits for news of it.
+  CallContext blocking_read() {
+    CallContext context = to("Read");
+    context.query.min_index = store_.index();
+    context.query.max_wait = 60s;
+    return context;
+  }
+  bool is_asleep() {
+    return eventually([this] { return store_.waiters() > 0; });
+  }
+
+  SystemClock clock_;
+  Metrics metrics_;
+  state::Store store_;
+  TableId table_;
+  MethodTable methods_;
+  FakeSurroundings surroundings_;
+  Pool pool_{{.workers = 2, .max_streams = 1}, clock_};
+  Router::Options options_{.hold_timeout = 100ms, .default_wait = 60s, .max_wait = 60s};
+  std::unique_ptr<Router> router_;
+  std::atomic<int> reads_ = 0;
+};
+
+}  // namespace drover::rpc
