@@ -25,6 +25,15 @@ TEST(Flags, OneDashOrTwoBeforeOrAfterTheArguments) {
   EXPECT_FALSE(parse({"-detach=false"})->on("detach"));
 }
 
+TEST(Flags, OneLetterIsTurnedOffAsWell) {
+  EXPECT_TRUE(parse({"-f"})->on("f"));
+  EXPECT_TRUE(parse({"-f=true"})->on("f"));
+  const auto off = parse({"--f=false"});
+  EXPECT_FALSE(off->on("f"));
+  EXPECT_TRUE(off->is_set("f"));
+  EXPECT_FALSE(parse({"-f=perhaps"}).ok());
+}
+
 TEST(Flags, ValuesStayWhole) {
   auto parsed = parse({"-var", "a=1,2", "-var=b=x y", "-n=5", "-f"});
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();

@@ -10,8 +10,10 @@ namespace drover::cli {
 Result<Arguments> Arguments::parse(std::span<const std::string> words, const std::vector<Flag>& flags,
                                    std::span<const std::string> further) {
   cxxopts::Options options("drover");
+  // cxxopts takes a value behind "=" for names of several letters only.
+  const auto long_name = [](const std::string& name) { return name.size() == 1 ? "one-letter-" + name : name; };
   for (const Flag& flag : flags) {
-    if (!flag.takes_value) options.add_options()(flag.name, flag.help, cxxopts::value<bool>());
+    if (!flag.takes_value) options.add_options()(long_name(flag.name), flag.help, cxxopts::value<bool>());
   }
   // Two dashes for all; what follows "--" is left alone.
   std::vector<std::string> normal = {"drover"};
@@ -47,7 +49,7 @@ Result<Arguments> Arguments::parse(std::span<const std::string> words, const std
     if (flag->takes_value) {
       out.values_[name].push_back(value);  // as it stands: cxxopts would split it at commas
     } else {
-      normal.push_back(name.size() == 1 ? "-" + name : "--" + name + "=" + value);
+      normal.push_back("--" + long_name(name) + "=" + value);
     }
   }
   std::vector<const char*> argv;
@@ -55,8 +57,9 @@ Result<Arguments> Arguments::parse(std::span<const std::string> words, const std
   try {
     auto parsed = options.parse(static_cast<int>(argv.size()), argv.data());
     for (const Flag& flag : flags) {
-      if (flag.takes_value || parsed.count(flag.name) == 0) continue;
-      out.values_[flag.name] = {parsed[flag.name].as<bool>() ? "true" : "false"};
+      const std::string known = long_name(flag.name);
+      if (flag.takes_value || parsed.count(known) == 0) continue;
+      out.values_[flag.name] = {parsed[known].as<bool>() ? "true" : "false"};
     }
   } catch (const std::exception& problem) {  // cxxopts reports a value that it cannot read
     return invalid_argument(problem.what());
