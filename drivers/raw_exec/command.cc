@@ -36,8 +36,8 @@ Result<std::string> find_program(const std::string& program, const std::string& 
     if (path.starts_with('/') && is_executable(path)) return path;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return invalid_argument("exec " + program + ": not found in the task's folder " + task_folder + " or in the path " +
-                          std::string(all));
+  return invalid_argument("exec " + program + ": not found in the path " + std::string(all) +
+                          ", nor in the task's folder " + task_folder);
 }
 
 }  // namespace drover::raw_exec

@@ -289,7 +289,7 @@ TEST(RawExec, SaysWhyAProgramCannotRun) {
             node.driver().start_task(node.task("a", {{"command", node.path("alloc/web/data")}})).status());
   Status nowhere = node.driver().start_task(node.task("a", {{"command", "nope"}})).status();
   EXPECT_EQ(Code::invalid_argument, nowhere.code());
-  EXPECT_TRUE(nowhere.message().starts_with("exec nope: not found in the task's folder ")) << nowhere.message();
+  EXPECT_TRUE(nowhere.message().starts_with("exec nope: not found in the path ")) << nowhere.message();
   EXPECT_EQ(Code::invalid_argument,
             node.driver()
                 .start_task(node.task("a", {{"command", "/bin/sh"}, {"args", {std::string("a\0b", 3)}}}))

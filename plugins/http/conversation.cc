@@ -21,14 +21,16 @@ using Error = boost::system::error_code;
 
 constexpr size_t kMaxFrame = 1 << 20;
 constexpr size_t kMaxQueued = 64;   // frames that the client has not taken; then the handler waits
-constexpr size_t kMaxReason = 120;  // of a close frame, in bytes
-constexpr int kServerError = 500;   // from this HTTP status on it is not the caller's fault
+constexpr size_t kMaxReason = 123;  // of a close frame, in bytes
+constexpr std::string_view kCut = "...";
+constexpr int kServerError = 500;  // from this HTTP status on it is not the caller's fault
 
 // What of it has room in a close frame; not cut through the middle of a character.
 std::string reason_of(const std::string& message) {
-  size_t size = std::min(message.size(), kMaxReason);
-  while (size > 0 && size < message.size() && (static_cast<unsigned char>(message[size]) & 0xc0) == 0x80) --size;
-  return message.substr(0, size);
+  if (message.size() <= kMaxReason) return message;
+  size_t size = kMaxReason - kCut.size();
+  while (size > 0 && (static_cast<unsigned char>(message[size]) & 0xc0) == 0x80) --size;
+  return message.substr(0, size).append(kCut);
 }
 
 class Conversation final : public std::enable_shared_from_this<Conversation> {

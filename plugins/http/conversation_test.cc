@@ -54,8 +54,10 @@ TEST_F(Conversations, TellWhyTheyEnd) {
   } cases[] = {
       {"the caller's fault", not_found("no such thing"), 1008, "no such thing"},
       {"ours", internal_error("broken"), 1011, "broken"},
-      {"too long for a frame", invalid_argument(std::string(300, 'x')), 1008, std::string(120, 'x')},
-      {"a cut character", invalid_argument(std::string(119, 'x') + "\xc3\xa4"), 1008, std::string(119, 'x')},
+      {"too long for a frame", invalid_argument(std::string(300, 'x')), 1008, std::string(120, 'x') + "..."},
+      {"just short enough", invalid_argument(std::string(123, 'x')), 1008, std::string(123, 'x')},
+      {"a cut character", invalid_argument(std::string(119, 'x') + "\xc3\xa4 and more"), 1008,
+       std::string(119, 'x') + "..."},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
