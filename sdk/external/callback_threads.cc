@@ -28,6 +28,7 @@ struct Keeper {
 
 }  // namespace
 
-void keep_callback_threads() { [[maybe_unused]] static const Keeper* const kept = new Keeper; }
+// Never let go of; volatile, so that the pointer is there to be found and this is no leak.
+void keep_callback_threads() { [[maybe_unused]] static const Keeper* volatile kept = new Keeper; }
 
 }  // namespace drover::external
