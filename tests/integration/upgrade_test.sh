@@ -112,4 +112,7 @@ grep -q 'plugin was upgraded' "$WORK/agent.log" || fail "the agent's log does no
 expect 0 "" complete
 expect 0 "running" "$DROVER" alloc status "$ALLOC"
 expect 0 "" "$DROVER" job stop -detach counts
+# In order, or the plugin's program would stay: it runs by another path than this test's.
+kill -TERM "$AGENT"
+eventually 20 "the agent does not end" gone "$AGENT"
 passed
