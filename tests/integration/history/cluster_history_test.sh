@@ -7,17 +7,7 @@ JOIN="one two three"
 . "$(dirname "$0")/load.sh"
 
 KILLS=${DROVER_KILLS:-4}
-SERVERS=(one two three)
-take_serf "${SERVERS[@]}"
-# Autopilot would take the killed for dead, and two voters are not enough for what follows.
-for server in "${SERVERS[@]}"; do
-  server_config "$server" 3 << CONFIG
-log_level = "WARN"
-autopilot {
-  cleanup_dead_servers = false
-}
-CONFIG
-done
+configure_servers
 for server in "${SERVERS[@]}"; do run_server "$server"; done
 eventually 30 "no leader" find_leader
 for ((kill = 1; kill <= KILLS; kill++)); do

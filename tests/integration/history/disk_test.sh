@@ -7,16 +7,7 @@ JOIN="one two three"
 . "$(dirname "$0")/load.sh"
 : "${TROUBLED_DISK:?names the library that makes trouble}"
 
-SERVERS=(one two three)
-take_serf "${SERVERS[@]}"
-for server in "${SERVERS[@]}"; do
-  server_config "$server" 3 << CONFIG
-log_level = "WARN"
-autopilot {
-  cleanup_dead_servers = false
-}
-CONFIG
-done
+configure_servers
 run_server() {
   LD_PRELOAD=$TROUBLED_DISK DROVER_TROUBLE=$WORK/trouble-$1 "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
   PID[$1]=$!

@@ -1,8 +1,25 @@
-# What the scripts share that put three servers under load and judge what the clients saw. Sourced after servers.sh, with
-# SERVERS set. Clients write down a history in pieces: the longer and wider one is, the more orders are possible, and the
+# What the scripts share that put three servers under load and judge what the clients saw. Sourced after servers.sh.
+# Clients write down a history in pieces: the longer and wider one is, the more orders are possible, and the
 # checker of the simulator gives up.
+SERVERS=(one two three)
 WRITES=0
 HISTORY=
+
+configure_servers() {
+  local server
+  take_serf "${SERVERS[@]}"
+  # Autopilot would take who is away for dead, and two voters are not enough for what follows.
+  for server in "${SERVERS[@]}"; do
+    server_config "$server" 3 << CONFIG
+log_level = "WARN"
+autopilot {
+  cleanup_dead_servers = false
+}
+CONFIG
+  done
+}
+healthy() { on "$1" operator autopilot health > /dev/null; }
+unhealthy() { ! healthy "$1"; }
 
 # The server that says of itself that it leads.
 find_leader() { # [EXCEPT]

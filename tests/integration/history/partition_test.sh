@@ -15,7 +15,6 @@ ip netns add "drover-$$-try" 2> /dev/null || { echo "skipped: this machine makes
 ip netns del "drover-$$-try"
 
 PARTITIONS=${DROVER_PARTITIONS:-2}
-SERVERS=(one two three)
 NEEDED=6  # whoever draws the server that is alone waits five seconds for its refusal
 HUB=drover-$$-hub
 declare -A ADDRESS=([one]=10.77.0.1 [two]=10.77.0.2 [three]=10.77.0.3)

@@ -7,16 +7,7 @@ JOIN="one two three"
 command -v ss > /dev/null || { echo "skipped: the program ss is missing (Debian's iproute2)"; exit 77; }
 
 PAUSES=${DROVER_PAUSES:-2}
-SERVERS=(one two three)
-take_serf "${SERVERS[@]}"
-for server in "${SERVERS[@]}"; do
-  server_config "$server" 3 << CONFIG
-log_level = "WARN"
-autopilot {
-  cleanup_dead_servers = false
-}
-CONFIG
-done
+configure_servers
 for server in "${SERVERS[@]}"; do run_server "$server"; done
 eventually 30 "no leader" find_leader
 

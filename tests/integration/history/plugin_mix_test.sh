@@ -8,18 +8,7 @@ JOIN="one two three"
 . "$(dirname "$0")/load.sh"
 : "${NOTES:?names the plugin}"
 
-SERVERS=(one two three)
-take_serf "${SERVERS[@]}"
-for server in "${SERVERS[@]}"; do
-  server_config "$server" 3 << CONFIG
-log_level = "WARN"
-autopilot {
-  cleanup_dead_servers = false
-}
-CONFIG
-done
-healthy() { on "$1" operator autopilot health > /dev/null; }
-unhealthy() { ! healthy "$1"; }
+configure_servers
 run_server() {
   "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
   PID[$1]=$!

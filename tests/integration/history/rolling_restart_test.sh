@@ -6,18 +6,7 @@ JOIN="one two three"
 . "$(dirname "$0")/load.sh"
 
 ROUNDS=${DROVER_ROUNDS:-1}
-SERVERS=(one two three)
-take_serf "${SERVERS[@]}"
-for server in "${SERVERS[@]}"; do
-  server_config "$server" 3 << CONFIG
-log_level = "WARN"
-autopilot {
-  cleanup_dead_servers = false
-}
-CONFIG
-done
-healthy() { on "$1" operator autopilot health > /dev/null; }
-unhealthy() { ! healthy "$1"; }
+configure_servers
 for server in "${SERVERS[@]}"; do run_server "$server"; done
 eventually 30 "no leader" find_leader
 eventually 30 "not healthy at first" healthy one
