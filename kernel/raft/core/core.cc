@@ -215,6 +215,7 @@ void Core::Impl::enter(Stage new_stage, const NodeId& new_leader) {
   acknowledged = commit;
   owes_answer = false;
   repair_number = repair_target = 0;
+  is_log_unreadable = false;
   restart_election_timer();
   if (transfer && !leader.is_zero()) {
     finish_transfer(leader == config.id ? Outcome::uncertain : Outcome::committed);

@@ -124,9 +124,10 @@ void Core::Impl::start_transfer(const NodeId& to, std::optional<uint64_t> token)
 }
 
 // A leader whose disk hangs hands over and stays out until it is well; heartbeats of one that cannot write would freeze
-// the cluster (S29). With nobody to hand over to it stays: nobody would be better.
+// the cluster (S29), and so would those of one that cannot read what the others lack (S29e). With nobody to hand over to
+// it stays: nobody would be better.
 void Core::Impl::make_way() {
-  if (!is_storage_slow || transfer) return;
+  if (!(is_storage_slow || is_log_unreadable) || transfer) return;
   if (const std::optional<NodeId> successor = best_successor()) start_transfer(*successor, std::nullopt);
 }
 
@@ -145,7 +146,8 @@ void Core::Impl::send_timeout_now(const NodeId& to) {
   send(message(MessageType::timeout_now, to));
 }
 
-// Given up after an election timeout. Who cannot write steps down all the same (stuck disk).
+// Given up after an election timeout. Who cannot write or read steps down all the same. It may be the only one that can
+// be elected, and a read that failed may succeed the next time, so one that cannot read only lets others go first.
 void Core::Impl::tick_transfer() {
   if (!transfer || ++transfer->elapsed < config.election_ticks) return;
   DROVER_REACH("a transfer given up");
@@ -153,6 +155,11 @@ void Core::Impl::tick_transfer() {
   finish_transfer(Outcome::uncertain);
   if (!is_leader()) return;
   if (is_storage_slow) return become_follower(term, {}, "its disk hangs");
+  if (is_log_unreadable) {
+    become_follower(term, {}, "its log cannot be read");
+    election_timeout += 2 * config.election_ticks;
+    return;
+  }
   settle_membership();
 }
 

@@ -173,7 +173,8 @@ void Core::Impl::on(EntriesRead& read) {
     if (peer->next <= snapshot_index) return want_snapshot(*peer);
     peer->become_probe(peer->match + 1);  // another try with its next sign of life
     peer->is_paused = true;
-    return;
+    is_log_unreadable |= peer->next > commit;  // or a snapshot will do
+    return make_way();
   }
   send_entries(*peer, std::move(read.entries));
 }

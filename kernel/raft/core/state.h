@@ -201,6 +201,7 @@ struct Core::Impl {
   bool is_damaged = false;
   bool is_quarantined = false;
   bool is_storage_slow = false;
+  bool is_log_unreadable = false;  // leading: of what is not committed, so that no snapshot can stand in for it
 
   // Time, in ticks.
   int election_elapsed = 0;
