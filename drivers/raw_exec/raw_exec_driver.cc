@@ -147,6 +147,8 @@ driver::DriverCapabilities RawExecDriver::capabilities() const {
   capabilities.set_send_signals(true);
   capabilities.set_exec(true);
   capabilities.set_fs_isolation(driver::DriverCapabilities::NONE);
+  capabilities.add_network_isolation_modes(driver::NetworkIsolationSpec::HOST);
+  capabilities.add_network_isolation_modes(driver::NetworkIsolationSpec::GROUP);
   return capabilities;
 }
 
@@ -192,6 +194,7 @@ Result<Launcher::Start> RawExecDriver::surroundings_of(const Task& task, const C
   if (!config.user().empty()) {
     DROVER_TRY(start.user, find_user(config.user()));
   }
+  start.network_namespace = config.network_isolation_spec().path();
   return start;
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "agent_plugin.h"
+#include "group_network.h"
 #include "testing/agent_fixture.h"
 
 namespace drover::agent {
@@ -373,6 +374,48 @@ TEST_F(AgentTest, TasksOutliveTheAgent) {
             event_types(after.task_states().at("web")));
   servers_.stop(id);
   until_status(id, v1::CLIENT_STATUS_COMPLETE);
+}
+
+TEST_F(AgentTest, ADriverMakesTheNetworkThatItsTasksShare) {
+  driver_.makes_networks = true;
+  network_mode_ = "none";
+  start();
+  const std::string id = place({task("web"), task("log")});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  const std::string name = Uuid::from_bytes(id).to_string();
+  EXPECT_EQ(std::set<std::string>{name}, driver_.networks());
+  EXPECT_EQ("/net/" + name, driver_.find("web")->config.network_isolation_spec().path());
+  EXPECT_EQ("/net/" + name, driver_.find("log")->config.network_isolation_spec().path());
+
+  stop();
+  start();  // which finds the tasks, and the network that it has to tear down after them
+  EXPECT_EQ(std::set<std::string>{name}, driver_.networks());
+  servers_.stop(id);
+  until_status(id, v1::CLIENT_STATUS_COMPLETE);
+  EXPECT_TRUE(driver_.wait_no_networks());
+}
+
+TEST_F(AgentTest, ATaskThatCannotShareANetworkDoesNotStart) {
+  driver_.shares_networks = false;
+  network_mode_ = "none";
+  start();
+  const v1::TaskState state = until_status(place({task("web")}), v1::CLIENT_STATUS_FAILED).task_states().at("web");
+  EXPECT_EQ("network: tasks of the driver \"fake\" cannot share a network of their own",
+            state.events(state.events_size() - 1).setup_error());
+  EXPECT_TRUE(driver_.starts().empty());
+}
+
+TEST(NetworkMaker, IsTheOneDriverThatMustOrTheAgent) {
+  driver::DriverCapabilities joins, makes;
+  joins.add_network_isolation_modes(driver::NetworkIsolationSpec::GROUP);
+  makes = joins;
+  makes.set_must_create_network(true);
+  EXPECT_EQ("", *network_maker({{"a", joins}, {"b", joins}}));
+  EXPECT_EQ("b", *network_maker({{"a", joins}, {"b", makes}}));
+  EXPECT_EQ(invalid_argument("the drivers \"a\" and \"b\" both have to make the group's network, and only one can"),
+            network_maker({{"a", makes}, {"b", makes}}).status());
+  EXPECT_EQ(invalid_argument("tasks of the driver \"c\" cannot share a network of their own"),
+            network_maker({{"a", makes}, {"c", {}}}).status());
 }
 
 TEST_F(AgentTest, ATaskThatEndedMeanwhileKeepsItsResult) {

@@ -6,6 +6,7 @@
 
 #include "drover/log.h"
 #include "drover/metrics.h"
+#include "group_network.h"
 #include "task_events.h"
 
 namespace drover::agent {
@@ -54,12 +55,13 @@ v1::TaskEvent kill_event(const LifecycleDecision& decision, int64_t now) {
 }  // namespace
 
 AllocRunner::AllocRunner(const Client& client, std::shared_ptr<const AllocSpec> spec,
-                         std::vector<std::pair<std::string, StoredTask>> tasks)
+                         std::vector<std::pair<std::string, StoredTask>> tasks, std::optional<StoredNetwork> network)
     : client_(client),
       id_(Uuid::from_bytes(spec->allocation.id())),
       dir_(client.config.alloc_dir, id_),
       restored_(!tasks.empty()),
-      spec_(std::move(spec)) {
+      spec_(std::move(spec)),
+      network_(std::move(network)) {
   flags_.stop = wants_stop(*spec_);
   if (!restored_ && spec_->allocation.client_status() == v1::CLIENT_STATUS_PENDING) told_ = AllocStatus::pending;
   make_runners(tasks);
@@ -252,12 +254,13 @@ bool AllocRunner::wait_gone(SteadyTime deadline) const {
 void AllocRunner::run() {
   ::pthread_setname_np(::pthread_self(), "alloc");
   store_spec();
-  if (Status status = dir_.create(); !status.ok()) {
+  if (Status status = prepare(); !status.ok()) {
     for (const auto& runner : runners_) runner->fail(event::setup_failure(client_.wall_ns(), status.message()));
   }
   for (const auto& runner : runners_) runner->begin();
   if (restored_) client_.changed(id_, false);
-  while (true) {
+  bool is_done = false;
+  while (!is_done) {
     Flags now;
     {
       std::unique_lock lock(mutex_);
@@ -273,14 +276,14 @@ void AllocRunner::run() {
     tell_if_changed(tasks);
     {
       std::lock_guard lock(mutex_);
-      terminal_ = decision.done;
+      terminal_ = is_done = decision.done;
     }
     changed_.notify_all();
-    if (decision.done) break;
   }
   // An allocation that has ended keeps no threads.
   for (const auto& runner : runners_) runner->detach();
   for (const auto& runner : runners_) runner->join();
+  if (is_done && network_) leave_network();
   bool remove = false;
   {
     std::lock_guard lock(mutex_);
@@ -289,6 +292,32 @@ void AllocRunner::run() {
   }
   changed_.notify_all();
   if (remove) remove_everything();
+}
+
+// What the tasks need of the machine, once: also after a restart of the agent, since the machine may have restarted.
+Status AllocRunner::prepare() {
+  DROVER_RETURN_IF_ERROR(dir_.create());
+  const auto spec = this->spec();
+  const v1::TaskGroup* group = spec->group();
+  const std::vector<TaskView> tasks = views();
+  const auto has_ended = [](const TaskView& task) { return task.progress == TaskView::Progress::dead; };
+  if (!group || !has_own_network(*group) || wants_stop(*spec) || std::ranges::all_of(tasks, has_ended)) return {};
+  auto network = network_ ? restore_network(client_, id_, *network_) : set_up_network(client_, id_, *group);
+  if (!network) return network.status().with_context("network");
+  network_ = *std::move(network);
+  store_spec();  // before anybody is in it, so that it is torn down whatever happens
+  for (const auto& runner : runners_) runner->join_network(network_->spec());
+  return ok_status();
+}
+
+void AllocRunner::leave_network() {
+  if (Status status = tear_down_network(client_, id_, *network_); !status.ok()) {
+    log::warn("agent", "an allocation's network is not torn down, the agent's next start tries again",
+              {{"alloc", id_.to_string()}, {"error", status.message()}});
+    return;
+  }
+  network_.reset();
+  store_spec();
 }
 
 void AllocRunner::remove_everything() {
@@ -311,6 +340,7 @@ void AllocRunner::store_spec() {
   const auto spec = this->spec();
   *row.mutable_allocation() = spec->allocation;
   *row.mutable_job() = spec->job;
+  if (network_) *row.mutable_network() = *network_;
   if (Status status = client_.store.put_allocation(id_, row); !status.ok()) {
     log::error("agent", "allocation is not on disk", {{"alloc", id_.to_string()}, {"error", status.message()}});
   }

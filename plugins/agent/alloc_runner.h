@@ -1,4 +1,4 @@
-// Runs one allocation: its folder first, then its tasks in the order of their life cycle (lifecycle.h).
+// Runs one allocation: its folder and its network first, then its tasks in the order of their life cycle (lifecycle.h).
 //
 //   new ──begin──▶ preparing ──▶ running ──all tasks dead──▶ done ──destroy──▶ gone (files and rows removed)
 //                                   │ stop ──▶ tasks end in order ──▶ done
@@ -29,9 +29,9 @@ namespace drover::agent {
 
 class AllocRunner {
  public:
-  // `tasks`: what is stored of them; empty for an allocation that is new here.
+  // `tasks` and `network`: what is stored of them; empty for an allocation that is new here.
   AllocRunner(const Client& client, std::shared_ptr<const AllocSpec> spec,
-              std::vector<std::pair<std::string, StoredTask>> tasks);
+              std::vector<std::pair<std::string, StoredTask>> tasks, std::optional<StoredNetwork> network);
   ~AllocRunner();
   AllocRunner(const AllocRunner&) = delete;
   AllocRunner& operator=(const AllocRunner&) = delete;
@@ -78,6 +78,8 @@ class AllocRunner {
   void make_runners(const std::vector<std::pair<std::string, StoredTask>>& stored);
   void run();
   void remove_everything();
+  Status prepare();
+  void leave_network();
   void store_spec();
   void apply_update();
   void carry_out(const LifecycleDecision& decision);
@@ -101,7 +103,8 @@ class AllocRunner {
   bool finished_ = false;                  // guarded by mutex_; the thread has ended
   bool gone_ = false;                      // guarded by mutex_
 
-  std::optional<AllocStatus> told_;  // the thread's own
+  std::optional<AllocStatus> told_;       // the thread's own
+  std::optional<StoredNetwork> network_;  // the thread's own; as the tasks have it
   std::jthread thread_;
 };
 

@@ -61,7 +61,8 @@ Status Allocations::restore() {
     spec->allocation = std::move(*row.mutable_allocation());
     spec->job = std::move(*row.mutable_job());
     const uint64_t index = spec->allocation.alloc_modify_index();
-    auto runner = std::make_shared<AllocRunner>(client_, std::move(spec), std::move(tasks));
+    auto network = row.has_network() ? std::optional(std::move(*row.mutable_network())) : std::nullopt;
+    auto runner = std::make_shared<AllocRunner>(client_, std::move(spec), std::move(tasks), std::move(network));
     {
       std::lock_guard lock(mutex_);
       runners_[id] = runner;
@@ -255,7 +256,7 @@ void Allocations::accept(std::shared_ptr<const AllocSpec> spec) {
       existing = at->second;
     } else if (!is_client_terminal(spec->allocation)) {
       fresh = runners_[id] =
-          std::make_shared<AllocRunner>(client_, spec, std::vector<std::pair<std::string, StoredTask>>());
+          std::make_shared<AllocRunner>(client_, spec, std::vector<std::pair<std::string, StoredTask>>(), std::nullopt);
     }
   }
   if (existing) existing->update(std::move(spec));

@@ -116,6 +116,11 @@ Status TaskRunner::restart(std::string reason) {
   return status;
 }
 
+void TaskRunner::join_network(const driver::NetworkIsolationSpec& network) {
+  std::lock_guard lock(mutex_);
+  network_ = network;
+}
+
 void TaskRunner::update(std::shared_ptr<const AllocSpec> spec, const v1::Task& task) {
   std::lock_guard lock(mutex_);
   spec_ = std::move(spec);
@@ -330,6 +335,10 @@ TaskRunner::Next TaskRunner::start() {
 TaskRunner::Next TaskRunner::start_on(TaskDriver& driver, const AllocSpec& spec, const v1::Task& task,
                                       const device::ContainerReservation& devices) {
   const auto now = [&] { return client_.wall_ns(); };
+  const auto network = [&] {
+    std::lock_guard lock(mutex_);
+    return network_;
+  }();
   auto setup = set_up_task({.client = client_,
                             .spec = spec,
                             .task = task,
@@ -341,6 +350,7 @@ TaskRunner::Next TaskRunner::start_on(TaskDriver& driver, const AllocSpec& spec,
   auto config = driver.encode_config(setup->config_json);
   if (!config) return fail_setup(event::failed_validation(now(), config.status().message()));
   setup->config->set_msgpack_driver_config(*std::move(config));
+  if (network) *setup->config->mutable_network_isolation_spec() = *network;
   if (Status status = open_logs(); !status.ok()) return fail_setup(event::setup_failure(now(), status.message()));
 
   {

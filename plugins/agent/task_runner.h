@@ -61,6 +61,8 @@ class TaskRunner {
   // Begins again after its end: used when all tasks of the allocation are restarted. Requires: dead.
   void revive(std::string reason);
   void detach();
+  // The next start is in this network instead of the machine's.
+  void join_network(const driver::NetworkIsolationSpec& network);
   // The next start uses it.
   void update(std::shared_ptr<const AllocSpec> spec, const v1::Task& task);
 
@@ -141,6 +143,7 @@ class TaskRunner {
   TaskView::Progress progress_ = TaskView::Progress::waiting;  // guarded by mutex_
   TaskDriver* driver_ = nullptr;                               // guarded by mutex_
   std::string starting_id_;                                    // guarded by mutex_; what a driver was told to start
+  std::optional<driver::NetworkIsolationSpec> network_;        // guarded by mutex_; absent: the machine's
 
   std::vector<std::string> ended_ids_;  // the thread's own; still known to the driver
   std::jthread thread_;

@@ -65,7 +65,7 @@ Status check_supported(const v1::Task& task, const v1::TaskGroup& group) {
   }
   if (group.volumes_size() > 0) return invalid_argument("this client does not support the block volume");
   for (const v1::NetworkResource& network : group.networks()) {
-    if (!network.mode().empty() && network.mode() != "host") {
+    if (!network.mode().empty() && network.mode() != "host" && network.mode() != "none") {
       return invalid_argument("this client does not support the network mode \"" + network.mode() + "\"");
     }
   }

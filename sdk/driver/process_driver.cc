@@ -93,6 +93,8 @@ driver::DriverCapabilities ProcessDriver::capabilities() const {
   capabilities.set_send_signals(true);
   capabilities.set_exec(true);
   capabilities.set_fs_isolation(driver::DriverCapabilities::NONE);
+  capabilities.add_network_isolation_modes(driver::NetworkIsolationSpec::HOST);
+  capabilities.add_network_isolation_modes(driver::NetworkIsolationSpec::GROUP);
   return capabilities;
 }
 
@@ -186,6 +188,7 @@ Result<Launcher::Start> ProcessDriver::surroundings_of(const driver::TaskConfig&
   if (!config.user().empty()) {
     DROVER_TRY(start.user, find_user(config.user()));
   }
+  start.network_namespace = config.network_isolation_spec().path();
   return start;
 }
 

@@ -425,6 +425,7 @@ launcher::StartRequest request_of(const Launcher::Start& start) {
     request.groups.assign(start.user->groups.begin(), start.user->groups.end());
   }
   request.cgroup_files = start.cgroup_files;
+  request.network_namespace = start.network_namespace;
   return request;
 }
 
@@ -439,8 +440,14 @@ Result<Launcher::Task> read_started(const std::string& answer) {
 
 Result<Launcher::Task> Launcher::start(const Start& start, SteadyTime deadline) {
   const launcher::StartRequest request = request_of(start);
+  const bool is_within = !request.network_namespace.empty();
   DROVER_TRY(std::string answer, connection_->call(
-                                     Kind::start, [&](launcher::Writer& out) { request.write(out); }, deadline));
+                                     is_within ? Kind::start_within : Kind::start,
+                                     [&](launcher::Writer& out) {
+                                       if (is_within) out.text(request.network_namespace);
+                                       request.write(out);
+                                     },
+                                     deadline));
   return read_started(answer);
 }
 
@@ -495,9 +502,11 @@ Result<std::unique_ptr<Launcher::Exec>> Launcher::exec(const Start& start, const
     if (!connection_->execs.try_emplace(start.id, state).second)
       return already_exists("command " + start.id + " was started before");
   }
+  const bool is_within = !request.network_namespace.empty();
   auto answer = connection_->call(
-      Kind::exec,
+      is_within ? Kind::exec_within : Kind::exec,
       [&](launcher::Writer& out) {
+        if (is_within) out.text(request.network_namespace);
         request.write(out);
         paths.write(out);
       },

@@ -199,13 +199,19 @@ class Server {
         client.out += out.finish();
         return;
       }
-      case Kind::start: {
-        const StartRequest start = StartRequest::read(in);
+      case Kind::start:
+      case Kind::start_within: {
+        const std::string network = in.kind() == Kind::start_within ? in.text() : std::string();
+        StartRequest start = StartRequest::read(in);
+        start.network_namespace = network;
         if (!in.ok() || start.id.empty() || start.arguments.size() < 2) return fail(client, request, EINVAL, "start");
         return start_task(client, request, start);
       }
-      case Kind::exec: {
-        const StartRequest start = StartRequest::read(in);
+      case Kind::exec:
+      case Kind::exec_within: {
+        const std::string network = in.kind() == Kind::exec_within ? in.text() : std::string();
+        StartRequest start = StartRequest::read(in);
+        start.network_namespace = network;
         const ExecStreams streams = ExecStreams::read(in);
         if (!in.ok() || start.id.empty() || start.arguments.size() < 2) return fail(client, request, EINVAL, "exec");
         return start_exec(client, request, start, streams);

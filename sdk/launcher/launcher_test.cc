@@ -213,6 +213,10 @@ TEST_F(LauncherTest, ReportsWhyAProgramCouldNotRun) {
   start.cgroup_files = {"/no/cgroup.procs"};
   EXPECT_EQ(invalid_argument("join /no/cgroup.procs: No such file or directory"),
             launcher->start(start, soon()).status());
+  start = shell("a", "");
+  start.network_namespace = "/no/netns";
+  EXPECT_EQ(invalid_argument("join the network namespace /no/netns: No such file or directory"),
+            launcher->start(start, soon()).status());
   EXPECT_TRUE(launcher->list(soon())->empty());
 }
 

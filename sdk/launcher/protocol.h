@@ -33,6 +33,8 @@ enum class Kind : uint8_t {
   hold = 6,     // name, list of FIFOs            → done; they stay open until they are released
   release = 7,  // name                           → done; an unknown one is done too
   exec = 8,     // StartRequest, ExecStreams      → started; a task that goes with its client, and is forgotten then
+  start_within = 9,  // network namespace, then as `start`
+  exec_within = 10,  // network namespace, then as `exec`
   hello_reply = 64,
   started = 65,
   tasks = 66,
@@ -146,6 +148,7 @@ struct StartRequest {
   uint64_t user = 0, group = 0;
   std::vector<uint64_t> groups;
   std::vector<std::string> cgroup_files;  // cgroup.procs of every cgroup to join
+  std::string network_namespace;          // empty: the launcher's. Not of the fields: the kinds …_within carry it
 
   void write(Writer& out) const {
     out.text(id);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -19,7 +20,7 @@ namespace {
 constexpr int kSignals = 64;
 constexpr mode_t kUmask = 022;
 
-enum Stage : int { kSession, kCgroup, kStreams, kUser, kDirectory, kExec };
+enum Stage : int { kSession, kCgroup, kNetwork, kStreams, kUser, kDirectory, kExec };
 
 struct Failure {
   int stage;
@@ -47,6 +48,8 @@ std::string what(const Failure& failure, const StartRequest& request) {
       return "setsid";
     case kCgroup:
       return "join " + request.cgroup_files[failure.cgroup];
+    case kNetwork:
+      return "join the network namespace " + request.network_namespace;
     case kStreams:
       return "connect the task's streams";
     case kUser:
@@ -109,6 +112,11 @@ Spawned spawn_with(const StartRequest& request, const std::function<bool()>& con
     for (size_t i = 0; i < request.cgroup_files.size(); ++i) {
       const int fd = open(request.cgroup_files[i].c_str(), O_WRONLY | O_CLOEXEC);
       if (fd < 0 || write(fd, "0", 1) != 1) fail(report[1], kCgroup, i);
+      close(fd);
+    }
+    if (!request.network_namespace.empty()) {
+      const int fd = open(request.network_namespace.c_str(), O_RDONLY | O_CLOEXEC);
+      if (fd < 0 || setns(fd, CLONE_NEWNET) != 0) fail(report[1], kNetwork);
       close(fd);
     }
     if (!connect_streams()) fail(report[1], kStreams);

@@ -146,8 +146,8 @@ void Core::Impl::send_timeout_now(const NodeId& to) {
   send(message(MessageType::timeout_now, to));
 }
 
-// Given up after an election timeout. Who cannot write or read steps down all the same. It may be the only one that can
-// be elected, and a read that failed may succeed the next time, so one that cannot read only lets others go first.
+// Given up after an election timeout. Who cannot write or read steps down all the same. Who cannot read may be the only
+// one that can be elected, and may be able to the next time: it lets the others go first, and no more.
 void Core::Impl::tick_transfer() {
   if (!transfer || ++transfer->elapsed < config.election_ticks) return;
   DROVER_REACH("a transfer given up");

@@ -71,6 +71,7 @@ class AgentTest : public ::testing::Test {
     group.mutable_restart_policy()->set_delay(1'000'000);
     group.mutable_restart_policy()->set_mode("fail");
     for (const v1::Task& task : tasks) *group.add_tasks() = task;
+    if (!network_mode_.empty()) group.add_networks()->set_mode(network_mode_);
     v1::Allocation allocation;
     allocation.set_id(Uuid::random().bytes());
     allocation.set_name("web.front[0]");
@@ -113,6 +114,7 @@ class AgentTest : public ::testing::Test {
   std::string alloc_path(const std::string& id) { return folder_ + "/alloc/" + Uuid::from_bytes(id).to_string(); }
 
   int placed_ = 0;
+  std::string network_mode_;  // of what is placed
   std::string folder_;
   FakeServers servers_;
   FakeDriver driver_;

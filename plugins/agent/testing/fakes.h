@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ class FakeDriver final : public TaskDriver {
     driver::DriverCapabilities capabilities;
     capabilities.set_send_signals(true);
     capabilities.set_exec(runs_commands);
+    if (shares_networks) capabilities.add_network_isolation_modes(driver::NetworkIsolationSpec::GROUP);
+    capabilities.set_must_create_network(makes_networks);
     return capabilities;
   }
   driver::FingerprintResponse fingerprint() override {
@@ -138,8 +141,36 @@ class FakeDriver final : public TaskDriver {
     return ok_status();
   }
 
+  Result<driver::CreateNetworkResponse> create_network(const driver::CreateNetworkRequest& request) override {
+    std::lock_guard lock(mutex_);
+    driver::CreateNetworkResponse response;
+    response.set_created(networks_.insert(request.alloc_id()).second);
+    response.mutable_isolation_spec()->set_mode(driver::NetworkIsolationSpec::GROUP);
+    response.mutable_isolation_spec()->set_path("/net/" + request.alloc_id());
+    return response;
+  }
+  Status destroy_network(const driver::DestroyNetworkRequest& request) override {
+    std::lock_guard lock(mutex_);
+    if (request.isolation_spec().path() != "/net/" + request.alloc_id()) return invalid_argument("another network");
+    for (const auto& [id, task] : tasks_) {
+      if (id.starts_with(request.alloc_id())) return failed_precondition("the network is in use");
+    }
+    networks_.erase(request.alloc_id());
+    changed_.notify_all();
+    return ok_status();
+  }
+
   // --- The test's side
-  bool runs_commands = true;  // before the agent starts
+  bool runs_commands = true;                            // before the agent starts
+  bool shares_networks = true, makes_networks = false;  // before the agent starts
+  std::set<std::string> networks() {
+    std::lock_guard lock(mutex_);
+    return networks_;
+  }
+  bool wait_no_networks() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return networks_.empty(); });
+  }
   // Something happens to the task; `at` in seconds since 1970.
   void tell(const std::string& name, const std::string& message, int64_t at) {
     driver::DriverTaskEvent event;
@@ -197,6 +228,7 @@ class FakeDriver final : public TaskDriver {
   std::map<std::string, int> scripted_exits_;
   std::map<std::string, Status> start_errors_;
   std::vector<std::string> starts_, stopped_;
+  std::set<std::string> networks_;  // of allocations
   int recovered_ = 0;
   TaskEventFeed events_;
 };

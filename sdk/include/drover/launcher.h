@@ -42,6 +42,7 @@ class Launcher {
     std::string stdout_path, stderr_path;   // FIFOs; empty: /dev/null
     std::optional<User> user;               // absent: the agent's
     std::vector<std::string> cgroup_files;  // cgroup.procs of every cgroup to join before the program runs
+    std::string network_namespace{};        // path of the one to run in; empty: the launcher's
   };
   struct Exit {
     int exit_code = 0;
@@ -75,7 +76,8 @@ class Launcher {
   int pid() const;  // of the launcher
 
   // Returns when the program runs. Errors: invalid_argument when it cannot be executed, with the system's words;
-  // failed_precondition when the machine is short of something; already_exists.
+  // failed_precondition when the machine is short of something; already_exists; unimplemented for a network namespace
+  // by a launcher of an older version.
   Result<Task> start(const Start& start, SteadyTime deadline);
   // All tasks it knows: running ones, and ended ones that were not forgotten.
   Result<std::vector<Task>> list(SteadyTime deadline);

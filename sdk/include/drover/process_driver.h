@@ -11,7 +11,8 @@
 //     }
 //   };
 //
-// Everything of drover/task_driver.h holds. Without isolation: a task has the rights of its user. [any]
+// Everything of drover/task_driver.h holds. Without isolation: a task has the rights of its user, and the network of
+// the machine or the one that it is given. [any]
 #pragma once
 
 #include <condition_variable>

@@ -151,8 +151,8 @@ class TaskDriver {
 
   // Makes the network that an allocation's tasks share, or finds it (`created` false). For hosts that ask a driver with
   // the capability `must_create_network`, before the first of the tasks starts; they give what it returns to each task
-  // and hand it back to destroy_network when all have gone. This tree's agent does not ask yet. Both idempotent: a
-  // network that is gone already is destroyed. May block. The defaults are unimplemented.
+  // and hand it back to destroy_network when all have gone. Both idempotent: a network that is gone already is
+  // destroyed. May block. The defaults are unimplemented.
   virtual Result<driver::CreateNetworkResponse> create_network(const driver::CreateNetworkRequest& request);
   virtual Status destroy_network(const driver::DestroyNetworkRequest& request);
 };
