@@ -468,8 +468,11 @@ bool TaskRunner::end_task(const Kill& kill) {
   event::Exit shown{-1, 0, false, "the result is not known"};
   if (stopped.ok()) {
     // All of it is gone: the answer is there.
-    if (auto exit = driver_->wait_task(id, {}); exit)
+    if (auto exit = driver_->wait_task(id, {}); exit) {
       shown = {exit->exit_code(), exit->signal(), exit->oom_killed(), ""};
+    } else {
+      shown.message += ": " + exit.status().message();
+    }
   }
   process_ended(id);
   std::lock_guard lock(mutex_);

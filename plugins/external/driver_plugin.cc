@@ -1,5 +1,9 @@
 #include "driver_plugin.h"
 
+#include <pthread.h>
+
+#include <future>
+
 #include "drover/hclspec.h"
 #include "drover/log.h"
 
@@ -9,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using Again = ProgramHost::Again;
 
+constexpr auto kExitTime = 2s;      // from the end of a task until its driver says how it ended
 constexpr auto kNetworkTime = 60s;  // a network may need an address from somewhere
 
 #define DROVER_DRIVER_METHOD(NAME) "/hashicorp.nomad.plugins.drivers.proto.Driver/" NAME
@@ -221,6 +226,14 @@ Status DriverPlugin::recover_task(const driver::TaskHandle& handle) {
 }
 
 Result<driver::ExitResult> DriverPlugin::wait_task(std::string_view id, std::stop_token stop) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = exits_.find(id); known != exits_.end()) return known->second;
+  }
+  return ask_exit(id, stop);
+}
+
+Result<driver::ExitResult> DriverPlugin::ask_exit(std::string_view id, const std::stop_token& stop) {
   driver::WaitTaskRequest request;
   request.set_task_id(std::string(id));
   auto answer =
@@ -237,12 +250,28 @@ Result<driver::ExitResult> DriverPlugin::wait_task(std::string_view id, std::sto
   return answer->result();
 }
 
+// Drivers built on Nomad's executor know how a task ended only as long as it runs: who asks after StopTask hears that
+// the executor has gone. So the question is under way before it.
 Status DriverPlugin::stop_task(std::string_view id, std::chrono::nanoseconds timeout, std::string_view signal) {
+  std::promise<Result<driver::ExitResult>> told;
+  std::future<Result<driver::ExitResult>> exit = told.get_future();
+  std::jthread asking([&](const std::stop_token& stop) {
+    ::pthread_setname_np(::pthread_self(), "exit");
+    told.set_value(ask_exit(id, stop));
+  });
   driver::StopTaskRequest request;
   request.set_task_id(std::string(id));
   *request.mutable_timeout() = duration_of(timeout);
   request.set_signal(std::string(signal));
-  return program_.ask<driver::StopTaskResponse>(DROVER_DRIVER_METHOD("StopTask"), request, Again::once, {}).status();
+  const Status stopped =
+      program_.ask<driver::StopTaskResponse>(DROVER_DRIVER_METHOD("StopTask"), request, Again::once, {}).status();
+  if (stopped.ok()) (void)exit.wait_for(kExitTime);
+  asking.request_stop();
+  if (const auto result = exit.get(); result) {
+    const std::lock_guard lock(mutex_);
+    exits_[std::string(id)] = *result;
+  }
+  return stopped;
 }
 
 Status DriverPlugin::destroy_task(std::string_view id, bool force) {
@@ -259,6 +288,7 @@ Status DriverPlugin::destroy_task(std::string_view id, bool force) {
     stats = std::move(found->second);
     stats_.erase(found);
   }
+  exits_.erase(exits_.lower_bound(id), exits_.upper_bound(id));
   if (auto found = tasks_.find(id); found != tasks_.end()) {
     options_.cgroups->remove(found->second.config().alloc_id(), found->second.config().name());
     tasks_.erase(found);

@@ -55,6 +55,7 @@ class DriverPlugin final : public TaskDriver, public Role {
   std::vector<std::string> tasks() const;
 
  private:
+  Result<driver::ExitResult> ask_exit(std::string_view id, const std::stop_token& stop);
   Status prove(Channel& channel) override;
   Status prepare(const ChannelPtr& channel) override;
   Result<size_t> take_over(const ChannelPtr& channel) override;
@@ -81,6 +82,7 @@ class DriverPlugin final : public TaskDriver, public Role {
   std::map<std::string, driver::TaskHandle, std::less<>> tasks_;         // guarded by mutex_
   std::map<std::string, Status, std::less<>> unrecovered_;               // guarded by mutex_
   std::map<std::string, std::shared_ptr<Messages>, std::less<>> stats_;  // guarded by mutex_
+  std::map<std::string, driver::ExitResult, std::less<>> exits_;  // guarded by mutex_; told while they were stopped
 
   std::shared_ptr<Messages> prints_;    // [plugin]
   std::thread prints_reader_;           // [plugin]

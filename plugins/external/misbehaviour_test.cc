@@ -73,6 +73,18 @@ TEST(Misbehaviour, SilenceInsteadOfAHandshakeIsEnded) {
   EXPECT_EQ(0, plugin.program().view().pid);
 }
 
+TEST(Misbehaviour, ADriverThatForgetsHowTheTaskEndedIsAskedBefore) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"tells-exit-once"});
+  ASSERT_TRUE(plugin.wait_state(State::running));
+  ASSERT_TRUE(plugin->start_task(task()).ok());
+
+  ASSERT_TRUE(plugin->stop_task(task().id(), 5s, "").ok());
+
+  const auto exit = plugin->wait_task(task().id(), {});
+  ASSERT_TRUE(exit.ok()) << exit.status().to_string();
+  EXPECT_EQ(130, exit->exit_code());
+}
+
 TEST(Misbehaviour, AFloodOfLinesIsBounded) {
   RunningPlugin plugin(DROVER_ODD_PROGRAM, {"flood"});
 

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <condition_variable>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -59,8 +61,26 @@ class OddDriver final : public TaskDriver {
     if (mode == "finds-all") return ok_status();
     return not_found("it was never written down");
   }
-  Result<driver::ExitResult> wait_task(std::string_view, std::stop_token) override { return unknown(); }
-  Status stop_task(std::string_view, std::chrono::nanoseconds, std::string_view) override { return unknown(); }
+  // "tells-exit-once": to who asks before the task is stopped.
+  Result<driver::ExitResult> wait_task(std::string_view, std::stop_token stop) override {
+    if (mode != "tells-exit-once") return unknown();
+    std::unique_lock lock(mutex_);
+    if (has_ended_) return unavailable("what watched the task has gone");
+    is_asked_ = true;
+    changed_.notify_all();
+    if (!changed_.wait(lock, stop, [this] { return has_ended_; })) return cancelled("nobody waits any more");
+    driver::ExitResult exit;
+    exit.set_exit_code(130);
+    return exit;
+  }
+  Status stop_task(std::string_view, std::chrono::nanoseconds, std::string_view) override {
+    if (mode != "tells-exit-once") return unknown();
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(10), [this] { return is_asked_; });  // a task does not end at once
+    has_ended_ = true;
+    changed_.notify_all();
+    return ok_status();
+  }
   Status destroy_task(std::string_view, bool) override { return unknown(); }
   Result<driver::InspectTaskResponse> inspect_task(std::string_view) override { return unknown(); }
   Result<driver::TaskStats> task_stats(std::string_view) override { return unknown(); }
@@ -72,6 +92,10 @@ class OddDriver final : public TaskDriver {
  private:
   static Status unknown() { return not_found(std::string(kTaskNotFound)); }
   std::thread flood_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool is_asked_ = false;   // guarded by mutex_
+  bool has_ended_ = false;  // guarded by mutex_
 };
 
 // A good handshake, and then whatever comes to its mind.
