@@ -1,12 +1,15 @@
 // The agent as a whole, with a driver, servers and a host that live in memory.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "agent_plugin.h"
+#include "chroot.h"
 #include "group_network.h"
 #include "testing/agent_fixture.h"
 
@@ -403,6 +406,81 @@ TEST_F(AgentTest, ATaskThatCannotShareANetworkDoesNotStart) {
   EXPECT_EQ("network: tasks of the driver \"fake\" cannot share a network of their own",
             state.events(state.events_size() - 1).setup_error());
   EXPECT_TRUE(driver_.starts().empty());
+}
+
+// A folder of this machine for tests, gone with the object.
+struct Folder {
+  Folder() { EXPECT_NE(nullptr, ::mkdtemp(path.data())); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(path + "/" + name).parent_path());
+    std::ofstream(path + "/" + name) << text;
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream in(path + "/" + name);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::string path = std::filesystem::temp_directory_path() / "drover-chroot-XXXXXX";
+};
+
+TEST(Chroot, HoldsWhatTheMachineHas) {
+  const Folder machine, task;
+  machine.write("bin/sh", "shell");
+  machine.write("bin/deep/tool", "tool");
+  machine.write("bin/allocs/secret", "of another task");
+  std::filesystem::create_symlink("sh", machine.path + "/bin/bash");
+  ASSERT_EQ(0, ::mkfifo((machine.path + "/bin/fifo").c_str(), 0600));
+  std::filesystem::permissions(machine.path + "/bin/deep", std::filesystem::perms(0711));
+  machine.write("hosts", "names");
+  const Variables entries = {{machine.path + "/bin", "/bin"},
+                             {machine.path + "/hosts", "etc/deep/hosts"},
+                             {machine.path + "/nothing", "/nothing"}};
+
+  ASSERT_TRUE(build_chroot(task.path, entries, {machine.path + "/bin/allocs"}, {}).ok());
+
+  EXPECT_EQ("shell", task.read("bin/sh"));
+  EXPECT_EQ("tool", task.read("bin/deep/tool"));
+  EXPECT_EQ("names", task.read("etc/deep/hosts"));
+  EXPECT_EQ("sh", std::filesystem::read_symlink(task.path + "/bin/bash"));
+  EXPECT_EQ(std::filesystem::perms(0711), std::filesystem::status(task.path + "/bin/deep").permissions());
+  for (const char* absent : {"bin/fifo", "bin/allocs", "nothing"})
+    EXPECT_FALSE(std::filesystem::exists(task.path + "/" + absent)) << absent;
+  EXPECT_TRUE(build_chroot(task.path, entries, {machine.path + "/bin/allocs"}, {}).ok()) << "a second time";
+}
+
+TEST(Chroot, StaysInTheTasksFolder) {
+  const Folder machine, task;
+  machine.write("file", "text");
+  for (const char* target : {"../file", "/a/../../file", "/", "", "."})
+    EXPECT_EQ(Code::invalid_argument, build_chroot(task.path, {{machine.path, target}}, {}, {}).code()) << target;
+}
+
+TEST(Chroot, EndsWhenTheTaskIsNotWanted) {
+  const Folder machine, task;
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(Code::cancelled, build_chroot(task.path, {{machine.path, "/all"}}, {}, stop.get_token()).code());
+}
+
+TEST(AllocDir, ShowsTheSharedFolderToATaskThatIsLockedIn) {
+  if (::geteuid() != 0) GTEST_SKIP() << "mounts need root";
+  const Folder root;
+  const AllocDir dir(root.path, Uuid::random());
+  ASSERT_TRUE(dir.create().ok());
+  ASSERT_TRUE(dir.create_task("web").ok());
+  ASSERT_TRUE(dir.show_shared("web").ok());
+  ASSERT_TRUE(dir.show_shared("web").ok()) << "a second time";
+  std::ofstream(dir.task("web") + "/alloc/data/file") << "shared";
+  EXPECT_TRUE(std::filesystem::exists(dir.shared() + "/data/file"));
+
+  ASSERT_TRUE(dir.remove().ok());
+  EXPECT_FALSE(std::filesystem::exists(dir.path()));
+
+  // A task may have put a link there while nothing was shown.
+  ASSERT_TRUE(dir.create().ok());
+  ASSERT_TRUE(dir.create_task("web").ok());
+  std::filesystem::create_directory_symlink(root.path, dir.task("web") + "/alloc");
+  EXPECT_FALSE(dir.show_shared("web").ok());
 }
 
 TEST(NetworkMaker, IsTheOneDriverThatMustOrTheAgent) {

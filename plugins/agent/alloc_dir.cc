@@ -1,5 +1,6 @@
 #include "alloc_dir.h"
 
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -15,6 +16,13 @@ Status make_folder(const std::string& path, mode_t mode) {
   struct stat found {};
   if (errno == EEXIST && ::lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return ok_status();
   return errno_status(errno, "create " + path);
+}
+
+bool is_same_folder(const std::string& one, const std::string& other) {
+  struct stat a {
+  }, b{};
+  return ::lstat(one.c_str(), &a) == 0 && ::lstat(other.c_str(), &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
 }
 
 }  // namespace
@@ -45,8 +53,22 @@ Status AllocDir::create_task(const std::string& name) const {
   return make_folder(folder + "/tmp", 0777);
 }
 
+Status AllocDir::show_shared(const std::string& name) const {
+  const std::string target = task(name) + "/alloc";
+  DROVER_RETURN_IF_ERROR(make_folder(target, 0777));
+  if (is_same_folder(target, shared())) return ok_status();
+  if (::mount(shared().c_str(), target.c_str(), nullptr, MS_BIND, nullptr) == 0) return ok_status();
+  return errno_status(errno, "mount " + shared() + " at " + target);
+}
+
+// What is shown in a task's folder is taken away first: it is not the folder's own to remove.
 Status AllocDir::remove() const {
   std::error_code error;
+  for (std::filesystem::directory_iterator at(path_, error), end; !error && at != end; at.increment(error)) {
+    const std::string shown = at->path().string() + "/alloc";
+    if (!is_same_folder(shown, shared()) || shown == shared()) continue;
+    if (::umount2(shown.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0) return errno_status(errno, "unmount " + shown);
+  }
   std::filesystem::remove_all(path_, error);
   return error ? errno_status(error.value(), "remove " + path_) : ok_status();
 }

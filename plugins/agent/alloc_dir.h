@@ -25,6 +25,8 @@ class AllocDir {
   Status create() const;
   // Errors: invalid_argument for a name that is not one plain component.
   Status create_task(const std::string& task) const;
+  // Shows the shared folder as "alloc" in the task's own, for one that is locked in there. Root only. Idempotent.
+  Status show_shared(const std::string& task) const;
   Status remove() const;
 
   // What the task sees: the machine's paths, or those inside its own file system.

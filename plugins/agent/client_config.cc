@@ -5,6 +5,8 @@
 namespace drover::agent {
 namespace {
 
+constexpr const char* kChrootPaths[] = {
+    "/bin", "/etc", "/lib", "/lib32", "/lib64", "/run/resolvconf", "/run/systemd/resolve", "/sbin", "/usr"};
 constexpr std::string_view kDeniedVariables =
     "CONSUL_TOKEN,CONSUL_HTTP_TOKEN,VAULT_TOKEN,NOMAD_LICENSE,AWS_ACCESS_KEY_ID,AWS_SECRET_ACCESS_KEY,"
     "AWS_SESSION_TOKEN,GOOGLE_APPLICATION_CREDENTIALS";
@@ -26,7 +28,6 @@ std::vector<std::string> split(std::string_view list) {
 void add_without_effect(ConfigSchema& schema) {
   using Type = ConfigType;
   const std::pair<const char*, Type> options[] = {{"server_join", Type::block},
-                                                  {"chroot_env", Type::string_map},
                                                   {"network_speed", Type::integer},
                                                   {"reservable_cores", Type::string},
                                                   {"client_min_port", Type::integer},
@@ -45,7 +46,6 @@ void add_without_effect(ConfigSchema& schema) {
                                                   {"bridge_network_name", Type::string},
                                                   {"bridge_network_subnet", Type::string},
                                                   {"bridge_network_hairpin_mode", Type::boolean},
-                                                  {"cgroup_parent", Type::string},
                                                   {"nomad_service_discovery", Type::boolean},
                                                   {"template", Type::any},
                                                   {"artifact", Type::any},
@@ -112,6 +112,13 @@ ConfigSchema client_schema() {
        .help = "Last port given to allocations.",
        .min = 0,
        .max = 65535},
+      {.name = "chroot_env",
+       .type = Type::string_map,
+       .help =
+           "What the folder of a task gets of this machine when its driver locks it in there: paths here, and there."},
+      {.name = "cgroup_parent",
+       .type = Type::string,
+       .help = "Control group above those of tasks; empty: nomad.slice, or nomad with version 1 of control groups."},
       {.name = "disable_remote_exec",
        .type = Type::boolean,
        .default_text = "false",
@@ -149,6 +156,10 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
   config.max_dynamic_port = static_cast<int32_t>(client.integer("max_dynamic_port", 32000));
   if (config.min_dynamic_port > config.max_dynamic_port) {
     return invalid_argument("client.min_dynamic_port is greater than client.max_dynamic_port");
+  }
+  config.chroot_env = client.string_map("chroot_env");
+  if (config.chroot_env.empty()) {
+    for (const char* path : kChrootPaths) config.chroot_env[path] = path;
   }
   config.disable_remote_exec = client.boolean("disable_remote_exec", false);
   config.max_kill_timeout = client.duration("max_kill_timeout", std::chrono::seconds(30));

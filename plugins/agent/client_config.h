@@ -26,6 +26,7 @@ struct ClientConfig {
   int64_t reserved_memory_mb = 0;
   int64_t reserved_disk_mb = 0;
   std::string reserved_ports;
+  Variables chroot_env;  // path on this machine → path in the folder of a task that is locked in
   bool disable_remote_exec = false;
   std::chrono::nanoseconds max_kill_timeout = std::chrono::seconds(30);
   std::vector<std::string> driver_allowlist;  // empty: all

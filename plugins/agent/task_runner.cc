@@ -1,12 +1,12 @@
 #include "task_runner.h"
 
-#include "driver_lookup.h"
-
 #include <pthread.h>
 
 #include <algorithm>
 #include <random>
 
+#include "chroot.h"
+#include "driver_lookup.h"
 #include "drover/log.h"
 #include "drover/metrics.h"
 #include "nomad/plugins/device.pb.h"
@@ -297,6 +297,21 @@ TaskRunner::Next TaskRunner::fail_setup(v1::TaskEvent event) {
   return Next::settle;
 }
 
+// For a driver that makes the task's folder its root: the machine's programs and the shared folder have to be there.
+Status TaskRunner::lock_in(const TaskDriver& driver) {
+  if (driver.capabilities().fs_isolation() != driver::DriverCapabilities::CHROOT) return ok_status();
+  const std::stop_token stop = arm();
+  const bool is_filled = [&] {
+    std::lock_guard lock(mutex_);
+    return stored_.has_chroot();
+  }();
+  if (!is_filled) {
+    DROVER_RETURN_IF_ERROR(build_chroot(dir_.task(name_), client_.config.chroot_env, {client_.config.alloc_dir}, stop));
+    change([&] { stored_.set_has_chroot(true); });
+  }
+  return dir_.show_shared(name_);
+}
+
 TaskRunner::Next TaskRunner::start() {
   std::shared_ptr<const AllocSpec> spec;
   v1::Task task;
@@ -318,6 +333,11 @@ TaskRunner::Next TaskRunner::start() {
   }
   if (Status status = dir_.create_task(name_); !status.ok())
     return fail_setup(event::setup_failure(now(), status.message()));
+  if (Status status = lock_in(*driver); !status.ok()) {
+    if (std::lock_guard lock(mutex_); orders_.detach) return Next::detached;
+    if (status.code() == Code::cancelled) return after_end({TaskEnd::Kind::start_failed});
+    return fail_setup(event::setup_failure(now(), status.message()));
+  }
   auto devices = client_.devices.reserve(holder_, given(), arm());
   if (!devices) {
     const Status& why = devices.status();

@@ -98,6 +98,7 @@ class TaskRunner {
   Next reattach();
   Next await_permission();
   Next start();
+  Status lock_in(const TaskDriver& driver);
   // With its devices reserved.
   Next start_on(TaskDriver& driver, const AllocSpec& spec, const v1::Task& task,
                 const device::ContainerReservation& devices);

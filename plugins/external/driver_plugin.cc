@@ -193,6 +193,9 @@ Result<std::string> DriverPlugin::encode_config(std::string_view config_json) {
 Result<driver::StartTaskResponse> DriverPlugin::start_task(const driver::TaskConfig& config) {
   driver::StartTaskRequest request;
   *request.mutable_task() = config;
+  // Nomad's executor looks for it there.
+  if (const std::string parent = options_.cgroups->told_parent(); !parent.empty())
+    request.mutable_task()->mutable_env()->try_emplace("NOMAD_PARENT_CGROUP", parent);
   driver::LinuxResources& linux_resources = *request.mutable_task()->mutable_resources()->mutable_linux_resources();
   if (linux_resources.cpuset_cgroup().empty())
     linux_resources.set_cpuset_cgroup(options_.cgroups->told_path(config.alloc_id(), config.name()));

@@ -83,6 +83,11 @@ std::vector<std::string> TaskCgroups::folders(std::string_view alloc_id, std::st
   return out;
 }
 
+std::string TaskCgroups::told_parent() const {
+  if (layout_.mode == CgroupLayout::Mode::none) return {};
+  return is_v2_ ? parent_ : "/" + parent_;
+}
+
 std::string TaskCgroups::told_path(std::string_view alloc_id, std::string_view task) const {
   if (layout_.mode == CgroupLayout::Mode::none) return {};
   if (is_v2_) {
