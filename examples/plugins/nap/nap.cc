@@ -122,4 +122,4 @@ class Nap final : public TaskDriver {
 
 }  // namespace
 
-DROVER_SERVE_DRIVER(Nap, "nap", "1.0.0");
+DROVER_TASK_DRIVER(Nap, "nap", "nap", "1.0.0");
