@@ -1,5 +1,5 @@
-// Against the system's libprotobuf.a, as a plugin is linked: had the archive's own arena.o been taken, nothing of it
-// would link.
+// Against the system's libprotobuf.a, as a plugin is linked: were one name of its arena.o missing here, the linker
+// would take that one as well, and meet the others twice.
 #include <google/protobuf/arena.h>
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/stubs/logging.h>
