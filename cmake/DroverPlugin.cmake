@@ -4,7 +4,9 @@
 #
 # makes from the same objects
 #   IN_PROCESS   NAME.so (one exported symbol, linked with -z nodelete) beside a copy of plugin.json in the plugin folder,
-#                or in FOLDER: then it belongs to a test, is not installed and not among the programs
+#                or in FOLDER: then it belongs to a test, is not installed and not among the programs. The tier is what
+#                plugin.json says: "exact" links this SDK's libraries; "stable" carries all that it uses of the SDK, of
+#                protobuf and of the C++ library inside, hidden, and needs nothing but the C library
 #   EXECUTABLE   NAME-plugin, a task driver or device plugin as a program of its own (drover/serve.h), in lib/drover/drivers
 # In another project both lie in its build folder.
 #
@@ -21,6 +23,7 @@ if(NOT EXISTS ${DROVER_PROTO_ROOT})
   set(DROVER_PROTO_ROOT ${CMAKE_CURRENT_LIST_DIR}/../../../share/drover/proto)  # installed
 endif()
 set(DROVER_PLUGIN_MAP ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
+set(DROVER_STABLE_MAP ${CMAKE_CURRENT_LIST_DIR}/stable.map)
 
 # Generates C++ from .proto files (paths relative to ROOT) into GENERATED_DIR; sets OUT_SOURCES.
 function(drover_generate_messages out_sources root)
@@ -50,6 +53,54 @@ function(drover_generate_messages out_sources root)
   set(${out_sources} ${sources} PARENT_SCOPE)
 endfunction()
 
+# The tier that a manifest says; the build ends where it is none that can be made of sources.
+function(drover_read_tier out_tier name manifest)
+  if(NOT EXISTS ${manifest})
+    message(FATAL_ERROR "drover_add_plugin(${name} IN_PROCESS): there is no manifest ${manifest}")
+  endif()
+  file(READ ${manifest} text)
+  foreach(key tier kind)
+    string(JSON ${key} ERROR_VARIABLE problem GET "${text}" ${key})
+    if(problem)
+      message(FATAL_ERROR "drover_add_plugin(${name}): ${manifest}: \"${key}\": ${problem}")
+    endif()
+  endforeach()
+  if(NOT tier MATCHES "^(stable|exact)$")
+    message(FATAL_ERROR "drover_add_plugin(${name}): ${manifest}: \"tier\" is \"${tier}\"; it must be \"stable\" or \"exact\"")
+  endif()
+  if(tier STREQUAL "stable" AND kind STREQUAL "module")
+    message(FATAL_ERROR "drover_add_plugin(${name}): ${manifest}: a plugin of kind \"module\" is C++ of one build: its \"tier\" is \"exact\"")
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manifest})
+  set(${out_tier} ${tier} PARENT_SCOPE)
+endfunction()
+
+# NAME_plugin of the exact tier: links the shared libraries of this SDK.
+function(drover_link_exact name)
+  add_library(${name}_plugin MODULE)
+  target_link_libraries(${name}_plugin PRIVATE ${name}_objects)
+  target_link_options(${name}_plugin PRIVATE -Wl,--version-script=${DROVER_PLUGIN_MAP})
+  set_target_properties(${name}_plugin PROPERTIES
+    LINK_DEPENDS ${DROVER_PLUGIN_MAP} BUILD_RPATH "$ORIGIN/../.." INSTALL_RPATH "$ORIGIN/../..")
+endfunction()
+
+# NAME_plugin of the stable tier: the same objects, and inside it what they need.
+function(drover_link_stable name)
+  cmake_path(GET Protobuf_LIBRARY PARENT_PATH beside)
+  find_library(DROVER_PROTOBUF_ARCHIVE libprotobuf.a HINTS ${beside})
+  if(NOT DROVER_PROTOBUF_ARCHIVE)
+    message(FATAL_ERROR "drover_add_plugin(${name} IN_PROCESS) with \"tier\": \"stable\" needs libprotobuf.a, which lies in libprotobuf-dev")
+  endif()
+  add_library(${name}_plugin MODULE $<TARGET_OBJECTS:${name}_objects> $<TARGET_OBJECTS:drover_stable_entry>)
+  # The C++ library lies inside, too: libprotobuf.a may only meet it there, and any other may be in the process.
+  target_link_libraries(${name}_plugin PRIVATE
+    ${ARGN} $<LINK_ONLY:drover_stable> ${DROVER_PROTOBUF_ARCHIVE} -static-libstdc++ -static-libgcc)
+  target_link_options(${name}_plugin PRIVATE
+    -Wl,--version-script=${DROVER_STABLE_MAP} -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,--as-needed -Wl,-z,defs)
+  set_target_properties(${name}_plugin PROPERTIES
+    LINKER_LANGUAGE CXX LINK_DEPENDS "${DROVER_STABLE_MAP};${DROVER_PROTOBUF_ARCHIVE}" SKIP_BUILD_RPATH ON)
+endfunction()
+
 function(drover_add_plugin name)
   cmake_parse_arguments(ARG "IN_PROCESS;EXECUTABLE" "MANIFEST;FOLDER" "SOURCES;PROTOS;LIBRARIES" ${ARGN})
   if(NOT ARG_IN_PROCESS AND NOT ARG_EXECUTABLE)
@@ -64,6 +115,15 @@ function(drover_add_plugin name)
   target_link_libraries(${name}_objects PUBLIC drover_sdk drover_messages ${ARG_LIBRARIES} PRIVATE $<TARGET_NAME_IF_EXISTS:drover_warnings>)
   set_target_properties(${name}_objects PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  if(NOT ARG_MANIFEST)
+    set(ARG_MANIFEST ${CMAKE_CURRENT_SOURCE_DIR}/plugin.json)
+  endif()
+  if(ARG_IN_PROCESS)
+    drover_read_tier(tier ${name} ${ARG_MANIFEST})
+    if(tier STREQUAL "stable")
+      target_compile_definitions(${name}_objects PRIVATE DROVER_STABLE_TIER)  # drover/serve.h
+    endif()
+  endif()
   set(programs ${CMAKE_BINARY_DIR}/lib/drover/drivers)
   set(modules ${DROVER_PLUGIN_OUTPUT_DIRECTORY})
   if(NOT modules)  # in another project
@@ -87,16 +147,13 @@ function(drover_add_plugin name)
   if(ARG_FOLDER)
     set(modules ${ARG_FOLDER})
   endif()
-  add_library(${name}_plugin MODULE)
-  target_link_libraries(${name}_plugin PRIVATE ${name}_objects)
-  target_link_options(${name}_plugin PRIVATE -Wl,-z,nodelete -Wl,--version-script=${DROVER_PLUGIN_MAP})
-  set_target_properties(${name}_plugin PROPERTIES
-    PREFIX "" OUTPUT_NAME ${name} LINK_DEPENDS ${DROVER_PLUGIN_MAP}
-    LIBRARY_OUTPUT_DIRECTORY ${modules}
-    BUILD_RPATH "$ORIGIN/../.." INSTALL_RPATH "$ORIGIN/../..")
-  if(NOT ARG_MANIFEST)
-    set(ARG_MANIFEST ${CMAKE_CURRENT_SOURCE_DIR}/plugin.json)
+  if(tier STREQUAL "stable")
+    drover_link_stable(${name} ${ARG_LIBRARIES})
+  else()
+    drover_link_exact(${name})
   endif()
+  target_link_options(${name}_plugin PRIVATE -Wl,-z,nodelete)
+  set_target_properties(${name}_plugin PROPERTIES PREFIX "" OUTPUT_NAME ${name} LIBRARY_OUTPUT_DIRECTORY ${modules})
   configure_file(${ARG_MANIFEST} ${modules}/${name}.json COPYONLY)
   if(ARG_FOLDER)
     return()

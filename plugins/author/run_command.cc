@@ -38,7 +38,7 @@ int RunCommand::run(std::span<const std::string> arguments, CommandHost& host) {
     if (options->arguments().size() != 1)
       return invalid_argument("name one plugin: a program or a shared object (.so)");
     DROVER_TRY(const Tried tried, program_of(options->arguments().front(), {}, options->value("config")));
-    if (!tried.is_in_process && options->on("config")) {
+    if (!tried.is_exact && options->on("config")) {
       DROVER_TRY(setup.config, read_config(options->value("config")));
     }
     return conformance::program_subject(tried.program);

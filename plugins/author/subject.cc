@@ -1,5 +1,6 @@
 #include "subject.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 
 #include "drover/external/handshake.h"
 #include "drover/hcl.h"
+#include "drover/passport.h"
 
 extern char** environ;
 
@@ -15,6 +17,15 @@ namespace drover::author {
 namespace {
 
 bool is_shared_object(const std::string& file) { return std::filesystem::path(file).extension() == ".so"; }
+
+// By its note. What cannot be read is refused when it is loaded.
+bool is_stable(const std::string& file) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const Result<Passport> passport = read_passport(fd);
+  ::close(fd);
+  return passport.ok() && passport->note.tier == note::kStable;
+}
 
 }  // namespace
 
@@ -24,13 +35,13 @@ Result<Tried> program_of(const std::string& file, std::vector<std::string> argum
   if (!S_ISREG(info.st_mode)) return invalid_argument(file + ": is no regular file");
   const std::string path = std::filesystem::absolute(file).lexically_normal();
   Tried tried{.program = {.file = path, .arguments = std::move(arguments), .environment = {}},
-              .is_in_process = is_shared_object(file)};
-  if (tried.is_in_process) {
+              .is_exact = is_shared_object(file) && !is_stable(path)};
+  if (is_shared_object(file)) {
     std::error_code error;
     tried.program.file = std::filesystem::read_symlink("/proc/self/exe", error);
     if (error) return invalid_argument("this program's own file is not known: " + error.message());
     tried.program.arguments = {"plugin", "serve", path};
-    if (!config_file.empty()) {
+    if (tried.is_exact && !config_file.empty()) {
       tried.program.arguments.emplace_back("-config");
       tried.program.arguments.push_back(std::filesystem::absolute(config_file));
     }

@@ -11,11 +11,11 @@ namespace drover::author {
 
 struct Tried {
   external::Program program;
-  bool is_in_process = false;  // a shared object
+  bool is_exact = false;  // a shared object of the exact tier: made with this SDK
 };
 
-// A shared object reads its own configuration from `config_file`; empty: none. Errors: not_found, invalid_argument
-// naming what is wrong with the file.
+// A shared object of the exact tier reads its own configuration from `config_file`; empty: none. Every other plugin
+// gets it over the protocol. Errors: not_found, invalid_argument naming what is wrong with the file.
 Result<Tried> program_of(const std::string& file, std::vector<std::string> arguments, const std::string& config_file);
 
 // The plugin's configuration from a file: the content of its `config` block, in HCL. Errors name file and line.

@@ -60,11 +60,11 @@ Result<Plan> make_plan(const Options& options) {
   DROVER_TRY(plan.parallel, read_parallel(options.value("parallel", "4")));
   DROVER_TRY(const Tried tried, program_of(plan.file, words_of(options.value("arg")), options.value("config")));
   plan.factory = conformance::program_subject(tried.program);
-  plan.setup.is_sdk = tried.is_in_process;
+  plan.setup.is_sdk = tried.is_exact;
   DROVER_TRY(plan.setup.limit, parse_duration(options.value("timeout", "20s")).with_context("option -timeout"));
   if (plan.setup.limit < std::chrono::milliseconds(100))
     return invalid_argument("option -timeout must be 100ms at least");
-  if (options.on("config") && !tried.is_in_process) {
+  if (options.on("config") && !tried.is_exact) {
     DROVER_TRY(plan.setup.config, read_config(options.value("config")));
   }
   if (options.on("task")) {

@@ -71,6 +71,12 @@ std::string devices_of(const json& node, const json& allocs) {
   return rows.size() > 1 ? "\nDevices\n" + format_list(rows) : "";
 }
 
+// "Cluster", or "Driver: docker".
+std::string subsystem(const json& event) {
+  const std::string driver = text(member(event, "Details"), "driver");
+  return text(event, "Subsystem") + (driver.empty() ? "" : ": " + driver);
+}
+
 int show_node(Run& run, const std::string& id) {
   auto node = find_node(run, id);
   if (!node) return run.fail("Error querying node info", node.status());
@@ -92,7 +98,7 @@ int show_node(Run& run, const std::string& id) {
   std::vector<std::vector<std::string>> events = {{"Time", "Subsystem", "Message"}};
   const json& list = member(*node, "Events");
   for (auto event = list.rbegin(); event != list.rend(); ++event)
-    events.push_back({text(*event, "Timestamp"), text(*event, "Subsystem"), text(*event, "Message")});
+    events.push_back({text(*event, "Timestamp"), subsystem(*event), text(*event, "Message")});
   if (!run.arguments.on("short")) run.out << "\nNode Events\n" << format_list(events);
 
   auto allocs = run.client.get("/v1/node/" + text(*node, "ID") + "/allocations");

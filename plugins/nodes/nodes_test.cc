@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "computed_class.h"
+#include "driver_events.h"
 #include "drover/v1/node.pb.h"
 #include "heartbeats.h"
 #include "node_evaluations.h"
@@ -55,6 +56,37 @@ TEST(Heartbeats, ANewLeaderWaitsLonger) {
   beats.expect("a", t0);
   EXPECT_TRUE(beats.expired(t0 + 299s).empty());
   EXPECT_EQ(1u, beats.expired(t0 + 300s).size());
+}
+
+v1::DriverInfo driver(bool is_healthy, const std::string& description) {
+  v1::DriverInfo info;
+  info.set_detected(true);
+  info.set_healthy(is_healthy);
+  info.set_health_description(description);
+  return info;
+}
+
+TEST(DriverEvents, OneForEachDriverWhoseHealthHasChanged) {
+  v1::Node before, now;
+  (*before.mutable_drivers())["came_back"] = driver(false, "the plugin ended: signal 9 (Killed)");
+  (*now.mutable_drivers())["came_back"] = driver(true, "Healthy");
+  (*before.mutable_drivers())["fell_ill"] = driver(true, "Healthy");
+  (*now.mutable_drivers())["fell_ill"] = driver(false, "the plugin is parked");
+  (*now.mutable_drivers())["is_new"] = driver(true, "");
+  (*before.mutable_drivers())["left"] = driver(true, "Healthy");
+  (*before.mutable_drivers())["said_more"] = driver(true, "Healthy");
+  (*now.mutable_drivers())["said_more"] = driver(true, "Healthy, 3 tasks");
+
+  const auto events = driver_events(before, now, 42);
+
+  std::vector<std::string> told;
+  for (const v1::NodeEvent& event : events) {
+    EXPECT_EQ(event.subsystem(), "Driver");
+    EXPECT_EQ(event.timestamp(), 42);
+    told.push_back(event.details().at("driver") + ": " + event.message());
+  }
+  EXPECT_EQ(told, (std::vector<std::string>{"came_back: Healthy", "fell_ill: the plugin is parked", "is_new: Healthy",
+                                            "left: Not detected"}));
 }
 
 TEST(NodeStatus, ChangesThatConcernTheScheduler) {

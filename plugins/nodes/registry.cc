@@ -1,6 +1,7 @@
 #include "registry.h"
 
 #include "computed_class.h"
+#include "driver_events.h"
 #include "drover/log.h"
 #include "drover/metrics.h"
 #include "drover/uuid.h"
@@ -69,6 +70,9 @@ Result<v1::HeartbeatResponse> Registry::register_node(const v1::RegisterNodeRequ
   if (existing && existing->status() == v1::NODE_STATUS_READY && looks_different(*existing, node)) {
     for (v1::Evaluation& eval : node_evaluations(*view, allocs_, jobs_, node, now))
       *command.add_evaluations() = std::move(eval);
+  }
+  if (existing) {
+    for (v1::NodeEvent& event : driver_events(*existing, node, now)) *command.add_events() = std::move(event);
   }
   DROVER_TRY(Applied applied, host_->propose(command, host_->clock().steady() + kProposeTime));
   return answer(existing ? *existing : node, applied.index);

@@ -55,6 +55,7 @@ class Commands {
     event.set_subsystem("Cluster");
     event.set_timestamp(command.time());
     add_event(node, event, context.index());
+    for (const v1::NodeEvent& further : command.events()) add_event(node, further, context.index());
     node.set_modify_index(context.index());
     DROVER_RETURN_IF_ERROR(nodes_.put(context.rows(), node));
     DROVER_RETURN_IF_ERROR(add_evaluations(command.evaluations(), command.time(), context));

@@ -189,12 +189,12 @@ Status check_passport(const Passport& passport, std::string_view name, std::stri
     }
   } else {
     // A second copy of one of these in another version ends the process at load.
-    static constexpr std::array<std::string_view, 3> kShared = {"libprotobuf.so", "libgrpc", "libabsl_"};
+    static constexpr std::array<std::string_view, 4> kShared = {"libprotobuf.so", "libgrpc", "libabsl_", "libdrover_"};
     for (const std::string& library : passport.needed_libraries) {
       for (std::string_view shared : kShared) {
         if (library.starts_with(shared)) {
           return failed_precondition("needs " + library +
-                                     ", which drover loads itself; link the SDK's lite messages instead");
+                                     ", which drover loads itself; link it statically, with hidden symbols");
         }
       }
     }

@@ -180,7 +180,13 @@ TEST(Passport, TheNoteMustFitTheManifestAndThisHost) {
          p.note.tier = note::kStable;
          p.needed_libraries = {"libc.so.6", "libprotobuf.so.17"};
        },
-       "stable", "needs libprotobuf.so.17, which drover loads itself; link the SDK's lite messages instead"},
+       "stable", "needs libprotobuf.so.17, which drover loads itself; link it statically, with hidden symbols"},
+      {"the SDK of one build",
+       [](Passport& p) {
+         p.note.tier = note::kStable;
+         p.needed_libraries = {"libdrover_sdk.so"};
+       },
+       "stable", "needs libdrover_sdk.so, which drover loads itself; link it statically, with hidden symbols"},
       {"the exact tier shares the library", [](Passport& p) { p.needed_libraries = {"libprotobuf.so.32"}; }, "exact",
        ""},
   };

@@ -80,13 +80,18 @@ Launcher::Task to_task(const launcher::TaskRecord& record) {
   return task;
 }
 
-// lib/libdrover_sdk.so → lib/drover/drover-launcher
+// lib/libdrover_sdk.so → lib/drover/drover-launcher; of a plugin inside the agent that carries this code itself: the
+// agent's, bin/drover → lib/drover/drover-launcher.
 std::string installed_program() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&installed_program), &info) == 0 || !info.dli_fname) return {};
-  const std::string library = info.dli_fname;
-  const size_t slash = library.rfind('/');
-  return (slash == std::string::npos ? std::string(".") : library.substr(0, slash)) + "/drover/drover-launcher";
+  std::error_code error;
+  const std::filesystem::path library = info.dli_fname;
+  const std::filesystem::path beside = library.parent_path() / "drover/drover-launcher";
+  if (std::filesystem::exists(beside, error)) return beside;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path of_agent = program.parent_path() / "../lib/drover/drover-launcher";
+  return !error && std::filesystem::exists(of_agent, error) ? of_agent : beside;
 }
 
 // A folder's path may be longer than a socket address holds; a descriptor's name is short.

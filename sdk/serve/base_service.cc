@@ -32,6 +32,8 @@ base::ConfigSchemaResponse config_schema(const BaseService& service) {
   return out;
 }
 
+}  // namespace
+
 void add_process_methods(Methods& methods, const std::function<void()>& end) {
   const auto is_known = [](const Call& call) { return call.request().empty() || call.request() == kHealthRequest; };
   methods["/grpc.health.v1.Health/Check"] = [is_known](Call& call) {
@@ -54,8 +56,6 @@ void add_process_methods(Methods& methods, const std::function<void()>& end) {
     return ok_status();
   };
 }
-
-}  // namespace
 
 void add_base_methods(Methods& methods, const BaseService& service, ErrorForm on_the_wire) {
   const auto shared = std::make_shared<const BaseService>(service);

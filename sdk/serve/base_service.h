@@ -48,6 +48,9 @@ Handler unary(ErrorForm on_the_wire, std::function<Result<Answer>(const Request&
   };
 }
 
+// Those of the process alone: health, standard output, the orderly end.
+void add_process_methods(Methods& methods, const std::function<void()>& end);
+
 // True when the call ended before.
 bool wait(const Call& call, std::chrono::nanoseconds time);
 void wait_end(const Call& call);

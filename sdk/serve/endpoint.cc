@@ -114,6 +114,7 @@ class ResidentCall final : public Call, public std::enable_shared_from_this<Resi
 
 struct Endpoint {
   Methods methods;
+  std::function<void()> ended;  // may be empty
   std::unique_ptr<Workers> workers = std::make_unique<Workers>(kMaxCalls);
 };
 
@@ -130,13 +131,15 @@ drover_stream open(void* self, const drover_request* request, drover_stream repl
 void release(void* self) {
   const std::unique_ptr<Endpoint> endpoint(static_cast<Endpoint*>(self));
   endpoint->workers.reset();  // joins: the host has ended all calls
+  if (endpoint->ended) endpoint->ended();
 }
 
 }  // namespace
 
-drover_endpoint make_endpoint(Methods methods) {
+drover_endpoint make_endpoint(Methods methods, std::function<void()> ended) {
   auto endpoint = std::make_unique<Endpoint>();
   endpoint->methods = std::move(methods);
+  endpoint->ended = std::move(ended);
   return {.size = sizeof(drover_endpoint), .self = endpoint.release(), .open = &open, .release = &release};
 }
 

@@ -6,7 +6,8 @@
 
 namespace drover::serve {
 
-// Its handlers run on threads of its own. The endpoint's release ends what is open, joins, and destroys `methods`.
-drover_endpoint make_endpoint(Methods methods);
+// Its handlers run on threads of its own. The endpoint's release ends what is open, joins, calls `ended`, and destroys
+// both.
+drover_endpoint make_endpoint(Methods methods, std::function<void()> ended = {});
 
 }  // namespace drover::serve

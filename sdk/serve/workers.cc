@@ -8,7 +8,7 @@ Workers::~Workers() {
   {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
-    posted_.notify_all();
+    for (Seat* const seat : asleep_) seat->called.notify_one();
   }
   for (std::thread& thread : threads_) thread.join();
 }
@@ -22,8 +22,12 @@ bool Workers::post(std::function<void()> task) {
       ::pthread_setname_np(::pthread_self(), "call");
       run();
     });
+  } else if (!asleep_.empty()) {
+    Seat& seat = *asleep_.back();
+    asleep_.pop_back();
+    seat.is_called = true;
+    seat.called.notify_one();  // under the lock: the seat goes with its thread
   }
-  posted_.notify_one();
   return true;
 }
 
@@ -33,10 +37,15 @@ bool Workers::wait_idle(SteadyTime deadline) {
 }
 
 void Workers::run() {
+  Seat seat;
   std::unique_lock lock(mutex_);
   while (true) {
-    posted_.wait(lock, [this] { return !queue_.empty() || is_closed_; });
-    if (queue_.empty()) return;
+    while (queue_.empty()) {
+      if (is_closed_) return;
+      asleep_.push_back(&seat);
+      seat.called.wait(lock, [&] { return seat.is_called || is_closed_; });
+      seat.is_called = false;
+    }
     std::function<void()> task = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();

@@ -24,14 +24,21 @@ class Workers {
   bool wait_idle(SteadyTime deadline);
 
  private:
+  // Where one thread sleeps. Each on a condition variable of its own: glibc before 2.41 now and then loses a signal
+  // among several that wait for one (its bug 25847), and what was posted then waits for good.
+  struct Seat {
+    std::condition_variable called;
+    bool is_called = false;
+  };
   void run();
 
   const size_t limit_;
   std::mutex mutex_;
-  std::condition_variable posted_, finished_;
+  std::condition_variable finished_;
   std::deque<std::function<void()>> queue_;  // guarded by mutex_, like the following
   size_t busy_ = 0;                          // running or waiting in the queue
   bool is_closed_ = false;
+  std::vector<Seat*> asleep_;  // on the stacks of their threads
   std::vector<std::thread> threads_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <latch>
 
 namespace drover::serve {
@@ -23,6 +24,30 @@ TEST(Workers, BlockedTasksDoNotHoldUpOthers) {
   EXPECT_FALSE(workers.wait_idle(after(1ms)));
   open.count_down();
   EXPECT_TRUE(workers.wait_idle(after(30s)));
+}
+
+TEST(Workers, WhoSleepsIsCalledAgain) {
+  Workers workers(4);
+  std::atomic<int> done = 0;
+
+  for (int round = 0; round < 500; ++round) {
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(workers.post([&] { ++done; }));
+    ASSERT_TRUE(workers.wait_idle(after(30s))) << "in round " << round;
+  }
+
+  EXPECT_EQ(done, 2000);
+}
+
+TEST(Workers, WhatWasPostedIsDoneBeforeTheEnd) {
+  std::atomic<int> done = 0;
+  {
+    Workers workers(2);
+    ASSERT_TRUE(workers.post([] {}));
+    ASSERT_TRUE(workers.wait_idle(after(30s)));
+    ASSERT_TRUE(workers.post([&] { ++done; }));
+    ASSERT_TRUE(workers.post([&] { ++done; }));
+  }
+  EXPECT_EQ(done, 2);
 }
 
 TEST(Workers, RefuseMoreThanTheirLimit) {

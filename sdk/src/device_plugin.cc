@@ -1,9 +1,5 @@
 #include "drover/device_plugin.h"
 
-#include "drover/config.h"
-#include "drover/hclspec.h"
-#include "drover/serve.h"
-
 #include "nomad/plugins/base.pb.h"
 #include "nomad/plugins/hclspec.pb.h"
 
@@ -12,20 +8,5 @@ namespace drover {
 hashicorp::nomad::plugins::shared::hclspec::Spec DevicePlugin::config_schema() const { return {}; }
 
 Status DevicePlugin::configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest&) { return ok_status(); }
-
-Status configure_from(const Host& host, DevicePlugin& plugin) {
-  hashicorp::nomad::plugins::base::proto::SetConfigRequest request;
-  const ConfigBlock* own = host.configuration("plugin");
-  const hclspec::Spec schema = plugin.config_schema();
-  if (schema.ByteSizeLong() != 0) {
-    DROVER_RETURN_IF_ERROR(hclspec::check(schema));
-    auto config = hclspec::decode(schema, own ? value_of(*own) : hcl::Value(hcl::Object()));
-    if (!config) return config.status().with_context("config");
-    request.set_msgpack_config(hclspec::to_msgpack(*config));
-  } else if (own) {
-    return invalid_argument("config: the plugin takes no configuration");
-  }
-  return plugin.configure(request);
-}
 
 }  // namespace drover

@@ -33,6 +33,22 @@ done
 # The author's part of a working driver is less than sixty lines.
 [ "$(wc -l < my-driver/my-driver.cc)" -lt 60 ] || fail "the driver has $(wc -l < my-driver/my-driver.cc) lines"
 
+# What an author gets inside the agent is of the stable tier; one word in the manifest makes it one of the exact tier.
+cd my-driver
+expect 'drover_plugin_open' "$(nm -D --defined-only build/my-driver.so)"
+sed -i 's/"stable"/"exact"/' plugin.json
+cmake --build build --target my-driver_plugin > "$folder/exact.log" 2>&1 || { tail "$folder/exact.log" >&2; fail "the exact tier does not build"; }
+expect 'drover_module_open' "$(nm -D --defined-only build/my-driver.so)"
+expect 'passes every check' "$("$drover" plugin check build/my-driver.so 2>&1)"
+# What does not fit ends the build, and says where.
+sed -i 's/"exact"/"stable"/; s/"task_driver"/"module"/' plugin.json
+expect 'plugin.json: a plugin of kind "module" is C++ of one build: its "tier" is "exact"' "$(cmake build 2>&1 | tr -s ' \n' ' ')"
+sed -i 's/"module"/"task_driver"/; s/"stable"/"sable"/' plugin.json
+expect '"tier" is "sable"; it must be "stable" or "exact"' "$(cmake build 2>&1 | tr -s ' \n' ' ')"
+sed -i 's/"sable"/"stable"/' plugin.json
+sed 's/^DROVER_TASK_DRIVER.*/DROVER_MODULE(int, "task_driver", "my-driver", "0.1.0");/' my-driver.cc > module.cc
+cd ..
+
 # By hand: a task is started, survives the plugin's death, and is found again.
 cat > task.hcl << 'HCL'
 command = "/bin/sleep"
@@ -66,6 +82,18 @@ expect 'FILE' "$("$drover" plugin test -help)"
 
 # Without CMake's package: pkg-config.
 if command -v pkg-config > /dev/null; then
-  expect "$prefix/lib/pkgconfig/../../include" "$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags drover)"
+  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+  expect "$prefix/lib/pkgconfig/../../include" "$(pkg-config --cflags drover)"
+  # By hand, and by another compiler where there is one: what it makes loads into this drover all the same.
+  by_hand() { $1 -std=c++20 -fPIC -fvisibility=hidden -DDROVER_STABLE_TIER $(pkg-config --cflags drover) -c "$2" -o by_hand.o; }
+  for compiler in $(command -v clang++-14 clang++ || echo c++); do
+    by_hand "$compiler" my-driver/my-driver.cc
+    $compiler -shared -o by_hand.so by_hand.o $(pkg-config --variable=stable_entry drover) $(pkg-config --variable=stable_libs drover)
+    cp my-driver/plugin.json by_hand.json
+    expect 'passes every check' "$("$drover" plugin check by_hand.so 2>&1)"
+    expect '0 failed' "$("$drover" plugin test -run start -task my-driver/conformance.hcl by_hand.so)"
+    expect 'DROVER_MODULE makes a plugin of the exact tier' "$(by_hand "$compiler" my-driver/module.cc 2>&1 || true)"
+    break
+  done
 fi
 echo ok

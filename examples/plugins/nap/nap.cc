@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "drover/hclspec.h"
+#include "drover/log.h"
 #include "drover/serve.h"
 #include "drover/signals.h"
 #include "drover/task_options.h"
@@ -53,6 +54,7 @@ class Nap final : public TaskDriver {
       return invalid_argument("the handle has a driver state that cannot be read");
     std::lock_guard lock(mutex_);
     tasks_.emplace(handle.config().id(), Task{handle.config().name(), time_of(started), time_of(ends)});
+    log::info("nap", "a nap goes on", {{"task", handle.config().name()}});
     return ok_status();
   }
   Result<driver::ExitResult> wait_task(std::string_view id, std::stop_token stop) override {
@@ -122,4 +124,4 @@ class Nap final : public TaskDriver {
 
 }  // namespace
 
-DROVER_SERVE_DRIVER(Nap, "nap", "1.0.0");
+DROVER_TASK_DRIVER(Nap, "nap", "nap", "1.0.0");

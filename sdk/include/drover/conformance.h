@@ -144,8 +144,9 @@ std::vector<Outcome> run_all(std::span<const Check* const> checks, const Subject
 // end. Returns the number of commands that failed.
 int run_shell(const SubjectFactory& factory, Setup setup, std::istream& in, std::ostream& out, bool has_prompt);
 
-// Serves the driver or the device plugin that a plugin of the exact tier declares as a program under a host, with a
-// kernel in memory around it: a client in development mode. `config_file`: the plugin's own block; empty: none. Never
+// Serves the driver or the device plugin that a plugin in a shared object declares as a program under a host, with a
+// kernel in memory around it: a client in development mode. `config_file`: the plugin's own block; empty: none. One of
+// the stable tier gets its configuration from the host, as a program does, and its calls are handed on to it. Never
 // returns when all is well, else an exit status as serve_driver() does (drover/serve.h). Once, from a process of its
 // own.
 int serve_module(Plugin& plugin, const std::string& config_file, int handshake);

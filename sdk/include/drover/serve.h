@@ -9,7 +9,9 @@
 //   DROVER_SERVE_DEVICE(Camera, "camera", "1.0.0");                 // a program
 //   DROVER_DEVICE_PLUGIN(Camera, "camera", "camera", "1.0.0");      // a program and a plugin inside the agent
 //
-// with `drover_add_plugin(hello EXECUTABLE SOURCES hello.cc)` in CMake, which brings the function main.
+// with `drover_add_plugin(hello EXECUTABLE SOURCES hello.cc)` in CMake, which brings the function main; IN_PROCESS
+// makes the form inside the agent from the same lines, of the tier that plugin.json says: "stable" (drover/abi.h; it
+// loads into every drover with ABI 1.x) or "exact" (drover/plugin.h; it loads into the build that it was made for).
 //
 //   started by hand ──▶ a hint, exit status 1
 //   started by a host ─handshake─▶ serving ──Shutdown, SIGTERM──▶ TaskDriver::stop, DevicePlugin::stop, exit status 0
@@ -113,8 +115,18 @@ class DeviceModule final : public Plugin {
 // The same, and a plugin for the agent's own process: PLUGIN and VERSION are those of its plugin.json.
 #define DROVER_TASK_DRIVER(CLASS, NAME, PLUGIN, VERSION) \
   DROVER_SERVE_DRIVER(CLASS, NAME, VERSION);             \
-  DROVER_MODULE(::drover::DriverModule<CLASS>, "task_driver", PLUGIN, VERSION)
+  DROVER_INSIDE(::drover::DriverModule<CLASS>, "task_driver", PLUGIN, VERSION)
 
 #define DROVER_DEVICE_PLUGIN(CLASS, NAME, PLUGIN, VERSION) \
   DROVER_SERVE_DEVICE(CLASS, NAME, VERSION);               \
-  DROVER_MODULE(::drover::DeviceModule<CLASS>, "device", PLUGIN, VERSION)
+  DROVER_INSIDE(::drover::DeviceModule<CLASS>, "device", PLUGIN, VERSION)
+
+// What those two add for the agent's process. Of the stable tier: the note alone; the SDK brings the entry, which
+// serves served_plugin(). drover_add_plugin defines DROVER_STABLE_TIER where plugin.json says so.
+#ifdef DROVER_STABLE_TIER
+#define DROVER_INSIDE(MODULE, KIND, PLUGIN, VERSION)                     \
+  DROVER_PLUGIN_NOTE(::drover::note::kStable, KIND, PLUGIN, VERSION, "") \
+  static_assert(true)
+#else
+#define DROVER_INSIDE(MODULE, KIND, PLUGIN, VERSION) DROVER_MODULE(MODULE, KIND, PLUGIN, VERSION)
+#endif

@@ -9,7 +9,9 @@
 #include "driver_subject.h"
 #include "drover/config.h"
 #include "drover/conformance.h"
+#include "drover/stable_plugin.h"
 #include "sdk/testing/fake_host.h"
+#include "serve_stable.h"
 
 namespace drover::conformance {
 namespace {
@@ -18,6 +20,7 @@ struct Served {
   std::string name;
   TaskDriver* driver = nullptr;
   DevicePlugin* device = nullptr;
+  const StablePlugin* stable = nullptr;
 };
 
 Result<Served> find_served(const testing::MemoryRows& rows) {
@@ -27,6 +30,8 @@ Result<Served> find_served(const testing::MemoryRows& rows) {
       return Served{.name = name, .driver = static_cast<TaskDriver*>(implementation)};
     if (point == DevicePlugin::kExtensionPoint)
       return Served{.name = name, .device = static_cast<DevicePlugin*>(implementation)};
+    if (point == StablePlugin::kExtensionPoint)
+      return Served{.name = name, .stable = static_cast<const StablePlugin*>(implementation)};
   }
   return failed_precondition("the plugin declares neither a task driver nor a device plugin");
 }
@@ -65,8 +70,18 @@ int serve_module(Plugin& plugin, const std::string& config_file, int handshake) 
     std::fprintf(stderr, "%s\n", served.status().message().c_str());
     return 1;
   }
+  std::shared_ptr<external::ResidentChannel> channel;
+  if (served->stable) {
+    auto opened = open_stable(*served->stable);
+    if (!opened) {
+      std::fprintf(stderr, "%s\n", opened.status().message().c_str());
+      return 1;
+    }
+    channel = *std::move(opened);
+  }
   const std::string version = "0.0.0";
   const auto make = [&](const std::string& name) {
+    if (served->stable) return hand_on(*served->stable, channel, serve::request_end);
     if (served->driver) {
       serve::Methods methods = serve::driver_methods(
           {.driver = *served->driver, .name = name, .own_name = name, .version = version, .end = serve::request_end});
@@ -76,9 +91,12 @@ int serve_module(Plugin& plugin, const std::string& config_file, int handshake) 
     return serve::device_methods(
         {.plugin = *served->device, .name = name, .version = version, .end = serve::request_end});
   };
-  return serve::serve(
-      {.kind = "plugin", .name = served->name, .version = version, .make = make, .stop = [&] { plugin.stop({}); }}, {},
-      handshake);
+  const auto stop = [&] {
+    if (channel) channel->release();
+    plugin.stop({});
+  };
+  return serve::serve({.kind = "plugin", .name = served->name, .version = version, .make = make, .stop = stop}, {},
+                      handshake);
 }
 
 }  // namespace drover::conformance

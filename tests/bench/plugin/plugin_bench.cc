@@ -21,9 +21,11 @@
 #include "../../../sdk/serve/endpoint.h"
 #include "drover/conformance.h"
 #include "drover/external/resident.h"
+#include "drover/plugin.h"
 #include "drover/stable_plugin.h"
 #include "echo.h"
 #include "limits.h"
+#include "sdk/testing/memory_rows.h"
 
 namespace drover::bench {
 namespace {
@@ -33,6 +35,7 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kCallers = 8;
 constexpr size_t kRounds = 5;
 constexpr size_t kInstances = 20;
+constexpr size_t kInside = 8;  // of each: the room for variables of threads that is kept for what is loaded is small
 
 [[noreturn]] void fail(const std::string& what) {
   std::fprintf(stderr, "%s\n", what.c_str());
@@ -192,19 +195,16 @@ void print_cost(const char* name, double start, double limit, const Memory& memo
               memory.own / 1024);
 }
 
-void compare_starts() {
-  const double nothing = start_of_nothing();
-  std::printf("\n%-42s %13s %8s %14s %14s\n", "start until the first answer; idle memory", "start", "ratio", "share",
-              "its own alone");
-  std::printf("%-42s %10.2f ms %8.1f\n", "limit: a program that does nothing", nothing * 1e3, 1.0);
+constexpr char kPluginInfo[] = "/hashicorp.nomad.plugins.base.proto.BasePlugin/PluginInfo";
 
+void compare_programs(const char* name, const char* file, const char* method, double nothing) {
   std::vector<double> times;
   std::vector<std::unique_ptr<conformance::Subject>> programs;
   for (size_t i = 0; i < kInstances; ++i) {
     const auto began = Clock::now();
-    auto program = conformance::program_subject({.file = ECHO_PLUGIN})();
+    auto program = conformance::program_subject({.file = file})();
     if (!program) fail("cannot start the plugin: " + program.status().message());
-    call_once((*program)->channel(), kEcho);
+    call_once((*program)->channel(), method);
     times.push_back(seconds_since(began));
     programs.push_back(*std::move(program));
   }
@@ -214,34 +214,66 @@ void compare_starts() {
     of_program.pss += memory.pss / kInstances;
     of_program.own += memory.own / kInstances;
   }
-  programs.clear();
-  print_cost("a program", median(times), nothing, of_program);
+  print_cost(name, median(times), nothing, of_program);
+}
 
+// What keeps a plugin that has answered once.
+using Kept = std::shared_ptr<void>;
+
+Kept open_stable(void* library) {
+  const auto entry = reinterpret_cast<StablePlugin::Entry*>(::dlsym(library, "drover_plugin_open"));
+  static const drover_endpoint host = serve::make_endpoint({});
+  drover_endpoint plugin{.size = sizeof plugin};
+  if (!entry || entry(&host, &plugin) != 0) fail("the plugin does not open");
+  std::shared_ptr<external::ResidentChannel> channel = external::connect(plugin);
+  call_once(*channel, kPluginInfo);
+  return channel;
+}
+
+// Its first answer is what it declares.
+Kept open_exact(void* library) {
+  const auto entry = reinterpret_cast<Plugin* (*)()>(::dlsym(library, "drover_module_open"));
+  if (!entry) fail("the plugin does not open");
+  std::shared_ptr<Plugin> plugin(entry());
+  testing::MemoryRows rows;
+  if (const Status declared = plugin->declare(rows); !declared.ok()) fail(declared.message());
+  return plugin;
+}
+
+void compare_inside(const char* name, const char* file, double nothing, Kept (*open)(void* library)) {
   // Copies of the file: code is never unloaded, and the same file would be loaded once.
   char folder[] = "/tmp/drover-bench-XXXXXX";
   if (!::mkdtemp(folder)) fail("cannot make a folder");
-  std::vector<std::unique_ptr<external::ResidentChannel>> residents;
-  times.clear();
+  std::vector<Kept> kept;
+  std::vector<double> times;
   const Memory before = memory_of("self");
-  for (size_t i = 0; i < kInstances; ++i) {
-    const std::string file = std::string(folder) + "/hello" + std::to_string(i) + ".so";
-    std::filesystem::copy_file(HELLO_C, file);
+  for (size_t i = 0; i < kInside; ++i) {
+    const std::string copy = std::string(folder) + "/" + std::to_string(i) + ".so";
+    std::filesystem::copy_file(file, copy);
     const auto began = Clock::now();
-    void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* const library = ::dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) fail(::dlerror());
-    const auto entry = reinterpret_cast<StablePlugin::Entry*>(::dlsym(library, "drover_plugin_open"));
-    static const drover_endpoint host = serve::make_endpoint({});
-    drover_endpoint plugin{.size = sizeof plugin};
-    if (!entry || entry(&host, &plugin) != 0) fail("the plugin does not open");
-    residents.push_back(external::connect(plugin));
-    call_once(*residents.back(), "/hashicorp.nomad.plugins.base.proto.BasePlugin/PluginInfo");
+    kept.push_back(open(library));
     times.push_back(seconds_since(began));
   }
   const Memory after = memory_of("self");
-  residents.clear();
+  kept.clear();
   std::filesystem::remove_all(folder);
-  print_cost("hello_c inside the agent", median(times), nothing,
-             {.pss = (after.pss - before.pss) / kInstances, .own = (after.own - before.own) / kInstances});
+  print_cost(name, median(times), nothing,
+             {.pss = (after.pss - before.pss) / kInside, .own = (after.own - before.own) / kInside});
+}
+
+void compare_starts() {
+  const double nothing = start_of_nothing();
+  std::printf("\n%-42s %13s %8s %14s %14s\n", "start until the first answer; idle memory", "start", "ratio", "share",
+              "its own alone");
+  std::printf("%-42s %10.2f ms %8.1f\n", "limit: a program that does nothing", nothing * 1e3, 1.0);
+
+  compare_programs("a program: echo", ECHO_PLUGIN, kEcho, nothing);
+  compare_programs("a program: nap", NAP_PROGRAM, kPluginInfo, nothing);
+  compare_inside("inside, stable tier, in C: hello_c", HELLO_C, nothing, open_stable);
+  compare_inside("inside, stable tier, in C++: nap", NAP_STABLE, nothing, open_stable);
+  compare_inside("inside, exact tier, in C++: nap", NAP_EXACT, nothing, open_exact);
 }
 
 }  // namespace
