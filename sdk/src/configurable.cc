@@ -1,19 +1,19 @@
-#include "drover/device_plugin.h"
+#include "drover/configurable.h"
 
 #include "drover/config.h"
 #include "drover/hclspec.h"
-#include "drover/serve.h"
+#include "drover/plugin.h"
 
 #include "nomad/plugins/base.pb.h"
 #include "nomad/plugins/hclspec.pb.h"
 
 namespace drover {
 
-hashicorp::nomad::plugins::shared::hclspec::Spec DevicePlugin::config_schema() const { return {}; }
+hashicorp::nomad::plugins::shared::hclspec::Spec Configurable::config_schema() const { return {}; }
 
-Status DevicePlugin::configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest&) { return ok_status(); }
+Status Configurable::configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest&) { return ok_status(); }
 
-Status configure_from(const Host& host, DevicePlugin& plugin) {
+Status configure_from(const Host& host, Configurable& plugin) {
   hashicorp::nomad::plugins::base::proto::SetConfigRequest request;
   const ConfigBlock* own = host.configuration("plugin");
   const hclspec::Spec schema = plugin.config_schema();
