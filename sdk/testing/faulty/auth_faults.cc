@@ -180,6 +180,7 @@ const Fault kAuthFaults[] = {
     {"browser.wrong-kept",
      [](Methods& m, const WorldPtr&) { completes(m, [](const Complete& r) { return r.kept() == "something else"; }); }},
 
+    {"crash.idle", [](Methods& m, const WorldPtr& w) { not_a_second_time(m, w); }},
     {"crash.login", [](Methods& m, const WorldPtr& w) { after_crash_in(m, w, auth_method("Login")); }},
 
     {"limits.garbage-login", [](Methods& m, const WorldPtr&) { takes_garbage(m, auth_method("Login")); }},

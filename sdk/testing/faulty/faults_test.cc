@@ -268,7 +268,7 @@ class Kinds : public Faults {
   // Those of the kind that only a check of its own proves; the rest are the same for all kinds.
   static void expect_faults(Kind kind, std::span<const Fault> own_faults, size_t at_least) {
     std::set<std::string_view> faults(kProgramFaults.begin(), kProgramFaults.end()), own;
-    for (const auto part : {early_faults(), device_faults(), own_faults}) {
+    for (const auto part : {early_faults(), own_faults}) {
       for (const Fault& fault : part) faults.insert(fault.name);
     }
     faults.insert("secrets.log");

@@ -79,8 +79,8 @@ Result<v1::SyncServicesResponse> ReferenceServices::sync(const v1::SyncServicesR
 namespace {
 
 Result<hcl::Value> read_config(std::string_view config) {
-  DROVER_TRY(hcl::Value value, hcl::from_json(config));
-  if (!value.is_object()) return invalid_argument("the Config must be an object");
+  auto value = hcl::from_json(config);
+  if (value && !value->is_object()) return invalid_argument("the Config must be an object");
   return value;
 }
 

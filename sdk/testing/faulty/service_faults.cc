@@ -162,6 +162,7 @@ const Fault kServiceFaults[] = {
        wrap(m, kSync, [w](const Handler& inner, Call& call) { return count(w, "syncs") > 1 ? no() : inner(call); });
      }},
 
+    {"crash.idle", [](Methods& m, const WorldPtr& w) { not_a_second_time(m, w); }},
     {"crash.stays",
      [](Methods& m, const WorldPtr& w) {
        syncs(m, [w](auto& r) { (void)count(w, kNode + r.node_id()); });
