@@ -16,9 +16,9 @@ constexpr auto kLongestPause = 30s;  // between two looks at what plugins there 
 constexpr auto kOwnerTime = 10s;     // for a plugin that is being started again
 constexpr auto kHolderTime = 30s;    // for a task that is ending
 
-std::vector<DeviceSource*> sources_of(const Host& host) {
-  std::vector<DeviceSource*> sources;
-  for (const std::string& name : host.extensions<DeviceSource>()) sources.push_back(host.extension<DeviceSource>(name));
+std::vector<PluginSource*> sources_of(const Host& host) {
+  std::vector<PluginSource*> sources;
+  for (const std::string& name : host.extensions<PluginSource>()) sources.push_back(host.extension<PluginSource>(name));
   return sources;
 }
 
@@ -37,8 +37,8 @@ void each_instance(const v1::AllocatedTaskResources& given, Visit visit) {
 
 void Devices::start(std::function<void()> changed) {
   changed_callback_ = std::move(changed);
-  for (DeviceSource* source : sources_of(host_)) {
-    source->watch_devices([this] {
+  for (PluginSource* source : sources_of(host_)) {
+    source->watch<DevicePlugin>([this] {
       const std::lock_guard lock(mutex_);
       is_woken_ = true;
       changed_.notify_all();
@@ -49,7 +49,7 @@ void Devices::start(std::function<void()> changed) {
 
 void Devices::stop() {
   if (!thread_.joinable()) return;
-  for (DeviceSource* source : sources_of(host_)) source->watch_devices({});
+  for (PluginSource* source : sources_of(host_)) source->watch<DevicePlugin>({});
   {
     const std::lock_guard lock(mutex_);
     is_stopping_ = true;
@@ -93,8 +93,8 @@ void Devices::find_plugins() {
       plugins_.push_back({.name = std::move(name), .plugin = plugin, .is_here = is_here});
   };
   for (const std::string& name : host_.extensions<DevicePlugin>()) add(name, host_.extension<DevicePlugin>(name), true);
-  for (const DeviceSource* source : sources_of(host_)) {
-    for (auto& [name, plugin] : source->device_plugins()) add(name, plugin, false);
+  for (const PluginSource* source : sources_of(host_)) {
+    for (auto& [name, plugin] : source->plugins<DevicePlugin>()) add(name, plugin, false);
   }
 }
 
@@ -112,7 +112,7 @@ void Devices::ask(Asked& asked) {
 
 void Devices::publish() {
   std::vector<DevicesOf> all;
-  std::vector<DeviceSource::Named> owners;
+  std::vector<NamedPlugin<DevicePlugin>> owners;
   bool have_all_said = true;
   for (const Asked& asked : plugins_) {
     all.push_back({asked.name, asked.said});
@@ -214,7 +214,7 @@ Result<device::ContainerReservation> Devices::ask_owners(const v1::AllocatedTask
 }
 
 std::vector<v1::DeviceGroupStats> Devices::stats() const {
-  std::vector<DeviceSource::Named> plugins;
+  std::vector<NamedPlugin<DevicePlugin>> plugins;
   {
     const std::lock_guard lock(mutex_);
     std::set<size_t> with_devices;

@@ -24,6 +24,7 @@
 #include "device_groups.h"
 #include "drover/device_plugin.h"
 #include "drover/plugin.h"
+#include "drover/plugin_source.h"
 #include "drover/v1/allocation.pb.h"
 
 namespace drover::agent {
@@ -79,8 +80,8 @@ class Devices {
   std::vector<std::string> problems_;  // the thread's own; logged last
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;
-  DeviceInventory inventory_;                // guarded by mutex_
-  std::vector<DeviceSource::Named> owners_;  // guarded by mutex_; by their place in the inventory
+  DeviceInventory inventory_;                      // guarded by mutex_
+  std::vector<NamedPlugin<DevicePlugin>> owners_;  // guarded by mutex_; by their place in the inventory
   std::map<std::pair<std::string, std::string>, std::string> holders_;  // guarded by mutex_; by group and instance
   bool have_all_said_ = false;                                          // guarded by mutex_
   bool is_woken_ = false;                                               // guarded by mutex_

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "commands.h"
+#include "drover/plugin_kind.h"
 #include "options.h"
 #include "templates.h"
 
@@ -62,10 +63,19 @@ Status write_project(std::span<const Template> templates, const std::string& nam
   return ok_status();
 }
 
+// "driver, device and …".
+std::string kinds() {
+  std::string out;
+  const auto all = plugin_kinds();
+  for (const PluginKind& kind : all)
+    out += (out.empty() ? "" : &kind == &all.back() ? " and " : ", ") + std::string(kind.word);
+  return out;
+}
+
 }  // namespace
 
 std::string NewCommand::help() const {
-  return "Usage: drover plugin new [options] driver|device NAME\n\n"
+  return "Usage: drover plugin new [options] driver|device|check|service|auth NAME\n\n"
          "  Writes the project of a new plugin: source, CMake, manifest, tests, README and CI. It builds against an\n"
          "  installed drover (cmake --install, or the packages drover and drover-sdk) and passes its tests at once.\n\n"
          "Options:\n\n" +
@@ -80,13 +90,14 @@ int NewCommand::run(std::span<const std::string> arguments, CommandHost& host) {
   const auto write = [&]() -> Result<std::string> {
     DROVER_TRY(const Options options, Options::parse(arguments, kOptions));
     if (options.arguments().size() != 2)
-      return invalid_argument("name the kind (driver or device) and the plugin: drover plugin new driver acme");
+      return invalid_argument("name the kind (one of " + kinds() + ") and the plugin: drover plugin new driver acme");
     const std::string &kind = options.arguments()[0], &name = options.arguments()[1];
-    if (kind != "driver" && kind != "device")
-      return invalid_argument("\"" + kind + "\" is no kind of plugin that can be written; there are driver and device");
+    const auto templates = templates_of(kind);
+    if (templates.empty())
+      return invalid_argument("\"" + kind + "\" is no kind of plugin that can be written; there are " + kinds());
     DROVER_RETURN_IF_ERROR(check_name(name));
     const std::string folder = options.value("dir", name);
-    DROVER_RETURN_IF_ERROR(write_project(kind == "driver" ? driver_templates() : device_templates(), name, folder));
+    DROVER_RETURN_IF_ERROR(write_project(templates, name, folder));
     return folder;
   };
   const auto folder = write();

@@ -11,7 +11,7 @@ struct Template {
   std::string_view text;
 };
 
-std::span<const Template> driver_templates();
-std::span<const Template> device_templates();
+// Empty: no project can be written of that kind (the words of drover/plugin_kind.h).
+std::span<const Template> templates_of(std::string_view kind);
 
 }  // namespace drover::author

@@ -12,7 +12,7 @@ namespace {
 
 const std::vector<Option> kOptions = {
     {"config", "FILE", "the plugin's own configuration: what its `config` block would hold"},
-    {"task", "FILE", "tasks that the driver can run: task \"endless\" { config { … } }, and others"},
+    {"task", "FILE", "what to try the plugin with: blocks task, check, login and published"},
     {"arg", "WORDS", "arguments of the program, separated by blanks"},
     {"run", "PATTERN", "only checks with this in their name or sentence; * stands for anything"},
     {"list", "", "only say what would be checked"},

@@ -1,5 +1,5 @@
-// Task drivers and device plugins that are programs of their own, in any language, over the plugin protocol that those
-// of Nomad speak.
+// Plugins that are programs of their own, in any language, over the plugin protocol that those of Nomad speak: task
+// drivers, device plugins, check providers, service providers and auth methods.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +13,8 @@
 #include "drover/external/handshake.h"
 #include "drover/log.h"
 #include "drover/plugin.h"
+#include "drover/plugin_kind.h"
+#include "drover/plugin_source.h"
 #include "drover/process.h"
 #include "drover/reload.h"
 #include "drover/sha256.h"
@@ -39,11 +41,11 @@ std::vector<std::string> plugin_folders(const AgentInfo& agent, const ConfigBloc
 // "1.10.0" after "1.9.2".
 bool is_newer(const std::string& one, const std::string& other) { return ::strverscmp(one.c_str(), other.c_str()) > 0; }
 
-class ExternalPlugin final : public Plugin, public TaskDriverSource, public DeviceSource, public Reloadable {
+class ExternalPlugin final : public Plugin, public TaskDriverSource, public PluginSource, public Reloadable {
  public:
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(declare.extend<TaskDriverSource>("external", *this));
-    DROVER_RETURN_IF_ERROR(declare.extend<DeviceSource>("external", *this));
+    DROVER_RETURN_IF_ERROR(declare.extend<PluginSource>("external", *this));
     DROVER_RETURN_IF_ERROR(declare.extend<Reloadable>("external", *this));
     return declare.service(
         "drover.v1.NodePlugins",
@@ -121,19 +123,6 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
     return best ? &best->driver() : nullptr;
   }
 
-  std::vector<Named> device_plugins() const override {
-    std::vector<Named> found;
-    for (const auto& plugin : plugins_) {
-      if (plugin->is_device()) found.push_back({plugin->program().info().name(), &plugin->device()});
-    }
-    return found;
-  }
-
-  void watch_devices(std::function<void()> changed) override {
-    const std::lock_guard lock(mutex_);
-    devices_changed_ = std::move(changed);
-  }
-
   // Programs whose file was replaced are handed over to the new one. New files are found at the next start.
   void reload() override {
     for (const auto& plugin : plugins_) {
@@ -148,13 +137,39 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
     changed_ = std::move(changed);
   }
 
+ protected:
+  std::vector<NamedPlugin<void>> find_plugins(std::string_view point) const override {
+    struct Found {
+      NamedPlugin<void> named;
+      std::string version;
+    };
+    std::vector<Found> found;
+    for (const auto& plugin : plugins_) {
+      void* const implementation = plugin->find(point);
+      if (!implementation) continue;
+      const auto info = plugin->program().info();
+      found.push_back({{.name = info.name(), .plugin = implementation}, info.plugin_version()});
+    }
+    std::ranges::stable_sort(found, [](const Found& one, const Found& other) {
+      return one.named.name != other.named.name ? one.named.name < other.named.name
+                                                : is_newer(one.version, other.version);
+    });
+    std::vector<NamedPlugin<void>> out;
+    for (Found& each : found) out.push_back(std::move(each.named));
+    return out;
+  }
+
+  void watch_plugins(std::string_view point, std::function<void()> changed) override {
+    const std::lock_guard lock(mutex_);
+    watchers_[std::string(point)] = std::move(changed);
+  }
+
  private:
   // Those inside the agent whose kind is spoken here.
   static std::vector<std::string> resident_plugins(const Host& host) {
     std::vector<std::string> names = host.extensions<StablePlugin>();
     std::erase_if(names, [&](const std::string& name) {
-      const std::string& kind = host.extension<StablePlugin>(name)->kind;
-      return kind != "task_driver" && kind != "device";
+      return kind_of_point(host.extension<StablePlugin>(name)->kind) == nullptr;
     });
     return names;
   }
@@ -197,9 +212,10 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
       const std::lock_guard lock(mutex_);
       if (changed_) changed_();
     };
-    options.devices_changed = [this] {
+    options.changed = [this](std::string_view point) {
       const std::lock_guard lock(mutex_);
-      if (devices_changed_) devices_changed_();
+      const auto watcher = watchers_.find(point);
+      if (watcher != watchers_.end() && watcher->second) watcher->second();
     };
     plugins_.push_back(std::make_unique<HostedPlugin>(std::move(options), host_->clock(), host_->metrics()));
   }
@@ -268,8 +284,8 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Devi
   }
 
   std::mutex mutex_;
-  std::function<void()> changed_;          // guarded by mutex_
-  std::function<void()> devices_changed_;  // guarded by mutex_
+  std::function<void()> changed_;                                       // guarded by mutex_
+  std::map<std::string, std::function<void()>, std::less<>> watchers_;  // guarded by mutex_; by extension point
   Host* host_ = nullptr;
   CgroupLayout layout_;
   std::optional<TaskCgroups> cgroups_;

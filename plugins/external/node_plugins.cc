@@ -98,7 +98,7 @@ v1::NodePlugin describe(const HostedPlugin& plugin) {
   v1::NodePlugin out;
   out.set_name(program.file_name());
   out.set_called(info.name());
-  out.set_type(plugin.is_driver() ? "driver" : plugin.is_device() ? "device" : "");
+  if (const PluginKind* kind = plugin.kind()) out.set_type(std::string(kind->word));
   out.set_form(is_resident ? "resident" : "program");
   if (!is_resident) out.set_path(program.options().file);
   out.set_digest(view.digest);

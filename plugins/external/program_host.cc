@@ -6,6 +6,7 @@
 #include "drover/duration.h"
 #include "drover/hclspec.h"
 #include "drover/log.h"
+#include "drover/plugin_kind.h"
 #include "resident_life.h"
 #include "topology.h"
 
@@ -166,7 +167,7 @@ Result<ProgramHost::Info> ProgramHost::identify(Channel& channel) const {
   DROVER_TRY(auto info, call<Info>(channel, DROVER_BASE_METHOD("PluginInfo"), base::PluginInfoRequest(),
                                    clock_.steady() + kCallTime));
   if (!options_.role(info.type()))
-    return failed_precondition("the plugin is neither a task driver nor a device plugin but of kind " +
+    return failed_precondition("the plugin is not " + std::string(plugin_kinds_text()) + " but of kind " +
                                std::to_string(info.type()));
   const auto& versions = info.plugin_api_versions();
   if (std::ranges::find(versions, kApiVersion) == versions.end()) {
@@ -270,10 +271,13 @@ Result<ChannelPtr> ProgramHost::board(Flight* flight, const ChannelPtr& former, 
 }
 
 Result<std::string> ProgramHost::ask_bytes(const char* method, const std::string& request, Again again,
-                                           std::optional<std::chrono::nanoseconds> within,
-                                           const std::stop_token& stop) const {
-  // Who can be called off waits as long as it takes.
-  const auto patience = [&] { return stop.stop_possible() ? SteadyTime::max() : clock_.steady() + kRestartTime; };
+                                           std::optional<std::chrono::nanoseconds> within, const std::stop_token& stop,
+                                           std::optional<std::chrono::nanoseconds> longest_wait) const {
+  // Who can be called off waits as long as it takes, unless told otherwise.
+  const auto patience = [&] {
+    if (longest_wait) return clock_.steady() + *longest_wait;
+    return stop.stop_possible() ? SteadyTime::max() : clock_.steady() + kRestartTime;
+  };
   const auto deadline = [&]() -> std::optional<SteadyTime> {
     if (!within) return {};
     return clock_.steady() + *within;

@@ -1,5 +1,6 @@
 // One plugin, whatever kind it is: its life as a process of its own or inside the agent, what it says of itself, its
-// configuration, and calls to it. What its kind adds is a Role: driver_plugin.h and device_program.h.
+// configuration, and calls to it. What its kind adds is a Role: driver_plugin.h, device_program.h, check_program.h,
+// service_program.h and auth_program.h.
 //
 //   process ready ──identify──▶ which role ──configure──▶ Role::prepare ──▶ calls … ──process ends──▶ Role::lost
 //
@@ -138,13 +139,15 @@ class ProgramHost {
     return board(nullptr, nullptr, deadline, stop);
   }
 
-  // One call on the running process. When that goes away under it: as `again` says, on the next one. `always`: what a
-  // process answers that is being ended is no answer.
+  // One call on the running process, for which it waits up to `patience` (who can be called off: as long as it takes).
+  // When that goes away under it: as `again` says, on the next one. `always`: what a process answers that is being
+  // ended is no answer.
   enum class Again : uint8_t { never, once, always };
   template <typename Answer>
   Result<Answer> ask(const char* method, const google::protobuf::Message& request, Again again,
-                     std::optional<std::chrono::nanoseconds> within, const std::stop_token& stop = {}) const {
-    DROVER_TRY(std::string bytes, ask_bytes(method, serialize(request), again, within, stop));
+                     std::optional<std::chrono::nanoseconds> within, const std::stop_token& stop = {},
+                     std::optional<std::chrono::nanoseconds> patience = {}) const {
+    DROVER_TRY(std::string bytes, ask_bytes(method, serialize(request), again, within, stop, patience));
     auto answer = parse_message<Answer>(bytes);
     if (!answer) {
       ++garbled_;
@@ -182,7 +185,8 @@ class ProgramHost {
   Result<ChannelPtr> board(Flight* flight, const ChannelPtr& former, SteadyTime deadline,
                            const std::stop_token& stop) const;
   Result<std::string> ask_bytes(const char* method, const std::string& request, Again again,
-                                std::optional<std::chrono::nanoseconds> within, const std::stop_token& stop) const;
+                                std::optional<std::chrono::nanoseconds> within, const std::stop_token& stop,
+                                std::optional<std::chrono::nanoseconds> longest_wait) const;
 
   // handover.cc [plugin-upgrade]
   void run_upgrade(const std::string& file);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "drover/nearest.h"
+#include "drover/plugin_kind.h"
 
 namespace drover {
 namespace {
@@ -15,7 +16,13 @@ constexpr std::array<std::string_view, 11> kKeys = {"name",  "version",  "sdk", 
                                                     "roles", "provides", "requires", "commands", "enabled"};
 constexpr std::array<std::string_view, 3> kRoles = {"server", "client", "command"};
 constexpr std::array<std::string_view, 2> kTiers = {"stable", "exact"};
-constexpr std::array<std::string_view, 6> kKinds = {"task_driver", "device", "check", "service", "auth", "module"};
+
+std::vector<std::string_view> kinds() {
+  std::vector<std::string_view> all;
+  for (const PluginKind& kind : plugin_kinds()) all.push_back(kind.point);
+  all.emplace_back("module");
+  return all;
+}
 
 Status text(const Json& json, std::string_view key, std::string& out) {
   auto at = json.find(key);
@@ -71,7 +78,7 @@ Result<Manifest> parse_manifest(std::string_view bytes) {
   DROVER_RETURN_IF_ERROR(text(json, "kind", manifest.kind));
   if (json.contains("summary")) DROVER_RETURN_IF_ERROR(text(json, "summary", manifest.summary));
   DROVER_RETURN_IF_ERROR(one_of("tier", manifest.tier, kTiers));
-  DROVER_RETURN_IF_ERROR(one_of("kind", manifest.kind, kKinds));
+  DROVER_RETURN_IF_ERROR(one_of("kind", manifest.kind, kinds()));
   DROVER_RETURN_IF_ERROR(texts(json, "roles", manifest.roles));
   for (const std::string& role : manifest.roles) DROVER_RETURN_IF_ERROR(one_of("roles", role, kRoles));
   DROVER_RETURN_IF_ERROR(texts(json, "provides", manifest.provides));

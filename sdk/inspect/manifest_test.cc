@@ -63,7 +63,8 @@ TEST(Manifest, SaysWhatIsWrong) {
       {"a tier", R"({"name":"a","version":"1","sdk":"1","tier":"exakt","kind":"module"})",
        "\"tier\" is \"exakt\"; it must be one of stable, exact"},
       {"a kind", R"({"name":"a","version":"1","sdk":"1","tier":"exact","kind":"plugin"})",
-       "\"kind\" is \"plugin\"; it must be one of task_driver, device, check, service, auth, module"},
+       "\"kind\" is \"plugin\"; it must be one of task_driver, device, check_provider, service_provider, auth_method, "
+       "module"},
       {"a role", R"({"name":"a","version":"1","sdk":"1","tier":"exact","kind":"module","roles":["god"]})",
        "\"roles\" is \"god\"; it must be one of server, client, command"},
       {"a text for a list", R"({"name":"a","version":"1","sdk":"1","tier":"exact","kind":"module","roles":"server"})",

@@ -20,12 +20,15 @@ namespace {
 namespace fs = std::filesystem;
 
 // In the order in which an author meets them.
-constexpr const char* kHeaders[] = {"task_driver",  "process_driver", "device_plugin", "serve",
-                                    "task_options", "hclspec",        "log",           "conformance",
-                                    "abi",          "plugin",         "methods",       "tables"};
-constexpr const char* kProtocols[] = {"nomad/plugins/base.proto",    "nomad/plugins/driver.proto",
-                                      "nomad/plugins/device.proto",  "nomad/plugins/structs.proto",
-                                      "nomad/plugins/hclspec.proto", "drover/v1/plugin_host.proto"};
+constexpr const char* kHeaders[] = {
+    "task_driver", "process_driver", "device_plugin", "check_provider", "service_provider",
+    "auth_method", "configurable",   "serve",         "task_options",   "hclspec",
+    "log",         "conformance",    "abi",           "plugin",         "plugin_source",
+    "plugin_kind", "methods",        "tables"};
+constexpr const char* kProtocols[] = {
+    "nomad/plugins/base.proto",       "nomad/plugins/driver.proto",       "nomad/plugins/device.proto",
+    "drover/v1/check_provider.proto", "drover/v1/service_provider.proto", "drover/v1/auth_method.proto",
+    "nomad/plugins/structs.proto",    "nomad/plugins/hclspec.proto",      "drover/v1/plugin_host.proto"};
 
 std::string read(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);

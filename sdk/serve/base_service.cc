@@ -74,6 +74,14 @@ void add_base_methods(Methods& methods, const BaseService& service, ErrorForm on
   add_process_methods(methods, service.end);
 }
 
+Status with_code(const Status& status) {
+  return status.code() == Code::unimplemented ? Status(Code::unknown, status.message()) : with_code_or_lacking(status);
+}
+
+Status with_code_or_lacking(const Status& status) {
+  return status.code() == Code::unavailable ? Status(Code::unknown, status.message()) : status;
+}
+
 bool wait(const Call& call, std::chrono::nanoseconds time) {
   std::mutex mutex;
   std::condition_variable_any never;

@@ -9,6 +9,7 @@
 #include "drover/messages.h"
 #include "drover/methods.h"
 #include "drover/result.h"
+#include "kind_methods.h"
 #include "server.h"
 
 #include "nomad/plugins/base.pb.h"
@@ -20,7 +21,7 @@ class Duration;
 
 namespace drover::serve {
 
-inline constexpr const char* kApiVersion = "v0.1.0";  // of the drivers' protocol and of the devices'
+inline constexpr const char* kApiVersion = "v0.1.0";  // of the protocol of every kind
 
 struct BaseService {
   hashicorp::nomad::plugins::base::proto::PluginType type;
@@ -34,6 +35,26 @@ struct BaseService {
 // Adds them. `on_the_wire` gives an error of the plugin the form that hosts know.
 using ErrorForm = Status (*)(const Status& status);
 void add_base_methods(Methods& methods, const BaseService& service, ErrorForm on_the_wire);
+
+// Those of one object, which outlives the methods.
+template <typename Plugin>
+void add_base_methods(Methods& methods, hashicorp::nomad::plugins::base::proto::PluginType type, Plugin& plugin,
+                      const About& about, ErrorForm on_the_wire) {
+  add_base_methods(methods,
+                   {.type = type,
+                    .name = about.name,
+                    .version = about.version,
+                    .config_schema = [&plugin] { return plugin.config_schema(); },
+                    .configure = [&plugin](const auto& request) { return plugin.configure(request); },
+                    .end = about.end},
+                   on_the_wire);
+}
+
+// The code as it is, but for two: hosts take `unavailable` for the end of the program, and `unimplemented` for a method
+// that it lacks.
+Status with_code(const Status& status);
+// For a method that a plugin may lack.
+Status with_code_or_lacking(const Status& status);
 
 // One request, one answer.
 template <typename Request, typename Answer>

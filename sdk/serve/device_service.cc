@@ -1,11 +1,10 @@
-#include "device_service.h"
-
 #include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "base_service.h"
 #include "drover/clock.h"
+#include "drover/device_plugin.h"
 #include "drover/log.h"
 
 #include "nomad/plugins/device.pb.h"
@@ -18,12 +17,6 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds kShortestFingerprint = 100ms;
 constexpr int64_t kSecond = 1'000'000'000;
-
-// Hosts take `unavailable` for the end of the program, and `unimplemented` for a method that it lacks.
-Status on_the_wire(const Status& status) {
-  const bool is_taken = status.code() == Code::unavailable || status.code() == Code::unimplemented;
-  return is_taken ? Status(Code::unknown, status.message()) : status;
-}
 
 // A new message only when something has changed. An error withdraws what was said and does not end the stream: a host
 // that sees it end may never ask again.
@@ -62,7 +55,7 @@ Status follow_stats(DevicePlugin& plugin, Call& call) {
   const std::chrono::nanoseconds interval = sampling_interval(request.collection_interval());
   do {
     auto stats = plugin.stats();
-    if (!stats) return on_the_wire(stats.status());
+    if (!stats) return with_code(stats.status());
     complete(*stats, SystemClock().wall_ns());
     if (!call.send(serialize(*stats))) break;
   } while (!wait(call, interval));
@@ -79,24 +72,16 @@ Result<device::ReserveResponse> reserve(DevicePlugin& plugin, const device::Rese
 
 }  // namespace
 
-Methods device_methods(const DeviceService& service) {
+Methods methods_of(DevicePlugin& plugin, const About& about) {
   Methods methods;
-  DevicePlugin& plugin = service.plugin;
-  add_base_methods(methods,
-                   {.type = base::DEVICE,
-                    .name = service.name,
-                    .version = service.version,
-                    .config_schema = [&plugin] { return plugin.config_schema(); },
-                    .configure = [&plugin](const auto& request) { return plugin.configure(request); },
-                    .end = service.end},
-                   on_the_wire);
+  add_base_methods(methods, base::DEVICE, plugin, about, with_code);
   const auto add = [&](const char* name, Handler handler) {
     methods["/hashicorp.nomad.plugins.device.DevicePlugin/" + std::string(name)] = std::move(handler);
   };
   add("Fingerprint", [&plugin](Call& call) { return follow_fingerprint(plugin, call); });
   add("Stats", [&plugin](Call& call) { return follow_stats(plugin, call); });
   add("Reserve", unary<device::ReserveRequest, device::ReserveResponse>(
-                     on_the_wire, [&plugin](const auto& request, Call&) { return reserve(plugin, request); }));
+                     with_code, [&plugin](const auto& request, Call&) { return reserve(plugin, request); }));
   return methods;
 }
 

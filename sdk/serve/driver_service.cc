@@ -1,5 +1,3 @@
-#include "driver_service.h"
-
 #include <memory>
 
 #include "base_service.h"
@@ -13,6 +11,8 @@ namespace {
 
 namespace base = hashicorp::nomad::plugins::base::proto;
 using namespace std::chrono_literals;
+
+constexpr std::chrono::nanoseconds kFingerprintEvery = 30s;
 
 template <typename Request, typename Answer>
 Handler answer(std::function<Result<Answer>(const Request&, Call&)> handle) {
@@ -45,7 +45,7 @@ class ServedExec final : public ExecStream {
 
 class Service {
  public:
-  explicit Service(const DriverService& service) : service_(service), driver_(service.driver) {}
+  Service(TaskDriver& driver, const About& about) : about_(about), driver_(driver) {}
 
   Result<driver::TaskConfigSchemaResponse> task_config_schema() const {
     driver::TaskConfigSchemaResponse out;
@@ -76,7 +76,7 @@ class Service {
       std::string bytes = serialize(print);
       if (bytes != last && !call.send(bytes)) break;
       last = std::move(bytes);
-    } while (!wait(call, service_.fingerprint_every));
+    } while (!wait(call, kFingerprintEvery));
     return cancelled("the call has ended");
   }
 
@@ -135,8 +135,8 @@ class Service {
 
   // What is said to a host of another name: its own prefix.
   void rename(driver::FingerprintResponse& print) const {
-    if (service_.name == service_.own_name) return;
-    const std::string from = "driver." + service_.own_name, to = "driver." + service_.name;
+    if (about_.name == about_.own_name) return;
+    const std::string from = "driver." + about_.own_name, to = "driver." + about_.name;
     auto renamed = *print.mutable_attributes();
     renamed.clear();
     for (const auto& [name, value] : print.attributes()) {
@@ -153,7 +153,7 @@ class Service {
     return !is_first && inspected.status().code() == Code::not_found;  // destroyed meanwhile
   }
 
-  const DriverService service_;
+  const About about_;
   TaskDriver& driver_;
 };
 
@@ -215,18 +215,10 @@ void add_task_methods(Methods& methods, const ServicePtr& service, TaskDriver& d
 
 }  // namespace
 
-Methods driver_methods(const DriverService& service) {
+Methods methods_of(TaskDriver& plugin, const About& about) {
   Methods methods;
-  TaskDriver& driver = service.driver;
-  add_base_methods(methods,
-                   {.type = base::DRIVER,
-                    .name = service.name,
-                    .version = service.version,
-                    .config_schema = [&driver] { return driver.config_schema(); },
-                    .configure = [&driver](const auto& request) { return driver.configure(request); },
-                    .end = service.end},
-                   on_the_wire);
-  add_task_methods(methods, std::make_shared<const Service>(service), driver);
+  add_base_methods(methods, base::DRIVER, plugin, about, on_the_wire);
+  add_task_methods(methods, std::make_shared<const Service>(plugin, about), plugin);
   return methods;
 }
 

@@ -14,12 +14,12 @@
 #include <functional>
 
 #include "announcement.h"
-#include "device_service.h"
-#include "driver_service.h"
 #include "drover/log.h"
+#include "drover/plugin_kind.h"
 #include "drover/serve.h"
 #include "drover/uuid.h"
 #include "hclog.h"
+#include "kind_methods.h"
 #include "program.h"
 
 namespace drover::serve {
@@ -161,39 +161,31 @@ int serve(const Program& program, std::span<char*> arguments, int handshake) {
 }  // namespace drover::serve
 
 namespace drover {
+namespace {
 
-int serve_driver(const ServedDriver& served, std::span<char*> arguments, int handshake) {
-  std::unique_ptr<TaskDriver> driver;
-  return serve::serve({.kind = "task driver",
-                       .name = served.name,
-                       .version = served.version,
-                       .make =
-                           [&](const std::string& name) {
-                             driver = served.make();
-                             return serve::driver_methods({.driver = *driver,
-                                                           .name = name,
-                                                           .own_name = served.name,
-                                                           .version = served.version,
-                                                           .end = serve::request_end});
-                           },
-                       .stop = [&] { driver->stop(); }},
-                      arguments, handshake);
-}
-
-int serve_device(const ServedDevice& served, std::span<char*> arguments, int handshake) {
-  std::unique_ptr<DevicePlugin> plugin;
+template <typename Kind>
+int serve_kind(const Served<Kind>& served, std::span<char*> arguments, int handshake) {
+  std::unique_ptr<Kind> plugin;
+  const PluginKind* const kind = kind_of_point(Kind::kExtensionPoint);
   return serve::serve(
-      {.kind = "device plugin",
+      {.kind = kind->name,
        .name = served.name,
        .version = served.version,
        .make =
            [&](const std::string& name) {
              plugin = served.make();
-             return serve::device_methods(
-                 {.plugin = *plugin, .name = name, .version = served.version, .end = serve::request_end});
+             return serve::methods_of(
+                 *plugin,
+                 {.name = name, .own_name = served.name, .version = served.version, .end = serve::request_end});
            },
        .stop = [&] { plugin->stop(); }},
       arguments, handshake);
+}
+
+}  // namespace
+
+int serve_plugin(const ServedPlugin& plugin, std::span<char*> arguments, int handshake) {
+  return std::visit([&](const auto& served) { return serve_kind(served, arguments, handshake); }, plugin);
 }
 
 }  // namespace drover

@@ -18,8 +18,5 @@ __attribute__((constructor(101))) void take_standard_output() {
 
 int main(int argc, char** argv) {
   const std::span<char*> arguments(argv, static_cast<size_t>(argc));
-  const drover::ServedPlugin served = drover::served_plugin();
-  if (const auto* device = std::get_if<drover::ServedDevice>(&served))
-    return drover::serve_device(*device, arguments, handshake);
-  return drover::serve_driver(std::get<drover::ServedDriver>(served), arguments, handshake);
+  return drover::serve_plugin(drover::served_plugin(), arguments, handshake);
 }

@@ -18,7 +18,7 @@ struct Program {
   std::function<void()> stop;                            // only when no call is open
 };
 
-// As serve_driver (drover/serve.h), which is made of it. Once, from main.
+// As serve_plugin (drover/serve.h), which is made of it. Once, from main.
 int serve(const Program& program, std::span<char*> arguments, int handshake);
 
 // Has the program end in order. Must not block, and does not. [any]

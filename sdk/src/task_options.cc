@@ -13,6 +13,34 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr int kMaxDepth = 100;  // of lists and maps inside one another; the decoder takes stack for each
+
+// Reads along and says no to what is deeper.
+class DepthGuard final : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool start_object(size_t) override { return ++depth_ <= kMaxDepth; }
+  bool start_array(size_t) override { return ++depth_ <= kMaxDepth; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool end_array() override { return --depth_ >= 0; }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+ private:
+  int depth_ = 0;
+};
+
+bool is_valid_msgpack(std::string_view bytes) {
+  DepthGuard guard;
+  return Json::sax_parse(bytes.begin(), bytes.end(), &guard, Json::input_format_t::msgpack);
+}
+
 // Scalars as a job file would write them; absent when the value is a list or a map.
 std::optional<std::string> as_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
@@ -53,8 +81,10 @@ TaskOptions& TaskOptions::operator=(TaskOptions&&) noexcept = default;
 Result<TaskOptions> TaskOptions::from_msgpack(std::string_view bytes) {
   auto values = std::make_unique<Values>();
   if (!bytes.empty()) {
+    if (!is_valid_msgpack(bytes))
+      return invalid_argument("the driver's config is not valid msgpack, or is deeper than " +
+                              std::to_string(kMaxDepth) + " lists and maps");
     const Json json = Json::from_msgpack(bytes.begin(), bytes.end(), true, false);
-    if (json.is_discarded()) return invalid_argument("the driver's config is not valid msgpack");
     const Json* map = body(json);
     if (!map && !json.is_null()) return invalid_argument("the driver's config must be a map of options");
     if (map) values->json = *map;

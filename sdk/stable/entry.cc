@@ -5,9 +5,8 @@
 #include <exception>
 #include <memory>
 
-#include "../serve/device_service.h"
-#include "../serve/driver_service.h"
 #include "../serve/endpoint.h"
+#include "../serve/kind_methods.h"
 #include "drover/abi.h"
 #include "drover/log.h"
 #include "drover/serve.h"
@@ -25,18 +24,11 @@ struct Opened {
 // There is no process to end: the host releases the plugin.
 void stay() {}
 
-Opened open_served(const ServedDriver& served) {
-  const std::shared_ptr<TaskDriver> driver = served.make();
-  return {
-      .methods = serve::driver_methods(
-          {.driver = *driver, .name = served.name, .own_name = served.name, .version = served.version, .end = stay}),
-      .stop = [driver] { driver->stop(); }};
-}
-
-Opened open_served(const ServedDevice& served) {
-  const std::shared_ptr<DevicePlugin> plugin = served.make();
-  return {.methods =
-              serve::device_methods({.plugin = *plugin, .name = served.name, .version = served.version, .end = stay}),
+template <typename Kind>
+Opened open_served(const Served<Kind>& served) {
+  const std::shared_ptr<Kind> plugin = served.make();
+  return {.methods = serve::methods_of(
+              *plugin, {.name = served.name, .own_name = served.name, .version = served.version, .end = stay}),
           .stop = [plugin] { plugin->stop(); }};
 }
 

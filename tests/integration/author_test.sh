@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An author's day, outside of this tree: installs drover into a folder, has it write a driver and a device plugin,
-# builds them against what was installed, tests them, and tries the driver by hand.
+# An author's day, outside of this tree: installs drover into a folder, has it write a plugin of each kind, builds them
+# against what was installed, tests them, and tries some by hand.
 set -euo pipefail
 BUILD=${BUILD:?the build folder}
 folder=$(mktemp -d /tmp/drover-author-XXXXXX)
@@ -21,7 +21,7 @@ expect 'no kind of plugin' "$("$drover" plugin new sandwich ham 2>&1 || true)"
 expect 'small letters' "$("$drover" plugin new driver 'Ham & Eggs' 2>&1 || true)"
 
 cd "$folder"
-for kind in driver device; do
+for kind in driver device check service auth; do
   "$drover" plugin new $kind "my-$kind" > /dev/null
   expect 'is there and not empty' "$("$drover" plugin new $kind "my-$kind" 2>&1 || true)"
   log=$folder/my-$kind.log
@@ -73,6 +73,34 @@ expect '"state": "RUNNING"' "$session"
 expect 'task not found for given id' "$session"
 expect '"signal": 2' "$session"
 expect 'there is no command "no-such-command"' "$session"
+
+# The other kinds by hand.
+cat > age.hcl << 'HCL'
+path    = "/no/such/file"
+max_age = "1h"
+HCL
+session=$("$drover" plugin run my-check/build/my-check-plugin << 'TEXT' || true
+describe
+check file_age age.hcl
+check size age.hcl
+TEXT
+)
+expect '"name": "file_age"' "$session"
+expect '"status": "CRITICAL"' "$session"
+expect 'there is no check type "size"' "$session"
+printf 'UsersFile = "%s"\n' "$folder/my-auth/users" > users.hcl
+session=$("$drover" plugin run my-auth/build/my-auth-plugin << 'TEXT' || true
+login users.hcl ada:lovelace
+login users.hcl ada:byron
+TEXT
+)
+expect '"subject": "ada"' "$session"
+expect 'unauthenticated' "$session"
+session=$("$drover" plugin run -config my-service/build/config.hcl my-service/build/my-service-plugin << 'TEXT'
+sync node-1 web=192.0.2.7:8080
+TEXT
+)
+expect '192.0.2.7:8080' "$(cat my-service/build/published/node-1.json)"
 
 # Reports for machines, and a check alone.
 "$drover" plugin test -run stop.idempotent -task my-driver/conformance.hcl -junit report.xml my-driver/build/my-driver-plugin > /dev/null

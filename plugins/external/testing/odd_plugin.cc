@@ -135,11 +135,12 @@ int main(int argc, char** argv) {
     ::pause();
   }
   const bool is_renamed = mode == "other-name" && !is_first_time();
-  return drover::serve_driver(
-      {.name = argc > 3     ? argv[3]
-               : is_renamed ? "second"
-                            : "first",
-       .version = argc > 4 ? argv[4] : "1.0.0",
-       .make = []() -> std::unique_ptr<drover::TaskDriver> { return std::make_unique<OddDriver>(); }},
-      {argv, 1}, STDOUT_FILENO);
+  return drover::serve_plugin(drover::Served<drover::TaskDriver>{.name = argc > 3     ? argv[3]
+                                                                         : is_renamed ? "second"
+                                                                                      : "first",
+                                                                 .version = argc > 4 ? argv[4] : "1.0.0",
+                                                                 .make = []() -> std::unique_ptr<drover::TaskDriver> {
+                                                                   return std::make_unique<OddDriver>();
+                                                                 }},
+                              {argv, 1}, STDOUT_FILENO);
 }

@@ -53,7 +53,7 @@ class RunningPlugin {
   DriverPlugin& operator*() { return plugin_->driver(); }
   DriverPlugin* operator->() { return &plugin_->driver(); }
   DeviceProgram& device() { return plugin_->device(); }
-  const HostedPlugin& hosted() const { return *plugin_; }
+  HostedPlugin& hosted() { return *plugin_; }
   ProgramHost& program() { return plugin_->program(); }
   const std::string& folder() const { return folder_; }
 
@@ -97,7 +97,7 @@ class RunningPlugin {
                     .cgroup = std::filesystem::path(folder_).filename().string(),
                     .times = times_},
         .driver = {.cgroups = &cgroups_, .pipes = &*pipes_, .changed = [this] { changed_.notify_all(); }},
-        .devices_changed = [this] { changed_.notify_all(); }};
+        .changed = [this](std::string_view) { changed_.notify_all(); }};
     if (!settings_.arguments.empty()) options.program.settings.arguments.push_back(folder_);
     options.program.environment["TMPDIR"] = folder_;
     plugin_ = std::make_unique<HostedPlugin>(std::move(options), clock_, metrics_);

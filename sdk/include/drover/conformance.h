@@ -1,5 +1,5 @@
 // The conformance kit: what a plugin must do, one check a promise, each a sentence. The same catalogue is run by
-// `drover plugin test`, by the tests of this tree's drivers (sdk/testing/driver_conformance.h) and by authors' tests.
+// `drover plugin test`, by the tests of this tree's plugins and by authors' tests.
 //
 //   Check  ──run on──▶  Subject: one plugin, fresh for each check, over its protocol
 //                         ├ a program: the handshake, a socket, kill -9
@@ -27,14 +27,17 @@
 #include "drover/result.h"
 
 namespace drover {
+class AuthMethod;
+class CheckProvider;
 class DevicePlugin;
 class Plugin;
+class ServiceProvider;
 class TaskDriver;
 }  // namespace drover
 
 namespace drover::conformance {
 
-enum class Kind : uint8_t { driver, device };
+enum class Kind : uint8_t { driver, device, check, service, auth };  // as plugin_kinds() (drover/plugin_kind.h)
 
 // One plugin under test. One thread, but for channel(), whose channel any thread may use.
 class Subject {
@@ -65,6 +68,9 @@ SubjectFactory program_subject(external::Program program);
 // Each instance is what `make` gives; it is told to stop and destroyed at a kill, too.
 SubjectFactory driver_subject(std::function<std::unique_ptr<TaskDriver>()> make);
 SubjectFactory device_subject(std::function<std::unique_ptr<DevicePlugin>()> make);
+SubjectFactory check_subject(std::function<std::unique_ptr<CheckProvider>()> make);
+SubjectFactory service_subject(std::function<std::unique_ptr<ServiceProvider>()> make);
+SubjectFactory auth_subject(std::function<std::unique_ptr<AuthMethod>()> make);
 
 // A task that the driver can run, by what the kit uses it for.
 struct TaskSpec {
@@ -73,22 +79,52 @@ struct TaskSpec {
   std::string out{}, err{};        // what "talking" writes to standard output and standard error
 };
 
+// A check that the provider can run, by what comes of it.
+struct CheckSpec {
+  std::string type;
+  hcl::Value options{hcl::Object()};  // by the type's schema
+  std::string address = "127.0.0.1";
+  uint32_t port = 0;
+};
+
+// A login, by what comes of it.
+struct LoginSpec {
+  std::string config = "{}";  // of the auth method, JSON
+  std::string token{};
+  std::string subject{};  // of "good" and "browser": who it is; empty: whoever it is
+  std::string path{};     // of "invalid": where the error is; empty: anywhere
+  // Of "browser": a shell's command that goes to the URL in DROVER_LOGIN_URL, as a person would, and prints the code.
+  std::string visit{};
+};
+
 struct Setup {
   std::optional<hcl::Value> config{};  // the plugin's own, an object
   // "endless" runs until it is stopped and ends at the driver's default signal; "deaf" does not end at SIGCONT;
   // "ending" ends within a second; "talking" writes, and runs on; "invalid" cannot be started.
   std::map<std::string, TaskSpec, std::less<>> tasks{};
+  // "passing", "warning", "critical"; "slow" has no result within half a second; "invalid" has options that fit the
+  // schema and that no run can satisfy.
+  std::map<std::string, CheckSpec, std::less<>> checks{};
+  // "good" and "refused" have a token, "browser" a visit; "invalid" has a config with an error in it.
+  std::map<std::string, LoginSpec, std::less<>> logins{};
+  // What is published for a node, as a text that has the ID of each of its instances in it. Any thread may call.
+  std::function<Result<std::string>(const std::string& node_id)> published{};
   bool runs_programs = true;  // commands in tasks are programs: /bin/sh is there
   bool is_sdk = false;        // made with this SDK: errors have the codes of drover/task_driver.h
   std::chrono::nanoseconds limit = std::chrono::seconds(20);  // of one call, and so of what is waited for
 };
 
-// Fills in tasks from HCL: blocks `task "endless" { config { … } }`. Errors: invalid_argument naming the place.
+// Fills in what a plugin is tried with from HCL. Errors: invalid_argument naming the place.
+//
+//   task "endless" { config { … } }                        and exit_code, stdout, stderr
+//   check "passing" { type = "…"  options { … } }          and address, port
+//   login "good" { token = "…"  config { … } }             and subject, path, visit
+//   published { command = "…" }                            a shell's, which prints it for the node in DROVER_NODE_ID
 Status read_tasks(const std::string& file_name, std::string text, Setup& setup);
 // Tasks of well-known shapes for what is missing: drivers that take `command` and `args`, or `run_for`. Asks the
 // plugin for its schema. Errors: those of the plugin.
 Status guess_tasks(const SubjectFactory& factory, Setup& setup);
-// Driver or device: by what the plugin says of itself.
+// By what the plugin says of itself.
 Result<Kind> kind_of(const SubjectFactory& factory);
 
 class Trial;
@@ -108,8 +144,18 @@ struct Check {
     stats = 512,
     network = 1024,
     no_network = 2048,
-    sdk = 4096,     // Setup::is_sdk
-    schema = 8192,  // takes a configuration of its own
+    sdk = 4096,         // Setup::is_sdk
+    schema = 8192,      // takes a configuration of its own
+    passing = 1 << 14,  // checks of these kinds
+    warning = 1 << 15,
+    critical = 1 << 16,
+    slow = 1 << 17,
+    refusable = 1 << 18,  // "invalid"
+    published = 1 << 19,  // Setup::published
+    good = 1 << 20,       // logins of these kinds
+    refused = 1 << 21,
+    browser = 1 << 22,
+    misconfigured = 1 << 23,  // "invalid"
   };
   std::string_view name;      // "stop.idempotent": group and rest; constant for ever
   std::string_view sentence;  // what holds, in the author's words
@@ -144,11 +190,11 @@ std::vector<Outcome> run_all(std::span<const Check* const> checks, const Subject
 // end. Returns the number of commands that failed.
 int run_shell(const SubjectFactory& factory, Setup setup, std::istream& in, std::ostream& out, bool has_prompt);
 
-// Serves the driver or the device plugin that a plugin in a shared object declares as a program under a host, with a
-// kernel in memory around it: a client in development mode. `config_file`: the plugin's own block; empty: none. One of
-// the stable tier gets its configuration from the host, as a program does, and its calls are handed on to it. Never
-// returns when all is well, else an exit status as serve_driver() does (drover/serve.h). Once, from a process of its
-// own.
+// Serves what a plugin in a shared object declares, of any kind that can be a program of its own, as one under a host,
+// with a kernel in memory around it: a client in development mode. `config_file`: the plugin's own block; empty: none.
+// One of the stable tier gets its configuration from the host, as a program does, and its calls are handed on to it.
+// Never returns when all is well, else an exit status as serve_plugin() does (drover/serve.h). Once, from a process of
+// its own.
 int serve_module(Plugin& plugin, const std::string& config_file, int handshake);
 
 }  // namespace drover::conformance

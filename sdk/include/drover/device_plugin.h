@@ -19,20 +19,12 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "drover/result.h"
+#include "drover/configurable.h"
 
-namespace hashicorp::nomad::plugins::base::proto {
-class SetConfigRequest;
-}
-namespace hashicorp::nomad::plugins::shared::hclspec {
-class Spec;
-}
 namespace hashicorp::nomad::plugins::device {
 class ContainerReservation;
 class FingerprintResponse;
@@ -43,21 +35,9 @@ namespace drover {
 
 namespace device = hashicorp::nomad::plugins::device;
 
-class DevicePlugin {
+class DevicePlugin : public Configurable {
  public:
   static constexpr std::string_view kExtensionPoint = "device";
-  virtual ~DevicePlugin() = default;
-
-  // What the operator's `config` block may hold; an empty one, the default: nothing. Constant.
-  virtual hashicorp::nomad::plugins::shared::hclspec::Spec config_schema() const;
-
-  // Comes before every call below, and perhaps again with the same bytes: msgpack by that schema with every name in it,
-  // null where nothing was written, or no bytes at all. Must not touch devices: hosts start a plugin more than once
-  // before they use it. Errors: invalid_argument naming the option.
-  virtual Status configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request);
-
-  // Ends whatever the plugin itself runs. Nothing is called after it. Idempotent. The default does nothing.
-  virtual void stop() {}
 
   // How long a fingerprint stays true, at least 100 ms. Asked after each fingerprint.
   virtual std::chrono::nanoseconds fingerprint_every() const { return std::chrono::seconds(30); }
@@ -79,24 +59,6 @@ class DevicePlugin {
 
   // One sample of all instances, with its time; an instance without statistics is left out. Idempotent.
   virtual Result<device::StatsResponse> stats() = 0;
-};
-
-// Device plugins that are programs of their own and come and go while the agent runs.
-class DeviceSource {
- public:
-  static constexpr std::string_view kExtensionPoint = "device_source";
-  virtual ~DeviceSource() = default;
-
-  // Those that have said their name so far; it is the plugin's own, not its file's. A plugin once given lives as long
-  // as the source, and answers fingerprint() with what its program said last, or unavailable while there is none. [any]
-  struct Named {
-    std::string name;
-    DevicePlugin* plugin;
-  };
-  virtual std::vector<Named> device_plugins() const = 0;
-  // Calls back, from any thread, when a plugin has come or its fingerprint has changed. `changed` must not block; an
-  // empty one ends it.
-  virtual void watch_devices(std::function<void()> changed) = 0;
 };
 
 }  // namespace drover

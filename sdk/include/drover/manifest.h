@@ -27,7 +27,7 @@ struct Manifest {
   std::string version;
   std::string sdk;
   std::string tier;  // "stable" or "exact"
-  std::string kind;
+  std::string kind;  // one of drover/plugin_kind.h, or "module"
   std::string summary;
   std::vector<std::string> roles;
   std::vector<std::string> provides;

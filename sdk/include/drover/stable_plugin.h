@@ -1,5 +1,5 @@
-// A plugin of the stable tier that has been loaded into the agent, for whoever speaks the protocol of its kind: who finds
-// it in Plugin::start calls its entry, and releases what that returns before its own stop returns.
+// A plugin of the stable tier that has been loaded into the agent, for whoever speaks the protocol of its kind: who
+// finds it in Plugin::start calls its entry, and releases what that returns before its own stop returns.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct StablePlugin {
   static constexpr std::string_view kExtensionPoint = "stable_plugin";
   using Entry = decltype(drover_plugin_open);
 
-  std::string kind;  // of its manifest: "task_driver", "device"
+  std::string kind;  // of its manifest: one of drover/plugin_kind.h
   Entry* entry = nullptr;
 };
 

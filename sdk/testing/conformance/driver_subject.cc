@@ -1,10 +1,13 @@
 #include "driver_subject.h"
 
-#include "../../serve/device_service.h"
-#include "../../serve/driver_service.h"
 #include "../../serve/endpoint.h"
+#include "../../serve/kind_methods.h"
+#include "drover/auth_method.h"
+#include "drover/check_provider.h"
+#include "drover/device_plugin.h"
 #include "drover/external/resident.h"
 #include "drover/methods.h"
+#include "drover/service_provider.h"
 #include "drover/task_driver.h"
 #include "nomad/plugins/base.pb.h"
 
@@ -39,34 +42,27 @@ class InProcess final : public Subject {
   std::unique_ptr<external::ResidentChannel> channel_;
 };
 
-class DriverInstance final : public Instance {
+template <typename Kind>
+class ObjectInstance final : public Instance {
  public:
-  explicit DriverInstance(std::unique_ptr<TaskDriver> driver)
-      : driver_(std::move(driver)),
-        methods_(serve::driver_methods(
-            {.driver = *driver_, .name = "driver", .own_name = "driver", .version = "0.1.0", .end = [] {}})) {
-    leave_configured(methods_);
-  }
-  const serve::Methods& methods() const override { return methods_; }
-  void stop() override { driver_->stop(); }
-
- private:
-  const std::unique_ptr<TaskDriver> driver_;
-  serve::Methods methods_;
-};
-
-class DeviceInstance final : public Instance {
- public:
-  explicit DeviceInstance(std::unique_ptr<DevicePlugin> plugin)
+  explicit ObjectInstance(std::unique_ptr<Kind> plugin)
       : plugin_(std::move(plugin)),
-        methods_(serve::device_methods({.plugin = *plugin_, .name = "device", .version = "0.1.0", .end = [] {}})) {}
+        methods_(
+            serve::methods_of(*plugin_, {.name = "plugin", .own_name = "plugin", .version = "0.1.0", .end = [] {}})) {
+    if (!std::is_base_of_v<Configurable, Kind>) leave_configured(methods_);
+  }
   const serve::Methods& methods() const override { return methods_; }
   void stop() override { plugin_->stop(); }
 
  private:
-  const std::unique_ptr<DevicePlugin> plugin_;
-  const serve::Methods methods_;
+  const std::unique_ptr<Kind> plugin_;
+  serve::Methods methods_;
 };
+
+template <typename Kind>
+SubjectFactory object_subject(std::function<std::unique_ptr<Kind>()> make) {
+  return instance_subject([make = std::move(make)] { return std::make_unique<ObjectInstance<Kind>>(make()); });
+}
 
 }  // namespace
 
@@ -91,11 +87,19 @@ SubjectFactory instance_subject(std::function<std::unique_ptr<Instance>()> make)
 }
 
 SubjectFactory driver_subject(std::function<std::unique_ptr<TaskDriver>()> make) {
-  return instance_subject([make = std::move(make)] { return std::make_unique<DriverInstance>(make()); });
+  return object_subject(std::move(make));
 }
-
 SubjectFactory device_subject(std::function<std::unique_ptr<DevicePlugin>()> make) {
-  return instance_subject([make = std::move(make)] { return std::make_unique<DeviceInstance>(make()); });
+  return object_subject(std::move(make));
+}
+SubjectFactory check_subject(std::function<std::unique_ptr<CheckProvider>()> make) {
+  return object_subject(std::move(make));
+}
+SubjectFactory service_subject(std::function<std::unique_ptr<ServiceProvider>()> make) {
+  return object_subject(std::move(make));
+}
+SubjectFactory auth_subject(std::function<std::unique_ptr<AuthMethod>()> make) {
+  return object_subject(std::move(make));
 }
 
 }  // namespace drover::conformance

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <thread>
 
+#include "drover/plugin_kind.h"
 #include "trial.h"
 
 namespace drover::conformance {
@@ -11,15 +12,31 @@ namespace {
 using Verdict = Outcome::Verdict;
 
 // Why a check that needs it says nothing about this plugin; empty when it does.
-std::string missing_task(uint32_t needs, const Setup& setup) {
-  for (const auto& [need, kind] : {std::pair(Check::endless, "endless"),
-                                   {Check::ending, "ending"},
-                                   {Check::deaf, "deaf"},
-                                   {Check::talking, "talking"},
-                                   {Check::invalid, "invalid"}}) {
-    if ((needs & need) && !setup.tasks.contains(kind))
-      return "there is no task \"" + std::string(kind) + "\" to run (-task)";
+std::string missing_input(uint32_t needs, const Setup& setup) {
+  struct Input {
+    uint32_t need;
+    const char* block;
+    const char* kind;
+  };
+  static constexpr Input kInputs[] = {{Check::endless, "task", "endless"},  {Check::ending, "task", "ending"},
+                                      {Check::deaf, "task", "deaf"},        {Check::talking, "task", "talking"},
+                                      {Check::invalid, "task", "invalid"},  {Check::passing, "check", "passing"},
+                                      {Check::warning, "check", "warning"}, {Check::critical, "check", "critical"},
+                                      {Check::slow, "check", "slow"},       {Check::refusable, "check", "invalid"},
+                                      {Check::good, "login", "good"},       {Check::refused, "login", "refused"},
+                                      {Check::browser, "login", "browser"}, {Check::misconfigured, "login", "invalid"}};
+  for (const Input& input : kInputs) {
+    if (!(needs & input.need)) continue;
+    const std::string_view block = input.block;
+    const bool is_there = block == "task"    ? setup.tasks.contains(input.kind)
+                          : block == "check" ? setup.checks.contains(input.kind)
+                                             : setup.logins.contains(input.kind);
+    if (!is_there)
+      return "there is no " + std::string(block) + " \"" + input.kind + "\" to " + (block == "login" ? "try" : "run") +
+             " (-task)";
   }
+  if ((needs & Check::published) && !setup.published)
+    return "nobody says what is published: there is no block `published` (-task)";
   return {};
 }
 
@@ -28,7 +45,7 @@ Result<std::string> missing(const Check& check, Trial& trial) {
   if ((needs & Check::sdk) && !trial.setup().is_sdk) return std::string("the plugin is not known to use this SDK");
   if ((needs & Check::program) && !dynamic_cast<ProgramSubject*>(&trial.subject()))
     return std::string("the plugin is not a program of its own");
-  if (std::string why = missing_task(needs, trial.setup()); !why.empty()) return why;
+  if (std::string why = missing_input(needs, trial.setup()); !why.empty()) return why;
   if (needs & Check::schema) {
     DROVER_TRY(const std::string config, trial.config_bytes());
     if (config.empty()) return std::string("the plugin takes no configuration");
@@ -91,7 +108,7 @@ std::span<const Check> checks(Kind kind) {
     return all;
   }();
   // Of what holds for every plugin, that which needs no task; then their own.
-  static const std::vector<Check> of_devices = [] {
+  static const auto with_common = [](std::span<const Check> own) {
     std::vector<Check> all;
     const auto is_common = [](const Check& check) {
       const std::string_view group = check.group();
@@ -102,11 +119,13 @@ std::span<const Check> checks(Kind kind) {
     };
     for (auto part : {handshake_checks(), information_checks()})
       std::ranges::copy_if(part, std::back_inserter(all), is_common);
-    const auto own = device_checks();
     all.insert(all.end(), own.begin(), own.end());
     return all;
-  }();
-  return kind == Kind::driver ? of_drivers : of_devices;
+  };
+  static const std::vector<Check> of_others[] = {with_common(device_checks()), with_common(check_provider_checks()),
+                                                 with_common(service_provider_checks()),
+                                                 with_common(auth_method_checks())};
+  return kind == Kind::driver ? of_drivers : of_others[static_cast<size_t>(kind) - 1];
 }
 
 std::vector<const Check*> select(Kind kind, std::string_view pattern) {
@@ -173,9 +192,9 @@ Result<Kind> kind_of(const SubjectFactory& factory) {
   DROVER_TRY(const std::string bytes, subject->channel().call(base_method("PluginInfo"), "",
                                                               std::chrono::steady_clock::now() + setup.limit, {}));
   DROVER_TRY(const auto info, parse_message<base::PluginInfoResponse>(bytes));
-  if (info.type() == base::DRIVER) return Kind::driver;
-  if (info.type() == base::DEVICE) return Kind::device;
-  return failed_precondition("the plugin says that it is neither a driver nor a device plugin, but of type " +
+  const PluginKind* const kind = kind_of_type(info.type());
+  if (kind) return static_cast<Kind>(kind - plugin_kinds().data());
+  return failed_precondition("the plugin says that it is not " + std::string(plugin_kinds_text()) + ", but of type " +
                              std::to_string(info.type()));
 }
 

@@ -3,37 +3,56 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "../../serve/device_service.h"
-#include "../../serve/driver_service.h"
+#include "../../serve/kind_methods.h"
 #include "../../serve/program.h"
 #include "driver_subject.h"
+#include "drover/auth_method.h"
+#include "drover/check_provider.h"
 #include "drover/config.h"
 #include "drover/conformance.h"
+#include "drover/device_plugin.h"
+#include "drover/plugin_kind.h"
+#include "drover/service_provider.h"
 #include "drover/stable_plugin.h"
+#include "drover/task_driver.h"
 #include "sdk/testing/fake_host.h"
 #include "serve_stable.h"
 
 namespace drover::conformance {
 namespace {
 
-struct Served {
+struct Found {
   std::string name;
-  TaskDriver* driver = nullptr;
-  DevicePlugin* device = nullptr;
-  const StablePlugin* stable = nullptr;
+  std::string_view kind;  // for people
+  std::function<serve::Methods(const serve::About&)> methods;
+  const StablePlugin* stable = nullptr;  // instead of the two
 };
 
-Result<Served> find_served(const testing::MemoryRows& rows) {
+template <typename Kind>
+bool take(const std::string& point, void* implementation, Found& found) {
+  if (point != Kind::kExtensionPoint) return false;
+  found.methods = [plugin = static_cast<Kind*>(implementation)](const serve::About& about) {
+    serve::Methods methods = serve::methods_of(*plugin, about);
+    leave_configured(methods);  // the plugin has its configuration from its host
+    return methods;
+  };
+  found.kind = kind_of_point(point)->name;
+  return true;
+}
+
+Result<Found> find_served(const testing::MemoryRows& rows) {
   for (const auto& [key, implementation] : rows.extensions()) {
     const auto& [point, name] = key;
-    if (point == TaskDriver::kExtensionPoint)
-      return Served{.name = name, .driver = static_cast<TaskDriver*>(implementation)};
-    if (point == DevicePlugin::kExtensionPoint)
-      return Served{.name = name, .device = static_cast<DevicePlugin*>(implementation)};
     if (point == StablePlugin::kExtensionPoint)
-      return Served{.name = name, .stable = static_cast<const StablePlugin*>(implementation)};
+      return Found{
+          .name = name, .kind = "plugin", .methods = {}, .stable = static_cast<const StablePlugin*>(implementation)};
+    Found found{.name = name, .kind = {}, .methods = {}, .stable = nullptr};
+    if (take<TaskDriver>(point, implementation, found) || take<DevicePlugin>(point, implementation, found) ||
+        take<CheckProvider>(point, implementation, found) || take<ServiceProvider>(point, implementation, found) ||
+        take<AuthMethod>(point, implementation, found))
+      return found;
   }
-  return failed_precondition("the plugin declares neither a task driver nor a device plugin");
+  return failed_precondition("the plugin declares neither " + std::string(plugin_kinds_text()));
 }
 
 Status prepare(Plugin& plugin, testing::FakeHost& host, const std::string& config_file) {
@@ -65,14 +84,14 @@ Status prepare(Plugin& plugin, testing::FakeHost& host, const std::string& confi
 int serve_module(Plugin& plugin, const std::string& config_file, int handshake) {
   static testing::FakeHost host;  // until the process ends
   const Status prepared = prepare(plugin, host, config_file);
-  const Result<Served> served = prepared.ok() ? find_served(host.rows()) : Result<Served>(prepared);
-  if (!served) {
-    std::fprintf(stderr, "%s\n", served.status().message().c_str());
+  const Result<Found> found = prepared.ok() ? find_served(host.rows()) : Result<Found>(prepared);
+  if (!found) {
+    std::fprintf(stderr, "%s\n", found.status().message().c_str());
     return 1;
   }
   std::shared_ptr<external::ResidentChannel> channel;
-  if (served->stable) {
-    auto opened = open_stable(*served->stable);
+  if (found->stable) {
+    auto opened = open_stable(*found->stable);
     if (!opened) {
       std::fprintf(stderr, "%s\n", opened.status().message().c_str());
       return 1;
@@ -81,21 +100,14 @@ int serve_module(Plugin& plugin, const std::string& config_file, int handshake) 
   }
   const std::string version = "0.0.0";
   const auto make = [&](const std::string& name) {
-    if (served->stable) return hand_on(*served->stable, channel, serve::request_end);
-    if (served->driver) {
-      serve::Methods methods = serve::driver_methods(
-          {.driver = *served->driver, .name = name, .own_name = name, .version = version, .end = serve::request_end});
-      leave_configured(methods);
-      return methods;
-    }
-    return serve::device_methods(
-        {.plugin = *served->device, .name = name, .version = version, .end = serve::request_end});
+    if (found->stable) return hand_on(*found->stable, channel, serve::request_end);
+    return found->methods({.name = name, .own_name = name, .version = version, .end = serve::request_end});
   };
   const auto stop = [&] {
     if (channel) channel->release();
     plugin.stop({});
   };
-  return serve::serve({.kind = "plugin", .name = served->name, .version = version, .make = make, .stop = stop}, {},
+  return serve::serve({.kind = found->kind, .name = found->name, .version = version, .make = make, .stop = stop}, {},
                       handshake);
 }
 

@@ -6,12 +6,18 @@
 
 #include "../../serve/base_service.h"
 #include "../../serve/endpoint.h"
+#include "drover/auth_method.h"
+#include "drover/check_provider.h"
 #include "drover/device_plugin.h"
 #include "drover/log.h"
 #include "drover/messages.h"
+#include "drover/service_provider.h"
 #include "drover/task_driver.h"
 
+#include "drover/v1/auth_method.pb.h"
+#include "drover/v1/check_provider.pb.h"
 #include "drover/v1/plugin_host.pb.h"
+#include "drover/v1/service_provider.pb.h"
 #include "nomad/plugins/device.pb.h"
 #include "nomad/plugins/driver.pb.h"
 
@@ -45,6 +51,15 @@ Status hand_on(external::Channel& channel, const std::string& method, serve::Cal
   return dialogue->status();
 }
 
+// The file that says what a plugin of this kind is called with.
+const google::protobuf::FileDescriptor* protocol_of(std::string_view kind) {
+  if (kind == DevicePlugin::kExtensionPoint) return device::FingerprintRequest::descriptor()->file();
+  if (kind == CheckProvider::kExtensionPoint) return v1::RunCheckRequest::descriptor()->file();
+  if (kind == ServiceProvider::kExtensionPoint) return v1::SyncServicesRequest::descriptor()->file();
+  if (kind == AuthMethod::kExtensionPoint) return v1::AuthLoginRequest::descriptor()->file();
+  return driver::FingerprintRequest::descriptor()->file();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<external::ResidentChannel>> open_stable(const StablePlugin& plugin) {
@@ -60,11 +75,8 @@ Result<std::shared_ptr<external::ResidentChannel>> open_stable(const StablePlugi
 serve::Methods hand_on(const StablePlugin& plugin, const std::shared_ptr<external::ResidentChannel>& channel,
                        const std::function<void()>& end) {
   namespace base = hashicorp::nomad::plugins::base::proto;
-  const google::protobuf::FileDescriptor* const own = plugin.kind == "device"
-                                                          ? device::FingerprintRequest::descriptor()->file()
-                                                          : driver::FingerprintRequest::descriptor()->file();
   serve::Methods methods;
-  for (const auto* file : {base::PluginInfoRequest::descriptor()->file(), own}) {
+  for (const auto* file : {base::PluginInfoRequest::descriptor()->file(), protocol_of(plugin.kind)}) {
     for (int s = 0; s < file->service_count(); ++s) {
       for (int m = 0; m < file->service(s)->method_count(); ++m) {
         const std::string method = "/" + file->service(s)->full_name() + "/" + file->service(s)->method(m)->name();

@@ -1,7 +1,5 @@
 // The author's shell: one plugin, one command a line.
-#include <fcntl.h>
 #include <google/protobuf/util/json_util.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,7 +8,7 @@
 #include <sstream>
 
 #include "drover/duration.h"
-#include "drover/hcl.h"
+#include "kind_shell.h"
 #include "nomad/plugins/device.pb.h"
 #include "trial.h"
 
@@ -36,7 +34,8 @@ constexpr const char* kHelp =
     "    events [TIME]              what comes within that time (1s)\n"
     "    tasks                      those started here\n"
     "of a device plugin\n"
-    "    reserve ID…, stats [N]\n"
+    "    reserve ID…, stats [N]\n";
+constexpr const char* kHelpEnd =
     "and\n"
     "    help, quit\n";
 
@@ -80,6 +79,7 @@ class Shell {
   Setup& setup_;
   Trial trial_;
   std::ostream& out_;
+  KindShell kinds_{trial_, [this](const google::protobuf::Message& message) { return print(message); }};
   bool is_device_ = false;
   std::map<std::string, driver::TaskHandle> handles_;
 };
@@ -106,20 +106,8 @@ Status Shell::show_stream(const std::shared_ptr<Messages>& stream, const google:
 }
 
 Status Shell::start(const Words& words) {
-  hcl::Diagnostics problems;
-  std::string text;
-  {
-    const int fd = ::open(words[1].c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno_status(errno, "open " + words[1]);
-    char buffer[4096];
-    for (ssize_t n = ::read(fd, buffer, sizeof buffer); n > 0; n = ::read(fd, buffer, sizeof buffer))
-      text.append(buffer, static_cast<size_t>(n));
-    ::close(fd);
-  }
-  const hcl::File file = hcl::parse(words[1], std::move(text), problems);
-  const hcl::Node root = hcl::evaluate(file.body, {.variables = {}, .functions = hcl::standard_functions()}, problems);
-  DROVER_RETURN_IF_ERROR(problems.status());
-  setup_.tasks["shell"] = {.config = hcl::object_of(root)};
+  DROVER_TRY(hcl::Value own, read_object(words[1]));
+  setup_.tasks["shell"] = {.config = std::move(own)};
   DROVER_TRY(auto config, trial_.config("shell"));
   if (words.size() > 2) config.set_id(words[2]);
   driver::TaskHandle handle;
@@ -241,7 +229,7 @@ Status Shell::obey(const Words& words) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   if (name == "help") {
-    out_ << kHelp;
+    out_ << kHelp << kKindHelp << kHelpEnd;
     return ok_status();
   }
   if (name == "kill") return trial_.replace();
@@ -253,6 +241,7 @@ Status Shell::obey(const Words& words) {
                  "logs"}))
     return look(words);
   if (is_one_of({"wait", "stop", "destroy", "recover", "signal", "exec"})) return reach(words);
+  if (const auto done = kinds_.obey(words)) return *done;
   return invalid_argument("there is no command \"" + name + "\"; see help");
 }
 

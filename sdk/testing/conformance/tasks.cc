@@ -1,6 +1,6 @@
-// What tasks the kit runs: written by the author, or guessed from the driver's schema.
+// What the kit tries a plugin with: tasks, checks and logins, written by the author; tasks also guessed from the
+// driver's schema.
 #include <algorithm>
-#include <array>
 
 #include "drover/hcl.h"
 #include "drover/hclspec.h"
@@ -9,7 +9,11 @@
 namespace drover::conformance {
 namespace {
 
-const std::array kKinds = {"endless", "deaf", "ending", "talking", "invalid"};
+const std::vector<std::string_view> kTaskKinds = {"endless", "deaf", "ending", "talking", "invalid"};
+const std::vector<std::string_view> kCheckKinds = {"passing", "warning", "critical", "slow", "invalid"};
+const std::vector<std::string_view> kLoginKinds = {"good", "refused", "browser", "invalid"};
+constexpr std::string_view kNodeVariable = "DROVER_NODE_ID";
+constexpr auto kCommandTime = 20s;
 
 Status read_task(const hcl::NodeBlock& block, TaskSpec& task) {
   task.config = hcl::Value(hcl::Object());
@@ -33,6 +37,89 @@ Status read_task(const hcl::NodeBlock& block, TaskSpec& task) {
     }
   }
   return ok_status();
+}
+
+// One text of a block into `to`, which it names. False: it is another name.
+bool read_text(const std::string& name, const hcl::Value& value, std::string_view wanted, std::string& to) {
+  if (name != wanted || !value.is_string()) return false;
+  to = value.string();
+  return true;
+}
+
+Status unknown_option(const std::string& name, const char* what) {
+  return invalid_argument("\"" + name + "\" is unknown or of the wrong type; " + what);
+}
+
+Status read_check(const hcl::NodeBlock& block, CheckSpec& check) {
+  for (const hcl::NodeBlock& inner : block.body.blocks) {
+    if (inner.type != "options") return invalid_argument("unknown block \"" + inner.type + "\"; there is only options");
+    check.options = hcl::object_of(inner.body);
+  }
+  for (const auto& [name, attribute] : block.body.attributes) {
+    if (read_text(name, attribute.value, "type", check.type) ||
+        read_text(name, attribute.value, "address", check.address))
+      continue;
+    const auto port = name == "port" ? hcl::as_integer(attribute.value) : std::nullopt;
+    if (!port || *port < 0 || *port > 65'535)
+      return unknown_option(name, "a check has type and address (texts), port (a number) and a block options");
+    check.port = static_cast<uint32_t>(*port);
+  }
+  return check.type.empty() ? invalid_argument("the check has no type") : ok_status();
+}
+
+Status read_login(const hcl::NodeBlock& block, LoginSpec& login) {
+  for (const hcl::NodeBlock& inner : block.body.blocks) {
+    if (inner.type != "config") return invalid_argument("unknown block \"" + inner.type + "\"; there is only config");
+    login.config = hcl::to_json(hcl::object_of(inner.body));
+  }
+  for (const auto& [name, attribute] : block.body.attributes) {
+    const hcl::Value& value = attribute.value;
+    if (!read_text(name, value, "token", login.token) && !read_text(name, value, "subject", login.subject) &&
+        !read_text(name, value, "path", login.path) && !read_text(name, value, "visit", login.visit))
+      return unknown_option(name, "a login has token, subject, path and visit (texts) and a block config");
+  }
+  return ok_status();
+}
+
+Status read_published(const hcl::NodeBlock& block, Setup& setup) {
+  std::string command;
+  if (!block.body.blocks.empty()) return invalid_argument("there are no blocks in it");
+  for (const auto& [name, attribute] : block.body.attributes) {
+    if (!read_text(name, attribute.value, "command", command))
+      return unknown_option(name, "there is only command (a text)");
+  }
+  if (command.empty()) return invalid_argument("there is no command");
+  setup.published = [command](const std::string& node_id) {
+    return shell_output(command, std::string(kNodeVariable), node_id, kCommandTime);
+  };
+  return ok_status();
+}
+
+Result<std::string> label_of(const hcl::NodeBlock& block, const std::vector<std::string_view>& kinds) {
+  if (block.labels.size() == 1 && std::ranges::find(kinds, block.labels[0]) != kinds.end()) return block.labels[0];
+  std::string all;
+  for (const std::string_view kind : kinds) all += (all.empty() ? "" : ", ") + std::string(kind);
+  return invalid_argument("expected " + block.type + " \"KIND\" { … } with KIND one of " + all);
+}
+
+Status read_block(const hcl::NodeBlock& block, Setup& setup) {
+  if (block.type == "task") {
+    DROVER_TRY(const std::string kind, label_of(block, kTaskKinds));
+    setup.tasks[kind] = {};
+    return read_task(block, setup.tasks[kind]);
+  }
+  if (block.type == "check") {
+    DROVER_TRY(const std::string kind, label_of(block, kCheckKinds));
+    setup.checks[kind] = {};
+    return read_check(block, setup.checks[kind]);
+  }
+  if (block.type == "login") {
+    DROVER_TRY(const std::string kind, label_of(block, kLoginKinds));
+    setup.logins[kind] = {};
+    return read_login(block, setup.logins[kind]);
+  }
+  if (block.type == "published" && block.labels.empty()) return read_published(block, setup);
+  return invalid_argument("unknown block; the file has blocks task, check, login and published");
 }
 
 TaskSpec shell(const std::string& script) {
@@ -80,18 +167,12 @@ Status read_tasks(const std::string& file_name, std::string text, Setup& setup) 
   DROVER_RETURN_IF_ERROR(problems.status());
   if (!root.attributes.empty())
     return invalid_argument(file_name + ": \"" + root.attributes.begin()->first +
-                            "\" is unknown; the file has blocks task \"KIND\" { … }");
+                            "\" is unknown; the file has blocks task, check, login and published");
   for (const hcl::NodeBlock& block : root.blocks) {
-    if (block.type != "task" || block.labels.size() != 1 ||
-        std::find(kKinds.begin(), kKinds.end(), block.labels[0]) == kKinds.end()) {
-      std::string kinds;
-      for (const char* kind : kKinds) kinds += (kinds.empty() ? "" : ", ") + std::string(kind);
-      return invalid_argument(file_name + ":" + std::to_string(block.range.start.line) +
-                              ": expected task \"KIND\" { … } with KIND one of " + kinds);
-    }
-    TaskSpec task;
-    DROVER_RETURN_IF_ERROR(read_task(block, task).with_context(file_name + ": task \"" + block.labels[0] + "\""));
-    setup.tasks[block.labels[0]] = std::move(task);
+    const std::string label = block.labels.empty() ? "" : " \"" + block.labels[0] + "\"";
+    DROVER_RETURN_IF_ERROR(
+        read_block(block, setup)
+            .with_context(file_name + ":" + std::to_string(block.range.start.line) + ": " + block.type + label));
   }
   return ok_status();
 }

@@ -6,9 +6,13 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 
+#include "drover/hcl.h"
 #include "drover/hclspec.h"
 #include "drover/task_driver.h"
 #include "drover/uuid.h"
@@ -40,6 +44,50 @@ google::protobuf::Duration duration_of(std::chrono::nanoseconds time) {
   out.set_seconds(time / 1s);
   out.set_nanos(static_cast<int32_t>((time % 1s).count()));
   return out;
+}
+
+Result<std::string> shell_output(const std::string& command, const std::string& variable, const std::string& value,
+                                 std::chrono::nanoseconds within) {
+  const auto quoted = [](const std::string& text) {
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+  };
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(within).count();
+  const std::string line = "exec env " + variable + "=" + quoted(value) + " timeout " + std::to_string(seconds) +
+                           " /bin/sh -c " + quoted(command) + " 2>&1";
+  FILE* const out = ::popen(line.c_str(), "re");
+  if (!out) return errno_status(errno, "run " + command);
+  std::string text;
+  char buffer[4096];
+  for (size_t n = 1; n > 0;) {
+    n = std::fread(buffer, 1, sizeof buffer, out);
+    text.append(buffer, n);
+  }
+  if (::pclose(out) != 0) return failure("the command \"" + command + "\" failed: " + text.substr(0, 500));
+  return text;
+}
+
+Result<hcl::Value> read_object(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return errno_status(errno, "open " + file);
+  hcl::Diagnostics problems;
+  const hcl::File parsed = hcl::parse(file, std::string(std::istreambuf_iterator<char>(in), {}), problems);
+  const hcl::Node root =
+      hcl::evaluate(parsed.body, {.variables = {}, .functions = hcl::standard_functions()}, problems);
+  DROVER_RETURN_IF_ERROR(problems.status());
+  return hcl::object_of(root);
+}
+
+Status all_at_once(int count, const std::function<Status(int)>& call) {
+  std::vector<std::future<Status>> all;
+  for (int i = 0; i < count; ++i) all.push_back(std::async(std::launch::async, [&call, i] { return call(i); }));
+  Status first;
+  for (auto& one : all) {
+    const Status status = one.get();
+    if (first.ok()) first = status;
+  }
+  return first;
 }
 
 TemporaryFolder::TemporaryFolder() {

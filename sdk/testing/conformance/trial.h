@@ -36,6 +36,17 @@ std::string base_method(std::string_view name);
 
 google::protobuf::Duration duration_of(std::chrono::nanoseconds time);
 
+// Of a shell's command what it prints within the time, with one more variable in its environment. Errors: it failed,
+// and what it said last.
+Result<std::string> shell_output(const std::string& command, const std::string& variable, const std::string& value,
+                                 std::chrono::nanoseconds within);
+
+// What a file says in HCL. Errors name file and line.
+Result<hcl::Value> read_object(const std::string& file);
+
+// That many calls at once; the first error.
+Status all_at_once(int count, const std::function<Status(int)>& call);
+
 // Removed with everything in it.
 class TemporaryFolder {
  public:
@@ -181,6 +192,9 @@ class Trial {
 
 std::span<const Check> handshake_checks();
 std::span<const Check> device_checks();
+std::span<const Check> check_provider_checks();
+std::span<const Check> service_provider_checks();
+std::span<const Check> auth_method_checks();
 std::span<const Check> information_checks();
 std::span<const Check> start_checks();
 std::span<const Check> end_checks();

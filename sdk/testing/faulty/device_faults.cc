@@ -1,5 +1,5 @@
 // A device plugin without fault, in memory, and its faults: for every check of devices at least one.
-#include "../../serve/device_service.h"
+#include "../../serve/kind_methods.h"
 #include "device_reference.h"
 #include "fault_parts.h"
 #include "nomad/plugins/device.pb.h"

@@ -1,4 +1,4 @@
-// Drivers with one fault each: for every check of the conformance kit at least one that it must notice.
+// Plugins with one fault each: for every check of the conformance kit at least one that it must notice.
 #pragma once
 
 #include <functional>
@@ -19,6 +19,9 @@ std::span<const Fault> early_faults();  // information, configuration, fingerpri
 std::span<const Fault> task_faults();   // start, wait, stop, destroy
 std::span<const Fault> look_faults();   // inspection, statistics, signals, commands, events, networks
 std::span<const Fault> device_faults();
+std::span<const Fault> check_provider_faults();
+std::span<const Fault> service_provider_faults();
+std::span<const Fault> auth_method_faults();
 std::span<const Fault> later_faults();  // recovery, crashes, output, load, codes
 
 // Keeps the world's record of what is being answered; after all other changes.

@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <thread>
 
-#include "../../serve/device_service.h"
+#include "../../serve/kind_methods.h"
 #include "../conformance/driver_subject.h"
 #include "device_reference.h"
 #include "drover/external/handshake.h"
 #include "faults.h"
+#include "kind_references.h"
 
 extern char** environ;
 
@@ -52,11 +55,14 @@ conformance::SubjectFactory program(const std::string& fault) {
       {.file = FAULTY_PLUGIN, .arguments = {fault}, .environment = external::plugin_environment(environ)});
 }
 
-class FaultyDevice final : public conformance::Instance {
+// A reference of another kind.
+template <typename Plugin>
+class FaultyObject final : public conformance::Instance {
  public:
-  FaultyDevice(const std::shared_ptr<World>& world, const Fault* fault)
+  FaultyObject(const std::shared_ptr<World>& world, const Fault* fault)
       : world_(world),
-        methods_(serve::device_methods({.plugin = plugin_, .name = "reference", .version = "1.0.0", .end = [] {}})) {
+        methods_(serve::methods_of(plugin_,
+                                   {.name = "reference", .own_name = "reference", .version = "1.0.0", .end = [] {}})) {
     {
       const std::lock_guard lock(world->mutex);
       ++world->instances;
@@ -73,14 +79,16 @@ class FaultyDevice final : public conformance::Instance {
 
  private:
   const std::shared_ptr<World> world_;
-  ReferenceDevice plugin_;
+  Plugin plugin_;
   serve::Methods methods_;
 };
 
-conformance::SubjectFactory device_with(const Fault* fault) {
+template <typename Plugin>
+conformance::SubjectFactory object_with(const Fault* fault) {
   return [fault]() {
     auto world = std::make_shared<World>();
-    return conformance::instance_subject([world, fault] { return std::make_unique<FaultyDevice>(world, fault); })();
+    return conformance::instance_subject(
+        [world, fault] { return std::make_unique<FaultyObject<Plugin>>(world, fault); })();
   };
 }
 
@@ -208,7 +216,7 @@ TEST(Conformance, EveryCheckHasAFault) {
 
 TEST(Conformance, ADevicePluginWithoutFaultPasses) {
   const auto checks = conformance::select(Kind::device, "");
-  EXPECT_EQ("", describe(checks, conformance::run_all(checks, device_with(nullptr), {}, 8, {})));
+  EXPECT_EQ("", describe(checks, conformance::run_all(checks, object_with<ReferenceDevice>(nullptr), {}, 8, {})));
 }
 
 TEST(Conformance, EveryCheckOfDevicesHasAFault) {
@@ -230,9 +238,107 @@ TEST_F(Faults, OfDevicesAreNoticedByTheirChecks) {
   setup.limit = 1s;
   std::vector<Trying> all;
   for (const Fault& fault : device_faults())
-    all.push_back({std::string(fault.name), check_of(Kind::device, fault.name), device_with(&fault)});
+    all.push_back({std::string(fault.name), check_of(Kind::device, fault.name), object_with<ReferenceDevice>(&fault)});
   try_all(all, setup, 8, 4);
   for (const Trying& one : all) judge(one, setup);
+}
+
+// ---- check providers, service providers and auth methods
+
+class Kinds : public Faults {
+ protected:
+  Kinds() {
+    char name[] = "/tmp/drover-kinds-XXXXXX";
+    folder_ = ::mkdtemp(name);
+  }
+  ~Kinds() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  conformance::Setup setup(Kind kind) const {
+    conformance::Setup setup = kinds_setup(folder_);
+    if (kind == Kind::service) setup.config = hcl::Value(hcl::Object{{"folder", folder_}});
+    return setup;
+  }
+  static conformance::SubjectFactory program(const std::string& kind, const std::string& fault = "") {
+    return conformance::program_subject(
+        {.file = KINDS_PLUGIN, .arguments = {kind, fault}, .environment = external::plugin_environment(environ)});
+  }
+
+  // Those of the kind that only a check of its own proves; the rest are the same for all kinds.
+  static void expect_faults(Kind kind, std::span<const Fault> own_faults, size_t at_least) {
+    std::set<std::string_view> faults(kProgramFaults.begin(), kProgramFaults.end()), own;
+    for (const auto part : {early_faults(), own_faults}) {
+      for (const Fault& fault : part) faults.insert(fault.name);
+    }
+    faults.insert("secrets.log");
+    const auto drivers = conformance::select(Kind::driver, "");
+    for (const Check& check : conformance::checks(kind)) {
+      EXPECT_TRUE(faults.contains(check.name)) << check.name << " has no fault that proves it";
+      if (std::ranges::find(drivers, check.name, [](const Check* c) { return c->name; }) == drivers.end()) {
+        EXPECT_TRUE(own.insert(check.name).second) << check.name << " comes twice";
+      }
+    }
+    EXPECT_GE(own.size(), at_least);
+  }
+  template <typename Reference>
+  void expect_conforming(Kind kind) {
+    const auto checks = conformance::select(kind, "");
+    const auto outcomes = conformance::run_all(checks, object_with<Reference>(nullptr), setup(kind), 8, {});
+    EXPECT_EQ("", describe(checks, outcomes));
+    for (size_t i = 0; i < checks.size(); ++i) {
+      if (!(checks[i]->needs & Check::program) && checks[i]->name != "login.lacking" &&
+          !(checks[i]->needs & Check::schema)) {
+        EXPECT_NE(Verdict::not_applicable, outcomes[i].verdict) << checks[i]->name << ": " << outcomes[i].detail;
+      }
+    }
+  }
+  template <typename Reference>
+  void expect_noticed(Kind kind, std::span<const Fault> faults) {
+    conformance::Setup impatient = setup(kind);
+    impatient.limit = 1s;
+    std::vector<Trying> all;
+    for (const Fault& fault : faults)
+      all.push_back({std::string(fault.name), check_of(kind, fault.name), object_with<Reference>(&fault)});
+    try_all(all, impatient, 8, 4);
+    for (const Trying& one : all) judge(one, impatient);
+  }
+
+  std::string folder_;
+};
+
+TEST_F(Kinds, HaveAFaultForEveryCheck) {
+  expect_faults(Kind::check, check_provider_faults(), 20);
+  expect_faults(Kind::service, service_provider_faults(), 15);
+  expect_faults(Kind::auth, auth_method_faults(), 20);
+}
+
+TEST_F(Kinds, WithoutFaultPass) {
+  expect_conforming<ReferenceChecks>(Kind::check);
+  expect_conforming<ReferenceServices>(Kind::service);
+  expect_conforming<ReferenceAuth>(Kind::auth);
+}
+
+TEST_F(Kinds, WithoutFaultPassAsPrograms) {
+  for (const auto& [kind, word] : {std::pair(Kind::check, "check"), {Kind::service, "service"}, {Kind::auth, "auth"}}) {
+    const auto checks = conformance::select(kind, "");
+    EXPECT_EQ("", describe(checks, conformance::run_all(checks, program(word), setup(kind), 6, {}))) << word;
+  }
+}
+
+TEST_F(Kinds, FaultsOfCheckProvidersAreNoticed) {
+  expect_noticed<ReferenceChecks>(Kind::check, check_provider_faults());
+}
+
+TEST_F(Kinds, FaultsOfServiceProvidersAreNoticed) {
+  expect_noticed<ReferenceServices>(Kind::service, service_provider_faults());
+}
+
+TEST_F(Kinds, FaultsOfAuthMethodsAreNoticed) {
+  expect_noticed<ReferenceAuth>(Kind::auth, auth_method_faults());
+  std::vector<Trying> programs{{"secrets.log", check_of(Kind::auth, "secrets.log"), program("auth", "secrets.log")}};
+  try_all(programs, setup(Kind::auth), 1, 1);
+  judge(programs[0], setup(Kind::auth));
 }
 
 TEST_F(Faults, AreNoticedByTheirChecks) {

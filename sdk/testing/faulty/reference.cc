@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "../../serve/base_service.h"
-#include "../../serve/driver_service.h"
+#include "../../serve/kind_methods.h"
 #include "../../serve/wire_details.h"
 #include "drover/hclspec.h"
 #include "drover/signals.h"
@@ -280,8 +280,8 @@ Status exec_streaming(TaskDriver& driver, serve::Call& call) {
 }  // namespace
 
 serve::Methods reference_methods(TaskDriver& driver, Form form, std::function<void()> end) {
-  serve::Methods methods = serve::driver_methods(
-      {.driver = driver, .name = "reference", .own_name = "reference", .version = "1.0.0", .end = std::move(end)});
+  serve::Methods methods = serve::methods_of(
+      driver, {.name = "reference", .own_name = "reference", .version = "1.0.0", .end = std::move(end)});
   const std::string service = "/hashicorp.nomad.plugins.drivers.proto.Driver/";
   if (form.can_exec) {
     methods[service + "ExecTask"] = [&driver](serve::Call& call) { return exec(driver, call); };

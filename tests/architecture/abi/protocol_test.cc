@@ -16,9 +16,10 @@ namespace {
 
 namespace pb = google::protobuf;
 
-constexpr const char* kFiles[] = {"nomad/plugins/base.proto",    "nomad/plugins/device.proto",
-                                  "nomad/plugins/driver.proto",  "nomad/plugins/hclspec.proto",
-                                  "nomad/plugins/structs.proto", "drover/v1/plugin_host.proto"};
+constexpr const char* kFiles[] = {
+    "nomad/plugins/base.proto",       "nomad/plugins/device.proto",  "nomad/plugins/driver.proto",
+    "nomad/plugins/hclspec.proto",    "nomad/plugins/structs.proto", "drover/v1/auth_method.proto",
+    "drover/v1/check_provider.proto", "drover/v1/plugin_host.proto", "drover/v1/service_provider.proto"};
 
 using Lines = std::set<std::string>;
 

@@ -1,14 +1,15 @@
-// The configuration of a device plugin of the exact tier: what a host does for the other forms.
+// The configuration of a plugin of the exact tier: what a host does for the other forms.
 #include "drover/config.h"
+#include "drover/configurable.h"
 #include "drover/hclspec.h"
-#include "drover/serve.h"
+#include "drover/plugin.h"
 
 #include "nomad/plugins/base.pb.h"
 #include "nomad/plugins/hclspec.pb.h"
 
 namespace drover {
 
-Status configure_from(const Host& host, DevicePlugin& plugin) {
+Status configure_from(const Host& host, Configurable& plugin) {
   hashicorp::nomad::plugins::base::proto::SetConfigRequest request;
   const ConfigBlock* own = host.configuration("plugin");
   const hclspec::Spec schema = plugin.config_schema();

@@ -1,0 +1,56 @@
+#include "drover/auth_method.h"
+
+#include <algorithm>
+
+#include "drover/v1/auth_method.pb.h"
+
+namespace drover {
+
+Result<v1::AuthIdentity> AuthMethod::login(const v1::AuthLoginRequest&, std::stop_token) {
+  return unimplemented("this auth method has no login with a token");
+}
+
+Result<v1::StartAuthLoginResponse> AuthMethod::start_login(const v1::StartAuthLoginRequest&, std::stop_token) {
+  return unimplemented("this auth method has no login with a browser");
+}
+
+Result<v1::AuthIdentity> AuthMethod::complete_login(const v1::CompleteAuthLoginRequest&, std::stop_token) {
+  return unimplemented("this auth method has no login with a browser");
+}
+
+namespace auth {
+namespace {
+
+constexpr size_t kMaxName = 64;
+constexpr size_t kShortestSecret = 4;
+constexpr std::string_view kInstead = "[secret]";
+
+}  // namespace
+
+v1::AuthConfigError config_error(std::string path, std::string problem) {
+  v1::AuthConfigError out;
+  out.set_path(std::move(path));
+  out.set_problem(std::move(problem));
+  return out;
+}
+
+bool is_type_name(std::string_view name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_good = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-'; };
+  return !name.empty() && name.size() <= kMaxName && is_letter(name[0]) && std::ranges::all_of(name, is_good);
+}
+
+Status without_secrets(const Status& status, std::span<const std::string_view> secrets) {
+  std::string text = status.message();
+  std::vector<std::string_view> longest_first(secrets.begin(), secrets.end());
+  std::ranges::sort(longest_first, std::ranges::greater(), &std::string_view::size);
+  for (const std::string_view secret : longest_first) {
+    if (secret.size() < kShortestSecret) continue;
+    for (size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at + kInstead.size()))
+      text.replace(at, secret.size(), kInstead);
+  }
+  return text == status.message() ? status : Status(status.code(), std::move(text));
+}
+
+}  // namespace auth
+}  // namespace drover

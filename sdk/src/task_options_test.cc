@@ -1,0 +1,39 @@
+#include "drover/task_options.h"
+
+#include <gtest/gtest.h>
+
+namespace drover {
+namespace {
+
+// {"a": [[[…null…]]]}
+std::string nested(size_t depth) {
+  return "\x81\xa1"
+         "a" +
+         std::string(depth, '\x91') + "\xc0";
+}
+
+TEST(TaskOptions, ReadsMsgpackOfAnyUsefulDepth) {
+  auto options = TaskOptions::from_msgpack(
+      "\x81\xa1"
+      "a"
+      "\xa1"
+      "b");
+  ASSERT_TRUE(options.ok()) << options.status().message();
+  EXPECT_EQ("b", options->text("a"));
+  EXPECT_TRUE(options->finish().ok());
+  EXPECT_TRUE(TaskOptions::from_msgpack("").ok());
+  EXPECT_TRUE(TaskOptions::from_msgpack(nested(50)).ok());
+}
+
+TEST(TaskOptions, RefusesWhatWouldTakeAllOfTheStack) {
+  for (const size_t depth : {size_t{200}, size_t{1} << 20}) {
+    const Status status = TaskOptions::from_msgpack(nested(depth)).status();
+    EXPECT_EQ(Code::invalid_argument, status.code()) << depth;
+    EXPECT_NE(std::string::npos, status.message().find("deeper than 100")) << status.message();
+  }
+  EXPECT_EQ(Code::invalid_argument, TaskOptions::from_msgpack(std::string(1 << 20, '\x91')).status().code());
+  EXPECT_EQ(Code::invalid_argument, TaskOptions::from_msgpack("\xc1").status().code());
+}
+
+}  // namespace
+}  // namespace drover
