@@ -96,7 +96,8 @@ function(drover_link_stable name)
   target_link_libraries(${name}_plugin PRIVATE
     ${ARGN} $<LINK_ONLY:drover_stable> ${DROVER_PROTOBUF_ARCHIVE} -static-libstdc++ -static-libgcc)
   target_link_options(${name}_plugin PRIVATE
-    -Wl,--version-script=${DROVER_STABLE_MAP} -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,--as-needed -Wl,-z,defs)
+    -Wl,--version-script=${DROVER_STABLE_MAP} -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,--as-needed
+    $<$<NOT:$<BOOL:${DROVER_FUZZ}>>:-Wl,-z,defs>)  # as DroverBuild has it
   set_target_properties(${name}_plugin PROPERTIES
     LINKER_LANGUAGE CXX LINK_DEPENDS "${DROVER_STABLE_MAP};${DROVER_PROTOBUF_ARCHIVE}" SKIP_BUILD_RPATH ON)
 endfunction()
