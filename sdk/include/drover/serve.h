@@ -6,7 +6,7 @@
 //   DROVER_SERVE_DRIVER(Hello, "hello", "1.0.0");                   // a program
 //   DROVER_TASK_DRIVER(Hello, "hello", "hello", "1.0.0");           // a program and a plugin inside the agent
 //
-//   interface                 a program              a program and inside the agent
+//   interface                 a program                 a program and inside the agent
 //   drover::TaskDriver        DROVER_SERVE_DRIVER       DROVER_TASK_DRIVER
 //   drover::DevicePlugin      DROVER_SERVE_DEVICE       DROVER_DEVICE_PLUGIN
 //   drover::CheckProvider     DROVER_SERVE_CHECKS       DROVER_CHECK_PROVIDER
