@@ -110,15 +110,16 @@ class KindModule final : public Plugin {
   static_assert(true)
 #define DROVER_BOTH_FORMS(KIND, CLASS, NAME, PLUGIN, VERSION) \
   DROVER_SERVE_KIND(KIND, CLASS, NAME, VERSION);              \
-  DROVER_INSIDE(DROVER_KIND_MODULE(KIND, CLASS), ::drover::KIND::kExtensionPoint, PLUGIN, VERSION)
-#define DROVER_KIND_MODULE(KIND, CLASS) ::drover::KindModule<::drover::KIND, CLASS>
+  DROVER_INSIDE(KIND, CLASS, PLUGIN, VERSION)
 
-// What both forms add for the agent's process. Of the stable tier: the note alone; the SDK brings the entry, which
-// serves served_plugin(). drover_add_plugin defines DROVER_STABLE_TIER where plugin.json says so.
+// What the second form adds. Of the stable tier: the note alone; the SDK brings the entry, which serves
+// served_plugin(). drover_add_plugin defines DROVER_STABLE_TIER where plugin.json says so.
 #ifdef DROVER_STABLE_TIER
-#define DROVER_INSIDE(MODULE, KIND, PLUGIN, VERSION)                     \
-  DROVER_PLUGIN_NOTE(::drover::note::kStable, KIND, PLUGIN, VERSION, "") \
+#define DROVER_INSIDE(KIND, CLASS, PLUGIN, VERSION)                                                 \
+  DROVER_PLUGIN_NOTE(::drover::note::kStable, ::drover::KIND::kExtensionPoint, PLUGIN, VERSION, "") \
   static_assert(true)
 #else
-#define DROVER_INSIDE(MODULE, KIND, PLUGIN, VERSION) DROVER_MODULE(MODULE, KIND, PLUGIN, VERSION)
+#define DROVER_INSIDE(KIND, CLASS, PLUGIN, VERSION) \
+  DROVER_MODULE(DROVER_KIND_MODULE(KIND, CLASS), ::drover::KIND::kExtensionPoint, PLUGIN, VERSION)
 #endif
+#define DROVER_KIND_MODULE(KIND, CLASS) ::drover::KindModule<::drover::KIND, CLASS>
