@@ -1,6 +1,7 @@
 // What a plugin says of itself before anybody starts a task: information, configuration, capabilities, health.
 #include <algorithm>
 
+#include "driver_subject.h"
 #include "drover/hclspec.h"
 #include "trial.h"
 
@@ -226,8 +227,7 @@ const Check kChecks[] = {
        return prints(t, [&](const auto& print) -> Status {
          const std::string own = "driver." + info.name();
          for (const auto& [name, value] : print.attributes()) {
-           // In this process the plugin has no name of its own.
-           if (name != own && !name.starts_with(own + ".") && info.name() != "driver")
+           if (name != own && !name.starts_with(own + ".") && info.name() != kNoName)
              return failure("\"" + name + "\" is not below \"" + own + "\"");
            if (!name.starts_with("driver.")) return failure("\"" + name + "\" is not below \"driver.\"");
          }

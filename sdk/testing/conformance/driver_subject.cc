@@ -48,7 +48,7 @@ class ObjectInstance final : public Instance {
   explicit ObjectInstance(std::unique_ptr<Kind> plugin)
       : plugin_(std::move(plugin)),
         methods_(
-            serve::methods_of(*plugin_, {.name = "plugin", .own_name = "plugin", .version = "0.1.0", .end = [] {}})) {
+            serve::methods_of(*plugin_, {.name = kNoName, .own_name = kNoName, .version = "0.1.0", .end = [] {}})) {
     if (!std::is_base_of_v<Configurable, Kind>) leave_configured(methods_);
   }
   const serve::Methods& methods() const override { return methods_; }

@@ -9,6 +9,9 @@
 
 namespace drover::conformance {
 
+// Of an object in this process, which has no name of its own.
+inline constexpr const char* kNoName = "plugin";
+
 // One living instance. Its destructor is its end: what blocks in a method must return then.
 class Instance {
  public:
