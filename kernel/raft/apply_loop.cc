@@ -148,32 +148,40 @@ void ApplyLoop::apply_batch(Index commit) {
   if (last >= raft_->awaited()) raft_->applied();
 }
 
-void ApplyLoop::answer(Index first, const std::vector<Entry>& entries, std::vector<Result<std::string>>& answers) {
+std::vector<std::pair<Index, Waiters::Waiter>> ApplyLoop::take_waiting(Index upto) {
   std::vector<std::pair<Index, uint64_t>> due;
   {
     const std::lock_guard lock(mutex_);
-    while (!proposed_.empty() && proposed_.front().first < first + entries.size()) {
+    while (!proposed_.empty() && proposed_.front().first <= upto) {
       due.push_back(proposed_.front());
       proposed_.pop_front();
     }
   }
-  const SteadyTime now = clock_.steady();
   std::vector<std::pair<Index, Waiters::Waiter>> waiting;
   for (const auto& [index, token] : due) {
     std::optional<Waiters::Waiter> waiter = waiters_.take(token);
     if (!waiter) continue;
     board_.unapplied_bytes -= waiter->bytes;
-    if (waiter->done) waiting.emplace_back(index, *std::move(waiter));
+    waiting.emplace_back(index, *std::move(waiter));
   }
+  return waiting;
+}
+
+void ApplyLoop::answer(Index first, const std::vector<Entry>& entries, std::vector<Result<std::string>>& answers) {
+  const SteadyTime now = clock_.steady();
+  auto waiting = take_waiting(first + entries.size() - 1);
   board_.update_stats([&](Stats& stats) {
     ++stats.apply_batches;
     stats.applied_entries += entries.size();
-    stats.proposals += due.size();
+    stats.proposals += waiting.size();
     for (const auto& [index, waiter] : waiting) {
+      if (!waiter.done) continue;
       stats.commit.add(static_cast<uint64_t>(std::chrono::nanoseconds(now - waiter.begun).count()));
     }
   });
   for (auto& [index, waiter] : waiting) {
+    DROVER_CHECK(index >= first);
+    if (!waiter.done) continue;
     Result<std::string>& answer = answers[index - first];
     if (answer.ok() || entries[index - first].type != EntryType::command) {
       waiter.done(Applied{index, answer.ok() ? *std::move(answer) : std::string()});
@@ -204,6 +212,11 @@ void ApplyLoop::restore(const SnapshotInfo& snapshot) {
     ++board_.stats.snapshots_installed;
   }
   log::info("raft", "a snapshot of the leader is in place", {{"index", info->index}, {"bytes", info->bytes}});
+  // What was proposed here, committed and not applied yet is in it; what came of each nobody can tell any more.
+  for (auto& [index, waiter] : take_waiting(snapshot.index)) {
+    if (waiter.done)
+      waiter.done(uncertain("a snapshot of another leader took the place of what this server had to apply"));
+  }
 }
 
 // Freezes the state for [snapshot].

@@ -54,6 +54,8 @@ class ApplyLoop {
   bool has_work() const;  // under mutex_
   void apply_batch(Index commit);
   void restore(const SnapshotInfo& snapshot);
+  // Those who proposed entries up to here and have not been answered.
+  std::vector<std::pair<Index, Waiters::Waiter>> take_waiting(Index upto);
   void answer(Index first, const std::vector<Entry>& entries, std::vector<Result<std::string>>& answers);
   void freeze(std::vector<Consensus::SnapshotDone> done);
 

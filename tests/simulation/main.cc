@@ -250,6 +250,12 @@ int run_seeds(const Options& options) {
   if (!result.has_failed) return 0;
   Configuration configuration = draw_configuration(result.failed_seed);
   if (!set_fields(configuration, plan.overrides).ok()) return 2;
+  if (result.failed_signal != 0) {
+    std::cout << "seed " << result.failed_seed << " ended its process with signal " << result.failed_signal
+              << "; with the same seeds before it: simulate --seeds "
+              << result.failed_seed - plan.from + static_cast<uint64_t>(plan.jobs) << " --from " << plan.from
+              << " --jobs " << plan.jobs << "\n";
+  }
   report_failure(result.failed_seed, configuration, options.bug, options.shrinks ? 60 : 0, std::cout);
   return 1;
 }

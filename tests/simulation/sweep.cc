@@ -202,12 +202,13 @@ struct Worker {
     ::close(ends[1]);
     pipe = ends[0];
   }
-  bool end() {
+  // How it ended, as waitpid() has it: 0 when all was good.
+  int end() {
     int status = 0;
     ::waitpid(process, &status, 0);
     ::close(pipe);
     pipe = -1;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return status;
   }
 };
 
@@ -255,9 +256,12 @@ SweepResult sweep(const Sweep& plan, const std::function<void(const SweepResult&
     for (size_t i = 0; i < jobs; ++i) {
       if (pipes[i].fd < 0 || pipes[i].revents == 0) continue;
       --left;
-      if (workers[i].end()) continue;
-      // Ended by us after another one's failure: that one counts.
-      if (!result.has_failed) result.failed_seed = slots[i].seed;
+      const int status = workers[i].end();
+      if (status == 0) continue;
+      if (!result.has_failed) {  // otherwise ended by us after another one's failure: that one counts
+        result.failed_seed = slots[i].seed;
+        result.failed_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+      }
       result.has_failed = true;
       for (const Worker& worker : workers) {
         if (worker.pipe >= 0) ::kill(worker.process, SIGKILL);

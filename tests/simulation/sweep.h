@@ -47,6 +47,7 @@ struct SweepResult {
   double seconds = 0;
   bool has_failed = false;
   uint64_t failed_seed = 0;  // when it has
+  int failed_signal = 0;     // what ended its process; 0: the run was judged
   // Rare branches of the core and how often they were taken by workers that came to their end; only in the program with
   // bugs to plant.
   std::map<std::string, uint64_t> marks{};
