@@ -3,12 +3,12 @@
 #   drover_add_plugin(NAME [IN_PROCESS] [EXECUTABLE] [FOLDER PATH] SOURCES … [PROTOS …] [LIBRARIES …])
 #
 # makes from the same objects
-#   IN_PROCESS   NAME.so (one exported symbol, linked with -z nodelete) beside a copy of plugin.json in the plugin folder,
-#                or in FOLDER: then it belongs to a test, is not installed and not among the programs. The tier is what
-#                plugin.json says: "exact" links this SDK's libraries; "stable" carries all that it uses of the SDK, of
-#                protobuf and of the C++ library inside, hidden, and needs nothing but the C library
+#   IN_PROCESS   NAME.so (one exported symbol, linked with -z nodelete) beside a copy of plugin.json in the plugin folder.
+#                The tier is what plugin.json says: "exact" links this SDK's libraries; "stable" carries all that it uses
+#                of the SDK, of protobuf and of the C++ library inside, hidden, and needs nothing but the C library
 #   EXECUTABLE   NAME-plugin, a task driver or device plugin as a program of its own (drover/serve.h), in lib/drover/drivers
-# In another project both lie in its build folder.
+# In another project both lie in its build folder. With FOLDER both lie there: they are an example or belong to a test,
+# are not installed and not among the programs.
 #
 #   drover_add_conformance_test(NAME [TASKS FILE] [CONFIG FILE])
 #
@@ -87,19 +87,22 @@ endfunction()
 # NAME_plugin of the stable tier: the same objects, and inside it what they need.
 function(drover_link_stable name)
   cmake_path(GET Protobuf_LIBRARY PARENT_PATH beside)
-  find_library(DROVER_PROTOBUF_ARCHIVE libprotobuf.a HINTS ${beside})
-  if(NOT DROVER_PROTOBUF_ARCHIVE)
-    message(FATAL_ERROR "drover_add_plugin(${name} IN_PROCESS) with \"tier\": \"stable\" needs libprotobuf.a, which lies in libprotobuf-dev")
-  endif()
+  foreach(library protobuf utf8proc)
+    string(TOUPPER DROVER_${library}_ARCHIVE archive)
+    find_library(${archive} lib${library}.a HINTS ${beside})
+    if(NOT ${archive})
+      message(FATAL_ERROR "drover_add_plugin(${name} IN_PROCESS) with \"tier\": \"stable\" needs lib${library}.a, which lies in lib${library}-dev")
+    endif()
+  endforeach()
   add_library(${name}_plugin MODULE $<TARGET_OBJECTS:${name}_objects> $<TARGET_OBJECTS:drover_stable_entry>)
   # The C++ library lies inside, too: libprotobuf.a may only meet it there, and any other may be in the process.
   target_link_libraries(${name}_plugin PRIVATE
-    ${ARGN} $<LINK_ONLY:drover_stable> ${DROVER_PROTOBUF_ARCHIVE} -static-libstdc++ -static-libgcc)
+    ${ARGN} $<LINK_ONLY:drover_stable> ${DROVER_PROTOBUF_ARCHIVE} ${DROVER_UTF8PROC_ARCHIVE} -static-libstdc++ -static-libgcc)
   target_link_options(${name}_plugin PRIVATE
     -Wl,--version-script=${DROVER_STABLE_MAP} -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,--as-needed
     $<$<NOT:$<BOOL:${DROVER_FUZZ}>>:-Wl,-z,defs>)  # as DroverBuild has it
   set_target_properties(${name}_plugin PROPERTIES
-    LINKER_LANGUAGE CXX LINK_DEPENDS "${DROVER_STABLE_MAP};${DROVER_PROTOBUF_ARCHIVE}" SKIP_BUILD_RPATH ON)
+    LINKER_LANGUAGE CXX LINK_DEPENDS "${DROVER_STABLE_MAP};${DROVER_PROTOBUF_ARCHIVE};${DROVER_UTF8PROC_ARCHIVE}" SKIP_BUILD_RPATH ON)
 endfunction()
 
 function(drover_add_plugin name)
@@ -127,7 +130,10 @@ function(drover_add_plugin name)
   endif()
   set(programs ${CMAKE_BINARY_DIR}/lib/drover/drivers)
   set(modules ${DROVER_PLUGIN_OUTPUT_DIRECTORY})
-  if(NOT modules)  # in another project
+  if(ARG_FOLDER)
+    set(programs ${ARG_FOLDER})
+    set(modules ${ARG_FOLDER})
+  elseif(NOT modules)  # in another project
     set(programs ${CMAKE_CURRENT_BINARY_DIR})
     set(modules ${CMAKE_CURRENT_BINARY_DIR})
   endif()
@@ -138,16 +144,15 @@ function(drover_add_plugin name)
     set_target_properties(${name}_program PROPERTIES
       OUTPUT_NAME ${name}-plugin RUNTIME_OUTPUT_DIRECTORY ${programs}
       INSTALL_RPATH "$ORIGIN/../..;${CMAKE_INSTALL_PREFIX}/lib")
-    set_property(GLOBAL APPEND PROPERTY DROVER_PROGRAMS ${name}_program)
-    install(TARGETS ${name}_program RUNTIME DESTINATION lib/drover/drivers)
+    if(NOT ARG_FOLDER)
+      set_property(GLOBAL APPEND PROPERTY DROVER_PROGRAMS ${name}_program)
+      install(TARGETS ${name}_program RUNTIME DESTINATION lib/drover/drivers)
+    endif()
   endif()
   if(NOT ARG_IN_PROCESS)
     return()
   endif()
 
-  if(ARG_FOLDER)
-    set(modules ${ARG_FOLDER})
-  endif()
   if(tier STREQUAL "stable")
     drover_link_stable(${name} ${ARG_LIBRARIES})
   else()

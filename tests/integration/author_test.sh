@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # An author's day, outside of this tree: installs drover into a folder, has it write a plugin of each kind, builds them
-# against what was installed, tests them, and tries some by hand.
+# and the examples against what was installed, tests them, and tries some by hand.
 set -euo pipefail
-BUILD=${BUILD:?the build folder}
+BUILD=${BUILD:?the build folder} EXAMPLES=${EXAMPLES:?the folder of the example plugins}
 folder=$(mktemp -d /tmp/drover-author-XXXXXX)
 trap 'rm -rf "$folder"' EXIT
 fail() { printf '%s\n' "$*" >&2; exit 1; }
@@ -20,18 +20,28 @@ command -v ccache > /dev/null && launcher+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 expect 'no kind of plugin' "$("$drover" plugin new sandwich ham 2>&1 || true)"
 expect 'small letters' "$("$drover" plugin new driver 'Ham & Eggs' 2>&1 || true)"
 
+# Builds a project and passes its tests.
+build() { # FOLDER
+  { cmake -S "$1" -B "$1/build" -DCMAKE_PREFIX_PATH="$prefix" "${launcher[@]}" && cmake --build "$1/build" -j 2 &&
+    ctest --test-dir "$1/build" --output-on-failure; } > "$1.log" 2>&1 || { tail -n 60 "$1.log" >&2; fail "$1 does not build and pass its tests"; }
+}
+
 cd "$folder"
 for kind in driver device check service auth; do
   "$drover" plugin new $kind "my-$kind" > /dev/null
   expect 'is there and not empty' "$("$drover" plugin new $kind "my-$kind" 2>&1 || true)"
-  log=$folder/my-$kind.log
-  { cmake -S "my-$kind" -B "my-$kind/build" -DCMAKE_PREFIX_PATH="$prefix" "${launcher[@]}" &&
-    cmake --build "my-$kind/build" -j 2 && ctest --test-dir "my-$kind/build" --output-on-failure; } > "$log" 2>&1 ||
-    { tail -n 60 "$log" >&2; fail "the new $kind plugin does not build and pass its tests"; }
-  expect '100% tests passed' "$(cat "$log")"
+  build "my-$kind"
+  expect '100% tests passed' "$(cat "my-$kind.log")"
 done
 # The author's part of a working driver is less than sixty lines.
 [ "$(wc -l < my-driver/my-driver.cc)" -lt 60 ] || fail "the driver has $(wc -l < my-driver/my-driver.cc) lines"
+
+# The examples are such projects, too.
+cp -r "$EXAMPLES" examples
+for example in hello hello_c nap slots; do
+  build "examples/$example"
+  expect 'passes every check' "$("$drover" plugin check "examples/$example/build/$example.so" 2>&1)"
+done
 
 # What an author gets inside the agent is of the stable tier; one word in the manifest makes it one of the exact tier.
 cd my-driver

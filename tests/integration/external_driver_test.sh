@@ -2,10 +2,10 @@
 # Drivers that are programs of their own, under a real agent: jobs run through them, and neither the death of the program
 # nor that of the agent is the death of a task.
 . "$(dirname "$0")/lib.sh"
-: "${DRIVERS:?names the folder of the drivers programs}"
+: "${DRIVERS:?names the folder of the drivers programs}" "${NAP:?names nap-plugin}"
 
 mkdir "$WORK/plugins"
-cp "$DRIVERS/mock-plugin" "$DRIVERS/raw_exec-plugin" "$DRIVERS/nap-plugin" "$WORK/plugins"
+cp "$DRIVERS/mock-plugin" "$DRIVERS/raw_exec-plugin" "$NAP" "$WORK/plugins"
 config one << CONFIG
 plugin_dir = "$WORK/plugins"
 plugin "raw_exec" {
