@@ -45,7 +45,7 @@ set(CPACK_DEBIAN_DROVER_DESCRIPTION "Runs jobs on machines: places them, starts 
 set(CPACK_DEBIAN_DROVER-SDK_PACKAGE_NAME drover-sdk)
 set(CPACK_DEBIAN_DROVER-SDK_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DROVER-SDK_PACKAGE_DEPENDS
-  "drover (= ${PROJECT_VERSION}), cmake (>= 3.25), g++, libgrpc++-dev, libprotobuf-dev, protobuf-compiler, protobuf-compiler-grpc")
-set(CPACK_DEBIAN_DROVER-SDK_DESCRIPTION "What plugins are built against: headers, messages, libraries and CMake\nfunctions for task drivers and device plugins in C++, as programs and inside\nthe agent.")
+  "drover (= ${PROJECT_VERSION}), cmake (>= 3.25), g++, libgrpc++-dev, libprotobuf-dev, libutf8proc-dev, protobuf-compiler, protobuf-compiler-grpc")
+set(CPACK_DEBIAN_DROVER-SDK_DESCRIPTION "What plugins are built against: headers, messages, libraries and CMake\nfunctions for plugins in C++, as programs and inside the agent.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 include(CPack)
