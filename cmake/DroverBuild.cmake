@@ -39,7 +39,10 @@ if(NOT DROVER_FUZZ)  # there the program brings the runtime of the sanitizers fo
   add_link_options(-Wl,-z,defs)
 endif()
 
+# How many times longer than usual tests wait and may take: what is sanitized is slower.
+set(DROVER_TEST_PATIENCE 1)
 if(DROVER_SANITIZE)
+  set(DROVER_TEST_PATIENCE 5)
   add_compile_options(-fsanitize=${DROVER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${DROVER_SANITIZE})
   if(DROVER_SANITIZE STREQUAL "thread")
@@ -62,6 +65,11 @@ function(drover_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LIBRARIES} PRIVATE drover_warnings ${ARG_PRIVATE_LIBRARIES})
 endfunction()
 
+function(drover_test_timeout name seconds)
+  math(EXPR seconds "${seconds} * ${DROVER_TEST_PATIENCE}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds})
+endfunction()
+
 function(drover_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -72,7 +80,8 @@ function(drover_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  drover_test_timeout(${name} ${ARG_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
 endfunction()
 
 add_custom_target(benchmarks COMMENT "All benchmark programs")

@@ -32,9 +32,9 @@ fail() {
   for log in "$WORK"/*.log; do [ -f "$log" ] && { echo "--- $log" >&2; tail -n 25 "$log" >&2; }; done
   exit 1
 }
-# Waits until the command succeeds, at most SECONDS.
-eventually() {
-  local deadline=$((SECONDS + $1)) what=$2
+# Waits until the command succeeds, at most SECONDS (times DROVER_TEST_PATIENCE, where programs are slower than usual).
+eventually() { # SECONDS WHAT COMMAND…
+  local deadline=$((SECONDS + $1 * ${DROVER_TEST_PATIENCE:-1})) what=$2
   shift 2
   until "$@" > "$WORK/last" 2>&1; do
     [ $SECONDS -lt $deadline ] || fail "$what; last seen: $(cat "$WORK/last")"
