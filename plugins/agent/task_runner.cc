@@ -149,6 +149,11 @@ bool TaskRunner::has_started() const {
   return stored_.state().started_at() != 0;
 }
 
+v1::Task TaskRunner::current_task() const {
+  std::lock_guard lock(mutex_);
+  return task_;
+}
+
 v1::AllocatedTaskResources TaskRunner::given() const {
   std::lock_guard lock(mutex_);
   const auto& tasks = spec_->allocation.allocated_resources().tasks();
@@ -268,24 +273,26 @@ TaskRunner::Next TaskRunner::await_permission() {
     kill = orders_.kill;
   }
   if (fail) return fail_setup(*std::move(fail));
-  if (kill) {
-    change([&] {
-      if (!kill->reason.type().empty()) event::append(*stored_.mutable_state(), kill->reason);
-      event::append(*stored_.mutable_state(), event::killing(client_.wall_ns(), {}, ""));
-      event::append(*stored_.mutable_state(), event::killed(client_.wall_ns(), ""));
-    });
-    die(false);
-    return Next::settle;
-  }
-  return Next::start;
+  return kill ? give_up(*kill) : Next::start;
+}
+
+// A kill while nothing of the task runs.
+TaskRunner::Next TaskRunner::give_up(const Kill& kill) {
+  change([&] {
+    append_reason(kill);
+    event::append(*stored_.mutable_state(), event::killing(client_.wall_ns(), {}, ""));
+    event::append(*stored_.mutable_state(), event::killed(client_.wall_ns(), ""));
+  });
+  die(false);
+  return Next::settle;
+}
+
+void TaskRunner::append_reason(const Kill& kill) {
+  if (!kill.reason.type().empty()) event::append(*stored_.mutable_state(), kill.reason);
 }
 
 Status TaskRunner::open_logs() {
-  v1::Task task;
-  {
-    std::lock_guard lock(mutex_);
-    task = task_;
-  }
+  const v1::Task task = current_task();
   if (task.log_config().disabled()) return ok_status();
   DROVER_RETURN_IF_ERROR(client_.logs.open(log_stream(dir_, task, "stdout")));
   return client_.logs.open(log_stream(dir_, task, "stderr"));
@@ -480,7 +487,7 @@ bool TaskRunner::end_task(const Kill& kill) {
     if (wait_orders(client_.now() + kill.delay, [&] { return orders_.detach; })) return false;
   }
   change([&] {
-    if (!kill.reason.type().empty()) event::append(*stored_.mutable_state(), kill.reason);
+    append_reason(kill);
     event::append(*stored_.mutable_state(), event::killing(client_.wall_ns(), timeout, ""));
   });
   Status stopped = driver_->stop_task(id, timeout, signal_name);
@@ -517,9 +524,7 @@ TaskRunner::Next TaskRunner::after_end(TaskEnd end) {
   }
   if (kill) {
     // It ended by itself while being told to.
-    change([&] {
-      if (!kill->reason.type().empty()) event::append(*stored_.mutable_state(), kill->reason);
-    });
+    change([&] { append_reason(*kill); });
     die(end.kind == TaskEnd::Kind::start_impossible);
     return Next::settle;
   }
@@ -551,21 +556,11 @@ TaskRunner::Next TaskRunner::after_end(TaskEnd end) {
     if (!orders_.kill) return Next::start;
     kill = orders_.kill;
   }
-  change([&] {
-    if (!kill->reason.type().empty()) event::append(*stored_.mutable_state(), kill->reason);
-    event::append(*stored_.mutable_state(), event::killing(client_.wall_ns(), {}, ""));
-    event::append(*stored_.mutable_state(), event::killed(client_.wall_ns(), ""));
-  });
-  die(false);
-  return Next::settle;
+  return give_up(*kill);
 }
 
 void TaskRunner::die(bool failed) {
-  v1::Task task;
-  {
-    std::lock_guard lock(mutex_);
-    task = task_;
-  }
+  const v1::Task task = current_task();
   if (is_plain_name(name_)) {
     client_.logs.close(log_stream(dir_, task, "stdout"));
     client_.logs.close(log_stream(dir_, task, "stderr"));

@@ -97,6 +97,8 @@ class TaskRunner {
   void run();
   Next reattach();
   Next await_permission();
+  Next give_up(const Kill& kill);
+  void append_reason(const Kill& kill);  // requires: mutex_
   Next start();
   Status lock_in(const TaskDriver& driver);
   // With its devices reserved.
@@ -112,6 +114,7 @@ class TaskRunner {
   Next fail_setup(v1::TaskEvent event);
   Status open_logs();
 
+  v1::Task current_task() const;
   TaskDriver* find_driver(const std::string& driver) const;
   template <typename Edit>
   void change(Edit&& edit);  // under the lock; then stored and told
