@@ -3,6 +3,7 @@
  * of the agent none of them is found again, and RecoverTask says so. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,8 @@ static void put_text(message* m, unsigned field, const char* text) { put_bytes(m
 static void put_message(message* m, unsigned field, const message* inner) {
   put_bytes(m, field, inner->data, inner->size);
 }
+/* What hosts in Go take for no time: the beginning of the year 1. */
+static const time_t NO_TIME = -62135596800;
 static void put_time(message* m, unsigned field, time_t seconds) {
   message time = {.size = 0};
   put_varint(&time, 1, (uint64_t)seconds);
@@ -204,6 +207,10 @@ static int plugin_info(call* call, drover_bytes request) {
   put_text(&info, 4, "hello_c");
   return say(call, &info);
 }
+static int set_config(call* call, drover_bytes request) {
+  drover_bytes ignored;
+  return find(request, 1, &ignored, NULL) ? empty(call, request) : damaged(call);
+}
 static int capabilities(call* call, drover_bytes request) {
   message response = {.size = 0}, inner = {.size = 0};
   (void)request;
@@ -211,9 +218,16 @@ static int capabilities(call* call, drover_bytes request) {
   put_message(&response, 1, &inner);
   return say(call, &response);
 }
+/* There is nothing to tell; the stream is open until the caller goes. */
+static int task_events(call* call, drover_bytes request) {
+  (void)request;
+  pthread_mutex_lock(&mutex);
+  wait_for(call, "");
+  pthread_mutex_unlock(&mutex);
+  return 1;
+}
 static int fingerprint(call* call, drover_bytes request) {
   message print = {.size = 0}, entry = {.size = 0}, attribute = {.size = 0};
-  (void)request;
   put_varint(&attribute, 4, 1); /* bool_val */
   put_text(&entry, 1, "driver.hello_c");
   put_message(&entry, 2, &attribute);
@@ -221,18 +235,20 @@ static int fingerprint(call* call, drover_bytes request) {
   put_varint(&print, 2, 2); /* healthy */
   put_text(&print, 3, "Healthy");
   call->replies.push(call->replies.self, (drover_bytes){print.data, print.size});
-  pthread_mutex_lock(&mutex);
-  wait_for(call, "");
-  pthread_mutex_unlock(&mutex);
-  return 1;
+  return task_events(call, request);
+}
+/* As msgpack has it; no bytes at all are no options, too. */
+static int is_empty_map(drover_bytes bytes) {
+  return bytes.size == 0 || (bytes.size == 1 && *(const unsigned char*)bytes.data == 0x80);
 }
 static int start_task(call* call, drover_bytes request) {
-  drover_bytes config;
+  drover_bytes config, options;
   char stdout_path[1024], id[256];
-  if (!find(request, 1, &config, NULL) || !find_text(config, 1, id, sizeof id) ||
+  if (!find(request, 1, &config, NULL) || !find_text(config, 1, id, sizeof id) || !find(config, 3, &options, NULL) ||
       !find_text(config, 11, stdout_path, sizeof stdout_path))
     return damaged(call);
   if (id[0] == 0) return refuse(call, INVALID_ARGUMENT, "a task without an identifier");
+  if (!is_empty_map(options)) return refuse(call, INVALID_ARGUMENT, "the task's config: there are no options");
   pthread_mutex_lock(&mutex);
   const int is_known = find_task(id) != NULL;
   task* one = is_known ? NULL : calloc(1, sizeof *one);
@@ -254,6 +270,7 @@ static int start_task(call* call, drover_bytes request) {
   put_varint(&handle, 1, 1);
   put_bytes(&handle, 2, config.data, config.size);
   put_varint(&handle, 3, 1); /* running */
+  put_text(&handle, 4, "1"); /* nothing to find it again by: tasks end with this process */
   put_message(&response, 3, &handle);
   return say(call, &response);
 }
@@ -269,13 +286,24 @@ static int wait_task(call* call, drover_bytes request) {
   if (!is_known) return not_found(call);
   return has_ended ? say(call, &response) : 1;
 }
+/* "SIGTERM"; nothing is the driver's own choice. */
+static int is_signal(const char* name) {
+  if (name[0] == 0) return 1;
+  for (int number = 1; number < NSIG; ++number) {
+    const char* known = sigabbrev_np(number);
+    if (known && strncmp(name, "SIG", 3) == 0 && strcmp(name + 3, known) == 0) return 1;
+  }
+  return 0;
+}
 static int stop_task(call* call, drover_bytes request) {
-  char id[256];
-  if (!find_text(request, 1, id, sizeof id)) return damaged(call);
+  char id[256], signal_name[32];
+  if (!find_text(request, 1, id, sizeof id) || !find_text(request, 3, signal_name, sizeof signal_name))
+    return damaged(call);
   pthread_mutex_lock(&mutex);
   const int is_known = find_task(id) != NULL;
   pthread_mutex_unlock(&mutex);
   if (!is_known) return not_found(call);
+  if (!is_signal(signal_name)) return refuse(call, INVALID_ARGUMENT, "there is no such signal");
   end_task(id);
   return empty(call, request);
 }
@@ -315,17 +343,17 @@ static int inspect_task(call* call, drover_bytes request) {
   put_text(&status, 2, one.name);
   put_varint(&status, 3, one.completed ? 2 : 1); /* exited, running */
   put_time(&status, 4, one.started);
-  if (one.completed) {
-    put_time(&status, 5, one.completed);
-    put_bytes(&status, 6, "", 0);
-  }
+  put_time(&status, 5, one.completed ? one.completed : NO_TIME);
+  put_bytes(&status, 6, "", 0); /* result: exit code 0 */
   put_message(&response, 1, &status);
   put_bytes(&response, 2, "", 0);
   return say(call, &response);
 }
 static int recover_task(call* call, drover_bytes request) {
+  drover_bytes handle, config;
   char id[256];
-  if (!find_text(request, 1, id, sizeof id)) return damaged(call);
+  if (!find(request, 2, &handle, NULL) || !find(handle, 2, &config, NULL) || !find_text(config, 1, id, sizeof id))
+    return damaged(call);
   pthread_mutex_lock(&mutex);
   const int is_known = find_task(id) != NULL;
   pthread_mutex_unlock(&mutex);
@@ -338,10 +366,11 @@ static const struct {
 } methods[] = {
     {"/hashicorp.nomad.plugins.base.proto.BasePlugin/PluginInfo", plugin_info},
     {"/hashicorp.nomad.plugins.base.proto.BasePlugin/ConfigSchema", empty}, /* no schema: nothing to configure */
-    {"/hashicorp.nomad.plugins.base.proto.BasePlugin/SetConfig", empty},
+    {"/hashicorp.nomad.plugins.base.proto.BasePlugin/SetConfig", set_config},
     {"/hashicorp.nomad.plugins.drivers.proto.Driver/TaskConfigSchema", empty},
     {"/hashicorp.nomad.plugins.drivers.proto.Driver/Capabilities", capabilities},
     {"/hashicorp.nomad.plugins.drivers.proto.Driver/Fingerprint", fingerprint},
+    {"/hashicorp.nomad.plugins.drivers.proto.Driver/TaskEvents", task_events},
     {"/hashicorp.nomad.plugins.drivers.proto.Driver/RecoverTask", recover_task},
     {"/hashicorp.nomad.plugins.drivers.proto.Driver/StartTask", start_task},
     {"/hashicorp.nomad.plugins.drivers.proto.Driver/WaitTask", wait_task},

@@ -126,7 +126,7 @@ const Check kDevice[] = {
      [](Trial& t) -> Status {
        const auto stream = open_prints(t);
        DROVER_RETURN_IF_ERROR(t.next(stream).status());
-       return expect(t.stays_open(stream), "it ended: " + stream->status().to_string());
+       return t.expect_open(stream);
      }},
     {"fingerprint.two", "two streams of fingerprints run side by side", "give each stream a loop of its own",
      Check::nothing,

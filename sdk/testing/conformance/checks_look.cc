@@ -354,14 +354,14 @@ const Check kReach[] = {
     {"events.open", "the stream of events stays open", "keep it open, even with nothing to tell", Check::nothing,
      [](Trial& t) -> Status {
        const auto stream = t.open("TaskEvents", driver::TaskEventsRequest());
-       return expect(t.stays_open(stream), "it ended: " + stream->status().to_string());
+       return t.expect_open(stream);
      }},
     {"events.two", "two streams of events run side by side", "give each stream its own queue", Check::nothing,
      [](Trial& t) -> Status {
        const auto one = t.open("TaskEvents", driver::TaskEventsRequest()),
                   two = t.open("TaskEvents", driver::TaskEventsRequest());
-       DROVER_RETURN_IF_ERROR(expect(t.stays_open(two), "the second one ended: " + two->status().to_string()));
-       return expect(t.stays_open(one), "the first one ended: " + one->status().to_string());
+       DROVER_RETURN_IF_ERROR(t.expect_open(two, "the second one"));
+       return t.expect_open(one, "the first one");
      }},
     {"events.cancelled", "after cancelled streams of events it goes on", "end the loop when the call's context ends",
      Check::nothing,
@@ -369,7 +369,7 @@ const Check kReach[] = {
        for (int i = 0; i < 10; ++i) t.open("TaskEvents", driver::TaskEventsRequest())->cancel();
        DROVER_RETURN_IF_ERROR(t.is_alive());
        const auto stream = t.open("TaskEvents", driver::TaskEventsRequest());
-       return expect(t.stays_open(stream), "the next one ended: " + stream->status().to_string());
+       return t.expect_open(stream, "the next one");
      }},
 
     {"network.unsupported", "a driver that makes no networks says so",

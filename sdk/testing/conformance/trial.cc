@@ -193,6 +193,11 @@ bool Trial::stays_open(const std::shared_ptr<Messages>& messages) {
   return true;
 }
 
+Status Trial::expect_open(const std::shared_ptr<Messages>& messages, const std::string& what) {
+  if (stays_open(messages)) return ok_status();
+  return failure(what + " ended: " + messages->status().to_string());
+}
+
 bool Trial::ends(const std::shared_ptr<Messages>& messages) {
   auto reading = std::async(std::launch::async, [messages] {
     while (messages->next()) {

@@ -133,6 +133,8 @@ class Trial {
   }
   // Whether the stream is still open after a moment; what comes meanwhile is dropped.
   bool stays_open(const std::shared_ptr<Messages>& messages);
+  // A failure that says how it ended, if not. `what` is the stream, in the author's words.
+  Status expect_open(const std::shared_ptr<Messages>& messages, const std::string& what = "it");
   // Whether it ends within the limit.
   bool ends(const std::shared_ptr<Messages>& messages);
 
