@@ -37,7 +37,7 @@ class ApplyLoop {
   void connect(RaftLoop& raft, SaveLoop& save);
   void begin(const Membership& applied);
 
-  // Entries up to here may be applied; those with a token were proposed here. [raft]
+  // Entries up to here may be applied (0: no more than before); those with a token were proposed here. [raft]
   void commit(Index upto, std::vector<std::pair<Index, uint64_t>> proposed);
   // Puts an arrived snapshot in the place of the state; before the log is told to drop what was. [raft]
   void install(SnapshotInfo snapshot);

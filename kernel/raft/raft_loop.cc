@@ -422,11 +422,10 @@ void RaftLoop::carry_out(Effects effects) {
   for (const RoleChange& change : effects.roles) change_role(change);
   std::vector<std::pair<Index, uint64_t>> committed;
   for (Resolution& resolution : effects.resolved) resolve(std::move(resolution), committed);
-  if (effects.apply_to != 0) {
-    // The ticks have shown more where it is known to be committed before it is durable here.
-    board_.commit = std::max(board_.commit.load(), effects.apply_to);
-    apply_->commit(effects.apply_to, std::move(committed));
-  }
+  // The ticks have shown more where it is known to be committed before it is durable here.
+  board_.commit = std::max(board_.commit.load(), effects.apply_to);
+  // A leader that goes out of office with what it has committed must wait for its own disk: there is nothing to apply yet.
+  if (effects.apply_to != 0 || !committed.empty()) apply_->commit(effects.apply_to, std::move(committed));
   for (const LogRead& want : effects.log_reads) transfer_->read(want);
   for (const SnapshotSend& want : effects.snapshots) transfer_->send(want, board_.term);
   for (const ReadReady& ready : effects.reads) {

@@ -298,6 +298,9 @@ raft::CoreStatus DrivenNode::status() const {
 std::string DrivenNode::unfinished() const {
   if (machine_.index() < driver_->commit_index()) return "has committed entries that are not applied";
   if (open_calls_ != 0) return "has " + std::to_string(open_calls_) + " callers without an answer";
+  const raft::Stats stats = driver_->stats();
+  if (const uint64_t bytes = stats.uncommitted_bytes + stats.unapplied_bytes; bytes != 0)
+    return "counts " + std::to_string(bytes) + " bytes of proposals that are settled";
   return {};
 }
 
