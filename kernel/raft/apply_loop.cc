@@ -1,6 +1,7 @@
 #include "kernel/raft/apply_loop.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "drover/log.h"
@@ -10,6 +11,11 @@
 #include "kernel/raft/snapshot_store.h"
 
 namespace drover::raft {
+namespace {
+
+Status replaced() { return uncertain("a snapshot of another leader took the place of what this server had to apply"); }
+
+}  // namespace
 
 void ApplyLoop::connect(RaftLoop& raft, SaveLoop& save) {
   raft_ = &raft;
@@ -180,8 +186,11 @@ void ApplyLoop::answer(Index first, const std::vector<Entry>& entries, std::vect
     }
   });
   for (auto& [index, waiter] : waiting) {
-    DROVER_CHECK(index >= first);
     if (!waiter.done) continue;
+    if (index < first) {
+      waiter.done(replaced());
+      continue;
+    }
     Result<std::string>& answer = answers[index - first];
     if (answer.ok() || entries[index - first].type != EntryType::command) {
       waiter.done(Applied{index, answer.ok() ? *std::move(answer) : std::string()});
@@ -206,6 +215,7 @@ void ApplyLoop::restore(const SnapshotInfo& snapshot) {
   bytes_since_snapshot_ = 0;
   raft_->push(SnapshotInstalled{snapshot.index});  // before the board shows it
   board_.applied = snapshot.index;
+  if (snapshot.index >= raft_->awaited()) raft_->applied();
   {
     const std::lock_guard lock(board_.mutex);
     board_.newest = *info;
@@ -214,8 +224,7 @@ void ApplyLoop::restore(const SnapshotInfo& snapshot) {
   log::info("raft", "a snapshot of the leader is in place", {{"index", info->index}, {"bytes", info->bytes}});
   // What was proposed here, committed and not applied yet is in it; what came of each nobody can tell any more.
   for (auto& [index, waiter] : take_waiting(snapshot.index)) {
-    if (waiter.done)
-      waiter.done(uncertain("a snapshot of another leader took the place of what this server had to apply"));
+    if (waiter.done) waiter.done(replaced());
   }
 }
 
@@ -232,11 +241,15 @@ void ApplyLoop::freeze(std::vector<Consensus::SnapshotDone> done) {
     return;
   }
   const Result<Term> term = log_.term_at(index);
-  DROVER_CHECK(term.ok());
   {
     const std::lock_guard lock(mutex_);
+    if (install_) {  // the log is being cut for it; who asked gets that one
+      wanted_.insert(wanted_.end(), std::make_move_iterator(done.begin()), std::make_move_iterator(done.end()));
+      return;
+    }
     is_saving_ = true;
   }
+  DROVER_CHECK(term.ok());
   bytes_since_snapshot_ = 0;
   SaveLoop::Frozen frozen{
       .source = machine_.snapshot(), .term = *term, .membership = applied_membership_, .done = std::move(done)};

@@ -73,6 +73,8 @@ void RaftLoop::make_core(CoreState state) {
                     .lease_reads = options_.lease_reads};
   applied_ = state.snapshot_index;
   last_write_seq_ = state.write_seq;
+  writes_.clear();
+  is_storage_slow_ = false;
   core_ = std::make_unique<Core>(config, std::move(state));
   show_membership();
   show();
@@ -249,6 +251,7 @@ void RaftLoop::abandon(const Status& why) {
     std::swap(rest, inbox_);
   }
   for (const auto& call : rest.calls) call();
+  if (beginning_) std::exchange(beginning_, std::nullopt)->done(why);
   for (Request& request : rest.proposals) request.done(why);
   for (Read& read : rest.reads) read.done(why);
   for (auto& [token, read] : std::exchange(asked_reads_, {})) read.done(why);
@@ -424,7 +427,8 @@ void RaftLoop::carry_out(Effects effects) {
   for (Resolution& resolution : effects.resolved) resolve(std::move(resolution), committed);
   // The ticks have shown more where it is known to be committed before it is durable here.
   board_.commit = std::max(board_.commit.load(), effects.apply_to);
-  // A leader that goes out of office with what it has committed must wait for its own disk: there is nothing to apply yet.
+  // A leader that goes out of office with what it has committed must wait for its own disk: there is nothing to apply
+  // yet.
   if (effects.apply_to != 0 || !committed.empty()) apply_->commit(effects.apply_to, std::move(committed));
   for (const LogRead& want : effects.log_reads) transfer_->read(want);
   for (const SnapshotSend& want : effects.snapshots) transfer_->send(want, board_.term);

@@ -231,11 +231,13 @@ bool SegmentLog::write_step(Idle idle) {
   if (writes.empty() && (idle == Idle::nothing || (idle == Idle::confirm && is_confirmed_))) return false;
   const uint64_t newest = writes.empty() ? 0 : writes.back().write_seq;
   const uint32_t flags = newest != 0 ? 0 : idle == Idle::close ? BatchHeader::kClose : BatchHeader::kConfirm;
-  const Status status = write_batch(std::move(writes), flags);
+  const Index former_first = written_.first_index();
+  Status status = write_batch(std::move(writes), flags);
   if (status.ok()) {
     if (newest != 0) on_durable_(newest);
-    return true;
+    if (written_.first_index() > former_first) status = drop_segments();
   }
+  if (status.ok()) return true;
   {
     const std::lock_guard lock(mutex_);
     has_failed_ = true;
@@ -268,7 +270,6 @@ Status SegmentLog::write_batch(std::vector<LogWrite> writes, uint32_t flags) {
                      .flags = flags};
   char* const image = buffer_.reset(total);
   char* out = image + kBatchHeaderBytes;
-  const Index former_first = written_.first_index();
   Index first = 0;
   for (const LogWrite& write : writes) {
     if (write.start_over) {
@@ -332,7 +333,7 @@ Status SegmentLog::write_batch(std::vector<LogWrite> writes, uint32_t flags) {
     stats_.sync.add(static_cast<uint64_t>(std::chrono::nanoseconds(took).count()));
     if (spares_.size() < wanted_spares()) wake_fill_.notify_one();
   }
-  return written_.first_index() > former_first ? drop_segments() : ok_status();
+  return ok_status();
 }
 
 Status SegmentLog::write_durably(uint64_t offset, std::string_view bytes) {

@@ -90,8 +90,7 @@ void TransferLoop::read_entries(const LogRead& want) {
   } else if (entries.status().code() != Code::out_of_range) {
     log::error("raft", "old entries could not be read for a server that is behind, it gets a snapshot",
                {{"error", entries.status().message()}});
-    // One that reaches beyond what is damaged.
-    if (entries.status().code() == Code::data_loss) apply_->want_snapshot([](const Result<SnapshotInfo>&) {});
+    apply_->want_snapshot([](const Result<SnapshotInfo>&) {});  // one that reaches beyond what cannot be read
   }
   raft_->push(std::move(answer));
 }
@@ -204,7 +203,7 @@ bool TransferLoop::pump(NodeId to, Sending& sending, SteadyTime now) {
          rate_free_at_ <= now) {
     Result<std::string> bytes = reader.read(sending.sent, kChunk);
     if (!bytes.ok()) {
-      log::error("raft", "a snapshot cannot be read", {{"error", bytes.status().message()}});
+      replace_if_damaged(reader.info(), data_loss(std::string(bytes.status().message())));
       sending.last_progress = {};  // given up in the next round
       return true;
     }

@@ -59,6 +59,7 @@ void LogIndex::evict(Index durable) {
 }
 
 Index LogIndex::trail_start(Index upto, uint64_t bytes) const {
+  if (upto < first_index()) return first_index();
   uint64_t sum = 0;
   for (auto place = places_.rbegin(); place != places_.rend(); ++place) {
     if (place->first > upto) continue;

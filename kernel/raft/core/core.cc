@@ -168,6 +168,7 @@ void Core::Impl::on(LogDurable& durable) {
 }
 
 void Core::Impl::on(AppliedTo& input) {
+  if (installing != 0 && input.index > apply_to) return;  // a snapshot's, which SnapshotInstalled tells of
   DROVER_CHECK(input.index <= apply_to);
   applied = std::max(applied, input.index);
 }
@@ -230,6 +231,8 @@ void Core::Impl::end_leadership() {
     if (one.token) resolve(*one.token, planted(Bug::uncertain_as_refused) ? Outcome::not_leader : Outcome::uncertain);
   }
   proposed.clear();
+  out.log_reads.clear();  // orders of this leadership
+  out.snapshots.clear();
   uncommitted_bytes = 0;                                        // R10
   if (!planted(Bug::match_survives_leadership)) peers.clear();  // R6
   round_starts.clear();
