@@ -32,7 +32,7 @@ void set_time(google::protobuf::Timestamp& stamp, int64_t ns) {
 // For reading too, so that a FIFO opens without a reader and a writer never sees a broken pipe.
 int open_output(const std::string& path) {
   if (path.empty()) return -1;
-  const int fd = open(path.c_str(), O_RDWR | O_NONBLOCK | O_APPEND | O_CLOEXEC);
+  const int fd = open(path.c_str(), O_RDWR | O_NONBLOCK | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0)
     log::warn("mock", "output could not be opened", {{"path", path}, {"error", errno_status(errno, "open").message()}});
   return fd;

@@ -1,5 +1,6 @@
 #include "agent_store.h"
 
+#include "drover/log.h"
 #include "drover/methods.h"
 
 #include "agent_state.pb.h"
@@ -61,8 +62,13 @@ Result<std::vector<std::pair<std::string, StoredTask>>> AgentStore::tasks(Uuid a
   const std::string prefix = task_prefix(allocation);
   DROVER_TRY(auto rows, rows_.list(prefix));
   for (auto& [key, value] : rows) {
-    DROVER_TRY(auto stored, parse_message<StoredTask>(value));
-    out.emplace_back(key.substr(prefix.size()), std::move(stored));
+    auto stored = parse_message<StoredTask>(value);
+    if (!stored) {  // the others have nothing to do with it
+      log::error("agent", "the state of a task cannot be read; the task is taken for a new one",
+                 {{"allocation", allocation.to_string()}, {"task", key.substr(prefix.size())}});
+      continue;
+    }
+    out.emplace_back(key.substr(prefix.size()), *std::move(stored));
   }
   return out;
 }

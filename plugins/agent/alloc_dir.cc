@@ -38,7 +38,7 @@ Status AllocDir::create() const {
   std::filesystem::create_directories(root, error);
   if (error) return errno_status(error.value(), "create " + root);
   DROVER_RETURN_IF_ERROR(make_folder(path_, 0755));
-  DROVER_RETURN_IF_ERROR(make_folder(shared(), 0777));
+  DROVER_RETURN_IF_ERROR(make_folder(shared(), 01777));  // nobody but its owner moves what lies in it: "logs" is ours
   DROVER_RETURN_IF_ERROR(make_folder(shared() + "/data", 0777));
   DROVER_RETURN_IF_ERROR(make_folder(logs(), 0755));
   return make_folder(shared() + "/tmp", 0777);

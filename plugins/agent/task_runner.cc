@@ -18,6 +18,11 @@ namespace drover::agent {
 namespace {
 
 using Progress = TaskView::Progress;
+using namespace std::chrono_literals;
+
+constexpr auto kDriverPatience = 60s;  // with a driver that has a task of ours and does not answer
+constexpr auto kAskAgain = 1s;
+constexpr int kStopTries = 5;
 
 double chance() {
   thread_local std::mt19937_64 generator{std::random_device{}()};
@@ -234,23 +239,40 @@ void TaskRunner::run() {
   }
 }
 
+// Behind a driver that is late, or being restarted, the task may run on: started anew it would run twice.
+Status TaskRunner::recover(const driver::TaskHandle& handle) {
+  const SteadyTime end = client_.now() + kDriverPatience;
+  while (true) {
+    const std::string name = current_task().driver();
+    TaskDriver* const driver = find_driver(name);
+    {
+      std::lock_guard lock(mutex_);
+      driver_ = driver;
+    }
+    if (driver && client_.follow_events) client_.follow_events(name, *driver);
+    Status status = driver ? open_logs() : unavailable("the driver " + name + " is not there");
+    if (status.ok()) status = driver->recover_task(handle);
+    const bool may_be_late = status.code() == Code::unavailable || status.code() == Code::deadline_exceeded;
+    if (!may_be_late || client_.now() >= end) return status;
+    if (wait_orders(client_.now() + kAskAgain, [&] { return orders_.detach || orders_.kill; })) return status;
+  }
+}
+
 TaskRunner::Next TaskRunner::reattach() {
-  driver::TaskHandle handle;
-  std::string driver_name;
+  const driver::TaskHandle handle = [&] {
+    std::lock_guard lock(mutex_);
+    return stored_.handle();
+  }();
+  const Status status = recover(handle);
   {
     std::lock_guard lock(mutex_);
-    handle = stored_.handle();
-    driver_name = task_.driver();
-    driver_ = find_driver(driver_name);
+    if (status.ok()) {
+      running_ = true;
+      return Next::watch;
+    }
+    if (orders_.detach) return Next::detached;
   }
-  if (driver_ && client_.follow_events) client_.follow_events(driver_name, *driver_);
-  Status status = driver_ ? open_logs() : not_found("the driver " + driver_name + " is not there");
-  if (status.ok()) status = driver_->recover_task(handle);
-  if (status.ok()) {
-    std::lock_guard lock(mutex_);
-    running_ = true;
-    return Next::watch;
-  }
+  ended_ids_.push_back(handle.config().id());  // what there may be of it
   log::warn("agent", "task not recovered", {{"task", name_}, {"error", status.message()}});
   client_.devices.release(holder_);
   change([&] {
@@ -375,6 +397,10 @@ TaskRunner::Next TaskRunner::start_on(TaskDriver& driver, const AllocSpec& spec,
                             .id = alloc_id_.to_string() + "/" + name_ + "/" + Uuid::random().short_string()});
   if (!setup) return fail_setup(event::failed_validation(now(), setup.status().message()));
   auto config = driver.encode_config(setup->config_json);
+  if (!config && config.status().code() == Code::unavailable) {
+    change([&] { event::append(*stored_.mutable_state(), event::driver_failure(now(), config.status().message())); });
+    return after_end({TaskEnd::Kind::start_failed});
+  }
   if (!config) return fail_setup(event::failed_validation(now(), config.status().message()));
   setup->config->set_msgpack_driver_config(*std::move(config));
   if (network) *setup->config->mutable_network_isolation_spec() = *network;
@@ -434,6 +460,12 @@ TaskRunner::Next TaskRunner::watch() {
     if (!end_task({})) return Next::detached;
     return after_end({TaskEnd::Kind::asked_to_restart});
   }
+  const Code code = exit.status().code();
+  if (code == Code::unavailable || code == Code::resource_exhausted) {
+    // Of the driver and not of the task: it may be stopping, or have too much to do.
+    wait_orders(client_.now() + kAskAgain, [&] { return interrupted(); });
+    return Next::watch;
+  }
   process_ended(id);
   event::Exit shown{-1, 0, false, exit.status().message()};
   if (exit) shown = {exit->exit_code(), exit->signal(), exit->oom_killed(), ""};
@@ -465,6 +497,7 @@ void TaskRunner::process_ended(const std::string& id) {
 // After the decision about the task's end is on disk: the driver's record of it is needed until then.
 void TaskRunner::release() {
   for (const std::string& id : std::exchange(ended_ids_, {})) {
+    if (!driver_) continue;
     if (Status status = driver_->destroy_task(id, true); !status.ok() && status.code() != Code::not_found) {
       log::warn("agent", "task not destroyed", {{"task", name_}, {"error", status.message()}});
     }
@@ -491,6 +524,11 @@ bool TaskRunner::end_task(const Kill& kill) {
     event::append(*stored_.mutable_state(), event::killing(client_.wall_ns(), timeout, ""));
   });
   Status stopped = driver_->stop_task(id, timeout, signal_name);
+  std::chrono::seconds pause = kAskAgain;  // for a driver that is being restarted
+  for (int tries = 1; tries < kStopTries && stopped.code() == Code::unavailable; ++tries, pause *= 2) {
+    if (wait_orders(client_.now() + pause, [&] { return orders_.detach; })) return false;
+    stopped = driver_->stop_task(id, timeout, signal_name);
+  }
   if (stopped.code() == Code::not_found) stopped = ok_status();
   event::Exit shown{-1, 0, false, "the result is not known"};
   if (stopped.ok()) {

@@ -96,6 +96,7 @@ class TaskRunner {
   Result<Running> running() const;  // failed_precondition when it does not
   void run();
   Next reattach();
+  Status recover(const driver::TaskHandle& handle);
   Next await_permission();
   Next give_up(const Kill& kill);
   void append_reason(const Kill& kill);  // requires: mutex_

@@ -6,6 +6,7 @@
 
 #include "drover/hclspec.h"
 #include "drover/log.h"
+#include "stream_pauses.h"
 
 namespace drover::external {
 namespace {
@@ -15,6 +16,7 @@ using Again = ProgramHost::Again;
 
 constexpr auto kExitTime = 2s;      // from the end of a task until its driver says how it ended
 constexpr auto kNetworkTime = 60s;  // a network may need an address from somewhere
+constexpr auto kRecoverTime = 60s;  // for all tasks of a new process together
 
 #define DROVER_DRIVER_METHOD(NAME) "/hashicorp.nomad.plugins.drivers.proto.Driver/" NAME
 
@@ -44,7 +46,7 @@ Status DriverPlugin::prove(Channel& channel) {
 
 Status DriverPlugin::prepare(const ChannelPtr& channel) {
   DROVER_RETURN_IF_ERROR(read_facts(*channel));
-  (void)recover_all(*channel, false);
+  DROVER_RETURN_IF_ERROR(recover_all(*channel, false).status());
   follow_fingerprint(channel);
   events_reader_.start(channel, program_.file_name());
   return ok_status();
@@ -83,18 +85,30 @@ Status DriverPlugin::read_facts(Channel& channel) {
 Result<size_t> DriverPlugin::recover_all(Channel& channel, bool must_find) {
   std::map<std::string, driver::TaskHandle, std::less<>> tasks;
   std::map<std::string, Status, std::less<>> lost_before;
+  std::set<std::string, std::less<>> doomed;
   {
     const std::lock_guard lock(mutex_);
     tasks = tasks_;
     lost_before = unrecovered_;
+    doomed = doomed_;
   }
+  const SteadyTime end = program_.now() + kRecoverTime;
   for (const auto& [id, handle] : tasks) {
     driver::RecoverTaskRequest request;
     request.set_task_id(id);
     *request.mutable_handle() = handle;
     const Status status = call<driver::RecoverTaskResponse>(channel, DROVER_DRIVER_METHOD("RecoverTask"), request,
-                                                            program_.now() + kCallTime)
+                                                            std::min(end, program_.now() + kCallTime))
                               .status();
+    // A process that has gone, or is stuck, has not said anything of its tasks: the next one is asked.
+    const bool is_out_of_time = status.code() == Code::deadline_exceeded && program_.now() >= end;
+    if (!must_find && (status.code() == Code::unavailable || is_out_of_time))
+      return status.with_context("give it its tasks again");
+    if (doomed.contains(id)) {
+      if (status.ok()) destroy_doomed(channel, id, end);
+      forget(id);
+      continue;
+    }
     if (!status.ok()) {
       log::warn("plugin", "a task was not recovered",
                 {{"plugin", program_.file_name()}, {"task", id}, {"error", status.message()}});
@@ -111,37 +125,56 @@ Result<size_t> DriverPlugin::recover_all(Channel& channel, bool must_find) {
   return tasks.size();
 }
 
+// The agent was told that it is gone, while no process was there to end it.
+void DriverPlugin::destroy_doomed(Channel& channel, const std::string& id, SteadyTime end) {
+  driver::DestroyTaskRequest request;
+  request.set_task_id(id);
+  request.set_force(true);
+  const Status status =
+      call<driver::DestroyTaskResponse>(channel, DROVER_DRIVER_METHOD("DestroyTask"), request, end).status();
+  if (!status.ok() && status.code() != Code::not_found)
+    log::warn("plugin", "a task that was given up is not destroyed",
+              {{"plugin", program_.file_name()}, {"task", id}, {"error", status.message()}});
+}
+
 void DriverPlugin::follow_fingerprint(const ChannelPtr& channel) {
-  prints_ = channel->open(DROVER_DRIVER_METHOD("Fingerprint"), serialize(driver::FingerprintRequest()));
-  prints_reader_ = std::thread([this, channel, prints = prints_] {
+  prints_reader_ = std::jthread([this, channel](const std::stop_token& stop) {
     ::pthread_setname_np(::pthread_self(), "plugin-print");
-    while (auto bytes = prints->next()) {
-      auto print = parse_message<driver::FingerprintResponse>(*bytes);
-      if (!print) log::warn("plugin", "a fingerprint cannot be read", {{"plugin", program_.file_name()}});
-      {
-        const std::lock_guard lock(mutex_);
-        if (print) fingerprint_ = *std::move(print);
-      }
-      changed();
+    for (StreamPauses pauses; !stop.stop_requested(); pauses.wait(stop)) read_fingerprints(*channel, stop);
+  });
+}
+
+void DriverPlugin::read_fingerprints(Channel& channel, const std::stop_token& stop) {
+  const auto prints = channel.open(DROVER_DRIVER_METHOD("Fingerprint"), serialize(driver::FingerprintRequest()));
+  const std::stop_callback cancel(stop, [&prints] { prints->cancel(); });
+  while (auto bytes = prints->next()) {
+    auto print = parse_message<driver::FingerprintResponse>(*bytes);
+    if (!print) {
+      log::warn("plugin", "a fingerprint cannot be read", {{"plugin", program_.file_name()}});
+      continue;
     }
-    const Status status = prints->status();
-    if (status.code() == Code::cancelled || program_.is_handing_over()) return;
     {
       const std::lock_guard lock(mutex_);
-      fingerprint_.emplace();
-      fingerprint_->set_health(driver::FingerprintResponse::UNHEALTHY);
-      fingerprint_->set_err("failed to fingerprint driver: " +
-                            (status.ok() ? "the plugin ended the stream" : status.message()));
+      fingerprint_ = *std::move(print);
     }
     changed();
-  });
+  }
+  const Status status = prints->status();
+  if (stop.stop_requested() || status.code() == Code::cancelled || program_.is_handing_over()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    fingerprint_.emplace();
+    fingerprint_->set_health(driver::FingerprintResponse::UNHEALTHY);
+    fingerprint_->set_err("failed to fingerprint driver: " +
+                          (status.ok() ? "the plugin ended the stream" : status.message()));
+  }
+  changed();
 }
 
 void DriverPlugin::lost(bool is_handed_over) {
   events_reader_.stop();
-  if (prints_) prints_->cancel();
+  prints_reader_.request_stop();
   if (prints_reader_.joinable()) prints_reader_.join();
-  prints_.reset();
   std::map<std::string, std::shared_ptr<Messages>, std::less<>> stats;  // end outside the lock
   {
     const std::lock_guard lock(mutex_);
@@ -220,7 +253,7 @@ Status DriverPlugin::recover_task(const driver::TaskHandle& handle) {
   request.set_task_id(handle.config().id());
   *request.mutable_handle() = handle;
   DROVER_RETURN_IF_ERROR(
-      program_.ask<driver::RecoverTaskResponse>(DROVER_DRIVER_METHOD("RecoverTask"), request, Again::once, kCallTime)
+      program_.ask<driver::RecoverTaskResponse>(DROVER_DRIVER_METHOD("RecoverTask"), request, Again::once, kRecoverTime)
           .status());
   const std::lock_guard lock(mutex_);
   tasks_[handle.config().id()] = handle;
@@ -283,7 +316,17 @@ Status DriverPlugin::destroy_task(std::string_view id, bool force) {
   request.set_force(force);
   const Status status =
       program_.ask<driver::DestroyTaskResponse>(DROVER_DRIVER_METHOD("DestroyTask"), request, Again::once, {}).status();
+  if (status.code() == Code::unavailable) {
+    // The caller forgets it now; the next process ends it.
+    const std::lock_guard lock(mutex_);
+    if (tasks_.contains(id)) doomed_.emplace(id);
+  }
   if (!status.ok() && status.code() != Code::not_found) return status;
+  forget(id);
+  return status;
+}
+
+void DriverPlugin::forget(std::string_view id) {
   options_.pipes->release(id);
   std::shared_ptr<Messages> stats;  // ends outside the lock
   const std::lock_guard lock(mutex_);
@@ -297,7 +340,7 @@ Status DriverPlugin::destroy_task(std::string_view id, bool force) {
     tasks_.erase(found);
   }
   if (auto found = unrecovered_.find(id); found != unrecovered_.end()) unrecovered_.erase(found);
-  return status;
+  if (auto found = doomed_.find(id); found != doomed_.end()) doomed_.erase(found);
 }
 
 Result<driver::InspectTaskResponse> DriverPlugin::inspect_task(std::string_view id) {
@@ -359,10 +402,10 @@ Status DriverPlugin::exec_task_streaming(const ExecCommand& command, ExecStream&
     if (!stop.stop_requested()) dialogue->finish();
   });
   while (const auto bytes = dialogue->next()) {
-    DROVER_TRY(const auto response, parse_message<driver::ExecTaskStreamingResponse>(*bytes));
-    if (stream.send(response)) continue;
+    const auto response = parse_message<driver::ExecTaskStreamingResponse>(*bytes);
+    if (response && stream.send(*response)) continue;
     dialogue->cancel();
-    return cancelled("the caller has gone");
+    return response ? cancelled("the caller has gone") : response.status();
   }
   if (stream.stop().stop_requested()) return cancelled("the caller has gone");
   const Status status = dialogue->status();

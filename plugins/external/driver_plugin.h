@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -65,9 +66,13 @@ class DriverPlugin final : public TaskDriver, public Role {
   };
   Result<Facts> ask_facts(Channel& channel) const;
   Status read_facts(Channel& channel);
-  // Gives every known task again; the first that is not found when `must_find`, else all are tried.
+  // Gives every known task again. Errors: unavailable and deadline_exceeded when the process has gone or is stuck, and,
+  // when `must_find`, those of the first that is not found.
   Result<size_t> recover_all(Channel& channel, bool must_find);
+  void destroy_doomed(Channel& channel, const std::string& id, SteadyTime end);
   void follow_fingerprint(const ChannelPtr& channel);
+  void read_fingerprints(Channel& channel, const std::stop_token& stop);
+  void forget(std::string_view id);  // a task that is gone
   void lost(bool is_handed_over) override;
   void changed() const;
 
@@ -75,17 +80,17 @@ class DriverPlugin final : public TaskDriver, public Role {
   ProgramHost& program_;
 
   mutable std::mutex mutex_;
-  driver::DriverCapabilities capabilities_;                              // guarded by mutex_
-  hashicorp::nomad::plugins::shared::hclspec::Spec task_schema_;         // guarded by mutex_
-  bool has_task_schema_ = false;                                         // guarded by mutex_
-  std::optional<driver::FingerprintResponse> fingerprint_;               // guarded by mutex_; of the running process
-  std::map<std::string, driver::TaskHandle, std::less<>> tasks_;         // guarded by mutex_
-  std::map<std::string, Status, std::less<>> unrecovered_;               // guarded by mutex_
+  driver::DriverCapabilities capabilities_;                       // guarded by mutex_
+  hashicorp::nomad::plugins::shared::hclspec::Spec task_schema_;  // guarded by mutex_
+  bool has_task_schema_ = false;                                  // guarded by mutex_
+  std::optional<driver::FingerprintResponse> fingerprint_;        // guarded by mutex_; of the running process
+  std::map<std::string, driver::TaskHandle, std::less<>> tasks_;  // guarded by mutex_
+  std::map<std::string, Status, std::less<>> unrecovered_;        // guarded by mutex_
+  std::set<std::string, std::less<>> doomed_;  // guarded by mutex_; of tasks_: destroyed while no process was there
   std::map<std::string, std::shared_ptr<Messages>, std::less<>> stats_;  // guarded by mutex_
   std::map<std::string, driver::ExitResult, std::less<>> exits_;  // guarded by mutex_; told while they were stopped
 
-  std::shared_ptr<Messages> prints_;    // [plugin]
-  std::thread prints_reader_;           // [plugin]
+  std::jthread prints_reader_;          // [plugin]
   TaskEventFeed events_;                // of all its processes
   EventReader events_reader_{events_};  // [plugin]
 };

@@ -191,6 +191,61 @@ TEST(DriverProgram, KilledUnderAWaitItGoesOnWaiting) {
   EXPECT_EQ(15, result->signal());
 }
 
+TEST(DriverProgram, AWaitGoesOnHoweverManyProcessesEnd) {
+  RunningPlugin plugin(DROVER_MOCK_PROGRAM);
+  ASSERT_TRUE(plugin->start_task(task(kId, {{"run_for", "1h"}})).ok());
+  std::stop_source stop;
+  auto waiting = std::async(std::launch::async, [&] { return plugin->wait_task(kId, stop.get_token()); });
+
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(plugin.replace());
+    ASSERT_EQ(std::future_status::timeout, waiting.wait_for(20ms)) << i << ": " << waiting.get().status().to_string();
+  }
+
+  ASSERT_TRUE(plugin->stop_task(kId, 10s, "SIGTERM").ok());
+  if (waiting.wait_for(30s) != std::future_status::ready) stop.request_stop();
+  EXPECT_TRUE(waiting.get().ok());
+}
+
+SupervisionTimes parks_at_once() {
+  SupervisionTimes times = quick_times();
+  times.crashes = 1;
+  return times;
+}
+
+TEST(DriverProgram, WhileItIsParkedItsTasksAreWaitedFor) {
+  RunningPlugin plugin(DROVER_MOCK_PROGRAM, PluginSettings{}, parks_at_once());
+  ASSERT_TRUE(plugin->start_task(task(kId, {{"run_for", "1h"}})).ok());
+  std::stop_source stop;
+  auto waiting = std::async(std::launch::async, [&] { return plugin->wait_task(kId, stop.get_token()); });
+  ASSERT_EQ(0, ::kill(plugin.program().view().pid, SIGKILL));
+  ASSERT_TRUE(plugin.wait_state(Supervision::State::parked));
+  EXPECT_EQ(std::future_status::timeout, waiting.wait_for(50ms));
+  EXPECT_EQ(Code::unavailable, plugin->inspect_task(kId).status().code());
+
+  ASSERT_TRUE(plugin.program().restart().ok());
+  ASSERT_TRUE(plugin.wait_state(Supervision::State::running));
+
+  EXPECT_EQ(driver::RUNNING, state_of(*plugin));
+  ASSERT_TRUE(plugin->stop_task(kId, 10s, "SIGTERM").ok());
+  if (waiting.wait_for(30s) != std::future_status::ready) stop.request_stop();
+  EXPECT_TRUE(waiting.get().ok());
+}
+
+TEST(DriverProgram, ATaskThatIsGivenUpWhileNoProcessIsThereIsEndedByTheNext) {
+  RunningPlugin plugin(DROVER_MOCK_PROGRAM, PluginSettings{}, parks_at_once());
+  ASSERT_TRUE(plugin->start_task(task(kId, {{"run_for", "1h"}})).ok());
+  ASSERT_EQ(0, ::kill(plugin.program().view().pid, SIGKILL));
+  ASSERT_TRUE(plugin.wait_state(Supervision::State::parked));
+  EXPECT_EQ(Code::unavailable, plugin->destroy_task(kId, true).code());
+
+  ASSERT_TRUE(plugin.program().restart().ok());
+  ASSERT_TRUE(plugin.wait_state(Supervision::State::running));
+
+  EXPECT_TRUE(plugin->tasks().empty());
+  EXPECT_EQ(Code::not_found, plugin->inspect_task(kId).status().code());
+}
+
 TEST(DriverProgram, KilledUnderStatisticsItGivesThemAgain) {
   RunningPlugin plugin(DROVER_MOCK_PROGRAM);
   ASSERT_TRUE(plugin->start_task(task(kId, {{"run_for", "1h"}})).ok());

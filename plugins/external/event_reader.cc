@@ -2,30 +2,16 @@
 
 #include <pthread.h>
 
-#include <algorithm>
-#include <condition_variable>
-#include <mutex>
-
 #include "drover/log.h"
 #include "drover/messages.h"
 #include "drover/methods.h"
 #include "nomad/plugins/driver.pb.h"
+#include "stream_pauses.h"
 
 namespace drover::external {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr const char* kTaskEvents = "/hashicorp.nomad.plugins.drivers.proto.Driver/TaskEvents";
-constexpr auto kFirstPause = 5s, kLongestPause = 120s;
-constexpr int kPauseGrows = 4;
-
-void pause(std::chrono::seconds time, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, time, [] { return false; });
-}
 
 }  // namespace
 
@@ -42,8 +28,7 @@ void EventReader::stop() {
 }
 
 void EventReader::run(Channel& channel, const std::string& plugin, const std::stop_token& stop) {
-  for (auto wait = std::chrono::seconds(kFirstPause); !stop.stop_requested();
-       wait = std::min<std::chrono::seconds>(wait * kPauseGrows, kLongestPause)) {
+  for (StreamPauses pauses; !stop.stop_requested(); pauses.wait(stop)) {
     const auto events = channel.open(kTaskEvents, serialize(driver::TaskEventsRequest()));
     const std::stop_callback cancel(stop, [&events] { events->cancel(); });
     while (const auto bytes = events->next()) {
@@ -56,8 +41,7 @@ void EventReader::run(Channel& channel, const std::string& plugin, const std::st
     const Status status = events->status();
     if (stop.stop_requested() || status.code() == Code::unimplemented) return;
     log::debug("plugin", "the stream of task events has ended",
-               {{"plugin", plugin}, {"reason", status.message()}, {"again_in_s", wait.count()}});
-    pause(wait, stop);
+               {{"plugin", plugin}, {"reason", status.message()}, {"again_in_s", pauses.next().count()}});
   }
 }
 

@@ -106,6 +106,23 @@ TEST(Misbehaviour, GarbageInsteadOfAnswersIsNoAnswer) {
   EXPECT_NE("", plugin.program().view().crashes[0].reason);
 }
 
+TEST(Misbehaviour, AnErrorThatIsNoTextIsMadeOne) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"says-no-text"});
+
+  const Status status = plugin->start_task(task()).status();
+
+  EXPECT_EQ("the image \xef\xbf\xbd\xef\xbf\xbd is not there", status.message());
+}
+
+TEST(Misbehaviour, WhoStaysBehindAndWritesOnIsNotWaitedFor) {
+  RunningPlugin plugin(DROVER_ODD_PROGRAM, {"leaves-a-flood"});
+  ASSERT_TRUE(plugin.wait_state(State::running));
+
+  EXPECT_TRUE(plugin->start_task(task()).ok());  // by the second process
+
+  EXPECT_EQ(1u, plugin.program().view().restarts);
+}
+
 TEST(Misbehaviour, LostDescriptorsHaveALimitAndAreToldOf) {
   SupervisionTimes times = quick_times();
   times.check_every = 200ms;

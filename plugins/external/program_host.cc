@@ -1,6 +1,7 @@
 #include "program_host.h"
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 
 #include "drover/duration.h"
@@ -19,6 +20,7 @@ using namespace std::chrono_literals;
 #define DROVER_BASE_METHOD(NAME) "/hashicorp.nomad.plugins.base.proto.BasePlugin/" NAME
 
 constexpr const char* kApiVersion = "v0.1.0";
+constexpr int kMostTries = 5;   // of a call that can be repeated, at a process each
 constexpr auto kGoneTime = 3s;  // within which a process that breaks off a call must be seen to have ended
 
 }  // namespace
@@ -288,11 +290,14 @@ Result<std::string> ProgramHost::ask_bytes(const char* method, const std::string
     const bool may_be_late = answer.status().code() == Code::unavailable;
     return current()->life->wait_gone(channel, clock_.steady() + (may_be_late ? kGoneTime : 0s));
   };
-  Boarding boarding(*this, method, again == Again::never || std::string_view(method).ends_with("/StartTask"));
+  const bool is_start = std::string_view(method).ends_with("/StartTask");
+  // What ends one process after the other is not tried on and on; who waits for a task does so as long as it takes.
+  const int most_tries = again == Again::always ? INT_MAX : is_start ? 1 : kMostTries;
+  Boarding boarding(*this, method, again == Again::never || is_start);
   DROVER_TRY(ChannelPtr channel, board(boarding.flight(), nullptr, patience(), stop));
   auto answer = channel->call(method, request, deadline(), stop);
   // The plugin may say "unavailable" of itself, too; then it is still there, and that is its answer.
-  for (int tries = 0; tries < 5 && !stop.stop_requested() && is_gone(channel, answer); ++tries) {
+  for (int tries = 0; tries < most_tries && !stop.stop_requested() && is_gone(channel, answer); ++tries) {
     DROVER_TRY(channel, board(boarding.flight(), channel, patience(), stop));
     answer = channel->call(method, request, deadline(), stop);
   }

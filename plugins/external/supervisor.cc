@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +22,7 @@ using namespace std::chrono_literals;
 constexpr size_t kKeptLines = 50;
 constexpr size_t kKeptCrashes = 5;
 constexpr int kLinesPerSecond = 1000;  // of one plugin; what is more is counted, not logged
+constexpr int kLastReads = 16;         // of what a process that has ended left in its pipes
 constexpr auto kEndGrace = 2s;
 constexpr std::chrono::nanoseconds kHealthTime = 5s;
 
@@ -55,16 +55,6 @@ int poll_timeout(std::optional<SteadyTime> until, SteadyTime now) {
 double chance() {
   thread_local std::mt19937_64 random{std::random_device{}()};
   return std::uniform_real_distribution<double>(0, 1)(random);
-}
-
-// What the plugin says its socket is must be one, and its own.
-Status check_socket(const std::string& path, uid_t user) {
-  struct stat found {};
-  if (::lstat(path.c_str(), &found) != 0 || !S_ISSOCK(found.st_mode)) {
-    return failed_precondition("the plugin's address " + path + " is no socket");
-  }
-  if (found.st_uid != user) return failed_precondition("the socket " + path + " belongs to another user");
-  return ok_status();
 }
 
 }  // namespace
@@ -124,9 +114,12 @@ Result<std::shared_ptr<Channel>> Supervisor::channel(const std::shared_ptr<Chann
   });
   std::unique_lock lock(mutex_);
   const auto is_there = [&] { return channel_ && channel_ != former; };
-  const bool is_decided = changed_.wait_until(lock, deadline, [&] {
-    return is_there() || is_stopping_ || stop.stop_requested() || supervision_.state() == Supervision::State::parked;
-  });
+  // Who has all the time there is waits for the operator, too.
+  const auto is_given_up = [&] {
+    return supervision_.state() == Supervision::State::parked && deadline != SteadyTime::max();
+  };
+  const bool is_decided = changed_.wait_until(
+      lock, deadline, [&] { return is_there() || is_stopping_ || stop.stop_requested() || is_given_up(); });
   if (is_there()) return channel_;
   if (stop.stop_requested()) return cancelled("the caller has gone");
   const std::string why = problem_.empty() ? "it is being started" : problem_;
@@ -276,8 +269,7 @@ void Supervisor::prepare(const std::string& greeting) {
   const auto make = [&]() -> Result<std::shared_ptr<Channel>> {
     DROVER_TRY(const Handshake handshake,
                parse_handshake(greeting, identity_ ? Transport::mutual_tls : Transport::plain));
-    DROVER_RETURN_IF_ERROR(check_socket(handshake.socket, user_.value_or(::geteuid())));
-    socket_ = handshake.socket;
+    DROVER_TRY(socket_, PluginSocket::find(handshake.socket, user_.value_or(::geteuid())));
     std::shared_ptr<Channel> channel = connect(handshake, identity_.get());
     DROVER_RETURN_IF_ERROR(options_.prepare(channel));
     return channel;
@@ -359,6 +351,11 @@ void Supervisor::end() {
 
 void Supervisor::on_exit() {
   const std::string how = process_->collect();
+  {
+    const std::lock_guard lock(mutex_);
+    channel_.reset();
+    changed_.notify_all();
+  }
   signal_event(quiet_);
   output_.join();
   const pid_t pid = process_->pid();
@@ -375,7 +372,6 @@ void Supervisor::on_exit() {
     was_expected = supervision_.state() == Supervision::State::stopping;
     record.digest = digest_;
     record.last_lines.assign(lines_.begin(), lines_.end());
-    channel_.reset();
     pid_ = 0;
     if (!was_expected) {
       const bool is_its_word = ending_.empty() && !record.last_lines.empty();
@@ -388,7 +384,7 @@ void Supervisor::on_exit() {
     changed_.notify_all();
   }
   process_.reset();
-  if (!socket_.empty()) (void)::unlink(std::exchange(socket_, {}).c_str());
+  socket_.remove();
   if (!was_expected) {
     metrics_.add("nomad.client.plugin.crashes", 1, {{"plugin", options_.name}});
     log::warn("plugin", "plugin ended", {{"plugin", options_.name}, {"reason", why}});
@@ -438,13 +434,15 @@ void Supervisor::read_output(const Process& process) {
   Lines out, err;
   LogReader reader;
   bool had_greeting = false, is_quiet = false;
+  int last_reads = 0;
   std::array<pollfd, 3> events{pollfd{.fd = process.err(), .events = POLLIN, .revents = 0},
                                pollfd{.fd = process.out(), .events = POLLIN, .revents = 0},
                                pollfd{.fd = quiet_, .events = POLLIN, .revents = 0}};
   while (true) {
-    // After the process's end only what is there already: what it started may hold the pipe open.
+    // After the process's end only what is there already: what it started may hold the pipe open, and write on.
     const int ready = ::poll(events.data(), events.size(), is_quiet ? 0 : -1);
     if (is_quiet && (ready == 0 || (events[0].revents == 0 && events[1].revents == 0))) break;
+    if (is_quiet && ++last_reads > kLastReads) break;
     if (events[0].revents != 0 && !err.read(process.err(), [&](std::string_view line) { log_line(reader, line); }))
       events[0].fd = -1;
     if (events[1].revents != 0 && !out.read(process.out(), [&](std::string_view line) {

@@ -21,6 +21,7 @@
 #include "drover/metrics.h"
 #include "plugin_file.h"
 #include "plugin_life.h"
+#include "plugin_socket.h"
 #include "supervision.h"
 
 namespace drover::external {
@@ -88,7 +89,7 @@ class Supervisor final : public PluginLife {
   SteadyTime launched_{};
   std::string ending_;  // why we end it ourselves
   bool had_greeting_ = false;
-  std::string socket_;                           // removed after the process's end
+  PluginSocket socket_;                          // removed after the process's end
   std::shared_ptr<const TlsIdentity> identity_;  // ours towards it, where it was asked for TLS
   std::optional<uint32_t> user_;                 // of the process, where it is another than ours
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <filesystem>
@@ -68,6 +69,15 @@ struct ProcessDriver::Task {
   SteadyTime former_sample{};  // guarded by the driver's mutex
   std::stop_source ended;      // requested when it has ended: what runs beside it ends, too
   bool has_ended() const { return process.exit.has_value() || is_lost; }
+  // Without its launcher it runs on, and nobody would end it.
+  void kill_lost(std::mutex& of_driver) const {
+    {
+      const std::lock_guard lock(of_driver);
+      if (!is_lost) return;
+    }
+    const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(kKillTime).count();
+    (void)kill_tree(process.pid, process.start_time, static_cast<int>(limit));
+  }
 };
 
 ProcessDriver::ProcessDriver(std::string name, std::string launcher_folder)
@@ -217,7 +227,12 @@ Result<driver::StartTaskResponse> ProcessDriver::start_task(const driver::TaskCo
   const auto launch = [&]() -> Result<Launcher::Task> {
     DROVER_TRY(const Launcher::Start start, start_of(config));
     DROVER_TRY(const auto connected, launcher());
-    return connected->start(start, after(kLauncherTime));
+    auto started = connected->start(start, after(kLauncherTime));
+    if (started.status().code() != Code::already_exists) return started;
+    // This driver's process ended before it could say so; the caller asks again.
+    DROVER_TRY(auto all, connected->list(after(kLauncherTime)));
+    const auto same = std::ranges::find(all, config.id(), &Launcher::Task::id);
+    return same == all.end() ? started : *std::move(same);
   };
   auto process = launch();
   const std::lock_guard lock(mutex_);
@@ -317,7 +332,10 @@ Status ProcessDriver::kill(const TaskPtr& task) {
 Status ProcessDriver::stop_task(std::string_view id, std::chrono::nanoseconds timeout, std::string_view signal) {
   DROVER_TRY(const TaskPtr task, find(id));
   DROVER_TRY(const int number, parse_signal(signal.empty() ? "SIGINT" : signal));
-  if (has_ended(task)) return ok_status();
+  if (has_ended(task)) {
+    task->kill_lost(mutex_);
+    return ok_status();
+  }
   DROVER_TRY(const auto connected, launcher());
   DROVER_RETURN_IF_ERROR(connected->signal(id, number, Launcher::To::group, after(kLauncherTime)));
   if (wait_exit(task, after(timeout))) {
@@ -334,6 +352,7 @@ Status ProcessDriver::destroy_task(std::string_view id, bool force) {
       return failed_precondition("task " + std::string(id) + " is running; stop it first, or destroy it with force");
     DROVER_RETURN_IF_ERROR(kill(task));
   }
+  task->kill_lost(mutex_);
   DROVER_TRY(const auto connected, launcher());
   const Status forgotten = connected->forget(id, after(kLauncherTime));
   if (!forgotten.ok() && forgotten.code() != Code::not_found) return forgotten;

@@ -12,6 +12,8 @@
 #include "drover/external/callback_threads.h"
 #include "drover/task_driver.h"
 
+#include "../src/utf8.h"
+
 namespace drover::external {
 namespace {
 
@@ -35,7 +37,7 @@ std::optional<std::string> bytes_of(const grpc::ByteBuffer& buffer) {
 
 Status status_of(const grpc::Status& status) {
   if (status.ok()) return {};
-  return translate(Status(static_cast<Code>(status.error_code()), status.error_message()));
+  return translate(Status(static_cast<Code>(status.error_code()), utf8::valid(status.error_message())));
 }
 
 // One unary call. The callback may come after the caller has gone, so it holds a share of its own.

@@ -4,8 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../src/utf8.h"
+
 namespace drover::external {
 namespace {
+
+constexpr int kMaxDepth = 32;  // of values in a line; what lies deeper is left out
 
 std::optional<log::Level> level_of(std::string_view name) {
   if (name == "trace" || name == "TRACE") return log::Level::trace;
@@ -21,9 +25,11 @@ std::string text_of(const nlohmann::json& value) {
                            : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+bool is_shallow(int depth, nlohmann::json::parse_event_t, nlohmann::json&) { return depth < kMaxDepth; }
+
 std::optional<LogEntry> read_json(std::string_view line) {
   if (!line.starts_with('{')) return {};
-  const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+  const auto json = nlohmann::json::parse(line.begin(), line.end(), is_shallow, false);
   if (!json.is_object() || !json.contains("@message")) return {};
   LogEntry entry;
   for (const auto& [name, value] : json.items()) {
@@ -56,11 +62,11 @@ LogEntry LogReader::read(std::string_view line) {
       is_panic_ = false;
       line.remove_prefix(end + 1);
       if (line.starts_with(' ')) line.remove_prefix(1);
-      return {.level = *level, .message = std::string(line)};
+      return {.level = *level, .message = utf8::valid(line)};
     }
   }
   if (line.starts_with("panic: ") || line.starts_with("fatal error: ")) is_panic_ = true;
-  return {.level = is_panic_ ? log::Level::error : log::Level::debug, .message = std::string(line)};
+  return {.level = is_panic_ ? log::Level::error : log::Level::debug, .message = utf8::valid(line)};
 }
 
 }  // namespace drover::external

@@ -35,6 +35,17 @@ TEST(PluginLog, ReadsEveryForm) {
   }
 }
 
+TEST(PluginLog, WhatIsNoTextAndWhatIsTooDeepIsMadeHarmless) {
+  LogReader reader;
+  EXPECT_EQ("caf\xef\xbf\xbd", reader.read("caf\xe9").message);
+  EXPECT_EQ("\xef\xbf\xbd", reader.read("[INFO] \xff").message);
+  const std::string deep =
+      R"({"@message":"deep","@level":"info","value":)" + std::string(30'000, '[') + std::string(30'000, ']') + "}";
+  const LogEntry entry = reader.read(deep);
+  EXPECT_EQ("deep", entry.message);
+  EXPECT_EQ(log::Level::info, entry.level);
+}
+
 TEST(PluginLog, APanicGoesOnUntilALineSaysItsLevel) {
   LogReader reader;
   EXPECT_EQ(reader.read("panic: nil map").level, log::Level::error);

@@ -11,6 +11,8 @@
 #include "drover/abi_bytes.h"
 #include "drover/log.h"
 
+#include "../src/utf8.h"
+
 namespace drover::external {
 namespace {
 
@@ -100,7 +102,7 @@ class Call final : public std::enable_shared_from_this<Call> {
   static void close(void* self, int32_t code, drover_bytes text) {
     const std::shared_ptr<Call> call = std::move(static_cast<Call*>(self)->itself_);
     const std::lock_guard lock(call->mutex_);
-    call->status_ = code == 0 ? ok_status() : translate(Status(static_cast<Code>(code), std::string(view_of(text))));
+    call->status_ = code == 0 ? ok_status() : translate(Status(static_cast<Code>(code), utf8::valid(view_of(text))));
     call->changed_.notify_all();
   }
 

@@ -211,7 +211,8 @@ Result<std::unique_ptr<Launcher>> Launcher::connect(Options options, Callbacks c
   Status failure;
   for (int attempt = 0; attempt < kConnectAttempts; ++attempt) {
     Result<Fd> socket = launcher::connect_to(folder);
-    if (!socket.ok() && socket.status().code() == Code::permission_denied) return socket.status();
+    // One that is there and cannot be reached has tasks: another one in its place would lose them.
+    if (!socket.ok() && socket.status().code() != Code::unavailable) return socket.status();
     if (!socket.ok()) {
       DROVER_RETURN_IF_ERROR(launcher::start_launcher(folder, options));
       socket = launcher::connect_to(folder);

@@ -264,9 +264,16 @@ class Server {
     }
   }
 
+  // -1 with errno set. What lies there may be of a task's making: no link is followed, and only a FIFO will do.
   static int open_stream(const std::string& path) {
+    if (path.empty() || path == "/dev/null") return open("/dev/null", O_RDWR | O_CLOEXEC);
     // For reading too: a FIFO opens without a reader, and a writer never meets a broken pipe while the agent is away.
-    return open(path.empty() ? "/dev/null" : path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    const int fd = open(path.c_str(), O_RDWR | O_APPEND | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+    struct stat found {};
+    if (fd < 0 || (fstat(fd, &found) == 0 && S_ISFIFO(found.st_mode) && fcntl(fd, F_SETFL, O_APPEND) == 0)) return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
   }
   static void close_streams(Task& task) {
     for (int* fd : {&task.out, &task.err}) {

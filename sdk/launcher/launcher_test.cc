@@ -220,6 +220,23 @@ TEST_F(LauncherTest, ReportsWhyAProgramCouldNotRun) {
   EXPECT_TRUE(launcher->list(soon())->empty());
 }
 
+TEST_F(LauncherTest, OutputGoesToAFifoAndNowhereElse) {
+  auto launcher = connect({});
+  const std::string file = folder_ + "/file", link = folder_ + "/link";
+  std::ofstream(file) << "not yours";
+  std::filesystem::create_symlink(file, link);
+  for (const std::string& path : {file, link, folder_}) {
+    Launcher::Start start = shell("a", "echo overwritten");
+    start.stdout_path = path;
+    const Status status = launcher->start(start, soon()).status();
+    EXPECT_EQ(Code::invalid_argument, status.code()) << path;
+    EXPECT_TRUE(status.message().starts_with("open " + path)) << status.message();
+  }
+  std::string content;
+  std::getline(std::ifstream(file), content);
+  EXPECT_EQ("not yours", content);
+}
+
 TEST_F(LauncherTest, RefusesKnownAndUnknownTasksByCode) {
   auto launcher = connect(exits());
   ASSERT_TRUE(launcher);

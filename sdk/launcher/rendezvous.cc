@@ -79,8 +79,11 @@ Result<Fd> connect_to(const Fd& folder) {
   Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd) return errno_status(errno, "socket");
   const sockaddr_un address = address_in(folder);
-  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return unavailable(std::string("no launcher answers: ") + strerror(errno));
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (errno == ECONNREFUSED || errno == ENOENT)
+      return unavailable(std::string("no launcher answers: ") + strerror(errno));
+    return errno_status(errno, "connect to the launcher");
+  }
   ucred peer{};
   socklen_t size = sizeof peer;
   if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return errno_status(errno, "peer credentials");

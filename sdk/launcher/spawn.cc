@@ -69,11 +69,15 @@ bool connect_terminal(const char* path, const StartRequest& request) {
   return dup2(fd, 0) >= 0 && dup2(fd, 1) >= 0 && dup2(fd, 2) >= 0;
 }
 
+// Whoever asked has the other end open: who has gone meanwhile is not waited for.
+bool connect_fifo(const char* path, int access, int as) {
+  const int fd = open(path, access | O_NONBLOCK | O_CLOEXEC);
+  return fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 && dup2(fd, as) >= 0;
+}
+
 bool connect_fifos(const ExecStreams& streams) {
-  const int in = open(streams.input.c_str(), O_RDONLY | O_CLOEXEC);
-  const int out = open(streams.output.c_str(), O_WRONLY | O_CLOEXEC);
-  const int err = open(streams.error.c_str(), O_WRONLY | O_CLOEXEC);
-  return in >= 0 && out >= 0 && err >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0;
+  return connect_fifo(streams.input.c_str(), O_RDONLY, 0) && connect_fifo(streams.output.c_str(), O_WRONLY, 1) &&
+         connect_fifo(streams.error.c_str(), O_WRONLY, 2);
 }
 
 Spawned spawn_with(const StartRequest& request, const std::function<bool()>& connect_streams);

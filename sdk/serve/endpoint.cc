@@ -91,6 +91,8 @@ class ResidentCall final : public Call, public std::enable_shared_from_this<Resi
       finish(has_overflown ? resource_exhausted("the caller said more than the plugin could take") : status);
     } catch (const std::exception& problem) {
       finish(internal_error(std::string("the plugin threw: ") + problem.what()));
+    } catch (...) {
+      finish(internal_error("the plugin threw an exception of a type of its own"));
     }
   }
   void finish(const Status& status) {

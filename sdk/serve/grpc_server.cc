@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "../src/utf8.h"
 #include "server.h"
 #include "workers.h"
 
@@ -32,7 +33,8 @@ std::optional<std::string> bytes_of(const grpc::ByteBuffer& buffer) {
 
 grpc::Status to_grpc(const Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return {static_cast<grpc::StatusCode>(status.code()), status.message().substr(0, kMaxErrorBytes), status.details()};
+  return {static_cast<grpc::StatusCode>(status.code()), std::string(utf8::cut(status.message(), kMaxErrorBytes)),
+          status.details()};
 }
 
 Status run(const Handler& handler, Call& call) {

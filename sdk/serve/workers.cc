@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <system_error>
+
 namespace drover::serve {
 
 Workers::~Workers() {
@@ -18,10 +20,16 @@ bool Workers::post(std::function<void()> task) {
   if (busy_ >= limit_ || is_closed_) return false;
   queue_.push_back(std::move(task));
   if (++busy_ > threads_.size()) {
-    threads_.emplace_back([this] {
-      ::pthread_setname_np(::pthread_self(), "call");
-      run();
-    });
+    try {
+      threads_.emplace_back([this] {
+        ::pthread_setname_np(::pthread_self(), "call");
+        run();
+      });
+    } catch (const std::system_error&) {  // the process may have no more
+      queue_.pop_back();
+      --busy_;
+      return false;
+    }
   } else if (!asleep_.empty()) {
     Seat& seat = *asleep_.back();
     asleep_.pop_back();

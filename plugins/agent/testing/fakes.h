@@ -69,6 +69,7 @@ class FakeDriver final : public TaskDriver {
   }
   void follow_events(const TellEvent& tell, std::stop_token stop) override { events_.follow(tell, std::move(stop)); }
   Result<std::string> encode_config(std::string_view json) override {
+    if (is_away("encode")) return away();
     if (json.find("\"refuse\"") != std::string_view::npos) return invalid_argument("option \"refuse\" is unknown");
     return std::string(json);
   }
@@ -92,12 +93,15 @@ class FakeDriver final : public TaskDriver {
   Status recover_task(const driver::TaskHandle& handle) override {
     std::lock_guard lock(mutex_);
     ++recovered_;
+    changed_.notify_all();
+    if (counts_down("recover")) return away();
     return tasks_.contains(handle.config().id()) ? ok_status() : not_found(std::string(kTaskNotFound));
   }
   Result<driver::ExitResult> wait_task(std::string_view id, std::stop_token stop) override {
     std::unique_lock lock(mutex_);
     auto at = tasks_.find(std::string(id));
     if (at == tasks_.end()) return not_found(std::string(kTaskNotFound));
+    if (counts_down("wait")) return away();
     auto task = at->second;
     changed_.wait(lock, stop, [&] { return task->exit.has_value(); });
     if (task->exit) return *task->exit;
@@ -107,6 +111,7 @@ class FakeDriver final : public TaskDriver {
     std::lock_guard lock(mutex_);
     auto at = tasks_.find(std::string(id));
     if (at == tasks_.end()) return not_found(std::string(kTaskNotFound));
+    if (counts_down("stop")) return away();
     at->second->stop_signal = std::string(signal);
     at->second->stop_timeout = timeout;
     stopped_.push_back(at->second->config.name());
@@ -180,6 +185,15 @@ class FakeDriver final : public TaskDriver {
     (*event.mutable_annotations())["size"] = "3 MiB";
     events_.pass_on(event);
   }
+  // The next so many calls of this name ("encode", "recover", "wait", "stop") find no plugin.
+  void is_away_for(const std::string& call, int times) {
+    std::lock_guard lock(mutex_);
+    away_[call] = times;
+  }
+  bool wait_recovered(int times) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return recovered_ == times; });
+  }
   void exits_at_once(const std::string& name, int code) {
     std::lock_guard lock(mutex_);
     scripted_exits_[name] = code;
@@ -222,9 +236,20 @@ class FakeDriver final : public TaskDriver {
   }
 
  private:
+  static Status away() { return unavailable("the plugin is not running yet"); }
+  bool is_away(const std::string& call) {
+    std::lock_guard lock(mutex_);
+    return counts_down(call);
+  }
+  bool counts_down(const std::string& call) {  // requires: mutex_
+    const auto at = away_.find(call);
+    return at != away_.end() && at->second-- > 0;
+  }
+
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, std::shared_ptr<Task>> tasks_;
+  std::map<std::string, int> away_;
   std::map<std::string, int> scripted_exits_;
   std::map<std::string, Status> start_errors_;
   std::vector<std::string> starts_, stopped_;

@@ -48,6 +48,13 @@ class OddDriver final : public TaskDriver {
   Result<std::string> encode_config(std::string_view) override { return std::string(); }
   Result<driver::StartTaskResponse> start_task(const driver::TaskConfig& config) override {
     if (mode == "dies-in-every-start" || (mode == "dies-in-first-start" && is_first_time())) ::raise(SIGKILL);
+    if (mode == "says-no-text") return Status(Code::unknown, "the image \xff\xfe is not there");
+    if (mode == "leaves-a-flood" && is_first_time()) {
+      if (::fork() == 0) {
+        while (true) say(STDERR_FILENO, "a line of somebody who stayed behind\n");
+      }
+      ::raise(SIGKILL);
+    }
     if (mode == "loses-descriptors") {
       int last = -1;
       for (int fd = 0; fd >= 0; fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) last = fd;

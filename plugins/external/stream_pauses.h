@@ -1,0 +1,28 @@
+// The pauses before a stream that a plugin has ended is opened again: five seconds, four times more each time, at most
+// two minutes. Owned by the thread that reads the stream.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+
+namespace drover::external {
+
+class StreamPauses {
+ public:
+  std::chrono::seconds next() const { return next_; }
+  void wait(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, next_, [] { return false; });
+    next_ = std::min(next_ * 4, std::chrono::seconds(120));
+  }
+
+ private:
+  std::chrono::seconds next_{5};
+};
+
+}  // namespace drover::external
