@@ -9,8 +9,11 @@
 //
 // Owned by its AllocRunner. The thread "task" makes every call to the driver that may block; orders from elsewhere are
 // noted and interrupt it. Requires: detach() or kill() before destruction.
+//
+// task_runner.cc has orders, questions and the thread; task_start.cc how a task comes to run, task_end.cc how it ends.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -106,6 +109,7 @@ class TaskRunner {
   Next start_on(TaskDriver& driver, const AllocSpec& spec, const v1::Task& task,
                 const device::ContainerReservation& devices);
   Next watch();
+  Next obey();
   Next after_end(TaskEnd end);
   Next settle();                     // dead; waits to be revived or left
   bool end_task(const Kill& order);  // false: left as it is, because of detach
@@ -124,6 +128,8 @@ class TaskRunner {
   // Sleeps until the time, or an order that `wake` wants. True when ordered.
   template <typename Wake>
   bool wait_orders(std::optional<SteadyTime> until, Wake&& wake);
+  // Of the thread, between two questions to a driver that is not there at the moment.
+  static constexpr std::chrono::seconds kAskAgain{1};
   std::stop_token arm();  // a token that the next order triggers, or one already triggered when one is open
   bool interrupted() const { return orders_.detach || orders_.kill || orders_.restart; }
 
@@ -153,5 +159,25 @@ class TaskRunner {
   std::vector<std::string> ended_ids_;  // the thread's own; still known to the driver
   std::jthread thread_;
 };
+
+template <typename Edit>
+void TaskRunner::change(Edit&& edit) {
+  {
+    std::lock_guard lock(mutex_);
+    edit();
+  }
+  persist();
+  changed_callback_();
+}
+
+template <typename Wake>
+bool TaskRunner::wait_orders(std::optional<SteadyTime> until, Wake&& wake) {
+  std::unique_lock lock(mutex_);
+  if (!until) {
+    orders_changed_.wait(lock, wake);
+    return true;
+  }
+  return orders_changed_.wait_until(lock, *until, wake);
+}
 
 }  // namespace drover::agent
