@@ -270,9 +270,9 @@ void Supervisor::prepare(const std::string& greeting) {
     DROVER_TRY(const Handshake handshake,
                parse_handshake(greeting, identity_ ? Transport::mutual_tls : Transport::plain));
     DROVER_TRY(socket_, PluginSocket::find(handshake.socket, user_.value_or(::geteuid())));
-    std::shared_ptr<Channel> channel = connect(handshake, identity_.get());
-    DROVER_RETURN_IF_ERROR(options_.prepare(channel));
-    return channel;
+    living_ = std::make_shared<MortalChannel>(connect(handshake, identity_.get()));
+    DROVER_RETURN_IF_ERROR(options_.prepare(living_));
+    return std::shared_ptr<Channel>(living_);
   };
   auto channel = make();
   if (!channel) {
@@ -356,6 +356,7 @@ void Supervisor::on_exit() {
     channel_.reset();
     changed_.notify_all();
   }
+  if (living_) std::exchange(living_, nullptr)->end();
   signal_event(quiet_);
   output_.join();
   const pid_t pid = process_->pid();

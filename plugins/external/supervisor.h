@@ -19,6 +19,7 @@
 #include "drover/external/plugin_log.h"
 #include "drover/external/process.h"
 #include "drover/metrics.h"
+#include "mortal_channel.h"
 #include "plugin_file.h"
 #include "plugin_life.h"
 #include "plugin_socket.h"
@@ -89,6 +90,7 @@ class Supervisor final : public PluginLife {
   SteadyTime launched_{};
   std::string ending_;  // why we end it ourselves
   bool had_greeting_ = false;
+  std::shared_ptr<MortalChannel> living_;        // to the process, until its end
   PluginSocket socket_;                          // removed after the process's end
   std::shared_ptr<const TlsIdentity> identity_;  // ours towards it, where it was asked for TLS
   std::optional<uint32_t> user_;                 // of the process, where it is another than ours
