@@ -98,9 +98,13 @@ function(drover_link_stable name)
   # The C++ library lies inside, too: libprotobuf.a may only meet it there, and any other may be in the process.
   target_link_libraries(${name}_plugin PRIVATE
     ${ARGN} $<LINK_ONLY:drover_stable> ${DROVER_PROTOBUF_ARCHIVE} ${DROVER_UTF8PROC_ARCHIVE} -static-libstdc++ -static-libgcc)
+  # In a sanitized build of this tree nothing is dropped, so that what is never called wants libraries, too.
+  set(undefined defs)
+  if(DROVER_SANITIZE)
+    set(undefined undefs)
+  endif()
   target_link_options(${name}_plugin PRIVATE
-    -Wl,--version-script=${DROVER_STABLE_MAP} -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,--as-needed
-    $<$<NOT:$<BOOL:${DROVER_FUZZ}>>:-Wl,-z,defs>)  # as DroverBuild has it
+    -Wl,--version-script=${DROVER_STABLE_MAP} -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,--as-needed -Wl,-z,${undefined})
   set_target_properties(${name}_plugin PROPERTIES
     LINKER_LANGUAGE CXX LINK_DEPENDS "${DROVER_STABLE_MAP};${DROVER_PROTOBUF_ARCHIVE};${DROVER_UTF8PROC_ARCHIVE}" SKIP_BUILD_RPATH ON)
 endfunction()
