@@ -77,7 +77,8 @@ class Decoder {
   // Of a block that may also be written as an attribute.
   static std::optional<Form> form_of(Shape shape) {
     if (shape == Shape::map) return Form::text_map;
-    if (shape == Shape::free_form || shape == Shape::list_map) return Form::any;
+    if (shape == Shape::list_map) return Form::text_list_map;
+    if (shape == Shape::free_form) return Form::any_object;
     return std::nullopt;
   }
 
@@ -89,6 +90,15 @@ class Decoder {
           nearest_hint(name, names));
   }
 
+  // A name is an argument or a block: the two cannot be told apart in the result.
+  bool stands_once(const hcl::Node& body, const hcl::NodeBlock& child) {
+    auto argument = body.attributes.find(child.type);
+    if (argument == body.attributes.end()) return true;
+    error(child.range, "block \"" + child.type + "\" stands here as an argument as well",
+          "the argument is on line " + std::to_string(argument->second.name_range.start.line));
+    return false;
+  }
+
   void blocks(const hcl::Node& body, const BlockRule& rule, json& out) {
     for (const hcl::NodeBlock& child : body.blocks) {
       auto known = std::ranges::find(rule.blocks, child.type, &BlockRule::name);
@@ -96,6 +106,7 @@ class Decoder {
         unknown("block", child.type, child.range, rule);
         continue;
       }
+      if (!stands_once(body, child)) continue;
       json value = block(child, *known);
       const std::string key(known->json);
       switch (known->shape) {
@@ -142,7 +153,7 @@ class Decoder {
         wanted = "a duration such as \"30s\"";
         break;
       case Form::text_list:
-        decoded = list_of(value, [](const hcl::Value& item) { return hcl::as_string(item); });
+        decoded = text_list_of(value);
         wanted = "a list of texts";
         break;
       case Form::integer_list:
@@ -150,11 +161,16 @@ class Decoder {
         wanted = "a list of whole numbers";
         break;
       case Form::text_map:
-        decoded = text_map_of(value);
+        decoded = map_of(value, [](const hcl::Value& item) { return hcl::as_string(item); });
         wanted = "a map of texts";
         break;
-      case Form::any:
-        decoded = json_of(value);
+      case Form::text_list_map:
+        decoded = map_of(value, text_list_of);
+        wanted = "a map of lists of texts";
+        break;
+      case Form::any_object:
+        if (const hcl::Value* body = as_body(value)) decoded = json_of(*body);
+        wanted = "a block or an object";
         break;
     }
     if (decoded) {
@@ -188,13 +204,26 @@ class Decoder {
     return out;
   }
 
-  static std::optional<json> text_map_of(const hcl::Value& value) {
-    if (!value.is_object()) return std::nullopt;
+  static std::optional<json> text_list_of(const hcl::Value& value) {
+    return list_of(value, [](const hcl::Value& item) { return hcl::as_string(item); });
+  }
+
+  // The JSON syntax may write a block as a list of one object.
+  static const hcl::Value* as_body(const hcl::Value& value) {
+    if (value.is_object()) return &value;
+    const bool holds_one = value.is_list() && value.list().size() == 1 && value.list().front().is_object();
+    return holds_one ? &value.list().front() : nullptr;
+  }
+
+  template <typename Convert>
+  static std::optional<json> map_of(const hcl::Value& value, Convert convert) {
+    const hcl::Value* body = as_body(value);
+    if (!body) return std::nullopt;
     json out = json::object();
-    for (const auto& [key, item] : value.object()) {
-      auto as = hcl::as_string(item);
+    for (const auto& [key, item] : body->object()) {
+      auto as = convert(item);
       if (!as) return std::nullopt;
-      out[key] = *as;
+      out[key] = *std::move(as);
     }
     return out;
   }
@@ -217,8 +246,7 @@ class Decoder {
   json list_map(const hcl::Node& body) {
     json out = json::object();
     for (const auto& [name, attribute] : body.attributes) {
-      auto texts = list_of(attribute.value, [](const hcl::Value& item) { return hcl::as_string(item); });
-      if (texts) {
+      if (auto texts = text_list_of(attribute.value)) {
         out[name] = *std::move(texts);
       } else {
         error(attribute.range, "\"" + name + "\" must be a list of texts");
@@ -234,6 +262,7 @@ class Decoder {
     json out = json::object();
     for (const auto& [name, attribute] : body.attributes) out[name] = json_of(attribute.value);
     for (const hcl::NodeBlock& child : body.blocks) {
+      if (!stands_once(body, child)) continue;
       json value = free_form(child.body);
       for (auto l = child.labels.rbegin(); l != child.labels.rend(); ++l)
         value = json{{*l, json::array({std::move(value)})}};
