@@ -16,8 +16,6 @@ using nlohmann::json;
 
 constexpr size_t kMaxShown = 40;  // digits of a number in a message
 
-json json_of(const hcl::Value& value) { return json::parse(hcl::to_json(value), nullptr, false); }
-
 class Decoder {
  public:
   explicit Decoder(hcl::Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
@@ -169,7 +167,7 @@ class Decoder {
         wanted = "a map of lists of texts";
         break;
       case Form::any_object:
-        if (const hcl::Value* body = as_body(value)) decoded = json_of(*body);
+        if (const hcl::Value* body = as_body(value)) decoded = json_of(attribute, *body);
         wanted = "a block or an object";
         break;
     }
@@ -202,6 +200,13 @@ class Decoder {
       out.push_back(*as);
     }
     return out;
+  }
+
+  json json_of(const hcl::NodeAttribute& attribute, const hcl::Value& value) {
+    json read = json::parse(hcl::to_json(value), nullptr, false);
+    if (!read.is_discarded()) return read;
+    error(attribute.range, "this holds text that is not UTF-8");
+    return {};
   }
 
   static std::optional<json> text_list_of(const hcl::Value& value) {
@@ -260,7 +265,7 @@ class Decoder {
   // Blocks of one name become a list of objects; each label is a list with one object around what it names.
   json free_form(const hcl::Node& body) {
     json out = json::object();
-    for (const auto& [name, attribute] : body.attributes) out[name] = json_of(attribute.value);
+    for (const auto& [name, attribute] : body.attributes) out[name] = json_of(attribute, attribute.value);
     for (const hcl::NodeBlock& child : body.blocks) {
       if (!stands_once(body, child)) continue;
       json value = free_form(child.body);
@@ -305,7 +310,10 @@ class Decoder {
   static void split_ports(json& out) {
     auto at = out.find("ports");
     if (at == out.end()) return;
-    for (const json& port : *at) out[port.contains("Value") ? "ReservedPorts" : "DynamicPorts"].push_back(port);
+    for (const json& port : *at) {
+      const bool is_static = port.value("Value", int64_t{0}) != 0;  // static = 0 means any
+      out[is_static ? "ReservedPorts" : "DynamicPorts"].push_back(port);
+    }
     out.erase("ports");
   }
 

@@ -110,6 +110,20 @@ TEST(Jobspec, DeepJsonIsRefusedInEveryForm) {
   EXPECT_EQ("x", parse("{\"ID\":\"x\",\"Config\":" + fits + "}")["ID"]);
 }
 
+TEST(Jobspec, AStaticPortOfZeroIsADynamicOne) {
+  const json network = parse(R"(job "a" {
+  group "g" {
+    network {
+      port "any" { static = 0 }
+      port "one" { static = 80 }
+    }
+  }
+}
+)")["TaskGroups"][0]["Networks"][0];
+  EXPECT_EQ("any", network["DynamicPorts"][0]["Label"]);
+  EXPECT_EQ("one", network["ReservedPorts"][0]["Label"]);
+}
+
 TEST(Jobspec, ATaskAtJobLevelIsAGroup) {
   json job = parse("job \"a\" {\n  task \"t\" { driver = \"raw_exec\" }\n}");
   EXPECT_EQ("t", job["TaskGroups"][0]["Name"]);

@@ -160,7 +160,11 @@ Result<JobParser::Parsed> Parser::parse(std::string_view source, const Options& 
   if (!outside.errors.empty() || diagnostics.has_errors()) {
     return invalid_argument(outside.errors + (diagnostics.has_errors() ? diagnostics.render(*file.source) : ""));
   }
-  return Parsed{job.dump(-1, ' ', false, json::error_handler_t::replace), std::move(outside.warnings)};
+  try {
+    return Parsed{job.dump(), std::move(outside.warnings)};
+  } catch (const json::exception& problem) {  // the library's only way to say so
+    return invalid_argument(options.file_name + ": the job holds text that is not UTF-8");
+  }
 }
 
 }  // namespace drover::jobspec
