@@ -11,6 +11,10 @@ Value Evaluation::evaluate(const Expression& expression, const EvalContext& cont
   return evaluator_->evaluate(expression, context).value_or(Value());
 }
 
+Value evaluate(const Expression& expression, const EvalContext& context, Diagnostics& diagnostics) {
+  return Evaluation(diagnostics).evaluate(expression, context);
+}
+
 Expression listed_literal(const Expression& expression) {
   if (!expression.tree() || expression.tree()->kind != ExprKind::object) return expression;
   const auto owner = std::make_shared<const Expression>(expression);
