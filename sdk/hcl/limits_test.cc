@@ -79,6 +79,13 @@ TEST(Limits, FunctionsStopWhileTheyBuild) {
             first_problem("x = setproduct([\"" + std::string(1 << 20, 'y') + "\"], range(1000))"));
 }
 
+TEST(Limits, SearchingAgainAndAgain) {
+  const std::string text = repeat("yx", 10'000);
+  EXPECT_EQ("regex_replace: the text is too long for so many matches",
+            first_problem("x = regex_replace(\"" + text + "\", \"x\", \"z\")"));
+  EXPECT_EQ("", first_problem("x = regex_replace(\"" + repeat(text, 50) + "\", \"q\", \"z\")"));
+}
+
 // Each of these looks at a large value a million times.
 TEST(Limits, WhatIsWalkedIsCharged) {
   const std::string too_long = "evaluating this takes more than 2000000 steps";
