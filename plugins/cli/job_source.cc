@@ -99,6 +99,7 @@ Result<JobSource> read_job_source(Run& run, const std::string& path) {
   DROVER_TRY(options.variables, assignments(run, submission));
   DROVER_TRY(JobParser::Parsed parsed, parser->parse(text, options));
   for (const std::string& warning : parsed.warnings) run.err << "Warning: " << warning << "\n";
+  if (!json::accept(parsed.json)) return internal_error("the parser of job files gave no JSON");
   return JobSource{std::move(parsed.json), submission.dump(-1, ' ', false, json::error_handler_t::replace)};
 }
 

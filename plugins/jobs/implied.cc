@@ -9,49 +9,68 @@
 namespace drover::jobs {
 namespace {
 
-template <typename Owner>
-void add(Owner& owner, const char* attribute, const char* operand, const std::string& value) {
-  bool is_there = std::ranges::any_of(owner.constraints(), [&](const v1::Constraint& c) {
-    return c.l_target() == attribute && c.operand() == operand && c.r_target() == value;
-  });
-  if (is_there) return;
-  v1::Constraint& constraint = *owner.add_constraints();
+// Nothing when `stands_for_it` says so of one of the constraints that are there.
+template <typename Test>
+void add_unless(v1::TaskGroup& group, const v1::Constraint& constraint, Test stands_for_it) {
+  if (!std::ranges::any_of(group.constraints(), stands_for_it)) *group.add_constraints() = constraint;
+}
+
+v1::Constraint constraint_of(const char* attribute, const char* operand, const std::string& value) {
+  v1::Constraint constraint;
   constraint.set_l_target(attribute);
   constraint.set_operand(operand);
   constraint.set_r_target(value);
+  return constraint;
 }
 
-void of_service(const v1::Service& service, v1::TaskGroup& group) {
+void add(v1::TaskGroup& group, const v1::Constraint& constraint) {
+  add_unless(group, constraint, [&](const v1::Constraint& there) {
+    return there.l_target() == constraint.l_target() && there.operand() == constraint.operand() &&
+           there.r_target() == constraint.r_target();
+  });
+}
+
+// Who says anything about the attribute, in the job or in the group, has decided.
+void add_default(const v1::Job& job, v1::TaskGroup& group, const v1::Constraint& constraint) {
+  const auto is_about_it = [&](const v1::Constraint& there) { return there.l_target() == constraint.l_target(); };
+  if (!std::ranges::any_of(job.constraints(), is_about_it)) add_unless(group, constraint, is_about_it);
+}
+
+void of_service(const v1::Job& job, const v1::Service& service, v1::TaskGroup& group) {
   if (service.provider() == "nomad") {
-    add(group, "${attr.nomad.service_discovery}", "=", "true");
-    if (service.checks_size() > 0) add(group, "${attr.nomad.version}", "semver", ">= 1.4.0");
+    add(group, constraint_of("${attr.nomad.service_discovery}", "=", "true"));
+    if (service.checks_size() > 0) add(group, constraint_of("${attr.nomad.version}", "semver", ">= 1.4.0"));
     return;
   }
-  add(group, "${attr.consul.version}", "semver", ">= 1.7.0");
+  add_default(job, group, constraint_of("${attr.consul.version}", "semver", ">= 1.7.0"));
 }
 
-void of_signals(v1::Task& task) {
-  std::set<std::string> signals;
+void note_signals(const v1::Task& task, std::set<std::string>& signals) {
   if (!task.kill_signal().empty()) signals.insert(task.kill_signal());
   if (task.vault().change_mode() == "signal") signals.insert(task.vault().change_signal());
   for (const v1::Template& each : task.templates()) {
     if (each.change_mode() == "signal") signals.insert(each.change_signal());
   }
+}
+
+void of_signals(const std::set<std::string>& signals, v1::TaskGroup& group) {
   std::string text;
   for (const std::string& signal : signals) text += (text.empty() ? "" : ",") + signal;
-  if (!text.empty()) add(task, "${attr.os.signals}", "set_contains", text);
+  if (!text.empty()) add(group, constraint_of("${attr.os.signals}", "set_contains", text));
 }
 
 }  // namespace
 
 void add_implied_constraints(v1::Job& job) {
   for (v1::TaskGroup& group : *job.mutable_task_groups()) {
-    for (const v1::Service& service : group.services()) of_service(service, group);
-    for (v1::Task& task : *group.mutable_tasks()) {
-      for (const v1::Service& service : task.services()) of_service(service, group);
-      if (task.has_vault()) add(group, "${attr.vault.version}", "semver", ">= 0.6.1");
-      of_signals(task);
+    for (const v1::Service& service : group.services()) of_service(job, service, group);
+    std::set<std::string> signals;  // of all tasks: they run on one node
+    for (const v1::Task& task : group.tasks()) {
+      for (const v1::Service& service : task.services()) of_service(job, service, group);
+      if (task.has_vault()) add_default(job, group, constraint_of("${attr.vault.version}", "semver", ">= 0.6.1"));
+      note_signals(task, signals);
     }
+    of_signals(signals, group);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "canonical.h"
 #include "drover/json.h"
 #include "drover/v1/job.pb.h"
+#include "implied.h"
 #include "validate.h"
 
 namespace drover::jobs {
@@ -106,6 +107,7 @@ TEST(Validate, EveryViolationIsNamedWithItsPlace) {
        "log storage (400 MB) must be below"},
       {"restart", [](v1::Job& j) { task(j).mutable_restart_policy()->set_mode("often"); },
        "restart.mode: \"often\" is unknown; use fail or delay"},
+      {"payload", [](v1::Job& j) { j.set_payload("x"); }, "payload: a job is registered without a payload"},
       {"namespace", [](v1::Job& j) { j.set_namespace_("prod"); }, "namespace \"prod\" does not exist"},
   };
   for (const Case& c : cases) {
@@ -116,6 +118,88 @@ TEST(Validate, EveryViolationIsNamedWithItsPlace) {
     EXPECT_TRUE(std::ranges::any_of(errors, [&](const std::string& e) { return e.find(c.error) != std::string::npos; }))
         << (errors.empty() ? "no error" : errors.front());
   }
+}
+
+std::string errors_of(const v1::Job& job) { return joined(validate(job).errors); }
+
+TEST(Validate, OnlyServiceAndSystemJobsAreUpdatedStepByStep) {
+  for (const char* type : {"batch", "sysbatch"}) {
+    const std::string refused = "update: Job type \"" + std::string(type) + "\" does not allow update block";
+    v1::Job of_job = minimal(type), of_group = minimal(type);
+    of_job.mutable_update();
+    of_group.mutable_task_groups(0)->mutable_update();
+    EXPECT_NE(std::string::npos, errors_of(of_job).find(refused)) << errors_of(of_job);
+    EXPECT_NE(std::string::npos, errors_of(of_group).find("group[\"a\"]." + refused)) << errors_of(of_group);
+    EXPECT_EQ(std::string::npos, errors_of(of_group).find("healthy_deadline")) << errors_of(of_group);
+  }
+}
+
+TEST(Validate, OperandsMustBeReadable) {
+  const struct {
+    const char *operand, *value, *problem;
+  } cases[] = {
+      {"regexp", "^linux-[0-9]+$", ""},
+      {"regexp", "(", "\"(\" is no regular expression"},
+      {"version", ">= 1.2, < 2.0", ""},
+      {"version", "~> 1.2.3-beta1+x", ""},
+      {"version", "v1.2rc1", ""},
+      {"version", "banana", "\"banana\" is no constraint on versions"},
+      {"version", ">= 1.2,", "is no constraint on versions"},
+      {"version", "1..2", "is no constraint on versions"},
+      {"semver", ">= 1.2.3-beta", ""},
+      {"semver", ">= 1.2", ""},
+      {"semver", ">> 1", "\">> 1\" is no constraint on versions"},
+      {"semver", "~> 1.2.3", "is no constraint on versions"},
+      {"is_set", "", ""},
+      {"is_set", "x", "is_set takes no value"},
+      {"is_not_set", "x", "is_not_set takes no value"},
+      {"regexp", "${meta.pattern}(", ""},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(std::string(c.operand) + " " + c.value);
+    v1::Job job = minimal();
+    v1::Constraint& constraint = *job.add_constraints();
+    v1::Affinity& affinity = *job.mutable_task_groups(0)->add_affinities();
+    constraint.set_l_target("${attr.x}");
+    affinity.set_l_target("${attr.x}");
+    affinity.set_weight(50);
+    constraint.set_operand(c.operand);
+    affinity.set_operand(c.operand);
+    constraint.set_r_target(c.value);
+    affinity.set_r_target(c.value);
+    const std::string errors = errors_of(job);
+    for (const std::string place : {"constraint[0].value: ", "group[\"a\"].affinity[0].value: "}) {
+      EXPECT_EQ(*c.problem != '\0', errors.find(place) != std::string::npos) << errors;
+    }
+    EXPECT_NE(std::string::npos, errors.find(c.problem)) << errors;
+  }
+}
+
+v1::Job implied_of(const std::string& constraint) {
+  v1::Job job;
+  const std::string task = R"("Driver":"raw_exec","Vault":{},"Services":[{"Provider":"consul"}])";
+  EXPECT_TRUE(json_to_message(R"({"ID":"web","Constraints":[)" + constraint + R"(],"TaskGroups":[{"Name":"a","Tasks":[
+      {"Name":"t","KillSignal":"SIGINT",)" +
+                                  task + R"(},{"Name":"u","KillSignal":"SIGHUP",)" + task + R"(}]}]})",
+                              job)
+                  .ok());
+  add_implied_constraints(job);
+  return job;
+}
+
+TEST(Implied, AGroupNeedsTheSignalsOfAllItsTasksOnce) {
+  const v1::Job job = implied_of("");
+  std::string text;
+  for (const v1::Constraint& each : job.task_groups(0).constraints()) text += each.l_target() + each.r_target() + "\n";
+  EXPECT_EQ("${attr.consul.version}>= 1.7.0\n${attr.vault.version}>= 0.6.1\n${attr.os.signals}SIGHUP,SIGINT\n", text);
+  EXPECT_TRUE(job.task_groups(0).tasks(0).constraints().empty());
+}
+
+TEST(Implied, AConstraintOfOnesOwnStandsForTheDefault) {
+  const v1::Job job = implied_of(R"({"LTarget":"${attr.vault.version}","Operand":"is_set"},
+                                    {"LTarget":"${attr.consul.version}","Operand":"version","RTarget":">= 1.0"})");
+  ASSERT_EQ(1, job.task_groups(0).constraints_size());
+  EXPECT_EQ("${attr.os.signals}", job.task_groups(0).constraints(0).l_target());
 }
 
 TEST(Validate, AllViolationsComeAtOnce) {

@@ -116,6 +116,30 @@ TEST_F(Plans, AnExistingJobIsTriedWithTheVersionItWouldGet) {
   EXPECT_EQ(diff.tasks(0).annotations(0), "forces create/destroy update");
 }
 
+TEST_F(Plans, WhatOnlyServersKnowIsNotTakenFromAClient) {
+  v1::Job sent = job();
+  sent.set_stop(true);
+  sent.set_stable(true);
+  sent.set_parent_id("other");
+  sent.set_dispatched(true);
+  sent.set_dispatch_idempotency_token("once");
+  sent.set_nomad_token_id("token");
+  sent.set_status_description("fine");
+  sent.set_status(v1::JOB_STATUS_DEAD);
+  sent.set_version(7);
+  sent.mutable_version_tag()->set_name("golden");
+  register_job(sent);
+  const auto stored = tables_.jobs.get(*host_.snapshot(), job_key("default", "web"));
+  register_job(job());
+  const auto plain = tables_.jobs.get(*host_.snapshot(), job_key("default", "web"));
+  ASSERT_TRUE(stored && plain);
+  EXPECT_EQ(stored->version(), plain->version()) << "the second is the same description";
+  EXPECT_FALSE(stored->stop() || stored->stable() || stored->dispatched() || stored->has_version_tag());
+  EXPECT_EQ("", stored->parent_id() + stored->dispatch_idempotency_token() + stored->nomad_token_id());
+  EXPECT_EQ("", stored->status_description());
+  EXPECT_EQ(v1::JOB_STATUS_PENDING, stored->status());
+}
+
 TEST_F(Plans, AStoppedJobIsTriedAsRunning) {
   register_job(job());
   v1::DeregisterJobRequest stop;

@@ -162,6 +162,23 @@ Result<v1::ListJobsResponse> Rpc::list(const v1::ListJobsRequest& request, Call&
   return response;
 }
 
+namespace {
+
+// What only the servers know, whatever a client sends: also what it read of an earlier version. Status and numbers are
+// as_registered's.
+void clear_servers_fields(v1::Job& job) {
+  job.set_stop(false);
+  job.clear_stable();
+  job.clear_parent_id();
+  job.clear_dispatched();
+  job.clear_dispatch_idempotency_token();
+  job.clear_nomad_token_id();
+  job.clear_status_description();
+  job.clear_version_tag();
+}
+
+}  // namespace
+
 Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, Purpose purpose) {
   Findings findings = validate(job, purpose);
   if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
@@ -169,7 +186,7 @@ Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, P
     findings.warnings.emplace_back("policy override has no effect: this version has no policies to override");
   }
   add_implied_constraints(job);
-  job.set_stop(false);
+  clear_servers_fields(job);
   job.clear_consul_token();
   job.clear_vault_token();
   return std::move(findings.warnings);

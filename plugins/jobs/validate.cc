@@ -56,6 +56,13 @@ void check_type(const Place& place, const v1::Job& job, Purpose purpose) {
   }
 }
 
+// Whether jobs of the type are updated step by step at all; else nothing else about the block is worth saying.
+bool takes_updates(const Place& place, const v1::Job& job) {
+  const bool takes = job.type() == "service" || job.type() == "system";
+  place["update"].require(takes, "Job type " + quoted(job.type()) + " does not allow update block");
+  return takes;
+}
+
 void check_job(const Place& place, const v1::Job& job, Purpose purpose) {
   place["id"].require(!job.id().empty(), "the job has no ID");
   place["id"].require(job.id().find(' ') == std::string::npos, "the job ID contains a space");
@@ -69,6 +76,7 @@ void check_job(const Place& place, const v1::Job& job, Purpose purpose) {
   for (const std::string& datacenter : job.datacenters()) {
     place["datacenters"].require(!datacenter.empty(), "a datacenter has an empty name");
   }
+  place["payload"].require(job.payload().empty(), "a job is registered without a payload; it gets one when dispatched");
   place["multiregion"].require(!job.has_multiregion(), "Multiregion jobs are unlicensed.");
   place["node_pool"].require(job.node_pool() == "default" || job.node_pool() == "all",
                              "node pool " + quoted(job.node_pool()) + " does not exist");
@@ -78,6 +86,7 @@ void check_job(const Place& place, const v1::Job& job, Purpose purpose) {
   for (int i = 0; i < job.affinities_size(); ++i) check_affinity(place.item("affinity", "", i), job.affinities(i));
   for (int i = 0; i < job.spreads_size(); ++i) check_spread(place.item("spread", "", i), job.spreads(i));
   check_placement(place, job, !job.affinities().empty(), !job.spreads().empty());
+  if (job.has_update()) takes_updates(place, job);
   if (job.has_ui()) check_ui(place["ui"], job.ui());
   for (const auto& [name, token] :
        {std::pair("vault_token", job.vault_token()), {"consul_token", job.consul_token()}}) {
@@ -165,7 +174,7 @@ void check_group(const Place& place, const v1::TaskGroup& group, const v1::Job& 
     place["reschedule"].require(!job.type().starts_with("sys"), "is not for system jobs");
     check_reschedule(place["reschedule"], group.reschedule_policy());
   }
-  if (group.has_update()) check_update(place["update"], group.update());
+  if (group.has_update() && takes_updates(place, job)) check_update(place["update"], group.update());
   if (group.has_migrate()) {
     place["migrate"].require(job.type() == "service", "is for service jobs");
     check_migrate(place["migrate"], group.migrate());

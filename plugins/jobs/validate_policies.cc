@@ -6,6 +6,7 @@
 #include "cron.h"
 #include "drover/duration.h"
 #include "drover/nearest.h"
+#include "operand.h"
 #include "time_zone.h"
 #include "validate_parts.h"
 
@@ -45,6 +46,12 @@ bool check_operand(const Place& place, const std::string& operand) {
 
 bool is_unary(const std::string& operand) { return operand == "is_set" || operand == "is_not_set"; }
 
+// A value is missing, or cannot be what the operator reads.
+void check_value(const Place& place, const std::string& operand, const std::string& value) {
+  if (!is_unary(operand) && value.empty()) return place.error("value is missing");
+  if (const std::string problem = problem_of_operand(operand, value); !problem.empty()) place.error(problem);
+}
+
 bool is_whole_number(const std::string& text) {
   return !text.empty() && text.size() < 10 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -57,7 +64,7 @@ void check_constraint(const Place& place, const v1::Constraint& constraint, bool
   const bool is_distinct = operand.starts_with("distinct_");
   if (is_distinct && !may_be_distinct) place.error(operand + " is not allowed here, only in a job or a group");
   if (operand != "distinct_hosts") place["attribute"].require(!constraint.l_target().empty(), "attribute is missing");
-  if (!is_unary(operand) && !is_distinct) place["value"].require(!constraint.r_target().empty(), "value is missing");
+  if (!is_distinct) check_value(place["value"], operand, constraint.r_target());
   if (operand == "distinct_property" && !constraint.r_target().empty()) {
     place["value"].require(is_whole_number(constraint.r_target()) && constraint.r_target() != "0",
                            "distinct_property takes a whole number from 1 on, not " + quoted(constraint.r_target()));
@@ -74,7 +81,7 @@ void check_affinity(const Place& place, const v1::Affinity& affinity) {
   if (!check_operand(place, operand)) return;
   if (operand.starts_with("distinct_")) place.error(operand + " is not allowed in an affinity");
   place["attribute"].require(!affinity.l_target().empty(), "attribute is missing");
-  if (!is_unary(operand)) place["value"].require(!affinity.r_target().empty(), "value is missing");
+  check_value(place["value"], operand, affinity.r_target());
 }
 
 void check_spread(const Place& place, const v1::Spread& spread) {

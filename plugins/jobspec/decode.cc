@@ -16,8 +16,6 @@ using nlohmann::json;
 
 constexpr size_t kMaxShown = 40;  // digits of a number in a message
 
-json json_of(const hcl::Value& value) { return json::parse(hcl::to_json(value), nullptr, false); }
-
 class Decoder {
  public:
   explicit Decoder(hcl::Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
@@ -77,7 +75,8 @@ class Decoder {
   // Of a block that may also be written as an attribute.
   static std::optional<Form> form_of(Shape shape) {
     if (shape == Shape::map) return Form::text_map;
-    if (shape == Shape::free_form || shape == Shape::list_map) return Form::any;
+    if (shape == Shape::list_map) return Form::text_list_map;
+    if (shape == Shape::free_form) return Form::any_object;
     return std::nullopt;
   }
 
@@ -89,6 +88,15 @@ class Decoder {
           nearest_hint(name, names));
   }
 
+  // A name is an argument or a block: the two cannot be told apart in the result.
+  bool stands_once(const hcl::Node& body, const hcl::NodeBlock& child) {
+    auto argument = body.attributes.find(child.type);
+    if (argument == body.attributes.end()) return true;
+    error(child.range, "block \"" + child.type + "\" stands here as an argument as well",
+          "the argument is on line " + std::to_string(argument->second.name_range.start.line));
+    return false;
+  }
+
   void blocks(const hcl::Node& body, const BlockRule& rule, json& out) {
     for (const hcl::NodeBlock& child : body.blocks) {
       auto known = std::ranges::find(rule.blocks, child.type, &BlockRule::name);
@@ -96,6 +104,7 @@ class Decoder {
         unknown("block", child.type, child.range, rule);
         continue;
       }
+      if (!stands_once(body, child)) continue;
       json value = block(child, *known);
       const std::string key(known->json);
       switch (known->shape) {
@@ -142,7 +151,7 @@ class Decoder {
         wanted = "a duration such as \"30s\"";
         break;
       case Form::text_list:
-        decoded = list_of(value, [](const hcl::Value& item) { return hcl::as_string(item); });
+        decoded = text_list_of(value);
         wanted = "a list of texts";
         break;
       case Form::integer_list:
@@ -150,11 +159,16 @@ class Decoder {
         wanted = "a list of whole numbers";
         break;
       case Form::text_map:
-        decoded = text_map_of(value);
+        decoded = map_of(value, [](const hcl::Value& item) { return hcl::as_string(item); });
         wanted = "a map of texts";
         break;
-      case Form::any:
-        decoded = json_of(value);
+      case Form::text_list_map:
+        decoded = map_of(value, text_list_of);
+        wanted = "a map of lists of texts";
+        break;
+      case Form::any_object:
+        if (const hcl::Value* body = as_body(value)) decoded = json_of(attribute, *body);
+        wanted = "a block or an object";
         break;
     }
     if (decoded) {
@@ -188,13 +202,33 @@ class Decoder {
     return out;
   }
 
-  static std::optional<json> text_map_of(const hcl::Value& value) {
-    if (!value.is_object()) return std::nullopt;
+  json json_of(const hcl::NodeAttribute& attribute, const hcl::Value& value) {
+    json read = json::parse(hcl::to_json(value), nullptr, false);
+    if (!read.is_discarded()) return read;
+    error(attribute.range, "this holds text that is not UTF-8");
+    return {};
+  }
+
+  static std::optional<json> text_list_of(const hcl::Value& value) {
+    return list_of(value, [](const hcl::Value& item) { return hcl::as_string(item); });
+  }
+
+  // The JSON syntax may write a block as a list of one object.
+  static const hcl::Value* as_body(const hcl::Value& value) {
+    if (value.is_object()) return &value;
+    const bool holds_one = value.is_list() && value.list().size() == 1 && value.list().front().is_object();
+    return holds_one ? &value.list().front() : nullptr;
+  }
+
+  template <typename Convert>
+  static std::optional<json> map_of(const hcl::Value& value, Convert convert) {
+    const hcl::Value* body = as_body(value);
+    if (!body) return std::nullopt;
     json out = json::object();
-    for (const auto& [key, item] : value.object()) {
-      auto as = hcl::as_string(item);
+    for (const auto& [key, item] : body->object()) {
+      auto as = convert(item);
       if (!as) return std::nullopt;
-      out[key] = *as;
+      out[key] = *std::move(as);
     }
     return out;
   }
@@ -217,8 +251,7 @@ class Decoder {
   json list_map(const hcl::Node& body) {
     json out = json::object();
     for (const auto& [name, attribute] : body.attributes) {
-      auto texts = list_of(attribute.value, [](const hcl::Value& item) { return hcl::as_string(item); });
-      if (texts) {
+      if (auto texts = text_list_of(attribute.value)) {
         out[name] = *std::move(texts);
       } else {
         error(attribute.range, "\"" + name + "\" must be a list of texts");
@@ -232,8 +265,9 @@ class Decoder {
   // Blocks of one name become a list of objects; each label is a list with one object around what it names.
   json free_form(const hcl::Node& body) {
     json out = json::object();
-    for (const auto& [name, attribute] : body.attributes) out[name] = json_of(attribute.value);
+    for (const auto& [name, attribute] : body.attributes) out[name] = json_of(attribute, attribute.value);
     for (const hcl::NodeBlock& child : body.blocks) {
+      if (!stands_once(body, child)) continue;
       json value = free_form(child.body);
       for (auto l = child.labels.rbegin(); l != child.labels.rend(); ++l)
         value = json{{*l, json::array({std::move(value)})}};
@@ -276,7 +310,10 @@ class Decoder {
   static void split_ports(json& out) {
     auto at = out.find("ports");
     if (at == out.end()) return;
-    for (const json& port : *at) out[port.contains("Value") ? "ReservedPorts" : "DynamicPorts"].push_back(port);
+    for (const json& port : *at) {
+      const bool is_static = port.value("Value", int64_t{0}) != 0;  // static = 0 means any
+      out[is_static ? "ReservedPorts" : "DynamicPorts"].push_back(port);
+    }
     out.erase("ports");
   }
 

@@ -15,8 +15,9 @@ enum class Form {
   duration,  // "30s" or nanoseconds → nanoseconds
   text_list,
   integer_list,
-  text_map,  // written as an attribute or as a block
-  any,       // free-form: blocks become objects, repeated ones lists
+  text_map,       // written as an attribute or as a block
+  text_list_map,  // likewise
+  any_object,     // likewise; whatever stands inside
 };
 
 struct AttributeRule {

@@ -98,6 +98,32 @@ TEST(Jobspec, ReadsTheJsonSyntaxAndTheApisForm) {
   EXPECT_EQ("x", parse(R"({"ID":"x"})")["ID"]);
 }
 
+TEST(Jobspec, DeepJsonIsRefusedInEveryForm) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  for (const std::string& source :
+       {"{\"ID\":\"x\",\"Config\":" + deep + "}", "{\"Job\":{\"ID\":\"x\",\"Config\":" + deep + "}}",
+        "{\"job\":{\"x\":{\"meta\":" + deep + "}}}"}) {
+    const std::string error = error_of(source);
+    EXPECT_NE(std::string::npos, error.find("nested more than 200 levels deep")) << error.substr(0, 200);
+  }
+  const std::string fits = std::string(190, '[') + std::string(190, ']');
+  EXPECT_EQ("x", parse("{\"ID\":\"x\",\"Config\":" + fits + "}")["ID"]);
+}
+
+TEST(Jobspec, AStaticPortOfZeroIsADynamicOne) {
+  const json network = parse(R"(job "a" {
+  group "g" {
+    network {
+      port "any" { static = 0 }
+      port "one" { static = 80 }
+    }
+  }
+}
+)")["TaskGroups"][0]["Networks"][0];
+  EXPECT_EQ("any", network["DynamicPorts"][0]["Label"]);
+  EXPECT_EQ("one", network["ReservedPorts"][0]["Label"]);
+}
+
 TEST(Jobspec, ATaskAtJobLevelIsAGroup) {
   json job = parse("job \"a\" {\n  task \"t\" { driver = \"raw_exec\" }\n}");
   EXPECT_EQ("t", job["TaskGroups"][0]["Name"]);
@@ -123,12 +149,75 @@ TEST(Jobspec, ErrorsNameThePlaceAndTheRemedy) {
       {"variable \"v\" {}\njob \"a\" {}", "job.hcl:1:1", "has no value"},
       {"locals {\n a = local.b\n b = local.a\n}\njob \"a\" {}", "job.hcl:2:2", "refers to itself"},
       {"job \"a\" {}\njob \"b\" {}", "job.hcl:2:1", "this is the second"},
+      {"job \"a\" {\n  meta = { a = \"b\" }\n  meta { c = \"d\" }\n}", "job.hcl:3:3", "as an argument as well"},
   };
   for (const Case& c : cases) {
     const std::string error = error_of(c.source);
     EXPECT_NE(std::string::npos, error.find(c.place)) << error;
     EXPECT_NE(std::string::npos, error.find(c.text)) << error;
   }
+}
+
+std::string in_check(const std::string& text) {
+  return "job \"a\" {\n group \"g\" {\n service {\n check {\n" + text + "\n}\n}\n}\n}\n";
+}
+std::string in_task(const std::string& text) {
+  return "job \"a\" {\n group \"g\" {\n task \"t\" {\n" + text + "\n}\n}\n}\n";
+}
+
+TEST(Jobspec, ABlockWrittenAsAnArgumentHasTheBlocksForm) {
+  const struct {
+    std::string source, problem;
+  } cases[] = {
+      {in_check("header = \"x\""), "\"header\" must be a map of lists of texts, not a string"},
+      {in_check("header = { a = 1 }"), "\"header\" must be a map of lists of texts"},
+      {in_check("header = \"x\"\nheader { A = [\"b\"] }"), "\"header\" stands here as an argument as well"},
+      {in_task("config = [1, 2]"), "\"config\" must be a block or an object, not a list"},
+      {in_task("config = \"x\""), "\"config\" must be a block or an object, not a string"},
+      {in_task("scaling \"cpu\" {\n policy = true\n }"), "\"policy\" must be a block or an object"},
+      {in_task("config {\n a = \"x\"\n a { b = 1 }\n }"), "\"a\" stands here as an argument as well"},
+  };
+  for (const auto& c : cases) {
+    const std::string error = error_of(c.source);
+    EXPECT_NE(std::string::npos, error.find(c.problem)) << error;
+  }
+  const json check = parse(in_check("header = { A = [\"b\", 1] }"))["TaskGroups"][0]["Services"][0]["Checks"][0];
+  EXPECT_EQ(json({{"A", {"b", "1"}}}), check["Header"]);
+  const json task = parse(
+      R"({"job": {"a": {"group": {"g": {"task": {"t": {"config": [{"a": 1}], "env": [{"B": "c"}]}}}}}}})")["TaskGroups"]
+                                                                                                          [0]["Tasks"]
+                                                                                                          [0];
+  EXPECT_EQ(json({{"a", 1}}), task["Config"]);
+  EXPECT_EQ(json({{"B", "c"}}), task["Env"]);
+}
+
+json config_of(const json& job) { return job["TaskGroups"][0]["Tasks"][0]["Config"]; }
+
+TEST(Jobspec, AnObjectWrittenInConfigIsAListOfOne) {
+  const struct {
+    std::string config, expected;
+  } cases[] = {
+      {R"(labels = { a = "b" })", R"({"labels": [{"a": "b"}]})"},
+      {R"(labels { a = "b" })", R"({"labels": [{"a": "b"}]})"},
+      {R"(logging { config = { a = 1 } })", R"({"logging": [{"config": [{"a": 1}]}]})"},
+      {R"(a = { b = { c = 1 } })", R"({"a": [{"b": {"c": 1}}]})"},
+      {R"(a = [{ b = 1 }])", R"({"a": [{"b": 1}]})"},
+      {R"(a = var.object)", R"({"a": {"k": "v"}})"},
+      {R"(a = local.object)", R"({"a": {"k": "w"}})"},
+      {R"(a = {for k, v in var.object : k => v})", R"({"a": {"k": "v"}})"},
+      {"dynamic \"mount\" {\n for_each = { x = 1 }\n content {\n o = { n = mount.key }\n }\n }",
+       R"({"mount": [{"o": [{"n": "x"}]}]})"},
+  };
+  const std::string head = "variable \"object\" {\n default = { k = \"v\" }\n}\nlocals {\n object = { k = \"w\" }\n}\n";
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.config);
+    EXPECT_EQ(json::parse(c.expected), config_of(parse(head + in_task("config {\n" + c.config + "\n}"))));
+  }
+  // Neither what is not free-form, nor the JSON syntax, nor config itself as an argument.
+  EXPECT_EQ("b", parse(in_task("env = { A = \"b\" }"))["TaskGroups"][0]["Tasks"][0]["Env"]["A"]);
+  EXPECT_EQ(json({{"a", {{"b", 1}}}}), config_of(parse(in_task("config = { a = { b = 1 } }"))));
+  EXPECT_EQ(json({{"a", {{"b", 1}}}}),
+            config_of(parse(R"({"job": {"j": {"group": {"g": {"task": {"t": {"config": {"a": {"b": 1}}}}}}}}})")));
 }
 
 TEST(Jobspec, SeveralErrorsComeAtOnce) {

@@ -5,6 +5,7 @@
 
 #include "decode.h"
 #include "drover/hcl.h"
+#include "drover/hcl_expression.h"
 #include "drover/nearest.h"
 #include "grammar.h"
 #include "variables.h"
@@ -37,6 +38,36 @@ const hcl::Block* find_job(const hcl::File& file, hcl::Diagnostics& diagnostics)
   return job;
 }
 
+void list_literals(hcl::Body& body) {
+  for (hcl::Attribute& attribute : body.attributes) attribute.expression = hcl::listed_literal(attribute.expression);
+  for (hcl::Block& block : body.blocks) {
+    if (block.type == "dynamic") {
+      for (hcl::Block& content : block.body.blocks) list_literals(content.body);
+    } else {
+      list_literals(block.body);
+    }
+  }
+}
+
+// In a free-form block `labels = { … }` means what the block `labels { … }` means, a list of one object: drivers'
+// schemas are written for that. Only what is written so: an object that a variable holds stays one, and JSON has blocks
+// of its own. Dynamic blocks are not written out yet.
+void list_literals_of_free_forms(hcl::Body& body, const BlockRule& rule) {
+  for (hcl::Block& block : body.blocks) {
+    const bool is_dynamic = block.type == "dynamic" && block.labels.size() == 1;
+    auto known = std::ranges::find(rule.blocks, is_dynamic ? block.labels.front() : block.type, &BlockRule::name);
+    if (known == rule.blocks.end()) continue;
+    const auto visit = [&](hcl::Body& inner) {
+      known->shape == Shape::free_form ? list_literals(inner) : list_literals_of_free_forms(inner, *known);
+    };
+    if (is_dynamic) {
+      for (hcl::Block& content : block.body.blocks) visit(content.body);
+    } else {
+      visit(block.body);
+    }
+  }
+}
+
 json read_job(const hcl::File& file, const JobParser::Options& options, hcl::Diagnostics& diagnostics,
               OutsideFindings& outside) {
   const hcl::Block* job = find_job(file, diagnostics);
@@ -46,10 +77,10 @@ json read_job(const hcl::File& file, const JobParser::Options& options, hcl::Dia
   read_variables(file, options, context, diagnostics, outside);
   if (!job) return {};
   context.keep_unknown_interpolation = true;  // ${NOMAD_…}, ${attr.…}: for the node to fill in
-  hcl::NodeBlock block{.type = job->type,
-                       .labels = job->labels,
-                       .body = hcl::evaluate(job->body, context, diagnostics),
-                       .range = job->range};
+  hcl::Body body = job->body;
+  if (!hcl::looks_like_json(file.source->text)) list_literals_of_free_forms(body, job_rule());
+  hcl::NodeBlock block{
+      .type = job->type, .labels = job->labels, .body = hcl::evaluate(body, context, diagnostics), .range = job->range};
   return decode_job(block, diagnostics);
 }
 
@@ -78,11 +109,25 @@ std::optional<size_t> json_blocks(std::span<const std::string> path, std::string
   return at->label.empty() ? 0 : 1;
 }
 
+// Nothing when the text is no JSON, or nested so deep that whoever walks the value could run out of stack.
+std::optional<json> shallow_json(std::string_view source) {
+  bool is_too_deep = false;
+  const auto watch = [&](int depth, json::parse_event_t event, json&) {
+    const bool opens = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+    is_too_deep = is_too_deep || (opens && depth >= static_cast<int>(hcl::kMaxNesting));
+    return !is_too_deep;
+  };
+  json whole = json::parse(source.begin(), source.end(), watch, false);
+  if (is_too_deep || whole.is_discarded()) return std::nullopt;
+  return whole;
+}
+
 // {"Job": {…}} or the job itself, as the API takes it; nothing when the text is something else.
 std::optional<json> api_form(std::string_view source) {
-  json whole = json::parse(source, nullptr, false);
-  if (whole.is_discarded() || !whole.is_object()) return std::nullopt;
-  const auto find = [](const json& object, std::string_view name) {
+  std::optional<json> read = shallow_json(source);
+  if (!read || !read->is_object()) return std::nullopt;
+  json& whole = *read;
+  const auto find = [](json& object, std::string_view name) {
     for (auto at = object.begin(); at != object.end(); ++at) {
       if (std::ranges::equal(
               at.key(), name, {}, [](unsigned char c) { return std::tolower(c); },
@@ -93,8 +138,8 @@ std::optional<json> api_form(std::string_view source) {
   };
   if (auto job = find(whole, "Job");
       job != whole.end() && job->is_object() && find(*job, "ID") != job->end() && find(*job, "ID")->is_string())
-    return *job;
-  if (auto id = find(whole, "ID"); id != whole.end() && id->is_string()) return whole;
+    return std::move(*job);
+  if (auto id = find(whole, "ID"); id != whole.end() && id->is_string()) return read;
   return std::nullopt;
 }
 
@@ -115,7 +160,11 @@ Result<JobParser::Parsed> Parser::parse(std::string_view source, const Options& 
   if (!outside.errors.empty() || diagnostics.has_errors()) {
     return invalid_argument(outside.errors + (diagnostics.has_errors() ? diagnostics.render(*file.source) : ""));
   }
-  return Parsed{job.dump(-1, ' ', false, json::error_handler_t::replace), std::move(outside.warnings)};
+  try {
+    return Parsed{job.dump(), std::move(outside.warnings)};
+  } catch (const json::exception& problem) {  // the library's only way to say so
+    return invalid_argument(options.file_name + ": the job holds text that is not UTF-8");
+  }
 }
 
 }  // namespace drover::jobspec

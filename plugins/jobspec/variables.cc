@@ -6,6 +6,7 @@
 
 #include "drover/hcl_type.h"
 #include "drover/nearest.h"
+#include "locals.h"
 
 namespace drover::jobspec {
 namespace {
@@ -22,13 +23,18 @@ struct Declaration {
   hcl::Type type;
   std::optional<hcl::Value> value;
   bool is_declared_type = false;
+  bool has_default = false;
   std::vector<Validation> validations;
   hcl::Range range;
 };
 
-bool is_primitive(const hcl::Type& type) {
+// Whether what is assigned on a command line is the text of the value; else it is an expression. A variable that
+// declares nothing is a text.
+bool takes_text(const Declaration& declaration) {
   using enum hcl::Type::Kind;
-  return type.kind == string || type.kind == number || type.kind == boolean || type.kind == any;
+  const hcl::Type::Kind kind = declaration.type.kind;
+  if (kind == any) return !declaration.is_declared_type && !declaration.has_default;
+  return kind == string || kind == number || kind == boolean;
 }
 
 // The type of a variable that declares only a default.
@@ -69,7 +75,7 @@ class Reader {
     }
     context_.variables["var"] = hcl::Value(std::move(values));
     for (const auto& [name, declaration] : declared_) validate(name, declaration);
-    locals();
+    read_locals(file_, context_, diagnostics_);
   }
 
  private:
@@ -93,6 +99,7 @@ class Reader {
     for (const hcl::Attribute& attribute : block.body.attributes) {
       Declaration* declaration = add(attribute.name, attribute.name_range);
       if (!declaration) continue;
+      declaration->has_default = true;
       declaration->value = hcl::evaluate(attribute.expression, context_, diagnostics_);
       declaration->type = type_of(*declaration->value);
     }
@@ -123,6 +130,7 @@ class Reader {
     }
     for (const hcl::Block& inner : block.body.blocks) declare_validation(inner, *declaration);
     if (!fallback) return;
+    declaration->has_default = true;
     hcl::Value value = hcl::evaluate(fallback->expression, context_, diagnostics_);
     if (!declaration->is_declared_type) declaration->type = type_of(value);
     Result<hcl::Value> converted = hcl::convert(value, declaration->type);
@@ -174,7 +182,6 @@ class Reader {
     return "the file declares no variable \"" + name + "\"" + (hint.empty() ? "" : "; " + hint);
   }
 
-  // Text is a text for a variable of one value; for the others it is an expression.
   void assign(const Assignment& assignment) {
     const bool is_flag = assignment.source == Assignment::Source::command_line;
     const std::string place = is_flag ? "-var " + assignment.name : "NOMAD_VAR_" + assignment.name;
@@ -184,7 +191,7 @@ class Reader {
       return;
     }
     hcl::Value value(assignment.text);
-    if (!is_primitive(found->second.type)) {
+    if (!takes_text(found->second)) {
       hcl::Diagnostics problems;
       hcl::Expression expression = hcl::parse_expression(place, assignment.text, problems);
       value = hcl::evaluate(expression, {}, problems);
@@ -225,42 +232,6 @@ class Reader {
       }
     }
     if (problems.has_errors()) outside_.errors += problems.render(*file.source);
-  }
-
-  // In whatever order they refer to each other.
-  void locals() {
-    std::vector<const hcl::Attribute*> open;
-    for (const hcl::Block& block : file_.body.blocks) {
-      if (block.type != "locals") continue;
-      for (const hcl::Attribute& attribute : block.body.attributes) open.push_back(&attribute);
-      for (const hcl::Block& inner : block.body.blocks)
-        error(inner.range, "only arguments may stand in block \"locals\"");
-    }
-    hcl::Object values;
-    context_.variables["local"] = hcl::Value(values);
-    while (!open.empty()) {
-      const size_t before = open.size();
-      std::erase_if(open, [&](const hcl::Attribute* attribute) {
-        if (waits(*attribute, open)) return false;
-        values[attribute->name] = hcl::evaluate(attribute->expression, context_, diagnostics_);
-        context_.variables["local"] = hcl::Value(values);
-        return true;
-      });
-      if (open.size() < before) continue;
-      for (const hcl::Attribute* attribute : open) {
-        error(attribute->name_range, "local \"" + attribute->name + "\" refers to itself, perhaps through others");
-      }
-      return;
-    }
-  }
-
-  static bool waits(const hcl::Attribute& attribute, const std::vector<const hcl::Attribute*>& open) {
-    for (const hcl::Reference& reference : hcl::references(attribute.expression)) {
-      if (reference.root != "local" || reference.steps.empty() || !reference.steps.front().is_string()) continue;
-      const std::string& name = reference.steps.front().string();
-      if (std::ranges::any_of(open, [&](const auto* other) { return other->name == name; })) return true;
-    }
-    return false;
   }
 
   const hcl::File& file_;

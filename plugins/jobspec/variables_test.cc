@@ -56,6 +56,37 @@ TEST(Variables, AListComesAsAnExpression) {
   EXPECT_EQ("x", meta({{Source::environment, "names", R"(["x"])"}})["names"]);
 }
 
+// Of `variable "v" { DECLARATION }`, given `text` from outside.
+std::string value_of(const std::string& declaration, const std::string& text) {
+  const std::string file = "variable \"v\" {\n" + declaration + "\n}\njob \"j\" {\n name = jsonencode(var.v)\n}\n";
+  auto parsed = Parser().parse(file, {.variables = {{Source::command_line, "v", text}}});
+  return parsed ? json::parse(parsed->json)["Name"].get<std::string>() : parsed.status().message();
+}
+
+TEST(Variables, OnlyStringsNumbersAndWhatDeclaresNothingAreTakenAsTheyStand) {
+  const struct {
+    const char *declaration, *text, *expected;
+  } cases[] = {
+      {"", "{a=2}", "\"{a=2}\""},
+      {"type = string", "{a=2}", "\"{a=2}\""},
+      {"default = \"x\"", "1", "\"1\""},
+      {"type = number", "1", "1"},
+      {"default = 3", "1", "1"},
+      {"type = bool", "true", "true"},
+      {"default = false", "true", "true"},
+      {"default = { a = 1 }", "{a=2}", "{\"a\":2}"},
+      {"default = [1]", "[2, 3]", "[2,3]"},
+      {"default = null", "[2]", "[2]"},
+      {"type = any", "{a=2}", "{\"a\":2}"},
+      {"type = any", "5", "5"},
+      {"type = any\n default = \"x\"", "\"y\"", "\"y\""},
+      {"type = map(string)", "{a=2}", "{\"a\":\"2\"}"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(c.expected, value_of(c.declaration, c.text)) << c.declaration;
+  EXPECT_NE(std::string::npos, value_of("type = any", "y").find("-var v:1:1: error"));
+  EXPECT_NE(std::string::npos, value_of("", "\xff").find("not UTF-8"));
+}
+
 TEST(Variables, ProblemsNameTheirPlace) {
   struct Case {
     JobParser::Assignment assignment;

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "drover/nearest.h"
+#include "unicode.h"
 
 namespace drover::hcl {
 namespace {
 
-constexpr size_t kBytesPerStep = 256;
 constexpr std::string_view kSplatItem = "*";  // no name in a file can be this
 
 const Value* find_variable(const EvalContext* context, std::string_view name) {
@@ -32,21 +32,22 @@ bool keeps_unknown(const EvalContext* context) {
 }
 
 template <typename Map>
-std::string hint_from(std::string_view name, const Map& map) {
-  std::vector<std::string_view> names;
-  for (const auto& entry : map) names.push_back(entry.first);
-  return nearest_hint(name, names);
+std::vector<std::string_view> keys_of(const Map& map) {
+  std::vector<std::string_view> keys;
+  for (const auto& entry : map) keys.push_back(entry.first);
+  return keys;
 }
 
+// What a context and those around it know.
 template <typename Member>
-std::string hint_from_context(std::string_view name, const EvalContext* context, Member member) {
+std::vector<std::string_view> names_of(const EvalContext* context, Member member) {
   std::vector<std::string_view> names;
   for (; context; context = context->parent) {
-    for (const auto& entry : context->*member) {
-      if (entry.first != kSplatItem) names.push_back(entry.first);
+    for (std::string_view name : keys_of(context->*member)) {
+      if (name != kSplatItem) names.push_back(name);
     }
   }
-  return nearest_hint(name, names);
+  return names;
 }
 
 // Dividing and printing fractions and large numbers takes much longer than anything else that is one step.
@@ -72,6 +73,13 @@ bool Evaluator::spend(size_t steps, Range range) {
           "loops inside loops multiply");
   }
   return false;
+}
+
+template <typename Names>
+std::string Evaluator::hint(std::string_view name, Names names, Range range) {
+  if (attempts_ > 0) return {};
+  const std::vector<std::string_view> known = names();
+  return spend(known.size(), range) ? nearest_hint(name, known) : std::string();
 }
 
 std::optional<Value> Evaluator::evaluate(const Expression& expression, const EvalContext& context) {
@@ -198,7 +206,8 @@ Evaluator::Maybe Evaluator::eval_traversal(const TraversalExpr& expr, const Eval
   if (!root) {
     if (keeps_unknown(&context)) return Value("${" + std::string(expr.text()) + "}");
     error(expr.range, "there is no variable named \"" + expr.root + "\"",
-          hint_from_context(expr.root, &context, &EvalContext::variables));
+          hint(
+              expr.root, [&] { return names_of(&context, &EvalContext::variables); }, expr.range));
     return std::nullopt;
   }
   Maybe value = *root;
@@ -215,7 +224,9 @@ Evaluator::Maybe Evaluator::attribute_of(const Value& value, const std::string& 
   if (value.is_unknown()) return Value::unknown();
   if (const Value* member = value.find(name)) return *member;
   if (value.is_object()) {
-    error(range, "this object has no attribute named \"" + name + "\"", hint_from(name, value.object()));
+    error(range, "this object has no attribute named \"" + name + "\"",
+          hint(
+              name, [&] { return keys_of(value.object()); }, range));
   } else {
     error(range, a_kind(value) + " has no attributes, so \"" + name + "\" means nothing here",
           value.is_list() ? "use [*]." + name + " to take it from every element" : "");
@@ -229,7 +240,9 @@ Evaluator::Maybe Evaluator::element_of(const Value& value, const Value& key, Ran
     std::optional<std::string> name = as_string(key);
     if (name && value.find(*name)) return *value.find(*name);
     if (name)
-      error(range, "this object has no element \"" + *name + "\"", hint_from(*name, value.object()));
+      error(range, "this object has no element \"" + *name + "\"",
+            hint(
+                *name, [&] { return keys_of(value.object()); }, range));
     else
       error(range, "the key of an object is text, this is " + a_kind(key));
     return std::nullopt;
@@ -261,13 +274,15 @@ Evaluator::Maybe Evaluator::eval_index(const IndexExpr& expr, const EvalContext&
 Evaluator::Maybe Evaluator::eval_splat(const SplatExpr& expr, const EvalContext& context) {
   Maybe collection = eval(*expr.collection, context);
   if (!collection || collection->is_unknown()) return collection;
-  List items = collection->is_list() ? collection->list() : collection->is_null() ? List() : List{*collection};
+  if (!spend(collection->weight() / kBytesPerStep, expr.range)) return std::nullopt;
+  const List whole = collection->is_list() || collection->is_null() ? List() : List{*collection};
+  const List& items = collection->is_list() ? collection->list() : whole;
   List results;
   EvalContext inner;
   inner.parent = &context;
   Value& item = inner.variables[std::string(kSplatItem)];
-  for (Value& element : items) {
-    item = std::move(element);
+  for (const Value& element : items) {
+    item = element;
     Maybe result = eval(*expr.each, inner);
     if (!result) return std::nullopt;
     results.push_back(*std::move(result));
@@ -375,7 +390,8 @@ Evaluator::Maybe Evaluator::eval_call(const CallExpr& expr, const EvalContext& c
   const Function* function = find_function(&context, expr.name);
   if (!function) {
     error(expr.name_range, "there is no function named \"" + expr.name + "\"",
-          hint_from_context(expr.name, &context, &EvalContext::functions));
+          hint(
+              expr.name, [&] { return names_of(&context, &EvalContext::functions); }, expr.name_range));
     return std::nullopt;
   }
   if (function->deferred()) return eval_deferred(*function, expr, context);
@@ -404,44 +420,11 @@ Evaluator::Maybe Evaluator::eval_call(const CallExpr& expr, const EvalContext& c
     return std::nullopt;
   }
   if (!spend(result->weight() / kBytesPerStep, expr.range)) return std::nullopt;
-  return fitting(*std::move(result), expr.range);
-}
-
-// A function of expressions sees its arguments through this.
-class Evaluator::Deferral final : public DeferredCall {
- public:
-  Deferral(Evaluator& evaluator, const CallExpr& expr, const EvalContext& context)
-      : evaluator_(evaluator), expr_(expr), context_(context) {}
-
-  size_t size() const override { return expr_.arguments.size(); }
-  Expression argument(size_t i) const override { return {expr_.arguments[i], evaluator_.source_}; }
-  Maybe attempt(size_t i, Diagnostics& problems) override {
-    Diagnostics* outer = std::exchange(evaluator_.diagnostics_, &problems);
-    Maybe value = evaluate(i);
-    evaluator_.diagnostics_ = outer;
-    return value;
-  }
-  Maybe evaluate(size_t i) override { return evaluator_.eval(*expr_.arguments[i], context_); }
-  void report(const Diagnostics& problems) override {
-    for (const Diagnostic& problem : problems) evaluator_.diagnostics_->add(problem);
-  }
-  void error(std::string message) override { evaluator_.error(expr_.range, expr_.name + ": " + std::move(message)); }
-  bool is_out_of_budget() const override { return evaluator_.spent_ > kMaxEvaluationSteps; }
-
- private:
-  Evaluator& evaluator_;
-  const CallExpr& expr_;
-  const EvalContext& context_;
-};
-
-Evaluator::Maybe Evaluator::eval_deferred(const Function& function, const CallExpr& expr, const EvalContext& context) {
-  if (expr.expand_last) {
-    error(expr.range, expr.name + ": its arguments cannot be spread with ...");
+  if (result->is_string() && !is_utf8(result->string())) {
+    error(expr.range, expr.name + ": the result is not UTF-8 text");
     return std::nullopt;
   }
-  Deferral call(*this, expr, context);
-  Maybe value = function.deferred()(call);
-  return value ? fitting(*std::move(value), expr.range) : std::nullopt;
+  return fitting(*std::move(result), expr.range);
 }
 
 // ---- operators
@@ -472,7 +455,7 @@ Evaluator::Maybe Evaluator::eval_binary(const BinaryExpr& expr, const EvalContex
   if (!left || !right) return std::nullopt;
   if (left->has_unknown() || right->has_unknown()) return Value::unknown();
   if (expr.op == Operator::equal || expr.op == Operator::not_equal) {
-    if (!spend(left->weight() / kBytesPerStep, expr.range)) return std::nullopt;
+    if (!spend((left->weight() + right->weight()) / kBytesPerStep, expr.range)) return std::nullopt;
     return Value((*left == *right) == (expr.op == Operator::equal));
   }
   return eval_arithmetic(expr, *left, *right);
@@ -541,9 +524,7 @@ Evaluator::Maybe Evaluator::eval_conditional(const ConditionalExpr& expr, const 
   if (!chosen) return std::nullopt;
   // The other result decides about the type only; what is wrong with it does not matter.
   Diagnostics ignored;
-  Diagnostics* outer = std::exchange(diagnostics_, &ignored);
-  Maybe other = eval(*is_true ? *expr.if_false : *expr.if_true, context);
-  diagnostics_ = outer;
+  Maybe other = attempt(*is_true ? *expr.if_false : *expr.if_true, context, ignored);
   if (!other && spent_ > kMaxEvaluationSteps) {
     for (const Diagnostic& diagnostic : ignored) diagnostics_->add(diagnostic);
     return std::nullopt;
@@ -559,6 +540,7 @@ Evaluator::Maybe Evaluator::unify(const ConditionalExpr& expr, Value chosen, con
     if (chosen.kind() == other.kind()) return chosen;
     if (chosen.is_string() || other.is_string()) return Value(*as_string(chosen));
   } else if (chosen.is_list() && other.is_list()) {
+    if (!spend((chosen.weight() + other.weight()) / kBytesPerStep, expr.range)) return std::nullopt;
     auto is_text = [](const Value& v) { return v.is_string(); };
     bool all_scalars = std::ranges::all_of(chosen.list(), is_scalar) && std::ranges::all_of(other.list(), is_scalar);
     bool has_text = std::ranges::any_of(chosen.list(), is_text) || std::ranges::any_of(other.list(), is_text);
@@ -572,10 +554,6 @@ Evaluator::Maybe Evaluator::unify(const ConditionalExpr& expr, Value chosen, con
   error(expr.range,
         "the two results of this condition have different types: " + a_kind(chosen) + " and " + a_kind(other));
   return std::nullopt;
-}
-
-Value evaluate(const Expression& expression, const EvalContext& context, Diagnostics& diagnostics) {
-  return Evaluator(diagnostics).evaluate(expression, context).value_or(Value());
 }
 
 }  // namespace drover::hcl

@@ -10,6 +10,8 @@
 
 namespace drover::hcl {
 
+inline constexpr size_t kBytesPerStep = 256;  // of what a step walks or copies
+
 class Evaluator {
  public:
   explicit Evaluator(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {}
@@ -26,6 +28,8 @@ class Evaluator {
   using Maybe = std::optional<Value>;
 
   Maybe eval(const Expr& expr, const EvalContext& context);
+  // Its problems go where somebody decides whether they matter.
+  Maybe attempt(const Expr& expr, const EvalContext& context, Diagnostics& problems);
   Maybe eval_kind(const Expr& expr, const EvalContext& context);
   Maybe eval_template(const TemplateExpr& expr, const EvalContext& context);
   Maybe eval_template_for(const TemplateExpr& expr, const EvalContext& context);
@@ -46,6 +50,9 @@ class Evaluator {
   Maybe attribute_of(const Value& value, const std::string& name, Range range);
   Maybe element_of(const Value& value, const Value& key, Range range);
   std::optional<bool> condition(const Value& value, Range range, std::string_view what);
+  // "did you mean …", where somebody will read it: walking the names counts as work.
+  template <typename Names>
+  std::string hint(std::string_view name, Names names, Range range);
   bool append_text(std::string& text, const Value& value, Range range);
   Maybe fitting(Value value, Range range);
 
@@ -53,6 +60,7 @@ class Evaluator {
   std::string file_;
   std::shared_ptr<const Source> source_;  // of the expression at hand
   size_t spent_ = 0;
+  int attempts_ = 0;  // inside one another, whose problems nobody may ever see
 };
 
 }  // namespace drover::hcl

@@ -73,6 +73,12 @@ Result<Object> object_argument(Arguments arguments, size_t i) {
   return arguments[i].object();
 }
 
+bool Growth::fits(const Value& element, std::string_view key) {
+  constexpr size_t kNode = 64;  // an element without its content
+  bytes_ += kNode + element.weight() + key.size();
+  return bytes_ <= kMaxValueWeight;
+}
+
 Function::Call with_count(size_t least, size_t most, Function::Call function) {
   return [least, most, function = std::move(function)](Arguments arguments) -> Result<Value> {
     if (arguments.size() >= least && arguments.size() <= most) return function(arguments);

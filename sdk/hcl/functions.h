@@ -20,6 +20,17 @@ Result<Object> object_argument(Arguments arguments, size_t i);
 Function::Call with_count(size_t least, size_t most, Function::Call function);
 inline constexpr size_t kAnyCount = static_cast<size_t>(-1);
 
+// What a result takes while it grows: no less than when it is printed, and no less than in memory. A function stops at
+// the first element that does not fit, long before the whole could be looked at.
+class Growth {
+ public:
+  // With the element and its key.
+  bool fits(const Value& element, std::string_view key = {});
+
+ private:
+  size_t bytes_ = 0;
+};
+
 void add_number_functions(Functions& functions);
 void add_string_functions(Functions& functions);
 void add_regex_functions(Functions& functions);

@@ -134,6 +134,7 @@ Result<Value> csv_decode(Arguments arguments) {
     if (!names.insert(name).second) return invalid_argument("the column \"" + name + "\" is named twice");
   }
   List rows;
+  Growth growth;
   for (;;) {
     int line = reader.line();
     DROVER_TRY(auto fields, reader.record());
@@ -143,7 +144,11 @@ Result<Value> csv_decode(Arguments arguments) {
                               " fields instead of " + std::to_string(header->size()));
     }
     Object row;
-    for (size_t i = 0; i < header->size(); ++i) row.emplace((*header)[i], std::move((*fields)[i]));
+    for (size_t i = 0; i < header->size(); ++i) {
+      Value field(std::move((*fields)[i]));
+      if (!growth.fits(field, (*header)[i])) return resource_exhausted("the result is too large");
+      row.emplace((*header)[i], std::move(field));
+    }
     rows.push_back(std::move(row));
   }
 }

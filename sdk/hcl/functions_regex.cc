@@ -7,7 +7,7 @@ namespace drover::hcl {
 namespace {
 
 // A search may read all that is left of the text, so this bounds searches times text, in bytes.
-constexpr size_t kMaxSearched = 4'000'000'000;
+constexpr size_t kMaxSearched = 40'000'000;
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
@@ -46,10 +46,27 @@ std::string expand(std::string_view form, const std::vector<re2::StringPiece>& g
   return out;
 }
 
+// \C is one byte, which may be a part of a character.
+bool names_a_byte(std::string_view pattern) {
+  for (size_t at = 0; at + 1 < pattern.size();) {
+    if (pattern[at] != '\\') {
+      ++at;
+    } else if (pattern[at + 1] == 'C') {
+      return true;
+    } else if (pattern[at + 1] == 'Q') {  // what stands up to \E stands for itself
+      at = std::min(pattern.find("\\E", at), pattern.size());
+    } else {
+      at += 2;
+    }
+  }
+  return false;
+}
+
 Result<Value> regex_replace(Arguments arguments) {
   DROVER_TRY(std::string text, text_argument(arguments, 0));
   DROVER_TRY(std::string pattern, text_argument(arguments, 1));
   DROVER_TRY(std::string form, text_argument(arguments, 2));
+  if (names_a_byte(pattern)) return invalid_argument("argument 2 is no regular expression: \\C is not known");
   RE2::Options options;
   options.set_log_errors(false);
   RE2 expression(pattern, options);

@@ -26,7 +26,7 @@ Result<std::vector<List>> sets_of(Arguments arguments) {
   return sets;
 }
 
-constexpr size_t kMaxProduct = 100'000;  // combinations
+constexpr size_t kMaxProduct = 1'000'000;  // elements of all combinations
 
 Result<Value> set_union(Arguments arguments) {
   DROVER_TRY(std::vector<List> sets, sets_of(arguments));
@@ -52,15 +52,21 @@ Result<Value> set_product(Arguments arguments) {
   size_t total = 1;
   for (size_t i = 0; i < arguments.size(); ++i) {
     DROVER_TRY(List list, list_argument(arguments, i));
-    if (!list.empty() && total > kMaxProduct / list.size()) return resource_exhausted("the result is too large");
+    if (!list.empty() && total > kMaxProduct / arguments.size() / list.size())
+      return resource_exhausted("the result is too large");
     total *= list.size();
     sets.push_back(std::move(list));
   }
   List results;
+  Growth growth;
   for (size_t n = 0; n < total; ++n) {
     List combination(sets.size());
     size_t rest = n;
-    for (size_t i = sets.size(); i-- > 0; rest /= sets[i].size()) combination[i] = sets[i][rest % sets[i].size()];
+    for (size_t i = sets.size(); i-- > 0; rest /= sets[i].size()) {
+      const Value& element = sets[i][rest % sets[i].size()];
+      if (!growth.fits(element)) return resource_exhausted("the result is too large");
+      combination[i] = element;
+    }
     results.push_back(std::move(combination));
   }
   return Value(std::move(results));

@@ -1,5 +1,6 @@
 // Functions on text. Positions and lengths count what a reader takes for one character.
 #include <algorithm>
+#include <set>
 
 #include "functions.h"
 #include "unicode.h"
@@ -7,7 +8,7 @@
 namespace drover::hcl {
 namespace {
 
-constexpr std::string_view kSpace = " \t\n\v\f\r";
+constexpr size_t kMaxParts = 1'000'000;
 
 Function::Call on_text(std::string (*function)(std::string)) {
   return with_count(1, 1, [function](Arguments arguments) -> Result<Value> {
@@ -51,13 +52,38 @@ std::string title(std::string text) {
   });
 }
 
-std::string trim(std::string text, std::string_view characters) {
-  size_t begin = text.find_first_not_of(characters);
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_last_not_of(characters) + 1 - begin);
+CodePoint last_code_point(std::string_view text) {
+  size_t begin = text.size();
+  while (begin > 0 && (static_cast<unsigned char>(text[--begin]) & 0xc0) == 0x80) {
+  }
+  return decode_utf8(text.substr(begin));
 }
 
-std::string trim_space(std::string text) { return trim(std::move(text), kSpace); }
+template <typename IsCut>
+std::string trim_code_points(std::string_view text, IsCut is_cut) {
+  for (CodePoint first = decode_utf8(text); first.bytes > 0 && is_cut(first.value); first = decode_utf8(text)) {
+    text.remove_prefix(first.bytes);
+  }
+  for (CodePoint last = last_code_point(text); last.bytes > 0 && is_cut(last.value); last = last_code_point(text)) {
+    text.remove_suffix(last.bytes);
+  }
+  return std::string(text);
+}
+
+std::string trim(std::string text, std::string_view cut) {
+  std::set<uint32_t> points;
+  for (CodePoint point; !cut.empty(); cut.remove_prefix(std::max<size_t>(point.bytes, 1))) {
+    point = decode_utf8(cut);
+    if (point.bytes > 0) points.insert(point.value);
+  }
+  return trim_code_points(text, [&](uint32_t c) { return points.contains(c); });
+}
+
+bool is_white_space(uint32_t c) {
+  return (c >= '\t' && c <= '\r') || c == 0x85 || c == 0x2028 || c == 0x2029 || is_space_separator(c);
+}
+
+std::string trim_space(std::string text) { return trim_code_points(text, is_white_space); }
 
 std::string trim_prefix(std::string text, std::string_view prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
@@ -100,14 +126,17 @@ Result<Value> join(Arguments arguments) {
 Result<Value> split(Arguments arguments) {
   DROVER_TRY(std::string separator, text_argument(arguments, 0));
   DROVER_TRY(std::string text, text_argument(arguments, 1));
+  const Status too_large = resource_exhausted("the result is too large");
   List parts;
   if (separator.empty()) {
+    if (text.size() > kMaxParts) return too_large;
     for (std::string_view point : characters(text)) parts.push_back(point);
     return Value(std::move(parts));
   }
   size_t begin = 0;
   for (size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + separator.size()) {
     parts.push_back(text.substr(begin, end - begin));
+    if (parts.size() >= kMaxParts) return too_large;
   }
   parts.push_back(text.substr(begin));
   return Value(std::move(parts));

@@ -13,6 +13,7 @@ namespace drover::hcl {
 namespace {
 
 constexpr size_t kMaxText = 1 << 20;  // the parser takes some hundred bytes for each of the text
+constexpr size_t kStepsPerDocument = 2000;
 constexpr std::string_view kTag = "tag:yaml.org,2002:";
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -80,9 +81,12 @@ std::optional<std::string> timestamp(std::string_view text) {
 
 class YamlReader {
  public:
+  // Every node takes a byte of text; more of them come from aliases, which may repeat a little only.
+  explicit YamlReader(size_t text_size) : most_nodes_(std::max<size_t>(1000, text_size)) {}
+
   Result<Value> read(const YAML::Node& node, size_t depth) {
     if (depth >= kMaxValueDepth) return invalid_argument("the document is nested too deep, or contains itself");
-    if (++nodes_ > kMaxEvaluationSteps) return resource_exhausted("the document is too large");
+    if (++nodes_ > most_nodes_) return resource_exhausted("the document is too large");
     switch (node.Type()) {
       case YAML::NodeType::Undefined:
       case YAML::NodeType::Null:
@@ -176,6 +180,7 @@ class YamlReader {
     return ok_status();
   }
 
+  size_t most_nodes_;
   size_t nodes_ = 0;
 };
 
@@ -186,7 +191,7 @@ Result<Value> yaml_decode(Arguments arguments) {
     std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.empty()) return invalid_argument("there is no YAML document");
     if (documents.size() > 1) return invalid_argument("there is more than one YAML document");
-    return YamlReader().read(documents.front(), 0);
+    return YamlReader(text.size()).read(documents.front(), 0);
   } catch (const YAML::Exception& problem) {
     std::string where = problem.mark.is_null() ? "" : "line " + std::to_string(problem.mark.line + 1) + ": ";
     return invalid_argument(where + problem.msg);
@@ -303,7 +308,7 @@ Result<Value> yaml_encode(Arguments arguments) {
 }  // namespace
 
 void add_yaml_functions(Functions& functions) {
-  functions["yamldecode"] = with_count(1, 1, yaml_decode);
+  functions["yamldecode"] = Function(with_count(1, 1, yaml_decode)).with_steps(kStepsPerDocument);
   functions["yamlencode"] = with_count(1, 1, yaml_encode);
 }
 

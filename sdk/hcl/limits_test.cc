@@ -66,6 +66,52 @@ TEST(Limits, WorkAndSize) {
   EXPECT_NE("", first_problem(doubling));
 }
 
+// Refused by what has been built so far, not by what came of it.
+TEST(Limits, FunctionsStopWhileTheyBuild) {
+  const std::string column(900'000, 'c');
+  EXPECT_EQ("csvdecode: the result is too large",
+            first_problem("x = csvdecode(\"" + column + "\\n" + repeat("1\\n", 5000) + "\")"));
+  EXPECT_EQ("split: the result is too large", first_problem("x = split(\"\", \"" + repeat("y", 8 << 20) + "\")"));
+  EXPECT_EQ("split: the result is too large", first_problem("x = split(\",\", \"" + repeat(",", 8 << 20) + "\")"));
+  EXPECT_EQ("setproduct: the result is too large",
+            first_problem("x = setproduct(" + repeat("[1], ", 1000) + "range(1000), range(10))"));
+  EXPECT_EQ("setproduct: the result is too large",
+            first_problem("x = setproduct([\"" + std::string(1 << 20, 'y') + "\"], range(1000))"));
+}
+
+TEST(Limits, SearchingAgainAndAgain) {
+  const std::string text = repeat("yx", 10'000);
+  EXPECT_EQ("regex_replace: the text is too long for so many matches",
+            first_problem("x = regex_replace(\"" + text + "\", \"x\", \"z\")"));
+  EXPECT_EQ("", first_problem("x = regex_replace(\"" + repeat(text, 50) + "\", \"q\", \"z\")"));
+}
+
+// Each of these looks at a large value a million times.
+TEST(Limits, WhatIsWalkedIsCharged) {
+  const std::string too_long = "evaluating this takes more than 2000000 steps";
+  const std::string big = "[for n in range(1000) : [for i in range(1000) : ";
+  const auto problem_with_list = [&](const std::string& expression) {
+    Diagnostics diagnostics;
+    EvalContext context;
+    context.functions = standard_functions();
+    List list;
+    Object object;
+    for (int i = 0; i < 300'000; ++i) list.push_back(i);
+    for (int i = 0; i < 30'000; ++i) object["key" + std::to_string(i)] = i;
+    context.variables["list"] = Value(std::move(list));
+    context.variables["object"] = Value(std::move(object));
+    evaluate(parse_expression("t", big + expression + "]]", diagnostics), context, diagnostics);
+    return diagnostics.has_errors() ? diagnostics[0].message : "";
+  };
+  EXPECT_EQ(too_long, problem_with_list("(true ? list : list) == null"));
+  EXPECT_EQ(too_long, problem_with_list("can(list[*].x)"));
+  EXPECT_EQ(too_long, problem_with_list("try(list) == null"));
+  EXPECT_EQ(too_long, problem_with_list("null == list"));
+  EXPECT_EQ(too_long, problem_with_list("[can(object.kye1), can(object[\"kye1\"]), can(obejct)]"));
+  EXPECT_EQ(too_long, problem_with_list("can(yamldecode(\"a: &a [1,1,1,1,1,1,1,1]\\nb: &b [" + repeat("*a,", 60) +
+                                        "]\\nc: [" + repeat("*b,", 60) + "]\"))"));
+}
+
 TEST(Limits, FractionsCostWhatTheyTake) {
   std::string prints = "x = [for a in range(1000) : [for b in range(1000) : \"${1 / 3}\"]]";
   std::string joins = "x = [for a in range(1000) : join(\",\", [for b in range(1000) : 1e-1000])]";

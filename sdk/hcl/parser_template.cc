@@ -26,6 +26,11 @@ Indentation indentation_of(std::string_view text, size_t most = std::string_view
   return found;
 }
 
+bool is_blank_line(std::string_view line) {
+  const size_t own = indentation_of(line).bytes;
+  return own < line.size() && is_space(line[own]);
+}
+
 // $${ and %%{ stand for ${ and %{.
 std::string without_template_escapes(std::string_view raw) {
   std::string text;
@@ -190,24 +195,21 @@ bool Parser::read_directive(const Token& open, TemplatePart& part) {
   return true;
 }
 
-// <<- takes away the indentation that all lines share; blank lines do not count.
+// <<- takes away the indentation that all lines share. Blank lines do not count, and keep what they have.
 void Parser::unindent(std::vector<TemplatePart>& parts) {
   size_t common = std::string::npos;
   for (const TemplatePart& part : parts) {
     if (!part.line_start) continue;
     if (part.kind != TemplatePart::Kind::literal) {
       common = 0;
-      continue;
+    } else if (!is_blank_line(part.text)) {
+      common = std::min(common, indentation_of(part.text).characters);
     }
-    Indentation own = indentation_of(part.text);
-    bool is_blank_line = own.bytes < part.text.size() && is_space(part.text[own.bytes]);
-    if (!is_blank_line) common = std::min(common, own.characters);
   }
   if (common == std::string::npos) return;
   for (TemplatePart& part : parts) {
-    if (part.line_start && part.kind == TemplatePart::Kind::literal) {
-      part.text.erase(0, indentation_of(part.text, common).bytes);
-    }
+    const bool begins_a_line = part.line_start && part.kind == TemplatePart::Kind::literal;
+    if (begins_a_line && !is_blank_line(part.text)) part.text.erase(0, indentation_of(part.text, common).bytes);
   }
 }
 

@@ -39,6 +39,7 @@ TEST(Parser, Bodies) {
       {"a = (\n1\n+ 2\n)", "a=3;"},
       {"# c\n\na = 1 // c\n/* c */ b = 2", "a=1;b=2;"},
       {"a = <<EOF\nx\n  y\nEOF\nb = 1", "a=\"x\\n  y\\n\";b=1;"},
+      {"a = <<-EOF\n    x\n      \n  \n    y\n  EOF\n", "a=\"x\\n      \\n  \\ny\\n\";"},
       {"a = <<-EOF\n    x\n\n      y ${1 + 1}\n    EOF\n", "a=\"x\\n\\n  y 2\\n\";"},
       {"a = 1\r\nb = 2\r\n", "a=1;b=2;"},
   };
