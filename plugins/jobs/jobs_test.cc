@@ -139,6 +139,7 @@ TEST(Validate, OperandsMustBeReadable) {
     const char *operand, *value, *problem;
   } cases[] = {
       {"regexp", "^linux-[0-9]+$", ""},
+      {"regexp", "(?i)^(linux|freebsd)$", ""},
       {"regexp", "(", "\"(\" is no regular expression"},
       {"version", ">= 1.2, < 2.0", ""},
       {"version", "~> 1.2.3-beta1+x", ""},

@@ -1,12 +1,12 @@
 #include "operand.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
-#include <regex>
 
 namespace drover::jobs {
 namespace {
 
-constexpr size_t kMaxPattern = 512;  // the scheduler matches no longer one
 constexpr std::string_view kSpace = " \t\r\n";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -57,13 +57,12 @@ bool are_requirements(std::string_view list, bool is_semantic) {
   }
 }
 
-bool is_pattern(const std::string& text) {
-  try {
-    const std::regex compiled(text, std::regex::ECMAScript);  // as the scheduler does
-    return true;
-  } catch (const std::regex_error&) {
-    return false;
-  }
+// What is wrong with it; RE2's syntax, as the scheduler has it.
+std::string problem_of_pattern(const std::string& text) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  const RE2 expression(text, options);
+  return expression.error();
 }
 
 }  // namespace
@@ -75,8 +74,8 @@ std::string problem_of_operand(std::string_view operand, const std::string& valu
   }
   if (value.find("${") != std::string::npos) return {};
   if (operand == "regexp") {
-    if (value.size() > kMaxPattern) return "a regular expression has " + std::to_string(kMaxPattern) + " bytes at most";
-    return is_pattern(value) ? "" : shown + " is no regular expression that this version of drover knows";
+    const std::string problem = problem_of_pattern(value);
+    return problem.empty() ? "" : shown + " is no regular expression: " + problem;
   }
   if (operand == "version" || operand == "semver") {
     const bool is_good = are_requirements(value, operand == "semver");

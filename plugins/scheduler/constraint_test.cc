@@ -34,6 +34,8 @@ TEST(Constraint, ComparesValuesByOperator) {
       {"<", none, "1", false},
       {"regexp", "linux-5.10", "^linux-[0-9]+", true},
       {"regexp", "windows", "linux", false},
+      {"regexp", "Linux", "(?i)^linux$", true},
+      {"regexp", std::string(10'000, 'a'), "(a*)*b", false},
       {"regexp", "a", "(", false},
       {"regexp", "a", std::string(600, 'a'), false},
       {"version", "1.2.3", ">= 1.2, < 2", true},
