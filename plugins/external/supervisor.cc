@@ -351,6 +351,8 @@ void Supervisor::end() {
 
 void Supervisor::on_exit() {
   const std::string how = process_->collect();
+  std::vector<std::string> calls;  // before those who wait go on to the next process
+  if (options_.calls) calls = options_.calls();
   {
     const std::lock_guard lock(mutex_);
     channel_.reset();
@@ -365,8 +367,8 @@ void Supervisor::on_exit() {
   std::string why;
   CrashRecord record{.at = clock_.wall_ns(),
                      .reason = !ending_.empty() ? ending_ : how + (had_greeting_ ? "" : " before the handshake"),
-                     .uptime = clock_.steady() - launched_};
-  if (options_.calls) record.calls = options_.calls();
+                     .uptime = clock_.steady() - launched_,
+                     .calls = std::move(calls)};
   Supervision::Action next;
   {
     const std::lock_guard lock(mutex_);

@@ -113,7 +113,7 @@ const std::initializer_list<Library> kLibraries = {
      {"plugins/http/gzip.cc", "plugins/http/http_test.cc", "plugins/http/gzip_test.cc", "sdk/src/gzip_stream.cc"}},
     {"utf8proc", {"utf8proc"}, {"sdk/hcl/unicode.cc"}},
     {"yaml-cpp", {"yaml-cpp/"}, {"sdk/hcl/functions_yaml.cc"}},
-    {"RE2", {"re2/"}, {"sdk/hcl/functions_regex.cc"}},
+    {"RE2", {"re2/"}, {"sdk/hcl/functions_regex.cc", "plugins/jobs/operand.cc", "plugins/scheduler/constraint.cc"}},
     {"OpenSSL",
      {"openssl/"},
      {"kernel/host/loader.cc", "plugins/gossip/seal.cc", "sdk/hcl/functions_crypto.cc",
