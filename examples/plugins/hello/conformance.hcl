@@ -5,17 +5,8 @@ task "endless" {
   }
 }
 
-task "talking" {
-  stdout = "hello, kit\n"
-  config {
-    name  = "kit"
-    every = "1s"
-  }
-}
-
 task "invalid" {
   config {
-    name  = "kit"
-    every = "1ms"
+    name = ""
   }
 }

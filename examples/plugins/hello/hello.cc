@@ -1,7 +1,5 @@
-// The driver "hello": tasks that greet somebody again and again. The smallest driver whose tasks are processes; the
-// SDK does all but say what runs.
-#include <chrono>
-
+// The driver "hello": tasks that greet somebody and then last until they are stopped. The smallest driver whose tasks
+// are processes; the SDK does all but say what runs.
 #include "drover/hclspec.h"
 #include "drover/process_driver.h"
 #include "drover/serve.h"
@@ -10,23 +8,19 @@
 
 namespace {
 
-using namespace std::chrono_literals;
-
 class Hello final : public drover::ProcessDriver {
  public:
   Hello() : ProcessDriver("hello") {}
 
   drover::hclspec::Spec task_config_schema() const override {
-    return drover::hclspec::object_of({{"name", "string", true}, {"every", "string", false, "\"10s\""}});
+    return drover::hclspec::object_of({{"name", "string", true}, {"greeting", "string", false, "\"hello\""}});
   }
 
   drover::Result<Command> command(const drover::driver::TaskConfig&, drover::TaskOptions& options) override {
-    const std::string name = options.text("name");
-    const auto every = options.duration("every", 10s);
-    if (every < 1s) return drover::invalid_argument("every must be at least 1s");
+    const std::string name = options.text("name"), greeting = options.text("greeting", "hello");
+    if (name.empty()) return drover::invalid_argument("name must not be empty");
     // What a job says arrives as an argument and never in the script's text.
-    const std::string script = "while echo \"hello, $0\"; do sleep \"$1\"; done";
-    return Command{.program = "/bin/sh", .arguments = {"-c", script, name, std::to_string(every / 1s)}};
+    return Command{.program = "/bin/sh", .arguments = {"-c", "echo \"$0, $1\"; exec sleep infinity", greeting, name}};
   }
 };
 

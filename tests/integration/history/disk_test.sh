@@ -9,7 +9,8 @@ JOIN="one two three"
 
 configure_servers
 run_server() {
-  LD_PRELOAD=$TROUBLED_DISK DROVER_TROUBLE=$WORK/trouble-$1 "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
+  # A sanitizer's runtime wants to be the first library; it need not be.
+  ASAN_OPTIONS=verify_asan_link_order=0${ASAN_OPTIONS:+:$ASAN_OPTIONS} LD_PRELOAD=$TROUBLED_DISK DROVER_TROUBLE=$WORK/trouble-$1 "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
   PID[$1]=$!
   AGENTS+=("$!")
 }
