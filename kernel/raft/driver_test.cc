@@ -228,7 +228,7 @@ TEST(Raft, RefusesWhatIsTooLargeOrTooMuch) {
   FaultFileSystem files(1);
   Options with = options();
   with.max_entry_bytes = 1000;
-  with.max_unapplied_bytes = 3000;
+  with.max_unapplied_bytes = 3500;  // three entries are less, four are more
   Server server(files, with);
   ASSERT_EQ(server.start(), ok_status());
   const Status large = propose(*server.raft, std::string(1001, 'x')).status();
@@ -239,7 +239,7 @@ TEST(Raft, RefusesWhatIsTooLargeOrTooMuch) {
   std::vector<Answer<Result<Applied>>> open(4);
   for (auto& answer : open) server.raft->propose(std::string(1000, 'x'), SteadyTime::max(), answer.callback());
   server.machine.await_blocked();
-  ASSERT_TRUE(eventually([&] { return server.raft->stats().unapplied_bytes > 3000; }));
+  ASSERT_TRUE(eventually([&] { return server.raft->stats().unapplied_bytes > 3500; }));
   EXPECT_EQ(propose(*server.raft, "x").status().code(), Code::resource_exhausted);
   EXPECT_EQ(server.raft->stats().proposals_backlog, 1u);
   server.machine.unblock();
