@@ -200,7 +200,8 @@ void Driver::run_threads() {
       raft_->wait();
       raft_->step();
     }
-    // What was accepted is made durable, and one more round hears of it.
+    // What was accepted is taken in and made durable, and one more round hears of it.
+    raft_->step();
     log_->stop();
     raft_->step();
   });
