@@ -72,7 +72,6 @@ class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
 
   void reach_out(raft::ClusterId cluster, const PeerPointer& peer);
   LaneEvents events_of(const PeerHello& hello, const std::string& address);
-  bool is_known(NodeId peer) const;
   void welcome_guest(const PeerHello& hello);
   void learn_commands(const PeerHello& hello);
   Status receive(const PeerHello& hello, const std::string& bytes);
@@ -218,15 +217,7 @@ Status RaftPeers::Impl::receive(const PeerHello& hello, const std::string& bytes
       message.ok() ? events.receive(*std::move(message)) : void(status = message.status());
     }
   });
-  if (!is_running) return unavailable("this server is not running");
-  // A membership may have let go of one who still speaks to us: one that is older than its joining, of a snapshot.
-  if (!is_known(hello.from)) welcome_guest(hello);
-  return status;
-}
-
-bool RaftPeers::Impl::is_known(NodeId peer) const {
-  const std::lock_guard lock(mutex_);
-  return peers_.contains(peer);
+  return is_running ? status : unavailable("this server is not running");
 }
 
 RaftPeers::RaftPeers(Wire& wire, std::vector<std::string> commands)

@@ -119,19 +119,6 @@ TEST_F(RaftPeersTest, WhoIsLetGoOfHearsNothingMore) {
   EXPECT_TRUE(one.lost.wait_for(0).empty());
 }
 
-TEST_F(RaftPeersTest, WhoIsLetGoOfAndStillSpeaksIsAnswered) {
-  reach(one, *two);
-  ASSERT_EQ(two->met.wait_for(2).size(), 2u);
-
-  two->peers.set_peers(cluster, {});  // a membership from before the other one joined
-  one.peers.send(message(one, *two, MessageType::heartbeat));
-  ASSERT_EQ(two->messages.wait_for(1).size(), 1u);
-  ASSERT_EQ(two->met.wait_for(4).size(), 4u);  // reached in return once more
-  two->peers.send(message(*two, one, MessageType::heartbeat_answer));
-
-  EXPECT_EQ(one.messages.wait_for(1).size(), 1u);
-}
-
 TEST_F(RaftPeersTest, PiecesOfSnapshotsHaveALaneOfTheirOwn) {
   reach(one, *two);
   raft::SnapshotChunk chunk{.from = one.self.id, .to = two->self.id, .leader_term = 3, .index = 9, .term = 2};
