@@ -92,54 +92,6 @@ TEST_F(AgentTest, StopsWhenTheServersSaySo) {
             event_types(end.task_states().at("web")));
 }
 
-TEST_F(AgentTest, ATaskOfADriverThatIsLateGoesOn) {
-  start();
-  const std::string id = place({task("web")});
-  until_status(id, v1::CLIENT_STATUS_RUNNING);
-  stop();
-  servers_.wait([&] {
-    servers_.reported.clear();
-    servers_.ready = false;
-    return true;
-  });
-  driver_.is_away_for("recover", 1);
-  start();
-
-  until_status(id, v1::CLIENT_STATUS_RUNNING);
-  ASSERT_TRUE(driver_.wait_recovered(2));
-  servers_.stop(id);
-  const v1::Allocation end = until_status(id, v1::CLIENT_STATUS_COMPLETE);
-  EXPECT_EQ((std::vector<std::string>{"Received", "Task Setup", "Started", "Killing", "Terminated", "Killed"}),
-            event_types(end.task_states().at("web")));
-  EXPECT_EQ(std::vector<std::string>{"web"}, driver_.starts());
-}
-
-TEST_F(AgentTest, AStopAndAWaitThatFindNoDriverAreAskedAgain) {
-  start();
-  driver_.is_away_for("wait", 1);
-  driver_.is_away_for("stop", 1);
-  const std::string id = place({task("web")});
-  until_status(id, v1::CLIENT_STATUS_RUNNING);
-
-  servers_.stop(id);
-
-  const v1::Allocation end = until_status(id, v1::CLIENT_STATUS_COMPLETE);
-  EXPECT_EQ((std::vector<std::string>{"Received", "Task Setup", "Started", "Killing", "Terminated", "Killed"}),
-            event_types(end.task_states().at("web")));
-  EXPECT_EQ(std::vector<std::string>{"web"}, driver_.stopped());
-}
-
-TEST_F(AgentTest, AStartThatFindsNoDriverIsTriedAgain) {
-  start();
-  driver_.is_away_for("encode", 1);
-  const std::string id = place({task("web")});
-
-  const v1::Allocation now = until_status(id, v1::CLIENT_STATUS_RUNNING);
-  EXPECT_EQ(
-      (std::vector<std::string>{"Received", "Task Setup", "Driver Failure", "Restarting", "Task Setup", "Started"}),
-      event_types(now.task_states().at("web")));
-}
-
 TEST_F(AgentTest, RefusesWhatItCannotDo) {
   start();
   v1::Task strange = task("strange");
@@ -290,11 +242,7 @@ TEST_F(AgentWithDevices, ATaskThatGoesOnUnderTheNextAgentIsNotGivenThemAgain) {
   const std::string id = place({task("web")}, "service", 2, {"tty1"});
   until_status(id, v1::CLIENT_STATUS_RUNNING);
   stop();
-  servers_.wait([&] {
-    servers_.reported.clear();
-    servers_.ready = false;
-    return true;
-  });
+  servers_.expect_another_agent();
   start();
 
   until_status(id, v1::CLIENT_STATUS_RUNNING);
@@ -407,11 +355,7 @@ TEST_F(AgentTest, TasksOutliveTheAgent) {
   auto process = driver_.find("web");
   const std::string node = servers_.node->id();
   stop();
-  servers_.wait([&] {
-    servers_.reported.clear();
-    servers_.ready = false;
-    return true;
-  });
+  servers_.expect_another_agent();
 
   start();
 

@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "../launcher/fd.h"
 #include "drover/process.h"
 #include "drover/uuid.h"
 #include "nomad/plugins/driver.pb.h"
@@ -24,6 +25,7 @@
 namespace drover {
 namespace {
 
+using launcher::Fd;
 using namespace std::chrono_literals;
 
 constexpr auto kLauncherTime = 10s;
@@ -35,27 +37,6 @@ constexpr int kSignalBase = 128;    // the exit code of who died of a signal: th
 
 SteadyTime after(std::chrono::nanoseconds time) { return SystemClock().steady() + time; }
 
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { close(); }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    close();
-    fd_ = std::exchange(other.fd_, -1);
-    return *this;
-  }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void close() {
-    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  }
-
- private:
-  int fd_ = -1;
-};
-
 class Event {
  public:
   Event() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -66,12 +47,12 @@ class Event {
   }
 
  private:
-  Descriptor fd_;
+  Fd fd_;
 };
 
 // This end of what the command reads and writes. With a terminal all three are one.
 struct Ends {
-  Descriptor input, output, error;
+  Fd input, output, error;
   bool is_terminal = false;
 };
 
@@ -116,23 +97,23 @@ Result<ExecPtr> start_on_fifos(Launcher& launcher, const Launcher::Start& start,
   DROVER_TRY(const Fifos fifos, Fifos::make(launcher.folder()));
   const Launcher::Streams paths = fifos.paths();
   // A FIFO opens for writing only when somebody reads it: until the command does, that is us.
-  const Descriptor reader(open_end(paths.input, O_RDONLY));
-  ends.input = Descriptor(open_end(paths.input, O_WRONLY));
-  ends.output = Descriptor(open_end(paths.output, O_RDONLY));
-  ends.error = Descriptor(open_end(paths.error, O_RDONLY));
+  const Fd reader(open_end(paths.input, O_RDONLY));
+  ends.input = Fd(open_end(paths.input, O_WRONLY));
+  ends.output = Fd(open_end(paths.output, O_RDONLY));
+  ends.error = Fd(open_end(paths.error, O_RDONLY));
   if (!reader || !ends.input || !ends.output || !ends.error) return errno_status(errno, "open the command's streams");
   return launcher.exec(start, paths, after(kLauncherTime));
 }
 
 Result<ExecPtr> start_on_terminal(Launcher& launcher, const Launcher::Start& start, Ends& ends) {
   ends.is_terminal = true;
-  ends.output = Descriptor(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+  ends.output = Fd(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
   std::array<char, 64> name{};
   const int master = ends.output.get();
   if (!ends.output || ::grantpt(master) != 0 || ::unlockpt(master) != 0 ||
       ::ptsname_r(master, name.data(), name.size()) != 0)
     return errno_status(errno, "make a terminal");
-  ends.input = Descriptor(::fcntl(master, F_DUPFD_CLOEXEC, 0));
+  ends.input = Fd(::fcntl(master, F_DUPFD_CLOEXEC, 0));
   if (!ends.input) return errno_status(errno, "make a terminal");
   return launcher.exec(start, {.input = {}, .output = {}, .error = {}, .terminal = name.data()}, after(kLauncherTime));
 }
@@ -170,7 +151,7 @@ class Session {
 
  private:
   struct Output {
-    Descriptor* end;
+    Fd* end;
     bool is_error;
     bool is_closed = false;
   };

@@ -11,23 +11,22 @@ class Fd {
  public:
   Fd() = default;
   explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() { reset(); }
+  ~Fd() { close(); }
   Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Fd& operator=(Fd&& other) noexcept {
     if (this != &other) {
-      reset();
+      close();
       fd_ = std::exchange(other.fd_, -1);
     }
     return *this;
   }
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
+  void close() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
 
  private:
-  void reset() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
   int fd_ = -1;
 };
 

@@ -429,6 +429,15 @@ class FakeServers final : public Caller {
     return changed.wait_for(lock, kPatience, wanted);
   }
 
+  // Before the next agent: what the former one reported is not taken for its.
+  void expect_another_agent() {
+    wait([&] {
+      reported.clear();
+      ready = false;
+      return true;
+    });
+  }
+
   // Guarded by mutex_, as everything.
   std::optional<v1::Node> node;
   bool ready = false;
