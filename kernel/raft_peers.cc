@@ -72,7 +72,7 @@ class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
 
   void reach_out(raft::ClusterId cluster, const PeerPointer& peer);
   LaneEvents events_of(const PeerHello& hello, const std::string& address);
-  void welcome_guest(const PeerHello& hello);
+  void welcome_guest(const std::shared_ptr<const PeerHello>& hello);
   void learn_commands(const PeerHello& hello);
   Status receive(const PeerHello& hello, const std::string& bytes);
 
@@ -82,8 +82,9 @@ class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
   raft::Member self_;  // constant after start()
   Receiver receiver_;
   mutable std::mutex mutex_;
-  std::map<NodeId, PeerPointer> peers_;                 // guarded by mutex_, with what they point at
-  std::map<NodeId, std::vector<std::string>> lacking_;  // our commands that others lack; guarded by mutex_
+  std::map<NodeId, PeerPointer> peers_;  // guarded by mutex_, with what they point at; like the following
+  std::map<NodeId, std::weak_ptr<const PeerHello>> speaking_;  // by the newest lane that they opened here
+  std::map<NodeId, std::vector<std::string>> lacking_;         // our commands that others lack
 };
 
 LaneEvents RaftPeers::Impl::events_of(const PeerHello& hello, const std::string& address) {
@@ -145,27 +146,34 @@ void RaftPeers::Impl::set_peers(raft::ClusterId cluster, const std::vector<raft:
   for (const PeerPointer& peer : fresh) reach_out(cluster, peer);
 }
 
-void RaftPeers::Impl::welcome_guest(const PeerHello& hello) {
+void RaftPeers::Impl::welcome_guest(const std::shared_ptr<const PeerHello>& hello) {
   PeerPointer former;  // let go of outside the lock
-  const auto guest = std::make_shared<Peer>(Peer{.id = hello.from, .address = hello.address, .is_guest = true});
+  const auto guest = std::make_shared<Peer>(Peer{.id = hello->from, .address = hello->address, .is_guest = true});
   {
     const std::lock_guard lock(mutex_);
-    PeerPointer& known = peers_[hello.from];
-    if (known && (!known->is_guest || known->address == hello.address)) return;
+    speaking_[hello->from] = hello;
+    PeerPointer& known = peers_[hello->from];
+    if (known && (!known->is_guest || known->address == hello->address)) return;
     former = std::exchange(known, guest);
   }
   former.reset();
-  reach_out(hello.cluster, guest);
+  reach_out(hello->cluster, guest);
 }
 
+// A membership may have let go of one who still waits for answers: one from before its joining, of a snapshot. It is
+// welcomed again; this answer is lost, as on a lane that is not open, and the next one arrives.
 void RaftPeers::Impl::send(NodeId to, LaneName lane, std::string bytes) {
   std::shared_ptr<Lane> open;
+  std::shared_ptr<const PeerHello> guest;
   {
     const std::lock_guard lock(mutex_);
     const auto peer = peers_.find(to);
     if (peer != peers_.end() && !peer->second->lanes.empty())
       open = peer->second->lanes.at(static_cast<size_t>(lane) - 1);
+    const auto speaking = speaking_.find(to);
+    if (peer == peers_.end() && speaking != speaking_.end()) guest = speaking->second.lock();
   }
+  if (guest) welcome_guest(guest);
   if (open) open->send(std::move(bytes));
 }
 
@@ -193,17 +201,18 @@ std::string RaftPeers::Impl::who_lacks(std::string_view command) const {
 }
 
 Result<LaneSink> RaftPeers::Impl::accept(std::string_view greeting) {
-  DROVER_TRY(const PeerHello hello, raft::decode_hello(greeting));
-  if (hello.to != self_.id) {
-    return failed_precondition("this is server " + self_.id.to_string() + ", not " + hello.to.to_string() +
+  DROVER_TRY(PeerHello said, raft::decode_hello(greeting));
+  const auto hello = std::make_shared<const PeerHello>(std::move(said));
+  if (hello->to != self_.id) {
+    return failed_precondition("this is server " + self_.id.to_string() + ", not " + hello->to.to_string() +
                                ": the address belongs to another server now");
   }
   Status met = unavailable("this server is not running");
-  receiver_.with([&](raft::PeerEvents& events) { met = events.meet(hello.cluster); });
+  receiver_.with([&](raft::PeerEvents& events) { met = events.meet(hello->cluster); });
   DROVER_RETURN_IF_ERROR(met);
   welcome_guest(hello);
-  learn_commands(hello);
-  return LaneSink([self = shared_from_this(), hello](const std::string& bytes) { return self->receive(hello, bytes); });
+  learn_commands(*hello);
+  return LaneSink([self = shared_from_this(), hello](const std::string& bytes) { return self->receive(*hello, bytes); });
 }
 
 Status RaftPeers::Impl::receive(const PeerHello& hello, const std::string& bytes) {

@@ -119,6 +119,22 @@ TEST_F(RaftPeersTest, WhoIsLetGoOfHearsNothingMore) {
   EXPECT_TRUE(one.lost.wait_for(0).empty());
 }
 
+TEST_F(RaftPeersTest, WhoIsLetGoOfAndStillSpeaksIsAnswered) {
+  reach(one, *two);
+  ASSERT_EQ(two->met.wait_for(2).size(), 2u);
+
+  two->peers.set_peers(cluster, {});  // a membership from before the other one joined
+  one.peers.send(message(one, *two, MessageType::heartbeat));
+  ASSERT_EQ(two->messages.wait_for(1).size(), 1u);
+  two->peers.send(message(*two, one, MessageType::heartbeat_answer, 1));  // lost: it only opens the lanes again
+  ASSERT_EQ(two->met.wait_for(4).size(), 4u);
+  two->peers.send(message(*two, one, MessageType::heartbeat_answer, 2));
+
+  const std::vector<Message> seen = one.messages.wait_for(1);
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].log_index, 2u);
+}
+
 TEST_F(RaftPeersTest, PiecesOfSnapshotsHaveALaneOfTheirOwn) {
   reach(one, *two);
   raft::SnapshotChunk chunk{.from = one.self.id, .to = two->self.id, .leader_term = 3, .index = 9, .term = 2};
