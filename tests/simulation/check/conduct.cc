@@ -20,6 +20,11 @@ bool is_quorum(const raft::Membership& membership, const std::function<bool(raft
   return 2 * found > voters && (membership.outgoing.empty() || 2 * old > membership.outgoing.size());
 }
 
+bool is_quorum_of_one(const std::vector<raft::Membership>& memberships,
+                      const std::function<bool(raft::NodeId)>& is_true) {
+  return std::ranges::any_of(memberships, [&](const raft::Membership& one) { return is_quorum(one, is_true); });
+}
+
 bool is_voter(const raft::Membership& membership, raft::NodeId id) {
   return std::ranges::any_of(membership.members, [&](const raft::Member& member) {
     return member.id == id && member.suffrage == raft::Suffrage::voter;
@@ -95,7 +100,9 @@ void Conduct::receive(Server& self, const raft::Message& m, const raft::CoreStat
 }
 
 void Conduct::after(int server, const raft::CoreStatus& status, const raft::Membership& membership) {
-  const Server& self = servers_[static_cast<size_t>(server)];
+  Server& self = servers_[static_cast<size_t>(server)];
+  if (self.memberships.empty() || self.memberships.back().index != membership.index)
+    self.memberships.push_back(membership);
   if (self.must_stay != 0 && status.term != self.must_stay)
     fail("stickiness", server, "hears a leader and lets a candidate raise its term to " + std::to_string(status.term));
   if (self.old_news) {
@@ -125,7 +132,7 @@ void Conduct::effects(int server, const raft::Effects& effects, const raft::Core
     self.asked.erase(asked);
   }
   if (is_installing && effects.apply_to != 0) fail("install", server, "applies while it installs a snapshot");
-  if (self.former.index != membership.index) self.former = membership;
+  if (self.memberships.size() > 1) self.memberships = {membership};
   self.was_slow = self.is_slow;
   self.transfer = status.transfer;
 }
@@ -164,7 +171,7 @@ void Conduct::check_pre_vote(int server, raft::Term term, const raft::Membership
   const auto would_vote = [&](raft::NodeId id) {
     return id == invariants_.id(server) || self.pre_votes.contains({term, id});
   };
-  if (!is_quorum(membership, would_vote) && !is_quorum(self.former, would_vote))
+  if (!is_quorum(membership, would_vote) && !is_quorum_of_one(self.memberships, would_vote))
     fail("campaigns", server, "campaigns in term " + std::to_string(term) + " unasked");
 }
 
@@ -202,8 +209,8 @@ void Conduct::check_round(int server, uint64_t since, bool may_be_lease, const r
     const auto heard = self.heard.find(id);
     return id == own || (heard != self.heard.end() && heard->second >= since);
   };
-  // Between two effects the membership may have changed: by one of the two.
-  if (!is_quorum(membership, has_answered) && !is_quorum(self.former, has_answered))
+  // Between two effects the membership may have changed, and back again: by the one that was in force.
+  if (!is_quorum(membership, has_answered) && !is_quorum_of_one(self.memberships, has_answered))
     fail("read rounds", server, "confirms a read by heartbeats from before it was asked for");
 }
 

@@ -59,10 +59,10 @@ class Conduct {
     std::optional<raft::PeerStatus> old_news{};               // of who sent it, when the input refuses what it holds
     bool is_tick = false;                                     // the input under way
     bool is_slow = false;
-    bool was_slow = false;          // before the inputs whose effects come next
-    uint64_t transfer = 0;          // as well
-    raft::Membership former{};      // in force then
-    raft::Term handed_over_in = 0;  // a TimeoutNow was sent
+    bool was_slow = false;                        // before the inputs whose effects come next
+    uint64_t transfer = 0;                        // as well
+    std::vector<raft::Membership> memberships{};  // in force then, and after each input since
+    raft::Term handed_over_in = 0;                // a TimeoutNow was sent
 
     std::map<uint64_t, uint64_t> rounds;                              // when each round's first heartbeat left
     std::map<raft::NodeId, uint64_t> heard;                           // of the newest round that a peer has answered
