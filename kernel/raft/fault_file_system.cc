@@ -309,6 +309,11 @@ bool FaultFileSystem::is_rotten() const {
   return std::ranges::any_of(names_, [](const auto& one) { return !one.second->rot.empty(); });
 }
 
+bool FaultFileSystem::may_hold(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return names_.contains(path) || synced_names_.contains(path);
+}
+
 void FaultFileSystem::wipe() {
   const std::lock_guard lock(mutex_);
   names_.clear();

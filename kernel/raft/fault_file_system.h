@@ -43,6 +43,8 @@ class FaultFileSystem final : public FileSystem {
   bool flip_bit(const std::string& path, uint64_t offset, int bit);
   // Whether a flipped bit is still there.
   bool is_rotten() const;
+  // Whether there is such a file, or may be one after a reboot.
+  bool may_hold(const std::string& path) const;
   // An empty disk. Nothing may be open.
   void wipe();
 

@@ -204,7 +204,7 @@ bool TransferLoop::pump(NodeId to, Sending& sending, SteadyTime now) {
     Result<std::string> bytes = reader.read(sending.sent, kChunk);
     if (!bytes.ok()) {
       replace_if_damaged(reader.info(), data_loss(std::string(bytes.status().message())));
-      sending.last_progress = {};  // given up in the next round
+      sending.last_progress = now - 2 * kPatience;  // given up in the next round
       return true;
     }
     send(*std::move(bytes));

@@ -10,8 +10,6 @@
 namespace drover::raft {
 namespace {
 
-constexpr const char* kMark = "damaged";
-
 Result<std::string> read_all(FileSystem& files, const std::string& path) {
   DROVER_TRY(const std::unique_ptr<File> file, files.open(path, OpenMode::read));
   DROVER_TRY(const uint64_t size, file->size());
@@ -45,8 +43,8 @@ Status cut(FileSystem& files, const std::string& path, const std::string& tempor
 
 Result<std::optional<SegmentHeader>> read_damage_mark(FileSystem& files, const std::string& directory) {
   DROVER_TRY(const std::vector<std::string> names, files.list(directory));
-  if (!contains(names, kMark)) return std::optional<SegmentHeader>();
-  const std::string path = directory + "/" + kMark;
+  if (!contains(names, kDamageMark)) return std::optional<SegmentHeader>();
+  const std::string path = directory + "/" + kDamageMark;
   DROVER_TRY(const std::string bytes, read_all(files, path));
   DROVER_TRY(SegmentHeader mark, decode_segment_header(bytes, path));
   return std::optional<SegmentHeader>(std::move(mark));
@@ -66,14 +64,14 @@ Status write_damage_mark(FileSystem& files, const std::string& directory, const 
                          .write_seq = state.write_seq,
                          .membership = state.membership},
                         block.reset(kBlock));
-  const std::string temporary = directory + "/tmp-" + kMark;
+  const std::string temporary = directory + "/tmp-" + kDamageMark;
   DROVER_RETURN_IF_ERROR(write_all(files, temporary, block.view()));
-  DROVER_RETURN_IF_ERROR(files.rename(temporary, directory + "/" + kMark));
+  DROVER_RETURN_IF_ERROR(files.rename(temporary, directory + "/" + kDamageMark));
   return files.sync_directory(directory);
 }
 
 Status remove_damage_mark(FileSystem& files, const std::string& directory) {
-  DROVER_RETURN_IF_ERROR(files.remove(directory + "/" + kMark));
+  DROVER_RETURN_IF_ERROR(files.remove(directory + "/" + kDamageMark));
   return files.sync_directory(directory);
 }
 

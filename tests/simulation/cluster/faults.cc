@@ -166,9 +166,9 @@ void Faults::malform(Random& random) {
   if (wrong == 0) message.type = static_cast<raft::MessageType>(99);
   if (wrong == 1) message.term = 0;
   if (wrong == 2) message.entries = {entry(one, 1), entry(one + 2, 1)};
-  if (wrong == 4) {  // a vote for a term that the receiver has not campaigned in
+  if (wrong == 4) {  // a vote for a term that nobody campaigns in; the next one may be begun before it arrives
     message.type = raft::MessageType::vote_answer;
-    message.term = to.status().term + 1;
+    message.term = to.status().term + 1000;
   }
   if (wrong == 3) message.entries = {entry(1, 1 + one), entry(2, one)};
   world_.trace.note("gets a malformed message of kind {}", to.number(), wrong);

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/raft/segment_repair.h"
 #include "kernel/raft/core/core.h"
 #include "kernel/raft/segment_log.h"
 #include "kernel/raft/transport.h"
@@ -68,7 +69,8 @@ class Node {
   raft::NodeId id() const { return id_; }
   virtual bool is_up() const = 0;
   bool is_lost() const { return is_lost_; }
-  bool is_damaged() const { return is_damaged_; }
+  // Would not vote after a restart, or might not.
+  bool is_damaged() const { return is_damaged_ || disk_.files.may_hold(std::string("/raft/") + raft::kDamageMark); }
   bool is_paused() const { return world_.loop.now() < paused_until_; }
   Disk& disk() { return disk_; }
   NodeClock& clock() { return clock_; }

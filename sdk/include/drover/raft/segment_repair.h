@@ -21,6 +21,7 @@
 namespace drover::raft {
 
 inline constexpr size_t kMostQuarantined = 8;
+inline constexpr const char* kDamageMark = "damaged";  // a file in the folder
 
 // Errors: data_loss when there is one that is not legible; failed_precondition for a newer format.
 Result<std::optional<SegmentHeader>> read_damage_mark(FileSystem& files, const std::string& directory);
