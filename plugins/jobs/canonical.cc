@@ -24,12 +24,15 @@ void reschedule_defaults(const v1::Job& job, v1::ReschedulePolicy& policy) {
 }
 
 void update_defaults(v1::UpdateStrategy& update) {
-  if (update.stagger() == 0) update.set_stagger(ns(30s));
+  DROVER_DEFAULT(update, stagger, ns(30s));
   DROVER_DEFAULT(update, max_parallel, 1);
-  DROVER_DEFAULT_TEXT(update, health_check, "checks");
+  DROVER_DEFAULT(update, health_check, "checks");
   DROVER_DEFAULT(update, min_healthy_time, ns(10s));
   DROVER_DEFAULT(update, healthy_deadline, ns(5min));
   DROVER_DEFAULT(update, progress_deadline, ns(10min));
+  DROVER_DEFAULT(update, auto_revert, false);
+  DROVER_DEFAULT(update, auto_promote, false);
+  DROVER_DEFAULT(update, canary, 0);
 }
 
 void migrate_defaults(v1::MigrateStrategy& migrate) {
@@ -95,6 +98,7 @@ void canonicalize(v1::Job& job) {
     DROVER_DEFAULT_TEXT(*job.mutable_periodic(), time_zone, "UTC");
   }
   if (job.has_parameterized_job()) DROVER_DEFAULT_TEXT(*job.mutable_parameterized_job(), payload, "optional");
+  if (job.has_update()) update_defaults(*job.mutable_update());
   for (v1::TaskGroup& each : *job.mutable_task_groups()) group(job, each);
   job.clear_reschedule();
   job.clear_migrate();

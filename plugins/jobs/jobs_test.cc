@@ -71,6 +71,36 @@ TEST(Canonical, IsIdempotentAndKeepsWhatWasSaid) {
   EXPECT_EQ(once, message_to_json(job));
 }
 
+// The update of the job, of its one group, and what becomes of the group's: auto_revert, auto_promote, canary, stagger.
+TEST(Canonical, AGroupsUpdateStandsBeforeTheJobs) {
+  const struct {
+    const char *of_job, *of_group, *expected;
+  } cases[] = {
+      {R"({"AutoRevert":true,"Canary":2})", R"({})", "1 0 2 30s checks"},
+      {R"({"AutoRevert":true,"Canary":2})", R"({"AutoRevert":false})", "0 0 2 30s checks"},
+      {R"({"AutoPromote":true,"Canary":2})", R"({"AutoPromote":false,"Canary":0})", "0 0 0 30s checks"},
+      {R"({"AutoRevert":true,"Canary":2})", R"({"AutoRevert":null,"Canary":null})", "1 0 2 30s checks"},
+      {R"({"AutoRevert":false,"Canary":0})", R"({"AutoRevert":true,"Canary":1})", "1 0 1 30s checks"},
+      {R"({"Stagger":5000000000,"HealthCheck":"manual"})", R"({})", "0 0 0 5s manual"},
+      {R"({"Stagger":5000000000,"HealthCheck":"manual"})", R"({"Stagger":0,"HealthCheck":"checks"})", "0 0 0 0s checks"},
+      {R"({})", R"({})", "0 0 0 30s checks"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(std::string(c.of_job) + " " + c.of_group);
+    v1::Job job;
+    ASSERT_TRUE(json_to_message(std::string(R"({"ID":"web","Update":)") + c.of_job +
+                                    R"(,"TaskGroups":[{"Name":"a","Update":)" + c.of_group + "}]}",
+                                job)
+                    .ok());
+    canonicalize(job);
+    const v1::UpdateStrategy& update = job.task_groups(0).update();
+    EXPECT_EQ(c.expected, std::to_string(update.auto_revert()) + " " + std::to_string(update.auto_promote()) + " " +
+                              std::to_string(update.canary()) + " " +
+                              std::to_string(update.stagger() / 1'000'000'000) + "s " + update.health_check());
+    EXPECT_TRUE(update.has_auto_revert() && update.has_auto_promote() && update.has_canary());
+  }
+}
+
 TEST(Validate, AcceptsAMinimalJob) {
   for (const char* type : {"service", "batch"}) EXPECT_TRUE(validate(minimal(type)).errors.empty()) << type;
 }
