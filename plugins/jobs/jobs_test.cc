@@ -101,6 +101,36 @@ TEST(Canonical, AGroupsUpdateStandsBeforeTheJobs) {
   }
 }
 
+// As in Nomad, a check cannot take ignore_warnings back.
+TEST(Canonical, ACheckTakesWhatItDoesNotSetOfItsServicesRestart) {
+  const struct {
+    const char *of_service, *of_check, *expected;
+  } cases[] = {
+      {"", "", "none"},
+      {R"({"Limit":3})", "", R"({"Limit":3,"Grace":1000000000,"IgnoreWarnings":false})"},
+      {"", R"({"Limit":2})", R"({"Limit":2,"Grace":1000000000,"IgnoreWarnings":false})"},
+      {R"({"Limit":3,"Grace":9000000000,"IgnoreWarnings":true})", R"({"Limit":2})",
+       R"({"Limit":2,"Grace":9000000000,"IgnoreWarnings":true})"},
+      {R"({"Limit":3,"Grace":9000000000})", R"({"Grace":0,"IgnoreWarnings":true})",
+       R"({"Limit":3,"Grace":0,"IgnoreWarnings":true})"},
+      {R"({"Limit":3,"IgnoreWarnings":true})", R"({"Limit":0,"IgnoreWarnings":false})",
+       R"({"Limit":3,"Grace":1000000000,"IgnoreWarnings":true})"},
+  };
+  const auto member = [](const char* json) { return *json ? std::string(R"("CheckRestart":)") + json : ""; };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(std::string(c.of_service) + " " + c.of_check);
+    v1::Job job;
+    const std::string service = member(c.of_service) + (*c.of_service ? "," : "");
+    ASSERT_TRUE(json_to_message(R"({"ID":"web","TaskGroups":[{"Name":"a","Services":[{)" + service + R"("Checks":[{)" +
+                                    member(c.of_check) + "}]}]}]}",
+                                job)
+                    .ok());
+    canonicalize(job);
+    const v1::ServiceCheck& check = job.task_groups(0).services(0).checks(0);
+    EXPECT_EQ(c.expected, check.has_check_restart() ? message_to_json(check.check_restart()) : "none");
+  }
+}
+
 TEST(Validate, AcceptsAMinimalJob) {
   for (const char* type : {"service", "batch"}) EXPECT_TRUE(validate(minimal(type)).errors.empty()) << type;
 }
