@@ -104,6 +104,7 @@ TEST(Limits, WhatIsWalkedIsCharged) {
     return diagnostics.has_errors() ? diagnostics[0].message : "";
   };
   EXPECT_EQ(too_long, problem_with_list("(true ? list : list) == null"));
+  EXPECT_EQ(too_long, problem_with_list("(true ? object : {a = \"x\"}) == null"));
   EXPECT_EQ(too_long, problem_with_list("can(list[*].x)"));
   EXPECT_EQ(too_long, problem_with_list("try(list) == null"));
   EXPECT_EQ(too_long, problem_with_list("null == list"));
