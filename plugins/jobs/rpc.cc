@@ -4,6 +4,7 @@
 #include <array>
 
 #include "canonical.h"
+#include "destination.h"
 #include "diff.h"
 #include "drover/json.h"
 #include "drover/keys.h"
@@ -197,7 +198,7 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
   v1::Job job = request.job();
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
   if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match name");
-  if (job.namespace_().empty()) job.set_namespace_(call.query().name_space);
+  DROVER_RETURN_IF_ERROR(settle(job, call.query(), host_->agent().region));
   if (request.eval_priority() < 0 || request.eval_priority() > 100)
     return invalid_argument("eval priority must be between 1 and 100 inclusively");
   canonicalize(job);
