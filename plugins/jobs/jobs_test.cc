@@ -180,6 +180,40 @@ TEST(Validate, EveryViolationIsNamedWithItsPlace) {
   }
 }
 
+v1::VolumeRequest& volume(v1::Job& job, const char* type) {
+  v1::VolumeRequest& volume = (*job.mutable_task_groups(0)->mutable_volumes())["v"];
+  volume.set_type(type);
+  return volume;
+}
+
+TEST(Validate, VolumesByTypeAndAttachment) {
+  const Case cases[] = {
+      {"options of a block device",
+       [](v1::Job& j) {
+         volume(j, "csi").set_attachment_mode("block-device");
+         volume(j, "csi").mutable_mount_options()->set_fs_type("ext4");
+       },
+       "volume[\"v\"].mount_options: a block device has no mount options"},
+      {"options of a host volume", [](v1::Job& j) { volume(j, "host").mutable_mount_options(); },
+       "volume[\"v\"].mount_options: is for csi volumes"},
+      {"attachment of a host volume", [](v1::Job& j) { volume(j, "host").set_attachment_mode("file-system"); },
+       "volume[\"v\"].attachment_mode: is for csi volumes"},
+      {"access to a host volume", [](v1::Job& j) { volume(j, "host").set_access_mode("single-node-writer"); },
+       "volume[\"v\"].access_mode: is for csi volumes"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    v1::Job job = minimal();
+    c.change(job);
+    const std::string errors = joined(validate(job).errors);
+    EXPECT_NE(std::string::npos, errors.find(c.error)) << errors;
+  }
+  v1::Job job = minimal();
+  volume(job, "csi").set_attachment_mode("file-system");
+  volume(job, "csi").mutable_mount_options()->set_fs_type("ext4");
+  EXPECT_EQ(std::string::npos, joined(validate(job).errors).find("mount_options"));
+}
+
 std::string errors_of(const v1::Job& job) { return joined(validate(job).errors); }
 
 TEST(Validate, OnlyServiceAndSystemJobsAreUpdatedStepByStep) {
