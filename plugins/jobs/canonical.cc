@@ -82,12 +82,12 @@ void group(v1::Job& job, v1::TaskGroup& group) {
 
 }  // namespace
 
-void canonicalize(v1::Job& job) {
+void canonicalize(v1::Job& job, const Priorities& priorities) {
   DROVER_DEFAULT_TEXT(job, name, job.id());
   DROVER_DEFAULT_TEXT(job, region, "global");
   DROVER_DEFAULT_TEXT(job, namespace_, "default");
   DROVER_DEFAULT_TEXT(job, type, "service");
-  DROVER_DEFAULT(job, priority, 50);
+  if (job.priority() == 0) job.set_priority(priorities.standard);
   DROVER_DEFAULT_TEXT(job, node_pool, "default");
   if (job.datacenters().empty()) job.add_datacenters("*");
   constraint_defaults(job);

@@ -214,6 +214,33 @@ TEST(Validate, VolumesByTypeAndAttachment) {
   EXPECT_EQ(std::string::npos, joined(validate(job).errors).find("mount_options"));
 }
 
+TEST(Validate, PrioritiesAreAsTheServersAreConfigured) {
+  const Priorities priorities{.standard = 60, .highest = 200};
+  v1::Job job;
+  canonicalize(job, priorities);
+  EXPECT_EQ(60, job.priority());
+  const auto refuses = [&](int32_t priority) {
+    job.set_priority(priority);
+    const std::string errors = joined(validate(job, Purpose::registration, priorities).errors);
+    return errors.find("priority must be between 1 and 200") != std::string::npos;
+  };
+  EXPECT_FALSE(refuses(200));
+  EXPECT_TRUE(refuses(201));
+  EXPECT_TRUE(refuses(-1));
+}
+
+// Without a server, nobody knows how high a priority may be.
+TEST(Validator, AHighPriorityIsAWarning) {
+  const auto findings = [](int priority) {
+    return Validator().validate(R"({"ID":"web","Priority":)" + std::to_string(priority) +
+                                R"(,"TaskGroups":[{"Name":"a","Tasks":[{"Name":"t","Driver":"raw_exec"}]}]})");
+  };
+  EXPECT_EQ("", findings(100)->warnings);
+  EXPECT_EQ("", findings(200)->errors);
+  EXPECT_NE(std::string::npos, findings(200)->warnings.find("job_max_priority"));
+  EXPECT_NE("", findings(40'000)->errors);
+}
+
 std::string errors_of(const v1::Job& job) { return joined(validate(job).errors); }
 
 TEST(Validate, OnlyServiceAndSystemJobsAreUpdatedStepByStep) {

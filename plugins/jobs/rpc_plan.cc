@@ -43,8 +43,8 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
   if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match");
   DROVER_RETURN_IF_ERROR(settle(job, call.query(), host_->agent().region));
-  canonicalize(job);
-  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), Purpose::plan));
+  canonicalize(job, priorities_);
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), Purpose::plan, priorities_));
 
   std::shared_ptr<const ReadView> view;
   std::optional<v1::Job> existing;
