@@ -113,6 +113,22 @@ TEST(Limits, WhatIsWalkedIsCharged) {
                                         "]\\nc: [" + repeat("*b,", 60) + "]\"))"));
 }
 
+// The results of a condition whose types take the longest to be brought together.
+TEST(Limits, TypesInsideTypes) {
+  const std::string tuples = repeat("[", 90) + "1" + repeat("]", 90);
+  const std::string mixed = repeat("[", 90) + "1, \"x\"" + repeat("]", 90);
+  const std::string lists = repeat("tolist([", 90) + "1" + repeat("])", 90);
+  const std::string objects = repeat("{a = ", 90) + "1" + repeat("}", 90);
+  const std::string maps = repeat("tomap({b = ", 90) + "\"x\"" + repeat("})", 90);
+  const std::string wide = "{for i in range(900) : i => {for j in range(100) : \"${i}.${j}\" => j}}";
+  for (const std::string& text :
+       {"true ? " + mixed + " : " + lists, "true ? " + lists + " : " + mixed, "true ? " + objects + " : " + maps,
+        "true ? [" + tuples + ", " + lists + ", []] : [" + mixed + "]", "true ? " + wide + " : {a = {b = \"x\"}}"}) {
+    EXPECT_EQ("", first_problem("x = " + text)) << text;
+  }
+  EXPECT_NE("", first_problem("x = true ? {for i in range(1000) : i => {for j in range(100) : j => i}} : {}"));
+}
+
 TEST(Limits, FractionsCostWhatTheyTake) {
   std::string prints = "x = [for a in range(1000) : [for b in range(1000) : \"${1 / 3}\"]]";
   std::string joins = "x = [for a in range(1000) : join(\",\", [for b in range(1000) : 1e-1000])]";
