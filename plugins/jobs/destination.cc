@@ -20,8 +20,8 @@ Status settle(v1::Job& job, const QueryOptions& query, std::string_view own_regi
   const bool is_own = !query.region.empty() || job.region().empty() || job.region() == kGlobal;
   if (!is_own && job.region() != own_region) {
     const std::string own(own_region.empty() ? kGlobal : own_region);
-    return failed_precondition("No path to region \"" + job.region() + "\", which the job names; this is the region \"" +
-                               own + "\"");
+    return failed_precondition("No path to region \"" + job.region() +
+                               "\", which the job names; this is the region \"" + own + "\"");
   }
   job.set_region(std::string(own_region));
   return ok_status();

@@ -17,20 +17,20 @@ class JobsPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(declare_tables(declare, tables_));
-    DROVER_RETURN_IF_ERROR(
-        declare.configuration("server", {.options = {
-                                             {.name = "job_default_priority",
-                                              .type = ConfigType::integer,
-                                              .default_text = std::to_string(Priorities().standard),
-                                              .help = "Priority of a job that names none.",
-                                              .min = Priorities().standard},
-                                             {.name = "job_max_priority",
-                                              .type = ConfigType::integer,
-                                              .default_text = std::to_string(Priorities().highest),
-                                              .help = "Highest priority that a job may have.",
-                                              .min = Priorities().highest,
-                                              .max = kMaxPriority},
-                                         }}));
+    DROVER_RETURN_IF_ERROR(declare.configuration("server", {.options = {
+                                                                {.name = "job_default_priority",
+                                                                 .type = ConfigType::integer,
+                                                                 .default_text = std::to_string(Priorities().standard),
+                                                                 .help = "Priority of a job that names none.",
+                                                                 .min = Priorities().standard,
+                                                                 .max = kMaxPriority},
+                                                                {.name = "job_max_priority",
+                                                                 .type = ConfigType::integer,
+                                                                 .default_text = std::to_string(Priorities().highest),
+                                                                 .help = "Highest priority that a job may have.",
+                                                                 .min = Priorities().highest,
+                                                                 .max = kMaxPriority},
+                                                            }}));
     DROVER_RETURN_IF_ERROR(declare.extend<JobValidator>("jobs", validator_));
     return rpc_.declare(declare);
   }

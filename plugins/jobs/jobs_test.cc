@@ -82,7 +82,8 @@ TEST(Canonical, AGroupsUpdateStandsBeforeTheJobs) {
       {R"({"AutoRevert":true,"Canary":2})", R"({"AutoRevert":null,"Canary":null})", "1 0 2 30s checks"},
       {R"({"AutoRevert":false,"Canary":0})", R"({"AutoRevert":true,"Canary":1})", "1 0 1 30s checks"},
       {R"({"Stagger":5000000000,"HealthCheck":"manual"})", R"({})", "0 0 0 5s manual"},
-      {R"({"Stagger":5000000000,"HealthCheck":"manual"})", R"({"Stagger":0,"HealthCheck":"checks"})", "0 0 0 0s checks"},
+      {R"({"Stagger":5000000000,"HealthCheck":"manual"})", R"({"Stagger":0,"HealthCheck":"checks"})",
+       "0 0 0 0s checks"},
       {R"({})", R"({})", "0 0 0 30s checks"},
   };
   for (const auto& c : cases) {
@@ -95,8 +96,8 @@ TEST(Canonical, AGroupsUpdateStandsBeforeTheJobs) {
     canonicalize(job);
     const v1::UpdateStrategy& update = job.task_groups(0).update();
     EXPECT_EQ(c.expected, std::to_string(update.auto_revert()) + " " + std::to_string(update.auto_promote()) + " " +
-                              std::to_string(update.canary()) + " " +
-                              std::to_string(update.stagger() / 1'000'000'000) + "s " + update.health_check());
+                              std::to_string(update.canary()) + " " + std::to_string(update.stagger() / 1'000'000'000) +
+                              "s " + update.health_check());
     EXPECT_TRUE(update.has_auto_revert() && update.has_auto_promote() && update.has_canary());
   }
 }

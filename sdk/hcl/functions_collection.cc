@@ -196,7 +196,8 @@ Result<Value> chunk_list(Arguments arguments) {
   List chunks, chunk;
   for (Value& value : list) {
     chunk.push_back(std::move(value));
-    if (static_cast<int64_t>(chunk.size()) == size) chunks.push_back(Value(std::exchange(chunk, {}), Shape::collection));
+    if (static_cast<int64_t>(chunk.size()) == size)
+      chunks.push_back(Value(std::exchange(chunk, {}), Shape::collection));
   }
   if (!chunk.empty()) chunks.push_back(Value(std::move(chunk), Shape::collection));
   return Value(std::move(chunks), Shape::collection);

@@ -69,8 +69,7 @@ Result<Value> set_product(Arguments arguments) {
     }
     results.push_back(std::move(combination));
   }
-  const bool has_set =
-      std::ranges::any_of(arguments, [](const Value& value) { return value.shape() == Shape::set; });
+  const bool has_set = std::ranges::any_of(arguments, [](const Value& value) { return value.shape() == Shape::set; });
   return Value(std::move(results), has_set ? Shape::set : Shape::collection);
 }
 
