@@ -95,7 +95,7 @@ TEST(Forward, EverySituationHasItsDestination) {
       {"any server will do, on a client that knows none", Route::ANY, Route::READ, plain, lonely_client(), "wait"},
       {"local, on a client", Route::LOCAL, Route::READ, plain, client(), "here"},
       {"local, whatever the region", Route::LOCAL, Route::READ, elsewhere, leader(), "here"},
-      {"another region", Route::LEADER, Route::WRITE, elsewhere, leader(), "not_found: No path to region"},
+      {"another region", Route::LEADER, Route::WRITE, elsewhere, leader(), "failed_precondition: No path to region"},
       {"this region by name", Route::LEADER, Route::WRITE, at_home, leader(), "here"},
       {"this node's own", Route::NODE, Route::READ, plain, wants(agent_of(leader(), kNode), kNode), "here"},
       {"a node connected here", Route::NODE, Route::READ, plain, connected(wants(leader(), kNode)), "node"},

@@ -24,12 +24,15 @@ void reschedule_defaults(const v1::Job& job, v1::ReschedulePolicy& policy) {
 }
 
 void update_defaults(v1::UpdateStrategy& update) {
-  if (update.stagger() == 0) update.set_stagger(ns(30s));
+  DROVER_DEFAULT(update, stagger, ns(30s));
   DROVER_DEFAULT(update, max_parallel, 1);
-  DROVER_DEFAULT_TEXT(update, health_check, "checks");
+  DROVER_DEFAULT(update, health_check, "checks");
   DROVER_DEFAULT(update, min_healthy_time, ns(10s));
   DROVER_DEFAULT(update, healthy_deadline, ns(5min));
   DROVER_DEFAULT(update, progress_deadline, ns(10min));
+  DROVER_DEFAULT(update, auto_revert, false);
+  DROVER_DEFAULT(update, auto_promote, false);
+  DROVER_DEFAULT(update, canary, 0);
 }
 
 void migrate_defaults(v1::MigrateStrategy& migrate) {
@@ -79,12 +82,12 @@ void group(v1::Job& job, v1::TaskGroup& group) {
 
 }  // namespace
 
-void canonicalize(v1::Job& job) {
+void canonicalize(v1::Job& job, const Priorities& priorities) {
   DROVER_DEFAULT_TEXT(job, name, job.id());
   DROVER_DEFAULT_TEXT(job, region, "global");
   DROVER_DEFAULT_TEXT(job, namespace_, "default");
   DROVER_DEFAULT_TEXT(job, type, "service");
-  DROVER_DEFAULT(job, priority, 50);
+  if (job.priority() == 0) job.set_priority(priorities.standard);
   DROVER_DEFAULT_TEXT(job, node_pool, "default");
   if (job.datacenters().empty()) job.add_datacenters("*");
   constraint_defaults(job);
@@ -95,6 +98,7 @@ void canonicalize(v1::Job& job) {
     DROVER_DEFAULT_TEXT(*job.mutable_periodic(), time_zone, "UTC");
   }
   if (job.has_parameterized_job()) DROVER_DEFAULT_TEXT(*job.mutable_parameterized_job(), payload, "optional");
+  if (job.has_update()) update_defaults(*job.mutable_update());
   for (v1::TaskGroup& each : *job.mutable_task_groups()) group(job, each);
   job.clear_reschedule();
   job.clear_migrate();

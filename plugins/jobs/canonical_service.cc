@@ -18,8 +18,11 @@ void check_defaults(const v1::Service& service, v1::ServiceCheck& check) {
     DROVER_DEFAULT_TEXT(check, protocol, "http");
     DROVER_DEFAULT_TEXT(check, method, "GET");
   }
-  if (service.has_check_restart() && !check.has_check_restart())
-    *check.mutable_check_restart() = service.check_restart();
+  if (service.has_check_restart()) {  // what the check does not set; it cannot take ignore_warnings back
+    v1::CheckRestart restart = service.check_restart();
+    restart.MergeFrom(check.check_restart());
+    *check.mutable_check_restart() = restart;
+  }
   if (check.has_check_restart()) DROVER_DEFAULT(*check.mutable_check_restart(), grace, ns(1s));
 }
 

@@ -343,6 +343,9 @@ const char* annotation_of(const v1::TaskDiff& task, v1::DiffType group, const v1
   return std::ranges::find(replacing, task.name()) != replacing.end() ? kReplace : kInPlace;
 }
 
+// A group that is new or gone has no count on one side.
+int64_t count_of(const std::string& text) { return text.empty() ? 0 : std::stoll(text); }
+
 void annotate_group(v1::TaskGroupDiff& group, const v1::TrialGroup& trial) {
   const v1::DesiredUpdates& updates = trial.updates();
   const auto set = [&](const char* name, uint64_t count) {
@@ -358,8 +361,9 @@ void annotate_group(v1::TaskGroupDiff& group, const v1::TrialGroup& trial) {
   set("preemptions", updates.preemptions());
   for (v1::TaskDiff& task : *group.mutable_tasks()) task.add_annotations(annotation_of(task, group.type(), trial));
   for (v1::FieldDiff& field : *group.mutable_fields()) {
-    if (field.name() != "Count" || group.type() != v1::DIFF_TYPE_EDITED) continue;
-    field.add_annotations(std::stoll(field.new_()) > std::stoll(field.old()) ? kCreate : kDestroy);
+    if (field.name() != "Count") continue;
+    const int64_t before = count_of(field.old()), after = count_of(field.new_());
+    if (before != after) field.add_annotations(before < after ? kCreate : kDestroy);
   }
 }
 

@@ -141,6 +141,8 @@ TEST(JobDiff, Changes) {
       changed("\"Name\":\"g\"", "\"Name\":\"h\"", R"({"g":{"Updates":{"Stop":2}},"h":{"Updates":{"Place":2}}})");
   EXPECT_NE(std::string::npos, renamed.find("- group g 2 destroy\n")) << renamed;
   EXPECT_NE(std::string::npos, renamed.find("- task t (forces destroy)\n")) << renamed;
+  EXPECT_NE(std::string::npos, renamed.find("- g/Count: 2 >  (forces destroy)\n")) << renamed;
+  EXPECT_NE(std::string::npos, renamed.find("+ h/Count:  > 2 (forces create)\n")) << renamed;
   EXPECT_NE(std::string::npos, renamed.find("+ group h 2 create\n")) << renamed;
   EXPECT_NE(std::string::npos, renamed.find("+ task t (forces create)\n")) << renamed;
 }

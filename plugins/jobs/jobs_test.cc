@@ -71,6 +71,67 @@ TEST(Canonical, IsIdempotentAndKeepsWhatWasSaid) {
   EXPECT_EQ(once, message_to_json(job));
 }
 
+// The update of the job, of its one group, and what becomes of the group's: auto_revert, auto_promote, canary, stagger.
+TEST(Canonical, AGroupsUpdateStandsBeforeTheJobs) {
+  const struct {
+    const char *of_job, *of_group, *expected;
+  } cases[] = {
+      {R"({"AutoRevert":true,"Canary":2})", R"({})", "1 0 2 30s checks"},
+      {R"({"AutoRevert":true,"Canary":2})", R"({"AutoRevert":false})", "0 0 2 30s checks"},
+      {R"({"AutoPromote":true,"Canary":2})", R"({"AutoPromote":false,"Canary":0})", "0 0 0 30s checks"},
+      {R"({"AutoRevert":true,"Canary":2})", R"({"AutoRevert":null,"Canary":null})", "1 0 2 30s checks"},
+      {R"({"AutoRevert":false,"Canary":0})", R"({"AutoRevert":true,"Canary":1})", "1 0 1 30s checks"},
+      {R"({"Stagger":5000000000,"HealthCheck":"manual"})", R"({})", "0 0 0 5s manual"},
+      {R"({"Stagger":5000000000,"HealthCheck":"manual"})", R"({"Stagger":0,"HealthCheck":"checks"})",
+       "0 0 0 0s checks"},
+      {R"({})", R"({})", "0 0 0 30s checks"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(std::string(c.of_job) + " " + c.of_group);
+    v1::Job job;
+    ASSERT_TRUE(json_to_message(std::string(R"({"ID":"web","Update":)") + c.of_job +
+                                    R"(,"TaskGroups":[{"Name":"a","Update":)" + c.of_group + "}]}",
+                                job)
+                    .ok());
+    canonicalize(job);
+    const v1::UpdateStrategy& update = job.task_groups(0).update();
+    EXPECT_EQ(c.expected, std::to_string(update.auto_revert()) + " " + std::to_string(update.auto_promote()) + " " +
+                              std::to_string(update.canary()) + " " + std::to_string(update.stagger() / 1'000'000'000) +
+                              "s " + update.health_check());
+    EXPECT_TRUE(update.has_auto_revert() && update.has_auto_promote() && update.has_canary());
+  }
+}
+
+// As in Nomad, a check cannot take ignore_warnings back.
+TEST(Canonical, ACheckTakesWhatItDoesNotSetOfItsServicesRestart) {
+  const struct {
+    const char *of_service, *of_check, *expected;
+  } cases[] = {
+      {"", "", "none"},
+      {R"({"Limit":3})", "", R"({"Limit":3,"Grace":1000000000,"IgnoreWarnings":false})"},
+      {"", R"({"Limit":2})", R"({"Limit":2,"Grace":1000000000,"IgnoreWarnings":false})"},
+      {R"({"Limit":3,"Grace":9000000000,"IgnoreWarnings":true})", R"({"Limit":2})",
+       R"({"Limit":2,"Grace":9000000000,"IgnoreWarnings":true})"},
+      {R"({"Limit":3,"Grace":9000000000})", R"({"Grace":0,"IgnoreWarnings":true})",
+       R"({"Limit":3,"Grace":0,"IgnoreWarnings":true})"},
+      {R"({"Limit":3,"IgnoreWarnings":true})", R"({"Limit":0,"IgnoreWarnings":false})",
+       R"({"Limit":3,"Grace":1000000000,"IgnoreWarnings":true})"},
+  };
+  const auto member = [](const char* json) { return *json ? std::string(R"("CheckRestart":)") + json : ""; };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(std::string(c.of_service) + " " + c.of_check);
+    v1::Job job;
+    const std::string service = member(c.of_service) + (*c.of_service ? "," : "");
+    ASSERT_TRUE(json_to_message(R"({"ID":"web","TaskGroups":[{"Name":"a","Services":[{)" + service + R"("Checks":[{)" +
+                                    member(c.of_check) + "}]}]}]}",
+                                job)
+                    .ok());
+    canonicalize(job);
+    const v1::ServiceCheck& check = job.task_groups(0).services(0).checks(0);
+    EXPECT_EQ(c.expected, check.has_check_restart() ? message_to_json(check.check_restart()) : "none");
+  }
+}
+
 TEST(Validate, AcceptsAMinimalJob) {
   for (const char* type : {"service", "batch"}) EXPECT_TRUE(validate(minimal(type)).errors.empty()) << type;
 }
@@ -118,6 +179,67 @@ TEST(Validate, EveryViolationIsNamedWithItsPlace) {
     EXPECT_TRUE(std::ranges::any_of(errors, [&](const std::string& e) { return e.find(c.error) != std::string::npos; }))
         << (errors.empty() ? "no error" : errors.front());
   }
+}
+
+v1::VolumeRequest& volume(v1::Job& job, const char* type) {
+  v1::VolumeRequest& volume = (*job.mutable_task_groups(0)->mutable_volumes())["v"];
+  volume.set_type(type);
+  return volume;
+}
+
+TEST(Validate, VolumesByTypeAndAttachment) {
+  const Case cases[] = {
+      {"options of a block device",
+       [](v1::Job& j) {
+         volume(j, "csi").set_attachment_mode("block-device");
+         volume(j, "csi").mutable_mount_options()->set_fs_type("ext4");
+       },
+       "volume[\"v\"].mount_options: a block device has no mount options"},
+      {"options of a host volume", [](v1::Job& j) { volume(j, "host").mutable_mount_options(); },
+       "volume[\"v\"].mount_options: is for csi volumes"},
+      {"attachment of a host volume", [](v1::Job& j) { volume(j, "host").set_attachment_mode("file-system"); },
+       "volume[\"v\"].attachment_mode: is for csi volumes"},
+      {"access to a host volume", [](v1::Job& j) { volume(j, "host").set_access_mode("single-node-writer"); },
+       "volume[\"v\"].access_mode: is for csi volumes"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    v1::Job job = minimal();
+    c.change(job);
+    const std::string errors = joined(validate(job).errors);
+    EXPECT_NE(std::string::npos, errors.find(c.error)) << errors;
+  }
+  v1::Job job = minimal();
+  volume(job, "csi").set_attachment_mode("file-system");
+  volume(job, "csi").mutable_mount_options()->set_fs_type("ext4");
+  EXPECT_EQ(std::string::npos, joined(validate(job).errors).find("mount_options"));
+}
+
+TEST(Validate, PrioritiesAreAsTheServersAreConfigured) {
+  const Priorities priorities{.standard = 60, .highest = 200};
+  v1::Job job;
+  canonicalize(job, priorities);
+  EXPECT_EQ(60, job.priority());
+  const auto refuses = [&](int32_t priority) {
+    job.set_priority(priority);
+    const std::string errors = joined(validate(job, Purpose::registration, priorities).errors);
+    return errors.find("priority must be between 1 and 200") != std::string::npos;
+  };
+  EXPECT_FALSE(refuses(200));
+  EXPECT_TRUE(refuses(201));
+  EXPECT_TRUE(refuses(-1));
+}
+
+// Without a server, nobody knows how high a priority may be.
+TEST(Validator, AHighPriorityIsAWarning) {
+  const auto findings = [](int priority) {
+    return Validator().validate(R"({"ID":"web","Priority":)" + std::to_string(priority) +
+                                R"(,"TaskGroups":[{"Name":"a","Tasks":[{"Name":"t","Driver":"raw_exec"}]}]})");
+  };
+  EXPECT_EQ("", findings(100)->warnings);
+  EXPECT_EQ("", findings(200)->errors);
+  EXPECT_NE(std::string::npos, findings(200)->warnings.find("job_max_priority"));
+  EXPECT_NE("", findings(40'000)->errors);
 }
 
 std::string errors_of(const v1::Job& job) { return joined(validate(job).errors); }

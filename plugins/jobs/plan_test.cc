@@ -95,6 +95,21 @@ TEST_F(Plans, ANewJobIsTriedAsItWouldBeStored) {
   EXPECT_FALSE(plan(job(), false)->has_diff());
 }
 
+TEST_F(Plans, AJobOfAnotherRegionIsNeitherPlannedNorRegistered) {
+  host_.agent_info().region = "eu";
+  v1::Job elsewhere = job();
+  elsewhere.set_region("mars");
+  v1::RegisterJobRequest request;
+  *request.mutable_job() = elsewhere;
+  const std::string refused = "No path to region \"mars\", which the job names; this is the region \"eu\"";
+  EXPECT_EQ(plan(elsewhere).status().message(), refused);
+  EXPECT_EQ(host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Register", request).status().message(), refused);
+  EXPECT_TRUE(asked_.empty());
+  elsewhere.clear_region();
+  ASSERT_TRUE(plan(elsewhere).ok());
+  EXPECT_EQ(asked_.back().job().region(), "eu");
+}
+
 TEST_F(Plans, AnExistingJobIsTriedWithTheVersionItWouldGet) {
   register_job(job());
   const auto stored = tables_.jobs.get(*host_.snapshot(), job_key("default", "web"));

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "canonical.h"
+#include "destination.h"
 #include "diff.h"
 #include "drover/json.h"
 #include "drover/keys.h"
@@ -70,8 +71,9 @@ Status Rpc::declare(Declarations& declare) {
        method<&Rpc::plan>("Plan", this), method<&Rpc::submission>("Submission", this)});
 }
 
-Status Rpc::start(Host& host) {
+Status Rpc::start(Host& host, const Priorities& priorities) {
   host_ = &host;
+  priorities_ = priorities;
   DROVER_TRY(allocs_, host.find_table("allocs"));
   DROVER_TRY(evals_, host.find_table("evals"));
   return ok_status();
@@ -179,8 +181,9 @@ void clear_servers_fields(v1::Job& job) {
 
 }  // namespace
 
-Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, Purpose purpose) {
-  Findings findings = validate(job, purpose);
+Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, Purpose purpose,
+                                        const Priorities& priorities) {
+  Findings findings = validate(job, purpose, priorities);
   if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
   if (overrides_policies) {
     findings.warnings.emplace_back("policy override has no effect: this version has no policies to override");
@@ -197,10 +200,10 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
   v1::Job job = request.job();
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
   if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match name");
-  if (job.namespace_().empty()) job.set_namespace_(call.query().name_space);
+  DROVER_RETURN_IF_ERROR(settle(job, call.query(), host_->agent().region));
   if (request.eval_priority() < 0 || request.eval_priority() > 100)
     return invalid_argument("eval priority must be between 1 and 100 inclusively");
-  canonicalize(job);
+  canonicalize(job, priorities_);
   if (request.preserve_counts()) {
     auto view = host_->snapshot();
     if (auto existing = tables_.jobs.get(*view, job_key(job.namespace_(), job.id())); existing && !existing->stop()) {
@@ -211,7 +214,8 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
       }
     }
   }
-  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), Purpose::registration));
+  DROVER_TRY(std::vector<std::string> warnings,
+             accept(job, request.policy_override(), Purpose::registration, priorities_));
 
   const int64_t now = host_->clock().wall_ns();
   v1::JobRegistered command;
@@ -255,7 +259,7 @@ Result<v1::ParseJobResponse> Rpc::parse(const v1::ParseJobRequest& request, Call
   if (request.canonicalize()) {
     v1::Job job;
     DROVER_RETURN_IF_ERROR(json_to_message(json, job));
-    canonicalize(job);
+    canonicalize(job, priorities_);
     json = message_to_json(job);
   }
   response.set_job(std::move(json));
@@ -265,8 +269,8 @@ Result<v1::ParseJobResponse> Rpc::parse(const v1::ParseJobRequest& request, Call
 Result<v1::ValidateJobResponse> Rpc::validate_job(const v1::ValidateJobRequest& request, Call&) {
   if (!request.has_job()) return invalid_argument("Job must be specified");
   v1::Job job = request.job();
-  canonicalize(job);
-  Findings findings = validate(job);
+  canonicalize(job, priorities_);
+  Findings findings = validate(job, Purpose::registration, priorities_);
   v1::ValidateJobResponse response;
   for (const std::string& error : findings.errors) response.add_validation_errors(error);
   if (!findings.errors.empty()) response.set_error(as_list(findings.errors));

@@ -38,13 +38,14 @@ namespace drover::jobs {
 
 // What a canonical job must be to be stored: checked, with its implied constraints, without secrets and without what
 // only the servers set. Returns the warnings about it. Errors: invalid_argument with all that is wrong.
-Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, Purpose purpose);
+Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, Purpose purpose,
+                                        const Priorities& priorities);
 
 class Rpc {
  public:
   explicit Rpc(const Tables& tables) : tables_(tables) {}
   Status declare(Declarations& declare);
-  Status start(Host& host);
+  Status start(Host& host, const Priorities& priorities = {});
 
  private:
   Result<v1::ListJobsResponse> list(const v1::ListJobsRequest& request, Call& call);
@@ -68,6 +69,7 @@ class Rpc {
   TableId allocs_;
   TableId evals_;
   Host* host_ = nullptr;
+  Priorities priorities_;
 };
 
 }  // namespace drover::jobs

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "canonical.h"
+#include "destination.h"
 #include "diff.h"
 #include "drover/schema.h"
 #include "drover/v1/trial.pb.h"
@@ -41,9 +42,9 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   v1::Job job = request.job();
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
   if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match");
-  if (job.namespace_().empty()) job.set_namespace_(call.query().name_space);
-  canonicalize(job);
-  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), Purpose::plan));
+  DROVER_RETURN_IF_ERROR(settle(job, call.query(), host_->agent().region));
+  canonicalize(job, priorities_);
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), Purpose::plan, priorities_));
 
   std::shared_ptr<const ReadView> view;
   std::optional<v1::Job> existing;

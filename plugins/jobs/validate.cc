@@ -63,7 +63,7 @@ bool takes_updates(const Place& place, const v1::Job& job) {
   return takes;
 }
 
-void check_job(const Place& place, const v1::Job& job, Purpose purpose) {
+void check_job(const Place& place, const v1::Job& job, Purpose purpose, const Priorities& priorities) {
   place["id"].require(!job.id().empty(), "the job has no ID");
   place["id"].require(job.id().find(' ') == std::string::npos, "the job ID contains a space");
   place["id"].require(!has_null(job.id()), "the job ID contains a null character");
@@ -71,7 +71,8 @@ void check_job(const Place& place, const v1::Job& job, Purpose purpose) {
   place["namespace"].require(job.namespace_() == "default",
                              "namespace " + quoted(job.namespace_()) + " does not exist");
   check_type(place, job, purpose);
-  place["priority"].require(job.priority() >= 1 && job.priority() <= 100, "priority must be between 1 and 100");
+  place["priority"].require(job.priority() >= 1 && job.priority() <= priorities.highest,
+                            "priority must be between 1 and " + std::to_string(priorities.highest));
   place["group"].require(!job.task_groups().empty(), "the job has no task group");
   for (const std::string& datacenter : job.datacenters()) {
     place["datacenters"].require(!datacenter.empty(), "a datacenter has an empty name");
@@ -245,10 +246,10 @@ std::string as_list(const std::vector<std::string>& errors) {
   return text + "\n";
 }
 
-Findings validate(const v1::Job& job, Purpose purpose) {
+Findings validate(const v1::Job& job, Purpose purpose, const Priorities& priorities) {
   Findings findings;
   const Place root(findings);
-  check_job(root, job, purpose);
+  check_job(root, job, purpose, priorities);
   std::set<std::string> names;
   for (int i = 0; i < job.task_groups_size(); ++i) {
     const v1::TaskGroup& group = job.task_groups(i);
@@ -265,7 +266,11 @@ Result<JobValidator::Findings> Validator::validate(std::string_view json) const 
   v1::Job job;
   DROVER_RETURN_IF_ERROR(json_to_message(json, job));
   canonicalize(job);
-  const jobs::Findings found = jobs::validate(job);
+  jobs::Findings found = jobs::validate(job, Purpose::registration, {.highest = kMaxPriority});
+  if (job.priority() > Priorities().highest) {
+    found.warnings.push_back("priority: is above " + std::to_string(Priorities().highest) +
+                             ", which servers take only where job_max_priority says so");
+  }
   return Findings{.errors = found.errors.empty() ? "" : as_list(found.errors), .warnings = joined(found.warnings)};
 }
 

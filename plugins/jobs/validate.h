@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "drover/job_validator.h"
+#include "priorities.h"
 
 namespace drover::v1 {
 class Job;
@@ -23,7 +24,7 @@ enum class Purpose { registration, plan };
 
 // Requires: the job is canonical. What this version cannot carry out is an error, never silently left out; that it
 // launches no periodic jobs is a warning about a plan.
-Findings validate(const v1::Job& job, Purpose purpose = Purpose::registration);
+Findings validate(const v1::Job& job, Purpose purpose = Purpose::registration, const Priorities& priorities = {});
 
 // The same for programs without a server.
 class Validator final : public JobValidator {

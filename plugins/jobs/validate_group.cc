@@ -82,7 +82,11 @@ void check_volume(const Place& place, const v1::VolumeRequest& volume, const v1:
         access.starts_with("single-node") || (access == "multi-node-single-writer" && !volume.read_only());
     place["per_alloc"].require(!has_one_writer || group.count() <= 1 || volume.per_alloc(),
                                "access_mode " + quoted(access) + " with a count above 1 needs per_alloc");
+    place["mount_options"].require(!volume.has_mount_options() || volume.attachment_mode() != "block-device",
+                                   "a block device has no mount options");
   } else if (volume.type() == "host") {
+    place["access_mode"].require(access.empty(), "is for csi volumes");
+    place["attachment_mode"].require(volume.attachment_mode().empty(), "is for csi volumes");
     place["mount_options"].require(!volume.has_mount_options(), "is for csi volumes");
   }
   place.unsupported(true, "volume");

@@ -36,6 +36,8 @@ BlockRule logs();
 BlockRule volume_mount();
 BlockRule vault();
 BlockRule consul();
+// With and without a name; decode.cc tells apart those of a task, where it is called "identities".
+BlockRule identity(std::string_view json);
 BlockRule scaling(std::string_view json, Shape shape, std::string_view label);
 
 BlockRule service();

@@ -88,7 +88,7 @@ BlockRule sidecar_task() {
                  {"shutdown_delay", "ShutdownDelay", duration},
                  {"kill_signal", "KillSignal", text}},
                 {free_block("config", "Config"), map_block("env", "Env"), map_block("meta", "Meta"), resources(),
-                 logs(), volume_mount()});
+                 logs(), volume_mount(), identity("Identities")});
 }
 
 BlockRule tls() {

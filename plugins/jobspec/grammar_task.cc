@@ -42,9 +42,10 @@ BlockRule template_() {
                object("wait", "Wait", {{"min", "Min", duration}, {"max", "Max", duration}})});
 }
 
-// With and without a name; decode.cc tells the two apart.
-BlockRule identity() {
-  BlockRule rule = labelled("identity", "identities", "Name",
+}  // namespace
+
+BlockRule identity(std::string_view json) {
+  BlockRule rule = labelled("identity", json, "Name",
                             {{"name", "Name", text},
                              {"aud", "Audience", text_list},
                              {"env", "Env", boolean},
@@ -58,6 +59,8 @@ BlockRule identity() {
   rule.label_is_optional = true;
   return rule;
 }
+
+namespace {
 
 BlockRule csi_plugin() {
   return object("csi_plugin", "CSIPluginConfig",
@@ -208,7 +211,7 @@ BlockRule task() {
                    template_(),
                    vault(),
                    consul(),
-                   identity(),
+                   identity("identities"),
                    object("dispatch_payload", "DispatchPayload", {{"file", "File", text}}),
                    volume_mount(),
                    csi_plugin(),

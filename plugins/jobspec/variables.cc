@@ -38,7 +38,7 @@ bool takes_text(const Declaration& declaration) {
 }
 
 // The type of a variable that declares only a default.
-hcl::Type type_of(const hcl::Value& value) {
+hcl::Type default_type(const hcl::Value& value) {
   using enum hcl::Type::Kind;
   if (value.is_string()) return {.kind = string};
   if (value.is_number()) return {.kind = number};
@@ -101,7 +101,7 @@ class Reader {
       if (!declaration) continue;
       declaration->has_default = true;
       declaration->value = hcl::evaluate(attribute.expression, context_, diagnostics_);
-      declaration->type = type_of(*declaration->value);
+      declaration->type = default_type(*declaration->value);
     }
     for (const hcl::Block& inner : block.body.blocks) {
       error(inner.range, "only arguments may stand in block \"variables\"", "variable \"name\" { … } stands beside it");
@@ -132,7 +132,11 @@ class Reader {
     if (!fallback) return;
     declaration->has_default = true;
     hcl::Value value = hcl::evaluate(fallback->expression, context_, diagnostics_);
-    if (!declaration->is_declared_type) declaration->type = type_of(value);
+    if (!declaration->is_declared_type) {
+      declaration->type = default_type(value);
+      declaration->value = std::move(value);
+      return;
+    }
     Result<hcl::Value> converted = hcl::convert(value, declaration->type);
     if (!converted) {
       error(fallback->expression.range(), "the default is not of the variable's type: " + converted.status().message());

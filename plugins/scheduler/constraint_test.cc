@@ -165,6 +165,10 @@ TEST(Feasibility, KeepsApartWhatMustBeDistinct) {
   const Feasibility hosts(apart, apart.task_groups(0));
   EXPECT_EQ(hosts.check_distinct(here, {{&here, "app"}}), "distinct_hosts");
   EXPECT_EQ(hosts.check_distinct(there, {{&here, "app"}}), "");
+  for (const auto& [value, reason] : {std::pair("true", "distinct_hosts"), {"false", ""}}) {
+    apart.mutable_constraints(0)->set_r_target(value);
+    EXPECT_EQ(Feasibility(apart, apart.task_groups(0)).check_distinct(here, {{&here, "app"}}), reason) << value;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drover/hcl_type.h"
 #include "drover/nearest.h"
 #include "unicode.h"
 
@@ -56,6 +57,24 @@ size_t number_steps(const Number& number) { return number.as_integer() ? 0 : num
 std::string a_kind(const Value& value) {
   std::string name(to_string(value.kind()));
   return value.is_null() || value.is_unknown() ? name : value.is_object() ? "an " + name : "a " + name;
+}
+
+// Of a list whose elements are scalars of one kind.
+std::optional<Kind> element_kind(const Value& list) {
+  if (list.list().empty() || list.shape() == Shape::set) return std::nullopt;
+  const Kind kind = list.list().front().kind();
+  if (kind != Kind::string && kind != Kind::number && kind != Kind::boolean) return std::nullopt;
+  const bool is_one = std::ranges::all_of(list.list(), [&](const Value& element) { return element.kind() == kind; });
+  return is_one ? std::optional(kind) : std::nullopt;
+}
+
+constexpr size_t kMaxShownType = 60;
+
+std::string shortened(std::string text) {
+  if (text.size() <= kMaxShownType) return text;
+  size_t end = kMaxShownType;
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // not inside of a character
+  return text.substr(0, end) + "…";
 }
 
 }  // namespace
@@ -287,7 +306,8 @@ Evaluator::Maybe Evaluator::eval_splat(const SplatExpr& expr, const EvalContext&
     if (!result) return std::nullopt;
     results.push_back(*std::move(result));
   }
-  return fitting(std::move(results), expr.range);
+  const bool is_structural = collection->shape() == Shape::structural;
+  return fitting(Value(std::move(results), is_structural ? Shape::structural : Shape::collection), expr.range);
 }
 
 // ---- constructors
@@ -373,7 +393,7 @@ Evaluator::Maybe Evaluator::eval_for(const ForExpr& expr, const EvalContext& con
   };
   if (collection->is_list()) {
     for (size_t i = 0; i < collection->list().size(); ++i) {
-      if (!visit(Value(i), collection->list()[i])) return std::nullopt;
+      if (!visit(list_key(*collection, i), collection->list()[i])) return std::nullopt;
     }
   } else {
     for (const auto& [key, value] : collection->object()) {
@@ -532,28 +552,39 @@ Evaluator::Maybe Evaluator::eval_conditional(const ConditionalExpr& expr, const 
   return other ? unify(expr, *std::move(chosen), *other) : chosen;
 }
 
-// Both results of a condition have one type; scalars of different types become text, in lists as well.
+// Both results of a condition have one type.
 Evaluator::Maybe Evaluator::unify(const ConditionalExpr& expr, Value chosen, const Value& other) {
-  auto is_scalar = [](const Value& v) { return v.is_string() || v.is_number() || v.is_boolean(); };
   if (chosen.is_null() || other.is_null() || chosen.is_unknown() || other.is_unknown()) return chosen;
-  if (is_scalar(chosen) && is_scalar(other)) {
-    if (chosen.kind() == other.kind()) return chosen;
-    if (chosen.is_string() || other.is_string()) return Value(*as_string(chosen));
-  } else if (chosen.is_list() && other.is_list()) {
-    if (!spend((chosen.weight() + other.weight()) / kBytesPerStep, expr.range)) return std::nullopt;
-    auto is_text = [](const Value& v) { return v.is_string(); };
-    bool all_scalars = std::ranges::all_of(chosen.list(), is_scalar) && std::ranges::all_of(other.list(), is_scalar);
-    bool has_text = std::ranges::any_of(chosen.list(), is_text) || std::ranges::any_of(other.list(), is_text);
-    if (!all_scalars || !has_text || chosen.list().size() == other.list().size()) return chosen;
-    List texts;
-    for (const Value& value : chosen.list()) texts.push_back(*as_string(value));
-    return Value(std::move(texts));
-  } else if (chosen.kind() == other.kind()) {
-    return chosen;
+  const bool is_container = chosen.is_list() || chosen.is_object();
+  if (chosen.kind() == other.kind() && !is_container) return chosen;
+  if (!spend((chosen.weight() + other.weight()) / kBytesPerStep, expr.range)) return std::nullopt;
+  if (chosen.is_list() && other.is_list()) {  // long lists are mostly such, and need no types of their elements
+    const std::optional<Kind> kind = element_kind(chosen);
+    if (kind && kind == element_kind(other)) {
+      const bool is_one = chosen.shape() == other.shape() && chosen.list().size() == other.list().size();
+      return is_one ? chosen : Value(chosen.list(), Shape::collection);
+    }
   }
-  error(expr.range,
-        "the two results of this condition have different types: " + a_kind(chosen) + " and " + a_kind(other));
-  return std::nullopt;
+  if (!spend((chosen.weight() + other.weight()) / kBytesPerType, expr.range)) return std::nullopt;
+  const std::optional<Type> own = type_of(chosen), others = type_of(other);
+  if (!own || !others) {
+    error(expr.range, "the results of this condition have more than " + std::to_string(kMaxTypeParts) + " parts");
+    return std::nullopt;
+  }
+  if (*own == *others) return chosen;
+  const auto differ = [&](const std::string& how) {
+    error(expr.range, "the two results of this condition have different types: " + how);
+    return std::nullopt;
+  };
+  const std::optional<Type> common = hcl::unify({*own, *others});
+  if (!common) {
+    const bool by_kind = chosen.kind() != other.kind();
+    return differ(by_kind ? a_kind(chosen) + " and " + a_kind(other)
+                          : shortened(to_string(*own)) + " and " + shortened(to_string(*others)));
+  }
+  Result<Value> converted = convert(chosen, *common);
+  if (!converted) return differ(std::string(converted.status().message()));
+  return fitting(*std::move(converted), expr.range);
 }
 
 }  // namespace drover::hcl

@@ -74,6 +74,53 @@ TEST(Evaluator, Operators) {
   check(kCases);
 }
 
+TEST(Evaluator, ResultsOfAConditionHaveOneType) {
+  constexpr Case kCases[] = {
+      {"true ? {a = 1} : {a = \"x\"}", R"({"a":"1"})"},
+      {"true ? {a = 1, b = true} : {b = \"x\"}", R"({"a":"1","b":"true"})"},
+      {"true ? {a = 1} : {}", R"({"a":1})"},
+      {"false ? {a = 1} : {}", "{}"},
+      {"true ? {a = {x = 1}} : {b = {y = \"z\"}}", R"({"a":{"x":"1"}})"},
+      {"true ? [1, true] : [\"a\", \"b\", \"c\"]", R"(["1","true"])"},
+      {"true ? [1, true] : [\"a\", false]", R"(["1",true])"},
+      {"true ? [[1], [\"a\"]] : [[true]]", R"([["1"],["a"]])"},
+      {"true ? [null, 1] : [\"a\"]", R"([null,"1"])"},
+      {"true ? tolist([2, 1]) : [\"a\", true]", R"(["2","1"])"},
+      {"true ? [\"b\", \"a\", \"b\"] : toset([\"c\"])", R"(["a","b"])"},
+      {"true ? {b = 1} : tomap({a = \"x\"})", R"({"b":"1"})"},
+      {"true ? {a = [1]} : null", R"({"a":[1]})"},
+      {"true ? null : [1]", "null"},
+      {"true ? {a = later} : {a = 1}", R"({"a":null})"},
+      {"true ? {a = 1} : {a = true}",
+       "t:1:1: error: the two results of this condition have different types: object({a = number}) and "
+       "object({a = bool})"},
+      {"true ? {a = 1} : {b = [1]}",
+       "t:1:1: error: the two results of this condition have different types: object({a = number}) and "
+       "object({b = tuple([number])})"},
+      {"true ? [1, true] : [2]",
+       "t:1:1: error: the two results of this condition have different types: tuple([number, bool]) and "
+       "tuple([number])"},
+      {"true ? {a = 1} : [1]",
+       "t:1:1: error: the two results of this condition have different types: an object and a list"},
+      {"true ? tolist([\"x\"]) : tolist([1])", R"(["x"])"},
+  };
+  check(kCases);
+}
+
+TEST(Evaluator, TheKeyInASetIsTheElement) {
+  constexpr Case kCases[] = {
+      {"{for k, v in toset([\"a\", \"b\"]) : k => v}", R"({"a":"a","b":"b"})"},
+      {"{for k, v in tolist([\"a\"]) : k => v}", R"({"0":"a"})"},
+      {"[for k, v in setunion([3], [1]) : k]", "[1,3]"},
+      {"[for k, v in convert([\"b\", \"a\"], set(string)) : k]", R"(["a","b"])"},
+      {"[for k, v in tolist(toset([\"a\"])) : k]", "[0]"},
+      {"[for k, v in toset([\"a\"])[*] : k]", "[0]"},
+      {"[for k, v in (true ? toset([\"a\"]) : toset([])) : k]", R"(["a"])"},
+      {"\"%{ for k, v in toset([\"a\"]) }${k}${v}%{ endfor }\"", R"("aa")"},
+  };
+  check(kCases);
+}
+
 TEST(Evaluator, Templates) {
   constexpr Case kCases[] = {
       {R"("a${n}b")", R"("a5b")"},
@@ -197,6 +244,21 @@ TEST(Evaluator, DynamicBlocks) {
   EXPECT_EQ(std::vector<std::string>{"g-b"}, node.blocks[1].labels);
   EXPECT_EQ(Value(1), *node.blocks[1].body.find("n"));
   EXPECT_EQ(Value("bx"), *node.blocks[1].body.blocks.at(0).body.find("name"));
+}
+
+TEST(Evaluator, DynamicBlocksOfASet) {
+  Diagnostics diagnostics;
+  File file = parse("t.hcl",
+                    "dynamic \"group\" {\n  for_each = toset([\"b\", \"a\"])\n  labels = [group.key]\n"
+                    "  content { name = \"${group.key}=${group.value}\" }\n}\n",
+                    diagnostics);
+  EvalContext context;
+  context.functions = standard_functions();
+  Node node = evaluate(file.body, context, diagnostics);
+  ASSERT_FALSE(diagnostics.has_errors()) << diagnostics.render(*file.source);
+  ASSERT_EQ(2u, node.blocks.size());
+  EXPECT_EQ(std::vector<std::string>{"a"}, node.blocks[0].labels);
+  EXPECT_EQ(Value("b=b"), *node.blocks[1].body.find("name"));
 }
 
 TEST(Evaluator, DynamicBlockErrors) {

@@ -21,13 +21,20 @@ Result<Value> length(Arguments arguments) {
                           std::string(to_string(value.kind())));
 }
 
+// Of arguments that are all collections, a collection.
+Shape shape_of_all(Arguments arguments) {
+  const bool is_structural =
+      std::ranges::any_of(arguments, [](const Value& value) { return value.shape() == Shape::structural; });
+  return is_structural ? Shape::structural : Shape::collection;
+}
+
 Result<Value> concat(Arguments arguments) {
   List result;
   for (size_t i = 0; i < arguments.size(); ++i) {
     DROVER_TRY(List list, list_argument(arguments, i));
     std::ranges::move(list, std::back_inserter(result));
   }
-  return Value(std::move(result));
+  return Value(std::move(result), shape_of_all(arguments));
 }
 
 Result<Value> merge(Arguments arguments) {
@@ -37,7 +44,7 @@ Result<Value> merge(Arguments arguments) {
     DROVER_TRY(Object object, object_argument(arguments, i));
     for (auto& [key, value] : object) result.insert_or_assign(key, std::move(value));
   }
-  return Value(std::move(result));
+  return Value(std::move(result), shape_of_all(arguments));
 }
 
 Result<Value> lookup(Arguments arguments) {
@@ -64,14 +71,14 @@ Result<Value> keys(Arguments arguments) {
   DROVER_TRY(Object object, object_argument(arguments, 0));
   List result;
   for (const auto& entry : object) result.push_back(entry.first);
-  return Value(std::move(result));
+  return Value(std::move(result), arguments[0].shape());
 }
 
 Result<Value> values(Arguments arguments) {
   DROVER_TRY(Object object, object_argument(arguments, 0));
   List result;
   for (auto& entry : object) result.push_back(std::move(entry.second));
-  return Value(std::move(result));
+  return Value(std::move(result), arguments[0].shape());
 }
 
 Result<Value> zipmap(Arguments arguments) {
@@ -83,7 +90,7 @@ Result<Value> zipmap(Arguments arguments) {
     DROVER_TRY(std::string name, text_argument(names, i));
     result.insert_or_assign(std::move(name), list[i]);
   }
-  return Value(std::move(result));
+  return Value(std::move(result), shape_of_all(arguments.subspan(1, 1)));
 }
 
 // range(limit), range(start, limit), range(start, limit, step)
@@ -111,7 +118,7 @@ Result<Value> range(Arguments arguments) {
     }
     result.push_back(*at);
   }
-  return Value(std::move(result));
+  return Value(std::move(result), Shape::collection);
 }
 
 // The first argument that is not null, as a string when the arguments are scalars of different kinds.
@@ -127,7 +134,7 @@ Result<Value> coalesce_list(Arguments arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].is_null()) continue;
     DROVER_TRY(List list, list_argument(arguments, i));
-    if (!list.empty()) return Value(std::move(list));
+    if (!list.empty()) return Value(std::move(list), arguments[i].shape());
   }
   return invalid_argument("all lists are null or empty");
 }
@@ -167,7 +174,7 @@ Result<Value> compact(Arguments arguments) {
   if (!converted.is_list()) return invalid_argument("argument 1 must be a list");
   List list = converted.list();
   std::erase_if(list, [](const Value& v) { return v.is_null() || (v.is_string() && v.string().empty()); });
-  return Value(std::move(list));
+  return Value(std::move(list), Shape::collection);
 }
 
 Result<Value> distinct(Arguments arguments) {
@@ -176,21 +183,24 @@ Result<Value> distinct(Arguments arguments) {
   List list = converted.list();
   std::set<std::string> seen;
   std::erase_if(list, [&](const Value& value) { return !seen.insert(to_json(value)).second; });
-  return Value(std::move(list));
+  return Value(std::move(list), Shape::collection);
 }
 
 // Lists of at most `size` elements each; a size of zero means one list with all.
 Result<Value> chunk_list(Arguments arguments) {
-  DROVER_TRY(List list, list_argument(arguments, 0));
+  DROVER_TRY(Value converted, convert(arguments[0], any_list()));
+  if (!converted.is_list()) return invalid_argument("argument 1 must be a list");
+  List list = converted.list();
   DROVER_TRY(int64_t size, integer_argument(arguments, 1));
   if (size < 0) return invalid_argument("argument 2 may not be negative");
   List chunks, chunk;
   for (Value& value : list) {
     chunk.push_back(std::move(value));
-    if (static_cast<int64_t>(chunk.size()) == size) chunks.push_back(std::exchange(chunk, {}));
+    if (static_cast<int64_t>(chunk.size()) == size)
+      chunks.push_back(Value(std::exchange(chunk, {}), Shape::collection));
   }
-  if (!chunk.empty()) chunks.push_back(std::move(chunk));
-  return Value(std::move(chunks));
+  if (!chunk.empty()) chunks.push_back(Value(std::move(chunk), Shape::collection));
+  return Value(std::move(chunks), Shape::collection);
 }
 
 Result<Value> slice(Arguments arguments) {
@@ -200,7 +210,7 @@ Result<Value> slice(Arguments arguments) {
   if (begin < 0 || end < begin || end > static_cast<int64_t>(list.size())) {
     return invalid_argument("the range is outside of the list");
   }
-  return Value(List(list.begin() + begin, list.begin() + end));
+  return Value(List(list.begin() + begin, list.begin() + end), shape_of_all(arguments.first(1)));
 }
 
 Result<Value> sort(Arguments arguments) {
@@ -211,7 +221,7 @@ Result<Value> sort(Arguments arguments) {
     texts.push_back(std::move(text));
   }
   std::ranges::sort(texts);
-  return Value(List(texts.begin(), texts.end()));
+  return Value(List(texts.begin(), texts.end()), Shape::collection);
 }
 
 }  // namespace

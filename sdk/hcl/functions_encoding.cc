@@ -138,7 +138,7 @@ Result<Value> csv_decode(Arguments arguments) {
   for (;;) {
     int line = reader.line();
     DROVER_TRY(auto fields, reader.record());
-    if (!fields) return Value(std::move(rows));
+    if (!fields) return Value(std::move(rows), Shape::collection);
     if (fields->size() != header->size()) {
       return invalid_argument("line " + std::to_string(line) + " has " + std::to_string(fields->size()) +
                               " fields instead of " + std::to_string(header->size()));

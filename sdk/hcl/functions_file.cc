@@ -68,7 +68,7 @@ class Files {
       std::vector<fs::path> names(relative.begin(), relative.end());
       if (matches(parts, names)) found.push_back(relative.generic_string());
     }
-    return Value(as_set(std::move(found)));
+    return Value(as_set(std::move(found)), Shape::set);
   }
 
  private:

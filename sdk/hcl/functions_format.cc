@@ -210,7 +210,7 @@ Result<Value> format_list(Arguments arguments) {
     if (weight > kMaxValueWeight) return resource_exhausted("the result is too large");
     results.push_back(std::move(text));
   }
-  return Value(std::move(results));
+  return Value(std::move(results), Shape::collection);
 }
 
 }  // namespace

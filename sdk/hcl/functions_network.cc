@@ -130,7 +130,7 @@ Result<Value> cidr_subnets(Arguments arguments) {
     is_full = subnet.last() == network.last();
     next = is_full ? subnet.last() : subnet.last() + 1;
   }
-  return Value(std::move(subnets));
+  return Value(std::move(subnets), Shape::collection);
 }
 
 }  // namespace

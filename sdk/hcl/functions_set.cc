@@ -32,7 +32,7 @@ Result<Value> set_union(Arguments arguments) {
   DROVER_TRY(std::vector<List> sets, sets_of(arguments));
   List all;
   for (List& list : sets) std::ranges::move(list, std::back_inserter(all));
-  return Value(as_set(std::move(all)));
+  return Value(as_set(std::move(all)), Shape::set);
 }
 
 Result<Value> set_intersection(Arguments arguments) {
@@ -43,7 +43,7 @@ Result<Value> set_intersection(Arguments arguments) {
     for (const Value& value : sets[i]) other.insert(to_json(value));
     std::erase_if(common, [&](const Value& value) { return !other.contains(to_json(value)); });
   }
-  return Value(std::move(common));
+  return Value(std::move(common), Shape::set);
 }
 
 // Every combination with one element of each list, the last list varying fastest.
@@ -69,7 +69,8 @@ Result<Value> set_product(Arguments arguments) {
     }
     results.push_back(std::move(combination));
   }
-  return Value(std::move(results));
+  const bool has_set = std::ranges::any_of(arguments, [](const Value& value) { return value.shape() == Shape::set; });
+  return Value(std::move(results), has_set ? Shape::set : Shape::collection);
 }
 
 }  // namespace

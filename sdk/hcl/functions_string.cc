@@ -131,7 +131,7 @@ Result<Value> split(Arguments arguments) {
   if (separator.empty()) {
     if (text.size() > kMaxParts) return too_large;
     for (std::string_view point : characters(text)) parts.push_back(point);
-    return Value(std::move(parts));
+    return Value(std::move(parts), Shape::collection);
   }
   size_t begin = 0;
   for (size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + separator.size()) {
@@ -139,7 +139,7 @@ Result<Value> split(Arguments arguments) {
     if (parts.size() >= kMaxParts) return too_large;
   }
   parts.push_back(text.substr(begin));
-  return Value(std::move(parts));
+  return Value(std::move(parts), Shape::collection);
 }
 
 Result<Value> replace(Arguments arguments) {

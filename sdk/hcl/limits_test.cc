@@ -104,12 +104,29 @@ TEST(Limits, WhatIsWalkedIsCharged) {
     return diagnostics.has_errors() ? diagnostics[0].message : "";
   };
   EXPECT_EQ(too_long, problem_with_list("(true ? list : list) == null"));
+  EXPECT_EQ(too_long, problem_with_list("(true ? object : {a = \"x\"}) == null"));
   EXPECT_EQ(too_long, problem_with_list("can(list[*].x)"));
   EXPECT_EQ(too_long, problem_with_list("try(list) == null"));
   EXPECT_EQ(too_long, problem_with_list("null == list"));
   EXPECT_EQ(too_long, problem_with_list("[can(object.kye1), can(object[\"kye1\"]), can(obejct)]"));
   EXPECT_EQ(too_long, problem_with_list("can(yamldecode(\"a: &a [1,1,1,1,1,1,1,1]\\nb: &b [" + repeat("*a,", 60) +
                                         "]\\nc: [" + repeat("*b,", 60) + "]\"))"));
+}
+
+// The results of a condition whose types take the longest to be brought together.
+TEST(Limits, TypesInsideTypes) {
+  const std::string tuples = repeat("[", 90) + "1" + repeat("]", 90);
+  const std::string mixed = repeat("[", 90) + "1, \"x\"" + repeat("]", 90);
+  const std::string lists = repeat("tolist([", 90) + "1" + repeat("])", 90);
+  const std::string objects = repeat("{a = ", 90) + "1" + repeat("}", 90);
+  const std::string maps = repeat("tomap({b = ", 90) + "\"x\"" + repeat("})", 90);
+  const std::string wide = "{for i in range(900) : i => {for j in range(100) : \"${i}.${j}\" => j}}";
+  for (const std::string& text :
+       {"true ? " + mixed + " : " + lists, "true ? " + lists + " : " + mixed, "true ? " + objects + " : " + maps,
+        "true ? [" + tuples + ", " + lists + ", []] : [" + mixed + "]", "true ? " + wide + " : {a = {b = \"x\"}}"}) {
+    EXPECT_EQ("", first_problem("x = " + text)) << text;
+  }
+  EXPECT_NE("", first_problem("x = true ? {for i in range(1000) : i => {for j in range(100) : j => i}} : {}"));
 }
 
 TEST(Limits, FractionsCostWhatTheyTake) {

@@ -119,7 +119,7 @@ class BodyEvaluator {
     };
     if (collection->is_list()) {
       for (size_t i = 0; i < collection->list().size(); ++i) {
-        if (!visit(Value(i), collection->list()[i])) return;
+        if (!visit(list_key(*collection, i), collection->list()[i])) return;
       }
     } else {
       for (const auto& [key, value] : collection->object()) {

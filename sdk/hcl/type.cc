@@ -113,53 +113,48 @@ class TypeReader {
   Diagnostics& diagnostics_;
 };
 
-bool is_scalar(const Value& value) { return value.is_string() || value.is_number() || value.is_boolean(); }
-
-// Scalars of different kinds in one collection become strings.
-void unify_scalars(List& values) {
-  const Value* first = nullptr;
-  bool differ = false;
-  for (const Value& value : values) {
-    if (value.is_null()) continue;
-    if (!is_scalar(value)) return;
-    if (!first) first = &value;
-    differ = differ || value.kind() != first->kind();
-  }
-  if (!differ) return;
-  for (Value& value : values) {
-    if (!value.is_null()) value = *as_string(value);
-  }
-}
-
 Status cannot(const Value& value, const Type& type) {
   return invalid_argument(to_string(type) + " required, not " + std::string(to_string(value.kind())));
 }
 
-Result<List> convert_elements(const List& values, const Type& element) {
+// The one type of the elements of a collection, where the collection's own leaves it open.
+Result<Type> element_type(const Value& value, const Type& type) {
+  const Type& element = type.elements.front();
+  if (element.kind != Type::Kind::any || value.shape() != Shape::structural) return element;
+  const std::optional<Type> whole = type_of(value);
+  if (!whole) return resource_exhausted("this value has more than " + std::to_string(kMaxTypeParts) + " parts");
+  std::vector<Type> types = whole->elements;
+  for (const auto& attribute : whole->attributes) types.push_back(attribute.second);
+  if (types.empty()) return element;
+  if (std::optional<Type> one = unify(std::move(types))) return *std::move(one);
+  return invalid_argument("the elements of a " + std::string(kNames[static_cast<size_t>(type.kind)]) +
+                          " have one type, these have several");
+}
+
+Result<Value> to_list(const Value& value, const Type& type) {
+  if (!value.is_list()) return cannot(value, type);
+  DROVER_TRY(Type element, element_type(value, type));
   List result;
-  result.reserve(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    Result<Value> converted = convert(values[i], element);
+  result.reserve(value.list().size());
+  for (size_t i = 0; i < value.list().size(); ++i) {
+    Result<Value> converted = convert(value.list()[i], element);
     if (!converted) return converted.status().with_context("element " + std::to_string(i));
     result.push_back(*std::move(converted));
   }
-  if (element.kind == Type::Kind::any) unify_scalars(result);
-  return result;
+  if (type.kind == Type::Kind::set) return Value(as_set(std::move(result)), Shape::set);
+  return Value(std::move(result), Shape::collection);
 }
 
 Result<Value> to_map(const Value& value, const Type& type) {
   if (!value.is_object()) return cannot(value, type);
-  List values;
-  for (const auto& entry : value.object()) {
-    Result<Value> converted = convert(entry.second, type.elements.front());
-    if (!converted) return converted.status().with_context("element \"" + entry.first + "\"");
-    values.push_back(*std::move(converted));
-  }
-  if (type.elements.front().kind == Type::Kind::any) unify_scalars(values);
+  DROVER_TRY(Type element, element_type(value, type));
   Object object;
-  size_t i = 0;
-  for (const auto& entry : value.object()) object.emplace(entry.first, std::move(values[i++]));
-  return Value(std::move(object));
+  for (const auto& [key, given] : value.object()) {
+    Result<Value> converted = convert(given, element);
+    if (!converted) return converted.status().with_context("element \"" + key + "\"");
+    object.emplace(key, *std::move(converted));
+  }
+  return Value(std::move(object), Shape::collection);
 }
 
 Result<Value> to_object(const Value& value, const Type& type) {
@@ -234,11 +229,8 @@ Result<Value> convert(const Value& value, const Type& type) {
   if (type.kind == Type::Kind::any || value.is_null() || value.is_unknown()) return value;
   switch (type.kind) {
     case Type::Kind::list:
-    case Type::Kind::set: {
-      if (!value.is_list()) return cannot(value, type);
-      DROVER_TRY(List list, convert_elements(value.list(), type.elements.front()));
-      return Value(type.kind == Type::Kind::set ? as_set(std::move(list)) : std::move(list));
-    }
+    case Type::Kind::set:
+      return to_list(value, type);
     case Type::Kind::map:
       return to_map(value, type);
     case Type::Kind::object:

@@ -1,5 +1,7 @@
 #include "drover/hcl_type.h"
 
+#include <algorithm>
+
 #include "functions_testing.h"
 
 namespace drover::hcl {
@@ -60,10 +62,70 @@ TEST(Types, Convert) {
       {R"(convert(nothing, string))", "there is no variable named \"nothing\""},
       {R"(convert("x"))", "convert: takes a value and a type"},
       {R"(tolist([1, "a"]))", R"(["1","a"])"},
-      {R"(tomap({a = 1, b = true}))", R"({"a":"1","b":"true"})"},
+      {R"(tomap({a = 1, b = "x"}))", R"({"a":"1","b":"x"})"},
       {R"(toset([3, 1, 3]))", "[1,3]"},
+      {R"(tolist([{a = 1}, {b = "x"}]))", R"([{"a":"1"},{"b":"x"}])"},
+      {R"(tolist([1, true]))", "tolist: the elements of a list have one type, these have several"},
+      {R"(tomap({a = 1, b = [1]}))", "tomap: the elements of a map have one type, these have several"},
   };
   expect_results(cases);
+}
+
+Type type(const std::string& text) {
+  Diagnostics diagnostics;
+  return parse_type(parse_expression("t", text, diagnostics), diagnostics).value_or(Type{});
+}
+
+TEST(Types, Unify) {
+  const struct {
+    std::vector<const char*> types;
+    const char* expected;  // empty: none
+  } cases[] = {
+      {{}, ""},
+      {{"number"}, "number"},
+      {{"number", "string", "bool"}, "string"},
+      {{"number", "bool"}, ""},
+      {{"any", "number"}, "number"},
+      {{"string", "list(string)"}, ""},
+      {{"list(number)", "list(string)"}, "list(string)"},
+      {{"list(number)", "tuple([bool, string])"}, "list(string)"},
+      {{"set(string)", "list(string)"}, "list(string)"},
+      {{"tuple([string])", "set(number)"}, "set(number)"},
+      {{"tuple([number, bool])", "tuple([string, bool])"}, "tuple([string, bool])"},
+      {{"tuple([number])", "tuple([string, bool])"}, "list(string)"},
+      {{"object({a = number})", "object({a = string})"}, "object({a = string})"},
+      {{"object({a = number})", "object({b = string})"}, "map(string)"},
+      {{"object({a = number})", "object({b = list(string)})"}, ""},
+      {{"object({a = number, b = list(number)})", "map(string)"}, ""},
+      {{"map(number)", "object({a = string})"}, "map(string)"},
+      {{"map(any)", "map(string)"}, "map(string)"},
+      {{"object({a = number})", "tuple([number])"}, ""},
+  };
+  for (const auto& c : cases) {
+    std::vector<Type> types;
+    std::string shown;
+    for (const char* each : c.types) {
+      types.push_back(type(each));
+      shown += std::string(each) + " ";
+    }
+    SCOPED_TRACE(shown);
+    const std::optional<Type> unified = unify(types);
+    EXPECT_EQ(c.expected, unified ? to_string(*unified) : "");
+    std::reverse(types.begin(), types.end());
+    const std::optional<Type> reversed = unify(types);
+    EXPECT_EQ(c.expected, reversed ? to_string(*reversed) : "");
+  }
+}
+
+TEST(Types, OfValues) {
+  EXPECT_EQ("any", to_string(*type_of(Value())));
+  EXPECT_EQ("tuple([number, string])", to_string(*type_of(List{1, "a"})));
+  EXPECT_EQ("object({a = bool, b = any})", to_string(*type_of(Object{{"a", true}, {"b", Value()}})));
+  EXPECT_EQ("list(number)", to_string(*type_of(Value(List{1, 2}, Shape::collection))));
+  EXPECT_EQ("list(any)", to_string(*type_of(Value(List{}, Shape::collection))));
+  EXPECT_EQ("set(string)", to_string(*type_of(Value(List{"a"}, Shape::set))));
+  EXPECT_EQ("map(string)", to_string(*type_of(Value(Object{{"a", "x"}}, Shape::collection))));
+  EXPECT_FALSE(type_of(List(kMaxTypeParts, Value(1))));
 }
 
 TEST(Types, TryAndCanLookAtFailures) {

@@ -11,6 +11,7 @@ struct Value::Container {
   size_t depth = 1;
   size_t weight = 2;
   bool has_unknown = false;
+  Shape shape = Shape::structural;
 
   void count(const Value& element) {
     depth = std::max(depth, element.depth() + 1);
@@ -47,15 +48,17 @@ Value Value::unknown() {
 
 Value::Value(std::string value) : kind_(Kind::string), data_(to_nfc(std::move(value))) {}
 
-Value::Value(List value) : kind_(Kind::list) {
+Value::Value(List value, Shape shape) : kind_(Kind::list) {
   auto container = std::make_shared<Container>();
+  container->shape = shape;
   container->list = std::move(value);
   for (const Value& element : container->list) container->count(element);
   data_ = std::shared_ptr<const Container>(std::move(container));
 }
 
-Value::Value(Object value) : kind_(Kind::object) {
+Value::Value(Object value, Shape shape) : kind_(Kind::object) {
   auto container = std::make_shared<Container>();
+  container->shape = shape;
   container->object = std::move(value);
   for (const auto& [key, element] : container->object) {
     container->count(element);
@@ -93,6 +96,11 @@ const Value* Value::find(std::string_view key) const {
   if (!is_object()) return nullptr;
   auto found = object().find(key);
   return found == object().end() ? nullptr : &found->second;
+}
+
+Shape Value::shape() const {
+  const auto* container = std::get_if<std::shared_ptr<const Container>>(&data_);
+  return container ? (*container)->shape : Shape::structural;
 }
 
 size_t Value::depth() const {

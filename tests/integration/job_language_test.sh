@@ -100,6 +100,15 @@ expect 1 'group["g"].task["t"].resources.cpu: must be at least 1' "$DROVER" job 
 printf 'job "multi" {\n  multiregion {\n  }\n  group "g" {\n    task "t" {\n      driver = "raw_exec"\n    }\n  }\n}\n' > multi.hcl
 expect 1 'Multiregion jobs are unlicensed.' "$DROVER" job validate multi.hcl
 
+# --- where a job goes
+printf 'job "far" {\n  region = "mars"\n  group "g" {\n    task "t" {\n      driver = "raw_exec"\n      config {\n        command = "/bin/true"\n      }\n    }\n  }\n}\n' > far.hcl
+expect 1 'No path to region "mars", which the job names; this is the region "global"' "$DROVER" job run far.hcl
+expect 255 'No path to region "mars"' "$DROVER" job plan far.hcl
+expect 1 'No job(s) with prefix or ID "far" found' "$DROVER" job status far
+expect 1 '+   Job: "far"' "$DROVER" job plan -region global far.hcl
+expect 1 "No path to region" "$DROVER" job status -region mars
+expect 1 'namespace "prod" does not exist' "$DROVER" job run -namespace prod -region global far.hcl
+
 # --- without an agent the same rules hold
 away() { NOMAD_ADDR=http://127.0.0.1:9 "$DROVER" "$@"; }
 expect 0 "the job is checked by this program alone" away job validate example.nomad.hcl

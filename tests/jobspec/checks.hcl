@@ -8,8 +8,9 @@ job "checked" {
       port = "http"
 
       check_restart {
-        limit = 3
-        grace = "90s"
+        limit           = 3
+        grace           = "90s"
+        ignore_warnings = true
       }
       check {
         name                     = "alive"
@@ -41,8 +42,7 @@ job "checked" {
         grpc_use_tls = true
         task         = "t"
         check_restart {
-          limit           = 1
-          ignore_warnings = true
+          limit = 1
         }
         on_update = "ignore_warnings"
       }

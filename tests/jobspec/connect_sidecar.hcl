@@ -76,6 +76,14 @@ job "mesh" {
           config {
             image = "envoyproxy/envoy:v1.25.1"
           }
+          identity {
+            aud  = ["vault.io"]
+            file = true
+            ttl  = "1h"
+          }
+          identity "mesh" {
+            env = true
+          }
         }
       }
     }

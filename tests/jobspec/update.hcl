@@ -6,6 +6,8 @@ job "web" {
     healthy_deadline  = "2m"
     progress_deadline = "5m"
     stagger           = "45s"
+    auto_revert       = true
+    canary            = 1
   }
 
   group "inherits" {
@@ -20,6 +22,16 @@ job "web" {
       canary       = 2
       auto_revert  = true
       auto_promote = true
+    }
+    task "server" {
+      driver = "raw_exec"
+    }
+  }
+
+  group "takes_back" {
+    update {
+      auto_revert = false
+      canary      = 0
     }
     task "server" {
       driver = "raw_exec"

@@ -38,13 +38,13 @@ Destination decide(const Route& route, const CallContext& context, const Situati
                           "; it is not forwarded in a loop");
   }
   if (route.target() == Route::LOCAL) return Here{};
-  if (!context.query.region.empty() && context.query.region != now.region) return not_found("No path to region");
+  const std::string& region = context.query.region;
+  if (!region.empty() && region != now.region) return failed_precondition("No path to region");
   switch (route.target()) {
     case Route::NODE:
       return to_node(context, now);
     case Route::ANY:
-      if (now.is_server) return Here{};
-      return to_leader(now);
+      return now.is_server ? Destination(Here{}) : to_leader(now);
     default:
       break;
   }

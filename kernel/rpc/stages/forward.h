@@ -37,7 +37,7 @@ struct Situation {
   bool answered_here = true;        // a handler is bound in this process
 };
 
-// Errors: not_found "No path to region" and "No path to node"; internal when the call comes back to a server it passed.
+// Errors: failed_precondition "No path to region", not_found "No path to node"; internal when a call comes round again.
 Destination decide(const Route& route, const CallContext& context, const Situation& now);
 
 }  // namespace drover::rpc

@@ -1,6 +1,6 @@
 // Types of the HCL language as files write them (`list(string)`, `object({name = string})`), and the conversion of
-// values to them. Values carry no type of their own beyond their kind: a list, a set and a tuple are all lists, a set
-// being one without repetitions and in order. Pure, any thread.
+// values to them. A value's type follows from its kind, its shape and its elements: a list, a set and a tuple are all
+// lists, a set being one without repetitions and in order. Pure, any thread.
 #pragma once
 
 #include <map>
@@ -28,9 +28,19 @@ std::string to_string(const Type& type);
 // error, which is then in `diagnostics`.
 std::optional<Type> parse_type(const Expression& expression, Diagnostics& diagnostics);
 
+// The type of the value; `any` for null and unknown, and for the elements of an empty list. Nothing when the value has
+// more than kMaxTypeParts parts.
+std::optional<Type> type_of(const Value& value);
+inline constexpr size_t kMaxTypeParts = 100'000;
+
+// The one type that values of these types can be converted to, as the results of a condition are: the more general of
+// two; attribute by attribute where all objects have the same ones, else a map; element by element where all tuples are
+// equally long, else a list. Nothing when there is none.
+std::optional<Type> unify(std::vector<Type> types);
+
 // The value as the type wants it: scalars into each other where that loses nothing, tuples into lists, objects into
 // maps. An object's surplus attributes are dropped. Null is a value of every type. Under `any`, the elements of a
-// collection become strings when they are scalars of different kinds.
+// collection take the one type that unify() finds for them.
 // Errors: invalid_argument that names the element.
 Result<Value> convert(const Value& value, const Type& type);
 

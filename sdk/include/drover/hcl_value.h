@@ -73,6 +73,10 @@ using Object = std::map<std::string, Value, std::less<>>;
 enum class Kind { null, unknown, boolean, number, string, list, object };
 std::string_view to_string(Kind kind);
 
+// What HCL's types tell apart and a kind does not: [ ] and { } write tuples and objects, whose elements have types of
+// their own; the elements of a list, a map or a set have one type. Two values that differ in this alone are equal.
+enum class Shape { structural, collection, set };
+
 class Value {
  public:
   Value() = default;  // null
@@ -87,8 +91,8 @@ class Value {
   Value(std::string value);                                     // NOLINT
   Value(std::string_view value) : Value(std::string(value)) {}  // NOLINT
   Value(const char* value) : Value(std::string(value)) {}       // NOLINT
-  Value(List value);                                            // NOLINT
-  Value(Object value);                                          // NOLINT
+  Value(List value, Shape shape = Shape::structural);           // NOLINT
+  Value(Object value, Shape shape = Shape::structural);         // NOLINT
 
   Kind kind() const { return kind_; }
   bool is_null() const { return kind_ == Kind::null; }
@@ -105,6 +109,9 @@ class Value {
   const std::string& string() const;
   const List& list() const;
   const Object& object() const;
+
+  // Of a list or an object; structural for everything else.
+  Shape shape() const;
 
   // The member of an object, or null when this is not an object or has no such member.
   const Value* find(std::string_view key) const;

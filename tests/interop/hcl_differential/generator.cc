@@ -12,7 +12,7 @@ uint64_t Generator::next() {
 
 // Mostly of one type throughout, so that most of them evaluate.
 std::string Generator::expression(int depth) {
-  switch (below(depth > 0 ? 12 : 5)) {
+  switch (below(depth > 0 ? 14 : 5)) {
     case 0:
       return number(depth);
     case 1:
@@ -35,8 +35,30 @@ std::string Generator::expression(int depth) {
       return "jsonencode(" + expression(depth - 1) + ")";
     case 10:
       return text(depth - 1) + pick({" == ", " != "}) + text(depth - 1);
+    case 11:
+      // Nothing that fails: here a failing result that is not taken says nothing about the type, there it may.
+      return "(" + boolean(depth - 1) + " ? try(" + expression(depth - 1) + ", 0) : try(" + expression(depth - 1) +
+             ", 0))";
+    case 12:
+      return boolean(0) + " ? try(" + collection(depth - 1) + ", []) : try(" + collection(depth - 1) + ", {})";
     default:
       return "[for x in " + list(depth - 1) + " : " + pick({"x", "[x]", "{v = x}", "\"${x}\""}) + "]";
+  }
+}
+
+// Not taken into lists and objects, whose functions know fewer kinds of them.
+std::string Generator::collection(int depth) {
+  switch (below(6)) {
+    case 0:
+      return pick({"tolist", "toset"}) + "(" + list(depth) + ")";
+    case 1:
+      return "tomap(" + object(depth) + ")";
+    case 2:
+      return "{for k, x in toset(" + list(depth) + ") : \"${k}\" => x}";
+    case 3:
+      return object(depth);
+    default:
+      return list(depth);
   }
 }
 

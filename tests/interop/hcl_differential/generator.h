@@ -22,6 +22,7 @@ class Generator {
   std::string number(int depth);
   std::string text(int depth);
   std::string boolean(int depth);
+  std::string collection(int depth);
   std::string list(int depth);
   std::string object(int depth);
 

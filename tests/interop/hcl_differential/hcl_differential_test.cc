@@ -34,7 +34,8 @@ const std::map<std::string, std::string>& known_differences() {
   static const std::map<std::string, std::string> kKnown = {
       {"1 % 0", "the remainder of a division by zero is the dividend there and an error here"},
       {"true || \"x\"", "&& and || look at the right side only when it matters, as later versions do"},
-      {"length({a = 1})", "objects and maps are one here, so both have a length"},
+      {"length({a = 1})", "an object has a length as a map has"},
+      {"[1] == tolist([1])", "equality looks at the elements, not at whether they stand in a tuple or a list"},
       {"element([\"a\", \"b\"], -1)", "a negative index counts from the end, as in later versions"},
       {"a = [for x in y : x if -x]\n", "the reference takes a sign behind a word for a subtraction"},
   };

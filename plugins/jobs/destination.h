@@ -1,0 +1,19 @@
+// Where a job goes: the region and the namespace, which the call and the job may both name. Pure.
+#pragma once
+
+#include <string_view>
+
+#include "drover/methods.h"
+
+namespace drover::v1 {
+class Job;
+}
+
+namespace drover::jobs {
+
+// Sets both in the job. What the call names stands before what the job names; the namespace "default" is that of a call
+// that names none. No region and the region "global" are the server's own, whatever that is called.
+// Errors: failed_precondition "No path to region …" when the job names another region than the server's.
+Status settle(v1::Job& job, const QueryOptions& query, std::string_view own_region);
+
+}  // namespace drover::jobs
