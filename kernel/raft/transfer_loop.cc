@@ -103,7 +103,7 @@ void TransferLoop::begin_sending(const Order& order) {
     Result<std::unique_ptr<SnapshotReader>> reader = snapshots_.open_to_send(newest);
     if (!reader.ok()) {
       log::error("raft", "a snapshot cannot be sent, looking for an older one", {{"error", reader.status().message()}});
-      replace_if_damaged(newest, reader.status());
+      replace_unreadable(newest, reader.status());
       continue;
     }
     log::info("raft", "sending a snapshot", {{"to", order.want.to.to_string()}, {"index", newest.index}});
@@ -122,7 +122,7 @@ void TransferLoop::take(const SnapshotAck& ack) {
   Sending& sending = found->second;
   const SnapshotInfo& info = sending.reader->info();
   if (ack.index != info.index || ack.term != info.term) return;
-  if (ack.is_refused) replace_if_damaged(info, snapshots_.verify(info).status());
+  if (ack.is_refused) replace_unreadable(info, snapshots_.verify(info).status());
   if (ack.is_done || ack.is_refused) return finish_sending(ack.from, ack.is_done);
   const SteadyTime now = clock_.steady();
   if (ack.offset > sending.furthest) {
@@ -146,13 +146,14 @@ void TransferLoop::finish_sending(NodeId to, bool is_ok) {
 }
 
 // Or who is behind would wait for it until the log has grown enough for the next. A damaged one is of no use to this
-// server's next start either.
-void TransferLoop::replace_if_damaged(const SnapshotInfo& snapshot, const Status& status) {
-  if (status.code() != Code::data_loss) return;
-  const Status aside = snapshots_.set_aside(snapshot);
-  log::error("raft", "a snapshot is damaged, another one is taken",
+// server's next start either; one that cannot be read now may be read then.
+void TransferLoop::replace_unreadable(const SnapshotInfo& snapshot, const Status& status) {
+  if (status.ok()) return;
+  const bool is_damaged = status.code() == Code::data_loss;
+  const Status aside = is_damaged ? snapshots_.set_aside(snapshot) : unavailable("not damaged, as far as is known");
+  log::error("raft", "a snapshot cannot be read, another one is taken",
              {{"error", status.message()}, {"set_aside", aside.to_string()}});
-  {
+  if (is_damaged) {
     const std::lock_guard lock(board_.mutex);
     if (board_.newest.index == snapshot.index) board_.newest = {};
   }
@@ -203,7 +204,7 @@ bool TransferLoop::pump(NodeId to, Sending& sending, SteadyTime now) {
          rate_free_at_ <= now) {
     Result<std::string> bytes = reader.read(sending.sent, kChunk);
     if (!bytes.ok()) {
-      replace_if_damaged(reader.info(), data_loss(std::string(bytes.status().message())));
+      replace_unreadable(reader.info(), bytes.status());
       sending.last_progress = now - 2 * kPatience;  // given up in the next round
       return true;
     }

@@ -75,7 +75,7 @@ class TransferLoop {
   void begin_sending(const Order& order);
   bool pump(NodeId to, Sending& sending, SteadyTime now);
   void finish_sending(NodeId to, bool is_ok);
-  void replace_if_damaged(const SnapshotInfo& snapshot, const Status& status);
+  void replace_unreadable(const SnapshotInfo& snapshot, const Status& status);
   void take(const SnapshotAck& ack);
   void take(SnapshotChunk chunk);
   void arrived(const SnapshotChunk& chunk, Result<SnapshotInfo> whole);

@@ -154,7 +154,8 @@ void Conduct::send(int server, const raft::Message& m, const raft::CoreStatus& s
       break;
     case MessageType::timeout_now:
       self.handed_over_in = m.term;
-      if (status.role == raft::Role::leader && !invariants_.has_all_of(m.to, server))
+      if (status.role == raft::Role::leader && !invariants_.is_past(m.to, m.term) &&
+          !invariants_.has_all_of(m.to, server))
         fail("transfer", server, "hands leadership to a server that lacks entries");
       break;
     case MessageType::read_index_answer:

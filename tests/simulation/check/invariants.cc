@@ -220,6 +220,11 @@ bool Invariants::has_all_of(raft::NodeId holder, int server) const {
   return last == nullptr || has_on_disk(holder, shadow.last(), *last);
 }
 
+bool Invariants::is_past(raft::NodeId id, Term term) const {
+  const auto shadow = std::ranges::find(shadows_, id, &Shadow::id);
+  return shadow != shadows_.end() && shadow->submitted.term > term;
+}
+
 bool Invariants::is_on_quorum(const raft::Membership& membership, Index index, const Item& item) const {
   const auto holds = [&](const std::vector<raft::NodeId>& half) {
     const auto holders = std::ranges::count_if(half, [&](raft::NodeId id) { return has_on_disk(id, index, item); });

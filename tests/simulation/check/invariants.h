@@ -83,6 +83,8 @@ class Invariants {
   }
   // Whether a server has the whole log of another on its disk.
   bool has_all_of(raft::NodeId holder, int server) const;
+  // Whether a server knows a later term: it takes nothing from this one's leader any more.
+  bool is_past(raft::NodeId id, raft::Term term) const;
   bool is_of_term(int server, raft::Index index, raft::Term term) const {
     const Item* item = shadows_[static_cast<size_t>(server)].find(index);
     return item == nullptr ? index == 0 : item->term == term;
