@@ -230,6 +230,23 @@ TEST(Validate, PrioritiesAreAsTheServersAreConfigured) {
   EXPECT_TRUE(refuses(-1));
 }
 
+TEST(Validate, AJobKeepsItsType) {
+  const Case cases[] = {
+      {"type", [](v1::Job& j) { j.set_type("batch"); }, "cannot update job from type \"service\" to \"batch\""},
+      {"periodic", [](v1::Job& j) { j.mutable_periodic(); }, "cannot update non-periodic job to being periodic"},
+      {"parameterized", [](v1::Job& j) { j.mutable_parameterized_job(); },
+       "cannot update non-parameterized job to being parameterized"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    v1::Job job = minimal();
+    c.change(job);
+    EXPECT_EQ(c.error, check_update(minimal(), job).message());
+    EXPECT_FALSE(check_update(job, minimal()).ok());
+    EXPECT_TRUE(check_update(job, job).ok());
+  }
+}
+
 // Without a server, nobody knows how high a priority may be.
 TEST(Validator, AHighPriorityIsAWarning) {
   const auto findings = [](int priority) {

@@ -165,6 +165,14 @@ TEST_F(Plans, AStoppedJobIsTriedAsRunning) {
   EXPECT_EQ(asked_.back().job().version(), 2U);
 }
 
+TEST_F(Plans, AJobThatIsNotThereIsStoppedAsAsked) {
+  v1::DeregisterJobRequest stop;
+  stop.set_job_id("nobody");
+  const auto answer = host_.answer<v1::DeregisterJobResponse>("/drover.v1.Jobs/Deregister", stop);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ("", answer->eval_id());
+}
+
 TEST_F(Plans, AJobThatChangesInBetweenIsLookedAtAgain) {
   failures_ = {aborted("changed"), aborted("changed")};
   EXPECT_TRUE(plan(job()).ok());

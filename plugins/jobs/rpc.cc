@@ -272,6 +272,7 @@ Result<v1::ValidateJobResponse> Rpc::validate_job(const v1::ValidateJobRequest& 
   canonicalize(job, priorities_);
   Findings findings = validate(job, Purpose::registration, priorities_);
   v1::ValidateJobResponse response;
+  response.set_driver_config_validated(true);  // to clients: a server has answered, as in Nomad
   for (const std::string& error : findings.errors) response.add_validation_errors(error);
   if (!findings.errors.empty()) response.set_error(as_list(findings.errors));
   response.set_warnings(joined(findings.warnings));
@@ -291,7 +292,12 @@ Result<v1::DeregisterJobResponse> Rpc::deregister(const v1::DeregisterJobRequest
   const std::string name_space = call.query().name_space;
   auto view = host_->snapshot();
   auto job = tables_.jobs.get(*view, job_key(name_space, request.job_id()));
-  if (!job) return not_found("job not found");
+  if (!job) {  // is gone already, as was asked
+    v1::DeregisterJobResponse response;
+    response.set_index(view->index());
+    call.set_index(view->index());
+    return response;
+  }
   const int64_t now = host_->clock().wall_ns();
   v1::JobDeregistered command;
   command.set_namespace_(name_space);

@@ -3,6 +3,7 @@
 #include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "jobs.pb.h"
+#include "validate.h"
 
 namespace drover::jobs {
 namespace {
@@ -48,6 +49,7 @@ class Commands {
                                    ": job exists with conflicting job modify index: " + std::to_string(current));
       }
     }
+    if (existing) DROVER_RETURN_IF_ERROR(check_update(*existing, job));
     job = as_registered(std::move(job), existing ? &*existing : nullptr, context.index(), command.time());
     DROVER_RETURN_IF_ERROR(put(job, context));
     if (command.has_submission()) {

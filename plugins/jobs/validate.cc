@@ -262,6 +262,19 @@ Findings validate(const v1::Job& job, Purpose purpose, const Priorities& priorit
   return findings;
 }
 
+Status check_update(const v1::Job& from, const v1::Job& to) {
+  const auto refused = [](const std::string& change) { return failed_precondition("cannot update " + change); };
+  if (from.type() != to.type()) return refused("job from type " + quoted(from.type()) + " to " + quoted(to.type()));
+  if (from.has_periodic() != to.has_periodic()) {
+    return refused(from.has_periodic() ? "periodic job to being non-periodic" : "non-periodic job to being periodic");
+  }
+  if (from.has_parameterized_job() != to.has_parameterized_job()) {
+    return refused(from.has_parameterized_job() ? "parameterized job to being non-parameterized"
+                                                : "non-parameterized job to being parameterized");
+  }
+  return ok_status();
+}
+
 Result<JobValidator::Findings> Validator::validate(std::string_view json) const {
   v1::Job job;
   DROVER_RETURN_IF_ERROR(json_to_message(json, job));

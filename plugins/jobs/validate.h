@@ -26,6 +26,10 @@ enum class Purpose { registration, plan };
 // launches no periodic jobs is a warning about a plan.
 Findings validate(const v1::Job& job, Purpose purpose = Purpose::registration, const Priorities& priorities = {});
 
+// Whether the one may take the other's place; both are canonical.
+// Errors: failed_precondition when the type changes, or whether it is periodic or parameterized.
+Status check_update(const v1::Job& from, const v1::Job& to);
+
 // The same for programs without a server.
 class Validator final : public JobValidator {
  public:

@@ -25,7 +25,7 @@ class Evaluation {
     };
     input_.state.may_stay = [this](const v1::Allocation& alloc, const v1::TaskGroup& group) {
       const v1::Node* node = input_.cluster.find(alloc.node_id());
-      return node && Feasibility(*job_, group).check(*node).empty();
+      return node && in_reach(*job_, *node) && Feasibility(*job_, group).check(*node).empty();
     };
     const Reconciled wanted = reconcile(input_.state);
     Plan& plan = decision_.plan;

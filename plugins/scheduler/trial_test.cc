@@ -121,6 +121,11 @@ TEST_F(Trials, AnUpdateIsCountedByWhatItForces) {
   const auto kept = run(gentle, known);
   EXPECT_EQ(counts(kept), "2 in place");
   EXPECT_TRUE(kept->groups().at("app").replacing_tasks().empty());
+
+  v1::Job elsewhere = next_version(job);
+  elsewhere.clear_datacenters();
+  elsewhere.add_datacenters("dc9");
+  EXPECT_EQ(counts(run(elsewhere, known)), "2 destructive");
 }
 
 TEST_F(Trials, AGroupThatIsGoneStopsAndOneOfAnotherNameStarts) {
