@@ -388,7 +388,7 @@ json decode_job(const hcl::NodeBlock& job, hcl::Diagnostics& diagnostics) {
     out.erase("Tasks");
   }
   inherit_vault(out);
-  if (!out.contains("Name")) out["Name"] = out.value("ID", "");
+  if (!out.contains("Name")) out["Name"] = job.labels.empty() ? "" : job.labels.front();  // even where there is an id
   return out;
 }
 

@@ -124,6 +124,13 @@ TEST(Jobspec, AStaticPortOfZeroIsADynamicOne) {
   EXPECT_EQ("one", network["ReservedPorts"][0]["Label"]);
 }
 
+TEST(Jobspec, AnIdStandsBeforeTheLabelWhichStaysTheName) {
+  const json job = parse("job \"shown\" {\n  id = \"known\"\n}");
+  EXPECT_EQ("known", job["ID"]);
+  EXPECT_EQ("shown", job["Name"]);
+  EXPECT_EQ("named", parse("job \"shown\" {\n  id = \"known\"\n  name = \"named\"\n}")["Name"]);
+}
+
 TEST(Jobspec, ATaskAtJobLevelIsAGroup) {
   json job = parse("job \"a\" {\n  task \"t\" { driver = \"raw_exec\" }\n}");
   EXPECT_EQ("t", job["TaskGroups"][0]["Name"]);
