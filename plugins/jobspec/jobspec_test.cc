@@ -149,6 +149,7 @@ TEST(Jobspec, ErrorsNameThePlaceAndTheRemedy) {
       {"job \"a\" {\n  group \"g\" {\n    tsk \"t\" {}\n  }\n}", "job.hcl:3:5", "did you mean \"task\"?"},
       {"job \"a\" {\n  priority = \"high\"\n}", "job.hcl:2:14", "must be a whole number"},
       {"job \"a\" {\n  group \"g\" {\n    shutdown_delay = \"soon\"\n  }\n}", "job.hcl:3:22", "is not a duration"},
+      {"job \"a\" {\n  update {\n    stagger = \"5\"\n  }\n}", "job.hcl:3:15", "is not a duration"},
       {"job {}", "job.hcl:1:1", "takes one label"},
       {"jbo \"a\" {}", "job.hcl:1:1", "did you mean \"job\"?"},
       {"", "job.hcl", "holds no job block"},
@@ -179,9 +180,8 @@ TEST(Jobspec, ABlockWrittenAsAnArgumentHasTheBlocksForm) {
       {in_check("header = \"x\""), "\"header\" must be a map of lists of texts, not a string"},
       {in_check("header = { a = 1 }"), "\"header\" must be a map of lists of texts"},
       {in_check("header = \"x\"\nheader { A = [\"b\"] }"), "\"header\" stands here as an argument as well"},
-      {in_task("config = [1, 2]"), "\"config\" must be a block or an object, not a list"},
-      {in_task("config = \"x\""), "\"config\" must be a block or an object, not a string"},
-      {in_task("scaling \"cpu\" {\n policy = true\n }"), "\"policy\" must be a block or an object"},
+      {in_task("config = { a = 1 }"), "\"config\" is a block, not an argument"},
+      {in_task("scaling \"cpu\" {\n policy = {}\n }"), "\"policy\" is a block, not an argument"},
       {in_task("config {\n a = \"x\"\n a { b = 1 }\n }"), "\"a\" stands here as an argument as well"},
   };
   for (const auto& c : cases) {
@@ -220,11 +220,39 @@ TEST(Jobspec, AnObjectWrittenInConfigIsAListOfOne) {
     SCOPED_TRACE(c.config);
     EXPECT_EQ(json::parse(c.expected), config_of(parse(head + in_task("config {\n" + c.config + "\n}"))));
   }
-  // Neither what is not free-form, nor the JSON syntax, nor config itself as an argument.
+  // Neither what is not free-form, nor the JSON syntax.
   EXPECT_EQ("b", parse(in_task("env = { A = \"b\" }"))["TaskGroups"][0]["Tasks"][0]["Env"]["A"]);
-  EXPECT_EQ(json({{"a", {{"b", 1}}}}), config_of(parse(in_task("config = { a = { b = 1 } }"))));
   EXPECT_EQ(json({{"a", {{"b", 1}}}}),
             config_of(parse(R"({"job": {"j": {"group": {"g": {"task": {"t": {"config": {"a": {"b": 1}}}}}}}}})")));
+}
+
+TEST(Jobspec, WhatIsNullInConfigIsNotSet) {
+  EXPECT_EQ(json({{"b", {nullptr}}, {"c", json::array({{{"d", nullptr}}})}}),
+            config_of(parse(in_task("config {\n a = null\n b = [null]\n c { d = null }\n }"))));
+  EXPECT_EQ(json({{"b", 1}}), config_of(parse(R"({"job": {"j": {"group": {"g": {"task": {"t": {
+      "config": {"a": null, "b": 1}}}}}}}})")));
+}
+
+TEST(Jobspec, OfSeveralComparisonsInAConstraintTheLastOfAnOrderWins) {
+  const struct {
+    std::string text, operand, left, right;
+  } cases[] = {
+      {"distinct_hosts = true", "distinct_hosts", "", "true"},
+      {"distinct_hosts = false", "distinct_hosts", "", "false"},
+      {"version = \"1\"\n regexp = \"a\"", "regexp", "", "a"},
+      {"regexp = \"a\"\n semver = \"1\"", "regexp", "", "a"},
+      {"regexp = \"a\"\n set_contains = \"\"", "regexp", "", "a"},
+      {"set_contains = \"s\"\n regexp = \"a\"", "set_contains", "", "s"},
+      {"attribute = \"l\"\n value = 2\n distinct_property = \"p\"", "distinct_property", "p", "2"},
+      {"distinct_property = \"p\"\n distinct_hosts = true", "distinct_property", "p", "true"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.text);
+    const json constraint = parse("job \"a\" {\n constraint {\n" + c.text + "\n}\n}")["Constraints"][0];
+    EXPECT_EQ(c.operand, constraint["Operand"]);
+    EXPECT_EQ(c.left, constraint.value("LTarget", ""));
+    EXPECT_EQ(c.right, constraint.value("RTarget", ""));
+  }
 }
 
 TEST(Jobspec, SeveralErrorsComeAtOnce) {

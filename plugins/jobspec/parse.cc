@@ -78,10 +78,11 @@ json read_job(const hcl::File& file, const JobParser::Options& options, hcl::Dia
   if (!job) return {};
   context.keep_unknown_interpolation = true;  // ${NOMAD_…}, ${attr.…}: for the node to fill in
   hcl::Body body = job->body;
-  if (!hcl::looks_like_json(file.source->text)) list_literals_of_free_forms(body, job_rule());
+  const Syntax syntax = hcl::looks_like_json(file.source->text) ? Syntax::json : Syntax::native;
+  if (syntax == Syntax::native) list_literals_of_free_forms(body, job_rule());
   hcl::NodeBlock block{
       .type = job->type, .labels = job->labels, .body = hcl::evaluate(body, context, diagnostics), .range = job->range};
-  return decode_job(block, diagnostics);
+  return decode_job(block, syntax, diagnostics);
 }
 
 bool is_block_in_json(Shape shape) {
