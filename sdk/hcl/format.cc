@@ -19,9 +19,9 @@ struct Cell {
 using Cells = std::vector<Cell>;
 
 struct Line {
-  Cells lead;     // everything that is in neither of the others
-  Cells assign;   // from the equals sign on, when the value ends on this line
-  Cells comment;  // at most one token
+  Cells lead;            // everything that is in neither of the others
+  Cells assign;          // from the equals sign on, when the value ends on this line
+  Cells comment;         // at most one token
   std::string_view end;  // as the file has it; empty behind the last
 };
 

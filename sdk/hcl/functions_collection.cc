@@ -60,7 +60,7 @@ Result<Value> contains(Arguments arguments) {
   return Value(std::ranges::find(list, arguments[1]) != list.end());
 }
 
-// As list[0] and map["key"], of what may be iterated by it: not the position of a value.
+// list[0] and map["key"] as a function, not the position of a value.
 Result<Value> index(Arguments arguments) {
   const Value &collection = arguments[0], &key = arguments[1];
   if (collection.is_object()) {
