@@ -118,11 +118,6 @@ class Decoder {
         case Shape::by_label:
           out[key][child.labels.empty() ? "" : child.labels.front()] = std::move(value);
           break;
-        case Shape::map:
-        case Shape::list_map:
-          if (!out.contains(key)) out[key] = json::object();
-          out[key].update(value);
-          break;
         default:
           if (out.contains(key)) error(child.range, "block \"" + child.type + "\" stands here twice");
           out[key] = std::move(value);

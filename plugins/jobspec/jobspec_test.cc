@@ -150,6 +150,7 @@ TEST(Jobspec, ErrorsNameThePlaceAndTheRemedy) {
       {"job \"a\" {\n  priority = \"high\"\n}", "job.hcl:2:14", "must be a whole number"},
       {"job \"a\" {\n  group \"g\" {\n    shutdown_delay = \"soon\"\n  }\n}", "job.hcl:3:22", "is not a duration"},
       {"job \"a\" {\n  update {\n    stagger = \"5\"\n  }\n}", "job.hcl:3:15", "is not a duration"},
+      {"job \"a\" {\n  meta { a = 1 }\n  meta { b = 1 }\n}", "job.hcl:3:3", "stands here twice"},
       {"job {}", "job.hcl:1:1", "takes one label"},
       {"jbo \"a\" {}", "job.hcl:1:1", "did you mean \"job\"?"},
       {"", "job.hcl", "holds no job block"},
