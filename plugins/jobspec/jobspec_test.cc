@@ -83,6 +83,19 @@ TEST(Jobspec, ReadsTheNativeSyntax) {
   EXPECT_EQ(3'000'000'000, task["KillTimeout"]);
 }
 
+TEST(Jobspec, EveryFieldOfTheApiIsThere) {
+  const json job = parse("job \"a\" {\n group \"g\" {\n task \"t\" {\n driver = \"d\"\n }\n }\n}");
+  for (const char* name : {"Region", "Priority", "AllAtOnce", "Meta", "Update", "Reschedule", "VaultToken", "Version"})
+    EXPECT_EQ(json(nullptr), job.at(name)) << name;
+  EXPECT_EQ(json(false), job.at("Dispatched"));
+  EXPECT_EQ(json(nullptr), job["TaskGroups"][0].at("Count"));
+  const json& task = job["TaskGroups"][0]["Tasks"][0];
+  EXPECT_EQ(json(""), task.at("User"));
+  EXPECT_EQ(json(nullptr), task.at("KillTimeout"));
+  EXPECT_EQ(json(nullptr), task.at("Config"));
+  EXPECT_EQ(7, parse(R"({"Job":{"ID":"x","priority":7}})")["Priority"]);
+}
+
 TEST(Jobspec, VariablesFromOutsideWin) {
   EXPECT_EQ(
       5, parse(kWeb,
