@@ -35,10 +35,10 @@ int job_plan(Run& run) {
     return code;
   }
   if (shows_diff) run.out << diff_text(member(*plan, "Diff"), run.verbose()) << "\n";
+  run.out << "Scheduler dry-run:\n" << dry_run_text(*plan, job, now_ns()) << "\n";
   if (std::string warnings = text(*plan, "Warnings"); !warnings.empty()) {
     run.out << "Job Warnings:\n" << warnings << "\n\n";
   }
-  run.out << "Scheduler dry-run:\n" << dry_run_text(*plan, job, now_ns()) << "\n";
   const std::string index = std::to_string(number(*plan, "JobModifyIndex"));
   // Scripts look for these words.
   run.out << "Job Modify Index: " << index
