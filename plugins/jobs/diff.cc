@@ -37,13 +37,16 @@ bool is_of_servers(const FieldDescriptor& field) {
   return field.containing_type() == v1::Job::descriptor() && kNames.contains(field.name());
 }
 
-// What placement decides, what is old, and of a port without a number the number.
+// What placement decides, what is old, of a port without a number the number, and what the servers keep about a policy.
 bool is_left_out(const FieldDescriptor& field, const std::string& owner) {
   static const std::set<std::pair<std::string, std::string>> kFields = {{"update", "stagger"},
                                                                         {"networks", "device"},
                                                                         {"networks", "cidr"},
                                                                         {"networks", "ip"},
-                                                                        {"dynamic_ports", "value"}};
+                                                                        {"dynamic_ports", "value"},
+                                                                        {"scaling", "id"},
+                                                                        {"scaling", "create_index"},
+                                                                        {"scaling", "modify_index"}};
   return is_of_servers(field) || kFields.contains({owner, field.name()});
 }
 

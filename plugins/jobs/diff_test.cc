@@ -141,6 +141,10 @@ TEST(JobDiff, Changes) {
        "+ g/Constraint.Operand:  > is_set\n= g/Constraint.RTarget:  > \n- g/Constraint\n"
        "- g/Constraint.LTarget: ${node.class} > \n- g/Constraint.Operand: = > \n- g/Constraint.RTarget: x > \n"
        "= task t\n"},
+      {"scaling", "\"Tasks\":[{", "\"Scaling\":{\"Min\":1,\"Max\":5},\"Tasks\":[{", kTakenOver,
+       "~ job web\n~ group g 2 in-place update\n+ g/Scaling\n+ g/Scaling.Enabled:  > true\n+ g/Scaling.Max:  > 5\n"
+       "+ g/Scaling.Min:  > 1\n+ g/Scaling.Target[Group]:  > g\n+ g/Scaling.Target[Job]:  > web\n"
+       "+ g/Scaling.Target[Namespace]:  > default\n+ g/Scaling.Type:  > horizontal\n= task t\n"},
       {"another port", "[{\"Label\":\"http\"}]", "[{\"Label\":\"http\",\"To\":80},{\"Label\":\"a\"}]", kTakenOver,
        "~ job web\n~ group g 2 in-place update\n+ g/Network\n= g/Network.Hostname:  > \n+ g/Network.MBits:  > 0\n"
        "+ g/Network.Mode:  > host\n+ g/Network.Dynamic Port\n+ g/Network.Dynamic Port.HostNetwork:  > default\n"
