@@ -383,12 +383,15 @@ void inherit_vault(json& job) {
 json decode_job(const hcl::NodeBlock& job, Syntax syntax, hcl::Diagnostics& diagnostics) {
   Decoder decoder(syntax, diagnostics);
   json out = decoder.block(job, job_rule());
-  // A task at job level is a group of its own name with one instance.
+  // A task at job level is a group of its own name with one instance; these come first.
   if (auto tasks = out.find("Tasks"); tasks != out.end()) {
+    json groups = json::array();
     for (json& task : *tasks) {
       const json name = task["Name"];
-      out["TaskGroups"].push_back({{"Name", name}, {"Count", 1}, {"Tasks", json::array({std::move(task)})}});
+      groups.push_back({{"Name", name}, {"Count", 1}, {"Tasks", json::array({std::move(task)})}});
     }
+    for (json& group : out["TaskGroups"]) groups.push_back(std::move(group));
+    out["TaskGroups"] = std::move(groups);
     out.erase("Tasks");
   }
   inherit_vault(out);

@@ -148,6 +148,9 @@ TEST(Jobspec, ATaskAtJobLevelIsAGroup) {
   json job = parse("job \"a\" {\n  task \"t\" { driver = \"raw_exec\" }\n}");
   EXPECT_EQ("t", job["TaskGroups"][0]["Name"]);
   EXPECT_EQ("t", job["TaskGroups"][0]["Tasks"][0]["Name"]);
+  job = parse("job \"a\" {\n  group \"g\" {}\n  task \"t\" { driver = \"raw_exec\" }\n}");
+  EXPECT_EQ("t", job["TaskGroups"][0]["Name"]);
+  EXPECT_EQ("g", job["TaskGroups"][1]["Name"]);
 }
 
 struct Case {
