@@ -69,8 +69,8 @@ class DiffPrinter {
     for (const auto& [name, count] : member(diff, "Updates").items()) {
       updates += (updates.empty() ? "" : ", ") + std::to_string(count.get<int64_t>()) + " " + name;
     }
-    std::string out = marker(diff) + spaces(padding) + "Task Group: " + quoted(text(diff, "Name")) +
-                      in_parentheses(updates) + "\n";
+    std::string out =
+        marker(diff) + spaces(padding) + "Task Group: " + quoted(text(diff, "Name")) + in_parentheses(updates) + "\n";
     Widths widths = widths_of(diff);
     for (const json& each : member(diff, "Tasks")) widths.marker = std::max(widths.marker, marker(each).size());
     const size_t indent = padding + 2;
@@ -82,8 +82,8 @@ class DiffPrinter {
   }
 
   std::string task(const json& diff, size_t indent, size_t padding) const {
-    std::string out = spaces(indent) + marker(diff) + spaces(padding) + "Task: " + quoted(text(diff, "Name")) +
-                      annotations(diff);
+    std::string out =
+        spaces(indent) + marker(diff) + spaces(padding) + "Task: " + quoted(text(diff, "Name")) + annotations(diff);
     if (text(diff, "Type") == "None" || !shows_parts(diff)) return out;
     return out + "\n" + parts(diff, indent + 2, widths_of(diff));
   }
@@ -109,8 +109,8 @@ class DiffPrinter {
 
   std::string object(const json& diff, size_t indent, size_t padding) const {
     return spaces(indent) + marker(diff) + spaces(padding) + text(diff, "Name") + " {\n" +
-           parts(diff, indent + padding + 2, widths_of(diff)) + "\n" +
-           spaces(indent + marker(diff).size() + padding) + "}";
+           parts(diff, indent + padding + 2, widths_of(diff)) + "\n" + spaces(indent + marker(diff).size() + padding) +
+           "}";
   }
 
   const bool is_verbose_;

@@ -31,22 +31,17 @@ const Field& options_of(const FieldDescriptor& field) { return field.options().G
 // What the servers keep about a job is no part of its description.
 bool is_of_servers(const FieldDescriptor& field) {
   static const std::set<std::string> kNames = {
-      "status",       "status_description",         "stable",         "version",     "submit_time", "create_index",
-      "modify_index", "job_modify_index",           "nomad_token_id", "id",          "parent_id",   "payload",
+      "status",       "status_description",         "stable",         "version",    "submit_time", "create_index",
+      "modify_index", "job_modify_index",           "nomad_token_id", "id",         "parent_id",   "payload",
       "version_tag",  "dispatch_idempotency_token", "consul_token",   "vault_token"};
   return field.containing_type() == v1::Job::descriptor() && kNames.contains(field.name());
 }
 
 // What placement decides, what is old, of a port without a number the number, and what the servers keep about a policy.
 bool is_left_out(const FieldDescriptor& field, const std::string& owner) {
-  static const std::set<std::pair<std::string, std::string>> kFields = {{"update", "stagger"},
-                                                                        {"networks", "device"},
-                                                                        {"networks", "cidr"},
-                                                                        {"networks", "ip"},
-                                                                        {"dynamic_ports", "value"},
-                                                                        {"scaling", "id"},
-                                                                        {"scaling", "create_index"},
-                                                                        {"scaling", "modify_index"}};
+  static const std::set<std::pair<std::string, std::string>> kFields = {
+      {"update", "stagger"},      {"networks", "device"}, {"networks", "cidr"},        {"networks", "ip"},
+      {"dynamic_ports", "value"}, {"scaling", "id"},      {"scaling", "create_index"}, {"scaling", "modify_index"}};
   return is_of_servers(field) || kFields.contains({owner, field.name()});
 }
 
@@ -201,9 +196,9 @@ v1::DiffType type_by_fields(const v1::ObjectDiff& object) {
 }
 
 bool says_all_by_fields(const pb::Message& message) {
-  static const std::set<std::string> kTypes = {
-      "Constraint", "Affinity",  "RestartPolicy",   "ReschedulePolicy", "EphemeralDisk",  "Consul", "UpdateStrategy",
-      "LogConfig",  "Port",      "DispatchPayload", "Artifact",         "PeriodicConfig"};
+  static const std::set<std::string> kTypes = {"Constraint",    "Affinity",        "RestartPolicy",  "ReschedulePolicy",
+                                               "EphemeralDisk", "Consul",          "UpdateStrategy", "LogConfig",
+                                               "Port",          "DispatchPayload", "Artifact",       "PeriodicConfig"};
   return kTypes.contains(message.GetDescriptor()->name());
 }
 

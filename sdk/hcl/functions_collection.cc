@@ -66,7 +66,8 @@ Result<Value> index(Arguments arguments) {
   if (collection.is_object()) {
     if (!key.is_string()) return invalid_argument("the key of an object must be a string");
     auto found = collection.object().find(key.string());
-    if (found == collection.object().end()) return invalid_argument("the object has no element \"" + key.string() + "\"");
+    if (found == collection.object().end())
+      return invalid_argument("the object has no element \"" + key.string() + "\"");
     return found->second;
   }
   DROVER_TRY(List list, list_argument(arguments, 0));
