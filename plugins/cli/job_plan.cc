@@ -35,17 +35,20 @@ int job_plan(Run& run) {
     return code;
   }
   if (shows_diff) run.out << diff_text(member(*plan, "Diff"), run.verbose()) << "\n";
+  run.out << "Scheduler dry-run:\n" << dry_run_text(*plan, job, now_ns()) << "\n";
   if (std::string warnings = text(*plan, "Warnings"); !warnings.empty()) {
     run.out << "Job Warnings:\n" << warnings << "\n\n";
   }
-  run.out << "Scheduler dry-run:\n" << dry_run_text(*plan, job, now_ns()) << "\n";
   const std::string index = std::to_string(number(*plan, "JobModifyIndex"));
+  // Scripts look for these words.
   run.out << "Job Modify Index: " << index
-          << "\nTo submit the job only if nobody changes it before, run:\n\ndrover job run -check-index " << index;
+          << "\nTo submit the job with version verification run:\n\ndrover job run -check-index " << index;
   for (const char* flag : {"var", "var-file"}) {
     for (const std::string& value : run.arguments.values(flag)) run.out << " -" << flag << "=\"" << value << "\"";
   }
-  run.out << " " << path << "\n";
+  run.out << " " << path
+          << "\n\nWith -check-index the job only runs if its modify index is still this one. If it is not,\n"
+             "somebody has changed the job since, and this plan may not hold.\n";
   return code;
 }
 

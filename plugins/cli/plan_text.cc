@@ -14,28 +14,48 @@ namespace {
 
 using nlohmann::json;
 
+// A diff's lines. Behind the markers of a block stand as many spaces as its longest needs, behind its names likewise.
 class DiffPrinter {
  public:
   explicit DiffPrinter(bool is_verbose) : is_verbose_(is_verbose) {}
 
-  void job(const json& diff) {
-    line(diff, 0, "Job: \"" + text(diff, "ID") + "\"");
-    if (shows_parts(diff)) parts(diff, 0);
-    for (const json& each : member(diff, "TaskGroups")) group(each);
+  std::string job(const json& diff) const {
+    std::string out = marker(diff) + "Job: " + quoted(text(diff, "ID")) + "\n";
+    Widths widths = widths_of(diff);
+    for (const json& each : member(diff, "TaskGroups")) widths.marker = std::max(widths.marker, marker(each).size());
+    if (shows_parts(diff)) out += ended(parts(diff, 0, widths));
+    for (const json& each : member(diff, "TaskGroups")) out += group(each, widths.marker - marker(each).size()) + "\n";
+    return out;
   }
-  std::string take() { return std::move(out_); }
 
  private:
+  struct Widths {
+    size_t name = 0;
+    size_t marker = 0;
+  };
+
   static std::string marker(const json& diff) {
     const std::string type = text(diff, "Type");
-    return type == "Added" ? "+   " : type == "Deleted" ? "-   " : type == "Edited" ? "+/- " : "    ";
+    return type == "Added" ? "+ " : type == "Deleted" ? "- " : type == "Edited" ? "+/- " : "";
   }
+
+  static Widths widths_of(const json& diff) {
+    Widths widths;
+    for (const json& field : member(diff, "Fields")) {
+      widths.name = std::max(widths.name, text(field, "Name").size());
+      widths.marker = std::max(widths.marker, marker(field).size());
+    }
+    for (const json& object : member(diff, "Objects")) widths.marker = std::max(widths.marker, marker(object).size());
+    return widths;
+  }
+
   bool shows_parts(const json& diff) const { return is_verbose_ || text(diff, "Type") == "Edited"; }
 
-  void line(const json& diff, size_t indent, const std::string& rest) {
-    out_ += std::string(indent, ' ') + marker(diff) + rest + "\n";
+  static std::string ended(std::string lines) { return lines.empty() ? lines : lines + "\n"; }
+  static std::string spaces(size_t count) { return std::string(count, ' '); }
+  static std::string quoted(const std::string& words) {
+    return json(words).dump(-1, ' ', false, json::error_handler_t::replace);
   }
-
   static std::string in_parentheses(const std::string& words) { return words.empty() ? "" : " (" + words + ")"; }
 
   static std::string annotations(const json& diff) {
@@ -44,48 +64,64 @@ class DiffPrinter {
     return in_parentheses(words);
   }
 
-  void group(const json& diff) {
+  std::string group(const json& diff, size_t padding) const {
     std::string updates;
-    const json& counts = member(diff, "Updates");
-    for (const char* name :
-         {"create", "destroy", "create/destroy update", "in-place update", "migrate", "canary", "ignore"}) {
-      const int64_t count = number(counts, name);
-      if (count > 0) updates += (updates.empty() ? "" : ", ") + std::to_string(count) + " " + name;
+    for (const auto& [name, count] : member(diff, "Updates").items()) {
+      updates += (updates.empty() ? "" : ", ") + std::to_string(count.get<int64_t>()) + " " + name;
     }
-    line(diff, 0, "Task Group: \"" + text(diff, "Name") + "\"" + in_parentheses(updates));
-    if (shows_parts(diff)) parts(diff, 2);
-    for (const json& task : member(diff, "Tasks")) {
-      line(task, 2, "Task: \"" + text(task, "Name") + "\"" + annotations(task));
-      if (shows_parts(task)) parts(task, 4);
+    std::string out =
+        marker(diff) + spaces(padding) + "Task Group: " + quoted(text(diff, "Name")) + in_parentheses(updates) + "\n";
+    Widths widths = widths_of(diff);
+    for (const json& each : member(diff, "Tasks")) widths.marker = std::max(widths.marker, marker(each).size());
+    const size_t indent = padding + 2;
+    if (shows_parts(diff)) out += ended(parts(diff, indent, widths));
+    for (const json& each : member(diff, "Tasks")) {
+      out += task(each, indent, widths.marker - marker(each).size()) + "\n";
     }
+    return out;
   }
 
-  void parts(const json& diff, size_t indent) {
-    for (const json& field : member(diff, "Fields")) {
-      const std::string type = text(field, "Type"), before = quoted(text(field, "Old")),
-                        after = quoted(text(field, "New"));
-      const std::string value = type == "Added" ? after : type == "Deleted" ? before : before + " => " + after;
-      line(field, indent, text(field, "Name") + ": " + value + annotations(field));
-    }
-    for (const json& object : member(diff, "Objects")) {
-      line(object, indent, text(object, "Name") + " {");
-      parts(object, indent + 2);
-      out_ += std::string(indent + 4, ' ') + "}\n";
-    }
+  std::string task(const json& diff, size_t indent, size_t padding) const {
+    std::string out =
+        spaces(indent) + marker(diff) + spaces(padding) + "Task: " + quoted(text(diff, "Name")) + annotations(diff);
+    if (text(diff, "Type") == "None" || !shows_parts(diff)) return out;
+    return out + "\n" + parts(diff, indent + 2, widths_of(diff));
   }
 
-  static std::string quoted(const std::string& words) { return "\"" + words + "\""; }
+  std::string parts(const json& diff, size_t indent, Widths widths) const {
+    std::string out;
+    const auto add = [&](const std::string& part) { out += (out.empty() ? "" : "\n") + part; };
+    for (const json& each : member(diff, "Fields")) add(field(each, indent, widths));
+    for (const json& each : member(diff, "Objects")) add(object(each, indent, widths.marker - marker(each).size()));
+    return out;
+  }
+
+  static std::string field(const json& diff, size_t indent, Widths widths) {
+    const std::string type = text(diff, "Type"), name = text(diff, "Name"), before = quoted(text(diff, "Old")),
+                      after = quoted(text(diff, "New"));
+    return spaces(indent) + marker(diff) + spaces(widths.marker - marker(diff).size()) + name + ": " +
+           spaces(widths.name - name.size()) +
+           (type == "Deleted"  ? before
+            : type == "Edited" ? before + " => " + after
+                               : after) +
+           annotations(diff);
+  }
+
+  std::string object(const json& diff, size_t indent, size_t padding) const {
+    return spaces(indent) + marker(diff) + spaces(padding) + text(diff, "Name") + " {\n" +
+           parts(diff, indent + padding + 2, widths_of(diff)) + "\n" + spaces(indent + marker(diff).size() + padding) +
+           "}";
+  }
 
   const bool is_verbose_;
-  std::string out_;
 };
 
 }  // namespace
 
 std::string diff_text(const json& diff, bool is_verbose) {
-  DiffPrinter printer(is_verbose);
-  printer.job(diff);
-  return printer.take();
+  std::string out = DiffPrinter(is_verbose).job(diff);
+  while (out.ends_with('\n')) out.pop_back();
+  return out + "\n";
 }
 
 std::string dry_run_text(const json& plan, const json& job, int64_t now) {

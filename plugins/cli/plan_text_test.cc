@@ -10,33 +10,49 @@ namespace {
 using nlohmann::json;
 
 const json kDiff = json::parse(R"({"Type":"Edited","ID":"web","Fields":null,
-  "Objects":[{"Type":"Edited","Name":"Datacenters","Fields":[{"Type":"Added","Name":"Datacenters","Old":"","New":"dc2"}],
-              "Objects":null}],
+  "Objects":[{"Type":"Added","Name":"Datacenters","Objects":null,"Fields":[
+      {"Type":"Added","Name":"Datacenters","Old":"","New":"dc2"},
+      {"Type":"None","Name":"Datacenters","Old":"dc1","New":"dc1"}]}],
   "TaskGroups":[
-   {"Type":"Edited","Name":"g","Updates":{"create":1,"in-place update":2},
+   {"Type":"Edited","Name":"g","Updates":{"in-place update":2,"create":1},
     "Fields":[{"Type":"Edited","Name":"Count","Old":"2","New":"3","Annotations":["forces create"]}],"Objects":null,
-    "Tasks":[{"Type":"Edited","Name":"t","Annotations":["forces create/destroy update"],"Fields":null,
-              "Objects":[{"Type":"Edited","Name":"Config","Objects":null,
-                "Fields":[{"Type":"Deleted","Name":"args[1]","Old":"y","New":""}]}]}]},
+    "Tasks":[{"Type":"Edited","Name":"t","Annotations":["forces create/destroy update"],"Objects":[
+                {"Type":"Edited","Name":"Config","Objects":null,"Fields":[
+                  {"Type":"Deleted","Name":"args[1]","Old":"y","New":""},
+                  {"Type":"None","Name":"command","Old":"/bin/a","New":"/bin/a"},
+                  {"Type":"Edited","Name":"i","Old":"a\nb","New":"c"}]}],
+              "Fields":[{"Type":"Added","Name":"Env[A]","Old":"","New":"1"}]},
+             {"Type":"None","Name":"u","Annotations":null,"Fields":null,"Objects":null}]},
    {"Type":"Added","Name":"h","Updates":{"create":2},"Fields":[{"Type":"Added","Name":"Count","Old":"","New":"2"}],
-    "Objects":null,"Tasks":[{"Type":"Added","Name":"n","Annotations":["forces create"],"Fields":null,"Objects":null}]}]})");
+    "Objects":null,"Tasks":[{"Type":"Added","Name":"n","Annotations":["forces create"],"Fields":null,"Objects":null}]},
+   {"Type":"None","Name":"k","Updates":{"ignore":1},"Fields":null,"Objects":null,
+    "Tasks":[{"Type":"None","Name":"t","Annotations":null,"Fields":null,"Objects":null}]}]})");
 
 TEST(PlanText, MarksWhatCameWentAndChanged) {
   EXPECT_EQ(
       "+/- Job: \"web\"\n"
-      "+/- Datacenters {\n"
-      "  +   Datacenters: \"dc2\"\n"
+      "+   Datacenters {\n"
+      "    + Datacenters: \"dc2\"\n"
+      "      Datacenters: \"dc1\"\n"
       "    }\n"
       "+/- Task Group: \"g\" (1 create, 2 in-place update)\n"
       "  +/- Count: \"2\" => \"3\" (forces create)\n"
       "  +/- Task: \"t\" (forces create/destroy update)\n"
+      "    +   Env[A]: \"1\"\n"
       "    +/- Config {\n"
       "      -   args[1]: \"y\"\n"
+      "          command: \"/bin/a\"\n"
+      "      +/- i:       \"a\\nb\" => \"c\"\n"
       "        }\n"
+      "      Task: \"u\"\n"
+      "\n"
       "+   Task Group: \"h\" (2 create)\n"
-      "  +   Task: \"n\" (forces create)\n",
+      "    + Task: \"n\" (forces create)\n"
+      "\n"
+      "    Task Group: \"k\" (1 ignore)\n"
+      "      Task: \"t\"\n",
       diff_text(kDiff, false));
-  EXPECT_NE(std::string::npos, diff_text(kDiff, true).find("  +   Count: \"2\"\n"));
+  EXPECT_NE(std::string::npos, diff_text(kDiff, true).find("    + Count: \"2\"\n    + Task: \"n\""));
 }
 
 constexpr int64_t kNow = 1'700'000'000'000'000'000;  // 2023-11-14T22:13:20Z

@@ -77,6 +77,7 @@ void scaling_defaults(const v1::Job& job, const v1::TaskGroup& group, const std:
 
 void task_defaults(const v1::Job& job, const v1::TaskGroup& group, v1::Task& task) {
   inherit(*task.mutable_restart_policy(), group.restart_policy());
+  if (task.lifecycle().hook().empty()) task.clear_lifecycle();  // a main task
   DROVER_DEFAULT(task, kill_timeout, ns(5s));
   resources_defaults(*task.mutable_resources());
   v1::LogConfig& logs = *task.mutable_log_config();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "drover/json.h"
@@ -30,10 +31,43 @@ const Field& options_of(const FieldDescriptor& field) { return field.options().G
 // What the servers keep about a job is no part of its description.
 bool is_of_servers(const FieldDescriptor& field) {
   static const std::set<std::string> kNames = {
-      "status",       "status_description",         "stable",         "version",     "submit_time", "create_index",
-      "modify_index", "job_modify_index",           "nomad_token_id", "id",          "parent_id",   "payload",
-      "dispatched",   "dispatch_idempotency_token", "consul_token",   "vault_token", "version_tag"};
+      "status",       "status_description",         "stable",         "version",    "submit_time", "create_index",
+      "modify_index", "job_modify_index",           "nomad_token_id", "id",         "parent_id",   "payload",
+      "version_tag",  "dispatch_idempotency_token", "consul_token",   "vault_token"};
   return field.containing_type() == v1::Job::descriptor() && kNames.contains(field.name());
+}
+
+// What placement decides, what is old, of a port without a number the number, and what the servers keep about a policy.
+bool is_left_out(const FieldDescriptor& field, const std::string& owner) {
+  static const std::set<std::pair<std::string, std::string>> kFields = {
+      {"update", "stagger"},      {"networks", "device"}, {"networks", "cidr"},        {"networks", "ip"},
+      {"dynamic_ports", "value"}, {"scaling", "id"},      {"scaling", "create_index"}, {"scaling", "modify_index"}};
+  return is_of_servers(field) || kFields.contains({owner, field.name()});
+}
+
+// The order in which parts are shown; others follow as they are declared.
+std::vector<const FieldDescriptor*> in_order(const pb::Descriptor& type) {
+  static const std::map<std::string, std::vector<const char*>> kFirst = {
+      {"Job", {"datacenters", "constraints", "affinities", "periodic", "parameterized_job", "multiregion"}},
+      {"TaskGroup",
+       {"constraints", "affinities", "restart_policy", "reschedule_policy", "ephemeral_disk", "consul", "update",
+        "networks", "services", "volumes"}},
+      {"Task",
+       {"constraints", "affinities", "config", "resources", "log_config", "dispatch_payload", "artifacts", "services",
+        "vault", "templates", "identity"}},
+      {"Resources", {"networks", "devices"}},
+      {"NetworkResource", {"reserved_ports", "dynamic_ports", "dns"}},
+      {"Service", {"canary_tags", "tags", "checks", "connect"}},
+      {"Template", {"wait", "change_script"}},
+      {"ParameterizedJob", {"meta_optional", "meta_required"}}};
+  std::vector<const FieldDescriptor*> fields;
+  if (auto at = kFirst.find(type.name()); at != kFirst.end()) {
+    for (const char* name : at->second) fields.push_back(type.FindFieldByName(name));
+  }
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (std::ranges::find(fields, type.field(i)) == fields.end()) fields.push_back(type.field(i));
+  }
+  return fields;
 }
 
 // ---- texts of values
@@ -68,6 +102,12 @@ std::vector<std::string> texts_of(const pb::Message& owner, const FieldDescripto
   return texts;
 }
 
+std::string joined(const std::set<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : ",") + text;
+  return out;
+}
+
 // ---- fields
 
 v1::DiffType type_of(const std::string& old_text, const std::string& new_text) {
@@ -76,10 +116,14 @@ v1::DiffType type_of(const std::string& old_text, const std::string& new_text) {
   return new_text.empty() ? v1::DIFF_TYPE_DELETED : v1::DIFF_TYPE_EDITED;
 }
 
+// Objects show what is the same as well: for people to know what they look at. Jobs, groups and tasks do not.
+template <typename Diff>
+constexpr bool kShowsContext = std::is_same_v<Diff, v1::ObjectDiff>;
+
 template <typename Diff>
 void add_field(Diff& diff, const std::string& name, const std::string& old_text, const std::string& new_text) {
   const v1::DiffType type = type_of(old_text, new_text);
-  if (type == v1::DIFF_TYPE_NONE) return;
+  if (type == v1::DIFF_TYPE_NONE && !kShowsContext<Diff>) return;
   v1::FieldDiff& field = *diff.add_fields();
   field.set_type(type);
   field.set_name(name);
@@ -101,14 +145,34 @@ void add_leaves(Diff& diff, const Leaves& old_leaves, const Leaves& new_leaves) 
 
 template <typename Diff>
 bool has_changes(const Diff& diff) {
-  return diff.fields_size() > 0 || diff.objects_size() > 0;
+  const auto is_change = [](const auto& part) { return part.type() != v1::DIFF_TYPE_NONE; };
+  return std::ranges::any_of(diff.fields(), is_change) || std::ranges::any_of(diff.objects(), is_change);
 }
 
-// Sorted by name, so that the order of declarations does not show.
-template <typename Diff>
-void sort_parts(Diff& diff) {
-  std::ranges::stable_sort(*diff.mutable_fields(), {}, &v1::FieldDiff::name);
-  std::ranges::stable_sort(*diff.mutable_objects(), {}, &v1::ObjectDiff::name);
+// ---- order: by name, so that the order of declarations does not show; what is edited, came, went, stayed
+
+bool is_before(const v1::FieldDiff& a, const v1::FieldDiff& b) {
+  return std::tie(a.name(), a.old(), a.new_()) < std::tie(b.name(), b.old(), b.new_());
+}
+
+int rank_of(v1::DiffType type) {
+  return type == v1::DIFF_TYPE_EDITED ? 0 : type == v1::DIFF_TYPE_ADDED ? 1 : type == v1::DIFF_TYPE_DELETED ? 2 : 3;
+}
+
+bool is_before(const v1::ObjectDiff& a, const v1::ObjectDiff& b) {
+  const auto rank = [](const v1::ObjectDiff& object) {
+    return std::make_tuple(object.name(), rank_of(object.type()), object.fields_size(), object.objects_size());
+  };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  const auto less = [](const auto& x, const auto& y) { return is_before(x, y); };
+  if (std::ranges::lexicographical_compare(a.fields(), b.fields(), less)) return true;
+  if (std::ranges::lexicographical_compare(b.fields(), a.fields(), less)) return false;
+  return std::ranges::lexicographical_compare(a.objects(), b.objects(), less);
+}
+
+template <typename Parts>
+void sort_from(Parts& parts, int first) {
+  std::stable_sort(parts.begin() + first, parts.end(), [](const auto& a, const auto& b) { return is_before(a, b); });
 }
 
 v1::DiffType type_of(bool is_old, bool is_new, bool is_changed) {
@@ -118,6 +182,25 @@ v1::DiffType type_of(bool is_old, bool is_new, bool is_changed) {
 }
 
 // ---- objects
+
+// Of an object whose fields say all: what only gained fields was added.
+v1::DiffType type_by_fields(const v1::ObjectDiff& object) {
+  bool is_added = false, is_deleted = false;
+  for (const v1::FieldDiff& field : object.fields()) {
+    if (field.type() == v1::DIFF_TYPE_EDITED) return v1::DIFF_TYPE_EDITED;
+    is_added = is_added || field.type() == v1::DIFF_TYPE_ADDED;
+    is_deleted = is_deleted || field.type() == v1::DIFF_TYPE_DELETED;
+  }
+  if (is_added == is_deleted) return is_added ? v1::DIFF_TYPE_EDITED : v1::DIFF_TYPE_NONE;
+  return is_added ? v1::DIFF_TYPE_ADDED : v1::DIFF_TYPE_DELETED;
+}
+
+bool says_all_by_fields(const pb::Message& message) {
+  static const std::set<std::string> kTypes = {"Constraint",    "Affinity",        "RestartPolicy",  "ReschedulePolicy",
+                                               "EphemeralDisk", "Consul",          "UpdateStrategy", "LogConfig",
+                                               "Port",          "DispatchPayload", "Artifact",       "PeriodicConfig"};
+  return kTypes.contains(message.GetDescriptor()->name());
+}
 
 // What tells one item of a list from another; empty: only its whole content.
 std::string key_of(const pb::Message& item) {
@@ -133,6 +216,7 @@ std::string object_name(const FieldDescriptor& field) {
       {"reserved_ports", "Static Port"}, {"dynamic_ports", "Dynamic Port"}, {"csi_plugin_config", "CSIPluginConfig"}};
   if (auto at = kNames.find(field.name()); at != kNames.end()) return at->second;
   const std::string& type = field.message_type()->name();
+  if (type == "Connect") return "ConsulConnect";
   if (type == "UpdateStrategy") return "Update";
   if (type == "PeriodicConfig") return "Periodic";
   if (type == "MigrateStrategy") return "MigrateStrategy";
@@ -146,15 +230,18 @@ std::string object_name(const FieldDescriptor& field) {
 }
 
 template <typename Diff>
-void compare(const pb::Message* old_one, const pb::Message* new_one, Diff& diff,
+void compare(const pb::Message* old_one, const pb::Message* new_one, Diff& diff, const std::string& owner,
              const std::set<std::string>& skipped = {});
 
 template <typename Diff>
-void add_object(Diff& diff, const std::string& name, const pb::Message* old_one, const pb::Message* new_one) {
+void add_object(Diff& diff, const FieldDescriptor& field, const std::string& name, const pb::Message* old_one,
+                const pb::Message* new_one) {
   v1::ObjectDiff object;
-  compare(old_one, new_one, object);
+  compare(old_one, new_one, object, field.name());
   object.set_name(name);
   object.set_type(type_of(old_one, new_one, has_changes(object)));
+  const bool is_by_fields = old_one && new_one && object.objects().empty() && says_all_by_fields(*old_one);
+  if (is_by_fields) object.set_type(type_by_fields(object));
   if (object.type() != v1::DIFF_TYPE_NONE) *diff.add_objects() = std::move(object);
 }
 
@@ -172,38 +259,51 @@ std::vector<const pb::Message*> items_of(const pb::Message* owner, const FieldDe
 template <typename Diff>
 void compare_items(const pb::Message* old_one, const pb::Message* new_one, const FieldDescriptor& field, Diff& diff) {
   std::vector<const pb::Message*> before = items_of(old_one, field), after = items_of(new_one, field);
+  const bool is_only_one = before.size() == 1 && after.size() == 1;
+  const int first = diff.objects_size();
   const auto pair_up = [&](auto is_pair, bool reports) {
     std::erase_if(before, [&](const pb::Message* item) {
       auto partner = std::ranges::find_if(after, [&](const pb::Message* other) { return is_pair(*item, *other); });
       if (partner == after.end()) return false;
-      if (reports) add_object(diff, object_name(field), item, *partner);
+      if (reports) add_object(diff, field, object_name(field), item, *partner);
       after.erase(partner);
       return true;
     });
   };
   pair_up([](const auto& a, const auto& b) { return pb::util::MessageDifferencer::Equals(a, b); }, false);
   pair_up([](const auto& a, const auto& b) { return !key_of(a).empty() && key_of(a) == key_of(b); }, true);
-  for (const pb::Message* item : before) add_object(diff, object_name(field), item, nullptr);
-  for (const pb::Message* item : after) add_object(diff, object_name(field), nullptr, item);
+  // One service or template each is the same one, whatever became of it.
+  const std::string& type = field.message_type()->name();
+  const bool is_same = is_only_one && (type == "Service" || type == "Template");
+  pair_up([&](const auto&, const auto&) { return is_same; }, true);
+  for (const pb::Message* item : before) add_object(diff, field, object_name(field), item, nullptr);
+  for (const pb::Message* item : after) add_object(diff, field, object_name(field), nullptr, item);
+  sort_from(*diff.mutable_objects(), first);
 }
 
-// A list of texts is a set: what came and what went.
+// A list of texts is a set: what came, what went and, inside of an object, what stayed.
 template <typename Diff>
 void compare_texts(const pb::Message* old_one, const pb::Message* new_one, const FieldDescriptor& field, Diff& diff) {
-  std::vector<std::string> before, after;
-  if (old_one) before = texts_of(*old_one, field);
-  if (new_one) after = texts_of(*new_one, field);
-  std::ranges::sort(before);
-  std::ranges::sort(after);
+  const auto set_of = [&](const pb::Message* owner) {
+    std::set<std::string> set;
+    if (owner) std::ranges::copy(texts_of(*owner, field), std::inserter(set, set.end()));
+    return set;
+  };
+  const std::set<std::string> before = set_of(old_one), after = set_of(new_one);
+  if (field.containing_type()->name() == "DnsConfig") {
+    const std::string old_text = joined(before), new_text = joined(after);
+    if (!old_text.empty() || !new_text.empty()) add_field(diff, json_name(field), old_text, new_text);
+    return;
+  }
   v1::ObjectDiff object;
-  std::vector<std::string> gone, come;
-  std::ranges::set_difference(before, after, std::back_inserter(gone));
-  std::ranges::set_difference(after, before, std::back_inserter(come));
-  for (const std::string& text : come) add_field(object, json_name(field), "", text);
-  for (const std::string& text : gone) add_field(object, json_name(field), text, "");
-  if (!has_changes(object)) return;
+  for (const std::string& text : before) add_field(object, json_name(field), text, after.contains(text) ? text : "");
+  for (const std::string& text : after) {
+    if (!before.contains(text)) add_field(object, json_name(field), "", text);
+  }
+  if (object.fields().empty() || (!kShowsContext<Diff> && !has_changes(object))) return;
+  sort_from(*object.mutable_fields(), 0);
   object.set_name(json_name(field));
-  object.set_type(type_of(!before.empty(), !after.empty(), true));
+  object.set_type(type_by_fields(object));
   *diff.add_objects() = std::move(object);
 }
 
@@ -231,7 +331,7 @@ void compare_map(const pb::Message* old_one, const pb::Message* new_one, const F
   collect(new_one, &Pair::second);
   const std::string& type = field.message_type()->map_value()->message_type()->name();
   for (const auto& [key, both] : entries) {
-    add_object(diff, type == "VolumeRequest" ? "Volume" : type, both.first, both.second);
+    add_object(diff, field, type == "VolumeRequest" ? "Volume" : type, both.first, both.second);
   }
 }
 
@@ -268,6 +368,10 @@ void compare_field(const pb::Message* old_one, const pb::Message* new_one, const
       }
       return text_of(*owner, field);
     };
+    const auto is_there = [&](const pb::Message* owner) {
+      return owner && (!field.has_presence() || owner->GetReflection()->HasField(*owner, &field));
+    };
+    if (!is_there(old_one) && !is_there(new_one)) return;
     add_field(diff, json_name(field), text(old_one, new_one), text(new_one, old_one));
     return;
   }
@@ -276,18 +380,17 @@ void compare_field(const pb::Message* old_one, const pb::Message* new_one, const
     return &owner->GetReflection()->GetMessage(*owner, &field);
   };
   const pb::Message *before = part(old_one), *after = part(new_one);
-  if (before || after) add_object(diff, object_name(field), before, after);
+  if (before || after) add_object(diff, field, object_name(field), before, after);
 }
 
 template <typename Diff>
-void compare(const pb::Message* old_one, const pb::Message* new_one, Diff& diff, const std::set<std::string>& skipped) {
-  const pb::Descriptor& type = *(new_one ? new_one : old_one)->GetDescriptor();
-  for (int i = 0; i < type.field_count(); ++i) {
-    const FieldDescriptor& field = *type.field(i);
-    if (skipped.contains(field.name()) || is_of_servers(field)) continue;
-    compare_field(old_one, new_one, field, diff);
+void compare(const pb::Message* old_one, const pb::Message* new_one, Diff& diff, const std::string& owner,
+             const std::set<std::string>& skipped) {
+  for (const FieldDescriptor* field : in_order(*(new_one ? new_one : old_one)->GetDescriptor())) {
+    if (skipped.contains(field->name()) || is_left_out(*field, owner)) continue;
+    compare_field(old_one, new_one, *field, diff);
   }
-  sort_parts(diff);
+  sort_from(*diff.mutable_fields(), 0);
 }
 
 // ---- tasks, groups, job
@@ -307,7 +410,7 @@ std::map<std::string, std::pair<const Item*, const Item*>> by_name(const pb::Rep
 
 v1::TaskDiff diff_task(const v1::Task* old_task, const v1::Task* new_task) {
   v1::TaskDiff diff;
-  compare(old_task, new_task, diff, {"name"});
+  compare(old_task, new_task, diff, "tasks", {"name"});
   diff.set_name((new_task ? new_task : old_task)->name());
   diff.set_type(type_of(old_task, new_task, has_changes(diff)));
   return diff;
@@ -315,13 +418,12 @@ v1::TaskDiff diff_task(const v1::Task* old_task, const v1::Task* new_task) {
 
 v1::TaskGroupDiff diff_group(const v1::TaskGroup* old_group, const v1::TaskGroup* new_group) {
   v1::TaskGroupDiff diff;
-  compare(old_group, new_group, diff, {"name", "tasks"});
+  compare(old_group, new_group, diff, "task_groups", {"name", "tasks"});
   bool is_changed = has_changes(diff);
   for (const auto& [name, both] :
        by_name(old_group ? &old_group->tasks() : nullptr, new_group ? &new_group->tasks() : nullptr)) {
     v1::TaskDiff task = diff_task(both.first, both.second);
-    if (task.type() == v1::DIFF_TYPE_NONE) continue;
-    is_changed = true;
+    is_changed = is_changed || task.type() != v1::DIFF_TYPE_NONE;
     *diff.add_tasks() = std::move(task);
   }
   diff.set_name((new_group ? new_group : old_group)->name());
@@ -359,7 +461,9 @@ void annotate_group(v1::TaskGroupDiff& group, const v1::TrialGroup& trial) {
   set("create/destroy update", updates.destructive_update());
   set("canary", updates.canary());
   set("preemptions", updates.preemptions());
-  for (v1::TaskDiff& task : *group.mutable_tasks()) task.add_annotations(annotation_of(task, group.type(), trial));
+  for (v1::TaskDiff& task : *group.mutable_tasks()) {
+    if (task.type() != v1::DIFF_TYPE_NONE) task.add_annotations(annotation_of(task, group.type(), trial));
+  }
   for (v1::FieldDiff& field : *group.mutable_fields()) {
     if (field.name() != "Count") continue;
     const int64_t before = count_of(field.old()), after = count_of(field.new_());
@@ -371,7 +475,7 @@ void annotate_group(v1::TaskGroupDiff& group, const v1::TrialGroup& trial) {
 
 v1::JobDiff diff_jobs(const v1::Job* old_job, const v1::Job* new_job) {
   v1::JobDiff diff;
-  compare(old_job, new_job, diff, {"task_groups", "update"});
+  compare(old_job, new_job, diff, "", {"task_groups", "update"});
   bool is_changed = has_changes(diff);
   for (const auto& [name, both] :
        by_name(old_job ? &old_job->task_groups() : nullptr, new_job ? &new_job->task_groups() : nullptr)) {

@@ -9,8 +9,9 @@ class TrialResponse;
 
 namespace drover::jobs {
 
-// Only what differs; a job, group, task or object that is new or gone is shown whole. Null stands for "no such job".
-// Requires: both are canonical. Lists are sorted by name, so the same two jobs give the same diff.
+// What differs, every group and task, and the unchanged fields of objects that differ; a job, group, task or object
+// that is new or gone is shown whole. Null stands for "no such job". Requires: both are canonical. The same two jobs
+// give the same diff, in whatever order their parts are declared.
 v1::JobDiff diff_jobs(const v1::Job* old_job, const v1::Job* new_job);
 
 // Writes into the diff what the scheduler would do: counts at groups, and at what differs "forces create", "forces

@@ -98,7 +98,7 @@ TEST(JobDiff, TheSameJobHasNone) {
   after.set_job_modify_index(77);
   v1::JobDiff diff = diff_jobs(&before, &after);
   annotate(diff, trial(R"({"g":{"Updates":{"Ignore":2}}})"));
-  EXPECT_EQ("= job web\n= group g 2 ignore\n", lines(diff));
+  EXPECT_EQ("= job web\n= group g 2 ignore\n= task t\n", lines(diff));
 }
 
 TEST(JobDiff, Changes) {
@@ -108,15 +108,16 @@ TEST(JobDiff, Changes) {
     const char *name, *from, *to, *groups, *expected;
   } cases[] = {
       {"count up", "\"Count\":2", "\"Count\":5", R"({"g":{"Updates":{"Place":3,"InPlaceUpdate":2}}})",
-       "~ job web\n~ group g 3 create 2 in-place update\n~ g/Count: 2 > 5 (forces create)\n"},
+       "~ job web\n~ group g 3 create 2 in-place update\n~ g/Count: 2 > 5 (forces create)\n= task t\n"},
       {"count down", "\"Count\":2", "\"Count\":1", R"({"g":{"Updates":{"Stop":1,"InPlaceUpdate":1}}})",
-       "~ job web\n~ group g 1 destroy 1 in-place update\n~ g/Count: 2 > 1 (forces destroy)\n"},
+       "~ job web\n~ group g 1 destroy 1 in-place update\n~ g/Count: 2 > 1 (forces destroy)\n= task t\n"},
       {"driver configuration", "/bin/a", "/bin/b", kReplaced,
        "~ job web\n~ group g 2 create/destroy update\n~ task t (forces create/destroy update)\n~ g/t/Config\n"
-       "~ g/t/Config.command: /bin/a > /bin/b\n"},
+       "= g/t/Config.args[0]: x > x\n= g/t/Config.args[1]: y > y\n~ g/t/Config.command: /bin/a > /bin/b\n"},
       {"an argument more", "\"y\"]", "\"y\",\"z\"]", kReplaced,
        "~ job web\n~ group g 2 create/destroy update\n~ task t (forces create/destroy update)\n~ g/t/Config\n"
-       "+ g/t/Config.args[2]:  > z\n"},
+       "= g/t/Config.args[0]: x > x\n= g/t/Config.args[1]: y > y\n+ g/t/Config.args[2]:  > z\n"
+       "= g/t/Config.command: /bin/a > /bin/a\n"},
       {"environment", "\"A\":\"1\"", "\"B\":\"1\"",
        R"({"g":{"Updates":{"Migrate":1,"DestructiveUpdate":1,"Canary":1},"ReplacingTasks":["t"]}})",
        "~ job web\n~ group g 1 create/destroy update 1 migrate 1 canary\n~ task t (forces create/destroy update)\n- "
@@ -126,12 +127,49 @@ TEST(JobDiff, Changes) {
        "~ job web\n~ group g 2 in-place update\n~ task t (forces in-place update)\n~ g/t/KillTimeout: 5000000000 > "
        "1000000000\n"},
       {"datacenters and meta", "\"dc2\"],\"Meta\":{\"a\":\"1\"", "\"dc3\"],\"Meta\":{\"a\":\"7\"", kTakenOver,
-       "~ job web\n~ Meta[a]: 1 > 7\n~ Datacenters\n+ Datacenters.Datacenters:  > dc3\n- Datacenters.Datacenters: dc2 "
-       "> "
-       "\n= group g 2 in-place update\n"},
+       "~ job web\n~ Meta[a]: 1 > 7\n~ Datacenters\n+ Datacenters.Datacenters:  > dc3\n"
+       "= Datacenters.Datacenters: dc1 > dc1\n- Datacenters.Datacenters: dc2 > \n= group g 2 in-place update\n"
+       "= task t\n"},
+      {"a datacenter more", "\"dc2\"]", "\"dc2\",\"dc3\"]", kTakenOver,
+       "~ job web\n+ Datacenters\n+ Datacenters.Datacenters:  > dc3\n= Datacenters.Datacenters: dc1 > dc1\n"
+       "= Datacenters.Datacenters: dc2 > dc2\n= group g 2 in-place update\n= task t\n"},
       {"a constraint goes", "\"Constraints\":[{\"LTarget\":\"${node.class}\",\"RTarget\":\"x\"}],", "", kTakenOver,
        "~ job web\n~ group g 2 in-place update\n- g/Constraint\n- g/Constraint.LTarget: ${node.class} > \n- "
-       "g/Constraint.Operand: = > \n- g/Constraint.RTarget: x > \n"},
+       "g/Constraint.Operand: = > \n- g/Constraint.RTarget: x > \n= task t\n"},
+      {"another constraint", "\"RTarget\":\"x\"", "\"Operand\":\"is_set\"", kTakenOver,
+       "~ job web\n~ group g 2 in-place update\n+ g/Constraint\n+ g/Constraint.LTarget:  > ${node.class}\n"
+       "+ g/Constraint.Operand:  > is_set\n= g/Constraint.RTarget:  > \n- g/Constraint\n"
+       "- g/Constraint.LTarget: ${node.class} > \n- g/Constraint.Operand: = > \n- g/Constraint.RTarget: x > \n"
+       "= task t\n"},
+      {"scaling", "\"Tasks\":[{", "\"Scaling\":{\"Min\":1,\"Max\":5},\"Tasks\":[{", kTakenOver,
+       "~ job web\n~ group g 2 in-place update\n+ g/Scaling\n+ g/Scaling.Enabled:  > true\n+ g/Scaling.Max:  > 5\n"
+       "+ g/Scaling.Min:  > 1\n+ g/Scaling.Target[Group]:  > g\n+ g/Scaling.Target[Job]:  > web\n"
+       "+ g/Scaling.Target[Namespace]:  > default\n+ g/Scaling.Type:  > horizontal\n= task t\n"},
+      {"another port", "[{\"Label\":\"http\"}]", "[{\"Label\":\"http\",\"To\":80},{\"Label\":\"a\"}]", kTakenOver,
+       "~ job web\n~ group g 2 in-place update\n+ g/Network\n= g/Network.Hostname:  > \n+ g/Network.MBits:  > 0\n"
+       "+ g/Network.Mode:  > host\n+ g/Network.Dynamic Port\n+ g/Network.Dynamic Port.HostNetwork:  > default\n"
+       "+ g/Network.Dynamic Port.IgnoreCollision:  > false\n+ g/Network.Dynamic Port.Label:  > a\n"
+       "+ g/Network.Dynamic Port.To:  > 0\n+ g/Network.Dynamic Port\n"
+       "+ g/Network.Dynamic Port.HostNetwork:  > default\n+ g/Network.Dynamic Port.IgnoreCollision:  > false\n"
+       "+ g/Network.Dynamic Port.Label:  > http\n+ g/Network.Dynamic Port.To:  > 80\n- g/Network\n"
+       "= g/Network.Hostname:  > \n- g/Network.MBits: 0 > \n- g/Network.Mode: host > \n- g/Network.Dynamic Port\n"
+       "- g/Network.Dynamic Port.HostNetwork: default > \n- g/Network.Dynamic Port.IgnoreCollision: false > \n"
+       "- g/Network.Dynamic Port.Label: http > \n- g/Network.Dynamic Port.To: 0 > \n= task t\n"},
+      {"resources and a policy of the group", "\"Tasks\":[{",
+       "\"RestartPolicy\":{\"Attempts\":1},\"EphemeralDisk\":{\"SizeMB\":400},\"Tasks\":[{\"Resources\":{\"CPU\":7},",
+       kTakenOver,
+       "~ job web\n~ group g 2 in-place update\n~ g/RestartPolicy\n~ g/RestartPolicy.Attempts: 2 > 1\n"
+       "= g/RestartPolicy.Delay: 15000000000 > 15000000000\n"
+       "= g/RestartPolicy.Interval: 1800000000000 > 1800000000000\n= g/RestartPolicy.Mode: fail > fail\n"
+       "= g/RestartPolicy.RenderTemplates: false > false\n~ g/EphemeralDisk\n"
+       "= g/EphemeralDisk.Migrate: false > false\n~ g/EphemeralDisk.SizeMB: 300 > 400\n"
+       "= g/EphemeralDisk.Sticky: false > false\n~ task t (forces in-place update)\n~ g/t/Resources\n"
+       "~ g/t/Resources.CPU: 100 > 7\n= g/t/Resources.Cores: 0 > 0\n= g/t/Resources.DiskMB: 0 > 0\n"
+       "= g/t/Resources.IOPS: 0 > 0\n= g/t/Resources.MemoryMB: 300 > 300\n= g/t/Resources.MemoryMaxMB: 0 > 0\n"
+       "= g/t/Resources.SecretsMB: 0 > 0\n~ g/t/RestartPolicy\n~ g/t/RestartPolicy.Attempts: 2 > 1\n"
+       "= g/t/RestartPolicy.Delay: 15000000000 > 15000000000\n"
+       "= g/t/RestartPolicy.Interval: 1800000000000 > 1800000000000\n= g/t/RestartPolicy.Mode: fail > fail\n"
+       "= g/t/RestartPolicy.RenderTemplates: false > false\n"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -145,6 +183,19 @@ TEST(JobDiff, Changes) {
   EXPECT_NE(std::string::npos, renamed.find("+ h/Count:  > 2 (forces create)\n")) << renamed;
   EXPECT_NE(std::string::npos, renamed.find("+ group h 2 create\n")) << renamed;
   EXPECT_NE(std::string::npos, renamed.find("+ task t (forces create)\n")) << renamed;
+}
+
+TEST(JobDiff, OneServiceIsTheSameWhateverBecameOfIt) {
+  constexpr std::string_view kService = R"({"ID":"web","TaskGroups":[{"Name":"g","Services":[{"Name":"s","Tags":["a"],
+      "Checks":[{"Name":"c","Type":"tcp","Interval":10,"Timeout":10}]}],"Tasks":[{"Name":"t","Driver":"raw_exec"}]}]})";
+  EXPECT_EQ(
+      "~ job web\n~ group g\n~ g/Service\n= g/Service.Address:  > \n= g/Service.AddressMode: auto > auto\n"
+      "= g/Service.Cluster: default > default\n= g/Service.EnableTagOverride: false > false\n= g/Service.Kind:  > \n"
+      "~ g/Service.Name: s > r\n= g/Service.Namespace: default > default\n"
+      "= g/Service.OnUpdate: require_healthy > require_healthy\n= g/Service.PortLabel:  > \n"
+      "= g/Service.Provider: consul > consul\n= g/Service.TaskName:  > \n+ g/Service.Tags\n"
+      "+ g/Service.Tags.Tags:  > b\n= g/Service.Tags.Tags: a > a\n= task t\n",
+      changed("\"Name\":\"s\",\"Tags\":[\"a\"]", "\"Name\":\"r\",\"Tags\":[\"a\",\"b\"]", "{}", kService));
 }
 
 TEST(JobDiff, ANewJobIsShownWholeAndAGoneOneToo) {

@@ -82,7 +82,7 @@ void check_resources(const Place& place, const v1::Resources& resources) {
                                   resources.memory_max_mb() >= resources.memory_mb(),
                               "must not be below memory");
   if (resources.memory_max_mb() != 0) place["memory_max"].warn("is ignored: memory oversubscription is not enabled");
-  place["disk"].require(resources.disk_mb() == 0, "must be 0; set the group's ephemeral_disk");
+  if (resources.disk_mb() != 0) place["disk"].warn("has no effect any more; the group's ephemeral_disk has");
   if (resources.iops() != 0) place["iops"].warn("has no effect any more");
   place["network"].unsupported(!resources.networks().empty(), "resources.network (use the group's network)");
   place["secrets"].require(resources.secrets_mb() >= 0, "must not be negative");

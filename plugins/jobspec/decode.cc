@@ -18,14 +18,14 @@ constexpr size_t kMaxShown = 40;  // digits of a number in a message
 
 class Decoder {
  public:
-  explicit Decoder(hcl::Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  Decoder(Syntax syntax, hcl::Diagnostics& diagnostics) : syntax_(syntax), diagnostics_(diagnostics) {}
 
   json block(const hcl::NodeBlock& block, const BlockRule& rule) {
     file_ = block.body.file;
     json out = json::object();
     label(block, rule, out);
     if (rule.shape == Shape::free_form) {
-      out.update(free_form(block.body));
+      out.update(without_nulls(free_form(block.body)));
       return out;
     }
     if (rule.shape == Shape::map) return text_map(block.body);
@@ -65,6 +65,10 @@ class Decoder {
       // A block that holds only texts may also be written as an attribute: meta = { … }.
       auto as_block = std::ranges::find(rule.blocks, name, &BlockRule::name);
       if (as_block != rule.blocks.end() && form_of(as_block->shape)) {
+        if (as_block->shape == Shape::free_form && syntax_ == Syntax::native) {
+          error(attribute.range, "\"" + name + "\" is a block, not an argument", name + " { … }");
+          continue;
+        }
         set(out, std::string(as_block->json), attribute, *form_of(as_block->shape), name);
         continue;
       }
@@ -114,11 +118,6 @@ class Decoder {
         case Shape::by_label:
           out[key][child.labels.empty() ? "" : child.labels.front()] = std::move(value);
           break;
-        case Shape::map:
-        case Shape::list_map:
-          if (!out.contains(key)) out[key] = json::object();
-          out[key].update(value);
-          break;
         default:
           if (out.contains(key)) error(child.range, "block \"" + child.type + "\" stands here twice");
           out[key] = std::move(value);
@@ -167,7 +166,7 @@ class Decoder {
         wanted = "a map of lists of texts";
         break;
       case Form::any_object:
-        if (const hcl::Value* body = as_body(value)) decoded = json_of(attribute, *body);
+        if (const hcl::Value* body = as_body(value)) decoded = without_nulls(json_of(attribute, *body));
         wanted = "a block or an object";
         break;
     }
@@ -181,9 +180,7 @@ class Decoder {
   }
 
   void set_duration(json& out, const std::string& key, const hcl::NodeAttribute& attribute, const std::string& name) {
-    if (auto number = hcl::as_integer(attribute.value)) {  // "5000000000": nanoseconds, as a variable gives them
-      out[key] = *number;
-    } else if (auto parsed = parse_duration(attribute.value.string())) {
+    if (auto parsed = parse_duration(attribute.value.string())) {
       out[key] = parsed->count();
     } else {
       error(attribute.range, "\"" + name + "\": " + parsed.status().message());
@@ -276,35 +273,41 @@ class Decoder {
     return out;
   }
 
-  // constraint { distinct_hosts = true } and its like.
+  // An argument that is null is not set; what it holds may be null.
+  static json without_nulls(json object) {
+    for (auto at = object.begin(); at != object.end();) at = at->is_null() ? object.erase(at) : std::next(at);
+    return object;
+  }
+
+  // constraint { distinct_hosts = true } and its like. Where several stand, the last of this order wins.
   static void expand_shorthand(json& out) {
     static constexpr std::array<std::string_view, 6> kComparing = {
-        "regexp", "version", "semver", "set_contains", "set_contains_all", "set_contains_any"};
+        "version", "semver", "regexp", "set_contains_any", "set_contains_all", "set_contains"};
     for (std::string_view word : kComparing) {
-      if (auto at = out.find(word); at != out.end()) {
+      if (std::string value = take_text(out, word); !value.empty()) {
         out["Operand"] = word;
-        out["RTarget"] = *at;
-        out.erase(std::string(word));
+        out["RTarget"] = std::move(value);
       }
     }
     if (auto at = out.find("distinct_hosts"); at != out.end()) {
       out["Operand"] = "distinct_hosts";
-      if (!at->get<bool>()) out["RTarget"] = "false";
+      out["RTarget"] = at->get<bool>() ? "true" : "false";
       out.erase("distinct_hosts");
     }
-    if (auto at = out.find("distinct_property"); at != out.end()) {
-      out["Operand"] = "distinct_property";
-      out["LTarget"] = *at;
-      if (auto value = out.find("value"); value != out.end()) out["RTarget"] = *value;
-      out.erase("distinct_property");
-    }
-    for (const char* word : {"is_set", "is_not_set"}) {
-      if (auto at = out.find(word); at != out.end()) {
+    for (std::string_view word : {"distinct_property", "is_set", "is_not_set"}) {
+      if (std::string attribute = take_text(out, word); !attribute.empty()) {
         out["Operand"] = word;
-        out["LTarget"] = *at;
-        out.erase(word);
+        out["LTarget"] = std::move(attribute);
       }
     }
+  }
+
+  static std::string take_text(json& out, std::string_view name) {
+    auto at = out.find(name);
+    if (at == out.end()) return {};
+    std::string text = at->get<std::string>();
+    out.erase(at);
+    return text;
   }
 
   static void split_ports(json& out) {
@@ -346,6 +349,7 @@ class Decoder {
     if (*at == "mem") *at = "vertical_mem";
   }
 
+  const Syntax syntax_;
   hcl::Diagnostics& diagnostics_;
   std::string file_;
 };
@@ -376,19 +380,22 @@ void inherit_vault(json& job) {
 
 }  // namespace
 
-json decode_job(const hcl::NodeBlock& job, hcl::Diagnostics& diagnostics) {
-  Decoder decoder(diagnostics);
+json decode_job(const hcl::NodeBlock& job, Syntax syntax, hcl::Diagnostics& diagnostics) {
+  Decoder decoder(syntax, diagnostics);
   json out = decoder.block(job, job_rule());
-  // A task at job level is a group of its own name with one instance.
+  // A task at job level is a group of its own name with one instance; these come first.
   if (auto tasks = out.find("Tasks"); tasks != out.end()) {
+    json groups = json::array();
     for (json& task : *tasks) {
       const json name = task["Name"];
-      out["TaskGroups"].push_back({{"Name", name}, {"Count", 1}, {"Tasks", json::array({std::move(task)})}});
+      groups.push_back({{"Name", name}, {"Count", 1}, {"Tasks", json::array({std::move(task)})}});
     }
+    for (json& group : out["TaskGroups"]) groups.push_back(std::move(group));
+    out["TaskGroups"] = std::move(groups);
     out.erase("Tasks");
   }
   inherit_vault(out);
-  if (!out.contains("Name")) out["Name"] = out.value("ID", "");
+  if (!out.contains("Name")) out["Name"] = job.labels.empty() ? "" : job.labels.front();  // even where there is an id
   return out;
 }
 

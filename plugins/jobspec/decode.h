@@ -8,6 +8,9 @@
 
 namespace drover::jobspec {
 
-nlohmann::json decode_job(const hcl::NodeBlock& job, hcl::Diagnostics& diagnostics);
+// JSON cannot tell a block from an argument.
+enum class Syntax { native, json };
+
+nlohmann::json decode_job(const hcl::NodeBlock& job, Syntax syntax, hcl::Diagnostics& diagnostics);
 
 }  // namespace drover::jobspec

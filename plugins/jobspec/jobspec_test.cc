@@ -83,6 +83,19 @@ TEST(Jobspec, ReadsTheNativeSyntax) {
   EXPECT_EQ(3'000'000'000, task["KillTimeout"]);
 }
 
+TEST(Jobspec, EveryFieldOfTheApiIsThere) {
+  const json job = parse("job \"a\" {\n group \"g\" {\n task \"t\" {\n driver = \"d\"\n }\n }\n}");
+  for (const char* name : {"Region", "Priority", "AllAtOnce", "Meta", "Update", "Reschedule", "VaultToken", "Version"})
+    EXPECT_EQ(json(nullptr), job.at(name)) << name;
+  EXPECT_EQ(json(false), job.at("Dispatched"));
+  EXPECT_EQ(json(nullptr), job["TaskGroups"][0].at("Count"));
+  const json& task = job["TaskGroups"][0]["Tasks"][0];
+  EXPECT_EQ(json(""), task.at("User"));
+  EXPECT_EQ(json(nullptr), task.at("KillTimeout"));
+  EXPECT_EQ(json(nullptr), task.at("Config"));
+  EXPECT_EQ(7, parse(R"({"Job":{"ID":"x","priority":7}})")["Priority"]);
+}
+
 TEST(Jobspec, VariablesFromOutsideWin) {
   EXPECT_EQ(
       5, parse(kWeb,
@@ -124,10 +137,20 @@ TEST(Jobspec, AStaticPortOfZeroIsADynamicOne) {
   EXPECT_EQ("one", network["ReservedPorts"][0]["Label"]);
 }
 
+TEST(Jobspec, AnIdStandsBeforeTheLabelWhichStaysTheName) {
+  const json job = parse("job \"shown\" {\n  id = \"known\"\n}");
+  EXPECT_EQ("known", job["ID"]);
+  EXPECT_EQ("shown", job["Name"]);
+  EXPECT_EQ("named", parse("job \"shown\" {\n  id = \"known\"\n  name = \"named\"\n}")["Name"]);
+}
+
 TEST(Jobspec, ATaskAtJobLevelIsAGroup) {
   json job = parse("job \"a\" {\n  task \"t\" { driver = \"raw_exec\" }\n}");
   EXPECT_EQ("t", job["TaskGroups"][0]["Name"]);
   EXPECT_EQ("t", job["TaskGroups"][0]["Tasks"][0]["Name"]);
+  job = parse("job \"a\" {\n  group \"g\" {}\n  task \"t\" { driver = \"raw_exec\" }\n}");
+  EXPECT_EQ("t", job["TaskGroups"][0]["Name"]);
+  EXPECT_EQ("g", job["TaskGroups"][1]["Name"]);
 }
 
 struct Case {
@@ -142,6 +165,8 @@ TEST(Jobspec, ErrorsNameThePlaceAndTheRemedy) {
       {"job \"a\" {\n  group \"g\" {\n    tsk \"t\" {}\n  }\n}", "job.hcl:3:5", "did you mean \"task\"?"},
       {"job \"a\" {\n  priority = \"high\"\n}", "job.hcl:2:14", "must be a whole number"},
       {"job \"a\" {\n  group \"g\" {\n    shutdown_delay = \"soon\"\n  }\n}", "job.hcl:3:22", "is not a duration"},
+      {"job \"a\" {\n  update {\n    stagger = \"5\"\n  }\n}", "job.hcl:3:15", "is not a duration"},
+      {"job \"a\" {\n  meta { a = 1 }\n  meta { b = 1 }\n}", "job.hcl:3:3", "stands here twice"},
       {"job {}", "job.hcl:1:1", "takes one label"},
       {"jbo \"a\" {}", "job.hcl:1:1", "did you mean \"job\"?"},
       {"", "job.hcl", "holds no job block"},
@@ -172,9 +197,8 @@ TEST(Jobspec, ABlockWrittenAsAnArgumentHasTheBlocksForm) {
       {in_check("header = \"x\""), "\"header\" must be a map of lists of texts, not a string"},
       {in_check("header = { a = 1 }"), "\"header\" must be a map of lists of texts"},
       {in_check("header = \"x\"\nheader { A = [\"b\"] }"), "\"header\" stands here as an argument as well"},
-      {in_task("config = [1, 2]"), "\"config\" must be a block or an object, not a list"},
-      {in_task("config = \"x\""), "\"config\" must be a block or an object, not a string"},
-      {in_task("scaling \"cpu\" {\n policy = true\n }"), "\"policy\" must be a block or an object"},
+      {in_task("config = { a = 1 }"), "\"config\" is a block, not an argument"},
+      {in_task("scaling \"cpu\" {\n policy = {}\n }"), "\"policy\" is a block, not an argument"},
       {in_task("config {\n a = \"x\"\n a { b = 1 }\n }"), "\"a\" stands here as an argument as well"},
   };
   for (const auto& c : cases) {
@@ -213,11 +237,39 @@ TEST(Jobspec, AnObjectWrittenInConfigIsAListOfOne) {
     SCOPED_TRACE(c.config);
     EXPECT_EQ(json::parse(c.expected), config_of(parse(head + in_task("config {\n" + c.config + "\n}"))));
   }
-  // Neither what is not free-form, nor the JSON syntax, nor config itself as an argument.
+  // Neither what is not free-form, nor the JSON syntax.
   EXPECT_EQ("b", parse(in_task("env = { A = \"b\" }"))["TaskGroups"][0]["Tasks"][0]["Env"]["A"]);
-  EXPECT_EQ(json({{"a", {{"b", 1}}}}), config_of(parse(in_task("config = { a = { b = 1 } }"))));
   EXPECT_EQ(json({{"a", {{"b", 1}}}}),
             config_of(parse(R"({"job": {"j": {"group": {"g": {"task": {"t": {"config": {"a": {"b": 1}}}}}}}}})")));
+}
+
+TEST(Jobspec, WhatIsNullInConfigIsNotSet) {
+  EXPECT_EQ(json({{"b", {nullptr}}, {"c", json::array({{{"d", nullptr}}})}}),
+            config_of(parse(in_task("config {\n a = null\n b = [null]\n c { d = null }\n }"))));
+  EXPECT_EQ(json({{"b", 1}}), config_of(parse(R"({"job": {"j": {"group": {"g": {"task": {"t": {
+      "config": {"a": null, "b": 1}}}}}}}})")));
+}
+
+TEST(Jobspec, OfSeveralComparisonsInAConstraintTheLastOfAnOrderWins) {
+  const struct {
+    std::string text, operand, left, right;
+  } cases[] = {
+      {"distinct_hosts = true", "distinct_hosts", "", "true"},
+      {"distinct_hosts = false", "distinct_hosts", "", "false"},
+      {"version = \"1\"\n regexp = \"a\"", "regexp", "", "a"},
+      {"regexp = \"a\"\n semver = \"1\"", "regexp", "", "a"},
+      {"regexp = \"a\"\n set_contains = \"\"", "regexp", "", "a"},
+      {"set_contains = \"s\"\n regexp = \"a\"", "set_contains", "", "s"},
+      {"attribute = \"l\"\n value = 2\n distinct_property = \"p\"", "distinct_property", "p", "2"},
+      {"distinct_property = \"p\"\n distinct_hosts = true", "distinct_property", "p", "true"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.text);
+    const json constraint = parse("job \"a\" {\n constraint {\n" + c.text + "\n}\n}")["Constraints"][0];
+    EXPECT_EQ(c.operand, constraint["Operand"]);
+    EXPECT_EQ(c.left, constraint.value("LTarget", ""));
+    EXPECT_EQ(c.right, constraint.value("RTarget", ""));
+  }
 }
 
 TEST(Jobspec, SeveralErrorsComeAtOnce) {

@@ -1,12 +1,16 @@
 #include "parse.h"
 
+#include <google/protobuf/descriptor.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "decode.h"
 #include "drover/hcl.h"
 #include "drover/hcl_expression.h"
+#include "drover/json.h"
 #include "drover/nearest.h"
+#include "drover/v1/job.pb.h"
 #include "grammar.h"
 #include "variables.h"
 
@@ -78,10 +82,11 @@ json read_job(const hcl::File& file, const JobParser::Options& options, hcl::Dia
   if (!job) return {};
   context.keep_unknown_interpolation = true;  // ${NOMAD_…}, ${attr.…}: for the node to fill in
   hcl::Body body = job->body;
-  if (!hcl::looks_like_json(file.source->text)) list_literals_of_free_forms(body, job_rule());
+  const Syntax syntax = hcl::looks_like_json(file.source->text) ? Syntax::json : Syntax::native;
+  if (syntax == Syntax::native) list_literals_of_free_forms(body, job_rule());
   hcl::NodeBlock block{
       .type = job->type, .labels = job->labels, .body = hcl::evaluate(body, context, diagnostics), .range = job->range};
-  return decode_job(block, diagnostics);
+  return decode_job(block, syntax, diagnostics);
 }
 
 bool is_block_in_json(Shape shape) {
@@ -143,13 +148,30 @@ std::optional<json> api_form(std::string_view source) {
   return std::nullopt;
 }
 
+// With every field that the API has, for readers that look for them: null in the job where nothing is said, and further
+// down what an absent field means.
+Result<std::string> with_all_fields(const std::string& job) {
+  v1::Job message;
+  DROVER_RETURN_IF_ERROR(json_to_message(job, message));
+  json out = json::parse(message_to_json(message));
+  const google::protobuf::Descriptor& type = *v1::Job::descriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    json& value = out[json_name(*type.field(i))];
+    if (value == "" || value == 0 || (value == false && type.field(i)->name() != "dispatched")) value = nullptr;
+  }
+  return out.dump();
+}
+
 }  // namespace
 
 Result<JobParser::Parsed> Parser::parse(std::string_view source, const Options& options) const {
   hcl::Diagnostics diagnostics;
   hcl::File file;
   if (hcl::looks_like_json(source)) {
-    if (auto job = api_form(source)) return Parsed{job->dump(), {}};
+    if (auto job = api_form(source)) {
+      DROVER_TRY(std::string whole, with_all_fields(job->dump()));
+      return Parsed{std::move(whole), {}};
+    }
     file = hcl::from_json_body(options.file_name, std::string(source), json_blocks, diagnostics);
   } else {
     file = hcl::parse(options.file_name, std::string(source), diagnostics);
@@ -161,7 +183,8 @@ Result<JobParser::Parsed> Parser::parse(std::string_view source, const Options& 
     return invalid_argument(outside.errors + (diagnostics.has_errors() ? diagnostics.render(*file.source) : ""));
   }
   try {
-    return Parsed{job.dump(), std::move(outside.warnings)};
+    DROVER_TRY(std::string whole, with_all_fields(job.dump()));
+    return Parsed{std::move(whole), std::move(outside.warnings)};
   } catch (const json::exception& problem) {  // the library's only way to say so
     return invalid_argument(options.file_name + ": the job holds text that is not UTF-8");
   }

@@ -135,6 +135,12 @@ TEST(Evaluator, Templates) {
       {R"("a ${~ n ~} b")", R"("a5b")"},
       {"<<EOF\n%{ for x in list ~}\n<${x}>\n%{ endfor ~}\nEOF\n", R"("<1>\n<2>\n<3>\n")"},
       {"<<-EOF\n  a\n    b\n  EOF\n", R"("a\n  b\n")"},
+      // A line end that ~ takes begins no line, and what ~ takes is no indentation.
+      {"<<-EOF\n  %{ for x in list ~}\n    <${x}>\n  %{ endfor ~}\n  z\n  EOF\n",
+       R"("    <1>\n    <2>\n    <3>\n  z\n")"},
+      {"<<-EOF\n  %{ for x in list }\n    <${x}>\n  %{ endfor }\n  EOF\n", R"("\n  <1>\n\n  <2>\n\n  <3>\n\n")"},
+      {"<<-EOF\n  a\n  ${~ n}\n  EOF\n", R"("  a\n5\n")"},
+      {"<<-EOF\n    a ${n ~}\n  b\n      c\n  EOF\n", R"("a 5  b\n  c\n")"},
       {R"("${"${"x"}"}")", R"("x")"},
       {R"("a${later}")", "unknown"},
   };

@@ -19,9 +19,10 @@ struct Cell {
 using Cells = std::vector<Cell>;
 
 struct Line {
-  Cells lead;     // everything that is in neither of the others
-  Cells assign;   // from the equals sign on, when the value ends on this line
-  Cells comment;  // at most one token
+  Cells lead;            // everything that is in neither of the others
+  Cells assign;          // from the equals sign on, when the value ends on this line
+  Cells comment;         // at most one token
+  std::string_view end;  // as the file has it; empty behind the last
 };
 
 bool is_one_of(TokenKind kind, std::initializer_list<TokenKind> kinds) {
@@ -62,6 +63,7 @@ std::vector<Line> lines_of(const std::vector<Token>& tokens) {
   std::vector<Line> lines(1);
   for (const Token& token : tokens) {
     if (token.kind == newline) {
+      lines.back().end = token.text;
       lines.emplace_back();
     } else if (token.kind != TokenKind::end) {
       lines.back().lead.push_back({token});
@@ -184,11 +186,11 @@ Result<std::string> format(std::string name, std::string text) {
       lines, [](Line& line) -> Cells& { return line.comment; },
       [](const Line& line) { return columns_of(line.lead) + columns_of(line.assign); });
   std::string out;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (i > 0) out += '\n';
-    print(lines[i].lead, out);
-    print(lines[i].assign, out);
-    print(lines[i].comment, out);
+  for (const Line& line : lines) {
+    print(line.lead, out);
+    print(line.assign, out);
+    print(line.comment, out);
+    out += line.end;
   }
   return out;
 }

@@ -30,6 +30,8 @@ TEST(Format, Layouts) {
       {"blank lines", "a=1   \n   \n\nb=2", "a = 1\n\n\nb = 2"},
       {"several brackets on one line", "a=[{\nx=1\n},{\ny=2\n}]\n", "a = [{\n  x = 1\n  }, {\n  y = 2\n}]\n"},
       {"wide characters count as one", "é=1\nbb=2\n", "é  = 1\nbb = 2\n"},
+      {"line ends stay", "a=1 # x\r\nb {\r\n\r\nc=<<EOT\r\n x\r\nEOT\r\n}\nd=2",
+       "a = 1 # x\r\nb {\r\n\r\n  c = <<EOT\r\n x\r\nEOT\r\n}\nd = 2"},
       {"nothing", "", ""},
   };
   for (const Case& c : cases) {

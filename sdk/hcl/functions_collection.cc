@@ -60,11 +60,24 @@ Result<Value> contains(Arguments arguments) {
   return Value(std::ranges::find(list, arguments[1]) != list.end());
 }
 
-Result<Value> index_of(Arguments arguments) {
+// list[0] and map["key"] as a function, not the position of a value.
+Result<Value> index(Arguments arguments) {
+  const Value &collection = arguments[0], &key = arguments[1];
+  if (collection.is_object()) {
+    if (!key.is_string()) return invalid_argument("the key of an object must be a string");
+    auto found = collection.object().find(key.string());
+    if (found == collection.object().end())
+      return invalid_argument("the object has no element \"" + key.string() + "\"");
+    return found->second;
+  }
   DROVER_TRY(List list, list_argument(arguments, 0));
-  auto found = std::ranges::find(list, arguments[1]);
-  if (found == list.end()) return invalid_argument("the list does not hold the value");
-  return Value(found - list.begin());
+  if (collection.shape() == Shape::set) return invalid_argument("a set has no order");
+  if (!key.is_number()) return invalid_argument("the key of a list must be a number");
+  DROVER_TRY(int64_t position, integer_argument(arguments, 1));
+  if (position < 0 || position >= static_cast<int64_t>(list.size())) {
+    return invalid_argument("the list has no element " + std::to_string(position));
+  }
+  return list[static_cast<size_t>(position)];
 }
 
 Result<Value> keys(Arguments arguments) {
@@ -232,7 +245,7 @@ void add_collection_functions(Functions& functions) {
   functions["merge"] = with_count(0, kAnyCount, merge);
   functions["lookup"] = with_count(2, 3, lookup);
   functions["contains"] = with_count(2, 2, contains);
-  functions["index"] = with_count(2, 2, index_of);
+  functions["index"] = with_count(2, 2, index);
   functions["keys"] = with_count(1, 1, keys);
   functions["values"] = with_count(1, 1, values);
   functions["zipmap"] = with_count(2, 2, zipmap);

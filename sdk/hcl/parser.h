@@ -103,8 +103,8 @@ class Parser {
   bool read_directive(const Token& open, TemplatePart& part);
   static void unindent(std::vector<TemplatePart>& parts);
   static std::vector<TemplatePart> join_literals(std::vector<TemplatePart> parts, bool within_lines);
-  static std::vector<TemplatePart> join_and_trim(std::vector<TemplatePart> parts);
-  ExprPtr build_template(std::vector<TemplatePart>& parts, Range range);
+  static void trim(std::vector<TemplatePart>& parts);
+  ExprPtr build_template(std::vector<TemplatePart>& parts, Range range, bool is_flush = false);
   ExprPtr build_sequence(std::vector<TemplatePart>& parts, size_t& at, Range range);
   ExprPtr build_if(std::vector<TemplatePart>& parts, size_t& at);
   ExprPtr build_for(std::vector<TemplatePart>& parts, size_t& at);

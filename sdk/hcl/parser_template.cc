@@ -124,8 +124,8 @@ ExprPtr Parser::parse_heredoc() {
   const Token& open = next();
   std::vector<TemplatePart> parts;
   if (!read_template_parts(TokenKind::close_heredoc, parts)) return nullptr;
-  if (open.text.starts_with("<<-")) unindent(parts);
-  return build_template(parts, since(open.range.start));
+  const bool is_flush = open.text.starts_with("<<-");
+  return build_template(parts, since(open.range.start), is_flush);
 }
 
 ExprPtr Parser::parse_whole_template() {
@@ -195,22 +195,22 @@ bool Parser::read_directive(const Token& open, TemplatePart& part) {
   return true;
 }
 
-// <<- takes away the indentation that all lines share. Blank lines do not count, and keep what they have.
+// <<- takes away the indentation that all lines share. Blank lines do not count, and keep what they have. A line begins
+// behind a line end that no ~ marker took.
 void Parser::unindent(std::vector<TemplatePart>& parts) {
   size_t common = std::string::npos;
-  for (const TemplatePart& part : parts) {
-    if (!part.line_start) continue;
-    if (part.kind != TemplatePart::Kind::literal) {
-      common = 0;
-    } else if (!is_blank_line(part.text)) {
-      common = std::min(common, indentation_of(part.text).characters);
-    }
-  }
-  if (common == std::string::npos) return;
+  std::vector<TemplatePart*> indented;
+  bool begins_a_line = true;
   for (TemplatePart& part : parts) {
-    const bool begins_a_line = part.line_start && part.kind == TemplatePart::Kind::literal;
-    if (begins_a_line && !is_blank_line(part.text)) part.text.erase(0, indentation_of(part.text, common).bytes);
+    const bool is_literal = part.kind == TemplatePart::Kind::literal;
+    if (begins_a_line && !is_literal) common = 0;
+    if (begins_a_line && is_literal && !is_blank_line(part.text)) {
+      common = std::min(common, indentation_of(part.text).characters);
+      indented.push_back(&part);
+    }
+    begins_a_line = is_literal && part.text.ends_with('\n');
   }
+  for (TemplatePart* part : indented) part->text.erase(0, indentation_of(part->text, common).bytes);
 }
 
 // Makes one literal of neighbours; with `within_lines`, of those on one line of a heredoc.
@@ -230,8 +230,7 @@ std::vector<Parser::TemplatePart> Parser::join_literals(std::vector<TemplatePart
 }
 
 // Takes away the white space beside ~ markers: up to the end or the beginning of the line, in a heredoc.
-std::vector<Parser::TemplatePart> Parser::join_and_trim(std::vector<TemplatePart> parts) {
-  parts = join_literals(std::move(parts), true);
+void Parser::trim(std::vector<TemplatePart>& parts) {
   bool trim_next = false;
   for (size_t i = 0; i < parts.size(); ++i) {
     TemplatePart& part = parts[i];
@@ -247,16 +246,18 @@ std::vector<Parser::TemplatePart> Parser::join_and_trim(std::vector<TemplatePart
     }
     trim_next = part.trim_right;
   }
-  return join_literals(std::move(parts), false);
 }
 
-ExprPtr Parser::build_template(std::vector<TemplatePart>& parts, Range range) {
+ExprPtr Parser::build_template(std::vector<TemplatePart>& parts, Range range, bool is_flush) {
   bool wraps = parts.size() == 1 && parts[0].kind == TemplatePart::Kind::interpolation;
   if (wraps) {
     std::vector<ExprPtr> part{parts[0].expression};
     return checked(std::make_shared<TemplateExpr>(ExprKind::template_wrap, range, std::move(part)));
   }
-  parts = join_and_trim(std::move(parts));
+  parts = join_literals(std::move(parts), true);
+  trim(parts);
+  if (is_flush) unindent(parts);
+  parts = join_literals(std::move(parts), false);
   size_t at = 0;
   ExprPtr result = build_sequence(parts, at, range);
   if (result && at < parts.size()) {

@@ -56,9 +56,10 @@ expect 0 '"Count": 3' env NOMAD_VAR_count=2 "$DROVER" job run -output -var-file 
 expect 0 'echo hello from-a-file' env NOMAD_VAR_say=no "$DROVER" job run -output -var-file values.hcl job.hcl
 
 # --- plan, run, plan
-expect 1 '+   Job: "speaker"' "$DROVER" job plan -var say=hello job.hcl
+expect 1 '+ Job: "speaker"' "$DROVER" job plan -var say=hello job.hcl
 expect 1 'Task Group: "g" (1 create)' "$DROVER" job plan -var say=hello job.hcl
-expect 1 'job run -check-index 0 -var="say=hello" job.hcl' "$DROVER" job plan -var say=hello job.hcl
+expect 1 'To submit the job with version verification run:' "$DROVER" job plan -var say=hello job.hcl
+expect 1 'drover job run -check-index 0 -var="say=hello" job.hcl' "$DROVER" job plan -var say=hello job.hcl
 expect 0 'finished with status "complete"' "$DROVER" job run -check-index 0 -var say=hello job.hcl
 expect 1 "job already exists" "$DROVER" job run -check-index 0 -var say=hello job.hcl
 said_hello() { "$DROVER" alloc logs "$("$DROVER" job status speaker | tail -n 1 | cut -d' ' -f1)" | grep "hello from-a-file"; }
@@ -105,7 +106,7 @@ printf 'job "far" {\n  region = "mars"\n  group "g" {\n    task "t" {\n      dri
 expect 1 'No path to region "mars", which the job names; this is the region "global"' "$DROVER" job run far.hcl
 expect 255 'No path to region "mars"' "$DROVER" job plan far.hcl
 expect 1 'No job(s) with prefix or ID "far" found' "$DROVER" job status far
-expect 1 '+   Job: "far"' "$DROVER" job plan -region global far.hcl
+expect 1 '+ Job: "far"' "$DROVER" job plan -region global far.hcl
 expect 1 "No path to region" "$DROVER" job status -region mars
 expect 1 'namespace "prod" does not exist' "$DROVER" job run -namespace prod -region global far.hcl
 

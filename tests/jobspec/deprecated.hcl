@@ -7,6 +7,7 @@ job "old" {
       resources {
         cpu  = 200
         iops = 10
+        disk = 100
 
         network {
           mbits = 20

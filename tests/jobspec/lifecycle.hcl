@@ -21,6 +21,10 @@ job "staged" {
       kill_signal    = "SIGQUIT"
       shutdown_delay = "3s"
     }
+    task "plain" {
+      driver = "raw_exec"
+      lifecycle {}
+    }
     task "announce" {
       driver = "raw_exec"
       lifecycle {
