@@ -118,7 +118,7 @@ int TestCommand::run(std::span<const std::string> arguments, CommandHost& host) 
     return 0;
   }
   const bool is_json = options->on("json");
-  Progress progress(host.out(), plan->checks, plan->file, options->on("verbose"));
+  Progress progress(host.out(), plan->checks, *options);
   if (!is_json) host.out() << plan->checks.size() << " checks of " << plan->file << "\n";
   const auto began = std::chrono::steady_clock::now();
   const auto outcomes = conformance::run_all(plan->checks, plan->factory, plan->setup, plan->parallel,

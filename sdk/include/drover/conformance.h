@@ -168,7 +168,8 @@ struct Check {
 
 // In the order of a plugin's life.
 std::span<const Check> checks(Kind kind);
-// Those whose name or sentence has `pattern` in it, "*" standing for anything; all for an empty one.
+// Those whose name or sentence has `pattern` in it, "*" standing for anything; all for an empty one, that one alone for
+// its whole name.
 std::vector<const Check*> select(Kind kind, std::string_view pattern);
 
 struct Outcome {

@@ -131,6 +131,7 @@ std::span<const Check> checks(Kind kind) {
 std::vector<const Check*> select(Kind kind, std::string_view pattern) {
   std::vector<const Check*> out;
   for (const Check& check : checks(kind)) {
+    if (check.name == pattern) return {&check};
     if (matches(check.name, pattern) || matches(check.sentence, pattern)) out.push_back(&check);
   }
   return out;

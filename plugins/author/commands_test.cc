@@ -1,0 +1,101 @@
+// The author's commands, over the reference plugins of the conformance kit and their faults.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "commands.h"
+#include "report.h"
+
+namespace drover::author {
+namespace {
+
+class Host final : public CommandHost {
+ public:
+  explicit Host(const std::string& input) : in_(input) {}
+  std::ostream& out() override { return out_; }
+  std::ostream& err() override { return out_; }
+  std::istream& in() override { return in_; }
+  void* find_extension(std::string_view, std::string_view) const override { return nullptr; }
+  std::vector<std::pair<std::string, std::string>> commands() const override { return {}; }
+  std::string version() const override { return "test"; }
+  std::string text() const { return out_.str(); }
+
+ private:
+  std::ostringstream out_;
+  std::istringstream in_;
+};
+
+struct Ran {
+  int exit_code = 0;
+  std::string text;
+};
+template <typename Tried>
+Ran run(const std::vector<std::string>& arguments, const std::string& input = "") {
+  Host host(input);
+  Tried command;
+  const int exit_code = command.run(arguments, host);
+  return {exit_code, host.text()};
+}
+Ran test(const std::vector<std::string>& arguments) { return run<TestCommand>(arguments); }
+
+bool says(const Ran& ran, std::string_view text) { return ran.text.find(text) != std::string::npos; }
+
+// What the reference driver runs.
+constexpr const char* kTasks = R"(task "endless" {
+  config {
+    kind = "endless"
+  }
+}
+)";
+
+class AuthorCommands : public ::testing::Test {
+ protected:
+  AuthorCommands() {
+    char name[] = "/tmp/drover-author-XXXXXX";
+    folder_ = ::mkdtemp(name);
+  }
+  ~AuthorCommands() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  std::string file(const std::string& name, const std::string& text) const {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  std::string folder_;
+};
+
+TEST(CommandAgain, RepeatsWhateverBearsOnTheCheckQuotedForAShell) {
+  const std::vector<Option> known = {{"task", "F"}, {"config", "F"},  {"arg", "W"},
+                                     {"run", "P"},  {"timeout", "T"}, {"verbose"}};
+  const std::vector<std::string> words = {"-verbose",     "-run",    "stop*",   "-task",
+                                          "my tasks.hcl", "-arg",    "-a it's", "-timeout",
+                                          "300ms",        "-config", "c.hcl",   "build/acme-plugin"};
+  const auto options = Options::parse(words, known);
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(
+      "drover plugin test -run stop.unknown -config c.hcl -task 'my tasks.hcl' -arg '-a it'\\''s' -timeout 300ms "
+      "build/acme-plugin",
+      command_again("stop.unknown", *options));
+}
+
+TEST_F(AuthorCommands, AFailureSaysHowItIsRepeated) {
+  const std::string tasks = file("tasks.hcl", kTasks);
+  const Ran first = test({"-arg", "stop.known", "-task", tasks, "-run", "recover.known", FAULTY_PLUGIN});
+  EXPECT_EQ(0, first.exit_code) << first.text;
+  EXPECT_TRUE(says(first, "1 checks of ")) << "the name of a check is that check alone: " << first.text;
+
+  const Ran failed = test({"-arg", "recover.known", "-task", tasks, "-run", "recover.known", FAULTY_PLUGIN});
+  EXPECT_EQ(1, failed.exit_code) << failed.text;
+  EXPECT_TRUE(says(failed, "again:   drover plugin test -run recover.known -task " + tasks + " -arg recover.known " +
+                               FAULTY_PLUGIN + "\n"))
+      << failed.text;
+}
+
+}  // namespace
+}  // namespace drover::author
