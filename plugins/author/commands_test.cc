@@ -97,5 +97,16 @@ TEST_F(AuthorCommands, AFailureSaysHowItIsRepeated) {
       << failed.text;
 }
 
+TEST_F(AuthorCommands, NothingTestedIsNoSuccess) {
+  const Ran ran = test({"-run", "stop.idempotent", FAULTY_PLUGIN});
+  EXPECT_EQ(2, ran.exit_code) << ran.text;
+  EXPECT_TRUE(says(ran, "nothing was tested")) << ran.text;
+
+  const std::string empty = file("empty.hcl", "# nothing\n");
+  const Ran refused = test({"-task", empty, FAULTY_PLUGIN});
+  EXPECT_EQ(2, refused.exit_code) << refused.text;
+  EXPECT_TRUE(says(refused, empty + ": says nothing")) << refused.text;
+}
+
 }  // namespace
 }  // namespace drover::author

@@ -140,7 +140,10 @@ int TestCommand::run(std::span<const std::string> arguments, CommandHost& host) 
       return kUnusable;
     }
   }
-  return tally(judged).failed == 0 ? 0 : 1;
+  const Tally count = tally(judged);
+  if (count.passed + count.failed > 0) return count.failed == 0 ? 0 : 1;
+  host.err() << "Error: nothing was tested: no check that was chosen applies; -verbose says why\n";
+  return kUnusable;
 }
 
 }  // namespace drover::author

@@ -186,6 +186,8 @@ Status guess_tasks(const SubjectFactory& factory, Setup& setup) {
              trial.call<driver::TaskConfigSchemaResponse>("TaskConfigSchema", driver::TaskConfigSchemaRequest()));
   const auto& names = answer.spec().object().attributes();
   if (names.contains("command") && names.contains("args")) {
+  if (root.blocks.empty())
+    return invalid_argument(file_name + ": says nothing; the file has blocks task, check, login and published");
     add_commands(setup);
   } else if (names.contains("run_for") && names.contains("exit_code")) {
     setup.runs_programs = false;
