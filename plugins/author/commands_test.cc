@@ -108,5 +108,53 @@ TEST_F(AuthorCommands, NothingTestedIsNoSuccess) {
   EXPECT_TRUE(says(refused, empty + ": says nothing")) << refused.text;
 }
 
+TEST_F(AuthorCommands, WhatDoesNotFitThePluginsSchemasIsOneErrorWithItsPlace) {
+  const std::string wrong = file("wrong.hcl", std::string(kTasks) + "task \"ending\" {\n  config { kid = 1 }\n}\n");
+  const Ran tasks = test({"-task", wrong, FAULTY_PLUGIN});
+  EXPECT_EQ(2, tasks.exit_code) << tasks.text;
+  EXPECT_TRUE(tasks.text.starts_with("Error: " + wrong + ":6: task \"ending\": config: ")) << tasks.text;
+  EXPECT_TRUE(says(tasks, "kid")) << tasks.text;
+
+  const std::string config = file("config.hcl", "salute = \"hi\"\n");
+  const Ran own = test({"-config", config, FAULTY_PLUGIN});
+  EXPECT_EQ(2, own.exit_code) << own.text;
+  EXPECT_TRUE(own.text.starts_with("Error: " + config + ": the plugin's configuration: ")) << own.text;
+
+  const std::string checks =
+      file("checks.hcl", "check \"passing\" {\n  type = \"told\"\n  options { resolt = \"x\" }\n}\n");
+  const Ran options = test({"-arg", "check", "-task", checks, KINDS_PLUGIN});
+  EXPECT_EQ(2, options.exit_code) << options.text;
+  EXPECT_TRUE(options.text.starts_with("Error: " + checks + ":1: check \"passing\": options: ")) << options.text;
+
+  // Without the configuration that it needs, and with it.
+  EXPECT_EQ(2, test({"-arg", "service", "-run", "crash.idle", KINDS_PLUGIN}).exit_code);
+  const std::string good = file("good.hcl", "folder = \"" + folder_ + "\"\n");
+  EXPECT_EQ(0, test({"-arg", "service", "-config", good, "-run", "crash.idle", KINDS_PLUGIN}).exit_code);
+}
+
+TEST_F(AuthorCommands, ATaskDescribedTwiceIsAnError) {
+  const std::string twice = file("twice.hcl", std::string(kTasks) + kTasks);
+  const Ran ran = test({"-task", twice, FAULTY_PLUGIN});
+  EXPECT_EQ(2, ran.exit_code) << ran.text;
+  EXPECT_EQ("Error: " + twice + ":6: task \"endless\": is described twice\n", ran.text);
+}
+
+TEST_F(AuthorCommands, APluginThatCannotBeTriedEndsTheShellWithTwo) {
+  const std::string config = file("config.hcl", "salute = \"hi\"\n");
+  const Ran unusable = run<RunCommand>({"-config", config, FAULTY_PLUGIN}, "info\n");
+  EXPECT_EQ(2, unusable.exit_code) << unusable.text;
+  EXPECT_TRUE(unusable.text.starts_with("Error: " + config + ": the plugin's configuration: ")) << unusable.text;
+
+  const Ran mute = run<RunCommand>({"/bin/true"}, "info\n");
+  EXPECT_EQ(2, mute.exit_code) << mute.text;
+  EXPECT_TRUE(says(mute, "before the handshake")) << mute.text;
+
+  const std::string task = file("task.hcl", "kid = 1\n");
+  const Ran failed = run<RunCommand>({FAULTY_PLUGIN}, "start " + task + "\n");
+  EXPECT_EQ(1, failed.exit_code) << failed.text;
+  EXPECT_FALSE(says(failed, "-task")) << failed.text;
+  EXPECT_EQ(0, run<RunCommand>({FAULTY_PLUGIN}, "info\n").exit_code);
+}
+
 }  // namespace
 }  // namespace drover::author

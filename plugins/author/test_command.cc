@@ -65,7 +65,8 @@ Result<Plan> make_plan(const Options& options) {
   if (plan.setup.limit < std::chrono::milliseconds(100))
     return invalid_argument("option -timeout must be 100ms at least");
   if (options.on("config") && !tried.is_exact) {
-    DROVER_TRY(plan.setup.config, read_config(options.value("config")));
+    plan.setup.config_place = options.value("config");
+    DROVER_TRY(plan.setup.config, read_config(plan.setup.config_place));
   }
   if (options.on("task")) {
     DROVER_TRY(std::string text, read_file(options.value("task")));
@@ -74,7 +75,9 @@ Result<Plan> make_plan(const Options& options) {
   DROVER_TRY(const conformance::Kind kind, conformance::kind_of(plan.factory).with_context(plan.file));
   plan.checks = conformance::select(kind, options.value("run"));
   if (plan.checks.empty()) return invalid_argument("no check has \"" + options.value("run") + "\" in it; see -list");
-  if (kind == conformance::Kind::driver && !options.on("list"))
+  if (options.on("list")) return plan;
+  DROVER_RETURN_IF_ERROR(conformance::check_setup(kind, plan.factory, plan.setup));
+  if (kind == conformance::Kind::driver)
     DROVER_RETURN_IF_ERROR(conformance::guess_tasks(plan.factory, plan.setup).with_context(plan.file));
   return plan;
 }

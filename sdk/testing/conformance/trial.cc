@@ -220,7 +220,7 @@ Result<std::string> Trial::config_bytes() {
   if (!schema.has_spec()) return std::string();
   DROVER_RETURN_IF_ERROR(hclspec::check(schema.spec()).with_context("the schema of the plugin's configuration"));
   DROVER_TRY(auto config, hclspec::decode(schema.spec(), setup_.config.value_or(hcl::Value(hcl::Object())))
-                              .with_context("the plugin's configuration (-config)"));
+                              .with_context(place + "the plugin's configuration"));
   return hclspec::to_msgpack(config);
 }
 
@@ -247,7 +247,7 @@ Result<std::string> Trial::encode(const hcl::Value& config) {
              call<driver::TaskConfigSchemaResponse>("TaskConfigSchema", driver::TaskConfigSchemaRequest()));
   if (!schema.has_spec()) return hclspec::to_msgpack(config);
   DROVER_RETURN_IF_ERROR(hclspec::check(schema.spec()).with_context("the schema of tasks"));
-  DROVER_TRY(auto decoded, hclspec::decode(schema.spec(), config).with_context("a task's config (-task)"));
+  DROVER_TRY(auto decoded, hclspec::decode(schema.spec(), config).with_context("the task's config"));
   return hclspec::to_msgpack(decoded);
 }
 
@@ -258,6 +258,7 @@ Status Trial::start(const driver::TaskConfig& config, driver::TaskHandle* handle
   if (started.result() != driver::StartTaskResponse::SUCCESS)
     return failure("StartTask says no: " + started.driver_error_msg());
   driver::TaskHandle kept = started.handle();
+  const std::string place = setup_.config_place.empty() ? "" : setup_.config_place + ": ";
   if (kept.config().id().empty()) *kept.mutable_config() = config;
   keep(kept);
   if (handle) *handle = started.handle();
