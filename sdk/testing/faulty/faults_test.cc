@@ -336,9 +336,11 @@ TEST_F(Kinds, FaultsOfServiceProvidersAreNoticed) {
 
 TEST_F(Kinds, FaultsOfAuthMethodsAreNoticed) {
   expect_noticed<ReferenceAuth>(Kind::auth, auth_method_faults());
-  std::vector<Trying> programs{{"secrets.log", check_of(Kind::auth, "secrets.log"), program("auth", "secrets.log")}};
+  const auto log = check_of(Kind::auth, "secrets.log");
+  std::vector<Trying> programs{{"secrets.log", log, program("auth", "secrets.log")},
+                               {"secrets.log", log, program("auth", "secrets.log-password")}};
   try_all(programs, setup(Kind::auth), 1, 1);
-  judge(programs[0], setup(Kind::auth));
+  for (const Trying& one : programs) judge(one, setup(Kind::auth));
 }
 
 TEST_F(Faults, AreNoticedByTheirChecks) {
