@@ -360,3 +360,16 @@ TEST_F(Faults, OfProgramsAreNoticedByTheirChecks) {
 
 }  // namespace
 }  // namespace drover::faulty
+TEST_F(Faults, ADriverThatSaysNotFoundOfTasksThatRunIsNoticed) {
+  std::vector<const Check*> checks;
+  for (const char* name : {"recover.after-crash", "recover.after-end", "recover.runs", "recover.started-at",
+                           "recover.two", "crash.wait", "crash.three-times", "logs.after-crash"})
+    checks.push_back(check_of(Kind::driver, name).at(0));
+  const auto outcomes = conformance::run_all(checks, program("lost-tasks"), impatient(), 4, {});
+  for (size_t i = 0; i < checks.size(); ++i) {
+    EXPECT_EQ(Verdict::failed, outcomes[i].verdict) << checks[i]->name << ": " << outcomes[i].detail;
+    EXPECT_TRUE(outcomes[i].detail.starts_with("RecoverTask says not found, and the task still runs (process "))
+        << checks[i]->name << ": " << outcomes[i].detail;
+  }
+}
+
