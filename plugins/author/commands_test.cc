@@ -139,6 +139,18 @@ TEST_F(AuthorCommands, ATaskDescribedTwiceIsAnError) {
   EXPECT_EQ("Error: " + twice + ":6: task \"endless\": is described twice\n", ran.text);
 }
 
+TEST_F(AuthorCommands, ErrorCodesAreHeldWhereTheSdkIsSaid) {
+  const std::string tasks = file("tasks.hcl", kTasks);
+  const std::vector<std::string> quiet = {"-task",          tasks,        "-run", "codes.known-id", "-arg",
+                                          "codes.known-id", FAULTY_PLUGIN};
+  EXPECT_EQ(2, test(quiet).exit_code);
+  std::vector<std::string> said = quiet;
+  said.insert(said.begin(), "-sdk");
+  const Ran failed = test(said);
+  EXPECT_EQ(1, failed.exit_code) << failed.text;
+  EXPECT_TRUE(says(failed, " -sdk " FAULTY_PLUGIN "\n")) << failed.text;
+}
+
 TEST_F(AuthorCommands, APluginThatCannotBeTriedEndsTheShellWithTwo) {
   const std::string config = file("config.hcl", "salute = \"hi\"\n");
   const Ran unusable = run<RunCommand>({"-config", config, FAULTY_PLUGIN}, "info\n");

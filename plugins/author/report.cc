@@ -89,6 +89,7 @@ std::string command_again(std::string_view check, const Options& options) {
   for (const char* option : {"config", "task", "arg", "timeout"}) {
     if (options.on(option)) out += std::string(" -") + option + " " + shell_word(options.value(option));
   }
+  if (options.on("sdk")) out += " -sdk";
   for (const std::string& file : options.arguments()) out += " " + shell_word(file);
   return out;
 }

@@ -16,6 +16,7 @@ const std::vector<Option> kOptions = {
     {"arg", "WORDS", "arguments of the program, separated by blanks"},
     {"run", "PATTERN", "only checks with this in their name or sentence; * stands for anything"},
     {"list", "", "only say what would be checked"},
+    {"sdk", "", "it is made with drover's SDK: errors have that SDK's codes, too (known of a .so of the exact tier)"},
     {"parallel", "N", "checks at a time, 1 to 64 (4)"},
     {"timeout", "TIME", "for each call of a plugin (20s)"},
     {"junit", "FILE", "also write a report as JUnit does"},
@@ -60,7 +61,7 @@ Result<Plan> make_plan(const Options& options) {
   DROVER_TRY(plan.parallel, read_parallel(options.value("parallel", "4")));
   DROVER_TRY(const Tried tried, program_of(plan.file, words_of(options.value("arg")), options.value("config")));
   plan.factory = conformance::program_subject(tried.program);
-  plan.setup.is_sdk = tried.is_exact;
+  plan.setup.is_sdk = tried.is_exact || options.on("sdk");
   DROVER_TRY(plan.setup.limit, parse_duration(options.value("timeout", "20s")).with_context("option -timeout"));
   if (plan.setup.limit < std::chrono::milliseconds(100))
     return invalid_argument("option -timeout must be 100ms at least");

@@ -42,7 +42,8 @@ std::string missing_input(uint32_t needs, const Setup& setup) {
 
 Result<std::string> missing(const Check& check, Trial& trial) {
   const uint32_t needs = check.needs;
-  if ((needs & Check::sdk) && !trial.setup().is_sdk) return std::string("the plugin is not known to use this SDK");
+  if ((needs & Check::sdk) && !trial.setup().is_sdk)
+    return std::string("the plugin is not known to be made with this SDK (-sdk)");
   if ((needs & Check::program) && !dynamic_cast<ProgramSubject*>(&trial.subject()))
     return std::string("the plugin is not a program of its own");
   if (std::string why = missing_input(needs, trial.setup()); !why.empty()) return why;
