@@ -151,6 +151,30 @@ TEST_F(AuthorCommands, ErrorCodesAreHeldWhereTheSdkIsSaid) {
   EXPECT_TRUE(says(failed, " -sdk " FAULTY_PLUGIN "\n")) << failed.text;
 }
 
+TEST_F(AuthorCommands, TheClassOfANewPluginIsNoneOfTheSdks) {
+  struct Case {
+    const char *kind, *name, *class_name;
+  };
+  for (const auto& [kind, name, class_name] :
+       {Case{"driver", "command", "CommandDriver"}, Case{"driver", "process-driver", "ProcessDriverDriver"},
+        Case{"driver", "result", "ResultDriver"}, Case{"driver", "status", "StatusDriver"},
+        Case{"driver", "options", "OptionsDriver"}, Case{"driver", "task-config", "TaskConfigDriver"},
+        Case{"driver", "main", "MainDriver"}, Case{"device", "device-plugin", "DevicePluginDevices"},
+        Case{"check", "check", "CheckChecks"}, Case{"service", "service", "ServiceServices"},
+        Case{"auth", "auth-method", "AuthMethodLogins"}}) {
+    const std::string folder = folder_ + "/" + kind + "-" + name;
+    ASSERT_EQ(0, run<NewCommand>({"-dir", folder, kind, name}).exit_code) << name;
+    std::ifstream source(folder + "/" + name + ".cc");
+    const std::string text{std::istreambuf_iterator<char>(source), {}};
+    EXPECT_NE(std::string::npos, text.find(std::string("class ") + class_name + " final")) << text;
+  }
+  for (const char* name : {"process", "task"}) {
+    const Ran ran = run<NewCommand>({"-dir", folder_ + "/" + name, "driver", name});
+    EXPECT_EQ(1, ran.exit_code);
+    EXPECT_TRUE(says(ran, "choose another name")) << ran.text;
+  }
+}
+
 TEST_F(AuthorCommands, APluginThatCannotBeTriedEndsTheShellWithTwo) {
   const std::string config = file("config.hcl", "salute = \"hi\"\n");
   const Ran unusable = run<RunCommand>({"-config", config, FAULTY_PLUGIN}, "info\n");
