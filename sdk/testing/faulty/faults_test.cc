@@ -233,6 +233,21 @@ TEST(Conformance, EveryCheckOfDevicesHasAFault) {
   EXPECT_GE(own, 30u);
 }
 
+TEST(Conformance, SamplesOfNoDeviceAreNotApplicable) {
+  const Fault none{.name = "none", .apply = [](serve::Methods& methods, const std::shared_ptr<World>&) {
+                     methods["/hashicorp.nomad.plugins.device.DevicePlugin/Stats"] = [](serve::Call& call) {
+                       (void)call.send("");
+                       return ok_status();
+                     };
+                   }};
+  for (const char* name : {"stats.known", "stats.timestamp", "stats.summary"}) {
+    const Outcome outcome =
+        conformance::run(*check_of(Kind::device, name).at(0), object_with<ReferenceDevice>(&none), {});
+    EXPECT_EQ(Verdict::not_applicable, outcome.verdict) << name << ": " << outcome.detail;
+    EXPECT_EQ("the samples are of no instance", outcome.detail) << name;
+  }
+}
+
 TEST_F(Faults, OfDevicesAreNoticedByTheirChecks) {
   conformance::Setup setup;
   setup.limit = 1s;
@@ -351,15 +366,6 @@ TEST_F(Faults, AreNoticedByTheirChecks) {
   for (const Trying& one : all) judge(one, impatient());
 }
 
-TEST_F(Faults, OfProgramsAreNoticedByTheirChecks) {
-  std::vector<Trying> all;
-  for (const std::string& fault : kProgramFaults) all.push_back({fault, check_of(Kind::driver, fault), program(fault)});
-  try_all(all, impatient(), 4, 3);
-  for (const Trying& one : all) judge(one, impatient());
-}
-
-}  // namespace
-}  // namespace drover::faulty
 TEST_F(Faults, ADriverThatSaysNotFoundOfTasksThatRunIsNoticed) {
   std::vector<const Check*> checks;
   for (const char* name : {"recover.after-crash", "recover.after-end", "recover.runs", "recover.started-at",
@@ -373,3 +379,12 @@ TEST_F(Faults, ADriverThatSaysNotFoundOfTasksThatRunIsNoticed) {
   }
 }
 
+TEST_F(Faults, OfProgramsAreNoticedByTheirChecks) {
+  std::vector<Trying> all;
+  for (const std::string& fault : kProgramFaults) all.push_back({fault, check_of(Kind::driver, fault), program(fault)});
+  try_all(all, impatient(), 4, 3);
+  for (const Trying& one : all) judge(one, impatient());
+}
+
+}  // namespace
+}  // namespace drover::faulty
