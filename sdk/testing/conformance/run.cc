@@ -98,6 +98,18 @@ bool matches(std::string_view text, std::string_view pattern) {
   return true;
 }
 
+// Groups in the order of their first checks, each in one piece.
+std::vector<Check> in_groups(const std::vector<Check>& all) {
+  std::vector<std::string_view> groups;
+  for (const Check& check : all) {
+    if (std::ranges::find(groups, check.group()) == groups.end()) groups.push_back(check.group());
+  }
+  std::vector<Check> out;
+  for (const std::string_view group : groups)
+    std::ranges::copy_if(all, std::back_inserter(out), [&](const Check& check) { return check.group() == group; });
+  return out;
+}
+
 }  // namespace
 
 std::span<const Check> checks(Kind kind) {
@@ -106,7 +118,7 @@ std::span<const Check> checks(Kind kind) {
     for (auto part : {handshake_checks(), information_checks(), start_checks(), end_checks(), look_checks(),
                       reach_checks(), recover_checks(), crash_checks(), output_checks(), load_checks()})
       all.insert(all.end(), part.begin(), part.end());
-    return all;
+    return in_groups(all);
   }();
   // Of what holds for every plugin, that which needs no task; then their own.
   static const auto with_common = [](std::span<const Check> own) {
@@ -121,7 +133,7 @@ std::span<const Check> checks(Kind kind) {
     for (auto part : {handshake_checks(), information_checks()})
       std::ranges::copy_if(part, std::back_inserter(all), is_common);
     all.insert(all.end(), own.begin(), own.end());
-    return all;
+    return in_groups(all);
   };
   static const std::vector<Check> of_others[] = {with_common(device_checks()), with_common(check_provider_checks()),
                                                  with_common(service_provider_checks()),

@@ -191,6 +191,19 @@ TEST(Conformance, HasEnoughChecksWithNamesOfTheirOwn) {
   EXPECT_GE(names.size(), 120u);
 }
 
+TEST(Conformance, HasEachGroupInOnePiece) {
+  for (const Kind kind : {Kind::driver, Kind::device, Kind::check, Kind::service, Kind::auth}) {
+    std::set<std::string_view> before;
+    std::string_view last;
+    for (const Check& check : conformance::checks(kind)) {
+      if (check.group() != last) {
+        EXPECT_TRUE(before.insert(check.group()).second) << check.name << " is apart from its group";
+      }
+      last = check.group();
+    }
+  }
+}
+
 TEST(Conformance, ADriverWithoutFaultPassesInThisProcess) {
   for (const Form form : {Form(), Form{.can_exec = false, .makes_networks = false}}) {
     const Fault none{.name = "none", .apply = [](serve::Methods&, const std::shared_ptr<World>&) {}, .form = form};
