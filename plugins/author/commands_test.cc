@@ -175,6 +175,22 @@ TEST_F(AuthorCommands, TheClassOfANewPluginIsNoneOfTheSdks) {
   }
 }
 
+TEST_F(AuthorCommands, ANewProjectSaysHowItIsOptimisedAndWhatItsCiNeeds) {
+  for (const char* kind : {"driver", "device", "check", "service", "auth"}) {
+    const std::string folder = folder_ + "/" + kind;
+    ASSERT_EQ(0, run<NewCommand>({"-dir", folder, kind, "acme"}).exit_code) << kind;
+    const auto has = [&](const char* name, const char* what) {
+      std::ifstream in(folder + "/" + name);
+      const std::string text{std::istreambuf_iterator<char>(in), {}};
+      EXPECT_NE(std::string::npos, text.find(what)) << kind << ": " << name << ": " << what;
+    };
+    has("CMakeLists.txt", "set(CMAKE_BUILD_TYPE RelWithDebInfo)");
+    for (const char* what :
+         {" cmake ", " g++ ", " make\n", "$DROVER_PACKAGES", "${{ vars.DROVER_PACKAGES }}", "./ci.sh"})
+      has(".github/workflows/test.yml", what);
+  }
+}
+
 TEST_F(AuthorCommands, APluginThatCannotBeTriedEndsTheShellWithTwo) {
   const std::string config = file("config.hcl", "salute = \"hi\"\n");
   const Ran unusable = run<RunCommand>({"-config", config, FAULTY_PLUGIN}, "info\n");
