@@ -127,7 +127,9 @@ TEST_F(AuthorCommands, WhatDoesNotFitThePluginsSchemasIsOneErrorWithItsPlace) {
   EXPECT_TRUE(options.text.starts_with("Error: " + checks + ":1: check \"passing\": options: ")) << options.text;
 
   // Without the configuration that it needs, and with it.
-  EXPECT_EQ(2, test({"-arg", "service", "-run", "crash.idle", KINDS_PLUGIN}).exit_code);
+  const Ran without = test({"-arg", "service", "-run", "crash.idle", KINDS_PLUGIN});
+  EXPECT_EQ(2, without.exit_code) << without.text;
+  EXPECT_TRUE(without.text.starts_with("Error: the plugin's configuration (-config): ")) << without.text;
   const std::string good = file("good.hcl", "folder = \"" + folder_ + "\"\n");
   EXPECT_EQ(0, test({"-arg", "service", "-config", good, "-run", "crash.idle", KINDS_PLUGIN}).exit_code);
 }

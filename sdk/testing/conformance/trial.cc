@@ -258,9 +258,10 @@ Result<std::string> Trial::config_bytes() {
   DROVER_TRY(auto schema, call<base::ConfigSchemaResponse>(base_method("ConfigSchema"), base::ConfigSchemaRequest()));
   if (!schema.has_spec()) return std::string();
   DROVER_RETURN_IF_ERROR(hclspec::check(schema.spec()).with_context("the schema of the plugin's configuration"));
-  const std::string place = setup_.config_place.empty() ? "" : setup_.config_place + ": ";
+  const std::string& file = setup_.config_place;
   DROVER_TRY(auto config, hclspec::decode(schema.spec(), setup_.config.value_or(hcl::Value(hcl::Object())))
-                              .with_context(place + "the plugin's configuration"));
+                              .with_context(file.empty() ? "the plugin's configuration (-config)"
+                                                         : file + ": the plugin's configuration"));
   return hclspec::to_msgpack(config);
 }
 
