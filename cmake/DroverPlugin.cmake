@@ -175,7 +175,7 @@ endfunction()
 
 function(drover_add_conformance_test name)
   cmake_parse_arguments(ARG "" "TASKS;CONFIG" "" ${ARGN})
-  set(options)
+  set(options -sdk)
   if(ARG_TASKS)
     list(APPEND options -task ${ARG_TASKS})
   endif()

@@ -22,8 +22,18 @@ Status check_name(std::string_view name) {
       "a plugin's name has small letters, digits, _ and -, begins with a letter and is at most 40 long");
 }
 
-// "web_cam-2" as "WebCam2".
-std::string class_of(std::string_view name) {
+// What the class of a kind is called behind the plugin's name: no name of a class alone is free, for the SDK's macros
+// look into its namespace first.
+std::string_view suffix_of(std::string_view kind) {
+  return kind == "driver"    ? "Driver"
+         : kind == "device"  ? "Devices"
+         : kind == "check"   ? "Checks"
+         : kind == "service" ? "Services"
+                             : "Logins";
+}
+
+// A driver "web_cam-2" as "WebCam2Driver".
+std::string class_of(std::string_view kind, std::string_view name) {
   std::string out;
   bool is_first = true;
   for (const char c : name) {
@@ -34,29 +44,36 @@ std::string class_of(std::string_view name) {
     out += is_first && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     is_first = false;
   }
-  return out;
+  return out.append(suffix_of(kind));
 }
 
-std::string filled(std::string_view text, const std::string& name) {
+// Those that the SDK has itself.
+Status check_class(std::string_view name, const std::string& class_name) {
+  if (class_name != "ProcessDriver" && class_name != "TaskDriver") return ok_status();
+  return invalid_argument("the class of a driver \"" + std::string(name) + "\" would be called " + class_name +
+                          ", which is one of the SDK's; choose another name");
+}
+
+std::string filled(std::string_view text, const std::string& name, const std::string& class_name) {
   std::string out(text);
-  for (const auto& [mark, value] : {std::pair<std::string, std::string>("@NAME@", name), {"@CLASS@", class_of(name)}}) {
+  for (const auto& [mark, value] : {std::pair<std::string, std::string>("@NAME@", name), {"@CLASS@", class_name}}) {
     for (size_t at = out.find(mark); at != std::string::npos; at = out.find(mark, at + value.size()))
       out.replace(at, mark.size(), value);
   }
   return out;
 }
 
-Status write_project(std::span<const Template> templates, const std::string& name,
+Status write_project(std::span<const Template> templates, const std::string& name, const std::string& class_name,
                      const std::filesystem::path& folder) {
   std::error_code error;
   if (std::filesystem::exists(folder) && !std::filesystem::is_empty(folder, error))
     return already_exists(folder.string() + ": is there and not empty");
   for (const Template& each : templates) {
-    const std::filesystem::path path = folder / filled(each.path, name);
+    const std::filesystem::path path = folder / filled(each.path, name, class_name);
     std::filesystem::create_directories(path.parent_path(), error);
     if (error) return invalid_argument(path.parent_path().string() + ": cannot be made: " + error.message());
     std::ofstream file(path);
-    file << filled(each.text, name);
+    file << filled(each.text, name, class_name);
     if (!file.flush()) return invalid_argument(path.string() + ": cannot be written");
     if (path.extension() == ".sh") std::filesystem::permissions(path, std::filesystem::perms(0755), error);
   }
@@ -96,8 +113,10 @@ int NewCommand::run(std::span<const std::string> arguments, CommandHost& host) {
     if (templates.empty())
       return invalid_argument("\"" + kind + "\" is no kind of plugin that can be written; there are " + kinds());
     DROVER_RETURN_IF_ERROR(check_name(name));
+    const std::string class_name = class_of(kind, name);
+    DROVER_RETURN_IF_ERROR(check_class(name, class_name));
     const std::string folder = options.value("dir", name);
-    DROVER_RETURN_IF_ERROR(write_project(templates, name, folder));
+    DROVER_RETURN_IF_ERROR(write_project(templates, name, class_name, folder));
     return folder;
   };
   const auto folder = write();

@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -54,6 +55,18 @@ std::string escape(std::string_view text) {
   return out;
 }
 
+// As a shell takes it for one word.
+std::string shell_word(const std::string& text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./=:,@%+").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 std::string indented(std::string text) {
   for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1))
     text.insert(at + 1, "              ");
@@ -71,8 +84,18 @@ Tally tally(const std::vector<Judged>& all) {
   return count;
 }
 
-Progress::Progress(std::ostream& out, std::vector<const conformance::Check*> checks, std::string file, bool is_verbose)
-    : out_(out), is_known_(checks.size()), file_(std::move(file)), is_verbose_(is_verbose) {
+std::string command_again(std::string_view check, const Options& options) {
+  std::string out = "drover plugin test -run " + std::string(check);
+  for (const char* option : {"config", "task", "arg", "timeout"}) {
+    if (options.on(option)) out += std::string(" -") + option + " " + shell_word(options.value(option));
+  }
+  if (options.on("sdk")) out += " -sdk";
+  for (const std::string& file : options.arguments()) out += " " + shell_word(file);
+  return out;
+}
+
+Progress::Progress(std::ostream& out, std::vector<const conformance::Check*> checks, Options options)
+    : out_(out), is_known_(checks.size()), options_(std::move(options)) {
   for (const auto* check : checks) judged_.push_back({check, {}});
 }
 
@@ -90,9 +113,9 @@ void Progress::print(const Judged& judged) {
   const auto& [check, outcome] = judged;
   if (outcome.verdict == Verdict::failed) {
     out_ << "  FAIL  " << check->sentence << "\n        found:   " << indented(outcome.detail)
-         << "\n        look at: " << check->remedy << "\n        again:   drover plugin test -run " << check->name
-         << " " << file_ << "\n";
-  } else if (is_verbose_) {
+         << "\n        look at: " << check->remedy << "\n        again:   " << command_again(check->name, options_)
+         << "\n";
+  } else if (options_.on("verbose")) {
     out_ << (outcome.verdict == Verdict::passed ? "  ok    " : "  n/a   ") << check->sentence;
     if (outcome.verdict == Verdict::not_applicable) out_ << " (" << outcome.detail << ")";
     out_ << "\n";

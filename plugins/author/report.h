@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "drover/conformance.h"
+#include "options.h"
 
 namespace drover::author {
 
@@ -19,10 +20,13 @@ struct Tally {
 };
 Tally tally(const std::vector<Judged>& all);
 
+// The command that runs this check alone again, as a shell takes it: with whatever bears on how it comes out.
+std::string command_again(std::string_view check, const Options& options);
+
 // Prints checks as they become known, group by group, in the catalogue's order whatever the order they end in.
 class Progress {
  public:
-  Progress(std::ostream& out, std::vector<const conformance::Check*> checks, std::string file, bool is_verbose);
+  Progress(std::ostream& out, std::vector<const conformance::Check*> checks, Options options);
   void ended(size_t index, const conformance::Outcome& outcome);
 
  private:
@@ -32,8 +36,7 @@ class Progress {
   std::ostream& out_;
   std::vector<Judged> judged_;
   std::vector<bool> is_known_;
-  const std::string file_;
-  const bool is_verbose_;
+  const Options options_;
   size_t next_ = 0, group_began_ = 0;
 };
 

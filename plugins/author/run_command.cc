@@ -39,18 +39,23 @@ int RunCommand::run(std::span<const std::string> arguments, CommandHost& host) {
       return invalid_argument("name one plugin: a program or a shared object (.so)");
     DROVER_TRY(const Tried tried, program_of(options->arguments().front(), {}, options->value("config")));
     if (!tried.is_exact && options->on("config")) {
-      DROVER_TRY(setup.config, read_config(options->value("config")));
+      setup.config_place = options->value("config");
+      DROVER_TRY(setup.config, read_config(setup.config_place));
     }
     return conformance::program_subject(tried.program);
   };
-  conformance::Setup setup;
-  const auto factory = prepare(setup);
-  if (!factory) {
-    host.err() << "Error: " << factory.status().message() << "\n";
+  const auto run_plugin = [&]() -> Result<int> {
+    conformance::Setup setup;
+    DROVER_TRY(const auto factory, prepare(setup));
+    const bool has_prompt = ::isatty(STDIN_FILENO) != 0;
+    return conformance::run_shell(factory, std::move(setup), host.in(), host.out(), has_prompt);
+  };
+  const auto failures = run_plugin();
+  if (!failures) {
+    host.err() << "Error: " << failures.status().message() << "\n";
     return 2;
   }
-  const bool has_prompt = ::isatty(STDIN_FILENO) != 0;
-  return conformance::run_shell(*factory, std::move(setup), host.in(), host.out(), has_prompt) == 0 ? 0 : 1;
+  return *failures == 0 ? 0 : 1;
 }
 
 std::string ServeCommand::help() const {

@@ -16,6 +16,7 @@ const std::vector<Option> kOptions = {
     {"arg", "WORDS", "arguments of the program, separated by blanks"},
     {"run", "PATTERN", "only checks with this in their name or sentence; * stands for anything"},
     {"list", "", "only say what would be checked"},
+    {"sdk", "", "it is made with drover's SDK: errors have that SDK's codes, too (known of a .so of the exact tier)"},
     {"parallel", "N", "checks at a time, 1 to 64 (4)"},
     {"timeout", "TIME", "for each call of a plugin (20s)"},
     {"junit", "FILE", "also write a report as JUnit does"},
@@ -60,12 +61,13 @@ Result<Plan> make_plan(const Options& options) {
   DROVER_TRY(plan.parallel, read_parallel(options.value("parallel", "4")));
   DROVER_TRY(const Tried tried, program_of(plan.file, words_of(options.value("arg")), options.value("config")));
   plan.factory = conformance::program_subject(tried.program);
-  plan.setup.is_sdk = tried.is_exact;
+  plan.setup.is_sdk = tried.is_exact || options.on("sdk");
   DROVER_TRY(plan.setup.limit, parse_duration(options.value("timeout", "20s")).with_context("option -timeout"));
   if (plan.setup.limit < std::chrono::milliseconds(100))
     return invalid_argument("option -timeout must be 100ms at least");
   if (options.on("config") && !tried.is_exact) {
-    DROVER_TRY(plan.setup.config, read_config(options.value("config")));
+    plan.setup.config_place = options.value("config");
+    DROVER_TRY(plan.setup.config, read_config(plan.setup.config_place));
   }
   if (options.on("task")) {
     DROVER_TRY(std::string text, read_file(options.value("task")));
@@ -74,7 +76,9 @@ Result<Plan> make_plan(const Options& options) {
   DROVER_TRY(const conformance::Kind kind, conformance::kind_of(plan.factory).with_context(plan.file));
   plan.checks = conformance::select(kind, options.value("run"));
   if (plan.checks.empty()) return invalid_argument("no check has \"" + options.value("run") + "\" in it; see -list");
-  if (kind == conformance::Kind::driver && !options.on("list"))
+  if (options.on("list")) return plan;
+  DROVER_RETURN_IF_ERROR(conformance::check_setup(kind, plan.factory, plan.setup));
+  if (kind == conformance::Kind::driver)
     DROVER_RETURN_IF_ERROR(conformance::guess_tasks(plan.factory, plan.setup).with_context(plan.file));
   return plan;
 }
@@ -118,7 +122,7 @@ int TestCommand::run(std::span<const std::string> arguments, CommandHost& host) 
     return 0;
   }
   const bool is_json = options->on("json");
-  Progress progress(host.out(), plan->checks, plan->file, options->on("verbose"));
+  Progress progress(host.out(), plan->checks, *options);
   if (!is_json) host.out() << plan->checks.size() << " checks of " << plan->file << "\n";
   const auto began = std::chrono::steady_clock::now();
   const auto outcomes = conformance::run_all(plan->checks, plan->factory, plan->setup, plan->parallel,
@@ -140,7 +144,10 @@ int TestCommand::run(std::span<const std::string> arguments, CommandHost& host) 
       return kUnusable;
     }
   }
-  return tally(judged).failed == 0 ? 0 : 1;
+  const Tally count = tally(judged);
+  if (count.passed + count.failed > 0) return count.failed == 0 ? 0 : 1;
+  host.err() << "Error: nothing was tested: no check that was chosen applies; -verbose says why\n";
+  return kUnusable;
 }
 
 }  // namespace drover::author

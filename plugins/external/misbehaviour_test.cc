@@ -247,6 +247,17 @@ TEST(Misbehaviour, WhatIsParkedComesWithAdvice) {
   EXPECT_GT(told.since(), 0);
 }
 
+TEST(Misbehaviour, AWrongConfigurationIsRepairedWhereTheAgentReadsIt) {
+  PluginSettings settings;
+  settings.config = hcl::Value(hcl::Object{{"no_such", 1}});
+  RunningPlugin plugin(DROVER_MOCK_PROGRAM, settings, quick_times());
+  ASSERT_TRUE(plugin.wait_state(State::parked));
+
+  const v1::NodePlugin told = describe(plugin.hosted());
+
+  EXPECT_EQ("repair its `config` in the agent's configuration and restart the agent", told.advice()) << told.problem();
+}
+
 TEST(Misbehaviour, AnotherNameAfterARestartParksIt) {
   RunningPlugin plugin(DROVER_ODD_PROGRAM, {"other-name"});
   ASSERT_TRUE(plugin.wait_state(State::running));

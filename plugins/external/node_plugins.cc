@@ -79,9 +79,16 @@ std::vector<std::string> remarks_on(const PluginLife::View& view, const v1::Node
   return out;
 }
 
+// What the plugin says no to is its `config` block: the agent reads that at its start only.
+bool is_of_configuration(const std::string& problem, const std::string& name) {
+  return problem.find("plugin \"" + name + "\": config: ") != std::string::npos;
+}
+
 std::string advice_on(const PluginLife::View& view, const std::string& name) {
   switch (view.state) {
     case Supervision::State::parked:
+      if (is_of_configuration(view.problem, name))
+        return "repair its `config` in the agent's configuration and restart the agent";
       return "repair what the problem names, then: drover plugin restart " + name;
     case Supervision::State::backoff:
       return "it is started again by itself; at once with: drover plugin restart " + name;

@@ -205,7 +205,10 @@ Status ProgramHost::set_config(Channel& channel) const {
   } else if (options_.settings.config) {
     return invalid_argument("plugin \"" + file_name_ + "\": config: the plugin takes no configuration");
   }
-  return call<base::SetConfigResponse>(channel, DROVER_BASE_METHOD("SetConfig"), request, deadline()).status();
+  const Status taken =
+      call<base::SetConfigResponse>(channel, DROVER_BASE_METHOD("SetConfig"), request, deadline()).status();
+  if (taken.code() != Code::invalid_argument) return taken;
+  return taken.with_context("plugin \"" + file_name_ + "\": config");
 }
 
 // ---- calls [any] ----

@@ -40,12 +40,30 @@ bool is_type_name(std::string_view name) {
   return !name.empty() && name.size() <= kMaxName && is_letter(name[0]) && std::ranges::all_of(name, is_good);
 }
 
-Status without_secrets(const Status& status, std::span<const std::string_view> secrets) {
+std::vector<std::string_view> secrets_of(std::string_view token) {
+  std::vector<std::string_view> out = {token};
+  const std::string_view name = token.substr(0, token.find(':'));
+  for (size_t colon = token.find(':'); colon != std::string_view::npos; colon = token.find(':', colon + 1)) {
+    const std::string_view rest = token.substr(colon + 1), part = rest.substr(0, rest.find(':'));
+    out.push_back(rest);
+    if (part.size() < rest.size()) out.push_back(part);
+  }
+  // A password that is the name tells nobody anything that may not be said.
+  std::erase_if(out, [&](std::string_view each) {
+    return each.size() < kShortestSecret || (each == name && each.size() < token.size());
+  });
+  return out;
+}
+
+Status without_secrets(const Status& status, std::span<const std::string_view> tokens) {
   std::string text = status.message();
-  std::vector<std::string_view> longest_first(secrets.begin(), secrets.end());
+  std::vector<std::string_view> longest_first;
+  for (const std::string_view token : tokens) {
+    const auto secrets = secrets_of(token);
+    longest_first.insert(longest_first.end(), secrets.begin(), secrets.end());
+  }
   std::ranges::sort(longest_first, std::ranges::greater(), &std::string_view::size);
   for (const std::string_view secret : longest_first) {
-    if (secret.size() < kShortestSecret) continue;
     for (size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at + kInstead.size()))
       text.replace(at, secret.size(), kInstead);
   }

@@ -69,6 +69,12 @@ TEST(AuthSecrets, AreTakenOutOfTheTextOfAnError) {
       << "the longer one first";
   EXPECT_EQ(auth::refused("a is no name"), without(auth::refused("a is no name"), "a")) << "too short to be one";
   EXPECT_TRUE(without(ok_status(), "lovelace").ok());
+  EXPECT_EQ(auth::refused("ada is not [secret]"), without(auth::refused("ada is not lovelace"), "ada:lovelace"))
+      << "the password of a name, too";
+  EXPECT_EQ(auth::refused("[secret], [secret] or [secret]"),
+            without(auth::refused("love:lace, love or lace"), "ada:love:lace"));
+  EXPECT_EQ(auth::refused("who is lovelace?"), without(auth::refused("who is lovelace?"), "lovelace:lovelace"))
+      << "the name may be said";
 }
 
 }  // namespace

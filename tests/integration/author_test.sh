@@ -130,6 +130,10 @@ if command -v pkg-config > /dev/null; then
     cp my-driver/plugin.json by_hand.json
     expect 'passes every check' "$("$drover" plugin check by_hand.so 2>&1)"
     expect '0 failed' "$("$drover" plugin test -run start -task my-driver/conformance.hcl by_hand.so)"
+    for name in command process-driver result status options task-config main; do  # whatever the name, it compiles
+      "$drover" plugin new -dir "named-$name" driver $name > /dev/null
+      by_hand "$compiler -fsyntax-only" named-$name/$name.cc
+    done
     expect 'DROVER_MODULE makes a plugin of the exact tier' "$(by_hand "$compiler" my-driver/module.cc 2>&1 || true)"
     break
   done

@@ -88,9 +88,12 @@ inline Status refused(std::string why) { return {Code::unauthenticated, std::mov
 // [A-Za-z][A-Za-z0-9_-]*, at most 64 bytes.
 bool is_type_name(std::string_view name);
 
-// The error with each of these in its text replaced by "[secret]"; those of less than four bytes are left, they would
-// take half of the words with them.
-Status without_secrets(const Status& status, std::span<const std::string_view> secrets);
+// What nobody may read of a token: all of it, and of a "name:password" the password and each of its parts between
+// colons. Views of the token. What is shorter than four bytes is left out: it would take half of the words with it.
+std::vector<std::string_view> secrets_of(std::string_view token);
+
+// The error with the secrets of each of these tokens in its text replaced by "[secret]".
+Status without_secrets(const Status& status, std::span<const std::string_view> tokens);
 
 }  // namespace auth
 }  // namespace drover

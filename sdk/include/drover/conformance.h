@@ -77,6 +77,7 @@ struct TaskSpec {
   hcl::Value config;               // the job's `config` block, an object
   std::optional<int> exit_code{};  // of "ending"
   std::string out{}, err{};        // what "talking" writes to standard output and standard error
+  std::string place{};             // where it is described, "acme.hcl:12: task \"endless\""; empty: nowhere
 };
 
 // A check that the provider can run, by what comes of it.
@@ -85,6 +86,7 @@ struct CheckSpec {
   hcl::Value options{hcl::Object()};  // by the type's schema
   std::string address = "127.0.0.1";
   uint32_t port = 0;
+  std::string place{};  // as a task's
 };
 
 // A login, by what comes of it.
@@ -99,6 +101,7 @@ struct LoginSpec {
 
 struct Setup {
   std::optional<hcl::Value> config{};  // the plugin's own, an object
+  std::string config_place{};          // the file that it is from; empty: none
   // "endless" runs until it is stopped and ends at the driver's default signal; "deaf" does not end at SIGCONT;
   // "ending" ends within a second; "talking" writes, and runs on; "invalid" cannot be started.
   std::map<std::string, TaskSpec, std::less<>> tasks{};
@@ -114,7 +117,8 @@ struct Setup {
   std::chrono::nanoseconds limit = std::chrono::seconds(20);  // of one call, and so of what is waited for
 };
 
-// Fills in what a plugin is tried with from HCL. Errors: invalid_argument naming the place.
+// Fills in what a plugin is tried with from HCL. Errors: invalid_argument naming the place; a kind described twice and
+// a file without blocks are errors, too.
 //
 //   task "endless" { config { … } }                        and exit_code, stdout, stderr
 //   check "passing" { type = "…"  options { … } }          and address, port
@@ -124,6 +128,9 @@ Status read_tasks(const std::string& file_name, std::string text, Setup& setup);
 // Tasks of well-known shapes for what is missing: drivers that take `command` and `args`, or `run_for`. Asks the
 // plugin for its schema. Errors: those of the plugin.
 Status guess_tasks(const SubjectFactory& factory, Setup& setup);
+// Whether the plugin's schemas take its configuration, and every task or check that has a place. Errors:
+// invalid_argument naming the place. What the plugin itself does wrong is left to the checks.
+Status check_setup(Kind kind, const SubjectFactory& factory, const Setup& setup);
 // By what the plugin says of itself.
 Result<Kind> kind_of(const SubjectFactory& factory);
 
@@ -168,7 +175,8 @@ struct Check {
 
 // In the order of a plugin's life.
 std::span<const Check> checks(Kind kind);
-// Those whose name or sentence has `pattern` in it, "*" standing for anything; all for an empty one.
+// Those whose name or sentence has `pattern` in it, "*" standing for anything; all for an empty one, that one alone for
+// its whole name.
 std::vector<const Check*> select(Kind kind, std::string_view pattern);
 
 struct Outcome {
@@ -187,8 +195,9 @@ std::vector<Outcome> run_all(std::span<const Check* const> checks, const Subject
 
 // An author's shell: reads commands line by line from `in`, calls the plugin, prints answers as JSON to `out`; `help`
 // lists the commands. Says what a crash was and how to go on. Ends the plugin, and the tasks that were started, at the
-// end. Returns the number of commands that failed.
-int run_shell(const SubjectFactory& factory, Setup setup, std::istream& in, std::ostream& out, bool has_prompt);
+// end. Returns the number of commands that failed. Errors: the plugin does not start, or does not take its
+// configuration; no command was read.
+Result<int> run_shell(const SubjectFactory& factory, Setup setup, std::istream& in, std::ostream& out, bool has_prompt);
 
 // Serves what a plugin in a shared object declares, of any kind that can be a program of its own, as one under a host,
 // with a kernel in memory around it: a client in development mode. `config_file`: the plugin's own block; empty: none.

@@ -79,15 +79,15 @@ class TaskDriver {
   static constexpr std::string_view kExtensionPoint = "task_driver";
   virtual ~TaskDriver() = default;
 
-  // The driver's own configuration, for the form that is a program of its own (drover/serve.h); a driver inside the
-  // agent takes it from its Plugin. The schema is what the operator's `config` block may hold; an empty one, the
-  // default: nothing. configure() comes before any call of a task and perhaps again with the same bytes: msgpack by
-  // that schema with every name in it, or no bytes at all; and what the client says of itself. Errors: invalid_argument
-  // naming the option.
+  // The driver's own configuration, as a program of its own and inside the agent on the stable tier (drover/serve.h).
+  // On the exact tier nobody calls these two: the driver has it from its Plugin. The schema is what the operator's
+  // `config` block may hold; an empty one, the default: nothing. configure() comes before any call of a task and
+  // perhaps again with the same bytes: msgpack by that schema with every name in it, or no bytes at all; and what the
+  // client says of itself. Errors: invalid_argument naming the option.
   virtual hashicorp::nomad::plugins::shared::hclspec::Spec config_schema() const;
   virtual Status configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request);
 
-  // What a task's `config` may hold, for the same form: the host checks and converts by it before start_task, so every
+  // What a task's `config` may hold, for the same forms: the host checks and converts by it before start_task, so every
   // name of the schema arrives, null where the job says nothing. Constant. An empty one, the default: nothing.
   virtual hashicorp::nomad::plugins::shared::hclspec::Spec task_config_schema() const;
 

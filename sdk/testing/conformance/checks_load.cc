@@ -111,8 +111,8 @@ const Check kOutput[] = {
        DROVER_TRY(const Task task, t.launch("talking"));
        if (!t.out().read_until(text, 5s)) return failure("nothing came before");
        DROVER_RETURN_IF_ERROR(t.replace());
-       if (const Status recovered = t.recover(task.handle); recovered.code() == Code::not_found)
-         return t.inapplicable("the driver says that its tasks do not outlive it");
+       DROVER_TRY(const bool is_found, t.found_again(task));
+       if (!is_found) return t.inapplicable("the driver says that its tasks do not outlive it");
        const auto seen = t.inspect(task.id);
        DROVER_RETURN_IF_ERROR(seen.status());
        return expect(seen->state() == driver::RUNNING, "the task has ended with the plugin that read its output");

@@ -6,14 +6,6 @@
 namespace drover::conformance {
 namespace {
 
-// The task as the next instance has it: found again, or said to be gone. True: found.
-Result<bool> found_again(Trial& t, const Task& task) {
-  const Status recovered = t.recover(task.handle);
-  if (recovered.code() == Code::not_found) return false;
-  DROVER_RETURN_IF_ERROR(recovered.with_context("RecoverTask should find the task or say that it is not found, but"));
-  return true;
-}
-
 // Runs `call` against a running task, kills the plugin under it, and looks for the task with the next instance.
 Status crash_during(Trial& t, std::string_view kind, const std::function<void(Trial&, const Task&)>& call) {
   DROVER_TRY(const Task task, t.launch(kind));
@@ -23,7 +15,7 @@ Status crash_during(Trial& t, std::string_view kind, const std::function<void(Tr
   calling.get();
   DROVER_RETURN_IF_ERROR(t.subject().start());
   DROVER_RETURN_IF_ERROR(t.configure());
-  DROVER_TRY(const bool is_found, found_again(t, task));
+  DROVER_TRY(const bool is_found, t.found_again(task));
   if (!is_found) return t.expect_unknown(t.inspect(task.id).status(), "InspectTask after RecoverTask found nothing");
   DROVER_RETURN_IF_ERROR(t.inspect(task.id).status().with_context("InspectTask after RecoverTask"));
   return t.destroy(task.id, true).with_context("DestroyTask after RecoverTask");
@@ -33,7 +25,7 @@ Status crash_during(Trial& t, std::string_view kind, const std::function<void(Tr
 Status after_recovery(Trial& t, std::string_view kind, const std::function<Status(Trial&, const Task&)>& look) {
   DROVER_TRY(const Task task, t.launch(kind));
   DROVER_RETURN_IF_ERROR(t.replace());
-  DROVER_TRY(const bool is_found, found_again(t, task));
+  DROVER_TRY(const bool is_found, t.found_again(task));
   if (!is_found) return t.inapplicable("the driver says that its tasks do not outlive it");
   return look(t, task);
 }
@@ -79,14 +71,14 @@ const Check kChecks[] = {
      [](Trial& t) -> Status {
        DROVER_TRY(const Task task, t.launch("endless"));
        DROVER_RETURN_IF_ERROR(t.replace());
-       return found_again(t, task).status();
+       return t.found_again(task).status();
      }},
     {"recover.after-end", "after an orderly end RecoverTask finds the task or says not found",
      "do not end tasks with the plugin", Check::endless,
      [](Trial& t) -> Status {
        DROVER_TRY(const Task task, t.launch("endless"));
        DROVER_RETURN_IF_ERROR(t.renew());
-       return found_again(t, task).status();
+       return t.found_again(task).status();
      }},
     {"recover.runs", "a recovered task still runs", "RecoverTask must not restart or end it", Check::endless,
      [](Trial& t) {
@@ -154,7 +146,7 @@ const Check kChecks[] = {
        DROVER_TRY(const Task task, t.launch("endless"));
        DROVER_TRY(const auto before, t.inspect(task.id));
        DROVER_RETURN_IF_ERROR(t.replace());
-       DROVER_TRY(const bool is_found, found_again(t, task));
+       DROVER_TRY(const bool is_found, t.found_again(task));
        if (!is_found) return t.inapplicable("the driver says that its tasks do not outlive it");
        DROVER_TRY(const auto after, t.inspect(task.id));
        const auto off = std::abs(before.started_at().seconds() - after.started_at().seconds());
@@ -173,7 +165,7 @@ const Check kChecks[] = {
      [](Trial& t) -> Status {
        DROVER_TRY(const Task task, t.ended());
        DROVER_RETURN_IF_ERROR(t.replace());
-       DROVER_TRY(const bool is_found, found_again(t, task));
+       DROVER_TRY(const bool is_found, t.found_again(task));
        if (!is_found) return ok_status();
        return t.wait(task.id, 5s).status().with_context("WaitTask");
      }},
@@ -182,8 +174,8 @@ const Check kChecks[] = {
        DROVER_TRY(const Task one, t.launch("endless"));
        DROVER_TRY(const Task two, t.launch("endless"));
        DROVER_RETURN_IF_ERROR(t.replace());
-       DROVER_TRY(const bool first, found_again(t, one));
-       DROVER_TRY(const bool second, found_again(t, two));
+       DROVER_TRY(const bool first, t.found_again(one));
+       DROVER_TRY(const bool second, t.found_again(two));
        DROVER_RETURN_IF_ERROR(expect(first == second, "one is found and the other is not"));
        if (!first) return ok_status();
        DROVER_RETURN_IF_ERROR(t.expect_running(one.id, "beside another recovered one"));
@@ -308,7 +300,7 @@ const Check kCrash[] = {
        DROVER_TRY(const Task task, t.launch("endless"));
        for (int i = 0; i < 3; ++i) {
          DROVER_RETURN_IF_ERROR(t.replace());
-         DROVER_RETURN_IF_ERROR(found_again(t, task).status());
+         DROVER_RETURN_IF_ERROR(t.found_again(task).status());
        }
        return ok_status();
      }},

@@ -42,7 +42,8 @@ std::string missing_input(uint32_t needs, const Setup& setup) {
 
 Result<std::string> missing(const Check& check, Trial& trial) {
   const uint32_t needs = check.needs;
-  if ((needs & Check::sdk) && !trial.setup().is_sdk) return std::string("the plugin is not known to use this SDK");
+  if ((needs & Check::sdk) && !trial.setup().is_sdk)
+    return std::string("the plugin is not known to be made with this SDK (-sdk)");
   if ((needs & Check::program) && !dynamic_cast<ProgramSubject*>(&trial.subject()))
     return std::string("the plugin is not a program of its own");
   if (std::string why = missing_input(needs, trial.setup()); !why.empty()) return why;
@@ -97,6 +98,18 @@ bool matches(std::string_view text, std::string_view pattern) {
   return true;
 }
 
+// Groups in the order of their first checks, each in one piece.
+std::vector<Check> in_groups(const std::vector<Check>& all) {
+  std::vector<std::string_view> groups;
+  for (const Check& check : all) {
+    if (std::ranges::find(groups, check.group()) == groups.end()) groups.push_back(check.group());
+  }
+  std::vector<Check> out;
+  for (const std::string_view group : groups)
+    std::ranges::copy_if(all, std::back_inserter(out), [&](const Check& check) { return check.group() == group; });
+  return out;
+}
+
 }  // namespace
 
 std::span<const Check> checks(Kind kind) {
@@ -105,7 +118,7 @@ std::span<const Check> checks(Kind kind) {
     for (auto part : {handshake_checks(), information_checks(), start_checks(), end_checks(), look_checks(),
                       reach_checks(), recover_checks(), crash_checks(), output_checks(), load_checks()})
       all.insert(all.end(), part.begin(), part.end());
-    return all;
+    return in_groups(all);
   }();
   // Of what holds for every plugin, that which needs no task; then their own.
   static const auto with_common = [](std::span<const Check> own) {
@@ -120,7 +133,7 @@ std::span<const Check> checks(Kind kind) {
     for (auto part : {handshake_checks(), information_checks()})
       std::ranges::copy_if(part, std::back_inserter(all), is_common);
     all.insert(all.end(), own.begin(), own.end());
-    return all;
+    return in_groups(all);
   };
   static const std::vector<Check> of_others[] = {with_common(device_checks()), with_common(check_provider_checks()),
                                                  with_common(service_provider_checks()),
@@ -131,6 +144,7 @@ std::span<const Check> checks(Kind kind) {
 std::vector<const Check*> select(Kind kind, std::string_view pattern) {
   std::vector<const Check*> out;
   for (const Check& check : checks(kind)) {
+    if (check.name == pattern) return {&check};
     if (matches(check.name, pattern) || matches(check.sentence, pattern)) out.push_back(&check);
   }
   return out;

@@ -259,19 +259,17 @@ std::string Shell::say(const Status& status) {
 
 }  // namespace
 
-int run_shell(const SubjectFactory& factory, Setup setup, std::istream& in, std::ostream& out, bool has_prompt) {
-  auto subject = factory();
-  if (!subject) {
-    out << "Error: " << subject.status().message() << "\n";
-    return 1;
-  }
+Result<int> run_shell(const SubjectFactory& factory, Setup setup, std::istream& in, std::ostream& out,
+                      bool has_prompt) {
+  DROVER_TRY(const auto subject, factory());
   const TemporaryFolder folder;
-  Shell shell(**subject, setup, folder.path(), out);
-  int failures = 0;
-  if (const Status begun = shell.begin(); !begun.ok()) {
-    out << shell.say(begun) << "\n";
-    ++failures;
+  Shell shell(*subject, setup, folder.path(), out);
+  if (Status begun = shell.begin(); !begun.ok()) {
+    if (begun.code() != Code::unavailable) return begun;
+    subject->kill();
+    return Status(begun.code(), begun.message() + "; the plugin has ended: " + subject->epitaph());
   }
+  int failures = 0;
   std::string line;
   while (out << (has_prompt ? "> " : "") << std::flush && std::getline(in, line)) {
     std::istringstream stream(line);

@@ -6,6 +6,8 @@
 #include "drover/hclspec.h"
 #include "trial.h"
 
+#include "drover/v1/check_provider.pb.h"
+
 namespace drover::conformance {
 namespace {
 
@@ -102,24 +104,40 @@ Result<std::string> label_of(const hcl::NodeBlock& block, const std::vector<std:
   return invalid_argument("expected " + block.type + " \"KIND\" { … } with KIND one of " + all);
 }
 
-Status read_block(const hcl::NodeBlock& block, Setup& setup) {
+// Requires: `specs` holds what the file has said so far.
+template <typename Spec>
+Result<Spec*> new_spec(const hcl::NodeBlock& block, const std::vector<std::string_view>& kinds,
+                       std::map<std::string, Spec, std::less<>>& specs) {
+  DROVER_TRY(const std::string kind, label_of(block, kinds));
+  const auto [spec, is_new] = specs.try_emplace(kind);
+  if (!is_new) return invalid_argument("is described twice");
+  return &spec->second;
+}
+
+Status read_block(const hcl::NodeBlock& block, const std::string& place, Setup& setup) {
   if (block.type == "task") {
-    DROVER_TRY(const std::string kind, label_of(block, kTaskKinds));
-    setup.tasks[kind] = {};
-    return read_task(block, setup.tasks[kind]);
+    DROVER_TRY(TaskSpec* const task, new_spec(block, kTaskKinds, setup.tasks));
+    task->place = place;
+    return read_task(block, *task);
   }
   if (block.type == "check") {
-    DROVER_TRY(const std::string kind, label_of(block, kCheckKinds));
-    setup.checks[kind] = {};
-    return read_check(block, setup.checks[kind]);
+    DROVER_TRY(CheckSpec* const check, new_spec(block, kCheckKinds, setup.checks));
+    check->place = place;
+    return read_check(block, *check);
   }
   if (block.type == "login") {
-    DROVER_TRY(const std::string kind, label_of(block, kLoginKinds));
-    setup.logins[kind] = {};
-    return read_login(block, setup.logins[kind]);
+    DROVER_TRY(LoginSpec* const login, new_spec(block, kLoginKinds, setup.logins));
+    return read_login(block, *login);
   }
-  if (block.type == "published" && block.labels.empty()) return read_published(block, setup);
+  if (block.type == "published" && block.labels.empty())
+    return setup.published ? invalid_argument("is described twice") : read_published(block, setup);
   return invalid_argument("unknown block; the file has blocks task, check, login and published");
+}
+
+// What the file says by a schema of the plugin. One that cannot be used is a matter of the checks.
+Status fits(const hclspec::Spec& schema, const hcl::Value& value, const std::string& place, const char* what) {
+  if (place.empty() || !hclspec::check(schema).ok()) return ok_status();
+  return hclspec::decode(schema, value).status().with_context(what).with_context(place);
 }
 
 TaskSpec shell(const std::string& script) {
@@ -168,11 +186,42 @@ Status read_tasks(const std::string& file_name, std::string text, Setup& setup) 
   if (!root.attributes.empty())
     return invalid_argument(file_name + ": \"" + root.attributes.begin()->first +
                             "\" is unknown; the file has blocks task, check, login and published");
+  if (root.blocks.empty())
+    return invalid_argument(file_name + ": says nothing; the file has blocks task, check, login and published");
   for (const hcl::NodeBlock& block : root.blocks) {
     const std::string label = block.labels.empty() ? "" : " \"" + block.labels[0] + "\"";
-    DROVER_RETURN_IF_ERROR(
-        read_block(block, setup)
-            .with_context(file_name + ":" + std::to_string(block.range.start.line) + ": " + block.type + label));
+    const std::string place = file_name + ":" + std::to_string(block.range.start.line) + ": " + block.type + label;
+    DROVER_RETURN_IF_ERROR(read_block(block, place, setup).with_context(place));
+  }
+  return ok_status();
+}
+
+Status check_setup(Kind kind, const SubjectFactory& factory, const Setup& setup) {
+  DROVER_TRY(auto subject, factory());
+  const TemporaryFolder folder;
+  Trial trial(*subject, setup, folder.path());
+  const auto own = trial.call<base::ConfigSchemaResponse>(base_method("ConfigSchema"), base::ConfigSchemaRequest());
+  if (own.ok() && own->has_spec() && hclspec::check(own->spec()).ok())
+    DROVER_RETURN_IF_ERROR(trial.config_bytes().status());
+  if (kind == Kind::driver) {
+    const auto schema =
+        trial.call<driver::TaskConfigSchemaResponse>("TaskConfigSchema", driver::TaskConfigSchemaRequest());
+    if (!schema.ok() || !schema->has_spec()) return ok_status();
+    for (const auto& [name, task] : setup.tasks)
+      DROVER_RETURN_IF_ERROR(fits(schema->spec(), task.config, task.place, "config"));
+  }
+  if (kind == Kind::check) {
+    const auto all =
+        trial.call<v1::DescribeChecksResponse>("/drover.v1.CheckPlugin/Describe", v1::DescribeChecksRequest());
+    if (!all.ok()) return ok_status();
+    for (const auto& [name, check] : setup.checks) {
+      const auto type = std::ranges::find(all->types(), check.type, &v1::CheckType::name);
+      if (type == all->types().end()) {
+        if (!check.place.empty()) return invalid_argument(check.place + ": there is no type \"" + check.type + "\"");
+      } else if (type->has_options()) {
+        DROVER_RETURN_IF_ERROR(fits(type->options(), check.options, check.place, "options"));
+      }
+    }
   }
   return ok_status();
 }

@@ -24,6 +24,31 @@ constexpr const char* kAlloc = "5f1c7d2e-0000-4000-8000-000000000001";
 
 SteadyTime after(std::chrono::nanoseconds time) { return std::chrono::steady_clock::now() + time; }
 
+constexpr size_t kMostInPipe = 1 << 20;
+constexpr auto kDying = 2s;  // for a task that ends with its plugin
+
+bool has_open(const std::filesystem::path& process, const std::string& path) {
+  std::error_code ignored;  // it may end meanwhile
+  const std::filesystem::directory_iterator end;
+  for (std::filesystem::directory_iterator fd(process / "fd", ignored); fd != end; fd.increment(ignored)) {
+    if (std::filesystem::read_symlink(fd->path(), ignored) == path) return true;
+  }
+  return false;
+}
+
+// The processes that have this file open, but this one, for people.
+std::string holders_of(const std::string& path) {
+  std::string out;
+  std::error_code ignored;
+  const std::filesystem::directory_iterator end;
+  for (std::filesystem::directory_iterator process("/proc", ignored); process != end; process.increment(ignored)) {
+    const std::string pid = process->path().filename();
+    if (pid.find_first_not_of("0123456789") != std::string::npos || pid == std::to_string(::getpid())) continue;
+    if (has_open(process->path(), path)) out += (out.empty() ? "" : ", ") + pid;
+  }
+  return out;
+}
+
 // A pause that nothing shortens, for looking again.
 void pause(std::chrono::nanoseconds time) {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
@@ -116,6 +141,20 @@ void Pipe::close() {
 
 // For writing too, so that the pipe never is at its end between two writers.
 void Pipe::reopen() { fd_ = ::open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC); }
+
+bool Pipe::has_writer() {
+  const int reader = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  close();  // after the other one is open: a writer is never without a reader
+  ssize_t n = 1;
+  char buffer[4096];
+  // More than a pipe holds is from somebody who still writes.
+  for (size_t all = 0; n > 0 && all <= kMostInPipe; all += static_cast<size_t>(n))
+    n = ::read(reader, buffer, sizeof buffer);
+  const bool is_held = n > 0 || (n < 0 && errno == EAGAIN);
+  reopen();
+  if (reader >= 0) ::close(reader);
+  return is_held;
+}
 
 bool Pipe::read_until(std::string_view text, std::chrono::nanoseconds limit) {
   const SteadyTime deadline = after(limit);
@@ -219,8 +258,10 @@ Result<std::string> Trial::config_bytes() {
   DROVER_TRY(auto schema, call<base::ConfigSchemaResponse>(base_method("ConfigSchema"), base::ConfigSchemaRequest()));
   if (!schema.has_spec()) return std::string();
   DROVER_RETURN_IF_ERROR(hclspec::check(schema.spec()).with_context("the schema of the plugin's configuration"));
+  const std::string& file = setup_.config_place;
   DROVER_TRY(auto config, hclspec::decode(schema.spec(), setup_.config.value_or(hcl::Value(hcl::Object())))
-                              .with_context("the plugin's configuration (-config)"));
+                              .with_context(file.empty() ? "the plugin's configuration (-config)"
+                                                         : file + ": the plugin's configuration"));
   return hclspec::to_msgpack(config);
 }
 
@@ -247,7 +288,7 @@ Result<std::string> Trial::encode(const hcl::Value& config) {
              call<driver::TaskConfigSchemaResponse>("TaskConfigSchema", driver::TaskConfigSchemaRequest()));
   if (!schema.has_spec()) return hclspec::to_msgpack(config);
   DROVER_RETURN_IF_ERROR(hclspec::check(schema.spec()).with_context("the schema of tasks"));
-  DROVER_TRY(auto decoded, hclspec::decode(schema.spec(), config).with_context("a task's config (-task)"));
+  DROVER_TRY(auto decoded, hclspec::decode(schema.spec(), config).with_context("the task's config"));
   return hclspec::to_msgpack(decoded);
 }
 
@@ -309,6 +350,18 @@ Status Trial::recover(const driver::TaskHandle& handle) {
   request.set_task_id(handle.config().id());
   *request.mutable_handle() = handle;
   return call<driver::RecoverTaskResponse>("RecoverTask", request).status();
+}
+
+Result<bool> Trial::found_again(const Task& task) {
+  const Status recovered = recover(task.handle);
+  if (recovered.ok()) return true;
+  if (recovered.code() != Code::not_found)
+    return recovered.with_context("RecoverTask should find the task or say that it is not found, but");
+  if (eventually([&] { return !out_->has_writer() && !err_->has_writer(); }, kDying)) return false;
+  std::string holders = holders_of(out_->path());
+  if (holders.empty()) holders = holders_of(err_->path());
+  return failure("RecoverTask says not found, and the task still runs" +
+                 (holders.empty() ? "" : " (process " + holders + ")"));
 }
 
 std::shared_ptr<Messages> Trial::stats(const std::string& id, std::chrono::nanoseconds interval) {

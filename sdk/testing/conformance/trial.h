@@ -72,6 +72,8 @@ class Pipe {
   bool read_until(std::string_view text, std::chrono::nanoseconds limit);
   const std::string& text() const { return text_; }
   void clear() { text_.clear(); }
+  // Whether anybody else writes to it or holds it open for that. What came so far is dropped.
+  bool has_writer();
   void close();   // the reader goes
   void reopen();  // and comes back
 
@@ -156,6 +158,9 @@ class Trial {
   Result<driver::TaskStatus> inspect(const std::string& id);
   Status signal(const std::string& id, const std::string& name);
   Status recover(const driver::TaskHandle& handle);
+  // RecoverTask with the next instance: whether the task is found again. Errors: neither is said, or it is said to be
+  // gone and still holds its standard output.
+  Result<bool> found_again(const Task& task);
   std::shared_ptr<Messages> stats(const std::string& id, std::chrono::nanoseconds interval = 1s);
   Result<driver::ExecTaskResponse> exec(const std::string& id, std::vector<std::string> command,
                                         std::chrono::nanoseconds timeout = 10s);

@@ -150,6 +150,16 @@ const Fault kAuthFaults[] = {
      [](Methods& m, const WorldPtr&) {
        shows_token(m, [](const std::string& token) { return auth::refused("who is " + token + "?"); });
      }},
+    {"secrets.error",  // of those it knows, and the password alone
+     [](Methods& m, const WorldPtr&) {
+       shows_token(m, [](const std::string& token) {
+         return auth::refused(token.starts_with("ada:") ? "not " + token.substr(4) : "unknown user");
+       });
+     }},
+    {"secrets.claims",
+     [](Methods& m, const WorldPtr&) {
+       logged_in(m, [](auto& a) { (*a.mutable_claims())["password"] = "countess-1815"; });
+     }},
     {"secrets.claims",
      [](Methods& m, const WorldPtr&) {
        logged_in(m, [](auto& a) { (*a.mutable_claims())["token"] = "ada:countess-1815"; });

@@ -191,6 +191,19 @@ TEST(Conformance, HasEnoughChecksWithNamesOfTheirOwn) {
   EXPECT_GE(names.size(), 120u);
 }
 
+TEST(Conformance, HasEachGroupInOnePiece) {
+  for (const Kind kind : {Kind::driver, Kind::device, Kind::check, Kind::service, Kind::auth}) {
+    std::set<std::string_view> before;
+    std::string_view last;
+    for (const Check& check : conformance::checks(kind)) {
+      if (check.group() != last) {
+        EXPECT_TRUE(before.insert(check.group()).second) << check.name << " is apart from its group";
+      }
+      last = check.group();
+    }
+  }
+}
+
 TEST(Conformance, ADriverWithoutFaultPassesInThisProcess) {
   for (const Form form : {Form(), Form{.can_exec = false, .makes_networks = false}}) {
     const Fault none{.name = "none", .apply = [](serve::Methods&, const std::shared_ptr<World>&) {}, .form = form};
@@ -231,6 +244,21 @@ TEST(Conformance, EveryCheckOfDevicesHasAFault) {
     own += std::ranges::find(drivers, check.sentence, [](const Check* c) { return c->sentence; }) == drivers.end();
   }
   EXPECT_GE(own, 30u);
+}
+
+TEST(Conformance, SamplesOfNoDeviceAreNotApplicable) {
+  const Fault none{.name = "none", .apply = [](serve::Methods& methods, const std::shared_ptr<World>&) {
+                     methods["/hashicorp.nomad.plugins.device.DevicePlugin/Stats"] = [](serve::Call& call) {
+                       (void)call.send("");
+                       return ok_status();
+                     };
+                   }};
+  for (const char* name : {"stats.known", "stats.timestamp", "stats.summary"}) {
+    const Outcome outcome =
+        conformance::run(*check_of(Kind::device, name).at(0), object_with<ReferenceDevice>(&none), {});
+    EXPECT_EQ(Verdict::not_applicable, outcome.verdict) << name << ": " << outcome.detail;
+    EXPECT_EQ("the samples are of no instance", outcome.detail) << name;
+  }
 }
 
 TEST_F(Faults, OfDevicesAreNoticedByTheirChecks) {
@@ -336,9 +364,11 @@ TEST_F(Kinds, FaultsOfServiceProvidersAreNoticed) {
 
 TEST_F(Kinds, FaultsOfAuthMethodsAreNoticed) {
   expect_noticed<ReferenceAuth>(Kind::auth, auth_method_faults());
-  std::vector<Trying> programs{{"secrets.log", check_of(Kind::auth, "secrets.log"), program("auth", "secrets.log")}};
+  const auto log = check_of(Kind::auth, "secrets.log");
+  std::vector<Trying> programs{{"secrets.log", log, program("auth", "secrets.log")},
+                               {"secrets.log", log, program("auth", "secrets.log-password")}};
   try_all(programs, setup(Kind::auth), 1, 1);
-  judge(programs[0], setup(Kind::auth));
+  for (const Trying& one : programs) judge(one, setup(Kind::auth));
 }
 
 TEST_F(Faults, AreNoticedByTheirChecks) {
@@ -347,6 +377,19 @@ TEST_F(Faults, AreNoticedByTheirChecks) {
     all.push_back({std::string(fault->name), check_of(Kind::driver, fault->name), with(fault)});
   try_all(all, impatient(), 12, 3);
   for (const Trying& one : all) judge(one, impatient());
+}
+
+TEST_F(Faults, ADriverThatSaysNotFoundOfTasksThatRunIsNoticed) {
+  std::vector<const Check*> checks;
+  for (const char* name : {"recover.after-crash", "recover.after-end", "recover.runs", "recover.started-at",
+                           "recover.two", "crash.wait", "crash.three-times", "logs.after-crash"})
+    checks.push_back(check_of(Kind::driver, name).at(0));
+  const auto outcomes = conformance::run_all(checks, program("lost-tasks"), impatient(), 4, {});
+  for (size_t i = 0; i < checks.size(); ++i) {
+    EXPECT_EQ(Verdict::failed, outcomes[i].verdict) << checks[i]->name << ": " << outcomes[i].detail;
+    EXPECT_TRUE(outcomes[i].detail.starts_with("RecoverTask says not found, and the task still runs (process "))
+        << checks[i]->name << ": " << outcomes[i].detail;
+  }
 }
 
 TEST_F(Faults, OfProgramsAreNoticedByTheirChecks) {
