@@ -45,8 +45,10 @@ bool is_left_out(const FieldDescriptor& field, const std::string& owner) {
   return is_of_servers(field) || kFields.contains({owner, field.name()});
 }
 
-// The order in which parts are shown; others follow as they are declared.
-std::vector<const FieldDescriptor*> in_order(const pb::Descriptor& type) {
+using Order = std::map<const pb::Descriptor*, std::vector<const FieldDescriptor*>>;
+
+// The parts of a message, and of those in it, as they are shown; what has no place here follows as it is declared.
+void add_order(const pb::Descriptor& type, Order& out) {
   static const std::map<std::string, std::vector<const char*>> kFirst = {
       {"Job", {"datacenters", "constraints", "affinities", "periodic", "parameterized_job", "multiregion"}},
       {"TaskGroup",
@@ -60,14 +62,29 @@ std::vector<const FieldDescriptor*> in_order(const pb::Descriptor& type) {
       {"Service", {"canary_tags", "tags", "checks", "connect"}},
       {"Template", {"wait", "change_script"}},
       {"ParameterizedJob", {"meta_optional", "meta_required"}}};
-  std::vector<const FieldDescriptor*> fields;
+  const auto [entry, is_new] = out.try_emplace(&type);
+  if (!is_new) return;
+  std::vector<const FieldDescriptor*>& fields = entry->second;
   if (auto at = kFirst.find(type.name()); at != kFirst.end()) {
-    for (const char* name : at->second) fields.push_back(type.FindFieldByName(name));
+    for (const char* name : at->second) {
+      fields.push_back(type.FindFieldByName(name));
+      DROVER_CHECK(fields.back() != nullptr);
+    }
   }
   for (int i = 0; i < type.field_count(); ++i) {
-    if (std::ranges::find(fields, type.field(i)) == fields.end()) fields.push_back(type.field(i));
+    const FieldDescriptor* field = type.field(i);
+    if (std::ranges::find(fields, field) == fields.end()) fields.push_back(field);
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) add_order(*field->message_type(), out);
   }
-  return fields;
+}
+
+const std::vector<const FieldDescriptor*>& in_order(const pb::Descriptor& type) {
+  static const Order kOrder = [] {
+    Order order;
+    add_order(*v1::Job::descriptor(), order);
+    return order;
+  }();
+  return kOrder.at(&type);
 }
 
 // ---- texts of values
