@@ -258,6 +258,24 @@ TEST(Misbehaviour, AWrongConfigurationIsRepairedWhereTheAgentReadsIt) {
   EXPECT_EQ("repair its `config` in the agent's configuration and restart the agent", told.advice()) << told.problem();
 }
 
+TEST(Misbehaviour, AdviceIsAboutTheLastProblem) {
+  char name[] = "/tmp/drover-advice-XXXXXX";
+  const std::string folder = ::mkdtemp(name), file = folder + "/mock";
+  std::filesystem::copy_file(DROVER_MOCK_PROGRAM, file);
+  PluginSettings settings;
+  settings.config = hcl::Value(hcl::Object{{"no_such", 1}});
+  RunningPlugin plugin(file, settings, quick_times());
+  ASSERT_TRUE(plugin.wait_state(State::parked));
+
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(plugin.program().restart().ok());
+
+  const auto advice = [&] { return describe(plugin.hosted()).advice(); };
+  EXPECT_TRUE(plugin.eventually([&] {
+    return advice() == "repair what the problem names, then: drover plugin restart mock";
+  })) << advice();
+}
+
 TEST(Misbehaviour, AnotherNameAfterARestartParksIt) {
   RunningPlugin plugin(DROVER_ODD_PROGRAM, {"other-name"});
   ASSERT_TRUE(plugin.wait_state(State::running));

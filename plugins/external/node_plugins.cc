@@ -53,8 +53,7 @@ void set_crashes(const PluginLife::View& view, v1::NodePlugin& out) {
   }
 }
 
-}  // namespace
-
+// What it did that it should not have, in plain words.
 std::vector<std::string> remarks_on(const PluginLife::View& view, const v1::NodePlugin& plugin, uint64_t garbled) {
   std::vector<std::string> out;
   const auto remark = [&](uint64_t count, const std::string& text) {
@@ -79,23 +78,20 @@ std::vector<std::string> remarks_on(const PluginLife::View& view, const v1::Node
   return out;
 }
 
-// What the plugin says no to is its `config` block: the agent reads that at its start only.
-bool is_of_configuration(const std::string& problem, const std::string& name) {
-  return problem.find("plugin \"" + name + "\": config: ") != std::string::npos;
+// What the operator can do about its state, or empty.
+std::string advice_on(const ProgramHost& program, Supervision::State state) {
+  if (state == Supervision::State::parked) {
+    // What only an agent reads that starts.
+    if (program.options().resident) return "repair what the problem names and restart the agent";
+    if (program.is_config_refused()) return "repair its `config` in the agent's configuration and restart the agent";
+    return "repair what the problem names, then: drover plugin restart " + program.file_name();
+  }
+  if (state == Supervision::State::backoff)
+    return "it is started again by itself; at once with: drover plugin restart " + program.file_name();
+  return {};
 }
 
-std::string advice_on(const PluginLife::View& view, const std::string& name) {
-  switch (view.state) {
-    case Supervision::State::parked:
-      if (is_of_configuration(view.problem, name))
-        return "repair its `config` in the agent's configuration and restart the agent";
-      return "repair what the problem names, then: drover plugin restart " + name;
-    case Supervision::State::backoff:
-      return "it is started again by itself; at once with: drover plugin restart " + name;
-    default:
-      return {};
-  }
-}
+}  // namespace
 
 v1::NodePlugin describe(const HostedPlugin& plugin) {
   const ProgramHost& program = plugin.program();
@@ -140,11 +136,7 @@ v1::NodePlugin describe(const HostedPlugin& plugin) {
   if (const UpgradeReport report = program.upgrade(); report.state != Upgrade::State::idle)
     set_upgrade(report, *out.mutable_upgrade());
   for (const std::string& remark : remarks_on(view, out, program.garbled_answers())) out.add_remarks(remark);
-  if (is_resident) {
-    if (view.state == Supervision::State::parked) out.set_advice("repair what the problem names and restart the agent");
-  } else {
-    out.set_advice(advice_on(view, out.name()));
-  }
+  out.set_advice(advice_on(program, view.state));
   return out;
 }
 

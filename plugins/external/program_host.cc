@@ -99,6 +99,11 @@ ProgramHost::VersionPtr ProgramHost::current() const {
   return current_;
 }
 
+bool ProgramHost::is_config_refused() const {
+  const std::lock_guard lock(mutex_);
+  return current_->is_config_refused;
+}
+
 base::PluginInfoResponse ProgramHost::info() const {
   const std::lock_guard lock(mutex_);
   return current_->info;
@@ -132,6 +137,7 @@ Result<Launch> ProgramHost::open(Version& version) {
   {
     const std::lock_guard lock(mutex_);
     out.file = version.file;
+    version.is_config_refused = false;
   }
   if (!out.file) {
     DROVER_TRY(out.file, PluginFile::open(version.path, options_.settings.digests));
@@ -151,7 +157,7 @@ Result<Launch> ProgramHost::open(Version& version) {
 
 Status ProgramHost::prepare(const ChannelPtr& channel, Version& version) {
   DROVER_TRY(Info info, identify(*channel));
-  DROVER_RETURN_IF_ERROR(set_config(*channel));
+  DROVER_RETURN_IF_ERROR(set_config(*channel, version));
   const std::lock_guard role_lock(role_mutex_);
   Role* const role = options_.role(info.type());
   bool is_current = false;
@@ -187,7 +193,12 @@ Result<ProgramHost::Info> ProgramHost::identify(Channel& channel) const {
   return info;
 }
 
-Status ProgramHost::set_config(Channel& channel) const {
+Status ProgramHost::set_config(Channel& channel, Version& version) {
+  const auto refused = [&](const Status& why) {
+    const std::lock_guard lock(mutex_);
+    version.is_config_refused = true;
+    return why.with_context("plugin \"" + file_name_ + "\": config");
+  };
   const auto deadline = [this] { return clock_.steady() + kCallTime; };
   DROVER_TRY(auto schema, call<base::ConfigSchemaResponse>(channel, DROVER_BASE_METHOD("ConfigSchema"),
                                                            base::ConfigSchemaRequest(), deadline()));
@@ -200,15 +211,14 @@ Status ProgramHost::set_config(Channel& channel) const {
   if (schema.has_spec()) {
     DROVER_RETURN_IF_ERROR(hclspec::check(schema.spec()));
     auto config = hclspec::decode(schema.spec(), options_.settings.config.value_or(hcl::Value(hcl::Object())));
-    if (!config) return config.status().with_context("plugin \"" + file_name_ + "\": config");
+    if (!config) return refused(config.status());
     request.set_msgpack_config(hclspec::to_msgpack(*config));
   } else if (options_.settings.config) {
-    return invalid_argument("plugin \"" + file_name_ + "\": config: the plugin takes no configuration");
+    return refused(invalid_argument("the plugin takes no configuration"));
   }
   const Status taken =
       call<base::SetConfigResponse>(channel, DROVER_BASE_METHOD("SetConfig"), request, deadline()).status();
-  if (taken.code() != Code::invalid_argument) return taken;
-  return taken.with_context("plugin \"" + file_name_ + "\": config");
+  return taken.code() == Code::invalid_argument ? refused(taken) : taken;
 }
 
 // ---- calls [any] ----

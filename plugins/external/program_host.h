@@ -123,6 +123,8 @@ class ProgramHost {
   // Calls that are not answered yet, "StartTask 3s"; at most ten, and how many more.
   std::vector<std::string> calls() const;
   uint64_t garbled_answers() const { return garbled_; }
+  // Whether it does not run because of its `config`.
+  bool is_config_refused() const;
   const ProgramHostOptions& options() const { return options_; }
   Grants::Counts grants() const { return grants_->counts(); }
   PluginCgroup::Use group_use() const { return group_.use(); }
@@ -162,6 +164,7 @@ class ProgramHost {
     std::string path;
     std::shared_ptr<const PluginFile> file{};  // guarded by mutex_; once it was opened
     Info info{};                               // guarded by mutex_
+    bool is_config_refused = false;            // guarded by mutex_
     std::unique_ptr<PluginLife> life{};        // last: its threads use the rest
   };
   using VersionPtr = std::shared_ptr<Version>;
@@ -180,7 +183,7 @@ class ProgramHost {
   Status may_run(const std::string& file) const;
   Status prepare(const ChannelPtr& channel, Version& version);
   Result<Info> identify(Channel& channel) const;
-  Status set_config(Channel& channel) const;
+  Status set_config(Channel& channel, Version& version);
   // As Channel, of the version that is or will be current; `flight` is sent from then on.
   Result<ChannelPtr> board(Flight* flight, const ChannelPtr& former, SteadyTime deadline,
                            const std::stop_token& stop) const;
