@@ -17,30 +17,6 @@ const std::vector<std::string_view> kLoginKinds = {"good", "refused", "browser",
 constexpr std::string_view kNodeVariable = "DROVER_NODE_ID";
 constexpr auto kCommandTime = 20s;
 
-Status read_task(const hcl::NodeBlock& block, TaskSpec& task) {
-  task.config = hcl::Value(hcl::Object());
-  for (const hcl::NodeBlock& inner : block.body.blocks) {
-    if (inner.type != "config") return invalid_argument("unknown block \"" + inner.type + "\"; there is only config");
-    task.config = hcl::object_of(inner.body);
-  }
-  for (const auto& [name, attribute] : block.body.attributes) {
-    if (name == "config") {
-      task.config = attribute.value;
-    } else if (name == "exit_code" && hcl::as_integer(attribute.value)) {
-      task.exit_code = static_cast<int>(*hcl::as_integer(attribute.value));
-    } else if (name == "stdout" && attribute.value.is_string()) {
-      task.out = attribute.value.string();
-    } else if (name == "stderr" && attribute.value.is_string()) {
-      task.err = attribute.value.string();
-    } else {
-      return invalid_argument("\"" + name +
-                              "\" is unknown or of the wrong type; a task has config, exit_code (a number), stdout and "
-                              "stderr (texts)");
-    }
-  }
-  return ok_status();
-}
-
 // One text of a block into `to`, which it names. False: it is another name.
 bool read_text(const std::string& name, const hcl::Value& value, std::string_view wanted, std::string& to) {
   if (name != wanted || !value.is_string()) return false;
@@ -50,6 +26,27 @@ bool read_text(const std::string& name, const hcl::Value& value, std::string_vie
 
 Status unknown_option(const std::string& name, const char* what) {
   return invalid_argument("\"" + name + "\" is unknown or of the wrong type; " + what);
+}
+
+Status read_task(const hcl::NodeBlock& block, TaskSpec& task) {
+  task.config = hcl::Value(hcl::Object());
+  for (const hcl::NodeBlock& inner : block.body.blocks) {
+    if (inner.type != "config") return invalid_argument("unknown block \"" + inner.type + "\"; there is only config");
+    task.config = hcl::object_of(inner.body);
+  }
+  for (const auto& [name, attribute] : block.body.attributes) {
+    const hcl::Value& value = attribute.value;
+    if (read_text(name, value, "stdout", task.out) || read_text(name, value, "stderr", task.err)) continue;
+    const auto code = name == "exit_code" ? hcl::as_integer(value) : std::nullopt;
+    if (code) {
+      task.exit_code = static_cast<int>(*code);
+    } else if (name == "config") {
+      task.config = value;
+    } else {
+      return unknown_option(name, "a task has config, exit_code (a number), stdout and stderr (texts)");
+    }
+  }
+  return ok_status();
 }
 
 Status read_check(const hcl::NodeBlock& block, CheckSpec& check) {
