@@ -34,7 +34,7 @@ class DriverCalls : public ::testing::TestWithParam<bool> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Over, DriverCalls, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Tls" : "PlainText"; });
+                         [](const auto& each) { return each.param ? "Tls" : "PlainText"; });
 
 TEST_P(DriverCalls, ACommandSpeaksInBothDirections) {
   ASSERT_TRUE(plugin_->start_task(task(kRunsLong)).ok());

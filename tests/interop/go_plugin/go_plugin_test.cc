@@ -52,7 +52,7 @@ class GoPlugin : public ::testing::TestWithParam<bool> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Over, GoPlugin, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Tls" : "PlainText"; });
+                         [](const auto& each) { return each.param ? "Tls" : "PlainText"; });
 
 driver::TaskConfig task() {
   driver::TaskConfig config;
