@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPackages = "/usr/share/gocode/src/github.com/hashicorp/hcl/v2";
+constexpr const char* kYamlPackage = "/usr/share/gocode/src/github.com/zclconf/go-cty-yaml";
 constexpr uint64_t kSeed = 20261121;
 constexpr size_t kGenerated = 3000;
 
@@ -133,7 +134,7 @@ std::string describe(const Answer& answer) {
 class HclDifferential : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (!fs::exists(kPackages)) return;
+    if (!fs::exists(kPackages) || !fs::exists(kYamlPackage)) return;
     std::string build = "cd '" + std::string(REFERENCE_FOLDER) +
                         "' && GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS=-p=1 GOCACHE=\"$PWD/go-cache\" "
                         "go build -o reference '" TABLES "/reference.go' > go-build.log 2>&1";
@@ -143,6 +144,9 @@ class HclDifferential : public testing::Test {
   void SetUp() override {
     if (!fs::exists(kPackages)) {
       GTEST_SKIP() << "the reference is not here: install the Debian package golang-github-hashicorp-hcl-v2-dev";
+    }
+    if (!fs::exists(kYamlPackage)) {
+      GTEST_SKIP() << "the reference cannot be built: install the Debian package golang-github-zclconf-go-cty-yaml-dev";
     }
     if (std::system("go version > /dev/null 2>&1") != 0) {
       GTEST_SKIP() << "the reference cannot be built: install the Debian package golang-go";
