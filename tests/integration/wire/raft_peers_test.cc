@@ -21,10 +21,11 @@ using raft::NodeId;
 // One server of a cluster, as its transport knows it.
 class Server final : public raft::PeerEvents {
  public:
-  explicit Server(const ClusterId& cluster) : cluster_(cluster) {
+  // It says that it can be reached at `address`; without one, where it can.
+  explicit Server(const ClusterId& cluster, const std::string& address = {}) : cluster_(cluster) {
     side_.start(&peers);
     EXPECT_TRUE(side_.wire->listen("127.0.0.1:0", "ports.rpc").ok());
-    self = {.id = NodeId::random(), .address = side_.wire->address()};
+    self = {.id = NodeId::random(), .address = address.empty() ? side_.wire->address() : address};
     peers.start(self, *this);
   }
   ~Server() override {
@@ -107,18 +108,17 @@ TEST_F(RaftPeersTest, AGuestThatBecomesAMemberKeepsItsLanes) {
 }
 
 TEST_F(RaftPeersTest, WhoIsLetGoOfHearsNothingMore) {
-  one.self.address = "127.0.0.1:1";  // so that two does not reach it: who speaks is answered
-  one.peers.start(one.self, one);
-  reach(one, *two);
-  one.peers.send(message(one, *two, MessageType::heartbeat));
+  Server leaver(cluster, "127.0.0.1:1");  // two does not reach it: who speaks is answered
+  reach(leaver, *two);
+  leaver.peers.send(message(leaver, *two, MessageType::heartbeat));
   ASSERT_EQ(two->messages.wait_for(1).size(), 1u);
 
-  one.peers.set_peers(cluster, {});
-  one.peers.send(message(one, *two, MessageType::heartbeat));
-  one.wire().stop();  // waits for every stream
+  leaver.peers.set_peers(cluster, {});
+  leaver.peers.send(message(leaver, *two, MessageType::heartbeat));
+  leaver.wire().stop();  // waits for every stream
 
   EXPECT_EQ(two->messages.wait_for(0).size(), 1u);
-  EXPECT_TRUE(one.lost.wait_for(0).empty());
+  EXPECT_TRUE(leaver.lost.wait_for(0).empty());
 }
 
 TEST_F(RaftPeersTest, WhoIsLetGoOfAndStillSpeaksIsAnswered) {

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPackages = "/usr/share/gocode/src/github.com/hashicorp/hcl/v2";
+constexpr const char* kHclPackage = "/usr/share/gocode/src/github.com/hashicorp/hcl/v2";
 constexpr const char* kYamlPackage = "/usr/share/gocode/src/github.com/zclconf/go-cty-yaml";
 constexpr uint64_t kSeed = 20261121;
 constexpr size_t kGenerated = 3000;
@@ -134,7 +134,7 @@ std::string describe(const Answer& answer) {
 class HclDifferential : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (!fs::exists(kPackages) || !fs::exists(kYamlPackage)) return;
+    if (!missing().empty()) return;
     std::string build = "cd '" + std::string(REFERENCE_FOLDER) +
                         "' && GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS=-p=1 GOCACHE=\"$PWD/go-cache\" "
                         "go build -o reference '" TABLES "/reference.go' > go-build.log 2>&1";
@@ -142,16 +142,15 @@ class HclDifferential : public testing::Test {
     if (!is_built_) problem_ = read_file(fs::path(REFERENCE_FOLDER) / "go-build.log");
   }
   void SetUp() override {
-    if (!fs::exists(kPackages)) {
-      GTEST_SKIP() << "the reference is not here: install the Debian package golang-github-hashicorp-hcl-v2-dev";
-    }
-    if (!fs::exists(kYamlPackage)) {
-      GTEST_SKIP() << "the reference cannot be built: install the Debian package golang-github-zclconf-go-cty-yaml-dev";
-    }
-    if (std::system("go version > /dev/null 2>&1") != 0) {
-      GTEST_SKIP() << "the reference cannot be built: install the Debian package golang-go";
-    }
+    if (!missing().empty())
+      GTEST_SKIP() << "the reference cannot be built: install the Debian package " << missing();
     ASSERT_TRUE(is_built_) << problem_;
+  }
+  static std::string missing() {
+    if (std::system("go version > /dev/null 2>&1") != 0) return "golang-go";
+    if (!fs::exists(kHclPackage)) return "golang-github-hashicorp-hcl-v2-dev";
+    if (!fs::exists(kYamlPackage)) return "golang-github-zclconf-go-cty-yaml-dev";
+    return {};
   }
 
   void compare(const std::vector<Question>& questions) {
