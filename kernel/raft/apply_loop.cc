@@ -58,12 +58,15 @@ void ApplyLoop::want_snapshot(Consensus::SnapshotDone done) {
   if (done) done(unavailable("this server is not running"));
 }
 
-void ApplyLoop::saved() {
+void ApplyLoop::saved(const Result<SnapshotInfo>& snapshot) {
+  std::vector<Consensus::SnapshotDone> told;
   {
     const std::lock_guard lock(mutex_);
     is_saving_ = false;
+    told.swap(saving_for_);
   }
   wake_.notify_one();
+  for (const Consensus::SnapshotDone& done : told) done(snapshot);
 }
 
 void ApplyLoop::close() {
@@ -75,6 +78,7 @@ void ApplyLoop::close() {
 }
 
 void ApplyLoop::abandon(const Status& why) {
+  saved(why);  // or not: this disk may never have got that far
   std::vector<Consensus::SnapshotDone> wanted;
   {
     const std::lock_guard lock(mutex_);
@@ -84,8 +88,7 @@ void ApplyLoop::abandon(const Status& why) {
 }
 
 bool ApplyLoop::has_work() const {
-  if (is_stuck_) return false;
-  return commit_ > board_.applied || install_ || (!wanted_.empty() && !is_saving_ && !is_closed_);
+  return !is_stuck_ && (commit_ > board_.applied || install_ || (!wanted_.empty() && !is_saving_ && !is_closed_));
 }
 
 bool ApplyLoop::wait() {
@@ -248,11 +251,11 @@ void ApplyLoop::freeze(std::vector<Consensus::SnapshotDone> done) {
       return;
     }
     is_saving_ = true;
+    saving_for_ = std::move(done);
   }
   DROVER_CHECK(term.ok());
   bytes_since_snapshot_ = 0;
-  SaveLoop::Frozen frozen{
-      .source = machine_.snapshot(), .term = *term, .membership = applied_membership_, .done = std::move(done)};
+  SaveLoop::Frozen frozen{.source = machine_.snapshot(), .term = *term, .membership = applied_membership_};
   DROVER_CHECK(frozen.source != nullptr && frozen.source->index() == index);
   save_->save(std::move(frozen));
 }

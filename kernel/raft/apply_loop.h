@@ -42,7 +42,7 @@ class ApplyLoop {
   // Puts an arrived snapshot in the place of the state; before the log is told to drop what was. [raft]
   void install(SnapshotInfo snapshot);
   void want_snapshot(Consensus::SnapshotDone done);  // [any]
-  void saved();                                      // the saver is free again [snapshot]
+  void saved(const Result<SnapshotInfo>& snapshot);  // the saver is free again [snapshot]
 
   bool step();  // whether there was anything to do
   bool wait();  // until there is; false when closed and everything committed is applied
@@ -80,6 +80,7 @@ class ApplyLoop {
   std::optional<SnapshotInfo> install_;
   std::vector<Consensus::SnapshotDone> wanted_;
   bool is_saving_ = false;
+  std::vector<Consensus::SnapshotDone> saving_for_;
   bool is_closed_ = true;  // until begin()
 
   std::atomic<bool> is_stuck_{false};  // a committed entry could not be read back: nothing more is applied

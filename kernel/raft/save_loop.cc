@@ -77,8 +77,7 @@ bool SaveLoop::step() {
     log::warn("raft", "a snapshot failed, the log is kept and the next one will be tried",
               {{"error", saved.status().message()}});
   }
-  apply_->saved();
-  for (const Consensus::SnapshotDone& done : frozen.done) done(saved);
+  apply_->saved(saved);
   return true;
 }
 

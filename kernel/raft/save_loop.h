@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include "kernel/raft/board.h"
 #include "kernel/raft/driver.h"
@@ -24,7 +23,6 @@ class SaveLoop {
     std::unique_ptr<SnapshotSource> source;
     Term term = 0;
     Membership membership;
-    std::vector<Consensus::SnapshotDone> done;
   };
 
   SaveLoop(const Options& options, const Clock& clock, Log& log, SnapshotStore& snapshots, Board& board)

@@ -77,7 +77,7 @@ void DrivenNode::close() {
 
 void DrivenNode::shut_down() {
   driver_->stop();
-  if (open_calls_ != 0 && !has_storage_failed_)
+  if (open_calls_ != 0)
     world_.invariants.fail("tokens", "n" + std::to_string(number_) + " stops without an answer to " +
                                          std::to_string(open_calls_) + " callers");
 }
