@@ -1,6 +1,7 @@
 #include "lane.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -31,6 +32,7 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
         .message = [self = shared_from_this()](const std::string&) { self->welcomed(); },
         .ended = [self = shared_from_this()](const Status& status, const std::string&) { self->ended(status); }};
     ClientStream::start(stream, setup_.streams, {.method = kPeerMethod, .context = setup_.greeting}, std::move(events));
+    watch(stream);
   }
 
   void send(std::string message) {
@@ -67,12 +69,32 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
     stream->read_next();  // tells of the end
   }
 
-  void ended(const Status& status) {
+  void watch(const std::weak_ptr<ClientStream>& stream) {
+    setup_.executor.post_at(setup_.clock.steady() + setup_.patience, [self = weak_from_this(), stream] {
+      const auto lane = self.lock();
+      if (const auto watched = stream.lock(); lane && watched) lane->check(watched);
+    });
+  }
+
+  void check(const std::shared_ptr<ClientStream>& stream) {
+    const bool is_stuck = stream->is_stuck();
+    {
+      const std::lock_guard lock(mutex_);
+      if (stream != stream_) return;  // it has ended
+      if (is_open_ && !is_stuck) return watch(stream);
+      given_up_ = unavailable(is_open_ ? "the other server takes nothing more" : "the other server does not answer");
+    }
+    stream->cancel();
+  }
+
+  void ended(Status status) {
     bool was_open = false;
     std::chrono::nanoseconds wait{};
     {
       const std::lock_guard lock(mutex_);
       if (is_closed_) return;
+      stream_.reset();
+      if (given_up_) status = *std::exchange(given_up_, std::nullopt);
       was_open = std::exchange(is_open_, false);
       wait = jitter(retry_);
       retry_ = std::min<std::chrono::nanoseconds>(retry_ * 2, kLastRetry);
@@ -83,7 +105,8 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
 
   const LaneSetup setup_;
   std::mutex mutex_;
-  std::shared_ptr<ClientStream> stream_;  // guarded by mutex_, like the following
+  std::shared_ptr<ClientStream> stream_;  // guarded by mutex_, like the following; none between two attempts
+  std::optional<Status> given_up_;        // why the stream was cancelled
   bool is_open_ = false;
   bool is_closed_ = false;
   std::chrono::nanoseconds retry_ = kFirstRetry;

@@ -1,7 +1,9 @@
 // Lanes (drover/wire.h) as gRPC streams: the greeting in the request's metadata, an empty message as the welcome, then
-// messages in one direction only.
+// messages in one direction only. One that nobody welcomes, or that takes nothing more, counts as broken although its
+// connection is alive.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -17,6 +19,7 @@ struct LaneSetup {
   Clock& clock;
   std::string greeting;
   LaneEvents events;
+  std::chrono::nanoseconds patience = kPatience;
 };
 std::unique_ptr<Lane> open_lane(LaneSetup setup);
 

@@ -139,12 +139,14 @@ class Session : public std::enable_shared_from_this<Session> {
     if (!started) return unavailable("this agent is stopping");
     stream_->post(attach_frame(setup_, 0));
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, stop, [this] { return ended_.has_value(); });  // the keep-alive finds a server that is silent
+    changed_.wait_for(lock, stop, setup_.patience, [this] { return attached_ || ended_; });
+    if (attached_) changed_.wait(lock, stop, [this] { return ended_.has_value(); });  // the keep-alive finds a dead one
     if (!ended_) {
       lock.unlock();
       stream_->cancel();
       lock.lock();
       changed_.wait(lock, [this] { return ended_.has_value(); });  // cancelling ends the stream
+      if (!attached_) ended_ = unavailable("the server does not answer");
     }
     attached = attached_;
     return *ended_;
@@ -175,6 +177,7 @@ class Session : public std::enable_shared_from_this<Session> {
       log::info("rpc", "attached to server", {{"address", address_}});
       std::lock_guard lock(mutex_);
       attached_ = true;
+      changed_.notify_all();
     } else if (frame.has_open()) {
       open(frame.call(), std::move(*frame.mutable_open()));
     } else if (frame.has_close()) {

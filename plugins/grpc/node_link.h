@@ -27,6 +27,7 @@ class NodeLink {
     Executor& executor;
     Clock& clock;
     StreamGroup& streams;
+    std::chrono::nanoseconds patience = kPatience;  // until the server says that the node is attached
   };
   explicit NodeLink(Setup setup);
   ~NodeLink() { stop(); }

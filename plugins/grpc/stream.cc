@@ -97,9 +97,15 @@ void StreamBase<Reactor>::read_next() {
 }
 
 template <typename Reactor>
+bool StreamBase<Reactor>::is_stuck() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(was_writing_, writing_) && writing_;
+}
+
+template <typename Reactor>
 void StreamBase<Reactor>::OnWriteDone(bool ok) {
   std::lock_guard lock(mutex_);
-  writing_ = false;
+  writing_ = was_writing_ = false;
   outgoing_.pop_front();
   if (!ok) break_locked();
   room_.notify_all();

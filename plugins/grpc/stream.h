@@ -8,6 +8,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/client_callback.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -22,6 +23,7 @@
 namespace drover::wire {
 
 constexpr int kMaxMessage = 16 * 1024 * 1024;
+constexpr auto kPatience = std::chrono::seconds(15);  // with another agent that is silent on a connection that is alive
 constexpr const char* kAttachMethod = "/drover.rpc/Attach";
 constexpr const char* kPeerMethod = "/drover.rpc/Peer";
 constexpr const char* kContextKey = "drover-context-bin";
@@ -51,6 +53,8 @@ class StreamBase : public Reactor {
   bool post(std::string message);
   // Asks for the next message; does nothing while one is asked for.
   void read_next();
+  // Whether the message that was being written at the last call still is: the other side takes nothing.
+  bool is_stuck();
 
   void OnWriteDone(bool ok) override;
 
@@ -65,6 +69,7 @@ class StreamBase : public Reactor {
   std::deque<grpc::ByteBuffer> outgoing_;  // guarded by mutex_, like the following; the first is being written
   grpc::ByteBuffer incoming_;
   bool writing_ = false;
+  bool was_writing_ = false;  // at the last is_stuck(), the same message
   bool reading_ = false;
   bool broken_ = false;   // sending makes no sense any more
   bool closing_ = false;  // no further messages may be queued
