@@ -286,8 +286,7 @@ void Agent::print_banner(const RawConfig& raw) const {
   for (const std::string& file : raw.files) files += (files.empty() ? "" : ", ") + file;
   std::cout << "==> Drover agent configuration:\n\n"
             << "       Advertise Addrs: HTTP: " << settings_.advertise_http << "; RPC: " << settings_.advertise_rpc
-            << "\n"
-            << "            Bind Addrs: HTTP: " << settings_.http_address
+            << "\n            Bind Addrs: HTTP: " << settings_.http_address
             << (settings_.server ? "; RPC: " + settings_.rpc_address : "") << "\n"
             << "                Client: " << (settings_.client ? "true" : "false") << "\n"
             << "                Config: " << (files.empty() ? "<none>" : files) << "\n"
@@ -296,7 +295,7 @@ void Agent::print_banner(const RawConfig& raw) const {
             << "                Region: " << settings_.region << " (DC: " << settings_.datacenter << ")\n"
             << "                Server: " << (settings_.server ? "true" : "false") << "\n"
             << "               Version: " << kVersion << "\n\n"
-            << "==> Drover agent started! Log data will stream in below:\n\n"
+            << "==> Starting Drover agent...\n\n"
             << std::flush;
 }
 
@@ -550,6 +549,7 @@ int run_agent(const std::string& program, std::span<const std::string> arguments
     std::cerr << "==> Error starting agent: " << status.message() << "\n";
     return 1;
   }
+  std::cout << "==> Drover agent started! Log data will stream in below:\n\n" << std::flush;
   return agent.wait();
 }
 
