@@ -53,7 +53,7 @@ Status monitor(const v1::MonitorRequest& request, Call& call, Replies<v1::Monito
       std::unique_lock lock(buffer.mutex);
       buffer.changed.wait_until(lock, call.stop(), clock.steady() + kHeartbeat, [&] { return !buffer.lines.empty(); });
       if (buffer.dropped > 0) {
-        frame.mutable_data()->append("[WARN] monitor: dropped " + std::to_string(buffer.dropped) +
+        frame.mutable_data()->append("[WARN]  monitor: dropped " + std::to_string(buffer.dropped) +
                                      " lines because the reader is slow\n");
         buffer.dropped = 0;
       }

@@ -1,6 +1,7 @@
 #include "drover/log.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <mutex>
@@ -39,10 +40,50 @@ void update_lowest() {
   lowest_level = lowest;
 }
 
+// Control characters, those of Unicode's second block as well, as JSON writes them: no text begins a line of its own or
+// speaks to a terminal.
+std::string escaped(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool is_second = c == 0xc2 && next >= 0x80 && next < 0xa0;
+    if (c >= 0x20 && c != 0x7f && !is_second) {
+      out += text[i];
+      continue;
+    }
+    std::array<char, 8> code{};
+    std::snprintf(code.data(), code.size(), "\\u%04x", is_second ? next : c);
+    out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : code.data();
+    if (is_second) ++i;
+  }
+  return out;
+}
+
+std::string as_json(const nlohmann::ordered_json& value) {
+  return escaped(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 std::string printable(const std::string& value) {
-  const bool plain = !value.empty() && value.find_first_of(" \t\n\r\"=\x1b") == std::string::npos;
-  if (plain) return value;
-  return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const bool is_plain = !value.empty() && value.find_first_of(" \"=") == std::string::npos && escaped(value) == value;
+  return is_plain ? value : as_json(value);
+}
+
+std::string as_text(std::string_view component, std::string_view sentence, std::span<const Field> fields) {
+  std::string text = escaped(component) + ": " + escaped(sentence);
+  for (const Field& field : fields) text += " " + escaped(field.name) + "=" + printable(field.value);
+  return text;
+}
+
+// To the millisecond, always of the same width.
+std::string as_time(int64_t wall_ns) {
+  constexpr int64_t kMillisecond = 1'000'000;
+  constexpr int64_t kSecond = 1000 * kMillisecond;
+  std::string time = format_time(wall_ns / kSecond * kSecond);
+  std::array<char, 8> fraction{};
+  std::snprintf(fraction.data(), fraction.size(), ".%03d", static_cast<int>(wall_ns % kSecond / kMillisecond));
+  return time.insert(time.size() - 1, fraction.data());
 }
 
 }  // namespace
@@ -65,18 +106,15 @@ std::string_view to_string(Level level) {
 
 std::string format(int64_t wall_ns, Level level, std::string_view component, std::string_view sentence,
                    std::span<const Field> fields, bool json) {
-  constexpr int64_t kMillisecond = 1'000'000;
-  const std::string time = format_time(wall_ns / kMillisecond * kMillisecond);
   if (json) {
     nlohmann::ordered_json line = {
-        {"@timestamp", time}, {"@level", to_string(level)}, {"@module", component}, {"@message", sentence}};
+        {"@timestamp", as_time(wall_ns)}, {"@level", to_string(level)}, {"@module", component}, {"@message", sentence}};
     for (const Field& field : fields) line[std::string(field.name)] = field.value;
-    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return as_json(line);
   }
-  std::string line =
-      time + " [" + std::string(to_string(level)) + "] " + std::string(component) + ": " + std::string(sentence);
-  for (const Field& field : fields) line += " " + std::string(field.name) + "=" + printable(field.value);
-  return line;
+  std::string column = "[" + std::string(to_string(level)) + "]";
+  column.resize(sizeof("[ERROR] ") - 1, ' ');
+  return as_time(wall_ns) + " " + column + as_text(component, sentence, fields);
 }
 
 Tap::Tap(Level level, Receive receive) : entry_(std::make_shared<Entry>(Entry{level, std::move(receive)})) {
@@ -114,9 +152,7 @@ void write(Level level, std::string_view component, std::string_view sentence, s
     sink->write(level, component, sentence, fields);
     return;
   }
-  std::string line = std::string(to_string(level)) + " " + std::string(component) + ": " + std::string(sentence);
-  for (const Field& field : fields) line += " " + std::string(field.name) + "=" + printable(field.value);
-  line += '\n';
+  const std::string line = std::string(to_string(level)) + " " + as_text(component, sentence, fields) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
