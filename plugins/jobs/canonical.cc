@@ -89,7 +89,7 @@ void canonicalize(v1::Job& job, const Priorities& priorities) {
   DROVER_DEFAULT_TEXT(job, type, "service");
   if (job.priority() == 0) job.set_priority(priorities.standard);
   DROVER_DEFAULT_TEXT(job, node_pool, "default");
-  if (job.datacenters().empty()) job.add_datacenters("*");
+  if (job.datacenters().empty()) *job.add_datacenters() = '*';
   constraint_defaults(job);
   for (v1::Spread& spread : *job.mutable_spreads()) DROVER_DEFAULT(spread, weight, 50);
   if (job.has_periodic()) {

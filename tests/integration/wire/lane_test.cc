@@ -16,9 +16,9 @@ class Acceptor final : public LaneAcceptor {
   Result<LaneSink> accept(std::string_view greeting) override {
     greetings.add(std::string(greeting));
     if (refuses) return permission_denied("not of this cluster");
-    return LaneSink([this](std::string message) {
+    return LaneSink([this](const std::string& message) {
       if (message == "bad") return invalid_argument("a message that cannot be read");
-      messages.add(std::move(message));
+      messages.add(message);
       return ok_status();
     });
   }
