@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/write.hpp>
 #include <condition_variable>
@@ -21,7 +22,8 @@ namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 using Error = boost::system::error_code;
 constexpr size_t kThreads = 2;
-constexpr size_t kUploads = 2;  // pieces of bodies that wait for their handlers at a time
+constexpr size_t kUploads = 2;                           // pieces of bodies that wait for their handlers at a time
+constexpr auto kPause = std::chrono::milliseconds(100);  // after a connection that could not be accepted
 constexpr std::string_view kTooMany =
     "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     "Your IP is issuing too many concurrent connections, please rate limit your calls\n";
@@ -38,7 +40,7 @@ class Server::Impl {
     for (const std::string& address : options_.addresses) {
       DROVER_RETURN_IF_ERROR(listen(address).with_context("HTTP API on " + address));
     }
-    for (auto& acceptor : acceptors_) accept(*acceptor);
+    for (auto& door : doors_) accept(*door);
     for (size_t i = 0; i < kThreads; ++i) {
       threads_.emplace_back([this] {
         pthread_setname_np(pthread_self(), "http");
@@ -56,7 +58,7 @@ class Server::Impl {
 
   std::string address() const {
     Error ignored;
-    const auto endpoint = acceptors_.front()->local_endpoint(ignored);
+    const auto endpoint = doors_.front()->acceptor.local_endpoint(ignored);
     const std::string host = endpoint.address().to_string();
     return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
   }
@@ -65,7 +67,7 @@ class Server::Impl {
     stopping_.request_stop();
     asio::post(io_, [this] {
       Error ignored;
-      for (auto& acceptor : acceptors_) acceptor->close(ignored);
+      for (auto& door : doors_) door->acceptor.close(ignored);
     });
     {
       std::unique_lock lock(mutex_);
@@ -80,6 +82,13 @@ class Server::Impl {
   }
 
  private:
+  struct Door {
+    explicit Door(asio::io_context& io) : acceptor(io), pause(io) {}
+    Tcp::acceptor acceptor;
+    asio::steady_timer pause;
+    bool is_failing = false;  // and it has been said
+  };
+
   Status listen(const std::string& address) {
     const size_t colon = address.rfind(':');
     std::string host = address.substr(0, colon);
@@ -88,31 +97,35 @@ class Server::Impl {
     auto ip = asio::ip::make_address(host, error);
     if (error) return invalid_argument("\"" + host + "\" is not an IP address");
     const int port = std::atoi(address.c_str() + colon + 1);
-    auto acceptor = std::make_unique<Tcp::acceptor>(io_);
+    auto door = std::make_unique<Door>(io_);
+    Tcp::acceptor& acceptor = door->acceptor;
     Tcp::endpoint endpoint(ip, static_cast<uint16_t>(port));
-    acceptor->open(endpoint.protocol(), error);
-    if (!error) acceptor->set_option(asio::socket_base::reuse_address(true), error);
-    if (!error && ip.is_v6()) acceptor->set_option(asio::ip::v6_only(false), error);
-    if (!error) acceptor->bind(endpoint, error);
-    if (!error) acceptor->listen(asio::socket_base::max_listen_connections, error);
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error && ip.is_v6()) acceptor.set_option(asio::ip::v6_only(false), error);
+    if (!error) acceptor.bind(endpoint, error);
+    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
     if (error == asio::error::address_in_use) {
       return already_exists("port " + std::to_string(port) +
                             " is in use by another program; stop it, or set ports { http = … }");
     }
     if (error) return errno_status(error.value(), "listen");
-    acceptors_.push_back(std::move(acceptor));
+    doors_.push_back(std::move(door));
     return ok_status();
   }
 
-  void accept(Tcp::acceptor& acceptor) {
-    acceptor.async_accept(asio::make_strand(io_), [this, &acceptor](Error error, Tcp::socket socket) {
+  void accept(Door& door) {
+    door.acceptor.async_accept(asio::make_strand(io_), [this, &door](Error error, Tcp::socket socket) {
       if (stopping_.stop_requested()) return;
-      if (error) {
-        log::warn("http", "a connection could not be accepted", {{"error", error.message()}});
-      } else {
+      if (!error) {
+        door.is_failing = false;
         admit(std::move(socket));
+        return accept(door);
       }
-      accept(acceptor);
+      if (!std::exchange(door.is_failing, true))
+        log::warn("http", "connections cannot be accepted; it is tried again", {{"error", error.message()}});
+      door.pause.expires_after(kPause);  // no descriptors, for example
+      door.pause.async_wait([this, &door](Error) { accept(door); });
     });
   }
 
@@ -150,7 +163,7 @@ class Server::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   asio::io_context uploads_{static_cast<int>(kUploads)};  // its tasks hold sessions: gone before io_
   asio::executor_work_guard<asio::io_context::executor_type> upload_work_{uploads_.get_executor()};
-  std::vector<std::unique_ptr<Tcp::acceptor>> acceptors_;
+  std::vector<std::unique_ptr<Door>> doors_;
   std::vector<std::thread> threads_;
 };
 

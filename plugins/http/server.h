@@ -19,7 +19,8 @@ struct ServerOptions {
   std::vector<std::string> addresses;        // "host:port"; port 0 takes a free one
   size_t max_connections_per_address = 100;  // 0: no limit
   uint64_t max_body_bytes = 8 << 20;
-  std::chrono::seconds read_timeout{30};  // for a whole request once its first byte has come
+  // For a whole request once its first byte has come, and for an answer of which the client reads nothing meanwhile.
+  std::chrono::seconds read_timeout{30};
   std::chrono::seconds idle_timeout{300};
   std::map<std::string, std::string> headers;  // on every answer below /v1/
 };

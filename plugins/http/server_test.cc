@@ -1,8 +1,36 @@
 // The server's answers, limits and times, over real connections.
+#include <sys/resource.h>
+
+#include "drover/log.h"
 #include "testing/server_fixture.h"
 
 namespace drover::api {
 namespace {
+
+constexpr size_t kLarge = 32 << 20;
+
+class NoMoreDescriptors {
+ public:
+  NoMoreDescriptors() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &usual_), 0);
+    rlimit none = usual_;
+    none.rlim_cur = 3;
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoMoreDescriptors() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &usual_), 0); }
+
+ private:
+  rlimit usual_{};
+};
+
+// Waits until one more connection is served.
+bool has_room(const std::string& address) {
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < give_up) {
+    if (Client(address).get("/v1/test/thing/one").status() == 200) return true;
+  }
+  return false;
+}
 
 TEST_F(HttpServer, KeepsAConnectionForTheNextRequest) {
   Client client(start());
@@ -195,6 +223,69 @@ TEST_F(HttpServer, ACallMayTakeItsTime) {
   EXPECT_EQ(client.receive().body, R"({"ID":"late"})");
 }
 
+// An answer that no buffer on the way takes whole.
+Reply large_reply() {
+  thing::ThingReply reply;
+  reply.set_id(std::string(kLarge, 'x'));
+  return {reply.SerializeAsString(), {}};
+}
+
+TEST_F(HttpServer, AnAnswerMayTakeItsTimeWhileTheClientReads) {
+  ServerOptions options;
+  options.read_timeout = 1s;
+  Client client(start(std::move(options)));
+  client.send("GET /v1/test/thing/wait HTTP/1.1\r\nHost: test\r\n\r\n");
+  ASSERT_TRUE(caller_.holds_call());
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+
+  caller_.answer(large_reply());
+
+  for (int i = 0; i < 9; ++i) {
+    never.wait_for(lock, 300ms, [] { return false; });
+    ASSERT_TRUE(client.receive_more(kLarge / 10)) << i;
+  }
+  EXPECT_GT(client.receive().body.size(), kLarge);
+  EXPECT_EQ(client.get("/v1/test/thing/one").status(), 200) << "the connection is kept";
+}
+
+TEST_F(HttpServer, AClientThatReadsNothingOfItsAnswerIsLetGo) {
+  ServerOptions options;
+  options.read_timeout = 1s;
+  options.max_connections_per_address = 1;
+  const std::string address = start(std::move(options));
+  Client client(address);
+  client.send("GET /v1/test/thing/wait HTTP/1.1\r\nHost: test\r\n\r\n");
+  ASSERT_TRUE(caller_.holds_call());
+  ASSERT_TRUE(Client(address).receive_all().starts_with("HTTP/1.1 429 "));
+
+  caller_.answer(large_reply());
+
+  EXPECT_TRUE(has_room(address));
+  EXPECT_LT(client.receive().body.size(), kLarge);
+}
+
+TEST_F(HttpServer, WithoutDescriptorsItWaitsForSome) {
+  const std::string address = start();
+  Client waiting(address);
+  ASSERT_EQ(waiting.get("/v1/test/thing/one").status(), 200);
+  std::atomic<int> warnings = 0;
+  const log::Tap tap(log::Level::warn, [&](log::Level, std::string_view component, auto, auto) {
+    if (component == "http") ++warnings;
+  });
+  Client late;
+  {
+    const NoMoreDescriptors limit;
+    late.connect_to(address);
+    late.send("GET /v1/test/thing/late HTTP/1.1\r\nHost: test\r\n\r\n");
+    for (int i = 0; i < 1000; ++i) ASSERT_EQ(waiting.get("/v1/test/thing/one").status(), 200);
+  }
+
+  EXPECT_EQ(late.receive().body, R"({"ID":"late"})");
+  EXPECT_EQ(warnings, 1);
+}
+
 TEST_F(HttpServer, StreamsFramesAsTheyCome) {
   Client client(start());
   client.send("GET /v1/test/follow HTTP/1.1\r\nHost: test\r\n\r\n");
@@ -289,13 +380,7 @@ TEST_F(HttpServer, OneAddressHoldsSoManyConnections) {
 
     EXPECT_TRUE(third.receive_all().starts_with("HTTP/1.1 429 "));
   }
-  // The place of a connection that has ended is free.
-  const auto give_up = std::chrono::steady_clock::now() + kPatience;
-  int status = 0;
-  while (status != 200 && std::chrono::steady_clock::now() < give_up) {
-    status = Client(address).get("/v1/test/thing/one").status();
-  }
-  EXPECT_EQ(status, 200);
+  EXPECT_TRUE(has_room(address)) << "the place of a connection that has ended is free";
 }
 
 TEST_F(HttpServer, StoppingEndsConnectionsAndCalls) {

@@ -471,8 +471,15 @@ class Session final : public std::enable_shared_from_this<Session> {
     response.body() = std::move(answer.body);
     response.keep_alive(keep_alive_);
     response.prepare_payload();
+    response_serializer_.emplace(response);
+    write_on();
+  }
+
+  // However long it takes, as long as the client goes on reading.
+  void write_on() {
     stream_.expires_after(shared_.options.read_timeout);
-    bhttp::async_write(stream_, response, [self = shared_from_this()](Error error, size_t) {
+    bhttp::async_write_some(stream_, *response_serializer_, [self = shared_from_this()](Error error, size_t) {
+      if (!error && !self->response_serializer_->is_done()) return self->write_on();
       if (!error && self->lingers_) return self->linger();
       if (error || !self->keep_alive_) return self->close();
       self->next();
@@ -497,6 +504,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   }
 
   void next() {
+    response_serializer_.reset();
     response_.reset();
     Error ignored;
     stream_.socket().cancel(ignored);  // watch_client
@@ -531,6 +539,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::optional<bhttp::request_parser<bhttp::string_body>> parser_;
   bhttp::request<bhttp::string_body> request_;
   std::optional<bhttp::response<bhttp::string_body>> response_;
+  std::optional<bhttp::response_serializer<bhttp::string_body>> response_serializer_;
   bool keep_alive_ = false;
   bool lingers_ = false;
   asio::steady_timer timer_{stream_.get_executor()};

@@ -151,9 +151,12 @@ struct Received {
 // A connection as any client makes one; reads give up after a while.
 class Client {
  public:
-  explicit Client(const std::string& address) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  Client() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     timeval patience{.tv_sec = 20, .tv_usec = 0};
     setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  }
+  explicit Client(const std::string& address) : Client() { connect_to(address); }
+  void connect_to(const std::string& address) {
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
@@ -214,6 +217,13 @@ class Client {
       }
     }
     return answer;
+  }
+  // Reads that much more of what comes. False when there is no more.
+  bool receive_more(size_t size) {
+    for (size += buffer_.size(); buffer_.size() < size;) {
+      if (!read_more()) return false;
+    }
+    return true;
   }
   // One frame of a WebSocket to the server; `kind`: 1 text, 8 close. The mask changes nothing.
   bool send_frame(std::string_view payload, int kind = 1) {
