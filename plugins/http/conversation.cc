@@ -46,10 +46,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   }
 
   void accept(const beast::http::request<beast::http::string_body>& request) {
-    websocket::stream_base::timeout limits = websocket::stream_base::timeout::suggested(beast::role_type::server);
-    limits.idle_timeout = websocket::stream_base::none();  // a command may be silent for days
-    limits.keep_alive_pings = false;
-    socket_.set_option(limits);
+    limit_silence(shared_.options.read_timeout);  // until it is known who speaks
     socket_.set_option(websocket::stream_base::decorator([this](websocket::response_type& response) {
       for (const auto& [name, value] : shared_.options.headers) response.set(name, value);
     }));
@@ -63,6 +60,13 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   }
 
  private:
+  void limit_silence(std::chrono::steady_clock::duration time) {
+    websocket::stream_base::timeout limits = websocket::stream_base::timeout::suggested(beast::role_type::server);
+    limits.idle_timeout = time;
+    limits.keep_alive_pings = false;
+    socket_.set_option(limits);
+  }
+
   void read_token() {
     socket_.async_read(buffer_, [self = shared_from_this()](Error error, size_t) {
       if (error) return;
@@ -83,6 +87,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   }
 
   void open() {
+    limit_silence(websocket::stream_base::none());  // a command may be silent for days
     call_.context.stop = cancel_.get_token();
     StreamReceiver receiver;
     receiver.message = [self = shared_from_this()](std::string message) { return self->take(message); };

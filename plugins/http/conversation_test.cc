@@ -108,6 +108,21 @@ TEST_F(Conversations, TheFirstFrameMayCarryTheToken) {
   EXPECT_EQ("", caller_.uploaded(0));
 }
 
+TEST_F(Conversations, OnlyWhoHasSaidTheTokenMayBeSilent) {
+  ServerOptions options;
+  options.read_timeout = 1s;
+  start(std::move(options));
+  const auto known = talk("/v1/test/talk/one?ws_handshake=true");
+  ASSERT_TRUE(known->send_frame("{\"version\": 1, \"auth_token\": \"secret\"}"));
+  ASSERT_NE(nullptr, caller_.stream());
+  const auto unknown = talk("/v1/test/talk/one?ws_handshake=true");
+
+  EXPECT_EQ("", unknown->receive_all());
+
+  say("still here");
+  EXPECT_EQ("1:{\"ID\":\"still here\"}", known->receive_frame());
+}
+
 TEST_F(Conversations, WithoutAnUpgradeNothingIsCalled) {
   Client client(start());
 

@@ -284,6 +284,12 @@ TEST_F(HttpAnswer, WithoutIndexHasNoIndexHeaders) {
   EXPECT_EQ(a.body, "{}");
 }
 
+TEST_F(HttpAnswer, ATokenBeginsNoHeaderOfItsOwn) {
+  const Answer a = answer("GET", "/v1/test/thing/7", {}, {.next_token = "default.a\r\nX-Other: b"});
+
+  EXPECT_EQ(header(a, "X-Nomad-NextToken"), "default.a  X-Other: b");
+}
+
 TEST_F(HttpAnswer, IsPrettyWhenAsked) {
   thing::ThingReply reply;
   reply.set_id("7");

@@ -70,6 +70,13 @@ std::string_view bearer(std::string_view authorization) {
   return authorization.substr(0, authorization.find(' '));
 }
 
+// What a header can carry: a line end would begin another one.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return text;
+}
+
 Answer text_answer(int status, std::string body) {
   return {.status = status, .body = std::move(body), .content_type = "text/plain; charset=utf-8"};
 }
@@ -169,7 +176,7 @@ Answer to_answer(const Outgoing& call, const Result<Reply>& reply) {
         std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(meta.last_contact).count()));
     answer.headers.emplace_back("X-Nomad-KnownLeader", meta.known_leader ? "true" : "false");
   }
-  if (!meta.next_token.empty()) answer.headers.emplace_back("X-Nomad-NextToken", meta.next_token);
+  if (!meta.next_token.empty()) answer.headers.emplace_back("X-Nomad-NextToken", one_line(meta.next_token));
   if (call.binding->form.content() == Http::EMPTY) return answer;
   auto response = new_message(method.output_type());
   if (!response->ParseFromString(reply->body))
