@@ -7,7 +7,7 @@
 namespace drover::api {
 namespace {
 
-constexpr size_t kLarge = 32 << 20;
+constexpr size_t kLarge = 40 << 20;
 
 class NoMoreDescriptors {
  public:
@@ -232,7 +232,7 @@ Reply large_reply() {
 
 TEST_F(HttpServer, AnAnswerMayTakeItsTimeWhileTheClientReads) {
   ServerOptions options;
-  options.read_timeout = 1s;
+  options.read_timeout = 2s;
   Client client(start(std::move(options)));
   client.send("GET /v1/test/thing/wait HTTP/1.1\r\nHost: test\r\n\r\n");
   ASSERT_TRUE(caller_.holds_call());
