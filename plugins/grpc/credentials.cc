@@ -1,5 +1,7 @@
 #include "credentials.h"
 
+#include <grpc/grpc_security_constants.h>
+
 #include "drover/external/callback_threads.h"
 #include "stream.h"
 
@@ -39,6 +41,16 @@ std::shared_ptr<grpc::ServerCredentials> server_credentials(const std::optional<
   options.pem_root_certs = tls->ca;
   options.pem_key_cert_pairs.push_back({tls->key, tls->cert});
   return grpc::SslServerCredentials(options);
+}
+
+Status check_server(const std::shared_ptr<const grpc::AuthContext>& caller, const std::optional<Tls>& tls) {
+  if (!tls || tls->server_name.empty()) return ok_status();
+  for (const char* kind : {GRPC_X509_SAN_PROPERTY_NAME, GRPC_X509_CN_PROPERTY_NAME}) {
+    for (const grpc::string_ref& name : caller->FindPropertyValues(kind)) {
+      if (name == grpc::string_ref(tls->server_name)) return ok_status();
+    }
+  }
+  return permission_denied("the caller's certificate does not carry the name " + tls->server_name);
 }
 
 std::shared_ptr<grpc::Channel> Channels::to(const std::string& address, const std::string& connection) {

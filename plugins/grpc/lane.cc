@@ -5,6 +5,8 @@
 #include <random>
 #include <utility>
 
+#include "drover/log.h"
+
 namespace drover::wire {
 namespace {
 
@@ -130,9 +132,14 @@ std::unique_ptr<Lane> open_lane(LaneSetup setup) {
   return std::make_unique<Handle>(std::move(outgoing));
 }
 
-void accept_lane(const std::shared_ptr<ServerStream>& stream, LaneAcceptor* acceptor) {
+void accept_lane(const std::shared_ptr<ServerStream>& stream, LaneAcceptor* acceptor, const Status& proven) {
   Result<LaneSink> sink = unimplemented(std::string("unknown method ") + kPeerMethod);
-  if (acceptor) sink = acceptor->accept(stream->metadata(kContextKey));
+  if (acceptor && !proven.ok()) {
+    log::warn("rpc", "no server, and speaks as one", {{"from", stream->peer()}, {"error", proven.message()}});
+    sink = proven;
+  } else if (acceptor) {
+    sink = acceptor->accept(stream->metadata(kContextKey));
+  }
   if (!sink) {
     stream->start({.message = [](const std::string&) {}, .half_closed = [] {}, .cancelled = [] {}});
     return stream->finish(sink.status());

@@ -23,7 +23,8 @@ struct LaneSetup {
 };
 std::unique_ptr<Lane> open_lane(LaneSetup setup);
 
-// A lane that another server opened here. The acceptor outlives the stream; null refuses it.
-void accept_lane(const std::shared_ptr<ServerStream>& stream, LaneAcceptor* acceptor);
+// A lane that another server opened here; `proven` says whether it is one. The acceptor outlives the stream; null
+// refuses it.
+void accept_lane(const std::shared_ptr<ServerStream>& stream, LaneAcceptor* acceptor, const Status& proven);
 
 }  // namespace drover::wire

@@ -241,7 +241,7 @@ grpc::ServerGenericBidiReactor* GrpcServer::Impl::CreateReactor(grpc::GenericCal
   if (context->method() == kAttachMethod) {
     std::make_shared<Attached>(std::move(stream), *this)->start();
   } else if (context->method() == kPeerMethod) {
-    accept_lane(stream, setup_.lanes);
+    accept_lane(stream, setup_.lanes, check_server(context->auth_context(), setup_.tls));
   } else {
     std::make_shared<Served>(std::move(stream), context->method(), setup_)->start();
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,11 +51,12 @@ class NoRouter final : public Caller {
 // Everything but the lanes is absent.
 class LaneSide {
  public:
-  void start(LaneAcceptor* lanes) {
+  void start(LaneAcceptor* lanes, std::optional<Tls> tls = {}) {
     wire->start({.router = router,
                  .form_of = [](std::string_view) { return MethodForm::unknown; },
                  .executor = pool,
                  .clock = clock,
+                 .tls = std::move(tls),
                  .verify_node = [](const Uuid&, const std::string&) { return ok_status(); },
                  .unreachable = [](const std::string&) {},
                  .lanes = lanes});

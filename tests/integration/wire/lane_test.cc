@@ -167,6 +167,43 @@ TEST_F(Lanes, AnAgentWithoutAnAcceptorRefuses) {
   EXPECT_EQ(attempts[0].why.code(), Code::unimplemented) << attempts[0].why.to_string();
 }
 
+// One certificate that signed itself, so that each end takes the other's for one of its authority.
+class LanesOverTls : public Lanes {
+ protected:
+  void SetUp() override {}
+  Tls tls(const std::string& server_name) const {
+    return {.ca = identity.cert, .cert = identity.cert, .key = identity.key, .server_name = server_name};
+  }
+  void start(const std::string& server_name) {
+    here.start(nullptr, tls("localhost"));
+    there->start(&acceptor, tls(server_name));
+    ASSERT_TRUE(there->wire->listen("127.0.0.1:0", "ports.rpc").ok());
+    address = there->wire->address();
+  }
+
+  const TlsIdentity identity = *make_tls_identity();
+};
+
+TEST_F(LanesOverTls, AServerIsKnownByItsCertificate) {
+  start("localhost");
+  open();
+
+  ASSERT_EQ(opened.wait_for(1).size(), 1u);
+  lane->send("hello");
+  EXPECT_EQ(acceptor.messages.wait_for(1), std::vector<std::string>{"hello"});
+}
+
+// A node's certificate is of the same authority, and must not open a way into consensus.
+TEST_F(LanesOverTls, WhoeverIsNoServerByItsCertificateIsRefused) {
+  start("server.global.nomad");
+  open();
+
+  const std::vector<Broken> attempts = broken.wait_for(1);
+  ASSERT_FALSE(attempts.empty());
+  EXPECT_EQ(attempts[0].why, permission_denied("the caller's certificate does not carry the name server.global.nomad"));
+  EXPECT_TRUE(acceptor.greetings.wait_for(0).empty());
+}
+
 TEST_F(Lanes, AClosedLaneSaysNothingMore) {
   open();
   ASSERT_EQ(opened.wait_for(1).size(), 1u);
