@@ -70,6 +70,13 @@ TEST(Output, ListsAlignAndNameEmptyCells) {
   EXPECT_EQ("ID        Status\nabcdefgh  <none>\n", format_list({{"ID", "Status"}, {"abcdefgh", ""}}));
 }
 
+TEST(Output, CellsAreOneLineAndAlignByCharacters) {
+  EXPECT_EQ("Name           Status\nb\xc3\xa4r            ok\na\\nb\\u001b[2J  ok\n",
+            format_list({{"Name", "Status"}, {"b\xc3\xa4r", "ok"}, {"a\nb\x1b[2J", "ok"}}));
+  EXPECT_EQ("N\xc3\xa4me = a\\nStatus = running\nID   = x\n",
+            format_pairs({{"N\xc3\xa4me", "a\nStatus = running"}, {"ID", "x"}}));
+}
+
 TEST(Output, PairsAlign) { EXPECT_EQ("ID     = x\nStatus = <none>\n", format_pairs({{"ID", "x"}, {"Status", ""}})); }
 
 TEST(Output, RelativeTimes) {

@@ -4,36 +4,49 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "drover/printable.h"
 #include "drover/time.h"
 
 namespace drover::cli {
+
+namespace {
+
+// Names and descriptions may be anybody's: a job's author's, a plugin's.
+std::string as_cell(const std::string& text) { return text.empty() ? "<none>" : printable(text); }
+
+// In characters: the bytes that begin one.
+size_t width_of(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string padded(std::string text, size_t width) {
+  const size_t own = width_of(text);
+  return own < width ? text.append(width - own, ' ') : text;
+}
+
+}  // namespace
 
 std::string format_list(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].empty() ? 6 : row[i].size());
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(as_cell(row[i])));
   }
   std::string out;
   for (const auto& row : rows) {
-    std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
-      std::string cell = row[i].empty() ? "<none>" : row[i];
-      if (i + 1 < row.size()) cell.resize(std::max(cell.size(), widths[i]) + 2, ' ');
-      line += cell;
+      out += i + 1 < row.size() ? padded(as_cell(row[i]), widths[i] + 2) : as_cell(row[i]);
     }
-    out += line + "\n";
+    out += "\n";
   }
   return out;
 }
 
 std::string format_pairs(const std::vector<std::pair<std::string, std::string>>& pairs) {
   size_t width = 0;
-  for (const auto& [key, value] : pairs) width = std::max(width, key.size());
+  for (const auto& [key, value] : pairs) width = std::max(width, width_of(printable(key)));
   std::string out;
-  for (const auto& [key, value] : pairs) {
-    out += key + std::string(width - key.size(), ' ') + " = " + (value.empty() ? "<none>" : value) + "\n";
-  }
+  for (const auto& [key, value] : pairs) out += padded(printable(key), width) + " = " + as_cell(value) + "\n";
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <shared_mutex>
 #include <vector>
 
+#include "drover/printable.h"
 #include "drover/time.h"
 
 namespace drover::log {
@@ -40,39 +41,18 @@ void update_lowest() {
   lowest_level = lowest;
 }
 
-// Control characters, those of Unicode's second block as well, as JSON writes them: no text begins a line of its own or
-// speaks to a terminal.
-std::string escaped(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    const bool is_second = c == 0xc2 && next >= 0x80 && next < 0xa0;
-    if (c >= 0x20 && c != 0x7f && !is_second) {
-      out += text[i];
-      continue;
-    }
-    std::array<char, 8> code{};
-    std::snprintf(code.data(), code.size(), "\\u%04x", is_second ? next : c);
-    out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : code.data();
-    if (is_second) ++i;
-  }
-  return out;
-}
-
 std::string as_json(const nlohmann::ordered_json& value) {
-  return escaped(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return printable(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-std::string printable(const std::string& value) {
-  const bool is_plain = !value.empty() && value.find_first_of(" \"=") == std::string::npos && escaped(value) == value;
+std::string as_value(const std::string& value) {
+  const bool is_plain = !value.empty() && value.find_first_of(" \"=") == std::string::npos && printable(value) == value;
   return is_plain ? value : as_json(value);
 }
 
 std::string as_text(std::string_view component, std::string_view sentence, std::span<const Field> fields) {
-  std::string text = escaped(component) + ": " + escaped(sentence);
-  for (const Field& field : fields) text += " " + escaped(field.name) + "=" + printable(field.value);
+  std::string text = printable(component) + ": " + printable(sentence);
+  for (const Field& field : fields) text += " " + printable(field.name) + "=" + as_value(field.value);
   return text;
 }
 

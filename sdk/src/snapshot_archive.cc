@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "drover/printable.h"
 #include "drover/sha256.h"
 #include "gzip_stream.h"
 
@@ -31,13 +32,6 @@ constexpr Field kName = {0, 100}, kMode = {100, 8}, kUser = {108, 8}, kGroup = {
                 kTime = {136, 12}, kSum = {148, 8}, kType = {156, 1}, kMagic = {257, 6}, kPrefix = {345, 155};
 
 Status damaged(std::string_view what) { return data_loss("snapshot archive: " + std::string(what)); }
-
-// A name from outside, fit for a terminal.
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, 64)) out += c >= ' ' && c <= '~' ? c : '?';
-  return '"' + out + '"';
-}
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 
@@ -214,7 +208,7 @@ class Reader {
     const std::string_view name = text_in(block, kName);
     const auto at = static_cast<size_t>(std::ranges::find(kNames, name) - kNames.begin());
     if (at == kNames.size() || !text_in(block, kPrefix).empty())
-      return damaged("it has a member " + printable(name) + " that does not belong there");
+      return damaged("it has a member \"" + printable(name) + "\" that does not belong there");
     if (block[kType.at] != '0' && block[kType.at] != '\0')
       return damaged("its member " + std::string(name) + " is not a plain file");
     if (at < member) return damaged("it has the member " + std::string(name) + " twice");

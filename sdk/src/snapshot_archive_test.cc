@@ -140,7 +140,7 @@ TEST(SnapshotArchive, RefusesWhatIsNotExactlyOne) {
       {"another member", in_header("state.bin", 0, "stale.bin"),
        "it has a member \"stale.bin\" that does not belong there"},
       {"a name that would spoil a terminal", in_header("state.bin", 0, "\x1b[2J\nxxxx"),
-       "it has a member \"?[2J?xxxx\" that does not belong there"},
+       "it has a member \"\\u001b[2J\\nxxxx\" that does not belong there"},
       {"a folder before the name", in_header("state.bin", 345, "etc"), "that does not belong there"},
       {"a member twice", in_header("state.bin", 0, std::string_view("meta.json", 10)),
        "it has the member meta.json twice"},
