@@ -135,7 +135,7 @@ std::unique_ptr<Lane> open_lane(LaneSetup setup) {
 void accept_lane(const std::shared_ptr<ServerStream>& stream, LaneAcceptor* acceptor, const Status& proven) {
   Result<LaneSink> sink = unimplemented(std::string("unknown method ") + kPeerMethod);
   if (acceptor && !proven.ok()) {
-    log::warn("rpc", "no server, and speaks as one", {{"from", stream->peer()}, {"error", proven.message()}});
+    log::warn("rpc", "a lane is refused: no server opens it", {{"from", stream->peer()}, {"error", proven.message()}});
     sink = proven;
   } else if (acceptor) {
     sink = acceptor->accept(stream->metadata(kContextKey));
