@@ -294,8 +294,7 @@ void Agent::print_banner(const RawConfig& raw) const {
             << "             Log Level: " << log::to_string(settings_.log_level) << "\n"
             << "                Region: " << settings_.region << " (DC: " << settings_.datacenter << ")\n"
             << "                Server: " << (settings_.server ? "true" : "false") << "\n"
-            << "               Version: " << kVersion << "\n\n"
-            << "==> Starting Drover agent...\n\n"
+            << "               Version: " << kVersion << "\n\n==> Starting Drover agent...\n\n"
             << std::flush;
 }
 

@@ -1,7 +1,5 @@
 #include "credentials.h"
 
-#include <grpc/grpc_security_constants.h>
-
 #include "drover/external/callback_threads.h"
 #include "stream.h"
 

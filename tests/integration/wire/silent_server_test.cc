@@ -1,6 +1,4 @@
 // What an agent does about a server whose connection is alive and that says nothing, or takes nothing more.
-#include <grpcpp/create_channel.h>
-#include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
 #include <memory>
