@@ -42,7 +42,7 @@ function(drover_generate_messages out_sources root)
     list(APPEND sources ${generated}/${stem}.pb.cc)
   endforeach()
   # Generated code: no warnings, little optimisation, no debug information; it is compiled once and rarely read.
-  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "-w;-O1;-g0")
+  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "-w;-O1;-g0" SKIP_PRECOMPILE_HEADERS ON)
   # `generated` makes all of it and compiles nothing, for tools that read the sources.
   if(NOT TARGET generated)
     add_custom_target(generated)
@@ -123,6 +123,9 @@ function(drover_add_plugin name)
   target_link_libraries(${name}_objects PUBLIC drover_sdk drover_messages ${ARG_LIBRARIES} PRIVATE $<TARGET_NAME_IF_EXISTS:drover_warnings>)
   set_target_properties(${name}_objects PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  if(COMMAND drover_precompiled)  # in this tree
+    drover_precompiled(${name}_objects library)
+  endif()
   if(NOT ARG_MANIFEST)
     set(ARG_MANIFEST ${CMAKE_CURRENT_SOURCE_DIR}/plugin.json)
   endif()
