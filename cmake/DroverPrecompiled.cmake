@@ -1,7 +1,8 @@
 # Headers that most sources read, compiled once for each set of flags. A target takes them with drover_precompiled(NAME KIND):
 #
 #   library   position-independent code, hidden symbols: the kernel, plugins and their objects
-#   test      an executable: the same headers and GoogleTest
+#   exported  the same with visible symbols: the SDK
+#   test      a test program: the same headers and GoogleTest
 #
 # Sources still include what they use: Clang's builds have no precompiled headers, so `./dev tidy` finds a missing include.
 # <filesystem> and <iomanip> are left out: with std::quoted in sight, an unqualified quoted(text) means that one.
@@ -28,11 +29,12 @@ set(headers
   <google/protobuf/map.h> <google/protobuf/map_entry.h> <google/protobuf/map_field_inl.h> <google/protobuf/message.h>
   <google/protobuf/unknown_field_set.h>)
 file(CONFIGURE OUTPUT precompiled.cc CONTENT "")
-foreach(kind library test)
+foreach(kind library exported test)
   add_library(drover_precompiled_${kind} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/precompiled.cc)
   target_link_libraries(drover_precompiled_${kind} PRIVATE drover_warnings protobuf::libprotobuf)
   target_precompile_headers(drover_precompiled_${kind} PRIVATE ${headers})
 endforeach()
+set_target_properties(drover_precompiled_exported PROPERTIES CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
 target_link_libraries(drover_precompiled_test PRIVATE GTest::gtest)
 target_precompile_headers(drover_precompiled_test PRIVATE <gtest/gtest.h>)
 set_target_properties(drover_precompiled_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)

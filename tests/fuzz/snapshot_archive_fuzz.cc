@@ -14,22 +14,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace drover;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto read = [](std::string_view archive) {
-    testing::StringSource in(archive);
-    testing::StringSink state;
+    drover::testing::StringSource in(archive);
+    drover::testing::StringSink state;
     const auto meta = read_archive(in, state, 1 << 20);
     // What was accepted is written the same way, and is then accepted again.
     if (!meta) return;
     DROVER_CHECK(meta->size == state.bytes.size());
-    testing::StringSource again(state.bytes);
-    testing::StringSink out;
+    drover::testing::StringSource again(state.bytes);
+    drover::testing::StringSink out;
     DROVER_CHECK(write_archive(*meta, again, out).ok());
   };
   read(bytes);
-  testing::StringSink packed;
+  drover::testing::StringSink packed;
   GzipSink gzip(packed);
   DROVER_CHECK(gzip.write(bytes).ok() && gzip.finish().ok());
   read(packed.bytes);
-  testing::StringSource state(bytes);
+  drover::testing::StringSource state(bytes);
   (void)inspect_state_snapshot(state);
   return 0;
 }
