@@ -29,6 +29,7 @@ set(headers
   <google/protobuf/map.h> <google/protobuf/map_entry.h> <google/protobuf/map_field_inl.h> <google/protobuf/message.h>
   <google/protobuf/unknown_field_set.h>)
 file(CONFIGURE OUTPUT precompiled.cc CONTENT "")
+list(REMOVE_ITEM CMAKE_CXX_COMPILER_LAUNCHER CCACHE_DEPEND=1)  # by its dependencies, a precompiled header is not found again
 foreach(kind library exported test)
   add_library(drover_precompiled_${kind} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/precompiled.cc)
   target_link_libraries(drover_precompiled_${kind} PRIVATE drover_warnings protobuf::libprotobuf)
