@@ -1,6 +1,7 @@
 // drover-launcher: the parent of an agent's task processes.
 //
 //   started by the first client ──▶ serving ──no client, no task, nothing held for a while──▶ gone
+//                                      └──no client, no running task, no way here for a client──▶ gone
 //
 // It is small and does one thing so that it need never be restarted: the agent may be killed, upgraded and started
 // again while tasks run, and their exit codes are kept here until a client has collected them. One thread; nothing in
@@ -82,10 +83,10 @@ class Server {
         polled.push_back(
             {.fd = client->fd, .events = static_cast<short>(client->out.empty() ? POLLIN : POLLIN | POLLOUT)});
       }
-      const bool is_idle = clients_.empty() && tasks_.empty() && held_.empty();
+      const bool is_idle = clients_.empty() && pids_.empty();
       const int n = poll(polled.data(), polled.size(), is_idle ? grace_ms_ : -1);
       if (n < 0 && errno != EINTR) return give_up("poll");
-      if (n == 0 && is_idle && leave()) return 0;
+      if (n == 0 && is_idle && (is_out_of_reach() || (tasks_.empty() && held_.empty() && leave()))) return 0;
       if (n <= 0) continue;
       const size_t known = clients_.size();
       if (polled[1].revents) admit();
@@ -114,14 +115,17 @@ class Server {
     return 1;
   }
 
+  // Clients come through the folder and take its lock first. Once that file is deleted none can come: results and FIFOs
+  // are kept for nobody. (A folder that was moved still has it.)
+  bool is_out_of_reach() const {
+    struct stat lock {};
+    return fstat(lock_, &lock) == 0 && lock.st_nlink == 0;
+  }
+
   // A client holds the lock from before it connects until it was greeted, so none can be lost between the last look at
   // the socket and the end.
   bool leave() {
-    if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-      // Without a folder no client can come any more.
-      struct stat info {};
-      return stat(folder_.c_str(), &info) != 0;
-    }
+    if (flock(lock_, LOCK_EX | LOCK_NB) != 0) return false;
     pollfd waiting{.fd = kListenFd, .events = POLLIN};
     if (poll(&waiting, 1, 0) != 0) {
       flock(lock_, LOCK_UN);

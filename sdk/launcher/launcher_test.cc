@@ -289,6 +289,33 @@ TEST_F(LauncherTest, HoldsPipesForWritersOfOthers) {
   EXPECT_EQ(Code::invalid_argument, next->hold("t", {folder_ + "/none"}, soon()).code());
 }
 
+TEST_F(LauncherTest, EndsWhenItsFolderIsGoneAndNoTaskRuns) {
+  const std::string fifo = folder_ + "/fifo";
+  ASSERT_EQ(0, mkfifo(fifo.c_str(), 0600));
+  auto launcher = connect(exits());
+  ASSERT_TRUE(launcher);
+  const int pid = launcher->pid();
+  ASSERT_TRUE(launcher->hold("t", {fifo}, soon()).ok());
+  ASSERT_TRUE(launcher->start(shell("ended", "exit 3"), soon()).ok());
+  EXPECT_EQ(3, exit_of("ended").exit_code);
+  auto running = launcher->start(shell("running", "exec sleep 3600"), soon());
+  ASSERT_TRUE(running.ok());
+  launcher.reset();
+
+  std::filesystem::rename(folder_ + "/run", folder_ + "/moved");
+  auto found = Launcher::connect({.folder = folder_ + "/moved", .program = {}, .grace = 50ms}, {}, soon());
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  EXPECT_EQ(pid, (*found)->pid()) << "a folder that was moved is still the way to it";
+  EXPECT_EQ(2u, (*found)->list(soon())->size());
+  found->reset();
+  std::filesystem::remove_all(folder_ + "/moved");
+
+  EXPECT_TRUE(is_alive(running->pid));
+  EXPECT_TRUE(is_alive(pid)) << "a task runs";
+  EXPECT_TRUE(signal_process(running->pid, running->start_time, SIGKILL));
+  EXPECT_TRUE(eventually([&] { return !is_alive(pid); }));
+}
+
 TEST_F(LauncherTest, CarriesLargeArguments) {
   auto launcher = connect(exits());
   ASSERT_TRUE(launcher);
