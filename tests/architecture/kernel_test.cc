@@ -2,6 +2,7 @@
 #include <cctype>
 #include <iostream>
 #include <set>
+#include <sstream>
 
 #include "gtest/gtest.h"
 #include "tests/architecture/source_tree.h"
@@ -22,12 +23,6 @@ bool is_counted(const std::string& path) {
 std::vector<SourceFile> counted(std::vector<SourceFile> files) {
   std::erase_if(files, [](const SourceFile& file) { return !is_counted(file.path); });
   return files;
-}
-
-size_t line_count(const std::vector<SourceFile>& files) {
-  size_t count = 0;
-  for (const SourceFile& file : files) count += static_cast<size_t>(std::ranges::count(file.text, '\n'));
-  return count;
 }
 
 // Comments become blanks; line ends stay, so that places can be named.
@@ -70,6 +65,17 @@ std::string without_comments(std::string_view text) {
     out += c;
   }
   return out;
+}
+
+// Blank lines and comments are free.
+size_t line_count(const std::vector<SourceFile>& files) {
+  size_t count = 0;
+  for (const SourceFile& file : files) {
+    std::istringstream lines(without_comments(file.text));
+    for (std::string line; std::getline(lines, line);)
+      count += line.find_first_not_of(" \t") == std::string::npos ? 0 : 1;
+  }
+  return count;
 }
 
 // Words of the orchestrator's model, as types, members and variables would be called. Whole words: `allocator` and
@@ -130,7 +136,7 @@ TEST(Kernel, IsSmallEnoughToBeReadInAnAfternoon) {
 }
 
 TEST(Kernel, TestsAndTheirHelpersAreNotCounted) {
-  const std::vector<SourceFile> files = {{"kernel/rpc/router.cc", "one\ntwo\n"},
+  const std::vector<SourceFile> files = {{"kernel/rpc/router.cc", "one\n\n  // free\ntwo  // counts\n"},
                                          {"kernel/rpc/router_test.cc", "one\n"},
                                          {"kernel/raft/fault_file_system.h", "one\n"},
                                          {"kernel/raft/memory_log.cc", "one\n"}};
