@@ -71,34 +71,13 @@ int check(std::span<const std::string> arguments) {
   return 0;
 }
 
-// Declares the installed plugins for their options, then checks the files and flags against all of it.
+// Checks the files and flags against the options of the installed plugins.
 int validate_config(const std::string& program, std::span<const std::string> arguments) {
   const auto run = [&]() -> Status {
     DROVER_TRY(RawConfig raw, read_agent_arguments(arguments));
-    Discovery found = discover(plugin_folders(raw.root, program));
-    for (const Status& problem : found.problems) return problem;
-    std::vector<const Manifest*> manifests;
-    for (const PluginFile& file : found.plugins) manifests.push_back(&file.manifest);
-    DROVER_TRY(std::vector<size_t> order, start_order(manifests));
-    state::Store store;
-    CommandTable commands;
-    rpc::MethodTable methods;
-    ExtensionTable extensions;
-    DeclaredBlocks blocks;
-    std::vector<CheckedFile> files;
-    static std::vector<std::unique_ptr<Plugin>> plugins;  // until the process ends
-    for (size_t i : order) {
-      DROVER_TRY(CheckedFile file, check_file(found.plugins[i]));
-      files.push_back(std::move(file));
-      DROVER_TRY(std::unique_ptr<Plugin> plugin, load(files.back()));
-      plugins.push_back(std::move(plugin));
-      auto declarations =
-          make_declarations(found.plugins[i].manifest.name, {store, commands, methods, extensions, blocks});
-      DROVER_RETURN_IF_ERROR(
-          plugins.back()->declare(*declarations).with_context("plugin " + found.plugins[i].manifest.name));
-    }
+    DROVER_TRY(DeclaredBlocks declared, declared_options(plugin_folders(raw.root, program)));
     std::vector<std::string> warnings;
-    DROVER_TRY(ConfigBlock checked, check_config(raw, blocks, warnings));
+    DROVER_TRY(ConfigBlock checked, check_config(raw, declared, warnings));
     DROVER_RETURN_IF_ERROR(settle(checked, raw.dev).status());
     for (const std::string& warning : warnings) std::cout << "Warning: " << warning << "\n";
     return ok_status();
@@ -129,6 +108,32 @@ Result<std::unique_ptr<Plugin>> load_file(const std::string& path, Manifest* man
   kept.push_back(std::move(checked));
   if (manifest) *manifest = file->manifest;
   return load(kept.back());
+}
+
+Result<DeclaredBlocks> declared_options(const std::vector<std::string>& folders) {
+  Discovery found = discover(folders);
+  for (const Status& problem : found.problems) return problem;
+  std::vector<const Manifest*> manifests;
+  for (const PluginFile& file : found.plugins) manifests.push_back(&file.manifest);
+  DROVER_TRY(std::vector<size_t> order, start_order(manifests));
+  state::Store store;
+  CommandTable commands;
+  rpc::MethodTable methods;
+  ExtensionTable extensions;
+  DeclaredBlocks blocks;
+  static std::vector<CheckedFile> files;  // until the process ends, like their code
+  static std::vector<std::unique_ptr<Plugin>> plugins;
+  for (size_t i : order) {
+    DROVER_TRY(CheckedFile file, check_file(found.plugins[i]));
+    files.push_back(std::move(file));
+    DROVER_TRY(std::unique_ptr<Plugin> plugin, load(files.back()));
+    plugins.push_back(std::move(plugin));
+    auto declarations =
+        make_declarations(found.plugins[i].manifest.name, {store, commands, methods, extensions, blocks});
+    DROVER_RETURN_IF_ERROR(
+        plugins.back()->declare(*declarations).with_context("plugin " + found.plugins[i].manifest.name));
+  }
+  return blocks;
 }
 
 bool is_plugin_command(std::string_view name) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "drover/agent_config.h"
 #include "drover/manifest.h"
 #include "drover/plugin.h"
 #include "drover/result.h"
@@ -19,6 +20,9 @@ bool is_plugin_command(std::string_view name);
 // The plugin in this file, with its manifest beside it: checked as an agent would, and loaded for good. Errors: those
 // of the checks. `manifest` is filled in unless it is null.
 Result<std::unique_ptr<Plugin>> load_file(const std::string& path, Manifest* manifest = nullptr);
+
+// The options that the plugins of these folders declare; the plugins stay loaded. Errors: those of the checks.
+Result<DeclaredBlocks> declared_options(const std::vector<std::string>& folders);
 
 // Returns the exit code: 0 fine, 1 a problem was found (said on standard error), 127 unknown subcommand.
 int run_plugin_command(const std::string& program, std::span<const std::string> arguments);

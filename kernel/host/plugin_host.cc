@@ -80,7 +80,7 @@ class PluginHost final : public Host {
     const ConfigBlock* own = shared_.configuration.block("plugin", plugin_);
     return own ? own->block("config") : nullptr;
   }
-  std::string configuration_json() const override { return config_to_json(shared_.configuration); }
+  std::string configuration_json() const override { return shared_.configuration_json; }
 
   Result<Applied> propose(std::string_view command, std::string payload, SteadyTime deadline) override {
     struct Waiter {

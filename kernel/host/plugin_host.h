@@ -47,6 +47,7 @@ std::unique_ptr<Declarations> make_declarations(const std::string& plugin, const
 struct Shared {
   AgentInfo info;
   ConfigBlock configuration;
+  std::string configuration_json;
   Clock* clock = nullptr;
   Metrics* metrics = nullptr;
   Caller* caller = nullptr;

@@ -19,7 +19,8 @@ std::vector<ConfigOption> join_options() {
       {.name = "retry_max",
        .type = ConfigType::integer,
        .help = "Attempts to join before the agent ends; 0, the default: no end.",
-       .min = 0}};
+       .min = 0,
+       .api_name = "RetryMaxAttempts"}};
 }
 
 // The values of one block, `server` or `server_join`, over what is there.
@@ -37,7 +38,8 @@ ConfigSchema server_schema() {
   schema.options.push_back({.name = "server_join", .type = ConfigType::block, .options = join_options()});
   schema.options.push_back({.name = "encrypt",
                             .type = ConfigType::string,
-                            .help = "Key of the gossip between servers: 16, 24 or 32 bytes in base64."});
+                            .help = "Key of the gossip between servers: 16, 24 or 32 bytes in base64.",
+                            .api_name = "EncryptKey"});
   schema.options.push_back({.name = "rejoin_after_leave",
                             .type = ConfigType::boolean,
                             .default_text = "false",

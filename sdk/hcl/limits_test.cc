@@ -9,6 +9,7 @@ void fuzz_hcl_lexer(std::string_view text);  // of tests/fuzz
 void fuzz_hcl_parser(std::string_view input);
 void fuzz_hcl_evaluator(std::string_view input);
 void fuzz_hcl_json(std::string_view input);
+void fuzz_agent_config(std::string_view input);
 
 namespace drover::hcl {
 namespace {
@@ -152,6 +153,7 @@ TEST(Limits, MutatedInputsNeverCrash) {
       "}\n}\n",
       "o = {for k, v in {a = 1} : k => v... if v != 2}\np = !true || false && 1 <= 2 ? -1 : min([1, 2]...)\n",
       "{\"job\": {\"a\": {\"n\": \"x${1 + 1}\", \"l\": [true, null, 1.5e-3, \"\\u00e9\\ud83d\\ude00\"]}}}",
+      "{\"plugin\": [{\"raw_exec\": [{\"config\": [{\"enabled\": true}]}]}], \"client\": {\"meta\": {\"a\": 1}}}",
       "plugin \"raw_exec\" { config { enabled = true } }\nports { http = 1, rpc = 2 }\n\"a.b\" = format(\"%5.2f\", "
       "1)\n",
   };
@@ -181,6 +183,7 @@ TEST(Limits, MutatedInputsNeverCrash) {
     fuzz_hcl_parser(text);
     fuzz_hcl_evaluator(text);
     fuzz_hcl_json(text);
+    fuzz_agent_config(text);
   }
 }
 

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <nlohmann/json.hpp>
-#include <set>
+#include <iterator>
 
+#include "config_value.h"
 #include "drover/nearest.h"
-#include "plugin_options.h"
 
 namespace drover {
 namespace {
@@ -85,171 +84,6 @@ Result<std::vector<std::string>> files_of(const std::string& path) {
   return files;
 }
 
-// --- the kernel's part of the schema ---------------------------------------------------------------------------------
-
-ConfigOption option(std::string name, Type type, std::string fallback = {}, std::string help = {}) {
-  return {.name = std::move(name), .type = type, .default_text = std::move(fallback), .help = std::move(help)};
-}
-
-ConfigOption block(std::string name, std::vector<ConfigOption> options) {
-  return {.name = std::move(name), .type = Type::block, .options = std::move(options)};
-}
-
-std::vector<ConfigOption> with_type(Type type, std::initializer_list<const char*> names) {
-  std::vector<ConfigOption> options;
-  for (const char* name : names) options.push_back(option(name, type));
-  return options;
-}
-
-std::vector<ConfigOption> addresses() { return with_type(Type::string, {"http", "rpc", "serf"}); }
-
-// Blocks of the configuration language that no part of this version reads, unless a plugin declares them. They are
-// accepted whatever they hold, so that existing files load, and each one set is reported.
-constexpr std::array<std::string_view, 6> kDormantBlocks = {"consul", "vault", "autopilot", "audit", "sentinel", "ui"};
-
-ConfigSchema core_schema() {
-  ConfigSchema schema;
-  auto& o = schema.options;
-  o = {
-      option("region", Type::string, "global", "Region of this agent."),
-      option("datacenter", Type::string, "dc1", "Datacenter of this agent."),
-      option("name", Type::string, "", "Name of this agent, unique in its region; the host's name by default."),
-      option("data_dir", Type::string, "", "Folder for everything that outlives the agent. Absolute."),
-      option("plugin_dir", Type::string, "",
-             "Folder with further plugins, beside the installed ones and <data_dir>/plugins."),
-      option("bind_addr", Type::string, "0.0.0.0", "Address to listen on."),
-      block(
-          "ports",
-          {{.name = "http", .type = Type::integer, .default_text = "4646", .help = "HTTP API.", .min = 0, .max = 65535},
-           {.name = "rpc",
-            .type = Type::integer,
-            .default_text = "4647",
-            .help = "Calls between agents.",
-            .min = 0,
-            .max = 65535},
-           {.name = "serf",
-            .type = Type::integer,
-            .default_text = "4648",
-            .help = "Gossip between servers, TCP and UDP.",
-            .min = 0,
-            .max = 65535}}),
-      block("addresses", addresses()),
-      block("advertise", addresses()),
-      {.name = "log_level",
-       .type = Type::string,
-       .default_text = "INFO",
-       .help = "Least severe lines to write.",
-       .one_of = {"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "trace", "debug", "info", "warn", "error"}},
-      option("log_json", Type::boolean, "false", "One JSON object a log line."),
-      option("log_file", Type::string, "", "Also write the log to this file, or to drover.log in this folder."),
-      option("log_rotate_bytes", Type::bytes, "0", "Start a new log file at this size; 0: never."),
-      option("log_rotate_duration", Type::duration, "24h"),
-      option("log_rotate_max_files", Type::integer, "0", "Old log files to keep; 0: the newest hundred."),
-      option("enable_syslog", Type::boolean, "false"),
-      option("syslog_facility", Type::string, "LOCAL0"),
-      option("enable_debug", Type::boolean, "false"),
-      option("leave_on_interrupt", Type::boolean, "false", "Leave orderly on SIGINT."),
-      option("leave_on_terminate", Type::boolean, "false", "Leave orderly on SIGTERM."),
-      option("disable_update_check", Type::boolean, "false"),
-      option("disable_anonymous_signature", Type::boolean, "false"),
-      option("http_api_response_headers", Type::string_map, "", "Headers on every answer of the API."),
-      block("acl", {option("enabled", Type::boolean, "false"), option("token_ttl", Type::duration, "30s"),
-                    option("policy_ttl", Type::duration, "30s"), option("role_ttl", Type::duration, "30s"),
-                    option("replication_token", Type::string), option("token_min_expiration_ttl", Type::duration, "1m"),
-                    option("token_max_expiration_ttl", Type::duration, "24h")}),
-      block("tls", {option("http", Type::boolean, "false"), option("rpc", Type::boolean, "false"),
-                    option("ca_file", Type::string), option("cert_file", Type::string),
-                    option("key_file", Type::string), option("verify_server_hostname", Type::boolean, "false"),
-                    option("verify_https_client", Type::boolean, "false"),
-                    option("rpc_upgrade_mode", Type::boolean, "false"), option("tls_cipher_suites", Type::string),
-                    option("tls_min_version", Type::string), option("tls_prefer_server_cipher_suites", Type::boolean)}),
-      {.name = "plugin", .type = Type::labelled_block, .options = plugin_options()},
-  };
-  return schema;
-}
-
-// The server block's options that belong to nobody else. Effective ones have a help text.
-std::vector<ConfigOption> server_options() {
-  std::vector<ConfigOption> options = {
-      option("enabled", Type::boolean, "false", "Run as a server."),
-      {.name = "bootstrap_expect",
-       .type = Type::integer,
-       .default_text = "0",
-       .help = "Servers that a new cluster begins with; 0: this server waits to be added to one.",
-       .min = 0,
-       .max = 9},
-      {.name = "raft_multiplier",
-       .type = Type::integer,
-       .default_text = "1",
-       .help = "Scales heartbeats and election timeouts, for slow or distant machines.",
-       .min = 1,
-       .max = 10},
-      option("raft_lease_reads", Type::boolean, "false",
-             "Let a leader answer reads without asking the others, for as long as they have promised to elect nobody "
-             "else. "
-             "Sound only while no server's clock runs more than 500 ppm faster or slower than another's; time that a "
-             "machine is suspended is counted, time that its hypervisor hides from it is not."),
-      option(
-          "raft_scrub_interval", Type::duration, "24h",
-          "How long after the last time a server reads its log and its snapshots again, slowly, to see whether the "
-          "disk still holds them; 0s: never. Damage is logged, counted (nomad.raft.scrub.errors) and makes the server "
-          "unhealthy; a restart repairs it from the leader."),
-      option("raft_snapshot_threshold", Type::integer, "8192"),
-      option("raft_trailing_logs", Type::integer, "10240"),
-  };
-  for (auto& o : with_type(Type::string, {"data_dir",
-                                          "authoritative_region",
-                                          "encrypt",
-                                          "raft_snapshot_interval",
-                                          "redundancy_zone",
-                                          "upgrade_version",
-                                          "license_path",
-                                          "raft_protocol",
-                                          "protocol_version",
-                                          "retry_interval",
-                                          "retry_max",
-                                          "node_gc_threshold",
-                                          "job_gc_interval",
-                                          "job_gc_threshold",
-                                          "eval_gc_threshold",
-                                          "batch_eval_gc_threshold",
-                                          "deployment_gc_threshold",
-                                          "csi_volume_claim_gc_interval",
-                                          "csi_volume_claim_gc_threshold",
-                                          "csi_plugin_gc_threshold",
-                                          "acl_token_gc_threshold",
-                                          "root_key_gc_interval",
-                                          "root_key_gc_threshold",
-                                          "root_key_rotation_threshold",
-                                          "rejoin_after_leave",
-                                          "non_voting_server",
-                                          "enable_event_broker",
-                                          "event_buffer_size",
-                                          "deploy_query_rate_limit",
-                                          "job_max_priority",
-                                          "job_default_priority",
-                                          "num_schedulers",
-                                          "failover_heartbeat_ttl"})) {
-    options.push_back(std::move(o));
-  }
-  for (const char* name : {"server_join", "start_join", "retry_join", "raft_boltdb", "default_scheduler_config",
-                           "enabled_schedulers", "plan_rejection_tracker", "search"}) {
-    options.push_back(option(name, Type::any));
-  }
-  return options;
-}
-
-void merge_options(std::vector<ConfigOption>& into, const std::vector<ConfigOption>& more) {
-  for (const ConfigOption& o : more) {
-    auto at = std::ranges::find(into, o.name, &ConfigOption::name);
-    if (at == into.end()) {
-      into.push_back(o);
-    } else {
-      *at = o;  // who reads an option knows it best
-    }
-  }
-}
-
 // Options without help are the ones nobody reads.
 void warn_dormant(const ConfigBlock& raw, const std::vector<ConfigOption>& options, const std::string& path,
                   std::vector<std::string>& warnings) {
@@ -269,6 +103,28 @@ void warn_dormant(const ConfigBlock& raw, const std::vector<ConfigOption>& optio
   }
 }
 
+// The inside of a plugin's config block, by the plugin's own schema.
+Status check_own_options(ConfigBlock& plugin, const DeclaredBlocks& declared) {
+  ConfigBlock own{.place = plugin.place};
+  if (auto attribute = plugin.attributes.extract("config")) own.attributes.insert(std::move(attribute));
+  const auto blocks =
+      std::ranges::stable_partition(plugin.blocks, [](const ConfigBlock& block) { return block.name != "config"; });
+  std::ranges::move(blocks, std::back_inserter(own.blocks));
+  plugin.blocks.erase(blocks.begin(), blocks.end());
+  const auto schema = declared.find("plugin:" + plugin.labels.front());
+  if (schema == declared.end()) {  // a program of its own checks it
+    if (!own.attributes.empty())
+      return invalid_argument(own.attributes.begin()->second.place.to_string() + ": plugin \"" + plugin.labels.front() +
+                              "\": config must be a block");
+    std::ranges::move(own.blocks, std::back_inserter(plugin.blocks));
+    return ok_status();
+  }
+  DROVER_TRY(own, apply_schema(
+                      own, {.options = {{.name = "config", .type = Type::block, .options = schema->second.options}}}));
+  std::ranges::move(own.blocks, std::back_inserter(plugin.blocks));
+  return ok_status();
+}
+
 Status refuse_unsafe(const ConfigBlock& checked) {
   const ConfigBlock* acl = checked.block("acl");
   if (acl && acl->boolean("enabled")) {
@@ -283,45 +139,6 @@ Status refuse_unsafe(const ConfigBlock& checked) {
                                "not start rather than serve in the clear");
   }
   return ok_status();
-}
-
-bool is_secret(std::string_view name) {
-  static const std::set<std::string_view> kSecrets = {"encrypt",  "token", "replication_token",
-                                                      "key_file", "auth",  "secret"};
-  return kSecrets.contains(name) || name.ends_with("_token");
-}
-
-nlohmann::json to_json(const ConfigBlock& b) {
-  nlohmann::json json = nlohmann::json::object();
-  const auto api_name = [](std::string_view name) {
-    std::string out;
-    bool up = true;
-    for (char c : name) {
-      if (c == '_') {
-        up = true;
-        continue;
-      }
-      out += up ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-      up = false;
-    }
-    return out == "HttpApiResponseHeaders" ? std::string("HTTPAPIResponseHeaders") : out;
-  };
-  for (const auto& [name, attribute] : b.attributes) {
-    if (is_secret(name)) {
-      json[api_name(name)] = "<redacted>";
-      continue;
-    }
-    json[api_name(name)] = nlohmann::json::parse(hcl::to_json(attribute.value), nullptr, false);
-  }
-  for (const ConfigBlock& child : b.blocks) {
-    nlohmann::json value = to_json(child);
-    if (child.labels.empty()) {
-      json[api_name(child.name)] = std::move(value);
-    } else {
-      json[api_name(child.name)][child.labels.front()] = std::move(value);
-    }
-  }
-  return json;
 }
 
 }  // namespace
@@ -370,6 +187,7 @@ Result<RawConfig> read_agent_arguments(std::span<const std::string> arguments) {
       DROVER_TRY(std::vector<std::string> files, files_of(value));
       for (const std::string& file : files) {
         DROVER_TRY(ConfigBlock loaded, load_config_file(file));
+        DROVER_TRY(loaded, label_blocks(std::move(loaded), "plugin"));
         raw.root = merge(std::move(raw.root), loaded);
         raw.files.push_back(file);
       }
@@ -410,24 +228,11 @@ Result<RawConfig> read_agent_arguments(std::span<const std::string> arguments) {
 
 Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& declared,
                                  std::vector<std::string>& warnings) {
-  ConfigSchema schema = core_schema();
-  std::map<std::string, std::vector<ConfigOption>> blocks;
-  blocks["server"] = server_options();
-  blocks["client"] = {option("enabled", Type::boolean, "false", "Run as a client: a node that runs allocations.")};
-  for (const auto& [name, block_schema] : declared) {
-    if (!name.starts_with("plugin:")) merge_options(blocks[name], block_schema.options);
-  }
-  for (auto& [name, options] : blocks) schema.options.push_back(block(name, options));
-  for (std::string_view name : kDormantBlocks) {
-    if (!blocks.contains(std::string(name))) schema.options.push_back(option(std::string(name), Type::any));
-  }
-  for (std::string_view name : {"limits", "telemetry"}) {  // known to the language even where their plugin is disabled
-    if (!blocks.contains(std::string(name))) schema.options.push_back(option(std::string(name), Type::any));
-  }
+  const ConfigSchema schema = agent_schema(declared);
   DROVER_TRY(ConfigBlock checked, apply_schema(raw.root, schema));
   warn_dormant(raw.root, schema.options, "", warnings);
   for (const ConfigBlock* plugin : raw.root.all("plugin")) {
-    // Of one of the exact tier, loaded into this process; a program of its own gets them.
+    // A plugin of the exact tier is loaded into this process; these options are for programs of their own.
     if (!declared.contains("plugin:" + plugin->labels.front())) continue;
     for (const char* name : {"args", "user", "no_new_privileges", "oom_score", "grants", "limits"}) {
       if (plugin->has(name) || plugin->block(name))
@@ -437,30 +242,14 @@ Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& dec
   }
   DROVER_RETURN_IF_ERROR(refuse_unsafe(checked));
 
-  // The inside of each plugin's config block, by the plugin's own schema.
-  for (ConfigBlock& plugin : checked.blocks) {
-    if (plugin.name != "plugin" || plugin.labels.empty()) continue;
-    auto own = declared.find("plugin:" + plugin.labels.front());
-    if (own == declared.end()) continue;
-    auto config = std::ranges::find(plugin.blocks, "config", &ConfigBlock::name);
-    if (config == plugin.blocks.end()) continue;
-    DROVER_TRY(*config, apply_schema(*config, own->second));
-  }
-  // Plugins that the operator did not mention get their defaults.
+  // Plugins that the operator did not mention get their defaults, too.
   for (const auto& [name, own] : declared) {
     if (!name.starts_with("plugin:")) continue;
-    const std::string plugin = name.substr(7);
-    const ConfigBlock* mentioned = checked.block("plugin", plugin);
-    if (mentioned && mentioned->block("config")) continue;
-    ConfigBlock empty{.name = "config"};
-    DROVER_TRY(ConfigBlock defaults, apply_schema(empty, own));
-    auto at = std::ranges::find_if(
-        checked.blocks, [&](const ConfigBlock& b) { return b.name == "plugin" && b.labels == std::vector{plugin}; });
-    if (at == checked.blocks.end()) {
-      checked.blocks.push_back({.name = "plugin", .labels = {plugin}});
-      at = std::prev(checked.blocks.end());
-    }
-    at->blocks.push_back(std::move(defaults));
+    const std::vector labels = {name.substr(std::string_view("plugin:").size())};
+    if (!checked.block("plugin", labels.front())) checked.blocks.push_back({.name = "plugin", .labels = labels});
+  }
+  for (ConfigBlock& plugin : checked.blocks) {
+    if (plugin.name == "plugin") DROVER_RETURN_IF_ERROR(check_own_options(plugin, declared));
   }
   return checked;
 }
@@ -559,10 +348,6 @@ Result<AgentSettings> settle(const ConfigBlock& checked, bool dev) {
   s.leave_on_interrupt = checked.boolean("leave_on_interrupt");
   s.leave_on_terminate = checked.boolean("leave_on_terminate");
   return s;
-}
-
-std::string config_to_json(const ConfigBlock& checked) {
-  return to_json(checked).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace drover

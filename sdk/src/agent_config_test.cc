@@ -88,6 +88,43 @@ TEST_F(AgentConfigTest, APluginsWrongLimitsAreNamed) {
   EXPECT_NE(std::string::npos, typo.find("memory")) << typo;
 }
 
+TEST_F(AgentConfigTest, APluginsNameIsALabelOrAKey) {
+  for (const char* text :
+       {"plugin \"mock\" {\n  config {\n    speed = 4\n  }\n}\n", "plugin = { mock = { config = { speed = 4 } } }",
+        "plugin = [{ mock = [{ config = [{ speed = 4 }] }] }]",
+        "plugin {\n  mock {\n    config {\n      speed = 4\n    }\n  }\n}\n",
+        R"({"plugin": {"mock": {"config": {"speed": 4}}}})", R"({"plugin": [{"mock": [{"config": [{"speed": 4}]}]}]})",
+        R"({"plugin": [{"mock": [{}]}, {"other": {}}, {"mock": {"config": [{}, {"speed": 4}]}}]})"}) {
+    SCOPED_TRACE(text);
+    const auto raw = read_agent_arguments(std::vector<std::string>{"-config", file("agent.hcl", text)});
+    ASSERT_TRUE(raw.ok()) << raw.status().to_string();
+    EXPECT_TRUE(raw->root.block("plugin", "mock"));  // what plugins are loaded by
+    const auto checked = check_text(text);
+    ASSERT_TRUE(checked.ok()) << checked.status().to_string();
+    EXPECT_EQ(1, std::ranges::count(checked->blocks, std::vector<std::string>{"mock"}, &ConfigBlock::labels));
+    EXPECT_EQ(4, checked->block("plugin", "mock")->block("config")->integer("speed"));
+  }
+}
+
+TEST_F(AgentConfigTest, APluginWithoutANameIsRefusedWithItsPlace) {
+  const std::string needs = "block \"plugin\" needs one label, as in plugin \"name\" { … }";
+  EXPECT_EQ(problem("\nplugin {}\n"), "agent.hcl:2: " + needs);
+  EXPECT_EQ(problem("\nplugin {\n  enabled = false\n}\n"), "agent.hcl:2: " + needs);
+  EXPECT_EQ(problem("{\n  \"plugin\": {}\n}"), "agent.hcl:2: " + needs);
+  EXPECT_EQ(problem("plugin \"a\" \"b\" {}\n"), "agent.hcl:1: " + needs);
+  EXPECT_EQ(problem("{\"plugin\": [1]}"), "agent.hcl:1: option \"plugin\" must be a block with a label");
+  EXPECT_EQ(problem("plugin \"acme\" {\n  config = 3\n}\n"), "agent.hcl:2: plugin \"acme\": config must be a block");
+}
+
+TEST_F(AgentConfigTest, APluginInTwoFilesIsOnePlugin) {
+  const auto checked = check({"-config", file("a.hcl", "plugin \"mock\" {\n  enabled = true\n}\n"), "-config",
+                              file("b.json", R"({"plugin": {"mock": {"config": {"speed": 5}}}})")});
+
+  ASSERT_TRUE(checked.ok()) << checked.status().to_string();
+  EXPECT_TRUE(checked->block("plugin", "mock")->boolean("enabled"));
+  EXPECT_EQ(5, checked->block("plugin", "mock")->block("config")->integer("speed"));
+}
+
 TEST_F(AgentConfigTest, WhatIsForProgramsIsOfNoEffectOnAPartOfTheAgent) {
   ASSERT_TRUE(check_text("plugin \"mock\" {\n  user = \"daemon\"\n}\n").ok());
   ASSERT_EQ(1u, warnings_.size());
@@ -190,7 +227,7 @@ TEST_F(AgentConfigTest, EveryProblemIsSaidAtOnce) {
 
 TEST_F(AgentConfigTest, APluginsOwnOptionsAreCheckedByItsOwnSchema) {
   EXPECT_EQ(problem("plugin \"mock\" {\n  config {\n    sped = 4\n  }\n}\n"),
-            "agent.hcl:3: unknown option \"sped\"; did you mean \"speed\"?");
+            "agent.hcl:3: unknown option \"sped\" in block \"config\"; did you mean \"speed\"?");
 
   auto checked = check_text("plugin \"mock\" {\n  config {\n    speed = 4\n  }\n}\n");
   ASSERT_TRUE(checked) << checked.status().to_string();
@@ -318,11 +355,84 @@ TEST_F(AgentConfigTest, AddressesFollowFromWhatIsSaid) {
   EXPECT_EQ(s->advertise_rpc, "10.0.0.1:4647");
 }
 
+// --- what the agent shows --------------------------------------------------------------------------------------------
+
+TEST_F(AgentConfigTest, OptionsAreShownInTheNamesAndFormsOfTheApi) {
+  declared_["client"].options.push_back({.name = "max_kill_timeout",
+                                         .type = ConfigType::duration,
+                                         .default_text = "30s",
+                                         .help = "Time.",
+                                         .is_api_text = true});
+  const std::string path = file("a.hcl", R"(
+    leave_on_interrupt = true
+    plugin "acme" {
+      args = ["-v"]
+      config { endpoint = "unix:///x" }
+    })");
+  const auto raw = read_agent_arguments(std::vector<std::string>{"-config", path});
+  ASSERT_TRUE(raw.ok());
+  const auto checked = check_config(*raw, declared_, warnings_);
+  ASSERT_TRUE(checked.ok()) << checked.status().to_string();
+
+  const std::string shown = config_to_json(*raw, declared_, *checked);
+
+  const auto json = hcl::from_json(shown);
+  ASSERT_TRUE(json.ok()) << shown;
+  const auto at = [&](std::initializer_list<const char*> names) {
+    const hcl::Value* value = &*json;
+    for (const char* name : names) {
+      const auto member = value->object().find(name);
+      if (member == value->object().end()) return std::string("no ") + name;
+      value = &member->second;
+    }
+    return hcl::to_json(*value);
+  };
+  struct {
+    std::initializer_list<const char*> names;
+    std::string value;
+  } const cases[] = {
+      {{"NodeName"}, "\"\""},
+      {{"LeaveOnInt"}, "true"},
+      {{"Ports", "HTTP"}, "4646"},
+      {{"AdvertiseAddrs", "Serf"}, "\"\""},
+      {{"ACL", "TokenTTL"}, "30000000000"},
+      {{"TLSConfig", "EnableRPC"}, "false"},
+      {{"TLSConfig", "CAFile"}, "\"\""},
+      {{"Server", "EvalGCThreshold"}, "\"\""},
+      {{"Server", "CSIVolumeClaimGCInterval"}, "\"\""},
+      {{"Server", "RaftScrubInterval"}, "\"24h0m0s\""},
+      {{"Client", "MaxKillTimeout"}, "\"30s\""},
+      {{"Client", "Meta"}, "null"},
+      {{"LogJson"}, "false"},
+      {{"HTTPAPIResponseHeaders"}, "null"},
+      {{"Vault"}, "null"},
+      {{"DevMode"}, "false"},
+      {{"Files"}, "[\"" + path + "\"]"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(at(c.names), c.value) << *(c.names.end() - 1);
+  const std::string plugins = at({"Plugins"});
+  EXPECT_NE(plugins.find(R"("Args":["-v"])"), std::string::npos) << plugins;
+  EXPECT_NE(plugins.find(R"("Config":{"endpoint":"unix:///x"})"), std::string::npos) << plugins;
+  EXPECT_NE(plugins.find(R"("Name":"acme")"), std::string::npos) << plugins;
+}
+
 TEST_F(AgentConfigTest, SecretsAreNotShown) {
-  auto checked = check_text("server {\n  encrypt = \"hidden\"\n}\nacl {\n  replication_token = \"hidden\"\n}\n");
+  const std::vector<std::string> arguments = {"-config", file("a.hcl", R"(
+    server { encrypt = "hidden" }
+    acl { replication_token = "hidden" }
+    vault { token = "hidden" }
+    plugin "acme" {
+      config {
+        auth { helper = "hidden" }
+        login { password = "hidden" }
+      }
+    })")};
+  const auto raw = read_agent_arguments(arguments);
+  ASSERT_TRUE(raw.ok());
+  const auto checked = check_config(*raw, declared_, warnings_);
   ASSERT_TRUE(checked) << checked.status().to_string();
 
-  const std::string json = config_to_json(*checked);
+  const std::string json = config_to_json(*raw, declared_, *checked);
 
   EXPECT_EQ(json.find("hidden"), std::string::npos) << json;
   EXPECT_NE(json.find("\"Datacenter\":\"dc1\""), std::string::npos) << json;

@@ -1,4 +1,5 @@
 // Files to configuration blocks. Objects become blocks, so that each option keeps its own line, however it was written.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -62,6 +63,15 @@ class Loader {
             place(item.key->range));
       }
       return;
+    }
+    if (tree && tree->kind == hcl::ExprKind::tuple) {  // a list of objects is as many blocks, as in JSON
+      const auto& elements = static_cast<const hcl::TupleExpr&>(*tree).elements;
+      const auto is_object = [](const hcl::ExprPtr& e) { return e->kind == hcl::ExprKind::object; };
+      if (!elements.empty() && std::ranges::all_of(elements, is_object)) {
+        for (const hcl::ExprPtr& element : elements)
+          add(block, name, hcl::Expression(element, source), source, place(element->range));
+        return;
+      }
     }
     block.attributes.insert_or_assign(
         name, ConfigAttribute{hcl::evaluate(expression, context_, diagnostics_), std::move(where)});

@@ -1,5 +1,7 @@
 // Checks configuration against its schema and brings it into the declared form.
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "config_value.h"
 #include "drover/config.h"
@@ -66,6 +68,20 @@ class Checker {
         finish_value(option, result, where);
     }
     return result;
+  }
+
+  ConfigBlock label(ConfigBlock block, const std::string& name) {
+    const ConfigOption option{.name = name, .type = ConfigType::labelled_block};
+    std::vector<ConfigBlock> labelled;
+    if (auto attribute = block.attributes.extract(name)) take_objects(option, attribute.mapped(), labelled, "");
+    for (const ConfigBlock& inner : std::exchange(block.blocks, {})) {
+      if (inner.name == name)
+        take_labels(option, inner, labelled, "");
+      else
+        block.blocks.push_back(inner);
+    }
+    std::ranges::move(labelled, std::back_inserter(block.blocks));
+    return block;
   }
 
   Status status() const {
@@ -160,7 +176,13 @@ class Checker {
                   std::vector<ConfigBlock>& into, const std::string& where) {
     if (is_block(option.type)) return take_labels(option, inner, into, where);
     if (option.type == ConfigType::any) {
-      result.blocks.push_back(inner);
+      auto same = std::ranges::find_if(result.blocks, [&](const ConfigBlock& known) {
+        return known.name == inner.name && known.labels == inner.labels;
+      });
+      if (same == result.blocks.end())
+        result.blocks.push_back(inner);
+      else
+        *same = merge(std::move(*same), inner);
     } else if (option.type == ConfigType::string_map && inner.labels.empty()) {
       set(result, option, {value_from(inner), inner.place}, where);
     } else {
@@ -260,6 +282,13 @@ class Checker {
 Result<ConfigBlock> apply_schema(const ConfigBlock& block, const ConfigSchema& schema) {
   Checker checker;
   ConfigBlock result = checker.apply(block, schema.options, "");
+  DROVER_RETURN_IF_ERROR(checker.status());
+  return result;
+}
+
+Result<ConfigBlock> label_blocks(ConfigBlock block, const std::string& name) {
+  Checker checker;
+  ConfigBlock result = checker.label(std::move(block), name);
   DROVER_RETURN_IF_ERROR(checker.status());
   return result;
 }

@@ -20,6 +20,13 @@ expect 1 "access control lists are not available" "$DROVER" agent -config "$WORK
 expect 1 "No such file or directory" "$DROVER" agent -config "$WORK/absent.hcl"
 expect 1 'unknown option -conifg; did you mean "config"?' "$DROVER" agent -conifg x
 expect 1 "typo.hcl:3" "$DROVER" plugin validate-config -config "$WORK/typo.hcl"
+for option in enabled enabld; do
+  printf '{"plugin": [{"raw_exec": [{"config": [{"%s": true}]}]}],\n "server": {"enabled": true}, "data_dir": "/tmp"}\n' $option > "$WORK/$option.json"
+done
+expect 0 "Configuration is valid!" "$DROVER" plugin validate-config -config "$WORK/enabled.json"
+expect 1 'enabld.json:1: unknown option "enabld" in block "config"; did you mean "enabled"?' "$DROVER" agent -config "$WORK/enabld.json"
+printf '\nplugin {}\n' > "$WORK/label.hcl"
+expect 1 'label.hcl:2: block "plugin" needs one label' "$DROVER" agent -config "$WORK/label.hcl"
 
 # --- the data folder
 : > "$WORK/afile"

@@ -25,12 +25,16 @@ struct RawConfig {
 };
 
 // `-config` (file or folder, repeatable) and the other agent flags, with one dash or two, `-flag=value` or `-flag
-// value`. Errors: invalid_argument, for an unknown flag with the nearest one.
+// value`. Each `plugin` block has its label, however a file wrote it. Errors: invalid_argument, for an unknown flag
+// with the nearest one, for a file's mistake with its place.
 Result<RawConfig> read_agent_arguments(std::span<const std::string> arguments);
 std::string agent_help();
 
 // Options of one block as its owner declared them; "plugin:NAME" is the config block of one plugin.
 using DeclaredBlocks = std::map<std::string, ConfigSchema, std::less<>>;
+
+// Every option of the configuration: the kernel's, and those that plugins declared.
+ConfigSchema agent_schema(const DeclaredBlocks& declared);
 
 // Checks everything and fills in defaults. `warnings` gets a line for each option without effect.
 // Errors: invalid_argument with every problem: file, line, option, nearest valid name.
@@ -68,7 +72,7 @@ struct AgentSettings {
 // absolute.
 Result<AgentSettings> settle(const ConfigBlock& checked, bool dev);
 
-// The whole configuration as JSON in the API's names, secrets blanked.
-std::string config_to_json(const ConfigBlock& checked);
+// Every option as JSON in the API's names, secrets blanked; options that are not set have their type's empty value.
+std::string config_to_json(const RawConfig& raw, const DeclaredBlocks& declared, const ConfigBlock& checked);
 
 }  // namespace drover

@@ -89,6 +89,10 @@ struct ConfigOption {
   std::optional<double> max = {};
   std::vector<std::string> one_of = {};    // of strings
   std::vector<ConfigOption> options = {};  // of a block
+  // How the agent shows the option in /v1/agent/self. Empty: the words of `name` joined, each with a capital, known
+  // initialisms (GC, TTL, RPC, …) in capitals.
+  std::string api_name = {};
+  bool is_api_text = false;  // a duration shown as "30s"; others are shown in nanoseconds
 };
 
 struct ConfigSchema {
