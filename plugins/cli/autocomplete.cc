@@ -76,7 +76,9 @@ std::vector<std::string> look_up(const std::string& kind, const std::string& pre
   const std::string list = kind == "job" ? "/v1/jobs" : kind == "plugin" ? "/v1/agent/plugins" : "/v1/" + kind + "s";
   // An identifier's prefix has whole bytes.
   const size_t asked = kind == "job" ? prefix.size() : prefix.size() & ~size_t{1};
-  auto found = Client(options).get(list, {{"prefix", prefix.substr(0, asked)}, {"per_page", "100"}});
+  std::map<std::string, std::string> parameters = {{"prefix", prefix.substr(0, asked)}};
+  if (kind != "plugin") parameters["per_page"] = "100";  // that list has no pages
+  auto found = Client(options).get(list, parameters);
   if (!found || !found->is_array()) return {};  // nothing is offered, and nothing is said on the person's line
   std::vector<std::string> ids;
   for (const auto& one : *found) {

@@ -14,25 +14,29 @@ class HttpPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
     return declare.configuration(
-        "limits", {.options = {
-                       {.name = "http_max_conns_per_client",
-                        .type = ConfigType::integer,
-                        .default_text = "100",
-                        .help = "Connections that one address may hold; 0: no limit.",
-                        .min = 0},
-                       {.name = "http_max_body_bytes",
-                        .type = ConfigType::bytes,
-                        .default_text = "8MiB",
-                        .help = "Largest request body."},
-                       {.name = "http_read_timeout",
-                        .type = ConfigType::duration,
-                        .default_text = "30s",
-                        .help = "Time for a request to arrive.",
-                        .min = 1},
-                       {.name = "https_handshake_timeout", .type = ConfigType::duration, .default_text = "5s"},
-                       {.name = "rpc_handshake_timeout", .type = ConfigType::duration, .default_text = "5s"},
-                       {.name = "rpc_max_conns_per_client", .type = ConfigType::integer, .default_text = "100"},
-                   }});
+        "limits",
+        {.options = {
+             {.name = "http_max_conns_per_client",
+              .type = ConfigType::integer,
+              .default_text = "100",
+              .help = "Connections that one address may hold; 0: no limit.",
+              .min = 0},
+             {.name = "http_max_body_bytes",
+              .type = ConfigType::bytes,
+              .default_text = "8MiB",
+              .help = "Largest request body."},
+             {.name = "http_read_timeout",
+              .type = ConfigType::duration,
+              .default_text = "30s",
+              .help = "Time for a request to arrive.",
+              .min = 1},
+             {.name = "https_handshake_timeout",
+              .type = ConfigType::duration,
+              .default_text = "5s",
+              .is_api_text = true},
+             {.name = "rpc_handshake_timeout", .type = ConfigType::duration, .default_text = "5s", .is_api_text = true},
+             {.name = "rpc_max_conns_per_client", .type = ConfigType::integer, .default_text = "100"},
+         }});
   }
 
   Status start(Host& host) override {
@@ -54,6 +58,12 @@ class HttpPlugin final : public Plugin {
     }
     for (const auto& [name, value] : host.configuration("")->string_map("http_api_response_headers"))
       options.headers[name] = value;
+    options.situation = [&host] {
+      const RaftInfo raft = host.raft();
+      return ReplyMeta{.index = raft.applied_index,
+                       .last_contact = raft.last_contact.value_or(std::chrono::nanoseconds(0)),
+                       .known_leader = raft.is_leader || !raft.leader_address.empty()};
+    };
     server_ = std::make_unique<Server>(std::move(options), routes_, host.caller(), host.metrics());
     DROVER_RETURN_IF_ERROR(server_->start());
     log::info("http", "serving the API", {{"address", server_->address()}, {"routes", routes_.size()}});

@@ -141,7 +141,7 @@ TEST_F(HttpRequest, NamesTheMethodAndFillsTheRequest) {
 TEST_F(HttpRequest, CommonParametersBecomeQueryOptions) {
   const QueryOptions query =
       outgoing({.verb = "GET",
-                .target = "/v1/test/names?region=mars&namespace=dev&prefix=a%20b&index=12&wait=10s&stale&filter=x"
+                .target = "/v1/test/names?region=mars&namespace=dev&prefix=a%20b&index=12&wait=10s&stale"
                           "&per_page=5&next_token=t&reverse=true",
                 .token = "secret"})
           .context.query;
@@ -152,7 +152,6 @@ TEST_F(HttpRequest, CommonParametersBecomeQueryOptions) {
   EXPECT_EQ(query.min_index, 12u);
   EXPECT_EQ(query.max_wait, std::chrono::seconds(10));
   EXPECT_TRUE(query.stale);
-  EXPECT_EQ(query.filter, "x");
   EXPECT_EQ(query.per_page, 5);
   EXPECT_EQ(query.next_token, "t");
   EXPECT_TRUE(query.reverse);
@@ -192,7 +191,8 @@ TEST_F(HttpRequest, BadParametersAreNamed) {
       {"per_page=many", "400 Failed to parse value of \"per_page\" (many) as a number"},
       {"per_page=-1", "400 Failed to parse value of \"per_page\" (-1) as a number"},
       {"prefix=%zz", "400 the query \"prefix=%zz\" has a damaged escape"},
-      {"stale=false", "accepted"},
+      {"filter=x", "400 filter expressions are not supported by this version of drover"},
+      {"filter=", "accepted"},
       {"", "accepted"},
       {"&&=&", "accepted"},
   };
@@ -201,6 +201,59 @@ TEST_F(HttpRequest, BadParametersAreNamed) {
     EXPECT_EQ(refusal({.verb = "GET", .target = "/v1/test/names?" + std::string(c.query)}), c.answer);
   }
   EXPECT_TRUE(refusal({.verb = "GET", .target = "/v1/test/names?count=x"}).starts_with("400 "));
+}
+
+TEST_F(HttpRequest, StaleTakesEveryFormOfABoolean) {
+  for (const auto& [text, is_stale] : std::initializer_list<std::pair<const char*, bool>>{{"", true},
+                                                                                          {"1", true},
+                                                                                          {"t", true},
+                                                                                          {"T", true},
+                                                                                          {"true", true},
+                                                                                          {"TRUE", true},
+                                                                                          {"True", true},
+                                                                                          {"0", false},
+                                                                                          {"f", false},
+                                                                                          {"F", false},
+                                                                                          {"false", false},
+                                                                                          {"FALSE", false},
+                                                                                          {"False", false}}) {
+    SCOPED_TRACE(text);
+    EXPECT_EQ(outgoing({.verb = "GET", .target = "/v1/test/names?stale=" + std::string(text)}).context.query.stale,
+              is_stale);
+  }
+}
+
+TEST_F(HttpRequest, WhatAListWouldIgnoreIsRefused) {
+  const std::string no_pages = "400 this answer is not divided into pages; leave out per_page and next_token";
+  EXPECT_EQ(refusal({.verb = "GET", .target = "/v1/test/rows?per_page=2"}), no_pages);
+  EXPECT_EQ(refusal({.verb = "GET", .target = "/v1/test/rows?next_token=a"}), no_pages);
+  EXPECT_EQ(refusal({.verb = "GET", .target = "/v1/test/rows?filter=a"}),
+            "400 filter expressions are not supported by this version of drover");
+  EXPECT_EQ(refusal({.verb = "GET", .target = "/v1/test/rows?per_page=0"}), "accepted");
+  EXPECT_EQ(refusal({.verb = "GET", .target = "/v1/test/names?per_page=2&next_token=a"}), "accepted");
+}
+
+TEST_F(HttpRequest, PathsOfNomadThatNothingAnswersSayWhy) {
+  struct Case {
+    const char* verb;
+    const char* path;
+    const char* answer;
+  };
+  const Case cases[] = {
+      {"GET", "/v1/acl/policies", "400 ACL support disabled"},
+      {"PUT", "/v1/acl/bootstrap", "400 ACL support disabled"},
+      {"GET", "/v1/acl/token/self", "400 ACL support disabled"},
+      {"GET", "/v1/quotas", "501 Nomad Enterprise only endpoint"},
+      {"PUT", "/v1/quota/x", "501 Nomad Enterprise only endpoint"},
+      {"GET", "/v1/quota-usages", "501 Nomad Enterprise only endpoint"},
+      {"GET", "/v1/sentinel/policies", "501 Nomad Enterprise only endpoint"},
+      {"GET", "/v1/recommendations", "501 Nomad Enterprise only endpoint"},
+      {"GET", "/v1/operator/license", "501 Nomad Enterprise only endpoint"},
+      {"GET", "/v1/acls", "404 "},
+  };
+  for (const Case& c : cases) EXPECT_EQ(refusal({.verb = c.verb, .target = c.path}), c.answer) << c.path;
+  EXPECT_TRUE(routes_.has_below("/v1/test"));
+  EXPECT_FALSE(routes_.has_below("/v1/acl"));
 }
 
 TEST_F(HttpRequest, UnknownPathsAndVerbsAreRefused) {
@@ -277,11 +330,29 @@ TEST_F(HttpAnswer, IsTheMessageAsJson) {
 }
 
 TEST_F(HttpAnswer, WithoutIndexHasNoIndexHeaders) {
+  EXPECT_EQ(header(answer("DELETE", "/v1/test/thing/7", {}), "X-Nomad-Index"), "none");
+}
+
+TEST_F(HttpAnswer, AReadHasAnIndexEvenOfNothing) {
   const Answer a = answer("GET", "/v1/test/thing/7", {}, {.next_token = "more"});
 
-  EXPECT_EQ(header(a, "X-Nomad-Index"), "none");
+  EXPECT_EQ(header(a, "X-Nomad-Index"), "0");
+  EXPECT_EQ(header(a, "X-Nomad-KnownLeader"), "false");
   EXPECT_EQ(header(a, "X-Nomad-NextToken"), "more");
   EXPECT_EQ(a.body, "{}");
+}
+
+TEST_F(HttpAnswer, WhatIsNotThereHasTheIndexToWaitFor) {
+  const Outgoing call = outgoing({.verb = "GET", .target = "/v1/test/thing/7"});
+  const ReplyMeta now = {.index = 12, .last_contact = std::chrono::milliseconds(5), .known_leader = true};
+
+  const Answer missing = to_answer(call, not_found("thing not found"), now);
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_EQ(header(missing, "X-Nomad-Index"), "12");
+  EXPECT_EQ(header(missing, "X-Nomad-LastContact"), "5");
+  EXPECT_EQ(header(missing, "X-Nomad-KnownLeader"), "true");
+  EXPECT_EQ(header(to_answer(call, invalid_argument("x"), now), "X-Nomad-Index"), "none");
+  EXPECT_EQ(header(to_answer(call, not_found("x")), "X-Nomad-Index"), "none") << "a node knows no state";
 }
 
 TEST_F(HttpAnswer, ATokenBeginsNoHeaderOfItsOwn) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "drover/duration.h"
 #include "drover/json.h"
@@ -30,6 +31,15 @@ bool parse_number(std::string_view text, Integer& out) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// The words that Go's clients use; absent for any other.
+std::optional<bool> parse_bool(std::string_view text) {
+  for (std::string_view yes : {"1", "t", "T", "true", "TRUE", "True"})
+    if (text == yes) return true;
+  for (std::string_view no : {"0", "f", "F", "false", "FALSE", "False"})
+    if (text == no) return false;
+  return std::nullopt;
+}
+
 Status common_parameters(const Query& query, QueryOptions& options) {
   options.region = get(query, "region");
   if (query.contains("namespace")) options.name_space = get(query, "namespace");
@@ -46,18 +56,52 @@ Status common_parameters(const Query& query, QueryOptions& options) {
   }
   if (query.contains("stale")) {
     const std::string_view value = get(query, "stale");
-    const bool yes =
-        value.empty() || value == "true" || value == "1" || value == "t" || value == "T" || value == "TRUE";
-    const bool no = value == "false" || value == "0" || value == "f" || value == "F" || value == "FALSE";
-    if (!yes && !no)
-      return invalid_argument("Failed to parse value of \"stale\" (" + std::string(value) + ") as a bool");
-    options.stale = yes;
+    const std::optional<bool> is_stale = value.empty() ? true : parse_bool(value);
+    if (!is_stale) return invalid_argument("Failed to parse value of \"stale\" (" + std::string(value) + ") as a bool");
+    options.stale = *is_stale;
   }
   if (query.contains("per_page") && (!parse_number(get(query, "per_page"), options.per_page) || options.per_page < 0)) {
     return invalid_argument("Failed to parse value of \"per_page\" (" + std::string(get(query, "per_page")) +
                             ") as a number");
   }
   return ok_status();
+}
+
+Answer text_answer(int status, std::string body) {
+  return {.status = status, .body = std::move(body), .content_type = "text/plain; charset=utf-8"};
+}
+
+// What is read of the cluster's state has an index even where nothing was ever written.
+bool reads_state(const google::protobuf::MethodDescriptor& method) {
+  const Route& route = method.options().GetExtension(drover::route);
+  return (route.kind() == Route::READ || route.kind() == Route::LIST) &&
+         (route.target() == Route::LEADER || route.target() == Route::ANY);
+}
+
+void add_meta(const ReplyMeta& meta, Answer& answer) {
+  answer.headers.emplace_back("X-Nomad-Index", std::to_string(meta.index));
+  answer.headers.emplace_back(
+      "X-Nomad-LastContact",
+      std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(meta.last_contact).count()));
+  answer.headers.emplace_back("X-Nomad-KnownLeader", meta.known_leader ? "true" : "false");
+}
+
+// What a client asks of a list and the method would pass over in silence.
+Status refuse_ignored(const google::protobuf::MethodDescriptor& method, const QueryOptions& query) {
+  if (!query.filter.empty()) return invalid_argument("filter expressions are not supported by this version of drover");
+  if (method.options().GetExtension(drover::route).pages()) return ok_status();
+  if (query.per_page > 0 || !query.next_token.empty())
+    return invalid_argument("this answer is not divided into pages; leave out per_page and next_token");
+  return ok_status();
+}
+
+// For paths of Nomad's API that no method answers, but that its clients must understand the answer of.
+Answer no_route(std::string_view path, const Routes& routes) {
+  if (path.starts_with("/v1/acl/") && !routes.has_below("/v1/acl")) return text_answer(400, "ACL support disabled");
+  for (std::string_view paid : {"/v1/quota", "/v1/sentinel/", "/v1/recommendation", "/v1/operator/license"}) {
+    if (path.starts_with(paid)) return text_answer(501, "Nomad Enterprise only endpoint");
+  }
+  return {.status = 404};
 }
 
 std::string_view bearer(std::string_view authorization) {
@@ -75,10 +119,6 @@ std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return text;
-}
-
-Answer text_answer(int status, std::string body) {
-  return {.status = status, .body = std::move(body), .content_type = "text/plain; charset=utf-8"};
 }
 
 }  // namespace
@@ -122,7 +162,7 @@ std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& r
   const size_t mark = incoming.target.find('?');
   const std::string_view path = incoming.target.substr(0, mark);
   Match match = routes.find(incoming.verb, path);
-  if (!match.binding) return match.path_known ? text_answer(405, "Invalid method") : Answer{.status = 404};
+  if (!match.binding) return match.path_known ? text_answer(405, "Invalid method") : no_route(path, routes);
   auto query = parse_query(mark == std::string_view::npos ? "" : incoming.target.substr(mark + 1));
   if (!query) return error_answer(query.status());
 
@@ -131,8 +171,9 @@ std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& r
   const auto& method = *match.binding->method;
   out.context.method = "/" + method.service()->full_name() + "/" + method.name();
   if (Status status = common_parameters(*query, out.context.query); !status.ok()) return error_answer(status);
+  if (Status status = refuse_ignored(method, out.context.query); !status.ok()) return error_answer(status);
   out.context.query.token = incoming.token.empty() ? bearer(incoming.authorization) : incoming.token;
-  out.ws_handshake = get(*query, "ws_handshake") == "true";
+  out.ws_handshake = parse_bool(get(*query, "ws_handshake")).value_or(false);
   out.pretty = query->contains("pretty") && get(*query, "pretty") != "0";
 
   auto request = new_message(method.input_type());
@@ -164,18 +205,16 @@ std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& r
   return out;
 }
 
-Answer to_answer(const Outgoing& call, const Result<Reply>& reply) {
-  if (!reply) return error_answer(reply.status());
+Answer to_answer(const Outgoing& call, const Result<Reply>& reply, const ReplyMeta& now) {
+  if (!reply) {
+    Answer answer = error_answer(reply.status());
+    if (answer.status == 404 && now.index > 0) add_meta(now, answer);
+    return answer;
+  }
   const auto& method = *call.binding->method;
   Answer answer;
   const ReplyMeta& meta = reply->meta;
-  if (meta.index > 0) {
-    answer.headers.emplace_back("X-Nomad-Index", std::to_string(meta.index));
-    answer.headers.emplace_back(
-        "X-Nomad-LastContact",
-        std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(meta.last_contact).count()));
-    answer.headers.emplace_back("X-Nomad-KnownLeader", meta.known_leader ? "true" : "false");
-  }
+  if (meta.index > 0 || reads_state(method)) add_meta(meta, answer);
   if (!meta.next_token.empty()) answer.headers.emplace_back("X-Nomad-NextToken", one_line(meta.next_token));
   if (call.binding->form.content() == Http::EMPTY) return answer;
   auto response = new_message(method.output_type());

@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <span>
 
 namespace drover::api {
 namespace {
@@ -161,6 +162,14 @@ bool Routes::matches(const std::vector<Part>& parts, const std::vector<std::stri
     parameters[part.field] = std::move(value);
   }
   return true;
+}
+
+bool Routes::has_below(std::string_view path) const {
+  const auto wanted = split(path);
+  return std::ranges::any_of(patterns_, [&](const Pattern& pattern) {
+    return pattern.parts.size() > wanted.size() &&
+           std::ranges::equal(wanted, std::span(pattern.parts).first(wanted.size()), {}, {}, &Part::literal);
+  });
 }
 
 Match Routes::find(std::string_view verb, std::string_view path) const {

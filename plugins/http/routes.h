@@ -35,6 +35,8 @@ class Routes {
   Status add(const google::protobuf::MethodDescriptor& method);
   // The most specific path wins: literal parts before fields, longer before shorter.
   Match find(std::string_view verb, std::string_view path) const;
+  // Whether some path begins with these literal parts and goes on.
+  bool has_below(std::string_view path) const;
   size_t size() const { return patterns_.size(); }
 
  private:

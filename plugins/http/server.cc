@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <array>
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
@@ -24,9 +26,53 @@ using Error = boost::system::error_code;
 constexpr size_t kThreads = 2;
 constexpr size_t kUploads = 2;                           // pieces of bodies that wait for their handlers at a time
 constexpr auto kPause = std::chrono::milliseconds(100);  // after a connection that could not be accepted
+constexpr auto kLinger = std::chrono::seconds(2);        // for a client to read that it is refused
+constexpr size_t kRefusals = 100;                        // at a time; one more is closed without a word
 constexpr std::string_view kTooMany =
     "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     "Your IP is issuing too many concurrent connections, please rate limit your calls\n";
+
+// Says to a connection that it is one too many. It is closed only once the client has had time to read that: what it
+// sends meanwhile is read and dropped, since closing over unread bytes resets the connection.
+class Refusal final : public std::enable_shared_from_this<Refusal> {
+ public:
+  Refusal(Tcp::socket socket, std::atomic<size_t>& alive)
+      : socket_(std::move(socket)), timer_(socket_.get_executor()), alive_(alive) {
+    ++alive_;
+  }
+  ~Refusal() { --alive_; }
+
+  void start() {
+    timer_.expires_after(kLinger);
+    timer_.async_wait([self = shared_from_this()](Error) { self->close(); });
+    asio::async_write(socket_, asio::buffer(kTooMany.data(), kTooMany.size()),
+                      [self = shared_from_this()](Error error, size_t) {
+                        if (error) return self->finish();
+                        self->socket_.shutdown(Tcp::socket::shutdown_send, error);
+                        self->drain();
+                      });
+  }
+
+ private:
+  void drain() {
+    socket_.async_read_some(asio::buffer(dropped_), [self = shared_from_this()](Error error, size_t) {
+      error ? self->finish() : self->drain();
+    });
+  }
+  void finish() {
+    timer_.cancel();
+    close();
+  }
+  void close() {
+    Error ignored;
+    socket_.close(ignored);
+  }
+
+  Tcp::socket socket_;
+  asio::steady_timer timer_;
+  std::array<char, 4096> dropped_;
+  std::atomic<size_t>& alive_;
+};
 
 }  // namespace
 
@@ -138,8 +184,8 @@ class Server::Impl {
       std::lock_guard lock(mutex_);
       size_t& count = connections_[who];
       if (options_.max_connections_per_address > 0 && count >= options_.max_connections_per_address) {
-        metrics_.add("nomad.agent.http.exceeded");
-        asio::write(socket, asio::buffer(kTooMany.data(), kTooMany.size()), error);
+        metrics_.add("nomad.nomad.agent.http.exceeded");
+        if (refusals_ < kRefusals) std::make_shared<Refusal>(std::move(socket), refusals_)->start();
         return;
       }
       ++count;
@@ -158,6 +204,7 @@ class Server::Impl {
   std::stop_source stopping_;
   std::mutex mutex_;
   std::condition_variable all_ended_;
+  std::atomic<size_t> refusals_ = 0;
   std::map<std::string, size_t> connections_;  // by remote address; guarded by mutex_
   asio::io_context io_{static_cast<int>(kThreads)};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};

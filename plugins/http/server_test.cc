@@ -383,6 +383,46 @@ TEST_F(HttpServer, OneAddressHoldsSoManyConnections) {
   EXPECT_TRUE(has_room(address)) << "the place of a connection that has ended is free";
 }
 
+TEST_F(HttpServer, ARefusalReachesAClientThatSpeaks) {
+  ServerOptions options;
+  options.max_connections_per_address = 1;
+  const std::string address = start(std::move(options));
+  Client first(address);
+  ASSERT_EQ(first.get("/v1/test/thing/one").status(), 200);
+
+  for (int i = 0; i < 20; ++i) {
+    Client more(address);
+    more.send("GET /v1/test/thing/one HTTP/1.1\r\nHost: test\r\n\r\n");
+    more.send(std::string(20000, 'x'));  // on its way while the refusal is
+    EXPECT_TRUE(more.receive_all().starts_with("HTTP/1.1 429 "));
+  }
+}
+
+TEST_F(HttpServer, EachRequestIsALineAtDebugWithoutItsQuery) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> lines;
+  const log::Tap tap(log::Level::debug, [&](log::Level level, std::string_view component, std::string_view sentence,
+                                            std::span<const log::Field> fields) {
+    if (component != "http") return;
+    std::string line = std::string(log::to_string(level)) + " " + std::string(sentence);
+    for (const log::Field& field : fields)
+      line += " " + std::string(field.name) + (field.name == "duration" ? "" : "=" + field.value);
+    std::lock_guard lock(mutex);
+    lines.push_back(std::move(line));
+    changed.notify_all();
+  });
+  Client client(start());
+
+  EXPECT_EQ(client.get("/v1/test/thing/one?token=hidden").status(), 200);
+  EXPECT_EQ(client.get("/v1/nothing").status(), 404);
+
+  std::unique_lock lock(mutex);
+  ASSERT_TRUE(changed.wait_for(lock, kPatience, [&] { return lines.size() >= 2; }));
+  EXPECT_EQ(lines[0], "DEBUG request complete method=GET path=/v1/test/thing/one duration");
+  EXPECT_EQ(lines[1], "DEBUG request complete method=GET path=/v1/nothing duration");
+}
+
 TEST_F(HttpServer, StoppingEndsConnectionsAndCalls) {
   Client idle(start());
   ASSERT_EQ(idle.get("/v1/test/thing/one").status(), 200);

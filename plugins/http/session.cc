@@ -16,6 +16,8 @@
 #include <optional>
 
 #include "conversation.h"
+#include "drover/duration.h"
+#include "drover/log.h"
 #include "gzip.h"
 #include "request.h"
 
@@ -156,6 +158,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     stream_.expires_never();
     request_ = parser_->release();
     keep_alive_ = request_.keep_alive();
+    begin();
     call();
   }
 
@@ -180,7 +183,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     request_ = {};
     request_.base() = upload_->parser.get().base();
     keep_alive_ = upload_->parser.get().keep_alive();
-    shared_.metrics.add("nomad.http.request", 1);
+    begin();
     if (!prepare()) return;
     StreamReceiver receiver;
     receiver.message = [](std::string) { return true; };
@@ -281,8 +284,24 @@ class Session final : public std::enable_shared_from_this<Session> {
     return true;
   }
 
-  void call() {
+  void begin() {
     shared_.metrics.add("nomad.http.request", 1);
+    began_ = std::chrono::steady_clock::now();
+    const std::string_view target = view(request_.target());
+    asked_ = {std::string(view(request_.method_string())), std::string(target.substr(0, target.find('?')))};
+  }
+
+  // Without the query: it may hold secrets.
+  void report() {
+    if (asked_.first.empty()) return;
+    log::debug("http", "request complete",
+               {{"method", asked_.first},
+                {"path", asked_.second},
+                {"duration", format_duration(std::chrono::steady_clock::now() - began_)}});
+    asked_ = {};
+  }
+
+  void call() {
     if (view(request_.target()) == "/" && request_.method() == bhttp::verb::get) {
       Answer redirect{.status = 307};
       redirect.headers.emplace_back("Location", "/ui/");
@@ -293,11 +312,13 @@ class Session final : public std::enable_shared_from_this<Session> {
     watch_client();
     const Http::Content content = outgoing_.binding->form.content();
     if (content == Http::FRAMES || content == Http::BYTES) return open_stream();
-    shared_.caller.call(
-        outgoing_.context, std::move(outgoing_.request), [self = shared_from_this()](Result<Reply> reply) {
-          asio::post(self->stream_.get_executor(),
-                     [self, reply = std::move(reply)] { self->write(to_answer(self->outgoing_, reply)); });
-        });
+    shared_.caller.call(outgoing_.context, std::move(outgoing_.request),
+                        [self = shared_from_this()](Result<Reply> reply) {
+                          asio::post(self->stream_.get_executor(), [self, reply = std::move(reply)] {
+                            const ReplyMeta now = reply.ok() ? ReplyMeta() : self->shared_.options.situation();
+                            self->write(to_answer(self->outgoing_, reply, now));
+                          });
+                        });
   }
 
   bool is_conversation() const {
@@ -310,6 +331,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     if (!is_same_origin(view(request_[bhttp::field::origin]), view(request_[bhttp::field::host])))
       return fail(403, "a page of another origin may not begin a conversation");
     stream_.expires_never();
+    report();
     start_conversation({.stream = stream_,
                         .connection = shared_from_this(),
                         .shared = shared_,
@@ -429,6 +451,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   }
 
   void finish_stream() {
+    report();
     asio::async_write(stream_, bhttp::make_chunk_last(), [self = shared_from_this()](Error error, size_t) {
       self->stream_call_.reset();
       self->header_sent_ = false;
@@ -438,6 +461,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   }
 
   void abandon_stream() {
+    report();
     cancel_.request_stop();
     stream_call_.reset();
     close();
@@ -457,6 +481,7 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   void write(Answer answer) {
     cancel_.request_stop();  // nothing waits for this call any more; also ends watch_client's interest
+    report();
     response_.emplace();
     auto& response = *response_;
     response.version(11);
@@ -545,6 +570,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   asio::steady_timer timer_{stream_.get_executor()};
   uint64_t armed_ = 0;  // which arming of the timer counts
   bool timed_out_ = false;
+  std::pair<std::string, std::string> asked_;  // verb and path of the request that is being answered
+  std::chrono::steady_clock::time_point began_;
   Outgoing outgoing_;
   std::stop_source cancel_;
   std::shared_ptr<Pipe> pipe_;
