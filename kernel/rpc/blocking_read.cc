@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drover/stopping.h"
 #include "kernel/state/store.h"
 
 namespace drover::rpc {
@@ -106,7 +107,7 @@ void BlockingRead::run() {
       return abandoned_;
     }();
     if (abandoned) return finish(unavailable("the state was replaced or this server no longer leads; ask again"));
-    if (setup_.stopping.stop_requested()) return finish(unavailable("this agent is stopping"));
+    if (setup_.stopping.stop_requested()) return finish(agent_is_stopping());
     if (setup_.context.stop.stop_requested()) return finish(cancelled("the caller has gone"));
     state::ReadSet looked;
     Result<Reply> reply = internal_error("not read yet");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "drover/stopping.h"
+
 namespace drover::rpc {
 namespace {
 
@@ -99,7 +101,7 @@ bool Pool::cancel_timer(uint64_t timer) {
 
 Status Pool::run_stream(std::function<void()> body) {
   std::lock_guard lock(mutex_);
-  if (stopping_) return unavailable("this agent is stopping");
+  if (stopping_) return agent_is_stopping();
   if (streams_ >= options_.max_streams) {
     return resource_exhausted("too many streams are open (limit " + std::to_string(options_.max_streams) + ")");
   }

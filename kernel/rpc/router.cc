@@ -9,6 +9,7 @@
 #include <future>
 
 #include "drover/log.h"
+#include "drover/stopping.h"
 #include "kernel/rpc/blocking_read.h"
 #include "kernel/rpc/local_stream.h"
 #include "kernel/rpc/stages/access.h"
@@ -79,7 +80,7 @@ void Router::stop() { stopping_.request_stop(); }
 
 const Method* Router::method_of(CallContext& context, Status& error) const {
   if (stopping_.stop_requested()) {
-    error = unavailable("this agent is stopping");
+    error = agent_is_stopping();
     return nullptr;
   }
   const Method* method = methods_.find(context.method);
@@ -120,7 +121,7 @@ Status Router::admit(const Method& method, CallContext& context, const Status& a
   if (!method.unary && !method.stream)
     return unimplemented(method.name + " is answered by agents of another role, not by this one");
   const std::string service = method.descriptor->service()->name();
-  metrics_.add("nomad.rpc." + service + "." + std::string(rate_class(method.route)), 1,
+  metrics_.add("nomad.nomad.rpc." + service + "." + std::string(rate_class(method.route)), 1,
                {{"identity", identity_label(context.identity)}});
   if (!authentication.ok()) return permission_denied("Permission denied");
   return access_->authorize(context.identity, method.access, context);
@@ -234,7 +235,7 @@ void Router::handle(std::shared_ptr<Pending> pending) {
 Result<Reply> Router::run_unary(const Method& method, const CallContext& context, std::string_view request) {
   const SteadyTime began = clock_.steady();
   Result<Reply> reply = answer_once(method, store_, context, request);
-  metrics_.observe("nomad.rpc.handle", clock_.steady() - began, {{"method", method.descriptor->full_name()}});
+  metrics_.observe("nomad.nomad.rpc.handle", clock_.steady() - began, {{"method", method.descriptor->full_name()}});
   if (reply) reply->meta = complete(std::move(reply->meta));
   return reply;
 }

@@ -116,7 +116,7 @@ TEST_F(RouterTest, CountsCalls) {
 
   bool has_counted = false;
   for (const Metrics::Value& value : metrics_.values()) {
-    if (value.name == "nomad.rpc.Things.write") has_counted = value.value == 1;
+    if (value.name == "nomad.nomad.rpc.Things.write") has_counted = value.value == 1;
   }
   EXPECT_TRUE(has_counted);
 }

@@ -27,6 +27,8 @@ Status AgentPlugin::declare(Declarations& declare) {
 Status AgentPlugin::start(Host& host) {
   host_ = &host;
   DROVER_TRY(ClientConfig config, client_config(host.configuration("client"), host.agent().data_dir));
+  if (!config.ignored_options.empty())
+    log::warn("agent", "client.options has keys without effect", {{"keys", config.ignored_options}});
   store_ = std::make_unique<AgentStore>(host.local_store());
   DROVER_TRY(NodeIdentity identity, store_->identity());
   std::error_code error;
@@ -66,11 +68,14 @@ Status AgentPlugin::start(Host& host) {
   status_->start();
   allocations_->start();
   registration_->start();
+  metrics_ = std::make_unique<NodeMetrics>(*client_, *allocations_);
+  metrics_->start();
   return ok_status();
 }
 
 void AgentPlugin::stop(SteadyTime deadline) {
   if (!host_) return;
+  if (metrics_) metrics_->stop();
   if (events_) events_->stop();
   if (devices_) devices_->stop();
   if (registration_) registration_->stop();

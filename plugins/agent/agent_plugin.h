@@ -1,8 +1,8 @@
 // The node agent: this machine as a node of the cluster. Put together here; the parts know only what they are given.
 //
 // Threads: "node" (registration, heartbeats), "devices" (asks device plugins), "allocs" (follows the servers), "status"
-// (tells them), "logs" (collects task output), "driver-events" (follows one driver each), and for each live allocation
-// "alloc" and one "task" per task.
+// (tells them), "logs" (collects task output), "driver-events" (follows one driver each), "node-metrics" (sets gauges),
+// and for each live allocation "alloc" and one "task" per task.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@
 #include "driver_events.h"
 #include "drover/node_locator.h"
 #include "drover/plugin.h"
+#include "node_metrics.h"
 #include "registration.h"
 #include "services.h"
 #include "status_reporter.h"
@@ -40,6 +41,7 @@ class AgentPlugin final : public Plugin, private NodeLocator {
   std::unique_ptr<StatusReporter> status_;
   std::unique_ptr<Allocations> allocations_;
   std::unique_ptr<DriverEvents> events_;
+  std::unique_ptr<NodeMetrics> metrics_;
 };
 
 }  // namespace drover::agent

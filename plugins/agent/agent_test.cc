@@ -10,6 +10,7 @@
 
 #include "agent_plugin.h"
 #include "chroot.h"
+#include "drover/log.h"
 #include "group_network.h"
 #include "testing/agent_fixture.h"
 
@@ -551,6 +552,22 @@ TEST_F(AgentTest, DeliversStatusAfterTheServersWereAway) {
   });
   const std::string id = place({task("web")});
   until_status(id, v1::CLIENT_STATUS_RUNNING);
+}
+
+// The kernel ends calls first and plugins after that.
+TEST_F(AgentTest, ItsOwnEndIsNoReasonToWarn) {
+  std::atomic<int> warnings = 0;
+  const log::Tap tap(log::Level::warn,
+                     [&](log::Level, std::string_view, std::string_view sentence, std::span<const log::Field>) {
+                       if (sentence == "allocations not read from the servers") ++warnings;
+                     });
+  start();
+
+  servers_.end_calls();
+
+  ASSERT_TRUE(servers_.wait([&] { return servers_.refused_watches >= 2; }));  // the first has been reported then
+  stop();
+  EXPECT_EQ(0, warnings);
 }
 
 TEST_F(AgentTest, ShowsTheLogsOfATask) {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "drover/log.h"
-#include "drover/metrics.h"
+#include "drover/stopping.h"
 #include "drover/v1/node_service.pb.h"
 #include "server_calls.h"
 
@@ -130,17 +130,7 @@ std::vector<v1::Allocation> Allocations::describe(const std::vector<Uuid>& ids) 
   for (Uuid id : ids) {
     if (auto runner = find(id.bytes())) out.push_back(runner->report());
   }
-  count();
   return out;
-}
-
-void Allocations::count() const {
-  std::map<v1::ClientStatus, int> counts;
-  for (const auto& runner : all()) ++counts[runner->client_status()];
-  const auto set = [&](const char* name, int value) { client_.host.metrics().set(name, value); };
-  set("nomad.client.allocations.pending", counts[v1::CLIENT_STATUS_PENDING]);
-  set("nomad.client.allocations.running", counts[v1::CLIENT_STATUS_RUNNING]);
-  set("nomad.client.allocations.terminal", counts[v1::CLIENT_STATUS_COMPLETE] + counts[v1::CLIENT_STATUS_FAILED]);
 }
 
 Status Allocations::collect(std::string_view id, SteadyTime deadline) {
@@ -171,7 +161,9 @@ void Allocations::run(const std::stop_token& stop) {
       continue;
     }
     if (stop.stop_requested()) return;
-    log::warn("agent", "allocations not read from the servers", {{"error", status.message()}});
+    // The kernel ends calls before it stops plugins, so this agent's own end comes as an error first.
+    log::write(is_agent_stopping(status) ? log::Level::debug : log::Level::warn, "agent",
+               "allocations not read from the servers", {{"error", status.message()}});
     const double share = std::uniform_real_distribution<double>(0.75, 1.25)(random);
     std::unique_lock lock(mutex_);
     woken_.wait_until(

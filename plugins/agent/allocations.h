@@ -51,7 +51,7 @@ class Allocations final : public NodeLocator {
   std::vector<v1::Allocation> describe(const std::vector<Uuid>& ids) const;
   // Errors: not_found; failed_precondition while it runs.
   Status collect(std::string_view id, SteadyTime deadline);
-  void count() const;  // sets the gauges
+  std::vector<std::shared_ptr<AllocRunner>> all() const;
 
  private:
   void run(const std::stop_token& stop);
@@ -59,7 +59,6 @@ class Allocations final : public NodeLocator {
   Status fetch(const std::vector<Uuid>& ids, const std::map<Uuid, uint64_t>& listed, const std::stop_token& stop);
   void accept(std::shared_ptr<const AllocSpec> spec);
   void forget(const std::vector<Uuid>& gone);
-  std::vector<std::shared_ptr<AllocRunner>> all() const;
 
   const Client& client_;
   mutable std::mutex mutex_;

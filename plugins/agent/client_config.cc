@@ -27,34 +27,37 @@ std::vector<std::string> split(std::string_view list) {
 // Known options of which this agent makes nothing: without help text, so that the operator is warned.
 void add_without_effect(ConfigSchema& schema) {
   using Type = ConfigType;
-  const std::pair<const char*, Type> options[] = {{"server_join", Type::block},
-                                                  {"network_speed", Type::integer},
-                                                  {"reservable_cores", Type::string},
-                                                  {"client_min_port", Type::integer},
-                                                  {"client_max_port", Type::integer},
-                                                  {"gc_interval", Type::duration},
-                                                  {"gc_parallel_destroys", Type::integer},
-                                                  {"gc_disk_usage_threshold", Type::number},
-                                                  {"gc_inode_usage_threshold", Type::number},
-                                                  {"gc_max_allocs", Type::integer},
-                                                  {"no_host_uuid", Type::boolean},
-                                                  {"host_volume", Type::any},
-                                                  {"host_network", Type::any},
-                                                  {"bind_wildcard_default_host_network", Type::boolean},
-                                                  {"cni_path", Type::string},
-                                                  {"cni_config_dir", Type::string},
-                                                  {"bridge_network_name", Type::string},
-                                                  {"bridge_network_subnet", Type::string},
-                                                  {"bridge_network_hairpin_mode", Type::boolean},
-                                                  {"nomad_service_discovery", Type::boolean},
-                                                  {"template", Type::any},
-                                                  {"artifact", Type::any},
-                                                  {"drain_on_shutdown", Type::any},
-                                                  {"state_dir", Type::string}};
-  for (const auto& [name, type] : options) {
-    ConfigOption option{.name = name, .type = type == Type::block ? Type::any : type};
-    schema.options.push_back(std::move(option));
-  }
+  struct Known {
+    const char* name;
+    Type type;
+    const char* api_name = "";
+  };
+  const Known options[] = {{"server_join", Type::any},
+                           {"network_speed", Type::integer},
+                           {"reservable_cores", Type::string, "ReserveableCores"},
+                           {"client_min_port", Type::integer},
+                           {"client_max_port", Type::integer},
+                           {"gc_interval", Type::duration},
+                           {"gc_parallel_destroys", Type::integer},
+                           {"gc_disk_usage_threshold", Type::number},
+                           {"gc_inode_usage_threshold", Type::number},
+                           {"gc_max_allocs", Type::integer},
+                           {"no_host_uuid", Type::boolean},
+                           {"host_volume", Type::any, "HostVolumes"},
+                           {"host_network", Type::any, "HostNetworks"},
+                           {"bind_wildcard_default_host_network", Type::boolean},
+                           {"cni_path", Type::string},
+                           {"cni_config_dir", Type::string},
+                           {"bridge_network_name", Type::string},
+                           {"bridge_network_subnet", Type::string},
+                           {"bridge_network_hairpin_mode", Type::boolean},
+                           {"nomad_service_discovery", Type::boolean},
+                           {"template", Type::any, "TemplateConfig"},
+                           {"artifact", Type::any},
+                           {"drain_on_shutdown", Type::any, "Drain"},
+                           {"state_dir", Type::string}};
+  for (const auto& [name, type, api_name] : options)
+    schema.options.push_back({.name = name, .type = type, .api_name = api_name});
 }
 
 ConfigOption reserved_block() {
@@ -90,8 +93,13 @@ ConfigSchema client_schema() {
       {.name = "cpu_total_compute",
        .type = Type::integer,
        .help = "MHz of all cores together, instead of what is found.",
-       .min = 0},
-      {.name = "memory_total_mb", .type = Type::integer, .help = "Memory, instead of what is found.", .min = 0},
+       .min = 0,
+       .api_name = "CpuCompute"},
+      {.name = "memory_total_mb",
+       .type = Type::integer,
+       .help = "Memory, instead of what is found.",
+       .min = 0,
+       .api_name = "MemoryMB"},
       {.name = "disk_total_mb",
        .type = Type::integer,
        .help = "Size of the allocations' disk, instead of what is found.",
@@ -127,7 +135,8 @@ ConfigSchema client_schema() {
        .type = Type::duration,
        .default_text = "30s",
        .help = "Longest kill_timeout that a task may ask for.",
-       .min = 0},
+       .min = 0,
+       .is_api_text = true},
       reserved_block()};
   add_without_effect(schema);
   return schema;
@@ -178,8 +187,7 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
     } else if (key == "driver.allowlist" || key == "driver.whitelist") {
       config.driver_allowlist = split(value);
     } else {
-      return invalid_argument("client.options: \"" + key +
-                              "\" is not supported; driver.allowlist, driver.denylist and env.denylist are");
+      config.ignored_options += (config.ignored_options.empty() ? "" : ", ") + key;
     }
   }
   return config;

@@ -32,6 +32,7 @@ struct ClientConfig {
   std::vector<std::string> driver_allowlist;  // empty: all
   std::vector<std::string> driver_denylist;
   std::vector<std::string> env_denylist;
+  std::string ignored_options;  // keys of `options` that nothing here reads, separated by commas
 
   bool allows_driver(std::string_view name) const;
 };

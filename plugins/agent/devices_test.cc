@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "host_stats.h"
+#include "node_metrics.h"
 
 namespace drover::agent {
 namespace {
@@ -199,6 +200,71 @@ TEST(HostStatistics, ReadMemoryAndMounts) {
   EXPECT_EQ("/dev/sda1", mounts[0].device());
   EXPECT_EQ("/", mounts[0].mountpoint());
   EXPECT_EQ("/a b", mounts[1].mountpoint());
+}
+
+// --- gauges ----------------------------------------------------------------------------------------------------------
+
+std::map<std::string, double> gauges(const Metrics& metrics) {
+  std::map<std::string, double> out;
+  for (const Metrics::Value& value : metrics.values()) {
+    std::string name = value.name;
+    for (const auto& [label, text] : value.labels) {
+      if (label != "node_id") name += " " + text;
+    }
+    out[name] = value.value;
+  }
+  return out;
+}
+
+TEST(NodeMetrics, SumWhatAllocationsThatLiveAreGiven) {
+  v1::Node node;
+  node.mutable_node_resources()->mutable_cpu()->set_cpu_shares(4000);
+  node.mutable_node_resources()->mutable_memory()->set_memory_mb(2000);
+  node.mutable_node_resources()->mutable_disk()->set_disk_mb(900);
+  node.mutable_reserved_resources()->mutable_memory()->set_memory_mb(100);
+  v1::AllocatedResources given;
+  given.mutable_shared()->set_disk_mb(300);
+  for (const char* task : {"a", "b"}) {
+    (*given.mutable_tasks())[task].mutable_cpu()->set_cpu_shares(500);
+    (*given.mutable_tasks())[task].mutable_memory()->set_memory_mb(256);
+  }
+  Metrics metrics;
+
+  set_allocation_gauges(metrics, {{"node_id", "n"}}, node,
+                        {{v1::CLIENT_STATUS_RUNNING, given},
+                         {v1::CLIENT_STATUS_PENDING, {}},
+                         {v1::CLIENT_STATUS_FAILED, given},
+                         {v1::CLIENT_STATUS_COMPLETE, given}});
+
+  const std::map<std::string, double> expected = {
+      {"nomad.client.allocations.pending", 1},  {"nomad.client.allocations.running", 1},
+      {"nomad.client.allocations.terminal", 2}, {"nomad.client.allocated.cpu", 1000},
+      {"nomad.client.allocated.memory", 512},   {"nomad.client.allocated.disk", 300},
+      {"nomad.client.unallocated.cpu", 3000},   {"nomad.client.unallocated.memory", 1388},
+      {"nomad.client.unallocated.disk", 600}};
+  EXPECT_EQ(expected, gauges(metrics));
+}
+
+TEST(NodeMetrics, NameTheMachinesParts) {
+  v1::HostStats stats;
+  stats.set_uptime(7);
+  stats.mutable_memory()->set_used(5);
+  v1::HostCpuStats& cpu = *stats.add_cpu();
+  cpu.set_cpu("cpu0");
+  cpu.set_idle(60);
+  v1::HostDiskStats& disk = *stats.add_disk_stats();
+  disk.set_device("/dev/sda1");
+  disk.set_inodes_used_percent(12);
+  Metrics metrics;
+
+  set_host_gauges(metrics, {{"node_id", "n"}, {"datacenter", "dc1"}}, stats);
+
+  auto found = gauges(metrics);
+  EXPECT_EQ(7, found["nomad.client.uptime dc1"]);
+  EXPECT_EQ(5, found["nomad.client.host.memory.used dc1"]);
+  EXPECT_EQ(60, found["nomad.client.host.cpu.idle dc1 cpu0"]);
+  EXPECT_EQ(12, found["nomad.client.host.disk.inodes_percent dc1 /dev/sda1"]);
+  EXPECT_EQ(14u, found.size());
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ TEST(AllocDir, NamesThatAreNoPlainComponentAreRefused) {
   EXPECT_TRUE(is_plain_name("web-1.x"));
 }
 
-TEST(ClientConfig, ReadsOptionsAndRefusesUnknownOnes) {
+TEST(ClientConfig, ReadsWhatItKnowsAndGoesOnWithTheRest) {
   const auto read = [](const std::string& text) -> Result<ClientConfig> {
     DROVER_TRY(ConfigBlock block, parse_config("t.hcl", text));
     DROVER_TRY(ConfigBlock checked, apply_schema(block, client_schema()));
@@ -157,7 +157,7 @@ TEST(ClientConfig, ReadsOptionsAndRefusesUnknownOnes) {
   };
   auto config = read(
       "max_kill_timeout = \"10s\"\nmeta { rack = \"r1\" }\nreserved { cpu = 100 }\n"
-      "options = { \"driver.denylist\" = \"docker, java\" }");
+      "options = { \"driver.denylist\" = \"docker, java\", \"fingerprint.denylist\" = \"env_aws\", \"x.y\" = \"z\" }");
   ASSERT_TRUE(config.ok()) << config.status().message();
   EXPECT_EQ("/data/alloc", config->alloc_dir);
   EXPECT_EQ(std::chrono::seconds(10), config->max_kill_timeout);
@@ -166,7 +166,7 @@ TEST(ClientConfig, ReadsOptionsAndRefusesUnknownOnes) {
   EXPECT_FALSE(config->allows_driver("java"));
   EXPECT_TRUE(config->allows_driver("raw_exec"));
   EXPECT_EQ(20000, config->min_dynamic_port);
-  EXPECT_FALSE(read("options = { \"user.denylist\" = \"root\" }").ok());
+  EXPECT_EQ("fingerprint.denylist, x.y", config->ignored_options);
   EXPECT_FALSE(read("min_dynamic_port = 30000\nmax_dynamic_port = 20000").ok());
 }
 

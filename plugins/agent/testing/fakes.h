@@ -15,6 +15,7 @@
 #include "drover/metrics.h"
 #include "drover/node_locator.h"
 #include "drover/plugin.h"
+#include "drover/stopping.h"
 #include "drover/task_driver.h"
 #include "drover/task_event_feed.h"
 #include "drover/v1/node_service.pb.h"
@@ -364,7 +365,12 @@ class FakeServers final : public Caller {
       return heartbeat_reply();
     }
     if (context.method == "/drover.v1.NodeAllocations/Watch") {
-      changed.wait(lock, context.stop, [&] { return index > context.query.min_index; });
+      changed.wait(lock, context.stop, [&] { return is_stopping || index > context.query.min_index; });
+      if (is_stopping) {
+        ++refused_watches;
+        changed.notify_all();
+        return agent_is_stopping();
+      }
       v1::WatchAllocationsResponse response;
       for (const auto& [id, allocation] : allocations) {
         auto& entry = *response.add_entries();
@@ -424,6 +430,12 @@ class FakeServers final : public Caller {
     changed.wait_for(lock, kPatience, [&] { return reported.contains(id) && wanted(reported[id]); });
     return reported[id];
   }
+  // The kernel has begun to end: calls are refused, and the plugin does not know why yet.
+  void end_calls() {
+    std::lock_guard lock(mutex_);
+    is_stopping = true;
+    changed.notify_all();
+  }
   bool wait(const std::function<bool()>& wanted) {
     std::unique_lock lock(mutex_);
     return changed.wait_for(lock, kPatience, wanted);
@@ -442,6 +454,8 @@ class FakeServers final : public Caller {
   std::optional<v1::Node> node;
   bool ready = false;
   bool forget_node = false;
+  bool is_stopping = false;
+  int refused_watches = 0;
   int registrations = 0, updates = 0, refuse_updates = 0;
   std::map<std::string, v1::Allocation> reported;
 
