@@ -48,7 +48,7 @@ Result<std::string> StoreMachine::apply_one(const raft::Entry& entry, state::Tra
   auto answer = commands_.apply(command->name, command->payload, entry.index, transaction);
   if (!answer) transaction.rollback_to(before);
   const size_t dot = command->name.rfind('.');
-  metrics_.observe("nomad.fsm.apply", std::chrono::steady_clock::now() - began,
+  metrics_.observe("nomad.raft.fsm.apply", std::chrono::steady_clock::now() - began,
                    {{"command", std::string(command->name.substr(dot == std::string_view::npos ? 0 : dot + 1))}});
   return answer;
 }

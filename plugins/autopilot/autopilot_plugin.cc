@@ -114,8 +114,8 @@ class AutopilotPlugin final : public Plugin {
     if (!config || !directory) return;
     const SteadyTime now = host_->clock().steady();
     Report report = examine(*config, raft, directory->servers(), last_report(), now, host_->clock().wall_ns());
-    host_->metrics().set("nomad.autopilot.healthy", report.is_healthy ? 1 : 0);
-    host_->metrics().set("nomad.autopilot.failure_tolerance", report.failure_tolerance);
+    host_->metrics().set("nomad.nomad.autopilot.healthy", report.is_healthy ? 1 : 0);
+    host_->metrics().set("nomad.nomad.autopilot.failure_tolerance", report.failure_tolerance);
     const Plan plan = decide(*config, report, now);
     {
       std::lock_guard lock(mutex_);

@@ -40,7 +40,7 @@ v1::HeartbeatResponse Registry::answer(const v1::Node& node, uint64_t index) {
   const double random = std::uniform_real_distribution<double>(0, 1)(random_);
   response.set_heartbeat_ttl(heartbeats_->heard(node.id(), host_->clock().steady(), random).count());
   changed_.notify_all();
-  host_->metrics().set("nomad.heartbeat.active", static_cast<double>(heartbeats_->size()));
+  host_->metrics().set("nomad.nomad.heartbeat.active", static_cast<double>(heartbeats_->size()));
   for (const RaftServer& server : host_->raft().servers) response.add_servers(server.address);
   response.set_scheduling_eligibility(node.scheduling_eligibility());
   response.set_index(index);
@@ -117,7 +117,7 @@ void Registry::invalidate(const std::string& node_id) {
   auto node = nodes_.get(*host_->snapshot(), node_id);
   if (!node || node->status() == v1::NODE_STATUS_DOWN) return;
   log::warn("heartbeat", "node heartbeat missed", {{"node", Uuid::from_bytes(node_id).to_string()}});
-  host_->metrics().add("nomad.heartbeat.invalidate");
+  host_->metrics().add("nomad.nomad.heartbeat.invalidate");
   Status status = set_status(*node, v1::NODE_STATUS_DOWN, "Node heartbeat missed");
   if (!status.ok()) {
     log::warn("heartbeat", "could not mark a silent node as down; trying again", {{"error", status.message()}});

@@ -121,17 +121,17 @@ void EvalQueue::report(Metrics& metrics) const {
     blocked = blocked_.stats();
   }
   const auto set = [&](const std::string& name, size_t value) { metrics.set(name, static_cast<double>(value)); };
-  set("nomad.broker.total_ready", broker.ready);
-  set("nomad.broker.total_unacked", broker.unacked);
-  set("nomad.broker.total_pending", broker.pending);
-  set("nomad.broker.total_waiting", broker.waiting);
-  set("nomad.broker.total_cancelable", broker.cancelable);
+  set("nomad.nomad.broker.total_ready", broker.ready);
+  set("nomad.nomad.broker.total_unacked", broker.unacked);
+  set("nomad.nomad.broker.total_pending", broker.pending);
+  set("nomad.nomad.broker.total_waiting", broker.waiting);
+  set("nomad.nomad.broker.total_cancelable", broker.cancelable);
   for (const auto& [type, counts] : broker.types) {
-    set("nomad.broker." + type + ".ready", counts.ready);
-    set("nomad.broker." + type + ".unacked", counts.unacked);
+    set("nomad.nomad.broker." + type + ".ready", counts.ready);
+    set("nomad.nomad.broker." + type + ".unacked", counts.unacked);
   }
-  set("nomad.blocked_evals.total_blocked", blocked.blocked);
-  set("nomad.blocked_evals.total_escaped", blocked.escaped);
+  set("nomad.nomad.blocked_evals.total_blocked", blocked.blocked);
+  set("nomad.nomad.blocked_evals.total_escaped", blocked.escaped);
 }
 
 }  // namespace drover::scheduler

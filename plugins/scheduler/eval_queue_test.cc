@@ -22,7 +22,7 @@ class Queue : public ::testing::Test {
     Metrics metrics;
     queue_.report(metrics);
     for (const Metrics::Value& value : metrics.values()) {
-      if (value.name == "nomad.broker.total_ready") return value.value > 0;
+      if (value.name == "nomad.nomad.broker.total_ready") return value.value > 0;
     }
     return false;
   }

@@ -26,7 +26,7 @@ Result<PlanApplier::Outcome> PlanApplier::submit(Plan plan, std::string token, s
   auto pending = std::make_shared<Pending>(Pending{std::move(plan), std::move(token), std::nullopt});
   std::unique_lock lock(mutex_);
   queue_.push_back(pending);
-  host_.metrics().set("nomad.plan.queue_depth", static_cast<double>(queue_.size()));
+  host_.metrics().set("nomad.nomad.plan.queue_depth", static_cast<double>(queue_.size()));
   waiting_.notify_one();
   if (!answered_.wait(lock, stop, [&] { return pending->outcome.has_value(); })) {
     std::erase(queue_, pending);
@@ -47,7 +47,7 @@ PlanApplier::Batch PlanApplier::take_batch(std::stop_token stop) {
     batch.push_back(std::move(*at));
   }
   queue_.erase(queue_.begin(), at);
-  host_.metrics().set("nomad.plan.queue_depth", static_cast<double>(queue_.size()));
+  host_.metrics().set("nomad.nomad.plan.queue_depth", static_cast<double>(queue_.size()));
   return batch;
 }
 
@@ -77,7 +77,7 @@ void PlanApplier::apply(const Batch& batch) {
     }
     CheckedPlan checked = check_plan(std::move(pending->plan), state);
     if (!checked.full()) {
-      host_.metrics().add("nomad.plan.node_rejected", static_cast<double>(checked.refused_nodes.size()));
+      host_.metrics().add("nomad.nomad.plan.node_rejected", static_cast<double>(checked.refused_nodes.size()));
     }
     const Plan& plan = checked.plan;
     for (const v1::Allocation& alloc : plan.placed) *command.add_placed() = alloc;
@@ -85,7 +85,7 @@ void PlanApplier::apply(const Batch& batch) {
     for (const v1::Evaluation& eval : plan.evaluations) *command.add_evaluations() = eval;
     outcomes.emplace_back(pending.get(), Outcome{.full = checked.full(), .progress = !plan.empty(), .index = 0});
   }
-  host_.metrics().observe("nomad.plan.evaluate", host_.clock().steady() - began);
+  host_.metrics().observe("nomad.nomad.plan.evaluate", host_.clock().steady() - began);
   Status status;
   uint64_t index = view->index();
   if (command.placed_size() + command.changed_size() + command.evaluations_size() > 0) {
@@ -94,7 +94,7 @@ void PlanApplier::apply(const Batch& batch) {
     auto applied = host_.propose(command, proposed + kProposeTime);
     status = applied.status();
     if (applied) index = applied->index;
-    host_.metrics().observe("nomad.plan.apply", host_.clock().steady() - proposed);
+    host_.metrics().observe("nomad.nomad.plan.apply", host_.clock().steady() - proposed);
   }
   if (!status.ok()) log::warn("scheduler", "a plan was not applied", {{"error", status.message()}});
   for (auto& [pending, outcome] : outcomes) {

@@ -48,7 +48,7 @@ class Applying : public testing::ShellTest {
   }
   bool waits(double plans) {
     for (const Metrics::Value& value : host_.metrics().values()) {
-      if (value.name == "nomad.plan.queue_depth") return value.value >= plans;
+      if (value.name == "nomad.nomad.plan.queue_depth") return value.value >= plans;
     }
     return false;
   }

@@ -22,7 +22,8 @@ void Worker::run(std::stop_token stop) {
   while (auto delivery = evals_.dequeue(types_, stop)) {
     const SteadyTime began = host_.clock().steady();
     const Status status = process(*delivery, stop);
-    host_.metrics().observe("nomad.worker.invoke_scheduler." + delivery->eval.type(), host_.clock().steady() - began);
+    host_.metrics().observe("nomad.nomad.worker.invoke_scheduler." + delivery->eval.type(),
+                            host_.clock().steady() - began);
     if (status.ok()) {
       evals_.ack(*delivery);
     } else {

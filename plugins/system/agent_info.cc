@@ -1,35 +1,122 @@
 #include "agent_info.h"
 
 #include <sys/resource.h>
+#include <sys/utsname.h>
 
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
 
+#include "drover/config.h"
+#include "drover/duration.h"
 #include "drover/json.h"
 
 namespace drover::system {
 
-std::string stats_json(Host& host) {
-  nlohmann::json stats = nlohmann::json::object();
-  const AgentInfo& info = host.agent();
+namespace {
+
+using nlohmann::json;
+
+json text(uint64_t number) { return std::to_string(number); }
+json text(bool is_so) { return is_so ? "true" : "false"; }
+
+json runtime_stats(const AgentInfo& agent) {
+  utsname machine{};
+  uname(&machine);
+  const std::string_view name = machine.machine;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  stats["runtime"] = {
-      {"version", info.version}, {"max_rss_kb", std::to_string(usage.ru_maxrss)}, {"kernel.name", "linux"}};
-  if (info.server) {
-    const RaftInfo raft = host.raft();
-    stats["nomad"] = {{"server", "true"},
-                      {"leader", raft.is_leader ? "true" : "false"},
-                      {"leader_addr", raft.leader_address},
-                      {"known_regions", "1"}};
-    stats["raft"] = {{"state", raft.is_leader ? "Leader" : "Follower"},
-                     {"term", std::to_string(raft.term)},
-                     {"last_log_index", std::to_string(raft.last_index)},
-                     {"commit_index", std::to_string(raft.commit_index)},
-                     {"applied_index", std::to_string(raft.applied_index)},
-                     {"damaged", raft.is_damaged ? "true" : "false"},
-                     {"num_peers", std::to_string(raft.servers.empty() ? 0 : raft.servers.size() - 1)}};
+  const std::string processors = std::to_string(std::thread::hardware_concurrency());
+  return {{"arch", name == "x86_64"    ? "amd64"
+                   : name == "aarch64" ? "arm64"
+                                       : name},
+          {"cpu_count", processors},
+          {"max_procs", processors},
+          {"kernel.name", "linux"},
+          {"max_rss_kb", std::to_string(usage.ru_maxrss)},
+          {"version", agent.version}};
+}
+
+std::string contact_of(const RaftInfo& raft) {
+  if (raft.is_leader) return "0";
+  return raft.last_contact ? format_duration(*raft.last_contact) : "never";
+}
+
+std::string members_of(const RaftInfo& raft) {
+  std::string out;
+  for (const RaftServer& server : raft.servers) {
+    out += std::string(out.empty() ? "" : " ") + "{Suffrage:" + (server.is_voter ? "Voter" : "Nonvoter") +
+           " ID:" + server.id.to_string() + " Address:" + server.address + "}";
   }
+  return "[" + out + "]";
+}
+
+json raft_stats(const RaftInfo& raft) {
+  std::string state = raft.role;
+  if (!state.empty()) state[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(state[0])));
+  return {{"state", state},
+          {"term", text(raft.term)},
+          {"last_log_index", text(raft.last_index)},
+          {"commit_index", text(raft.commit_index)},
+          {"applied_index", text(raft.applied_index)},
+          {"fsm_pending", text(raft.commit_index - std::min(raft.commit_index, raft.applied_index))},
+          {"last_snapshot_index", text(raft.snapshot_index)},
+          {"latest_configuration_index", text(raft.configuration_index)},
+          {"latest_configuration", members_of(raft)},
+          {"num_peers", text(raft.servers.empty() ? uint64_t{0} : raft.servers.size() - 1)},
+          {"last_contact", contact_of(raft)},
+          {"damaged", text(raft.is_damaged)}};
+}
+
+json gossip_stats(const Known& known) {
+  const auto count = [&](ServerStatus status) {
+    return text(static_cast<uint64_t>(std::ranges::count(known.servers, status, &ServerMember::status)));
+  };
+  return {{"members", text(uint64_t{known.servers.size()})},
+          {"failed", count(ServerStatus::failed)},
+          {"left", count(ServerStatus::left)},
+          {"encrypted", text(known.has_gossip_key)}};
+}
+
+}  // namespace
+
+Known known_of(const Host& host) {
+  Known known{.agent = host.agent(), .raft = host.raft(), .node = host.local_node()};
+  if (const auto* directory = host.extension<ServerDirectory>("gossip")) known.servers = directory->servers();
+  const ConfigBlock* server = host.configuration("server");
+  known.has_gossip_key = server && !server->string("encrypt").empty();
+  return known;
+}
+
+std::string stats_json(const Known& known) {
+  json stats = {{"runtime", runtime_stats(known.agent)}};
+  if (known.agent.server) {
+    std::set<std::string> regions = {known.agent.region};
+    for (const ServerMember& server : known.servers) regions.insert(server.region);
+    stats["nomad"] = {{"server", "true"},
+                      {"leader", text(known.raft.is_leader)},
+                      {"leader_addr", known.raft.leader_address},
+                      {"bootstrap", text(known.raft.servers.size() == 1)},
+                      {"known_regions", text(uint64_t{regions.size()})}};
+    stats["raft"] = raft_stats(known.raft);
+    stats["serf"] = gossip_stats(known);
+  }
+  if (known.agent.client) stats["client"] = {{"node_id", known.node ? known.node->to_string() : ""}};
   return stats.dump();
+}
+
+std::string config_json(const std::string& configuration, const Known& known) {
+  json config = json::parse(configuration);
+  const AgentInfo& agent = known.agent;
+  config["Version"] = {
+      {"Version", agent.version}, {"VersionPrerelease", ""}, {"VersionMetadata", ""}, {"Revision", ""}};
+  config["NodeName"] = agent.name;
+  config["AdvertiseAddrs"] = {
+      {"HTTP", agent.advertise_http}, {"RPC", agent.advertise_rpc}, {"Serf", agent.advertise_serf}};
+  if (json& ui = config["UI"]; ui.is_null()) ui = {{"Enabled", false}};  // nothing here serves one
+  return config.dump();
 }
 
 Result<v1::HealthResponse> health_of(const Host& host, const v1::HealthRequest& request, bool node_is_known) {

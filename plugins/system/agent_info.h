@@ -2,11 +2,26 @@
 #pragma once
 
 #include "drover/plugin.h"
+#include "drover/server_directory.h"
 #include "system.pb.h"
 
 namespace drover::system {
 
-std::string stats_json(Host& host);
+// What an agent knows of itself and of the cluster at one moment.
+struct Known {
+  AgentInfo agent;
+  RaftInfo raft;
+  std::vector<ServerMember> servers;
+  std::optional<Uuid> node;
+  bool has_gossip_key = false;
+};
+Known known_of(const Host& host);
+
+// The groups that Nomad's clients know, every value a text. A field that has no truth here is absent.
+std::string stats_json(const Known& known);
+// The configuration with what belongs to it but is not configured: the version, and the addresses as they were settled.
+std::string config_json(const std::string& configuration, const Known& known);
+
 // Errors with HTTP status 500 and the health as JSON text when a role is not well.
 Result<v1::HealthResponse> health_of(const Host& host, const v1::HealthRequest& request, bool node_is_known);
 

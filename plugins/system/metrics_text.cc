@@ -1,5 +1,6 @@
 #include "metrics_text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -32,6 +33,13 @@ std::string labels_text(const Labels& labels) {
   return out + "}";
 }
 
+// "2026-11-23 11:22:30 +0000 UTC", as Go writes a time.
+std::string go_time(int64_t wall_ns) {
+  std::string text = format_time(wall_ns).substr(0, std::string_view("2026-11-23T11:22:30").size());
+  text[text.find('T')] = ' ';
+  return text + " +0000 UTC";
+}
+
 std::string number(double value) { return nlohmann::json(value).dump(); }
 
 }  // namespace
@@ -42,7 +50,10 @@ std::string to_prometheus(const std::vector<Metrics::Value>& values) {
   for (const Metrics::Value& v : values) {
     const std::string name = prometheus_name(v.name);
     static constexpr std::string_view kTypes[] = {"counter", "gauge", "summary"};
-    if (name != last) out += "# TYPE " + name + " " + std::string(kTypes[static_cast<size_t>(v.kind)]) + "\n";
+    if (name != last) {
+      out += "# HELP " + name + " " + name + "\n# TYPE " + name + " " +
+             std::string(kTypes[static_cast<size_t>(v.kind)]) + "\n";
+    }
     last = name;
     const std::string labels = labels_text(v.labels);
     if (v.kind == Metrics::Kind::timer) {
@@ -55,13 +66,14 @@ std::string to_prometheus(const std::vector<Metrics::Value>& values) {
   return out;
 }
 
-std::string to_summary(const std::vector<Metrics::Value>& values, int64_t wall_ns) {
+std::string to_summary(const std::vector<Metrics::Value>& values, int64_t started_ns, int64_t wall_ns) {
   using nlohmann::json;
-  json out = {{"Timestamp", format_time(wall_ns)},
+  json out = {{"Timestamp", go_time(wall_ns)},
               {"Gauges", json::array()},
               {"Points", json::array()},
               {"Counters", json::array()},
               {"Samples", json::array()}};
+  const double seconds = std::max(1.0, static_cast<double>(wall_ns - started_ns) / 1e9);
   for (const Metrics::Value& v : values) {
     json labels = json::object();
     for (const auto& [name, value] : v.labels) labels[name] = value;
@@ -75,7 +87,7 @@ std::string to_summary(const std::vector<Metrics::Value>& values, int64_t wall_n
     out[v.kind == Metrics::Kind::counter ? "Counters" : "Samples"].push_back({{"Name", v.name},
                                                                               {"Count", v.count},
                                                                               {"Sum", v.value},
-                                                                              {"SumSq", v.sum_of_squares},
+                                                                              {"Rate", v.value / seconds},
                                                                               {"Min", v.minimum},
                                                                               {"Max", v.maximum},
                                                                               {"Mean", mean},

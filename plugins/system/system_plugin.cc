@@ -1,4 +1,7 @@
 // The agent about itself, and the leader's housekeeping.
+#include <unistd.h>
+
+#include <array>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -20,6 +23,12 @@ namespace {
 constexpr size_t kDeletesAnEntry = 2000;  // a log entry stays small however much there is to forget
 constexpr auto kProposeTime = std::chrono::seconds(30);
 
+std::string machine_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
 class SystemPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
@@ -30,23 +39,28 @@ class SystemPlugin final : public Plugin {
                                               .type = duration,
                                               .default_text = "5m",
                                               .help = "Time between garbage collections.",
-                                              .min = 0.001},
+                                              .min = 0.001,
+                                              .is_api_text = true},
                                              {.name = "job_gc_threshold",
                                               .type = duration,
                                               .default_text = "4h",
-                                              .help = "Age at which a dead job is forgotten."},
+                                              .help = "Age at which a dead job is forgotten.",
+                                              .is_api_text = true},
                                              {.name = "eval_gc_threshold",
                                               .type = duration,
                                               .default_text = "1h",
-                                              .help = "Age at which a finished evaluation is forgotten."},
+                                              .help = "Age at which a finished evaluation is forgotten.",
+                                              .is_api_text = true},
                                              {.name = "batch_eval_gc_threshold",
                                               .type = duration,
                                               .default_text = "24h",
-                                              .help = "The same for batch jobs."},
+                                              .help = "The same for batch jobs.",
+                                              .is_api_text = true},
                                              {.name = "node_gc_threshold",
                                               .type = duration,
                                               .default_text = "24h",
-                                              .help = "Age at which a node that is down is forgotten."},
+                                              .help = "Age at which a node that is down is forgotten.",
+                                              .is_api_text = true},
                                          }}));
     DROVER_RETURN_IF_ERROR(declare.configuration(
         "telemetry", {.options = {
@@ -54,15 +68,28 @@ class SystemPlugin final : public Plugin {
                            .type = boolean,
                            .default_text = "false",
                            .help = "Offer metrics in Prometheus' form."},
-                          {.name = "collection_interval", .type = duration, .default_text = "1s"},
+                          {.name = "collection_interval",
+                           .type = duration,
+                           .default_text = "1s",
+                           .help = "Time between settings of a node's gauges.",
+                           .is_api_text = true},
                           {.name = "publish_allocation_metrics", .type = boolean, .default_text = "false"},
-                          {.name = "publish_node_metrics", .type = boolean, .default_text = "false"},
-                          {.name = "statsite_address", .type = string},
-                          {.name = "statsd_address", .type = string},
-                          {.name = "datadog_address", .type = string},
-                          {.name = "datadog_tags", .type = string_list},
-                          {.name = "disable_hostname", .type = boolean, .default_text = "false"},
-                          {.name = "use_node_name", .type = boolean, .default_text = "false"},
+                          {.name = "publish_node_metrics",
+                           .type = boolean,
+                           .default_text = "false",
+                           .help = "Set gauges of a node's machine: processors, memory, disks."},
+                          {.name = "statsite_address", .type = string, .api_name = "StatsiteAddr"},
+                          {.name = "statsd_address", .type = string, .api_name = "StatsdAddr"},
+                          {.name = "datadog_address", .type = string, .api_name = "DataDogAddr"},
+                          {.name = "datadog_tags", .type = string_list, .api_name = "DataDogTags"},
+                          {.name = "disable_hostname",
+                           .type = boolean,
+                           .default_text = "false",
+                           .help = "Leave out the label `host` of metrics."},
+                          {.name = "use_node_name",
+                           .type = boolean,
+                           .default_text = "false",
+                           .help = "Put the agent's name into the label `host`, not the machine's."},
                           {.name = "filter_default", .type = boolean, .default_text = "true"},
                           {.name = "prefix_filter", .type = string_list},
                           {.name = "disable_dispatched_job_summary_metrics", .type = boolean, .default_text = "false"},
@@ -83,8 +110,12 @@ class SystemPlugin final : public Plugin {
   Status start(Host& host) override {
     host_ = &host;
     prometheus_ = host.agent().dev_mode;
-    if (const ConfigBlock* telemetry = host.configuration("telemetry"))
+    host_name_ = machine_name();
+    if (const ConfigBlock* telemetry = host.configuration("telemetry")) {
       prometheus_ = prometheus_ || telemetry->boolean("prometheus_metrics");
+      if (telemetry->boolean("disable_hostname")) host_name_.clear();
+      if (telemetry->boolean("use_node_name")) host_name_ = host.agent().name;
+    }
     if (!host.agent().server) return ok_status();
     const ConfigBlock* server = host.configuration("server");
     interval_ = server->duration("job_gc_interval", interval_);
@@ -140,13 +171,12 @@ class SystemPlugin final : public Plugin {
   }
   Result<v1::AgentSelfResponse> self(const v1::StatusRequest&, Call&) {
     v1::AgentSelfResponse response;
-    response.set_config(host_->configuration_json());
-    if (const auto* directory = host_->extension<ServerDirectory>("gossip")) {
-      for (const ServerMember& server : directory->servers()) {
-        if (server.id == host_->agent().server_id) *response.mutable_member() = to_agent_member(server);
-      }
+    const Known known = known_of(*host_);
+    response.set_config(config_json(host_->configuration_json(), known));
+    for (const ServerMember& server : known.servers) {
+      if (server.id == known.agent.server_id) *response.mutable_member() = to_agent_member(server);
     }
-    response.set_stats(stats_json(*host_));
+    response.set_stats(stats_json(known));
     return response;
   }
   Result<v1::HealthResponse> health(const v1::HealthRequest& request, Call&) {
@@ -157,7 +187,10 @@ class SystemPlugin final : public Plugin {
   }
   Result<v1::MetricsResponse> metrics(const v1::MetricsRequest& request, Call&) {
     v1::MetricsResponse response;
-    const auto values = host_->metrics().values();
+    auto values = host_->metrics().values();
+    if (!host_name_.empty()) {
+      for (Metrics::Value& value : values) value.labels.emplace_back("host", host_name_);
+    }
     if (request.format() == "prometheus") {
       if (!prometheus_)
         return with_http_status(
@@ -167,7 +200,7 @@ class SystemPlugin final : public Plugin {
     }
     if (!request.format().empty())
       return invalid_argument("format \"" + request.format() + "\" is unknown; use prometheus or leave it out");
-    response.set_summary(to_summary(values, host_->clock().wall_ns()));
+    response.set_summary(to_summary(values, host_->agent().started_at, host_->clock().wall_ns()));
     return response;
   }
   Result<v1::GarbageCollectResponse> garbage_collect(const v1::StatusRequest&, Call&) {
@@ -225,6 +258,7 @@ class SystemPlugin final : public Plugin {
 
   Host* host_ = nullptr;
   bool prometheus_ = false;
+  std::string host_name_;  // the label of every metric; empty: none
   Tables tables_;
   Thresholds thresholds_;
   std::chrono::nanoseconds interval_ = std::chrono::minutes(5);

@@ -24,7 +24,31 @@ eventually 10 "no ready node" node_is_ready
 echo "ready after $((($(date +%s%N) - BEGAN) / 1000000)) ms"
 expect 0 "127.0.0.1:$RPC" "$DROVER" operator api /v1/status/leader
 expect 0 '"ok": true' "$DROVER" operator api /v1/agent/health
-expect 0 "nomad_" "$DROVER" operator metrics -format=prometheus
+
+# What tools read of an agent and its metrics.
+self_says() { "$DROVER" operator api /v1/agent/self | tee "$WORK/said" | grep -q -- "$1"; }
+for text in '"NodeName": "[^"]' '"ACL": {' '"TLSConfig": {' '"EnableRPC": false' '"AdvertiseAddrs": {' '"Version": "' '"DevMode": true' \
+  '"HTTPMaxConnsPerClient": 100' '"EvalGCThreshold": "1h' '"MaxKillTimeout": "30s"' '"LeaveOnInt": ' '"latest_configuration": "\[{Suffrage:Voter'; do
+  self_says "$text" || fail "agent/self does not say $text: $(cat "$WORK/said")"
+done
+eventually 10 "agent/self names no node" self_says '"node_id": "[^"]'
+metrics_say() { "$DROVER" operator metrics -format=prometheus | grep -q -- "$1"; }
+for text in '# HELP nomad_nomad_broker_total_ready ' '^nomad_nomad_broker_total_ready{host="' '^nomad_client_host_memory_total{node_id="' \
+  '^nomad_client_unallocated_cpu{' '^nomad_nomad_heartbeat_active{'; do
+  eventually 10 "metrics lack $text" metrics_say "$text"
+done
+
+# What a list would ignore, and what is not there.
+for list in jobs nodes evaluations evaluations/count allocations agent/members status/peers; do
+  expect 1 "filter expressions are not supported" "$DROVER" operator api "/v1/$list?filter=x"
+done
+expect 1 "not divided into pages" "$DROVER" operator api "/v1/evaluations/count?per_page=1"
+expect 1 "ACL support disabled" "$DROVER" operator api /v1/acl/policies
+expect 1 "Nomad Enterprise only endpoint" "$DROVER" operator api /v1/quotas
+expect 1 "job not found" "$DROVER" operator api /v1/job/none
+
 kill -TERM "$AGENT"
 eventually 15 "the agent did not stop" gone "$AGENT"
+grep -q "request complete method=GET path=/v1/jobs duration=" "$WORK/dev.log" || fail "requests are not logged"
+! grep "allocations not read from the servers" "$WORK/dev.log" | grep WARN || fail "its own end made the agent warn"
 passed
