@@ -26,10 +26,10 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")   # assertions stay: DROVER_CHECK guards 
 set(DROVER_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,undefined")
 option(DROVER_WERROR "Treat warnings as errors" OFF)
 
-# Checkouts share one cache: paths are relative to the tree, and a precompiled header is known by its bytes, not by its time.
+# Checkouts share one cache: paths are relative to the tree, and times of headers do not count.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 CCACHE_PCH_EXTSUM=1
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()

@@ -29,11 +29,14 @@ set(headers
   <google/protobuf/map.h> <google/protobuf/map_entry.h> <google/protobuf/map_field_inl.h> <google/protobuf/message.h>
   <google/protobuf/unknown_field_set.h>)
 file(CONFIGURE OUTPUT precompiled.cc CONTENT "")
-list(REMOVE_ITEM CMAKE_CXX_COMPILER_LAUNCHER CCACHE_DEPEND=1)  # by its dependencies, a precompiled header is not found again
 foreach(kind library exported test)
   add_library(drover_precompiled_${kind} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/precompiled.cc)
   target_link_libraries(drover_precompiled_${kind} PRIVATE drover_warnings protobuf::libprotobuf)
   target_precompile_headers(drover_precompiled_${kind} PRIVATE ${headers})
+  # The compiler makes other bytes each time. ccache takes this in their place, so that checkouts share objects; changes of the
+  # headers themselves are noticed by the lists of dependencies.
+  file(CONFIGURE OUTPUT CMakeFiles/drover_precompiled_${kind}.dir/cmake_pch.hxx.gch.sum CONTENT
+    "${kind} ${headers} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${DROVER_SANITIZE}\n")
 endforeach()
 set_target_properties(drover_precompiled_exported PROPERTIES CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
 target_link_libraries(drover_precompiled_test PRIVATE GTest::gtest)
