@@ -72,6 +72,8 @@ TEST(DeviceValue, MeetsOperators) {
       {"T4", "is", "P100", false},
       {"418.40.04", "version", ">= 410", true},
       {"418.40.04", "version", "< 410", false},
+      {"418.40.04", "semver", ">= 410", true},
+      {"v12.2", "semver", ">= 12", true},
       {"Tesla T4", "regexp", "^Tesla", true},
       {"a,b,c", "set_contains", "a,c", true},
       {"a,b,c", "set_contains_any", "x,c", true},

@@ -135,8 +135,7 @@ std::strong_ordering operator<=>(const Version& a, const Version& b) {
 
 std::optional<Version> parse_version(std::string_view text, VersionForm form) {
   text = trimmed(text);
-  const bool strict = form == VersionForm::semver;
-  if (!strict && text.starts_with('v')) text.remove_prefix(1);
+  if (text.starts_with('v')) text.remove_prefix(1);
   if (const size_t plus = text.find('+'); plus != std::string_view::npos) {
     if (plus + 1 == text.size() || !identifier_text(text.substr(plus + 1))) return std::nullopt;
     text = text.substr(0, plus);
@@ -147,7 +146,7 @@ std::optional<Version> parse_version(std::string_view text, VersionForm form) {
     version.prerelease = text.substr(dash + 1);
     if (version.prerelease.empty() || !identifier_text(version.prerelease)) return std::nullopt;
     text = text.substr(0, dash);
-  } else if (!strict) {  // "1.2.3beta1" is a pre-release as well
+  } else if (form == VersionForm::loose) {  // "1.2.3beta1" is a pre-release as well
     const size_t letter = text.find_first_not_of("0123456789.");
     if (letter != std::string_view::npos && letter > 0 && text[letter - 1] != '.') {
       version.prerelease = text.substr(letter);
@@ -159,11 +158,10 @@ std::optional<Version> parse_version(std::string_view text, VersionForm form) {
   while (!text.empty()) {
     const std::string_view part = take_until(text, '.');
     const auto value = number(part);
-    if (!value || (strict && part.size() > 1 && part.front() == '0')) return std::nullopt;
+    if (!value) return std::nullopt;
     version.parts.push_back(*value);
   }
   version.given = version.parts.size();
-  if (strict && version.given != 3) return std::nullopt;
   while (version.parts.size() < 3) version.parts.push_back(0);
   return version;
 }

@@ -11,8 +11,8 @@
 namespace drover::scheduler {
 
 enum class VersionForm {
-  loose,   // "v1.2", "1.2.3.4-beta", missing parts are 0
-  semver,  // exactly "1.2.3", with an optional pre-release and build
+  loose,   // "v1.2", "1.2.3.4-beta", "1.2.3beta"; missing parts are 0
+  semver,  // the same, but a pre-release needs its dash
 };
 
 struct Version {
@@ -27,9 +27,9 @@ struct Version {
 
 std::optional<Version> parse_version(std::string_view text, VersionForm form);
 
-// Whether `version` meets all of the comma-separated constraints: =, !=, >, <, >=, <=, ~>. A pre-release meets a loose
-// constraint only when that names a pre-release of the same numbers; `semver` compares it like any other version.
-// False as well when either side is no version.
+// True when `version` meets all of the comma-separated constraints: =, !=, >, <, >=, <=, and ~> (not in `semver`). A
+// pre-release meets a loose constraint only when that names a pre-release of the same numbers; `semver` compares it like
+// any other version. False as well when either side is no version.
 bool version_meets(std::string_view version, std::string_view constraints, VersionForm form);
 
 }  // namespace drover::scheduler
