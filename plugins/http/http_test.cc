@@ -47,6 +47,11 @@ TEST(HttpRoutes, TheMostSpecificPathWins) {
       {"GET", "/v1/test/thing/7/deep", "Deep id=7"},
       {"GET", "/v1/test/thing/a/b/c/deep", "Deep id=a/b/c"},
       {"GET", "/v1/test/thing/a/b", "Rest id=a/b"},
+      {"GET", "/v1/test/thing/a/later", "404"},
+      {"GET", "/v1/test/thing/a/b/not/yet", "404"},
+      {"GET", "/v1/test/thing/later", "Get id=later"},
+      {"GET", "/v1/test/thing/a/yet", "Rest id=a/yet"},
+      {"PUT", "/v1/test/thing/7/deep", "405"},
       {"GET", "/v1/test/thing/a%2Fb", "Get id=a/b"},
       {"GET", "/v1/test/thing/a+b%20c", "Get id=a+b c"},
       {"PUT", "/v1/test/thing/7", "Write id=7"},
@@ -353,6 +358,17 @@ TEST_F(HttpAnswer, WhatIsNotThereHasTheIndexToWaitFor) {
   EXPECT_EQ(header(missing, "X-Nomad-KnownLeader"), "true");
   EXPECT_EQ(header(to_answer(call, invalid_argument("x"), now), "X-Nomad-Index"), "none");
   EXPECT_EQ(header(to_answer(call, not_found("x")), "X-Nomad-Index"), "none") << "a node knows no state";
+}
+
+TEST_F(HttpAnswer, AListWithoutIndexSaysZero) {
+  EXPECT_EQ(header(answer("GET", "/v1/test/names", {}), "X-Nomad-Index"), "0");
+}
+
+TEST_F(HttpAnswer, ABodyMaySayWhatTheHeadersSay) {
+  const Answer a = answer("GET", "/v1/test/told", {},
+                          {.index = 12, .last_contact = std::chrono::milliseconds(5), .known_leader = true});
+
+  EXPECT_EQ(a.body, R"({"Index":12,"LastContact":5000000,"KnownLeader":true})");
 }
 
 TEST_F(HttpAnswer, ATokenBeginsNoHeaderOfItsOwn) {

@@ -104,6 +104,16 @@ Answer no_route(std::string_view path, const Routes& routes) {
   return {.status = 404};
 }
 
+// Some answers say in their body what the headers say.
+void tell_meta(const ReplyMeta& meta, google::protobuf::Message& response) {
+  const auto field = [&](const char* name) { return response.GetDescriptor()->FindFieldByName(name); };
+  const auto& reflection = *response.GetReflection();
+  if (!field("index") || !field("last_contact") || !field("known_leader")) return;
+  reflection.SetUInt64(&response, field("index"), meta.index);
+  reflection.SetInt64(&response, field("last_contact"), meta.last_contact.count());
+  reflection.SetBool(&response, field("known_leader"), meta.known_leader);
+}
+
 std::string_view bearer(std::string_view authorization) {
   const size_t space = authorization.find(' ');
   if (space == std::string_view::npos) return {};
@@ -220,6 +230,7 @@ Answer to_answer(const Outgoing& call, const Result<Reply>& reply, const ReplyMe
   auto response = new_message(method.output_type());
   if (!response->ParseFromString(reply->body))
     return error_answer(internal_error("the answer of " + method.full_name() + " cannot be read"));
+  if (is_read(method)) tell_meta(meta, *response);
   if (call.binding->form.content() == Http::TEXT) {
     const std::string text =
         response->GetReflection()->GetString(*response, method.output_type()->FindFieldByName("text"));

@@ -117,8 +117,14 @@ Status Routes::add_form(const google::protobuf::MethodDescriptor& method, const 
       }
     }
   }
+  for (const std::string& ending : form.reserved()) {
+    const std::string ending_path = "/" + ending;
+    const auto segments = split(ending_path);
+    at->reserved.emplace_back(segments.begin(), segments.end());
+  }
   Http own = form;
   own.clear_also();
+  own.clear_reserved();
   for (const std::string& verb : verbs) {
     auto [entry, is_new] = at->by_verb.try_emplace(verb, Binding{&method, own});
     if (!is_new) {
@@ -172,6 +178,13 @@ bool Routes::has_below(std::string_view path) const {
   });
 }
 
+bool Routes::is_reserved(const Pattern& pattern, const std::vector<std::string_view>& segments) {
+  return std::ranges::any_of(pattern.reserved, [&](const std::vector<std::string>& ending) {
+    return segments.size() >= pattern.parts.size() + ending.size() &&
+           std::equal(ending.rbegin(), ending.rend(), segments.rbegin());
+  });
+}
+
 Match Routes::find(std::string_view verb, std::string_view path) const {
   Match match;
   if (!path.starts_with('/')) return match;
@@ -179,9 +192,14 @@ Match Routes::find(std::string_view verb, std::string_view path) const {
   for (const Pattern& pattern : patterns_) {
     std::map<std::string, std::string> parameters;
     if (!matches(pattern.parts, segments, parameters)) continue;
+    if (is_reserved(pattern, segments)) continue;
     match.path_known = true;
     auto binding = pattern.by_verb.find(verb);
-    if (binding == pattern.by_verb.end()) continue;  // a less specific path may take this verb
+    if (binding == pattern.by_verb.end()) {
+      // A less specific path may take this verb, but not take the ending of this one as part of a name.
+      if (std::ranges::any_of(pattern.parts, &Part::rest) && !pattern.parts.back().rest) return match;
+      continue;
+    }
     match.binding = &binding->second;
     match.parameters = std::move(parameters);
     return match;

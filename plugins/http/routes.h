@@ -48,10 +48,12 @@ class Routes {
   struct Pattern {
     std::vector<Part> parts;
     std::map<std::string, Binding, std::less<>> by_verb;
+    std::vector<std::vector<std::string>> reserved;  // endings that its last field, one with slashes, never takes
   };
   Status add_form(const google::protobuf::MethodDescriptor& method, const Http& form);
   static bool matches(const std::vector<Part>& parts, const std::vector<std::string_view>& segments,
                       std::map<std::string, std::string>& parameters);
+  static bool is_reserved(const Pattern& pattern, const std::vector<std::string_view>& segments);
   static bool more_specific(const Pattern& a, const Pattern& b);
 
   std::vector<Pattern> patterns_;  // the most specific first

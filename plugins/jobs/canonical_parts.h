@@ -24,26 +24,29 @@ constexpr int64_t ns(std::chrono::nanoseconds duration) { return duration.count(
     if ((message).field().empty()) (message).set_##field(value); \
   } while (false)
 
+// Who fills in: a client, or the servers, who fill in all that a client does and what it leaves to them.
+enum class Side { client, server };
+
 inline bool is_batch(const v1::Job& job) { return job.type() == "batch" || job.type() == "sysbatch"; }
 inline bool runs_everywhere(const v1::Job& job) { return job.type() == "system" || job.type() == "sysbatch"; }
 
-// Of a job, a group, a task or a device.
+// For a job, a group, a task or a device.
 template <typename Owner>
-void constraint_defaults(Owner& owner) {
+void constraint_defaults(Side side, Owner& owner) {
+  for (v1::Affinity& affinity : *owner.mutable_affinities()) DROVER_DEFAULT(affinity, weight, 50);
+  if (side == Side::client) return;
   for (v1::Constraint& constraint : *owner.mutable_constraints()) DROVER_DEFAULT_TEXT(constraint, operand, "=");
-  for (v1::Affinity& affinity : *owner.mutable_affinities()) {
-    DROVER_DEFAULT_TEXT(affinity, operand, "=");
-    DROVER_DEFAULT(affinity, weight, 50);
-  }
+  for (v1::Affinity& affinity : *owner.mutable_affinities()) DROVER_DEFAULT_TEXT(affinity, operand, "=");
 }
 
 std::string upper_case(std::string text);
 
-void network_defaults(v1::NetworkResource& network);
-void scaling_defaults(const v1::Job& job, const v1::TaskGroup& group, const std::string& task,
+void network_defaults(v1::NetworkResource& network);  // the servers'
+void scaling_defaults(Side side, const v1::Job& job, const v1::TaskGroup& group, const std::string& task,
                       v1::ScalingPolicy& policy);
 // `task` is null for the services of a group.
-void service_defaults(const v1::Job& job, const v1::TaskGroup& group, const v1::Task* task, v1::Service& service);
-void task_defaults(const v1::Job& job, const v1::TaskGroup& group, v1::Task& task);
+void service_defaults(Side side, const v1::Job& job, const v1::TaskGroup& group, const v1::Task* task,
+                      v1::Service& service);
+void task_defaults(Side side, const v1::Job& job, const v1::TaskGroup& group, v1::Task& task);
 
 }  // namespace drover::jobs

@@ -28,12 +28,14 @@ using Leaves = std::map<std::string, std::string>;
 
 const Field& options_of(const FieldDescriptor& field) { return field.options().GetExtension(drover::field); }
 
-// What the servers keep about a job is no part of its description.
+// What the servers keep about a job is no part of its description; its `update` is the groups'.
 bool is_of_servers(const FieldDescriptor& field) {
-  static const std::set<std::string> kNames = {
-      "status",       "status_description",         "stable",         "version",    "submit_time", "create_index",
-      "modify_index", "job_modify_index",           "nomad_token_id", "id",         "parent_id",   "payload",
-      "version_tag",  "dispatch_idempotency_token", "consul_token",   "vault_token"};
+  static const std::set<std::string> kNames = {"status",       "status_description", "stable",
+                                               "version",      "submit_time",        "create_index",
+                                               "modify_index", "job_modify_index",   "nomad_token_id",
+                                               "id",           "parent_id",          "payload",
+                                               "update",       "version_tag",        "dispatch_idempotency_token",
+                                               "consul_token", "vault_token"};
   return field.containing_type() == v1::Job::descriptor() && kNames.contains(field.name());
 }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "canonical.h"
 #include "drover/json.h"
@@ -41,6 +42,86 @@ TEST(Canonical, FillsTheTablesDefaults) {
   EXPECT_EQ(300, task.resources().memory_mb());
   EXPECT_EQ(5'000'000'000, task.kill_timeout());
   EXPECT_EQ(10, task.log_config().max_files());
+}
+
+// What clients of 1.5 compare with their own defaults.
+TEST(Canonical, TheClientsFormLeavesOpenWhatServersDecide) {
+  v1::Job job;
+  ASSERT_TRUE(json_to_message(R"({"ID":"web","TaskGroups":[{"Name":"a","Networks":[{"DynamicPorts":[{"Label":"p"}]}],
+      "Tasks":[{"Name":"t","Driver":"raw_exec","Services":[{"Connect":{"SidecarService":{}}}],
+                "Templates":[{}],"Vault":{},"Artifacts":[{"RelativeDest":""},{"GetterMode":"file",
+                "GetterSource":"https://example.com/a/b.zip"}]}]}]})",
+                              job)
+                  .ok());
+  fill_in_for_clients(job);
+  const struct {
+    const char *path, *value;
+  } cases[] = {
+      {"/Priority", "0"},
+      {"/Datacenters", "null"},
+      {"/ConsulToken", "\"\""},
+      {"/VaultToken", "\"\""},
+      {"/NomadTokenID", "\"\""},
+      {"/ParentID", "\"\""},
+      {"/Stop", "false"},
+      {"/Version", "0"},
+      {"/SubmitTime", "null"},
+      {"/DispatchIdempotencyToken", "null"},
+      {"/Reschedule", "null"},
+      {"/Migrate", "null"},
+      {"/Update/MaxParallel", "1"},
+      {"/Update/Stagger", "30000000000"},
+      {"/Namespace", "\"default\""},
+      {"/Region", "\"global\""},
+      {"/TaskGroups/0/Count", "1"},
+      {"/TaskGroups/0/Update/HealthCheck", "\"checks\""},
+      {"/TaskGroups/0/Consul/Namespace", "\"\""},
+      {"/TaskGroups/0/EphemeralDisk/Sticky", "false"},
+      {"/TaskGroups/0/Networks/0/Mode", "\"\""},
+      {"/TaskGroups/0/Networks/0/MBits", "null"},
+      {"/TaskGroups/0/Networks/0/DynamicPorts/0/HostNetwork", "\"\""},
+      {"/TaskGroups/0/Tasks/0/Resources/CPU", "100"},
+      {"/TaskGroups/0/Tasks/0/Resources/Cores", "0"},
+      {"/TaskGroups/0/Tasks/0/Resources/IOPS", "null"},
+      {"/TaskGroups/0/Tasks/0/Resources/DiskMB", "null"},
+      {"/TaskGroups/0/Tasks/0/Resources/MemoryMaxMB", "null"},
+      {"/TaskGroups/0/Tasks/0/Services/0/Name", "\"web-a-t\""},
+      {"/TaskGroups/0/Tasks/0/Services/0/TaskName", "\"\""},
+      {"/TaskGroups/0/Tasks/0/Services/0/Namespace", "\"\""},
+      {"/TaskGroups/0/Tasks/0/Services/0/Connect/SidecarService/Proxy", "null"},
+      {"/TaskGroups/0/Tasks/0/Templates/0/VaultGrace", "0"},
+      {"/TaskGroups/0/Tasks/0/Templates/0/ChangeSignal", "\"\""},
+      {"/TaskGroups/0/Tasks/0/Vault/ChangeSignal", "\"SIGHUP\""},
+      {"/TaskGroups/0/Tasks/0/Artifacts/0/RelativeDest", "\"\""},
+      {"/TaskGroups/0/Tasks/0/Artifacts/1/RelativeDest", "\"local/b.zip\""},
+  };
+  const nlohmann::json shown = nlohmann::json::parse(message_to_json(job));
+  for (const auto& c : cases) {
+    const nlohmann::json::json_pointer at(c.path);
+    EXPECT_TRUE(shown.contains(at)) << c.path;
+    EXPECT_EQ(shown.contains(at) ? shown[at].dump() : "", c.value) << c.path;
+  }
+  const std::string once = message_to_json(job);
+  fill_in_for_clients(job);
+  EXPECT_EQ(once, message_to_json(job));
+}
+
+TEST(Canonical, AGroupOfASystemJobIsUpdatedAsItSaysOnly) {
+  EXPECT_FALSE(minimal("system").task_groups(0).has_update());
+  v1::Job job = minimal("system");
+  job.mutable_task_groups(0)->mutable_update()->set_max_parallel(2);
+  canonicalize(job);
+  EXPECT_EQ(30'000'000'000, job.task_groups(0).update().stagger());
+}
+
+TEST(Canonical, TheMeshTakesTheOlderNamesOfExpose) {
+  v1::Job job = minimal();
+  v1::Proxy& proxy =
+      *job.mutable_task_groups(0)->add_services()->mutable_connect()->mutable_sidecar_service()->mutable_proxy();
+  proxy.mutable_expose_config()->add_path()->set_path("/health");
+  canonicalize(job);
+  EXPECT_EQ("/health", proxy.expose().paths(0).path());
+  EXPECT_FALSE(proxy.has_expose_config());
 }
 
 TEST(Canonical, BatchHasItsOwnDefaults) {
@@ -222,7 +303,7 @@ TEST(Validate, PrioritiesAreAsTheServersAreConfigured) {
   EXPECT_EQ(60, job.priority());
   const auto refuses = [&](int32_t priority) {
     job.set_priority(priority);
-    const std::string errors = joined(validate(job, Purpose::registration, priorities).errors);
+    const std::string errors = joined(validate(job, priorities).errors);
     return errors.find("priority must be between 1 and 200") != std::string::npos;
   };
   EXPECT_FALSE(refuses(200));

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "canonical.h"
 #include "drover/json.h"
 #include "drover/schema.h"
+#include "drover/v1/commands.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/trial.pb.h"
 #include "jobs.pb.h"
@@ -91,6 +93,8 @@ TEST_F(Plans, ANewJobIsTriedAsItWouldBeStored) {
   EXPECT_EQ(answer->job_modify_index(), 0U);
   EXPECT_EQ(answer->diff().type(), v1::DIFF_TYPE_ADDED);
   EXPECT_EQ(answer->diff().task_groups(0).updates().at("create"), 2U);
+  for (const v1::ObjectDiff& object : answer->diff().objects()) EXPECT_NE(object.name(), "Update");
+  for (const v1::ObjectDiff& object : answer->diff().task_groups(0).objects()) EXPECT_NE(object.name(), "Consul");
   EXPECT_EQ(answer->warnings(), "");
   EXPECT_FALSE(plan(job(), false)->has_diff());
 }
@@ -196,23 +200,63 @@ TEST_F(Plans, WithoutASchedulerThePlanComparesAndSaysSo) {
   EXPECT_EQ(plan(job())->warnings(), "the plan compares only, nothing was placed: nobody schedules that");
 }
 
-TEST_F(Plans, APeriodicJobIsToldItsNextLaunchAndNotRegistered) {
+TEST_F(Plans, RefusesWhatRegisteringRefuses) {
   v1::Job periodic = job();
   periodic.set_type("batch");
-  periodic.mutable_periodic()->set_enabled(true);
-  periodic.mutable_periodic()->set_spec("0 0 1 1 * 2098");
-  const auto answer = plan(periodic);
-  ASSERT_TRUE(answer.ok()) << answer.status().message();
-  EXPECT_EQ(answer->next_periodic_launch(), 4039372800LL * 1'000'000'000);  // 2098-01-01T00:00:00Z
-  EXPECT_EQ(answer->warnings(), "periodic: this version of drover cannot register the job to launch it");
-
-  periodic.mutable_periodic()->set_spec("61 * * * *");
-  EXPECT_EQ(plan(periodic).status().code(), Code::invalid_argument);
   periodic.mutable_periodic()->set_spec("@daily");
   v1::RegisterJobRequest request;
   *request.mutable_job() = periodic;
-  EXPECT_EQ(host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Register", request).status().code(),
-            Code::invalid_argument);
+  const auto refused = host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Register", request).status();
+  EXPECT_EQ(refused.code(), Code::invalid_argument);
+  EXPECT_EQ(plan(periodic).status().message(), refused.message());
+}
+
+TEST_F(Plans, AnswerWithTheIndexThatTheySaw) {
+  register_job(job());
+  v1::PlanJobRequest request;
+  *request.mutable_job() = job();
+  ReplyMeta meta;
+  ASSERT_TRUE(host_.answer<v1::PlanJobResponse>("/drover.v1.Jobs/Plan", request, {}, &meta).ok());
+  EXPECT_EQ(meta.index, host_.snapshot()->index());
+}
+
+// As a client does that asks jobs/parse for the canonical job and registers the answer.
+TEST_F(Plans, AJobInTheClientsFormIsTheSameVersion) {
+  register_job(job());
+  v1::Job filled = job();
+  fill_in_for_clients(filled);
+  v1::Job sent;
+  ASSERT_TRUE(json_to_message(message_to_json(filled), sent).ok());
+  register_job(sent);
+  EXPECT_EQ(tables_.jobs.get(*host_.snapshot(), job_key("default", "web"))->version(), 0U);
+}
+
+TEST_F(Plans, AnEvaluationIsOfTheJobOfItsPath) {
+  register_job(job());
+  v1::EvaluateJobRequest request;
+  request.set_path_job_id("web");
+  request.set_job_id("bat");
+  const auto refused = host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Evaluate", request);
+  EXPECT_EQ(refused.status().to_string(), "invalid_argument: JobID not same as job name");
+  ASSERT_TRUE(host_.rows()
+                  .command<v1::EvalsUpdated>(
+                      [](const v1::EvalsUpdated&, ApplyContext&) -> Result<std::string> { return std::string(); })
+                  .ok());
+  for (const char* named : {"web", ""}) {
+    request.set_job_id(named);
+    const auto answer = host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Evaluate", request);
+    EXPECT_TRUE(answer.ok()) << answer.status().message();
+  }
+}
+
+TEST_F(Plans, AJobHasNoDeploymentsYet) {
+  v1::JobRequest request;
+  request.set_job_id("web");
+  const auto one = host_.answer<v1::JobDeploymentResponse>("/drover.v1.Jobs/Deployment", request);
+  const auto all = host_.answer<v1::JobDeploymentsResponse>("/drover.v1.Jobs/Deployments", request);
+  ASSERT_TRUE(one.ok() && all.ok());
+  EXPECT_EQ(message_to_json(*one), R"({"Deployment":null})");
+  EXPECT_EQ(message_to_json(*all), R"({"Deployments":[]})");
 }
 
 TEST_F(Plans, OtherErrorsArePassedOn) {

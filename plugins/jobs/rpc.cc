@@ -56,6 +56,7 @@ v1::JobListStub stub_of(const v1::Job& job) {
   stub.set_modify_index(job.modify_index());
   stub.set_job_modify_index(job.job_modify_index());
   stub.set_submit_time(job.submit_time());
+  if (job.has_multiregion()) *stub.mutable_multiregion() = job.multiregion();
   return stub;
 }
 
@@ -68,7 +69,9 @@ Status Rpc::declare(Declarations& declare) {
        method<&Rpc::parse>("Parse", this), method<&Rpc::validate_job>("Validate", this), method<&Rpc::get>("Get", this),
        method<&Rpc::deregister>("Deregister", this), method<&Rpc::versions>("Versions", this),
        method<&Rpc::summary>("Summary", this), method<&Rpc::evaluate>("Evaluate", this),
-       method<&Rpc::plan>("Plan", this), method<&Rpc::submission>("Submission", this)});
+       method<&Rpc::plan>("Plan", this), method<&Rpc::submission>("Submission", this),
+       method<&Rpc::deployment>("Deployment", this), method<&Rpc::deployments>("Deployments", this),
+       method<&Rpc::reconcile_summaries>("ReconcileSummaries", this)});
 }
 
 Status Rpc::start(Host& host, const Priorities& priorities) {
@@ -170,28 +173,27 @@ namespace {
 // as_registered's.
 void clear_servers_fields(v1::Job& job) {
   job.set_stop(false);
-  job.clear_stable();
-  job.clear_parent_id();
+  job.set_stable(false);
+  job.set_parent_id("");
   job.clear_dispatched();
   job.clear_dispatch_idempotency_token();
-  job.clear_nomad_token_id();
-  job.clear_status_description();
+  job.set_nomad_token_id("");
+  job.set_status_description("");
   job.clear_version_tag();
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, Purpose purpose,
-                                        const Priorities& priorities) {
-  Findings findings = validate(job, purpose, priorities);
+Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, const Priorities& priorities) {
+  Findings findings = validate(job, priorities);
   if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
   if (overrides_policies) {
     findings.warnings.emplace_back("policy override has no effect: this version has no policies to override");
   }
   add_implied_constraints(job);
   clear_servers_fields(job);
-  job.clear_consul_token();
-  job.clear_vault_token();
+  job.set_consul_token("");
+  job.set_vault_token("");
   return std::move(findings.warnings);
 }
 
@@ -214,8 +216,7 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
       }
     }
   }
-  DROVER_TRY(std::vector<std::string> warnings,
-             accept(job, request.policy_override(), Purpose::registration, priorities_));
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), priorities_));
 
   const int64_t now = host_->clock().wall_ns();
   v1::JobRegistered command;
@@ -259,7 +260,7 @@ Result<v1::ParseJobResponse> Rpc::parse(const v1::ParseJobRequest& request, Call
   if (request.canonicalize()) {
     v1::Job job;
     DROVER_RETURN_IF_ERROR(json_to_message(json, job));
-    canonicalize(job, priorities_);
+    fill_in_for_clients(job);
     json = message_to_json(job);
   }
   response.set_job(std::move(json));
@@ -270,7 +271,7 @@ Result<v1::ValidateJobResponse> Rpc::validate_job(const v1::ValidateJobRequest& 
   if (!request.has_job()) return invalid_argument("Job must be specified");
   v1::Job job = request.job();
   canonicalize(job, priorities_);
-  Findings findings = validate(job, Purpose::registration, priorities_);
+  Findings findings = validate(job, priorities_);
   v1::ValidateJobResponse response;
   response.set_driver_config_validated(true);  // to clients: a server has answered, as in Nomad
   for (const std::string& error : findings.errors) response.add_validation_errors(error);
@@ -328,6 +329,16 @@ Result<v1::JobVersionsResponse> Rpc::versions(const v1::JobVersionsRequest& requ
   return response;
 }
 
+Result<v1::JobDeploymentResponse> Rpc::deployment(const v1::JobRequest&, Call&) { return v1::JobDeploymentResponse(); }
+
+Result<v1::JobDeploymentsResponse> Rpc::deployments(const v1::JobRequest&, Call&) {
+  return v1::JobDeploymentsResponse();
+}
+
+Result<v1::ReconcileSummariesResponse> Rpc::reconcile_summaries(const v1::ReconcileSummariesRequest&, Call&) {
+  return v1::ReconcileSummariesResponse();
+}
+
 Result<v1::JobSummaryResponse> Rpc::summary(const v1::JobRequest& request, Call& call) {
   DROVER_TRY(v1::Job job, find(request.job_id(), call));
   v1::JobSummaryResponse response;
@@ -339,8 +350,11 @@ Result<v1::RegisterJobResponse> Rpc::evaluate(const v1::EvaluateJobRequest& requ
   if (request.eval_options().force_reschedule()) {
     return invalid_argument("ForceReschedule is not supported by this version of drover");
   }
+  if (!request.job_id().empty() && request.job_id() != request.path_job_id()) {
+    return invalid_argument("JobID not same as job name");
+  }
   auto view = host_->snapshot();
-  auto job = tables_.jobs.get(*view, job_key(call.query().name_space, request.job_id()));
+  auto job = tables_.jobs.get(*view, job_key(call.query().name_space, request.path_job_id()));
   if (!job) return not_found("job not found");
   const int64_t now = host_->clock().wall_ns();
   v1::EvalsUpdated command;

@@ -13,6 +13,8 @@ namespace drover::v1 {
 class DeregisterJobRequest;
 class DeregisterJobResponse;
 class EvaluateJobRequest;
+class JobDeploymentResponse;
+class JobDeploymentsResponse;
 class JobRequest;
 class JobResponse;
 class JobSummary;
@@ -27,6 +29,8 @@ class ParseJobRequest;
 class ParseJobResponse;
 class PlanJobRequest;
 class PlanJobResponse;
+class ReconcileSummariesRequest;
+class ReconcileSummariesResponse;
 class RegisterJobRequest;
 class RegisterJobResponse;
 class TrialResponse;
@@ -38,8 +42,7 @@ namespace drover::jobs {
 
 // What a canonical job must be to be stored: checked, with its implied constraints, without secrets and without what
 // only the servers set. Returns the warnings about it. Errors: invalid_argument with all that is wrong.
-Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, Purpose purpose,
-                                        const Priorities& priorities);
+Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, const Priorities& priorities);
 
 class Rpc {
  public:
@@ -58,6 +61,9 @@ class Rpc {
   Result<v1::JobSummaryResponse> summary(const v1::JobRequest& request, Call& call);
   Result<v1::PlanJobResponse> plan(const v1::PlanJobRequest& request, Call& call);
   Result<v1::JobSubmissionResponse> submission(const v1::JobSubmissionRequest& request, Call& call);
+  Result<v1::JobDeploymentResponse> deployment(const v1::JobRequest& request, Call& call);
+  Result<v1::JobDeploymentsResponse> deployments(const v1::JobRequest& request, Call& call);
+  Result<v1::ReconcileSummariesResponse> reconcile_summaries(const v1::ReconcileSummariesRequest& request, Call& call);
   Result<v1::RegisterJobResponse> evaluate(const v1::EvaluateJobRequest& request, Call& call);
 
   Result<v1::Job> find(const std::string& id, Call& call) const;

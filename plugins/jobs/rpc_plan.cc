@@ -9,7 +9,6 @@
 #include "drover/schema.h"
 #include "drover/v1/trial.pb.h"
 #include "jobs.pb.h"
-#include "periodic.h"
 #include "plan.pb.h"
 #include "rpc.h"
 #include "validate.h"
@@ -44,7 +43,7 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match");
   DROVER_RETURN_IF_ERROR(settle(job, call.query(), host_->agent().region));
   canonicalize(job, priorities_);
-  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), Purpose::plan, priorities_));
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), priorities_));
 
   std::shared_ptr<const ReadView> view;
   std::optional<v1::Job> existing;
@@ -61,6 +60,7 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   v1::PlanJobResponse response;
   if (existing) response.set_job_modify_index(existing->job_modify_index());
   response.set_index(view->index());
+  call.set_index(view->index());
   v1::JobDiff diff = diff_jobs(existing ? &*existing : nullptr, &job);
   if (trial->refusal().empty()) {
     annotate(diff, *trial);
@@ -70,10 +70,6 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
     response.mutable_created_evals()->Swap(trial->mutable_created_evals());
   } else {
     warnings.push_back("the plan compares only, nothing was placed: " + trial->refusal());
-  }
-  if (job.has_periodic()) {
-    DROVER_TRY(std::optional<int64_t> next, next_launch(job.periodic(), host_->clock().wall_ns()));
-    if (next) response.set_next_periodic_launch(*next);
   }
   response.set_warnings(joined(warnings));
   if (request.diff()) *response.mutable_diff() = std::move(diff);

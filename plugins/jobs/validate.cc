@@ -35,7 +35,7 @@ void check_placement(const Place& place, const v1::Job& job, bool has_affinities
   place["spread"].unsupported(has_spreads, "spread");
 }
 
-void check_type(const Place& place, const v1::Job& job, Purpose purpose) {
+void check_type(const Place& place, const v1::Job& job) {
   if (std::ranges::find(kTypes, job.type()) == std::end(kTypes)) {
     const std::string hint = nearest_hint(job.type(), kTypes);
     place["type"].error("job type " + quoted(job.type()) + " is unknown" +
@@ -46,8 +46,7 @@ void check_type(const Place& place, const v1::Job& job, Purpose purpose) {
   if (job.has_periodic()) {
     check_periodic(place["periodic"], job.periodic());
     place["periodic"].require(is_batch, "is for batch and sysbatch jobs");
-    place["periodic"].unsupported(purpose == Purpose::registration, "periodic");
-    if (purpose == Purpose::plan) place["periodic"].warn("this version of drover cannot register the job to launch it");
+    place["periodic"].unsupported(true, "periodic");
   }
   if (job.has_parameterized_job()) {
     check_parameterized(place["parameterized"], job.parameterized_job());
@@ -63,14 +62,14 @@ bool takes_updates(const Place& place, const v1::Job& job) {
   return takes;
 }
 
-void check_job(const Place& place, const v1::Job& job, Purpose purpose, const Priorities& priorities) {
+void check_job(const Place& place, const v1::Job& job, const Priorities& priorities) {
   place["id"].require(!job.id().empty(), "the job has no ID");
   place["id"].require(job.id().find(' ') == std::string::npos, "the job ID contains a space");
   place["id"].require(!has_null(job.id()), "the job ID contains a null character");
   place["name"].require(!has_null(job.name()), "the job name contains a null character");
   place["namespace"].require(job.namespace_() == "default",
                              "namespace " + quoted(job.namespace_()) + " does not exist");
-  check_type(place, job, purpose);
+  check_type(place, job);
   place["priority"].require(job.priority() >= 1 && job.priority() <= priorities.highest,
                             "priority must be between 1 and " + std::to_string(priorities.highest));
   place["group"].require(!job.task_groups().empty(), "the job has no task group");
@@ -246,10 +245,10 @@ std::string as_list(const std::vector<std::string>& errors) {
   return text + "\n";
 }
 
-Findings validate(const v1::Job& job, Purpose purpose, const Priorities& priorities) {
+Findings validate(const v1::Job& job, const Priorities& priorities) {
   Findings findings;
   const Place root(findings);
-  check_job(root, job, purpose, priorities);
+  check_job(root, job, priorities);
   std::set<std::string> names;
   for (int i = 0; i < job.task_groups_size(); ++i) {
     const v1::TaskGroup& group = job.task_groups(i);
@@ -279,7 +278,7 @@ Result<JobValidator::Findings> Validator::validate(std::string_view json) const 
   v1::Job job;
   DROVER_RETURN_IF_ERROR(json_to_message(json, job));
   canonicalize(job);
-  jobs::Findings found = jobs::validate(job, Purpose::registration, {.highest = kMaxPriority});
+  jobs::Findings found = jobs::validate(job, {.highest = kMaxPriority});
   if (job.priority() > Priorities().highest) {
     found.warnings.push_back("priority: is above " + std::to_string(Priorities().highest) +
                              ", which servers take only where job_max_priority says so");

@@ -18,13 +18,8 @@ struct Findings {
   std::vector<std::string> warnings;
 };
 
-// What the job is checked for. A plan can say when a periodic job would be launched, also where it cannot be
-// registered.
-enum class Purpose { registration, plan };
-
-// Requires: the job is canonical. What this version cannot carry out is an error, never silently left out; that it
-// launches no periodic jobs is a warning about a plan.
-Findings validate(const v1::Job& job, Purpose purpose = Purpose::registration, const Priorities& priorities = {});
+// Requires: the job is canonical. What this version cannot carry out is an error, never silently left out.
+Findings validate(const v1::Job& job, const Priorities& priorities = {});
 
 // Whether the one may take the other's place; both are canonical.
 // Errors: failed_precondition when the type changes, or whether it is periodic or parameterized.

@@ -37,7 +37,7 @@ void check_template(const Place& place, const v1::Template& each) {
     place["wait"].require(!each.wait().has_max() || each.wait().min() <= each.wait().max(),
                           "min must not be above max");
   }
-  if (each.has_vault_grace()) place["vault_grace"].warn("has no effect any more");
+  if (each.vault_grace() != 0) place["vault_grace"].warn("has no effect any more");
 }
 
 void check_artifact(const Place& place, const v1::Artifact& artifact) {

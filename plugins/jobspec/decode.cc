@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -36,7 +38,10 @@ class Decoder {
     if (rule.name == "network") split_ports(out);
     if (rule.name == "logs") invert_enabled(out);
     if (rule.name == "task") split_identities(out);
-    if (rule.name == "scaling") expand_scaling_type(out);
+    if (rule.name == "task") check_policies(block.body);
+    if (rule.name == "scaling") scaling_type(block, rule, out);
+    if (rule.name == "template") template_defaults(out);
+    if (rule.name == "vault") vault_defaults(out);
     return out;
   }
 
@@ -300,6 +305,7 @@ class Decoder {
         out["LTarget"] = std::move(attribute);
       }
     }
+    if (out.value("Operand", "").empty()) out["Operand"] = "=";
   }
 
   static std::string take_text(json& out, std::string_view name) {
@@ -342,11 +348,62 @@ class Decoder {
     out.erase("identities");
   }
 
-  static void expand_scaling_type(json& out) {
-    auto at = out.find("Type");
-    if (at == out.end()) return;
-    if (*at == "cpu") *at = "vertical_cpu";
-    if (*at == "mem") *at = "vertical_mem";
+  // A task's policy is called after what it scales.
+  static std::string scaled_by(const hcl::NodeBlock& policy) {
+    std::string name = policy.labels.empty() ? "" : policy.labels.front();
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return name;
+  }
+
+  void check_policies(const hcl::Node& task) {
+    std::map<std::string, size_t> lines;
+    for (const hcl::NodeBlock& policy : task.blocks) {
+      if (policy.type != "scaling") continue;
+      const auto [first, is_new] = lines.emplace(scaled_by(policy), policy.range.start.line);
+      if (!is_new) {
+        error(policy.range, "a task has one scaling policy for \"" + first->first + "\"",
+              "the other is on line " + std::to_string(first->second));
+      }
+    }
+  }
+
+  // Where the policy stands says of which type it is.
+  void scaling_type(const hcl::NodeBlock& block, const BlockRule& rule, json& out) {
+    std::string type = "horizontal";
+    if (!rule.label.empty()) {
+      const std::string name = scaled_by(block);
+      if (name != "cpu" && name != "mem") {
+        error(block.range, "a task's scaling policy is for \"cpu\" or \"mem\"", "scaling \"cpu\" { … }");
+        return;
+      }
+      type = "vertical_" + name;
+    }
+    if (auto given = block.body.attributes.find("type"); given != block.body.attributes.end() && out["Type"] != type) {
+      error(given->second.range, "a scaling policy that stands here is of the type \"" + type + "\"");
+    }
+    out["Type"] = type;
+    if (!out.contains("Max")) error(block.range, "block \"scaling\" needs a \"max\"", "max = 10");
+  }
+
+  // What a job file means where it is silent; in the API's form the fields stay open for the servers.
+  static void set_default(json& out, const char* key, const json& value) {
+    if (!out.contains(key)) out[key] = value;
+  }
+
+  static void template_defaults(json& out) {
+    set_default(out, "ChangeMode", "restart");
+    set_default(out, "Perms", "0644");
+    set_default(out, "Splay", 5'000'000'000);
+    set_default(out, "ErrMissingKey", false);
+    if (auto script = out.find("ChangeScript"); script != out.end()) {
+      set_default(*script, "Timeout", 5'000'000'000);
+      set_default(*script, "FailOnError", false);
+    }
+  }
+
+  static void vault_defaults(json& out) {
+    set_default(out, "Env", true);
+    set_default(out, "ChangeMode", "restart");
   }
 
   const Syntax syntax_;
@@ -388,7 +445,7 @@ json decode_job(const hcl::NodeBlock& job, Syntax syntax, hcl::Diagnostics& diag
     json groups = json::array();
     for (json& task : *tasks) {
       const json name = task["Name"];
-      groups.push_back({{"Name", name}, {"Count", 1}, {"Tasks", json::array({std::move(task)})}});
+      groups.push_back({{"Name", name}, {"Tasks", json::array({std::move(task)})}});
     }
     for (json& group : out["TaskGroups"]) groups.push_back(std::move(group));
     out["TaskGroups"] = std::move(groups);

@@ -272,6 +272,72 @@ TEST(Jobspec, OfSeveralComparisonsInAConstraintTheLastOfAnOrderWins) {
   }
 }
 
+TEST(Jobspec, ScalingPoliciesAreOfTheTypeOfTheirPlace) {
+  const auto in_group = [](const std::string& policy) {
+    return parse("job \"a\" {\n group \"g\" {\n" + policy + "\n}\n}")["TaskGroups"][0]["Scaling"]["Type"];
+  };
+  EXPECT_EQ("horizontal", in_group("scaling { max = 3 }"));
+  EXPECT_EQ("horizontal", in_group("scaling {\n type = \"horizontal\"\n max = 3\n}"));
+  const json policies = parse(in_task(
+      "scaling \"cpu\" { max = 900 }\nscaling \"Mem\" { max = 512 }"))["TaskGroups"][0]["Tasks"][0]["ScalingPolicies"];
+  EXPECT_EQ("vertical_cpu", policies[0]["Type"]);
+  EXPECT_EQ("vertical_mem", policies[1]["Type"]);
+}
+
+TEST(Jobspec, ScalingPoliciesThatCannotBeAreRefusedWithTheirPlace) {
+  const struct {
+    std::string policy, error;
+  } of_group[] = {{"scaling { min = 1 }", "job.hcl:3:1: error: block \"scaling\" needs a \"max\""},
+                  {"scaling {\n max = 1\n type = \"vertical_cpu\"\n}",
+                   "job.hcl:5:9: error: a scaling policy that stands here is of the type \"horizontal\""}},
+    of_task[] = {
+        {"scaling \"disk\" { max = 1 }", "a task's scaling policy is for \"cpu\" or \"mem\""},
+        {"scaling \"cpu\" {\n max = 1\n type = \"vertical_mem\"\n}",
+         "a scaling policy that stands here is of the type \"vertical_cpu\""},
+        {"scaling \"cpu\" { max = 1 }\nscaling \"cpu\" { max = 2 }", "a task has one scaling policy for \"cpu\""},
+        {"scaling \"mem\" { min = 1 }", "block \"scaling\" needs a \"max\""}};
+  for (const auto& c : of_group) {
+    SCOPED_TRACE(c.policy);
+    const std::string error = error_of("job \"a\" {\n group \"g\" {\n" + c.policy + "\n}\n}");
+    EXPECT_NE(std::string::npos, error.find(c.error)) << error;
+  }
+  for (const auto& c : of_task) {
+    SCOPED_TRACE(c.policy);
+    const std::string error = error_of(in_task(c.policy));
+    EXPECT_NE(std::string::npos, error.find(c.error)) << error;
+  }
+}
+
+// What `job run -output` shows, and other programs read.
+TEST(Jobspec, WhatIsNotSaidIsNullAndWhatTheLanguageMeansIsSaid) {
+  const json job = parse(in_task(R"(
+    constraint { value = "linux" }
+    restart { attempts = 1 }
+    artifact { source = "https://example.com/a" }
+    template { data = "x" }
+    vault { policies = ["p"] }
+    resources { cpu = 100 })"));
+  for (const char* name : {"Region", "Priority", "Type", "AllAtOnce", "Datacenters", "Stop", "Status", "Version"}) {
+    EXPECT_TRUE(job[name].is_null()) << name;
+  }
+  EXPECT_EQ(false, job["Dispatched"]);
+  const json& task = job["TaskGroups"][0]["Tasks"][0];
+  EXPECT_TRUE(job["TaskGroups"][0]["Count"].is_null());
+  EXPECT_EQ("=", task["Constraints"][0]["Operand"]);
+  EXPECT_TRUE(task["RestartPolicy"]["Mode"].is_null());
+  EXPECT_TRUE(task["Resources"]["Cores"].is_null());
+  EXPECT_TRUE(task["Resources"]["MemoryMB"].is_null());
+  EXPECT_TRUE(task["Artifacts"][0]["GetterMode"].is_null());
+  EXPECT_TRUE(task["Artifacts"][0]["RelativeDest"].is_null());
+  const json& written = task["Templates"][0];
+  EXPECT_EQ("restart", written["ChangeMode"]);
+  EXPECT_EQ("0644", written["Perms"]);
+  EXPECT_EQ(5'000'000'000, written["Splay"]);
+  EXPECT_TRUE(written["LeftDelim"].is_null());
+  EXPECT_EQ("restart", task["Vault"]["ChangeMode"]);
+  EXPECT_EQ(true, task["Vault"]["Env"]);
+}
+
 TEST(Jobspec, SeveralErrorsComeAtOnce) {
   const std::string error = error_of("job \"a\" {\n  foo = 1\n  bar = 2\n}");
   EXPECT_NE(std::string::npos, error.find("foo"));

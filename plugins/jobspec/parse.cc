@@ -148,18 +148,11 @@ std::optional<json> api_form(std::string_view source) {
   return std::nullopt;
 }
 
-// With every field that the API has, for readers that look for them: null in the job where nothing is said, and further
-// down what an absent field means.
+// With every field that the API has, for readers that look for them.
 Result<std::string> with_all_fields(const std::string& job) {
   v1::Job message;
   DROVER_RETURN_IF_ERROR(json_to_message(job, message));
-  json out = json::parse(message_to_json(message));
-  const google::protobuf::Descriptor& type = *v1::Job::descriptor();
-  for (int i = 0; i < type.field_count(); ++i) {
-    json& value = out[json_name(*type.field(i))];
-    if (value == "" || value == 0 || (value == false && type.field(i)->name() != "dispatched")) value = nullptr;
-  }
-  return out.dump();
+  return message_to_json(message);
 }
 
 }  // namespace

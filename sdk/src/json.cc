@@ -78,7 +78,7 @@ class Writer {
     for (int i = 0; i < type.field_count(); ++i) {
       const FieldDescriptor& f = *type.field(i);
       const Field& form = options_of(f);
-      if ((omit_all || form.omit_empty()) && !form.always() && is_empty(m, f)) continue;
+      if ((omit_all || form.omit_empty()) && !form.always() && !form.keep() && is_empty(m, f)) continue;
       if (form.inline_()) {
         fields(m.GetReflection()->GetMessage(m, &f));
         continue;
@@ -92,9 +92,7 @@ class Writer {
 
   static bool is_empty(const pb::Message& m, const FieldDescriptor& f) {
     const pb::Reflection& r = *m.GetReflection();
-    if (f.is_repeated()) return r.FieldSize(m, &f) == 0;
-    if (f.has_presence()) return !r.HasField(m, &f);
-    return !r.HasField(m, &f);
+    return f.is_repeated() ? r.FieldSize(m, &f) == 0 : !r.HasField(m, &f);
   }
 
   void list(const pb::Message& m, const FieldDescriptor& f) {
@@ -149,13 +147,21 @@ class Writer {
     scalar_or_message(m, f, -1);
   }
 
+  void object(const pb::Message& m) {
+    if (m.GetDescriptor()->options().GetExtension(drover::message).null_when_empty() && m.ByteSizeLong() == 0) {
+      out_ += "null";
+    } else {
+      message(m);
+    }
+  }
+
   // index -1: the single value.
   void scalar_or_message(const pb::Message& m, const FieldDescriptor& f, int index) {
     const pb::Reflection& r = *m.GetReflection();
     const bool one = index < 0;
     switch (f.cpp_type()) {
       case FieldDescriptor::CPPTYPE_MESSAGE:
-        message(one ? r.GetMessage(m, &f) : r.GetRepeatedMessage(m, &f, index));
+        object(one ? r.GetMessage(m, &f) : r.GetRepeatedMessage(m, &f, index));
         break;
       case FieldDescriptor::CPPTYPE_STRING: {
         std::string scratch;

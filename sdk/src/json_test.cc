@@ -30,7 +30,23 @@ TEST(Json, AbsentThingsAreNull) {
   EXPECT_TRUE(contains(json, R"("TaskGroups":null)")) << json;
   EXPECT_TRUE(contains(json, R"("Meta":null)"));
   EXPECT_TRUE(contains(json, R"("Update":null)"));
-  EXPECT_TRUE(contains(json, R"("Status":"")"));
+  EXPECT_TRUE(contains(json, R"("Status":null)"));
+  EXPECT_TRUE(contains(message_to_json(v1::Service()), R"("Name":"")"));
+}
+
+TEST(Json, SomeFieldsStayWhereEmptyOnesAreLeftOut) {
+  const std::string json = message_to_json(v1::Evaluation());
+  EXPECT_TRUE(contains(json, R"("DeploymentID":"")")) << json;
+  EXPECT_TRUE(contains(json, R"("FailedTGAllocs":null)"));
+  EXPECT_FALSE(contains(json, "NodeID"));
+}
+
+TEST(Json, AnObjectThatSaysNothingMayBeNull) {
+  v1::AllocatedResources resources;
+  (*resources.mutable_task_lifecycles())["main"];
+  (*resources.mutable_task_lifecycles())["side"].set_hook("prestart");
+  const std::string json = message_to_json(resources);
+  EXPECT_TRUE(contains(json, R"("TaskLifecycles":{"main":null,"side":{"Hook":"prestart","Sidecar":false}})")) << json;
 }
 
 TEST(Json, OmitEmptyObjectsDropEmptyFieldsButKeepPlainStructs) {

@@ -48,6 +48,7 @@ job "elastic" {
 
   group "open" {
     scaling {
+      max = 3
     }
     task "t" {
       driver = "docker"
