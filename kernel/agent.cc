@@ -340,20 +340,16 @@ void Agent::server_unreachable(const std::string& address) {
     server_at_.compare_exchange_strong(at, at + 1);
 }
 
-// Asks as the node would, with a heartbeat that proposes no status: the secret is checked first, the missing status is
-// refused after that, so that nothing changes and the kind of refusal tells whether the proof was good.
 Status Agent::verify_node(const Uuid& node, const std::string& secret) {
-  v1::HeartbeatRequest request;
+  v1::NodeProof request;
   request.set_node_id(node.bytes());
   request.set_secret_id(secret);
   CallContext context;
-  context.method = "/drover.v1.NodeRegistry/Heartbeat";
+  context.method = "/drover.v1.NodeRegistry/Prove";
   context.query.region = settings_.region;
   context.node_secret = Uuid::from_bytes(secret).to_string();
   context.deadline = clock_.steady() + std::chrono::seconds(10);
-  auto reply = router_->call_and_wait(std::move(context), request.SerializeAsString());
-  if (reply || reply.status().code() == Code::invalid_argument) return ok_status();
-  return reply.status();
+  return router_->call_and_wait(std::move(context), request.SerializeAsString()).status();
 }
 
 // The agent cannot live without a wire, and two would not agree on who listens.

@@ -13,6 +13,14 @@ namespace drover::nodes {
 std::vector<v1::Evaluation> node_evaluations(const ReadView& view, TableId allocs, TableId jobs, const v1::Node& node,
                                              int64_t now);
 
+// Adds them to a command that has evaluations.
+void add_node_evaluations(const ReadView& view, TableId allocs, TableId jobs, const v1::Node& node, int64_t now,
+                          auto& command) {
+  for (v1::Evaluation& eval : node_evaluations(view, allocs, jobs, node, now)) {
+    *command.add_evaluations() = std::move(eval);
+  }
+}
+
 // True when going from one status to the other matters to the scheduler.
 bool concerns_scheduler(v1::NodeStatus from, v1::NodeStatus to);
 

@@ -1,5 +1,7 @@
 #include "registry.h"
 
+#include <algorithm>
+
 #include "computed_class.h"
 #include "driver_events.h"
 #include "drover/log.h"
@@ -19,11 +21,22 @@ bool looks_different(const v1::Node& a, const v1::Node& b) {
          serialize(a.node_resources()) != serialize(b.node_resources()) || a.drivers_size() != b.drivers_size();
 }
 
+// Takes the same time wherever the two differ, so that nobody can guess a secret byte by byte.
+bool is_secret_of(const v1::Node& node, std::string_view secret) {
+  const std::string& own = node.secret_id();
+  unsigned difference = own.size() == secret.size() ? 0 : 1;
+  for (size_t i = 0; i < std::min(own.size(), secret.size()); ++i) {
+    difference |= static_cast<unsigned char>(own[i]) ^ static_cast<unsigned char>(secret[i]);
+  }
+  return difference == 0;
+}
+
 }  // namespace
 
 Status Registry::declare(Declarations& declare) {
-  return declare.service("drover.v1.NodeRegistry", {method<&Registry::register_node>("Register", this),
-                                                    method<&Registry::heartbeat>("Heartbeat", this)});
+  return declare.service("drover.v1.NodeRegistry",
+                         {method<&Registry::register_node>("Register", this), method<&Registry::prove>("Prove", this),
+                          method<&Registry::heartbeat>("Heartbeat", this)});
 }
 
 Status Registry::start(Host& host, const HeartbeatOptions& options) {
@@ -55,7 +68,7 @@ Result<v1::HeartbeatResponse> Registry::register_node(const v1::RegisterNodeRequ
   if (node.name().empty()) return invalid_argument("missing node name for client registration");
   auto view = host_->snapshot();
   auto existing = nodes_.get(*view, node.id());
-  if (existing && existing->secret_id() != node.secret_id()) {
+  if (existing && !is_secret_of(*existing, node.secret_id())) {
     return permission_denied("node secret ID does not match. Not registering node.");
   }
   if (node.node_pool().empty()) node.set_node_pool("default");
@@ -68,8 +81,7 @@ Result<v1::HeartbeatResponse> Registry::register_node(const v1::RegisterNodeRequ
   *command.mutable_node() = node;
   command.set_time(now);
   if (existing && existing->status() == v1::NODE_STATUS_READY && looks_different(*existing, node)) {
-    for (v1::Evaluation& eval : node_evaluations(*view, allocs_, jobs_, node, now))
-      *command.add_evaluations() = std::move(eval);
+    add_node_evaluations(*view, allocs_, jobs_, node, now, command);
   }
   if (existing) {
     for (v1::NodeEvent& event : driver_events(*existing, node, now)) *command.add_events() = std::move(event);
@@ -78,11 +90,18 @@ Result<v1::HeartbeatResponse> Registry::register_node(const v1::RegisterNodeRequ
   return answer(existing ? *existing : node, applied.index);
 }
 
+Result<v1::NodeProofResponse> Registry::prove(const v1::NodeProof& request, Call& call) {
+  auto node = nodes_.get(call.view(), request.node_id());
+  if (!node) return not_found("node not found");
+  if (!is_secret_of(*node, request.secret_id())) return permission_denied("node secret ID does not match");
+  return v1::NodeProofResponse();
+}
+
 Result<v1::HeartbeatResponse> Registry::heartbeat(const v1::HeartbeatRequest& request, Call&) {
   auto view = host_->snapshot();
   auto node = nodes_.get(*view, request.node_id());
   if (!node) return not_found("node not found");
-  if (node->secret_id() != request.secret_id()) return permission_denied("node secret ID does not match");
+  if (!is_secret_of(*node, request.secret_id())) return permission_denied("node secret ID does not match");
   const v1::NodeStatus wanted = request.status();
   if (wanted != v1::NODE_STATUS_READY && wanted != v1::NODE_STATUS_INITIALIZING && wanted != v1::NODE_STATUS_DOWN) {
     return invalid_argument("a node cannot give itself this status");
@@ -107,8 +126,7 @@ Status Registry::set_status(const v1::Node& node, v1::NodeStatus status, std::st
   }
   if (concerns_scheduler(node.status(), status)) {
     auto view = host_->snapshot();
-    for (v1::Evaluation& eval : node_evaluations(*view, allocs_, jobs_, node, now))
-      *command.add_evaluations() = std::move(eval);
+    add_node_evaluations(*view, allocs_, jobs_, node, now, command);
   }
   return host_->propose(command, host_->clock().steady() + kProposeTime).status();
 }

@@ -23,6 +23,7 @@ class Registry {
 
  private:
   Result<v1::HeartbeatResponse> register_node(const v1::RegisterNodeRequest& request, Call& call);
+  Result<v1::NodeProofResponse> prove(const v1::NodeProof& request, Call& call);
   Result<v1::HeartbeatResponse> heartbeat(const v1::HeartbeatRequest& request, Call& call);
   v1::HeartbeatResponse answer(const v1::Node& node, uint64_t index);
   Status set_status(const v1::Node& node, v1::NodeStatus status, std::string message);

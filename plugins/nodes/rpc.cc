@@ -38,12 +38,46 @@ v1::NodeListStub stub_of(const v1::Node& node, const v1::ListNodesRequest& reque
   return stub;
 }
 
+// The older form of a node's resources, which clients still read.
+v1::Resources resources_of(int64_t cpu, int64_t memory_mb, int64_t disk_mb) {
+  v1::Resources resources;
+  resources.set_cpu(static_cast<int32_t>(cpu));
+  resources.set_cores(0);
+  resources.set_memory_mb(static_cast<int32_t>(memory_mb));
+  resources.set_memory_max_mb(0);
+  resources.set_disk_mb(static_cast<int32_t>(disk_mb));
+  resources.set_iops(0);
+  return resources;
+}
+
+v1::NodeDetails details_of(v1::Node node) {
+  const v1::NodeResources& all = node.node_resources();
+  const v1::NodeReservedResources& reserved = node.reserved_resources();
+  v1::NodeDetails details;
+  *details.mutable_resources() = resources_of(all.cpu().cpu_shares(), all.memory().memory_mb(), all.disk().disk_mb());
+  *details.mutable_resources()->mutable_networks() = all.networks();
+  *details.mutable_reserved() =
+      resources_of(reserved.cpu().cpu_shares(), reserved.memory().memory_mb(), reserved.disk().disk_mb());
+  *details.mutable_node() = std::move(node);
+  return details;
+}
+
+v1::NodeUpdateResponse answer_to(const auto& command, uint64_t index) {
+  v1::NodeUpdateResponse response;
+  response.set_node_modify_index(index);
+  for (const v1::Evaluation& eval : command.evaluations()) response.add_eval_ids(eval.id());
+  if (!command.evaluations().empty()) response.set_eval_create_index(index);
+  response.set_index(index);
+  return response;
+}
+
 }  // namespace
 
 Status Rpc::declare(Declarations& declare) {
-  return declare.service("drover.v1.Nodes",
-                         {method<&Rpc::list>("List", this), method<&Rpc::get>("Get", this),
-                          method<&Rpc::eligibility>("Eligibility", this), method<&Rpc::purge>("Purge", this)});
+  return declare.service(
+      "drover.v1.Nodes",
+      {method<&Rpc::list>("List", this), method<&Rpc::get>("Get", this), method<&Rpc::eligibility>("Eligibility", this),
+       method<&Rpc::evaluate>("Evaluate", this), method<&Rpc::purge>("Purge", this)});
 }
 
 Status Rpc::start(Host& host) {
@@ -84,7 +118,7 @@ Result<v1::NodeResponse> Rpc::get(const v1::NodeRequest& request, Call& call) {
   if (!node) return not_found("node not found");
   call.set_index(node->modify_index());
   v1::NodeResponse response;
-  *response.mutable_node() = *std::move(node);
+  *response.mutable_node() = details_of(*std::move(node));
   return response;
 }
 
@@ -96,21 +130,45 @@ Result<v1::NodeUpdateResponse> Rpc::eligibility(const v1::NodeEligibilityRequest
   auto view = host_->snapshot();
   auto node = nodes_.get(*view, request.node_id());
   if (!node) return not_found("node not found");
+  if (node->scheduling_eligibility() == request.eligibility()) {
+    v1::NodeUpdateResponse response;
+    response.set_index(view->index());
+    call.set_index(view->index());
+    return response;
+  }
+  const bool becomes_eligible = request.eligibility() == "eligible";
   const int64_t now = host_->clock().wall_ns();
   v1::NodeEligibilityUpdated command;
   command.set_node_id(request.node_id());
   command.set_eligibility(request.eligibility());
-  command.mutable_event()->set_message(request.eligibility() == "eligible"
-                                           ? "Node marked as eligible for scheduling"
-                                           : "Node marked as ineligible for scheduling");
+  command.mutable_event()->set_message(becomes_eligible ? "Node marked as eligible for scheduling"
+                                                        : "Node marked as ineligible for scheduling");
   command.mutable_event()->set_subsystem("Cluster");
   command.mutable_event()->set_timestamp(now);
   command.set_time(now);
+  if (becomes_eligible) add_node_evaluations(*view, allocs_, jobs_, *node, now, command);
   DROVER_TRY(Applied applied, host_->propose(command, host_->clock().steady() + kProposeTime));
-  v1::NodeUpdateResponse response;
-  response.set_node_modify_index(applied.index);
-  response.set_index(applied.index);
   call.set_index(applied.index);
+  return answer_to(command, applied.index);
+}
+
+Result<v1::NodeUpdateResponse> Rpc::evaluate(const v1::NodeRequest& request, Call& call) {
+  auto view = host_->snapshot();
+  auto node = nodes_.get(*view, request.node_id());
+  if (!node) return not_found("node not found");
+  const int64_t now = host_->clock().wall_ns();
+  v1::EvalsUpdated command;
+  add_node_evaluations(*view, allocs_, jobs_, *node, now, command);
+  for (v1::Evaluation& eval : *command.mutable_evaluations()) eval.set_node_modify_index(node->modify_index());
+  command.set_time(now);
+  uint64_t index = view->index();
+  if (!command.evaluations().empty()) {
+    DROVER_TRY(Applied applied, host_->propose(command, host_->clock().steady() + kProposeTime));
+    index = applied.index;
+  }
+  call.set_index(index);
+  v1::NodeUpdateResponse response = answer_to(command, index);
+  response.set_node_modify_index(node->modify_index());
   return response;
 }
 
@@ -121,24 +179,11 @@ Result<v1::NodeUpdateResponse> Rpc::purge(const v1::NodeRequest& request, Call& 
   const int64_t now = host_->clock().wall_ns();
   v1::NodesDeleted command;
   command.add_node_ids(request.node_id());
-  auto evaluations = node_evaluations(*view, allocs_, jobs_, *node, now);
-  const SteadyTime deadline = host_->clock().steady() + kProposeTime;
-  DROVER_TRY(Applied applied, host_->propose(command, deadline));
-  v1::NodeUpdateResponse response;
-  response.set_node_modify_index(applied.index);
-  if (!evaluations.empty()) {  // the allocations that were there are lost
-    v1::EvalsUpdated evals;
-    for (v1::Evaluation& eval : evaluations) {
-      response.add_eval_ids(eval.id());
-      *evals.add_evaluations() = std::move(eval);
-    }
-    evals.set_time(now);
-    DROVER_TRY(applied, host_->propose(evals, deadline));
-    response.set_eval_create_index(applied.index);
-  }
-  response.set_index(applied.index);
+  command.set_time(now);
+  add_node_evaluations(*view, allocs_, jobs_, *node, now, command);  // the allocations that were there are lost
+  DROVER_TRY(Applied applied, host_->propose(command, host_->clock().steady() + kProposeTime));
   call.set_index(applied.index);
-  return response;
+  return answer_to(command, applied.index);
 }
 
 }  // namespace drover::nodes

@@ -96,6 +96,7 @@ class Commands {
 
   Result<std::string> deleted(const v1::NodesDeleted& command, ApplyContext& context) const {
     for (const std::string& id : command.node_ids()) nodes_.erase(context.rows(), id);
+    DROVER_RETURN_IF_ERROR(add_evaluations(command.evaluations(), command.time(), context));
     return std::string();
   }
 

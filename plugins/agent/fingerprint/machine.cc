@@ -81,6 +81,7 @@ void describe_cpu(const ClientConfig& config, v1::Node& node) {
   v1::NodeCpu& resources = *node.mutable_node_resources()->mutable_cpu();
   resources.set_cpu_shares(total);
   resources.set_total_cpu_cores(cpu.cores);
+  for (int core = 0; core < cpu.cores; ++core) resources.add_reservable_cpu_cores(static_cast<uint32_t>(core));
 }
 
 void describe_disk(const ClientConfig& config, v1::Node& node) {

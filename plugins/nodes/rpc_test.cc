@@ -1,0 +1,172 @@
+#include "rpc.h"
+
+#include <gtest/gtest.h>
+
+#include "drover/json.h"
+#include "drover/keys.h"
+#include "drover/schema.h"
+#include "drover/uuid.h"
+#include "drover/v1/allocation.pb.h"
+#include "drover/v1/commands.pb.h"
+#include "drover/v1/job.pb.h"
+#include "drover/v1/node_service.pb.h"
+#include "registry.h"
+#include "sdk/testing/fake_host.h"
+#include "tables.h"
+
+namespace drover::nodes {
+namespace {
+
+const std::string kNode = "0123456789abcdef";
+const std::string kSecret = "fedcba9876543210";
+
+// The handlers over a state in memory with one node, on which one allocation runs.
+class NodeHandlers : public ::testing::Test {
+ protected:
+  NodeHandlers() {
+    TableSpec allocs{.name = "allocs",
+                     .key = [](std::string_view row) { return Table<v1::Allocation>::parse(row).id(); }};
+    allocs.indexes.resize(4, {.name = "", .keys = [](std::string_view, std::vector<std::string>&) {}});
+    allocs.indexes[kAllocsByNode - 1].keys = [](std::string_view row, std::vector<std::string>& keys) {
+      const auto alloc = Table<v1::Allocation>::parse(row);
+      keys.push_back(KeyBuilder().id(alloc.node_id()).id(alloc.id()).take());
+    };
+    const Table<v1::Allocation> alloc_rows(host_.rows().add_table(std::move(allocs)));
+    host_.rows().add_table({.name = "jobs", .key = [](std::string_view row) { return std::string(row); }});
+    EXPECT_TRUE(declare_tables(host_.rows(), nodes_).ok());
+    EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
+    EXPECT_TRUE(registry_.declare(host_.rows()).ok());
+    EXPECT_TRUE(rpc_.start(host_).ok());
+    EXPECT_TRUE(registry_.start(host_, {}).ok());
+    host_.commit([&](WriteTransaction& rows) {
+      v1::Node node;
+      node.set_id(kNode);
+      node.set_secret_id(kSecret);
+      node.set_scheduling_eligibility("ineligible");
+      node.set_modify_index(1);
+      node.mutable_node_resources()->mutable_cpu()->set_cpu_shares(4000);
+      node.mutable_node_resources()->mutable_memory()->set_memory_mb(8192);
+      node.mutable_node_resources()->mutable_disk()->set_disk_mb(100'000);
+      node.mutable_reserved_resources()->mutable_cpu()->set_cpu_shares(500);
+      EXPECT_TRUE(nodes_.put(rows, node).ok());
+      v1::Allocation alloc;
+      alloc.set_id("aaaaaaaaaaaaaaaa");
+      alloc.set_node_id(kNode);
+      alloc.set_namespace_("default");
+      alloc.set_job_id("web");
+      alloc.set_client_status(v1::CLIENT_STATUS_RUNNING);
+      EXPECT_TRUE(alloc_rows.put(rows, alloc).ok());
+    });
+  }
+
+  Result<v1::NodeUpdateResponse> change(const std::string& method, const auto& request) {
+    return host_.answer<v1::NodeUpdateResponse>("/drover.v1.Nodes/" + method, request);
+  }
+  Result<v1::NodeUpdateResponse> set_eligibility(const std::string& eligibility) {
+    v1::NodeEligibilityRequest request;
+    request.set_node_id(kNode);
+    request.set_eligibility(eligibility);
+    return change("Eligibility", request);
+  }
+  static v1::NodeRequest this_node() {
+    v1::NodeRequest request;
+    request.set_node_id(kNode);
+    return request;
+  }
+  // What the owner of evaluations was told beside the node's commands.
+  std::vector<v1::Evaluation> evaluations() {
+    std::vector<v1::Evaluation> all;
+    for (const v1::EvalsUpdated& told : host_.rows().told<v1::EvalsUpdated>()) {
+      all.insert(all.end(), told.evaluations().begin(), told.evaluations().end());
+    }
+    return all;
+  }
+
+  drover::testing::FakeHost host_;
+  Table<v1::Node> nodes_;
+  Rpc rpc_{nodes_};
+  Registry registry_{nodes_};
+};
+
+TEST_F(NodeHandlers, AnEligibleNodeEvaluatesItsJobsAgain) {
+  const auto answer = set_eligibility("eligible");
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  ASSERT_EQ(answer->eval_ids_size(), 1);
+  EXPECT_EQ(answer->eval_create_index(), answer->index());
+  ASSERT_EQ(evaluations().size(), 1U);
+  EXPECT_EQ(evaluations()[0].id(), answer->eval_ids(0));
+  EXPECT_EQ(evaluations()[0].job_id(), "web");
+  EXPECT_EQ(evaluations()[0].triggered_by(), "node-update");
+
+  EXPECT_EQ(set_eligibility("ineligible")->eval_ids_size(), 0);
+}
+
+TEST_F(NodeHandlers, WhatANodeIsAlreadyChangesNothing) {
+  const uint64_t before = host_.snapshot()->index();
+  const auto answer = set_eligibility("ineligible");
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(host_.snapshot()->index(), before);
+}
+
+TEST_F(NodeHandlers, ANodesPurgeIsOneEntry) {
+  const uint64_t before = host_.snapshot()->index();
+  const auto answer = change("Purge", this_node());
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_EQ(host_.snapshot()->index(), before + 1);
+  EXPECT_EQ(host_.proposed(), std::vector<std::string>{"drover.v1.NodesDeleted"});
+  EXPECT_FALSE(nodes_.get(*host_.snapshot(), kNode));
+  ASSERT_EQ(evaluations().size(), 1U);
+  EXPECT_EQ(answer->eval_ids(0), evaluations()[0].id());
+  EXPECT_EQ(answer->eval_create_index(), before + 1);
+}
+
+TEST_F(NodeHandlers, EvaluateLooksAtTheNodesJobs) {
+  std::vector<std::string> evaluated;
+  ASSERT_TRUE(
+      host_.rows()
+          .command<v1::EvalsUpdated>([&](const v1::EvalsUpdated& command, ApplyContext&) -> Result<std::string> {
+            for (const v1::Evaluation& eval : command.evaluations()) evaluated.push_back(eval.id());
+            return std::string();
+          })
+          .ok());
+  const auto answer = change("Evaluate", this_node());
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  ASSERT_EQ(answer->eval_ids_size(), 1);
+  EXPECT_EQ(evaluated, std::vector<std::string>{answer->eval_ids(0)});
+  EXPECT_EQ(answer->node_modify_index(), 1U);
+  v1::NodeRequest unknown;
+  unknown.set_node_id(Uuid::random().bytes());
+  EXPECT_EQ(change("Evaluate", unknown).status().to_string(), "not_found: node not found");
+}
+
+TEST_F(NodeHandlers, ANodeIsShownWithTheOlderFormsOfItsResources) {
+  const auto answer = host_.answer<v1::NodeResponse>("/drover.v1.Nodes/Get", this_node());
+  ASSERT_TRUE(answer.ok());
+  const std::string json = message_to_json(answer->node());
+  for (const char* part :
+       {R"("Resources":{"CPU":4000,"Cores":0,"MemoryMB":8192,"MemoryMaxMB":0,"DiskMB":100000,"IOPS":0,)",
+        R"("Reserved":{"CPU":500,"Cores":0,"MemoryMB":0,)", R"("LastDrain":null)", R"("HostVolumes":{})",
+        R"("HostNetworks":{})", R"("CSIControllerPlugins":{})", R"("CSINodePlugins":{})", R"("Links":{})",
+        R"("Cpu":{"CpuShares":500,"ReservedCpuCores":null})", R"("SecretID":"")"}) {
+    EXPECT_NE(json.find(part), std::string::npos) << part << "\n" << json;
+  }
+}
+
+TEST_F(NodeHandlers, OnlyItsOwnSecretProvesANode) {
+  const auto prove = [&](const std::string& node, const std::string& secret) {
+    v1::NodeProof proof;
+    proof.set_node_id(node);
+    proof.set_secret_id(secret);
+    return host_.answer<v1::NodeProofResponse>("/drover.v1.NodeRegistry/Prove", proof).status().to_string();
+  };
+  const uint64_t before = host_.snapshot()->index();
+  EXPECT_EQ(prove(kNode, kSecret), "ok");
+  for (const std::string& wrong : {std::string(), std::string("fedcba9876543211"), kSecret.substr(1), kSecret + "0"}) {
+    EXPECT_EQ(prove(kNode, wrong), "permission_denied: node secret ID does not match") << wrong;
+  }
+  EXPECT_EQ(prove("another one's id", kSecret), "not_found: node not found");
+  EXPECT_EQ(host_.snapshot()->index(), before);
+}
+
+}  // namespace
+}  // namespace drover::nodes
