@@ -65,7 +65,7 @@ Result<Reply> run(const Method& method, const CallContext& context, std::string_
     for (TableId table : indexed.tables) meta.index = std::max(meta.index, snapshot.table_index(table));
   }
   // Rows of a restored state bear older indexes than what callers have seen.
-  meta.index = std::max({meta.index, snapshot.floor_index(), uint64_t{1}});
+  meta.index = std::max(meta.index, snapshot.floor_index());
   if (!body) return body.status();
   return Reply{*std::move(body), std::move(meta)};
 }

@@ -22,6 +22,16 @@ TEST_F(RouterTest, ABlockingReadReturnsWhenWhatItReadChanges) {
   EXPECT_TRUE(reply->meta.known_leader);
 }
 
+TEST_F(RouterTest, AReadOfATableThatWasNeverWrittenHasTheIndexZero) {
+  CallContext context = blocking_read();
+  context.query.min_index = 0;
+
+  auto reply = call(context, "a");
+
+  ASSERT_TRUE(reply) << reply.status().to_string();
+  EXPECT_EQ(reply->meta.index, 0u);
+}
+
 TEST_F(RouterTest, ABlockingReadThatIsBehindReturnsAtOnce) {
   state::put_rows(store_, table_, {"a||one||"});
   state::put_rows(store_, table_, {"a||two||"});

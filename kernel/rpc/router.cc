@@ -10,6 +10,7 @@
 
 #include "drover/log.h"
 #include "drover/stopping.h"
+#include "drover/uuid.h"
 #include "kernel/rpc/blocking_read.h"
 #include "kernel/rpc/local_stream.h"
 #include "kernel/rpc/stages/access.h"
@@ -110,7 +111,8 @@ Destination Router::destination(const Method& method, const CallContext& context
     } else if (std::string id = field_bytes(method, request, method.route.alloc_field()); !id.empty()) {
       now.names_target = true;
       now.wanted_node = surroundings_.locate(id);
-      if (!now.wanted_node && now.is_server) return not_found("alloc not found");
+      if (!now.wanted_node && now.is_server)
+        return not_found("Unknown allocation \"" + Uuid::from_bytes(id).to_string() + "\"");
     }
     now.node_is_connected = now.wanted_node && peers_ && peers_->has_node(*now.wanted_node);
   }

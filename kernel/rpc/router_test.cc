@@ -213,11 +213,12 @@ TEST_F(RouterTest, FindsTheNodeThatRunsWhatTheRequestNames) {
   const Uuid node = Uuid::from_bytes("0123456789abcdef");
   surroundings_.set({.local_node = node, .located = node});
   test::ThingRequest request;
-  request.set_on_node("something");
+  request.set_on_node("fedcba9876543210");
   EXPECT_EQ(call(to("OnNode"), request.SerializeAsString())->body, "here");
 
   surroundings_.set({.local_node = node});
-  EXPECT_EQ(call(to("OnNode"), request.SerializeAsString()).status().to_string(), "not_found: alloc not found");
+  EXPECT_EQ(call(to("OnNode"), request.SerializeAsString()).status().to_string(),
+            "not_found: Unknown allocation \"66656463-6261-3938-3736-353433323130\"");
 }
 
 TEST_F(RouterTest, ANodeMethodWithoutTargetIsAnsweredByTheNodeItself) {

@@ -155,8 +155,9 @@ TEST_F(AgentTest, RestartsAndSignalsOnRequest) {
   restart.set_all_tasks(false);
   restart.set_task_name("nobody");
   EXPECT_EQ(Code::not_found, ask<v1::ClientResponse>("Restart", restart).status().code());
-  restart.set_alloc_id(Uuid::random().bytes());
-  EXPECT_EQ("alloc not found", ask<v1::ClientResponse>("Restart", restart).status().message());
+  restart.set_alloc_id(std::string(16, '\0'));
+  EXPECT_EQ("Unknown allocation \"00000000-0000-0000-0000-000000000000\"",
+            ask<v1::ClientResponse>("Restart", restart).status().message());
 }
 
 TEST_F(AgentTest, RestartsEndedTasksWithAllTasks) {
@@ -594,8 +595,8 @@ TEST_F(AgentTest, ShowsTheLogsOfATask) {
   request.set_type("stdout");
   request.set_task("db");
   EXPECT_EQ("task not found", logs(request).status().message());
-  request.set_alloc_id(Uuid::random().bytes());
-  EXPECT_EQ("alloc not found", logs(request).status().message());
+  request.set_alloc_id(std::string(16, '\0'));
+  EXPECT_EQ("Unknown allocation \"00000000-0000-0000-0000-000000000000\"", logs(request).status().message());
 }
 
 }  // namespace

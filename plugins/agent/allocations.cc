@@ -7,6 +7,8 @@
 
 #include "drover/log.h"
 #include "drover/stopping.h"
+#include "drover/metrics.h"
+#include "drover/uuid.h"
 #include "drover/v1/node_service.pb.h"
 #include "server_calls.h"
 
@@ -135,7 +137,7 @@ std::vector<v1::Allocation> Allocations::describe(const std::vector<Uuid>& ids) 
 
 Status Allocations::collect(std::string_view id, SteadyTime deadline) {
   auto runner = find(id);
-  if (!runner) return not_found("alloc not found");
+  if (!runner) return not_found("Unknown allocation \"" + Uuid::from_bytes(id).to_string() + "\"");
   if (!runner->is_terminal()) return failed_precondition("alloc is not terminal: stop it before it can be collected");
   runner->destroy();
   if (!runner->wait_gone(deadline)) return deadline_exceeded("the allocation's files are still being removed");

@@ -1,6 +1,7 @@
 #include "services.h"
 
 #include "drover/json.h"
+#include "drover/uuid.h"
 #include "exec_call.h"
 #include "log_reader.h"
 #include "nomad/plugins/driver.pb.h"
@@ -106,7 +107,7 @@ void Services::attach(const Client& client, Allocations& allocations) {
 Result<std::shared_ptr<AllocRunner>> Services::find(const std::string& id) const {
   if (!attached_.load(std::memory_order_acquire)) return unavailable("the agent is starting");
   if (auto runner = allocations_->find(id)) return runner;
-  return not_found("alloc not found");
+  return not_found("Unknown allocation \"" + Uuid::from_bytes(id).to_string() + "\"");
 }
 
 Result<v1::ClientResponse> Services::restart(const v1::RestartAllocationRequest& request, Call&) {

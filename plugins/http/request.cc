@@ -230,7 +230,7 @@ Answer to_answer(const Outgoing& call, const Result<Reply>& reply, const ReplyMe
   auto response = new_message(method.output_type());
   if (!response->ParseFromString(reply->body))
     return error_answer(internal_error("the answer of " + method.full_name() + " cannot be read"));
-  if (is_read(method)) tell_meta(meta, *response);
+  tell_meta(meta, *response);
   if (call.binding->form.content() == Http::TEXT) {
     const std::string text =
         response->GetReflection()->GetString(*response, method.output_type()->FindFieldByName("text"));

@@ -11,6 +11,22 @@ namespace {
 // Failed allocations due within this of each other share one evaluation.
 constexpr int64_t kLaterWindow = 5'000'000'000;
 
+// What a group that found no place lacks, by task; adds up over its instances.
+void add_missing(const v1::TaskGroup& group, v1::AllocMetric& metric) {
+  const bool lacks_cpu = metric.dimension_exhausted().contains("cpu");
+  const bool lacks_memory = metric.dimension_exhausted().contains("memory");
+  if (metric.dimension_exhausted().empty()) return;
+  for (const v1::Task& task : group.tasks()) {
+    v1::Resources& missing = (*metric.mutable_resources_exhausted())[task.name()];
+    missing.set_cpu(missing.cpu() + (lacks_cpu ? task.resources().cpu() : 0));
+    missing.set_memory_mb(missing.memory_mb() + (lacks_memory ? task.resources().memory_mb() : 0));
+    missing.set_cores(0);
+    missing.set_memory_max_mb(0);
+    missing.set_disk_mb(0);
+    missing.set_iops(0);
+  }
+}
+
 class Evaluation {
  public:
   explicit Evaluation(EvaluateInput input) : input_(std::move(input)), job_(input_.state.job) {
@@ -120,6 +136,7 @@ class Evaluation {
       ++decision_.queued[group.name()];
       auto [failed, first] = decision_.failed.try_emplace(group.name(), placer.failure());
       if (!first) failed->second.set_coalesced_failures(failed->second.coalesced_failures() + 1);
+      add_missing(group, failed->second);
       return;
     }
     if (stops) {

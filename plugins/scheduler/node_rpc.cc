@@ -19,7 +19,8 @@ constexpr auto kProposeTime = std::chrono::seconds(30);
 
 }  // namespace
 
-std::string trigger_for(const v1::Allocation& before, v1::ClientStatus now, const v1::Job* job, bool waiting) {
+std::string trigger_for(const v1::Allocation& before, const v1::Allocation& report, const v1::Job* job, bool waiting) {
+  const v1::ClientStatus now = report.client_status();
   if (server_terminal(before) || before.client_status() == now) return {};
   const bool ended = client_terminal(now) && !client_terminal(before);
   if (!job) return ended || !client_terminal(now) ? "job-deregister" : "";
@@ -27,7 +28,11 @@ std::string trigger_for(const v1::Allocation& before, v1::ClientStatus now, cons
   const v1::TaskGroup* group = find_group(*job, before.task_group());
   if (!group) return {};
   if (now == v1::CLIENT_STATUS_RUNNING) return waiting ? "rolling-update" : "";
-  if (now == v1::CLIENT_STATUS_FAILED) return reschedules(group->reschedule_policy()) ? "alloc-failure" : "";
+  if (now == v1::CLIENT_STATUS_FAILED) {
+    v1::Allocation failed = before;
+    *failed.mutable_task_states() = report.task_states();
+    return next_try(failed, group->reschedule_policy()) ? "alloc-failure" : "";
+  }
   // A service is never done: its place must be filled again.
   return ended && job->type() == "service" ? "alloc-failure" : "";
 }
@@ -135,7 +140,7 @@ Result<v1::UpdateAllocationsResponse> NodeRpc::update(const v1::UpdateAllocation
     const bool waiting = known && report.client_status() == v1::CLIENT_STATUS_RUNNING &&
                          alloc->client_status() != v1::CLIENT_STATUS_RUNNING &&
                          has_older(*known, alloc->task_group(), *view);
-    const std::string trigger = trigger_for(*alloc, report.client_status(), known, waiting);
+    const std::string trigger = trigger_for(*alloc, report, known, waiting);
     if (trigger.empty() || !evaluated.insert(name).second) continue;
     v1::Evaluation& eval = *command.add_evaluations();
     eval.set_id(Uuid::random().bytes());

@@ -11,9 +11,9 @@
 
 namespace drover::scheduler {
 
-// Whether a report calls for another look at the job, and why (the evaluation's trigger); empty when it does not.
+// Says why a report calls for another look at the job (the evaluation's trigger); empty when it does not.
 // `waiting`: allocations of an earlier version wait for this one to run. Pure.
-std::string trigger_for(const v1::Allocation& before, v1::ClientStatus now, const v1::Job* job, bool waiting);
+std::string trigger_for(const v1::Allocation& before, const v1::Allocation& report, const v1::Job* job, bool waiting);
 
 class NodeRpc {
  public:

@@ -129,6 +129,9 @@ TEST(Evaluate, QueuesWhatFindsNoRoom) {
   EXPECT_EQ(decision.queued.at("app"), 2);
   EXPECT_EQ(decision.failed.at("app").coalesced_failures(), 1);
   EXPECT_EQ(decision.failed.at("app").dimension_exhausted().at("cpu"), 2);
+  const v1::Resources& missing = decision.failed.at("app").resources_exhausted().at("main");
+  EXPECT_EQ(missing.cpu(), 1000);  // of both that found no room
+  EXPECT_EQ(missing.memory_mb(), 0);
   EXPECT_FALSE(decision.escaped);
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "alloc_details.h"
 #include "alloc_state.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
@@ -21,9 +22,7 @@ bool in_namespace(const std::string& name_space, const QueryOptions& query) {
 }
 
 // Rows may vanish from a list without any other row changing, so the whole table's index speaks for it.
-void set_list_index(Call& call, TableId table) {
-  call.set_index(std::max<uint64_t>(call.view().table_index(table), 1));
-}
+void set_list_index(Call& call, TableId table) { call.set_index(call.view().table_index(table)); }
 
 std::optional<v1::EvalStatus> eval_status(std::string_view text) {
   static constexpr std::pair<std::string_view, v1::EvalStatus> kNames[] = {{"blocked", v1::EVAL_STATUS_BLOCKED},
@@ -140,10 +139,11 @@ class Stubs {
 }  // namespace
 
 Status Rpc::declare(Declarations& declare) {
-  DROVER_RETURN_IF_ERROR(declare.service(
-      "drover.v1.Evaluations", {method<&Rpc::list_evals>("List", this), method<&Rpc::count_evals>("Count", this),
-                                method<&Rpc::get_eval>("Get", this), method<&Rpc::allocs_of_eval>("Allocations", this),
-                                method<&Rpc::evals_of_job>("OfJob", this)}));
+  DROVER_RETURN_IF_ERROR(
+      declare.service("drover.v1.Evaluations",
+                      {method<&Rpc::list_evals>("List", this), method<&Rpc::count_evals>("Count", this),
+                       method<&Rpc::delete_evals>("Delete", this), method<&Rpc::get_eval>("Get", this),
+                       method<&Rpc::allocs_of_eval>("Allocations", this), method<&Rpc::evals_of_job>("OfJob", this)}));
   DROVER_RETURN_IF_ERROR(declare.service(
       "drover.v1.Allocations", {method<&Rpc::list_allocs>("List", this), method<&Rpc::get_alloc>("Get", this),
                                 method<&Rpc::stop_alloc>("Stop", this), method<&Rpc::allocs_of_job>("OfJob", this),
@@ -183,6 +183,10 @@ Result<v1::CountEvaluationsResponse> Rpc::count_evals(const v1::ListEvaluationsR
   v1::CountEvaluationsResponse response;
   response.set_count(count);
   return response;
+}
+
+Result<v1::DeleteEvaluationsResponse> Rpc::delete_evals(const v1::DeleteEvaluationsRequest&, Call&) {
+  return invalid_argument("eval broker is enabled");
 }
 
 Result<v1::EvaluationResponse> Rpc::get_eval(const v1::EvaluationRequest& request, Call& call) {
@@ -257,15 +261,15 @@ Result<v1::AllocationResponse> Rpc::get_alloc(const v1::AllocationRequest& reque
   if (!alloc) return not_found("alloc not found");
   call.set_index(alloc->modify_index());
   v1::AllocationResponse response;
-  if (auto job = job_of(*alloc, call.view())) *response.mutable_allocation()->mutable_job() = *std::move(job);
-  *response.mutable_allocation()->mutable_allocation() = *std::move(alloc);
+  auto job = job_of(*alloc, call.view());
+  *response.mutable_allocation() = details_of(*std::move(alloc), std::move(job));
   return response;
 }
 
 Result<v1::StopAllocationResponse> Rpc::stop_alloc(const v1::StopAllocationRequest& request, Call& call) {
   const auto view = host_->snapshot();
   const auto alloc = tables_.allocs.get(*view, request.alloc_id());
-  if (!alloc) return not_found("alloc not found");
+  if (!alloc) return not_found("Unknown allocation \"" + Uuid::from_bytes(request.alloc_id()).to_string() + "\"");
   const auto job = Table<v1::Job>(tables_.jobs).get(*view, job_key(alloc->namespace_(), alloc->job_id()));
   const int64_t now = host_->clock().wall_ns();
   v1::AllocationsTransitioned command;
@@ -309,12 +313,13 @@ Result<v1::AllocationStubsResponse> Rpc::allocs_of_job(const v1::OfJobRequest& r
 
 Result<v1::FullAllocationsResponse> Rpc::allocs_of_node(const v1::OfNodeRequest& request, Call& call) {
   v1::FullAllocationsResponse response;
-  tables_.allocs.scan(call.view(), kAllocsByNode, of_id(request.node_id()), [&](v1::Allocation& alloc, auto) {
-    v1::AllocationWithJob& one = *response.add_allocations();
-    if (auto job = job_of(alloc, call.view())) *one.mutable_job() = *std::move(job);
-    *one.mutable_allocation() = std::move(alloc);
-    return true;
-  });
+  if (const auto id = Uuid::parse(request.node_id())) {
+    tables_.allocs.scan(call.view(), kAllocsByNode, of_id(id->bytes()), [&](v1::Allocation& alloc, auto) {
+      auto job = job_of(alloc, call.view());
+      *response.add_allocations() = details_of(std::move(alloc), std::move(job));
+      return true;
+    });
+  }
   set_list_index(call, tables_.allocs.id());
   return response;
 }

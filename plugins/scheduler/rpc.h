@@ -24,6 +24,7 @@ class Rpc final : public NodeLocator {
  private:
   Result<v1::ListEvaluationsResponse> list_evals(const v1::ListEvaluationsRequest& request, Call& call);
   Result<v1::CountEvaluationsResponse> count_evals(const v1::ListEvaluationsRequest& request, Call& call);
+  Result<v1::DeleteEvaluationsResponse> delete_evals(const v1::DeleteEvaluationsRequest& request, Call& call);
   Result<v1::EvaluationResponse> get_eval(const v1::EvaluationRequest& request, Call& call);
   Result<v1::AllocationStubsResponse> allocs_of_eval(const v1::EvaluationRequest& request, Call& call);
   Result<v1::ListEvaluationsResponse> evals_of_job(const v1::OfJobRequest& request, Call& call);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "drover/json.h"
 #include "drover/uuid.h"
 #include "drover/v1/node_service.pb.h"
 #include "node_rpc.h"
@@ -59,6 +60,64 @@ class Handlers : public testing::ShellTest {
   Rpc rpc_{tables_};
   NodeRpc node_rpc_{tables_};
 };
+
+TEST_F(Handlers, AListThatWasNeverWrittenHasTheIndexZero) {
+  ReplyMeta meta;
+  EXPECT_EQ(evals({}, {}, &meta), "");
+  EXPECT_EQ(meta.index, 0U);
+  EXPECT_EQ(allocs({}, &meta), "");
+  EXPECT_EQ(meta.index, 0U);
+}
+
+TEST_F(Handlers, EvaluationsAreNotDeletedWhileTheBrokerRuns) {
+  const auto answer =
+      host_.answer<v1::DeleteEvaluationsResponse>("/drover.v1.Evaluations/Delete", v1::DeleteEvaluationsRequest());
+  EXPECT_EQ(answer.status().to_string(), "invalid_argument: eval broker is enabled");
+}
+
+TEST_F(Handlers, AnUnknownNodeHasNoAllocations) {
+  v1::OfNodeRequest request;
+  for (const char* id : {"somewhere", "00000000-0000-0000-0000-000000000001"}) {
+    request.set_node_id(id);
+    const auto answer = host_.answer<v1::FullAllocationsResponse>("/drover.v1.Allocations/OfNode", request);
+    ASSERT_TRUE(answer.ok()) << answer.status().message();
+    EXPECT_EQ(message_to_json(*answer), R"({"Allocations":[]})");
+  }
+}
+
+TEST_F(Handlers, AnAllocationIsShownWithTheOlderFormsOfItsResources) {
+  v1::Job job = make_job();
+  v1::Task& side = *job.mutable_task_groups(0)->add_tasks();
+  side.set_name("side");
+  side.mutable_lifecycle()->set_hook("prestart");
+  put(job);
+  v1::Allocation alloc = alloc_named("a", job);
+  v1::AllocatedResources& resources = *alloc.mutable_allocated_resources();
+  resources.Clear();
+  for (const char* task : {"main", "side"}) {
+    (*resources.mutable_tasks())[task].mutable_cpu()->set_cpu_shares(100);
+    (*resources.mutable_tasks())[task].mutable_memory()->set_memory_mb(64);
+  }
+  resources.mutable_shared()->set_disk_mb(300);
+  put(alloc);
+  v1::AllocationRequest request;
+  request.set_alloc_id(alloc.id());
+  const auto answer = host_.answer<v1::AllocationResponse>("/drover.v1.Allocations/Get", request);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  const std::string json = message_to_json(answer->allocation());
+  for (const char* part : {R"("Resources":{"CPU":200,"Cores":0,"MemoryMB":128,"MemoryMaxMB":0,"DiskMB":300,)",
+                           R"("SharedResources":{"CPU":0,"Cores":0,"MemoryMB":0,"MemoryMaxMB":0,"DiskMB":300,)",
+                           R"("TaskResources":{"main":{"CPU":100,"Cores":0,"MemoryMB":64,)",
+                           R"("TaskLifecycles":{"main":null,"side":{"Hook":"prestart","Sidecar":false}})",
+                           R"("SigningKeyID":"")", R"("DeploymentID":"")", R"("DeploymentStatus":null)"}) {
+    EXPECT_NE(json.find(part), std::string::npos) << part << "\n" << json;
+  }
+  const std::string stub = message_to_json(v1::AllocationListStub());
+  for (const char* part :
+       {R"("DeploymentStatus":null)", R"("PreemptedAllocations":null)", R"("PreemptedByAllocation":"")"}) {
+    EXPECT_NE(stub.find(part), std::string::npos) << part << "\n" << stub;
+  }
+}
 
 class Evaluations : public Handlers {
  protected:

@@ -70,7 +70,7 @@ class Writer {
       changed.set_job_id(job_id);
       tables_.allocs.scan(rows_, kAllocsByJob, of_job(name_space, job_id), [&](v1::Allocation& alloc, Bytes) {
         changed.set_has_any(true);
-        changed.set_has_live_allocs(!client_terminal(alloc));
+        changed.set_has_live_allocs(!terminal(alloc));
         return !changed.has_live_allocs();
       });
       tables_.evals.scan(rows_, kEvalsByJob, of_job(name_space, job_id), [&](v1::Evaluation& eval, Bytes) {

@@ -78,6 +78,19 @@ TEST_F(SchedulerTables, StampEvaluationsAndKeepTheirCreation) {
   EXPECT_TRUE(told[1].has_any());
 }
 
+// Although its tasks still take their time to end.
+TEST_F(SchedulerTables, AJobDiesWhenNoAllocationIsWantedAnyMore) {
+  const v1::Allocation one = make_alloc(job_, 0, "n1", v1::CLIENT_STATUS_RUNNING);
+  place(one, 7);
+  EXPECT_TRUE(rows_.told<v1::JobStatusChanged>().back().has_live_allocs());
+  v1::PlanApplied stop;
+  stop.add_changed()->set_id(one.id());
+  stop.mutable_changed(0)->set_desired_status(v1::DESIRED_STATUS_STOP);
+  ASSERT_TRUE(rows_.apply(stop, 8).ok());
+  EXPECT_FALSE(rows_.told<v1::JobStatusChanged>().back().has_live_allocs());
+  EXPECT_EQ(alloc(one.id()).client_status(), v1::CLIENT_STATUS_RUNNING);
+}
+
 TEST_F(SchedulerTables, KeepOneBlockedEvaluationOfAJob) {
   v1::EvalsUpdated command;
   *command.add_evaluations() = eval("old", v1::EVAL_STATUS_BLOCKED);
@@ -183,6 +196,12 @@ TEST_F(SchedulerTables, MarkTransitions) {
   EXPECT_TRUE(tables_.evals.get(rows_, id_of("e")));
 }
 
+v1::Allocation reporting(v1::ClientStatus status) {
+  v1::Allocation report;
+  report.set_client_status(status);
+  return report;
+}
+
 TEST(Reports, CallForAnotherLookOnlyWhenNeeded) {
   struct Case {
     const char* name;
@@ -203,10 +222,27 @@ TEST(Reports, CallForAnotherLookOnlyWhenNeeded) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     const v1::Job job = make_job(c.type);
-    EXPECT_EQ(trigger_for(make_alloc(job, 0, "n1", c.before), c.now, &job, c.waiting), c.trigger);
+    EXPECT_EQ(trigger_for(make_alloc(job, 0, "n1", c.before), reporting(c.now), &job, c.waiting), c.trigger);
   }
   const v1::Job job = make_job();
-  EXPECT_EQ(trigger_for(make_alloc(job, 0, "n1"), v1::CLIENT_STATUS_COMPLETE, nullptr, false), "job-deregister");
+  EXPECT_EQ(trigger_for(make_alloc(job, 0, "n1"), reporting(v1::CLIENT_STATUS_COMPLETE), nullptr, false),
+            "job-deregister");
+}
+
+TEST(Reports, AFailureCallsForAnotherLookWhileAttemptsAreLeft) {
+  v1::Job job = make_job("batch");
+  v1::ReschedulePolicy& policy = *job.mutable_task_groups(0)->mutable_reschedule_policy();
+  policy.set_unlimited(false);
+  policy.set_attempts(1);
+  policy.set_interval(1'000);
+  v1::Allocation before = make_alloc(job, 0, "n1", v1::CLIENT_STATUS_RUNNING);
+  v1::Allocation report = reporting(v1::CLIENT_STATUS_FAILED);
+  (*report.mutable_task_states())["web"].set_finished_at(2'000);
+  EXPECT_EQ(trigger_for(before, report, &job, false), "alloc-failure");
+  before.mutable_reschedule_tracker()->add_events()->set_reschedule_time(1'500);
+  EXPECT_EQ(trigger_for(before, report, &job, false), "");
+  (*report.mutable_task_states())["web"].set_finished_at(5'000);  // the attempt is out of the interval
+  EXPECT_EQ(trigger_for(before, report, &job, false), "alloc-failure");
 }
 
 }  // namespace
