@@ -1,5 +1,6 @@
 #include "collect.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -18,12 +19,28 @@ bool is_over(const v1::Evaluation& eval) {
          eval.status() == v1::EVAL_STATUS_CANCELED;
 }
 
-// Over on the node, and not wanted any more.
+bool is_stopped(const v1::Allocation& alloc) {
+  return alloc.desired_status() == v1::DESIRED_STATUS_STOP || alloc.desired_status() == v1::DESIRED_STATUS_EVICT;
+}
+
+// Over on its node, or not wanted there any more.
 bool is_over(const v1::Allocation& alloc) {
   const auto status = alloc.client_status();
-  const bool client =
-      status == v1::CLIENT_STATUS_COMPLETE || status == v1::CLIENT_STATUS_FAILED || status == v1::CLIENT_STATUS_LOST;
-  return client;
+  return is_stopped(alloc) || status == v1::CLIENT_STATUS_COMPLETE || status == v1::CLIENT_STATUS_FAILED ||
+         status == v1::CLIENT_STATUS_LOST;
+}
+
+// Its place may still be filled again, by the attempts that it remembers.
+bool awaits_rescheduling(const v1::Allocation& alloc, const v1::Job* job, int64_t now_ns) {
+  if (!job || job->stop() || job->status() == v1::JOB_STATUS_DEAD || is_stopped(alloc)) return false;
+  if (alloc.client_status() != v1::CLIENT_STATUS_FAILED || !alloc.next_allocation().empty()) return false;
+  const auto group = std::ranges::find(job->task_groups(), alloc.task_group(), &v1::TaskGroup::name);
+  if (group == job->task_groups().end()) return false;
+  const v1::ReschedulePolicy& policy = group->reschedule_policy();
+  if (policy.unlimited()) return true;
+  const auto& events = alloc.reschedule_tracker().events();
+  return policy.attempts() > 0 &&
+         (events.empty() || now_ns - events[events.size() - 1].reschedule_time() <= policy.interval());
 }
 
 }  // namespace
@@ -50,7 +67,8 @@ Garbage collect(const ReadView& view, const Tables& tables, const Thresholds& th
         std::vector<std::string> own;
         allocs.scan(view, kAllocsByEval, KeyRange::prefix(KeyBuilder().id(eval.id()).view()),
                     [&](v1::Allocation& alloc, std::string_view) {
-                      goes = goes && is_over(alloc);
+                      goes = goes && is_over(alloc) && alloc.client_status() != v1::CLIENT_STATUS_RUNNING &&
+                             !awaits_rescheduling(alloc, job == jobs.end() ? nullptr : &job->second, now_ns);
                       own.push_back(alloc.id());
                       return goes;
                     });

@@ -29,8 +29,10 @@ struct Garbage {
   bool empty() const { return evals.empty() && allocs.empty() && nodes.empty() && jobs.empty(); }
 };
 
-// An evaluation goes when it and all its allocations are over and old; a batch job's allocations stay while the job
-// lives, so that it is not run again. A job goes when it is dead, stopped or batch, and nothing of it is left.
+// An evaluation goes with its allocations when it is over and old, and each of them is over or not wanted any more,
+// does not run, and awaits no rescheduling; a batch job's allocations stay while the job lives, so that it is not run
+// again. A job goes when it is dead, stopped or batch, and nothing of it is left. A node goes when it is down for long
+// and its allocations are over or not wanted any more.
 Garbage collect(const ReadView& view, const Tables& tables, const Thresholds& thresholds, int64_t now_ns);
 
 }  // namespace drover::system
