@@ -68,17 +68,104 @@ class ConsoleHost final : public CommandHost {
   std::vector<std::pair<std::string, std::string>> commands_;
 };
 
-void print_help(std::ostream& out, const std::string& group, const std::set<std::string>& commands) {
-  out << "Usage: drover " << (group.empty() ? "" : group + " ") << "<command> [options] [arguments]\n\nCommands:\n\n";
-  std::set<std::string> shown;
-  for (const std::string& command : commands) {
-    if (!group.empty() && !command.starts_with(group + " ")) continue;
-    std::string rest = group.empty() ? command : command.substr(group.size() + 1);
-    shown.insert(rest.substr(0, rest.find(' ')));
+// The installed plugins that bring commands: by command, and by what they provide to each other.
+struct Installed {
+  std::map<std::string, const host::PluginFile*> provider;
+  std::map<std::string, const host::PluginFile*> capability;
+};
+
+// Plugins that are loaded for this run of the program, and what they declared.
+class LoadedPlugins {
+ public:
+  ~LoadedPlugins() {
+    while (!plugins_.empty()) plugins_.pop_back();
   }
-  if (group.empty()) shown.insert({"agent", "plugin"});
-  if (group == "plugin") shown.insert({"list", "check", "validate-config"});
-  for (const std::string& name : shown) out << "    " << name << "\n";
+  // Loads the plugins and, first, what they require.
+  Status load(std::vector<const host::PluginFile*> needed, const Installed& installed) {
+    for (size_t i = 0; i < needed.size(); ++i) {
+      for (const Requirement& requirement : needed[i]->manifest.requirements) {
+        auto at = installed.capability.find(requirement.capability);
+        if (at != installed.capability.end() && std::ranges::find(needed, at->second) == needed.end())
+          needed.push_back(at->second);
+      }
+    }
+    std::vector<const Manifest*> manifests;
+    for (const host::PluginFile* file : needed) manifests.push_back(&file->manifest);
+    DROVER_TRY(auto order, start_order(manifests));
+    for (size_t i : order) {
+      DROVER_TRY(host::CheckedFile file, host::check_file(*needed[i]));
+      files_.push_back(std::move(file));
+      DROVER_TRY(std::unique_ptr<Plugin> plugin, host::load(files_.back()));
+      plugins_.push_back(std::move(plugin));
+      auto declarations =
+          host::make_declarations(needed[i]->manifest.name, {store_, log_commands_, methods_, extensions_, blocks_});
+      DROVER_RETURN_IF_ERROR(
+          plugins_.back()->declare(*declarations).with_context("plugin " + needed[i]->manifest.name));
+    }
+    return ok_status();
+  }
+  const host::ExtensionTable& extensions() const { return extensions_; }
+  Command* command(const std::string& name) const {
+    return static_cast<Command*>(extensions_.find(Command::kExtensionPoint, name));
+  }
+  // Name and synopsis of each.
+  std::vector<std::pair<std::string, std::string>> commands() const {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const std::string& each : extensions_.names(Command::kExtensionPoint)) {
+      all.emplace_back(each, command(each)->synopsis());
+    }
+    return all;
+  }
+
+ private:
+  state::Store store_;
+  host::CommandTable log_commands_;
+  rpc::MethodTable methods_;
+  host::ExtensionTable extensions_;
+  DeclaredBlocks blocks_;
+  std::vector<host::CheckedFile> files_;
+  std::vector<std::unique_ptr<Plugin>> plugins_;
+};
+
+// The synopsis of every command that can be loaded; a plugin that cannot costs the others nothing.
+std::map<std::string, std::string> synopses(const Installed& installed) {
+  std::map<std::string, std::string> all = {
+      {"agent", "Runs an agent."},
+      {"plugin list", "Lists the installed plugins."},
+      {"plugin check", "Checks plugin files as an agent would."},
+      {"plugin validate-config", "Checks the files of an agent's configuration."}};
+  std::set<const host::PluginFile*> files;
+  for (const auto& [name, file] : installed.provider) files.insert(file);
+  for (const host::PluginFile* file : files) {
+    LoadedPlugins loaded;
+    if (loaded.load({file}, installed).ok()) {
+      for (auto& [name, synopsis] : loaded.commands()) all[name] = std::move(synopsis);
+    }
+  }
+  for (const auto& [name, file] : installed.provider) all.try_emplace(name);
+  return all;
+}
+
+// A command with its synopsis, a group with the names of its commands.
+void print_help(std::ostream& out, const std::string& group, const Installed& installed) {
+  std::map<std::string, std::string> shown;
+  for (const auto& [command, synopsis] : synopses(installed)) {
+    if (!group.empty() && !command.starts_with(group + " ")) continue;
+    const std::string rest = group.empty() ? command : command.substr(group.size() + 1);
+    const size_t end = rest.find(' ');
+    std::string& text = shown[rest.substr(0, end)];
+    if (end == std::string::npos) {
+      text = synopsis;
+    } else {
+      text += (text.empty() ? "" : ", ") + rest.substr(end + 1);
+    }
+  }
+  size_t width = 0;
+  for (const auto& [name, text] : shown) width = std::max(width, name.size());
+  out << "Usage: drover " << (group.empty() ? "" : group + " ") << "<command> [options] [arguments]\n\nCommands:\n\n";
+  for (const auto& [name, text] : shown) {
+    out << "    " << name << std::string(text.empty() ? 0 : width - name.size() + 2, ' ') << text << "\n";
+  }
   out << "\nFor additional help try 'drover " << (group.empty() ? "" : group + " ") << "<command> -help'\n";
 }
 
@@ -88,85 +175,48 @@ int run_command(const std::string& program, std::span<const std::string> argumen
   host::Discovery found = host::discover({own_plugins(program)});
   for (const Status& problem : found.problems) std::cerr << "Error: " << problem.message() << "\n";
   std::set<std::string> names;
-  std::map<std::string, const host::PluginFile*> provider;  // by command
-  std::map<std::string, const host::PluginFile*> capability;
+  Installed installed;
   for (const host::PluginFile& file : found.plugins) {
     if (!file.manifest.has_role("command")) continue;
     for (const std::string& command : file.manifest.commands) {
       names.insert(command);
-      provider[command] = &file;
+      installed.provider[command] = &file;
     }
-    for (const std::string& provided : file.manifest.provides) capability[provided] = &file;
+    for (const std::string& provided : file.manifest.provides) installed.capability[provided] = &file;
   }
   const bool wants_help = arguments.empty() || arguments[0] == "-h" || arguments[0] == "-help" ||
                           arguments[0] == "--help" || arguments[0] == "help";
   if (wants_help) {
-    print_help(std::cout, "", names);
+    print_help(std::cout, "", installed);
     return arguments.empty() ? 127 : 0;
   }
   auto [name, words] = match(arguments, names);
   if (words == 0) {
     const std::string& group = arguments[0];
     if (std::ranges::any_of(names, [&](const std::string& n) { return n.starts_with(group + " "); })) {
-      print_help(std::cerr, group, names);
+      print_help(std::cerr, group, installed);
       return 127;
     }
     std::vector<std::string_view> candidates(names.begin(), names.end());
     const std::string hint = nearest_hint(group, candidates);
     std::cerr << "Unknown command \"" << group << "\"" << (hint.empty() ? "" : "; " + hint) << "\n\n";
-    print_help(std::cerr, "", names);
+    print_help(std::cerr, "", installed);
     return 127;
   }
 
-  // The command's plugin and, first, what that requires.
-  std::vector<const host::PluginFile*> needed = {provider[name]};
-  for (size_t i = 0; i < needed.size(); ++i) {
-    for (const Requirement& requirement : needed[i]->manifest.requirements) {
-      auto at = capability.find(requirement.capability);
-      if (at != capability.end() && std::ranges::find(needed, at->second) == needed.end()) needed.push_back(at->second);
-    }
-  }
-  std::vector<const Manifest*> manifests;
-  for (const host::PluginFile* file : needed) manifests.push_back(&file->manifest);
-  auto order = start_order(manifests);
-  state::Store store;
-  host::CommandTable log_commands;
-  rpc::MethodTable methods;
-  host::ExtensionTable extensions;
-  DeclaredBlocks blocks;
-  std::vector<host::CheckedFile> files;
-  std::vector<std::unique_ptr<Plugin>> plugins;
-  const auto load = [&]() -> Status {
-    DROVER_RETURN_IF_ERROR(order.status());
-    for (size_t i : *order) {
-      DROVER_TRY(host::CheckedFile file, host::check_file(*needed[i]));
-      files.push_back(std::move(file));
-      DROVER_TRY(std::unique_ptr<Plugin> plugin, host::load(files.back()));
-      plugins.push_back(std::move(plugin));
-      auto declarations =
-          host::make_declarations(needed[i]->manifest.name, {store, log_commands, methods, extensions, blocks});
-      DROVER_RETURN_IF_ERROR(plugins.back()->declare(*declarations).with_context("plugin " + needed[i]->manifest.name));
-    }
-    return ok_status();
-  };
-  if (Status status = load(); !status.ok()) {
+  LoadedPlugins loaded;
+  if (Status status = loaded.load({installed.provider[name]}, installed); !status.ok()) {
     std::cerr << "Error: " << status.message() << "\n";
     return 1;
   }
-  std::vector<std::pair<std::string, std::string>> all;
-  for (const std::string& each : extensions.names(Command::kExtensionPoint)) {
-    all.emplace_back(each, static_cast<Command*>(extensions.find(Command::kExtensionPoint, each))->synopsis());
-  }
-  ConsoleHost host(program, extensions, std::move(all));
-  auto* command = static_cast<Command*>(extensions.find(Command::kExtensionPoint, name));
+  ConsoleHost host(program, loaded.extensions(), loaded.commands());
+  Command* command = loaded.command(name);
   if (!command) {
-    std::cerr << "Error: the manifest of plugin " << provider[name]->manifest.name << " lists the command \"" << name
-              << "\", which the plugin does not have\n";
+    std::cerr << "Error: the manifest of plugin " << installed.provider[name]->manifest.name << " lists the command \""
+              << name << "\", which the plugin does not have\n";
     return 1;
   }
-  const int code = command->run(arguments.subspan(words), host);
-  while (!plugins.empty()) plugins.pop_back();
-  return code;
+  return command->run(arguments.subspan(words), host);
 }
 
 }  // namespace drover

@@ -70,6 +70,7 @@ int monitor(Run& run) {
   Parameters parameters = {{"plain", "true"}};
   if (run.arguments.is_set("log-level")) parameters["log_level"] = run.arguments.value("log-level");
   if (run.arguments.on("json")) parameters["log_json"] = "true";
+  leave_on_interrupt();
   Status status = run.client.stream("/v1/agent/monitor", parameters, [&](std::string_view bytes) {
     run.out << bytes << std::flush;
     return static_cast<bool>(run.out);

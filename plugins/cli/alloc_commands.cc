@@ -151,6 +151,7 @@ int alloc_logs(Run& run) {
   if (!task) return run.fail("Error", task.status());
   const std::string path = "/v1/client/fs/logs/" + text(*alloc, "ID");
   const bool follow = run.arguments.on("f");
+  if (follow) leave_on_interrupt();
   const bool tail = run.arguments.on("tail") || run.arguments.is_set("n") || run.arguments.is_set("c");
   Parameters parameters = {
       {"task", *task}, {"type", run.arguments.on("stderr") ? "stderr" : "stdout"}, {"plain", "true"}};

@@ -1,5 +1,8 @@
 #include "cli_command.h"
 
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdlib>
 
 namespace drover::cli {
@@ -98,6 +101,10 @@ int Run::fail(std::string_view what, const Status& status) const {
 int Run::usage(std::string_view text) const {
   err << text << "\n";
   return 1;
+}
+
+void leave_on_interrupt() {
+  std::signal(SIGINT, [](int) { ::_exit(0); });
 }
 
 std::unique_ptr<Command> make_command(Definition definition) {

@@ -38,6 +38,9 @@ struct Definition {
   bool takes_command = false;  // what follows the first argument is another command's, with options of its own
 };
 
+// Ctrl-C ends the program with 0 from here on: for commands that follow something until somebody has seen enough.
+void leave_on_interrupt();
+
 std::unique_ptr<Command> make_command(Definition definition);
 
 inline Flag on_off(std::string name, std::string help) { return {std::move(name), false, "", std::move(help)}; }
@@ -52,6 +55,8 @@ std::vector<Definition> job_status_commands();
 std::vector<Definition> alloc_commands();
 std::vector<Definition> node_commands();
 std::vector<Definition> eval_commands();
+// How to ask for the page of `eval list` that begins at the token.
+std::string next_page_text(Parameters parameters, const std::string& next_token);
 std::vector<Definition> agent_commands();
 std::vector<Definition> operator_commands();
 std::vector<Definition> fmt_commands();

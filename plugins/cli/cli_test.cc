@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "cli_command.h"
 #include "flags.h"
 #include "output.h"
 #include "placement.h"
@@ -13,6 +15,20 @@ const std::vector<Flag> kFlags = {
     {"detach", false, "", ""}, {"var", true, "", ""}, {"n", true, "10", ""}, {"f", false, "", ""}};
 
 Result<Arguments> parse(std::vector<std::string> words) { return Arguments::parse(words, kFlags); }
+
+TEST(EvalList, SaysHowToGetTheNextPage) {
+  EXPECT_EQ("There are more evaluations. The next page:\n\ndrover eval list -job web -page-token 7.ab -per-page 1\n",
+            next_page_text({{"job", "web"}, {"per_page", "1"}, {"next_token", "3.cd"}}, "7.ab"));
+}
+
+TEST(Commands, ThatFollowSomethingEndWellOnAnInterrupt) {
+  EXPECT_EXIT(
+      {
+        leave_on_interrupt();
+        std::raise(SIGINT);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
 
 TEST(Flags, OneDashOrTwoBeforeOrAfterTheArguments) {
   for (auto words :

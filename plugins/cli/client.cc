@@ -153,16 +153,23 @@ Result<Response> Client::request(std::string_view verb, std::string_view path, c
   Response out{.body = std::move(response.body())};
   const auto index = response["X-Nomad-Index"];
   if (!index.empty()) out.index = std::strtoull(std::string(index).c_str(), nullptr, 10);
+  out.next_token = std::string(response["X-Nomad-NextToken"]);
   return out;
 }
 
-Result<nlohmann::json> Client::get(std::string_view path, const Parameters& parameters) {
-  return write("GET", path, parameters);
+Result<nlohmann::json> Client::get(std::string_view path, const Parameters& parameters, std::string* next_token) {
+  DROVER_TRY(Response response, request("GET", path, parameters, ""));
+  if (next_token) *next_token = response.next_token;
+  return to_json(response);
 }
 
 Result<nlohmann::json> Client::write(std::string_view verb, std::string_view path, const Parameters& parameters,
                                      std::string_view body) {
   DROVER_TRY(Response response, request(verb, path, parameters, body));
+  return to_json(response);
+}
+
+Result<nlohmann::json> Client::to_json(const Response& response) const {
   if (response.body.empty()) return nlohmann::json();
   auto json = nlohmann::json::parse(response.body, nullptr, false);
   if (json.is_discarded())

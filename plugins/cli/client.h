@@ -25,6 +25,7 @@ using Parameters = std::map<std::string, std::string>;
 struct Response {
   std::string body;
   uint64_t index = 0;
+  std::string next_token;  // of a list that goes on: where its next page begins
 };
 
 class Client {
@@ -32,7 +33,9 @@ class Client {
   explicit Client(ClientOptions options) : options_(std::move(options)) {}
 
   // Errors: unavailable when nobody answers at the address; else the API's own text under the code of its HTTP status.
-  Result<nlohmann::json> get(std::string_view path, const Parameters& parameters = {});
+  // `next_token`: receives where the next page of a list begins; empty after the last one.
+  Result<nlohmann::json> get(std::string_view path, const Parameters& parameters = {},
+                             std::string* next_token = nullptr);
   Result<nlohmann::json> write(std::string_view verb, std::string_view path, const Parameters& parameters = {},
                                std::string_view body = {});
   // Hands the body over as it comes, until it ends or `receive` returns false. `digest`: the answer's header of that
@@ -46,6 +49,7 @@ class Client {
   std::string target(std::string_view path, const Parameters& parameters) const;
 
  private:
+  Result<nlohmann::json> to_json(const Response& response) const;
   Result<Response> request(std::string_view verb, std::string_view path, const Parameters& parameters,
                            std::string_view body);
   ClientOptions options_;

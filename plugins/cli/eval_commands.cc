@@ -58,7 +58,8 @@ int eval_list(Run& run) {
   }
   if (run.arguments.is_set("per-page")) parameters["per_page"] = run.arguments.value("per-page");
   if (run.arguments.is_set("page-token")) parameters["next_token"] = run.arguments.value("page-token");
-  auto evals = run.client.get("/v1/evaluations", parameters);
+  std::string next_token;
+  auto evals = run.client.get("/v1/evaluations", parameters, &next_token);
   if (!evals) return run.fail("Error querying evaluations", evals.status());
   if (auto code = print_object(run, *evals)) return *code;
   if (evals->empty()) {
@@ -73,10 +74,21 @@ int eval_list(Run& run) {
                     text(eval, "Status"), failures(eval)});
   }
   run.out << format_list(rows);
+  if (!next_token.empty()) run.out << "\n" << next_page_text(parameters, next_token);
   return 0;
 }
 
 }  // namespace
+
+std::string next_page_text(Parameters parameters, const std::string& next_token) {
+  std::string text = "There are more evaluations. The next page:\n\ndrover eval list";
+  parameters["next_token"] = next_token;
+  for (const auto& [name, value] : parameters) {
+    const std::string flag = name == "next_token" ? "page-token" : name == "per_page" ? "per-page" : name;
+    text += " -" + flag + " " + value;
+  }
+  return text + "\n";
+}
 
 std::vector<Definition> eval_commands() {
   return {
