@@ -123,8 +123,9 @@ function(drover_add_plugin name)
   target_link_libraries(${name}_objects PUBLIC drover_sdk drover_messages ${ARG_LIBRARIES} PRIVATE $<TARGET_NAME_IF_EXISTS:drover_warnings>)
   set_target_properties(${name}_objects PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-  if(COMMAND drover_precompiled)  # in this tree
-    drover_precompiled(${name}_objects library)
+  if(COMMAND drover_fast_build)  # in this tree
+    drover_fast_build(${name}_objects library)
+    drover_compile_alone(${name}_plugin.cc)  # tests link the objects without the entry
   endif()
   if(NOT ARG_MANIFEST)
     set(ARG_MANIFEST ${CMAKE_CURRENT_SOURCE_DIR}/plugin.json)
@@ -171,7 +172,7 @@ function(drover_add_plugin name)
   if(ARG_FOLDER)
     return()
   endif()
-  set_property(GLOBAL APPEND PROPERTY DROVER_PROGRAMS ${name}_plugin)
+  set_property(GLOBAL APPEND PROPERTY DROVER_MODULES ${name}_plugin)
   install(TARGETS ${name}_plugin LIBRARY DESTINATION lib/drover/plugins)
   install(FILES ${ARG_MANIFEST} DESTINATION lib/drover/plugins RENAME ${name}.json)
 endfunction()

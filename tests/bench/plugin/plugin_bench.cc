@@ -24,7 +24,7 @@
 #include "drover/plugin.h"
 #include "drover/stable_plugin.h"
 #include "echo.h"
-#include "limits.h"
+#include "transport_limits.h"
 #include "sdk/testing/memory_rows.h"
 
 namespace drover::bench {

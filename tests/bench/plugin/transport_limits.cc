@@ -1,4 +1,4 @@
-#include "limits.h"
+#include "transport_limits.h"
 
 #include <signal.h>
 #include <spawn.h>
