@@ -1,4 +1,4 @@
-// sdk_reference [--check] SDK DESCRIPTORS FOLDER: writes the pages, or says which of them are not what they would be.
+// sdk_reference SDK DESCRIPTORS FOLDER: writes the pages, and fails when one links to a page that is none.
 // SDK is the folder with include/ in it, DESCRIPTORS what protoc made of the protocols, with their comments.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -67,28 +68,27 @@ int write(const std::vector<Page>& pages, const fs::path& folder) {
   return 0;
 }
 
-int check(const std::vector<Page>& pages, const fs::path& folder) {
-  std::set<std::string> expected;
+// Links between pages that lead nowhere.
+int check_links(const std::vector<Page>& pages) {
+  static const std::regex kLink(R"(\]\(([^)#\s]+\.md)[^)]*\))");
+  std::set<std::string> names;
+  for (const Page& page : pages) names.insert(page.name);
   int code = 0;
   for (const Page& page : pages) {
-    expected.insert(page.name);
-    if (read(folder / page.name) == page.text) continue;
-    std::cerr << (folder / page.name).string() << " is not what the sources say; run ./dev docs\n";
-    code = 1;
-  }
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (expected.contains(entry.path().filename().string())) continue;
-    std::cerr << entry.path().string() << " is made of nothing any more; remove it\n";
-    code = 1;
+    for (auto at = std::sregex_iterator(page.text.begin(), page.text.end(), kLink); at != std::sregex_iterator();
+         ++at) {
+      const std::string target = (*at)[1];
+      if (names.contains(target)) continue;
+      std::cerr << page.name << " links to " << target << ", which is none of the pages\n";
+      code = 1;
+    }
   }
   return code;
 }
 
-int run(std::vector<std::string> arguments) {
-  const bool is_check = !arguments.empty() && arguments[0] == "--check";
-  if (is_check) arguments.erase(arguments.begin());
+int run(const std::vector<std::string>& arguments) {
   if (arguments.size() != 3) {
-    std::cerr << "usage: sdk_reference [--check] SDK DESCRIPTORS FOLDER\n";
+    std::cerr << "usage: sdk_reference SDK DESCRIPTORS FOLDER\n";
     return 2;
   }
   google::protobuf::FileDescriptorSet set;
@@ -100,7 +100,8 @@ int run(std::vector<std::string> arguments) {
     std::cerr << "a header or a protocol is missing below " << arguments[0] << " or in " << arguments[1] << "\n";
     return 1;
   }
-  return is_check ? check(pages, arguments[2]) : write(pages, arguments[2]);
+  const int code = check_links(pages);
+  return code != 0 ? code : write(pages, arguments[2]);
 }
 
 }  // namespace

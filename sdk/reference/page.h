@@ -1,5 +1,5 @@
 // Reference pages for plugin authors, made from what stands in the SDK's headers and protocols. Pure: text in, Markdown
-// out, so that `./dev docs` and the test that looks whether it was run agree.
+// out.
 #pragma once
 
 #include <string>

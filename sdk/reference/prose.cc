@@ -63,9 +63,9 @@ Page index_page(const std::vector<Page>& pages) {
   Page index{.name = "README.md", .title = "Reference", .summary = {}, .text = {}};
   index.text =
       "# Reference\n\n"
-      "Made from the SDK's headers and protocols by `./dev docs`; what is wrong here is mended there. How the parts "
-      "fit\n"
-      "together: [the guide](../README.md).\n\n| | |\n| --- | --- |\n";
+      "The build makes these pages from the SDK's headers and protocols; what is wrong here is mended there. The "
+      "plugin\n"
+      "author's guide, docs/plugin-author of the source, tells how the parts fit together.\n\n| | |\n| --- | --- |\n";
   for (const Page& page : pages) index.text += "| [" + page.title + "](" + page.name + ") | " + page.summary + " |\n";
   return index;
 }
