@@ -1,0 +1,88 @@
+// Folders and files that a reader can hold in mind. The lists of exceptions only shrink.
+#include <map>
+
+#include "gtest/gtest.h"
+#include "tests/architecture/source_tree.h"
+
+namespace drover::architecture {
+namespace {
+
+constexpr int kFileLines = 600;
+constexpr int kFolderSources = 15;
+
+// Folders that have more, and how many they may have.
+const std::map<std::string, int> kFullFolders = {
+    {"plugins/agent", 32},     {"plugins/cli", 30}, {"plugins/external", 26}, {"plugins/jobs", 19},
+    {"plugins/scheduler", 25}, {"sdk/hcl", 34},     {"sdk/src", 41},
+};
+// Files that are longer.
+const std::map<std::string, int> kLongFiles = {{"plugins/agent/agent_test.cc", 603}};
+// Headers that include generated messages where a forward declaration might do, by folder.
+const std::map<std::string, int> kMessagesInHeaders = {
+    {"drivers/mock", 1},      {"drivers/raw_exec", 2}, {"kernel/rpc", 2},         {"plugins/agent", 9},
+    {"plugins/autopilot", 1}, {"plugins/external", 8}, {"plugins/grpc", 2},       {"plugins/http", 1},
+    {"plugins/jobs", 2},      {"plugins/nodes", 3},    {"plugins/scheduler", 16}, {"plugins/snapshots", 2},
+    {"plugins/system", 2},    {"sdk/serve", 1},
+};
+
+std::string folder_of(const SourceFile& file) { return std::filesystem::path(file.path).parent_path(); }
+
+bool is_product(const SourceFile& file) {
+  for (const char* part : {"tests/", "_test.", "_fuzz.", "/testing/", "test_support"}) {
+    if (file.path.find(part) != std::string::npos) return false;
+  }
+  return true;
+}
+
+// Which counts are above what is allowed, and which exceptions are needed no longer.
+std::vector<std::string> problems(const std::map<std::string, int>& counts, int limit,
+                                  const std::map<std::string, int>& exceptions) {
+  std::vector<std::string> all;
+  for (const auto& [folder, count] : counts) {
+    const auto exception = exceptions.find(folder);
+    const int allowed = exception == exceptions.end() ? limit : exception->second;
+    if (count > allowed) all.push_back(folder + ": " + std::to_string(count) + ", at most " + std::to_string(allowed));
+  }
+  for (const auto& [folder, allowed] : exceptions) {
+    const auto count = counts.find(folder);
+    if (count == counts.end() || count->second <= limit)
+      all.push_back(folder + ": is within the limit; take it off the list");
+  }
+  return all;
+}
+
+TEST(Size, NoFileIsLongerThanTwoConcepts) {
+  std::map<std::string, int> counts;
+  for (const SourceFile& file : sources()) counts[file.path] = static_cast<int>(std::ranges::count(file.text, '\n'));
+  ASSERT_GT(counts.size(), 500u);
+  EXPECT_EQ(lines(problems(counts, kFileLines, kLongFiles)), "");
+}
+
+TEST(Size, AFolderHoldsAboutFifteenSources) {
+  std::map<std::string, int> counts;
+  for (const SourceFile& file : sources()) {
+    if (file.path.ends_with(".cc") && is_product(file)) ++counts[folder_of(file)];
+  }
+  ASSERT_GT(counts.size(), 20u);
+  EXPECT_EQ(lines(problems(counts, kFolderSources, kFullFolders)), "") << "a concept inside wants a folder of its own";
+}
+
+TEST(Size, HeadersForwardDeclareMessages) {
+  std::map<std::string, int> counts;
+  for (const SourceFile& file : sources()) {
+    if (!file.path.ends_with(".h") || !is_product(file)) continue;
+    const std::vector<Include> includes = includes_of(file.text);
+    if (std::ranges::any_of(includes, [](const Include& i) { return i.name.ends_with(".pb.h"); }))
+      ++counts[folder_of(file)];
+  }
+  EXPECT_EQ(lines(problems(counts, 0, kMessagesInHeaders)), "");
+}
+
+TEST(Size, TellsAnExceptionThatIsNeededNoLonger) {
+  EXPECT_EQ(lines(problems({{"a", 3}, {"b", 5}}, 3, {{"b", 5}})), "");
+  EXPECT_EQ(lines(problems({{"a", 4}}, 3, {})), "a: 4, at most 3\n");
+  EXPECT_EQ(lines(problems({{"b", 3}}, 3, {{"b", 5}})), "b: is within the limit; take it off the list\n");
+}
+
+}  // namespace
+}  // namespace drover::architecture
