@@ -1,4 +1,5 @@
-# Two ways to read fewer headers. drover_fast_build(NAME KIND) gives both to a target. KIND says how it is compiled:
+# Two ways to read fewer headers. drover_fast_build(NAME KIND [ALONE]) gives both to a target; with
+# ALONE, its sources stay apart because many names in them clash. KIND says how it is compiled:
 #
 #   library   position-independent code, hidden symbols: the kernel, plugins and their objects
 #   exported  the same with visible symbols: the SDK
@@ -21,7 +22,7 @@ function(drover_fast_build name kind)
   if(DROVER_PRECOMPILED)
     target_precompile_headers(${name} REUSE_FROM drover_precompiled_${kind})
   endif()
-  if(DROVER_COLD)
+  if(DROVER_COLD AND NOT "ALONE" IN_LIST ARGN)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10 UNITY_BUILD_UNIQUE_ID DROVER_UNITY)
     target_compile_options(${name} PRIVATE -Wno-shadow)  # of names in the source before
   endif()
