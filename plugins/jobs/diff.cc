@@ -257,6 +257,7 @@ void add_object(Diff& diff, const FieldDescriptor& field, const std::string& nam
                 const pb::Message* new_one) {
   v1::ObjectDiff object;
   compare(old_one, new_one, object, field.name());
+  if (field.name() == "consul" && !has_changes(object)) return;  // every group has one; most say nothing
   object.set_name(name);
   object.set_type(type_of(old_one, new_one, has_changes(object)));
   const bool is_by_fields = old_one && new_one && object.objects().empty() && says_all_by_fields(*old_one);
