@@ -47,6 +47,21 @@ expect 1 "ACL support disabled" "$DROVER" operator api /v1/acl/policies
 expect 1 "Nomad Enterprise only endpoint" "$DROVER" operator api /v1/quotas
 expect 1 "job not found" "$DROVER" operator api /v1/job/none
 
+# What Nomad's clients and command line read.
+NODE=$("$DROVER" node status -verbose | awk 'NR == 2 { print $1 }')
+expect 0 '"MemoryMaxMB": 0' "$DROVER" operator api "/v1/node/$NODE"
+expect 0 '"EvalIDs": null' "$DROVER" operator api -X PUT "/v1/node/$NODE/evaluate"
+expect 0 "[]" "$DROVER" operator api /v1/node/nobody/allocations
+expect 0 "null" "$DROVER" operator api /v1/job/none/deployment
+expect 0 "[]" "$DROVER" operator api /v1/job/none/deployments
+expect 1 "Invalid method" "$DROVER" operator api /v1/job/none/evaluate
+expect 0 "" "$DROVER" operator api -X PUT /v1/system/reconcile/summaries
+expect 1 "eval broker is enabled" "$DROVER" operator api -X DELETE /v1/evaluations
+NOBODY=00000000-0000-0000-0000-000000000000
+expect 1 "Unknown allocation \"$NOBODY\"" "$DROVER" operator api "/v1/client/fs/logs/$NOBODY?task=t&type=stdout"
+expect 0 "Shows what running a job would change." "$DROVER" help
+expect 127 "run       Starts running a job" "$DROVER" job
+
 kill -TERM "$AGENT"
 eventually 15 "the agent did not stop" gone "$AGENT"
 grep -q "request complete method=GET path=/v1/jobs duration=" "$WORK/dev.log" || fail "requests are not logged"
