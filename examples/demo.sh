@@ -166,7 +166,9 @@ job_is web running || die "the job is not running"
 
 say "Everything is stopped"
 run job stop web || die "the job was not stopped"
-eventually 30 "the end of the tasks" job_is web dead
+job_is web dead || die "the job is not dead"
+has_ended() { ! "$DROVER" job status -verbose "$1" | awk '/^Allocations/{on=1} on' | grep -w running; }
+eventually 30 "the end of the tasks" has_ended web
 kill -TERM "$AGENT_PID"
 agent_is_gone() { ! kill -0 "$AGENT_PID" 2> /dev/null; }
 eventually 20 "the end of the agent" agent_is_gone
