@@ -26,9 +26,10 @@ TEST_F(RouterTest, AReadOfATableThatWasNeverWrittenHasTheIndexZero) {
   CallContext context = blocking_read();
   context.query.min_index = 0;
 
-  auto reply = call(context, "a");
+  auto reply = call(context, "");
 
   ASSERT_TRUE(reply) << reply.status().to_string();
+  EXPECT_EQ(reply->body, "0");
   EXPECT_EQ(reply->meta.index, 0u);
 }
 
