@@ -56,7 +56,7 @@ endif()
 
 add_library(drover_warnings INTERFACE)
 target_compile_options(drover_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
+  -Wall -Wextra -Wpedantic -Wconversion $<$<NOT:$<BOOL:${DROVER_COLD}>>:-Wshadow> -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
   -Wno-missing-field-initializers  # designated initialisers leave out what keeps its default
   $<$<BOOL:${DROVER_WERROR}>:-Werror>)
 

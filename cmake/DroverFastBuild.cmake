@@ -24,7 +24,6 @@ function(drover_fast_build name kind)
   endif()
   if(DROVER_COLD AND NOT "ALONE" IN_LIST ARGN)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10 UNITY_BUILD_UNIQUE_ID DROVER_UNITY)
-    target_compile_options(${name} PRIVATE -Wno-shadow)  # of names in the source before
   endif()
 endfunction()
 
