@@ -3,7 +3,7 @@
 
 #include "drover/agent_config.h"
 #include "drover/log.h"
-#include "sdk/src/config_value.h"
+#include "../../sdk/src/config_value.h"
 
 void fuzz_agent_config(std::string_view input);
 
