@@ -24,7 +24,7 @@ for option in enabled enabld; do
   printf '{"plugin": [{"raw_exec": [{"config": [{"%s": true}]}]}],\n "server": {"enabled": true}, "data_dir": "/tmp"}\n' $option > "$WORK/$option.json"
 done
 expect 0 "Configuration is valid!" "$DROVER" plugin validate-config -config "$WORK/enabled.json"
-expect 1 'enabld.json:1: unknown option "enabld" in block "config"; did you mean "enabled"?' "$DROVER" agent -config "$WORK/enabld.json"
+expect 1 'enabld.json:1: unknown option "enabld" in block "config"; did you mean "enabled"?' "$DROVER" plugin validate-config -config "$WORK/enabld.json"
 printf '\nplugin {}\n' > "$WORK/label.hcl"
 expect 1 'label.hcl:2: block "plugin" needs one label' "$DROVER" agent -config "$WORK/label.hcl"
 
