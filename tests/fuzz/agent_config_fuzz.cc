@@ -1,11 +1,27 @@
-// One input as a configuration file of the agent: read, its plugins named, checked, shown.
+// One input as a configuration file of the agent: read as `-config` names it, checked, settled, shown.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "drover/agent_config.h"
-#include "drover/log.h"
-#include "../../sdk/src/config_value.h"
 
 void fuzz_agent_config(std::string_view input);
+
+namespace {
+
+// A file without a name on any disk.
+drover::Result<drover::RawConfig> read(std::string_view input) {
+  const int file = memfd_create("agent-config", MFD_CLOEXEC);
+  DROVER_CHECK(file >= 0 && write(file, input.data(), input.size()) == static_cast<ssize_t>(input.size()));
+  auto raw = drover::read_agent_arguments(std::vector<std::string>{"-config=/proc/self/fd/" + std::to_string(file)});
+  close(file);
+  return raw;
+}
+
+}  // namespace
 
 void fuzz_agent_config(std::string_view input) {
   using namespace drover;
@@ -14,15 +30,12 @@ void fuzz_agent_config(std::string_view input) {
        {.options = {{.name = "meta", .type = ConfigType::string_map},
                     {.name = "host_volume", .type = ConfigType::labelled_block}}}},
       {"plugin:raw_exec", {.options = {{.name = "enabled", .type = ConfigType::boolean}}}}};
-  auto parsed = parse_config("fuzz", std::string(input));
-  if (!parsed) return;
-  auto labelled = label_blocks(*std::move(parsed), "plugin");
-  if (!labelled) return;
-  RawConfig raw{.root = merge({}, *labelled)};
-  for (const ConfigBlock* plugin : raw.root.all("plugin")) DROVER_CHECK(plugin->labels.size() == 1);
+  const auto raw = read(input);
+  if (!raw) return;
+  for (const ConfigBlock* plugin : raw->root.all("plugin")) DROVER_CHECK(plugin->labels.size() == 1);
   std::vector<std::string> warnings;
-  auto checked = check_config(raw, kDeclared, warnings);
+  const auto checked = check_config(*raw, kDeclared, warnings);
   if (!checked) return;
   (void)settle(*checked, true);
-  (void)config_to_json(raw, kDeclared, *checked);
+  (void)config_to_json(*raw, kDeclared, *checked);
 }
