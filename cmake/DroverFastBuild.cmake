@@ -18,6 +18,8 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(DROVER_PRECOMPILED OFF)
 endif()
 
+set(CMAKE_PCH_WARN_INVALID OFF)  # targets with gRPC are compiled with -pthread, and read the headers themselves
+
 function(drover_fast_build name kind)
   if(DROVER_PRECOMPILED)
     target_precompile_headers(${name} REUSE_FROM drover_precompiled_${kind})
@@ -43,6 +45,7 @@ set(headers
   <google/protobuf/map.h> <google/protobuf/map_entry.h> <google/protobuf/map_field_inl.h> <google/protobuf/message.h>
   <google/protobuf/unknown_field_set.h>)
 file(CONFIGURE OUTPUT precompiled.cc CONTENT "")
+list(REMOVE_ITEM CMAKE_CXX_COMPILER_LAUNCHER CCACHE_DEPEND=1)  # by its dependencies, a precompiled header is not found again
 foreach(kind library exported test)
   add_library(drover_precompiled_${kind} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/precompiled.cc)
   target_link_libraries(drover_precompiled_${kind} PRIVATE drover_warnings protobuf::libprotobuf)

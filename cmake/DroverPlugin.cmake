@@ -95,9 +95,11 @@ function(drover_link_stable name)
     endif()
   endforeach()
   add_library(${name}_plugin MODULE $<TARGET_OBJECTS:${name}_objects> $<TARGET_OBJECTS:drover_stable_entry>)
-  # The C++ library lies inside, too: libprotobuf.a may only meet it there, and any other may be in the process.
+  # The C++ library lies inside, too: libprotobuf.a may only meet it there, and any other may be in the process. Its archive is
+  # named before ours as well: functions of std::string stand in both, and mold takes what is named first, with all that the
+  # file beside them needs.
   target_link_libraries(${name}_plugin PRIVATE
-    ${ARGN} $<LINK_ONLY:drover_stable> ${DROVER_PROTOBUF_ARCHIVE} ${DROVER_UTF8PROC_ARCHIVE} -static-libstdc++ -static-libgcc)
+    ${ARGN} -l:libstdc++.a $<LINK_ONLY:drover_stable> ${DROVER_PROTOBUF_ARCHIVE} ${DROVER_UTF8PROC_ARCHIVE} -static-libstdc++ -static-libgcc)
   # In a sanitized build of this tree nothing is dropped, so that what is never called wants libraries, too.
   set(undefined defs)
   if(DROVER_SANITIZE)
