@@ -56,6 +56,7 @@ class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
     set_peers({}, {});
   }
   void set_peers(raft::ClusterId cluster, const std::vector<raft::Member>& members);
+  void renew_appends(NodeId to);
   void send(NodeId to, LaneName lane, std::string bytes);
   Result<LaneSink> accept(std::string_view greeting);
   std::string who_lacks(std::string_view command) const;
@@ -71,6 +72,7 @@ class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
   using PeerPointer = std::shared_ptr<Peer>;
 
   void reach_out(raft::ClusterId cluster, const PeerPointer& peer);
+  std::shared_ptr<Lane> open_lane(raft::ClusterId cluster, NodeId id, const std::string& address, LaneName lane);
   LaneEvents events_of(const PeerHello& hello, const std::string& address);
   void welcome_guest(const std::shared_ptr<const PeerHello>& hello);
   void learn_commands(const PeerHello& hello);
@@ -82,6 +84,7 @@ class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
   raft::Member self_;  // constant after start()
   Receiver receiver_;
   mutable std::mutex mutex_;
+  raft::ClusterId cluster_{};            // guarded by mutex_
   std::map<NodeId, PeerPointer> peers_;  // guarded by mutex_, with what they point at; like the following
   std::map<NodeId, std::weak_ptr<const PeerHello>> speaking_;  // by the newest lane that they opened here
   std::map<NodeId, std::vector<std::string>> lacking_;         // our commands that others lack
@@ -109,20 +112,42 @@ LaneEvents RaftPeers::Impl::events_of(const PeerHello& hello, const std::string&
 // Opens the lanes, outside the lock; they close at once when the peer has been let go of meanwhile.
 void RaftPeers::Impl::reach_out(raft::ClusterId cluster, const PeerPointer& peer) {
   Lanes lanes;
-  for (const LaneName lane : {LaneName::control, LaneName::append, LaneName::bulk}) {
-    const PeerHello hello{.lane = lane,
-                          .cluster = cluster,
-                          .from = self_.id,
-                          .to = peer->id,
-                          .incarnation = incarnation_,
-                          .address = self_.address,
-                          .commands = commands_};
-    lanes.push_back(wire_.open_lane(peer->address, lane == LaneName::bulk ? "raft-bulk" : "raft",
-                                    raft::encode_hello(hello), events_of(hello, peer->address)));
-  }
+  for (const LaneName lane : {LaneName::control, LaneName::append, LaneName::bulk})
+    lanes.push_back(open_lane(cluster, peer->id, peer->address, lane));
   const std::lock_guard lock(mutex_);
   const auto known = peers_.find(peer->id);
   if (known != peers_.end() && known->second == peer) peer->lanes.swap(lanes);
+}
+
+std::shared_ptr<Lane> RaftPeers::Impl::open_lane(raft::ClusterId cluster, NodeId id, const std::string& address,
+                                                 LaneName lane) {
+  const PeerHello hello{.lane = lane,
+                        .cluster = cluster,
+                        .from = self_.id,
+                        .to = id,
+                        .incarnation = incarnation_,
+                        .address = self_.address,
+                        .commands = commands_};
+  return wire_.open_lane(address, lane == LaneName::bulk ? "raft-bulk" : "raft", raft::encode_hello(hello),
+                         events_of(hello, address));
+}
+
+void RaftPeers::Impl::renew_appends(NodeId to) {
+  constexpr size_t kAppend = static_cast<size_t>(LaneName::append) - 1;
+  PeerPointer peer;
+  raft::ClusterId cluster;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = peers_.find(to);
+    if (known == peers_.end() || known->second->lanes.empty()) return;
+    peer = known->second;
+    cluster = cluster_;
+  }
+  std::shared_ptr<Lane> lane =
+      open_lane(cluster, to, peer->address, LaneName::append);  // the old one closes outside the lock
+  const std::lock_guard lock(mutex_);
+  const auto known = peers_.find(to);
+  if (known != peers_.end() && known->second == peer && !peer->lanes.empty()) peer->lanes[kAppend].swap(lane);
 }
 
 void RaftPeers::Impl::set_peers(raft::ClusterId cluster, const std::vector<raft::Member>& members) {
@@ -130,6 +155,7 @@ void RaftPeers::Impl::set_peers(raft::ClusterId cluster, const std::vector<raft:
   std::vector<PeerPointer> fresh;
   {
     const std::lock_guard lock(mutex_);
+    cluster_ = cluster;
     for (const raft::Member& member : members) {
       const auto known = peers_.find(member.id);
       if (known != peers_.end() && known->second->address == member.address) {
@@ -212,7 +238,8 @@ Result<LaneSink> RaftPeers::Impl::accept(std::string_view greeting) {
   DROVER_RETURN_IF_ERROR(met);
   welcome_guest(hello);
   learn_commands(*hello);
-  return LaneSink([self = shared_from_this(), hello](const std::string& bytes) { return self->receive(*hello, bytes); });
+  return LaneSink(
+      [self = shared_from_this(), hello](const std::string& bytes) { return self->receive(*hello, bytes); });
 }
 
 Status RaftPeers::Impl::receive(const PeerHello& hello, const std::string& bytes) {
@@ -240,6 +267,8 @@ void RaftPeers::set_peers(raft::ClusterId cluster, std::vector<raft::Member> pee
 }
 Result<LaneSink> RaftPeers::accept(std::string_view greeting) { return impl_->accept(greeting); }
 std::string RaftPeers::who_lacks(std::string_view command) const { return impl_->who_lacks(command); }
+
+void RaftPeers::renew_appends(NodeId peer) { impl_->renew_appends(peer); }
 
 void RaftPeers::send(raft::Message message) {
   const LaneName lane = message.type == raft::MessageType::append ? LaneName::append : LaneName::control;
