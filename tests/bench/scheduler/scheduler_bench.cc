@@ -140,18 +140,9 @@ int main(int argc, char** argv) {
   const int nodes = argc > 1 ? std::atoi(argv[1]) : 1000, allocs = argc > 2 ? std::atoi(argv[2]) : 20000;
   state::Store store;
   InStore declarations(store);
-  const TableId jobs = *store.add_table({.name = "jobs", .message = "drover.v1.Job", .key = [](std::string_view row) {
-                                           const auto job = Table<v1::Job>::parse(row);
-                                           return job_key(job.namespace_(), job.id());
-                                         }});
-  (void)*store.add_table({.name = "job_versions", .message = "drover.v1.Job", .key = [](std::string_view row) {
-                            const auto job = Table<v1::Job>::parse(row);
-                            return job_version_key(job.namespace_(), job.id(), job.version());
-                          }});
-  const TableId node_table =
-      *store.add_table({.name = "nodes", .message = "drover.v1.Node", .key = [](std::string_view row) {
-                          return Table<v1::Node>::parse(row).id();
-                        }});
+  const TableId jobs = *store.add_table(jobs_table().spec());
+  (void)*store.add_table(job_versions_table().spec());
+  const TableId node_table = *store.add_table(nodes_table().spec());
   Tables tables;
   if (Status status = declare_tables(declarations, tables); !status.ok()) {
     std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());

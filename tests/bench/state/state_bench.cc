@@ -80,13 +80,12 @@ TableSpec table_spec(size_t indexes) {
   TableSpec spec;
   spec.name = "bench" + std::to_string(indexes);
   spec.message = "bench.Row";
-  spec.key = [](std::string_view row) { return std::string(row.substr(0, kIdBytes)); };
-  for (size_t i = 0; i < indexes; ++i) {
-    spec.indexes.push_back(
-        {"field" + std::to_string(i), false, [i](std::string_view row, std::vector<std::string>& keys) {
-           keys.emplace_back(row.substr(kIdBytes + 8 * i, 8));
-         }});
-  }
+  for (size_t i = 0; i < indexes; ++i) spec.indexes.push_back({"field" + std::to_string(i)});
+  spec.keys = [indexes](std::string_view row, drover::RowKeys& keys) {
+    keys.primary(std::string(row.substr(0, kIdBytes)));
+    for (size_t i = 0; i < indexes; ++i)
+      keys.add(static_cast<uint32_t>(i + 1), std::string(row.substr(kIdBytes + 8 * i, 8)));
+  };
   return spec;
 }
 
