@@ -1,14 +1,13 @@
 #include "kernel/agent.h"
 
-#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include <condition_variable>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <optional>
+#include <thread>
 
 #include "drover/access_control.h"
 #include "drover/agent_config.h"
@@ -17,12 +16,14 @@
 #include "drover/reload.h"
 #include "drover/start_order.h"
 #include "drover/wire.h"
+#include "kernel/data_folder.h"
 #include "kernel/host/lifecycle.h"
 #include "kernel/host/loader.h"
 #include "kernel/host/local_store.h"
 #include "kernel/host/plugin_host.h"
 #include "kernel/log_sink.h"
 #include "kernel/raft/driver.h"
+#include "kernel/raft/watchdog.h"
 #include "kernel/raft_control.h"
 #include "kernel/raft_peers.h"
 #include "kernel/rpc/router.h"
@@ -34,62 +35,17 @@
 namespace drover {
 namespace {
 
-namespace fs = std::filesystem;
 constexpr auto kStopTime = std::chrono::seconds(10);
 constexpr auto kLeaveTime = std::chrono::seconds(10);
 
-// A folder of dev mode: made at start, removed with everything in it at the end.
-class TemporaryFolder {
- public:
-  static Result<std::string> make() {
-    const char* base = std::getenv("TMPDIR");
-    std::string path = std::string(base && *base ? base : "/tmp") + "/drover-dev-XXXXXX";
-    if (!mkdtemp(path.data())) return errno_status(errno, "create " + path);
-    return path;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path.empty()) fs::remove_all(path, ignored);
-  }
-  std::string path;
-};
-
-// Makes the folder if it is absent. What only the agent reads is its own alone; tasks of other users must be able to
-// walk through the data folder to theirs.
-Status make_folder(const std::string& path, mode_t mode) {
-  std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
-  if (error) return errno_status(error.value(), "create " + path);
-  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return errno_status(errno, "create " + path);
-  if (!fs::is_directory(path)) return errno_status(ENOTDIR, "data folder " + path);
-  if (::access(path.c_str(), W_OK | X_OK) != 0)
-    return errno_status(errno, "data folder " + path + " cannot be written");
-  return ok_status();
+// The token of a leadership that has ended.
+std::stop_token ended() {
+  std::stop_source source;
+  source.request_stop();
+  return source.get_token();
 }
 
-// The data folder's format, so that an older drover does not misread what a newer one wrote.
-Status check_format(const std::string& data_dir) {
-  constexpr int kFormat = 1;
-  const std::string path = data_dir + "/format";
-  int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return errno_status(errno, "open " + path);
-  std::array<char, 32> text{};
-  const ssize_t size = read(fd, text.data(), text.size() - 1);
-  Status status;
-  if (size == 0) {
-    const std::string own = std::to_string(kFormat) + "\n";
-    if (write(fd, own.data(), own.size()) != static_cast<ssize_t>(own.size()) || fsync(fd) != 0)
-      status = errno_status(errno, "write " + path);
-  } else if (const int found = std::atoi(text.data()); found != kFormat) {
-    status = failed_precondition("data folder " + data_dir + " has format " + std::to_string(found) +
-                                 ", this drover reads format " + std::to_string(kFormat) +
-                                 "; run the newer drover, or name another data_dir");
-  }
-  close(fd);
-  return status;
-}
-
-class Agent final : public rpc::Surroundings {
+class Agent final : public rpc::Environment {
  public:
   explicit Agent(std::string program) : program_(std::move(program)) {}
   ~Agent() override { shut_down(); }
@@ -98,7 +54,7 @@ class Agent final : public rpc::Surroundings {
   // Blocks until a signal ends the agent. The exit code.
   int wait();
 
-  // --- rpc::Surroundings [any]
+  // --- rpc::Environment [any]
   std::string region() const override { return settings_.region; }
   std::string server_name() const override { return settings_.server ? settings_.name : ""; }
   bool is_server() const override { return settings_.server; }
@@ -109,6 +65,15 @@ class Agent final : public rpc::Surroundings {
     if (!consensus_) return done(unavailable("this agent is not a server"));
     consensus_->read_index(deadline,
                            [done = std::move(done)](const Result<raft::Index>& index) { done(index.status()); });
+  }
+  uint64_t term() const override { return consensus_ ? consensus_->term() : 0; }
+  std::stop_token leadership() const override {
+    std::lock_guard lock(lead_mutex_);
+    return term_ends_;
+  }
+  void propose(std::string_view plugin, std::string_view command, std::string payload, SteadyTime deadline,
+               uint64_t only_in_term, std::function<void(Result<Applied>)> done) override {
+    host::propose(shared_, plugin, command, std::move(payload), deadline, only_in_term, std::move(done));
   }
   std::string leader_address() const override { return consensus_ ? consensus_->leader_hint().address : ""; }
   std::string any_server_address() const override {
@@ -122,12 +87,14 @@ class Agent final : public rpc::Surroundings {
     return consensus_ ? consensus_->last_contact().value_or(std::chrono::nanoseconds::max())
                       : std::chrono::nanoseconds(0);
   }
-  std::optional<Uuid> locate(std::string_view id) const override {
+  Result<Uuid> locate(std::string_view id) const override {
+    Result<Uuid> node = not_found("nothing here knows what runs on which node");
     for (const std::string& name : extensions_.names(NodeLocator::kExtensionPoint)) {
       auto* locator = static_cast<NodeLocator*>(extensions_.find(NodeLocator::kExtensionPoint, name));
-      if (auto node = locator->locate(id)) return node;
+      node = locator->locate(id);
+      if (node) return node;
     }
-    return std::nullopt;
+    return node;
   }
 
  private:
@@ -142,6 +109,7 @@ class Agent final : public rpc::Surroundings {
   void fill_shared();
   void print_banner(const RawConfig& raw) const;
   void lead();
+  void watch(std::stop_token stop);
   void shut_down();
 
   const std::string program_;
@@ -174,10 +142,12 @@ class Agent final : public rpc::Surroundings {
   mutable std::atomic<size_t> server_at_{0};  // in settings_.servers
   std::atomic<raft::Term> ready_term_{0};     // in which this server leads and has applied what came before
   std::atomic<bool> all_started_{false};      // the plugins
-  std::mutex lead_mutex_;
-  std::stop_token term_ends_;                    // guarded by lead_mutex_, like the following
+  std::atomic<uint64_t> ticks_{0};            // of consensus
+  mutable std::mutex lead_mutex_;
+  std::stop_token term_ends_ = ended();          // guarded by lead_mutex_, like the following
   std::shared_ptr<std::stop_source> lead_ends_;  // of what the plugins do now
   std::optional<std::stop_callback<std::function<void()>>> on_term_end_;
+  std::jthread watchdog_;
   mutable std::mutex node_mutex_;
   std::optional<Uuid> node_;  // guarded by node_mutex_
   bool running_ = false;
@@ -398,7 +368,10 @@ Status Agent::join_raft() {
   options.lease_reads = settings_.raft_lease_reads;
   options.scrub_interval = settings_.raft_scrub_interval;
   options.suspended = time_suspended;
-  options.on_tick = [this] { report_raft(metrics_, *consensus_); };
+  options.on_tick = [this] {
+    ++ticks_;
+    report_raft(metrics_, *consensus_);
+  };
   consensus_ = raft::make_consensus(options, *machine_, *files_, clock_, peers_.get());
   DROVER_RETURN_IF_ERROR(consensus_->start());
   raft_control_ = make_raft_control(*consensus_);
@@ -449,6 +422,7 @@ Status Agent::start(std::span<const std::string> arguments) {
     DROVER_RETURN_IF_ERROR(join_raft());
   }
   running_ = true;
+  if (consensus_) watchdog_ = std::jthread([this](std::stop_token stop) { watch(std::move(stop)); });
   DROVER_RETURN_IF_ERROR(plugins_->start([this](const std::string& name) -> Host& {
     hosts_.push_back(host::make_plugin_host(name, shared_, local_->space(name)));
     return *hosts_.back();
@@ -459,12 +433,12 @@ Status Agent::start(std::span<const std::string> arguments) {
   if (consensus_) {
     // The earlier terms' entries are applied when this is called: the state is whole.
     consensus_->subscribe_leadership([this](raft::Term term, std::stop_token until) {
-      ready_term_ = term;
-      log::info("raft", "became leader", {{"term", term}});
       {
         std::lock_guard lock(lead_mutex_);
         term_ends_ = until;
       }
+      ready_term_ = term;
+      log::info("raft", "became leader", {{"term", term}});
       lead();
     });
   }
@@ -484,6 +458,32 @@ void Agent::lead() {
   }
   if (former) former->request_stop();
   plugins_->lead(ends->get_token());  // waits, plugin by plugin, for the former one's end
+}
+
+// Consensus should never stand still; where it does, it says what it waits for. [watchdog]
+void Agent::watch(std::stop_token stop) {
+  pthread_setname_np(pthread_self(), "watchdog");
+  raft::Watchdog watchdog;
+  std::mutex mutex;
+  std::condition_variable_any never;
+  while (!stop.stop_requested()) {
+    for (const raft::Finding& finding : watchdog.look({.ticks = ticks_,
+                                        .leads = is_leader(),
+                                        .is_ready = is_ready(),
+                                        .term = consensus_->term(),
+                                        .last = consensus_->last_index(),
+                                        .durable = consensus_->durable_index(),
+                                        .commit = consensus_->commit_index(),
+                                        .applied = consensus_->applied_index(),
+                                        .peers = consensus_->peers()},
+                                                      clock_.steady())) {
+      log::warn("raft", finding.sentence, {{"waits_for", finding.waits_for}, {"term", consensus_->term()}});
+      metrics_.add("nomad.raft.standstills");
+      if (!finding.renew.is_zero()) peers_->renew_appends(finding.renew);
+    }
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+  }
 }
 
 int Agent::wait() {
@@ -514,6 +514,7 @@ void Agent::shut_down() {
     return;
   }
   ready_term_ = 0;
+  watchdog_ = {};                // ends
   if (router_) router_->stop();  // blocked reads and streams end
   if (store_) store_->close_feed();
   if (consensus_) consensus_->stop();  // leadership ends, and with it what plugins do while leading

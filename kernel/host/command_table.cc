@@ -23,9 +23,9 @@ class OwnedTransaction final : public WriteTransaction {
   }
   uint64_t row_count(TableId table) const override { return inner_.row_count(table); }
   uint64_t table_index(TableId table) const override { return inner_.table_index(table); }
-  Status put(TableId table, std::string row) override {
+  Status put(TableId table, std::string row, const KnownKeys& known) override {
     if (!owned_.contains(table.value)) return permission_denied("an apply function wrote a table of another plugin");
-    return inner_.put(table, std::move(row));
+    return inner_.put(table, std::move(row), known);
   }
   bool erase(TableId table, std::string_view key) override {
     DROVER_CHECK(owned_.contains(table.value));

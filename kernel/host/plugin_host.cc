@@ -1,7 +1,7 @@
 #include "kernel/host/plugin_host.h"
 
-#include <condition_variable>
-#include <mutex>
+#include <future>
+#include <memory>
 
 #include "drover/nearest.h"
 
@@ -82,55 +82,24 @@ class PluginHost final : public Host {
   }
   std::string configuration_json() const override { return shared_.configuration_json; }
 
-  Result<Applied> propose(std::string_view command, std::string payload, SteadyTime deadline) override {
-    struct Waiter {
-      std::mutex mutex;
-      std::condition_variable answered;
-      std::optional<Result<Applied>> answer;
-    };
-    auto waiter = std::make_shared<Waiter>();
-    propose(command, std::move(payload), deadline, [waiter](Result<Applied> answer) {
-      {
-        std::lock_guard lock(waiter->mutex);
-        waiter->answer = std::move(answer);
-      }
-      waiter->answered.notify_one();
-    });
-    const rpc::Pool::Absence absence(*shared_.pool);
-    std::unique_lock lock(waiter->mutex);
-    waiter->answered.wait(lock, [&] { return waiter->answer.has_value(); });  // exactly once, by the deadline
-    return *std::move(waiter->answer);
+  Result<Applied> propose(std::string_view command, std::string payload, SteadyTime deadline,
+                          uint64_t only_in_term) override {
+    auto answer = std::make_shared<std::promise<Result<Applied>>>();
+    std::future<Result<Applied>> answered = answer->get_future();
+    propose(command, std::move(payload), deadline, only_in_term,
+            [answer](Result<Applied> applied) { answer->set_value(std::move(applied)); });
+    return answered.get();  // exactly once, by the deadline
   }
-
-  void propose(std::string_view command, std::string payload, SteadyTime deadline,
+  void propose(std::string_view command, std::string payload, SteadyTime deadline, uint64_t only_in_term,
                std::function<void(Result<Applied>)> done) override {
-    if (!shared_.consensus) {
-      done(unavailable("this agent is not a server"));
-      return;
-    }
-    if (const std::string server = shared_.who_lacks(command); !server.empty()) {
-      done(failed_precondition("server " + server + " does not know the command " + std::string(command) +
-                               " and would have to end: enable or install plugin " + plugin_ +
-                               " there, or remove that server from the cluster"));
-      return;
-    }
-    shared_.consensus->propose(encode_command(command, payload), deadline,
-                               [done = std::move(done)](Result<raft::Applied> answer) {
-                                 if (!answer) {
-                                   done(answer.status());
-                                   return;
-                                 }
-                                 done(Applied{answer->index, std::move(answer->answer)});
-                               });
+    host::propose(shared_, plugin_, command, std::move(payload), deadline, only_in_term, std::move(done));
   }
+  uint64_t term() const override { return shared_.consensus ? shared_.consensus->term() : 0; }
 
   std::shared_ptr<const ReadView> snapshot() override { return shared_.store->shared_snapshot("plugin"); }
   Result<std::shared_ptr<const ReadView>> snapshot_at(uint64_t index, SteadyTime deadline,
                                                       std::stop_token stop) override {
-    {
-      const rpc::Pool::Absence absence(*shared_.pool);
-      DROVER_RETURN_IF_ERROR(shared_.store->wait_for_index(index, deadline, stop));
-    }
+    DROVER_RETURN_IF_ERROR(shared_.store->wait_for_index(index, deadline, stop));
     return snapshot();
   }
   std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow() override {
@@ -148,9 +117,10 @@ class PluginHost final : public Host {
   void identify_node(Uuid node, std::string secret) override { shared_.identify_node(node, std::move(secret)); }
   std::optional<Uuid> local_node() const override { return shared_.local_node(); }
 
-  void post(std::function<void()> task) override { shared_.pool->post(std::move(task)); }
+  void post(std::function<void()> task) override { run(*shared_.pool, std::move(task)); }
   void post_after(std::chrono::nanoseconds delay, std::function<void()> task) override {
-    shared_.pool->post_at(shared_.clock->steady() + delay, std::move(task));
+    shared_.pool->post_at(shared_.clock->steady() + delay,
+                          [&pool = *shared_.pool, task = std::move(task)] { run(pool, task); });
   }
 
   std::vector<std::string> methods() const override {
@@ -166,12 +136,40 @@ class PluginHost final : public Host {
   }
 
  private:
+  // On a thread where it may wait; if there is none left, when there is.
+  static void run(rpc::Pool& pool, std::function<void()> task) {
+    if (pool.run_blocking(task).code() != Code::resource_exhausted) return;
+    pool.post_at(SystemClock().steady() + std::chrono::milliseconds(100),
+                 [&pool, task = std::move(task)] { run(pool, task); });
+  }
+
   const std::string plugin_;
   Shared& shared_;
   std::unique_ptr<LocalStore> local_store_;
 };
 
 }  // namespace
+
+void propose(Shared& shared, std::string_view plugin, std::string_view command, std::string payload,
+             SteadyTime deadline, uint64_t only_in_term, std::function<void(Result<Applied>)> done) {
+  if (!shared.consensus) {
+    done(unavailable("this agent is not a server"));
+    return;
+  }
+  if (const std::string server = shared.who_lacks(command); !server.empty()) {
+    done(failed_precondition("server " + server + " does not know the command " + std::string(command) +
+                             " and would have to end: enable or install plugin " + std::string(plugin) +
+                             " there, or remove that server from the cluster"));
+    return;
+  }
+  shared.consensus->propose(
+      encode_command(command, payload), deadline,
+      [done = std::move(done)](Result<raft::Applied> answer) {
+        if (!answer) return done(answer.status());
+        done(Applied{answer->index, std::move(answer->answer)});
+      },
+      only_in_term);
+}
 
 Status ExtensionTable::add(std::string_view plugin, std::string point, std::string name, void* implementation) {
   auto [at, is_new] = extensions_.try_emplace({point, name}, Extension{std::string(plugin), implementation});

@@ -51,7 +51,7 @@ struct Shared {
   Clock* clock = nullptr;
   Metrics* metrics = nullptr;
   Caller* caller = nullptr;
-  raft::Consensus* consensus = nullptr;  // null on a pure client
+  raft::Consensus* consensus = nullptr;                            // null on a pure client
   std::function<std::string(std::string_view command)> who_lacks;  // a server that could not apply it; empty: none
   state::Store* store = nullptr;
   rpc::Pool* pool = nullptr;
@@ -62,6 +62,11 @@ struct Shared {
   std::function<void(Uuid node, std::string secret)> identify_node;
   std::function<std::optional<Uuid>()> local_node;
 };
+
+// Puts a command of that plugin into the log. Errors: as Host::propose; failed_precondition when some server could not
+// apply it.
+void propose(Shared& shared, std::string_view plugin, std::string_view command, std::string payload,
+             SteadyTime deadline, uint64_t only_in_term, std::function<void(Result<Applied>)> done);
 
 // Options: the plugin's own name selects its `plugin "name" { config {} }` block.
 std::unique_ptr<Host> make_plugin_host(const std::string& plugin, Shared& shared,

@@ -1,4 +1,10 @@
-// Reads: once on a snapshot, or again and again until the answer's index has moved past the caller's.
+// A read that waits for news without a thread: it looks once, on the pool, and then sleeps as an entry in the store's
+// watch tables until what it looked at has changed, or there is a reason to look no longer.
+//
+//   looks ──news, or the wait is over──▶ answered
+//     │
+//     └──nothing new──▶ asleep ──changed, time, leadership lost──▶ again (the router carries it on from the beginning)
+//                          └─────caller gone, stop, state replaced──▶ answered with an error
 #pragma once
 
 #include <functional>
@@ -6,7 +12,6 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
-#include <string>
 #include <string_view>
 
 #include "drover/methods.h"
@@ -20,11 +25,6 @@ class Store;
 
 namespace drover::rpc {
 
-// Runs the handler on this thread; reads get a fresh snapshot. `store` may be null where a method does not read.
-Result<Reply> answer_once(const Method& method, state::Store* store, const CallContext& context,
-                          std::string_view request);
-
-// A read that waits without a thread: it runs on the pool, and sleeps as an entry in the store's watch tables.
 class BlockingRead : public std::enable_shared_from_this<BlockingRead> {
  public:
   struct Setup {
@@ -32,36 +32,35 @@ class BlockingRead : public std::enable_shared_from_this<BlockingRead> {
     state::Store& store;
     Pool& pool;
     Clock& clock;
-    CallContext context;
-    std::string request;
-    std::chrono::nanoseconds default_wait;
-    std::chrono::nanoseconds max_wait;
-    std::stop_token stopping;  // of the router
+    // Both live until `done` or `again` is called.
+    const CallContext& context;
+    std::string_view request;
+    SteadyTime until;            // then it is answered whatever it finds
+    std::stop_token leadership;  // under which its answer was confirmed; one that cannot stop: it need not be
+    std::stop_token stopping;    // of the router
+    // One of the two is called, once, on the pool.
     std::function<void(Result<Reply>)> done;
+    std::function<void()> again;
   };
-  // `done` runs on the pool: with data newer than min_index; with the same data when the wait is over; with cancelled
-  // when the caller has gone; with unavailable when the router stops.
+  // Looks on this thread. [pool]
   static void start(Setup setup);
 
  private:
-  explicit BlockingRead(Setup setup);
-  void run();
-  void finish(Result<Reply> reply);
+  using OnStop = std::optional<std::stop_callback<std::function<void()>>>;
+  explicit BlockingRead(Setup setup) : setup_(std::move(setup)) {}
+  void sleep(const state::ReadSet& looked);
+  void wake(state::WakeReason reason);
+  void wake_on(OnStop& on_stop, const std::stop_token& token);
+  void resume();
 
-  // Runs the read again unless something else has woken it already.
-  void wake(bool abandoned);
-
-  Setup setup_;
-  SteadyTime until_;
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  bool asleep_ = false;
-  bool abandoned_ = false;
-  bool finished_ = false;
-  uint64_t timer_ = 0;
+  const Setup setup_;
   state::Watch watch_;
-  std::optional<std::stop_callback<std::function<void()>>> on_caller_gone_;
-  std::optional<std::stop_callback<std::function<void()>>> on_stopping_;
+  uint64_t timer_ = 0;
+  OnStop on_caller_gone_, on_stopping_, on_leadership_lost_;
+  std::mutex mutex_;
+  bool is_asleep_ = false;  // guarded by mutex_, like the following
+  bool is_woken_ = false;
+  bool is_abandoned_ = false;
 };
 
 }  // namespace drover::rpc

@@ -23,10 +23,7 @@ TEST_F(RouterTest, ABlockingReadReturnsWhenWhatItReadChanges) {
 }
 
 TEST_F(RouterTest, AReadOfATableThatWasNeverWrittenHasTheIndexZero) {
-  CallContext context = blocking_read();
-  context.query.min_index = 0;
-
-  auto reply = call(context, "");
+  auto reply = call(to("Read"), "");
 
   ASSERT_TRUE(reply) << reply.status().to_string();
   EXPECT_EQ(reply->body, "0");
@@ -99,9 +96,71 @@ TEST_F(RouterTest, ABlockingReadEndsWhenTheStateIsReplaced) {
   auto answer = start(blocking_read(), "a");
   ASSERT_TRUE(is_asleep());
 
-  store_.wake_all();
+  state::StringSink saved;
+  ASSERT_TRUE(state::write_snapshot(*store_.snapshot("test"), saved).ok());
+  state::StringSource source(saved.bytes);
+  ASSERT_TRUE(store_.restore(source).ok());
 
   EXPECT_EQ(wait(std::move(answer)).status().code(), Code::unavailable);
+}
+
+TEST_F(RouterTest, ABlockingReadIsConfirmedEachTimeBeforeItLooks) {
+  state::put_rows(store_, table_, {"a||one||"});
+  auto answer = start(blocking_read(), "a");
+  ASSERT_TRUE(is_asleep());
+  EXPECT_EQ(environment_.confirmations(), 1);
+
+  environment_.set({.doubts = 2});  // cut off, and it does not know yet
+  state::put_rows(store_, table_, {"a||two||"});
+
+  auto reply = wait(std::move(answer));
+  ASSERT_TRUE(reply) << reply.status().to_string();
+  EXPECT_EQ(reply->body, "a||two||");
+  EXPECT_EQ(environment_.confirmations(), 4) << "two of them in vain";
+  EXPECT_EQ(reads_, 2) << "nothing was read while leadership was in doubt";
+}
+
+TEST_F(RouterTest, ABlockingReadMovesToTheNewLeaderWhenLeadershipIsLost) {
+  FakePeers peers;
+  router_->set_peers(&peers);
+  state::put_rows(store_, table_, {"a||one||"});
+  auto answer = start(blocking_read(), "a");
+  ASSERT_TRUE(is_asleep());
+
+  environment_.lose_leadership({.is_leader = false, .leader_address = "s2:4647"});
+
+  auto reply = wait(std::move(answer));
+  ASSERT_TRUE(reply) << reply.status().to_string();
+  EXPECT_EQ(reply->body, "server s2:4647: a");
+  EXPECT_EQ(peers.last.query.min_index, 1u);
+  EXPECT_GT(peers.last.query.max_wait, 0s);
+  EXPECT_LE(peers.last.query.max_wait, 64s) << "what is left of the wait";
+  EXPECT_EQ(reads_, 1) << "the deposed server does not answer from its own state";
+  EXPECT_EQ(store_.waiters(), 0u);
+}
+
+TEST_F(RouterTest, ABlockingReadOfADeposedServerEndsWhenNobodyLeads) {
+  state::put_rows(store_, table_, {"a||one||"});
+  auto answer = start(blocking_read(), "a");
+  ASSERT_TRUE(is_asleep());
+
+  environment_.lose_leadership({.is_leader = false, .leader_address = ""});
+
+  EXPECT_EQ(wait(std::move(answer)).status().to_string(), "unavailable: No cluster leader");
+}
+
+TEST_F(RouterTest, AStaleBlockingReadOutlivesALossOfLeadership) {
+  state::put_rows(store_, table_, {"a||one||"});
+  CallContext context = blocking_read();
+  context.query.stale = true;
+  auto answer = start(context, "a");
+  ASSERT_TRUE(is_asleep());
+
+  environment_.lose_leadership({.is_leader = false, .leader_address = ""});
+  EXPECT_NE(answer.wait_for(0s), std::future_status::ready);
+  state::put_rows(store_, table_, {"a||two||"});
+
+  EXPECT_EQ(wait(std::move(answer))->body, "a||two||");
 }
 
 TEST_F(RouterTest, ManyBlockingReadsNeedNoThread) {
@@ -109,7 +168,7 @@ TEST_F(RouterTest, ManyBlockingReadsNeedNoThread) {
   std::vector<std::future<Result<Reply>>> answers;
   for (int i = 0; i < 50; ++i) answers.push_back(start(blocking_read(), "a"));
   ASSERT_TRUE(eventually([this] { return store_.waiters() == 50; }));
-  EXPECT_EQ(call(to("Write"), "x")->body, "wrote x for acls-disabled") << "the pool has two workers";
+  EXPECT_EQ(call(to("Write"), "x")->body, "applied x for acls-disabled") << "the pool has two workers";
 
   state::put_rows(store_, table_, {"a||two||"});
 

@@ -89,7 +89,7 @@ TEST(Forward, EverySituationHasItsDestination) {
       {"nobody leads", Route::LEADER, Route::WRITE, plain, lonely_follower(), "wait"},
       {"a client knows a server", Route::LEADER, Route::WRITE, plain, client(), "server s3:4647"},
       {"a client knows no server", Route::LEADER, Route::WRITE, plain, lonely_client(), "wait"},
-      {"any server will do, on a follower", Route::ANY, Route::WRITE, plain, follower(), "here"},
+      {"any server will do, on a follower", Route::ANY, Route::ACT, plain, follower(), "here"},
       {"any server will do, on the leader", Route::ANY, Route::READ, plain, leader(), "here"},
       {"any server will do, on a client", Route::ANY, Route::READ, plain, client(), "server s3:4647"},
       {"any server will do, on a client that knows none", Route::ANY, Route::READ, plain, lonely_client(), "wait"},

@@ -6,6 +6,24 @@
 
 namespace drover::rpc {
 
+namespace {
+
+// "read", "list" or "write", as calls are counted. What only looks at this machine is a read as well.
+std::string rate_class(const google::protobuf::MethodDescriptor& method) {
+  switch (method.options().GetExtension(drover::route).kind()) {
+    case Route::READ:
+      return "read";
+    case Route::LIST:
+      return "list";
+    case Route::ACT:
+      return method.options().GetExtension(drover::http).has_get() ? "read" : "write";
+    default:
+      return "write";
+  }
+}
+
+}  // namespace
+
 std::string method_name(const google::protobuf::MethodDescriptor& descriptor) {
   return "/" + descriptor.service()->full_name() + "/" + descriptor.name();
 }
@@ -23,7 +41,8 @@ Status MethodTable::add_service(std::string_view plugin, std::string_view full_n
                   .route = descriptor.options().GetExtension(drover::route),
                   .access = descriptor.options().GetExtension(drover::access),
                   .descriptor = &descriptor,
-                  .streaming = descriptor.server_streaming() || descriptor.client_streaming()};
+                  .streaming = descriptor.server_streaming() || descriptor.client_streaming(),
+                  .rate = "nomad.nomad.rpc." + service->name() + "." + rate_class(descriptor)};
     const std::string place = where + ", method " + descriptor.name();
     if (method.route.target() == Route::TARGET_UNSPECIFIED || method.route.kind() == Route::KIND_UNSPECIFIED) {
       return invalid_argument(place + ": declares no route; add option (drover.route) with target and kind");
@@ -35,10 +54,19 @@ Status MethodTable::add_service(std::string_view plugin, std::string_view full_n
     if (binding == bindings.end()) return invalid_argument(place + ": has no handler");
     method.unary = std::move(binding->unary);
     method.stream = std::move(binding->stream);
+    method.write = std::move(binding->write);
     bindings.erase(binding);
     if (method.streaming != static_cast<bool>(method.stream)) {
       return invalid_argument(place + ": the handler is " + (method.streaming ? "unary" : "streaming") +
                               ", the declaration is not");
+    }
+    if (method.route.kind() == Route::WRITE && method.route.target() != Route::LEADER)
+      return invalid_argument(place + ": kind WRITE goes through the leader: declare target LEADER, or kind ACT");
+    if ((method.route.kind() == Route::WRITE) != static_cast<bool>(method.write)) {
+      return invalid_argument(place + ": " +
+                              (method.write ? "its handler decides on a write, so declare kind WRITE"
+                                            : "kind WRITE needs a handler that returns Write<Response>; one that does "
+                                              "something by itself is of kind ACT"));
     }
     if (methods_.contains(method.name))
       return already_exists(place + ": is already answered by plugin " + methods_[method.name].plugin);
@@ -54,6 +82,7 @@ void MethodTable::add_elsewhere(const MethodTable& other) {
     Method& known = methods_[name] = method;
     known.unary = {};
     known.stream = {};
+    known.write = {};
   }
 }
 

@@ -26,10 +26,14 @@ struct Method {
   Access access;
   const google::protobuf::MethodDescriptor* descriptor = nullptr;
   bool streaming = false;
-  UnaryHandler unary;  // one of the two, or none where the method is answered by other agents only
+  std::string rate;  // the counter of its calls, "nomad.rpc.Jobs.write"
+  // One of the three, or none where the method is answered by other agents only.
+  UnaryHandler unary;
   StreamHandler stream;
+  WriteHandler write;
 
   bool is_read() const { return route.kind() == Route::READ || route.kind() == Route::LIST; }
+  bool is_answered_here() const { return unary || stream || write; }
 };
 
 class MethodTable {

@@ -10,15 +10,13 @@
 namespace drover::rpc {
 namespace {
 
-constexpr auto kStandInTime = std::chrono::seconds(5);  // without a task, until one ends
-
-thread_local const Pool* working_for = nullptr;
+constexpr auto kIdleTime = std::chrono::seconds(5);  // until a borrowed thread that has nothing to run ends
 
 }  // namespace
 
 Pool::Pool(const Options& options, Clock& clock) : clock_(clock), options_(options) {
   for (size_t i = 0; i < options_.workers; ++i) {
-    threads_.emplace_back([this] { work(false); });
+    threads_.emplace_back([this] { work(); });
     pthread_setname_np(threads_.back().native_handle(), "pool");
   }
   threads_.emplace_back([this] { keep_time(); });
@@ -41,41 +39,11 @@ void Pool::post(std::function<void()> task) {
 // Finds a worker for what is queued: one whom the caller is to wake, or nobody. They are woken one after the other:
 // each that takes a task sees whether there is more.
 Pool::Seat* Pool::take_on_locked() {
-  if (tasks_.empty() || is_calling_) return nullptr;
-  if (!asleep_.empty()) {
-    Seat* const called = asleep_.back();
-    asleep_.pop_back();
-    is_calling_ = called->is_called = true;
-    return called;
-  }
-  if (stopping_ || stand_ins_ >= std::min(away_, options_.max_stand_ins)) return nullptr;
-  ++stand_ins_;
-  std::thread([this] {
-    pthread_setname_np(pthread_self(), "pool");
-    work(true);
-    // The last touch of this object: stop() waits for it under the same lock.
-    std::lock_guard ended(mutex_);
-    --stand_ins_;
-    thread_ended_.notify_all();
-  }).detach();  // counted in stand_ins_, which stop() waits out
-  return nullptr;
-}
-
-Pool::Absence::Absence(Pool& pool) : pool_(working_for == &pool ? &pool : nullptr) {
-  if (!pool_) return;
-  Seat* called = nullptr;
-  {
-    std::lock_guard lock(pool_->mutex_);
-    ++pool_->away_;
-    called = pool_->take_on_locked();
-  }
-  if (called) called->called.notify_one();
-}
-
-Pool::Absence::~Absence() {
-  if (!pool_) return;
-  std::lock_guard lock(pool_->mutex_);
-  --pool_->away_;
+  if (tasks_.empty() || is_calling_ || asleep_.empty()) return nullptr;
+  Seat* const called = asleep_.back();
+  asleep_.pop_back();
+  is_calling_ = called->is_called = true;
+  return called;
 }
 
 uint64_t Pool::post_at(SteadyTime when, std::function<void()> task) {
@@ -99,47 +67,60 @@ bool Pool::cancel_timer(uint64_t timer) {
   return false;
 }
 
-Status Pool::run_stream(std::function<void()> body) {
-  std::lock_guard lock(mutex_);
-  if (stopping_) return agent_is_stopping();
-  if (streams_ >= options_.max_streams) {
-    return resource_exhausted("too many streams are open (limit " + std::to_string(options_.max_streams) + ")");
-  }
-  ++streams_;
-  std::thread([this, body = std::move(body)] {
-    pthread_setname_np(pthread_self(), "stream");
-    body();
-    // The last touch of this object: stop() waits for it under the same lock.
-    std::lock_guard ended(mutex_);
-    --streams_;
-    thread_ended_.notify_all();
-  }).detach();  // counted in streams_, which stop() waits out
-  return ok_status();
-}
-
-// False when a stand-in has slept long enough: nobody called it.
-bool Pool::sleep_locked(std::unique_lock<std::mutex>& lock, Seat& seat, bool is_stand_in) {
-  asleep_.push_back(&seat);
-  const auto is_over = [&] { return seat.is_called || stopping_; };
-  if (is_stand_in) {
-    seat.called.wait_for(lock, kStandInTime, is_over);
-  } else {
-    seat.called.wait(lock, is_over);
-  }
-  if (!std::exchange(seat.is_called, false)) return std::erase(asleep_, &seat), stopping_;
-  is_calling_ = false;
-  return true;
-}
-
-void Pool::work(bool is_stand_in) {
-  working_for = this;
+Status Pool::run_blocking(std::function<void()> body) {
   std::unique_lock lock(mutex_);
+  if (stopping_) return agent_is_stopping();
+  if (!idle_.empty()) {
+    Seat* const seat = idle_.back();
+    idle_.pop_back();
+    seat->is_called = true;
+    seat->body = std::move(body);
+    lock.unlock();
+    seat->called.notify_one();
+    return ok_status();
+  }
+  if (borrowed_ >= options_.max_borrowed) {
+    return resource_exhausted("too many calls and streams are open (limit " + std::to_string(options_.max_borrowed) +
+                              ")");
+  }
   if (spare_.empty()) spare_.push_back(&seats_.emplace_back());
   Seat& seat = *spare_.back();
   spare_.pop_back();
+  seat.body = std::move(body);
+  ++borrowed_;
+  std::thread([this, &seat] { lend(seat); }).detach();  // counted in borrowed_, which stop() waits out
+  return ok_status();
+}
+
+// The life of a borrowed thread.
+void Pool::lend(Seat& seat) {
+  pthread_setname_np(pthread_self(), "borrowed");
+  std::unique_lock lock(mutex_);
+  do {
+    std::function<void()> body = std::exchange(seat.body, nullptr);
+    lock.unlock();
+    body();
+    body = nullptr;
+    lock.lock();
+    if (stopping_) break;
+    idle_.push_back(&seat);
+    seat.called.wait_for(lock, kIdleTime, [&] { return seat.is_called || stopping_; });
+    if (!seat.is_called) std::erase(idle_, &seat);
+  } while (std::exchange(seat.is_called, false));
+  spare_.push_back(&seat);
+  // The last touch of this object: stop() waits for it under the same lock.
+  --borrowed_;
+  thread_ended_.notify_all();
+}
+
+void Pool::work() {
+  std::unique_lock lock(mutex_);
+  Seat& seat = seats_.emplace_back();
   while (!stopping_) {
     if (tasks_.empty()) {
-      if (!sleep_locked(lock, seat, is_stand_in) && tasks_.empty()) break;
+      asleep_.push_back(&seat);
+      seat.called.wait(lock, [&] { return seat.is_called || stopping_; });
+      if (std::exchange(seat.is_called, false)) is_calling_ = false;
       continue;
     }
     std::function<void()> task = std::move(tasks_.front());
@@ -151,7 +132,6 @@ void Pool::work(bool is_stand_in) {
     task = nullptr;
     lock.lock();
   }
-  spare_.push_back(&seat);
 }
 
 void Pool::keep_time() {
@@ -182,9 +162,9 @@ void Pool::stop() {
     dropped_tasks.swap(tasks_);
     dropped_timers.swap(timers_);
     threads.swap(threads_);
-    for (Seat* const seat : asleep_) seat->called.notify_one();
+    for (Seat& seat : seats_) seat.called.notify_one();
     has_timer_.notify_all();
-    thread_ended_.wait(lock, [this] { return streams_ == 0 && stand_ins_ == 0; });
+    thread_ended_.wait(lock, [this] { return borrowed_ == 0; });
   }
   for (std::thread& thread : threads) thread.join();
 }

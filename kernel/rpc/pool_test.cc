@@ -17,7 +17,7 @@ bool arrives(std::future<T>& future) {
 
 TEST(Pool, RunsWhatIsPosted) {
   SystemClock clock;
-  Pool pool({.workers = 2, .max_streams = 1}, clock);
+  Pool pool({.workers = 2, .max_borrowed = 1}, clock);
   std::promise<void> ran;
   auto future = ran.get_future();
 
@@ -28,7 +28,7 @@ TEST(Pool, RunsWhatIsPosted) {
 
 TEST(Pool, OneWorkerKeepsTheOrder) {
   SystemClock clock;
-  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  Pool pool({.workers = 1, .max_borrowed = 1}, clock);
   std::vector<int> order;
   std::promise<void> ran;
   auto future = ran.get_future();
@@ -40,62 +40,45 @@ TEST(Pool, OneWorkerKeepsTheOrder) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
 }
 
-TEST(Pool, AWorkerThatIsAwayKeepsNobodyWaiting) {
+TEST(Pool, WhoWaitsOnABorrowedThreadKeepsNobodyWaiting) {
   SystemClock clock;
-  Pool pool({.workers = 1, .max_stand_ins = 2, .max_streams = 1}, clock);
+  Pool pool({.workers = 1, .max_borrowed = 2}, clock);
   std::promise<void> answer;
   const auto answered = answer.get_future().share();
   std::promise<void> ran;
   auto future = ran.get_future();
 
-  for (int i = 0; i < 2; ++i) {
-    pool.post([&pool, answered] {
-      const Pool::Absence absence(pool);
-      answered.wait();
-    });
-  }
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pool.run_blocking([answered] { answered.wait(); }).ok());
   pool.post([&] { ran.set_value(); });
 
   EXPECT_TRUE(arrives(future));
   answer.set_value();
 }
 
-TEST(Pool, NoMoreStandInsThanTheLimit) {
+TEST(Pool, ABorrowedThreadServesTheNextThatComes) {
   SystemClock clock;
-  Pool pool({.workers = 1, .max_stand_ins = 1, .max_streams = 1}, clock);
-  std::promise<void> answer;
-  const auto answered = answer.get_future().share();
+  Pool pool({.workers = 1, .max_borrowed = 1}, clock);
+  std::thread::id first, second;
+  const SteadyTime give_up = clock.steady() + kPatience;
+
   std::promise<void> ran;
   auto future = ran.get_future();
-
-  for (int i = 0; i < 2; ++i) {
-    pool.post([&pool, answered] {
-      const Pool::Absence absence(pool);
-      answered.wait();
+  ASSERT_TRUE(pool.run_blocking([&] { first = std::this_thread::get_id(); }).ok());
+  const auto next = [&] {
+    return pool.run_blocking([&] {
+      second = std::this_thread::get_id();
+      ran.set_value();
     });
-  }
-  pool.post([&] { ran.set_value(); });
+  };
+  while (!next().ok() && clock.steady() < give_up) std::this_thread::yield();
 
-  EXPECT_EQ(future.wait_for(20ms), std::future_status::timeout);
-  answer.set_value();
-  EXPECT_TRUE(arrives(future));
-}
-
-TEST(Pool, NobodyIsAwayOnAThreadOfItsOwn) {
-  SystemClock clock;
-  Pool pool({.workers = 1, .max_stand_ins = 0, .max_streams = 1}, clock);
-  std::promise<void> ran;
-  auto future = ran.get_future();
-
-  const Pool::Absence absence(pool);
-  pool.post([&] { ran.set_value(); });
-
-  EXPECT_TRUE(arrives(future));
+  ASSERT_TRUE(arrives(future));
+  EXPECT_EQ(first, second);
 }
 
 TEST(Pool, TimersRunInTheOrderOfTheirTimes) {
   SystemClock clock;
-  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  Pool pool({.workers = 1, .max_borrowed = 1}, clock);
   std::vector<std::string> order;
   std::promise<void> ran;
   auto future = ran.get_future();
@@ -112,7 +95,7 @@ TEST(Pool, TimersRunInTheOrderOfTheirTimes) {
 
 TEST(Pool, ATimerOfThePastRunsAtOnce) {
   SystemClock clock;
-  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  Pool pool({.workers = 1, .max_borrowed = 1}, clock);
   std::promise<void> ran;
   auto future = ran.get_future();
 
@@ -123,7 +106,7 @@ TEST(Pool, ATimerOfThePastRunsAtOnce) {
 
 TEST(Pool, ACancelledTimerNeverRuns) {
   SystemClock clock;
-  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  Pool pool({.workers = 1, .max_borrowed = 1}, clock);
   bool has_run = false;
   std::promise<void> later;
   auto future = later.get_future();
@@ -141,7 +124,7 @@ TEST(Pool, ACancelledTimerNeverRuns) {
 
 TEST(Pool, ATimerThatHasRunCannotBeCancelled) {
   SystemClock clock;
-  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  Pool pool({.workers = 1, .max_borrowed = 1}, clock);
   std::promise<void> ran;
   auto future = ran.get_future();
   const uint64_t timer = pool.post_at(clock.steady(), [&] { ran.set_value(); });
@@ -152,7 +135,7 @@ TEST(Pool, ATimerThatHasRunCannotBeCancelled) {
 
 TEST(Pool, WhatATimerHoldsMayUseThePoolWhenItIsDropped) {
   SystemClock clock;
-  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  Pool pool({.workers = 1, .max_borrowed = 1}, clock);
   std::promise<void> ran;
   auto future = ran.get_future();
   std::shared_ptr<int> held(new int, [&](int* p) {
@@ -167,22 +150,22 @@ TEST(Pool, WhatATimerHoldsMayUseThePoolWhenItIsDropped) {
   EXPECT_TRUE(arrives(future));
 }
 
-TEST(Pool, StreamsAreLimited) {
+TEST(Pool, BorrowedThreadsAreLimited) {
   SystemClock clock;
-  Pool pool({.workers = 1, .max_streams = 1}, clock);
+  Pool pool({.workers = 1, .max_borrowed = 1}, clock);
   std::promise<void> end;
   std::promise<void> second_ran;
   auto second = second_ran.get_future();
-  ASSERT_TRUE(pool.run_stream([go_on = end.get_future().share()] { go_on.wait(); }).ok());
+  ASSERT_TRUE(pool.run_blocking([go_on = end.get_future().share()] { go_on.wait(); }).ok());
 
-  EXPECT_EQ(pool.run_stream([] {}).to_string(), "resource_exhausted: too many streams are open (limit 1)");
+  EXPECT_EQ(pool.run_blocking([] {}).to_string(), "resource_exhausted: too many calls and streams are open (limit 1)");
   end.set_value();
 
   // Its place is free once it has ended.
   Status status;
   const SteadyTime give_up = clock.steady() + kPatience;
   do {
-    status = pool.run_stream([&] { second_ran.set_value(); });
+    status = pool.run_blocking([&] { second_ran.set_value(); });
     if (!status.ok()) std::this_thread::yield();
   } while (!status.ok() && clock.steady() < give_up);
   ASSERT_TRUE(status.ok()) << status.to_string();
@@ -191,7 +174,7 @@ TEST(Pool, StreamsAreLimited) {
 
 TEST(Pool, StoppingDropsWhatIsQueuedAndWaitsForWhatRuns) {
   SystemClock clock;
-  auto pool = std::make_unique<Pool>(Pool::Options{.workers = 1, .max_streams = 1}, clock);
+  auto pool = std::make_unique<Pool>(Pool::Options{.workers = 1, .max_borrowed = 1}, clock);
   std::promise<void> started;
   std::promise<void> go_on;
   std::atomic<bool> is_done = false;
@@ -208,24 +191,24 @@ TEST(Pool, StoppingDropsWhatIsQueuedAndWaitsForWhatRuns) {
 
   std::thread stopper([&] { pool->stop(); });
   const SteadyTime give_up = clock.steady() + kPatience;  // until it refuses streams it has not begun to stop
-  while (pool->run_stream([] {}).code() != Code::unavailable && clock.steady() < give_up) std::this_thread::yield();
+  while (pool->run_blocking([] {}).code() != Code::unavailable && clock.steady() < give_up) std::this_thread::yield();
   go_on.set_value();
   stopper.join();
 
   EXPECT_TRUE(is_done);
   EXPECT_FALSE(has_run);
-  EXPECT_EQ(pool->run_stream([] {}).to_string(), "unavailable: this agent is stopping");
+  EXPECT_EQ(pool->run_blocking([] {}).to_string(), "unavailable: this agent is stopping");
   pool->post([&] { has_run = true; });
   pool->stop();
   EXPECT_FALSE(has_run);
 }
 
-TEST(Pool, StoppingWaitsForStreams) {
+TEST(Pool, StoppingWaitsForBorrowedThreads) {
   SystemClock clock;
-  Pool pool({.workers = 1, .max_streams = 4}, clock);
+  Pool pool({.workers = 1, .max_borrowed = 4}, clock);
   std::atomic<bool> has_ended = false;
   std::stop_source stop;
-  ASSERT_TRUE(pool.run_stream([&, token = stop.get_token()] {
+  ASSERT_TRUE(pool.run_blocking([&, token = stop.get_token()] {
                     std::mutex mutex;
                     std::condition_variable_any never;
                     std::unique_lock lock(mutex);

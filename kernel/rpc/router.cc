@@ -10,13 +10,15 @@
 
 #include "drover/log.h"
 #include "drover/stopping.h"
-#include "drover/uuid.h"
 #include "kernel/rpc/blocking_read.h"
+#include "kernel/rpc/handler.h"
 #include "kernel/rpc/local_stream.h"
 #include "kernel/rpc/stages/access.h"
 
 namespace drover::rpc {
 namespace {
+
+constexpr std::chrono::milliseconds kShortestWait{1};  // zero would mean the longest
 
 // The bytes of one field of a serialized request, without the plugin's types.
 std::string field_bytes(const Method& method, std::string_view request, const std::string& field_name) {
@@ -29,17 +31,6 @@ std::string field_bytes(const Method& method, std::string_view request, const st
   std::unique_ptr<google::protobuf::Message> message(prototype->New());
   if (!message->ParsePartialFromArray(request.data(), static_cast<int>(request.size()))) return {};
   return message->GetReflection()->GetString(*message, field);
-}
-
-std::string_view rate_class(const Route& route) {
-  switch (route.kind()) {
-    case Route::READ:
-      return "read";
-    case Route::LIST:
-      return "list";
-    default:
-      return "write";
-  }
 }
 
 std::string identity_label(const Identity& identity) {
@@ -58,16 +49,18 @@ struct Router::Pending {
   std::string request;
   std::function<void(Result<Reply>)> done;
   SteadyTime held_until;
-  SteadyTime began;
-  bool is_confirmed = false;  // this server leads beyond doubt, or need not
+  std::optional<SteadyTime> read_until;  // of a blocking read that has been admitted
+  bool is_admitted = false;
+  bool is_confirmed = false;     // this server leads beyond doubt, or need not
+  std::stop_token leadership{};  // under which it was confirmed
 };
 
-Router::Router(const Options& options, const MethodTable& methods, state::Store* store, Surroundings& surroundings,
+Router::Router(const Options& options, const MethodTable& methods, state::Store* store, Environment& environment,
                Pool& pool, Clock& clock, Metrics& metrics)
     : options_(options),
       methods_(methods),
       store_(store),
-      surroundings_(surroundings),
+      environment_(environment),
       pool_(pool),
       clock_(clock),
       metrics_(metrics),
@@ -89,30 +82,37 @@ const Method* Router::method_of(CallContext& context, Status& error) const {
   // Asked once: what follows is the same call.
   if (const auto gate = std::exchange(context.gate, nullptr); method && gate) error = gate->admit(context.method);
   // The API may be open while plugins still start.
-  if (error.ok() && !surroundings_.has_started(method->plugin)) error = unavailable("this agent is starting");
+  if (error.ok() && !environment_.has_started(method->plugin)) error = unavailable("this agent is starting");
   if (!error.ok()) return nullptr;
   return method;
 }
 
 Destination Router::destination(const Method& method, const CallContext& context, std::string_view request) const {
-  Situation now{.region = surroundings_.region(),
-                .server_name = surroundings_.server_name(),
-                .is_server = surroundings_.is_server(),
-                .is_leader = surroundings_.is_leader(),
-                .is_ready = surroundings_.is_ready(),
-                .leader_address = surroundings_.leader_address(),
-                .any_server_address = surroundings_.any_server_address(),
-                .local_node = surroundings_.local_node()};
-  if (method.route.target() == Route::NODE) {
+  const Route::Target target = method.route.target();
+  Situation now{.region = environment_.region(),
+                .server_name = environment_.server_name(),
+                .is_server = environment_.is_server(),
+                .is_leader = environment_.is_leader()};
+  if (now.is_leader) {
+    now.is_ready = environment_.is_ready();
+  } else if (target != Route::LOCAL) {
+    now.leader_address = environment_.leader_address();
+    now.any_server_address = environment_.any_server_address();
+  }
+  if (target == Route::NODE) {
+    now.local_node = environment_.local_node();
     std::string node = field_bytes(method, request, method.route.node_field());
     if (node.size() == 16) {
       now.names_target = true;
       now.wanted_node = Uuid::from_bytes(node);
     } else if (std::string id = field_bytes(method, request, method.route.alloc_field()); !id.empty()) {
       now.names_target = true;
-      now.wanted_node = surroundings_.locate(id);
-      if (!now.wanted_node && now.is_server)
-        return not_found("Unknown allocation \"" + Uuid::from_bytes(id).to_string() + "\"");
+      const Result<Uuid> located = environment_.locate(id);
+      if (located) {
+        now.wanted_node = *located;
+      } else if (now.is_server) {
+        return located.status();
+      }
     }
     now.node_is_connected = now.wanted_node && peers_ && peers_->has_node(*now.wanted_node);
   }
@@ -120,24 +120,22 @@ Destination Router::destination(const Method& method, const CallContext& context
 }
 
 Status Router::admit(const Method& method, CallContext& context, const Status& authentication) {
-  if (!method.unary && !method.stream)
+  if (!method.is_answered_here())
     return unimplemented(method.name + " is answered by agents of another role, not by this one");
-  const std::string service = method.descriptor->service()->name();
-  metrics_.add("nomad.nomad.rpc." + service + "." + std::string(rate_class(method.route)), 1,
-               {{"identity", identity_label(context.identity)}});
+  metrics_.add(method.rate, 1, {{"identity", identity_label(context.identity)}});
   if (!authentication.ok()) return permission_denied("Permission denied");
   return access_->authorize(context.identity, method.access, context);
 }
 
 CallContext Router::outgoing(CallContext context) const {
-  if (std::string name = surroundings_.server_name(); !name.empty()) context.path.push_back(std::move(name));
+  if (std::string name = environment_.server_name(); !name.empty()) context.path.push_back(std::move(name));
   context.identity = {};  // the proof travels, not the conclusion
   return context;
 }
 
 ReplyMeta Router::complete(ReplyMeta meta) const {
-  meta.known_leader = surroundings_.is_leader() || !surroundings_.leader_address().empty();
-  meta.last_contact = surroundings_.last_contact();
+  meta.known_leader = environment_.is_leader() || !environment_.leader_address().empty();
+  meta.last_contact = environment_.last_contact();
   return meta;
 }
 
@@ -147,15 +145,11 @@ void Router::call(CallContext context, std::string request, std::function<void(R
   pending->method = method_of(context, error);
   if (pending->method && pending->method->streaming)
     error = invalid_argument(context.method + " is a streaming method");
-  if (!error.ok()) {
-    pool_.post([done = std::move(done), error] { done(error); });
-    return;
-  }
+  pending->done = std::move(done);
+  if (!error.ok()) return refuse(std::move(pending), std::move(error));
   pending->context = std::move(context);
   pending->request = std::move(request);
-  pending->done = std::move(done);
-  pending->began = clock_.steady();
-  pending->held_until = pending->began + options_.hold_timeout;
+  pending->held_until = clock_.steady() + options_.hold_timeout;
   auto identity = access_->authenticate(pending->context);
   if (identity) {
     pending->context.identity = *std::move(identity);
@@ -165,73 +159,148 @@ void Router::call(CallContext context, std::string request, std::function<void(R
   dispatch(std::move(pending));
 }
 
+void Router::refuse(std::shared_ptr<Pending> pending, Status status) {
+  pool_.post([pending = std::move(pending), status = std::move(status)] { pending->done(status); });
+}
+
 void Router::dispatch(std::shared_ptr<Pending> pending) {
   Destination where = destination(*pending->method, pending->context, pending->request);
   if (auto* status = std::get_if<Status>(&where)) {
-    pool_.post([pending, status = *status] { pending->done(status); });
+    refuse(std::move(pending), std::move(*status));
   } else if (std::holds_alternative<WaitForLeader>(where)) {
     hold(std::move(pending));
-  } else if (auto* server = std::get_if<ToServer>(&where)) {
-    if (!peers_) {
-      pool_.post([pending] { pending->done(unavailable("No cluster leader")); });
-      return;
-    }
-    peers_->call_server(server->address, outgoing(std::move(pending->context)), std::move(pending->request),
-                        std::move(pending->done));
-  } else if (auto* node = std::get_if<ToNode>(&where)) {
-    peers_->call_node(node->node, outgoing(std::move(pending->context)), std::move(pending->request),
-                      std::move(pending->done));
-  } else {
+  } else if (std::holds_alternative<Here>(where)) {
     handle(std::move(pending));
+  } else if (!peers_) {
+    refuse(std::move(pending), unavailable("No cluster leader"));
+  } else {
+    CallContext context = outgoing(pending->context);
+    if (pending->read_until)  // it has waited for a while here
+      context.query.max_wait =
+          std::max<std::chrono::nanoseconds>(*pending->read_until - clock_.steady(), kShortestWait);
+    if (auto* server = std::get_if<ToServer>(&where)) {
+      peers_->call_server(server->address, std::move(context), std::move(pending->request), std::move(pending->done));
+    } else {
+      peers_->call_node(std::get<ToNode>(where).node, std::move(context), std::move(pending->request),
+                        std::move(pending->done));
+    }
   }
 }
 
 // Tries again soon, while there is time.
 void Router::hold(std::shared_ptr<Pending> pending) {
-  if (clock_.steady() >= pending->held_until || stopping_.stop_requested()) {
-    pool_.post([pending] { pending->done(unavailable("No cluster leader")); });
-    return;
-  }
-  pool_.post_at(clock_.steady() + std::chrono::milliseconds(20), [this, pending] { dispatch(pending); });
+  const SteadyTime now = clock_.steady();
+  if (now >= std::min(pending->held_until, pending->context.deadline) || stopping_.stop_requested())
+    return refuse(std::move(pending), unavailable("No cluster leader"));
+  pool_.post_at(now + std::chrono::milliseconds(20), [this, pending] { dispatch(pending); });
 }
 
 // A leader that is cut off, or was paused, may have a successor that it does not know of: what it reads by itself may
 // be old (Raft §6.4). Who asks for stale data gets it.
 bool Router::must_confirm(const Method& method, const CallContext& context) const {
-  return method.is_read() && method.route.target() == Route::LEADER && !context.query.stale &&
-         surroundings_.is_server();
+  return method.is_read() && method.route.target() == Route::LEADER && !context.query.stale && environment_.is_server();
 }
 
 void Router::handle(std::shared_ptr<Pending> pending) {
-  if (!pending->is_confirmed && must_confirm(*pending->method, pending->context)) {
+  const Method& method = *pending->method;
+  if (!pending->is_confirmed && must_confirm(method, pending->context)) {
     const SteadyTime until = std::min(pending->held_until, pending->context.deadline);
-    surroundings_.confirm_leadership(until, [this, pending](const Status& status) {
+    pending->leadership = environment_.leadership();  // before it is confirmed: its loss from now on is heard
+    environment_.confirm_leadership(until, [this, pending](const Status& status) {
       pending->is_confirmed = status.ok();
       pool_.post([this, pending] { pending->is_confirmed ? handle(pending) : hold(pending); });
     });
     return;
   }
-  if (Status status = admit(*pending->method, pending->context, pending->authentication); !status.ok()) {
-    pool_.post([pending, status] { pending->done(status); });
-    return;
+  if (!std::exchange(pending->is_admitted, true)) {
+    if (Status status = admit(method, pending->context, pending->authentication); !status.ok())
+      return refuse(std::move(pending), std::move(status));
   }
-  if (pending->method->is_read() && pending->context.query.min_index > 0 && store_) {
-    BlockingRead::start({.method = *pending->method,
-                         .store = *store_,
-                         .pool = pool_,
-                         .clock = clock_,
-                         .context = std::move(pending->context),
-                         .request = std::move(pending->request),
-                         .default_wait = options_.default_wait,
-                         .max_wait = options_.max_wait,
-                         .stopping = stopping_.get_token(),
-                         .done = [this, pending](Result<Reply> reply) {
-                           if (reply) reply->meta = complete(std::move(reply->meta));
-                           pending->done(std::move(reply));
-                         }});
-    return;
+  if (method.write) {
+    pool_.post([this, pending] { write(pending); });
+  } else if (!method.is_read()) {
+    const Status lent = pool_.run_blocking(
+        [this, pending] { pending->done(run_unary(*pending->method, pending->context, pending->request)); });
+    if (!lent.ok()) refuse(std::move(pending), lent);
+  } else if (pending->context.query.min_index > 0 && store_) {
+    pool_.post([this, pending] { read_blocking(pending); });
+  } else {
+    pool_.post([this, pending] { pending->done(run_unary(*pending->method, pending->context, pending->request)); });
   }
-  pool_.post([this, pending] { pending->done(run_unary(*pending->method, pending->context, pending->request)); });
+}
+
+// When it wakes it starts again from the beginning, with the time that is left: another server may lead by then, and
+// what this one reads must be confirmed anew.
+void Router::read_blocking(std::shared_ptr<Pending> pending) {
+  if (!pending->read_until) {
+    std::chrono::nanoseconds wait = pending->context.query.max_wait;
+    if (wait <= std::chrono::nanoseconds(0)) wait = options_.default_wait;
+    wait = std::min(wait, options_.max_wait);
+    // A little more than asked for, differing by caller, so that equal waits do not end in one moment.
+    const auto spread = static_cast<int64_t>(std::hash<void*>()(pending.get()) % 1024);
+    wait += wait / 16 * spread / 1024;
+    pending->read_until = std::min(clock_.steady() + wait, pending->context.deadline);
+  }
+  Pending& call = *pending;
+  BlockingRead::start({.method = *call.method,
+                       .store = *store_,
+                       .pool = pool_,
+                       .clock = clock_,
+                       .context = call.context,
+                       .request = call.request,
+                       .until = *call.read_until,
+                       .leadership = call.leadership,
+                       .stopping = stopping_.get_token(),
+                       .done =
+                           [this, pending](Result<Reply> reply) {
+                             if (reply) reply->meta = complete(std::move(reply->meta));
+                             pending->done(std::move(reply));
+                           },
+                       .again =
+                           [this, pending] {
+                             pending->is_confirmed = false;
+                             pending->held_until = clock_.steady() + options_.hold_timeout;
+                             dispatch(pending);
+                           }});
+}
+
+// [pool] Decides, and proposes what was decided.
+void Router::write(std::shared_ptr<Pending> pending) {
+  const uint64_t term = environment_.term();  // before the snapshot: what is decided on it may be written in no other
+  const SteadyTime began = clock_.steady();
+  Result<Decided> decided = decide_once(*pending->method, *store_, pending->context, pending->request);
+  metrics_.observe("nomad.nomad.rpc.handle", clock_.steady() - began,
+                   {{"method", pending->method->descriptor->full_name()}});
+  if (!decided) return pending->done(decided.status());
+  Decision& decision = decided->decision;
+  if (decision.command.empty()) {
+    Result<std::string> body = decision.answer({});
+    if (!body) return pending->done(body.status());
+    return pending->done(Reply{*std::move(body), complete(std::move(decided->meta))});
+  }
+  const SteadyTime deadline = std::min(pending->context.deadline, began + options_.write_time);
+  std::string payload = std::move(decision.payload);
+  const std::string command = decision.command;
+  environment_.propose(pending->method->plugin, command, std::move(payload), deadline, term,
+                       [this, pending, decision = std::move(decision), term](Result<Applied> applied) mutable {
+                         pool_.post([this, pending = std::move(pending), decision = std::move(decision), term,
+                                     applied = std::move(applied)] { written(pending, decision, term, applied); });
+                       });
+}
+
+// [pool]
+void Router::written(const std::shared_ptr<Pending>& pending, const Decision& decision, uint64_t term,
+                     const Result<Applied>& applied) {
+  if (!applied) {
+    // Nothing was written: it is decided again, here or where the leader is now.
+    const bool is_outdated = applied.status().code() == Code::aborted && environment_.term() != term;
+    const bool leads_no_more = applied.status().code() == Code::unavailable && !environment_.is_leader();
+    if (is_outdated || leads_no_more) return hold(pending);
+    return pending->done(applied.status());
+  }
+  Result<std::string> body = decision.answer(*applied);
+  if (!body) return pending->done(body.status());
+  pending->done(Reply{*std::move(body), complete({.index = applied->index})});
 }
 
 Result<Reply> Router::run_unary(const Method& method, const CallContext& context, std::string_view request) {
@@ -247,8 +316,7 @@ bool Router::confirm_and_wait(SteadyTime deadline) {
   const auto confirmed = std::make_shared<std::promise<bool>>();  // the one who fulfils it may outlast this wait
   std::future<bool> is_confirmed = confirmed->get_future();
   const SteadyTime until = std::min(deadline, clock_.steady() + options_.hold_timeout);
-  surroundings_.confirm_leadership(until, [confirmed](const Status& status) { confirmed->set_value(status.ok()); });
-  const Pool::Absence absence(pool_);
+  environment_.confirm_leadership(until, [confirmed](const Status& status) { confirmed->set_value(status.ok()); });
   return is_confirmed.get();
 }
 
@@ -256,9 +324,9 @@ Result<Reply> Router::call_and_wait(CallContext context, std::string request) {
   Status error;
   const Method* method = method_of(context, error);
   if (!method) return error;
-  // A nested call that is answered here runs on this thread, so that waiting calls can never use up the pool.
+  // A nested call that is answered here runs on this thread, and needs no other.
   const bool blocks = method->is_read() && context.query.min_index > 0;
-  if (!blocks && !method->streaming && std::holds_alternative<Here>(destination(*method, context, request)) &&
+  if (!blocks && method->unary && std::holds_alternative<Here>(destination(*method, context, request)) &&
       (!must_confirm(*method, context) || confirm_and_wait(context.deadline))) {
     auto identity = access_->authenticate(context);
     Status authentication;
@@ -283,7 +351,6 @@ Result<Reply> Router::call_and_wait(CallContext context, std::string request) {
     waiter->reply = std::move(reply);
     waiter->answered.notify_all();
   });
-  const Pool::Absence absence(pool_);
   std::unique_lock lock(waiter->mutex);
   const auto arrived = [&] { return waiter->reply.has_value(); };
   // The call itself ends on stop and deadline; the margin is for those that another process answers.

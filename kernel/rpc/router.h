@@ -4,7 +4,8 @@
 //
 // Callers are plugins of this process, other servers, node agents and, down the connection that an agent opened,
 // servers calling that agent. The router moves bytes by method name; it decodes nothing but a request's target field.
-// [any]; handlers run on the pool, or on the thread that waits in call_and_wait.
+// What a handler may do is said by its method's kind (drover/methods.h). [any]; reads and decisions run on the pool,
+// what acts on a borrowed thread, or on the thread that waits in call_and_wait.
 #pragma once
 
 #include <atomic>
@@ -18,10 +19,10 @@
 #include "drover/methods.h"
 #include "drover/metrics.h"
 #include "drover/wire.h"
+#include "kernel/rpc/environment.h"
 #include "kernel/rpc/method_table.h"
 #include "kernel/rpc/pool.h"
 #include "kernel/rpc/stages/forward.h"
-#include "kernel/rpc/surroundings.h"
 
 namespace drover::state {
 class Store;
@@ -35,10 +36,11 @@ class Router final : public Caller {
     std::chrono::nanoseconds hold_timeout = std::chrono::seconds(5);  // how long a call waits for a leader
     std::chrono::nanoseconds default_wait = std::chrono::seconds(300);
     std::chrono::nanoseconds max_wait = std::chrono::seconds(300);
+    std::chrono::nanoseconds write_time = std::chrono::seconds(30);  // for a command, unless the call has less
   };
   // `store` is null on a pure client. Everything outlives the router.
-  Router(const Options& options, const MethodTable& methods, state::Store* store, Surroundings& surroundings,
-         Pool& pool, Clock& clock, Metrics& metrics);
+  Router(const Options& options, const MethodTable& methods, state::Store* store, Environment& environment, Pool& pool,
+         Clock& clock, Metrics& metrics);
   ~Router() override;  // stops
 
   void set_peers(Peers* peers) { peers_ = peers; }                      // before the first call
@@ -61,6 +63,11 @@ class Router final : public Caller {
   void handle(std::shared_ptr<Pending> pending);
   void dispatch(std::shared_ptr<Pending> pending);
   void hold(std::shared_ptr<Pending> pending);
+  void refuse(std::shared_ptr<Pending> pending, Status status);
+  void read_blocking(std::shared_ptr<Pending> pending);
+  void write(std::shared_ptr<Pending> pending);
+  void written(const std::shared_ptr<Pending>& pending, const Decision& decision, uint64_t term,
+               const Result<Applied>& applied);
   bool must_confirm(const Method& method, const CallContext& context) const;
   bool confirm_and_wait(SteadyTime deadline);
   CallContext outgoing(CallContext context) const;
@@ -70,7 +77,7 @@ class Router final : public Caller {
   const Options options_;
   const MethodTable& methods_;
   state::Store* const store_;
-  Surroundings& surroundings_;
+  Environment& environment_;
   Pool& pool_;
   Clock& clock_;
   Metrics& metrics_;

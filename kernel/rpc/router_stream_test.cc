@@ -1,3 +1,5 @@
+#include <deque>
+
 #include "kernel/rpc/test_support.h"
 
 namespace drover::rpc {
@@ -129,15 +131,20 @@ TEST_F(RouterTest, AReceiverThatHasEnoughEndsTheStream) {
 }
 
 TEST_F(RouterTest, OpensNoMoreStreamsThanThePoolHolds) {
-  Listener listener;
-  auto stream = router_->open(to("Talk"), "", listener.receiver());
-  ASSERT_TRUE(stream) << stream.status().to_string();
+  std::deque<Listener> listeners(16);
+  std::vector<std::unique_ptr<StreamCall>> streams;
+  for (Listener& listener : listeners) {
+    auto stream = router_->open(to("Talk"), "", listener.receiver());
+    ASSERT_TRUE(stream) << stream.status().to_string();
+    streams.push_back(*std::move(stream));
+  }
 
-  ASSERT_TRUE(listener.hears(1));
+  ASSERT_TRUE(listeners.back().hears(1));
   EXPECT_EQ(router_->open(to("Talk"), "", Listener().receiver()).status().to_string(),
-            "resource_exhausted: too many streams are open (limit 1)");
-  stream->reset();
-  EXPECT_EQ(listener.outcome(), "cancelled: the caller has gone");
+            "resource_exhausted: too many calls and streams are open (limit 16)");
+  EXPECT_EQ(call(to("Local"), "x").status().code(), Code::resource_exhausted);
+  streams.clear();
+  for (Listener& listener : listeners) EXPECT_EQ(listener.outcome(), "cancelled: the caller has gone");
 }
 
 }  // namespace

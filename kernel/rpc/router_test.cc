@@ -38,7 +38,7 @@ TEST_F(RouterTest, AnswersACall) {
   auto reply = call(to("Write"), "x");
 
   ASSERT_TRUE(reply) << reply.status().to_string();
-  EXPECT_EQ(reply->body, "wrote x for acls-disabled");
+  EXPECT_EQ(reply->body, "applied x for acls-disabled");
   EXPECT_TRUE(reply->meta.known_leader);
   EXPECT_EQ(reply->meta.last_contact, 7ms);
 }
@@ -60,6 +60,67 @@ TEST_F(RouterTest, RefusesTheWrongKindOfCall) {
             "invalid_argument: /drover.test.Things/Read is not a streaming method");
 }
 
+TEST_F(RouterTest, AWriteIsProposedAndAnsweredFromWhatWasApplied) {
+  auto reply = call(to("Write"), "x");
+
+  ASSERT_TRUE(reply) << reply.status().to_string();
+  EXPECT_EQ(reply->meta.index, 42u);
+  EXPECT_EQ(environment_.proposed(), std::vector<std::string>{"things drover.test.Written x in term 3"});
+}
+
+TEST_F(RouterTest, AWriteThatFindsNothingToWriteIsAnsweredAtOnce) {
+  state::put_rows(store_, table_, {"a||one||"});
+
+  auto reply = call(to("Write"), "nothing");
+
+  ASSERT_TRUE(reply) << reply.status().to_string();
+  EXPECT_EQ(reply->body, "nothing");
+  EXPECT_EQ(reply->meta.index, 1u);
+  EXPECT_TRUE(environment_.proposed().empty());
+}
+
+TEST_F(RouterTest, WhatTheLogRefusesIsTheAnswerOfAWrite) {
+  environment_.answer_proposals_with({failed_precondition("no")});
+
+  EXPECT_EQ(call(to("Write"), "x").status().to_string(), "failed_precondition: no");
+  EXPECT_EQ(decisions_, 1);
+}
+
+TEST_F(RouterTest, AWriteDecidedInAnEarlierTermIsDecidedAgain) {
+  environment_.answer_proposals_with({aborted("the term is over")});
+  environment_.begin_term_at_next_proposal(4);
+
+  auto reply = call(to("Write"), "x");
+
+  ASSERT_TRUE(reply) << reply.status().to_string();
+  EXPECT_EQ(decisions_, 2);
+  EXPECT_EQ(environment_.proposed(), (std::vector<std::string>{"things drover.test.Written x in term 3",
+                                                               "things drover.test.Written x in term 4"}));
+}
+
+TEST_F(RouterTest, AWriteThatNeverEnteredTheLogGoesToTheNewLeader) {
+  FakePeers peers;
+  router_->set_peers(&peers);
+  environment_.answer_proposals_with({unavailable("not the leader")});
+  environment_.lose_leadership_at_next_proposal("s2:4647");
+
+  auto reply = call(to("Write"), "x");
+
+  ASSERT_TRUE(reply) << reply.status().to_string();
+  EXPECT_EQ(reply->body, "server s2:4647: x");
+}
+
+TEST_F(RouterTest, ManyWritesUnderWayNeedNoThread) {
+  environment_.hold_proposals();
+  std::vector<std::future<Result<Reply>>> answers;
+  for (int i = 0; i < 50; ++i) answers.push_back(start(to("Write"), "x"));
+  ASSERT_TRUE(eventually([this] { return environment_.proposed().size() == 50; })) << "the pool has two workers";
+
+  environment_.apply_held_proposals();
+
+  for (auto& answer : answers) EXPECT_EQ(wait(std::move(answer))->body, "applied x for acls-disabled");
+}
+
 TEST_F(RouterTest, AReadKnowsTheIndexOfWhatItLookedAt) {
   state::put_rows(store_, table_, {"a||one||"});
   state::put_rows(store_, table_, {"b||two||"});
@@ -72,7 +133,7 @@ TEST_F(RouterTest, AReadKnowsTheIndexOfWhatItLookedAt) {
 }
 
 TEST_F(RouterTest, APluginThatHasNotStartedIsNotCalled) {
-  surroundings_.set({.has_started = false});
+  environment_.set({.has_started = false});
 
   EXPECT_EQ(call(to("Write")).status().to_string(), "unavailable: this agent is starting");
   EXPECT_EQ(router_->call_and_wait(to("Write"), "").status().to_string(), "unavailable: this agent is starting");
@@ -81,18 +142,18 @@ TEST_F(RouterTest, APluginThatHasNotStartedIsNotCalled) {
 
 TEST_F(RouterTest, AReadIsAnsweredByALeaderBeyondDoubt) {
   state::put_rows(store_, table_, {"a||one||"});
-  surroundings_.set({.doubts = 2});
+  environment_.set({.doubts = 2});
 
   auto reply = call(to("Read"), "a");
 
   ASSERT_TRUE(reply) << reply.status().to_string();
   EXPECT_EQ(reply->body, "a||one||");
-  EXPECT_EQ(surroundings_.confirmations(), 3);
+  EXPECT_EQ(environment_.confirmations(), 3);
 }
 
 TEST_F(RouterTest, ALeaderThatCannotConfirmItAnswersNoRead) {
   state::put_rows(store_, table_, {"a||one||"});
-  surroundings_.set({.doubts = 1'000'000});
+  environment_.set({.doubts = 1'000'000});
 
   EXPECT_EQ(call(to("Read"), "a").status().to_string(), "unavailable: No cluster leader");
   EXPECT_EQ(router_->call_and_wait(to("Read"), "a").status().to_string(), "unavailable: No cluster leader");
@@ -101,14 +162,14 @@ TEST_F(RouterTest, ALeaderThatCannotConfirmItAnswersNoRead) {
 
 TEST_F(RouterTest, AStaleReadAsksNobody) {
   state::put_rows(store_, table_, {"a||one||"});
-  surroundings_.set({.doubts = 1'000'000});
+  environment_.set({.doubts = 1'000'000});
   CallContext context = to("Read");
   context.query.stale = true;
 
   auto reply = call(std::move(context), "a");
 
   ASSERT_TRUE(reply) << reply.status().to_string();
-  EXPECT_EQ(surroundings_.confirmations(), 0);
+  EXPECT_EQ(environment_.confirmations(), 0);
 }
 
 TEST_F(RouterTest, CountsCalls) {
@@ -144,7 +205,7 @@ TEST_F(RouterTest, RefusesCallsOnceItStops) {
 // --- forwarding ----------------------------------------------------------------------------------------------------
 
 TEST_F(RouterTest, ForwardsToTheLeaderWithItsNameInThePath) {
-  surroundings_.set({.server_name = "s2", .is_leader = false, .leader_address = "s1:4647"});
+  environment_.set({.server_name = "s2", .is_leader = false, .leader_address = "s1:4647"});
   FakePeers peers;
   router_->set_peers(&peers);
   CallContext context = to("Write");
@@ -172,7 +233,7 @@ TEST_F(RouterTest, RefusesACallThatWentInACircle) {
 }
 
 TEST_F(RouterTest, WaitsForALeaderAndThenGivesUp) {
-  surroundings_.set({.is_leader = false, .leader_address = ""});
+  environment_.set({.is_leader = false, .leader_address = ""});
 
   EXPECT_EQ(call(to("Write")).status().to_string(), "unavailable: No cluster leader");
   EXPECT_EQ(router_->call_and_wait(to("Write"), "").status().to_string(), "unavailable: No cluster leader");
@@ -181,17 +242,17 @@ TEST_F(RouterTest, WaitsForALeaderAndThenGivesUp) {
 TEST_F(RouterTest, ACallHeldForALeaderGoesOnWhenThereIsOne) {
   router_.reset();
   options_.hold_timeout = kPatience;
-  router_ = std::make_unique<Router>(options_, methods_, &store_, surroundings_, pool_, clock_, metrics_);
-  surroundings_.set({.is_leader = false, .leader_address = ""});
+  router_ = std::make_unique<Router>(options_, methods_, &store_, environment_, pool_, clock_, metrics_);
+  environment_.set({.is_leader = false, .leader_address = ""});
   auto answer = start(to("Write"), "x");
-  const int asked = surroundings_.asked();
-  ASSERT_TRUE(eventually([&] { return surroundings_.asked() > asked + 20; })) << "it does not ask again";
+  const int asked = environment_.asked();
+  ASSERT_TRUE(eventually([&] { return environment_.asked() > asked + 20; })) << "it does not ask again";
 
-  surroundings_.set({});
+  environment_.set({});
 
   auto reply = wait(std::move(answer));
   ASSERT_TRUE(reply) << reply.status().to_string();
-  EXPECT_EQ(reply->body, "wrote x for acls-disabled");
+  EXPECT_EQ(reply->body, "applied x for acls-disabled");
 }
 
 TEST_F(RouterTest, FindsTheNodeThatTheRequestNames) {
@@ -211,20 +272,20 @@ TEST_F(RouterTest, FindsTheNodeThatTheRequestNames) {
 
 TEST_F(RouterTest, FindsTheNodeThatRunsWhatTheRequestNames) {
   const Uuid node = Uuid::from_bytes("0123456789abcdef");
-  surroundings_.set({.local_node = node, .located = node});
+  environment_.set({.local_node = node, .located = node});
   test::ThingRequest request;
   request.set_on_node("fedcba9876543210");
   EXPECT_EQ(call(to("OnNode"), request.SerializeAsString())->body, "here");
 
-  surroundings_.set({.local_node = node});
+  environment_.set({.local_node = node});
   EXPECT_EQ(call(to("OnNode"), request.SerializeAsString()).status().to_string(),
-            "not_found: Unknown allocation \"66656463-6261-3938-3736-353433323130\"");
+            "not_found: nothing is called fedcba9876543210");
 }
 
 TEST_F(RouterTest, ANodeMethodWithoutTargetIsAnsweredByTheNodeItself) {
   EXPECT_EQ(call(to("OnNode")).status().code(), Code::invalid_argument);
 
-  surroundings_.set({.local_node = Uuid::from_bytes("0123456789abcdef")});
+  environment_.set({.local_node = Uuid::from_bytes("0123456789abcdef")});
   EXPECT_EQ(call(to("OnNode"))->body, "here");
 }
 
@@ -240,7 +301,7 @@ TEST_F(RouterTest, AccessControlDecides) {
   EXPECT_EQ(router_->call_and_wait(context, "").status().code(), Code::permission_denied);
 
   context.query.token = "writer";
-  EXPECT_EQ(call(context, "x")->body, "wrote x for writer");
+  EXPECT_EQ(call(context, "x")->body, "applied x for writer");
 }
 
 TEST_F(RouterTest, AWrongTokenIsRefusedWithoutItsReason) {
@@ -269,11 +330,15 @@ TEST_F(RouterTest, ABlockingReadIsRefusedBeforeItWaits) {
 
 TEST(MethodTable, BindsEveryMethodOfAServiceOrNone) {
   const UnaryHandler unary = [](std::string_view, Call&) -> Result<std::string> { return std::string(); };
+  const WriteHandler write = [](std::string_view, Call&) -> Result<Decision> { return Decision(); };
   const StreamHandler stream = [](std::string_view, Call&, MessageStream&) { return ok_status(); };
   const auto all = [&](std::vector<std::string> names, bool talks) {
     std::vector<MethodBinding> bindings;
-    for (std::string& name : names) bindings.push_back({std::move(name), unary, {}});
-    bindings.push_back({"Talk", talks ? UnaryHandler() : unary, talks ? stream : StreamHandler()});
+    for (std::string& name : names) {
+      const bool writes = name == "Write";
+      bindings.push_back({std::move(name), writes ? UnaryHandler() : unary, {}, writes ? write : WriteHandler()});
+    }
+    bindings.push_back({"Talk", talks ? UnaryHandler() : unary, talks ? stream : StreamHandler(), {}});
     return bindings;
   };
   MethodTable methods;
@@ -299,10 +364,31 @@ TEST(MethodTable, BindsEveryMethodOfAServiceOrNone) {
             "already_exists: service drover.test.Things, method Read: is already answered by plugin a");
 }
 
+TEST(MethodTable, AHandlersFormMustBeThatOfItsKind) {
+  const UnaryHandler unary = [](std::string_view, Call&) -> Result<std::string> { return std::string(); };
+  const StreamHandler stream = [](std::string_view, Call&, MessageStream&) { return ok_status(); };
+  const WriteHandler write = [](std::string_view, Call&) -> Result<Decision> { return Decision(); };
+  const auto with = [&](const std::string& name, MethodBinding binding) {
+    std::vector<MethodBinding> bindings = {{"Read", unary, {}, {}},   {"Write", {}, {}, write},
+                                           {"Local", unary, {}, {}},  {"Nest", unary, {}, {}},
+                                           {"OnNode", unary, {}, {}}, {"Talk", {}, stream, {}}};
+    *std::ranges::find(bindings, name, &MethodBinding::name) = std::move(binding);
+    return MethodTable().add_service("a", "drover.test.Things", std::move(bindings)).to_string();
+  };
+
+  EXPECT_EQ(with("Write", {"Write", unary, {}, {}}),
+            "invalid_argument: service drover.test.Things, method Write: kind WRITE needs a handler that returns "
+            "Write<Response>; one that does something by itself is of kind ACT");
+  EXPECT_EQ(
+      with("Read", {"Read", {}, {}, write}),
+      "invalid_argument: service drover.test.Things, method Read: its handler decides on a write, so declare kind "
+      "WRITE");
+}
+
 TEST(MethodTable, RefusesAServiceThatDeclaresNoRoute) {
   MethodTable methods;
 
-  EXPECT_EQ(methods.add_service("a", "drover.test.Undeclared", {{"Do", {}, {}}}).to_string(),
+  EXPECT_EQ(methods.add_service("a", "drover.test.Undeclared", {{"Do", {}, {}, {}}}).to_string(),
             "invalid_argument: service drover.test.Undeclared, method Do: declares no route; add option (drover.route) "
             "with target and kind");
 }

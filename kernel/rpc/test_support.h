@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 constexpr auto kPatience = 20s;
 
 // What the world says; may change while calls are on their way.
-class FakeSurroundings final : public Surroundings {
+class FakeEnvironment final : public Environment {
  public:
   struct Facts {
     std::string server_name = "s1";
@@ -25,6 +25,7 @@ class FakeSurroundings final : public Surroundings {
     bool has_started = true;
     std::string leader_address = "s1:4647";
     std::optional<Uuid> local_node, located;
+    uint64_t term = 3;
     int doubts = 0;  // how often leadership cannot be confirmed, before it can
   };
   std::string region() const override { return "global"; }
@@ -46,11 +47,82 @@ class FakeSurroundings final : public Surroundings {
     std::lock_guard lock(mutex_);
     return confirmations_;
   }
+  uint64_t term() const override { return facts().term; }
+  std::stop_token leadership() const override {
+    std::lock_guard lock(mutex_);
+    return leadership_.get_token();
+  }
+  // Ends the leadership that calls know of.
+  void lose_leadership(Facts then) {
+    std::stop_source lost;
+    {
+      std::lock_guard lock(mutex_);
+      lost = std::exchange(leadership_, {});
+      facts_ = std::move(then);
+    }
+    lost.request_stop();
+  }
+  void propose(std::string_view plugin, std::string_view command, std::string payload, SteadyTime,
+               uint64_t only_in_term, std::function<void(Result<Applied>)> done) override {
+    Status refusal;
+    {
+      std::lock_guard lock(mutex_);
+      proposed_.push_back(std::string(plugin) + " " + std::string(command) + " " + payload + " in term " +
+                          std::to_string(only_in_term));
+      if (next_facts_) facts_ = *std::exchange(next_facts_, std::nullopt);
+      if (!answers_.empty()) {
+        refusal = std::move(answers_.front());
+        answers_.erase(answers_.begin());
+      }
+      if (is_holding_) {
+        held_.push_back([done, payload] { done(Applied{.index = 42, .answer = "applied " + payload}); });
+        return;
+      }
+    }
+    if (!refusal.ok()) return done(refusal);
+    done(Applied{.index = 42, .answer = "applied " + payload});
+  }
+  // While the next proposal is under way another term begins, or another server leads.
+  void begin_term_at_next_proposal(uint64_t term) {
+    std::lock_guard lock(mutex_);
+    next_facts_ = facts_;
+    next_facts_->term = term;
+  }
+  void lose_leadership_at_next_proposal(std::string leader) {
+    std::lock_guard lock(mutex_);
+    next_facts_ = facts_;
+    next_facts_->is_leader = false;
+    next_facts_->leader_address = std::move(leader);
+  }
+  void hold_proposals() {
+    std::lock_guard lock(mutex_);
+    is_holding_ = true;
+  }
+  void apply_held_proposals() {
+    std::vector<std::function<void()>> held;
+    {
+      std::lock_guard lock(mutex_);
+      held.swap(held_);
+    }
+    for (auto& apply : held) apply();
+  }
+  // What the next proposals are answered with; ok: they are applied.
+  void answer_proposals_with(std::vector<Status> answers) {
+    std::lock_guard lock(mutex_);
+    answers_ = std::move(answers);
+  }
+  std::vector<std::string> proposed() const {
+    std::lock_guard lock(mutex_);
+    return proposed_;
+  }
   std::string leader_address() const override { return facts().leader_address; }
   std::string any_server_address() const override { return facts().leader_address; }
   std::optional<Uuid> local_node() const override { return facts().local_node; }
   std::chrono::nanoseconds last_contact() const override { return 7ms; }
-  std::optional<Uuid> locate(std::string_view) const override { return facts().located; }
+  Result<Uuid> locate(std::string_view id) const override {
+    if (const auto node = facts().located) return *node;
+    return not_found("nothing is called " + std::string(id));
+  }
 
   Facts facts() const {
     std::lock_guard lock(mutex_);
@@ -71,6 +143,12 @@ class FakeSurroundings final : public Surroundings {
   mutable int asked_ = 0;
   int confirmations_ = 0;
   Facts facts_;
+  std::stop_source leadership_;
+  std::vector<Status> answers_;
+  std::vector<std::string> proposed_;
+  std::optional<Facts> next_facts_;
+  bool is_holding_ = false;
+  std::vector<std::function<void()>> held_;
 };
 
 class FakePeers final : public Peers {
@@ -126,11 +204,17 @@ class RouterTest : public ::testing::Test {
                           return std::string(*row);
                         },
                         {}});
-    bindings.push_back({"Write",
-                        [](std::string_view request, Call& call) -> Result<std::string> {
-                          return "wrote " + std::string(request) + " for " + call.context().identity.name;
-                        },
-                        {}});
+    // "nothing" finds that there is nothing to write.
+    bindings.push_back(
+        {"Write", {}, {}, [this](std::string_view request, Call& call) -> Result<Decision> {
+           ++decisions_;
+           const std::string who = call.context().identity.name;
+           if (request == "nothing")
+             return Decision{{}, {}, [](const Applied&) -> Result<std::string> { return std::string("nothing"); }};
+           return Decision{
+               "drover.test.Written", std::string(request),
+               [who](const Applied& applied) -> Result<std::string> { return applied.answer + " for " + who; }};
+         }});
     bindings.push_back({"Local",
                         [](std::string_view request, Call&) -> Result<std::string> {
                           return failed_precondition("local " + std::string(request));
@@ -157,7 +241,7 @@ class RouterTest : public ::testing::Test {
                         }});
     const Status added = methods_.add_service("things", "drover.test.Things", std::move(bindings));
     EXPECT_TRUE(added.ok()) << added.to_string();
-    router_ = std::make_unique<Router>(options_, methods_, &store_, surroundings_, pool_, clock_, metrics_);
+    router_ = std::make_unique<Router>(options_, methods_, &store_, environment_, pool_, clock_, metrics_);
   }
   ~RouterTest() override {
     router_->stop();
@@ -207,11 +291,12 @@ class RouterTest : public ::testing::Test {
   state::Store store_;
   TableId table_;
   MethodTable methods_;
-  FakeSurroundings surroundings_;
-  Pool pool_{{.workers = 2, .max_streams = 1}, clock_};
+  FakeEnvironment environment_;
+  Pool pool_{{.workers = 2, .max_borrowed = 16}, clock_};
   Router::Options options_{.hold_timeout = 100ms, .default_wait = 60s, .max_wait = 60s};
   std::unique_ptr<Router> router_;
   std::atomic<int> reads_ = 0;
+  std::atomic<int> decisions_ = 0;
 };
 
 }  // namespace drover::rpc

@@ -7,33 +7,39 @@
 namespace drover::state {
 namespace {
 
-// Every entry of one secondary index belongs to a row whose key function says so, and to no other.
-Status check_index(const Reader& reader, const Schema::Entry& entry, TableId table, uint32_t index) {
-  const IndexSpec& spec = entry.spec.indexes[index - 1];
-  const auto wrong = [&](const char* what) {
-    return internal_error("table " + entry.spec.name + ", index " + spec.name + ": " + what);
-  };
-  const Node* root = reader.version->roots[entry.first_root + index];
-  uint64_t expected = 0;
-  std::vector<std::string> keys;
+// Each row stands under its own key, and in each index exactly as its keys say; no index has entries beside those.
+Status check_keys(const Reader& reader, const Schema::Entry& entry, TableId table) {
+  const size_t indexes = entry.spec.indexes.size();
+  std::vector<uint64_t> expected(indexes + 1);
+  RowKeys keys;
   tree::Position row;
   for (row.seek_first(reader.version->roots[entry.first_root]); row.valid(); row.next()) {
-    keys.clear();
-    spec.keys(row.item()->value(), keys);
-    std::ranges::sort(keys);
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    expected += keys.size();
-    for (std::string& key : keys) {
-      const size_t length = key.size();
-      if (!spec.unique) key.append(row.item()->key());
-      const Item* record = tree::find(root, key);
-      if (record == nullptr) return wrong("a row is missing");
-      if (record->primary_key() != row.item()->key()) return wrong("an entry points to another row");
-      if (record->primary_offset != length) return wrong("an entry divides its keys at the wrong place");
-      if (reader.row_of(table, index, record) != row.item()) return wrong("an entry does not lead to its row");
+    keys_of(entry.spec, row.item()->value(), keys);
+    if (keys.primary() != row.item()->key())
+      return internal_error("table " + entry.spec.name + ": a row stands under a key that is not its own");
+    for (uint32_t index = 1; index <= indexes; ++index) {
+      const IndexSpec& spec = entry.spec.indexes[index - 1];
+      const auto wrong = [&](const char* what) {
+        return internal_error("table " + entry.spec.name + ", index " + spec.name + ": " + what);
+      };
+      expected[index] += keys.of(index).size();
+      for (std::string& key : keys.of(index)) {
+        const size_t length = key.size();
+        if (!spec.unique) key.append(row.item()->key());
+        const Item* record = tree::find(reader.version->roots[entry.first_root + index], key);
+        if (record == nullptr) return wrong("a row is missing");
+        if (record->primary_key() != row.item()->key()) return wrong("an entry points to another row");
+        if (record->primary_offset != length) return wrong("an entry divides its keys at the wrong place");
+        if (reader.row_of(table, index, record) != row.item()) return wrong("an entry does not lead to its row");
+      }
     }
   }
-  return tree::rows(root) == expected ? ok_status() : wrong("it has entries without a row");
+  for (uint32_t index = 1; index <= indexes; ++index) {
+    if (tree::rows(reader.version->roots[entry.first_root + index]) == expected[index]) continue;
+    return internal_error("table " + entry.spec.name + ", index " + entry.spec.indexes[index - 1].name +
+                          ": it has entries without a row");
+  }
+  return ok_status();
 }
 
 Status check_version(const Reader& reader, std::vector<int64_t>& bytes) {
@@ -49,13 +55,8 @@ Status check_version(const Reader& reader, std::vector<int64_t>& bytes) {
       if (root != nullptr && root->birth > reader.version->number) {
         return internal_error("table " + entry.spec.name + ": a node is younger than its version");
       }
-      if (i != kPrimary) DROVER_RETURN_IF_ERROR(check_index(reader, entry, TableId{t}, i));
     }
-    tree::Position row;
-    for (row.seek_first(reader.version->roots[entry.first_root]); row.valid(); row.next()) {
-      if (entry.spec.key(row.item()->value()) == row.item()->key()) continue;
-      return internal_error("table " + entry.spec.name + ": a row stands under a key that is not its own");
-    }
+    DROVER_RETURN_IF_ERROR(check_keys(reader, entry, TableId{t}));
   }
   return ok_status();
 }

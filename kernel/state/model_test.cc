@@ -21,12 +21,9 @@ Entries expected_entries(const Model& model, const TableSpec& spec, uint32_t ind
       out.emplace_back(key, row);
       continue;
     }
-    const IndexSpec& of = spec.indexes[index - 1];
-    std::vector<std::string> keys;
-    of.keys(row, keys);
-    std::ranges::sort(keys);
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    for (const std::string& k : keys) out.emplace_back(of.unique ? k : k + key, row);
+    RowKeys keys;
+    keys_of(spec, row, keys);
+    for (const std::string& k : keys.of(index)) out.emplace_back(spec.indexes[index - 1].unique ? k : k + key, row);
   }
   std::ranges::sort(out);
   return out;

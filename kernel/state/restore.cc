@@ -44,30 +44,44 @@ class Staging final : public SnapshotVisitor {
 
   Status row(std::string_view bytes) override {
     const Schema::Entry& entry = schema_.tables[current_];
-    const std::string key = entry.spec.key(bytes);
-    if (key.size() > kMaxKeyBytes)
-      return invalid_argument("state snapshot: table " + entry.spec.name + ": a key is too long");
-    rows().push_back(memory_.make_item(version_, static_cast<uint16_t>(current_), key, {}, bytes));
+    const auto table = static_cast<uint16_t>(current_);
+    keys_of(entry.spec, bytes, keys_);
+    const std::string& primary = keys_.primary();
+    const auto too_long = [&](const std::string& where) {
+      return invalid_argument("state snapshot: table " + entry.spec.name + where + ": a key is too long");
+    };
+    if (primary.size() > kMaxKeyBytes) return too_long("");
+    entries_[entry.first_root].push_back(memory_.make_item(version_, table, primary, {}, bytes));
+    for (uint32_t i = 1; i <= entry.spec.indexes.size(); ++i) {
+      const IndexSpec& spec = entry.spec.indexes[i - 1];
+      for (const std::string& key : keys_.of(i)) {
+        if (key.size() + primary.size() > kMaxKeyBytes) return too_long(", index " + spec.name);
+        entries_[entry.first_root + i].push_back(spec.unique ? memory_.make_item(version_, table, key, {}, primary)
+                                                             : memory_.make_item(version_, table, key, primary, {}));
+      }
+    }
     return ok_status();
   }
 
-  // Makes the index records and brings everything into key order, one index per thread.
+  // Brings everything into key order, one index per thread.
   Status arrange() {
     struct Work {
-      uint32_t table;
-      uint32_t index;
+      uint32_t root;
+      std::string place;
       Status status;
     };
     std::vector<Work> pieces;
     for (uint32_t t : seen_) {
       const Schema::Entry& entry = schema_.tables[t];
-      DROVER_RETURN_IF_ERROR(order(entries_[entry.first_root], "state snapshot: table " + entry.spec.name));
-      for (uint32_t i = 0; i < entry.spec.indexes.size(); ++i) pieces.push_back({t, i, {}});
+      const std::string place = "state snapshot: table " + entry.spec.name;
+      pieces.push_back({entry.first_root, place, {}});
+      for (uint32_t i = 0; i < entry.spec.indexes.size(); ++i)
+        pieces.push_back({entry.first_root + 1 + i, place + ", index " + entry.spec.indexes[i].name, {}});
     }
     std::atomic<size_t> next{0};
     const auto work = [&] {
       for (size_t at = next++; at < pieces.size(); at = next++)
-        pieces[at].status = arrange_index(pieces[at].table, pieces[at].index);
+        pieces[at].status = order(entries_[pieces[at].root], pieces[at].place);
     };
     {
       std::vector<std::jthread> helpers;
@@ -91,30 +105,6 @@ class Staging final : public SnapshotVisitor {
   }
 
  private:
-  std::vector<Item*>& rows() { return entries_[schema_.tables[current_].first_root]; }
-
-  Status arrange_index(uint32_t table_number, uint32_t index) {
-    const Schema::Entry& entry = schema_.tables[table_number];
-    const IndexSpec& spec = entry.spec.indexes[index];
-    const std::string place = "state snapshot: table " + entry.spec.name + ", index " + spec.name;
-    std::vector<Item*>& records = entries_[entry.first_root + 1 + index];
-    std::vector<std::string> keys;
-    const auto table = static_cast<uint16_t>(table_number);
-    for (const Item* row : entries_[entry.first_root]) {
-      keys.clear();
-      spec.keys(row->value(), keys);
-      std::ranges::sort(keys);
-      keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-      for (const std::string& key : keys) {
-        if (key.size() + row->key_length > kMaxKeyBytes) return invalid_argument(place + ": a key is too long");
-        const std::string_view primary = row->key();
-        records.push_back(spec.unique ? memory_.make_item(version_, table, key, {}, primary)
-                                      : memory_.make_item(version_, table, key, primary, {}));
-      }
-    }
-    return order(records, place);
-  }
-
   // Sorts by the sixteen bytes that follow what all keys share; only ties look at the items.
   static Status order(std::vector<Item*>& items, const std::string& place) {
     struct Slot {
@@ -149,6 +139,7 @@ class Staging final : public SnapshotVisitor {
   std::vector<uint64_t> table_indexes_;
   std::vector<uint32_t> seen_;
   uint32_t current_ = 0;
+  RowKeys keys_;  // of the row in hand
 };
 
 }  // namespace

@@ -11,6 +11,13 @@
 
 namespace drover::state {
 
+// All keys of a row, arranged.
+inline void keys_of(const TableSpec& spec, std::string_view row, RowKeys& keys) {
+  keys.reset(spec.indexes.size());
+  spec.keys(row, keys);
+  keys.arrange();
+}
+
 struct Schema {
   struct Entry {
     TableSpec spec;

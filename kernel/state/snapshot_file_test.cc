@@ -139,7 +139,7 @@ TEST(SnapshotFile, RefusesDuplicateKeys) {
   const std::string bytes = saved(from.store);
   Store other(no_feed());
   TableSpec spec = thing_table();
-  spec.key = [](std::string_view) { return std::string("same"); };
+  spec.keys = [](std::string_view, RowKeys& keys) { keys.primary("same"); };
   must_add(other, spec);
   must_add(other, thing_table("zebras"));
   StringSource source(bytes);

@@ -173,8 +173,6 @@ Status Store::wait_for_index(uint64_t index, SteadyTime deadline, const std::sto
   return ok_status();
 }
 
-void Store::wake_all() { watches_->abandon_all(std::nullopt); }
-
 std::vector<SnapshotInfo> Store::open_snapshots(SteadyTime now, std::chrono::nanoseconds limit) {
   std::vector<SnapshotInfo> out;
   std::vector<SnapshotInfo> old;

@@ -7,7 +7,7 @@
 // what a row means. Owner: the kernel's main. Snapshots, watches and transactions must be gone before the store is;
 // subscriptions and batches may outlive it.
 //
-// Threads: add_table while nothing else runs; begin, commit, restore and wake_all [apply]; all else [any].
+// Threads: add_table while nothing else runs; begin, commit and restore [apply]; all else [any].
 #pragma once
 
 #include <atomic>
@@ -109,8 +109,6 @@ class Store {
   Watch when_index(uint64_t index, WakeCallback callback);
   // Errors: deadline_exceeded; cancelled by the stop token.
   Status wait_for_index(uint64_t index, SteadyTime deadline, const std::stop_token& stop = {});
-  // Calls every waiter with WakeReason::abandoned: this server no longer leads.
-  void wake_all();
   size_t waiters() const { return watches_->waiters(); }
 
   // The commits after `after_index`.

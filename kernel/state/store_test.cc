@@ -101,8 +101,10 @@ TEST_F(StoreTest, UniqueViolationChangesNothing) {
 TEST_F(StoreTest, RefusesIndexKeysThatAreNotSelfDelimiting) {
   Store other;
   TableSpec spec = thing_table();
-  spec.key = [](std::string_view row) { return split(row, '|')[0]; };
-  spec.indexes[1].keys = [](std::string_view row, std::vector<std::string>& k) { k.push_back(split(row, '|')[2]); };
+  spec.keys = [](std::string_view row, RowKeys& keys) {
+    keys.primary(split(row, '|')[0]);
+    keys.add(kByGroup, split(row, '|')[2]);
+  };
   const TableId table = must_add(other, spec);
   auto transaction = other.begin(1);
   ASSERT_TRUE(transaction->put(table, "bc||a||").ok());

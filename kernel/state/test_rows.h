@@ -35,21 +35,15 @@ inline TableSpec thing_table(std::string name = "things") {
   TableSpec spec;
   spec.name = std::move(name);
   spec.message = "test.Thing";
-  spec.key = [](std::string_view row) { return key_of(split(row, '|')[0]); };
-  spec.indexes = {
-      {"name", true,
-       [](std::string_view row, std::vector<std::string>& keys) {
-         const auto fields = split(row, '|');
-         if (!fields[1].empty()) keys.push_back(key_of(fields[1]));
-       }},
-      {"group", false,
-       [](std::string_view row, std::vector<std::string>& keys) { keys.push_back(key_of(split(row, '|')[2])); }},
-      {"tag", false,
-       [](std::string_view row, std::vector<std::string>& keys) {
-         for (const std::string& tag : split(split(row, '|')[3], ',')) {
-           if (!tag.empty()) keys.push_back(key_of(tag));
-         }
-       }},
+  spec.indexes = {{"name", true}, {"group"}, {"tag"}};
+  spec.keys = [](std::string_view row, RowKeys& keys) {
+    const auto fields = split(row, '|');
+    keys.primary(key_of(fields[0]));
+    if (!fields[1].empty()) keys.add(kByName, key_of(fields[1]));
+    keys.add(kByGroup, key_of(fields[2]));
+    for (const std::string& tag : split(fields[3], ',')) {
+      if (!tag.empty()) keys.add(kByTag, key_of(tag));
+    }
   };
   return spec;
 }

@@ -67,35 +67,25 @@ uint64_t Transaction::table_index(TableId table) const {
   return version_->table_indexes[table.value];
 }
 
-// Computes what both rows stand under in each index, once per write: key functions decode the row.
-void Transaction::load_keys(const Schema::Entry& entry, const Item* before, std::optional<std::string_view> after) {
-  const auto load = [](const IndexSpec& index, std::optional<std::string_view> row, Keys& keys) {
-    keys.clear();
-    if (row) index.keys(*row, keys);
-    if (keys.size() < 2) return;
-    std::ranges::sort(keys);
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  };
-  const size_t count = entry.spec.indexes.size();
-  if (keys_.size() < count) keys_.resize(count);
-  for (size_t i = 0; i < count; ++i) {
-    load(entry.spec.indexes[i], before == nullptr ? std::nullopt : std::optional(before->value()), keys_[i].before);
-    load(entry.spec.indexes[i], after, keys_[i].after);
-  }
+// All keys of a row that is there already, or of none.
+void Transaction::load_keys(const Schema::Entry& entry, const Item* row, RowKeys& keys) {
+  keys.reset(entry.spec.indexes.size());
+  if (row != nullptr) keys_of(entry.spec, row->value(), keys);
 }
 
-// Refuses a row that some index cannot take, before anything is written. Requires: load_keys.
-Status Transaction::check_keys(const Schema::Entry& entry, std::string_view primary) const {
+// Refuses a row that some index cannot take, before anything is written.
+Status Transaction::check_keys(const Schema::Entry& entry, const RowKeys& before, const RowKeys& after) const {
+  const std::string& primary = after.primary();
   std::string text;
-  for (uint32_t i = 0; i < entry.spec.indexes.size(); ++i) {
-    const IndexSpec& spec = entry.spec.indexes[i];
+  for (uint32_t i = 1; i <= entry.spec.indexes.size(); ++i) {
+    const IndexSpec& spec = entry.spec.indexes[i - 1];
     const auto place = [&] { return "table " + entry.spec.name + ", index " + spec.name; };
-    for (const std::string& key : keys_[i].after) {
+    for (const std::string& key : after.of(i)) {
       if (key.size() + primary.size() > kMaxKeyBytes) return invalid_argument(place() + ": a key is too long");
-      if (std::ranges::binary_search(keys_[i].before, key)) continue;
+      if (std::ranges::binary_search(before.of(i), key)) continue;
       text = key;
       if (!spec.unique) text.append(primary);
-      if (tree::find(version_->roots[entry.first_root + 1 + i], text) == nullptr) continue;
+      if (tree::find(version_->roots[entry.first_root + i], text) == nullptr) continue;
       if (spec.unique) return already_exists(place() + ": another row has this key");
       return invalid_argument(place() + ": two rows make the same entry; its keys are not self-delimiting");
     }
@@ -103,38 +93,43 @@ Status Transaction::check_keys(const Schema::Entry& entry, std::string_view prim
   return ok_status();
 }
 
-Status Transaction::put(TableId table, std::string row) {
+Status Transaction::put(TableId table, std::string row, const KnownKeys& known) {
   const Schema::Entry& entry = store_.schema_.table(table);
-  const std::string key = entry.spec.key(row);
+  if (!known.after) keys_of(entry.spec, row, after_);
+  const RowKeys& after = known.after ? *known.after : after_;
+  const std::string& key = after.primary();
   if (key.size() > kMaxKeyBytes) return invalid_argument("table " + entry.spec.name + ": a key is too long");
-  Item* before = tree::find(version_->roots[entry.first_root], key);
-  if (before != nullptr && before->value() == row) return ok_status();
-  load_keys(entry, before, row);
-  DROVER_RETURN_IF_ERROR(check_keys(entry, key));
+  Item* old = tree::find(version_->roots[entry.first_root], key);
+  if (old != nullptr && old->value() == row) return ok_status();
+  if (!known.before || old == nullptr) load_keys(entry, old, before_);
+  const RowKeys& before = known.before && old != nullptr ? *known.before : before_;
+  DROVER_RETURN_IF_ERROR(check_keys(entry, before, after));
   const auto short_table = static_cast<uint16_t>(table.value);
-  write(table.value, before, store_.memory_->make_item(version_->number, short_table, key, {}, row));
+  write(table.value, old, store_.memory_->make_item(version_->number, short_table, key, {}, row), before, after);
   return ok_status();
 }
 
 bool Transaction::erase(TableId table, std::string_view key) {
   Item* before = tree::find(version_->roots[store_.schema_.root(table, kPrimary)], key);
   if (before == nullptr) return false;
-  load_keys(store_.schema_.table(table), before, std::nullopt);
-  write(table.value, before, nullptr);
+  const Schema::Entry& entry = store_.schema_.table(table);
+  load_keys(entry, before, before_);
+  load_keys(entry, nullptr, after_);
+  write(table.value, before, nullptr, before_, after_);
   return true;
 }
 
-void Transaction::write(uint32_t table, Item* before, Item* after) {
+void Transaction::write(uint32_t table, Item* before, Item* after, const RowKeys& old_keys, const RowKeys& new_keys) {
   DROVER_CHECK(!replaced_);
   log_.push_back({before, after, version_->table_indexes[table], table, touched_.size()});
   version_->table_indexes[table] = version_->index;
   // Could this row have been written by this transaction before? (Erased rows leave nothing to look at.)
   revisits_ = revisits_ || (before != nullptr ? before->birth == version_->number : erases_);
   erases_ = erases_ || after == nullptr;
-  replace(table, before, after);
+  replace(table, before, after, old_keys, new_keys);
 }
 
-void Transaction::replace(uint32_t table, Item* before, Item* after) {
+void Transaction::replace(uint32_t table, Item* before, Item* after, const RowKeys& old_keys, const RowKeys& new_keys) {
   ++edits_;
   const Schema::Entry& entry = store_.schema_.tables[table];
   tree::Edit edit{*store_.memory_, version_->number, static_cast<uint16_t>(table), dead_};
@@ -143,21 +138,20 @@ void Transaction::replace(uint32_t table, Item* before, Item* after) {
   Item* replaced = after != nullptr ? tree::insert(edit, primary, after) : tree::erase(edit, primary, key);
   DROVER_CHECK(replaced == before);
   touch(entry.first_root, key, {});
-  for (uint32_t i = 0; i < entry.spec.indexes.size(); ++i) {
-    const IndexSpec& spec = entry.spec.indexes[i];
-    const uint32_t root = entry.first_root + 1 + i;
-    const IndexKeys& keys = keys_[i];
+  for (uint32_t i = 1; i <= entry.spec.indexes.size(); ++i) {
+    const IndexSpec& spec = entry.spec.indexes[i - 1];
+    const uint32_t root = entry.first_root + i;
     const std::string_view tail = spec.unique ? std::string_view() : key;
-    for (const std::string& old : keys.before) {
+    for (const std::string& old : old_keys.of(i)) {
       touch(root, old, tail);
-      if (std::ranges::binary_search(keys.after, old)) continue;
+      if (std::ranges::binary_search(new_keys.of(i), old)) continue;
       const std::string& full = spec.unique ? old : touched_bytes_.substr(touched_.back().offset);
       Item* record = tree::erase(edit, version_->roots[root], full);
       DROVER_CHECK(record != nullptr);
       dead_.emplace_back(record);
     }
-    for (const std::string& fresh : keys.after) {
-      if (std::ranges::binary_search(keys.before, fresh)) continue;
+    for (const std::string& fresh : new_keys.of(i)) {
+      if (std::ranges::binary_search(old_keys.of(i), fresh)) continue;
       touch(root, fresh, tail);
       Item* record = store_.memory_->make_item(version_->number, edit.table, fresh, tail, spec.unique ? key : "");
       DROVER_CHECK(tree::insert(edit, version_->roots[root], record) == nullptr);
@@ -175,9 +169,9 @@ void Transaction::rollback_to(size_t savepoint) {
   while (log_.size() > savepoint) {
     const LogEntry entry = log_.back();
     log_.pop_back();
-    load_keys(store_.schema_.tables[entry.table], entry.after,
-              entry.before == nullptr ? std::nullopt : std::optional(entry.before->value()));
-    replace(entry.table, entry.after, entry.before);
+    load_keys(store_.schema_.tables[entry.table], entry.after, before_);
+    load_keys(store_.schema_.tables[entry.table], entry.before, after_);
+    replace(entry.table, entry.after, entry.before, before_, after_);
     if (entry.after != nullptr) dead_.emplace_back(entry.after);
     version_->table_indexes[entry.table] = entry.table_index_before;
     touched_.resize(entry.touched_before);

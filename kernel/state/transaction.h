@@ -29,7 +29,7 @@ class Transaction final : public WriteTransaction {
 
   // Errors: already_exists when another row holds a unique index key; invalid_argument for a key that is too long or
   // an index whose keys are not self-delimiting. Nothing has changed then. Writing the same bytes again is no change.
-  Status put(TableId table, std::string row) override;
+  Status put(TableId table, std::string row, const KnownKeys& known = {}) override;
   bool erase(TableId table, std::string_view key) override;
   // Nothing may be written before or after it, and once it has succeeded only a commit may follow. Subscribers must
   // resync, every waiter is woken, and every table counts as changed by this entry.
@@ -57,19 +57,13 @@ class Transaction final : public WriteTransaction {
     uint32_t length;
     size_t offset;  // in touched_bytes_
   };
-  using Keys = std::vector<std::string>;
-  struct IndexKeys {
-    Keys before;
-    Keys after;
-  };
-
   Transaction(Store& store, uint64_t index);
   Reader reader() const { return {&store_.schema_, version_.get(), &edits_}; }
-  void load_keys(const Schema::Entry& entry, const Item* before, std::optional<std::string_view> after);
-  Status check_keys(const Schema::Entry& entry, std::string_view primary) const;
-  void write(uint32_t table, Item* before, Item* after);
-  // Makes `after` stand where `before` stood, in all indexes. Either may be null. Requires: load_keys.
-  void replace(uint32_t table, Item* before, Item* after);
+  void load_keys(const Schema::Entry& entry, const Item* row, RowKeys& keys);
+  Status check_keys(const Schema::Entry& entry, const RowKeys& before, const RowKeys& after) const;
+  void write(uint32_t table, Item* before, Item* after, const RowKeys& old_keys, const RowKeys& new_keys);
+  // Makes `after` stand where `before` stood, in all indexes. Either may be null.
+  void replace(uint32_t table, Item* before, Item* after, const RowKeys& old_keys, const RowKeys& new_keys);
   void touch(uint32_t root, std::string_view key, std::string_view tail);
   void free_new(Node* node, bool primary);
   std::shared_ptr<const Batch> make_batch() const;
@@ -84,7 +78,7 @@ class Transaction final : public WriteTransaction {
   std::vector<Dead> dead_;
   std::vector<Touched> touched_;
   std::string touched_bytes_;
-  std::vector<IndexKeys> keys_;  // of the write in hand, by index
+  RowKeys before_, after_;  // of the write in hand, where they are not known
 };
 
 }  // namespace drover::state

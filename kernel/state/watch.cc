@@ -232,21 +232,20 @@ void WatchTable::notify(uint64_t index, std::span<const Touched> touched, std::s
   for (const auto& waiter : wake) fire(*waiter, WakeReason::changed);
 }
 
-void WatchTable::abandon_all(std::optional<uint64_t> restored_version, WakeReason reason) {
+void WatchTable::abandon_all(uint64_t restored_version, WakeReason reason) {
   WakeList wake;
   {
     std::lock_guard guard(mutex_);
     for (Watch::Waiter* w = all_; w != nullptr; w = w->next) collect(*w, wake);
     for (auto& [index, waiter] : index_waits_) collect(*waiter, wake);
     for (const auto& waiter : wake) detach(*waiter);
-    if (restored_version) {  // log indexes may begin anew: forget the old ones
-      epoch_ = *restored_version;
-      epoch_reason_ = reason;
-      last_index_ = 0;
-      for (Bucket& b : buckets_) b.stamp = 0;
-      for (TableState& t : tables_) t.stamp = 0;
-      for (IndexState& i : indexes_) i.lengths.clear();
-    }
+    // Log indexes may begin anew: forget the old ones.
+    epoch_ = restored_version;
+    epoch_reason_ = reason;
+    last_index_ = 0;
+    for (Bucket& b : buckets_) b.stamp = 0;
+    for (TableState& t : tables_) t.stamp = 0;
+    for (IndexState& i : indexes_) i.lengths.clear();
   }
   for (const auto& waiter : wake) fire(*waiter, reason);
 }

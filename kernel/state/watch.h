@@ -5,7 +5,7 @@
 // watches, and wakes the waiters whose key or prefix is the same; other ranges are kept in a short list per index.
 //
 //   registered ──a commit changes something in the set──▶ called once (changed)
-//        │      ──restore, loss of leadership───────────▶ called once (abandoned)
+//        │      ──restore───────────────────────────────▶ called once (abandoned)
 //        └──────the handle is dropped or cancelled──────▶ never called
 //
 // No lost wake-up: the waiter is registered first and then compared with the last changes; a commit publishes first and
@@ -67,7 +67,7 @@ class ReadSet {
 
 enum class WakeReason : uint8_t {
   changed,    // something in the set may have changed, or the awaited index has come
-  abandoned,  // restore or loss of leadership: start again from the beginning
+  abandoned,  // restore: start again from the beginning
 };
 using WakeCallback = std::function<void(WakeReason)>;
 
@@ -139,8 +139,8 @@ class WatchTable {
 
   // [apply] After publication.
   void notify(uint64_t index, std::span<const Touched> touched, std::span<const uint32_t> tables);
-  // Calls everybody. With a restored version: reads of older versions are abandoned as soon as they are watched.
-  void abandon_all(std::optional<uint64_t> restored_version, WakeReason reason = WakeReason::abandoned);
+  // Calls everybody. Reads of versions older than the restored one are abandoned as soon as they are watched.
+  void abandon_all(uint64_t restored_version, WakeReason reason = WakeReason::abandoned);
   size_t waiters() const;
 
   static std::shared_ptr<Watch::Waiter> make_waiter(const ReadSet& set, WakeCallback callback);

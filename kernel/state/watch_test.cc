@@ -205,14 +205,17 @@ TEST_F(WatchTest, ACallbackMayDropItsOwnWatch) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(WatchTest, LossOfLeadershipAbandonsEverybody) {
+TEST_F(WatchTest, ARestoreAbandonsEverybody) {
   std::vector<WakeReason> reasons;
   ReadSet set;
+  StringSink saved;
+  ASSERT_TRUE(write_snapshot(*store.snapshot("test"), saved).ok());
   static_cast<void>(store.snapshot("test")->recording(set)->get(things, key_of("a")));
   Watch w1 = store.watch(set, [&](WakeReason reason) { reasons.push_back(reason); });
   Watch w2 = store.when_index(99, [&](WakeReason reason) { reasons.push_back(reason); });
   Watch w3 = store.watch(ReadSet(), [&](WakeReason reason) { reasons.push_back(reason); });
-  store.wake_all();
+  StringSource source(saved.bytes);
+  ASSERT_TRUE(store.restore(source).ok());
   EXPECT_EQ(reasons, std::vector(3, WakeReason::abandoned));
 }
 

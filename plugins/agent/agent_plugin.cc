@@ -86,9 +86,9 @@ void AgentPlugin::stop(SteadyTime deadline) {
   host_ = nullptr;
 }
 
-std::optional<Uuid> AgentPlugin::locate(std::string_view id) const {
-  const Allocations* allocations = located_;
-  return allocations ? allocations->locate(id) : std::nullopt;
+Result<Uuid> AgentPlugin::locate(std::string_view id) const {
+  if (const Allocations* allocations = located_) return allocations->locate(id);
+  return not_found("this agent runs nothing");
 }
 
 }  // namespace drover::agent

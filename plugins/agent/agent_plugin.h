@@ -28,7 +28,7 @@ class AgentPlugin final : public Plugin, private NodeLocator {
   void stop(SteadyTime deadline) override;
 
  private:
-  std::optional<Uuid> locate(std::string_view id) const override;
+  Result<Uuid> locate(std::string_view id) const override;
 
   Host* host_ = nullptr;
   Services services_;

@@ -528,7 +528,7 @@ TEST_F(AgentTest, RemovesWhatTheServersNoLongerList) {
   start();
   const std::string id = place({task("web")}, "batch");
   until_status(id, v1::CLIENT_STATUS_RUNNING);
-  EXPECT_TRUE(declarations_.locator->locate(id) == host_->node());
+  EXPECT_EQ(*declarations_.locator->locate(id), host_->node());
   v1::GarbageCollectRequest collect;
   collect.set_alloc_id(id);
   EXPECT_EQ(Code::failed_precondition, ask<v1::ClientResponse>("GarbageCollect", collect).status().code());

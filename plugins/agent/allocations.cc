@@ -115,8 +115,9 @@ std::vector<std::shared_ptr<AllocRunner>> Allocations::all() const {
   return out;
 }
 
-std::optional<Uuid> Allocations::locate(std::string_view id) const {
-  return find(id) ? std::optional(client_.identity.id) : std::nullopt;
+Result<Uuid> Allocations::locate(std::string_view id) const {
+  if (!find(id)) return not_found("Unknown allocation \"" + Uuid::from_bytes(id).to_string() + "\"");
+  return client_.identity.id;
 }
 
 std::shared_ptr<AllocRunner> Allocations::find(std::string_view id) const {

@@ -46,7 +46,7 @@ class Allocations final : public NodeLocator {
   void stop(bool end_tasks, SteadyTime deadline);
 
   // --- [any]
-  std::optional<Uuid> locate(std::string_view id) const override;
+  Result<Uuid> locate(std::string_view id) const override;
   std::shared_ptr<AllocRunner> find(std::string_view id) const;  // null: not here
   std::vector<v1::Allocation> describe(const std::vector<Uuid>& ids) const;
   // Errors: not_found; failed_precondition while it runs.

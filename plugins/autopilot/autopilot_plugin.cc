@@ -23,32 +23,31 @@ constexpr auto kMeasureInterval = std::chrono::seconds(1);
 constexpr auto kChangeTime = std::chrono::seconds(10);
 constexpr std::string_view kRow = "autopilot";  // the only one
 
-Result<std::string> configured(Table<v1::AutopilotConfiguration> table, const v1::AutopilotConfigured& command,
-                               ApplyContext& context) {
-  const auto existing = table.get(context.rows(), kRow);
-  v1::SetAutopilotResponse answer;
-  if (command.has_check_index() && command.check_index() != (existing ? existing->modify_index() : 0))
+struct Commands {
+  Table<v1::AutopilotConfiguration> table;
+
+  Result<std::string> configured(const v1::AutopilotConfigured& command, ApplyContext& context) const {
+    const auto existing = table.get(context.rows(), kRow);
+    v1::SetAutopilotResponse answer;
+    if (command.has_check_index() && command.check_index() != (existing ? existing->modify_index() : 0))
+      return serialize(answer);
+    v1::AutopilotConfiguration row = command.configuration();
+    row.set_create_index(existing ? existing->create_index() : context.index());
+    row.set_modify_index(context.index());
+    DROVER_RETURN_IF_ERROR(table.put(context.rows(), row));
+    answer.set_updated(true);
     return serialize(answer);
-  v1::AutopilotConfiguration row = command.configuration();
-  row.set_create_index(existing ? existing->create_index() : context.index());
-  row.set_modify_index(context.index());
-  DROVER_RETURN_IF_ERROR(table.put(context.rows(), row));
-  answer.set_updated(true);
-  return serialize(answer);
-}
+  }
+};
 
 class AutopilotPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(declare.configuration("autopilot", config_schema()));
-    DROVER_TRY(const TableId id, declare.table({.name = "autopilot",
-                                                .message = "drover.v1.AutopilotConfiguration",
-                                                .key = [](std::string_view) { return std::string(kRow); }}));
-    table_ = Table<v1::AutopilotConfiguration>(id);
-    DROVER_RETURN_IF_ERROR(declare.command<v1::AutopilotConfigured>(
-        [table = table_](const v1::AutopilotConfigured& c, ApplyContext& context) {
-          return configured(table, c, context);
-        }));
+    DROVER_TRY(table_, declare.table<v1::AutopilotConfiguration>(
+                           "autopilot", {},
+                           [](const v1::AutopilotConfiguration&, RowKeys& keys) { keys.primary(std::string(kRow)); }));
+    DROVER_RETURN_IF_ERROR(declare.command<&Commands::configured>(std::make_shared<Commands>(Commands{table_})));
     DROVER_RETURN_IF_ERROR(raft_rpc_.declare(declare));
     return declare.service("drover.v1.OperatorAutopilot",
                            {method<&AutopilotPlugin::get_configuration>("GetConfiguration", this),
@@ -160,7 +159,7 @@ class AutopilotPlugin final : public Plugin {
     return configuration;
   }
 
-  Result<v1::SetAutopilotResponse> set_configuration(const v1::SetAutopilotRequest& request, Call& call) {
+  Result<Write<v1::SetAutopilotResponse>> set_configuration(const v1::SetAutopilotRequest& request, Call&) {
     v1::AutopilotConfigured command;
     *command.mutable_configuration() = request.configuration();
     v1::AutopilotConfiguration& wanted = *command.mutable_configuration();
@@ -169,9 +168,8 @@ class AutopilotPlugin final : public Plugin {
     wanted.set_server_stabilization_time(format_duration(config.server_stabilization_time));
     if (request.has_cas()) command.set_check_index(request.cas());
     command.set_time(host_->clock().wall_ns());
-    DROVER_TRY(const Applied applied, host_->propose(command, host_->clock().steady() + kChangeTime));
-    call.set_index(applied.index);
-    return parse_message<v1::SetAutopilotResponse>(applied.answer);
+    return Write<v1::SetAutopilotResponse>(
+        command, [](const Applied& applied) { return parse_message<v1::SetAutopilotResponse>(applied.answer); });
   }
 
   Result<v1::AutopilotHealth> health(const v1::AutopilotRequest&, Call&) {

@@ -3,8 +3,8 @@
 namespace drover::wire {
 
 Status Delivery::start(Executor& executor, StreamReceiver receiver, Transport transport) {
-  return executor.run_stream([self = shared_from_this(), receiver = std::move(receiver),
-                              transport = std::move(transport)] { self->run(receiver, transport); });
+  return executor.run_blocking([self = shared_from_this(), receiver = std::move(receiver),
+                                transport = std::move(transport)] { self->run(receiver, transport); });
 }
 
 void Delivery::push(std::string message) {

@@ -21,7 +21,7 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
     std::function<void()> next;    // asks for the next message
     std::function<void()> cancel;  // the receiver wants no more
   };
-  // The receiver's `closed` follows exactly once, after close(). Errors: those of Executor::run_stream; then nothing
+  // The receiver's `closed` follows exactly once, after close(). Errors: those of Executor::run_blocking; then nothing
   // follows.
   Status start(Executor& executor, StreamReceiver receiver, Transport transport);
   void push(std::string message);

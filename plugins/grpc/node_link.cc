@@ -103,12 +103,13 @@ class CarriedHere : public std::enable_shared_from_this<CarriedHere> {
     stream_->read_next();
   }
 
-  // On the executor: the handler may take its time with what came before.
+  // On a thread that may wait: the handler may take its time with what came before.
   void deliver_locked(std::string message) {
-    executor_.post([self = shared_from_this(), call = call_, message = std::move(message)]() mutable {
-      call->send(std::move(message));
+    const Status lent = executor_.run_blocking([self = shared_from_this(), call = call_, message = std::move(message)] {
+      call->send(message);
       self->stream_->read_next();
     });
+    if (!lent.ok()) executor_.post([self = shared_from_this()] { self->stop_.request_stop(); });
   }
 
   const uint64_t number_;

@@ -32,11 +32,13 @@ class Served : public std::enable_shared_from_this<Served> {
  private:
   void receive(std::string message) {
     if (begun_) {
-      // On the executor: the handler may take its time with what came before. Reads follow one another, so do these.
-      setup_.executor.post([self = shared_from_this(), message = std::move(message)]() mutable {
-        if (auto call = self->stream_call()) call->send(std::move(message));
+      // On a thread that may wait: the handler may take its time with what came before. Reads follow one another, so
+      // do these.
+      const Status lent = setup_.executor.run_blocking([self = shared_from_this(), message = std::move(message)] {
+        if (auto call = self->stream_call()) call->send(message);
         self->stream_->read_next();
       });
+      if (!lent.ok()) stream_->finish(lent);
       return;
     }
     begun_ = true;
@@ -162,8 +164,9 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
     if (!first || node.is_zero())
       return stream_->finish(invalid_argument("the first frame must say which node attaches"));
     if (frame.call() != 0) return carry(node, frame);
-    server_.setup_.executor.post(
+    const Status lent = server_.setup_.executor.run_blocking(
         [self = shared_from_this(), node, secret = frame.attach().secret_id()] { self->attach(node, secret); });
+    if (!lent.ok()) stream_->finish(lent);
   }
 
   void carry(const Uuid& node, const v1::Frame& frame) {

@@ -108,10 +108,9 @@ Answer no_route(std::string_view path, const Routes& routes) {
 void tell_meta(const ReplyMeta& meta, google::protobuf::Message& response) {
   const auto field = [&](const char* name) { return response.GetDescriptor()->FindFieldByName(name); };
   const auto& reflection = *response.GetReflection();
-  if (!field("index") || !field("last_contact") || !field("known_leader")) return;
-  reflection.SetUInt64(&response, field("index"), meta.index);
-  reflection.SetInt64(&response, field("last_contact"), meta.last_contact.count());
-  reflection.SetBool(&response, field("known_leader"), meta.known_leader);
+  if (const auto* index = field("index")) reflection.SetUInt64(&response, index, meta.index);
+  if (const auto* contact = field("last_contact")) reflection.SetInt64(&response, contact, meta.last_contact.count());
+  if (const auto* leader = field("known_leader")) reflection.SetBool(&response, leader, meta.known_leader);
 }
 
 std::string_view bearer(std::string_view authorization) {

@@ -7,6 +7,7 @@
 #include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/job.pb.h"
+#include "drover/v1/job_counts.pb.h"
 #include "drover/v1/trial.pb.h"
 #include "jobs.pb.h"
 #include "plan.pb.h"
@@ -21,11 +22,7 @@ namespace {
 class Plans : public ::testing::Test {
  protected:
   Plans() {
-    for (const char* name : {"allocs", "evals"}) {
-      TableSpec spec{.name = name, .key = [](std::string_view row) { return std::string(row); }};
-      spec.indexes.resize(4, {.name = "", .keys = [](std::string_view, std::vector<std::string>&) {}});
-      host_.rows().add_table(std::move(spec));
-    }
+    host_.rows().add_table(job_counts_table().spec());
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     EXPECT_TRUE(rpc_.start(host_).ok());
@@ -238,10 +235,8 @@ TEST_F(Plans, AnEvaluationIsOfTheJobOfItsPath) {
   request.set_job_id("bat");
   const auto refused = host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Evaluate", request);
   EXPECT_EQ(refused.status().to_string(), "invalid_argument: JobID not same as job name");
-  ASSERT_TRUE(host_.rows()
-                  .command<v1::EvalsUpdated>(
-                      [](const v1::EvalsUpdated&, ApplyContext&) -> Result<std::string> { return std::string(); })
-                  .ok());
+  const auto apply = [](std::string_view, ApplyContext&) -> Result<std::string> { return std::string(); };
+  ASSERT_TRUE(host_.rows().command("drover.v1.EvalsUpdated", apply).ok());
   for (const char* named : {"web", ""}) {
     request.set_job_id(named);
     const auto answer = host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Evaluate", request);

@@ -10,8 +10,8 @@
 #include "drover/keys.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
-#include "drover/v1/allocation.pb.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/job_counts.pb.h"
 #include "implied.h"
 #include "jobs.pb.h"
 #include "plan.pb.h"
@@ -20,7 +20,6 @@
 namespace drover::jobs {
 namespace {
 
-constexpr auto kProposeTime = std::chrono::seconds(30);
 constexpr size_t kMaxSource = 1 << 20;  // of a job's file; the job without it may be larger
 
 v1::Evaluation new_evaluation(const v1::Job& job, std::string triggered_by, int32_t priority, int64_t now) {
@@ -37,27 +36,23 @@ v1::Evaluation new_evaluation(const v1::Job& job, std::string triggered_by, int3
   return eval;
 }
 
-v1::JobListStub stub_of(const v1::Job& job) {
-  v1::JobListStub stub;
-  stub.set_id(job.id());
-  stub.set_parent_id(job.parent_id());
-  stub.set_name(job.name());
-  stub.set_namespace_(job.namespace_());
-  *stub.mutable_datacenters() = job.datacenters();
-  stub.set_node_pool(job.node_pool());
-  stub.set_type(job.type());
-  stub.set_priority(job.priority());
-  stub.set_periodic(job.has_periodic());
-  stub.set_parameterized_job(job.has_parameterized_job());
-  stub.set_stop(job.stop());
-  stub.set_status(job.status());
-  stub.set_status_description(job.status_description());
-  stub.set_create_index(job.create_index());
-  stub.set_modify_index(job.modify_index());
-  stub.set_job_modify_index(job.job_modify_index());
-  stub.set_submit_time(job.submit_time());
-  if (job.has_multiregion()) *stub.mutable_multiregion() = job.multiregion();
-  return stub;
+// Fills in what a list says of each group, by the scheduler's numbers.
+void add_counts(v1::JobSummary& summary, const v1::JobCounts& counts) {
+  auto& groups = *summary.mutable_summary();
+  for (const v1::JobCounts::Group& counted : counts.groups()) {
+    if (counted.job_create_index() != summary.create_index()) continue;  // of a job that was purged
+    v1::TaskGroupSummary& group = groups[counted.name()];
+    group.set_starting(counted.starting());
+    group.set_running(counted.running());
+    group.set_complete(counted.complete());
+    group.set_failed(counted.failed());
+    group.set_lost(counted.lost());
+    group.set_unknown(counted.unknown());
+  }
+  if (counts.queued_index() >= summary.create_index()) {
+    for (const auto& [group, queued] : counts.queued()) groups[group].set_queued(queued);
+  }
+  summary.set_modify_index(std::max(summary.modify_index(), counts.modify_index()));
 }
 
 }  // namespace
@@ -77,8 +72,8 @@ Status Rpc::declare(Declarations& declare) {
 Status Rpc::start(Host& host, const Priorities& priorities) {
   host_ = &host;
   priorities_ = priorities;
-  DROVER_TRY(allocs_, host.find_table("allocs"));
-  DROVER_TRY(evals_, host.find_table("evals"));
+  DROVER_TRY(const TableId counts, host.find_table("job_counts"));
+  counts_ = Table<v1::JobCounts>(counts);
   return ok_status();
 }
 
@@ -87,56 +82,12 @@ Result<v1::Job> Rpc::find(const std::string& id, Call& call) const {
   return not_found("job not found");
 }
 
-v1::JobSummary Rpc::summarize(const v1::Job& job, const ReadView& view) const {
-  v1::JobSummary summary;
-  summary.set_job_id(job.id());
-  summary.set_namespace_(job.namespace_());
-  summary.mutable_children();
-  auto& groups = *summary.mutable_summary();
-  for (const v1::TaskGroup& group : job.task_groups()) groups[group.name()];
-  uint64_t newest = job.modify_index();
-  Table<v1::Allocation>(allocs_).scan(view, kAllocsByJob, of_job(job.namespace_(), job.id()),
-                                      [&](v1::Allocation& alloc, std::string_view) {
-                                        if (alloc.job_create_index() != job.create_index()) return true;
-                                        newest = std::max(newest, alloc.modify_index());
-                                        v1::TaskGroupSummary& count = groups[alloc.task_group()];
-                                        switch (alloc.client_status()) {
-                                          case v1::CLIENT_STATUS_PENDING:
-                                            count.set_starting(count.starting() + 1);
-                                            break;
-                                          case v1::CLIENT_STATUS_RUNNING:
-                                            count.set_running(count.running() + 1);
-                                            break;
-                                          case v1::CLIENT_STATUS_COMPLETE:
-                                            count.set_complete(count.complete() + 1);
-                                            break;
-                                          case v1::CLIENT_STATUS_FAILED:
-                                            count.set_failed(count.failed() + 1);
-                                            break;
-                                          case v1::CLIENT_STATUS_LOST:
-                                            count.set_lost(count.lost() + 1);
-                                            break;
-                                          default:
-                                            count.set_unknown(count.unknown() + 1);
-                                            break;
-                                        }
-                                        return true;
-                                      });
-  // What the newest evaluation could not place.
-  v1::Evaluation last;
-  Table<v1::Evaluation>(evals_).scan(
-      view, kEvalsByJob, of_job(job.namespace_(), job.id()), [&](v1::Evaluation& eval, std::string_view) {
-        // A blocked one has not looked yet: what is queued is what the one before it left over.
-        const bool looked = eval.status() != v1::EVAL_STATUS_BLOCKED && eval.status() != v1::EVAL_STATUS_PENDING;
-        if (looked && eval.create_index() >= job.create_index() && eval.create_index() >= last.create_index()) {
-          last = std::move(eval);
-        }
-        return true;
-      });
-  for (const auto& [group, queued] : last.queued_allocations()) groups[group].set_queued(queued);
-  summary.set_create_index(job.create_index());
-  summary.set_modify_index(std::max(newest, last.modify_index()));
-  return summary;
+// What a list shows of the job there, without decoding the job.
+v1::JobListStub Rpc::stub_at(const Cursor& job, const ReadView& view) const {
+  auto kept = tables_.stubs.get(view, job.key());
+  v1::JobListStub stub = kept ? *std::move(kept) : stub_of(Table<v1::Job>::parse(job.row()));
+  if (const auto counts = counts_.get(view, job.key())) add_counts(*stub.mutable_job_summary(), *counts);
+  return stub;
 }
 
 Result<v1::ListJobsResponse> Rpc::list(const v1::ListJobsRequest& request, Call& call) {
@@ -152,18 +103,16 @@ Result<v1::ListJobsResponse> Rpc::list(const v1::ListJobsRequest& request, Call&
     range.first = job_key(query.next_token.substr(0, dot), query.next_token.substr(dot + 1));
   }
   v1::ListJobsResponse response;
-  tables_.jobs.scan(call.view(), kPrimary, range, [&](v1::Job& job, std::string_view) {
-    if (!job.id().starts_with(query.prefix)) return true;
+  for (auto jobs = call.view().scan(tables_.jobs.id(), kPrimary, range); jobs->valid(); jobs->next()) {
+    v1::JobListStub stub = stub_at(*jobs, call.view());
+    if (!stub.id().starts_with(query.prefix)) continue;
     if (query.per_page > 0 && response.jobs_size() == query.per_page) {
-      call.set_next_token(job.namespace_() + "." + job.id());
-      return false;
+      call.set_next_token(stub.namespace_() + "." + stub.id());
+      break;
     }
-    v1::JobListStub& stub = *response.add_jobs();
-    stub = stub_of(job);
-    *stub.mutable_job_summary() = summarize(job, call.view());
-    if (request.meta()) *stub.mutable_meta() = job.meta();
-    return true;
-  });
+    if (!request.meta()) stub.clear_meta();
+    *response.add_jobs() = std::move(stub);
+  }
   return response;
 }
 
@@ -197,7 +146,7 @@ Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, c
   return std::move(findings.warnings);
 }
 
-Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& request, Call& call) {
+Result<Write<v1::RegisterJobResponse>> Rpc::register_job(const v1::RegisterJobRequest& request, Call& call) {
   if (!request.has_job()) return invalid_argument("Job must be specified");
   v1::Job job = request.job();
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
@@ -207,8 +156,8 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
     return invalid_argument("eval priority must be between 1 and 100 inclusively");
   canonicalize(job, priorities_);
   if (request.preserve_counts()) {
-    auto view = host_->snapshot();
-    if (auto existing = tables_.jobs.get(*view, job_key(job.namespace_(), job.id())); existing && !existing->stop()) {
+    auto existing = tables_.jobs.get(call.view(), job_key(job.namespace_(), job.id()));
+    if (existing && !existing->stop()) {
       for (v1::TaskGroup& group : *job.mutable_task_groups()) {
         for (const v1::TaskGroup& old : existing->task_groups()) {
           if (old.name() == group.name()) group.set_count(old.count());
@@ -230,17 +179,16 @@ Result<v1::RegisterJobResponse> Rpc::register_job(const v1::RegisterJobRequest& 
   } else if (!request.submission().source().empty()) {
     *command.mutable_submission() = request.submission();
   }
-  DROVER_TRY(Applied applied,
-             host_->propose(command, std::min(call.context().deadline, host_->clock().steady() + kProposeTime)));
-  DROVER_TRY(v1::JobRegisteredAnswer answer, parse_message<v1::JobRegisteredAnswer>(applied.answer));
   v1::RegisterJobResponse response;
   response.set_eval_id(command.evaluation().id());
-  response.set_eval_create_index(applied.index);
-  response.set_job_modify_index(answer.job_modify_index());
   response.set_warnings(joined(warnings));
-  response.set_index(applied.index);
-  call.set_index(applied.index);
-  return response;
+  return Write<v1::RegisterJobResponse>(
+      command, [response](const Applied& applied) mutable -> Result<v1::RegisterJobResponse> {
+        DROVER_TRY(v1::JobRegisteredAnswer answer, parse_message<v1::JobRegisteredAnswer>(applied.answer));
+        response.set_eval_create_index(applied.index);
+        response.set_job_modify_index(answer.job_modify_index());
+        return response;
+      });
 }
 
 Result<v1::ParseJobResponse> Rpc::parse(const v1::ParseJobRequest& request, Call&) {
@@ -288,16 +236,14 @@ Result<v1::JobResponse> Rpc::get(const v1::JobRequest& request, Call& call) {
   return response;
 }
 
-Result<v1::DeregisterJobResponse> Rpc::deregister(const v1::DeregisterJobRequest& request, Call& call) {
+Result<Write<v1::DeregisterJobResponse>> Rpc::deregister(const v1::DeregisterJobRequest& request, Call& call) {
   if (request.global()) return invalid_argument("global: several regions are not supported by this version of drover");
   const std::string name_space = call.query().name_space;
-  auto view = host_->snapshot();
-  auto job = tables_.jobs.get(*view, job_key(name_space, request.job_id()));
+  auto job = tables_.jobs.get(call.view(), job_key(name_space, request.job_id()));
+  v1::DeregisterJobResponse response;
   if (!job) {  // is gone already, as was asked
-    v1::DeregisterJobResponse response;
-    response.set_index(view->index());
-    call.set_index(view->index());
-    return response;
+    call.set_index(call.view().index());
+    return Write(response);
   }
   const int64_t now = host_->clock().wall_ns();
   v1::JobDeregistered command;
@@ -306,15 +252,12 @@ Result<v1::DeregisterJobResponse> Rpc::deregister(const v1::DeregisterJobRequest
   command.set_purge(request.purge());
   command.set_time(now);
   *command.mutable_evaluation() = new_evaluation(*job, "job-deregister", request.eval_priority(), now);
-  DROVER_TRY(Applied applied,
-             host_->propose(command, std::min(call.context().deadline, host_->clock().steady() + kProposeTime)));
-  v1::DeregisterJobResponse response;
   response.set_eval_id(command.evaluation().id());
-  response.set_eval_create_index(applied.index);
-  response.set_job_modify_index(applied.index);
-  response.set_index(applied.index);
-  call.set_index(applied.index);
-  return response;
+  return Write<v1::DeregisterJobResponse>(command, [response](const Applied& applied) mutable {
+    response.set_eval_create_index(applied.index);
+    response.set_job_modify_index(applied.index);
+    return response;
+  });
 }
 
 Result<v1::JobVersionsResponse> Rpc::versions(const v1::JobVersionsRequest& request, Call& call) {
@@ -340,36 +283,35 @@ Result<v1::ReconcileSummariesResponse> Rpc::reconcile_summaries(const v1::Reconc
 }
 
 Result<v1::JobSummaryResponse> Rpc::summary(const v1::JobRequest& request, Call& call) {
-  DROVER_TRY(v1::Job job, find(request.job_id(), call));
+  const KeyRange key = KeyRange::exactly(job_key(call.query().name_space, request.job_id()));
+  const auto job = call.view().scan(tables_.jobs.id(), kPrimary, key);
+  if (!job->valid()) return not_found("job not found");
+  v1::JobListStub stub = stub_at(*job, call.view());
   v1::JobSummaryResponse response;
-  *response.mutable_summary() = summarize(job, call.view());
+  response.mutable_summary()->Swap(stub.mutable_job_summary());
   return response;
 }
 
-Result<v1::RegisterJobResponse> Rpc::evaluate(const v1::EvaluateJobRequest& request, Call& call) {
+Result<Write<v1::RegisterJobResponse>> Rpc::evaluate(const v1::EvaluateJobRequest& request, Call& call) {
   if (request.eval_options().force_reschedule()) {
     return invalid_argument("ForceReschedule is not supported by this version of drover");
   }
   if (!request.job_id().empty() && request.job_id() != request.path_job_id()) {
     return invalid_argument("JobID not same as job name");
   }
-  auto view = host_->snapshot();
-  auto job = tables_.jobs.get(*view, job_key(call.query().name_space, request.path_job_id()));
-  if (!job) return not_found("job not found");
+  DROVER_TRY(const v1::Job job, find(request.path_job_id(), call));
   const int64_t now = host_->clock().wall_ns();
   v1::EvalsUpdated command;
-  *command.add_evaluations() = new_evaluation(*job, "job-register", 0, now);
-  command.mutable_evaluations(0)->set_job_modify_index(job->job_modify_index());
+  *command.add_evaluations() = new_evaluation(job, "job-register", 0, now);
+  command.mutable_evaluations(0)->set_job_modify_index(job.job_modify_index());
   command.set_time(now);
-  DROVER_TRY(Applied applied,
-             host_->propose(command, std::min(call.context().deadline, host_->clock().steady() + kProposeTime)));
   v1::RegisterJobResponse response;
   response.set_eval_id(command.evaluations(0).id());
-  response.set_eval_create_index(applied.index);
-  response.set_job_modify_index(job->job_modify_index());
-  response.set_index(applied.index);
-  call.set_index(applied.index);
-  return response;
+  response.set_job_modify_index(job.job_modify_index());
+  return Write<v1::RegisterJobResponse>(command, [response](const Applied& applied) mutable {
+    response.set_eval_create_index(applied.index);
+    return response;
+  });
 }
 
 }  // namespace drover::jobs

@@ -13,6 +13,8 @@ namespace drover::v1 {
 class DeregisterJobRequest;
 class DeregisterJobResponse;
 class EvaluateJobRequest;
+class JobCounts;
+class JobListStub;
 class JobDeploymentResponse;
 class JobDeploymentsResponse;
 class JobRequest;
@@ -52,11 +54,11 @@ class Rpc {
 
  private:
   Result<v1::ListJobsResponse> list(const v1::ListJobsRequest& request, Call& call);
-  Result<v1::RegisterJobResponse> register_job(const v1::RegisterJobRequest& request, Call& call);
+  Result<Write<v1::RegisterJobResponse>> register_job(const v1::RegisterJobRequest& request, Call& call);
   Result<v1::ParseJobResponse> parse(const v1::ParseJobRequest& request, Call& call);
   Result<v1::ValidateJobResponse> validate_job(const v1::ValidateJobRequest& request, Call& call);
   Result<v1::JobResponse> get(const v1::JobRequest& request, Call& call);
-  Result<v1::DeregisterJobResponse> deregister(const v1::DeregisterJobRequest& request, Call& call);
+  Result<Write<v1::DeregisterJobResponse>> deregister(const v1::DeregisterJobRequest& request, Call& call);
   Result<v1::JobVersionsResponse> versions(const v1::JobVersionsRequest& request, Call& call);
   Result<v1::JobSummaryResponse> summary(const v1::JobRequest& request, Call& call);
   Result<v1::PlanJobResponse> plan(const v1::PlanJobRequest& request, Call& call);
@@ -64,16 +66,15 @@ class Rpc {
   Result<v1::JobDeploymentResponse> deployment(const v1::JobRequest& request, Call& call);
   Result<v1::JobDeploymentsResponse> deployments(const v1::JobRequest& request, Call& call);
   Result<v1::ReconcileSummariesResponse> reconcile_summaries(const v1::ReconcileSummariesRequest& request, Call& call);
-  Result<v1::RegisterJobResponse> evaluate(const v1::EvaluateJobRequest& request, Call& call);
+  Result<Write<v1::RegisterJobResponse>> evaluate(const v1::EvaluateJobRequest& request, Call& call);
 
+  v1::JobListStub stub_at(const Cursor& job, const ReadView& view) const;
   Result<v1::Job> find(const std::string& id, Call& call) const;
   // What the scheduler would do for that row; why it was not asked, in `refusal`. Errors: aborted when the job changed.
   Result<v1::TrialResponse> try_out(const v1::Job& job, uint64_t known_index, Call& call);
-  v1::JobSummary summarize(const v1::Job& job, const ReadView& view) const;
 
   const Tables& tables_;
-  TableId allocs_;
-  TableId evals_;
+  Table<v1::JobCounts> counts_;  // the scheduler's
   Host* host_ = nullptr;
   Priorities priorities_;
 };

@@ -59,7 +59,6 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
 
   v1::PlanJobResponse response;
   if (existing) response.set_job_modify_index(existing->job_modify_index());
-  response.set_index(view->index());
   call.set_index(view->index());
   v1::JobDiff diff = diff_jobs(existing ? &*existing : nullptr, &job);
   if (trial->refusal().empty()) {

@@ -111,15 +111,19 @@ class Commands {
     if (status == job->status()) return std::string();
     job->set_status(status);
     job->set_modify_index(context.index());
-    DROVER_RETURN_IF_ERROR(tables_.jobs.put(context.rows(), *job));
+    DROVER_RETURN_IF_ERROR(put_current(*job, context.rows()));
     return std::string();
   }
 
  private:
+  Status put_current(const v1::Job& job, WriteTransaction& rows) const {
+    DROVER_RETURN_IF_ERROR(tables_.jobs.put(rows, job));
+    return tables_.stubs.put(rows, stub_of(job));
+  }
   // The job and its version; versions beyond the tracked number go.
   Status put(const v1::Job& job, ApplyContext& context) const {
     WriteTransaction& rows = context.rows();
-    DROVER_RETURN_IF_ERROR(tables_.jobs.put(rows, job));
+    DROVER_RETURN_IF_ERROR(put_current(job, rows));
     DROVER_RETURN_IF_ERROR(tables_.versions.put(rows, job));
     uint64_t seen = 0;
     std::vector<std::string> old;
@@ -136,6 +140,7 @@ class Commands {
   void erase(std::string_view name_space, std::string_view id, ApplyContext& context) const {
     WriteTransaction& rows = context.rows();
     tables_.jobs.erase(rows, job_key(name_space, id));
+    tables_.stubs.erase(rows, job_key(name_space, id));
     std::vector<std::string> keys;
     for (auto cursor = rows.scan(tables_.versions.id(), kPrimary, of_job(name_space, id)); cursor->valid();
          cursor->next()) {
@@ -151,6 +156,37 @@ class Commands {
 };
 
 }  // namespace
+
+v1::JobListStub stub_of(const v1::Job& job) {
+  v1::JobListStub stub;
+  stub.set_id(job.id());
+  stub.set_parent_id(job.parent_id());
+  stub.set_name(job.name());
+  stub.set_namespace_(job.namespace_());
+  *stub.mutable_datacenters() = job.datacenters();
+  stub.set_node_pool(job.node_pool());
+  stub.set_type(job.type());
+  stub.set_priority(job.priority());
+  stub.set_periodic(job.has_periodic());
+  stub.set_parameterized_job(job.has_parameterized_job());
+  stub.set_stop(job.stop());
+  stub.set_status(job.status());
+  stub.set_status_description(job.status_description());
+  stub.set_create_index(job.create_index());
+  stub.set_modify_index(job.modify_index());
+  stub.set_job_modify_index(job.job_modify_index());
+  stub.set_submit_time(job.submit_time());
+  *stub.mutable_meta() = job.meta();
+  if (job.has_multiregion()) *stub.mutable_multiregion() = job.multiregion();
+  v1::JobSummary& summary = *stub.mutable_job_summary();
+  summary.set_job_id(job.id());
+  summary.set_namespace_(job.namespace_());
+  summary.mutable_children();
+  for (const v1::TaskGroup& group : job.task_groups()) (*summary.mutable_summary())[group.name()];
+  summary.set_create_index(job.create_index());
+  summary.set_modify_index(job.modify_index());
+  return stub;
+}
 
 v1::Job as_registered(v1::Job job, const v1::Job* existing, uint64_t index, int64_t time) {
   // The same description again: no new version, but the scheduler looks once more.
@@ -168,32 +204,21 @@ v1::Job as_registered(v1::Job job, const v1::Job* existing, uint64_t index, int6
 }
 
 Status declare_tables(Declarations& declare, Tables& tables) {
-  DROVER_TRY(TableId jobs, declare.table({.name = "jobs", .message = "drover.v1.Job", .key = [](Bytes row) {
-                                            const auto job = Table<v1::Job>::parse(row);
-                                            return job_key(job.namespace_(), job.id());
-                                          }}));
-  DROVER_TRY(TableId versions, declare.table({.name = "job_versions", .message = "drover.v1.Job", .key = [](Bytes row) {
-                                                const auto job = Table<v1::Job>::parse(row);
-                                                return job_version_key(job.namespace_(), job.id(), job.version());
-                                              }}));
-  DROVER_TRY(TableId submissions,
-             declare.table({.name = "job_submissions", .message = "drover.v1.JobSubmission", .key = [](Bytes row) {
-                              const auto each = Table<v1::JobSubmission>::parse(row);
-                              return job_version_key(each.namespace_(), each.job_id(), each.version());
-                            }}));
-  tables.jobs = Table<v1::Job>(jobs);
-  tables.submissions = Table<v1::JobSubmission>(submissions);
-  tables.versions = Table<v1::Job>(versions);
+  DROVER_TRY(tables.jobs, declare_table(declare, jobs_table()));
+  DROVER_TRY(tables.versions, declare_table(declare, job_versions_table()));
+  DROVER_TRY(tables.submissions,
+             declare.table<v1::JobSubmission>("job_submissions", {}, [](const v1::JobSubmission& each, RowKeys& keys) {
+               keys.primary(job_version_key(each.namespace_(), each.job_id(), each.version()));
+             }));
+  DROVER_TRY(tables.stubs,
+             declare.table<v1::JobListStub>("job_stubs", {}, [](const v1::JobListStub& stub, RowKeys& keys) {
+               keys.primary(job_key(stub.namespace_(), stub.id()));
+             }));
   auto commands = std::make_shared<Commands>(tables);
-  DROVER_RETURN_IF_ERROR(declare.command<v1::JobRegistered>(
-      [commands](const v1::JobRegistered& c, ApplyContext& context) { return commands->registered(c, context); }));
-  DROVER_RETURN_IF_ERROR(declare.command<v1::JobDeregistered>(
-      [commands](const v1::JobDeregistered& c, ApplyContext& context) { return commands->deregistered(c, context); }));
-  DROVER_RETURN_IF_ERROR(declare.command<v1::JobsDeleted>(
-      [commands](const v1::JobsDeleted& c, ApplyContext& context) { return commands->deleted(c, context); }));
-  return declare.command<v1::JobStatusChanged>([commands](const v1::JobStatusChanged& c, ApplyContext& context) {
-    return commands->status_changed(c, context);
-  });
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::registered>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::deregistered>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::deleted>(commands));
+  return declare.command<&Commands::status_changed>(commands);
 }
 
 }  // namespace drover::jobs

@@ -47,7 +47,7 @@ Status Registry::start(Host& host, const HeartbeatOptions& options) {
   return ok_status();
 }
 
-v1::HeartbeatResponse Registry::answer(const v1::Node& node, uint64_t index) {
+v1::HeartbeatResponse Registry::answer(const v1::Node& node) {
   v1::HeartbeatResponse response;
   std::lock_guard lock(mutex_);
   const double random = std::uniform_real_distribution<double>(0, 1)(random_);
@@ -56,18 +56,16 @@ v1::HeartbeatResponse Registry::answer(const v1::Node& node, uint64_t index) {
   host_->metrics().set("nomad.nomad.heartbeat.active", static_cast<double>(heartbeats_->size()));
   for (const RaftServer& server : host_->raft().servers) response.add_servers(server.address);
   response.set_scheduling_eligibility(node.scheduling_eligibility());
-  response.set_index(index);
   return response;
 }
 
-Result<v1::HeartbeatResponse> Registry::register_node(const v1::RegisterNodeRequest& request, Call&) {
+Result<Write<v1::HeartbeatResponse>> Registry::register_node(const v1::RegisterNodeRequest& request, Call& call) {
   v1::Node node = request.node();
   if (node.id().size() != 16) return invalid_argument("missing node ID for client registration");
   if (node.secret_id().size() != 16) return invalid_argument("missing node secret ID for client registration");
   if (node.datacenter().empty()) return invalid_argument("missing datacenter for client registration");
   if (node.name().empty()) return invalid_argument("missing node name for client registration");
-  auto view = host_->snapshot();
-  auto existing = nodes_.get(*view, node.id());
+  auto existing = nodes_.get(call.view(), node.id());
   if (existing && !is_secret_of(*existing, node.secret_id())) {
     return permission_denied("node secret ID does not match. Not registering node.");
   }
@@ -81,13 +79,13 @@ Result<v1::HeartbeatResponse> Registry::register_node(const v1::RegisterNodeRequ
   *command.mutable_node() = node;
   command.set_time(now);
   if (existing && existing->status() == v1::NODE_STATUS_READY && looks_different(*existing, node)) {
-    add_node_evaluations(*view, allocs_, jobs_, node, now, command);
+    add_node_evaluations(call.view(), allocs_, jobs_, node, now, command);
   }
   if (existing) {
     for (v1::NodeEvent& event : driver_events(*existing, node, now)) *command.add_events() = std::move(event);
   }
-  DROVER_TRY(Applied applied, host_->propose(command, host_->clock().steady() + kProposeTime));
-  return answer(existing ? *existing : node, applied.index);
+  return Write<v1::HeartbeatResponse>(command, [this, node = existing ? *std::move(existing) : std::move(node)](
+                                                   const Applied&) { return answer(node); });
 }
 
 Result<v1::NodeProofResponse> Registry::prove(const v1::NodeProof& request, Call& call) {
@@ -97,23 +95,23 @@ Result<v1::NodeProofResponse> Registry::prove(const v1::NodeProof& request, Call
   return v1::NodeProofResponse();
 }
 
-Result<v1::HeartbeatResponse> Registry::heartbeat(const v1::HeartbeatRequest& request, Call&) {
-  auto view = host_->snapshot();
-  auto node = nodes_.get(*view, request.node_id());
+Result<Write<v1::HeartbeatResponse>> Registry::heartbeat(const v1::HeartbeatRequest& request, Call& call) {
+  auto node = nodes_.get(call.view(), request.node_id());
   if (!node) return not_found("node not found");
   if (!is_secret_of(*node, request.secret_id())) return permission_denied("node secret ID does not match");
   const v1::NodeStatus wanted = request.status();
   if (wanted != v1::NODE_STATUS_READY && wanted != v1::NODE_STATUS_INITIALIZING && wanted != v1::NODE_STATUS_DOWN) {
     return invalid_argument("a node cannot give itself this status");
   }
-  if (node->status() != wanted) {
-    const bool was_down = node->status() == v1::NODE_STATUS_DOWN && wanted == v1::NODE_STATUS_READY;
-    DROVER_RETURN_IF_ERROR(set_status(*node, wanted, was_down ? "Node reregistered by heartbeat" : ""));
-  }
-  return answer(*node, view->index());
+  if (node->status() == wanted) return Write(answer(*node));
+  const bool was_down = node->status() == v1::NODE_STATUS_DOWN && wanted == v1::NODE_STATUS_READY;
+  return Write<v1::HeartbeatResponse>(
+      with_status(*node, wanted, was_down ? "Node reregistered by heartbeat" : "", call.view()),
+      [this, node = *node](const Applied&) { return answer(node); });
 }
 
-Status Registry::set_status(const v1::Node& node, v1::NodeStatus status, std::string message) {
+v1::NodeStatusUpdated Registry::with_status(const v1::Node& node, v1::NodeStatus status, std::string message,
+                                            const ReadView& view) const {
   const int64_t now = host_->clock().wall_ns();
   v1::NodeStatusUpdated command;
   command.set_node_id(node.id());
@@ -124,19 +122,21 @@ Status Registry::set_status(const v1::Node& node, v1::NodeStatus status, std::st
     command.mutable_event()->set_subsystem("Cluster");
     command.mutable_event()->set_timestamp(now);
   }
-  if (concerns_scheduler(node.status(), status)) {
-    auto view = host_->snapshot();
-    add_node_evaluations(*view, allocs_, jobs_, node, now, command);
-  }
-  return host_->propose(command, host_->clock().steady() + kProposeTime).status();
+  if (concerns_scheduler(node.status(), status)) add_node_evaluations(view, allocs_, jobs_, node, now, command);
+  return command;
 }
 
 void Registry::invalidate(const std::string& node_id) {
-  auto node = nodes_.get(*host_->snapshot(), node_id);
+  const uint64_t term = host_->term();
+  const auto view = host_->snapshot();
+  auto node = nodes_.get(*view, node_id);
   if (!node || node->status() == v1::NODE_STATUS_DOWN) return;
   log::warn("heartbeat", "node heartbeat missed", {{"node", Uuid::from_bytes(node_id).to_string()}});
   host_->metrics().add("nomad.nomad.heartbeat.invalidate");
-  Status status = set_status(*node, v1::NODE_STATUS_DOWN, "Node heartbeat missed");
+  const Status status = host_
+                            ->propose(with_status(*node, v1::NODE_STATUS_DOWN, "Node heartbeat missed", *view),
+                                      host_->clock().steady() + kProposeTime, term)
+                            .status();
   if (!status.ok()) {
     log::warn("heartbeat", "could not mark a silent node as down; trying again", {{"error", status.message()}});
     std::lock_guard lock(mutex_);

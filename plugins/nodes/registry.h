@@ -10,6 +10,7 @@
 #include "drover/plugin.h"
 #include "drover/v1/node_service.pb.h"
 #include "heartbeats.h"
+#include "nodes.pb.h"
 
 namespace drover::nodes {
 
@@ -22,11 +23,12 @@ class Registry {
   void lead(std::stop_token stop);
 
  private:
-  Result<v1::HeartbeatResponse> register_node(const v1::RegisterNodeRequest& request, Call& call);
+  Result<Write<v1::HeartbeatResponse>> register_node(const v1::RegisterNodeRequest& request, Call& call);
   Result<v1::NodeProofResponse> prove(const v1::NodeProof& request, Call& call);
-  Result<v1::HeartbeatResponse> heartbeat(const v1::HeartbeatRequest& request, Call& call);
-  v1::HeartbeatResponse answer(const v1::Node& node, uint64_t index);
-  Status set_status(const v1::Node& node, v1::NodeStatus status, std::string message);
+  Result<Write<v1::HeartbeatResponse>> heartbeat(const v1::HeartbeatRequest& request, Call& call);
+  v1::HeartbeatResponse answer(const v1::Node& node);
+  v1::NodeStatusUpdated with_status(const v1::Node& node, v1::NodeStatus status, std::string message,
+                                    const ReadView& view) const;
   void invalidate(const std::string& node_id);
 
   const Table<v1::Node>& nodes_;

@@ -7,8 +7,6 @@
 namespace drover::nodes {
 namespace {
 
-constexpr auto kProposeTime = std::chrono::seconds(30);
-
 std::string attribute(const v1::Node& node, const std::string& name) {
   auto at = node.attributes().find(name);
   return at == node.attributes().end() ? "" : at->second;
@@ -62,13 +60,18 @@ v1::NodeDetails details_of(v1::Node node) {
   return details;
 }
 
-v1::NodeUpdateResponse answer_to(const auto& command, uint64_t index) {
+// Proposes the command. Its answer names the evaluations that it makes, and the node's index: its new one, unless it is
+// not what the command changes.
+template <typename Command>
+Write<v1::NodeUpdateResponse> write(const Command& command, uint64_t node_index = 0) {
   v1::NodeUpdateResponse response;
-  response.set_node_modify_index(index);
+  response.set_node_modify_index(node_index);
   for (const v1::Evaluation& eval : command.evaluations()) response.add_eval_ids(eval.id());
-  if (!command.evaluations().empty()) response.set_eval_create_index(index);
-  response.set_index(index);
-  return response;
+  return Write<v1::NodeUpdateResponse>(command, [response](const Applied& applied) mutable {
+    if (response.node_modify_index() == 0) response.set_node_modify_index(applied.index);
+    if (!response.eval_ids().empty()) response.set_eval_create_index(applied.index);
+    return response;
+  });
 }
 
 }  // namespace
@@ -122,19 +125,17 @@ Result<v1::NodeResponse> Rpc::get(const v1::NodeRequest& request, Call& call) {
   return response;
 }
 
-Result<v1::NodeUpdateResponse> Rpc::eligibility(const v1::NodeEligibilityRequest& request, Call& call) {
+Result<Write<v1::NodeUpdateResponse>> Rpc::eligibility(const v1::NodeEligibilityRequest& request, Call& call) {
   if (request.eligibility() != "eligible" && request.eligibility() != "ineligible") {
     return invalid_argument("invalid scheduling eligibility \"" + request.eligibility() +
                             "\"; use eligible or ineligible");
   }
-  auto view = host_->snapshot();
-  auto node = nodes_.get(*view, request.node_id());
+  const ReadView& view = call.view();
+  auto node = nodes_.get(view, request.node_id());
   if (!node) return not_found("node not found");
   if (node->scheduling_eligibility() == request.eligibility()) {
-    v1::NodeUpdateResponse response;
-    response.set_index(view->index());
-    call.set_index(view->index());
-    return response;
+    call.set_index(view.index());
+    return Write(v1::NodeUpdateResponse());
   }
   const bool becomes_eligible = request.eligibility() == "eligible";
   const int64_t now = host_->clock().wall_ns();
@@ -146,44 +147,36 @@ Result<v1::NodeUpdateResponse> Rpc::eligibility(const v1::NodeEligibilityRequest
   command.mutable_event()->set_subsystem("Cluster");
   command.mutable_event()->set_timestamp(now);
   command.set_time(now);
-  if (becomes_eligible) add_node_evaluations(*view, allocs_, jobs_, *node, now, command);
-  DROVER_TRY(Applied applied, host_->propose(command, host_->clock().steady() + kProposeTime));
-  call.set_index(applied.index);
-  return answer_to(command, applied.index);
+  if (becomes_eligible) add_node_evaluations(view, allocs_, jobs_, *node, now, command);
+  return write(command);
 }
 
-Result<v1::NodeUpdateResponse> Rpc::evaluate(const v1::NodeRequest& request, Call& call) {
-  auto view = host_->snapshot();
-  auto node = nodes_.get(*view, request.node_id());
+Result<Write<v1::NodeUpdateResponse>> Rpc::evaluate(const v1::NodeRequest& request, Call& call) {
+  const ReadView& view = call.view();
+  auto node = nodes_.get(view, request.node_id());
   if (!node) return not_found("node not found");
   const int64_t now = host_->clock().wall_ns();
   v1::EvalsUpdated command;
-  add_node_evaluations(*view, allocs_, jobs_, *node, now, command);
+  add_node_evaluations(view, allocs_, jobs_, *node, now, command);
   for (v1::Evaluation& eval : *command.mutable_evaluations()) eval.set_node_modify_index(node->modify_index());
   command.set_time(now);
-  uint64_t index = view->index();
-  if (!command.evaluations().empty()) {
-    DROVER_TRY(Applied applied, host_->propose(command, host_->clock().steady() + kProposeTime));
-    index = applied.index;
-  }
-  call.set_index(index);
-  v1::NodeUpdateResponse response = answer_to(command, index);
-  response.set_node_modify_index(node->modify_index());
-  return response;
+  if (!command.evaluations().empty()) return write(command, node->modify_index());
+  v1::NodeUpdateResponse nothing;
+  nothing.set_node_modify_index(node->modify_index());
+  call.set_index(view.index());
+  return Write(nothing);
 }
 
-Result<v1::NodeUpdateResponse> Rpc::purge(const v1::NodeRequest& request, Call& call) {
-  auto view = host_->snapshot();
-  auto node = nodes_.get(*view, request.node_id());
+Result<Write<v1::NodeUpdateResponse>> Rpc::purge(const v1::NodeRequest& request, Call& call) {
+  const ReadView& view = call.view();
+  auto node = nodes_.get(view, request.node_id());
   if (!node) return not_found("node not found");
   const int64_t now = host_->clock().wall_ns();
   v1::NodesDeleted command;
   command.add_node_ids(request.node_id());
   command.set_time(now);
-  add_node_evaluations(*view, allocs_, jobs_, *node, now, command);  // the allocations that were there are lost
-  DROVER_TRY(Applied applied, host_->propose(command, host_->clock().steady() + kProposeTime));
-  call.set_index(applied.index);
-  return answer_to(command, applied.index);
+  add_node_evaluations(view, allocs_, jobs_, *node, now, command);  // the allocations that were there are lost
+  return write(command);
 }
 
 }  // namespace drover::nodes

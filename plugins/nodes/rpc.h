@@ -15,9 +15,9 @@ class Rpc {
  private:
   Result<v1::ListNodesResponse> list(const v1::ListNodesRequest& request, Call& call);
   Result<v1::NodeResponse> get(const v1::NodeRequest& request, Call& call);
-  Result<v1::NodeUpdateResponse> eligibility(const v1::NodeEligibilityRequest& request, Call& call);
-  Result<v1::NodeUpdateResponse> evaluate(const v1::NodeRequest& request, Call& call);
-  Result<v1::NodeUpdateResponse> purge(const v1::NodeRequest& request, Call& call);
+  Result<Write<v1::NodeUpdateResponse>> eligibility(const v1::NodeEligibilityRequest& request, Call& call);
+  Result<Write<v1::NodeUpdateResponse>> evaluate(const v1::NodeRequest& request, Call& call);
+  Result<Write<v1::NodeUpdateResponse>> purge(const v1::NodeRequest& request, Call& call);
 
   const Table<v1::Node>& nodes_;
   TableId allocs_;

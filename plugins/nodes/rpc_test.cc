@@ -24,15 +24,8 @@ const std::string kSecret = "fedcba9876543210";
 class NodeHandlers : public ::testing::Test {
  protected:
   NodeHandlers() {
-    TableSpec allocs{.name = "allocs",
-                     .key = [](std::string_view row) { return Table<v1::Allocation>::parse(row).id(); }};
-    allocs.indexes.resize(4, {.name = "", .keys = [](std::string_view, std::vector<std::string>&) {}});
-    allocs.indexes[kAllocsByNode - 1].keys = [](std::string_view row, std::vector<std::string>& keys) {
-      const auto alloc = Table<v1::Allocation>::parse(row);
-      keys.push_back(KeyBuilder().id(alloc.node_id()).id(alloc.id()).take());
-    };
-    const Table<v1::Allocation> alloc_rows(host_.rows().add_table(std::move(allocs)));
-    host_.rows().add_table({.name = "jobs", .key = [](std::string_view row) { return std::string(row); }});
+    const Table<v1::Allocation> alloc_rows(host_.rows().add_table(allocs_table().spec()));
+    host_.rows().add_table(jobs_table().spec());
     EXPECT_TRUE(declare_tables(host_.rows(), nodes_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     EXPECT_TRUE(registry_.declare(host_.rows()).ok());
@@ -92,7 +85,7 @@ TEST_F(NodeHandlers, AnEligibleNodeEvaluatesItsJobsAgain) {
   const auto answer = set_eligibility("eligible");
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   ASSERT_EQ(answer->eval_ids_size(), 1);
-  EXPECT_EQ(answer->eval_create_index(), answer->index());
+  EXPECT_EQ(answer->eval_create_index(), answer->node_modify_index());
   ASSERT_EQ(evaluations().size(), 1U);
   EXPECT_EQ(evaluations()[0].id(), answer->eval_ids(0));
   EXPECT_EQ(evaluations()[0].job_id(), "web");
@@ -122,13 +115,12 @@ TEST_F(NodeHandlers, ANodesPurgeIsOneEntry) {
 
 TEST_F(NodeHandlers, EvaluateLooksAtTheNodesJobs) {
   std::vector<std::string> evaluated;
-  ASSERT_TRUE(
-      host_.rows()
-          .command<v1::EvalsUpdated>([&](const v1::EvalsUpdated& command, ApplyContext&) -> Result<std::string> {
-            for (const v1::Evaluation& eval : command.evaluations()) evaluated.push_back(eval.id());
-            return std::string();
-          })
-          .ok());
+  const auto apply = [&](std::string_view bytes, ApplyContext&) -> Result<std::string> {
+    DROVER_TRY(const auto command, parse_message<v1::EvalsUpdated>(bytes));
+    for (const v1::Evaluation& eval : command.evaluations()) evaluated.push_back(eval.id());
+    return std::string();
+  };
+  ASSERT_TRUE(host_.rows().command("drover.v1.EvalsUpdated", apply).ok());
   const auto answer = change("Evaluate", this_node());
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   ASSERT_EQ(answer->eval_ids_size(), 1);

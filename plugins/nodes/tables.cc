@@ -1,5 +1,6 @@
 #include "tables.h"
 
+#include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/node.pb.h"
 #include "nodes.pb.h"
@@ -107,23 +108,12 @@ class Commands {
 }  // namespace
 
 Status declare_tables(Declarations& declare, Table<v1::Node>& nodes) {
-  DROVER_TRY(TableId id, declare.table({.name = "nodes", .message = "drover.v1.Node", .key = [](std::string_view row) {
-                                          return Table<v1::Node>::parse(row).id();
-                                        }}));
-  nodes = Table<v1::Node>(id);
+  DROVER_TRY(nodes, declare_table(declare, nodes_table()));
   auto commands = std::make_shared<Commands>(nodes);
-  DROVER_RETURN_IF_ERROR(declare.command<v1::NodeRegistered>(
-      [commands](const v1::NodeRegistered& c, ApplyContext& context) { return commands->registered(c, context); }));
-  DROVER_RETURN_IF_ERROR(
-      declare.command<v1::NodeStatusUpdated>([commands](const v1::NodeStatusUpdated& c, ApplyContext& context) {
-        return commands->status_updated(c, context);
-      }));
-  DROVER_RETURN_IF_ERROR(declare.command<v1::NodeEligibilityUpdated>(
-      [commands](const v1::NodeEligibilityUpdated& c, ApplyContext& context) {
-        return commands->eligibility_updated(c, context);
-      }));
-  return declare.command<v1::NodesDeleted>(
-      [commands](const v1::NodesDeleted& c, ApplyContext& context) { return commands->deleted(c, context); });
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::registered>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::status_updated>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::eligibility_updated>(commands));
+  return declare.command<&Commands::deleted>(commands);
 }
 
 }  // namespace drover::nodes

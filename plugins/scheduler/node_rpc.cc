@@ -13,12 +13,6 @@
 #include "scheduler.pb.h"
 
 namespace drover::scheduler {
-namespace {
-
-constexpr auto kProposeTime = std::chrono::seconds(30);
-
-}  // namespace
-
 std::string trigger_for(const v1::Allocation& before, const v1::Allocation& report, const v1::Job* job, bool waiting) {
   const v1::ClientStatus now = report.client_status();
   if (server_terminal(before) || before.client_status() == now) return {};
@@ -103,9 +97,9 @@ bool NodeRpc::has_older(const v1::Job& job, const std::string& group, const Read
   return found;
 }
 
-Result<v1::UpdateAllocationsResponse> NodeRpc::update(const v1::UpdateAllocationsRequest& request, Call& call) {
-  const auto view = host_->snapshot();
-  const auto node = prove(request.node_id(), request.secret_id(), *view);
+Result<Write<v1::UpdateAllocationsResponse>> NodeRpc::update(const v1::UpdateAllocationsRequest& request, Call& call) {
+  const ReadView& view = call.view();
+  const auto node = prove(request.node_id(), request.secret_id(), view);
   if (!node) return permission_denied("node secret ID does not match");
   if (node->status() == v1::NODE_STATUS_DOWN || node->status() == v1::NODE_STATUS_DISCONNECTED) {
     return failed_precondition("node " + Uuid::from_bytes(node->id()).to_string() +
@@ -118,7 +112,7 @@ Result<v1::UpdateAllocationsResponse> NodeRpc::update(const v1::UpdateAllocation
   std::map<std::pair<std::string, std::string>, std::optional<v1::Job>> jobs;
   std::set<std::pair<std::string, std::string>> evaluated;
   for (const v1::Allocation& report : request.allocations()) {
-    const auto alloc = tables_.allocs.get(*view, report.id());
+    const auto alloc = tables_.allocs.get(view, report.id());
     if (!alloc) continue;  // collected: there is nothing left to report about
     if (alloc->node_id() != node->id()) {
       return permission_denied("allocation " + Uuid::from_bytes(report.id()).to_string() + " is not on this node");
@@ -135,11 +129,11 @@ Result<v1::UpdateAllocationsResponse> NodeRpc::update(const v1::UpdateAllocation
 
     const std::pair name(alloc->namespace_(), alloc->job_id());
     auto [job, unknown] = jobs.try_emplace(name);
-    if (unknown) job->second = Table<v1::Job>(tables_.jobs).get(*view, job_key(name.first, name.second));
+    if (unknown) job->second = Table<v1::Job>(tables_.jobs).get(view, job_key(name.first, name.second));
     const v1::Job* known = job->second ? &*job->second : nullptr;
     const bool waiting = known && report.client_status() == v1::CLIENT_STATUS_RUNNING &&
                          alloc->client_status() != v1::CLIENT_STATUS_RUNNING &&
-                         has_older(*known, alloc->task_group(), *view);
+                         has_older(*known, alloc->task_group(), view);
     const std::string trigger = trigger_for(*alloc, report, known, waiting);
     if (trigger.empty() || !evaluated.insert(name).second) continue;
     v1::Evaluation& eval = *command.add_evaluations();
@@ -153,15 +147,10 @@ Result<v1::UpdateAllocationsResponse> NodeRpc::update(const v1::UpdateAllocation
     eval.set_status(v1::EVAL_STATUS_PENDING);
     eval.set_create_time(now);
   }
-  v1::UpdateAllocationsResponse response;
-  response.set_index(view->index());
-  if (!command.allocations().empty()) {
-    DROVER_TRY(Applied applied,
-               host_->propose(command, std::min(call.context().deadline, host_->clock().steady() + kProposeTime)));
-    response.set_index(applied.index);
-  }
-  call.set_index(response.index());
-  return response;
+  const v1::UpdateAllocationsResponse response;
+  if (!command.allocations().empty()) return Write<v1::UpdateAllocationsResponse>(command, response);
+  call.set_index(view.index());
+  return Write(response);
 }
 
 }  // namespace drover::scheduler

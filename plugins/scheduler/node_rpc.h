@@ -24,7 +24,7 @@ class NodeRpc {
  private:
   Result<v1::WatchAllocationsResponse> watch(const v1::WatchAllocationsRequest& request, Call& call);
   Result<v1::FetchAllocationsResponse> fetch(const v1::FetchAllocationsRequest& request, Call& call);
-  Result<v1::UpdateAllocationsResponse> update(const v1::UpdateAllocationsRequest& request, Call& call);
+  Result<Write<v1::UpdateAllocationsResponse>> update(const v1::UpdateAllocationsRequest& request, Call& call);
 
   // The node, when the secret is its own.
   std::optional<v1::Node> prove(const std::string& node_id, const std::string& secret, const ReadView& view) const;

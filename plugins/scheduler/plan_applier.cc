@@ -66,6 +66,7 @@ void PlanApplier::run(std::stop_token stop) {
 
 void PlanApplier::apply(const Batch& batch) {
   const SteadyTime began = host_.clock().steady();
+  const uint64_t term = host_.term();  // before the snapshot: a plan that passes on it is for this leadership only
   const auto view = host_.snapshot();
   PlanState state(source_of(view, tables_));
   v1::PlanApplied command;
@@ -91,7 +92,7 @@ void PlanApplier::apply(const Batch& batch) {
   if (command.placed_size() + command.changed_size() + command.evaluations_size() > 0) {
     command.set_time(host_.clock().wall_ns());
     const SteadyTime proposed = host_.clock().steady();
-    auto applied = host_.propose(command, proposed + kProposeTime);
+    auto applied = host_.propose(command, proposed + kProposeTime, term);
     status = applied.status();
     if (applied) index = applied->index;
     host_.metrics().observe("nomad.nomad.plan.apply", host_.clock().steady() - proposed);

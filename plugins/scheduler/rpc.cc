@@ -15,8 +15,6 @@
 namespace drover::scheduler {
 namespace {
 
-constexpr auto kProposeTime = std::chrono::seconds(30);
-
 bool in_namespace(const std::string& name_space, const QueryOptions& query) {
   return query.name_space == "*" || query.name_space == name_space;
 }
@@ -156,10 +154,11 @@ Status Rpc::start(Host& host) {
   return ok_status();
 }
 
-std::optional<Uuid> Rpc::locate(std::string_view id) const {
-  if (!host_) return std::nullopt;
+Result<Uuid> Rpc::locate(std::string_view id) const {
+  const Status unknown = not_found("Unknown allocation \"" + Uuid::from_bytes(id).to_string() + "\"");
+  if (!host_) return unknown;
   auto alloc = tables_.allocs.get(*host_->snapshot(), id);
-  if (!alloc) return std::nullopt;
+  if (!alloc) return unknown;
   return Uuid::from_bytes(alloc->node_id());
 }
 
@@ -266,11 +265,10 @@ Result<v1::AllocationResponse> Rpc::get_alloc(const v1::AllocationRequest& reque
   return response;
 }
 
-Result<v1::StopAllocationResponse> Rpc::stop_alloc(const v1::StopAllocationRequest& request, Call& call) {
-  const auto view = host_->snapshot();
-  const auto alloc = tables_.allocs.get(*view, request.alloc_id());
+Result<Write<v1::StopAllocationResponse>> Rpc::stop_alloc(const v1::StopAllocationRequest& request, Call& call) {
+  const auto alloc = tables_.allocs.get(call.view(), request.alloc_id());
   if (!alloc) return not_found("Unknown allocation \"" + Uuid::from_bytes(request.alloc_id()).to_string() + "\"");
-  const auto job = Table<v1::Job>(tables_.jobs).get(*view, job_key(alloc->namespace_(), alloc->job_id()));
+  const auto job = Table<v1::Job>(tables_.jobs).get(call.view(), job_key(alloc->namespace_(), alloc->job_id()));
   const int64_t now = host_->clock().wall_ns();
   v1::AllocationsTransitioned command;
   command.add_alloc_ids(alloc->id());
@@ -287,13 +285,9 @@ Result<v1::StopAllocationResponse> Rpc::stop_alloc(const v1::StopAllocationReque
   eval.set_job_modify_index(job ? job->job_modify_index() : 0);
   eval.set_status(v1::EVAL_STATUS_PENDING);
   eval.set_create_time(now);
-  DROVER_TRY(Applied applied,
-             host_->propose(command, std::min(call.context().deadline, host_->clock().steady() + kProposeTime)));
   v1::StopAllocationResponse response;
   response.set_eval_id(command.evaluations(0).id());
-  response.set_index(applied.index);
-  call.set_index(applied.index);
-  return response;
+  return Write<v1::StopAllocationResponse>(command, response);
 }
 
 Result<v1::AllocationStubsResponse> Rpc::allocs_of_job(const v1::OfJobRequest& request, Call& call) {

@@ -19,7 +19,7 @@ class Rpc final : public NodeLocator {
   Status start(Host& host);
 
   // The node that runs an allocation. [any]
-  std::optional<Uuid> locate(std::string_view id) const override;
+  Result<Uuid> locate(std::string_view id) const override;
 
  private:
   Result<v1::ListEvaluationsResponse> list_evals(const v1::ListEvaluationsRequest& request, Call& call);
@@ -31,7 +31,7 @@ class Rpc final : public NodeLocator {
 
   Result<v1::AllocationStubsResponse> list_allocs(const v1::ListAllocationsRequest& request, Call& call);
   Result<v1::AllocationResponse> get_alloc(const v1::AllocationRequest& request, Call& call);
-  Result<v1::StopAllocationResponse> stop_alloc(const v1::StopAllocationRequest& request, Call& call);
+  Result<Write<v1::StopAllocationResponse>> stop_alloc(const v1::StopAllocationRequest& request, Call& call);
   Result<v1::AllocationStubsResponse> allocs_of_job(const v1::OfJobRequest& request, Call& call);
   Result<v1::FullAllocationsResponse> allocs_of_node(const v1::OfNodeRequest& request, Call& call);
 

@@ -1,21 +1,20 @@
 #include "tables.h"
 
-#include <set>
+#include <map>
+#include <optional>
 
 #include "alloc_state.h"
 #include "drover/keys.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
+#include "job_counts.h"
 #include "scheduler.pb.h"
 
 namespace drover::scheduler {
 namespace {
 
-using Bytes = std::string_view;
-using Keys = std::vector<std::string>;
-
-// Writes rows of one entry and tells the owner of jobs about every job they belong to.
+// Writes rows of one entry, keeps the numbers of every job they belong to, and tells the owner of jobs what these mean.
 class Writer {
  public:
   Writer(const Tables& tables, ApplyContext& context, int64_t time)
@@ -26,10 +25,7 @@ class Writer {
     eval.set_create_index(existing ? existing->create_index() : context_.index());
     if (existing) eval.set_create_time(existing->create_time());
     if (eval.create_time() == 0) eval.set_create_time(time_);
-    eval.set_modify_index(context_.index());
-    eval.set_modify_time(time_);
     eval.clear_related_evals();
-    touch(eval.namespace_(), eval.job_id());
     if (eval.status() == v1::EVAL_STATUS_BLOCKED && !(existing && existing->status() == v1::EVAL_STATUS_BLOCKED)) {
       DROVER_RETURN_IF_ERROR(
           cancel_blocked(eval, "existing blocked evaluation exists for job \"" + eval.job_id() + "\""));
@@ -39,7 +35,7 @@ class Writer {
       DROVER_RETURN_IF_ERROR(
           cancel_blocked(eval, "evaluation \"" + Uuid::from_bytes(eval.id()).to_string() + "\" successful"));
     }
-    return tables_.evals.put(rows_, eval);
+    return write(existing ? &*existing : nullptr, eval);
   }
 
   Status put(google::protobuf::RepeatedPtrField<v1::Evaluation> evals) {
@@ -47,55 +43,147 @@ class Writer {
     return ok_status();
   }
 
-  // A change made by a server: its node shall know.
-  Status put(v1::Allocation alloc) {
-    alloc.set_alloc_modify_index(context_.index());
-    return put_client_side(std::move(alloc));
+  // An allocation that is about to change, with what it was.
+  struct AllocChange {
+    v1::Allocation row;
+    RowKeys keys;
+    CountedAlloc counted;
+  };
+  std::optional<AllocChange> change(const std::string& id) const {
+    auto row = tables_.allocs.get(rows_, id);
+    if (!row) return std::nullopt;
+    RowKeys keys = tables_.allocs.keys(*row);
+    CountedAlloc counted(*row);
+    return AllocChange{*std::move(row), std::move(keys), std::move(counted)};
   }
-  Status put_client_side(v1::Allocation alloc) {
+  // A change made by a server: its node shall know.
+  Status put(AllocChange change) {
+    change.row.set_alloc_modify_index(context_.index());
+    return put_client_side(std::move(change));
+  }
+  Status put_client_side(AllocChange change) {
+    change.row.set_modify_index(context_.index());
+    v1::JobCounts& counts = counts_of(change.row.namespace_(), change.row.job_id());
+    change.counted.add_to(counts, -1);
+    CountedAlloc(change.row).add_to(counts, 1);
+    return tables_.allocs.put(rows_, change.row, &change.keys);
+  }
+  // One that the servers have placed.
+  Status add(v1::Allocation alloc) {
+    alloc.set_create_index(context_.index());
     alloc.set_modify_index(context_.index());
-    touch(alloc.namespace_(), alloc.job_id());
+    alloc.set_alloc_modify_index(context_.index());
+    v1::JobCounts& counts = counts_of(alloc.namespace_(), alloc.job_id());
+    if (const auto existing = change(alloc.id())) existing->counted.add_to(counts, -1);
+    CountedAlloc(alloc).add_to(counts, 1);
     return tables_.allocs.put(rows_, alloc);
   }
 
-  void touch(const std::string& name_space, const std::string& job_id) {
-    if (!job_id.empty()) jobs_.emplace(name_space, job_id);
+  void erase_eval(const std::string& id) {
+    const auto eval = tables_.evals.get(rows_, id);
+    if (!eval) return;
+    if (!eval->job_id().empty()) CountedEval(*eval).add_to(counts_of(eval->namespace_(), eval->job_id()), -1);
+    tables_.evals.erase(rows_, id);
+  }
+  void erase_alloc(const std::string& id) {
+    const auto alloc = tables_.allocs.get(rows_, id);
+    if (!alloc) return;
+    CountedAlloc(*alloc).add_to(counts_of(alloc->namespace_(), alloc->job_id()), -1);
+    tables_.allocs.erase(rows_, id);
   }
 
-  // Last of all.
-  Status tell_jobs() {
-    for (const auto& [name_space, job_id] : jobs_) {
-      v1::JobStatusChanged changed;
-      changed.set_namespace_(name_space);
-      changed.set_job_id(job_id);
-      tables_.allocs.scan(rows_, kAllocsByJob, of_job(name_space, job_id), [&](v1::Allocation& alloc, Bytes) {
-        changed.set_has_any(true);
-        changed.set_has_live_allocs(!terminal(alloc));
-        return !changed.has_live_allocs();
-      });
-      tables_.evals.scan(rows_, kEvalsByJob, of_job(name_space, job_id), [&](v1::Evaluation& eval, Bytes) {
-        changed.set_has_any(true);
-        changed.set_has_open_evals(is_open(eval));
-        return !changed.has_open_evals();
-      });
-      DROVER_RETURN_IF_ERROR(also(context_, changed));
+  // Last of all: writes the numbers, and says what they mean for a job's status where that is something else now.
+  Status finish() {
+    for (auto& [name, job] : jobs_) {
+      v1::JobCounts& counts = job.counts;
+      counts.set_modify_index(context_.index());
+      if (counts.allocations() == 0 && counts.evaluations() == 0) {
+        tables_.counts.erase(rows_, job_key(name.first, name.second));
+      } else {
+        DROVER_RETURN_IF_ERROR(tables_.counts.put(rows_, counts));
+      }
+      v1::JobStatusChanged now = meaning(counts);
+      if (!job.is_evaluated && serialize(now) == serialize(job.told)) continue;
+      now.set_namespace_(name.first);
+      now.set_job_id(name.second);
+      DROVER_RETURN_IF_ERROR(also(context_, now));
     }
     return ok_status();
   }
 
  private:
-  Status cancel_blocked(const v1::Evaluation& by, const std::string& why) {
-    std::vector<v1::Evaluation> blocked;
-    tables_.evals.scan(rows_, kEvalsByJob, of_job(by.namespace_(), by.job_id()), [&](v1::Evaluation& eval, Bytes) {
-      if (eval.status() == v1::EVAL_STATUS_BLOCKED && eval.id() != by.id()) blocked.push_back(std::move(eval));
+  struct Job {
+    v1::JobCounts counts;
+    v1::JobStatusChanged told;  // what the numbers meant before
+    bool is_evaluated = false;  // an evaluation came or changed: the job's own row may have, too
+  };
+
+  static v1::JobStatusChanged meaning(const v1::JobCounts& counts) {
+    v1::JobStatusChanged changed;
+    changed.set_has_any(counts.allocations() > 0 || counts.evaluations() > 0);
+    changed.set_has_live_allocs(counts.live_allocations() > 0);
+    changed.set_has_open_evals(counts.open_evaluations() > 0);
+    return changed;
+  }
+
+  Job& job_of(const std::string& name_space, const std::string& job_id) {
+    const auto [at, is_new] = jobs_.try_emplace({name_space, job_id});
+    Job& job = at->second;
+    if (!is_new) return job;
+    if (auto row = tables_.counts.get(rows_, job_key(name_space, job_id))) {
+      job.counts = *std::move(row);
+    } else {
+      job.counts = counted(name_space, job_id);
+    }
+    job.counts.set_namespace_(name_space);
+    job.counts.set_job_id(job_id);
+    job.told = meaning(job.counts);
+    return job;
+  }
+  // The numbers of a job that has none yet: it is new, or of a state that was saved before numbers were kept.
+  v1::JobCounts counted(const std::string& name_space, const std::string& job_id) const {
+    v1::JobCounts counts;
+    const KeyRange own = of_job(name_space, job_id);
+    tables_.allocs.scan(rows_, kAllocsByJob, own, [&](const v1::Allocation& alloc, std::string_view) {
+      CountedAlloc(alloc).add_to(counts, 1);
       return true;
     });
-    for (v1::Evaluation& eval : blocked) {
+    tables_.evals.scan(rows_, kEvalsByJob, own, [&](const v1::Evaluation& eval, std::string_view) {
+      CountedEval(eval).add_to(counts, 1);
+      take_queued(counts, eval);
+      return true;
+    });
+    return counts;
+  }
+  v1::JobCounts& counts_of(const std::string& name_space, const std::string& job_id) {
+    return job_of(name_space, job_id).counts;
+  }
+
+  Status write(const v1::Evaluation* before, v1::Evaluation& eval) {
+    eval.set_modify_index(context_.index());
+    eval.set_modify_time(time_);
+    if (!eval.job_id().empty()) {
+      Job& job = job_of(eval.namespace_(), eval.job_id());
+      job.is_evaluated = true;
+      if (before) CountedEval(*before).add_to(job.counts, -1);
+      CountedEval(eval).add_to(job.counts, 1);
+      take_queued(job.counts, eval);
+    }
+    if (!before) return tables_.evals.put(rows_, eval);
+    const RowKeys keys = tables_.evals.keys(*before);
+    return tables_.evals.put(rows_, eval, &keys);
+  }
+
+  Status cancel_blocked(const v1::Evaluation& by, const std::string& why) {
+    if (by.job_id().empty()) return ok_status();
+    const auto blocked = counts_of(by.namespace_(), by.job_id()).blocked_evaluations();
+    for (const std::string& id : blocked) {
+      const auto before = tables_.evals.get(rows_, id);
+      if (!before || id == by.id()) continue;
+      v1::Evaluation eval = *before;
       eval.set_status(v1::EVAL_STATUS_CANCELED);
       eval.set_status_description(why);
-      eval.set_modify_index(context_.index());
-      eval.set_modify_time(time_);
-      DROVER_RETURN_IF_ERROR(tables_.evals.put(rows_, eval));
+      DROVER_RETURN_IF_ERROR(write(&*before, eval));
     }
     return ok_status();
   }
@@ -104,8 +192,15 @@ class Writer {
   ApplyContext& context_;
   WriteTransaction& rows_;
   const int64_t time_;
-  std::set<std::pair<std::string, std::string>> jobs_;
+  std::map<std::pair<std::string, std::string>, Job> jobs_;
 };
+
+// The status of a node, without decoding all that its fingerprint found.
+std::optional<v1::NodeStatus> status_of(const Tables& tables, const std::string& node, const ReadView& rows) {
+  const auto row = rows.get(tables.nodes, node);
+  if (!row) return std::nullopt;
+  return static_cast<v1::NodeStatus>(number_field(*row, v1::Node::kStatusFieldNumber));
+}
 
 class Commands {
  public:
@@ -114,65 +209,64 @@ class Commands {
   Result<std::string> evals_updated(const v1::EvalsUpdated& command, ApplyContext& context) const {
     Writer writer(tables_, context, command.time());
     DROVER_RETURN_IF_ERROR(writer.put(command.evaluations()));
-    DROVER_RETURN_IF_ERROR(writer.tell_jobs());
+    DROVER_RETURN_IF_ERROR(writer.finish());
     return std::string();
   }
 
   Result<std::string> evals_deleted(const v1::EvalsDeleted& command, ApplyContext& context) const {
-    WriteTransaction& rows = context.rows();
-    for (const std::string& id : command.eval_ids()) tables_.evals.erase(rows, id);
-    for (const std::string& id : command.alloc_ids()) tables_.allocs.erase(rows, id);
+    Writer writer(tables_, context, 0);
+    for (const std::string& id : command.eval_ids()) writer.erase_eval(id);
+    for (const std::string& id : command.alloc_ids()) writer.erase_alloc(id);
+    DROVER_RETURN_IF_ERROR(writer.finish());
     return std::string();
   }
 
   Result<std::string> plan_applied(const v1::PlanApplied& command, ApplyContext& context) const {
     Writer writer(tables_, context, command.time());
-    WriteTransaction& rows = context.rows();
     for (const v1::AllocationDelta& delta : command.changed()) {
-      auto alloc = tables_.allocs.get(rows, delta.id());
+      auto alloc = writer.change(delta.id());
       if (!alloc) continue;  // collected meanwhile: nothing is left to change
-      change(*alloc, delta, command.time());
+      change(alloc->row, delta, command.time());
       DROVER_RETURN_IF_ERROR(writer.put(*std::move(alloc)));
     }
     for (v1::Allocation alloc : command.placed()) {
-      alloc.set_create_index(context.index());
       alloc.set_create_time(command.time());
       alloc.set_modify_time(command.time());
       if (!alloc.previous_allocation().empty()) {
-        if (auto previous = tables_.allocs.get(rows, alloc.previous_allocation())) {
-          previous->set_next_allocation(alloc.id());
+        if (auto previous = writer.change(alloc.previous_allocation())) {
+          previous->row.set_next_allocation(alloc.id());
           DROVER_RETURN_IF_ERROR(writer.put(*std::move(previous)));
         }
       }
-      DROVER_RETURN_IF_ERROR(writer.put(std::move(alloc)));
+      DROVER_RETURN_IF_ERROR(writer.add(std::move(alloc)));
     }
     DROVER_RETURN_IF_ERROR(writer.put(command.evaluations()));
-    DROVER_RETURN_IF_ERROR(writer.tell_jobs());
+    DROVER_RETURN_IF_ERROR(writer.finish());
     return std::string();
   }
 
   Result<std::string> allocations_reported(const v1::AllocationsReported& command, ApplyContext& context) const {
     Writer writer(tables_, context, command.time());
-    WriteTransaction& rows = context.rows();
     for (const v1::Allocation& report : command.allocations()) {
-      auto alloc = tables_.allocs.get(rows, report.id());
+      auto alloc = writer.change(report.id());
       if (!alloc) continue;  // collected meanwhile
-      auto node = Table<v1::Node>(tables_.nodes).get(rows, alloc->node_id());
-      if (!node) return not_found("node " + Uuid::from_bytes(alloc->node_id()).to_string() + " not found");
-      if (node->status() == v1::NODE_STATUS_DOWN || node->status() == v1::NODE_STATUS_DISCONNECTED) {
-        return failed_precondition("node " + Uuid::from_bytes(node->id()).to_string() +
+      v1::Allocation& row = alloc->row;
+      const auto node = status_of(tables_, row.node_id(), context.rows());
+      if (!node) return not_found("node " + Uuid::from_bytes(row.node_id()).to_string() + " not found");
+      if (*node == v1::NODE_STATUS_DOWN || *node == v1::NODE_STATUS_DISCONNECTED) {
+        return failed_precondition("node " + Uuid::from_bytes(row.node_id()).to_string() +
                                    " is not allowed to update allocs while in status " +
-                                   std::string(status_text(node->status())));
+                                   std::string(status_text(*node)));
       }
-      alloc->set_client_status(report.client_status());
-      alloc->set_client_description(report.client_description());
-      *alloc->mutable_task_states() = report.task_states();
-      if (report.has_network_status()) *alloc->mutable_network_status() = report.network_status();
-      alloc->set_modify_time(command.time());
+      row.set_client_status(report.client_status());
+      row.set_client_description(report.client_description());
+      *row.mutable_task_states() = report.task_states();
+      if (report.has_network_status()) *row.mutable_network_status() = report.network_status();
+      row.set_modify_time(command.time());
       DROVER_RETURN_IF_ERROR(writer.put_client_side(*std::move(alloc)));
     }
     DROVER_RETURN_IF_ERROR(writer.put(command.evaluations()));
-    DROVER_RETURN_IF_ERROR(writer.tell_jobs());
+    DROVER_RETURN_IF_ERROR(writer.finish());
     return std::string();
   }
 
@@ -180,14 +274,14 @@ class Commands {
                                                ApplyContext& context) const {
     Writer writer(tables_, context, command.time());
     for (const std::string& id : command.alloc_ids()) {
-      auto alloc = tables_.allocs.get(context.rows(), id);
+      auto alloc = writer.change(id);
       if (!alloc) return not_found("alloc " + Uuid::from_bytes(id).to_string() + " not found");
-      alloc->mutable_desired_transition()->MergeFrom(command.transition());
-      alloc->set_modify_time(command.time());
+      alloc->row.mutable_desired_transition()->MergeFrom(command.transition());
+      alloc->row.set_modify_time(command.time());
       DROVER_RETURN_IF_ERROR(writer.put(*std::move(alloc)));
     }
     DROVER_RETURN_IF_ERROR(writer.put(command.evaluations()));
-    DROVER_RETURN_IF_ERROR(writer.tell_jobs());
+    DROVER_RETURN_IF_ERROR(writer.finish());
     return std::string();
   }
 
@@ -211,69 +305,6 @@ class Commands {
   const Tables tables_;
 };
 
-template <typename Row>
-Row parse(Bytes row) {
-  return Table<Row>::parse(row);
-}
-
-TableSpec evals_table() {
-  return {.name = "evals",
-          .message = "drover.v1.Evaluation",
-          .key = [](Bytes row) { return parse<v1::Evaluation>(row).id(); },
-          .indexes = {
-              {.name = "creation",
-               .keys =
-                   [](Bytes row, Keys& keys) {
-                     const auto eval = parse<v1::Evaluation>(row);
-                     keys.push_back(KeyBuilder().number(eval.create_index()).id(eval.id()).take());
-                   }},
-              {.name = "job",
-               .keys =
-                   [](Bytes row, Keys& keys) {
-                     const auto eval = parse<v1::Evaluation>(row);
-                     keys.push_back(KeyBuilder().text(eval.namespace_()).text(eval.job_id()).id(eval.id()).take());
-                   }},
-              {.name = "status",
-               .keys =
-                   [](Bytes row, Keys& keys) {
-                     const auto eval = parse<v1::Evaluation>(row);
-                     keys.push_back(KeyBuilder().byte(static_cast<uint8_t>(eval.status())).id(eval.id()).take());
-                   }},
-          }};
-}
-
-TableSpec allocs_table() {
-  return {.name = "allocs",
-          .message = "drover.v1.Allocation",
-          .key = [](Bytes row) { return parse<v1::Allocation>(row).id(); },
-          .indexes = {
-              {.name = "creation",
-               .keys =
-                   [](Bytes row, Keys& keys) {
-                     const auto alloc = parse<v1::Allocation>(row);
-                     keys.push_back(KeyBuilder().number(alloc.create_index()).id(alloc.id()).take());
-                   }},
-              {.name = "job",
-               .keys =
-                   [](Bytes row, Keys& keys) {
-                     const auto alloc = parse<v1::Allocation>(row);
-                     keys.push_back(KeyBuilder().text(alloc.namespace_()).text(alloc.job_id()).id(alloc.id()).take());
-                   }},
-              {.name = "node",
-               .keys =
-                   [](Bytes row, Keys& keys) {
-                     const auto alloc = parse<v1::Allocation>(row);
-                     keys.push_back(KeyBuilder().id(alloc.node_id()).id(alloc.id()).take());
-                   }},
-              {.name = "eval",
-               .keys =
-                   [](Bytes row, Keys& keys) {
-                     const auto alloc = parse<v1::Allocation>(row);
-                     keys.push_back(KeyBuilder().id(alloc.eval_id()).id(alloc.id()).take());
-                   }},
-          }};
-}
-
 }  // namespace
 
 KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id).view()); }
@@ -282,9 +313,8 @@ KeyRange with_status(v1::EvalStatus status) {
   return KeyRange::prefix(KeyBuilder().byte(static_cast<uint8_t>(status)).view());
 }
 
-bool is_open(const v1::Evaluation& eval) {
-  return eval.status() == v1::EVAL_STATUS_PENDING || eval.status() == v1::EVAL_STATUS_BLOCKED;
-}
+bool is_open(v1::EvalStatus status) { return status == v1::EVAL_STATUS_PENDING || status == v1::EVAL_STATUS_BLOCKED; }
+bool is_open(const v1::Evaluation& eval) { return is_open(eval.status()); }
 
 std::string_view status_text(v1::NodeStatus status) {
   switch (status) {
@@ -302,28 +332,18 @@ std::string_view status_text(v1::NodeStatus status) {
 }
 
 Status declare_tables(Declarations& declare, Tables& tables) {
-  DROVER_TRY(TableId evals, declare.table(evals_table()));
-  DROVER_TRY(TableId allocs, declare.table(allocs_table()));
-  tables.evals = Table<v1::Evaluation>(evals);
-  tables.allocs = Table<v1::Allocation>(allocs);
+  DROVER_TRY(tables.evals, declare_table(declare, evals_table()));
+  DROVER_TRY(tables.allocs, declare_table(declare, allocs_table()));
+  DROVER_TRY(tables.counts, declare_table(declare, job_counts_table()));
   DROVER_TRY(tables.jobs, declare.other_table("jobs"));
   DROVER_TRY(tables.job_versions, declare.other_table("job_versions"));
   DROVER_TRY(tables.nodes, declare.other_table("nodes"));
   auto commands = std::make_shared<Commands>(tables);
-  DROVER_RETURN_IF_ERROR(declare.command<v1::EvalsUpdated>(
-      [commands](const v1::EvalsUpdated& c, ApplyContext& context) { return commands->evals_updated(c, context); }));
-  DROVER_RETURN_IF_ERROR(declare.command<v1::EvalsDeleted>(
-      [commands](const v1::EvalsDeleted& c, ApplyContext& context) { return commands->evals_deleted(c, context); }));
-  DROVER_RETURN_IF_ERROR(declare.command<v1::PlanApplied>(
-      [commands](const v1::PlanApplied& c, ApplyContext& context) { return commands->plan_applied(c, context); }));
-  DROVER_RETURN_IF_ERROR(
-      declare.command<v1::AllocationsReported>([commands](const v1::AllocationsReported& c, ApplyContext& context) {
-        return commands->allocations_reported(c, context);
-      }));
-  return declare.command<v1::AllocationsTransitioned>(
-      [commands](const v1::AllocationsTransitioned& c, ApplyContext& context) {
-        return commands->allocations_transitioned(c, context);
-      });
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::evals_updated>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::evals_deleted>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::plan_applied>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::allocations_reported>(commands));
+  return declare.command<&Commands::allocations_transitioned>(commands);
 }
 
 }  // namespace drover::scheduler

@@ -21,16 +21,9 @@ using testing::make_node;
 class SchedulerTables : public ::testing::Test {
  protected:
   void SetUp() override {
-    rows_.add_table({.name = "jobs", .key = [](std::string_view row) {
-                       const auto job = Table<v1::Job>::parse(row);
-                       return job_key(job.namespace_(), job.id());
-                     }});
-    rows_.add_table({.name = "job_versions", .key = [](std::string_view row) {
-                       const auto job = Table<v1::Job>::parse(row);
-                       return job_version_key(job.namespace_(), job.id(), job.version());
-                     }});
-    const TableId nodes = rows_.add_table(
-        {.name = "nodes", .key = [](std::string_view row) { return Table<v1::Node>::parse(row).id(); }});
+    rows_.add_table(jobs_table().spec());
+    rows_.add_table(job_versions_table().spec());
+    const TableId nodes = rows_.add_table(nodes_table().spec());
     ASSERT_TRUE(declare_tables(rows_, tables_).ok());
     ASSERT_TRUE(Table<v1::Node>(nodes).put(rows_, make_node("n1")).ok());
   }
@@ -71,7 +64,7 @@ TEST_F(SchedulerTables, StampEvaluationsAndKeepTheirCreation) {
   EXPECT_EQ(row->modify_index(), 6U);
   EXPECT_EQ(row->create_time(), 500);
   EXPECT_EQ(row->modify_time(), 600);
-  const auto told = rows_.told<v1::JobStatusChanged>();
+  const auto told = rows_.told<v1::JobStatusChanged>();  // each time that it means something else
   ASSERT_EQ(told.size(), 2U);
   EXPECT_TRUE(told[0].has_open_evals());
   EXPECT_FALSE(told[1].has_open_evals());

@@ -38,7 +38,7 @@ class Pipeline {
       if (!shared_->failure.ok()) return shared_->failure;
       ++shared_->under_way;
     }
-    host_.propose(Command::descriptor()->full_name(), serialize(command), host_.clock().steady() + kProposeTime,
+    host_.propose(Command::descriptor()->full_name(), serialize(command), host_.clock().steady() + kProposeTime, 0,
                   [shared = shared_](const Result<Applied>& applied) {
                     std::lock_guard lock(shared->mutex);
                     --shared->under_way;

@@ -43,9 +43,10 @@ class Rows final : public WriteTransaction, public Declarations, private ApplyCo
   }
   uint64_t row_count(TableId) const override { return rows_.size(); }
   uint64_t table_index(TableId) const override { return index_; }
-  Status put(TableId, std::string row) override {
-    std::string key = spec_.key(row);
-    rows_.insert_or_assign(std::move(key), std::move(row));
+  Status put(TableId, std::string row, const KnownKeys&) override {
+    RowKeys keys;
+    spec_.keys(row, keys);
+    rows_.insert_or_assign(std::move(keys.primary()), std::move(row));
     return ok_status();
   }
   bool erase(TableId, std::string_view key) override { return rows_.erase(std::string(key)) > 0; }

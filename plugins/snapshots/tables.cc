@@ -62,64 +62,68 @@ Result<std::vector<std::string_view>> gather(const v1::StateRestored& command, c
   return found;
 }
 
-Result<std::string> add_chunk(Chunks chunks, const v1::RestoreChunkAdded& command, ApplyContext& context) {
-  if (crc32c(command.chunk().data()) != command.chunk().crc())
-    return data_loss("restore " + command.chunk().restore_id() + ": a chunk's checksum is wrong");
-  DROVER_RETURN_IF_ERROR(chunks.put(context.rows(), command.chunk()));
-  return std::string();
-}
+class Commands {
+ public:
+  explicit Commands(Chunks chunks) : chunks_(chunks) {}
 
-Result<std::string> restore(Chunks chunks, const v1::StateRestored& command, ApplyContext& context) {
-  // Indexes in rows and answers never lie ahead of the log's.
-  if (command.index() >= context.index()) {
-    return Status(Code::out_of_range, "restore " + command.restore_id() + ": its state is of index " +
-                                          std::to_string(command.index()) + ", which the log has not passed");
+  Result<std::string> chunk_added(const v1::RestoreChunkAdded& command, ApplyContext& context) const {
+    if (crc32c(command.chunk().data()) != command.chunk().crc())
+      return data_loss("restore " + command.chunk().restore_id() + ": a chunk's checksum is wrong");
+    DROVER_RETURN_IF_ERROR(chunks_.put(context.rows(), command.chunk()));
+    return std::string();
   }
-  DROVER_TRY(std::vector<std::string_view> rows, gather(command, context.rows(), chunks));
-  ChunkSource source(std::move(rows));
-  const Status status = context.rows().replace_all(source);
-  if (status.code() == Code::failed_precondition) {
-    // The leader knows the format and every table of it: going on without them would fork the state.
-    log::error("apply",
-               "a state that the leader restores cannot be read here; install the plugins and the version that the "
-               "other servers have",
-               {{"index", context.index()}, {"error", status.message()}});
-    std::_Exit(3);
-  }
-  DROVER_RETURN_IF_ERROR(status);
-  return std::string();
-}
 
-Result<std::string> drop(Chunks chunks, const v1::RestoresDropped& command, ApplyContext& context) {
-  for (const std::string& id : command.restore_ids()) {
-    std::vector<std::string> keys;
-    for (auto at = context.rows().scan(chunks.id(), kPrimary, chunks_of(id)); at->valid(); at->next())
-      keys.emplace_back(at->key());
-    for (const std::string& key : keys) chunks.erase(context.rows(), key);
+  Result<std::string> state_restored(const v1::StateRestored& command, ApplyContext& context) const {
+    // Indexes in rows and answers never lie ahead of the log's.
+    if (command.index() >= context.index()) {
+      return Status(Code::out_of_range, "restore " + command.restore_id() + ": its state is of index " +
+                                            std::to_string(command.index()) + ", which the log has not passed");
+    }
+    DROVER_TRY(std::vector<std::string_view> rows, gather(command, context.rows(), chunks_));
+    ChunkSource source(std::move(rows));
+    const Status status = context.rows().replace_all(source);
+    if (status.code() == Code::failed_precondition) {
+      // The leader knows the format and every table of it: going on without them would fork the state.
+      log::error("apply",
+                 "a state that the leader restores cannot be read here; install the plugins and the version that the "
+                 "other servers have",
+                 {{"index", context.index()}, {"error", status.message()}});
+      std::_Exit(3);
+    }
+    DROVER_RETURN_IF_ERROR(status);
+    return std::string();
   }
-  return std::string();
-}
+
+  Result<std::string> restores_dropped(const v1::RestoresDropped& command, ApplyContext& context) const {
+    for (const std::string& id : command.restore_ids()) {
+      std::vector<std::string> keys;
+      for (auto at = context.rows().scan(chunks_.id(), kPrimary, chunks_of(id)); at->valid(); at->next())
+        keys.emplace_back(at->key());
+      for (const std::string& key : keys) chunks_.erase(context.rows(), key);
+    }
+    return std::string();
+  }
+
+  // An empty entry: it moves the log's index.
+  Result<std::string> log_advanced(const v1::LogAdvanced&, ApplyContext&) const { return std::string(); }
+
+ private:
+  const Chunks chunks_;
+};
 
 }  // namespace
 
 Result<Chunks> declare_table(Declarations& declare) {
-  DROVER_TRY(const TableId id, declare.table({.name = "restore_chunks",
-                                              .message = "drover.v1.RestoreChunk",
-                                              .key = [](std::string_view row) { return key_of(Chunks::parse(row)); },
-                                              .indexes = {}}));
-  return Chunks(id);
+  return declare.table<v1::RestoreChunk>(
+      "restore_chunks", {}, [](const v1::RestoreChunk& chunk, RowKeys& keys) { keys.primary(key_of(chunk)); });
 }
 
 Status declare_commands(Declarations& declare, Chunks chunks) {
-  const auto with_table = [&]<typename Command>(Result<std::string> (*apply)(Chunks, const Command&, ApplyContext&)) {
-    return declare.command<Command>(
-        [chunks, apply](const Command& command, ApplyContext& context) { return apply(chunks, command, context); });
-  };
-  DROVER_RETURN_IF_ERROR(with_table(&add_chunk));
-  DROVER_RETURN_IF_ERROR(with_table(&restore));
-  DROVER_RETURN_IF_ERROR(with_table(&drop));
-  return declare.command<v1::LogAdvanced>(
-      [](const v1::LogAdvanced&, ApplyContext&) -> Result<std::string> { return std::string(); });
+  auto commands = std::make_shared<Commands>(chunks);
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::chunk_added>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::state_restored>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::restores_dropped>(commands));
+  return declare.command<&Commands::log_advanced>(commands);
 }
 
 std::vector<std::string> abandoned(const ReadView& view, Chunks chunks, int64_t time) {

@@ -21,26 +21,10 @@ const std::string kNode = "nnnnnnnnnnnnnnnn";
 class Collecting : public ::testing::Test {
  protected:
   Collecting() {
-    tables_.jobs = rows_.add_table({.name = "jobs", .key = [](std::string_view row) {
-                                      const auto job = Table<v1::Job>::parse(row);
-                                      return job_key(job.namespace_(), job.id());
-                                    }});
-    tables_.nodes = rows_.add_table(
-        {.name = "nodes", .key = [](std::string_view row) { return Table<v1::Node>::parse(row).id(); }});
-    tables_.evals = rows_.add_table(
-        {.name = "evals", .key = [](std::string_view row) { return Table<v1::Evaluation>::parse(row).id(); }});
-    TableSpec allocs{.name = "allocs",
-                     .key = [](std::string_view row) { return Table<v1::Allocation>::parse(row).id(); }};
-    allocs.indexes.resize(4, {.name = "", .keys = [](std::string_view, std::vector<std::string>&) {}});
-    allocs.indexes[kAllocsByEval - 1].keys = [](std::string_view row, std::vector<std::string>& keys) {
-      const auto alloc = Table<v1::Allocation>::parse(row);
-      keys.push_back(KeyBuilder().id(alloc.eval_id()).id(alloc.id()).take());
-    };
-    allocs.indexes[kAllocsByNode - 1].keys = [](std::string_view row, std::vector<std::string>& keys) {
-      const auto alloc = Table<v1::Allocation>::parse(row);
-      keys.push_back(KeyBuilder().id(alloc.node_id()).id(alloc.id()).take());
-    };
-    tables_.allocs = rows_.add_table(std::move(allocs));
+    tables_.jobs = rows_.add_table(jobs_table().spec());
+    tables_.nodes = rows_.add_table(nodes_table().spec());
+    tables_.evals = rows_.add_table(evals_table().spec());
+    tables_.allocs = rows_.add_table(allocs_table().spec());
     job_.set_id("web");
     job_.set_namespace_("default");
     job_.set_type("service");

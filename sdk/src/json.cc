@@ -19,6 +19,7 @@
 #include "drover/options.pb.h"
 #include "drover/time.h"
 #include "drover/uuid.h"
+#include "json_form.h"
 
 namespace drover {
 namespace {
@@ -27,39 +28,22 @@ namespace pb = google::protobuf;
 using Json = nlohmann::json;
 using pb::FieldDescriptor;
 
-const Field& options_of(const FieldDescriptor& field) { return field.options().GetExtension(drover::field); }
-
-std::string enum_text(const pb::EnumValueDescriptor& value) {
-  if (value.options().HasExtension(drover::text)) return value.options().GetExtension(drover::text);
-  // JOB_STATUS_RUNNING of JobStatus is "running".
-  std::string prefix;
-  for (char c : value.type()->name()) {
-    if (c >= 'A' && c <= 'Z' && !prefix.empty()) prefix += '_';
-    prefix += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  }
-  prefix += '_';
-  std::string text = value.name();
-  if (text.starts_with(prefix)) text.erase(0, prefix.size());
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 // --- writing -------------------------------------------------------------------------------------------------------
 
 class Writer {
  public:
   explicit Writer(const JsonStyle& style) : pretty_(style.pretty) {}
 
-  void message(const pb::Message& m) {
+  void message(const pb::Message& m, const TypeForm& type) {
     open('{');
-    fields(m);
+    fields(m, type);
     close('}');
   }
 
-  void field_value(const pb::Message& m, const FieldDescriptor& f) {
-    if (f.is_map()) {
+  void field_value(const pb::Message& m, const FieldForm& f) {
+    if (f.field->is_map()) {
       map(m, f);
-    } else if (f.is_repeated()) {
+    } else if (f.field->is_repeated()) {
       list(m, f);
     } else {
       single(m, f);
@@ -72,20 +56,16 @@ class Writer {
   }
 
  private:
-  void fields(const pb::Message& m) {
-    const pb::Descriptor& type = *m.GetDescriptor();
-    const bool omit_all = type.options().GetExtension(drover::message).omit_empty();
-    for (int i = 0; i < type.field_count(); ++i) {
-      const FieldDescriptor& f = *type.field(i);
-      const Field& form = options_of(f);
-      if ((omit_all || form.omit_empty()) && !form.always() && !form.keep() && is_empty(m, f)) continue;
-      if (form.inline_()) {
-        fields(m.GetReflection()->GetMessage(m, &f));
+  void fields(const pb::Message& m, const TypeForm& type) {
+    for (const FieldForm& f : type.fields) {
+      if (f.may_be_left_out && is_empty(m, *f.field)) continue;
+      if (f.is_inline) {
+        fields(m.GetReflection()->GetMessage(m, f.field), *f.type);
         continue;
       }
       item();
-      string(json_name(f));
-      out_ += pretty_ ? ": " : ":";
+      out_ += f.key;
+      if (pretty_) out_ += ' ';
       field_value(m, f);
     }
   }
@@ -95,11 +75,11 @@ class Writer {
     return f.is_repeated() ? r.FieldSize(m, &f) == 0 : !r.HasField(m, &f);
   }
 
-  void list(const pb::Message& m, const FieldDescriptor& f) {
+  void list(const pb::Message& m, const FieldForm& f) {
     const pb::Reflection& r = *m.GetReflection();
-    const int size = r.FieldSize(m, &f);
+    const int size = r.FieldSize(m, f.field);
     if (size == 0) {
-      out_ += options_of(f).always() ? "[]" : "null";
+      out_ += f.always ? "[]" : "null";
       return;
     }
     open('[');
@@ -110,35 +90,34 @@ class Writer {
     close(']');
   }
 
-  void map(const pb::Message& m, const FieldDescriptor& f) {
+  void map(const pb::Message& m, const FieldForm& f) {
     const pb::Reflection& r = *m.GetReflection();
-    const int size = r.FieldSize(m, &f);
+    const int size = r.FieldSize(m, f.field);
     if (size == 0) {
-      out_ += options_of(f).always() ? "{}" : "null";
+      out_ += f.always ? "{}" : "null";
       return;
     }
-    const FieldDescriptor* key = f.message_type()->map_key();
-    const FieldDescriptor* value = f.message_type()->map_value();
-    std::map<std::string, const pb::Message*> entries;
+    std::vector<std::pair<std::string, const pb::Message*>> entries;
     for (int i = 0; i < size; ++i) {
-      const pb::Message& entry = r.GetRepeatedMessage(m, &f, i);
-      entries[entry.GetReflection()->GetString(entry, key)] = &entry;
+      const pb::Message& entry = r.GetRepeatedMessage(m, f.field, i);
+      entries.emplace_back(entry.GetReflection()->GetString(entry, f.type->map_key->field), &entry);
     }
+    std::ranges::sort(entries);
     open('{');
     for (const auto& [name, entry] : entries) {
       item();
       string(name);
       out_ += pretty_ ? ": " : ":";
-      scalar_or_message(*entry, *value, -1);
+      scalar_or_message(*entry, *f.type->map_value, -1);
     }
     close('}');
   }
 
-  void single(const pb::Message& m, const FieldDescriptor& f) {
+  void single(const pb::Message& m, const FieldForm& f) {
     const pb::Reflection& r = *m.GetReflection();
-    if (f.has_presence() && !r.HasField(m, &f)) {
-      if (f.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && options_of(f).always()) {
-        message(r.GetMessage(m, &f));
+    if (f.field->has_presence() && !r.HasField(m, f.field)) {
+      if (f.type && f.always) {
+        message(r.GetMessage(m, f.field), *f.type);
       } else {
         out_ += "null";
       }
@@ -147,67 +126,66 @@ class Writer {
     scalar_or_message(m, f, -1);
   }
 
-  void object(const pb::Message& m) {
-    if (m.GetDescriptor()->options().GetExtension(drover::message).null_when_empty() && m.ByteSizeLong() == 0) {
+  void object(const pb::Message& m, const TypeForm& type) {
+    if (type.null_when_empty && m.ByteSizeLong() == 0) {
       out_ += "null";
     } else {
-      message(m);
+      message(m, type);
     }
   }
 
   // index -1: the single value.
-  void scalar_or_message(const pb::Message& m, const FieldDescriptor& f, int index) {
+  void scalar_or_message(const pb::Message& m, const FieldForm& form, int index) {
     const pb::Reflection& r = *m.GetReflection();
+    const FieldDescriptor* f = form.field;
     const bool one = index < 0;
-    switch (f.cpp_type()) {
+    switch (f->cpp_type()) {
       case FieldDescriptor::CPPTYPE_MESSAGE:
-        object(one ? r.GetMessage(m, &f) : r.GetRepeatedMessage(m, &f, index));
+        object(one ? r.GetMessage(m, f) : r.GetRepeatedMessage(m, f, index), *form.type);
         break;
       case FieldDescriptor::CPPTYPE_STRING: {
         std::string scratch;
-        text_value(f,
-                   one ? r.GetStringReference(m, &f, &scratch) : r.GetRepeatedStringReference(m, &f, index, &scratch));
+        text_value(form,
+                   one ? r.GetStringReference(m, f, &scratch) : r.GetRepeatedStringReference(m, f, index, &scratch));
         break;
       }
       case FieldDescriptor::CPPTYPE_BOOL:
-        out_ += (one ? r.GetBool(m, &f) : r.GetRepeatedBool(m, &f, index)) ? "true" : "false";
+        out_ += (one ? r.GetBool(m, f) : r.GetRepeatedBool(m, f, index)) ? "true" : "false";
         break;
       case FieldDescriptor::CPPTYPE_ENUM:
-        string(enum_text(one ? *r.GetEnum(m, &f) : *r.GetRepeatedEnum(m, &f, index)));
+        string(form.word(one ? r.GetEnumValue(m, f) : r.GetRepeatedEnumValue(m, f, index)));
         break;
       case FieldDescriptor::CPPTYPE_INT32:
-        number(one ? r.GetInt32(m, &f) : r.GetRepeatedInt32(m, &f, index));
+        number(one ? r.GetInt32(m, f) : r.GetRepeatedInt32(m, f, index));
         break;
       case FieldDescriptor::CPPTYPE_UINT32:
-        number(one ? r.GetUInt32(m, &f) : r.GetRepeatedUInt32(m, &f, index));
+        number(one ? r.GetUInt32(m, f) : r.GetRepeatedUInt32(m, f, index));
         break;
       case FieldDescriptor::CPPTYPE_UINT64:
-        number(one ? r.GetUInt64(m, &f) : r.GetRepeatedUInt64(m, &f, index));
+        number(one ? r.GetUInt64(m, f) : r.GetRepeatedUInt64(m, f, index));
         break;
       case FieldDescriptor::CPPTYPE_INT64: {
-        int64_t value = one ? r.GetInt64(m, &f) : r.GetRepeatedInt64(m, &f, index);
-        if (options_of(f).form() == Field::TIME) {
-          if (value == 0) {
-            out_ += "null";
-          } else {
-            string(format_time(value));
-          }
-        } else {
+        const int64_t value = one ? r.GetInt64(m, f) : r.GetRepeatedInt64(m, f, index);
+        if (form.form != Field::TIME) {
           number(value);
+        } else if (value == 0) {
+          out_ += "null";
+        } else {
+          string(format_time(value));
         }
         break;
       }
       case FieldDescriptor::CPPTYPE_DOUBLE:
-        real(one ? r.GetDouble(m, &f) : r.GetRepeatedDouble(m, &f, index));
+        real(one ? r.GetDouble(m, f) : r.GetRepeatedDouble(m, f, index));
         break;
       case FieldDescriptor::CPPTYPE_FLOAT:
-        real(static_cast<double>(one ? r.GetFloat(m, &f) : r.GetRepeatedFloat(m, &f, index)));
+        real(static_cast<double>(one ? r.GetFloat(m, f) : r.GetRepeatedFloat(m, f, index)));
         break;
     }
   }
 
-  void text_value(const FieldDescriptor& f, const std::string& value) {
-    switch (options_of(f).form()) {
+  void text_value(const FieldForm& f, const std::string& value) {
+    switch (f.form) {
       case Field::UUID:
         string(value.empty() ? std::string() : Uuid::from_bytes(value).to_string());
         return;
@@ -220,7 +198,7 @@ class Writer {
       default:
         break;
     }
-    if (f.type() == FieldDescriptor::TYPE_BYTES) {
+    if (f.field->type() == FieldDescriptor::TYPE_BYTES) {
       if (value.empty()) {
         out_ += "null";
       } else {
@@ -231,7 +209,10 @@ class Writer {
     string(value);
   }
 
-  void number(std::integral auto value) { out_ += std::to_string(value); }
+  void number(std::integral auto value) {
+    std::array<char, 24> digits{};
+    out_.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+  }
 
   void real(double value) {
     if (!std::isfinite(value)) {
@@ -243,7 +224,17 @@ class Writer {
     out_.append(buffer.data(), end);
   }
 
-  void string(std::string_view text) { out_ += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
+  void string(std::string_view text) {
+    const bool is_plain =
+        std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
+    if (is_plain) {
+      out_ += '"';
+      out_ += text;
+      out_ += '"';
+    } else {
+      out_ += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+    }
+  }
 
   void open(char c) {
     out_ += c;
@@ -275,51 +266,25 @@ class Writer {
 
 // --- reading -------------------------------------------------------------------------------------------------------
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 std::string_view kind_of(const Json& value) { return value.is_number() ? "number" : value.type_name(); }
 
 class Reader {
  public:
   Status object(const Json& json, pb::Message& m, const std::string& path) {
     if (!json.is_object()) return mismatch(path, "an object", json);
-    const pb::Descriptor& type = *m.GetDescriptor();
+    const TypeForm& type = form_of(*m.GetDescriptor());
     for (const auto& [name, value] : json.items()) {
-      const FieldDescriptor* f = find(type, name);
+      const FieldForm* f = type.find(name);
       if (!f || value.is_null()) continue;
-      const std::string at = path.empty() ? json_name(*f) : path + "." + json_name(*f);
-      DROVER_RETURN_IF_ERROR(field(value, *f, m, at));
+      DROVER_RETURN_IF_ERROR(field(value, *f->field, m, path.empty() ? f->name : path + "." + f->name));
     }
-    return inlined(json, m, path);
-  }
-
- private:
-  Status inlined(const Json& json, pb::Message& m, const std::string& path) {
-    const pb::Descriptor& type = *m.GetDescriptor();
-    for (int i = 0; i < type.field_count(); ++i) {
-      const FieldDescriptor& f = *type.field(i);
-      if (!options_of(f).inline_()) continue;
-      DROVER_RETURN_IF_ERROR(object(json, *m.GetReflection()->MutableMessage(&m, &f), path));
+    for (const FieldForm& f : type.fields) {
+      if (f.is_inline) DROVER_RETURN_IF_ERROR(object(json, *m.GetReflection()->MutableMessage(&m, f.field), path));
     }
     return ok_status();
   }
 
-  static const FieldDescriptor* find(const pb::Descriptor& type, std::string_view name) {
-    const FieldDescriptor* other_case = nullptr;
-    for (int i = 0; i < type.field_count(); ++i) {
-      const FieldDescriptor& f = *type.field(i);
-      if (options_of(f).inline_()) continue;
-      const std::string own = json_name(f);
-      if (own == name) return &f;
-      if (!other_case && own.size() == name.size() && lower(own) == lower(name)) other_case = &f;
-    }
-    return other_case;
-  }
-
+ private:
   static Status mismatch(const std::string& path, std::string_view wanted, const Json& got) {
     return invalid_argument((path.empty() ? std::string("the body") : path) + ": expected " + std::string(wanted) +
                             ", found " + std::string(kind_of(got)));
@@ -368,7 +333,7 @@ class Reader {
         if (!value.is_string()) return mismatch(path, "a string", value);
         const auto wanted = value.get<std::string>();
         for (int i = 0; i < f.enum_type()->value_count(); ++i) {
-          if (enum_text(*f.enum_type()->value(i)) != wanted) continue;
+          if (form_of(f).words[static_cast<size_t>(i)].second != wanted) continue;
           add ? r.AddEnum(&m, &f, f.enum_type()->value(i)) : r.SetEnum(&m, &f, f.enum_type()->value(i));
           return ok_status();
         }
@@ -385,11 +350,11 @@ class Reader {
   }
 
   static Result<std::string> text_of(const Json& value, const FieldDescriptor& f, const std::string& path) {
-    if (options_of(f).form() == Field::RAW) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (form_of(f).form == Field::RAW) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (!value.is_string()) return mismatch(path, "a string", value);
     auto text = value.get<std::string>();
     if (f.type() != FieldDescriptor::TYPE_BYTES) return text;
-    if (options_of(f).form() == Field::UUID || options_of(f).form() == Field::SECRET) {
+    if (form_of(f).form == Field::UUID || form_of(f).form == Field::SECRET) {
       if (text.empty()) return text;
       if (auto id = Uuid::parse(text)) return id->bytes();
       return invalid_argument(path + ": \"" + text + "\" is not an identifier");
@@ -415,7 +380,7 @@ class Reader {
       return ok_status();
     }
     int64_t n = 0;
-    const Field::Form form = options_of(f).form();
+    const Field::Form form = form_of(f).form;
     if (value.is_string() && form == Field::DURATION) {
       auto parsed = parse_duration(value.get<std::string>());
       if (!parsed) return parsed.status().with_context(path);
@@ -507,22 +472,15 @@ class Parsed : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-std::string json_name(const FieldDescriptor& f) {
-  if (f.has_json_name()) return f.json_name();
-  std::string name = f.camelcase_name();
-  if (!name.empty()) name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
-  return name;
-}
-
 std::string message_to_json(const pb::Message& root, const JsonStyle& style) {
   Writer writer(style);
-  writer.message(root);
+  writer.message(root, form_of(*root.GetDescriptor()));
   return writer.take();
 }
 
 std::string field_to_json(const pb::Message& owner, const FieldDescriptor& f, const JsonStyle& style) {
   Writer writer(style);
-  writer.field_value(owner, f);
+  writer.field_value(owner, form_of(f));
   return writer.take();
 }
 
@@ -549,7 +507,7 @@ Status text_to_field(std::string_view value_text, const FieldDescriptor& f, pb::
   }
   if (f.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
     std::string value(value_text);
-    if (options_of(f).form() == Field::UUID) {
+    if (form_of(f).form == Field::UUID) {
       auto id = Uuid::parse(value_text);
       if (!id) return bad("an identifier");
       value = id->bytes();

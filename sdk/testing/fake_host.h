@@ -82,6 +82,11 @@ class FakeHost final : public Host, private Caller {
     std::lock_guard lock(mutex_);
     refused_[command] = std::move(status);
   }
+  // This server leads again, after another that nobody has noticed: what was decided before is refused.
+  void begin_term() {
+    std::lock_guard lock(mutex_);
+    ++term_;
+  }
   // Waits until so many proposals were refused. False when that takes too long.
   bool wait_until_refused(int count, std::chrono::milliseconds patience = kPatience) {
     std::unique_lock lock(mutex_);
@@ -141,8 +146,9 @@ class FakeHost final : public Host, private Caller {
   std::string configuration_json() const override { return "{}"; }
 
   using Host::propose;
-  Result<Applied> propose(std::string_view command, std::string payload, SteadyTime) override {
+  Result<Applied> propose(std::string_view command, std::string payload, SteadyTime, uint64_t only_in_term) override {
     std::lock_guard lock(mutex_);
+    if (only_in_term != 0 && only_in_term != term_) return aborted("the term is another one");
     if (auto at = refused_.find(std::string(command)); at != refused_.end() && !at->second.ok()) {
       ++refusals_;
       changed_.notify_all();
@@ -153,9 +159,13 @@ class FakeHost final : public Host, private Caller {
     publish();
     return Applied{index_, std::move(answer)};
   }
-  void propose(std::string_view command, std::string payload, SteadyTime deadline,
+  void propose(std::string_view command, std::string payload, SteadyTime deadline, uint64_t only_in_term,
                std::function<void(Result<Applied>)> done) override {
-    done(propose(command, std::move(payload), deadline));
+    done(propose(command, std::move(payload), deadline, only_in_term));
+  }
+  uint64_t term() const override {
+    std::lock_guard lock(mutex_);
+    return term_;
   }
 
   std::shared_ptr<const ReadView> snapshot() override {
@@ -183,6 +193,7 @@ class FakeHost final : public Host, private Caller {
     std::lock_guard lock(mutex_);
     RaftInfo info;
     info.is_leader = true;
+    info.term = term_;
     info.last_index = info.commit_index = info.applied_index = index_;
     return info;
   }
@@ -254,6 +265,17 @@ class FakeHost final : public Host, private Caller {
       return Reply{std::move(body), {}};
     }
     FakeCall one(std::move(context), snapshot());
+    if (at->second.write) {
+      DROVER_TRY(Decision decision, at->second.write(request, one));
+      Applied applied;
+      if (!decision.command.empty()) {
+        DROVER_TRY(applied, propose(decision.command, std::move(decision.payload), SteadyTime::max(), 0));
+      }
+      DROVER_TRY(std::string body, decision.answer(applied));
+      ReplyMeta meta = one.meta();
+      if (applied.index > 0) meta.index = applied.index;
+      return Reply{std::move(body), std::move(meta)};
+    }
     DROVER_TRY(std::string body, at->second.unary(request, one));
     return Reply{std::move(body), one.meta()};
   }
@@ -270,6 +292,7 @@ class FakeHost final : public Host, private Caller {
   std::condition_variable_any changed_;
   MemoryRows rows_;  // guarded by mutex_ once anything runs, like the following
   uint64_t index_ = 0;
+  uint64_t term_ = 1;
   std::map<std::string, Status> refused_;
   int refusals_ = 0;
   std::vector<std::string> proposed_;

@@ -106,14 +106,19 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
   }
   uint64_t row_count(TableId id) const override { return tables_[id.value].rows.size(); }
   uint64_t table_index(TableId id) const override { return tables_[id.value].changed; }
-  Status put(TableId id, std::string row) override {
+  // Always by the table's own function: keys that are said to be known must be the same.
+  Status put(TableId id, std::string row, const KnownKeys& known = {}) override {
     MemoryTable& table = tables_[id.value];
-    const std::string key = table.spec.key(row);
+    RowKeys keys = keys_of(table.spec, row);
+    const std::string key = keys.primary();
+    check_known(known.after, keys);
+    if (auto at = table.rows.find(key); at != table.rows.end())
+      check_known(known.before, keys_of(table.spec, *at->second));
     Row before = take(table, key);
     auto shared = std::make_shared<const std::string>(std::move(row));
     table.rows[key] = shared;
-    for (size_t i = 0; i < table.spec.indexes.size(); ++i) {
-      for (std::string& each : keys_of(table.spec.indexes[i], *shared)) table.indexes[i][std::move(each)] = shared;
+    for (uint32_t i = 1; i <= table.spec.indexes.size(); ++i) {
+      for (std::string& each : keys.of(i)) table.indexes[i - 1][std::move(each)] = shared;
     }
     table.changed = index_;
     changes_.push_back({id, key, std::move(before), std::move(shared)});
@@ -178,19 +183,23 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     std::string_view row() const override { return *entries[at].second; }
   };
 
-  static std::vector<std::string> keys_of(const IndexSpec& index, std::string_view row) {
-    std::vector<std::string> keys;
-    index.keys(row, keys);
+  static RowKeys keys_of(const TableSpec& spec, std::string_view row) {
+    RowKeys keys;
+    keys.reset(spec.indexes.size());
+    spec.keys(row, keys);
+    keys.arrange();
     return keys;
   }
+  static void check_known(const RowKeys* known, const RowKeys& keys) { DROVER_CHECK(!known || *known == keys); }
   // The row, which the table and its indexes no longer have.
   static Row take(MemoryTable& table, const std::string& key) {
     auto at = table.rows.find(key);
     if (at == table.rows.end()) return nullptr;
     Row row = std::move(at->second);
     table.rows.erase(at);
-    for (size_t i = 0; i < table.spec.indexes.size(); ++i) {
-      for (const std::string& each : keys_of(table.spec.indexes[i], *row)) table.indexes[i].erase(each);
+    const RowKeys keys = keys_of(table.spec, *row);
+    for (uint32_t i = 1; i <= table.spec.indexes.size(); ++i) {
+      for (const std::string& each : keys.of(i)) table.indexes[i - 1].erase(each);
     }
     return row;
   }

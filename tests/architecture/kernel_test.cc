@@ -95,9 +95,7 @@ struct Exception {
 const std::initializer_list<Exception> kExceptions = {
     {"kernel/rpc/router.cc", "alloc_field",
      "a field of the declaration option drover.Route; the router reads the request field that it names and asks "
-     "Surroundings::locate about its bytes"},
-    {"kernel/rpc/router.cc", "allocation",
-     "in the text \"Unknown allocation\" that the API answers when locate knows nothing of the identifier"},
+     "Environment::locate about its bytes"},
 };
 
 std::vector<std::string> forbidden_words(const std::vector<SourceFile>& files, std::set<std::string>* excused) {

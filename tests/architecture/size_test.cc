@@ -13,16 +13,17 @@ constexpr int kFolderSources = 15;
 // Folders that have more, and how many they may have.
 const std::map<std::string, int> kFullFolders = {
     {"plugins/agent", 32},     {"plugins/cli", 30}, {"plugins/external", 26}, {"plugins/jobs", 19},
-    {"plugins/scheduler", 25}, {"sdk/hcl", 34},     {"sdk/src", 41},
+    {"plugins/scheduler", 26}, {"sdk/hcl", 34},     {"sdk/src", 43},
 };
 // Files that are longer.
 const std::map<std::string, int> kLongFiles = {{"plugins/agent/agent_test.cc", 603}};
 // Headers that include generated messages where a forward declaration might do, by folder.
 const std::map<std::string, int> kMessagesInHeaders = {
-    {"drivers/mock", 1},      {"drivers/raw_exec", 2}, {"kernel/rpc", 2},         {"plugins/agent", 9},
-    {"plugins/autopilot", 1}, {"plugins/external", 8}, {"plugins/grpc", 2},       {"plugins/http", 1},
-    {"plugins/jobs", 2},      {"plugins/nodes", 3},    {"plugins/scheduler", 16}, {"plugins/snapshots", 2},
-    {"plugins/system", 2},    {"sdk/serve", 1},
+    {"drivers/mock", 1},   {"drivers/raw_exec", 2},   {"kernel/rpc", 2},
+    {"plugins/agent", 9},  {"plugins/autopilot", 1},  {"plugins/external", 8},
+    {"plugins/grpc", 2},   {"plugins/http", 1},       {"plugins/jobs", 2},
+    {"plugins/nodes", 3},  {"plugins/scheduler", 16}, {"plugins/snapshots", 2},
+    {"plugins/system", 2}, {"sdk/serve", 1},          {"sdk/src", 1},
 };
 
 std::string folder_of(const SourceFile& file) { return std::filesystem::path(file.path).parent_path(); }

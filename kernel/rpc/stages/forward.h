@@ -34,7 +34,6 @@ struct Situation {
   std::optional<Uuid> wanted_node;  // NODE: from the request; nothing when it could not be told
   bool names_target = false;        // NODE: the request names a node or an allocation
   bool node_is_connected = false;   // NODE: the wanted node opened a connection to this server
-  bool answered_here = true;        // a handler is bound in this process
 };
 
 // Errors: failed_precondition "No path to region", not_found "No path to node"; internal when a call comes round again.

@@ -1,5 +1,4 @@
-// A driver, devices, servers and a host that live in the test's memory, and calls as the kernel makes them. Used by
-// agent_fixture.h only.
+// A driver, devices, servers and a host in the test's memory, and calls as the kernel makes them. For agent_fixture.h.
 #pragma once
 
 #include <condition_variable>
@@ -522,14 +521,13 @@ class FakeHost final : public Host {
   LocalStore& local_store() override { return store_; }
   const ConfigBlock* configuration(std::string_view) const override { return nullptr; }
   std::string configuration_json() const override { return "{}"; }
-  Result<Applied> propose(std::string_view, std::string, SteadyTime) override { return unavailable("not a server"); }
-  void propose(std::string_view, std::string, SteadyTime, std::function<void(Result<Applied>)> done) override {
-    done(unavailable("not a server"));
+  Result<Applied> propose(std::string_view, std::string, SteadyTime, uint64_t) override { return none_; }
+  void propose(std::string_view, std::string, SteadyTime, uint64_t, std::function<void(Result<Applied>)> d) override {
+    d(none_);
   }
+  uint64_t term() const override { return 0; }
   std::shared_ptr<const ReadView> snapshot() override { return nullptr; }
-  Result<std::shared_ptr<const ReadView>> snapshot_at(uint64_t, SteadyTime, std::stop_token) override {
-    return unavailable("not a server");
-  }
+  Result<std::shared_ptr<const ReadView>> snapshot_at(uint64_t, SteadyTime, std::stop_token) override { return none_; }
   std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow() override { return {}; }
   Result<TableId> find_table(std::string_view) const override { return not_found("no tables"); }
   RaftInfo raft() const override { return {}; }
@@ -552,6 +550,7 @@ class FakeHost final : public Host {
   DevicePlugin* devices = nullptr;  // before the agent starts
 
  private:
+  const Status none_ = unavailable("not a server");
   AgentInfo info_;
   SystemClock clock_;
   Metrics metrics_;

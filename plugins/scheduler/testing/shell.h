@@ -30,17 +30,9 @@ inline v1::Evaluation make_eval(const std::string& id, const v1::Job& job, uint6
 class ShellTest : public ::testing::Test {
  protected:
   ShellTest() {
-    jobs_ = Table<v1::Job>(host_.rows().add_table({.name = "jobs", .key = [](std::string_view row) {
-                                                     const auto job = Table<v1::Job>::parse(row);
-                                                     return job_key(job.namespace_(), job.id());
-                                                   }}));
-    versions_ =
-        Table<v1::Job>(host_.rows().add_table({.name = "job_versions", .key = [](std::string_view row) {
-                                                 const auto job = Table<v1::Job>::parse(row);
-                                                 return job_version_key(job.namespace_(), job.id(), job.version());
-                                               }}));
-    nodes_ = Table<v1::Node>(host_.rows().add_table(
-        {.name = "nodes", .key = [](std::string_view row) { return Table<v1::Node>::parse(row).id(); }}));
+    jobs_ = Table<v1::Job>(host_.rows().add_table(jobs_table().spec()));
+    versions_ = Table<v1::Job>(host_.rows().add_table(job_versions_table().spec()));
+    nodes_ = Table<v1::Node>(host_.rows().add_table(nodes_table().spec()));
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
   }
 

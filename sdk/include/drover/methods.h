@@ -4,12 +4,20 @@
 // rule and the HTTP form (drover/options.proto); handlers are bound to it in Plugin::declare:
 //
 //   declare.service("drover.v1.Jobs", {
-//       method<&Jobs::register_job>("Register", this),   // Result<Response> register_job(const Request&, Call&)
-//       method<&Jobs::list>("List", this),
+//       method<&Jobs::list>("List", this),               // Result<Response> list(const Request&, Call&)
+//       method<&Jobs::register_job>("Register", this),   // Result<Write<Response>> register_job(const Request&, Call&)
 //       stream<&Jobs::follow>("Follow", this)});         // Status follow(const Request&, Call&, Replies<Response>&)
 //
-// A handler of kind READ or LIST is a function of call.view() and of nothing else: the router runs it again when what
-// it looked at has changed and somebody waits. Handlers run on the pool and may block only in the SDK's waits.
+// A method's kind says what its handler may do and where it runs:
+//
+//   READ, LIST  answers from call.view() and from nothing else. The router runs it again when what it looked at has
+//               changed and somebody waits. Runs on the pool; must not wait.
+//   WRITE       decides on call.view(): returns a command of the log and how its answer is made from what was applied.
+//               The router proposes, for the term in which the decision was made, and decides again if another began.
+//               Runs on the pool; must not wait: nobody's thread waits for the log.
+//   ACT         does something on this machine, or calls other methods. Runs on a thread of its own and may wait.
+//
+// The router sets the deadline of a proposal, the index of an answer, last_contact and known_leader for all of them.
 #pragma once
 
 #include <chrono>
@@ -20,10 +28,12 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/messages.h"
 #include "drover/result.h"
 #include "drover/tables.h"
 
@@ -85,13 +95,14 @@ class Call {
  public:
   virtual ~Call() = default;
   virtual const CallContext& context() const = 0;
-  // The snapshot to answer from. Requires: the method's kind is READ or LIST.
+  // The snapshot to answer or to decide from. Requires: the method's kind is READ, LIST or WRITE.
   virtual const ReadView& view() const = 0;
 
   const QueryOptions& query() const { return context().query; }
   std::stop_token stop() const { return context().stop; }
 
   // READ and LIST: the index of what was read. Unset, the router takes the largest table index the handler looked at.
+  // WRITE and ACT: of what was found where nothing was written; else the router sets the index of the log entry.
   void set_index(uint64_t index) { meta_.index = index; }
   void set_next_token(std::string token) { meta_.next_token = std::move(token); }
   const ReplyMeta& meta() const { return meta_; }
@@ -110,14 +121,59 @@ class MessageStream {
   virtual std::optional<std::string> receive(SteadyTime deadline) = 0;
 };
 
+// A command that was applied here: the index of its log entry, and what its apply function answered.
+struct Applied {
+  uint64_t index = 0;
+  std::string answer;
+};
+
+// What a WRITE handler has decided, as bytes.
+struct Decision {
+  std::string command;  // full name; empty: nothing is to be written
+  std::string payload;
+  // Makes the answer, on the pool, from what was applied; from nothing applied where nothing was to be written.
+  std::function<Result<std::string>(const Applied&)> answer;
+};
+
+// The same with types. What `answer` needs it owns: the handler's arguments are gone when it runs.
+//
+//   return Write<Response>(command, [id](const Applied& applied) -> Result<Response> { … });
+//   return Write<Response>(response);  // nothing to write
+template <typename Response>
+class Write {
+ public:
+  Write(Response response)
+      : decision_{{}, {}, [response = std::move(response)](const Applied&) -> Result<std::string> {
+                    return response.SerializeAsString();
+                  }} {}
+  // An answer that does not depend on what was applied.
+  template <typename Command>
+  Write(const Command& command, const Response& response)
+      : Write(command, [response](const Applied&) { return response; }) {}
+  template <typename Command, typename Answer>
+  Write(const Command& command, Answer answer) requires std::is_invocable_v<Answer, const Applied&>
+      : decision_{Command::descriptor()->full_name(), serialize(command),
+                  [answer = std::move(answer)](const Applied& applied) mutable -> Result<std::string> {
+                    Result<Response> response = answer(applied);
+                    if (!response) return response.status();
+                    return response->SerializeAsString();
+                  }} {}
+  Decision take() && { return std::move(decision_); }
+
+ private:
+  Decision decision_;
+};
+
 using UnaryHandler = std::function<Result<std::string>(std::string_view request, Call& call)>;
+using WriteHandler = std::function<Result<Decision>(std::string_view request, Call& call)>;
 using StreamHandler = std::function<Status(std::string_view request, Call& call, MessageStream& stream)>;
 
 // A handler by the method's short name. Exactly one of the functions is set.
 struct MethodBinding {
   std::string name;
-  UnaryHandler unary;
+  UnaryHandler unary;  // READ, LIST, ACT
   StreamHandler stream;
+  WriteHandler write;  // WRITE
 };
 
 template <typename Response>
@@ -142,11 +198,18 @@ Result<Message> parse_message(std::string_view bytes) {
 
 namespace detail {
 template <typename T>
-struct UnaryTraits;
+struct HandlerTraits;
 template <typename Owner, typename Req, typename Resp>
-struct UnaryTraits<Result<Resp> (Owner::*)(const Req&, Call&)> {
+struct HandlerTraits<Result<Resp> (Owner::*)(const Req&, Call&)> {
   using Request = Req;
   using Self = Owner;
+  static constexpr bool kIsWrite = false;
+};
+template <typename Owner, typename Req, typename Resp>
+struct HandlerTraits<Result<Write<Resp>> (Owner::*)(const Req&, Call&)> {
+  using Request = Req;
+  using Self = Owner;
+  static constexpr bool kIsWrite = true;
 };
 template <typename T>
 struct StreamTraits;
@@ -160,25 +223,37 @@ struct StreamTraits<Status (Owner::*)(const Req&, Call&, Replies<Resp>&)> {
 
 // Requires: `self` outlives every call.
 template <auto Function>
-MethodBinding method(std::string name, typename detail::UnaryTraits<decltype(Function)>::Self* self) {
-  using Request = typename detail::UnaryTraits<decltype(Function)>::Request;
-  return {std::move(name),
-          [self](std::string_view bytes, Call& call) -> Result<std::string> {
-            DROVER_TRY(Request request, parse_message<Request>(bytes));
-            DROVER_TRY(auto response, (self->*Function)(request, call));
-            return response.SerializeAsString();
-          },
-          {}};
+MethodBinding method(std::string name, typename detail::HandlerTraits<decltype(Function)>::Self* self) {
+  using Traits = detail::HandlerTraits<decltype(Function)>;
+  using Request = typename Traits::Request;
+  MethodBinding binding{.name = std::move(name), .unary = {}, .stream = {}, .write = {}};
+  if constexpr (Traits::kIsWrite) {
+    binding.write = [self](std::string_view bytes, Call& call) -> Result<Decision> {
+      DROVER_TRY(Request request, parse_message<Request>(bytes));
+      DROVER_TRY(auto write, (self->*Function)(request, call));
+      return std::move(write).take();
+    };
+  } else {
+    binding.unary = [self](std::string_view bytes, Call& call) -> Result<std::string> {
+      DROVER_TRY(Request request, parse_message<Request>(bytes));
+      DROVER_TRY(auto response, (self->*Function)(request, call));
+      return response.SerializeAsString();
+    };
+  }
+  return binding;
 }
 
 template <auto Function>
 MethodBinding stream(std::string name, typename detail::StreamTraits<decltype(Function)>::Self* self) {
   using Traits = detail::StreamTraits<decltype(Function)>;
-  return {std::move(name), {}, [self](std::string_view bytes, Call& call, MessageStream& messages) -> Status {
+  return {std::move(name),
+          {},
+          [self](std::string_view bytes, Call& call, MessageStream& messages) -> Status {
             DROVER_TRY(typename Traits::Request request, parse_message<typename Traits::Request>(bytes));
             Replies<typename Traits::Response> replies(messages);
             return (self->*Function)(request, call, replies);
-          }};
+          },
+          {}};
 }
 
 // For the few answers whose HTTP status the error's code does not give. Travels in the status's details.
@@ -209,7 +284,7 @@ class Caller {
   virtual ~Caller() = default;
   // `done` runs exactly once on a thread of the router; it must not block.
   virtual void call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) = 0;
-  // As call, waiting. Requires: not on the apply thread.
+  // As call, waiting. Requires: a thread that may wait: one of the plugin's own, or that of an ACT or stream handler.
   virtual Result<Reply> call_and_wait(CallContext context, std::string request) = 0;
   virtual Result<std::unique_ptr<StreamCall>> open(CallContext context, std::string request,
                                                    StreamReceiver receiver) = 0;

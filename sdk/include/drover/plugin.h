@@ -56,6 +56,15 @@ Status also(ApplyContext& context, const Command& command) {
 // Returns the answer to the proposer (a serialized message, often empty) or the error that left nothing changed.
 using ApplyFunction = std::function<Result<std::string>(std::string_view command, ApplyContext& context)>;
 
+namespace detail {
+template <typename T>
+struct ApplyTraits;
+template <typename Owner, typename Cmd>
+struct ApplyTraits<Result<std::string> (Owner::*)(const Cmd&, ApplyContext&) const> {
+  using Command = Cmd;
+};
+}  // namespace detail
+
 // What a plugin brings. All calls during Plugin::declare; names must be new.
 class Declarations {
  public:
@@ -73,12 +82,23 @@ class Declarations {
   // Something others look up by extension point and name: a task driver, a subcommand, a job parser.
   virtual Status extension(std::string point, std::string name, void* implementation) = 0;
 
-  template <typename Command>
-  Status command(std::function<Result<std::string>(const Command&, ApplyContext&)> apply) {
+  // A typed table, by the function that gives all keys of a message (Table::spec).
+  template <typename Message>
+  Result<Table<Message>> table(std::string name, std::vector<IndexSpec> indexes, typename Table<Message>::Keys keys) {
+    const size_t count = indexes.size();
+    DROVER_TRY(const TableId id, table(Table<Message>::spec(std::move(name), std::move(indexes), keys)));
+    return Table<Message>(id, count, std::move(keys));
+  }
+  // A command by its apply function, Result<std::string> added(const Added&, ApplyContext&) const:
+  //   declare.command<&Commands::added>(commands);
+  // `owner` points to what has that function, and outlives the plugin or is held by the pointer.
+  template <auto Function, typename Pointer>
+  Status command(Pointer owner) {
+    using Command = typename detail::ApplyTraits<decltype(Function)>::Command;
     return command(Command::descriptor()->full_name(),
-                   [apply = std::move(apply)](std::string_view bytes, ApplyContext& context) -> Result<std::string> {
+                   [owner = std::move(owner)](std::string_view bytes, ApplyContext& context) -> Result<std::string> {
                      DROVER_TRY(Command parsed, parse_message<Command>(bytes));
-                     return apply(parsed, context);
+                     return ((*owner).*Function)(parsed, context);
                    });
   }
   // declare.extend<TaskDriver>("raw_exec", *driver_): T::kExtensionPoint names the point.
@@ -132,11 +152,6 @@ class LocalStore {
   virtual Result<std::vector<std::pair<std::string, std::string>>> list(std::string_view prefix) = 0;
 };
 
-struct Applied {
-  uint64_t index = 0;
-  std::string answer;
-};
-
 // The kernel, as one plugin sees it. Lives as long as the plugin. [any]
 class Host {
  public:
@@ -151,11 +166,19 @@ class Host {
   // The whole checked configuration as JSON with secrets blanked, for people to look at.
   virtual std::string configuration_json() const = 0;
 
-  // Puts a command into the log and waits until it is applied here. Errors: unavailable when this server is not the
-  // leader; deadline_exceeded leaves it open whether the command was applied; else what the apply function returned.
-  virtual Result<Applied> propose(std::string_view command, std::string payload, SteadyTime deadline) = 0;
-  virtual void propose(std::string_view command, std::string payload, SteadyTime deadline,
+  // Puts a command into the log; `done` runs once it is applied here, or cannot be. Handlers of kind WRITE return their
+  // command instead. A caller that decided on a snapshot names the term in which it was taken, `only_in_term`: in
+  // another one the command is refused, so that nothing decided under an earlier leadership slips into a later one.
+  // 0: any term. Errors: unavailable when this server is not the leader; aborted when the term is another one (decide
+  // again); deadline_exceeded leaves it open whether the command was applied; else what the apply function returned.
+  virtual void propose(std::string_view command, std::string payload, SteadyTime deadline, uint64_t only_in_term,
                        std::function<void(Result<Applied>)> done) = 0;
+  // The same, waiting. Requires: a thread that may wait, as Caller::call_and_wait.
+  virtual Result<Applied> propose(std::string_view command, std::string payload, SteadyTime deadline,
+                                  uint64_t only_in_term = 0) = 0;
+  // The present term of consensus. What is read after it, in a snapshot, is at least as new as what its leader began
+  // with.
+  virtual uint64_t term() const = 0;
 
   virtual std::shared_ptr<const ReadView> snapshot() = 0;
   // A snapshot that reflects at least `index`.
@@ -174,7 +197,7 @@ class Host {
   // The node of identify_node, once it is known.
   virtual std::optional<Uuid> local_node() const = 0;
 
-  // Runs `task` on the pool, now or after a delay. Dropped, not run, once the plugin is stopping.
+  // Runs `task` on a thread where it may wait, now or after a delay. Dropped, not run, once the agent is stopping.
   virtual void post(std::function<void()> task) = 0;
   virtual void post_after(std::chrono::nanoseconds delay, std::function<void()> task) = 0;
 
@@ -194,8 +217,8 @@ class Host {
     return extension_names(T::kExtensionPoint);
   }
   template <typename Command>
-  Result<Applied> propose(const Command& command, SteadyTime deadline) {
-    return propose(Command::descriptor()->full_name(), serialize(command), deadline);
+  Result<Applied> propose(const Command& command, SteadyTime deadline, uint64_t only_in_term = 0) {
+    return propose(Command::descriptor()->full_name(), serialize(command), deadline, only_in_term);
   }
 };
 

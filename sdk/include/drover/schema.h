@@ -5,9 +5,18 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "drover/keys.h"
 #include "drover/tables.h"
+
+namespace drover::v1 {
+class Allocation;
+class Evaluation;
+class Job;
+class JobCounts;
+class Node;
+}  // namespace drover::v1
 
 namespace drover {
 
@@ -18,23 +27,39 @@ namespace drover {
 inline constexpr uint32_t kEvalsByCreation = 1;  // (create index, evaluation)
 inline constexpr uint32_t kEvalsByJob = 2;       // (namespace, job, evaluation)
 inline constexpr uint32_t kEvalsByStatus = 3;    // (status byte, evaluation)
+// "job_counts" (owner: scheduler)   primary: (namespace, job)
 // "allocs" (owner: scheduler)       primary: allocation
 inline constexpr uint32_t kAllocsByCreation = 1;  // (create index, allocation)
 inline constexpr uint32_t kAllocsByJob = 2;       // (namespace, job, allocation)
 inline constexpr uint32_t kAllocsByNode = 3;      // (node, allocation)
 inline constexpr uint32_t kAllocsByEval = 4;      // (evaluation, allocation)
 
-inline std::string job_key(std::string_view name_space, std::string_view job_id) {
-  return KeyBuilder().text(name_space).text(job_id).take();
-}
-
-inline std::string job_version_key(std::string_view name_space, std::string_view job_id, uint64_t version) {
-  return KeyBuilder().text(name_space).text(job_id).descending().number(version).take();
-}
+std::string job_key(std::string_view name_space, std::string_view job_id);
+std::string job_version_key(std::string_view name_space, std::string_view job_id, uint64_t version);
 
 // What begins with the job in its key: its versions, in kEvalsByJob and kAllocsByJob its evaluations and allocations.
-inline KeyRange of_job(std::string_view name_space, std::string_view job_id) {
-  return KeyRange::prefix(job_key(name_space, job_id));
+KeyRange of_job(std::string_view name_space, std::string_view job_id);
+
+// What a table is, for its owner, who declares it, and for tests that stand in for the owner.
+template <typename Message>
+struct TableShape {
+  const char* name;
+  std::vector<IndexSpec> indexes;
+  void (*keys)(const Message& row, RowKeys& keys);
+
+  TableSpec spec() const { return Table<Message>::spec(name, indexes, keys); }
+};
+// Declares it: declare_table(declarations, jobs_table()).
+template <typename Message, typename Owner>
+Result<Table<Message>> declare_table(Owner& declarations, TableShape<Message> shape) {
+  return declarations.template table<Message>(shape.name, std::move(shape.indexes), shape.keys);
 }
+
+TableShape<v1::Job> jobs_table();
+TableShape<v1::Job> job_versions_table();
+TableShape<v1::Node> nodes_table();
+TableShape<v1::Evaluation> evals_table();
+TableShape<v1::JobCounts> job_counts_table();
+TableShape<v1::Allocation> allocs_table();
 
 }  // namespace drover

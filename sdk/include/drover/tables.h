@@ -1,7 +1,7 @@
 // Tables of the replicated state, as a plugin sees them.
 //
-// A table is declared once, with its key and its indexes (TableSpec). A row is the serialized protobuf message; keys
-// are order-preserving byte strings made by pure functions of the row's bytes (keys.h has the encoder). Rows are read
+// A table is declared once, with its indexes and one pure function that gives all keys of a row (TableSpec). A row is
+// the serialized protobuf message; keys are order-preserving byte strings (keys.h has the encoder). Rows are read
 // through a ReadView: a snapshot that never changes, or the transaction of the entry being applied. Rows are written
 // only by apply functions, through WriteTransaction.
 //
@@ -9,12 +9,14 @@
 // cursor stay valid as long as that view lives.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "drover/messages.h"
@@ -27,15 +29,54 @@ class ByteSource;  // drover/byte_stream.h
 struct IndexSpec {
   std::string name;
   bool unique = false;
-  // Appends the row's keys in this index: none (the row is not in it), one or several. Pure.
-  std::function<void(std::string_view row, std::vector<std::string>& keys)> keys;
+};
+
+// The keys of one row: the primary one, and for each index none (the row is not in it), one or several.
+class RowKeys {
+ public:
+  // Once for each row.
+  void primary(std::string key) { primary_ = std::move(key); }
+  // `index` is its number: index i of the spec has number i + 1. Requires: the table has it.
+  void add(uint32_t index, std::string key) {
+    DROVER_CHECK(index > 0 && index <= used_);
+    indexes_[index - 1].push_back(std::move(key));
+  }
+
+  // --- for whoever makes and stores rows
+  // Forgets all keys, for a row of a table with so many indexes; memory is kept.
+  void reset(size_t indexes) {
+    primary_.clear();
+    if (indexes_.size() < indexes) indexes_.resize(indexes);
+    for (size_t i = 0; i < indexes; ++i) indexes_[i].clear();
+    used_ = indexes;
+  }
+  // Brings the keys of each index into order, each once. Stored keys are so.
+  void arrange() {
+    for (size_t i = 0; i < used_; ++i) {
+      std::vector<std::string>& own = indexes_[i];
+      if (own.size() < 2) continue;
+      std::ranges::sort(own);
+      own.erase(std::unique(own.begin(), own.end()), own.end());
+    }
+  }
+  std::string& primary() { return primary_; }
+  const std::string& primary() const { return primary_; }
+  std::vector<std::string>& of(uint32_t index) { return indexes_[index - 1]; }
+  const std::vector<std::string>& of(uint32_t index) const { return indexes_[index - 1]; }
+  friend bool operator==(const RowKeys&, const RowKeys&) = default;
+
+ private:
+  std::string primary_;
+  std::vector<std::vector<std::string>> indexes_;
+  size_t used_ = 0;
 };
 
 struct TableSpec {
   std::string name;     // "jobs"; unique in a cluster, never renamed once released
   std::string message;  // full protobuf name of the row, for inspection: "drover.v1.Job"
-  std::function<std::string(std::string_view row)> key;  // the primary key, unique. Pure.
   std::vector<IndexSpec> indexes;
+  // All keys of a row, so that it is decoded once for all of them. Pure.
+  std::function<void(std::string_view row, RowKeys& keys)> keys;
 };
 
 // Names a declared table, or one of its indexes. Cheap to copy; valid for the life of the process.
@@ -83,11 +124,18 @@ class ReadView {
   virtual uint64_t table_index(TableId table) const = 0;
 };
 
+// Keys of a write that are known already, arranged, so that no row is decoded for them. Those that are null are made
+// from the row's bytes.
+struct KnownKeys {
+  const RowKeys* before = nullptr;  // of the row that stands there now
+  const RowKeys* after = nullptr;   // of the row that is written
+};
+
 class WriteTransaction : public ReadView {
  public:
   // Inserts or replaces the row under its primary key. Errors: already_exists when another row holds a unique index
-  // key.
-  virtual Status put(TableId table, std::string row) = 0;
+  // key. Requires: known keys are what the table's function gives for those rows.
+  virtual Status put(TableId table, std::string row, const KnownKeys& known = {}) = 0;
   // True when the row existed.
   virtual bool erase(TableId table, std::string_view key) = 0;
   // Replaces the rows of every table, of whichever plugin, by those of a state snapshot (drover/state_snapshot.h), read
@@ -114,13 +162,19 @@ class ChangeBatch {
 
 // A row table with its message type. Decodes at the edge, nothing is cached.
 //
-//   Table<v1::Job> jobs = declare.table<v1::Job>({.name = "jobs", …});
+//   DROVER_TRY(jobs, declare.table<v1::Job>("jobs", {}, [](const v1::Job& job, RowKeys& keys) { … }));
 //   std::optional<v1::Job> job = jobs.get(view, key);
 template <typename Message>
 class Table {
  public:
+  using Keys = std::function<void(const Message&, RowKeys&)>;
+
   Table() = default;
+  // A table of another plugin, which only reads it here.
   explicit Table(TableId id) : id_(id) {}
+  // A table with so many indexes, by the function that gives all keys of a message.
+  Table(TableId id, size_t indexes, Keys keys)
+      : id_(id), keys_(std::make_shared<const OwnKeys>(OwnKeys{indexes, std::move(keys)})) {}
 
   TableId id() const { return id_; }
 
@@ -128,7 +182,15 @@ class Table {
   std::optional<Message> get_by(const ReadView& view, uint32_t index, std::string_view key) const {
     return decode(view.get_by(id_, index, key));
   }
-  Status put(WriteTransaction& transaction, const Message& row) const { return transaction.put(id_, serialize(row)); }
+  // `before` are the keys of the row that stands there now, from keys(), where they are known: else that row is decoded
+  // for them.
+  Status put(WriteTransaction& transaction, const Message& row, const RowKeys* before = nullptr) const {
+    if (!keys_) return transaction.put(id_, serialize(row));
+    const RowKeys after = keys_->of(row);
+    return transaction.put(id_, serialize(row), {.before = before, .after = &after});
+  }
+  // Requires: the table is this plugin's own.
+  RowKeys keys(const Message& row) const { return keys_->of(row); }
   bool erase(WriteTransaction& transaction, std::string_view key) const { return transaction.erase(id_, key); }
 
   // Calls visit(message, key) for each row of the range; visit returns false to stop early.
@@ -150,6 +212,18 @@ class Table {
     return rows;
   }
 
+  // The declaration of such a table:
+  //   Table<v1::Note>::spec("notes", {{"author"}}, [](const v1::Note& note, RowKeys& keys) {
+  //     keys.primary(note.id());
+  //     keys.add(kNotesByAuthor, note.author());
+  //   });
+  static TableSpec spec(std::string name, std::vector<IndexSpec> indexes, Keys keys) {
+    return {.name = std::move(name),
+            .message = Message::descriptor()->full_name(),
+            .indexes = std::move(indexes),
+            .keys = [keys = std::move(keys)](std::string_view row, RowKeys& out) { keys(parse(row), out); }};
+  }
+
   static Message parse(std::string_view bytes) {
     Message row;
     row.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
@@ -157,11 +231,23 @@ class Table {
   }
 
  private:
+  struct OwnKeys {
+    size_t indexes;
+    Keys make;
+    RowKeys of(const Message& row) const {
+      RowKeys keys;
+      keys.reset(indexes);
+      make(row, keys);
+      keys.arrange();
+      return keys;
+    }
+  };
   static std::optional<Message> decode(std::optional<std::string_view> bytes) {
     if (!bytes) return std::nullopt;
     return parse(*bytes);
   }
   TableId id_;
+  std::shared_ptr<const OwnKeys> keys_;  // null: only read here
 };
 
 }  // namespace drover

@@ -34,7 +34,7 @@ class Burst : public std::enable_shared_from_this<Burst> {
     command.mutable_note()->set_name(name);
     command.mutable_note()->set_text(std::string(request_.text_bytes(), 't'));
     const SteadyTime begun = host_.clock().steady();
-    host_.propose(NoteWritten::descriptor()->full_name(), serialize(command), begun + kWriteTime,
+    host_.propose(NoteWritten::descriptor()->full_name(), serialize(command), begun + kWriteTime, 0,
                   [self = shared_from_this(), name, begun](const Result<Applied>& applied) {
                     self->written(name, begun, applied.ok());
                   });
@@ -64,20 +64,21 @@ class Burst : public std::enable_shared_from_this<Burst> {
   BurstResponse response_;
 };
 
+struct Commands {
+  Table<Note> notes;
+
+  Result<std::string> written(const NoteWritten& command, ApplyContext& context) const {
+    DROVER_RETURN_IF_ERROR(notes.put(context.rows(), command.note()));
+    return std::string();
+  }
+};
+
 class NotesPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
-    const auto name_of = [](std::string_view row) {
-      Note note;
-      note.ParseFromArray(row.data(), static_cast<int>(row.size()));
-      return note.name();
-    };
-    DROVER_TRY(const TableId table, declare.table({.name = "notes", .message = "drover.notes.Note", .key = name_of}));
-    const auto write = [table](const NoteWritten& command, ApplyContext& context) -> Result<std::string> {
-      DROVER_RETURN_IF_ERROR(context.rows().put(table, serialize(command.note())));
-      return std::string();
-    };
-    DROVER_RETURN_IF_ERROR(declare.command<NoteWritten>(write));
+    DROVER_TRY(Table<Note> notes,
+               declare.table<Note>("notes", {}, [](const Note& note, RowKeys& keys) { keys.primary(note.name()); }));
+    DROVER_RETURN_IF_ERROR(declare.command<&Commands::written>(std::make_shared<Commands>(Commands{notes})));
     DROVER_RETURN_IF_ERROR(declare.service("drover.notes.Bursts", {method<&NotesPlugin::burst>("Run", this)}));
     return declare.service("drover.notes.Notes",
                            {method<&NotesPlugin::put>("Put", this), method<&NotesPlugin::ping>("Ping", this)});
@@ -90,14 +91,14 @@ class NotesPlugin final : public Plugin {
   void stop(SteadyTime) override {}
 
  private:
-  Result<PutResponse> put(const Note& note, Call& call) {
+  Result<Write<PutResponse>> put(const Note& note, Call&) {
     NoteWritten command;
     *command.mutable_note() = note;
-    DROVER_TRY(const Applied applied, host_->propose(command, host_->clock().steady() + kWriteTime));
-    call.set_index(applied.index);
-    PutResponse response;
-    response.set_index(applied.index);
-    return response;
+    return Write<PutResponse>(command, [](const Applied& applied) {
+      PutResponse response;
+      response.set_index(applied.index);
+      return response;
+    });
   }
 
   Result<PutResponse> ping(const Note&, Call&) { return PutResponse(); }

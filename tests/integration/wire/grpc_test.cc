@@ -18,7 +18,7 @@ using testing::EchoMessage;
 
 SteadyTime in(std::chrono::nanoseconds time) { return SystemClock().steady() + time; }
 
-class World final : public rpc::Surroundings {
+class World final : public rpc::Environment {
  public:
   std::string region() const override { return "global"; }
   std::string server_name() const override { return server ? name : ""; }
@@ -34,7 +34,13 @@ class World final : public rpc::Surroundings {
   }
   std::optional<Uuid> local_node() const override { return node; }
   std::chrono::nanoseconds last_contact() const override { return 0ns; }
-  std::optional<Uuid> locate(std::string_view) const override { return std::nullopt; }
+  Result<Uuid> locate(std::string_view) const override { return not_found("nothing is known here"); }
+  uint64_t term() const override { return 1; }
+  std::stop_token leadership() const override { return {}; }
+  void propose(std::string_view, std::string_view, std::string, SteadyTime, uint64_t,
+               std::function<void(Result<Applied>)> done) override {
+    done(unavailable("nothing is written here"));
+  }
 
   bool server = false;
   std::string name = "one";

@@ -1,21 +1,24 @@
-// What the router must know of the world around it. Implemented by the composition root, faked in tests. [any]
+// The agent around the router: who leads, which node runs here, the way into the log. Implemented by the composition
+// root, faked in tests. [any]
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
 #include "drover/clock.h"
+#include "drover/methods.h"
 #include "drover/result.h"
 #include "drover/uuid.h"
 
 namespace drover::rpc {
 
-class Surroundings {
+class Environment {
  public:
-  virtual ~Surroundings() = default;
+  virtual ~Environment() = default;
   virtual std::string region() const = 0;
   virtual std::string server_name() const = 0;  // of this process in a call's path; empty on a pure client
   virtual bool is_server() const = 0;
@@ -26,12 +29,20 @@ class Surroundings {
   // `done` hears, exactly once and on any thread, whether this server leads beyond doubt and has applied all that was
   // acknowledged before this call. Errors: unavailable, deadline_exceeded.
   virtual void confirm_leadership(SteadyTime deadline, std::function<void(Status)> done) = 0;
+  // The present term of consensus.
+  virtual uint64_t term() const = 0;
+  // Stopped as soon as this server no longer leads; stopped already where it does not lead.
+  virtual std::stop_token leadership() const = 0;
+  // Puts a command of that plugin into the log, for this term only. `done` runs exactly once, on any thread, and must
+  // not block. Errors: as Host::propose.
+  virtual void propose(std::string_view plugin, std::string_view command, std::string payload, SteadyTime deadline,
+                       uint64_t only_in_term, std::function<void(Result<Applied>)> done) = 0;
   virtual std::string leader_address() const = 0;             // empty: nobody known
   virtual std::string any_server_address() const = 0;         // for a pure client; empty: none known
   virtual std::optional<Uuid> local_node() const = 0;         // the node whose agent runs in this process
   virtual std::chrono::nanoseconds last_contact() const = 0;  // since the leader was heard; zero on the leader
-  // The node that runs what `id` names (an allocation), if anybody here can tell.
-  virtual std::optional<Uuid> locate(std::string_view id) const = 0;
+  // The node that runs what `id` names. Errors: not_found, in the words of whoever should know it.
+  virtual Result<Uuid> locate(std::string_view id) const = 0;
 };
 
 }  // namespace drover::rpc

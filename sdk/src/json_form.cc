@@ -1,0 +1,118 @@
+#include "json_form.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "drover/json.h"
+
+namespace drover {
+namespace {
+
+namespace pb = google::protobuf;
+
+std::string word_of(const pb::EnumValueDescriptor& value) {
+  if (value.options().HasExtension(drover::text)) return value.options().GetExtension(drover::text);
+  // JOB_STATUS_RUNNING of JobStatus is "running".
+  std::string prefix;
+  for (char c : value.type()->name()) {
+    if (c >= 'A' && c <= 'Z' && !prefix.empty()) prefix += '_';
+    prefix += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  prefix += '_';
+  std::string text = value.name();
+  if (text.starts_with(prefix)) text.erase(0, prefix.size());
+  return lower(text);
+}
+
+}  // namespace
+
+// Every type that was asked for, with all that it reaches.
+class Forms {
+ public:
+  const TypeForm& of(const pb::Descriptor& type) {
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto found = forms_.find(&type); found != forms_.end()) return *found->second;
+    }
+    const std::unique_lock lock(mutex_);
+    return make(type);
+  }
+
+ private:
+  const TypeForm& make(const pb::Descriptor& type) {
+    auto [at, is_new] = forms_.try_emplace(&type);
+    if (!is_new) return *at->second;
+    at->second = std::make_unique<TypeForm>();
+    TypeForm& form = *at->second;  // known before its fields are: types may contain themselves
+    const Message& options = type.options().GetExtension(drover::message);
+    form.null_when_empty = options.null_when_empty();
+    for (int i = 0; i < type.field_count(); ++i) form.fields.push_back(make(*type.field(i), options));
+    for (const FieldForm& field : form.fields) {
+      if (field.is_inline) continue;
+      form.by_name_.emplace(field.name, &field);
+      form.by_lower_name_.emplace(lower(field.name), &field);
+    }
+    if (type.options().map_entry()) {
+      form.map_key = &form.fields[0];
+      form.map_value = &form.fields[1];
+    }
+    return form;
+  }
+
+  FieldForm make(const pb::FieldDescriptor& field, const Message& owner) {
+    const Field& options = field.options().GetExtension(drover::field);
+    FieldForm form{.field = &field, .name = json_name(field)};
+    form.key = '"' + form.name + "\":";
+    form.form = options.form();
+    form.always = options.always();
+    form.is_inline = options.inline_();
+    form.may_be_left_out = (owner.omit_empty() || options.omit_empty()) && !options.always() && !options.keep();
+    if (field.message_type()) form.type = &make(*field.message_type());
+    if (const pb::EnumDescriptor* words = field.enum_type()) {
+      for (int i = 0; i < words->value_count(); ++i)
+        form.words.emplace_back(words->value(i)->number(), word_of(*words->value(i)));
+    }
+    return form;
+  }
+
+  std::shared_mutex mutex_;
+  std::unordered_map<const pb::Descriptor*, std::unique_ptr<TypeForm>> forms_;  // guarded by mutex_
+};
+
+const TypeForm& form_of(const pb::Descriptor& type) {
+  static Forms forms;  // facts of the program's own declarations, the same for everybody
+  return forms.of(type);
+}
+
+const FieldForm& form_of(const pb::FieldDescriptor& field) {
+  return form_of(*field.containing_type()).fields[static_cast<size_t>(field.index())];
+}
+
+std::string_view FieldForm::word(int number) const {
+  const auto found = std::ranges::find(words, number, &std::pair<int, std::string>::first);
+  return found == words.end() ? std::string_view() : found->second;
+}
+
+const FieldForm* TypeForm::find(std::string_view name) const {
+  if (const auto exact = by_name_.find(name); exact != by_name_.end()) return exact->second;
+  const auto other = by_lower_name_.find(lower(name));
+  return other == by_lower_name_.end() ? nullptr : other->second;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+std::string json_name(const pb::FieldDescriptor& field) {
+  if (field.has_json_name()) return field.json_name();
+  std::string name = field.camelcase_name();
+  if (!name.empty()) name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+  return name;
+}
+
+}  // namespace drover

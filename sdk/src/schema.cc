@@ -1,0 +1,64 @@
+#include "drover/schema.h"
+
+#include "drover/v1/allocation.pb.h"
+#include "drover/v1/evaluation.pb.h"
+#include "drover/v1/job.pb.h"
+#include "drover/v1/job_counts.pb.h"
+#include "drover/v1/node.pb.h"
+
+namespace drover {
+
+std::string job_key(std::string_view name_space, std::string_view job_id) {
+  return KeyBuilder().text(name_space).text(job_id).take();
+}
+
+std::string job_version_key(std::string_view name_space, std::string_view job_id, uint64_t version) {
+  return KeyBuilder().text(name_space).text(job_id).descending().number(version).take();
+}
+
+KeyRange of_job(std::string_view name_space, std::string_view job_id) {
+  return KeyRange::prefix(job_key(name_space, job_id));
+}
+
+TableShape<v1::Job> jobs_table() {
+  return {"jobs", {}, [](const v1::Job& job, RowKeys& keys) { keys.primary(job_key(job.namespace_(), job.id())); }};
+}
+
+TableShape<v1::Job> job_versions_table() {
+  return {"job_versions", {}, [](const v1::Job& job, RowKeys& keys) {
+            keys.primary(job_version_key(job.namespace_(), job.id(), job.version()));
+          }};
+}
+
+TableShape<v1::Node> nodes_table() {
+  return {"nodes", {}, [](const v1::Node& node, RowKeys& keys) { keys.primary(node.id()); }};
+}
+
+TableShape<v1::Evaluation> evals_table() {
+  return {"evals", {{"creation"}, {"job"}, {"status"}}, [](const v1::Evaluation& eval, RowKeys& keys) {
+            const std::string& id = eval.id();
+            keys.primary(id);
+            keys.add(kEvalsByCreation, KeyBuilder().number(eval.create_index()).id(id).take());
+            keys.add(kEvalsByJob, KeyBuilder().text(eval.namespace_()).text(eval.job_id()).id(id).take());
+            keys.add(kEvalsByStatus, KeyBuilder().byte(static_cast<uint8_t>(eval.status())).id(id).take());
+          }};
+}
+
+TableShape<v1::JobCounts> job_counts_table() {
+  return {"job_counts", {}, [](const v1::JobCounts& counts, RowKeys& keys) {
+            keys.primary(job_key(counts.namespace_(), counts.job_id()));
+          }};
+}
+
+TableShape<v1::Allocation> allocs_table() {
+  return {"allocs", {{"creation"}, {"job"}, {"node"}, {"eval"}}, [](const v1::Allocation& alloc, RowKeys& keys) {
+            const std::string& id = alloc.id();
+            keys.primary(id);
+            keys.add(kAllocsByCreation, KeyBuilder().number(alloc.create_index()).id(id).take());
+            keys.add(kAllocsByJob, KeyBuilder().text(alloc.namespace_()).text(alloc.job_id()).id(id).take());
+            keys.add(kAllocsByNode, KeyBuilder().id(alloc.node_id()).id(id).take());
+            keys.add(kAllocsByEval, KeyBuilder().id(alloc.eval_id()).id(id).take());
+          }};
+}
+
+}  // namespace drover
