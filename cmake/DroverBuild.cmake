@@ -59,7 +59,7 @@ target_compile_options(drover_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion $<$<NOT:$<BOOL:${DROVER_COLD}>>:-Wshadow> -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
   -Wno-missing-field-initializers  # designated initialisers leave out what keeps its default
   # From a precompiled header, GCC 12 no longer knows that a header is the system's, and warns of strings in it for nothing.
-  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${DROVER_PRECOMPILED}>>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>
   $<$<BOOL:${DROVER_WERROR}>:-Werror>)
 
 function(drover_library name)
