@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
   eval.set_type(job.type());
   const auto view = store.shared_snapshot("bench");
   const auto decided = [&](Cluster cluster) {
-    const Decision decision = decide(eval, *view, tables, 1, std::move(cluster));
+    const auto decision = decide(eval, *view, tables, 1, std::move(cluster));
     if (decision.plan.placed.size() != 10) std::abort();
   };
   Columns columns(tables);
