@@ -139,7 +139,7 @@ TEST_F(RouterTest, OpensNoMoreStreamsThanThePoolHolds) {
     streams.push_back(*std::move(stream));
   }
 
-  ASSERT_TRUE(listeners.back().hears(1));
+  for (Listener& listener : listeners) ASSERT_TRUE(listener.hears(1));
   EXPECT_EQ(router_->open(to("Talk"), "", Listener().receiver()).status().to_string(),
             "resource_exhausted: too many calls and streams are open (limit 16)");
   EXPECT_EQ(call(to("Local"), "x").status().code(), Code::resource_exhausted);
