@@ -1,11 +1,10 @@
 #include "registry.h"
 
-#include <algorithm>
-
 #include "computed_class.h"
 #include "driver_events.h"
 #include "drover/log.h"
 #include "drover/metrics.h"
+#include "drover/secret.h"
 #include "drover/uuid.h"
 #include "node_evaluations.h"
 #include "nodes.pb.h"
@@ -19,16 +18,6 @@ constexpr auto kProposeTime = std::chrono::seconds(10);
 bool looks_different(const v1::Node& a, const v1::Node& b) {
   return a.computed_class() != b.computed_class() || a.name() != b.name() ||
          serialize(a.node_resources()) != serialize(b.node_resources()) || a.drivers_size() != b.drivers_size();
-}
-
-// Takes the same time wherever the two differ, so that nobody can guess a secret byte by byte.
-bool is_secret_of(const v1::Node& node, std::string_view secret) {
-  const std::string& own = node.secret_id();
-  unsigned difference = own.size() == secret.size() ? 0 : 1;
-  for (size_t i = 0; i < std::min(own.size(), secret.size()); ++i) {
-    difference |= static_cast<unsigned char>(own[i]) ^ static_cast<unsigned char>(secret[i]);
-  }
-  return difference == 0;
 }
 
 }  // namespace
@@ -66,7 +55,7 @@ Result<Write<v1::HeartbeatResponse>> Registry::register_node(const v1::RegisterN
   if (node.datacenter().empty()) return invalid_argument("missing datacenter for client registration");
   if (node.name().empty()) return invalid_argument("missing node name for client registration");
   auto existing = nodes_.get(call.view(), node.id());
-  if (existing && !is_secret_of(*existing, node.secret_id())) {
+  if (existing && !is_same_secret(existing->secret_id(), node.secret_id())) {
     return permission_denied("node secret ID does not match. Not registering node.");
   }
   if (node.node_pool().empty()) node.set_node_pool("default");
@@ -91,14 +80,16 @@ Result<Write<v1::HeartbeatResponse>> Registry::register_node(const v1::RegisterN
 Result<v1::NodeProofResponse> Registry::prove(const v1::NodeProof& request, Call& call) {
   auto node = nodes_.get(call.view(), request.node_id());
   if (!node) return not_found("node not found");
-  if (!is_secret_of(*node, request.secret_id())) return permission_denied("node secret ID does not match");
+  if (!is_same_secret(node->secret_id(), request.secret_id()))
+    return permission_denied("node secret ID does not match");
   return v1::NodeProofResponse();
 }
 
 Result<Write<v1::HeartbeatResponse>> Registry::heartbeat(const v1::HeartbeatRequest& request, Call& call) {
   auto node = nodes_.get(call.view(), request.node_id());
   if (!node) return not_found("node not found");
-  if (!is_secret_of(*node, request.secret_id())) return permission_denied("node secret ID does not match");
+  if (!is_same_secret(node->secret_id(), request.secret_id()))
+    return permission_denied("node secret ID does not match");
   const v1::NodeStatus wanted = request.status();
   if (wanted != v1::NODE_STATUS_READY && wanted != v1::NODE_STATUS_INITIALIZING && wanted != v1::NODE_STATUS_DOWN) {
     return invalid_argument("a node cannot give itself this status");

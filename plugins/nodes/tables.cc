@@ -1,6 +1,7 @@
 #include "tables.h"
 
 #include "drover/schema.h"
+#include "drover/secret.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/node.pb.h"
 #include "nodes.pb.h"
@@ -35,7 +36,7 @@ class Commands {
     v1::Node node = command.node();
     auto existing = nodes_.get(context.rows(), node.id());
     if (existing) {
-      if (existing->secret_id() != node.secret_id())
+      if (!is_same_secret(existing->secret_id(), node.secret_id()))
         return permission_denied("node secret ID does not match. Not registering node.");
       // What the servers decide about a node survives its registering again.
       node.set_status(existing->status());

@@ -7,6 +7,7 @@
 
 #include "alloc_state.h"
 #include "drover/schema.h"
+#include "drover/secret.h"
 #include "drover/uuid.h"
 #include "reconcile.h"
 #include "reschedule.h"
@@ -45,7 +46,7 @@ Status NodeRpc::start(Host& host) {
 std::optional<v1::Node> NodeRpc::prove(const std::string& node_id, const std::string& secret,
                                        const ReadView& view) const {
   auto node = Table<v1::Node>(tables_.nodes).get(view, node_id);
-  if (!node || node->secret_id() != secret) return std::nullopt;
+  if (!node || !is_same_secret(node->secret_id(), secret)) return std::nullopt;
   return node;
 }
 
