@@ -82,7 +82,7 @@ Result<v1::Job> Rpc::find(const std::string& id, Call& call) const {
   return not_found("job not found");
 }
 
-// What a list shows of the job there, without decoding the job.
+// Makes the list entry of the job there, without decoding the job.
 v1::JobListStub Rpc::stub_at(const Cursor& job, const ReadView& view) const {
   auto kept = tables_.stubs.get(view, job.key());
   v1::JobListStub stub = kept ? *std::move(kept) : stub_of(Table<v1::Job>::parse(job.row()));
@@ -278,8 +278,10 @@ Result<v1::JobDeploymentsResponse> Rpc::deployments(const v1::JobRequest&, Call&
   return v1::JobDeploymentsResponse();
 }
 
-Result<v1::ReconcileSummariesResponse> Rpc::reconcile_summaries(const v1::ReconcileSummariesRequest&, Call&) {
-  return v1::ReconcileSummariesResponse();
+Result<Write<v1::ReconcileSummariesResponse>> Rpc::reconcile_summaries(const v1::ReconcileSummariesRequest&, Call&) {
+  v1::JobsRecounted command;
+  command.set_time(host_->clock().wall_ns());
+  return Write<v1::ReconcileSummariesResponse>(command, v1::ReconcileSummariesResponse());
 }
 
 Result<v1::JobSummaryResponse> Rpc::summary(const v1::JobRequest& request, Call& call) {

@@ -65,7 +65,8 @@ class Rpc {
   Result<v1::JobSubmissionResponse> submission(const v1::JobSubmissionRequest& request, Call& call);
   Result<v1::JobDeploymentResponse> deployment(const v1::JobRequest& request, Call& call);
   Result<v1::JobDeploymentsResponse> deployments(const v1::JobRequest& request, Call& call);
-  Result<v1::ReconcileSummariesResponse> reconcile_summaries(const v1::ReconcileSummariesRequest& request, Call& call);
+  Result<Write<v1::ReconcileSummariesResponse>> reconcile_summaries(const v1::ReconcileSummariesRequest& request,
+                                                                    Call& call);
   Result<Write<v1::RegisterJobResponse>> evaluate(const v1::EvaluateJobRequest& request, Call& call);
 
   v1::JobListStub stub_at(const Cursor& job, const ReadView& view) const;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "alloc_state.h"
 #include "drover/keys.h"
@@ -90,6 +91,20 @@ class Writer {
     if (!alloc) return;
     CountedAlloc(*alloc).add_to(counts_of(alloc->namespace_(), alloc->job_id()), -1);
     tables_.allocs.erase(rows_, id);
+  }
+
+  // Counts the job anew. What is queued stays, unless an evaluation that is there says something newer.
+  void recount(const std::string& name_space, const std::string& job_id) {
+    Job& job = job_of(name_space, job_id);
+    v1::JobCounts fresh = counted(name_space, job_id);
+    if (fresh.queued_index() < job.counts.queued_index()) {
+      fresh.mutable_queued()->swap(*job.counts.mutable_queued());
+      fresh.set_queued_index(job.counts.queued_index());
+    }
+    fresh.set_namespace_(name_space);
+    fresh.set_job_id(job_id);
+    job.counts = std::move(fresh);
+    job.is_evaluated = true;
   }
 
   // Last of all: writes the numbers, and says what they mean for a job's status where that is something else now.
@@ -221,6 +236,22 @@ class Commands {
     return std::string();
   }
 
+  Result<std::string> jobs_recounted(const v1::JobsRecounted& command, ApplyContext& context) const {
+    const ReadView& rows = context.rows();
+    std::set<std::pair<std::string, std::string>> jobs;
+    const auto note = [&](const auto& row, std::string_view) {
+      if (!row.job_id().empty()) jobs.emplace(row.namespace_(), row.job_id());
+      return true;
+    };
+    tables_.allocs.scan(rows, kPrimary, KeyRange::all(), note);
+    tables_.evals.scan(rows, kPrimary, KeyRange::all(), note);
+    tables_.counts.scan(rows, kPrimary, KeyRange::all(), note);
+    Writer writer(tables_, context, command.time());
+    for (const auto& [name_space, job_id] : jobs) writer.recount(name_space, job_id);
+    DROVER_RETURN_IF_ERROR(writer.finish());
+    return std::string();
+  }
+
   Result<std::string> plan_applied(const v1::PlanApplied& command, ApplyContext& context) const {
     Writer writer(tables_, context, command.time());
     for (const v1::AllocationDelta& delta : command.changed()) {
@@ -341,6 +372,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::evals_updated>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::evals_deleted>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::jobs_recounted>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::plan_applied>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::allocations_reported>(commands));
   return declare.command<&Commands::allocations_transitioned>(commands);

@@ -99,6 +99,29 @@ TEST_F(SchedulerTables, KeepOneBlockedEvaluationOfAJob) {
   EXPECT_EQ(tables_.evals.get(rows_, id_of("new"))->status(), v1::EVAL_STATUS_CANCELED);
 }
 
+TEST_F(SchedulerTables, CountAJobAnewWhereItsNumbersAreWrong) {
+  const v1::Allocation one = make_alloc(job_, 0, "n1", v1::CLIENT_STATUS_RUNNING);
+  ASSERT_TRUE(tables_.allocs.put(rows_, one).ok());  // as in a state that was saved before numbers were kept
+  v1::JobCounts wrong;
+  wrong.set_namespace_("default");
+  wrong.set_job_id("gone");
+  wrong.set_allocations(7);
+  ASSERT_TRUE(tables_.counts.put(rows_, wrong).ok());
+
+  v1::JobsRecounted command;
+  ASSERT_TRUE(rows_.apply(command, 9).ok());
+
+  const auto counts = tables_.counts.get(rows_, job_key("default", "web"));
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(counts->allocations(), 1);
+  EXPECT_EQ(counts->live_allocations(), 1);
+  ASSERT_EQ(counts->groups_size(), 1);
+  EXPECT_EQ(counts->groups(0).running(), 1);
+  EXPECT_FALSE(tables_.counts.get(rows_, job_key("default", "gone")));
+  ASSERT_EQ(rows_.told<v1::JobStatusChanged>().size(), 2U);
+  EXPECT_TRUE(rows_.told<v1::JobStatusChanged>().back().has_live_allocs());
+}
+
 TEST_F(SchedulerTables, FindRowsByTheirIndexes) {
   const v1::Allocation one = make_alloc(job_, 0, "n1");
   place(one, 7);
