@@ -460,24 +460,24 @@ void Agent::lead() {
   plugins_->lead(ends->get_token());  // waits, plugin by plugin, for the former one's end
 }
 
-// Consensus should never stand still; where it does, it says what it waits for. [watchdog]
+// Consensus should never stand still. Where it does, this logs what it waits for. [watchdog]
 void Agent::watch(std::stop_token stop) {
   pthread_setname_np(pthread_self(), "watchdog");
   raft::Watchdog watchdog;
   std::mutex mutex;
   std::condition_variable_any never;
   while (!stop.stop_requested()) {
-    for (const raft::Finding& finding : watchdog.look({.ticks = ticks_,
-                                        .leads = is_leader(),
-                                        .is_ready = is_ready(),
-                                        .term = consensus_->term(),
-                                        .last = consensus_->last_index(),
-                                        .durable = consensus_->durable_index(),
-                                        .commit = consensus_->commit_index(),
-                                        .applied = consensus_->applied_index(),
-                                        .peers = consensus_->peers()},
-                                                      clock_.steady())) {
-      log::warn("raft", finding.sentence, {{"waits_for", finding.waits_for}, {"term", consensus_->term()}});
+    const raft::Vitals now{.ticks = ticks_,
+                           .leads = is_leader(),
+                           .is_ready = is_ready(),
+                           .term = consensus_->term(),
+                           .last = consensus_->last_index(),
+                           .durable = consensus_->durable_index(),
+                           .commit = consensus_->commit_index(),
+                           .applied = consensus_->applied_index(),
+                           .peers = consensus_->peers()};
+    for (const raft::Finding& finding : watchdog.look(now, clock_.steady())) {
+      log::warn("raft", finding.sentence, {{"waits_for", finding.waits_for}, {"term", now.term}});
       metrics_.add("nomad.raft.standstills");
       if (!finding.renew.is_zero()) peers_->renew_appends(finding.renew);
     }

@@ -117,10 +117,10 @@ class PluginHost final : public Host {
   void identify_node(Uuid node, std::string secret) override { shared_.identify_node(node, std::move(secret)); }
   std::optional<Uuid> local_node() const override { return shared_.local_node(); }
 
-  void post(std::function<void()> task) override { run(*shared_.pool, std::move(task)); }
+  void post(std::function<void()> task) override { run(shared_, std::move(task)); }
   void post_after(std::chrono::nanoseconds delay, std::function<void()> task) override {
     shared_.pool->post_at(shared_.clock->steady() + delay,
-                          [&pool = *shared_.pool, task = std::move(task)] { run(pool, task); });
+                          [&shared = shared_, task = std::move(task)] { run(shared, task); });
   }
 
   std::vector<std::string> methods() const override {
@@ -137,10 +137,10 @@ class PluginHost final : public Host {
 
  private:
   // On a thread where it may wait; if there is none left, when there is.
-  static void run(rpc::Pool& pool, std::function<void()> task) {
-    if (pool.run_blocking(task).code() != Code::resource_exhausted) return;
-    pool.post_at(SystemClock().steady() + std::chrono::milliseconds(100),
-                 [&pool, task = std::move(task)] { run(pool, task); });
+  static void run(Shared& shared, std::function<void()> task) {
+    if (shared.pool->run_blocking(task).code() != Code::resource_exhausted) return;
+    shared.pool->post_at(shared.clock->steady() + std::chrono::milliseconds(100),
+                         [&shared, task = std::move(task)] { run(shared, task); });
   }
 
   const std::string plugin_;

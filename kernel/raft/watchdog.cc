@@ -5,7 +5,7 @@ namespace {
 
 std::string at(Index index, Index of) { return std::to_string(index) + " of " + std::to_string(of); }
 
-// What the first entry of a leadership waits for on its way to being applied.
+// The step that keeps the first entry of a leadership from being applied.
 std::string what_readiness_waits_for(const Vitals& now) {
   if (now.durable < now.last) return "the disk of this server, at " + at(now.durable, now.last);
   if (now.commit < now.last) {

@@ -12,7 +12,7 @@
 
 namespace drover::raft {
 
-// What the loops of this server show of themselves.
+// The progress that the loops of this server show.
 struct Vitals {
   uint64_t ticks = 0;  // of [raft]'s clock, since the start
   bool leads = false;

@@ -17,7 +17,7 @@ Vitals leader() {
   return vitals;
 }
 
-// What is found within so many seconds, with the second; `change` makes each second's vitals.
+// Returns the findings of so many seconds, each with its second; `change` makes each second's vitals.
 std::vector<std::string> found(int seconds, const std::function<void(int second, Vitals&)>& change) {
   Watchdog watchdog;
   std::vector<std::string> found;

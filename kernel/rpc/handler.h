@@ -13,12 +13,12 @@ class Store;
 
 namespace drover::rpc {
 
-// Runs a handler that answers by itself: READ and LIST from a fresh snapshot, ACT without one. What a read looks at is
-// written down in `looked`, unless that is null. `store` may be null where a method does not read.
+// Runs a handler that answers by itself: READ and LIST from a fresh snapshot, ACT without one. A read writes down in
+// `looked` the rows it looked at, unless that is null. `store` may be null where a method does not read.
 Result<Reply> answer_once(const Method& method, state::Store* store, const CallContext& context,
                           std::string_view request, state::ReadSet* looked = nullptr);
 
-// What a WRITE handler decides on a fresh snapshot. `meta.index` is that of what it looked at.
+// The decision of a WRITE handler on a fresh snapshot. `meta.index` is that of the tables it looked at.
 struct Decided {
   Decision decision;
   ReplyMeta meta;

@@ -1,8 +1,8 @@
 // Threads for handlers and delayed work.
 //
 // Workers take tasks from one queue. A task never waits for anything, so a few workers serve any number of callers.
-// What may wait (handlers that act, streams, what plugins post) borrows a thread of its own, up to a limit; the thread
-// stays for a while, for the next that comes. [any]
+// Handlers that act, streams and tasks that plugins post may wait: each borrows a thread of its own, up to a limit. The
+// thread stays for a while and serves the next that comes. [any]
 #pragma once
 
 #include <algorithm>

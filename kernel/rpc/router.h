@@ -4,8 +4,8 @@
 //
 // Callers are plugins of this process, other servers, node agents and, down the connection that an agent opened,
 // servers calling that agent. The router moves bytes by method name; it decodes nothing but a request's target field.
-// What a handler may do is said by its method's kind (drover/methods.h). [any]; reads and decisions run on the pool,
-// what acts on a borrowed thread, or on the thread that waits in call_and_wait.
+// A method's kind says what its handler may do (drover/methods.h). [any]; reads and decisions run on the pool, handlers
+// that act run on a borrowed thread or on the thread that waits in call_and_wait.
 #pragma once
 
 #include <atomic>

@@ -106,7 +106,7 @@ class FakeEnvironment final : public Environment {
     }
     for (auto& apply : held) apply();
   }
-  // What the next proposals are answered with; ok: they are applied.
+  // The next proposals get these answers; ok: they are applied.
   void answer_proposals_with(std::vector<Status> answers) {
     std::lock_guard lock(mutex_);
     answers_ = std::move(answers);

@@ -1,4 +1,7 @@
 // What is asked of a task while it runs, and what its driver has to tell.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <deque>
 
 #include "exec_call.h"
@@ -146,6 +149,34 @@ TEST_F(AgentCalls, WhatTheDriverToldIsNotShownAgainByTheNextAgent) {
       servers_.until(id, [](const v1::Allocation& a) { return !told(a).empty() && told(a).back() == "layers joined"; });
 
   EXPECT_EQ((std::vector<std::string>{"image pulled", "layers joined"}), told(now));
+}
+
+TEST_F(AgentTest, ShowsTheLogsOfATask) {
+  start();
+  const std::string id = place({task("web")});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  auto process = driver_.find("web");
+  const int fd = ::open(process->config.stdout_path().c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(6, ::write(fd, "hello\n", 6));
+  ::close(fd);
+  servers_.stop(id);
+  until_status(id, v1::CLIENT_STATUS_COMPLETE);
+
+  v1::LogsRequest request;
+  request.set_alloc_id(id);
+  request.set_task("web");
+  request.set_type("stdout");
+  EXPECT_EQ("hello\n", logs(request).value_or("error"));
+  request.set_type("stderr");
+  EXPECT_EQ("", logs(request).value_or("error"));
+  request.set_type("both");
+  EXPECT_EQ(Code::invalid_argument, logs(request).status().code());
+  request.set_type("stdout");
+  request.set_task("db");
+  EXPECT_EQ("task not found", logs(request).status().message());
+  request.set_alloc_id(std::string(16, '\0'));
+  EXPECT_EQ("Unknown allocation \"00000000-0000-0000-0000-000000000000\"", logs(request).status().message());
 }
 
 }  // namespace

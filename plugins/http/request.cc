@@ -71,7 +71,7 @@ Answer text_answer(int status, std::string body) {
   return {.status = status, .body = std::move(body), .content_type = "text/plain; charset=utf-8"};
 }
 
-// What is read of the cluster's state has an index even where nothing was ever written.
+// A read of the cluster's state has an index even where nothing was ever written.
 bool reads_state(const google::protobuf::MethodDescriptor& method) {
   const Route& route = method.options().GetExtension(drover::route);
   return (route.kind() == Route::READ || route.kind() == Route::LIST) &&
@@ -86,7 +86,7 @@ void add_meta(const ReplyMeta& meta, Answer& answer) {
   answer.headers.emplace_back("X-Nomad-KnownLeader", meta.known_leader ? "true" : "false");
 }
 
-// What a client asks of a list and the method would pass over in silence.
+// Refuses wishes of a client that the method would pass over in silence.
 Status refuse_ignored(const google::protobuf::MethodDescriptor& method, const QueryOptions& query) {
   if (!query.filter.empty()) return invalid_argument("filter expressions are not supported by this version of drover");
   if (method.options().GetExtension(drover::route).pages()) return ok_status();

@@ -32,7 +32,7 @@ struct Tables {
 // own fields and, when the description differs, the next version. Pure.
 v1::Job as_registered(v1::Job job, const v1::Job* existing, uint64_t index, int64_t time);
 
-// What a list shows of a job; the numbers in its summary are the scheduler's. A state that was saved before such rows
+// The list entry of a job; the numbers in its summary are the scheduler's. A state that was saved before such rows
 // were kept has none: then it is made of the job.
 v1::JobListStub stub_of(const v1::Job& job);
 

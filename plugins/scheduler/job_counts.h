@@ -14,7 +14,7 @@ enum EvalStatus : int;
 
 namespace drover::scheduler {
 
-// What an allocation, or an evaluation, adds to its job's numbers.
+// The share of an allocation, or of an evaluation, in its job's numbers.
 class CountedAlloc {
  public:
   CountedAlloc() = default;  // none
@@ -40,7 +40,7 @@ class CountedEval {
   v1::EvalStatus status_{};
 };
 
-// What an evaluation that has looked left unplaced; an older one's word does not replace a newer one's.
+// Takes over how much an evaluation that has looked left unplaced. An older one's word does not replace a newer one's.
 void take_queued(v1::JobCounts& counts, const v1::Evaluation& eval);
 
 }  // namespace drover::scheduler

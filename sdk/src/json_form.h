@@ -33,7 +33,7 @@ struct FieldForm {
 struct TypeForm {
   bool null_when_empty = false;
   std::vector<FieldForm> fields;
-  // Of a map's entries.
+  // The two fields of a map's entries; null in other types.
   const FieldForm* map_key = nullptr;
   const FieldForm* map_value = nullptr;
 
@@ -45,7 +45,7 @@ struct TypeForm {
   std::map<std::string, const FieldForm*, std::less<>> by_name_, by_lower_name_;
 };
 
-// Of a generated type; lives for ever. [any]
+// Finds the form of a generated type; it lives for ever. [any]
 const TypeForm& form_of(const google::protobuf::Descriptor& type);
 const FieldForm& form_of(const google::protobuf::FieldDescriptor& field);
 

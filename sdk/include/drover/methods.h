@@ -127,7 +127,7 @@ struct Applied {
   std::string answer;
 };
 
-// What a WRITE handler has decided, as bytes.
+// The decision of a WRITE handler, as bytes.
 struct Decision {
   std::string command;  // full name; empty: nothing is to be written
   std::string payload;
@@ -135,7 +135,7 @@ struct Decision {
   std::function<Result<std::string>(const Applied&)> answer;
 };
 
-// The same with types. What `answer` needs it owns: the handler's arguments are gone when it runs.
+// The same with types. `answer` owns all that it needs: the handler's arguments are gone when it runs.
 //
 //   return Write<Response>(command, [id](const Applied& applied) -> Result<Response> { … });
 //   return Write<Response>(response);  // nothing to write

@@ -40,7 +40,7 @@ std::string job_version_key(std::string_view name_space, std::string_view job_id
 // What begins with the job in its key: its versions, in kEvalsByJob and kAllocsByJob its evaluations and allocations.
 KeyRange of_job(std::string_view name_space, std::string_view job_id);
 
-// What a table is, for its owner, who declares it, and for tests that stand in for the owner.
+// The shape of a table, for its owner, who declares it, and for tests that stand in for the owner.
 template <typename Message>
 struct TableShape {
   const char* name;
