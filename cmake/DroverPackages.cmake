@@ -1,5 +1,5 @@
-# Debian packages, by `cpack -G DEB` in the build folder: drover, what runs; drover-sdk, what plugins are built against.
-# What belongs to the machine and not to a prefix (unit, configuration, completion) is in the packages alone:
+# Debian packages, by `cpack -G DEB` in the build folder: drover to run, drover-sdk to build plugins against.
+# Only the packages contain what belongs to the machine and not to a prefix (unit, configuration, completion):
 # `cmake --install` leaves it out.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR "The drover project")

@@ -100,7 +100,7 @@ function(drover_link_stable name)
   # file beside them needs.
   target_link_libraries(${name}_plugin PRIVATE
     ${ARGN} -l:libstdc++.a $<LINK_ONLY:drover_stable> ${DROVER_PROTOBUF_ARCHIVE} ${DROVER_UTF8PROC_ARCHIVE} -static-libstdc++ -static-libgcc)
-  # In a sanitized build of this tree nothing is dropped, so that what is never called wants libraries, too.
+  # A sanitized build of this tree drops nothing, so functions that are never called need their libraries, too.
   set(undefined defs)
   if(DROVER_SANITIZE)
     set(undefined undefs)

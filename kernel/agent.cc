@@ -75,7 +75,11 @@ class Agent final : public rpc::Environment {
                uint64_t only_in_term, std::function<void(Result<Applied>)> done) override {
     host::propose(shared_, plugin, command, std::move(payload), deadline, only_in_term, std::move(done));
   }
-  std::string leader_address() const override { return consensus_ ? consensus_->leader_hint().address : ""; }
+  std::string leader_address() const override {
+    if (!consensus_) return "";
+    raft::Member leader = consensus_->leader_hint();
+    return leader.id == consensus_->node_id() ? "" : std::move(leader.address);
+  }
   std::string any_server_address() const override {
     return settings_.servers.empty() ? "" : settings_.servers[server_at_.load() % settings_.servers.size()];
   }
@@ -130,14 +134,14 @@ class Agent final : public rpc::Environment {
   std::unique_ptr<RaftPeers> peers_;  // null on a pure client
   std::unique_ptr<raft::Consensus> consensus_;
   std::unique_ptr<RaftControl> raft_control_;
-  std::unique_ptr<rpc::Pool> pool_;
+  std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<rpc::Router> router_;
   std::unique_ptr<host::LocalDatabase> local_;
   host::Shared shared_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::unique_ptr<host::Lifecycle> plugins_;
   std::vector<host::PluginFile> plugin_files_;
-  // Plugins for the other role: declared for their methods' sake, which are answered elsewhere; never started.
+  // Plugins for the other role are declared for their methods, which other agents answer; they never start.
   std::vector<host::Lifecycle::Member> elsewhere_;
   mutable std::atomic<size_t> server_at_{0};  // in settings_.servers
   std::atomic<raft::Term> ready_term_{0};     // in which this server leads and has applied what came before
@@ -153,7 +157,7 @@ class Agent final : public rpc::Environment {
   bool running_ = false;
 };
 
-// Whether the configuration or the manifest wants this plugin.
+// True when the configuration or the manifest enables this plugin.
 bool enabled(const Manifest& manifest, const RawConfig& raw) {
   if (const ConfigBlock* block = raw.root.block("plugin", manifest.name); block && block->has("enabled")) {
     return block->boolean("enabled");
@@ -161,7 +165,7 @@ bool enabled(const Manifest& manifest, const RawConfig& raw) {
   return manifest.enabled;
 }
 
-// Whether the plugin has work to do in an agent of these roles.
+// True when the plugin has work to do in an agent of these roles.
 bool serves(const Manifest& manifest, bool server, bool client) {
   return (server && manifest.has_role("server")) || (client && manifest.has_role("client"));
 }
@@ -222,7 +226,7 @@ Status Agent::find_plugins(const RawConfig& raw) {
 }
 
 Status Agent::declare_plugins() {
-  // Nothing but the methods' names and declarations is kept of these.
+  // Only the names and declarations of these methods are kept.
   state::Store store;
   host::CommandTable commands;
   rpc::MethodTable methods;
@@ -408,7 +412,7 @@ Status Agent::start(std::span<const std::string> arguments) {
 
   DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir + "/local", 0700));
   DROVER_TRY(local_, host::LocalDatabase::open(settings_.data_dir + "/local"));
-  pool_ = std::make_unique<rpc::Pool>(rpc::Pool::Options{}, clock_);
+  pool_ = std::make_unique<ThreadPool>(ThreadPool::Options{}, clock_);
   router_ =
       std::make_unique<rpc::Router>(rpc::Router::Options{}, methods_, store_.get(), *this, *pool_, clock_, metrics_);
   for (const std::string& name : extensions_.names(AccessControl::kExtensionPoint)) {
@@ -428,7 +432,7 @@ Status Agent::start(std::span<const std::string> arguments) {
     return *hosts_.back();
   }));
   all_started_ = true;
-  // What comes in is handled at once: after the plugins.
+  // Listening comes after the plugins, because calls are handled as soon as they arrive.
   if (settings_.server) DROVER_RETURN_IF_ERROR(wire_->listen(settings_.rpc_address, "ports.rpc"));
   if (consensus_) {
     // The earlier terms' entries are applied when this is called: the state is whole.
@@ -445,8 +449,8 @@ Status Agent::start(std::span<const std::string> arguments) {
   return ok_status();
 }
 
-// Begins the plugins' leadership, anew if it goes on already. [raft], and [apply] when the state was replaced: what
-// they keep in memory while they lead must come from the rows that are there now.
+// Begins the plugins' leadership, anew if it goes on already. [raft], and [apply] when the state was replaced: plugins
+// must rebuild what they keep in memory while they lead from the rows that are there now.
 void Agent::lead() {
   auto ends = std::make_shared<std::stop_source>();
   std::shared_ptr<std::stop_source> former;
@@ -534,7 +538,7 @@ int run_agent(const std::string& program, std::span<const std::string> arguments
       return 0;
     }
   }
-  // Before any thread exists: they all inherit the mask, and wait() receives the signals.
+  // Runs before any thread exists, so that all inherit the mask and wait() receives the signals.
   sigset_t signals;
   sigemptyset(&signals);
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);

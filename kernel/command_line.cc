@@ -80,7 +80,7 @@ class LoadedPlugins {
   ~LoadedPlugins() {
     while (!plugins_.empty()) plugins_.pop_back();
   }
-  // Loads the plugins and, first, what they require.
+  // Loads the plugins after those that they require.
   Status load(std::vector<const host::PluginFile*> needed, const Installed& installed) {
     for (size_t i = 0; i < needed.size(); ++i) {
       for (const Requirement& requirement : needed[i]->manifest.requirements) {

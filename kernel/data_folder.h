@@ -17,8 +17,8 @@ class TemporaryFolder {
   std::string path;
 };
 
-// Makes the folder if it is absent. What only the agent reads is its own alone; tasks of other users must be able to
-// walk through the data folder to theirs. Errors: the disk's; when it is no folder, or cannot be written.
+// Makes the folder if it is absent. Folders that only the agent reads are private to it; tasks of other users must be
+// able to walk through the data folder to theirs. Errors: the disk's; when it is no folder, or cannot be written.
 Status make_folder(const std::string& path, mode_t mode);
 
 // Writes the data folder's format, or compares it, so that an older drover does not misread what a newer one wrote.

@@ -1,5 +1,5 @@
-// Where the agent's log lines go: standard error, a file, and whoever watches (monitor). spdlog; only log_sink.cc
-// includes it.
+// Writes the agent's log lines to standard error, a file, and to everybody who watches (monitor). spdlog; only
+// log_sink.cc includes it.
 #pragma once
 
 #include <functional>

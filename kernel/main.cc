@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   const std::string called_as = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "drover";
   const std::string program = own_path();
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
-  // A shell asks what may come next; or is to be told to ask.
+  // A shell that asks for completions, or is told to ask, gets the command `autocomplete`.
   if (std::getenv("COMP_LINE")) arguments = {"autocomplete"};
   if (!arguments.empty() && arguments.front().starts_with("-autocomplete-"))
     arguments = {"autocomplete", arguments.front().substr(sizeof("-autocomplete") - 1)};

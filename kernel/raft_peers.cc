@@ -186,8 +186,8 @@ void RaftPeers::Impl::welcome_guest(const std::shared_ptr<const PeerHello>& hell
   reach_out(hello->cluster, guest);
 }
 
-// A membership may have let go of one who still waits for answers: one from before its joining, of a snapshot. It is
-// welcomed again; this answer is lost, as on a lane that is not open, and the next one arrives.
+// The membership may have dropped a peer that still waits for answers: one from before its joining, of a snapshot. It
+// is welcomed again; this answer is lost, as on a lane that is not open, and the next one arrives.
 void RaftPeers::Impl::send(NodeId to, LaneName lane, std::string bytes) {
   std::shared_ptr<Lane> open;
   std::shared_ptr<const PeerHello> guest;

@@ -23,7 +23,7 @@ class RaftPeers final : public raft::Transport, public LaneAcceptor {
   void start(const raft::Member& self, raft::PeerEvents& events) override;
   void stop() override;
   void set_peers(raft::ClusterId cluster, std::vector<raft::Member> peers) override;
-  // Opens the stream of entries to that server anew; what was on its way is sent again. For one that hangs.
+  // Opens the stream of entries to a server that hangs anew; entries that were on their way are sent again.
   void renew_appends(raft::NodeId peer);
   void send(raft::Message message) override;
   void send_bulk(raft::BulkMessage message) override;

@@ -4,7 +4,7 @@ data_dir           = "/var/lib/drover"
 leave_on_interrupt = true
 leave_on_terminate = true
 
-# There is no access control yet: whoever reaches these ports may do everything.
+# There is no access control yet: everybody who reaches these ports may do everything.
 bind_addr = "127.0.0.1"
 
 server {

@@ -1,4 +1,4 @@
-// Which files are devices, as an operator writes it:
+// Configuration of the files that are devices, as an operator writes it:
 //
 //   fingerprint_period = "10s"
 //   device {

@@ -51,7 +51,7 @@ Result<std::map<std::string, Found>> find_files(const Config& config) {
   return files;
 }
 
-// Why the file cannot be used; empty when it can.
+// The reason why the file cannot be used; empty when it can.
 std::string problem_of(const std::string& path, const std::string& permissions) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) return errno_status(errno, "look at " + path).message();

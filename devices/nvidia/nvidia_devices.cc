@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "drover/clock.h"
-#include "drover/duration.h"
 #include "drover/hclspec.h"
 #include "drover/log.h"
+#include "drover/task_options.h"
 
 #include "nomad/plugins/base.pb.h"
 #include "nomad/plugins/device.pb.h"
@@ -95,24 +94,13 @@ hclspec::Spec NvidiaDevices::config_schema() const {
 }
 
 Status NvidiaDevices::configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request) {
+  DROVER_TRY(TaskOptions raw, TaskOptions::from_msgpack(request.msgpack_config()));
   Options options;
-  const std::string& bytes = request.msgpack_config();
-  if (!bytes.empty()) {
-    const auto config = nlohmann::json::from_msgpack(bytes.begin(), bytes.end(), true, false);
-    if (!config.is_object()) return invalid_argument("the configuration is no map");
-    if (const auto at = config.find("enabled"); at != config.end() && at->is_boolean()) options.is_enabled = *at;
-    if (const auto at = config.find("fingerprint_period"); at != config.end() && at->is_string()) {
-      auto period = parse_duration(at->get<std::string>());
-      if (!period) return period.status().with_context("fingerprint_period");
-      if (*period < 100ms) return invalid_argument("fingerprint_period must be at least 100ms");
-      options.fingerprint_period = *period;
-    }
-    if (const auto at = config.find("ignored_gpu_ids"); at != config.end() && at->is_array()) {
-      for (const auto& id : *at) {
-        if (id.is_string()) options.ignored.insert(id.get<std::string>());
-      }
-    }
-  }
+  options.is_enabled = raw.boolean("enabled", options.is_enabled);
+  options.fingerprint_period = raw.duration("fingerprint_period", options.fingerprint_period);
+  for (std::string& id : raw.text_list("ignored_gpu_ids")) options.ignored.insert(std::move(id));
+  DROVER_RETURN_IF_ERROR(raw.finish());
+  if (options.fingerprint_period < 100ms) return invalid_argument("fingerprint_period must be at least 100ms");
   const std::lock_guard lock(mutex_);
   options_ = std::move(options);
   return ok_status();

@@ -47,7 +47,7 @@ Result<Functions> load(const std::string& library) {
 
 bool is_lost(Return code) { return code == kGpuIsLost || code == kResetRequired; }
 
-// What the link can carry in one direction, in MB/s: lanes times what a lane of its generation carries.
+// The link's bandwidth in one direction, in MB/s: lanes times the bandwidth of one lane of its generation.
 std::optional<uint64_t> bandwidth(unsigned lanes, unsigned generation) {
   static const std::map<unsigned, unsigned> kPerLane = {{1, 250}, {2, 500}, {3, 985}, {4, 1969}, {5, 3938}, {6, 7563}};
   const auto at = kPerLane.find(generation);

@@ -12,8 +12,8 @@
 
 namespace drover::nvidia {
 
-// One GPU, or one partition (MIG) of a GPU, which is then not there as a whole. What the hardware does not tell is
-// absent.
+// One GPU, or one partition (MIG) of a GPU, which is then not there as a whole. Values that the hardware does not tell
+// are absent.
 struct Gpu {
   std::string uuid;
   std::string name;
@@ -28,7 +28,7 @@ struct Gpu {
   void* handle = nullptr;  // the library's; as long as the Nvml lives
 };
 
-// What a GPU does now. Of a partition only its memory is known.
+// The present use of a GPU. A partition reports its memory only.
 struct GpuUse {
   std::optional<uint64_t> power_w, gpu_percent, memory_percent, encoder_percent, decoder_percent, celsius;
   std::optional<uint64_t> memory_mib, bar1_mib;
@@ -43,7 +43,7 @@ class Nvml {
   virtual ~Nvml() = default;
 
   virtual Result<std::string> driver_version() = 0;
-  // In the library's order. One that is lost is there under what was known of it before, with its problem.
+  // In the library's order. A lost GPU keeps its last known values, with its problem.
   // Errors: unavailable with the library's words.
   virtual Result<std::vector<Gpu>> gpus() = 0;
   virtual GpuUse use_of(const Gpu& gpu) = 0;

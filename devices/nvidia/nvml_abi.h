@@ -1,5 +1,5 @@
-// What this plugin uses of the NVIDIA Management Library, as its published interface has it: codes, structures and the
-// types of its functions. The library is part of the driver and is loaded when the plugin runs.
+// The part of the NVIDIA Management Library that this plugin uses, as its published interface has it: codes, structures
+// and the types of its functions. The library is part of the driver and is loaded when the plugin runs.
 #pragma once
 
 namespace drover::nvidia::abi {

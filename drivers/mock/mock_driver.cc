@@ -14,7 +14,7 @@ namespace {
 constexpr int32_t kHandleVersion = 1;
 constexpr std::string_view kDefaultSignal = "SIGINT";
 
-// What hooks of the node gave the task, a line each.
+// The things that hooks of the node gave the task, a line each.
 std::string given_to(const driver::TaskConfig& config) {
   std::string out;
   const std::map<std::string, std::string> variables(config.device_env().begin(), config.device_env().end());
@@ -135,7 +135,7 @@ Status MockDriver::recover_task(const driver::TaskHandle& handle) {
 
   const auto started_at = state["started_at"].get<int64_t>();
   const auto left = options.run_for - std::chrono::nanoseconds(SystemClock().wall_ns() - started_at);
-  // What the task had written before is with the reader of its output already.
+  // The reader of the task's output already has what the task had written before.
   auto task = std::make_shared<MockTask>(config, std::move(options), left, started_at, false);
   std::lock_guard lock(mutex_);
   if (stopping_.stop_requested()) return unavailable("the driver is stopping");

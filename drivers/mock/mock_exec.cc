@@ -32,7 +32,7 @@ bool write(ExecStream& stream, bool is_error, const Output& output) {
   return true;
 }
 
-// What the caller has said, when that was all.
+// Shows the caller's input, once that is complete.
 MockCommand show_input(const ExecCommand& command, ExecStream& stream) {
   std::string input;
   while (const auto request = stream.receive(stream.stop())) {

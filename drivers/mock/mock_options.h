@@ -1,4 +1,4 @@
-// What a mock task is told to do. Values without behaviour.
+// The orders for a mock task. Values without behaviour.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct Output {
   std::chrono::nanoseconds repeat_duration;  // between two writings
 };
 
-// What a command inside the task does.
+// The orders for a command inside the task.
 struct MockCommand {
   std::chrono::nanoseconds run_for{};
   int64_t exit_code = 0;

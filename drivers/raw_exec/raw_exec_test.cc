@@ -11,7 +11,6 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
-#include "command.h"
 #include "drover/process.h"
 #include "raw_exec_driver.h"
 #include "sdk/testing/driver_conformance.h"
@@ -313,16 +312,6 @@ TEST(RawExec, NamesWhatIsWrongInItsOptions) {
   EXPECT_EQ(invalid_argument("config option \"args\" must be a list of texts"),
             raw.encode_config(R"({"command": "x", "args": [[]]})").status());
   EXPECT_TRUE(raw.encode_config(R"({"command": "x", "args": ["a", 1, true, 0.5]})").ok());
-}
-
-TEST(RawExec, FindsProgramsOfTheTaskBeforeThoseOfThePath) {
-  Node node;
-  EXPECT_EQ("/anything", *find_program("/anything", "/t", ""));
-  EXPECT_EQ("/bin/sh", *find_program("sh", node.path("alloc/web"), "relative:/bin"));
-  std::ofstream(node.path("alloc/web/local/sh")) << "#!/bin/true\n";
-  ASSERT_EQ(0, chmod(node.path("alloc/web/local/sh").c_str(), 0755));
-  EXPECT_EQ(node.path("alloc/web/local/sh"), *find_program("sh", node.path("alloc/web"), "/bin"));
-  EXPECT_EQ(node.path("alloc/web/local/sh"), *find_program("local/sh", node.path("alloc/web"), "/bin"));
 }
 
 TEST(RawExec, IsUndetectedAndStartsNothingWhileDisabled) {

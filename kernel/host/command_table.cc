@@ -54,7 +54,7 @@ class CommandTable::Context final : public ApplyContext {
     if (!status.ok() && failure_.ok()) failure_ = status;
     return status;
   }
-  // The first error of also(): what it left half done may not stay, whatever the apply function made of it.
+  // The first error of also(): its half-done writes may not stay, even if the apply function ignores it.
   const Status& failure() const { return failure_; }
 
  private:

@@ -1,5 +1,5 @@
-// The log's commands and the tables that each plugin may write: what turns a committed entry into a transaction.
-// Filled while plugins are declared, constant afterwards.
+// The log's commands and the tables that each plugin may write; turns a committed entry into a transaction. Filled
+// while plugins are declared, constant afterwards.
 #pragma once
 
 #include <cstdint>

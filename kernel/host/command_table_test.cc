@@ -1,7 +1,7 @@
 #include "kernel/host/command_table.h"
 
 #include "gtest/gtest.h"
-#include "kernel/state/test_rows.h"
+#include "tests/support/state_rows.h"
 
 namespace drover::host {
 namespace {

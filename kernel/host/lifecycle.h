@@ -1,6 +1,6 @@
 // One life for all plugins: declare → start → lead ⇄ → stop, in the order of their requirements and back.
 //
-// Every step has a deadline; who misses it is named. A plugin that fails to declare or to start ends the agent's start.
+// Every step has a deadline; late plugins are named. A plugin that fails to declare or start ends the agent's start.
 // [main], leadership from [raft].
 #pragma once
 
@@ -35,9 +35,9 @@ class Lifecycle {
   Status start(const std::function<Host&(const std::string& name)>& host_of);
   // This server leads from now until the token is stopped.
   void lead(std::stop_token until);
-  // The agent goes on purpose; everything still runs. In the order of start.
+  // The agent goes on purpose; everything still runs. Calls the plugins in the order of start.
   void leave(SteadyTime deadline);
-  // In reverse order. Returns the names of those that missed the deadline; they are left alone, never destroyed.
+  // Stops in reverse order. Returns the names of those that missed the deadline; they are left alone, never destroyed.
   std::vector<std::string> stop(std::chrono::nanoseconds time);
 
   struct State {
@@ -45,7 +45,7 @@ class Lifecycle {
     Stage stage;
   };
   std::vector<State> states() const;  // [any]
-  // Whether its handlers may be called. Who is no member has nothing to start. [any]
+  // True when its handlers may be called, also for a name that is no member: it has nothing to start. [any]
   bool has_started(std::string_view name) const;
 
  private:

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto kPatience = 20s;
 
-// What happened, in its order.
+// Records the events in their order.
 class Journal {
  public:
   void write(const std::string& line) {

@@ -1,8 +1,8 @@
 // From a file to a plugin object. The checks run in one order, each with its own text, and nothing of the plugin runs
 // before the probe (a child process) has loaded the file first:
 //
-//   1 manifest   2 file: regular, ours, opened once   3 pinned digest   4 ELF   5 note present and equal to the
-//   manifest 6 tier and ABI   7 exact tag   8 needed libraries   9 probe   10 dlopen, entry
+//   1 manifest   2 file: regular, ours, opened once   3 pinned digest   4 ELF   5 note, equal to the manifest
+//   6 tier and ABI   7 exact tag   8 needed libraries   9 probe   10 dlopen, entry
 //
 // Code is never unloaded. [main]
 #pragma once
@@ -47,10 +47,10 @@ struct Discovery {
   std::vector<PluginFile> plugins;  // by name
   std::vector<Status> problems;     // one per file that is no good, with its path
 };
-// Check 1 for every manifest of the folders. Of two files of one name neither is listed.
+// Check 1 for every manifest of the folders. Two files of one name exclude each other: neither is listed.
 Discovery discover(const std::vector<std::string>& folders);
 
-// Checks 2 to 8. `pinned`: the digests, SHA-256 in hexadecimal, of which the operator wants one; empty: any.
+// Checks 2 to 8. `pinned`: the SHA-256 digests in hexadecimal that the operator allows; empty: any.
 Result<CheckedFile> check_file(const PluginFile& file, const std::vector<std::string>& pinned = {});
 
 // Check 9, for many files at once: `program` ("drover") is run as `drover plugin check --probe FILE…` and must come to

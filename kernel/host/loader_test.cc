@@ -45,7 +45,7 @@ class LoaderTest : public ::testing::Test {
   static std::string refusal(const PluginFile& file, const std::vector<std::string>& pinned = {}) {
     return check_file(file, pinned).status().to_string();
   }
-  // What the program says of the file, and whether it came to its end.
+  // Returns the program's output about the file; `status` tells how it ended.
   std::string said_by_the_program(int& status) const {
     const std::string out = folder_ / "said";
     status = std::system((std::string("'" DROVER_PROGRAM "' plugin check '") + (folder_ / "fixture.so").string() +

@@ -1,5 +1,5 @@
-// `drover plugin list|status|check FILE|validate-config`: what is installed, whether it fits, whether a configuration
-// would be accepted. Works on files; no agent needed. [main]
+// `drover plugin list|status|check FILE|validate-config`: shows what is installed, and checks whether it fits and
+// whether a configuration would be accepted. Works on files; no agent needed. [main]
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace drover::host {
 
-// Whether it is one of those; others may be commands of plugins.
+// True for the commands of this file; plugins may declare others.
 bool is_plugin_command(std::string_view name);
 
 // The plugin in this file, with its manifest beside it: checked as an agent would, and loaded for good. Errors: those

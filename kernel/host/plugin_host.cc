@@ -136,7 +136,7 @@ class PluginHost final : public Host {
   }
 
  private:
-  // On a thread where it may wait; if there is none left, when there is.
+  // Runs on a thread where it may wait; if none is left, as soon as one is.
   static void run(Shared& shared, std::function<void()> task) {
     if (shared.pool->run_blocking(task).code() != Code::resource_exhausted) return;
     shared.pool->post_at(shared.clock->steady() + std::chrono::milliseconds(100),

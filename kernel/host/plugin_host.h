@@ -10,10 +10,10 @@
 #include "drover/config.h"
 #include "drover/metrics.h"
 #include "drover/plugin.h"
+#include "drover/thread_pool.h"
 #include "kernel/host/command_table.h"
 #include "kernel/raft/raft.h"
 #include "kernel/rpc/method_table.h"
-#include "kernel/rpc/pool.h"
 #include "kernel/state/store.h"
 
 namespace drover::host {
@@ -33,7 +33,7 @@ class ExtensionTable {
   std::map<std::pair<std::string, std::string>, Extension, std::less<>> extensions_;
 };
 
-// What plugins declare goes here.
+// The tables that collect the plugins' declarations.
 struct Registry {
   state::Store& store;
   CommandTable& commands;
@@ -54,7 +54,7 @@ struct Shared {
   raft::Consensus* consensus = nullptr;                            // null on a pure client
   std::function<std::string(std::string_view command)> who_lacks;  // a server that could not apply it; empty: none
   state::Store* store = nullptr;
-  rpc::Pool* pool = nullptr;
+  ThreadPool* pool = nullptr;
   const ExtensionTable* extensions = nullptr;
   const rpc::MethodTable* methods = nullptr;
   std::function<RaftInfo()> raft_info;

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "drover/log.h"
-#include "drover/raft/segment_format.h"
 #include "kernel/raft/raft_loop.h"
 #include "kernel/raft/save_loop.h"
 #include "kernel/raft/snapshot_store.h"
+#include "storage/segment_format.h"
 
 namespace drover::raft {
 namespace {
@@ -225,7 +225,7 @@ void ApplyLoop::restore(const SnapshotInfo& snapshot) {
     ++board_.stats.snapshots_installed;
   }
   log::info("raft", "a snapshot of the leader is in place", {{"index", info->index}, {"bytes", info->bytes}});
-  // What was proposed here, committed and not applied yet is in it; what came of each nobody can tell any more.
+  // The snapshot contains the proposals of this server that were committed and not applied yet; their answers are lost.
   for (auto& [index, waiter] : take_waiting(snapshot.index)) {
     if (waiter.done) waiter.done(replaced());
   }

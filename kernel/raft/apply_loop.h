@@ -39,7 +39,7 @@ class ApplyLoop {
 
   // Entries up to here may be applied (0: no more than before); those with a token were proposed here. [raft]
   void commit(Index upto, std::vector<std::pair<Index, uint64_t>> proposed);
-  // Puts an arrived snapshot in the place of the state; before the log is told to drop what was. [raft]
+  // Replaces the state by an arrived snapshot, before the log is told to drop the old entries. [raft]
   void install(SnapshotInfo snapshot);
   void want_snapshot(Consensus::SnapshotDone done);  // [any]
   void saved(const Result<SnapshotInfo>& snapshot);  // the saver is free again [snapshot]
@@ -47,14 +47,14 @@ class ApplyLoop {
   bool step();  // whether there was anything to do
   bool wait();  // until there is; false when closed and everything committed is applied
   void close();
-  // After the last step: snapshots that nobody will take.
+  // After the last step: refuses the snapshots that nobody will take.
   void abandon(const Status& why);
 
  private:
   bool has_work() const;  // under mutex_
   void apply_batch(Index commit);
   void restore(const SnapshotInfo& snapshot);
-  // Those who proposed entries up to here and have not been answered.
+  // The callers that proposed entries up to here and have not been answered.
   std::vector<std::pair<Index, Waiters::Waiter>> take_waiting(Index upto);
   void answer(Index first, const std::vector<Entry>& entries, std::vector<Result<std::string>>& answers);
   void freeze(std::vector<Consensus::SnapshotDone> done);

@@ -1,4 +1,4 @@
-// What the loops of one server show to each other and to everybody else. [any]
+// The state that the loops of one server show to each other and to everybody else. [any]
 #pragma once
 
 #include <atomic>

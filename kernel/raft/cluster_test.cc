@@ -6,8 +6,8 @@
 
 #include "gtest/gtest.h"
 #include "kernel/raft/driver.h"
-#include "kernel/raft/fault_file_system.h"
 #include "kernel/raft/test_support.h"
+#include "tests/support/fault_file_system.h"
 
 namespace drover::raft {
 namespace {

@@ -1,4 +1,4 @@
-// Power failures and kills under write load: what was acknowledged is there afterwards, once, in order.
+// Power failures and kills under write load: acknowledged writes are there afterwards, once, in order.
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -17,8 +17,8 @@
 
 #include "drover/log.h"
 #include "gtest/gtest.h"
-#include "kernel/raft/fault_file_system.h"
 #include "kernel/raft/test_support.h"
+#include "tests/support/fault_file_system.h"
 
 extern char** environ;
 
@@ -34,7 +34,7 @@ constexpr int kCrashes = 1200;
 
 std::string g_program;
 
-// What the clients of one server were told, over all its lives.
+// The answers that the clients of one server got over all its lives.
 struct Ledger {
   std::mutex mutex;
   std::condition_variable changed;

@@ -22,7 +22,7 @@
 namespace drover::raft {
 namespace {
 
-// Of a cluster of its own: nobody is there to talk to.
+// For a cluster of one server: there is nobody to talk to.
 class NoTransport final : public Transport {
  public:
   void start(const Member&, PeerEvents&) override {}
@@ -50,7 +50,6 @@ class Driver final : public Stepped, public PeerEvents {
   void stop() override;
 
   void propose(std::string command, SteadyTime deadline, ProposeDone done, Term only_in_term) override;
-  void barrier(SteadyTime deadline, IndexDone done) override;
   void read_index(SteadyTime deadline, IndexDone done) override;
   void subscribe_leadership(Leadership on_gain) override;
   Role role() const override { return board_.role; }
@@ -175,7 +174,7 @@ Status Driver::start() {
     save_->durable();
   };
   if (recovered.first_write) {
-    // Alone on this disk: nothing is said or counted before the beginning is on it.
+    // Runs alone on this disk: nothing is sent or counted before the first entry is on it.
     log_->start_stepped([](uint64_t) {});
     log_->submit(*std::move(recovered.first_write));
     if (!log_->write_step(SegmentLog::Idle::nothing)) return data_loss("the first entry could not be written");
@@ -200,7 +199,7 @@ void Driver::run_threads() {
       raft_->wait();
       raft_->step();
     }
-    // What was accepted is taken in and made durable, and one more round hears of it.
+    // Takes in the accepted proposals, makes them durable, and runs one more round to hear of it.
     raft_->step();
     log_->stop();
     raft_->step();
@@ -223,7 +222,7 @@ void Driver::run_threads() {
   });
 }
 
-// Orderly: somebody else leads before this server goes, so that nobody waits for an election.
+// Hands leadership over before this server goes, so that nobody waits for an election.
 void Driver::hand_over() {
   if (board_.role != Role::leader || peers().empty()) return;
   struct Handed {
@@ -298,13 +297,6 @@ void Driver::propose(std::string command, SteadyTime deadline, ProposeDone done,
                   .only_in_term = only_in_term,
                   .deadline = deadline,
                   .done = std::move(done)});
-}
-
-void Driver::barrier(SteadyTime deadline, IndexDone done) {
-  if (!raft_) return done(unavailable("not leader: this server is not running"));
-  raft_->propose({.type = EntryType::noop, .deadline = deadline, .done = [done = std::move(done)](Result<Applied> at) {
-                    done(at.ok() ? Result<Index>(at->index) : Result<Index>(at.status()));
-                  }});
 }
 
 void Driver::read_index(SteadyTime deadline, IndexDone done) {

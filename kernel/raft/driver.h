@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "drover/clock.h"
-#include "drover/raft/file_system.h"
 #include "kernel/raft/raft.h"
 #include "kernel/raft/segment_log.h"
 #include "kernel/raft/transport.h"
+#include "storage/file_system.h"
 
 namespace drover::raft {
 

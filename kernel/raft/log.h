@@ -1,4 +1,4 @@
-// The replicated log of one server: what the consensus core writes to and reads back.
+// The replicated log of one server, which the consensus core writes to and reads back.
 //
 // Writes are submitted in order, numbered by the caller, and confirmed in order; nothing that is submitted blocks the
 // caller. A write is all of: a truncation, entries, a hard state, a new first index; it becomes durable as one.
@@ -9,10 +9,10 @@
 #include <optional>
 #include <vector>
 
-#include "drover/raft/segment_recovery.h"
-#include "drover/raft/types.h"
 #include "drover/result.h"
 #include "kernel/raft/raft.h"
+#include "storage/segment_recovery.h"
+#include "storage/types.h"
 
 namespace drover::raft {
 
@@ -36,7 +36,7 @@ class Log {
   virtual LogState recovered() const = 0;
   // Zero: part of none yet.
   virtual ClusterId cluster_id() const = 0;
-  // Of a log that is part of none; before its first write. Errors: failed_precondition when it is another's.
+  // Requires: before the first write of a log that is part of none. Errors: failed_precondition when it is another's.
   virtual Status join_cluster(ClusterId cluster) = 0;
   // Begins to accept writes. `on_durable` runs on [log] with the newest confirmed write_seq and must not block.
   virtual void start(std::function<void(uint64_t write_seq)> on_durable) = 0;

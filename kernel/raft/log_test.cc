@@ -4,10 +4,10 @@
 #include <thread>
 
 #include "gtest/gtest.h"
-#include "kernel/raft/fault_file_system.h"
-#include "kernel/raft/memory_log.h"
 #include "kernel/raft/segment_log.h"
 #include "kernel/raft/test_support.h"
+#include "tests/support/fault_file_system.h"
+#include "tests/support/memory_log.h"
 
 namespace drover::raft {
 namespace {

@@ -3,7 +3,7 @@
 #include <sstream>
 #include <utility>
 
-#include "drover/raft/segment_format.h"
+#include "storage/segment_format.h"
 
 namespace drover::raft {
 namespace {

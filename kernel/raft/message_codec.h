@@ -1,6 +1,6 @@
-// What servers say to each other, as bytes. Little-endian; every message says how long its fixed part is, so that a
-// later version can add to it and an earlier one skips what it does not know. Entries travel as they stand in the log,
-// each with its checksum. Pure. [any]
+// The messages between servers, as bytes. Little-endian; every message says how long its fixed part is, so that a later
+// version can add to it and an earlier one skips what it does not know. Entries have the form that they have in the
+// log, each with its checksum. Pure. [any]
 #pragma once
 
 #include <string>

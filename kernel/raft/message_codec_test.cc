@@ -119,7 +119,7 @@ TEST(MessageCodec, GreetingsComeBack) {
   EXPECT_TRUE(silent->commands.empty());
 }
 
-// Whatever comes in ends in a message or an error; what is cut or flipped inside an entry is always noticed.
+// Any input ends in a message or an error; a cut or a flipped bit inside an entry is always noticed.
 TEST(MessageCodec, DamagedBytesAreRefusedOrHarmless) {
   const std::string good = encode_message(full_message());
   for (size_t size = 0; size < good.size(); ++size) {

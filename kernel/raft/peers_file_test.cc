@@ -1,10 +1,10 @@
 // A lost quorum: what may stand in peers.json, and that it is carried out once, whenever the power fails.
-#include "drover/raft/peers_file.h"
+#include "storage/peers_file.h"
 
 #include "gtest/gtest.h"
-#include "kernel/raft/fault_file_system.h"
 #include "kernel/raft/segment_log.h"
 #include "kernel/raft/test_support.h"
+#include "tests/support/fault_file_system.h"
 
 namespace drover::raft {
 namespace {

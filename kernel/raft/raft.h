@@ -19,9 +19,9 @@
 
 #include "drover/byte_stream.h"
 #include "drover/clock.h"
-#include "drover/raft/snapshot_files.h"
-#include "drover/raft/types.h"
 #include "drover/result.h"
+#include "storage/snapshot_files.h"
+#include "storage/types.h"
 
 namespace drover::raft {
 
@@ -37,7 +37,7 @@ class SnapshotSource {
   virtual Status write(ByteSink& sink) = 0;  // [snapshot]
 };
 
-// What the log drives: one thread at a time, with nothing of it running beside.
+// The state that the log drives. Its calls come one at a time, and none runs beside another.
 class StateMachine {
  public:
   virtual ~StateMachine() = default;
@@ -62,8 +62,8 @@ struct Applied {
 enum class Role : uint8_t { follower, candidate, leader };
 std::string_view to_string(Role role);
 
-// One edit of who counts. add_voter also promotes a learner, add_learner also demotes a voter; of a member that is
-// already what is asked for, the address is changed.
+// One edit of the membership. add_voter also promotes a learner, add_learner also demotes a voter; an edit that a
+// member already fulfils changes its address.
 struct MemberEdit {
   enum class Kind : uint8_t { add_voter, add_learner, remove };
   Kind kind = Kind::add_voter;
@@ -71,7 +71,7 @@ struct MemberEdit {
   std::string address{};
 };
 
-// What a leader knows of another server.
+// A leader's knowledge of another server.
 struct PeerInfo {
   NodeId id{};
   Index match = 0;  // durable there, as far as is known
@@ -174,9 +174,6 @@ class Consensus {
   // again), so nothing decided under an earlier leadership slips into a later one. 0: any term.
   virtual void propose(std::string command, SteadyTime deadline, ProposeDone done, Term only_in_term = 0) = 0;
 
-  // Everything that was in the log before this call has been applied here. Writes an entry. Errors as propose.
-  virtual void barrier(SteadyTime deadline, IndexDone done) = 0;
-
   // A linearizable read without a log write: `done` gets an index c such that every write acknowledged before this call
   // is at or below c, and is called when c has been applied here. Errors: unavailable; deadline_exceeded.
   virtual void read_index(SteadyTime deadline, IndexDone done) = 0;
@@ -188,7 +185,7 @@ class Consensus {
 
   virtual Role role() const = 0;
   virtual Term term() const = 0;
-  // Who leads as far as this server knows; an empty address when nobody is known to.
+  // The leader as far as this server knows; an empty address when it knows none.
   virtual Member leader_hint() const = 0;
   // Since the leader was heard; zero on the leader, nothing when none has been heard since the start.
   virtual std::optional<std::chrono::nanoseconds> last_contact() const = 0;

@@ -4,15 +4,15 @@
 #include <utility>
 
 #include "drover/log.h"
-#include "drover/raft/segment_format.h"
 #include "kernel/raft/apply_loop.h"
 #include "kernel/raft/recover.h"
 #include "kernel/raft/transfer_loop.h"
+#include "storage/segment_format.h"
 
 namespace drover::raft {
 namespace {
 
-// What one round takes of each lane: a flood in one must not keep the others, nor the clock, waiting.
+// The most that one round takes of each lane: a flood in one must not keep the others, nor the clock, waiting.
 constexpr size_t kMessagesARound = 1024;
 constexpr size_t kProposalsARound = 4096;
 constexpr uint64_t kQueuedMessageBytes = 64ull << 20;
@@ -277,7 +277,7 @@ RaftLoop::Inbox RaftLoop::take() {
 }
 
 bool RaftLoop::step() {
-  // Before the inbox: what [apply] has told about an installed snapshot is in there when the board shows it.
+  // Read before the inbox: when the board shows an installed snapshot, [apply] has already put its news in there.
   const Index applied = board_.applied;
   Inbox inbox = take();
   const bool had_work = !inbox.empty() || board_.applied >= awaited_;
@@ -380,7 +380,7 @@ void RaftLoop::submit(std::deque<Request> requests, SteadyTime now) {
   if (expired != 0) board_.update_stats([&](Stats& stats) { stats.proposals_expired += expired; });
 }
 
-// Of two clocks, read one after the other: their sum may seem to go back.
+// Adds two clocks that are read one after the other, so the sum could appear to go back.
 SteadyTime RaftLoop::awake_or_not() {
   if (!options_.suspended) return clock_.steady();
   return newest_time_ = std::max(newest_time_, clock_.steady() + options_.suspended());
@@ -390,7 +390,7 @@ void RaftLoop::tick(SteadyTime now) {
   const auto due = (now - last_tick_) / options_.tick;
   if (due <= 0) return;
   last_tick_ += due * options_.tick;
-  // Of a long pause at most one election timeout's worth.
+  // A long pause counts as one election timeout at most.
   for (int64_t i = std::min<int64_t>(due, options_.election_ticks); i > 0; --i) core_->step(Tick{.now = now});
   const auto patience = options_.election_ticks * options_.tick;
   const bool is_slow = !writes_.empty() && clock_.steady() - writes_.front().second > patience;
@@ -513,7 +513,7 @@ void RaftLoop::announce() {
   correct_address();
 }
 
-// Others find a server by what the membership says of it.
+// Others find a server by its address in the membership.
 void RaftLoop::correct_address() {
   const auto& members = core_->membership().members;
   const auto own = std::ranges::find(members, self_, &Member::id);

@@ -65,7 +65,7 @@ class RaftLoop {
   bool is_closed() const;
   void refuse();  // no more proposals
   void close();   // nothing new gets in
-  // After the last step: whoever still waits is told.
+  // After the last step: tells everybody who still waits.
   void abandon(const Status& why);
 
   // [raft], or before begin().

@@ -1,4 +1,4 @@
-// What [raft] shows of itself and of its peers to everybody else.
+// The part of [raft] that shows its own state and its peers' to everybody else.
 #include <algorithm>
 
 #include "drover/log.h"
@@ -13,7 +13,7 @@ void RaftLoop::show_membership() {
     addresses_[member.id] = member.address;
     if (member.id != self_) others.push_back(member);
   }
-  // Who leaves still counts while the membership is joint, and is in it by identifier only.
+  // A leaving voter still counts while the membership is joint, and is in it by identifier only.
   for (const NodeId& id : now.outgoing) {
     const auto known = addresses_.find(id);
     const bool is_member = std::ranges::find(now.members, id, &Member::id) != now.members.end();

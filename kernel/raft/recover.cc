@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "drover/crc32c.h"
 #include "drover/log.h"
-#include "drover/raft/segment_format.h"
+#include "storage/peers_file.h"
+#include "storage/segment_format.h"
 
 namespace drover::raft {
 namespace {
@@ -37,7 +37,7 @@ Result<SnapshotInfo> restore(SegmentLog& log, SnapshotStore& snapshots, StateMac
     if (kept.index + 1 < first) break;
     Result<SnapshotInfo> snapshot = snapshots.verify(kept);
     if (!snapshot.ok()) {
-      // What cannot be read now may be read another time: nothing is given up for that.
+      // A snapshot that cannot be read now may be readable another time, so nothing is given up for that.
       const Code code = snapshot.status().code();
       if (code != Code::data_loss && code != Code::not_found) return snapshot.status();
       if (damage.ok()) damage = snapshot.status();
@@ -79,17 +79,11 @@ Status read_memberships(const SegmentLog& log, Index index, uint64_t epoch, std:
   return ok_status();
 }
 
-// All voters draw the same one from who they are.
+// All voters draw the same one from their identities.
 ClusterId cluster_of(const std::vector<Member>& voters) {
   std::string bytes;
   for (const Member& voter : voters) bytes += voter.id.bytes();
-  std::string id;
-  for (uint32_t seed = 1; id.size() < 16; ++seed) {
-    char part[4];
-    put<uint32_t>(part, crc32c(bytes, seed));
-    id.append(part, sizeof part);
-  }
-  return ClusterId::from_bytes(id);
+  return draw_cluster(bytes);
 }
 
 }  // namespace
@@ -129,7 +123,7 @@ Result<Recovered> recover(SegmentLog& log, SnapshotStore& snapshots, StateMachin
   const uint64_t epoch = epoch_of(state.hard_state.term);
   if (epoch_of(out.snapshot.term) != epoch) {
     out.snapshot.membership = recovered.base_membership;
-    // Who leads first sees that its address is not in there and writes the membership into the log.
+    // The first leader sees that its address is missing here and writes the membership into the log.
     for (Member& member : out.snapshot.membership.members) {
       if (member.id == log.node_id()) member.address.clear();
     }

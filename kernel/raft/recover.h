@@ -1,4 +1,4 @@
-// What a server starts from: the newest snapshot in the state machine, and what the log says behind it.
+// A server's starting point: the newest snapshot in the state machine, and the log behind it.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ struct Recovered {
 
   // Never part of a cluster.
   bool is_new() const { return state.terms.last_index() == 0 && state.memberships.empty() && !state.is_damaged; }
-  // The first entry of a new cluster, and its identifier. Every voter comes to the same, whatever the order in which it
-  // was told. Errors: failed_precondition when the log belongs to a cluster already.
+  // Makes the first entry of a new cluster, and its identifier. Every voter makes the same, in whatever order it was
+  // told the voters. Errors: failed_precondition when the log belongs to a cluster already.
   Status begin_cluster(std::vector<Member> voters, Log& log);
 };
 

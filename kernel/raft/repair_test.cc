@@ -1,11 +1,11 @@
-// A damaged log of one server among several: what is kept, what is remembered, and that no crash makes it look whole.
+// A damaged log of one server among several: what it keeps and remembers, and that no crash makes it look whole.
 #include <map>
 
-#include "drover/raft/segment_repair.h"
 #include "gtest/gtest.h"
-#include "kernel/raft/fault_file_system.h"
 #include "kernel/raft/segment_log.h"
 #include "kernel/raft/test_support.h"
+#include "storage/segment_repair.h"
+#include "tests/support/fault_file_system.h"
 
 namespace drover::raft {
 namespace {
@@ -14,7 +14,7 @@ const NodeId kNode = *Uuid::parse("11111111-1111-4111-8111-111111111111");
 const NodeId kOther = *Uuid::parse("33333333-3333-4333-8333-333333333333");
 const ClusterId kCluster = *Uuid::parse("22222222-2222-4222-8222-222222222222");
 constexpr Index kLast = 40;
-// Of the newest batch of all: a vote in a term that none of the entries has.
+// The newest batch of all holds this: a vote in a term that none of the entries has.
 const HardState kPromise{9, kOther};
 
 SegmentLogOptions options() {

@@ -82,7 +82,7 @@ void ScrubLoop::read_snapshot() {
   has_read(size);
 }
 
-// The first of a round is said; the others are counted.
+// Logs the first of a round and counts the others.
 void ScrubLoop::found(const Status& what) {
   if (++errors_ == 1) {
     log::error("raft",

@@ -1,5 +1,5 @@
-// [scrub]: reads the log and the snapshots again while nobody needs them, at a bounded rate, and says that the disk no
-// longer holds what was confirmed before a restart would. It changes nothing: repair belongs to the start.
+// [scrub]: reads the log and the snapshots again while nobody needs them, at a bounded rate, and reports bytes that the
+// disk has lost before a restart would. It changes nothing: repair belongs to the start.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,7 @@ class ScrubLoop {
   ScrubLoop(const Options& options, const Clock& clock, const Log& log, const SnapshotStore& snapshots, Board& board)
       : options_(options), clock_(clock), log_(log), snapshots_(snapshots), board_(board) {}
 
-  // One batch of the log or one piece of a snapshot, when it is due; whether there was any.
+  // Checks one batch of the log or one piece of a snapshot, when it is due; true when there was any.
   bool step();
   bool wait();  // until something is due; false when closed
   void close();

@@ -9,7 +9,7 @@
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
-#include "drover/raft/segment_repair.h"
+#include "storage/segment_repair.h"
 
 namespace drover::raft {
 namespace {
@@ -18,7 +18,7 @@ constexpr uint64_t kFillStep = 1 << 20;
 
 uint64_t random_number() { return get<uint64_t>(Uuid::random().bytes().data()); }
 
-// Whether the file system takes direct writes; network and memory file systems may not.
+// True when the file system takes direct writes; network and memory file systems may not.
 bool probe_direct(FileSystem& files, const std::string& directory) {
   const std::string path = directory + "/tmp-probe";
   AlignedBuffer block;
@@ -476,7 +476,7 @@ bool SegmentLog::fill_step() {
   Status status = prepare(temporary, size);
   if (status.ok()) status = files_.rename(temporary, spare);
   if (!status.ok()) {
-    // The writer makes its own, smaller one when it must; here is only the early warning.
+    // The writer makes its own, smaller one when it must; this only warns early.
     (void)files_.remove(temporary);
     const Result<uint64_t> space = files_.free_space(options_.directory);
     log::warn("raft", "a log segment could not be prepared",

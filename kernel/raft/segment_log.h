@@ -17,9 +17,9 @@
 #include <string>
 #include <thread>
 
-#include "drover/raft/file_system.h"
-#include "drover/raft/segment_recovery.h"
 #include "kernel/raft/log.h"
+#include "storage/file_system.h"
+#include "storage/segment_recovery.h"
 
 namespace drover::raft {
 
@@ -46,7 +46,7 @@ struct SegmentLogOptions {
 
 class SegmentLog final : public Log {
  public:
-  // Locks the directory and recovers; of a damaged log that others can repair it keeps the good beginning. Errors: see
+  // Locks the directory and recovers; keeps the good beginning of a damaged log that others can repair. Errors: see
   // recover_log and set_aside_damage; failed_precondition when another process holds it.
   static Result<std::unique_ptr<SegmentLog>> open(FileSystem& files, SegmentLogOptions options);
   ~SegmentLog() override;

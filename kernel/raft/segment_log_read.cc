@@ -1,4 +1,4 @@
-// What is read of the log, from memory and from the disk. [any]
+// Reads of the log, from memory and from the disk. [any]
 #include <utility>
 
 #include "kernel/raft/segment_log.h"

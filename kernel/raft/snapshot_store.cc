@@ -5,8 +5,8 @@
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
-#include "drover/raft/segment_repair.h"
-#include "drover/raft/snapshot_files.h"
+#include "storage/segment_repair.h"
+#include "storage/snapshot_files.h"
 
 namespace drover::raft {
 namespace {

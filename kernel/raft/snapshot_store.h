@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "drover/raft/file_system.h"
 #include "kernel/raft/raft.h"
+#include "storage/file_system.h"
 
 namespace drover::raft {
 
@@ -37,7 +37,7 @@ class SnapshotReader {
 
 class SnapshotStore;
 
-// The other end: takes the same bytes in order. What is not finished leaves nothing behind. [transfer]
+// The other end: takes the same bytes in order. An unfinished one leaves nothing behind. [transfer]
 class SnapshotReceiver {
  public:
   ~SnapshotReceiver();
@@ -83,7 +83,7 @@ class SnapshotStore {
 
   // Only what the manifest says.
   Result<SnapshotInfo> describe(const SnapshotInfo& snapshot) const;
-  // Whether it came from a leader: then it may be ahead of the log, when an install was interrupted.
+  // True when it came from a leader: then it may be ahead of the log, when an install was interrupted.
   bool was_received(const SnapshotInfo& snapshot) const;
 
   Result<std::unique_ptr<SnapshotReader>> open_to_send(const SnapshotInfo& snapshot) const;
@@ -93,7 +93,7 @@ class SnapshotStore {
   // Reads all of it and checks every checksum. Errors: data_loss names file and offset; failed_precondition for a newer
   // format.
   Result<SnapshotInfo> verify(const SnapshotInfo& snapshot) const;
-  // Of a damaged one: moves it into quarantine and forgets it. Who has it open reads on.
+  // Quarantines a damaged snapshot. Readers that already have it open are not affected.
   Status set_aside(const SnapshotInfo& snapshot);
   // Checks again while it reads.
   Result<std::unique_ptr<ByteSource>> read(const SnapshotInfo& snapshot) const;
@@ -109,7 +109,7 @@ class SnapshotStore {
   std::string path(const SnapshotInfo& snapshot, const char* prefix) const;
   std::string place(const SnapshotInfo& snapshot) const;  // of one that is kept
   Status discard(const std::string& directory);
-  // A whole one under its temporary name becomes one of the kept; the oldest go.
+  // Adds a whole one under its temporary name to those that are kept; removes the oldest.
   Status keep(const SnapshotInfo& snapshot, const std::string& part, bool was_received);
 
   FileSystem& files_;

@@ -1,4 +1,4 @@
-// What the tests of this room share: a state machine that remembers what it applied, and waiting without sleeping.
+// Shared by the tests of this room: a state machine that remembers what it applied, and waiting without sleeping.
 #pragma once
 
 #include <condition_variable>

@@ -129,7 +129,7 @@ void TransferLoop::take(const SnapshotAck& ack) {
     sending.furthest = ack.offset;
     sending.last_progress = now;
   }
-  // The answer to the question is where it goes on from, even if that is further back: the receiver began anew.
+  // Sending goes on from the answered offset, even if that is further back: the receiver began anew.
   const bool is_first = !std::exchange(sending.is_answered, true);
   if (is_first || ack.offset > sending.acked) sending.acked = std::min(ack.offset, sending.reader->total_bytes());
   if (is_first) sending.sent = sending.acked;
@@ -145,8 +145,8 @@ void TransferLoop::finish_sending(NodeId to, bool is_ok) {
   raft_->push(SnapshotSent{.to = to, .index = index, .is_ok = is_ok});
 }
 
-// Or who is behind would wait for it until the log has grown enough for the next. A damaged one is of no use to this
-// server's next start either; one that cannot be read now may be read then.
+// Otherwise a follower that is behind would wait until the log has grown enough for the next one. A damaged snapshot is
+// of no use to this server's next start either; one that cannot be read now may be read then.
 void TransferLoop::replace_unreadable(const SnapshotInfo& snapshot, const Status& status) {
   if (status.ok()) return;
   const bool is_damaged = status.code() == Code::data_loss;

@@ -1,5 +1,5 @@
-// [transfer]: what is bulky between servers. Reads old entries for followers that are behind, sends snapshots in
-// chunks, receives them. Pinned by open files: a snapshot that is replaced meanwhile is still sent to its end.
+// [transfer]: the bulky traffic between servers. Reads old entries for followers that are behind, sends snapshots in
+// chunks, receives them. Open files pin a snapshot: one that is replaced meanwhile is still sent to its end.
 //
 //   sender:   ask ─▶ chunks, at most kWindow beyond the last ack, at most the rate ─▶ done, or given up after kPatience
 //   receiver: chunk at the wanted offset ─▶ written, acked ─▶ whole: verified, durable, told to the core, acked as done

@@ -1,6 +1,6 @@
-// How servers of one cluster reach each other, seen from the driver. The real one is
-// kernel/raft_peers.cc, the simulator has its own. A transport promises nothing but that what arrives was sent whole by
-// a server of this cluster to this one.
+// The way between the servers of one cluster, seen from the driver. The real one is kernel/raft_peers.cc, the simulator
+// has its own. A transport promises only that a message that arrives was sent whole by a server of this cluster to this
+// one.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "drover/raft/types.h"
 #include "drover/result.h"
 #include "kernel/raft/core/message.h"
+#include "storage/types.h"
 
 namespace drover::raft {
 
@@ -39,11 +39,11 @@ struct SnapshotAck {
 
 using BulkMessage = std::variant<SnapshotChunk, SnapshotAck>;
 
-// What a transport calls. [any]
+// The calls that a transport makes. [any]
 class PeerEvents {
  public:
   virtual ~PeerEvents() = default;
-  // Whether the sender's cluster is this server's. One that has never been part of any joins by this.
+  // Ok when the sender's cluster is this server's. A server that has never been part of a cluster joins this one.
   virtual Status meet(ClusterId cluster) = 0;
   virtual void receive(Message message) = 0;
   virtual void receive_bulk(BulkMessage message) = 0;
@@ -54,16 +54,16 @@ class PeerEvents {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Before anything else, with who this server is and where others reach it. `events` outlives the transport's last
-  // call.
+  // Called first, with this server's identity and the address where others reach it. `events` outlives the transport's
+  // last call.
   virtual void start(const Member& self, PeerEvents& events) = 0;
   // Nothing is called back any more when it returns. Idempotent.
   virtual void stop() = 0;
-  // The others of this cluster, with their addresses: reaches out to new ones, lets go of the rest. Who is not among
-  // them and speaks to this server is answered all the same: a server that has just been added knows nobody yet. [raft]
+  // The others of this cluster, with their addresses: reaches out to new ones, lets go of the rest. A server that is
+  // not among them is answered all the same: one that has just been added knows nobody yet. [raft]
   virtual void set_peers(ClusterId cluster, std::vector<Member> peers) = 0;
-  // Never block. Dropped while the peer is not reached; what waits for one that is slow is bounded by the core's
-  // window.
+  // Never block. A message is dropped while the peer is not reached; the core's window bounds the messages that wait
+  // for a slow one.
   virtual void send(Message message) = 0;           // [raft]
   virtual void send_bulk(BulkMessage message) = 0;  // [transfer]; a connection of its own, heartbeats never wait for it
 };

@@ -39,7 +39,7 @@ class Watchdog {
   std::vector<Finding> look(const Vitals& now, SteadyTime time);
 
  private:
-  // Since when a number has not moved.
+  // The time since which a number has not moved.
   struct Standstill {
     uint64_t value = 0;
     SteadyTime since{};

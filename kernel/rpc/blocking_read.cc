@@ -21,7 +21,7 @@ void BlockingRead::wake_on(OnStop& on_stop, const std::stop_token& token) {
   });
 }
 
-// Any of the callbacks may come while this still registers them: then it goes on by itself.
+// Any of the callbacks may come while this still registers them; the read then goes on by itself.
 void BlockingRead::sleep(const state::ReadSet& looked) {
   wake_on(on_caller_gone_, setup_.context.stop);
   wake_on(on_stopping_, setup_.stopping);

@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "drover/methods.h"
+#include "drover/thread_pool.h"
 #include "kernel/rpc/method_table.h"
-#include "kernel/rpc/pool.h"
 #include "kernel/state/watch.h"
 
 namespace drover::state {
@@ -30,7 +30,7 @@ class BlockingRead : public std::enable_shared_from_this<BlockingRead> {
   struct Setup {
     const Method& method;
     state::Store& store;
-    Pool& pool;
+    ThreadPool& pool;
     Clock& clock;
     // Both live until `done` or `again` is called.
     const CallContext& context;

@@ -96,9 +96,9 @@ TEST_F(RouterTest, ABlockingReadEndsWhenTheStateIsReplaced) {
   auto answer = start(blocking_read(), "a");
   ASSERT_TRUE(is_asleep());
 
-  state::StringSink saved;
+  StringSink saved;
   ASSERT_TRUE(state::write_snapshot(*store_.snapshot("test"), saved).ok());
-  state::StringSource source(saved.bytes);
+  StringSource source(saved.bytes);
   ASSERT_TRUE(store_.restore(source).ok());
 
   EXPECT_EQ(wait(std::move(answer)).status().code(), Code::unavailable);

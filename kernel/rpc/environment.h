@@ -37,11 +37,13 @@ class Environment {
   // not block. Errors: as Host::propose.
   virtual void propose(std::string_view plugin, std::string_view command, std::string payload, SteadyTime deadline,
                        uint64_t only_in_term, std::function<void(Result<Applied>)> done) = 0;
-  virtual std::string leader_address() const = 0;             // empty: nobody known
+  // Where another server leads; empty where this one does, or none is known. A call is never forwarded to its own
+  // server, even if it becomes the leader between two questions.
+  virtual std::string leader_address() const = 0;
   virtual std::string any_server_address() const = 0;         // for a pure client; empty: none known
   virtual std::optional<Uuid> local_node() const = 0;         // the node whose agent runs in this process
   virtual std::chrono::nanoseconds last_contact() const = 0;  // since the leader was heard; zero on the leader
-  // The node that runs what `id` names. Errors: not_found, in the words of whoever should know it.
+  // The node that runs what `id` names. Errors: not_found, in the words of the plugin that should know it.
   virtual Result<Uuid> locate(std::string_view id) const = 0;
 };
 

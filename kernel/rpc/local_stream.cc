@@ -95,7 +95,8 @@ class Handle final : public StreamCall {
 }  // namespace
 
 Result<std::unique_ptr<StreamCall>> open_local_stream(const Method& method, CallContext context, std::string request,
-                                                      StreamReceiver receiver, Pool& pool, std::stop_token stopping) {
+                                                      StreamReceiver receiver, ThreadPool& pool,
+                                                      std::stop_token stopping) {
   auto shared = std::make_shared<Shared>(std::move(context), std::move(receiver));
   DROVER_RETURN_IF_ERROR(pool.run_blocking(
       [shared, &method, request = std::move(request), stopping] { shared->run(method.stream, request, stopping); }));

@@ -7,12 +7,13 @@
 #include <string>
 
 #include "drover/methods.h"
+#include "drover/thread_pool.h"
 #include "kernel/rpc/method_table.h"
-#include "kernel/rpc/pool.h"
 
 namespace drover::rpc {
 
 Result<std::unique_ptr<StreamCall>> open_local_stream(const Method& method, CallContext context, std::string request,
-                                                      StreamReceiver receiver, Pool& pool, std::stop_token stopping);
+                                                      StreamReceiver receiver, ThreadPool& pool,
+                                                      std::stop_token stopping);
 
 }  // namespace drover::rpc

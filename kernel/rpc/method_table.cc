@@ -8,7 +8,7 @@ namespace drover::rpc {
 
 namespace {
 
-// "read", "list" or "write", as calls are counted. What only looks at this machine is a read as well.
+// "read", "list" or "write", as calls are counted. An ACT that only looks at this machine is a read as well.
 std::string rate_class(const google::protobuf::MethodDescriptor& method) {
   switch (method.options().GetExtension(drover::route).kind()) {
     case Route::READ:

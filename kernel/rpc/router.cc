@@ -56,7 +56,7 @@ struct Router::Pending {
 };
 
 Router::Router(const Options& options, const MethodTable& methods, state::Store* store, Environment& environment,
-               Pool& pool, Clock& clock, Metrics& metrics)
+               ThreadPool& pool, Clock& clock, Metrics& metrics)
     : options_(options),
       methods_(methods),
       store_(store),
@@ -72,6 +72,18 @@ Router::~Router() { stop(); }
 
 void Router::stop() { stopping_.request_stop(); }
 
+namespace {
+
+// Refuses wishes that the method would ignore silently.
+Status refuse_ignored(const Method& method, const QueryOptions& query) {
+  if (!query.filter.empty()) return invalid_argument("filter expressions are not supported by this version of drover");
+  if (!method.route.pages() && (query.per_page > 0 || !query.next_token.empty()))
+    return invalid_argument("this answer is not divided into pages; leave out per_page and next_token");
+  return ok_status();
+}
+
+}  // namespace
+
 const Method* Router::method_of(CallContext& context, Status& error) const {
   if (stopping_.stop_requested()) {
     error = agent_is_stopping();
@@ -79,8 +91,9 @@ const Method* Router::method_of(CallContext& context, Status& error) const {
   }
   const Method* method = methods_.find(context.method);
   if (!method) error = unimplemented("unknown method " + context.method);
-  // Asked once: what follows is the same call.
+  // Asked once: later steps belong to the same call.
   if (const auto gate = std::exchange(context.gate, nullptr); method && gate) error = gate->admit(context.method);
+  if (error.ok()) error = refuse_ignored(*method, context.query);
   // The API may be open while plugins still start.
   if (error.ok() && !environment_.has_started(method->plugin)) error = unavailable("this agent is starting");
   if (!error.ok()) return nullptr;
@@ -195,8 +208,8 @@ void Router::hold(std::shared_ptr<Pending> pending) {
   pool_.post_at(now + std::chrono::milliseconds(20), [this, pending] { dispatch(pending); });
 }
 
-// A leader that is cut off, or was paused, may have a successor that it does not know of: what it reads by itself may
-// be old (Raft §6.4). Who asks for stale data gets it.
+// A leader that is cut off, or was paused, may have a successor that it does not know of: its own state may be old
+// (Raft §6.4). Callers that ask for stale data get it.
 bool Router::must_confirm(const Method& method, const CallContext& context) const {
   return method.is_read() && method.route.target() == Route::LEADER && !context.query.stale && environment_.is_server();
 }
@@ -230,13 +243,13 @@ void Router::handle(std::shared_ptr<Pending> pending) {
 }
 
 // When it wakes it starts again from the beginning, with the time that is left: another server may lead by then, and
-// what this one reads must be confirmed anew.
+// this one's reads must be confirmed anew.
 void Router::read_blocking(std::shared_ptr<Pending> pending) {
   if (!pending->read_until) {
     std::chrono::nanoseconds wait = pending->context.query.max_wait;
     if (wait <= std::chrono::nanoseconds(0)) wait = options_.default_wait;
     wait = std::min(wait, options_.max_wait);
-    // A little more than asked for, differing by caller, so that equal waits do not end in one moment.
+    // A little more than asked for, different for each caller, so that equal waits do not end in one moment.
     const auto spread = static_cast<int64_t>(std::hash<void*>()(pending.get()) % 1024);
     wait += wait / 16 * spread / 1024;
     pending->read_until = std::min(clock_.steady() + wait, pending->context.deadline);
@@ -292,7 +305,7 @@ void Router::write(std::shared_ptr<Pending> pending) {
 void Router::written(const std::shared_ptr<Pending>& pending, const Decision& decision, uint64_t term,
                      const Result<Applied>& applied) {
   if (!applied) {
-    // Nothing was written: it is decided again, here or where the leader is now.
+    // Nothing was written: decides again, here or where the leader is now.
     const bool is_outdated = applied.status().code() == Code::aborted && environment_.term() != term;
     const bool leads_no_more = applied.status().code() == Code::unavailable && !environment_.is_leader();
     if (is_outdated || leads_no_more) return hold(pending);

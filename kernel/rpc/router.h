@@ -18,10 +18,10 @@
 #include "drover/access_control.h"
 #include "drover/methods.h"
 #include "drover/metrics.h"
+#include "drover/thread_pool.h"
 #include "drover/wire.h"
 #include "kernel/rpc/environment.h"
 #include "kernel/rpc/method_table.h"
-#include "kernel/rpc/pool.h"
 #include "kernel/rpc/stages/forward.h"
 
 namespace drover::state {
@@ -39,8 +39,8 @@ class Router final : public Caller {
     std::chrono::nanoseconds write_time = std::chrono::seconds(30);  // for a command, unless the call has less
   };
   // `store` is null on a pure client. Everything outlives the router.
-  Router(const Options& options, const MethodTable& methods, state::Store* store, Environment& environment, Pool& pool,
-         Clock& clock, Metrics& metrics);
+  Router(const Options& options, const MethodTable& methods, state::Store* store, Environment& environment,
+         ThreadPool& pool, Clock& clock, Metrics& metrics);
   ~Router() override;  // stops
 
   void set_peers(Peers* peers) { peers_ = peers; }                      // before the first call
@@ -78,7 +78,7 @@ class Router final : public Caller {
   const MethodTable& methods_;
   state::Store* const store_;
   Environment& environment_;
-  Pool& pool_;
+  ThreadPool& pool_;
   Clock& clock_;
   Metrics& metrics_;
   Peers* peers_ = nullptr;

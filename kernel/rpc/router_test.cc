@@ -60,6 +60,24 @@ TEST_F(RouterTest, RefusesTheWrongKindOfCall) {
             "invalid_argument: /drover.test.Things/Read is not a streaming method");
 }
 
+TEST_F(RouterTest, WhatAMethodWouldIgnoreIsRefused) {
+  const std::string no_filter = "invalid_argument: filter expressions are not supported by this version of drover";
+  const std::string no_pages =
+      "invalid_argument: this answer is not divided into pages; leave out per_page and next_token";
+  const auto refusal = [this](const std::string& method, QueryOptions query) {
+    CallContext context = to(method);
+    context.query = std::move(query);
+    return call(std::move(context), "a").status().to_string();
+  };
+  EXPECT_EQ(refusal("Read", {.filter = "ID == 7"}), no_filter);
+  EXPECT_EQ(refusal("Local", {.filter = "ID == 7"}), no_filter);
+  EXPECT_EQ(refusal("Local", {.per_page = 2}), no_pages);
+  EXPECT_EQ(refusal("Local", {.next_token = "a"}), no_pages);
+  EXPECT_EQ(refusal("Local", {}), "failed_precondition: local a") << "the handler's own answer";
+  state::put_rows(store_, table_, {"a||one||"});
+  EXPECT_EQ(refusal("Read", {.per_page = 2, .next_token = "a"}), "ok");
+}
+
 TEST_F(RouterTest, AWriteIsProposedAndAnsweredFromWhatWasApplied) {
   auto reply = call(to("Write"), "x");
 

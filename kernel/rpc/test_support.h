@@ -8,14 +8,14 @@
 #include "gtest/gtest.h"
 #include "kernel/rpc/router.h"
 #include "kernel/rpc/router_test.pb.h"
-#include "kernel/state/test_rows.h"
+#include "tests/support/state_rows.h"
 
 namespace drover::rpc {
 
 using namespace std::chrono_literals;
 constexpr auto kPatience = 20s;
 
-// What the world says; may change while calls are on their way.
+// The facts that the router asks for; they may change while calls are on their way.
 class FakeEnvironment final : public Environment {
  public:
   struct Facts {
@@ -115,7 +115,10 @@ class FakeEnvironment final : public Environment {
     std::lock_guard lock(mutex_);
     return proposed_;
   }
-  std::string leader_address() const override { return facts().leader_address; }
+  std::string leader_address() const override {
+    Facts now = facts();
+    return now.is_leader ? "" : std::move(now.leader_address);
+  }
   std::string any_server_address() const override { return facts().leader_address; }
   std::optional<Uuid> local_node() const override { return facts().local_node; }
   std::chrono::nanoseconds last_contact() const override { return 7ms; }
@@ -292,7 +295,7 @@ class RouterTest : public ::testing::Test {
   TableId table_;
   MethodTable methods_;
   FakeEnvironment environment_;
-  Pool pool_{{.workers = 2, .max_borrowed = 16}, clock_};
+  ThreadPool pool_{{.workers = 2, .max_borrowed = 16}, clock_};
   Router::Options options_{.hold_timeout = 100ms, .default_wait = 60s, .max_wait = 60s};
   std::unique_ptr<Router> router_;
   std::atomic<int> reads_ = 0;

@@ -1,4 +1,4 @@
-// Every commit, once, in order, to whoever subscribed.
+// Hands every commit, once and in order, to its subscribers.
 //
 // The writer appends each commit to a ring of immutable batches and never waits. Each subscriber has its own place in
 // the ring; one that has fallen off it is told to resync: take a snapshot, then go on with the batches that are newer

@@ -1,4 +1,4 @@
-// What the trees point to, and who pays for it.
+// The memory that the trees point to, counted by table.
 //
 // An Item is one allocation: a header and bytes, the key first. Three things are items: a row (key, then the encoded
 // message), an index record (index key and primary key) and a separator in an inner node (key only). Items are

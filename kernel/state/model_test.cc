@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "kernel/state/test_rows.h"
+#include "tests/support/state_rows.h"
 
 namespace drover::state {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using Model = std::map<std::string, std::string>;  // primary key → row
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-// What an index must show for these rows, in order.
+// The entries that an index must show for these rows, in order.
 Entries expected_entries(const Model& model, const TableSpec& spec, uint32_t index) {
   Entries out;
   for (const auto& [key, row] : model) {

@@ -1,4 +1,4 @@
-// Reading tables by their roots: shared by snapshots, whose roots never change, and the open transaction.
+// Reads tables by their roots: shared by snapshots, whose roots never change, and the open transaction.
 #pragma once
 
 #include <memory>

@@ -1,13 +1,13 @@
-// A whole new set of trees, built beside the old one and swapped in as one version: a snapshot from outside the log
-// (Store::restore), or as what one log entry does (Transaction::replace_all).
+// Builds a whole new set of trees beside the old one and swaps it in as one version: from a snapshot outside the log
+// (Store::restore), or as the effect of one log entry (Transaction::replace_all).
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <thread>
 
-#include "drover/state_snapshot.h"
 #include "kernel/state/transaction.h"
+#include "storage/state_snapshot.h"
 
 namespace drover::state {
 namespace {

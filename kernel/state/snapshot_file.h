@@ -1,7 +1,7 @@
-// The store's side of a state snapshot (drover/state_snapshot.h); Store::restore reads it back. [any]
+// The store's side of a state snapshot (storage/state_snapshot.h); Store::restore reads it back. [any]
 #pragma once
 
-#include "drover/state_snapshot.h"
+#include "storage/state_snapshot.h"
 
 namespace drover::state {
 

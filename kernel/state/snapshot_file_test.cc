@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/state/test_rows.h"
+#include "tests/support/state_rows.h"
 
 namespace drover::state {
 namespace {

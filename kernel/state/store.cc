@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "drover/log.h"
 #include "kernel/state/transaction.h"
 
 namespace drover::state {
@@ -129,7 +128,7 @@ Watch Store::watch(const ReadSet& set, WakeCallback callback) {
   }
   bool changed = added == WatchTable::Added::changed;
   if (!changed && !suspects.empty()) {
-    // Registered first: what is committed after this snapshot wakes the waiter itself.
+    // The waiter is registered first, so a commit after this snapshot wakes it itself.
     Snapshot snapshot(*this, "watch");
     for (const ReadSet::Key* key : suspects) {
       const Item* row = snapshot.reader().find(TableId{key->table}, key->index, key->key);
@@ -171,24 +170,6 @@ Status Store::wait_for_index(uint64_t index, SteadyTime deadline, const std::sto
     return deadline_exceeded("the state has not reached index " + std::to_string(index) + " in time");
   }
   return ok_status();
-}
-
-std::vector<SnapshotInfo> Store::open_snapshots(SteadyTime now, std::chrono::nanoseconds limit) {
-  std::vector<SnapshotInfo> out;
-  std::vector<SnapshotInfo> old;
-  versions_.for_each_holder([&](Holder& holder) {
-    if (holder.first_seen == SteadyTime{}) holder.first_seen = now;
-    out.push_back({holder.name, holder.version->index, now - holder.first_seen});
-    if (out.back().age <= limit || holder.reported) return;
-    holder.reported = true;
-    old.push_back(out.back());
-  });
-  for (const SnapshotInfo& info : old) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(info.age).count();
-    log::warn("state", "a snapshot is held open for long",
-              {{"holder", info.holder}, {"index", info.index}, {"seconds", seconds}});
-  }
-  return out;
 }
 
 }  // namespace drover::state

@@ -43,12 +43,6 @@ struct TableInfo {
   int64_t bytes;  // rows, indexes and nodes, with what old snapshots and the change feed still hold
 };
 
-struct SnapshotInfo {
-  std::string holder;
-  uint64_t index;
-  std::chrono::nanoseconds age;  // since it was first seen by this function
-};
-
 // The state at one moment. Reads may run on several threads at once; its destruction closes it.
 class Snapshot final : public ReadView {
  public:
@@ -116,14 +110,12 @@ class Store {
   // Ends all subscriptions.
   void close_feed() { feed_->close(); }
 
-  // Replaces everything by what a snapshot file holds (drover/state_snapshot.h), as one new version. On error nothing
+  // Replaces everything by what a snapshot file holds (storage/state_snapshot.h), as one new version. On error nothing
   // changes. Open snapshots stay valid; watchers are called with abandoned, subscribers must resync.
   Status restore(ByteSource& source);
 
   // Frees a few thousand things that no version needs any more; for idle loops. False when nothing was left to free.
   bool reclaim() { return versions_.reclaim(); }
-  // Who holds snapshots open, and for how long. Logs, once each, those older than `limit`.
-  std::vector<SnapshotInfo> open_snapshots(SteadyTime now, std::chrono::nanoseconds limit);
   // Snapshot::check, and that the accounted bytes are the reachable ones. Requires: no other snapshot is open and the
   // feed holds nothing.
   Status check();

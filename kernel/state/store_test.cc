@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "kernel/state/test_rows.h"
+#include "tests/support/state_rows.h"
 
 namespace drover::state {
 namespace {
@@ -208,15 +208,6 @@ TEST_F(StoreTest, EmptyingTheTableFreesEverything) {
   put_rows(store, things, rows);
   for (int i = 0; i < 3000; ++i) erase_row(store, things, std::to_string((i * 7) % 3000));
   EXPECT_EQ(bytes(), 0);
-}
-
-TEST_F(StoreTest, NamesWhoHoldsSnapshotsOpen) {
-  auto held = store.snapshot("scheduler");
-  const SteadyTime now = std::chrono::steady_clock::now();
-  EXPECT_EQ(store.open_snapshots(now, 1h).at(0).holder, "scheduler");
-  EXPECT_EQ(store.open_snapshots(now + 30s, 1h).at(0).age, 30s);
-  held.reset();
-  EXPECT_TRUE(store.open_snapshots(now, 1h).empty());
 }
 
 TEST_F(StoreTest, WaitsForAnIndex) {

@@ -184,8 +184,8 @@ Item* make_separator(Edit& edit, std::string_view below, std::string_view above)
   return edit.memory.make_item(edit.version, edit.table, above.substr(0, common_prefix(below, above) + 1), {}, {});
 }
 
-// Moves the slots from `from` on into a new right neighbour. Of an inner node, the separator of the slot `from` is
-// handed out for the parent.
+// Moves the slots from `from` on into a new right neighbour. Splitting an inner node hands out the separator of the
+// slot `from` for the parent.
 Node* split(Edit& edit, Node* node, uint32_t from, Item** separator) {
   Node* right = new_node(edit, node->level);
   const uint32_t moved = node->count - from;

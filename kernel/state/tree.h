@@ -8,7 +8,7 @@
 // (a namespace, a job) are the same in a whole node. Slot 0 of an inner node has no separator: it is below all others.
 // Separators are the shortest strings that divide their neighbours; they are items of their own because rows die.
 //
-// What an edit replaces is appended to a list of the dead; version.h decides when it may be freed. A node that dies in
+// An edit appends what it replaces to a list of the dead; version.h decides when it may be freed. A node that dies in
 // the transaction that made it is freed at once. A node's birth is never before that of anything below it.
 //
 // Threads: edits belong to the apply thread; a published tree never changes and may be read by any.

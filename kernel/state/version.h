@@ -1,4 +1,4 @@
-// The published versions that somebody can still see, and the freeing of what nobody can.
+// Keeps the published versions that somebody can still see, and frees what nobody can.
 //
 // A node or item lives from the version that made it (birth) to the version that replaced it (death). It may be freed
 // when no open version v has birth ≤ v < death. Deadlists make that exact without ever scanning live data:
@@ -7,7 +7,7 @@
 //   v closes      each item of its deadlist moves to the next older open version if birth ≤ that one; else free
 //
 // The list holds the current version, always last, and every older one with readers. Freeing is done in steps of
-// bounded size: when a reader closes, after each commit, and by whoever has time (reclaim).
+// bounded size: when a reader closes, after each commit, and by threads that have time (reclaim).
 //
 // Threads: open, close and reclaim [any]; publish [apply].
 #pragma once
@@ -18,7 +18,6 @@
 #include <mutex>
 #include <vector>
 
-#include "drover/clock.h"
 #include "kernel/state/memory.h"
 #include "kernel/state/tree.h"
 
@@ -71,9 +70,7 @@ struct Version {
 // Somebody who holds a version open. Linked into the register of holders while open.
 struct Holder {
   const Version* version = nullptr;
-  const char* name = "";    // a literal
-  SteadyTime first_seen{};  // when the register was first looked at with this holder in it
-  bool reported = false;
+  const char* name = "";  // a literal
   Holder* next = nullptr;
   Holder** link = nullptr;
 };
@@ -112,7 +109,7 @@ class VersionList {
     uint64_t version;  // the closed version whose deadlist this is
     DeadList list;
   };
-  // Where something goes that was on the deadlist of `version` or died at it: the youngest older version with readers.
+  // The heir of a thing that was on the deadlist of `version` or died at it: the youngest older version with readers.
   Version* heir(uint64_t version) const;
   void unlink(Version* version);
   // Leaves in `dead` what may be freed now; the rest goes to the heir. Requires: the lock.

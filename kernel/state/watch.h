@@ -1,4 +1,4 @@
-// Waking whoever read something that a commit has changed.
+// Wakes readers when a commit has changed something that they read.
 //
 // A read records what it looked at in a ReadSet (Snapshot::recording). Store::watch turns the set into a waiter: a few
 // list nodes in hash buckets, no thread. A commit hashes each changed key, and the prefixes of it whose length somebody
@@ -33,7 +33,7 @@ namespace drover::state {
 
 class Snapshot;
 
-// What a read looked at. Belongs to one reader.
+// The rows and ranges that a read looked at. Belongs to one reader.
 class ReadSet {
  public:
   struct Key {

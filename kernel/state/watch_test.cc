@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "kernel/state/test_rows.h"
+#include "tests/support/state_rows.h"
 
 namespace drover::state {
 namespace {

@@ -1,4 +1,4 @@
-// What is asked of a task while it runs, and what its driver has to tell.
+// Calls to a task while it runs, and the events that its driver tells.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -14,13 +14,14 @@ AgentPlugin::~AgentPlugin() { stop(SystemClock().steady()); }
 
 Status AgentPlugin::declare(Declarations& declare) {
   DROVER_RETURN_IF_ERROR(declare.configuration("client", client_schema()));
-  DROVER_RETURN_IF_ERROR(declare.service(
-      "drover.v1.ClientAllocations",
-      {method<&Services::restart>("Restart", &services_), method<&Services::signal>("Signal", &services_),
-       method<&Services::stats>("Stats", &services_), method<&Services::collect_garbage>("GarbageCollect", &services_),
-       stream<&Services::exec>("Exec", &services_)}));
-  DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientStats", {method<&Services::host_stats>("Host", &services_)}));
-  DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientFiles", {stream<&Services::logs>("Logs", &services_)}));
+  DROVER_RETURN_IF_ERROR(
+      declare.service("drover.v1.ClientAllocations",
+                      {method<&Rpc::restart>("Restart", &rpc_), method<&Rpc::signal>("Signal", &rpc_),
+                       method<&Rpc::stats>("Stats", &rpc_), method<&Rpc::collect_garbage>("GarbageCollect", &rpc_),
+                       stream<&Rpc::exec>("Exec", &rpc_)}));
+  DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientStats", {method<&Rpc::host_stats>("Host", &rpc_)}));
+  DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientFiles", {stream<&Rpc::logs>("Logs", &rpc_)}));
+  DROVER_RETURN_IF_ERROR(hooks_.declare(declare));
   return declare.extend<NodeLocator>("agent", *this);
 }
 
@@ -35,12 +36,17 @@ Status AgentPlugin::start(Host& host) {
   std::filesystem::create_directories(config.alloc_dir, error);
   if (error) return errno_status(error.value(), "create client.alloc_dir " + config.alloc_dir);
   devices_ = std::make_unique<Devices>(host);
+  // Whatever waits, waits on a thread of its own: as many as there are calls to drivers and hooks.
+  pool_ = std::make_unique<ThreadPool>(ThreadPool::Options{.max_borrowed = SIZE_MAX}, host.clock());
+  DROVER_TRY(HookTable hooks, find_hooks(host));
   Variables variables = host_environment(environ, config.env_denylist);
   client_ = std::make_unique<Client>(
       Client{.host = host,
              .store = *store_,
              .logs = logs_,
              .devices = *devices_,
+             .pool = *pool_,
+             .hooks = std::move(hooks),
              .config = std::move(config),
              .host_environment = std::move(variables),
              .identity = std::move(identity),
@@ -62,7 +68,7 @@ Status AgentPlugin::start(Host& host) {
   DROVER_RETURN_IF_ERROR(registration_->describe());
   devices_->start([this] { registration_->describe_anew(); });
   host.identify_node(client_->identity.id, client_->identity.secret);
-  services_.attach(*client_, *allocations_);
+  rpc_.attach(*client_, *allocations_);
   located_ = allocations_.get();
   DROVER_RETURN_IF_ERROR(allocations_->restore().with_context("restore this node's allocations"));
   status_->start();
@@ -82,6 +88,7 @@ void AgentPlugin::stop(SteadyTime deadline) {
   if (status_) status_->stop();
   // A development agent leaves nothing behind; any other leaves its tasks running, for its next life.
   if (allocations_) allocations_->stop(host_->agent().dev_mode, deadline);
+  if (pool_) pool_->stop();
   logs_.stop();
   host_ = nullptr;
 }

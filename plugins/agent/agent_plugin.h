@@ -2,7 +2,8 @@
 //
 // Threads: "node" (registration, heartbeats), "devices" (asks device plugins), "allocs" (follows the servers), "status"
 // (tells them), "logs" (collects task output), "driver-events" (follows one driver each), "node-metrics" (sets gauges),
-// and for each live allocation "alloc" and one "task" per task.
+// and those of the pool on which allocations and tasks have their strands, with what they borrow for calls that may
+// wait.
 #pragma once
 
 #include <atomic>
@@ -12,9 +13,11 @@
 #include "driver_events.h"
 #include "drover/node_locator.h"
 #include "drover/plugin.h"
+#include "drover/thread_pool.h"
+#include "hooks/standard_hooks.h"
 #include "node_metrics.h"
 #include "registration.h"
-#include "services.h"
+#include "rpc.h"
 #include "status_reporter.h"
 
 namespace drover::agent {
@@ -31,12 +34,14 @@ class AgentPlugin final : public Plugin, private NodeLocator {
   Result<Uuid> locate(std::string_view id) const override;
 
   Host* host_ = nullptr;
-  Services services_;
+  Rpc rpc_;
   std::atomic<const Allocations*> located_{nullptr};  // set once start has come that far
   std::unique_ptr<AgentStore> store_;
   LogCollector logs_;
   std::unique_ptr<Devices> devices_;
+  std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Client> client_;
+  StandardHooks hooks_{client_};
   std::unique_ptr<Registration> registration_;
   std::unique_ptr<StatusReporter> status_;
   std::unique_ptr<Allocations> allocations_;

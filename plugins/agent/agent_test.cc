@@ -9,9 +9,10 @@
 #include <fstream>
 
 #include "agent_plugin.h"
-#include "chroot.h"
 #include "drover/log.h"
-#include "group_network.h"
+#include "hooks/alloc_dir.h"
+#include "hooks/chroot.h"
+#include "hooks/group_network.h"
 #include "testing/agent_fixture.h"
 
 namespace drover::agent {
@@ -397,8 +398,10 @@ TEST_F(AgentTest, ATaskThatCannotShareANetworkDoesNotStart) {
   network_mode_ = "none";
   start();
   const v1::TaskState state = until_status(place({task("web")}), v1::CLIENT_STATUS_FAILED).task_states().at("web");
-  EXPECT_EQ("network: tasks of the driver \"fake\" cannot share a network of their own",
-            state.events(state.events_size() - 1).setup_error());
+  EXPECT_EQ(
+      "failed to setup alloc: pre-run hook \"network\" failed: tasks of the driver \"fake\" cannot share a network of "
+      "their own",
+      state.events(state.events_size() - 1).setup_error());
   EXPECT_TRUE(driver_.starts().empty());
 }
 
@@ -459,22 +462,23 @@ TEST(Chroot, EndsWhenTheTaskIsNotWanted) {
 TEST(AllocDir, ShowsTheSharedFolderToATaskThatIsLockedIn) {
   if (::geteuid() != 0) GTEST_SKIP() << "mounts need root";
   const Folder root;
-  const AllocDir dir(root.path, Uuid::random());
-  ASSERT_TRUE(dir.create().ok());
-  ASSERT_TRUE(dir.create_task("web").ok());
-  ASSERT_TRUE(dir.show_shared("web").ok());
-  ASSERT_TRUE(dir.show_shared("web").ok()) << "a second time";
-  std::ofstream(dir.task("web") + "/alloc/data/file") << "shared";
-  EXPECT_TRUE(std::filesystem::exists(dir.shared() + "/data/file"));
+  const AllocFolders alloc = alloc_folders(root.path, Uuid::random());
+  const TaskFolders web = task_folders(alloc, "web");
+  ASSERT_TRUE(create_folders(alloc).ok());
+  ASSERT_TRUE(create_task_folders("web", web).ok());
+  ASSERT_TRUE(show_shared(alloc, web.root).ok());
+  ASSERT_TRUE(show_shared(alloc, web.root).ok()) << "a second time";
+  std::ofstream(web.root + "/alloc/data/file") << "shared";
+  EXPECT_TRUE(std::filesystem::exists(alloc.shared + "/data/file"));
 
-  ASSERT_TRUE(dir.remove().ok());
-  EXPECT_FALSE(std::filesystem::exists(dir.path()));
+  ASSERT_TRUE(remove_folders(alloc).ok());
+  EXPECT_FALSE(std::filesystem::exists(alloc.root));
 
   // A task may have put a link there while nothing was shown.
-  ASSERT_TRUE(dir.create().ok());
-  ASSERT_TRUE(dir.create_task("web").ok());
-  std::filesystem::create_directory_symlink(root.path, dir.task("web") + "/alloc");
-  EXPECT_FALSE(dir.show_shared("web").ok());
+  ASSERT_TRUE(create_folders(alloc).ok());
+  ASSERT_TRUE(create_task_folders("web", web).ok());
+  std::filesystem::create_directory_symlink(root.path, web.root + "/alloc");
+  EXPECT_FALSE(show_shared(alloc, web.root).ok());
 }
 
 TEST(NetworkMaker, IsTheOneDriverThatMustOrTheAgent) {
@@ -528,7 +532,7 @@ TEST_F(AgentTest, RemovesWhatTheServersNoLongerList) {
   start();
   const std::string id = place({task("web")}, "batch");
   until_status(id, v1::CLIENT_STATUS_RUNNING);
-  EXPECT_EQ(*declarations_.locator->locate(id), host_->node());
+  EXPECT_EQ(*locator().locate(id), host_->node());
   v1::GarbageCollectRequest collect;
   collect.set_alloc_id(id);
   EXPECT_EQ(Code::failed_precondition, ask<v1::ClientResponse>("GarbageCollect", collect).status().code());
@@ -540,7 +544,7 @@ TEST_F(AgentTest, RemovesWhatTheServersNoLongerList) {
   EXPECT_TRUE(ask<v1::ClientResponse>("GarbageCollect", collect).ok());
 
   EXPECT_FALSE(std::filesystem::exists(alloc_path(id)));
-  EXPECT_FALSE(declarations_.locator->locate(id));
+  EXPECT_FALSE(locator().locate(id));
   servers_.remove(other);
   EXPECT_TRUE(servers_.wait([&] { return true; }));
 }

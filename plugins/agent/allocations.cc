@@ -6,6 +6,7 @@
 #include <random>
 
 #include "drover/log.h"
+#include "drover/model/allocation.h"
 #include "drover/stopping.h"
 #include "drover/uuid.h"
 #include "drover/v1/node_service.pb.h"
@@ -19,11 +20,6 @@ namespace {
 constexpr auto kWatchTime = std::chrono::minutes(5);
 constexpr auto kFirstRetry = std::chrono::milliseconds(200);
 constexpr auto kLongestRetry = std::chrono::seconds(15);
-
-bool is_client_terminal(const v1::Allocation& allocation) {
-  return allocation.client_status() == v1::CLIENT_STATUS_COMPLETE ||
-         allocation.client_status() == v1::CLIENT_STATUS_FAILED || allocation.client_status() == v1::CLIENT_STATUS_LOST;
-}
 
 }  // namespace
 
@@ -58,12 +54,11 @@ Status Allocations::restore() {
   DROVER_TRY(auto rows, client_.store.allocations());
   for (auto& [id, row] : rows) {
     DROVER_TRY(auto tasks, client_.store.tasks(id));
-    auto spec = std::make_shared<AllocSpec>();
-    spec->allocation = std::move(*row.mutable_allocation());
-    spec->job = std::move(*row.mutable_job());
-    const uint64_t index = spec->allocation.alloc_modify_index();
-    auto network = row.has_network() ? std::optional(std::move(*row.mutable_network())) : std::nullopt;
-    auto runner = std::make_shared<AllocRunner>(client_, std::move(spec), std::move(tasks), std::move(network));
+    auto spec = std::make_shared<const AllocSpec>(std::move(*row.mutable_allocation()),
+                                                  std::make_shared<const v1::Job>(std::move(*row.mutable_job())));
+    const uint64_t index = spec->allocation->alloc_modify_index();
+    StoredRun stored{.hooks = {row.hooks().begin(), row.hooks().end()}, .tasks = std::move(tasks)};
+    auto runner = std::make_shared<AllocRunner>(client_, std::move(spec), std::move(stored));
     {
       std::lock_guard lock(mutex_);
       runners_[id] = runner;
@@ -104,6 +99,7 @@ void Allocations::stop(bool end_tasks, SteadyTime deadline) {
     }
   }
   for (const auto& runner : runners) runner->detach();
+  for (const auto& runner : runners) runner->join();
   std::lock_guard lock(mutex_);
   runners_.clear();
 }
@@ -206,7 +202,7 @@ Status Allocations::pull(uint64_t& index, const std::stop_token& stop) {
   }
   if (!plan.fetch.empty()) DROVER_RETURN_IF_ERROR(fetch(plan.fetch, listed, stop));
   forget(plan.gone);
-  // What a restored state believes of them may have been overtaken long ago.
+  // A restored state may believe something of them that was overtaken long ago.
   for (const Uuid& id : to_tell) client_.changed(id, true);
   index = std::max<uint64_t>(meta.index, 1);  // zero would not block
   return ok_status();
@@ -221,8 +217,12 @@ Status Allocations::fetch(const std::vector<Uuid>& ids, const std::map<Uuid, uin
   CallContext context = node_call(client_, "/drover.v1.NodeAllocations/Fetch", std::chrono::seconds(30), stop);
   context.query.stale = true;
   DROVER_TRY(auto response, call<v1::FetchAllocationsResponse>(client_.host.caller(), std::move(context), request));
-  std::map<std::tuple<std::string, std::string, uint64_t>, const v1::Job*> jobs;
-  for (const v1::Job& job : response.jobs()) jobs[{job.namespace_(), job.id(), job.version()}] = &job;
+  // Allocations of one job share it.
+  std::map<std::tuple<std::string, std::string, uint64_t>, std::shared_ptr<const v1::Job>> jobs;
+  for (v1::Job& job : *response.mutable_jobs()) {
+    auto& shared = jobs[{job.namespace_(), job.id(), job.version()}];
+    shared = std::make_shared<const v1::Job>(std::move(job));
+  }
   bool behind = response.allocations_size() < request.alloc_ids_size();
   for (const v1::Allocation& allocation : response.allocations()) {
     auto at = listed.find(Uuid::from_bytes(allocation.id()));
@@ -230,27 +230,24 @@ Status Allocations::fetch(const std::vector<Uuid>& ids, const std::map<Uuid, uin
       behind = true;
       continue;
     }
-    auto spec = std::make_shared<AllocSpec>();
-    spec->allocation = allocation;
-    auto job = jobs.find({allocation.namespace_(), allocation.job_id(), allocation.job_version()});
-    if (job != jobs.end()) spec->job = *job->second;
-    accept(std::move(spec));
+    const auto job = jobs.find({allocation.namespace_(), allocation.job_id(), allocation.job_version()});
+    accept(std::make_shared<const AllocSpec>(allocation,
+                                             job == jobs.end() ? std::make_shared<const v1::Job>() : job->second));
   }
   if (behind) return unavailable("the server that answered is behind the one that listed the allocations");
   return ok_status();
 }
 
-void Allocations::accept(std::shared_ptr<const AllocSpec> spec) {
-  const Uuid id = Uuid::from_bytes(spec->allocation.id());
+void Allocations::accept(AllocSpecPtr spec) {
+  const Uuid id = Uuid::from_bytes(spec->allocation->id());
   std::shared_ptr<AllocRunner> fresh, existing;
   {
     std::lock_guard lock(mutex_);
-    known_[id] = spec->allocation.alloc_modify_index();
+    known_[id] = spec->allocation->alloc_modify_index();
     if (auto at = runners_.find(id); at != runners_.end()) {
       existing = at->second;
-    } else if (!is_client_terminal(spec->allocation)) {
-      fresh = runners_[id] =
-          std::make_shared<AllocRunner>(client_, spec, std::vector<std::pair<std::string, StoredTask>>(), std::nullopt);
+    } else if (!client_terminal(*spec->allocation)) {
+      fresh = runners_[id] = std::make_shared<AllocRunner>(client_, spec, StoredRun());
     }
   }
   if (existing) existing->update(std::move(spec));

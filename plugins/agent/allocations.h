@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include "alloc_runner.h"
 #include "client.h"
 #include "drover/node_locator.h"
+#include "runner/alloc_runner.h"
 
 namespace drover::agent {
 
@@ -28,7 +28,7 @@ struct PullPlan {
 // `known`: by identifier, the change of a server that was last carried out. `listed`: what the servers say. Another
 // change is fetched also when it is an older one: the servers' state was restored.
 PullPlan plan_pull(const std::map<Uuid, uint64_t>& known, const std::map<Uuid, uint64_t>& listed);
-// Whether the list of the index `now` can only come from a state that was restored since the one of the index `seen`:
+// True when the list of the index `now` can only come from a state restored since the one of the index `seen`:
 // what is not as it was known is no newer, or nothing is new at all.
 bool was_restored(const std::map<Uuid, uint64_t>& known, const std::map<Uuid, uint64_t>& listed, uint64_t seen,
                   uint64_t now);
@@ -57,7 +57,7 @@ class Allocations final : public NodeLocator {
   void run(const std::stop_token& stop);
   Status pull(uint64_t& index, const std::stop_token& stop);
   Status fetch(const std::vector<Uuid>& ids, const std::map<Uuid, uint64_t>& listed, const std::stop_token& stop);
-  void accept(std::shared_ptr<const AllocSpec> spec);
+  void accept(AllocSpecPtr spec);
   void forget(const std::vector<Uuid>& gone);
 
   const Client& client_;

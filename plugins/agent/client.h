@@ -1,4 +1,4 @@
-// What the parts of the agent share while it runs. Owned by the plugin; constant after start, or synchronises itself.
+// Shared by the parts of the agent while it runs. Owned by the plugin; constant after start, or synchronises itself.
 #pragma once
 
 #include <functional>
@@ -7,14 +7,16 @@
 
 #include "agent_store.h"
 #include "client_config.h"
-#include "devices.h"
 #include "drover/plugin.h"
 #include "drover/task_driver.h"
+#include "drover/task_environment.h"
+#include "drover/thread_pool.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
-#include "environment.h"
-#include "log_collector.h"
+#include "hooks/hook_table.h"
+#include "logs/log_collector.h"
+#include "node_devices/devices.h"
 
 namespace drover::agent {
 
@@ -23,6 +25,8 @@ struct Client {
   AgentStore& store;
   LogCollector& logs;
   Devices& devices;
+  ThreadPool& pool;  // for strands
+  HookTable hooks{};
   ClientConfig config;
   Variables host_environment;
   NodeIdentity identity;
@@ -35,19 +39,6 @@ struct Client {
 
   SteadyTime now() const { return host.clock().steady(); }
   int64_t wall_ns() const { return host.clock().wall_ns(); }
-};
-
-// An allocation with its job, as the servers described them last.
-struct AllocSpec {
-  v1::Allocation allocation;
-  v1::Job job;
-
-  const v1::TaskGroup* group() const {
-    for (const v1::TaskGroup& group : job.task_groups()) {
-      if (group.name() == allocation.task_group()) return &group;
-    }
-    return nullptr;
-  }
 };
 
 }  // namespace drover::agent

@@ -64,7 +64,7 @@ ConfigOption reserved_block() {
   using Type = ConfigType;
   return {.name = "reserved",
           .type = Type::block,
-          .help = "What of this machine allocations may not use.",
+          .help = "Resources of this machine that allocations may not use.",
           .options = {{.name = "cpu", .type = Type::integer, .default_text = "0", .help = "MHz.", .min = 0},
                       {.name = "memory", .type = Type::integer, .default_text = "0", .help = "MB.", .min = 0},
                       {.name = "disk", .type = Type::integer, .default_text = "0", .help = "MB.", .min = 0},
@@ -122,8 +122,7 @@ ConfigSchema client_schema() {
        .max = 65535},
       {.name = "chroot_env",
        .type = Type::string_map,
-       .help =
-           "What the folder of a task gets of this machine when its driver locks it in there: paths here, and there."},
+       .help = "Paths of this machine that a task's folder gets when its driver locks it in there: here, and there."},
       {.name = "cgroup_parent",
        .type = Type::string,
        .help = "Control group above those of tasks; empty: nomad.slice, or nomad with version 1 of control groups."},

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "drover/config.h"
-#include "environment.h"
+#include "drover/task_environment.h"
 
 namespace drover::agent {
 

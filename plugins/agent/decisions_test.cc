@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
 #include "allocations.h"
-#include "lifecycle.h"
-#include "restart_policy.h"
+#include "runner/lifecycle.h"
+#include "runner/restart_policy.h"
+#include "runner/task_events.h"
 #include "status_batch.h"
-#include "task_events.h"
 
 namespace drover::agent {
 namespace {
@@ -138,8 +138,8 @@ TEST(RestartPolicy, DecidesByRuleHistoryAndEnd) {
   }
 }
 
-TaskView task(std::string name, Progress progress, TaskHook hook = TaskHook::main, bool sidecar = false) {
-  return {.name = std::move(name), .hook = hook, .sidecar = sidecar, .progress = progress};
+TaskView task(std::string name, Progress progress, TaskStage stage = TaskStage::main, bool sidecar = false) {
+  return {.name = std::move(name), .stage = stage, .sidecar = sidecar, .progress = progress};
 }
 
 TEST(Lifecycle, StartsAndEndsTasksInOrder) {
@@ -167,56 +167,56 @@ TEST(Lifecycle, StartsAndEndsTasksInOrder) {
        KillReason::none,
        false},
       {"prestart goes first",
-       {task("a", Progress::waiting), task("init", Progress::waiting, TaskHook::prestart)},
+       {task("a", Progress::waiting), task("init", Progress::waiting, TaskStage::prestart)},
        false,
        {"init"},
        {},
        KillReason::none,
        false},
       {"main waits for prestart",
-       {task("a", Progress::waiting), task("init", Progress::running, TaskHook::prestart)},
+       {task("a", Progress::waiting), task("init", Progress::running, TaskStage::prestart)},
        false,
        {},
        {},
        KillReason::none,
        false},
       {"prestart done",
-       {task("a", Progress::waiting), task("init", Progress::dead, TaskHook::prestart)},
+       {task("a", Progress::waiting), task("init", Progress::dead, TaskStage::prestart)},
        false,
        {"a"},
        {},
        KillReason::none,
        false},
       {"prestart sidecar runs",
-       {task("a", Progress::waiting), task("proxy", Progress::running, TaskHook::prestart, true)},
+       {task("a", Progress::waiting), task("proxy", Progress::running, TaskStage::prestart, true)},
        false,
        {"a"},
        {},
        KillReason::none,
        false},
       {"poststart after main",
-       {task("a", Progress::running), task("warm", Progress::waiting, TaskHook::poststart)},
+       {task("a", Progress::running), task("warm", Progress::waiting, TaskStage::poststart)},
        false,
        {"warm"},
        {},
        KillReason::none,
        false},
       {"poststop waits",
-       {task("a", Progress::running), task("clean", Progress::waiting, TaskHook::poststop)},
+       {task("a", Progress::running), task("clean", Progress::waiting, TaskStage::poststop)},
        false,
        {},
        {},
        KillReason::none,
        false},
       {"poststop runs last",
-       {task("a", Progress::dead), task("clean", Progress::waiting, TaskHook::poststop)},
+       {task("a", Progress::dead), task("clean", Progress::waiting, TaskStage::poststop)},
        false,
        {"clean"},
        {},
        KillReason::none,
        false},
       {"sidecars end with the main tasks",
-       {task("a", Progress::dead), task("proxy", Progress::running, TaskHook::prestart, true)},
+       {task("a", Progress::dead), task("proxy", Progress::running, TaskStage::prestart, true)},
        false,
        {},
        {"proxy"},
@@ -230,7 +230,7 @@ TEST(Lifecycle, StartsAndEndsTasksInOrder) {
        KillReason::sibling_failed,
        false},
       {"poststop after a failure",
-       {failed, task("clean", Progress::waiting, TaskHook::poststop)},
+       {failed, task("clean", Progress::waiting, TaskStage::poststop)},
        false,
        {"clean"},
        {},

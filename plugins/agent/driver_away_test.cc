@@ -1,4 +1,4 @@
-// What becomes of tasks while the plugin that brings their driver is away.
+// Tasks while the plugin that brings their driver is away.
 #include "testing/agent_fixture.h"
 
 namespace drover::agent {

@@ -1,16 +1,16 @@
-#include "environment.h"
+#include "drover/task_environment.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "alloc_dir.h"
 #include "client_config.h"
 #include "drover/uuid.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
 #include "fingerprint/machine.h"
+#include "hooks/alloc_dir.h"
 
 namespace drover::agent {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "drover/api/client.pb.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover::agent {

@@ -7,8 +7,6 @@
 #include "drover/methods.h"
 #include "drover/task_driver.h"
 
-#include "agent.pb.h"
-
 namespace drover::agent {
 
 // The words of a JSON list of texts. Errors: invalid_argument.

@@ -7,9 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/api/client.pb.h"
 #include "drover/result.h"
-
-#include "agent.pb.h"
 
 namespace drover::agent {
 
@@ -22,7 +21,7 @@ std::vector<CpuTicks> parse_cpu_ticks(std::string_view text);        // /proc/st
 v1::HostMemoryStats parse_memory_stats(std::string_view text);       // /proc/meminfo
 std::vector<v1::HostDiskStats> parse_mounts(std::string_view text);  // /proc/mounts; of devices, each once
 
-// What the processors did between the two, by the name.
+// The use of the processors between the two, by the name.
 std::vector<v1::HostCpuStats> usage_between(const std::vector<CpuTicks>& before, const std::vector<CpuTicks>& after);
 
 class HostStatistics {

@@ -5,6 +5,9 @@
 #include <condition_variable>
 
 #include "drover/config.h"
+#include "drover/model/allocation.h"
+#include "nomad/plugins/driver.pb.h"
+#include "usage.h"
 
 namespace drover::agent {
 namespace {
@@ -20,10 +23,6 @@ Labels with(Labels labels, std::string name, std::string value) {
 struct Sum {
   int64_t cpu = 0, memory = 0, disk = 0;
 };
-
-bool is_terminal(v1::ClientStatus status) {
-  return status == v1::CLIENT_STATUS_COMPLETE || status == v1::CLIENT_STATUS_FAILED || status == v1::CLIENT_STATUS_LOST;
-}
 
 }  // namespace
 
@@ -60,8 +59,8 @@ void set_allocation_gauges(Metrics& metrics, const Labels& labels, const v1::Nod
   for (const AllocUse& one : allocations) {
     pending += one.status == v1::CLIENT_STATUS_PENDING ? 1 : 0;
     running += one.status == v1::CLIENT_STATUS_RUNNING ? 1 : 0;
-    terminal += is_terminal(one.status) ? 1 : 0;
-    if (is_terminal(one.status)) continue;
+    terminal += client_terminal(one.status) ? 1 : 0;
+    if (client_terminal(one.status)) continue;
     given.disk += one.given.shared().disk_mb();
     for (const auto& [name, task] : one.given.tasks()) {
       given.cpu += task.cpu().cpu_shares();
@@ -84,12 +83,38 @@ void set_allocation_gauges(Metrics& metrics, const Labels& labels, const v1::Nod
   set("unallocated.disk", all.disk().disk_mb() - reserved.disk().disk_mb() - given.disk);
 }
 
+std::vector<GaugeValue> task_gauges(const TaskUse& use) {
+  std::vector<GaugeValue> gauges;
+  const auto add = [&](const char* name, auto value) {
+    gauges.push_back({std::string("nomad.client.allocs.") + name, use.labels, static_cast<double>(value)});
+  };
+  const v1::CpuStats& cpu = use.usage.cpu_stats();
+  add("cpu.allocated", use.given.cpu().cpu_shares());
+  add("cpu.total_percent", cpu.percent());
+  add("cpu.system", cpu.system_mode());
+  add("cpu.user", cpu.user_mode());
+  add("cpu.throttled_time", cpu.throttled_time());
+  add("cpu.throttled_periods", cpu.throttled_periods());
+  add("cpu.total_ticks", cpu.total_ticks());
+  const v1::MemoryStats& memory = use.usage.memory_stats();
+  add("memory.allocated", use.given.memory().memory_mb() << 20);
+  add("memory.rss", memory.rss());
+  add("memory.cache", memory.cache());
+  add("memory.swap", memory.swap());
+  add("memory.usage", memory.usage());
+  add("memory.max_usage", memory.max_usage());
+  add("memory.kernel_usage", memory.kernel_usage());
+  add("memory.kernel_max_usage", memory.kernel_max_usage());
+  return gauges;
+}
+
 void NodeMetrics::start() {
   std::chrono::nanoseconds interval = kInterval;
   with_host_ = client_.host.agent().dev_mode;
   if (const ConfigBlock* telemetry = client_.host.configuration("telemetry")) {
     interval = std::max(telemetry->duration("collection_interval", interval), kShortestInterval);
     with_host_ = with_host_ || telemetry->boolean("publish_node_metrics");
+    with_tasks_ = telemetry->boolean("publish_allocation_metrics");
   }
   thread_ = std::jthread([this, interval](const std::stop_token& stop) {
     ::pthread_setname_np(::pthread_self(), "node-metrics");
@@ -117,11 +142,32 @@ void NodeMetrics::publish() {
                          {"node_class", client_.config.node_class}};
   std::vector<AllocUse> allocations;
   for (const auto& runner : allocations_.all())
-    allocations.push_back({runner->client_status(), runner->spec()->allocation.allocated_resources()});
+    allocations.push_back({runner->client_status(), runner->spec()->allocation->allocated_resources()});
   set_allocation_gauges(metrics, labels, *node, allocations);
+  if (with_tasks_) publish_tasks(labels);
   if (!with_host_) return;
   if (auto stats = host_.take(client_.config.alloc_dir, node->node_resources().cpu().cpu_shares()))
     set_host_gauges(metrics, labels, *stats);
+}
+
+// A task that has gone takes its gauges with it.
+void NodeMetrics::publish_tasks(const Labels& labels) {
+  for (const auto& runner : allocations_.all()) {
+    const AllocSpecPtr spec = runner->spec();
+    for (const TaskRunner* task : runner->tasks()) {
+      const auto sample = task->stats();
+      if (!sample) continue;  // it does not run at the moment
+      TaskUse use{
+          .labels = labels, .usage = to_usage(sample->agg_resource_usage()), .given = spec->given(task->name())};
+      use.labels.insert(use.labels.end(), {{"alloc_id", runner->id().to_string()},
+                                           {"job", spec->job->name()},
+                                           {"task_group", spec->allocation->task_group()},
+                                           {"task", task->name()},
+                                           {"namespace", spec->allocation->namespace_()}});
+      for (const GaugeValue& gauge : task_gauges(use)) tasks_.set(gauge.name, gauge.value, gauge.labels);
+    }
+  }
+  tasks_.end_round();
 }
 
 }  // namespace drover::agent

@@ -56,15 +56,15 @@ std::shared_ptr<const v1::Node> Registration::node() const {
 }
 
 void Registration::start() {
-  for (TaskDriverSource* source : driver_sources(client_.host)) {
-    source->watch([this] { describe_anew(); });
+  for (PluginSource* source : plugin_sources(client_.host)) {
+    source->watch<TaskDriver>([this] { describe_anew(); });
   }
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
 void Registration::stop() {
   if (!thread_.joinable()) return;
-  for (TaskDriverSource* source : driver_sources(client_.host)) source->watch({});
+  for (PluginSource* source : plugin_sources(client_.host)) source->watch<TaskDriver>({});
   thread_.request_stop();
   thread_.join();
 }

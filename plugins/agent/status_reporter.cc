@@ -45,7 +45,7 @@ void StatusReporter::run(const std::stop_token& stop) {
       std::unique_lock lock(mutex_);
       woken_.wait(lock, stop, [&] { return known_ && batch_.due(); });
       if (stop.stop_requested()) return;
-      // What becomes urgent while this waits moves the time forward.
+      // A change that becomes urgent while this waits moves the time forward.
       while (!stop.stop_requested() && client_.now() < batch_.due()) {
         const SteadyTime until = *batch_.due();
         woken_.wait_until(lock, stop, until, [&] { return batch_.due() < until; });

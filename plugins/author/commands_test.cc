@@ -43,7 +43,7 @@ Ran test(const std::vector<std::string>& arguments) { return run<TestCommand>(ar
 
 bool says(const Ran& ran, std::string_view text) { return ran.text.find(text) != std::string::npos; }
 
-// What the reference driver runs.
+// The tasks that the reference driver runs.
 constexpr const char* kTasks = R"(task "endless" {
   config {
     kind = "endless"

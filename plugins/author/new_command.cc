@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "commands.h"
-#include "drover/plugin_kind.h"
+#include "drover/task_driver.h"
 #include "options.h"
 #include "templates.h"
 
@@ -22,18 +22,9 @@ Status check_name(std::string_view name) {
       "a plugin's name has small letters, digits, _ and -, begins with a letter and is at most 40 long");
 }
 
-// What the class of a kind is called behind the plugin's name: no name of a class alone is free, for the SDK's macros
-// look into its namespace first.
-std::string_view suffix_of(std::string_view kind) {
-  return kind == "driver"    ? "Driver"
-         : kind == "device"  ? "Devices"
-         : kind == "check"   ? "Checks"
-         : kind == "service" ? "Services"
-                             : "Logins";
-}
-
-// A driver "web_cam-2" as "WebCam2Driver".
-std::string class_of(std::string_view kind, std::string_view name) {
+// "web_cam-2" as "WebCam2". Templates add a word, "WebCam2Driver": no name of a class alone is free, for the SDK's
+// macros look into its namespace first.
+std::string camel_case(std::string_view name) {
   std::string out;
   bool is_first = true;
   for (const char c : name) {
@@ -44,14 +35,14 @@ std::string class_of(std::string_view kind, std::string_view name) {
     out += is_first && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     is_first = false;
   }
-  return out.append(suffix_of(kind));
+  return out;
 }
 
-// Those that the SDK has itself.
-Status check_class(std::string_view name, const std::string& class_name) {
-  if (class_name != "ProcessDriver" && class_name != "TaskDriver") return ok_status();
-  return invalid_argument("the class of a driver \"" + std::string(name) + "\" would be called " + class_name +
-                          ", which is one of the SDK's; choose another name");
+// The SDK has a ProcessDriver and a TaskDriver itself.
+Status check_class(std::string_view kind, const std::string& class_name) {
+  if (kind != TaskDriver::kKind.word || (class_name != "Process" && class_name != "Task")) return ok_status();
+  return invalid_argument("the class of the driver would be called " + class_name +
+                          "Driver, which is one of the SDK's; choose another name");
 }
 
 std::string filled(std::string_view text, const std::string& name, const std::string& class_name) {
@@ -81,18 +72,19 @@ Status write_project(std::span<const Template> templates, const std::string& nam
 }
 
 // "driver, device and …".
-std::string kinds() {
+std::string kinds(std::string_view between = ", ", std::string_view last = " and ") {
   std::string out;
   const auto all = plugin_kinds();
   for (const PluginKind& kind : all)
-    out += (out.empty() ? "" : &kind == &all.back() ? " and " : ", ") + std::string(kind.word);
+    out.append(out.empty() ? "" : &kind == &all.back() ? last : between).append(kind.word);
   return out;
 }
 
 }  // namespace
 
 std::string NewCommand::help() const {
-  return "Usage: drover plugin new [options] driver|device|check|service|auth NAME\n\n"
+  return "Usage: drover plugin new [options] " + kinds("|", "|") +
+         " NAME\n\n"
          "  Writes the project of a new plugin: source, CMake, manifest, tests, README and CI. It builds against an\n"
          "  installed drover (cmake --install, or the packages drover and drover-sdk) and passes its tests at once.\n\n"
          "Options:\n\n" +
@@ -113,8 +105,8 @@ int NewCommand::run(std::span<const std::string> arguments, CommandHost& host) {
     if (templates.empty())
       return invalid_argument("\"" + kind + "\" is no kind of plugin that can be written; there are " + kinds());
     DROVER_RETURN_IF_ERROR(check_name(name));
-    const std::string class_name = class_of(kind, name);
-    DROVER_RETURN_IF_ERROR(check_class(name, class_name));
+    const std::string class_name = camel_case(name);
+    DROVER_RETURN_IF_ERROR(check_class(kind, class_name));
     const std::string folder = options.value("dir", name);
     DROVER_RETURN_IF_ERROR(write_project(templates, name, class_name, folder));
     return folder;

@@ -1,4 +1,4 @@
-// What came of the checks, for people and for machines. Pure.
+// The results of the checks, for people and for machines. Pure.
 #pragma once
 
 #include <ostream>

@@ -18,7 +18,7 @@ namespace {
 
 bool is_shared_object(const std::string& file) { return std::filesystem::path(file).extension() == ".so"; }
 
-// By its note. What cannot be read is refused when it is loaded.
+// Goes by its note. A file that cannot be read is refused when it is loaded.
 bool is_stable(const std::string& file) {
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;

@@ -1,4 +1,5 @@
-// The files of a new plugin's project. In their text @NAME@ stands for the plugin's name and @CLASS@ for its class.
+// The files of a new plugin's project. In their text @NAME@ stands for the plugin's name and @CLASS@ for the first part
+// of its class.
 #pragma once
 
 #include <span>

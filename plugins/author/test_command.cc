@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "drover/duration.h"
+#include "drover/task_driver.h"
 #include "options.h"
 #include "report.h"
 #include "subject.h"
@@ -73,12 +74,12 @@ Result<Plan> make_plan(const Options& options) {
     DROVER_TRY(std::string text, read_file(options.value("task")));
     DROVER_RETURN_IF_ERROR(conformance::read_tasks(options.value("task"), std::move(text), plan.setup));
   }
-  DROVER_TRY(const conformance::Kind kind, conformance::kind_of(plan.factory).with_context(plan.file));
-  plan.checks = conformance::select(kind, options.value("run"));
+  DROVER_TRY(const PluginKind* const kind, conformance::kind_of(plan.factory).with_context(plan.file));
+  plan.checks = conformance::select(*kind, options.value("run"));
   if (plan.checks.empty()) return invalid_argument("no check has \"" + options.value("run") + "\" in it; see -list");
   if (options.on("list")) return plan;
-  DROVER_RETURN_IF_ERROR(conformance::check_setup(kind, plan.factory, plan.setup));
-  if (kind == conformance::Kind::driver)
+  DROVER_RETURN_IF_ERROR(conformance::check_setup(*kind, plan.factory, plan.setup));
+  if (*kind == TaskDriver::kKind)
     DROVER_RETURN_IF_ERROR(conformance::guess_tasks(plan.factory, plan.setup).with_context(plan.file));
   return plan;
 }
@@ -100,8 +101,8 @@ std::string TestCommand::help() const {
          "under\n"
          "  many calls at once, and after it was killed. FILE is a program that speaks the plugin protocol, written "
          "in\n"
-         "  any language, or a shared object made with drover's SDK. What a plugin says it cannot do is not "
-         "applicable.\n"
+         "  any language, or a shared object made with drover's SDK. Checks of what a plugin says it cannot do are "
+         "not applicable.\n"
          "  Exit code: 0 nothing failed, 1 something did, 2 nothing could be tested.\n\nOptions:\n\n" +
          help_of(kOptions);
 }

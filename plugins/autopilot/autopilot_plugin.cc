@@ -1,4 +1,4 @@
-// The leader looks after the cluster's servers every two seconds; operators see and change what it goes by.
+// The leader looks after the cluster's servers every two seconds; operators see and change its configuration.
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -6,6 +6,7 @@
 #include "autopilot.pb.h"
 #include "config_row.h"
 #include "decide.h"
+#include "drover/api/operator.pb.h"
 #include "drover/duration.h"
 #include "drover/json.h"
 #include "drover/log.h"

@@ -1,9 +1,9 @@
 // Health, promotion and removal as tables; configuration from each of its sources.
 #include <gtest/gtest.h>
 
-#include "autopilot.pb.h"
 #include "config_row.h"
 #include "decide.h"
+#include "drover/api/operator.pb.h"
 #include "raft_rpc.h"
 
 namespace drover::autopilot {

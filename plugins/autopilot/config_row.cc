@@ -1,6 +1,6 @@
 #include "config_row.h"
 
-#include "autopilot.pb.h"
+#include "drover/api/operator.pb.h"
 #include "drover/duration.h"
 
 namespace drover::autopilot {

@@ -1,4 +1,4 @@
-// What autopilot sees and does: health of the cluster's servers, who is promoted, who is removed. Pure.
+// Autopilot's view and decisions: the health of the cluster's servers, and which are promoted or removed. Pure.
 #pragma once
 
 #include <chrono>
@@ -54,8 +54,8 @@ struct Plan {
   std::string held;              // why dead servers stay, when they do
 };
 
-// Who left is removed, who failed is removed unless that takes more than a minority of the voters at once or goes
-// below the quorum that the operator wants; then learners that were healthy long enough become voters.
+// Removes servers that left. Removes failed servers unless that takes more than a minority of the voters at once or
+// goes below the quorum that the operator wants. Then promotes learners that were healthy long enough to voters.
 Plan decide(const Config& config, const Report& report, SteadyTime now);
 
 }  // namespace drover::autopilot

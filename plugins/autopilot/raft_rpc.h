@@ -1,7 +1,7 @@
-// The operator's hands on the cluster: who is in it, who is taken out, who leads.
+// The operator's view and control of the cluster: its members, removals, the leader.
 #pragma once
 
-#include "autopilot.pb.h"
+#include "drover/api/operator.pb.h"
 #include "drover/plugin.h"
 
 namespace drover::autopilot {

@@ -1,23 +1,22 @@
 // server members, join and force-leave; system gc, monitor, operator api, operator metrics.
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli_command.h"
+#include "drover/api/members.pb.h"
+#include "drover/api/system.pb.h"
 #include "object_output.h"
 #include "output.h"
 
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
-
 int server_members(Run& run) {
-  auto members = run.client.get("/v1/agent/members");
+  auto members = run.client.call<v1::ServerMembership::Members>({});
   if (!members) return run.fail("Error querying servers", members.status());
-  auto leader = run.client.get("/v1/status/leader");
-  const std::string leads = leader && leader->is_string() ? leader->get<std::string>() : "";
-  if (auto code = print_object(run, member(*members, "Members"))) return *code;
+  auto leader = run.client.call<v1::ClusterStatus::Leader>({});
+  const std::string leads = leader ? leader->message.leader() : "";
+  if (wants_object(run)) return *print_object(run, members->json()["Members"]);
   const bool is_long = run.verbose() || run.arguments.on("detailed");
   std::vector<std::vector<std::string>> rows = {
       {"Name", "Address", "Port", "Status", "Leader", "Raft Version", "Build", "Datacenter", "Region"}};
@@ -25,17 +24,15 @@ int server_members(Run& run) {
     rows[0].insert(rows[0].begin() + 5, "Protocol");
     rows[0].push_back("Tags");
   }
-  for (const json& each : member(*members, "Members")) {
-    const json& tags = member(each, "Tags");
-    const bool is_leader = text(tags, "rpc_addr") + ":" + text(tags, "port") == leads;
-    rows.push_back({text(each, "Name"), text(each, "Addr"), text(each, "Port"), text(each, "Status"),
-                    is_leader ? "true" : "false", text(tags, "raft_vsn"), text(tags, "build"), text(tags, "dc"),
-                    text(tags, "region")});
-    if (!is_long) continue;
+  for (const v1::AgentMember& each : members->message.members()) {
+    auto tags = sorted(each.tags());
     std::string all;
-    for (const auto& [name, value] : tags.items())
-      all += (all.empty() ? "" : ",") + name + "=" + value.get<std::string>();
-    rows.back().insert(rows.back().begin() + 5, std::to_string(number(each, "ProtocolCur")));
+    for (const auto& [name, value] : tags) all += (all.empty() ? "" : ",") + name + "=" + value;
+    const bool is_leader = tags["rpc_addr"] + ":" + tags["port"] == leads;
+    rows.push_back({each.name(), each.addr(), std::to_string(each.port()), each.status(), yes_no(is_leader),
+                    tags["raft_vsn"], tags["build"], tags["dc"], tags["region"]});
+    if (!is_long) continue;
+    rows.back().insert(rows.back().begin() + 5, std::to_string(each.protocol_cur()));
     rows.back().push_back(all);
   }
   run.out << format_list(rows);
@@ -44,37 +41,36 @@ int server_members(Run& run) {
 }
 
 int server_join(Run& run) {
-  std::string query;
-  for (const std::string& address : run.arguments.positional())
-    query += (query.empty() ? "?address=" : "&address=") + escape(address);
-  auto answer = run.client.write("PUT", "/v1/agent/join" + query);
+  v1::JoinRequest request;
+  for (const std::string& address : run.arguments.positional()) request.add_address(address);
+  auto answer = run.client.call<v1::ServerMembership::Join>(request);
   if (!answer) return run.fail("Error joining", answer.status());
-  const int64_t joined = number(*answer, "num_joined");
-  if (joined == 0) return run.fail("Error joining", unavailable(text(*answer, "error")));
-  run.out << "Joined " << joined << " servers successfully\n";
-  if (const std::string errors = text(*answer, "error"); !errors.empty()) run.err << errors << "\n";
+  const v1::JoinResponse& joined = answer->message;
+  if (joined.num_joined() == 0) return run.fail("Error joining", unavailable(joined.error()));
+  run.out << "Joined " << joined.num_joined() << " servers successfully\n";
+  if (!joined.error().empty()) run.err << joined.error() << "\n";
   return 0;
 }
 
 int server_force_leave(Run& run) {
-  auto answer = run.client.write("PUT", "/v1/agent/force-leave", {{"node", run.arguments.positional()[0]}});
+  v1::ForceLeaveRequest request;
+  request.set_node(run.arguments.positional()[0]);
+  auto answer = run.client.call<v1::ServerMembership::ForceLeave>(request);
   return answer ? 0 : run.fail("Error force-leaving server " + run.arguments.positional()[0], answer.status());
 }
 
 int system_gc(Run& run) {
-  auto answer = run.client.write("PUT", "/v1/system/gc");
+  auto answer = run.client.call<v1::SystemMaintenance::GarbageCollect>({});
   return answer ? 0 : run.fail("Error running system garbage-collection", answer.status());
 }
 
 int monitor(Run& run) {
-  Parameters parameters = {{"plain", "true"}};
-  if (run.arguments.is_set("log-level")) parameters["log_level"] = run.arguments.value("log-level");
-  if (run.arguments.on("json")) parameters["log_json"] = "true";
+  v1::MonitorRequest request;
+  request.set_plain(true);
+  request.set_log_level(run.arguments.value("log-level"));
+  request.set_log_json(run.arguments.on("json"));
   leave_on_interrupt();
-  Status status = run.client.stream("/v1/agent/monitor", parameters, [&](std::string_view bytes) {
-    run.out << bytes << std::flush;
-    return static_cast<bool>(run.out);
-  });
+  const Status status = run.client.stream<v1::AgentInformation::Monitor>(request, run.printer());
   return status.ok() ? 0 : run.fail("Error starting monitor", status);
 }
 
@@ -86,7 +82,7 @@ int operator_api(Run& run) {
   if (words.size() > 1)
     body = words[1] == "-" ? std::string(std::istreambuf_iterator<char>(run.host.in()), {}) : words[1];
   const std::string verb = run.arguments.is_set("X") ? run.arguments.value("X") : body.empty() ? "GET" : "PUT";
-  auto answer = run.client.write(verb, path, {}, body);
+  auto answer = run.client.send({.verb = verb, .path = path, .body = body});
   if (!answer) return run.fail("Error", answer.status());
   run.out << answer->dump(4) << "\n";
   return 0;
@@ -94,16 +90,15 @@ int operator_api(Run& run) {
 
 int operator_metrics(Run& run) {
   if (run.arguments.value("format") == "prometheus") {
-    Status status = run.client.stream("/v1/metrics", {{"format", "prometheus"}}, [&](std::string_view bytes) {
-      run.out << bytes;
-      return true;
-    });
+    v1::MetricsRequest request;
+    request.set_format("prometheus");
+    const Status status = run.client.stream<v1::AgentInformation::Metrics>(request, run.printer());
     return status.ok() ? 0 : run.fail("Error querying metrics", status);
   }
-  auto answer = run.client.get("/v1/metrics");
+  auto answer = run.client.call<v1::AgentInformation::Metrics>({});
   if (!answer) return run.fail("Error querying metrics", answer.status());
   if (auto code = print_object(run, *answer)) return *code;
-  run.out << answer->dump(run.arguments.on("pretty") ? 4 : -1) << "\n";
+  run.out << answer->json().dump(run.arguments.on("pretty") ? 4 : -1) << "\n";
   return 0;
 }
 

@@ -1,9 +1,11 @@
 // alloc status, logs, restart, signal, stop.
+#include <google/protobuf/descriptor.h>
+
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli_command.h"
-#include "drover/time.h"
+#include "drover/api/allocations.pb.h"
+#include "drover/api/client.pb.h"
 #include "eval_monitor.h"
 #include "lookup.h"
 #include "object_output.h"
@@ -13,109 +15,101 @@
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
+std::string moment(int64_t at) { return at == 0 ? "N/A" : full_time(at); }
 
-int64_t time_of(const json& object, std::string_view key) {
-  const std::string value = text(object, key);
-  if (value.empty()) return 0;
-  return parse_time(value).value_or(0);
-}
-
-std::string moment(const json& object, std::string_view key) {
-  const int64_t at = time_of(object, key);
-  return at == 0 ? "N/A" : full_time(at);
-}
-
-void show_task(Run& run, const json& alloc, const std::string& name, const json& state) {
-  run.out << "\nTask \"" << name << "\" is \"" << text(state, "State") << "\"\n";
-  const json& resources = member(member(member(alloc, "AllocatedResources"), "Tasks"), name);
-  if (!resources.is_null()) {
+void show_task(Run& run, const v1::AllocatedResources& resources, const std::string& name, const v1::TaskState& state) {
+  run.out << "\nTask \"" << name << "\" is \"" << state.state() << "\"\n";
+  if (const auto own = resources.tasks().find(name); own != resources.tasks().end()) {
     run.out << "Task Resources:\n"
             << format_list({{"CPU", "Memory", "Disk"},
-                            {text(member(resources, "Cpu"), "CpuShares") + " MHz",
-                             text(member(resources, "Memory"), "MemoryMB") + " MiB",
-                             text(member(member(alloc, "AllocatedResources"), "Shared"), "DiskMB") + " MiB"}});
+                            {std::to_string(own->second.cpu().cpu_shares()) + " MHz",
+                             std::to_string(own->second.memory().memory_mb()) + " MiB",
+                             std::to_string(resources.shared().disk_mb()) + " MiB"}});
   }
   run.out << "\nTask Events:\n"
-          << format_pairs({{"Started At", moment(state, "StartedAt")},
-                           {"Finished At", moment(state, "FinishedAt")},
-                           {"Total Restarts", text(state, "Restarts")},
-                           {"Last Restart", moment(state, "LastRestart")}});
+          << format_pairs({{"Started At", moment(state.started_at())},
+                           {"Finished At", moment(state.finished_at())},
+                           {"Total Restarts", std::to_string(state.restarts())},
+                           {"Last Restart", moment(state.last_restart())}});
   std::vector<std::vector<std::string>> rows = {{"Time", "Type", "Description"}};
-  const json& events = member(state, "Events");
-  for (auto event = events.rbegin(); event != events.rend(); ++event) {  // the newest first
-    rows.push_back({full_time(number(*event, "Time")), text(*event, "Type"), text(*event, "DisplayMessage")});
+  for (auto event = state.events().rbegin(); event != state.events().rend(); ++event) {  // the newest first
+    rows.push_back({full_time(event->time()), event->type(), event->display_message()});
   }
   run.out << "\nRecent Events:\n" << format_list(rows);
 }
 
+// The group's first network, in the job that the allocation is of; null: it has none.
+const v1::NetworkResource* network_of(const v1::AllocationWithJob& alloc) {
+  for (const v1::TaskGroup& group : alloc.job().task_groups()) {
+    if (group.name() == alloc.allocation().task_group() && !group.networks().empty()) return &group.networks(0);
+  }
+  return nullptr;
+}
+
+std::string hook_of(const v1::Job& job, const std::string& name) {
+  for (const v1::TaskGroup& group : job.task_groups()) {
+    for (const v1::Task& task : group.tasks()) {
+      if (task.name() == name && task.has_lifecycle()) return task.lifecycle().hook();
+    }
+  }
+  return "main";
+}
+
 int alloc_status(Run& run) {
-  auto alloc = find_alloc(run, run.arguments.positional()[0]);
-  if (!alloc) return run.fail("Error querying allocation", alloc.status());
-  if (auto code = print_object(run, *alloc)) return *code;
+  auto found = find_alloc(run, run.arguments.positional()[0]);
+  if (!found) return run.fail("Error querying allocation", found.status());
+  if (auto code = print_object(run, *found)) return *code;
+  const v1::AllocationWithJob& whole = found->message.allocation();
+  const v1::Allocation& alloc = whole.allocation();
   const bool verbose = run.verbose();
-  std::vector<std::pair<std::string, std::string>> pairs = {
-      {"ID", text(*alloc, "ID")},
-      {"Eval ID", short_id(text(*alloc, "EvalID"), verbose)},
-      {"Name", text(*alloc, "Name")},
-      {"Node ID", short_id(text(*alloc, "NodeID"), verbose)},
-      {"Node Name", text(*alloc, "NodeName")},
-      {"Job ID", text(*alloc, "JobID")},
-      {"Job Version", text(member(*alloc, "Job"), "Version")},
-      {"Client Status", text(*alloc, "ClientStatus")},
-      {"Client Description", text(*alloc, "ClientDescription")},
-      {"Desired Status", text(*alloc, "DesiredStatus")},
-      {"Desired Description", text(*alloc, "DesiredDescription")},
-      {"Created", relative_time(number(*alloc, "CreateTime"), now_ns())},
-      {"Modified", relative_time(number(*alloc, "ModifyTime"), now_ns())}};
-  if (std::string previous = text(*alloc, "PreviousAllocation"); !previous.empty())
-    pairs.emplace_back("Replacement For", short_id(previous, verbose));
-  if (std::string next = text(*alloc, "NextAllocation"); !next.empty())
-    pairs.emplace_back("Replaced By", short_id(next, verbose));
+  std::vector<std::pair<std::string, std::string>> pairs = {{"ID", id_text(alloc.id())},
+                                                            {"Eval ID", id_text(alloc.eval_id(), verbose)},
+                                                            {"Name", alloc.name()},
+                                                            {"Node ID", id_text(alloc.node_id(), verbose)},
+                                                            {"Node Name", alloc.node_name()},
+                                                            {"Job ID", alloc.job_id()},
+                                                            {"Job Version", std::to_string(whole.job().version())},
+                                                            {"Client Status", word(alloc.client_status())},
+                                                            {"Client Description", alloc.client_description()},
+                                                            {"Desired Status", word(alloc.desired_status())},
+                                                            {"Desired Description", alloc.desired_description()},
+                                                            {"Created", relative_time(alloc.create_time(), now_ns())},
+                                                            {"Modified", relative_time(alloc.modify_time(), now_ns())}};
+  if (!alloc.previous_allocation().empty())
+    pairs.emplace_back("Replacement For", id_text(alloc.previous_allocation(), verbose));
+  if (!alloc.next_allocation().empty()) pairs.emplace_back("Replaced By", id_text(alloc.next_allocation(), verbose));
   run.out << format_pairs(pairs);
-  const json& ports = member(member(member(*alloc, "AllocatedResources"), "Shared"), "Ports");
+  const auto& ports = alloc.allocated_resources().shared().ports();
   if (!ports.empty()) {
     std::vector<std::vector<std::string>> rows = {{"Label", "Dynamic", "Address"}};
-    const json* network = nullptr;
-    for (const json& group : member(member(*alloc, "Job"), "TaskGroups")) {
-      if (text(group, "Name") == text(*alloc, "TaskGroup") && !member(group, "Networks").empty())
-        network = &member(group, "Networks").front();
-    }
-    for (const json& port : ports) {
-      bool dynamic = true;
-      if (network) {
-        for (const json& reserved : member(*network, "ReservedPorts"))
-          dynamic = dynamic && text(reserved, "Label") != text(port, "Label");
-      }
+    const v1::NetworkResource* network = network_of(whole);
+    for (const v1::PortMapping& port : ports) {
+      const bool is_reserved = network && std::ranges::any_of(network->reserved_ports(), [&](const v1::Port& reserved) {
+                                 return reserved.label() == port.label();
+                               });
       rows.push_back(
-          {"*" + text(port, "Label"), dynamic ? "yes" : "no", text(port, "HostIP") + ":" + text(port, "Value")});
+          {"*" + port.label(), is_reserved ? "no" : "yes", port.host_ip() + ":" + std::to_string(port.value())});
     }
     run.out << "\nAllocation Addresses:\n" << format_list(rows);
   }
-  const json& states = member(*alloc, "TaskStates");
+  const auto states = sorted(alloc.task_states());
   if (run.arguments.on("short")) {
     std::vector<std::vector<std::string>> rows = {{"Name", "State", "Last Event", "Time", "Lifecycle"}};
-    for (const auto& [name, state] : states.items()) {
-      const json& events = member(state, "Events");
-      std::string hook = "main";
-      for (const json& group : member(member(*alloc, "Job"), "TaskGroups")) {
-        for (const json& task : member(group, "Tasks")) {
-          if (text(task, "Name") == name && !member(task, "Lifecycle").is_null())
-            hook = text(member(task, "Lifecycle"), "Hook");
-        }
-      }
-      rows.push_back({name, text(state, "State"), events.empty() ? "" : text(events.back(), "Type"),
-                      events.empty() ? "" : full_time(number(events.back(), "Time")), hook});
+    for (const auto& [name, state] : states) {
+      const v1::TaskEvent* last = state.events().empty() ? nullptr : &*state.events().rbegin();
+      rows.push_back({name, state.state(), last ? last->type() : "", last ? full_time(last->time()) : "",
+                      hook_of(whole.job(), name)});
     }
     run.out << "\nTasks\n" << format_list(rows);
   } else {
-    for (const auto& [name, state] : states.items()) show_task(run, *alloc, name, state);
+    for (const auto& [name, state] : states) show_task(run, alloc.allocated_resources(), name, state);
   }
   if (verbose) {
-    run.out << "\nPlacement Metrics\n" << format_metric(member(*alloc, "Metrics"), "  ");
+    run.out << "\nPlacement Metrics\n" << format_metric(alloc.metrics(), "  ");
     std::vector<std::vector<std::string>> rows = {{"Node", "Score"}};
-    for (const json& score : member(member(*alloc, "Metrics"), "ScoreMetaData"))
-      rows.push_back({text(score, "NodeID"), text(score, "NormScore")});
+    for (const v1::NodeScoreMeta& score : alloc.metrics().score_meta_data())
+      rows.push_back(
+          {id_text(score.node_id()), field_to_json(score, *score.GetDescriptor()->FindFieldByName("norm_score"))});
     if (rows.size() > 1) run.out << format_list(rows);
   }
   return 0;
@@ -137,49 +131,45 @@ int alloc_logs(Run& run) {
   const auto& words = run.arguments.positional();
   std::string alloc_id = words[0];
   if (run.arguments.is_set("job")) {
-    auto allocs = run.client.get("/v1/job/" + escape(words[0]) + "/allocations");
+    auto allocs = allocs_of(run, words[0]);
     if (!allocs) return run.fail("Error querying job allocations", allocs.status());
     alloc_id.clear();
-    for (const json& each : *allocs) {
-      if (alloc_id.empty() || text(each, "ClientStatus") == "running") alloc_id = text(each, "ID");
+    for (const v1::AllocationListStub& each : allocs->message.allocations()) {
+      if (alloc_id.empty() || each.client_status() == v1::CLIENT_STATUS_RUNNING) alloc_id = id_text(each.id());
     }
     if (alloc_id.empty()) return run.usage("Error: job \"" + words[0] + "\" has no allocations");
   }
   auto alloc = find_alloc(run, alloc_id);
   if (!alloc) return run.fail("Error querying allocation", alloc.status());
-  auto task = pick_task(*alloc, words.size() > 1 ? words[1] : run.arguments.value("task"));
+  auto task = pick_task(alloc->message.allocation(), words.size() > 1 ? words[1] : run.arguments.value("task"));
   if (!task) return run.fail("Error", task.status());
-  const std::string path = "/v1/client/fs/logs/" + text(*alloc, "ID");
   const bool follow = run.arguments.on("f");
   if (follow) leave_on_interrupt();
   const bool tail = run.arguments.on("tail") || run.arguments.is_set("n") || run.arguments.is_set("c");
-  Parameters parameters = {
-      {"task", *task}, {"type", run.arguments.on("stderr") ? "stderr" : "stdout"}, {"plain", "true"}};
-  const auto print = [&](std::string_view bytes) {
-    run.out << bytes << std::flush;
-    return static_cast<bool>(run.out);
-  };
+  v1::LogsRequest request;
+  request.set_alloc_id(alloc->message.allocation().allocation().id());
+  request.set_task(*task);
+  request.set_type(run.arguments.on("stderr") ? "stderr" : "stdout");
+  request.set_plain(true);
+  const auto print = run.printer();
   Status status;
-  if (!tail) {
-    if (follow) parameters["follow"] = "true";
-    status = run.client.stream(path, parameters, print);
-  } else if (run.arguments.is_set("c")) {
-    parameters["origin"] = "end";
-    parameters["offset"] = run.arguments.value("c");
-    if (follow) parameters["follow"] = "true";
-    status = run.client.stream(path, parameters, print);
+  if (tail) request.set_origin("end");
+  if (!tail || run.arguments.is_set("c")) {
+    if (tail) request.set_offset(std::atoll(run.arguments.value("c").c_str()));
+    request.set_follow(follow);
+    status = run.client.stream<v1::ClientFiles::Logs>(request, print);
   } else {
     const size_t lines = static_cast<size_t>(std::max(0, std::atoi(run.arguments.value("n").c_str())));
     constexpr size_t kBytesPerLine = 120;  // enough for most; what is more is cut
-    parameters["origin"] = "end";
-    parameters["offset"] = std::to_string(std::max<size_t>(lines * kBytesPerLine, 16384));
+    request.set_offset(static_cast<int64_t>(std::max<size_t>(lines * kBytesPerLine, 16384)));
     std::string whole;
-    status = run.client.stream(path, parameters, [&](std::string_view bytes) { return whole.append(bytes), true; });
+    status = run.client.stream<v1::ClientFiles::Logs>(
+        request, [&](std::string_view bytes) { return whole.append(bytes), true; });
     if (status.ok()) print(last_lines(whole, lines));
     if (status.ok() && follow) {
-      parameters["offset"] = "0";
-      parameters["follow"] = "true";
-      status = run.client.stream(path, parameters, print);
+      request.set_offset(0);
+      request.set_follow(true);
+      status = run.client.stream<v1::ClientFiles::Logs>(request, print);
     }
   }
   return status.ok() ? 0 : run.fail("Error reading logs", status);
@@ -193,10 +183,13 @@ int alloc_restart(Run& run) {
   if (!task.empty() && run.arguments.on("all-tasks"))
     return run.usage("The -all-tasks option is not allowed when restarting a specific task.");
   if (!task.empty()) {
-    if (auto known = pick_task(*alloc, task); !known) return run.fail("Error", known.status());
+    if (auto known = pick_task(alloc->message.allocation(), task); !known) return run.fail("Error", known.status());
   }
-  auto answer = run.client.write("PUT", "/v1/client/allocation/" + text(*alloc, "ID") + "/restart", {},
-                                 json{{"TaskName", task}, {"AllTasks", run.arguments.on("all-tasks")}}.dump());
+  v1::RestartAllocationRequest request;
+  request.set_alloc_id(alloc->message.allocation().allocation().id());
+  request.set_task_name(task);
+  request.set_all_tasks(run.arguments.on("all-tasks"));
+  auto answer = run.client.call<v1::ClientAllocations::Restart>(request);
   return answer ? 0 : run.fail("Failed to restart allocation", answer.status());
 }
 
@@ -206,23 +199,27 @@ int alloc_signal(Run& run) {
   if (!alloc) return run.fail("Error querying allocation", alloc.status());
   const std::string task = words.size() > 1 ? words[1] : run.arguments.value("task");
   if (!task.empty()) {
-    if (auto known = pick_task(*alloc, task); !known) return run.fail("Error", known.status());
+    if (auto known = pick_task(alloc->message.allocation(), task); !known) return run.fail("Error", known.status());
   }
-  auto answer = run.client.write("PUT", "/v1/client/allocation/" + text(*alloc, "ID") + "/signal", {},
-                                 json{{"Task", task}, {"Signal", run.arguments.value("s")}}.dump());
+  v1::SignalAllocationRequest request;
+  request.set_alloc_id(alloc->message.allocation().allocation().id());
+  request.set_task(task);
+  request.set_signal(run.arguments.value("s"));
+  auto answer = run.client.call<v1::ClientAllocations::Signal>(request);
   return answer ? 0 : run.fail("Error signalling allocation", answer.status());
 }
 
 int alloc_stop(Run& run) {
   auto alloc = find_alloc(run, run.arguments.positional()[0]);
   if (!alloc) return run.fail("Error querying allocation", alloc.status());
-  Parameters parameters;
-  if (run.arguments.on("no-shutdown-delay")) parameters["no_shutdown_delay"] = "true";
-  auto answer = run.client.write("PUT", "/v1/allocation/" + text(*alloc, "ID") + "/stop", parameters);
+  v1::StopAllocationRequest request;
+  request.set_alloc_id(alloc->message.allocation().allocation().id());
+  request.set_no_shutdown_delay(run.arguments.on("no-shutdown-delay"));
+  auto answer = run.client.call<v1::Allocations::Stop>(request);
   if (!answer) return run.fail("Error stopping allocation", answer.status());
-  const std::string eval = text(*answer, "EvalID");
+  const std::string& eval = answer->message.eval_id();
   if (run.arguments.on("detach")) {
-    run.out << eval << "\n";
+    run.out << id_text(eval) << "\n";
     return 0;
   }
   return monitor_evaluation(run, eval);

@@ -11,6 +11,10 @@
 #include <sstream>
 
 #include "cli_command.h"
+#include "drover/api/evaluations.pb.h"
+#include "drover/api/jobs.pb.h"
+#include "drover/api/nodes.pb.h"
+#include "drover/api/plugins.pb.h"
 
 namespace drover::cli {
 namespace {
@@ -65,24 +69,20 @@ void erase_all(std::string& text, std::string_view line) {
 
 // ---- the command ----
 
-std::vector<std::string> look_up(const std::string& kind, const std::string& prefix) {
-  ClientOptions options;
-  for (const char* name : {"DROVER_ADDR", "NOMAD_ADDR"}) {
-    if (const char* value = std::getenv(name); value && *value) {
-      options.address = value;
-      break;
-    }
-  }
-  const std::string list = kind == "job" ? "/v1/jobs" : kind == "plugin" ? "/v1/agent/plugins" : "/v1/" + kind + "s";
+std::vector<std::string> look_up(Client& client, const std::string& kind, const std::string& prefix) {
   // An identifier's prefix has whole bytes.
   const size_t asked = kind == "job" ? prefix.size() : prefix.size() & ~size_t{1};
-  std::map<std::string, std::string> parameters = {{"prefix", prefix.substr(0, asked)}};
-  if (kind != "plugin") parameters["per_page"] = "100";  // that list has no pages
-  auto found = Client(options).get(list, parameters);
-  if (!found || !found->is_array()) return {};  // nothing is offered, and nothing is said on the person's line
+  const Parameters page = {{"prefix", prefix.substr(0, asked)}, {"per_page", "100"}};
+  // Where the agent does not answer nothing is offered, and nothing is said on the person's line.
+  const auto rows_of = [](const auto& found) { return found ? found->json() : nlohmann::json(); };
+  const auto rows = kind == "job"          ? rows_of(client.call<v1::Jobs::List>({}, page))
+                    : kind == "node"       ? rows_of(client.call<v1::Nodes::List>({}, page))
+                    : kind == "allocation" ? rows_of(client.call<v1::Allocations::List>({}, page))
+                    : kind == "evaluation" ? rows_of(client.call<v1::Evaluations::List>({}, page))
+                                           : rows_of(client.call<v1::NodePlugins::List>({}));  // without pages
   std::vector<std::string> ids;
-  for (const auto& one : *found) {
-    std::string id = one.value(kind == "plugin" ? "Name" : "ID", std::string());
+  for (const auto& row : rows) {
+    std::string id = row.value(kind == "plugin" ? "Name" : "ID", "");
     if (id.starts_with(prefix)) ids.push_back(std::move(id));
   }
   std::ranges::sort(ids);
@@ -129,7 +129,9 @@ int autocomplete(Run& run) {
     const auto* found = static_cast<const Command*>(run.host.find_extension(Command::kExtensionPoint, command));
     return found ? found->help() : std::string();
   };
-  known.ids_of = look_up;
+  known.ids_of = [&run](const std::string& kind, const std::string& prefix) {
+    return look_up(run.client, kind, prefix);
+  };
   for (const std::string& word : complete(typed, known)) run.out << word << "\n";
   return 0;
 }

@@ -1,4 +1,4 @@
-// What a shell offers when a person presses the tab key. Pure, but for the identifiers, which the caller looks up.
+// Completes words when a person presses the shell's tab key. Pure, but for the identifiers, which the caller looks up.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What the commands share: common options, the client, help, and how errors are said.
+// Shared by the commands: common options, the client, help, and how errors are said.
 #pragma once
 
 #include <functional>
@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "client.h"
+#include "client/client.h"
 #include "drover/command.h"
 #include "flags.h"
 
 namespace drover::cli {
 
-// What a command runs with.
+// The things that a command runs with.
 struct Run {
   const Arguments& arguments;
   Client& client;
@@ -24,6 +24,10 @@ struct Run {
   // "Error …: text" on standard error; the exit code of an error.
   int fail(std::string_view what, const Status& status) const;
   int usage(std::string_view text) const;
+  // Takes pieces of a text and shows each at once; false when nobody reads on.
+  std::function<bool(std::string_view)> printer() const {
+    return [this](std::string_view bytes) { return static_cast<bool>(out << bytes << std::flush); };
+  }
   bool verbose() const { return arguments.on("verbose"); }
 };
 
@@ -56,7 +60,7 @@ std::vector<Definition> alloc_commands();
 std::vector<Definition> node_commands();
 std::vector<Definition> eval_commands();
 // How to ask for the page of `eval list` that begins at the token.
-std::string next_page_text(Parameters parameters, const std::string& next_token);
+std::string next_page_text(const Arguments& arguments, const std::string& next_token);
 std::vector<Definition> agent_commands();
 std::vector<Definition> operator_commands();
 std::vector<Definition> fmt_commands();

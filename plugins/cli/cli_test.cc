@@ -1,9 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <nlohmann/json.hpp>
 
 #include "cli_command.h"
+#include "drover/json.h"
+#include "drover/v1/allocation.pb.h"
 #include "flags.h"
 #include "output.h"
 #include "placement.h"
@@ -17,8 +18,11 @@ const std::vector<Flag> kFlags = {
 Result<Arguments> parse(std::vector<std::string> words) { return Arguments::parse(words, kFlags); }
 
 TEST(EvalList, SaysHowToGetTheNextPage) {
-  EXPECT_EQ("There are more evaluations. The next page:\n\ndrover eval list -job web -page-token 7.ab -per-page 1\n",
-            next_page_text({{"job", "web"}, {"per_page", "1"}, {"next_token", "3.cd"}}, "7.ab"));
+  const std::vector<Flag> flags = {
+      {"job", true, "", ""}, {"status", true, "", ""}, {"per-page", true, "", ""}, {"page-token", true, "", ""}};
+  const std::vector<std::string> words = {"-job", "web", "-per-page", "1", "-page-token", "3.cd"};
+  EXPECT_EQ("There are more evaluations. The next page:\n\ndrover eval list -job web -per-page 1 -page-token 7.ab\n",
+            next_page_text(*Arguments::parse(words, flags), "7.ab"));
 }
 
 TEST(Commands, ThatFollowSomethingEndWellOnAnInterrupt) {
@@ -104,8 +108,11 @@ TEST(Output, RelativeTimes) {
 }
 
 TEST(Placement, SaysWhy) {
-  auto metric = nlohmann::json::parse(R"({"NodesEvaluated":2,"ConstraintFiltered":{"${attr.kernel.name} = windows":1},
-      "NodesExhausted":1,"DimensionExhausted":{"memory":1},"NodesAvailable":{"dc1":2,"dc9":0}})");
+  v1::AllocMetric metric;
+  const Status read = json_to_message(R"({"NodesEvaluated":2,"ConstraintFiltered":{"${attr.kernel.name} = windows":1},
+      "NodesExhausted":1,"DimensionExhausted":{"memory":1},"NodesAvailable":{"dc1":2,"dc9":0}})",
+                                      metric);
+  EXPECT_TRUE(read.ok()) << read.message();
   EXPECT_EQ(
       "  * No nodes are available in datacenter \"dc9\"\n"
       "  * Constraint \"${attr.kernel.name} = windows\": 1 nodes excluded by filter\n"

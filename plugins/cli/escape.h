@@ -13,7 +13,7 @@ class Escape {
   // Nothing: there is no way out.
   explicit Escape(std::optional<char> character) : character_(character) {}
 
-  // What of the bytes is input for the command.
+  // Returns the part of the bytes that is input for the command.
   std::string read(std::string_view bytes);
   bool wants_out() const { return wants_out_; }
 

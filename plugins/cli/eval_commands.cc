@@ -1,7 +1,6 @@
 // eval status, eval list.
-#include <nlohmann/json.hpp>
-
 #include "cli_command.h"
+#include "drover/api/evaluations.pb.h"
 #include "eval_monitor.h"
 #include "lookup.h"
 #include "object_output.h"
@@ -11,83 +10,76 @@
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
-
-std::string failures(const json& eval) {
-  if (text(eval, "Status") == "blocked") return "N/A - In Progress";
-  return member(eval, "FailedTGAllocs").empty() ? "false" : "true";
+std::string failures(const v1::Evaluation& eval) {
+  if (eval.status() == v1::EVAL_STATUS_BLOCKED) return "N/A - In Progress";
+  return yes_no(!eval.failed_tg_allocs().empty());
 }
 
 int eval_status(Run& run) {
-  auto eval = find_eval(run, run.arguments.positional()[0]);
-  if (!eval) return run.fail("Error querying evaluation", eval.status());
-  if (run.arguments.on("monitor")) return monitor_evaluation(run, text(*eval, "ID"));
-  if (auto code = print_object(run, *eval)) return *code;
+  auto found = find_eval(run, run.arguments.positional()[0]);
+  if (!found) return run.fail("Error querying evaluation", found.status());
+  const v1::Evaluation& eval = found->message.evaluation();
+  if (run.arguments.on("monitor")) return monitor_evaluation(run, eval.id());
+  if (auto code = print_object(run, *found)) return *code;
   const bool verbose = run.verbose();
   std::vector<std::pair<std::string, std::string>> pairs = {
-      {"ID", short_id(text(*eval, "ID"), verbose)},
-      {"Create Time", relative_time(number(*eval, "CreateTime"), now_ns())},
-      {"Modify Time", relative_time(number(*eval, "ModifyTime"), now_ns())},
-      {"Status", text(*eval, "Status")},
-      {"Status Description", text(*eval, "StatusDescription")},
-      {"Type", text(*eval, "Type")},
-      {"TriggeredBy", text(*eval, "TriggeredBy")},
-      {"Job ID", text(*eval, "JobID")},
-      {"Namespace", text(*eval, "Namespace")},
-      {"Priority", text(*eval, "Priority")},
-      {"Placement Failures", failures(*eval)}};
+      {"ID", id_text(eval.id(), verbose)},
+      {"Create Time", relative_time(eval.create_time(), now_ns())},
+      {"Modify Time", relative_time(eval.modify_time(), now_ns())},
+      {"Status", word(eval.status())},
+      {"Status Description", eval.status_description()},
+      {"Type", eval.type()},
+      {"TriggeredBy", eval.triggered_by()},
+      {"Job ID", eval.job_id()},
+      {"Namespace", eval.namespace_()},
+      {"Priority", std::to_string(eval.priority())},
+      {"Placement Failures", failures(eval)}};
   if (verbose) {
-    pairs.emplace_back("Previous Eval", text(*eval, "PreviousEval"));
-    pairs.emplace_back("Next Eval", text(*eval, "NextEval"));
-    pairs.emplace_back("Blocked Eval", text(*eval, "BlockedEval"));
+    pairs.emplace_back("Previous Eval", id_text(eval.previous_eval()));
+    pairs.emplace_back("Next Eval", id_text(eval.next_eval()));
+    pairs.emplace_back("Blocked Eval", id_text(eval.blocked_eval()));
   }
   run.out << format_pairs(pairs);
-  if (const json& failed = member(*eval, "FailedTGAllocs"); !failed.empty()) {
-    run.out << "\nFailed Placements\n";
-    for (const auto& [group, metric] : failed.items()) {
-      run.out << failure_headline(group, metric) << "\n" << format_metric(metric, "  ");
-    }
-  }
+  if (!eval.failed_tg_allocs().empty()) run.out << "\nFailed Placements\n";
+  for (const auto& [group, metric] : sorted(eval.failed_tg_allocs()))
+    run.out << failure_headline(group, metric) << "\n" << format_metric(metric, "  ");
   return 0;
 }
 
 int eval_list(Run& run) {
-  Parameters parameters;
-  for (const char* name : {"job", "status"}) {
-    if (run.arguments.is_set(name)) parameters[name] = run.arguments.value(name);
-  }
-  if (run.arguments.is_set("per-page")) parameters["per_page"] = run.arguments.value("per-page");
-  if (run.arguments.is_set("page-token")) parameters["next_token"] = run.arguments.value("page-token");
-  std::string next_token;
-  auto evals = run.client.get("/v1/evaluations", parameters, &next_token);
+  v1::ListEvaluationsRequest request;
+  request.set_job(run.arguments.value("job"));
+  request.set_status(run.arguments.value("status"));
+  Parameters page;
+  if (run.arguments.is_set("per-page")) page.emplace("per_page", run.arguments.value("per-page"));
+  if (run.arguments.is_set("page-token")) page.emplace("next_token", run.arguments.value("page-token"));
+  auto evals = run.client.call<v1::Evaluations::List>(request, page);
   if (!evals) return run.fail("Error querying evaluations", evals.status());
   if (auto code = print_object(run, *evals)) return *code;
-  if (evals->empty()) {
+  if (evals->message.evaluations().empty()) {
     run.out << "No evals found\n";
     return 0;
   }
   std::vector<std::vector<std::string>> rows = {
       {"ID", "Priority", "Triggered By", "Job ID", "Namespace", "Node ID", "Status", "Placement Failures"}};
-  for (const json& eval : *evals) {
-    rows.push_back({short_id(text(eval, "ID"), run.verbose()), text(eval, "Priority"), text(eval, "TriggeredBy"),
-                    text(eval, "JobID"), text(eval, "Namespace"), short_id(text(eval, "NodeID"), run.verbose()),
-                    text(eval, "Status"), failures(eval)});
+  for (const v1::Evaluation& eval : evals->message.evaluations()) {
+    rows.push_back({id_text(eval.id(), run.verbose()), std::to_string(eval.priority()), eval.triggered_by(),
+                    eval.job_id(), eval.namespace_(), id_text(eval.node_id(), run.verbose()), word(eval.status()),
+                    failures(eval)});
   }
   run.out << format_list(rows);
-  if (!next_token.empty()) run.out << "\n" << next_page_text(parameters, next_token);
+  if (!evals->next_token.empty()) run.out << "\n" << next_page_text(run.arguments, evals->next_token);
   return 0;
 }
 
 }  // namespace
 
-std::string next_page_text(Parameters parameters, const std::string& next_token) {
+std::string next_page_text(const Arguments& arguments, const std::string& next_token) {
   std::string text = "There are more evaluations. The next page:\n\ndrover eval list";
-  parameters["next_token"] = next_token;
-  for (const auto& [name, value] : parameters) {
-    const std::string flag = name == "next_token" ? "page-token" : name == "per_page" ? "per-page" : name;
-    text += " -" + flag + " " + value;
+  for (const char* flag : {"job", "status", "per-page"}) {
+    if (arguments.is_set(flag)) text += std::string(" -") + flag + " " + arguments.value(flag);
   }
-  return text + "\n";
+  return text + " -page-token " + next_token + "\n";
 }
 
 std::vector<Definition> eval_commands() {

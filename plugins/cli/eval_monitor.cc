@@ -1,40 +1,41 @@
 #include "eval_monitor.h"
 
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "drover/api/evaluations.pb.h"
 #include "output.h"
 #include "placement.h"
 
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
-
 class EvalMonitor {
  public:
-  EvalMonitor(Run& run, std::string eval_id) : run_(run), id_(std::move(eval_id)) {}
+  EvalMonitor(Run& run, const std::string& id) : run_(run), name_("Evaluation \"" + id_text(id, run.verbose()) + "\"") {
+    request_.set_eval_id(id);
+  }
 
   int follow() {
-    headline("Monitoring evaluation \"" + short_id(id_, run_.verbose()) + "\"");
+    headline("Monitoring evaluation \"" + id_text(request_.eval_id(), run_.verbose()) + "\"");
     uint64_t seen = 0;
     while (true) {
       // Waits at the server for a change instead of asking again and again.
-      auto eval = run_.client.get("/v1/evaluation/" + id_, {{"index", std::to_string(seen)}, {"wait", "1s"}});
-      if (!eval) return run_.fail("No evaluation could be read", eval.status());
-      seen = static_cast<uint64_t>(number(*eval, "ModifyIndex"));
-      if (!introduced_) introduce(*eval);
-      auto allocs = run_.client.get("/v1/evaluation/" + id_ + "/allocations");
+      auto found = run_.client.call<v1::Evaluations::Get>(request_, {{"index", std::to_string(seen)}, {"wait", "1s"}});
+      if (!found) return run_.fail("No evaluation could be read", found.status());
+      const v1::Evaluation& eval = found->message.evaluation();
+      seen = eval.modify_index();
+      if (!introduced_) introduce(eval);
+      auto allocs = run_.client.call<v1::Evaluations::Allocations>(request_);
       if (!allocs) return run_.fail("Error reading allocations", allocs.status());
-      for (const json& alloc : *allocs) show(alloc);
-      const std::string status = text(*eval, "Status");
+      for (const v1::AllocationListStub& alloc : allocs->message.allocations()) show(alloc);
+      const std::string status = word(eval.status());
       if (status != status_) {
         if (!status_.empty()) detail("Evaluation status changed: \"" + status_ + "\" -> \"" + status + "\"");
         status_ = status;
       }
-      if (status == "complete" || status == "failed" || status == "canceled") return finish(*eval);
+      if (status == "complete" || status == "failed" || status == "canceled") return finish(eval);
       if (status == "blocked") {
-        headline("Evaluation \"" + short_id(id_, run_.verbose()) + "\" waits for capacity");
+        headline(name_ + " waits for capacity");
         return 2;
       }
     }
@@ -44,51 +45,47 @@ class EvalMonitor {
   void headline(const std::string& words) { run_.out << "==> " << full_time(now_ns()) << ": " << words << std::endl; }
   void detail(const std::string& words) { run_.out << "    " << full_time(now_ns()) << ": " << words << std::endl; }
 
-  void introduce(const json& eval) {
+  void introduce(const v1::Evaluation& eval) {
     introduced_ = true;
-    const std::string node = text(eval, "NodeID");
-    if (text(eval, "TriggeredBy") == "node-update" && !node.empty()) {
-      detail("Evaluation triggered by node \"" + short_id(node, run_.verbose()) + "\"");
+    if (eval.triggered_by() == "node-update" && !eval.node_id().empty()) {
+      detail("Evaluation triggered by node \"" + id_text(eval.node_id(), run_.verbose()) + "\"");
     } else {
-      detail("Evaluation triggered by job \"" + text(eval, "JobID") + "\"");
+      detail("Evaluation triggered by job \"" + eval.job_id() + "\"");
     }
     status_ = "pending";
   }
 
-  void show(const json& alloc) {
-    const std::string id = text(alloc, "ID");
-    const std::string status = text(alloc, "ClientStatus");
-    const std::string name = "Allocation \"" + short_id(id, run_.verbose()) + "\"";
-    auto at = known_.find(id);
+  void show(const v1::AllocationListStub& alloc) {
+    const std::string status = word(alloc.client_status());
+    const std::string name = "Allocation \"" + id_text(alloc.id(), run_.verbose()) + "\"";
+    auto at = known_.find(alloc.id());
     if (at == known_.end()) {
-      const bool is_new = number(alloc, "CreateIndex") == number(alloc, "ModifyIndex") || status == "pending";
-      detail(name + (is_new ? " created" : " modified") + ": node \"" +
-             short_id(text(alloc, "NodeID"), run_.verbose()) + "\", group \"" + text(alloc, "TaskGroup") + "\"");
+      const bool is_new = alloc.create_index() == alloc.modify_index() || status == "pending";
+      detail(name + (is_new ? " created" : " modified") + ": node \"" + id_text(alloc.node_id(), run_.verbose()) +
+             "\", group \"" + alloc.task_group() + "\"");
     } else if (at->second != status) {
-      const std::string why = text(alloc, "ClientDescription");
+      const std::string& why = alloc.client_description();
       detail(name + " status changed: \"" + at->second + "\" -> \"" + status + "\"" +
              (why.empty() ? "" : " (" + why + ")"));
     }
-    known_[id] = status;
+    known_[alloc.id()] = status;
   }
 
-  int finish(const json& eval) {
-    const json& failed = member(eval, "FailedTGAllocs");
-    const std::string head =
-        "Evaluation \"" + short_id(id_, run_.verbose()) + "\" finished with status \"" + text(eval, "Status") + "\"";
-    if (failed.empty()) {
+  int finish(const v1::Evaluation& eval) {
+    const std::string head = name_ + " finished with status \"" + word(eval.status()) + "\"";
+    if (eval.failed_tg_allocs().empty()) {
       headline(head);
-      if (text(eval, "Status") == "complete") return 0;
-      if (std::string why = text(eval, "StatusDescription"); !why.empty()) detail(why);
+      if (eval.status() == v1::EVAL_STATUS_COMPLETE) return 0;
+      if (!eval.status_description().empty()) detail(eval.status_description());
       return 1;
     }
     headline(head + " but failed to place all allocations:");
-    for (const auto& [group, metric] : failed.items()) {
+    for (const auto& [group, metric] : sorted(eval.failed_tg_allocs())) {
       detail(failure_headline(group, metric));
       run_.out << format_metric(metric, "      ");
     }
-    if (std::string blocked = text(eval, "BlockedEval"); !blocked.empty()) {
-      detail("Evaluation \"" + short_id(blocked, run_.verbose()) +
+    if (!eval.blocked_eval().empty()) {
+      detail("Evaluation \"" + id_text(eval.blocked_eval(), run_.verbose()) +
              "\" waiting for additional capacity to place remainder");
     }
     run_.out << std::flush;
@@ -96,7 +93,8 @@ class EvalMonitor {
   }
 
   Run& run_;
-  const std::string id_;
+  const std::string name_;
+  v1::EvaluationRequest request_;
   std::map<std::string, std::string> known_;  // allocation → client status
   std::string status_;
   bool introduced_ = false;

@@ -7,7 +7,7 @@
 
 namespace drover::cli {
 
-// The exit code: 0 placed, 1 an error, 2 finished with placements missing.
+// `eval_id`: sixteen bytes. The exit code: 0 placed, 1 an error, 2 finished with placements missing.
 int monitor_evaluation(Run& run, const std::string& eval_id);
 
 }  // namespace drover::cli

@@ -5,25 +5,24 @@
 #include <random>
 
 #include "cli_command.h"
+#include "client/exec_client.h"
+#include "drover/api/allocations.pb.h"
+#include "drover/api/client.pb.h"
 #include "escape.h"
-#include "exec_client.h"
 #include "lookup.h"
 #include "output.h"
 
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
-
 constexpr size_t kMostWords = 10'000;
 
 // One of those of the job that run, by chance.
 Result<std::string> pick_alloc(Run& run, const std::string& job) {
-  auto allocs = run.client.get("/v1/job/" + escape(job) + "/allocations");
-  if (!allocs) return allocs.status();
+  DROVER_TRY(const auto allocs, allocs_of(run, job));
   std::vector<std::string> running;
-  for (const json& each : *allocs) {
-    if (text(each, "ClientStatus") == "running") running.push_back(text(each, "ID"));
+  for (const v1::AllocationListStub& each : allocs->allocations()) {
+    if (each.client_status() == v1::CLIENT_STATUS_RUNNING) running.push_back(id_text(each.id()));
   }
   if (running.empty()) return not_found("no allocation of job \"" + job + "\" is running");
   std::random_device chance;
@@ -43,21 +42,23 @@ int alloc_exec(Run& run) {
   }
   auto alloc = find_alloc(run, id);
   if (!alloc) return run.fail("Error querying allocation", alloc.status());
-  auto task = pick_task(*alloc, run.arguments.value("task"));
+  auto task = pick_task(alloc->message.allocation(), run.arguments.value("task"));
   if (!task) return run.fail("Error", task.status());
 
   const bool has_input = ::isatty(STDIN_FILENO) == 1;
   const bool tty = run.arguments.is_set("t") ? run.arguments.on("t") : has_input && ::isatty(STDOUT_FILENO) == 1;
   const bool takes_input = !run.arguments.is_set("i") || run.arguments.on("i");
   if (tty && !takes_input) return run.usage("-i must be enabled if running with tty");
-  const Parameters parameters = {{"task", *task},
-                                 {"command", json(std::vector(words.begin() + 1, words.end())).dump()},
-                                 {"tty", tty ? "true" : "false"}};
-  const auto code = run_exec(
-      run.client, {.path = run.client.target("/v1/client/allocation/" + text(*alloc, "ID") + "/exec", parameters),
-                   .takes_input = takes_input,
-                   .has_terminal = tty && has_input,
-                   .escape = escape_character});
+  v1::ExecRequest request;
+  request.set_alloc_id(alloc->message.allocation().allocation().id());
+  request.set_task(*task);
+  request.set_command(nlohmann::json(std::vector(words.begin() + 1, words.end())).dump());
+  request.set_tty(tty);
+  const auto code =
+      run_exec(run.client, {.path = run.client.target(api_request(v1::ClientAllocations::Exec::kName, request)),
+                            .takes_input = takes_input,
+                            .has_terminal = tty && has_input,
+                            .escape = escape_character});
   return code ? *code : run.fail("failed to exec into task", code.status());
 }
 

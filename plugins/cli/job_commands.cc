@@ -1,13 +1,12 @@
 // job run, validate, stop, inspect, history.
-#include <unistd.h>
 
-#include <charconv>
-#include <fstream>
+#include <google/protobuf/descriptor.h>
+
 #include <iostream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli_command.h"
+#include "drover/api/jobs.pb.h"
 #include "drover/job_validator.h"
 #include "eval_monitor.h"
 #include "job_source.h"
@@ -20,46 +19,33 @@ namespace drover::cli {
 namespace {
 
 using nlohmann::json;
-Result<int64_t> whole_number(const std::string& word, std::string_view flag) {
-  int64_t value = 0;
-  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || value < 0) {
-    return invalid_argument("-" + std::string(flag) + " must be a whole number, not \"" + word + "\"");
-  }
-  return value;
-}
-
 int job_run(Run& run) {
-  auto job = read_job_source(run, run.arguments.positional()[0]);
-  if (!job) return run.fail("Error getting job struct", job.status());
+  std::string job;
+  auto source = read_job_source(run, run.arguments.positional()[0], job);
+  if (!source) return run.fail("Error getting job struct", source.status());
   warn_of_integrations(run);
-  json request = {{"Job", json::parse(job->job, nullptr, false)}};
   if (run.arguments.on("output")) {
-    run.out << request.dump(4) << "\n";
+    run.out << json{{"Job", json::parse(job)}}.dump(4) << "\n";
     return 0;
   }
-  if (run.arguments.is_set("check-index")) {
-    auto index = whole_number(run.arguments.value("check-index"), "check-index");
-    if (!index) return run.fail("Error", index.status());
-    request["EnforceIndex"] = true;
-    request["JobModifyIndex"] = *index;
+  v1::RegisterJobRequest& request = *source;
+  for (const auto& [flag, name] :
+       {std::pair("check-index", "job_modify_index"), std::pair("eval-priority", "eval_priority")}) {
+    const auto& field = *request.GetDescriptor()->FindFieldByName(name);
+    if (run.arguments.is_set(flag) && !text_to_field(run.arguments.value(flag), field, request).ok())
+      return run.usage("Error: -" + std::string(flag) + " must be a whole number");
   }
-  if (run.arguments.is_set("eval-priority")) {
-    auto priority = whole_number(run.arguments.value("eval-priority"), "eval-priority");
-    if (!priority) return run.fail("Error", priority.status());
-    request["EvalPriority"] = *priority;
-  }
-  request["Submission"] = json::parse(job->submission, nullptr, false);
-  request["PreserveCounts"] = run.arguments.on("preserve-counts");
-  request["PolicyOverride"] = run.arguments.on("policy-override");
-  auto answer = run.client.write("PUT", "/v1/jobs", {}, request.dump());
+  request.set_enforce_index(run.arguments.is_set("check-index"));
+  request.set_preserve_counts(run.arguments.on("preserve-counts"));
+  request.set_policy_override(run.arguments.on("policy-override"));
+  auto answer = run.client.call<v1::Jobs::Register>(request);
   if (!answer) return run.fail("Error submitting job", answer.status());
-  if (std::string warnings = text(*answer, "Warnings"); !warnings.empty())
+  if (const std::string& warnings = answer->message.warnings(); !warnings.empty())
     run.out << "Job Warnings:\n" << warnings << "\n\n";
-  const std::string eval = text(*answer, "EvalID");
+  const std::string& eval = answer->message.eval_id();
   if (run.arguments.on("detach") || eval.empty()) {
     run.out << "Job registration successful\n";
-    if (!eval.empty()) run.out << "Evaluation ID: " << eval << "\n";
+    if (!eval.empty()) run.out << "Evaluation ID: " << id_text(eval) << "\n";
     return 0;
   }
   return monitor_evaluation(run, eval);
@@ -87,12 +73,15 @@ int validate_here(Run& run, const std::string& job, const Status& why) {
 }
 
 int job_validate(Run& run) {
-  auto job = read_job_source(run, run.arguments.positional()[0]);
-  if (!job) return run.fail("Error getting job struct", job.status());
+  std::string job;
+  auto source = read_job_source(run, run.arguments.positional()[0], job);
+  if (!source) return run.fail("Error getting job struct", source.status());
   warn_of_integrations(run);
-  auto answer = run.client.write("PUT", "/v1/validate/job", {}, "{\"Job\":" + job->job + "}");
-  if (answer) return show_findings(run, text(*answer, "Error"), text(*answer, "Warnings"));
-  if (answer.status().code() == Code::unavailable) return validate_here(run, job->job, answer.status());
+  v1::ValidateJobRequest request;
+  *request.mutable_job() = source->job();
+  auto answer = run.client.call<v1::Jobs::Validate>(request);
+  if (answer) return show_findings(run, answer->message.error(), answer->message.warnings());
+  if (answer.status().code() == Code::unavailable) return validate_here(run, job, answer.status());
   return run.fail("Error validating job", answer.status());
 }
 
@@ -122,22 +111,24 @@ int job_stop(Run& run) {
       worst = run.fail("Error finding job", job.status());
       continue;
     }
-    const std::string id = text(*job, "ID");
+    v1::DeregisterJobRequest request;
+    const std::string& id = job->message.job().id();
+    request.set_job_id(id);
     if (id != typed && !run.arguments.on("yes")) {
       if (auto code = ask(run, "Are you sure you want to stop job \"" + id + "\"?")) return *code;
     }
-    Parameters parameters;
-    if (run.arguments.on("purge")) parameters["purge"] = "true";
-    if (run.arguments.is_set("eval-priority")) parameters["eval_priority"] = run.arguments.value("eval-priority");
-    auto answer = run.client.write("DELETE", "/v1/job/" + escape(id), parameters);
+    request.set_purge(run.arguments.on("purge"));
+    Parameters priority;  // as it was typed: the server says what is wrong with it
+    if (run.arguments.is_set("eval-priority")) priority.emplace("eval_priority", run.arguments.value("eval-priority"));
+    auto answer = run.client.call<v1::Jobs::Deregister>(request, priority);
     if (!answer) {
       worst = run.fail("Error deregistering job", answer.status());
       continue;
     }
-    const std::string eval = text(*answer, "EvalID");
+    const std::string& eval = answer->message.eval_id();
     if (eval.empty()) continue;
     if (run.arguments.on("detach")) {
-      run.out << eval << "\n";
+      run.out << id_text(eval) << "\n";
     } else {
       worst = std::max(worst, monitor_evaluation(run, eval));
     }
@@ -146,76 +137,83 @@ int job_stop(Run& run) {
 }
 
 // The values that the file's variables had, in the form of a variable file.
-std::string variables_text(const json& submission) {
+std::string variables_text(const v1::JobSubmission& submission) {
   std::string out;
-  for (const auto& [name, value] : member(submission, "VariableFlags").items()) {
-    out += name + " = " + value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  for (const auto& [name, value] : sorted(submission.variable_flags())) {
+    out += name + " = " + json(value).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   }
-  out += text(submission, "Variables");
+  out += submission.variables();
   return out.empty() ? out : "\n# Variables\n" + out;
 }
 
 // The file that the job came from, as it was.
 int inspect_source(Run& run, const std::string& id) {
-  Parameters parameters;
-  if (run.arguments.is_set("version")) parameters["version"] = run.arguments.value("version");
-  auto submission = run.client.get("/v1/job/" + escape(id) + "/submission", parameters);
-  if (!submission) return run.fail("Error retrieving the job's file", submission.status());
-  if (text(*submission, "Format") != "hcl2") return run.usage("Error: this version of the job did not come from HCL");
-  run.out << text(*submission, "Source");
-  if (run.arguments.on("with-vars")) run.out << variables_text(*submission);
+  v1::JobSubmissionRequest request;
+  request.set_job_id(id);
+  Parameters version;  // as it was typed
+  if (run.arguments.is_set("version")) version.emplace("version", run.arguments.value("version"));
+  auto answer = run.client.call<v1::Jobs::Submission>(request, version);
+  if (!answer) return run.fail("Error retrieving the job's file", answer.status());
+  const v1::JobSubmission& submission = answer->message.submission();
+  if (submission.format() != "hcl2") return run.usage("Error: this version of the job did not come from HCL");
+  run.out << submission.source();
+  if (run.arguments.on("with-vars")) run.out << variables_text(submission);
   return 0;
 }
 
+Result<Answer<v1::JobVersionsResponse>> versions_of(Run& run, const std::string& id, bool with_diffs) {
+  v1::JobVersionsRequest request;
+  request.set_job_id(id);
+  request.set_diffs(with_diffs);
+  return run.client.call<v1::Jobs::Versions>(request);
+}
+
 int job_inspect(Run& run) {
-  auto job = find_job(run, run.arguments.positional()[0]);
-  if (!job) return run.fail("Error inspecting job", job.status());
-  if (run.arguments.on("hcl")) return inspect_source(run, text(*job, "ID"));
+  auto found = find_job(run, run.arguments.positional()[0]);
+  if (!found) return run.fail("Error inspecting job", found.status());
+  const std::string& id = found->message.job().id();
+  if (run.arguments.on("hcl")) return inspect_source(run, id);
+  json job = found->json();
   if (run.arguments.on("with-vars")) return run.usage("Error: -with-vars goes with -hcl");
   if (run.arguments.is_set("version")) {
-    auto version = whole_number(run.arguments.value("version"), "version");
-    if (!version) return run.fail("Error", version.status());
-    auto versions = run.client.get("/v1/job/" + escape(text(*job, "ID")) + "/versions");
+    const std::string version = run.arguments.value("version");
+    auto versions = versions_of(run, id, false);
     if (!versions) return run.fail("Error retrieving job versions", versions.status());
-    const json* wanted = nullptr;
-    for (const json& each : member(*versions, "Versions")) {
-      if (number(each, "Version") == *version) wanted = &each;
-    }
-    if (!wanted) return run.usage("Error: version " + std::to_string(*version) + " of the job is not kept");
-    job = Result<json>(*wanted);
+    const auto& kept = versions->message.versions();
+    const auto wanted =
+        std::ranges::find(kept, version, [](const v1::Job& each) { return std::to_string(each.version()); });
+    if (wanted == kept.end()) return run.usage("Error: version " + version + " of the job is not kept");
+    job = versions->json()["Versions"][static_cast<size_t>(wanted - kept.begin())];
   }
-  if (auto code = print_by_template(run, *job)) return *code;
-  run.out << (run.arguments.on("json") ? *job : json{{"Job", *job}}).dump(4) << "\n";
+  if (auto code = print_by_template(run, job)) return *code;
+  run.out << (run.arguments.on("json") ? job : json{{"Job", job}}).dump(4) << "\n";
   return 0;
 }
 
 int job_history(Run& run) {
   auto job = find_job(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error retrieving job", job.status());
-  auto versions = run.client.get("/v1/job/" + escape(text(*job, "ID")) + "/versions", {{"diffs", "true"}});
+  auto versions = versions_of(run, job->message.job().id(), true);
   if (!versions) return run.fail("Error retrieving job versions", versions.status());
-  json shown = json::array(), diffs = json::array();  // a diff is to the version before, the oldest has none
-  for (size_t i = 0; i < member(*versions, "Versions").size(); ++i) {
-    const json& version = (*versions)["Versions"][i];
-    const std::string own = std::to_string(number(version, "Version"));
+  const auto& diffs = versions->message.diffs();  // each to the version before; the oldest has none
+  const json all = versions->json()["Versions"];
+  json shown = json::array();
+  std::string text;
+  for (int i = 0; i < versions->message.versions_size(); ++i) {
+    const v1::Job& version = versions->message.versions(i);
+    const std::string own = std::to_string(version.version());
     if (run.arguments.is_set("version") && own != run.arguments.value("version")) continue;
-    shown.push_back(version);
-    diffs.push_back(i < member(*versions, "Diffs").size() ? (*versions)["Diffs"][i] : json());
+    text += run.arguments.on("full")
+                ? all[static_cast<size_t>(i)].dump(4) + "\n"
+                : (shown.empty() ? "" : "\n") + format_pairs({{"Version", own},
+                                                              {"Stable", yes_no(version.stable())},
+                                                              {"Submit Date", full_time(version.submit_time())}});
+    if (run.arguments.on("p") && i < diffs.size()) text += "Diff        =\n" + diff_text(diffs[i], false);
+    shown.push_back(all[static_cast<size_t>(i)]);
   }
   if (shown.empty()) return run.usage("Error: no such version is kept");
   if (auto code = print_object(run, run.arguments.is_set("version") ? shown[0] : shown)) return *code;
-  for (size_t i = 0; i < shown.size(); ++i) {
-    const json& version = shown[i];
-    if (run.arguments.on("full")) {
-      run.out << version.dump(4) << "\n";
-    } else {
-      run.out << (i == 0 ? "" : "\n")
-              << format_pairs({{"Version", std::to_string(number(version, "Version"))},
-                               {"Stable", member(version, "Stable") == true ? "true" : "false"},
-                               {"Submit Date", full_time(number(version, "SubmitTime"))}});
-    }
-    if (run.arguments.on("p") && !diffs[i].is_null()) run.out << "Diff        =\n" << diff_text(diffs[i], false);
-  }
+  run.out << text;
   return 0;
 }
 

@@ -63,7 +63,7 @@ job "example" {
       port "http" {}
     }
 
-    # What happens on the node when a task ends.
+    # Tells the node what to do when a task ends.
     restart {
       attempts = 2
       interval = "30m"
@@ -167,7 +167,8 @@ job "countdash" {
 )";
 
 int list_templates(Run& run) {
-  auto variables = run.client.get("/v1/vars", {{"prefix", std::string(kTemplates)}});
+  auto variables =
+      run.client.send({.verb = "GET", .path = "/v1/vars", .parameters = {{"prefix", std::string(kTemplates)}}});
   if (!variables) return run.fail("Error retrieving job templates from the servers", variables.status());
   if (variables->empty()) {
     run.out << "No job templates are kept; each would be a variable below " << kTemplates << "\n";
@@ -175,19 +176,20 @@ int list_templates(Run& run) {
   }
   run.out << "Use drover job init -template=<template> with any of the following:\n";
   for (const json& variable : *variables) {
-    const std::string path = text(variable, "Path");
+    const std::string path = variable.value("Path", "");
     run.out << "  " << (path.starts_with(kTemplates) ? path.substr(kTemplates.size()) : path) << "\n";
   }
   return 0;
 }
 
 Result<std::string> template_named(Run& run, const std::string& name) {
-  DROVER_TRY(json variable, run.client.get("/v1/var/" + std::string(kTemplates) + escape(name)));
-  const json& items = member(variable, "Items");
-  if (!member(items, "template").is_string()) {
+  DROVER_TRY(json variable,
+             run.client.send({.verb = "GET", .path = "/v1/var/" + std::string(kTemplates) + percent_encode(name)}));
+  const json text = variable.value("/Items/template"_json_pointer, json());
+  if (!text.is_string()) {
     return not_found("the variable " + std::string(kTemplates) + name + " has no item \"template\"");
   }
-  return text(items, "template");
+  return text.get<std::string>();
 }
 
 int job_init(Run& run) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli_command.h"
+#include "drover/api/jobs.pb.h"
 #include "job_source.h"
 #include "object_output.h"
 #include "output.h"
@@ -10,36 +11,35 @@
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
-
 constexpr int kPlanError = 255;  // 1 says that allocations would change
 
 int job_plan(Run& run) {
   const std::string path = run.arguments.positional()[0];
-  auto source = read_job_source(run, path);
+  std::string job;
+  auto source = read_job_source(run, path, job);
   if (!source) return run.fail("Error getting job struct", source.status()), kPlanError;
   warn_of_integrations(run);
-  const json job = json::parse(source->job, nullptr, false);
-  const std::string id = text(job, "ID");
-  const bool shows_diff = run.arguments.on("diff");
-  json request = {{"Job", job}, {"Diff", shows_diff}, {"PolicyOverride", run.arguments.on("policy-override")}};
-  auto plan = run.client.write("PUT", "/v1/job/" + escape(id) + "/plan", {}, request.dump());
-  if (!plan) return run.fail("Error during plan", plan.status()), kPlanError;
-  const int code = member(*plan, "Annotations").is_null() ? kPlanError : static_cast<int>(changes_allocations(*plan));
+  v1::PlanJobRequest request;
+  *request.mutable_job() = source->job();
+  request.set_job_id(request.job().id());
+  request.set_diff(run.arguments.on("diff"));
+  request.set_policy_override(run.arguments.on("policy-override"));
+  auto answer = run.client.call<v1::Jobs::Plan>(request);
+  if (!answer) return run.fail("Error during plan", answer.status()), kPlanError;
+  const v1::PlanJobResponse& plan = answer->message;
+  const int code = plan.has_annotations() ? static_cast<int>(changes_allocations(plan)) : kPlanError;
   if (run.arguments.on("json-output") && run.arguments.is_set("t")) {
     return run.usage("Error: -json-output and -t exclude each other"), kPlanError;
   }
-  if (auto printed = print_by_template(run, *plan)) return *printed == 0 ? code : kPlanError;
+  if (auto printed = print_by_template(run, answer->json())) return *printed == 0 ? code : kPlanError;
   if (run.arguments.on("json-output")) {
-    run.out << plan->dump(4) << "\n";
+    run.out << answer->json().dump(4) << "\n";
     return code;
   }
-  if (shows_diff) run.out << diff_text(member(*plan, "Diff"), run.verbose()) << "\n";
-  run.out << "Scheduler dry-run:\n" << dry_run_text(*plan, job, now_ns()) << "\n";
-  if (std::string warnings = text(*plan, "Warnings"); !warnings.empty()) {
-    run.out << "Job Warnings:\n" << warnings << "\n\n";
-  }
-  const std::string index = std::to_string(number(*plan, "JobModifyIndex"));
+  if (request.diff()) run.out << diff_text(plan.diff(), run.verbose()) << "\n";
+  run.out << "Scheduler dry-run:\n" << dry_run_text(plan, request.job().type(), now_ns()) << "\n";
+  if (!plan.warnings().empty()) run.out << "Job Warnings:\n" << plan.warnings() << "\n\n";
+  const std::string index = std::to_string(plan.job_modify_index());
   // Scripts look for these words.
   run.out << "Job Modify Index: " << index
           << "\nTo submit the job with version verification run:\n\ndrover job run -check-index " << index;

@@ -6,15 +6,15 @@
 #include <fstream>
 #include <istream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
+#include "drover/api/jobs.pb.h"
 #include "drover/hcl.h"
 #include "drover/job_parser.h"
+#include "drover/json.h"
 
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
 using Source = JobParser::Assignment::Source;
 
 constexpr size_t kMaxFile = 16 << 20;
@@ -29,7 +29,7 @@ Result<std::string> read_file(Run& run, const std::string& path) {
 }
 
 // NOMAD_VAR_*, then the variable files, then -var; later ones win.
-Result<std::vector<JobParser::Assignment>> assignments(Run& run, json& submission) {
+Result<std::vector<JobParser::Assignment>> assignments(Run& run, v1::JobSubmission& submission) {
   std::vector<JobParser::Assignment> out;
   constexpr std::string_view kPrefix = "NOMAD_VAR_";
   for (char** at = environ; *at; ++at) {
@@ -38,20 +38,18 @@ Result<std::vector<JobParser::Assignment>> assignments(Run& run, json& submissio
     if (!entry.starts_with(kPrefix) || equals == std::string_view::npos) continue;
     const std::string name(entry.substr(kPrefix.size(), equals - kPrefix.size()));
     out.push_back({Source::environment, name, std::string(entry.substr(equals + 1))});
-    submission["VariableFlags"][name] = entry.substr(equals + 1);
+    (*submission.mutable_variable_flags())[name] = entry.substr(equals + 1);
   }
-  std::string files;
   for (const std::string& path : run.arguments.values("var-file")) {
     DROVER_TRY(std::string text, read_file(run, path));
-    files += text + (text.ends_with('\n') ? "" : "\n");
+    submission.mutable_variables()->append(text + (text.ends_with('\n') ? "" : "\n"));
     out.push_back({Source::file, path, std::move(text)});
   }
-  submission["Variables"] = files;
   for (const std::string& pair : run.arguments.values("var")) {
     const size_t equals = pair.find('=');
     if (equals == std::string::npos) return invalid_argument("-var \"" + pair + "\" is not of the form name=value");
     out.push_back({Source::command_line, pair.substr(0, equals), pair.substr(equals + 1)});
-    submission["VariableFlags"][pair.substr(0, equals)] = pair.substr(equals + 1);
+    (*submission.mutable_variable_flags())[pair.substr(0, equals)] = pair.substr(equals + 1);
   }
   return out;
 }
@@ -85,9 +83,9 @@ void warn_of_integrations(Run& run) {
   }
 }
 
-Result<JobSource> read_job_source(Run& run, const std::string& path) {
-  DROVER_TRY(std::string text, read_file(run, path));
-  if (run.arguments.on("json") && !hcl::looks_like_json(text)) {
+Result<v1::RegisterJobRequest> read_job_source(Run& run, const std::string& path, std::string& text) {
+  DROVER_TRY(std::string source, read_file(run, path));
+  if (run.arguments.on("json") && !hcl::looks_like_json(source)) {
     return invalid_argument(path + ": -json was given, and this is not JSON");
   }
   auto* parser = static_cast<JobParser*>(run.host.find_extension(JobParser::kExtensionPoint, "hcl"));
@@ -95,12 +93,15 @@ Result<JobSource> read_job_source(Run& run, const std::string& path) {
   JobParser::Options options{.file_name = path == "-" ? "<stdin>" : path};
   options.folder = path == "-" ? "." : std::filesystem::path(path).parent_path().string();
   options.strict = run.arguments.on("hcl2-strict");
-  json submission = {{"Source", text}, {"Format", hcl::looks_like_json(text) ? "json" : "hcl2"}};
-  DROVER_TRY(options.variables, assignments(run, submission));
-  DROVER_TRY(JobParser::Parsed parsed, parser->parse(text, options));
+  v1::RegisterJobRequest request;
+  request.mutable_submission()->set_source(source);
+  request.mutable_submission()->set_format(hcl::looks_like_json(source) ? "json" : "hcl2");
+  DROVER_TRY(options.variables, assignments(run, *request.mutable_submission()));
+  DROVER_TRY(JobParser::Parsed parsed, parser->parse(source, options));
   for (const std::string& warning : parsed.warnings) run.err << "Warning: " << warning << "\n";
-  if (!json::accept(parsed.json)) return internal_error("the parser of job files gave no JSON");
-  return JobSource{std::move(parsed.json), submission.dump(-1, ' ', false, json::error_handler_t::replace)};
+  text = std::move(parsed.json);
+  DROVER_RETURN_IF_ERROR(json_to_message("{\"Job\":" + text + "}", request));
+  return request;
 }
 
 }  // namespace drover::cli

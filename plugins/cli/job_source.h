@@ -6,12 +6,11 @@
 
 #include "cli_command.h"
 
-namespace drover::cli {
+namespace drover::v1 {
+class RegisterJobRequest;
+}
 
-struct JobSource {
-  std::string job;         // JSON, in the API's form
-  std::string submission;  // JSON: the file and its variables, which the servers keep beside the job
-};
+namespace drover::cli {
 
 // The flags -var, -var-file, -hcl2-strict and -json.
 std::vector<Flag> job_source_flags();
@@ -20,7 +19,8 @@ std::vector<Flag> job_source_flags();
 std::vector<Flag> integration_flags(bool consul);
 void warn_of_integrations(Run& run);
 
-// Warnings go to standard error. "-" reads standard input; paths in the file begin at the file's folder.
-Result<JobSource> read_job_source(Run& run, const std::string& path);
+// The job, and its file with the variables, which the servers keep beside it. Warnings go to standard error. "-" reads
+// standard input; paths in the file begin at the file's folder. `text`: the job as JSON in the API's form.
+Result<v1::RegisterJobRequest> read_job_source(Run& run, const std::string& path, std::string& text);
 
 }  // namespace drover::cli

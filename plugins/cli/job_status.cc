@@ -1,7 +1,7 @@
 // job status: the list of jobs, or all about one.
-#include <nlohmann/json.hpp>
-
 #include "cli_command.h"
+#include "drover/api/evaluations.pb.h"
+#include "drover/api/jobs.pb.h"
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"
@@ -10,108 +10,105 @@
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
-
-std::string status_of(const json& job) {
-  std::string status = text(job, "Status");
-  return member(job, "Stop") == true ? status + " (stopped)" : status;
+// `Job`: a job, or its row in a list.
+template <typename Job>
+std::string status_of(const Job& job) {
+  return word(job.status()) + (job.stop() ? " (stopped)" : "");
 }
 
 int list_jobs(Run& run) {
-  auto jobs = run.client.get("/v1/jobs");
+  auto jobs = run.client.call<v1::Jobs::List>({});
   if (!jobs) return run.fail("Error querying jobs", jobs.status());
   if (auto code = print_object(run, *jobs)) return *code;
-  if (jobs->empty()) {
+  if (jobs->message.jobs().empty()) {
     run.out << "No running jobs\n";
     return 0;
   }
   const bool all_namespaces = run.client.options().name_space == "*";
   std::vector<std::vector<std::string>> rows = {{"ID", "Type", "Priority", "Status", "Submit Date"}};
   if (all_namespaces) rows[0].insert(rows[0].begin() + 1, "Namespace");
-  for (const json& job : *jobs) {
-    std::vector<std::string> row = {text(job, "ID"), text(job, "Type"), text(job, "Priority"), status_of(job),
-                                    full_time(number(job, "SubmitTime"))};
-    if (all_namespaces) row.insert(row.begin() + 1, text(job, "Namespace"));
+  for (const v1::JobListStub& job : jobs->message.jobs()) {
+    std::vector<std::string> row = {job.id(), job.type(), std::to_string(job.priority()), status_of(job),
+                                    full_time(job.submit_time())};
+    if (all_namespaces) row.insert(row.begin() + 1, job.namespace_());
     rows.push_back(std::move(row));
   }
   run.out << format_list(rows);
   return 0;
 }
 
-void show_summary(Run& run, const json& summary) {
+void show_summary(Run& run, const v1::JobSummary& summary) {
   std::vector<std::vector<std::string>> rows = {
       {"Task Group", "Queued", "Starting", "Running", "Failed", "Complete", "Lost", "Unknown"}};
-  for (const auto& [group, counts] : member(summary, "Summary").items()) {
-    rows.push_back({group, text(counts, "Queued"), text(counts, "Starting"), text(counts, "Running"),
-                    text(counts, "Failed"), text(counts, "Complete"), text(counts, "Lost"), text(counts, "Unknown")});
+  for (const auto& [group, counts] : sorted(summary.summary())) {
+    rows.push_back({group, std::to_string(counts.queued()), std::to_string(counts.starting()),
+                    std::to_string(counts.running()), std::to_string(counts.failed()),
+                    std::to_string(counts.complete()), std::to_string(counts.lost()),
+                    std::to_string(counts.unknown())});
   }
   run.out << "\nSummary\n" << format_list(rows);
 }
 
-// What the newest evaluation that placed anything, or tried to, could not place. A blocked one waits and has not tried.
-void show_placement_failure(Run& run, const json& evals) {
-  const json* newest = nullptr;
-  for (const json& eval : evals) {
-    if (text(eval, "Status") == "blocked" && member(eval, "FailedTGAllocs").empty()) continue;
-    if (!newest || number(eval, "CreateIndex") > number(*newest, "CreateIndex")) newest = &eval;
+// Shows what the newest evaluation could not place, among those that tried. A blocked one waits and has not tried.
+void show_placement_failure(Run& run, const v1::ListEvaluationsResponse& evals) {
+  const v1::Evaluation* newest = nullptr;
+  for (const v1::Evaluation& eval : evals.evaluations()) {
+    if (eval.status() == v1::EVAL_STATUS_BLOCKED && eval.failed_tg_allocs().empty()) continue;
+    if (!newest || eval.create_index() > newest->create_index()) newest = &eval;
   }
-  if (!newest || member(*newest, "FailedTGAllocs").empty()) return;
+  if (!newest || newest->failed_tg_allocs().empty()) return;
   run.out << "\nPlacement Failure\n";
-  for (const auto& [group, metric] : member(*newest, "FailedTGAllocs").items()) {
+  for (const auto& [group, metric] : sorted(newest->failed_tg_allocs())) {
     run.out << "Task Group \"" << group << "\":\n" << format_metric(metric, "  ");
   }
 }
 
 int show_job(Run& run, const std::string& id) {
-  auto job = find_job(run, id);
-  if (!job) return run.fail("Error querying job", job.status());
-  if (auto code = print_object(run, *job)) return *code;
+  auto found = find_job(run, id);
+  if (!found) return run.fail("Error querying job", found.status());
+  if (auto code = print_object(run, *found)) return *code;
+  const v1::Job& job = found->message.job();
   std::string datacenters;
-  for (const json& dc : member(*job, "Datacenters"))
-    datacenters += (datacenters.empty() ? "" : ",") + dc.get<std::string>();
-  run.out << format_pairs({{"ID", text(*job, "ID")},
-                           {"Name", text(*job, "Name")},
-                           {"Submit Date", full_time(number(*job, "SubmitTime"))},
-                           {"Type", text(*job, "Type")},
-                           {"Priority", text(*job, "Priority")},
+  for (const std::string& dc : job.datacenters()) datacenters += (datacenters.empty() ? "" : ",") + dc;
+  run.out << format_pairs({{"ID", job.id()},
+                           {"Name", job.name()},
+                           {"Submit Date", full_time(job.submit_time())},
+                           {"Type", job.type()},
+                           {"Priority", std::to_string(job.priority())},
                            {"Datacenters", datacenters},
-                           {"Namespace", text(*job, "Namespace")},
-                           {"Status", status_of(*job)},
-                           {"Periodic", member(*job, "Periodic").is_null() ? "false" : "true"},
-                           {"Parameterized", member(*job, "ParameterizedJob").is_null() ? "false" : "true"}});
+                           {"Namespace", job.namespace_()},
+                           {"Status", status_of(job)},
+                           {"Periodic", yes_no(job.has_periodic())},
+                           {"Parameterized", yes_no(job.has_parameterized_job())}});
   if (run.arguments.on("short")) return 0;
-  const std::string path = "/v1/job/" + escape(text(*job, "ID"));
-  auto summary = run.client.get(path + "/summary");
+  v1::JobRequest request;
+  request.set_job_id(job.id());
+  auto summary = run.client.call<v1::Jobs::Summary>(request);
   if (!summary) return run.fail("Error querying job summary", summary.status());
-  show_summary(run, *summary);
-  auto evals = run.client.get(path + "/evaluations");
+  show_summary(run, summary->message.summary());
+  v1::OfJobRequest of_job;
+  of_job.set_job_id(job.id());
+  auto evals = run.client.call<v1::Evaluations::OfJob>(of_job);
   if (!evals) return run.fail("Error querying job evaluations", evals.status());
   if (run.arguments.on("evals")) {
     std::vector<std::vector<std::string>> rows = {{"ID", "Priority", "Triggered By", "Status", "Placement Failures"}};
-    for (const json& eval : *evals) {
-      rows.push_back({short_id(text(eval, "ID"), run.verbose()), text(eval, "Priority"), text(eval, "TriggeredBy"),
-                      text(eval, "Status"), member(eval, "FailedTGAllocs").empty() ? "false" : "true"});
+    for (const v1::Evaluation& eval : evals->message.evaluations()) {
+      rows.push_back({id_text(eval.id(), run.verbose()), std::to_string(eval.priority()), eval.triggered_by(),
+                      word(eval.status()), yes_no(!eval.failed_tg_allocs().empty())});
     }
     run.out << "\nEvaluations\n" << format_list(rows);
   }
-  show_placement_failure(run, *evals);
-  Parameters parameters;
-  if (run.arguments.on("all-allocs")) parameters["all"] = "true";
-  auto allocs = run.client.get(path + "/allocations", parameters);
+  show_placement_failure(run, evals->message);
+  auto allocs = allocs_of(run, job.id(), run.arguments.on("all-allocs"));
   if (!allocs) return run.fail("Error querying job allocations", allocs.status());
   run.out << "\nAllocations\n";
-  if (allocs->empty()) {
+  if (allocs->message.allocations().empty()) {
     run.out << "No allocations placed\n";
     return 0;
   }
-  std::vector<std::vector<std::string>> rows = {
-      {"ID", "Node ID", "Task Group", "Version", "Desired", "Status", "Created", "Modified"}};
-  for (const json& alloc : *allocs) {
-    rows.push_back({short_id(text(alloc, "ID"), run.verbose()), short_id(text(alloc, "NodeID"), run.verbose()),
-                    text(alloc, "TaskGroup"), text(alloc, "JobVersion"), text(alloc, "DesiredStatus"),
-                    text(alloc, "ClientStatus"), relative_time(number(alloc, "CreateTime"), now_ns()),
-                    relative_time(number(alloc, "ModifyTime"), now_ns())});
-  }
+  std::vector<std::vector<std::string>> rows = {kAllocColumns};
+  for (const v1::AllocationListStub& alloc : allocs->message.allocations())
+    rows.push_back(alloc_row(alloc, run.verbose()));
   run.out << format_list(rows);
   return 0;
 }

@@ -1,80 +1,100 @@
 #include "lookup.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
+#include "drover/api/evaluations.pb.h"
+#include "drover/api/jobs.pb.h"
+#include "drover/api/nodes.pb.h"
 #include "output.h"
 
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
-
-// The identifiers are hexadecimal; the API takes an even number of digits.
-Result<json> find_by_prefix(Run& run, const std::string& typed, const std::string& list, const std::string& one,
-                            const std::string& what) {
-  std::string prefix;
-  for (char c : typed) {
-    if (c != '-') prefix += c;
+// The digits of an identifier, without dashes.
+std::string digits_of(const std::string& id) {
+  std::string digits;
+  for (const char c : id) {
+    if (c != '-') digits += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
+  return digits;
+}
+
+// The API takes an even number of digits as a prefix.
+Result<std::string> prefix_of(const std::string& typed) {
   if (typed.size() < 2)
     return invalid_argument("identifier \"" + typed + "\" is too short; type at least two characters");
-  if (prefix.size() % 2 != 0) prefix.pop_back();
-  DROVER_TRY(json matches, run.client.get(list, {{"prefix", prefix}}));
-  std::vector<json> fitting;
-  for (const json& match : matches) {
-    std::string id = text(match, "ID");
-    std::string bare;
-    for (char c : id) {
-      if (c != '-') bare += c;
-    }
-    std::string wanted;
-    for (char c : typed) {
-      if (c != '-') wanted += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-    if (bare.starts_with(wanted)) fitting.push_back(match);
+  const std::string digits = digits_of(typed);
+  return digits.substr(0, digits.size() & ~size_t{1});
+}
+
+// The identifier of the one match that begins with what was typed.
+template <typename Matches>
+Result<std::string> one_of(const Matches& matches, const std::string& typed, const std::string& what) {
+  std::vector<std::string> fitting;
+  for (const auto& match : matches) {
+    if (digits_of(id_text(match.id())).starts_with(digits_of(typed))) fitting.push_back(match.id());
   }
   if (fitting.empty()) return not_found("No " + what + " with prefix or id \"" + typed + "\" found");
-  if (fitting.size() > 1) {
-    std::string ids;
-    for (const json& match : fitting) ids += "\n" + text(match, "ID");
-    return invalid_argument("Prefix matched multiple " + what + "\n" + ids);
-  }
-  return run.client.get(one + text(fitting.front(), "ID"));
+  if (fitting.size() == 1) return fitting.front();
+  std::string ids;
+  for (const std::string& id : fitting) ids += "\n" + id_text(id);
+  return invalid_argument("Prefix matched multiple " + what + "\n" + ids);
 }
 
 }  // namespace
 
-Result<json> find_job(Run& run, const std::string& id) {
-  DROVER_TRY(json matches, run.client.get("/v1/jobs", {{"prefix", id}}));
-  const json* found = nullptr;
-  for (const json& match : matches) {
-    if (text(match, "ID") == id) found = &match;
-  }
-  if (!found && matches.size() == 1) found = &matches.front();
-  if (!found && matches.empty()) return not_found("No job(s) with prefix or ID \"" + id + "\" found");
-  if (!found) {
+Result<Answer<v1::JobResponse>> find_job(Run& run, const std::string& id) {
+  DROVER_TRY(const auto answer, run.client.call<v1::Jobs::List>({}, {{"prefix", id}}));
+  const auto& matches = answer->jobs();
+  auto found = std::ranges::find(matches, id, &v1::JobListStub::id);
+  if (found == matches.end() && matches.empty()) return not_found("No job(s) with prefix or ID \"" + id + "\" found");
+  if (found == matches.end() && matches.size() == 1) found = matches.begin();
+  if (found == matches.end()) {
     std::string ids;
-    for (const json& match : matches) ids += "\n" + text(match, "ID");
+    for (const v1::JobListStub& match : matches) ids += "\n" + match.id();
     return invalid_argument("Prefix matched multiple jobs\n" + ids);
   }
-  return run.client.get("/v1/job/" + escape(text(*found, "ID")));
+  v1::JobRequest request;
+  request.set_job_id(found->id());
+  return run.client.call<v1::Jobs::Get>(request);
 }
 
-Result<json> find_alloc(Run& run, const std::string& id) {
-  return find_by_prefix(run, id, "/v1/allocations", "/v1/allocation/", "allocation(s)");
-}
-Result<json> find_node(Run& run, const std::string& id) {
-  return find_by_prefix(run, id, "/v1/nodes", "/v1/node/", "node(s)");
-}
-Result<json> find_eval(Run& run, const std::string& id) {
-  return find_by_prefix(run, id, "/v1/evaluations", "/v1/evaluation/", "evaluation(s)");
+Result<Answer<v1::AllocationResponse>> find_alloc(Run& run, const std::string& id) {
+  DROVER_TRY(const std::string prefix, prefix_of(id));
+  DROVER_TRY(const auto matches, run.client.call<v1::Allocations::List>({}, {{"prefix", prefix}}));
+  v1::AllocationRequest request;
+  DROVER_TRY(*request.mutable_alloc_id(), one_of(matches->allocations(), id, "allocation(s)"));
+  return run.client.call<v1::Allocations::Get>(request);
 }
 
-Result<std::string> pick_task(const json& alloc, const std::string& wanted) {
+Result<Answer<v1::NodeResponse>> find_node(Run& run, const std::string& id) {
+  DROVER_TRY(const std::string prefix, prefix_of(id));
+  DROVER_TRY(const auto matches, run.client.call<v1::Nodes::List>({}, {{"prefix", prefix}}));
+  v1::NodeRequest request;
+  DROVER_TRY(*request.mutable_node_id(), one_of(matches->nodes(), id, "node(s)"));
+  return run.client.call<v1::Nodes::Get>(request);
+}
+
+Result<Answer<v1::EvaluationResponse>> find_eval(Run& run, const std::string& id) {
+  DROVER_TRY(const std::string prefix, prefix_of(id));
+  DROVER_TRY(const auto matches, run.client.call<v1::Evaluations::List>({}, {{"prefix", prefix}}));
+  v1::EvaluationRequest request;
+  DROVER_TRY(*request.mutable_eval_id(), one_of(matches->evaluations(), id, "evaluation(s)"));
+  return run.client.call<v1::Evaluations::Get>(request);
+}
+
+Result<Answer<v1::AllocationStubsResponse>> allocs_of(Run& run, const std::string& job, bool all) {
+  v1::OfJobRequest request;
+  request.set_job_id(job);
+  request.set_all(all);
+  return run.client.call<v1::Allocations::OfJob>(request);
+}
+
+Result<std::string> pick_task(const v1::AllocationWithJob& alloc, const std::string& wanted) {
   std::vector<std::string> tasks;
-  for (const json& group : member(member(alloc, "Job"), "TaskGroups")) {
-    if (text(group, "Name") != text(alloc, "TaskGroup")) continue;
-    for (const json& task : member(group, "Tasks")) tasks.push_back(text(task, "Name"));
+  for (const v1::TaskGroup& group : alloc.job().task_groups()) {
+    if (group.name() != alloc.allocation().task_group()) continue;
+    for (const v1::Task& task : group.tasks()) tasks.push_back(task.name());
   }
   std::string names;
   for (const std::string& task : tasks) {
@@ -83,8 +103,8 @@ Result<std::string> pick_task(const json& alloc, const std::string& wanted) {
   }
   if (wanted.empty() && tasks.size() == 1) return tasks.front();
   if (wanted.empty())
-    return invalid_argument("Allocation " + short_id(text(alloc, "ID")) + " is running the following tasks:" + names +
-                            "\n\nPlease specify the task.");
+    return invalid_argument("Allocation " + id_text(alloc.allocation().id(), false) +
+                            " is running the following tasks:" + names + "\n\nPlease specify the task.");
   return invalid_argument("Could not find task named: " + wanted + ", found:" + names);
 }
 

@@ -1,20 +1,30 @@
 // Finding a job, allocation, node or evaluation by what a person typed of its identifier.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "cli_command.h"
 
+namespace drover::v1 {
+class AllocationResponse;
+class AllocationStubsResponse;
+class AllocationWithJob;
+class EvaluationResponse;
+class JobResponse;
+class NodeResponse;
+}  // namespace drover::v1
+
 namespace drover::cli {
 
 // The one job with this ID, or whose ID begins so. Errors: not_found; invalid_argument listing several matches.
-Result<nlohmann::json> find_job(Run& run, const std::string& id);
-// Full objects.
-Result<nlohmann::json> find_alloc(Run& run, const std::string& id);
-Result<nlohmann::json> find_node(Run& run, const std::string& id);
-Result<nlohmann::json> find_eval(Run& run, const std::string& id);
+Result<Answer<v1::JobResponse>> find_job(Run& run, const std::string& id);
+// Likewise.
+Result<Answer<v1::AllocationResponse>> find_alloc(Run& run, const std::string& id);
+Result<Answer<v1::NodeResponse>> find_node(Run& run, const std::string& id);
+Result<Answer<v1::EvaluationResponse>> find_eval(Run& run, const std::string& id);
+// `all`: also those of earlier jobs with that ID.
+Result<Answer<v1::AllocationStubsResponse>> allocs_of(Run& run, const std::string& job, bool all = false);
 // The task named, or the only one. Errors: invalid_argument naming the choices.
-Result<std::string> pick_task(const nlohmann::json& alloc, const std::string& wanted);
+Result<std::string> pick_task(const v1::AllocationWithJob& alloc, const std::string& wanted);
 
 }  // namespace drover::cli

@@ -1,8 +1,10 @@
 // node status, node eligibility.
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "cli_command.h"
+#include "drover/api/allocations.pb.h"
+#include "drover/api/nodes.pb.h"
+#include "drover/time.h"
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"
@@ -10,12 +12,8 @@
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
-
-std::string yes_no(const json& value) { return value == true ? "true" : "false"; }
-
 int list_nodes(Run& run) {
-  auto nodes = run.client.get("/v1/nodes");
+  auto nodes = run.client.call<v1::Nodes::List>({});
   if (!nodes) return run.fail("Error querying node status", nodes.status());
   const bool verbose = run.verbose();
   if (auto code = print_object(run, *nodes)) return *code;
@@ -25,117 +23,120 @@ int list_nodes(Run& run) {
   } else {
     rows.push_back({"ID", "DC", "Name", "Class", "Drain", "Eligibility", "Status"});
   }
-  for (const json& node : *nodes) {
+  for (const v1::NodeListStub& node : nodes->message.nodes()) {
     if (run.arguments.on("quiet")) {
-      run.out << short_id(text(node, "ID"), verbose) << "\n";
+      run.out << id_text(node.id(), verbose) << "\n";
       continue;
     }
-    std::vector<std::string> row = {short_id(text(node, "ID"), verbose), text(node, "Datacenter"), text(node, "Name"),
-                                    text(node, "NodeClass")};
-    if (verbose) row.insert(row.end(), {text(node, "Address"), text(node, "Version")});
-    row.insert(row.end(), {yes_no(member(node, "Drain")), text(node, "SchedulingEligibility"), text(node, "Status")});
+    std::vector<std::string> row = {id_text(node.id(), verbose), node.datacenter(), node.name(), node.node_class()};
+    if (verbose) row.insert(row.end(), {node.address(), node.version()});
+    row.insert(row.end(), {yes_no(node.drain()), node.scheduling_eligibility(), word(node.status())});
     rows.push_back(std::move(row));
   }
   if (!run.arguments.on("quiet")) run.out << format_list(rows);
   return 0;
 }
 
-// Of each group: how many instances allocations hold, how many are healthy, and what is wrong with the others. Empty
-// when the node has none.
-std::string devices_of(const json& node, const json& allocs) {
-  std::map<std::string, size_t> taken;
-  for (const json& alloc : allocs) {
-    const std::string status = text(alloc, "ClientStatus");
-    if (status != "running" && status != "pending") continue;
-    for (const auto& [task, each] : member(member(alloc, "AllocatedResources"), "Tasks").items()) {
-      for (const json& device : member(each, "Devices"))
-        taken[text(device, "Vendor") + "/" + text(device, "Type") + "/" + text(device, "Name")] +=
-            member(device, "DeviceIDs").size();
+bool holds_resources(const v1::Allocation& alloc) {
+  return alloc.client_status() == v1::CLIENT_STATUS_RUNNING || alloc.client_status() == v1::CLIENT_STATUS_PENDING;
+}
+
+template <typename Device>
+std::string group_of(const Device& device) {
+  return device.vendor() + "/" + device.type() + "/" + device.name();
+}
+
+// Says of each group how many instances allocations hold, how many are healthy, and what is wrong with the others.
+// Empty when the node has none.
+std::string devices_of(const v1::Node& node, const v1::FullAllocationsResponse& allocs) {
+  std::map<std::string, int> taken;
+  for (const v1::AllocationWithJob& alloc : allocs.allocations()) {
+    if (!holds_resources(alloc.allocation())) continue;
+    for (const auto& [task, each] : alloc.allocation().allocated_resources().tasks()) {
+      for (const v1::AllocatedDevice& device : each.devices()) taken[group_of(device)] += device.device_ids_size();
     }
   }
   std::vector<std::vector<std::string>> rows = {{"Device", "Taken", "Healthy", "Problems"}};
-  for (const json& device : member(member(node, "NodeResources"), "Devices")) {
-    const std::string name = text(device, "Vendor") + "/" + text(device, "Type") + "/" + text(device, "Name");
-    size_t healthy = 0, all = 0;
+  for (const v1::NodeDeviceResource& device : node.node_resources().devices()) {
+    const std::string name = group_of(device);
+    int healthy = 0;
     std::string problems;
-    for (const json& instance : member(device, "Instances")) {
-      ++all;
-      if (member(instance, "Healthy") == true) {
-        ++healthy;
-      } else {
-        problems += (problems.empty() ? "" : "; ") + text(instance, "ID") + ": " + text(instance, "HealthDescription");
-      }
+    for (const v1::NodeDevice& instance : device.instances()) {
+      healthy += instance.healthy() ? 1 : 0;
+      if (instance.healthy()) continue;
+      problems += (problems.empty() ? "" : "; ") + instance.id() + ": " + instance.health_description();
     }
-    rows.push_back({name, std::to_string(taken[name]) + "/" + std::to_string(all), std::to_string(healthy), problems});
+    rows.push_back({name, std::to_string(taken[name]) + "/" + std::to_string(device.instances_size()),
+                    std::to_string(healthy), problems});
   }
   return rows.size() > 1 ? "\nDevices\n" + format_list(rows) : "";
 }
 
 // "Cluster", or "Driver: docker".
-std::string subsystem(const json& event) {
-  const std::string driver = text(member(event, "Details"), "driver");
-  return text(event, "Subsystem") + (driver.empty() ? "" : ": " + driver);
+std::string subsystem(const v1::NodeEvent& event) {
+  const auto driver = event.details().find("driver");
+  return event.subsystem() + (driver == event.details().end() ? "" : ": " + driver->second);
+}
+
+template <typename Map>
+std::string format_map(const Map& map) {
+  const auto pairs = sorted(map);
+  return format_pairs({pairs.begin(), pairs.end()});
 }
 
 int show_node(Run& run, const std::string& id) {
-  auto node = find_node(run, id);
-  if (!node) return run.fail("Error querying node info", node.status());
-  if (auto code = print_object(run, *node)) return *code;
+  auto found = find_node(run, id);
+  if (!found) return run.fail("Error querying node info", found.status());
+  if (auto code = print_object(run, *found)) return *code;
+  const v1::Node& node = found->message.node().node();
   const bool verbose = run.verbose();
   std::string drivers;
-  for (const auto& [name, driver] : member(*node, "Drivers").items()) {
-    if (member(driver, "Detected") != true) continue;
-    drivers += (drivers.empty() ? "" : ",") + name + (member(driver, "Healthy") == true ? "" : " (unhealthy)");
+  for (const auto& [name, driver] : sorted(node.drivers())) {
+    if (!driver.detected()) continue;
+    drivers += (drivers.empty() ? "" : ",") + name + (driver.healthy() ? "" : " (unhealthy)");
   }
-  run.out << format_pairs({{"ID", text(*node, "ID")},
-                           {"Name", text(*node, "Name")},
-                           {"Class", text(*node, "NodeClass")},
-                           {"DC", text(*node, "Datacenter")},
-                           {"Drain", yes_no(member(*node, "Drain"))},
-                           {"Eligibility", text(*node, "SchedulingEligibility")},
-                           {"Status", text(*node, "Status")},
+  run.out << format_pairs({{"ID", id_text(node.id())},
+                           {"Name", node.name()},
+                           {"Class", node.node_class()},
+                           {"DC", node.datacenter()},
+                           {"Drain", yes_no(node.drain())},
+                           {"Eligibility", node.scheduling_eligibility()},
+                           {"Status", word(node.status())},
                            {"Driver Status", drivers}});
   std::vector<std::vector<std::string>> events = {{"Time", "Subsystem", "Message"}};
-  const json& list = member(*node, "Events");
-  for (auto event = list.rbegin(); event != list.rend(); ++event)
-    events.push_back({text(*event, "Timestamp"), subsystem(*event), text(*event, "Message")});
+  for (auto event = node.events().rbegin(); event != node.events().rend(); ++event)
+    events.push_back({format_time(event->timestamp()), subsystem(*event), event->message()});
   if (!run.arguments.on("short")) run.out << "\nNode Events\n" << format_list(events);
 
-  auto allocs = run.client.get("/v1/node/" + text(*node, "ID") + "/allocations");
+  v1::OfNodeRequest request;
+  request.set_node_id(id_text(node.id()));
+  auto allocs = run.client.call<v1::Allocations::OfNode>(request);
   if (!allocs) return run.fail("Error querying node allocations", allocs.status());
   int64_t cpu = 0, memory = 0, disk = 0;
-  std::vector<std::vector<std::string>> rows = {
-      {"ID", "Node ID", "Task Group", "Version", "Desired", "Status", "Created", "Modified"}};
-  for (const json& alloc : *allocs) {
-    const std::string status = text(alloc, "ClientStatus");
-    if (status == "running" || status == "pending") {
-      const json& resources = member(alloc, "AllocatedResources");
-      for (const auto& [task, each] : member(resources, "Tasks").items()) {
-        cpu += number(member(each, "Cpu"), "CpuShares");
-        memory += number(member(each, "Memory"), "MemoryMB");
+  std::vector<std::vector<std::string>> rows = {kAllocColumns};
+  for (const v1::AllocationWithJob& each : allocs->message.allocations()) {
+    const v1::Allocation& alloc = each.allocation();
+    const v1::AllocatedResources& resources = alloc.allocated_resources();
+    if (holds_resources(alloc)) {
+      for (const auto& [name, task] : resources.tasks()) {
+        cpu += task.cpu().cpu_shares();
+        memory += task.memory().memory_mb();
       }
-      disk += number(member(resources, "Shared"), "DiskMB");
+      disk += resources.shared().disk_mb();
     }
-    rows.push_back({short_id(text(alloc, "ID"), verbose), short_id(text(alloc, "NodeID"), verbose),
-                    text(alloc, "TaskGroup"), text(member(alloc, "Job"), "Version"), text(alloc, "DesiredStatus"),
-                    status, relative_time(number(alloc, "CreateTime"), now_ns()),
-                    relative_time(number(alloc, "ModifyTime"), now_ns())});
+    rows.push_back(alloc_row(alloc, verbose));
   }
-  const json& resources = member(*node, "NodeResources");
+  const v1::NodeResources& resources = node.node_resources();
   run.out << "\nAllocated Resources\n"
           << format_list({{"CPU", "Memory", "Disk"},
-                          {std::to_string(cpu) + "/" + text(member(resources, "Cpu"), "CpuShares") + " MHz",
-                           std::to_string(memory) + "/" + text(member(resources, "Memory"), "MemoryMB") + " MiB",
-                           std::to_string(disk) + "/" + text(member(resources, "Disk"), "DiskMB") + " MiB"}});
-  run.out << devices_of(*node, *allocs);
+                          {std::to_string(cpu) + "/" + std::to_string(resources.cpu().cpu_shares()) + " MHz",
+                           std::to_string(memory) + "/" + std::to_string(resources.memory().memory_mb()) + " MiB",
+                           std::to_string(disk) + "/" + std::to_string(resources.disk().disk_mb()) + " MiB"}});
+  run.out << devices_of(node, allocs->message);
   run.out << "\nAllocations\n" << (rows.size() > 1 ? format_list(rows) : "No allocations placed\n");
   if (verbose) {
-    std::vector<std::pair<std::string, std::string>> attributes, meta;
-    for (const auto& [key, value] : member(*node, "Attributes").items())
-      attributes.emplace_back(key, value.get<std::string>());
-    for (const auto& [key, value] : member(*node, "Meta").items()) meta.emplace_back(key, value.get<std::string>());
-    run.out << "\nAttributes\n" << format_pairs(attributes);
-    if (!meta.empty()) run.out << "\nMeta\n" << format_pairs(meta);
+    run.out << "\nAttributes\n" << format_map(node.attributes());
+    if (!node.meta().empty()) run.out << "\nMeta\n" << format_map(node.meta());
   }
   return 0;
 }
@@ -149,11 +150,13 @@ int node_eligibility(Run& run) {
     return run.usage("Either the '-enable' or '-disable' flag must be set");
   auto node = find_node(run, run.arguments.positional()[0]);
   if (!node) return run.fail("Error toggling eligibility", node.status());
-  const std::string wanted = run.arguments.on("enable") ? "eligible" : "ineligible";
-  auto answer = run.client.write("PUT", "/v1/node/" + text(*node, "ID") + "/eligibility", {},
-                                 json{{"Eligibility", wanted}}.dump());
+  v1::NodeEligibilityRequest request;
+  request.set_node_id(node->message.node().node().id());
+  request.set_eligibility(run.arguments.on("enable") ? "eligible" : "ineligible");
+  auto answer = run.client.call<v1::Nodes::Eligibility>(request);
   if (!answer) return run.fail("Error updating scheduling eligibility", answer.status());
-  run.out << "Node \"" << text(*node, "ID") << "\" scheduling eligibility set: " << wanted << " for scheduling\n";
+  run.out << "Node \"" << id_text(request.node_id()) << "\" scheduling eligibility set: " << request.eligibility()
+          << " for scheduling\n";
   return 0;
 }
 

@@ -24,6 +24,12 @@ std::optional<int> print_by_template(Run& run, const nlohmann::json& object) {
   return 0;
 }
 
+bool wants_object(const Run& run) { return run.arguments.on("json") || run.arguments.is_set("t"); }
+
+std::optional<int> print_object(Run& run, const Response& answer) {
+  return wants_object(run) ? print_object(run, answer.json()) : std::nullopt;
+}
+
 std::optional<int> print_object(Run& run, const nlohmann::json& object) {
   if (run.arguments.on("json") && run.arguments.is_set("t")) return run.usage("Error: -json and -t exclude each other");
   if (!run.arguments.on("json")) return print_by_template(run, object);

@@ -1,124 +1,109 @@
 // operator raft …, operator autopilot ….
-#include <charconv>
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "cli_command.h"
+#include "drover/api/operator.pb.h"
+#include "drover/time.h"
 #include "object_output.h"
 #include "output.h"
 
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
-
-std::string yes_no(const json& value) { return value.is_boolean() && value.get<bool>() ? "true" : "false"; }
-
 // --- operator raft ---------------------------------------------------------------------------------------------------
 
 int list_peers(Run& run) {
-  Parameters parameters;
-  if (run.arguments.on("stale")) parameters["stale"] = "true";
-  auto answer = run.client.get("/v1/operator/raft/configuration", parameters);
+  const Parameters further = run.arguments.on("stale") ? Parameters{{"stale", "true"}} : Parameters();
+  auto answer = run.client.call<v1::OperatorRaft::Configuration>({}, further);
   if (!answer) return run.fail("Error getting peers", answer.status());
   if (auto code = print_object(run, *answer)) return *code;
   std::vector<std::vector<std::string>> rows = {{"Node", "ID", "Address", "State", "Voter", "RaftProtocol"}};
-  for (const json& server : member(*answer, "Servers")) {
-    rows.push_back({text(server, "Node"), text(server, "ID"), text(server, "Address"),
-                    yes_no(member(server, "Leader")) == "true" ? "leader" : "follower", yes_no(member(server, "Voter")),
-                    text(server, "RaftProtocol")});
+  for (const v1::RaftPeer& server : answer->message.servers()) {
+    rows.push_back({server.node(), id_text(server.id()), server.address(), server.leader() ? "leader" : "follower",
+                    yes_no(server.voter()), server.raft_protocol()});
   }
   run.out << format_list(rows);
   return 0;
 }
 
-// The peer that -peer-id or -peer-address means, as parameters of the API; empty unless exactly one is given.
-Parameters peer_of(const Run& run) {
-  const bool by_id = run.arguments.is_set("peer-id"), by_address = run.arguments.is_set("peer-address");
-  if (by_id == by_address) return {};
-  return by_id ? Parameters{{"id", run.arguments.value("peer-id")}}
-               : Parameters{{"address", run.arguments.value("peer-address")}};
-}
-
-int remove_peer(Run& run) {
-  const Parameters peer = peer_of(run);
-  if (peer.empty()) return run.usage("exactly one of -peer-id and -peer-address is needed");
-  auto answer = run.client.write("DELETE", "/v1/operator/raft/peer", peer);
-  if (!answer) return run.fail("Error removing peer", answer.status());
-  const auto& [by, which] = *peer.begin();
-  run.out << "Removed peer with " << by << " \"" << which << "\"\n";
+// Calls the method for the peer that -peer-id or -peer-address means.
+template <typename Method>
+int with_peer(Run& run, const std::string& failed, const std::string& done) {
+  v1::RaftPeerRequest peer;
+  peer.set_id(run.arguments.value("peer-id"));
+  peer.set_address(run.arguments.value("peer-address"));
+  if (peer.id().empty() == peer.address().empty())
+    return run.usage("exactly one of -peer-id and -peer-address is needed");
+  auto answer = run.client.call<Method>(peer);
+  if (!answer) return run.fail(failed, answer.status());
+  run.out << done << " peer with " << (peer.id().empty() ? "address" : "id") << " \"" << peer.id() << peer.address()
+          << "\"\n";
   return 0;
 }
+
+int remove_peer(Run& run) { return with_peer<v1::OperatorRaft::RemovePeer>(run, "Error removing peer", "Removed"); }
 
 int transfer_leadership(Run& run) {
-  const Parameters peer = peer_of(run);
-  if (peer.empty()) return run.usage("exactly one of -peer-id and -peer-address is needed");
-  auto answer = run.client.write("PUT", "/v1/operator/raft/transfer-leadership", peer);
-  if (!answer) return run.fail("Error transferring leadership", answer.status());
-  const auto& [by, which] = *peer.begin();
-  run.out << "Transferred leadership to peer with " << by << " \"" << which << "\"\n";
-  return 0;
+  return with_peer<v1::OperatorRaft::TransferLeadership>(run, "Error transferring leadership",
+                                                         "Transferred leadership to");
 }
 
 // --- operator autopilot ----------------------------------------------------------------------------------------------
 
+// A field of the configuration, named by its flag with '-' for '_'.
 struct Setting {
   const char* flag;
-  const char* field;
-  enum Kind { boolean, number, duration } kind;
   const char* help;
 };
 constexpr Setting kSettings[] = {
-    {"cleanup-dead-servers", "CleanupDeadServers", Setting::boolean, "Remove failed servers: true or false"},
-    {"last-contact-threshold", "LastContactThreshold", Setting::duration, "A healthy server was heard within it"},
-    {"max-trailing-logs", "MaxTrailingLogs", Setting::number, "Entries by which a healthy server may be behind"},
-    {"min-quorum", "MinQuorum", Setting::number, "Voters below which no failed server is removed"},
-    {"server-stabilization-time", "ServerStabilizationTime", Setting::duration,
-     "How long a new server is healthy before it votes"},
-    {"enable-redundancy-zones", "EnableRedundancyZones", Setting::boolean, "Not available: only false"},
-    {"disable-upgrade-migration", "DisableUpgradeMigration", Setting::boolean, "true or false"},
-    {"enable-custom-upgrades", "EnableCustomUpgrades", Setting::boolean, "Not available: only false"},
+    {"cleanup-dead-servers", "Remove failed servers: true or false"},
+    {"last-contact-threshold", "A healthy server was heard within it"},
+    {"max-trailing-logs", "Entries by which a healthy server may be behind"},
+    {"min-quorum", "Voters below which no failed server is removed"},
+    {"server-stabilization-time", "How long a new server is healthy before it votes"},
+    {"enable-redundancy-zones", "Not available: only false"},
+    {"disable-upgrade-migration", "true or false"},
+    {"enable-custom-upgrades", "Not available: only false"},
 };
 
+const google::protobuf::FieldDescriptor& field_of(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return *v1::AutopilotConfiguration::descriptor()->FindFieldByName(name);
+}
+
 int get_config(Run& run) {
-  auto answer = run.client.get("/v1/operator/autopilot/configuration");
+  auto answer = run.client.call<v1::OperatorAutopilot::GetConfiguration>({});
   if (!answer) return run.fail("Error querying Autopilot configuration", answer.status());
   if (auto code = print_object(run, *answer)) return *code;
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const Setting& setting : kSettings) {
-    const json& value = member(*answer, setting.field);
-    pairs.emplace_back(setting.field, value.is_string() ? value.get<std::string>() : value.dump());
+    const auto value = nlohmann::json::parse(field_to_json(answer->message, field_of(setting.flag)));
+    pairs.emplace_back(json_name(field_of(setting.flag)), value.is_string() ? value.get<std::string>() : value.dump());
   }
   run.out << format_pairs(pairs);
   return 0;
 }
 
-// The flag's text as the API wants it; nothing when it is none.
-std::optional<json> value_of(const Setting& setting, const std::string& text) {
-  if (setting.kind == Setting::duration) return json(text);
-  if (setting.kind == Setting::boolean)
-    return text == "true" || text == "false" ? std::optional(json(text == "true")) : std::nullopt;
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(json(value)) : std::nullopt;
-}
-
 int set_config(Run& run) {
-  auto configuration = run.client.get("/v1/operator/autopilot/configuration");
-  if (!configuration) return run.fail("Error querying Autopilot configuration", configuration.status());
+  auto known = run.client.call<v1::OperatorAutopilot::GetConfiguration>({});
+  if (!known) return run.fail("Error querying Autopilot configuration", known.status());
+  v1::SetAutopilotRequest request;
+  v1::AutopilotConfiguration& configuration = *request.mutable_configuration();
+  configuration = known->message;
   for (const Setting& setting : kSettings) {
     if (!run.arguments.is_set(setting.flag)) continue;
     const std::string given = run.arguments.value(setting.flag);
-    const auto value = value_of(setting, given);
-    if (!value) return run.usage("-" + std::string(setting.flag) + ": \"" + given + "\" is no such value");
-    (*configuration)[setting.field] = *value;
+    if (given.empty() || !text_to_field(given, field_of(setting.flag), configuration).ok())
+      return run.usage("-" + std::string(setting.flag) + ": \"" + given + "\" is no such value");
   }
   // Somebody else's change in between is not overwritten.
-  const std::string index = std::to_string(number(*configuration, "ModifyIndex"));
-  auto answer =
-      run.client.write("PUT", "/v1/operator/autopilot/configuration", {{"cas", index}}, configuration->dump());
+  request.set_cas(configuration.modify_index());
+  auto answer = run.client.call<v1::OperatorAutopilot::SetConfiguration>(request);
   if (!answer) return run.fail("Error setting Autopilot configuration", answer.status());
-  if (!answer->is_boolean() || !answer->get<bool>()) {
+  if (!answer->message.updated()) {
     run.out << "Configuration could not be atomically updated, please try again\n";
     return 1;
   }
@@ -128,24 +113,23 @@ int set_config(Run& run) {
 
 int health(Run& run) {
   // Unhealthy comes as an error whose text is the answer.
-  auto answer = run.client.get("/v1/operator/autopilot/health");
-  json report = answer ? *answer : json::parse(answer.status().message(), nullptr, false);
-  if (!report.is_object()) return run.fail("Error querying Autopilot health", answer.status());
+  auto answer = run.client.call<v1::OperatorAutopilot::Health>({});
+  const std::string body = answer ? answer->body : answer.status().message();
+  v1::AutopilotHealth report;
+  if (!json_to_message(body, report).ok()) return run.fail("Error querying Autopilot health", answer.status());
   const int code = answer ? 0 : 1;
   if (run.arguments.on("json")) {
-    run.out << report.dump(4) << "\n";
+    run.out << nlohmann::json::parse(body).dump(4) << "\n";
     return code;
   }
-  run.out << "Healthy: " << yes_no(member(report, "Healthy"))
-          << "\nFailure tolerance: " << number(report, "FailureTolerance") << "\n\n";
+  run.out << "Healthy: " << yes_no(report.healthy()) << "\nFailure tolerance: " << report.failure_tolerance() << "\n\n";
   std::vector<std::vector<std::string>> rows = {{"ID", "Name", "Address", "SerfStatus", "Version", "Leader", "Voter",
                                                  "Healthy", "LastContact", "LastTerm", "LastIndex", "StableSince"}};
-  for (const json& server : member(report, "Servers")) {
-    rows.push_back({text(server, "ID"), text(server, "Name"), text(server, "Address"), text(server, "SerfStatus"),
-                    text(server, "Version"), yes_no(member(server, "Leader")), yes_no(member(server, "Voter")),
-                    yes_no(member(server, "Healthy")), text(server, "LastContact"),
-                    std::to_string(number(server, "LastTerm")), std::to_string(number(server, "LastIndex")),
-                    text(server, "StableSince")});
+  for (const v1::ServerHealth& server : report.servers()) {
+    rows.push_back({id_text(server.id()), server.name(), server.address(), server.serf_status(), server.version(),
+                    yes_no(server.leader()), yes_no(server.voter()), yes_no(server.healthy()), server.last_contact(),
+                    std::to_string(server.last_term()), std::to_string(server.last_index()),
+                    server.stable_since() == 0 ? "" : format_time(server.stable_since())});
   }
   run.out << format_list(rows);
   return code;

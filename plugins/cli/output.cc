@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "drover/printable.h"
 #include "drover/time.h"
+#include "drover/uuid.h"
 
 namespace drover::cli {
 
@@ -25,6 +25,9 @@ std::string padded(std::string text, size_t width) {
 }
 
 }  // namespace
+
+const std::vector<std::string> kAllocColumns = {"ID",      "Node ID", "Task Group", "Version",
+                                                "Desired", "Status",  "Created",    "Modified"};
 
 std::string format_list(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
@@ -50,7 +53,10 @@ std::string format_pairs(const std::vector<std::pair<std::string, std::string>>&
   return out;
 }
 
-std::string short_id(std::string_view id, bool verbose) { return std::string(verbose ? id : id.substr(0, 8)); }
+std::string id_text(std::string_view bytes, bool is_whole) {
+  const std::string text = bytes.empty() ? std::string() : Uuid::from_bytes(bytes).to_string();
+  return is_whole ? text : text.substr(0, 8);
+}
 
 std::string relative_time(int64_t when_ns, int64_t now) {
   const int64_t difference = now - when_ns;
@@ -77,25 +83,6 @@ std::string full_time(int64_t when_ns) { return format_time(when_ns / 1'000'000'
 int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
-}
-
-const nlohmann::json& member(const nlohmann::json& object, std::string_view key) {
-  static const nlohmann::json kNull;
-  if (!object.is_object()) return kNull;
-  auto at = object.find(key);
-  return at == object.end() ? kNull : *at;
-}
-
-std::string text(const nlohmann::json& object, std::string_view key) {
-  const auto& value = member(object, key);
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_null()) return {};
-  return value.dump();
-}
-
-int64_t number(const nlohmann::json& object, std::string_view key) {
-  const auto& value = member(object, key);
-  return value.is_number() ? value.get<int64_t>() : 0;
 }
 
 }  // namespace drover::cli

@@ -1,11 +1,15 @@
 // How commands print: aligned lists, key = value blocks, short identifiers, relative times. Pure.
 #pragma once
 
+#include <google/protobuf/generated_enum_reflection.h>
+
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "drover/json.h"
 
 namespace drover::cli {
 
@@ -14,17 +18,40 @@ std::string format_list(const std::vector<std::vector<std::string>>& rows);
 // "Key   = value", aligned.
 std::string format_pairs(const std::vector<std::pair<std::string, std::string>>& pairs);
 
-// The first eight characters, or all with `verbose`.
-std::string short_id(std::string_view id, bool verbose = false);
+// An identifier as text, or its first eight characters. Empty for no bytes.
+std::string id_text(std::string_view bytes, bool is_whole = true);
 // "1m3s ago", "2h5m from now"; two units at most.
 std::string relative_time(int64_t when_ns, int64_t now_ns);
 // "2023-11-14T22:13:20Z"
 std::string full_time(int64_t when_ns);
 int64_t now_ns();
 
-// Fields of an API object; empty or zero when absent.
-std::string text(const nlohmann::json& object, std::string_view key);
-int64_t number(const nlohmann::json& object, std::string_view key);
-const nlohmann::json& member(const nlohmann::json& object, std::string_view key);  // null when absent
+inline std::string yes_no(bool value) { return value ? "true" : "false"; }
+
+// An enumerator as the API writes it.
+template <typename Enum>
+std::string word(Enum value) {
+  return json_word(*google::protobuf::GetEnumDescriptor<Enum>()->FindValueByNumber(value));
+}
+
+// Columns of a list of allocations, and a row of it.
+extern const std::vector<std::string> kAllocColumns;
+template <typename Alloc>
+std::vector<std::string> alloc_row(const Alloc& alloc, bool verbose) {
+  return {id_text(alloc.id(), verbose),
+          id_text(alloc.node_id(), verbose),
+          alloc.task_group(),
+          std::to_string(alloc.job_version()),
+          word(alloc.desired_status()),
+          word(alloc.client_status()),
+          relative_time(alloc.create_time(), now_ns()),
+          relative_time(alloc.modify_time(), now_ns())};
+}
+
+// A message's map in the order of its keys.
+template <typename Map>
+std::map<typename Map::key_type, typename Map::mapped_type> sorted(const Map& map) {
+  return {map.begin(), map.end()};
+}
 
 }  // namespace drover::cli

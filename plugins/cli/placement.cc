@@ -1,41 +1,39 @@
 #include "placement.h"
 
-#include <nlohmann/json.hpp>
-
+#include "drover/v1/allocation.pb.h"
 #include "output.h"
 
 namespace drover::cli {
 
-std::string format_metric(const nlohmann::json& metric, const std::string& prefix) {
+std::string format_metric(const v1::AllocMetric& metric, const std::string& prefix) {
   std::string out;
   const auto line = [&](const std::string& words) { out += prefix + "* " + words + "\n"; };
-  const auto each = [&](std::string_view field, const auto& words) {
-    for (const auto& [name, count] : member(metric, field).items()) line(words(name, count.dump()));
+  const auto each = [&](const auto& counts, const auto& words) {
+    for (const auto& [name, count] : sorted(counts)) line(words(name, std::to_string(count)));
   };
-  if (number(metric, "NodesEvaluated") == 0) line("No nodes were eligible for evaluation");
-  for (const auto& [dc, count] : member(metric, "NodesAvailable").items()) {
+  if (metric.nodes_evaluated() == 0) line("No nodes were eligible for evaluation");
+  for (const auto& [dc, count] : sorted(metric.nodes_available())) {
     if (count == 0) line("No nodes are available in datacenter \"" + dc + "\"");
   }
-  each("ClassFiltered", [](const std::string& n, const std::string& c) {
+  each(metric.class_filtered(), [](const std::string& n, const std::string& c) {
     return "Class \"" + n + "\": " + c + " nodes excluded by filter";
   });
-  each("ConstraintFiltered", [](const std::string& n, const std::string& c) {
+  each(metric.constraint_filtered(), [](const std::string& n, const std::string& c) {
     return "Constraint \"" + n + "\": " + c + " nodes excluded by filter";
   });
-  if (const int64_t exhausted = number(metric, "NodesExhausted"); exhausted > 0)
-    line("Resources exhausted on " + std::to_string(exhausted) + " nodes");
-  each("ClassExhausted",
+  if (metric.nodes_exhausted() > 0)
+    line("Resources exhausted on " + std::to_string(metric.nodes_exhausted()) + " nodes");
+  each(metric.class_exhausted(),
        [](const std::string& n, const std::string& c) { return "Class \"" + n + "\" exhausted on " + c + " nodes"; });
-  each("DimensionExhausted", [](const std::string& n, const std::string& c) {
+  each(metric.dimension_exhausted(), [](const std::string& n, const std::string& c) {
     return "Dimension \"" + n + "\" exhausted on " + c + " nodes";
   });
-  for (const auto& quota : member(metric, "QuotaExhausted"))
-    line("Quota limit hit \"" + quota.get<std::string>() + "\"");
+  for (const std::string& quota : metric.quota_exhausted()) line("Quota limit hit \"" + quota + "\"");
   return out;
 }
 
-std::string failure_headline(const std::string& group, const nlohmann::json& metric) {
-  const int64_t missing = number(metric, "CoalescedFailures") + 1;
+std::string failure_headline(const std::string& group, const v1::AllocMetric& metric) {
+  const int missing = metric.coalesced_failures() + 1;
   return "Task Group \"" + group + "\" (failed to place " + std::to_string(missing) + " allocation" +
          (missing > 1 ? "s" : "") + "):";
 }

@@ -1,14 +1,17 @@
 // Why an allocation could not be placed, in the field's words. Pure.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+
+namespace drover::v1 {
+class AllocMetric;
+}
 
 namespace drover::cli {
 
 // Bulleted lines of one AllocMetric, each after `prefix`.
-std::string format_metric(const nlohmann::json& metric, const std::string& prefix);
+std::string format_metric(const v1::AllocMetric& metric, const std::string& prefix);
 // Task Group "web" (failed to place 2 allocations):
-std::string failure_headline(const std::string& group, const nlohmann::json& metric);
+std::string failure_headline(const std::string& group, const v1::AllocMetric& metric);
 
 }  // namespace drover::cli

@@ -4,27 +4,27 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "drover/api/plan.pb.h"
 #include "drover/duration.h"
-#include "drover/time.h"
 #include "output.h"
 #include "placement.h"
 
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
-
 // A diff's lines. Behind the markers of a block stand as many spaces as its longest needs, behind its names likewise.
 class DiffPrinter {
  public:
   explicit DiffPrinter(bool is_verbose) : is_verbose_(is_verbose) {}
 
-  std::string job(const json& diff) const {
-    std::string out = marker(diff) + "Job: " + quoted(text(diff, "ID")) + "\n";
+  std::string job(const v1::JobDiff& diff) const {
+    std::string out = marker(diff) + "Job: " + quoted(diff.id()) + "\n";
     Widths widths = widths_of(diff);
-    for (const json& each : member(diff, "TaskGroups")) widths.marker = std::max(widths.marker, marker(each).size());
+    for (const v1::TaskGroupDiff& each : diff.task_groups())
+      widths.marker = std::max(widths.marker, marker(each).size());
     if (shows_parts(diff)) out += ended(parts(diff, 0, widths));
-    for (const json& each : member(diff, "TaskGroups")) out += group(each, widths.marker - marker(each).size()) + "\n";
+    for (const v1::TaskGroupDiff& each : diff.task_groups())
+      out += group(each, widths.marker - marker(each).size()) + "\n";
     return out;
   }
 
@@ -34,81 +34,93 @@ class DiffPrinter {
     size_t marker = 0;
   };
 
-  static std::string marker(const json& diff) {
-    const std::string type = text(diff, "Type");
-    return type == "Added" ? "+ " : type == "Deleted" ? "- " : type == "Edited" ? "+/- " : "";
+  // `Diff`: of a job, a group, a task, an object or a field.
+  template <typename Diff>
+  static std::string marker(const Diff& diff) {
+    switch (diff.type()) {
+      case v1::DIFF_TYPE_ADDED:
+        return "+ ";
+      case v1::DIFF_TYPE_DELETED:
+        return "- ";
+      case v1::DIFF_TYPE_EDITED:
+        return "+/- ";
+      default:
+        return "";
+    }
   }
 
-  static Widths widths_of(const json& diff) {
+  template <typename Diff>
+  static Widths widths_of(const Diff& diff) {
     Widths widths;
-    for (const json& field : member(diff, "Fields")) {
-      widths.name = std::max(widths.name, text(field, "Name").size());
+    for (const v1::FieldDiff& field : diff.fields()) {
+      widths.name = std::max(widths.name, field.name().size());
       widths.marker = std::max(widths.marker, marker(field).size());
     }
-    for (const json& object : member(diff, "Objects")) widths.marker = std::max(widths.marker, marker(object).size());
+    for (const v1::ObjectDiff& object : diff.objects()) widths.marker = std::max(widths.marker, marker(object).size());
     return widths;
   }
 
-  bool shows_parts(const json& diff) const { return is_verbose_ || text(diff, "Type") == "Edited"; }
+  template <typename Diff>
+  bool shows_parts(const Diff& diff) const {
+    return is_verbose_ || diff.type() == v1::DIFF_TYPE_EDITED;
+  }
 
   static std::string ended(std::string lines) { return lines.empty() ? lines : lines + "\n"; }
   static std::string spaces(size_t count) { return std::string(count, ' '); }
   static std::string quoted(const std::string& words) {
-    return json(words).dump(-1, ' ', false, json::error_handler_t::replace);
+    return nlohmann::json(words).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
   static std::string in_parentheses(const std::string& words) { return words.empty() ? "" : " (" + words + ")"; }
 
-  static std::string annotations(const json& diff) {
+  template <typename Diff>
+  static std::string annotations(const Diff& diff) {
     std::string words;
-    for (const json& word : member(diff, "Annotations")) words += (words.empty() ? "" : ", ") + word.get<std::string>();
+    for (const std::string& word : diff.annotations()) words += (words.empty() ? "" : ", ") + word;
     return in_parentheses(words);
   }
 
-  std::string group(const json& diff, size_t padding) const {
+  std::string group(const v1::TaskGroupDiff& diff, size_t padding) const {
     std::string updates;
-    for (const auto& [name, count] : member(diff, "Updates").items()) {
-      updates += (updates.empty() ? "" : ", ") + std::to_string(count.get<int64_t>()) + " " + name;
-    }
+    for (const auto& [name, count] : sorted(diff.updates()))
+      updates += (updates.empty() ? "" : ", ") + std::to_string(count) + " " + name;
     std::string out =
-        marker(diff) + spaces(padding) + "Task Group: " + quoted(text(diff, "Name")) + in_parentheses(updates) + "\n";
+        marker(diff) + spaces(padding) + "Task Group: " + quoted(diff.name()) + in_parentheses(updates) + "\n";
     Widths widths = widths_of(diff);
-    for (const json& each : member(diff, "Tasks")) widths.marker = std::max(widths.marker, marker(each).size());
+    for (const v1::TaskDiff& each : diff.tasks()) widths.marker = std::max(widths.marker, marker(each).size());
     const size_t indent = padding + 2;
     if (shows_parts(diff)) out += ended(parts(diff, indent, widths));
-    for (const json& each : member(diff, "Tasks")) {
-      out += task(each, indent, widths.marker - marker(each).size()) + "\n";
-    }
+    for (const v1::TaskDiff& each : diff.tasks()) out += task(each, indent, widths.marker - marker(each).size()) + "\n";
     return out;
   }
 
-  std::string task(const json& diff, size_t indent, size_t padding) const {
+  std::string task(const v1::TaskDiff& diff, size_t indent, size_t padding) const {
     std::string out =
-        spaces(indent) + marker(diff) + spaces(padding) + "Task: " + quoted(text(diff, "Name")) + annotations(diff);
-    if (text(diff, "Type") == "None" || !shows_parts(diff)) return out;
+        spaces(indent) + marker(diff) + spaces(padding) + "Task: " + quoted(diff.name()) + annotations(diff);
+    if (diff.type() == v1::DIFF_TYPE_NONE || !shows_parts(diff)) return out;
     return out + "\n" + parts(diff, indent + 2, widths_of(diff));
   }
 
-  std::string parts(const json& diff, size_t indent, Widths widths) const {
+  template <typename Diff>
+  std::string parts(const Diff& diff, size_t indent, Widths widths) const {
     std::string out;
     const auto add = [&](const std::string& part) { out += (out.empty() ? "" : "\n") + part; };
-    for (const json& each : member(diff, "Fields")) add(field(each, indent, widths));
-    for (const json& each : member(diff, "Objects")) add(object(each, indent, widths.marker - marker(each).size()));
+    for (const v1::FieldDiff& each : diff.fields()) add(field(each, indent, widths));
+    for (const v1::ObjectDiff& each : diff.objects()) add(object(each, indent, widths.marker - marker(each).size()));
     return out;
   }
 
-  static std::string field(const json& diff, size_t indent, Widths widths) {
-    const std::string type = text(diff, "Type"), name = text(diff, "Name"), before = quoted(text(diff, "Old")),
-                      after = quoted(text(diff, "New"));
-    return spaces(indent) + marker(diff) + spaces(widths.marker - marker(diff).size()) + name + ": " +
-           spaces(widths.name - name.size()) +
-           (type == "Deleted"  ? before
-            : type == "Edited" ? before + " => " + after
-                               : after) +
+  static std::string field(const v1::FieldDiff& diff, size_t indent, Widths widths) {
+    const std::string before = quoted(diff.old()), after = quoted(diff.new_());
+    return spaces(indent) + marker(diff) + spaces(widths.marker - marker(diff).size()) + diff.name() + ": " +
+           spaces(widths.name - diff.name().size()) +
+           (diff.type() == v1::DIFF_TYPE_DELETED  ? before
+            : diff.type() == v1::DIFF_TYPE_EDITED ? before + " => " + after
+                                                  : after) +
            annotations(diff);
   }
 
-  std::string object(const json& diff, size_t indent, size_t padding) const {
-    return spaces(indent) + marker(diff) + spaces(padding) + text(diff, "Name") + " {\n" +
+  std::string object(const v1::ObjectDiff& diff, size_t indent, size_t padding) const {
+    return spaces(indent) + marker(diff) + spaces(padding) + diff.name() + " {\n" +
            parts(diff, indent + padding + 2, widths_of(diff)) + "\n" + spaces(indent + marker(diff).size() + padding) +
            "}";
   }
@@ -118,47 +130,42 @@ class DiffPrinter {
 
 }  // namespace
 
-std::string diff_text(const json& diff, bool is_verbose) {
+std::string diff_text(const v1::JobDiff& diff, bool is_verbose) {
   std::string out = DiffPrinter(is_verbose).job(diff);
   while (out.ends_with('\n')) out.pop_back();
   return out + "\n";
 }
 
-std::string dry_run_text(const json& plan, const json& job, int64_t now) {
-  if (member(plan, "Annotations").is_null()) return "- WARNING: Nothing was placed; the warnings say why.\n";
+std::string dry_run_text(const v1::PlanJobResponse& plan, const std::string& type, int64_t now) {
+  if (!plan.has_annotations()) return "- WARNING: Nothing was placed; the warnings say why.\n";
   std::string out;
-  const json& failed = member(plan, "FailedTGAllocs");
-  if (failed.empty()) {
+  if (plan.failed_tg_allocs().empty()) {
     out += "- All tasks successfully allocated.\n";
   } else {
-    out += text(job, "Type") == "system" ? "- WARNING: Failed to place allocations on all nodes.\n"
-                                         : "- WARNING: Failed to place all allocations.\n";
-    for (const auto& [group, metric] : failed.items()) {
-      out += "  " + failure_headline(group, metric) + "\n" + format_metric(metric, "    ");
-    }
+    out += type == "system" ? "- WARNING: Failed to place allocations on all nodes.\n"
+                            : "- WARNING: Failed to place all allocations.\n";
   }
-  for (const json& eval : member(plan, "CreatedEvals")) {
-    if (text(eval, "TriggeredBy") != "rolling-update") continue;
-    const int64_t left = std::max<int64_t>(parse_time(text(eval, "WaitUntil")).value_or(now) - now, 0);
+  for (const auto& [group, metric] : sorted(plan.failed_tg_allocs()))
+    out += "  " + failure_headline(group, metric) + "\n" + format_metric(metric, "    ");
+  for (const v1::Evaluation& eval : plan.created_evals()) {
+    if (eval.triggered_by() != "rolling-update") continue;
+    const int64_t left = eval.wait_until() == 0 ? 0 : std::max<int64_t>(eval.wait_until() - now, 0);
     out += "- Rolling update, next evaluation will be in " +
            format_duration(std::chrono::seconds(left / 1'000'000'000)) + ".\n";
   }
   // The year one stands for "never".
-  const int64_t next = parse_time(text(plan, "NextPeriodicLaunch")).value_or(0);
-  if (next > 0) {
+  if (const int64_t next = plan.next_periodic_launch(); next > 0) {
     out += "- If submitted now, next periodic launch would be at " + full_time(next) + " (" + relative_time(next, now) +
            ").\n";
   }
   return out;
 }
 
-bool changes_allocations(const json& plan) {
-  for (const json& updates : member(member(plan, "Annotations"), "DesiredTGUpdates")) {
-    for (const char* name : {"Place", "Stop", "Migrate", "DestructiveUpdate", "Canary"}) {
-      if (number(updates, name) > 0) return true;
-    }
-  }
-  return false;
+bool changes_allocations(const v1::PlanJobResponse& plan) {
+  return std::ranges::any_of(plan.annotations().desired_tg_updates(), [](const auto& group) {
+    const v1::DesiredUpdates& updates = group.second;
+    return updates.place() + updates.stop() + updates.migrate() + updates.destructive_update() + updates.canary() > 0;
+  });
 }
 
 }  // namespace drover::cli

@@ -2,14 +2,21 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "drover/api/plan.pb.h"
+#include "drover/json.h"
 
 namespace drover::cli {
 namespace {
 
-using nlohmann::json;
+template <typename Message>
+Message read(const std::string& json) {
+  Message message;
+  const Status status = json_to_message(json, message);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return message;
+}
 
-const json kDiff = json::parse(R"({"Type":"Edited","ID":"web","Fields":null,
+constexpr const char* kDiff = R"({"Type":"Edited","ID":"web","Fields":null,
   "Objects":[{"Type":"Added","Name":"Datacenters","Objects":null,"Fields":[
       {"Type":"Added","Name":"Datacenters","Old":"","New":"dc2"},
       {"Type":"None","Name":"Datacenters","Old":"dc1","New":"dc1"}]}],
@@ -26,7 +33,7 @@ const json kDiff = json::parse(R"({"Type":"Edited","ID":"web","Fields":null,
    {"Type":"Added","Name":"h","Updates":{"create":2},"Fields":[{"Type":"Added","Name":"Count","Old":"","New":"2"}],
     "Objects":null,"Tasks":[{"Type":"Added","Name":"n","Annotations":["forces create"],"Fields":null,"Objects":null}]},
    {"Type":"None","Name":"k","Updates":{"ignore":1},"Fields":null,"Objects":null,
-    "Tasks":[{"Type":"None","Name":"t","Annotations":null,"Fields":null,"Objects":null}]}]})");
+    "Tasks":[{"Type":"None","Name":"t","Annotations":null,"Fields":null,"Objects":null}]}]})";
 
 TEST(PlanText, MarksWhatCameWentAndChanged) {
   EXPECT_EQ(
@@ -51,27 +58,28 @@ TEST(PlanText, MarksWhatCameWentAndChanged) {
       "\n"
       "    Task Group: \"k\" (1 ignore)\n"
       "      Task: \"t\"\n",
-      diff_text(kDiff, false));
-  EXPECT_NE(std::string::npos, diff_text(kDiff, true).find("    + Count: \"2\"\n    + Task: \"n\""));
+      diff_text(read<v1::JobDiff>(kDiff), false));
+  EXPECT_NE(std::string::npos, diff_text(read<v1::JobDiff>(kDiff), true).find("    + Count: \"2\"\n    + Task: \"n\""));
 }
 
 constexpr int64_t kNow = 1'700'000'000'000'000'000;  // 2023-11-14T22:13:20Z
 
 TEST(PlanText, TheDryRunSaysWhatFindsNoRoomAndWhatComesLater) {
-  const json job = {{"Type", "service"}};
-  json plan = json::parse(R"({"Annotations":{"DesiredTGUpdates":{"g":{"Place":2}}},"FailedTGAllocs":null,
+  const auto plan_of = read<v1::PlanJobResponse>;
+  auto plan = plan_of(R"({"Annotations":{"DesiredTGUpdates":{"g":{"Place":2}}},"FailedTGAllocs":null,
       "CreatedEvals":null,"NextPeriodicLaunch":"0001-01-01T00:00:00Z"})");
-  EXPECT_EQ("- All tasks successfully allocated.\n", dry_run_text(plan, job, kNow));
+  EXPECT_EQ("- All tasks successfully allocated.\n", dry_run_text(plan, "service", kNow));
 
-  plan["CreatedEvals"] = json::parse(R"([{"TriggeredBy":"rolling-update","WaitUntil":"2023-11-14T22:14:50Z"}])");
-  plan["NextPeriodicLaunch"] = "2023-11-15T00:13:20Z";
+  plan =
+      plan_of(R"({"Annotations":{},"CreatedEvals":[{"TriggeredBy":"rolling-update","WaitUntil":"2023-11-14T22:14:50Z"}],
+      "NextPeriodicLaunch":"2023-11-15T00:13:20Z"})");
   EXPECT_EQ(
       "- All tasks successfully allocated.\n"
       "- Rolling update, next evaluation will be in 1m30s.\n"
       "- If submitted now, next periodic launch would be at 2023-11-15T00:13:20Z (2h0m from now).\n",
-      dry_run_text(plan, job, kNow));
+      dry_run_text(plan, "service", kNow));
 
-  plan = json::parse(R"({"Annotations":{},"FailedTGAllocs":{
+  plan = plan_of(R"({"Annotations":{},"FailedTGAllocs":{
       "a":{"NodesEvaluated":1,"NodesExhausted":1,"DimensionExhausted":{"memory":1},"CoalescedFailures":1},
       "b":{"NodesEvaluated":0}}})");
   EXPECT_EQ(
@@ -81,23 +89,22 @@ TEST(PlanText, TheDryRunSaysWhatFindsNoRoomAndWhatComesLater) {
       "    * Dimension \"memory\" exhausted on 1 nodes\n"
       "  Task Group \"b\" (failed to place 1 allocation):\n"
       "    * No nodes were eligible for evaluation\n",
-      dry_run_text(plan, job, kNow));
-  EXPECT_TRUE(
-      dry_run_text(plan, {{"Type", "system"}}, kNow).starts_with("- WARNING: Failed to place allocations on all"));
+      dry_run_text(plan, "service", kNow));
+  EXPECT_TRUE(dry_run_text(plan, "system", kNow).starts_with("- WARNING: Failed to place allocations on all"));
 
-  plan["Annotations"] = nullptr;
-  EXPECT_EQ("- WARNING: Nothing was placed; the warnings say why.\n", dry_run_text(plan, job, kNow));
+  plan.clear_annotations();
+  EXPECT_EQ("- WARNING: Nothing was placed; the warnings say why.\n", dry_run_text(plan, "service", kNow));
 }
 
 TEST(PlanText, OnlyCreatingAndDestroyingCountsAsAChange) {
-  const auto plan = [](const char* name) {
-    return json{{"Annotations", {{"DesiredTGUpdates", {{"g", {{name, 1}}}}}}}};
+  const auto plan = [](const std::string& name) {
+    return read<v1::PlanJobResponse>(R"({"Annotations":{"DesiredTGUpdates":{"g":{")" + name + R"(":1}}}})");
   };
   for (const char* name : {"Place", "Stop", "DestructiveUpdate", "Migrate", "Canary"}) {
     EXPECT_TRUE(changes_allocations(plan(name))) << name;
   }
   for (const char* name : {"Ignore", "InPlaceUpdate"}) EXPECT_FALSE(changes_allocations(plan(name))) << name;
-  EXPECT_FALSE(changes_allocations(json{{"Annotations", nullptr}}));
+  EXPECT_FALSE(changes_allocations(v1::PlanJobResponse()));
 }
 
 }  // namespace

@@ -3,31 +3,32 @@
 #include <condition_variable>
 #include <iostream>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
 #include "cli_command.h"
+#include "drover/api/nodes.pb.h"
+#include "drover/api/plugins.pb.h"
 #include "drover/duration.h"
 #include "lookup.h"
+#include "object_output.h"
 #include "output.h"
 
 namespace drover::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using nlohmann::json;
 
 constexpr auto kAskEvery = 200ms;
 constexpr auto kRestartTime = 90s;
 constexpr auto kUpgradeTime = 5min;
 
-std::string size_text(int64_t bytes) {
+std::string size_text(uint64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   size_t unit = 0;
   while (bytes >= 10 * 1024 && unit + 1 < std::size(kUnits)) bytes /= 1024, ++unit;
   return std::to_string(bytes) + " " + kUnits[unit];
 }
 
-std::string of_limit(int64_t used, int64_t limit, const std::function<std::string(int64_t)>& text) {
+std::string of_limit(uint64_t used, uint64_t limit, const std::function<std::string(uint64_t)>& text) {
   return text(used) + (limit > 0 ? " of " + text(limit) : "");
 }
 
@@ -37,117 +38,113 @@ std::string duration_text(int64_t ns) {
                                     : std::chrono::nanoseconds(std::chrono::floor<std::chrono::seconds>(exact)));
 }
 
-// To the second.
-std::string moment(const json& object, std::string_view key) {
-  const std::string exact = text(object, key);
-  const size_t point = exact.find('.');
-  return point == std::string::npos ? exact : exact.substr(0, point) + "Z";
-}
+using Texts = google::protobuf::RepeatedPtrField<std::string>;
 
-std::string joined(const json& list) {
+std::string moment(int64_t at) { return at == 0 ? "" : full_time(at); }
+
+std::string joined(const Texts& list) {
   std::string out;
-  for (const json& item : list) out += (out.empty() ? "" : ", ") + item.get<std::string>();
+  for (const std::string& item : list) out += (out.empty() ? "" : ", ") + item;
   return out.empty() ? "<none>" : out;
 }
 
-// The node that was named, as parameters of a call; empty: the one of the agent that answers.
-Result<Parameters> node_of(Run& run) {
+// The identifier of the node that was named; empty: the one of the agent that answers.
+Result<std::string> node_of(Run& run) {
   const std::string node = run.arguments.value("node");
-  if (node.empty()) return Parameters();
-  DROVER_TRY(const json found, find_node(run, node));
-  return Parameters{{"node_id", text(found, "ID")}};
+  if (node.empty()) return std::string();
+  DROVER_TRY(const auto found, find_node(run, node));
+  return found->node().node().id();
 }
 
-std::string short_digest(const json& plugin, bool verbose) {
-  const std::string digest = text(plugin, "Digest");
-  return verbose ? digest : digest.substr(0, 12);
+template <typename Method>
+Result<Answer<v1::NodePluginResponse>> call_plugin(Run& run, const std::string& node, const std::string& name) {
+  v1::NodePluginRequest request;
+  request.set_node_id(node);
+  request.set_name(name);
+  return run.client.call<Method>(request);
 }
 
-void print_lists(Run& run, const json& plugin) {
-  for (const auto& [title, key] :
-       {std::pair("Remarks", "Remarks"), std::pair("Tasks", "Tasks"), std::pair("Calls in flight", "Calls")}) {
-    const json& list = member(plugin, key);
-    if (list.empty()) continue;
-    run.out << "\n" << title << "\n";
-    for (const json& item : list) run.out << item.get<std::string>() << "\n";
-  }
+void print_list(Run& run, const char* title, const Texts& list) {
+  if (list.empty()) return;
+  run.out << "\n" << title << "\n";
+  for (const std::string& item : list) run.out << item << "\n";
 }
 
-void print_grants(Run& run, const json& plugin) {
+void print_grants(Run& run, const v1::NodePlugin& plugin) {
   std::vector<std::vector<std::string>> rows = {{"Method", "Granted", "Calls"}};
-  for (const json& grant : member(plugin, "Grants"))
-    rows.push_back({text(grant, "Method"), "yes", text(grant, "Used")});
-  for (const auto& [method, times] : member(plugin, "Refused").items()) rows.push_back({method, "no", times.dump()});
+  for (const v1::PluginGrant& grant : plugin.grants())
+    rows.push_back({grant.method(), "yes", std::to_string(grant.used())});
+  for (const auto& [method, times] : sorted(plugin.refused())) rows.push_back({method, "no", std::to_string(times)});
   if (rows.size() > 1) run.out << "\nWhat it may call\n" << format_list(rows);
 }
 
-void print_crashes(Run& run, const json& plugin) {
-  const json& crashes = member(plugin, "Crashes");
-  const size_t shown = run.verbose() ? crashes.size() : std::min<size_t>(1, crashes.size());
-  for (size_t i = 0; i < shown; ++i) {
-    const json& crash = crashes[i];
+void print_crashes(Run& run, const v1::NodePlugin& plugin) {
+  const int shown = run.verbose() ? plugin.crashes_size() : std::min(1, plugin.crashes_size());
+  for (int i = 0; i < shown; ++i) {
+    const v1::PluginCrash& crash = plugin.crashes(i);
     run.out << "\n"
             << (i == 0 ? "Last crash" : "Crash before") << "\n"
-            << format_pairs({{"At", moment(crash, "At")},
-                             {"Reason", text(crash, "Reason")},
-                             {"Uptime", duration_text(number(crash, "Uptime"))},
-                             {"Calls in flight", joined(member(crash, "Calls"))}});
-    const json& lines = member(crash, "LastLines");
+            << format_pairs({{"At", moment(crash.at())},
+                             {"Reason", crash.reason()},
+                             {"Uptime", duration_text(crash.uptime())},
+                             {"Calls in flight", joined(crash.calls())}});
+    const Texts& lines = crash.last_lines();
     if (lines.empty()) continue;
     run.out << "It said last:\n";
-    const size_t from = run.verbose() || lines.size() < 5 ? 0 : lines.size() - 5;
-    for (size_t at = from; at < lines.size(); ++at) run.out << "    " << lines[at].get<std::string>() << "\n";
+    const int from = run.verbose() ? 0 : std::max(0, lines.size() - 5);
+    for (int at = from; at < lines.size(); ++at) run.out << "    " << lines[at] << "\n";
   }
 }
 
-void print_upgrade(Run& run, const json& plugin) {
-  const json& upgrade = member(plugin, "Upgrade");
-  if (!upgrade.is_object()) return;
+void print_upgrade(Run& run, const v1::PluginUpgrade& upgrade) {
   run.out << "\nLast upgrade\n"
-          << format_pairs({{"At", moment(upgrade, "At")},
-                           {"State", text(upgrade, "State")},
-                           {"File", text(upgrade, "File")},
-                           {"From", text(upgrade, "FromVersion")},
-                           {"To", text(upgrade, "ToVersion")},
-                           {"Tasks", text(upgrade, "Tasks")},
-                           {"Calls waited", duration_text(number(upgrade, "Pause"))},
-                           {"Reason", text(upgrade, "Reason")}});
+          << format_pairs({{"At", moment(upgrade.at())},
+                           {"State", upgrade.state()},
+                           {"File", upgrade.file()},
+                           {"From", upgrade.from_version()},
+                           {"To", upgrade.to_version()},
+                           {"Tasks", std::to_string(upgrade.tasks())},
+                           {"Calls waited", duration_text(upgrade.pause())},
+                           {"Reason", upgrade.reason()}});
 }
 
-void print_plugin(Run& run, const json& plugin) {
-  std::vector<std::pair<std::string, std::string>> pairs = {
-      {"Name", text(plugin, "Name")},
-      {"Called", text(plugin, "Called")},
-      {"Type", text(plugin, "Type")},
-      {"Form", text(plugin, "Form")},
-      {"Path", text(plugin, "Path")},
-      {"Digest", short_digest(plugin, run.verbose()) + (member(plugin, "Pinned") == true ? " (pinned)" : "")},
-      {"Version", text(plugin, "Version")},
-      {"Protocol", text(plugin, "Protocol")},
-      {"State", text(plugin, "State")},
-      {"Since", moment(plugin, "Since")},
-      {"Restarts", text(plugin, "Restarts")}};
+void print_plugin(Run& run, const v1::NodePlugin& plugin) {
+  const std::string digest = plugin.digest().substr(0, run.verbose() ? std::string::npos : 12);
+  std::vector<std::pair<std::string, std::string>> pairs = {{"Name", plugin.name()},
+                                                            {"Called", plugin.called()},
+                                                            {"Type", plugin.type()},
+                                                            {"Form", plugin.form()},
+                                                            {"Path", plugin.path()},
+                                                            {"Digest", digest + (plugin.pinned() ? " (pinned)" : "")},
+                                                            {"Version", plugin.version()},
+                                                            {"Protocol", plugin.protocol()},
+                                                            {"State", plugin.state()},
+                                                            {"Since", moment(plugin.since())},
+                                                            {"Restarts", std::to_string(plugin.restarts())}};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) pairs.emplace_back(name, value);
   };
-  if (number(plugin, "PID") != 0) add("PID", text(plugin, "PID"));
-  add("User", text(plugin, "User"));
-  add("Problem", text(plugin, "Problem"));
-  if (member(plugin, "NextTry").is_string()) add("Next try", moment(plugin, "NextTry"));
-  add("Advice", text(plugin, "Advice"));
-  if (const json& use = member(plugin, "Use"); use.is_object()) {
-    const auto plain = [](int64_t count) { return std::to_string(count); };
-    add("Memory", of_limit(number(use, "Memory"), number(use, "MemoryLimit"), size_text));
-    add("CPU time", duration_text(number(use, "Cpu")));
-    add("Processes", of_limit(number(use, "Processes"), number(use, "ProcessesLimit"), plain));
-    add("Descriptors", of_limit(number(use, "Descriptors"), number(use, "DescriptorsLimit"), plain));
-    add("Control group", text(use, "Cgroup"));
+  if (plugin.pid() != 0) add("PID", std::to_string(plugin.pid()));
+  add("User", plugin.user());
+  add("Problem", plugin.problem());
+  add("Next try", moment(plugin.next_try()));
+  add("Advice", plugin.advice());
+  if (plugin.has_use()) {
+    const v1::PluginUse& use = plugin.use();
+    const auto plain = [](uint64_t count) { return std::to_string(count); };
+    add("Memory", of_limit(use.memory(), use.memory_limit(), size_text));
+    add("CPU time", duration_text(use.cpu()));
+    add("Processes", of_limit(use.processes(), use.processes_limit(), plain));
+    add("Descriptors", of_limit(use.descriptors(), use.descriptors_limit(), plain));
+    add("Control group", use.cgroup());
   }
   run.out << format_pairs(pairs);
-  print_lists(run, plugin);
+  print_list(run, "Remarks", plugin.remarks());
+  print_list(run, "Tasks", plugin.tasks());
+  print_list(run, "Calls in flight", plugin.calls());
   print_grants(run, plugin);
   print_crashes(run, plugin);
-  print_upgrade(run, plugin);
+  if (plugin.has_upgrade()) print_upgrade(run, plugin.upgrade());
 }
 
 void print_installed(Run& run, const InstalledPlugin& plugin) {
@@ -173,27 +170,25 @@ std::vector<InstalledPlugin> installed(Run& run, std::vector<Status>& problems) 
   return run.host.installed(run.arguments.values("plugin-dir"), problems);
 }
 
-int list_plugins(Run& run, const Parameters& node) {
-  auto plugins = run.client.get("/v1/agent/plugins", node);
-  if (run.arguments.on("json")) {
-    if (!plugins) return run.fail("Error querying plugins", plugins.status());
-    run.out << plugins->dump(4) << "\n";
-    return 0;
-  }
+int list_plugins(Run& run, const std::string& node) {
+  v1::NodePluginsRequest request;
+  request.set_node_id(node);
+  auto plugins = run.client.call<v1::NodePlugins::List>(request);
+  if (run.arguments.on("json"))
+    return plugins ? *print_object(run, *plugins) : run.fail("Error querying plugins", plugins.status());
   if (plugins) {
     std::vector<std::vector<std::string>> rows = {
         {"Name", "Called", "Version", "Form", "State", "Since", "Restarts", "Tasks"}};
-    for (const json& plugin : *plugins) {
-      rows.push_back({text(plugin, "Name"), text(plugin, "Called"), text(plugin, "Version"), text(plugin, "Form"),
-                      text(plugin, "State"), moment(plugin, "Since"), text(plugin, "Restarts"),
-                      std::to_string(member(plugin, "Tasks").size())});
+    const auto& all = plugins->message.plugins();
+    for (const v1::NodePlugin& plugin : all) {
+      rows.push_back({plugin.name(), plugin.called(), plugin.version(), plugin.form(), plugin.state(),
+                      moment(plugin.since()), std::to_string(plugin.restarts()), std::to_string(plugin.tasks_size())});
     }
     run.out << (rows.size() > 1 ? format_list(rows) : "The node has no plugins of its own\n");
-    for (const json& plugin : *plugins) {
-      for (const json& remark : member(plugin, "Remarks"))
-        run.out << "Remark on " << text(plugin, "Name") << ": " << remark.get<std::string>() << "\n";
-      if (const std::string problem = text(plugin, "Problem"); !problem.empty())
-        run.out << "Problem of " << text(plugin, "Name") << ": " << problem << "\n";
+    for (const v1::NodePlugin& plugin : all) {
+      for (const std::string& remark : plugin.remarks())
+        run.out << "Remark on " << plugin.name() << ": " << remark << "\n";
+      if (!plugin.problem().empty()) run.out << "Problem of " << plugin.name() << ": " << plugin.problem() << "\n";
     }
   } else if (!node.empty()) {
     return run.fail("Error querying plugins", plugins.status());
@@ -214,17 +209,14 @@ int list_plugins(Run& run, const Parameters& node) {
   return all_fit && problems.empty() ? 0 : 1;
 }
 
-int show_plugin(Run& run, const Parameters& node, const std::string& name) {
-  auto plugin = run.client.get("/v1/agent/plugin/" + escape(name), node);
+int show_plugin(Run& run, const std::string& node, const std::string& name) {
+  auto plugin = call_plugin<v1::NodePlugins::Read>(run, node, name);
   if (plugin) {
-    if (run.arguments.on("json")) {
-      run.out << plugin->dump(4) << "\n";
-    } else {
-      print_plugin(run, *plugin);
-    }
+    if (run.arguments.on("json")) return *print_object(run, *plugin);
+    print_plugin(run, plugin->message.plugin());
     return 0;
   }
-  // What is a part of the agent is looked up beside this program.
+  // Plugins that are a part of the agent are looked up beside this program.
   std::vector<Status> problems;
   if (node.empty() && !run.arguments.on("json")) {
     for (const InstalledPlugin& each : installed(run, problems)) {
@@ -244,14 +236,14 @@ int plugin_status(Run& run) {
 }
 
 // Asks again and again until `is_over`; what was seen last.
-Result<json> watch(Run& run, const Parameters& node, const std::string& name, std::chrono::nanoseconds limit,
-                   const std::function<bool(const json&)>& is_over) {
+Result<v1::NodePlugin> watch(Run& run, const std::string& node, const std::string& name, std::chrono::nanoseconds limit,
+                             const std::function<bool(const v1::NodePlugin&)>& is_over) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   std::mutex mutex;
   std::condition_variable never;
   while (true) {
-    DROVER_TRY(json plugin, run.client.get("/v1/agent/plugin/" + escape(name), node));
-    if (is_over(plugin)) return plugin;
+    DROVER_TRY(const auto plugin, call_plugin<v1::NodePlugins::Read>(run, node, name));
+    if (is_over(plugin->plugin())) return plugin->plugin();
     if (std::chrono::steady_clock::now() >= deadline)
       return deadline_exceeded("it takes longer than " + format_duration(limit) + "; see drover plugin status " + name);
     std::unique_lock lock(mutex);
@@ -261,54 +253,50 @@ Result<json> watch(Run& run, const Parameters& node, const std::string& name, st
 
 int plugin_restart(Run& run) {
   const std::string& name = run.arguments.positional()[0];
-  const auto restart = [&]() -> Result<json> {
-    DROVER_TRY(const Parameters node, node_of(run));
-    DROVER_TRY(const json before, run.client.get("/v1/agent/plugin/" + escape(name), node));
-    DROVER_RETURN_IF_ERROR(run.client.write("PUT", "/v1/agent/plugin/" + escape(name) + "/restart", node).status());
-    return watch(run, node, name, kRestartTime, [&](const json& now) {
-      if (number(now, "Restarts") == number(before, "Restarts")) return false;
-      const std::string state = text(now, "State");
-      return state == "running" || state == "parked" || state == "backoff";
+  const auto restart = [&]() -> Result<v1::NodePlugin> {
+    DROVER_TRY(const std::string node, node_of(run));
+    DROVER_TRY(const auto before, call_plugin<v1::NodePlugins::Read>(run, node, name));
+    DROVER_RETURN_IF_ERROR(call_plugin<v1::NodePlugins::Restart>(run, node, name).status());
+    return watch(run, node, name, kRestartTime, [&](const v1::NodePlugin& now) {
+      if (now.restarts() == before->plugin().restarts()) return false;
+      return now.state() == "running" || now.state() == "parked" || now.state() == "backoff";
     });
   };
   const auto plugin = restart();
   if (!plugin) return run.fail("Error restarting plugin", plugin.status());
-  if (text(*plugin, "State") != "running") {
-    run.err << "Plugin \"" << name << "\" does not run: " << text(*plugin, "Problem") << "\n";
+  if (plugin->state() != "running") {
+    run.err << "Plugin \"" << name << "\" does not run: " << plugin->problem() << "\n";
     return 1;
   }
-  run.out << "Plugin \"" << name << "\" runs again, as process " << text(*plugin, "PID") << "\n";
+  run.out << "Plugin \"" << name << "\" runs again, as process " << plugin->pid() << "\n";
   return 0;
 }
 
 int plugin_upgrade(Run& run) {
   const auto& words = run.arguments.positional();
-  const auto upgrade = [&]() -> Result<json> {
-    DROVER_TRY(const Parameters node, node_of(run));
-    json body = json::object();
-    if (words.size() > 1) body["File"] = words[1];
-    if (!node.empty()) body["NodeID"] = node.at("node_id");
-    DROVER_RETURN_IF_ERROR(
-        run.client.write("PUT", "/v1/agent/plugin/" + escape(words[0]) + "/upgrade", {}, body.dump()).status());
+  const auto upgrade = [&]() -> Result<v1::NodePlugin> {
+    v1::UpgradePluginRequest request;
+    DROVER_TRY(*request.mutable_node_id(), node_of(run));
+    request.set_name(words[0]);
+    if (words.size() > 1) request.set_file(words[1]);
+    DROVER_RETURN_IF_ERROR(run.client.call<v1::NodePlugins::Upgrade>(request).status());
     std::string last;
-    return watch(run, node, words[0], kUpgradeTime, [&](const json& plugin) {
-      const json& now = member(plugin, "Upgrade");
-      if (member(now, "IsOver") == true) return true;
-      if (const std::string state = text(now, "State"); state != last) run.out << (last = state) << "\n" << std::flush;
+    return watch(run, request.node_id(), words[0], kUpgradeTime, [&](const v1::NodePlugin& plugin) {
+      const v1::PluginUpgrade& now = plugin.upgrade();
+      if (now.is_over()) return true;
+      if (now.state() != last) run.out << (last = now.state()) << "\n" << std::flush;
       return false;
     });
   };
   const auto plugin = upgrade();
   if (!plugin) return run.fail("Error upgrading plugin", plugin.status());
-  const json& done = member(*plugin, "Upgrade");
-  if (text(done, "State") == "upgraded") {
-    run.out << "Plugin \"" << words[0] << "\" was upgraded from " << text(done, "FromVersion") << " to "
-            << text(done, "ToVersion") << "; " << text(done, "Tasks") << " tasks were handed over, calls waited "
-            << duration_text(number(done, "Pause")) << "\n";
+  const v1::PluginUpgrade& done = plugin->upgrade();
+  if (done.state() == "upgraded") {
+    run.out << "Plugin \"" << words[0] << "\" was upgraded from " << done.from_version() << " to " << done.to_version()
+            << "; " << done.tasks() << " tasks were handed over, calls waited " << duration_text(done.pause()) << "\n";
     return 0;
   }
-  run.err << "Plugin \"" << words[0] << "\" was not upgraded (" << text(done, "State") << "): " << text(done, "Reason")
-          << "\n";
+  run.err << "Plugin \"" << words[0] << "\" was not upgraded (" << done.state() << "): " << done.reason() << "\n";
   return 1;
 }
 

@@ -7,10 +7,10 @@
 
 #include "cli_command.h"
 #include "drover/base64.h"
-#include "drover/raft/segment_recovery.h"
-#include "drover/raft/snapshot_files.h"
 #include "output.h"
 #include "state_json.h"
+#include "storage/segment_recovery.h"
+#include "storage/snapshot_files.h"
 
 namespace drover::cli {
 namespace {

@@ -4,13 +4,12 @@
 #include <cstdlib>
 #include <istream>
 #include <memory>
-#include <optional>
 
 #include "cli_command.h"
-#include "drover/raft/file_system.h"
-#include "drover/raft/peers_file.h"
-#include "drover/raft/segment_recovery.h"
 #include "output.h"
+#include "storage/file_system.h"
+#include "storage/peers_file.h"
+#include "storage/segment_recovery.h"
 
 namespace drover::cli {
 namespace {
@@ -33,7 +32,7 @@ Result<Folder> open_folder(raft::FileSystem& files, const std::string& data_dir)
   return folder;
 }
 
-// Of the newest snapshot, by its name; 0 when there is none.
+// The index of the newest snapshot, by its name; 0 when there is none.
 uint64_t newest_snapshot(raft::FileSystem& files, const std::string& raft_dir) {
   const auto names = files.list(raft_dir);
   uint64_t newest = 0;

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -11,12 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli_command.h"
+#include "drover/api/snapshots.pb.h"
 #include "drover/base64.h"
 #include "drover/sha256.h"
-#include "drover/snapshot_archive.h"
-#include "drover/state_snapshot.h"
 #include "output.h"
 #include "state_json.h"
+#include "storage/snapshot_archive.h"
+#include "storage/state_snapshot.h"
 
 namespace drover::cli {
 namespace {
@@ -162,22 +162,21 @@ Status download(Run& run, const std::string& part) {
   const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0) return errno_status(errno, part);
   OpenFile file(descriptor);
-  Parameters parameters;
-  if (run.arguments.on("stale")) parameters["stale"] = "true";
+  const Parameters further = run.arguments.on("stale") ? Parameters{{"stale", "true"}} : Parameters();
   Sha256 sum;
   Status written;
   std::string digest;
   {
     Progress progress(run.err, "Receiving");
-    const Status received = run.client.stream(
-        "/v1/operator/snapshot", parameters,
+    const Status received = run.client.stream<v1::OperatorSnapshot::Save>(
+        {},
         [&](std::string_view bytes) {
           sum.add(bytes);
           progress.add(bytes.size());
           written = file.write(bytes);
           return written.ok();
         },
-        &digest);
+        further, &digest);
     DROVER_RETURN_IF_ERROR(received);
   }
   DROVER_RETURN_IF_ERROR(written);
@@ -247,13 +246,13 @@ int state(Run& run) {
 int restore(Run& run) {
   const std::string& path = run.arguments.positional()[0];
   const auto upload = [&]() -> Status {
-    // What is damaged is not sent at all.
+    // A damaged archive is not sent at all.
     DROVER_RETURN_IF_ERROR(open_archive(run, path).status());
     DROVER_TRY(const auto file, open_to_read(path));
     DROVER_TRY(const uint64_t size, file->size());
     Progress progress(run.err, "Sending");
     Watched watched(*file, progress);
-    return run.client.upload("/v1/operator/snapshot", watched, size);
+    return run.client.upload<v1::OperatorSnapshot::Restore>(watched, size);
   };
   if (const Status status = upload(); !status.ok()) return run.fail("Error restoring snapshot", status);
   run.out << "Snapshot Restored\n";

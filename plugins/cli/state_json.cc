@@ -8,7 +8,7 @@
 
 #include "drover/base64.h"
 #include "drover/json.h"
-#include "drover/state_snapshot.h"
+#include "storage/state_snapshot.h"
 
 // The data model's descriptors are registered where they are named.
 #include "drover/v1/allocation.pb.h"

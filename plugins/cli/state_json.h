@@ -11,7 +11,7 @@
 
 namespace drover::cli {
 
-// {"Index": …, "Tables": {"<table>": [rows]}}. Errors: data_loss; the source's own. What was printed then is cut off.
+// {"Index": …, "Tables": {"<table>": [rows]}}. Errors: data_loss; the source's own. The text printed then is cut off.
 Status print_state(ByteSource& state, uint64_t index, std::ostream& out);
 
 // A message of the shared data model in the API's form, without secrets; one of another plugin's as its bytes in

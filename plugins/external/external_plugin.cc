@@ -19,7 +19,7 @@
 #include "drover/reload.h"
 #include "drover/sha256.h"
 #include "drover/stable_plugin.h"
-#include "hosted_plugin.h"
+#include "kinds/hosted_plugin.h"
 #include "node_plugins.h"
 
 extern char** environ;
@@ -29,7 +29,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 10s;  // for the first start of all; who needs longer comes later
+constexpr auto kPatience = 10s;  // for the first start of all; plugins that need longer come later
 
 std::vector<std::string> plugin_folders(const AgentInfo& agent, const ConfigBlock* configuration) {
   std::vector<std::string> folders{agent.data_dir + "/plugins"};
@@ -41,10 +41,9 @@ std::vector<std::string> plugin_folders(const AgentInfo& agent, const ConfigBloc
 // "1.10.0" after "1.9.2".
 bool is_newer(const std::string& one, const std::string& other) { return ::strverscmp(one.c_str(), other.c_str()) > 0; }
 
-class ExternalPlugin final : public Plugin, public TaskDriverSource, public PluginSource, public Reloadable {
+class ExternalPlugin final : public Plugin, public PluginSource, public Reloadable {
  public:
   Status declare(Declarations& declare) override {
-    DROVER_RETURN_IF_ERROR(declare.extend<TaskDriverSource>("external", *this));
     DROVER_RETURN_IF_ERROR(declare.extend<PluginSource>("external", *this));
     DROVER_RETURN_IF_ERROR(declare.extend<Reloadable>("external", *this));
     return declare.service(
@@ -101,28 +100,6 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Plug
     forget_processes();
   }
 
-  std::vector<std::string> driver_names() const override {
-    std::vector<std::string> names;
-    for (const auto& plugin : plugins_) {
-      if (plugin->is_driver()) names.push_back(plugin->program().info().name());
-    }
-    return names;
-  }
-
-  // Of several with one name the newest.
-  TaskDriver* find_driver(std::string_view name) const override {
-    HostedPlugin* best = nullptr;
-    std::string best_version;
-    for (const auto& plugin : plugins_) {
-      if (!plugin->is_driver()) continue;
-      const auto info = plugin->program().info();
-      if (info.name() != name || (best && !is_newer(info.plugin_version(), best_version))) continue;
-      best = plugin.get();
-      best_version = info.plugin_version();
-    }
-    return best ? &best->driver() : nullptr;
-  }
-
   // Programs whose file was replaced are handed over to the new one. New files are found at the next start.
   void reload() override {
     for (const auto& plugin : plugins_) {
@@ -130,11 +107,6 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Plug
       if (Status status = plugin->program().begin_upgrade(""); !status.ok())
         log::warn("plugin", "a new file is not taken", {{"reason", status.message()}});
     }
-  }
-
-  void watch(std::function<void()> changed) override {
-    const std::lock_guard lock(mutex_);
-    changed_ = std::move(changed);
   }
 
  protected:
@@ -174,7 +146,7 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Plug
     return names;
   }
 
-  // What the operator wrote for a process, of a plugin that is none.
+  // Warns of options for a process in the block of a plugin that is none.
   static void warn_idle_options(const ConfigBlock& configuration, const std::string& name) {
     const ConfigBlock* block = configuration.block("plugin", name);
     for (const char* option : {"args", "user", "no_new_privileges", "oom_score", "limits"}) {
@@ -186,7 +158,7 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Plug
 
   void add(ProgramHostOptions program, const ConfigBlock* configuration) {
     const ConfigBlock* client = configuration ? configuration->block("client") : nullptr;
-    HostedPluginOptions options{.program = std::move(program), .driver = {.cgroups = &*cgroups_, .pipes = &*pipes_}};
+    HostedPluginOptions options{.program = std::move(program), .cgroups = &*cgroups_, .pipes = &*pipes_};
     if (client) {
       options.program.min_port = static_cast<uint32_t>(client->integer("min_dynamic_port", options.program.min_port));
       options.program.max_port = static_cast<uint32_t>(client->integer("max_dynamic_port", options.program.max_port));
@@ -207,10 +179,6 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Plug
       const LocalStore::Write row{.key = key(pid), .value = std::nullopt};
       if (Status status = host_->local_store().write({&row, 1}); !status.ok())
         log::warn("plugin", "an ended process is not forgotten", {{"error", status.message()}});
-    };
-    options.driver.changed = [this] {
-      const std::lock_guard lock(mutex_);
-      if (changed_) changed_();
     };
     options.changed = [this](std::string_view point) {
       const std::lock_guard lock(mutex_);
@@ -284,7 +252,6 @@ class ExternalPlugin final : public Plugin, public TaskDriverSource, public Plug
   }
 
   std::mutex mutex_;
-  std::function<void()> changed_;                                       // guarded by mutex_
   std::map<std::string, std::function<void()>, std::less<>> watchers_;  // guarded by mutex_; by extension point
   Host* host_ = nullptr;
   CgroupLayout layout_;

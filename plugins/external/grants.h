@@ -1,5 +1,5 @@
-// What one plugin may ask of the agent: a list of methods that the operator grants, "drover.v1.Nodes/List". The router
-// asks it for each call that the plugin makes. [any]
+// The methods of the agent that one plugin may call: a list that the operator grants, "drover.v1.Nodes/List". The
+// router asks it for each call that the plugin makes. [any]
 #pragma once
 
 #include <map>

@@ -70,8 +70,8 @@ Status ProgramHost::begin_upgrade(const std::string& file) {
   return ok_status();
 }
 
-// Whoever may call us must not thereby run any program of the machine: only what was put here to be a plugin, or what
-// is known to its last byte.
+// Callers must not be able to run any program of the machine: only one that was put here to be a plugin, or one that is
+// known to its last byte.
 Status ProgramHost::may_run(const std::string& file) const {
   const std::filesystem::path path(file), folder = std::filesystem::path(options_.file).parent_path();
   if (!path.is_absolute()) return invalid_argument("\"" + file + "\" is not an absolute path on the node");
@@ -201,7 +201,7 @@ Status ProgramHost::recover() {
   {
     const std::lock_guard role_lock(role_mutex_);
     DROVER_TRY(const ChannelPtr channel, candidate_->life->channel(nullptr, clock_.steady()));
-    if (!role_) role_ = options_.role(candidate_->info.type());
+    if (!role_) role_ = options_.role(*kind_of_type(candidate_->info.type()));
     DROVER_TRY(const size_t tasks, role_->take_over(channel).with_context("the new version"));
     const std::lock_guard lock(mutex_);
     current_ = candidate_;
@@ -225,7 +225,7 @@ void ProgramHost::end_candidate() {
 
 Status ProgramHost::go_back() {
   {
-    // What the new version was given is taken from it again.
+    // Takes back what the new version was given.
     const std::lock_guard role_lock(role_mutex_);
     if (role_) role_->lost(true);
   }

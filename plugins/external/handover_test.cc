@@ -6,7 +6,10 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
+#include "drover/device_plugin.h"
 #include "testing/running_plugin.h"
+
+#include "nomad/plugins/device.pb.h"
 
 namespace drover::external {
 namespace {
@@ -247,12 +250,12 @@ TEST_F(Handover, DevicesStayWhileTheirPluginIsReplaced) {
   write(file(), DROVER_FILE_PROGRAM);
   plugin_.emplace(file(), std::vector<std::string>(), quick_times(),
                   hcl::Value(hcl::Object{{"device", hcl::List{device}}}));
-  ASSERT_TRUE(plugin_->eventually([&] { return plugin_->device().fingerprint().ok(); }));
+  ASSERT_TRUE(plugin_->eventually([&] { return plugin_->as<DevicePlugin>().fingerprint().ok(); }));
   std::atomic<bool> is_over = false;
   std::atomic<int> missing = 0;
   std::thread watcher([&] {
     while (!is_over) {
-      const auto print = plugin_->device().fingerprint();
+      const auto print = plugin_->as<DevicePlugin>().fingerprint();
       if (!print || print->device_group_size() != 1) ++missing;
       std::this_thread::yield();
     }
@@ -265,7 +268,7 @@ TEST_F(Handover, DevicesStayWhileTheirPluginIsReplaced) {
 
   EXPECT_EQ(State::upgraded, report.state) << report.reason;
   EXPECT_EQ(0, missing);
-  EXPECT_TRUE(plugin_->device().reserve(std::vector<std::string>{folder_ + "/tty0"}).ok());
+  EXPECT_TRUE(plugin_->as<DevicePlugin>().reserve(std::vector<std::string>{folder_ + "/tty0"}).ok());
 }
 
 TEST_F(Handover, WhatRunsAlreadyIsNoUpgrade) {

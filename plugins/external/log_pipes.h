@@ -16,9 +16,9 @@ class LogPipes {
  public:
   explicit LogPipes(Launcher::Options options) : options_(std::move(options)) {}
 
-  // For the task of this identifier. What is no FIFO is left out. Errors: those of Launcher.
+  // For the task of this identifier. Leaves out paths that are no FIFO. Errors: those of Launcher.
   Status hold(std::string_view task_id, const std::vector<std::string>& paths);
-  // When the task has ended, so that who reads sees the end.
+  // When the task has ended, so that readers see the end.
   void release(std::string_view task_id);
 
  private:

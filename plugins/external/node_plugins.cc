@@ -53,7 +53,7 @@ void set_crashes(const PluginLife::View& view, v1::NodePlugin& out) {
   }
 }
 
-// What it did that it should not have, in plain words.
+// Lists its faults in plain words.
 std::vector<std::string> remarks_on(const PluginLife::View& view, const v1::NodePlugin& plugin, uint64_t garbled) {
   std::vector<std::string> out;
   const auto remark = [&](uint64_t count, const std::string& text) {
@@ -78,10 +78,10 @@ std::vector<std::string> remarks_on(const PluginLife::View& view, const v1::Node
   return out;
 }
 
-// What the operator can do about its state, or empty.
+// Advice on its state for the operator, or empty.
 std::string advice_on(const ProgramHost& program, Supervision::State state) {
   if (state == Supervision::State::parked) {
-    // What only an agent reads that starts.
+    // Only an agent that starts reads these.
     if (program.options().resident) return "repair what the problem names and restart the agent";
     if (program.is_config_refused()) return "repair its `config` in the agent's configuration and restart the agent";
     return "repair what the problem names, then: drover plugin restart " + program.file_name();
@@ -115,9 +115,7 @@ v1::NodePlugin describe(const HostedPlugin& plugin) {
   out.set_restarts(view.restarts);
   out.set_problem(view.problem);
   out.set_next_try(view.next_try);
-  if (plugin.is_driver()) {
-    for (const std::string& task : plugin.driver().tasks()) out.add_tasks(task);
-  }
+  for (const std::string& task : plugin.tasks()) out.add_tasks(task);
   set_crashes(view, out);
   if (view.pid != 0) *out.mutable_use() = use_of(program, view.pid);
   if (is_resident) {

@@ -1,8 +1,8 @@
-// What an operator is told of the plugins of a node: drover.v1.NodePlugins. Pure but for what it reads of processes.
+// Tells an operator of the plugins of a node: drover.v1.NodePlugins. Pure but for what it reads of processes.
 #pragma once
 
-#include "external.pb.h"
-#include "hosted_plugin.h"
+#include "drover/api/plugins.pb.h"
+#include "kinds/hosted_plugin.h"
 
 namespace drover::external {
 

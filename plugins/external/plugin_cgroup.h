@@ -1,6 +1,6 @@
 // The control group of one plugin's process, where the operator limits what it may use: "drover-plugins/NAME" in every
-// tree that has a controller for it. What the plugin starts belongs to it until somebody moves it. Thin file access;
-// one owner.
+// tree that has a controller for it. Processes that the plugin starts belong to it until somebody moves them. Thin file
+// access; one owner.
 #pragma once
 
 #include <optional>

@@ -35,7 +35,7 @@ class PluginFile {
   std::string digest_;
 };
 
-// Whether the file at the path is safe to run as a plugin, without looking inside. Errors as PluginFile::open.
+// Checks that the file at the path is safe to run as a plugin, without looking inside. Errors as PluginFile::open.
 Status check_file(const std::string& path);
 
 }  // namespace drover::external

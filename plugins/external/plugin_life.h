@@ -39,7 +39,7 @@ class PluginLife {
   // unavailable, saying why; cancelled. [any]
   virtual Result<std::shared_ptr<Channel>> channel(const std::shared_ptr<Channel>& former, SteadyTime deadline,
                                                    const std::stop_token& stop = {}) const = 0;
-  // Whether what this channel leads to has been seen to end, or is being ended by us. [any]
+  // True when the process behind this channel has been seen to end, or is being ended by us. [any]
   virtual bool wait_gone(const std::shared_ptr<Channel>& channel, SteadyTime deadline) const = 0;
   // True once it has been ready, or has failed for the first time, since it was started. [any]
   virtual bool wait_first(SteadyTime deadline) const = 0;
@@ -50,11 +50,11 @@ class PluginLife {
     uint64_t restarts = 0;
     std::string problem;  // why it is not running; empty while it is
     std::vector<CrashRecord> crashes;
-    // Of a process. Times are nanoseconds since 1970; zero: none.
+    // The life of a process. Times are nanoseconds since 1970; zero: none.
     int64_t since = 0;     // of the state
     int64_t next_try = 0;  // while it waits for one
     std::string digest{};  // of the file that it runs, or would
-    // What it has done that it should not, since the agent started.
+    // Faults that it has shown since the agent started.
     uint64_t dropped_lines = 0;  // that were more than its share of the log
     uint64_t missed_checks = 0;
     uint64_t forced_ends = 0;              // it was told to end, did not, and was killed

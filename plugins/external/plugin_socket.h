@@ -20,7 +20,7 @@ class PluginSocket {
 
   // Errors: failed_precondition when there is no socket, or another user's.
   static Result<PluginSocket> find(const std::string& path, uid_t user);
-  // What lies there, if it is a socket of that user still.
+  // Removes the socket at the path if it still belongs to that user.
   void remove();
 
  private:

@@ -1,4 +1,4 @@
-// What a process of this machine uses, read from /proc; zero where it cannot be read. No state. [any]
+// The resources that a process of this machine uses, read from /proc; zero where it cannot be read. No state. [any]
 #pragma once
 
 #include <sys/types.h>

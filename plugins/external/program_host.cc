@@ -121,7 +121,7 @@ Status ProgramHost::restart() {
   {
     const std::lock_guard lock(mutex_);
     if (is_handing_over_) return failed_precondition("plugin " + file_name_ + " is being upgraded");
-    // What did not run may have been repaired; what runs is started again as it is.
+    // A file that did not run may have been repaired; one that runs is started again as it is.
     if (view.state == Supervision::State::parked || view.state == Supervision::State::backoff) version->file.reset();
   }
   return version->life->restart();
@@ -159,7 +159,7 @@ Status ProgramHost::prepare(const ChannelPtr& channel, Version& version) {
   DROVER_TRY(Info info, identify(*channel));
   DROVER_RETURN_IF_ERROR(set_config(*channel, version));
   const std::lock_guard role_lock(role_mutex_);
-  Role* const role = options_.role(info.type());
+  Role* const role = options_.role(*kind_of_type(info.type()));
   bool is_current = false;
   {
     const std::lock_guard lock(mutex_);
@@ -174,7 +174,7 @@ Status ProgramHost::prepare(const ChannelPtr& channel, Version& version) {
 Result<ProgramHost::Info> ProgramHost::identify(Channel& channel) const {
   DROVER_TRY(auto info, call<Info>(channel, DROVER_BASE_METHOD("PluginInfo"), base::PluginInfoRequest(),
                                    clock_.steady() + kCallTime));
-  if (!options_.role(info.type()))
+  if (!kind_of_type(info.type()))
     return failed_precondition("the plugin is not " + std::string(plugin_kinds_text()) + " but of kind " +
                                std::to_string(info.type()));
   const auto& versions = info.plugin_api_versions();
@@ -288,7 +288,7 @@ Result<ChannelPtr> ProgramHost::board(Flight* flight, const ChannelPtr& former, 
 Result<std::string> ProgramHost::ask_bytes(const char* method, const std::string& request, Again again,
                                            std::optional<std::chrono::nanoseconds> within, const std::stop_token& stop,
                                            std::optional<std::chrono::nanoseconds> longest_wait) const {
-  // Who can be called off waits as long as it takes, unless told otherwise.
+  // A caller that can be called off waits as long as it takes, unless told otherwise.
   const auto patience = [&] {
     if (longest_wait) return clock_.steady() + *longest_wait;
     return stop.stop_possible() ? SteadyTime::max() : clock_.steady() + kRestartTime;
@@ -297,14 +297,14 @@ Result<std::string> ProgramHost::ask_bytes(const char* method, const std::string
     if (!within) return {};
     return clock_.steady() + *within;
   };
-  // What a process that is ended in good order still says of an open call is about itself, not about the task.
+  // An answer from a process that is being ended in good order is about itself, not about the task.
   const auto is_gone = [&](const ChannelPtr& channel, const Result<std::string>& answer) {
     if (again == Again::never || (answer.ok() && again != Again::always)) return false;
     const bool may_be_late = answer.status().code() == Code::unavailable;
     return current()->life->wait_gone(channel, clock_.steady() + (may_be_late ? kGoneTime : 0s));
   };
   const bool is_start = std::string_view(method).ends_with("/StartTask");
-  // What ends one process after the other is not tried on and on; who waits for a task does so as long as it takes.
+  // A call that ends one process after the other is not repeated for ever; a wait for a task lasts as long as it takes.
   const int most_tries = again == Again::always ? INT_MAX : is_start ? 1 : kMostTries;
   Boarding boarding(*this, method, again == Again::never || is_start);
   DROVER_TRY(ChannelPtr channel, board(boarding.flight(), nullptr, patience(), stop));

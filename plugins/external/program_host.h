@@ -1,10 +1,9 @@
 // One plugin, whatever kind it is: its life as a process of its own or inside the agent, what it says of itself, its
-// configuration, and calls to it. What its kind adds is a Role: driver_plugin.h, device_program.h, check_program.h,
-// service_program.h and auth_program.h.
+// configuration, and calls to it. A Role adds what its kind does (kinds/).
 //
 //   process ready ──identify──▶ which role ──configure──▶ Role::prepare ──▶ calls … ──process ends──▶ Role::lost
 //
-// Of its versions one is current. Another one may run beside it and be proven (Role::prove), and become the current one
+// One of its versions is current. Another one may run beside it and be proven (Role::prove), and become the current one
 // by taking over (upgrade.h says how, handover.cc does it); calls wait meanwhile.
 //
 // Threads: "plugin", one for each version, of its supervisor; "plugin-upgrade", while there is an upgrade. Any thread
@@ -29,6 +28,7 @@
 #include "drover/messages.h"
 #include "drover/methods.h"
 #include "drover/metrics.h"
+#include "drover/plugin_kind.h"
 #include "drover/stable_plugin.h"
 #include "grants.h"
 #include "plugin_cgroup.h"
@@ -58,11 +58,13 @@ Result<Answer> call(Channel& channel, const char* method, const google::protobuf
   return answer;
 }
 
-// What a kind of plugin does with each process of it. One call at a time.
+// The work of a kind of plugin with each process of it. One call at a time, but for tasks().
 class Role {
  public:
   virtual ~Role() = default;
-  // Whether a process that is not to be used yet answers what it will be asked, and is as well as the one that runs.
+  // The tasks that the plugin has, by identifier. [any]
+  virtual std::vector<std::string> tasks() const { return {}; }
+  // Checks that a process not yet in use answers what it will be asked, and is as well as the one that runs.
   virtual Status prove(Channel& channel) = 0;
   // The process is configured. On an error it is ended and counts as crashed.
   virtual Status prepare(const ChannelPtr& channel) = 0;
@@ -85,8 +87,9 @@ struct ProgramHostOptions {
   SupervisionTimes times{};
   std::function<void(pid_t pid, uint64_t start_time)> launched{};
   std::function<void(pid_t pid)> collected{};
-  // Of the kind that the plugin says it is; null: this agent has no use for it. The role outlives the host.
-  std::function<Role*(hashicorp::nomad::plugins::base::proto::PluginType)> role;
+  // Makes the role of the kind that the plugin says it is, or gives the one that it made: the kind never changes. The
+  // role outlives the host.
+  std::function<Role*(const PluginKind& kind)> role;
 };
 
 // The last upgrade, or the one that goes on.
@@ -113,7 +116,7 @@ class ProgramHost {
   // empty: to what lies there now. Errors: failed_precondition, saying what to do; permission_denied for a file from
   // elsewhere that is not pinned; invalid_argument; unavailable while the agent stops.
   Status begin_upgrade(const std::string& file);
-  // Whether the file at its path is another than the one that runs. Reads it.
+  // True when the file at its path is another than the one that runs. Reads it.
   bool has_new_file() const;
 
   bool wait_first(SteadyTime deadline) const { return current()->life->wait_first(deadline); }
@@ -123,7 +126,7 @@ class ProgramHost {
   // Calls that are not answered yet, "StartTask 3s"; at most ten, and how many more.
   std::vector<std::string> calls() const;
   uint64_t garbled_answers() const { return garbled_; }
-  // Whether it does not run because of its `config`.
+  // True when it does not run because of its `config`.
   bool is_config_refused() const;
   const ProgramHostOptions& options() const { return options_; }
   Grants::Counts grants() const { return grants_->counts(); }
@@ -131,7 +134,7 @@ class ProgramHost {
   // "the plugin FILE is backoff: why".
   std::string describe() const;
 
-  // What the current version has said of itself; empty before. Name and kind never change.
+  // The current version's description of itself; empty before. Name and kind never change.
   hashicorp::nomad::plugins::base::proto::PluginInfoResponse info() const;
   const std::string& file_name() const { return file_name_; }
   SteadyTime now() const { return clock_.steady(); }

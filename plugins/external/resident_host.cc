@@ -29,7 +29,7 @@ log::Level level_of(v1::PluginLogLine::Level level) {
   }
 }
 
-// What the plugin asks of us. Every method is answered within its one request.
+// A call of the plugin to the agent. Every method is answered within its one request.
 class HostCall {
  public:
   static drover_stream open(void* host, const drover_request* request, drover_stream replies) {

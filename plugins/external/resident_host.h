@@ -1,4 +1,4 @@
-// What a plugin inside the agent may ask of it (drover/v1/plugin_host.proto): lines for the log, and methods of the
+// Takes a plugin's calls to the agent around it (drover/v1/plugin_host.proto): lines for the log, and methods of the
 // router, as far as they were granted to it.
 #pragma once
 

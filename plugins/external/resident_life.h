@@ -1,5 +1,5 @@
-// A plugin inside the agent, over the stable ABI: it is made ready once and answers until the agent stops. What does
-// not become ready stays away until then.
+// A plugin inside the agent, over the stable ABI: it is made ready once and answers until the agent stops. A plugin
+// that does not become ready stays away until then.
 #pragma once
 
 #include <functional>

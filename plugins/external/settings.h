@@ -1,4 +1,4 @@
-// What the operator wrote about one plugin in its block of the agent's configuration.
+// The operator's settings for one plugin in its block of the agent's configuration.
 #pragma once
 
 #include <optional>
@@ -37,10 +37,10 @@ struct PluginSettings {
   std::optional<std::vector<std::string>> grants{};  // "drover.v1.Nodes/List"
 };
 
-// Of `plugin "NAME" { … }` in the agent's whole configuration.
+// Reads `plugin "NAME" { … }` from the agent's whole configuration.
 PluginSettings settings_of(const ConfigBlock& configuration, std::string_view plugin);
 
-// Without control groups. Errors: invalid_argument for a user that is not there.
+// Leaves out control groups. Errors: invalid_argument for a user that is not there.
 Result<Confinement> confinement_of(const PluginSettings& settings);
 
 }  // namespace drover::external

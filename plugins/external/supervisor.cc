@@ -114,7 +114,7 @@ Result<std::shared_ptr<Channel>> Supervisor::channel(const std::shared_ptr<Chann
   });
   std::unique_lock lock(mutex_);
   const auto is_there = [&] { return channel_ && channel_ != former; };
-  // Who has all the time there is waits for the operator, too.
+  // A caller that has all the time there is waits for the operator, too.
   const auto is_given_up = [&] {
     return supervision_.state() == Supervision::State::parked && deadline != SteadyTime::max();
   };
@@ -292,7 +292,7 @@ void Supervisor::prepare(const std::string& greeting) {
   changed_.notify_all();
 }
 
-// Who loses them gets stuck one day; it is told of before that.
+// A plugin that loses descriptors gets stuck one day; the operator is told before that.
 void Supervisor::look_at_descriptors() {
   if (!process_) return;
   const uint64_t open = open_descriptors(process_->pid()), most = descriptor_limit(process_->pid());
@@ -318,7 +318,7 @@ void Supervisor::check() {
   if (channel) {
     const auto answer =
         channel->call(kHealth, kHealthRequest, clock_.steady() + std::min(kHealthTime, options_.times.check_every));
-    // Who has no health service is judged by its process alone.
+    // A plugin without a health service is judged by its process alone.
     is_healthy = answer.ok() ? *answer == kHealthServing : answer.status().code() == Code::unimplemented;
   }
   Supervision::Action next;

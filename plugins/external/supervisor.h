@@ -27,7 +27,7 @@
 
 namespace drover::external {
 
-// What is to be started.
+// A program to start.
 struct Launch {
   Program program;
   std::shared_ptr<const PluginFile> file{};  // holds the image
@@ -38,7 +38,7 @@ struct SupervisorOptions {
   // Asked before each launch. On an error the plugin is parked: nothing of it may run. [plugin]
   std::function<Result<Launch>()> open;
   SupervisionTimes times{};
-  // What the agent must find again should it die first. [plugin]
+  // Told of processes, which the agent must find again should it die first. [plugin]
   std::function<void(pid_t pid, uint64_t start_time)> launched;
   std::function<void(pid_t pid)> collected;
   // The calls that it has not answered. [plugin]

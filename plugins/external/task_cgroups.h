@@ -23,9 +23,9 @@ class TaskCgroups {
 
   // Makes the parents. Errors: failed_precondition with the folder.
   Status prepare() const;
-  // What tasks are told as NOMAD_PARENT_CGROUP; empty without control groups.
+  // The path that tasks are told as NOMAD_PARENT_CGROUP; empty without control groups.
   std::string told_parent() const;
-  // What the driver is told as linux_resources.cpuset_cgroup; empty without control groups.
+  // The path that the driver is told as linux_resources.cpuset_cgroup; empty without control groups.
   std::string told_path(std::string_view alloc_id, std::string_view task) const;
   Status create(std::string_view alloc_id, std::string_view task) const;
   // Those that are empty of processes; idempotent.

@@ -7,7 +7,7 @@
 
 namespace drover::external {
 
-// Read from `root`/sys and `root`/proc (root is empty but in tests). What cannot be read is left out; there is always
+// Read from `root`/sys and `root`/proc (root is empty but in tests). Leaves out what cannot be read; there is always
 // one core and one memory node.
 hashicorp::nomad::plugins::base::proto::ClientTopology read_topology(const std::string& root = {});
 

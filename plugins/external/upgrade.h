@@ -39,7 +39,7 @@ class Upgrade {
     returned,
     stranded
   };
-  // What to do now, until it is done() or has failed. The names are those of the states in which they happen.
+  // The next step, until it is done() or has failed. The names are those of the states in which they happen.
   enum class Action : uint8_t { none, prove, drain, release, recover, refuse, go_back };
 
   State state() const { return state_; }

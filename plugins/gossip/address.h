@@ -1,4 +1,4 @@
-// Where a server is to be found, as operators write it. Pure.
+// A server's address, as operators write it. Pure.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ bool is_candidate(const Member& member, const Member& self) {
   return member.state == State::alive && member.info.region == self.info.region && member.info.bootstrap_expect > 1;
 }
 
-// Whether all are still there, at the same addresses.
+// True when all voters are still there, at the same addresses.
 bool still_hold(const std::vector<RaftServer>& voters, const std::vector<Member>& members, const Member& self) {
   return std::ranges::all_of(voters, [&](const RaftServer& voter) {
     const Member* member = find(members, voter.id);

@@ -55,7 +55,7 @@ void Core::announce(Entry& entry) {
   ++version_;
 }
 
-// Fills the packet with what is new, the least told first.
+// Fills the packet with news, the least told first.
 void Core::send(v1::Packet& packet, const std::string& address) {
   std::vector<Entry*> waiting;
   for (auto& [id, entry] : members_) {
@@ -112,7 +112,7 @@ void Core::set_state(Entry& entry, State state, SteadyTime now) {
   announce(entry);
 }
 
-// Somebody says of this server what it does not say itself.
+// Another server says something of this one that it does not say itself.
 void Core::refute(const v1::Record& claim) {
   Entry& self = members_.at(self_id_);
   if (self.member.state == State::left || claim.incarnation() < self.member.incarnation) return;
@@ -207,7 +207,7 @@ void Core::probe_next(SteadyTime now) {
     ping.set_kind(v1::Packet::PING);
     ping.set_sequence(probe_->sequence);
     ping.set_target(id.bytes());
-    // Who is suspected hears of it, however often it was told.
+    // A suspected server hears that it is suspected, however often it was told.
     if (at->second.member.state == State::suspect) *ping.add_updates() = to_record(at->second.member);
     send(ping, at->second.member.info.address);
     return;

@@ -1,8 +1,8 @@
-// Who is there: SWIM's failure detection and dissemination, without clock, thread or I/O.
+// The servers that are there: SWIM's failure detection and dissemination, without clock, thread or I/O.
 //
 // A server is probed in turn: a ping, then pings by way of others, then it is suspected. A suspected server that hears
-// of it says so with a new incarnation; one that does not is failed after a while. What changes travels with every
-// packet, a bounded number of times, and full states are exchanged now and then.
+// of it says so with a new incarnation; one that does not is failed after a while. Changes travel with every packet, a
+// bounded number of times, and full states are exchanged now and then.
 //
 //              no answer            not refuted in time
 //     alive ───────────────▶ suspect ────────────────▶ failed ──a day, or force_leave──▶ left ──a day──▶ forgotten
@@ -70,11 +70,11 @@ class Core {
   // `self` with its addresses; `seed` decides the order of probes.
   Core(Options options, ServerMember self, uint64_t seed);
 
-  // What happens. Time does not go back.
+  // The inputs. Time does not go back.
   void tick(SteadyTime now);
   void receive(const v1::Packet& packet, const std::string& from_address, SteadyTime now);
   void merge(const v1::FullState& state, SteadyTime now);
-  // What this server says of itself, when it changes.
+  // Changes what this server says of itself.
   void update_self(Uuid cluster_id, uint64_t proposal);
   void leave();  // leaving
   void left();   // over: nothing is refuted any more

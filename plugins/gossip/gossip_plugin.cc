@@ -1,4 +1,4 @@
-// Who the servers are: gossip between them, the beginning of their cluster, and its growth.
+// The servers know each other by gossip; it begins their cluster and makes it grow.
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -6,12 +6,12 @@
 #include <set>
 #include <tuple>
 
+#include "drover/api/members.pb.h"
 #include "drover/log.h"
 #include "drover/plugin.h"
 #include "drover/server_directory.h"
 #include "drover/v1/member.pb.h"
 #include "founder.h"
-#include "gossip.pb.h"
 #include "growth.h"
 #include "joiner.h"
 #include "network.h"
@@ -61,7 +61,7 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
     return find_the_others();
   }
 
-  // The leader takes in who appears.
+  // The leader takes in servers that appear.
   void lead(std::stop_token stop) override {
     std::set<Handled> handled;  // an operator's removal holds until the next full look
     SteadyTime next_look = host_->clock().steady();

@@ -1,4 +1,4 @@
-// How a cluster that exists takes in the servers that appear, and follows those that move. Pure.
+// Decides how a running cluster takes in the servers that appear, and follows those that move. Pure.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Growth {
   std::vector<std::string> strangers{};  // names of servers that are part of another cluster
 };
 
-// What the leader should change. New servers become learners; whether they vote is autopilot's decision.
+// The change that the leader should make. New servers become learners; autopilot decides whether they vote.
 Growth decide_growth(const RaftInfo& raft, const std::vector<ServerMember>& servers, const std::string& region);
 
 }  // namespace drover::gossip

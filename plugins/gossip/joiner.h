@@ -24,7 +24,7 @@ class Joiner {
   Outcome join_now(const std::vector<std::string>& addresses);
   // Tries until somebody was joined, in the background; ends the agent after retry_max attempts.
   void keep_trying(std::vector<std::string> addresses, const Settings& settings);
-  // The addresses of those that were there before. What the disk refuses, here and below, is logged.
+  // The addresses of the servers that were there before. Errors of the disk, here and below, are logged.
   std::vector<std::string> remembered();
   void remember(const std::vector<Member>& members);  // soon and off this thread
   void forget();

@@ -210,7 +210,7 @@ void Network::Impl::receive() {
   });
 }
 
-// Somebody speaks with another key, another version or nonsense: counted each time, said once.
+// Somebody speaks with another key, another version or nonsense: counted each time, logged once.
 void Network::Impl::refused(const std::string& from) {
   metrics_.add("nomad.serf.refused");
   if (std::exchange(has_warned_, true)) return;

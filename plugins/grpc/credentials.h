@@ -16,8 +16,8 @@ namespace drover::wire {
 
 // Without TLS: plain text.
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const std::optional<Tls>& tls);
-// Whether the caller is a server by its certificate: one of the same authority may be a node's. Without TLS nobody
-// knows, and all are. Errors: permission_denied.
+// Ok when the caller's certificate is a server's: one of the same authority may be a node's. Without TLS every caller
+// counts as a server. Errors: permission_denied.
 Status check_server(const std::shared_ptr<const grpc::AuthContext>& caller, const std::optional<Tls>& tls);
 
 // The channels to other agents' RPC addresses, kept until the end: the last reference to a channel must not fall on a

@@ -1,5 +1,5 @@
-// The wire between agents, as a plugin. The agent itself starts and stops it (drover/wire.h): it is needed before the
-// first plugin starts and until the last one has stopped.
+// The wire between agents, as a plugin. The agent itself starts and stops it (drover/wire.h), because it is needed
+// before the first plugin starts and until the last one has stopped.
 #include "drover/plugin.h"
 #include "wire.h"
 

@@ -103,7 +103,7 @@ class CarriedHere : public std::enable_shared_from_this<CarriedHere> {
     stream_->read_next();
   }
 
-  // On a thread that may wait: the handler may take its time with what came before.
+  // On a thread that may wait: the handler may take its time with earlier messages.
   void deliver_locked(std::string message) {
     const Status lent = executor_.run_blocking([self = shared_from_this(), call = call_, message = std::move(message)] {
       call->send(message);

@@ -32,8 +32,8 @@ class Served : public std::enable_shared_from_this<Served> {
  private:
   void receive(std::string message) {
     if (begun_) {
-      // On a thread that may wait: the handler may take its time with what came before. Reads follow one another, so
-      // do these.
+      // On a thread that may wait: the handler may take its time with earlier messages. Reads follow one another, so do
+      // these.
       const Status lent = setup_.executor.run_blocking([self = shared_from_this(), message = std::move(message)] {
         if (auto call = self->stream_call()) call->send(message);
         self->stream_->read_next();

@@ -21,7 +21,7 @@ namespace drover::wire {
 
 class GrpcServer {
  public:
-  // As Wire::listen. What the setup names outlives stop().
+  // As Wire::listen. The objects that the setup names outlive stop().
   static Result<std::unique_ptr<GrpcServer>> start(const std::string& address, const std::string& option,
                                                    const Wire::Setup& setup);
   ~GrpcServer();  // stops

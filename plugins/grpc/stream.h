@@ -29,13 +29,13 @@ constexpr const char* kPeerMethod = "/drover.rpc/Peer";
 constexpr const char* kContextKey = "drover-context-bin";
 constexpr const char* kReplyKey = "drover-reply-bin";
 
-// What gRPC shares by process: its own lines go to our log, as details for whoever looks into a failed call, and the
-// search for deadlocks in each of its locks, which Debian's build has and which took a twentieth of a busy server's
-// time, is off. Further calls do nothing.
+// Sets what gRPC shares by process: sends its own lines to our log, as details for anybody who looks into a failed
+// call, and turns off the search for deadlocks in each of its locks, which Debian's build has and which took a
+// twentieth of a busy server's time. Further calls do nothing.
 void prepare_process();
 
-// gRPC comes from the system without instrumentation, so the thread sanitizer does not see that what was written before
-// an object was given to gRPC is visible in gRPC's calls of it. These two say so; otherwise they are nothing.
+// gRPC comes from the system without instrumentation, so the thread sanitizer does not see that writes before an object
+// was given to gRPC are visible in gRPC's calls of it. These two say so; otherwise they are nothing.
 void given_to_grpc(void* object);
 void called_by_grpc(void* object);
 
@@ -43,7 +43,7 @@ Status too_large(size_t size);
 grpc::ByteBuffer to_buffer(std::string message);
 std::string to_bytes(const grpc::ByteBuffer& buffer);
 
-// What both ends share: the queue of messages to write and the state of the one read.
+// The part that both ends share: the queue of messages to write and the state of the one read.
 template <typename Reactor>
 class StreamBase : public Reactor {
  public:
@@ -53,7 +53,7 @@ class StreamBase : public Reactor {
   bool post(std::string message);
   // Asks for the next message; does nothing while one is asked for.
   void read_next();
-  // Whether the message that was being written at the last call still is: the other side takes nothing.
+  // True when the message that was being written at the last call still is: the other side takes nothing.
   bool is_stuck();
 
   void OnWriteDone(bool ok) override;
@@ -147,7 +147,7 @@ class ClientStream final : public StreamBase<grpc::ClientBidiReactor<grpc::ByteB
  private:
   void idle_locked() override;
 
-  // Both let go of before the group hears of the end: a channel's last reference must not fall on a thread of gRPC,
+  // Both are dropped before the group hears of the end: a channel's last reference must not fall on a thread of gRPC,
   // which would wait for itself.
   std::shared_ptr<grpc::Channel> channel_;
   std::optional<grpc::ClientContext> context_{std::in_place};  // guarded by mutex_

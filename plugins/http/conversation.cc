@@ -25,7 +25,7 @@ constexpr size_t kMaxReason = 123;  // of a close frame, in bytes
 constexpr std::string_view kCut = "...";
 constexpr int kServerError = 500;  // from this HTTP status on it is not the caller's fault
 
-// What of it has room in a close frame; not cut through the middle of a character.
+// The part of the message that has room in a close frame; not cut through the middle of a character.
 std::string reason_of(const std::string& message) {
   if (message.size() <= kMaxReason) return message;
   size_t size = kMaxReason - kCut.size();

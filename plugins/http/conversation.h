@@ -25,7 +25,7 @@ struct ConversationStart {
   bool awaits_token = false;
 };
 
-// What is asked for is a WebSocket.
+// True when the request asks for a WebSocket.
 bool is_upgrade(const boost::beast::http::request<boost::beast::http::string_body>& request);
 // Requires: is_upgrade. Returns at once; nobody else touches the stream from now on.
 void start_conversation(ConversationStart start,

@@ -1,9 +1,11 @@
 // The HTTP API: a route for every method that declares one.
 #include <google/protobuf/descriptor.h>
 
+#include "drover/api/description.pb.h"
 #include "drover/config.h"
 #include "drover/log.h"
 #include "drover/plugin.h"
+#include "openapi.h"
 #include "routes.h"
 #include "server.h"
 
@@ -13,6 +15,8 @@ namespace {
 class HttpPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
+    DROVER_RETURN_IF_ERROR(
+        declare.service("drover.v1.ApiDescription", {method<&HttpPlugin::open_api>("OpenApi", this)}));
     return declare.configuration(
         "limits",
         {.options = {
@@ -48,6 +52,7 @@ class HttpPlugin final : public Plugin {
       if (!method) return internal_error("no descriptor of method " + name);
       DROVER_RETURN_IF_ERROR(routes_.add(*method));
     }
+    version_ = host.agent().version;
     ServerOptions options;
     options.addresses = {host.agent().http_address};
     if (const ConfigBlock* limits = host.configuration("limits")) {
@@ -75,7 +80,18 @@ class HttpPlugin final : public Plugin {
   }
 
  private:
+  // The document is made when the first caller asks.
+  Result<v1::OpenApiResponse> open_api(const v1::OpenApiRequest&, Call&) {
+    std::call_once(is_described_, [this] { document_ = openapi_document(routes_, version_); });
+    v1::OpenApiResponse response;
+    response.set_document(document_);
+    return response;
+  }
+
   Routes routes_;
+  std::string version_;
+  std::once_flag is_described_;
+  std::string document_;
   std::unique_ptr<Server> server_;
 };
 

@@ -196,8 +196,6 @@ TEST_F(HttpRequest, BadParametersAreNamed) {
       {"per_page=many", "400 Failed to parse value of \"per_page\" (many) as a number"},
       {"per_page=-1", "400 Failed to parse value of \"per_page\" (-1) as a number"},
       {"prefix=%zz", "400 the query \"prefix=%zz\" has a damaged escape"},
-      {"filter=x", "400 filter expressions are not supported by this version of drover"},
-      {"filter=", "accepted"},
       {"", "accepted"},
       {"&&=&", "accepted"},
   };
@@ -226,16 +224,6 @@ TEST_F(HttpRequest, StaleTakesEveryFormOfABoolean) {
     EXPECT_EQ(outgoing({.verb = "GET", .target = "/v1/test/names?stale=" + std::string(text)}).context.query.stale,
               is_stale);
   }
-}
-
-TEST_F(HttpRequest, WhatAListWouldIgnoreIsRefused) {
-  const std::string no_pages = "400 this answer is not divided into pages; leave out per_page and next_token";
-  EXPECT_EQ(refusal({.verb = "GET", .target = "/v1/test/rows?per_page=2"}), no_pages);
-  EXPECT_EQ(refusal({.verb = "GET", .target = "/v1/test/rows?next_token=a"}), no_pages);
-  EXPECT_EQ(refusal({.verb = "GET", .target = "/v1/test/rows?filter=a"}),
-            "400 filter expressions are not supported by this version of drover");
-  EXPECT_EQ(refusal({.verb = "GET", .target = "/v1/test/rows?per_page=0"}), "accepted");
-  EXPECT_EQ(refusal({.verb = "GET", .target = "/v1/test/names?per_page=2&next_token=a"}), "accepted");
 }
 
 TEST_F(HttpRequest, PathsOfNomadThatNothingAnswersSayWhy) {

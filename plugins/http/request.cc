@@ -86,15 +86,6 @@ void add_meta(const ReplyMeta& meta, Answer& answer) {
   answer.headers.emplace_back("X-Nomad-KnownLeader", meta.known_leader ? "true" : "false");
 }
 
-// Refuses wishes of a client that the method would pass over in silence.
-Status refuse_ignored(const google::protobuf::MethodDescriptor& method, const QueryOptions& query) {
-  if (!query.filter.empty()) return invalid_argument("filter expressions are not supported by this version of drover");
-  if (method.options().GetExtension(drover::route).pages()) return ok_status();
-  if (query.per_page > 0 || !query.next_token.empty())
-    return invalid_argument("this answer is not divided into pages; leave out per_page and next_token");
-  return ok_status();
-}
-
 // For paths of Nomad's API that no method answers, but that its clients must understand the answer of.
 Answer no_route(std::string_view path, const Routes& routes) {
   if (path.starts_with("/v1/acl/") && !routes.has_below("/v1/acl")) return text_answer(400, "ACL support disabled");
@@ -123,7 +114,7 @@ std::string_view bearer(std::string_view authorization) {
   return authorization.substr(0, authorization.find(' '));
 }
 
-// What a header can carry: a line end would begin another one.
+// Makes a text fit for a header: a line end would begin another one.
 std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
@@ -180,7 +171,6 @@ std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& r
   const auto& method = *match.binding->method;
   out.context.method = "/" + method.service()->full_name() + "/" + method.name();
   if (Status status = common_parameters(*query, out.context.query); !status.ok()) return error_answer(status);
-  if (Status status = refuse_ignored(method, out.context.query); !status.ok()) return error_answer(status);
   out.context.query.token = incoming.token.empty() ? bearer(incoming.authorization) : incoming.token;
   out.ws_handshake = parse_bool(get(*query, "ws_handshake")).value_or(false);
   out.pretty = query->contains("pretty") && get(*query, "pretty") != "0";

@@ -39,7 +39,7 @@ struct Outgoing {
   bool ws_handshake = false;  // a conversation whose first frame carries the token
 };
 
-// What goes back. `status` other than 200 comes with plain text.
+// The answer to a request. `status` other than 200 comes with plain text.
 struct Answer {
   int status = 200;
   std::string body;
@@ -54,8 +54,8 @@ Answer to_answer(const Outgoing& call, const Result<Reply>& reply, const ReplyMe
 Answer error_answer(const Status& status);
 // One streamed message in the form that the call asked for; false when the message is not one.
 bool append_frame(const Outgoing& call, std::string_view message, std::string& out);
-// Whether a browser's page of this origin ("https://host:port", empty outside of browsers) may open a WebSocket to what
-// it calls `host`: browsers ask nobody, so the server must look.
+// True when a page of this origin ("https://host:port", empty outside of browsers) may open a WebSocket to what its
+// browser calls `host`: browsers ask nobody, so the server must look.
 bool is_same_origin(std::string_view origin, std::string_view host);
 // The other way: a frame of the client as a request. Errors: invalid_argument.
 Result<std::string> frame_message(const Outgoing& call, std::string_view frame);

@@ -137,6 +137,23 @@ Status Routes::add_form(const google::protobuf::MethodDescriptor& method, const 
   return ok_status();
 }
 
+std::vector<Form> Routes::forms() const {
+  std::vector<Form> all;
+  for (const Pattern& pattern : patterns_) {
+    Form form;
+    for (const Part& part : pattern.parts) {
+      form.path += part.field.empty() ? "/" + part.literal : "/{" + part.field + "}";
+      if (!part.field.empty()) form.fields.push_back(part.field);
+    }
+    for (const auto& [verb, binding] : pattern.by_verb) {
+      form.verb = verb;
+      form.binding = &binding;
+      all.push_back(form);
+    }
+  }
+  return all;
+}
+
 bool Routes::more_specific(const Pattern& a, const Pattern& b) {
   const auto literals = [](const Pattern& p) {
     return std::ranges::count_if(p.parts, [](const Part& part) { return part.field.empty(); });

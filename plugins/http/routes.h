@@ -28,6 +28,14 @@ struct Match {
   std::map<std::string, std::string> parameters;  // request field → decoded part of the path
 };
 
+// A verb and a path, "/v1/job/{job_id}", and the method that answers there.
+struct Form {
+  std::string verb;
+  std::string path;
+  std::vector<std::string> fields;  // of the request, that the path fills
+  const Binding* binding = nullptr;
+};
+
 class Routes {
  public:
   // Adds every HTTP form of the method, if it has one. Errors: a form that another method has; a field that the request
@@ -35,9 +43,11 @@ class Routes {
   Status add(const google::protobuf::MethodDescriptor& method);
   // The most specific path wins: literal parts before fields, longer before shorter.
   Match find(std::string_view verb, std::string_view path) const;
-  // Whether some path begins with these literal parts and goes on.
+  // True when some path begins with these literal parts and goes on.
   bool has_below(std::string_view path) const;
   size_t size() const { return patterns_.size(); }
+  // All of them; those of a path stand together. They point into this object.
+  std::vector<Form> forms() const;
 
  private:
   struct Part {

@@ -79,7 +79,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     });
   }
 
-  // What is no upload is read whole, up to the limit, before anything else happens.
+  // A body that is no upload is read whole, up to the limit, before anything else happens.
   void read_body() {
     const auto& header = parser_->get();
     const std::string_view target = view(header.target());

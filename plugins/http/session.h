@@ -15,7 +15,7 @@
 
 namespace drover::api {
 
-// What all sessions share; outlives them.
+// Shared by all sessions; outlives them.
 struct SessionShared {
   const ServerOptions& options;
   const Routes& routes;

@@ -1,4 +1,4 @@
-// What the files of canonical.cc share: each fills in the defaults of its part of a job. Pure.
+// Shared by the files of canonical.cc: each fills in the defaults of its part of a job. Pure.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ constexpr int64_t ns(std::chrono::nanoseconds duration) { return duration.count(
     if ((message).field().empty()) (message).set_##field(value); \
   } while (false)
 
-// Who fills in: a client, or the servers, who fill in all that a client does and what it leaves to them.
+// The side that fills in: a client, or the servers, who fill in all that a client does and what it leaves to them.
 enum class Side { client, server };
 
 inline bool is_batch(const v1::Job& job) { return job.type() == "batch" || job.type() == "sysbatch"; }

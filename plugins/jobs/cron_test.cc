@@ -113,7 +113,7 @@ TEST(Cron, FollowsTheClocksOfThePlace) {
 TEST(Cron, WhatTheClocksSkipIsNotDueThatDay) {
   EXPECT_EQ(due("30 2 * * *", "2024-03-30T00:00:00Z", "Europe/Berlin", 2), "2024-03-30T01:30:00Z 2024-04-01T00:30:00Z");
   EXPECT_EQ(due("30 2 * * *", "2024-03-09T12:00:00Z", "America/New_York"), "2024-03-11T06:30:00Z");
-  // What is due more often goes on with the first time there is.
+  // A job that is due more often goes on with the first time there is.
   EXPECT_EQ(due("*/30 * * * *", "2024-03-31T00:30:00Z", "Europe/Berlin", 2),
             "2024-03-31T01:00:00Z 2024-03-31T01:30:00Z");  // 03:00 and 03:30 there
   EXPECT_EQ(due("0 3 * * *", "2024-03-31T00:00:00Z", "Europe/Berlin"), "2024-03-31T01:00:00Z");

@@ -10,11 +10,11 @@
 #include <tuple>
 #include <vector>
 
+#include "drover/api/plan.pb.h"
 #include "drover/json.h"
 #include "drover/options.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/trial.pb.h"
-#include "plan.pb.h"
 
 namespace drover::jobs {
 namespace {
@@ -28,7 +28,7 @@ using Leaves = std::map<std::string, std::string>;
 
 const Field& options_of(const FieldDescriptor& field) { return field.options().GetExtension(drover::field); }
 
-// What the servers keep about a job is no part of its description; its `update` is the groups'.
+// True for what the servers keep about a job, which is no part of its description; its `update` is the groups'.
 bool is_of_servers(const FieldDescriptor& field) {
   static const std::set<std::string> kNames = {"status",       "status_description", "stable",
                                                "version",      "submit_time",        "create_index",
@@ -39,7 +39,7 @@ bool is_of_servers(const FieldDescriptor& field) {
   return field.containing_type() == v1::Job::descriptor() && kNames.contains(field.name());
 }
 
-// What placement decides, what is old, of a port without a number the number, and what the servers keep about a policy.
+// True for what placement decides, old fields, the number of a port without one, and the servers' part of a policy.
 bool is_left_out(const FieldDescriptor& field, const std::string& owner) {
   static const std::set<std::pair<std::string, std::string>> kFields = {
       {"update", "stagger"},      {"networks", "device"}, {"networks", "cidr"},        {"networks", "ip"},
@@ -202,7 +202,7 @@ v1::DiffType type_of(bool is_old, bool is_new, bool is_changed) {
 
 // ---- objects
 
-// Of an object whose fields say all: what only gained fields was added.
+// For objects whose fields say all: an object that only gained fields was added.
 v1::DiffType type_by_fields(const v1::ObjectDiff& object) {
   bool is_added = false, is_deleted = false;
   for (const v1::FieldDiff& field : object.fields()) {
@@ -221,7 +221,7 @@ bool says_all_by_fields(const pb::Message& message) {
   return kTypes.contains(message.GetDescriptor()->name());
 }
 
-// What tells one item of a list from another; empty: only its whole content.
+// The key that tells one item of a list from another; empty: only its whole content does.
 std::string key_of(const pb::Message& item) {
   for (const char* name : {"name", "label", "volume", "value", "dest_path", "destination_name"}) {
     const FieldDescriptor* field = item.GetDescriptor()->FindFieldByName(name);
@@ -381,7 +381,7 @@ void compare_field(const pb::Message* old_one, const pb::Message* new_one, const
     return is_message ? compare_items(old_one, new_one, field, diff) : compare_texts(old_one, new_one, field, diff);
   }
   if (!is_message) {
-    // What is absent on one side only because its owner is, counts when it holds something.
+    // A value that is absent on one side only because its owner is absent counts when it holds something.
     const auto text = [&](const pb::Message* owner, const pb::Message* other) {
       if (!owner || (!other && is_default(*owner, field) && field.cpp_type() == FieldDescriptor::CPPTYPE_STRING)) {
         return std::string();

@@ -1,4 +1,4 @@
-// What differs between two versions of a job, as the plan endpoint and people see it. Pure.
+// The differences between two versions of a job, as the plan endpoint and people see them. Pure.
 #pragma once
 
 namespace drover::v1 {
@@ -9,7 +9,7 @@ class TrialResponse;
 
 namespace drover::jobs {
 
-// What differs, every group and task, and the unchanged fields of objects that differ; a job, group, task or object
+// Shows changes, every group and task, and the unchanged fields of objects that differ; a job, group, task or object
 // that is new or gone is shown whole. Null stands for "no such job". Requires: both are canonical. The same two jobs
 // give the same diff, in whatever order their parts are declared.
 v1::JobDiff diff_jobs(const v1::Job* old_job, const v1::Job* new_job);

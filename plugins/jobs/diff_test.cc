@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "canonical.h"
+#include "drover/api/plan.pb.h"
 #include "drover/json.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/trial.pb.h"
-#include "plan.pb.h"
 
 namespace drover::jobs {
 namespace {
@@ -73,7 +73,7 @@ std::string lines(const v1::JobDiff& diff) {
   return out;
 }
 
-// What the scheduler said, as JSON of its groups.
+// The scheduler's answer, from the JSON of its groups.
 v1::TrialResponse trial(const std::string& groups) {
   v1::TrialResponse trial;
   EXPECT_TRUE(json_to_message("{\"Groups\":" + groups + "}", trial).ok()) << groups;

@@ -30,7 +30,7 @@ void add(v1::TaskGroup& group, const v1::Constraint& constraint) {
   });
 }
 
-// Who says anything about the attribute, in the job or in the group, has decided.
+// A constraint on the attribute in the job or in the group stands before the default.
 void add_default(const v1::Job& job, v1::TaskGroup& group, const v1::Constraint& constraint) {
   const auto is_about_it = [&](const v1::Constraint& there) { return there.l_target() == constraint.l_target(); };
   if (!std::ranges::any_of(job.constraints(), is_about_it)) add_unless(group, constraint, is_about_it);

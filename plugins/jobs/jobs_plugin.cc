@@ -4,7 +4,6 @@
 #include "drover/config.h"
 #include "drover/plugin.h"
 #include "drover/v1/job.pb.h"
-#include "jobs.pb.h"
 #include "priorities.h"
 #include "rpc.h"
 #include "tables.h"

@@ -44,7 +44,7 @@ TEST(Canonical, FillsTheTablesDefaults) {
   EXPECT_EQ(10, task.log_config().max_files());
 }
 
-// What clients of 1.5 compare with their own defaults.
+// Clients of 1.5 compare these fields with their own defaults.
 TEST(Canonical, TheClientsFormLeavesOpenWhatServersDecide) {
   v1::Job job;
   ASSERT_TRUE(json_to_message(R"({"ID":"web","TaskGroups":[{"Name":"a","Networks":[{"DynamicPorts":[{"Label":"p"}]}],
@@ -303,7 +303,7 @@ TEST(Validate, PrioritiesAreAsTheServersAreConfigured) {
   EXPECT_EQ(60, job.priority());
   const auto refuses = [&](int32_t priority) {
     job.set_priority(priority);
-    const std::string errors = joined(validate(job, priorities).errors);
+    const std::string errors = joined(validate(job, {.priorities = priorities}).errors);
     return errors.find("priority must be between 1 and 200") != std::string::npos;
   };
   EXPECT_FALSE(refuses(200));

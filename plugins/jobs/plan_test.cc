@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "canonical.h"
+#include "drover/api/jobs.pb.h"
+#include "drover/api/plan.pb.h"
 #include "drover/json.h"
+#include "drover/scheduler.h"
 #include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/job_counts.pb.h"
 #include "drover/v1/trial.pb.h"
-#include "jobs.pb.h"
-#include "plan.pb.h"
 #include "rpc.h"
 #include "sdk/testing/fake_host.h"
 #include "tables.h"
@@ -195,6 +196,17 @@ TEST_F(Plans, WithoutASchedulerThePlanComparesAndSaysSo) {
 
   answer_.set_refusal("nobody schedules that");
   EXPECT_EQ(plan(job())->warnings(), "the plan compares only, nothing was placed: nobody schedules that");
+}
+
+TEST_F(Plans, TakeJobsOfTheTypesThatPluginsSchedule) {
+  v1::Job unusual = job();
+  unusual.set_type("everywhere");
+  EXPECT_NE(plan(unusual).status().message().find("type: job type \"everywhere\" is unknown"), std::string::npos);
+
+  int scheduler = 0;  // nobody calls it here
+  ASSERT_TRUE(host_.rows().extension(std::string(Scheduler::kExtensionPoint), "everywhere", &scheduler).ok());
+  ASSERT_TRUE(rpc_.start(host_).ok());
+  EXPECT_TRUE(plan(unusual).ok());
 }
 
 TEST_F(Plans, RefusesWhatRegisteringRefuses) {

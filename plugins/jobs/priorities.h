@@ -9,7 +9,7 @@ struct Priorities {
   int32_t standard = 50;  // of a job that names none
   int32_t highest = 100;
 };
-// What no configuration goes beyond; as in Nomad.
+// The limit of every configuration; as in Nomad.
 inline constexpr int32_t kMaxPriority = 32766;
 
 }  // namespace drover::jobs

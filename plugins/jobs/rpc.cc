@@ -6,15 +6,18 @@
 #include "canonical.h"
 #include "destination.h"
 #include "diff.h"
+#include "drover/api/jobs.pb.h"
 #include "drover/json.h"
-#include "drover/keys.h"
+#include "drover/model/evaluation.h"
+#include "drover/model/job.h"
+#include "drover/model/listing.h"
+#include "drover/scheduler.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/job_counts.pb.h"
 #include "implied.h"
 #include "jobs.pb.h"
-#include "plan.pb.h"
 #include "validate.h"
 
 namespace drover::jobs {
@@ -22,17 +25,9 @@ namespace {
 
 constexpr size_t kMaxSource = 1 << 20;  // of a job's file; the job without it may be larger
 
-v1::Evaluation new_evaluation(const v1::Job& job, std::string triggered_by, int32_t priority, int64_t now) {
-  v1::Evaluation eval;
-  eval.set_id(Uuid::random().bytes());
-  eval.set_namespace_(job.namespace_());
-  eval.set_priority(priority > 0 ? priority : job.priority());
-  eval.set_type(job.type());
-  eval.set_triggered_by(std::move(triggered_by));
-  eval.set_job_id(job.id());
-  eval.set_status(v1::EVAL_STATUS_PENDING);
-  eval.set_create_time(now);
-  eval.set_modify_time(now);
+v1::Evaluation evaluation_of(const v1::Job& job, std::string_view trigger, int32_t priority) {
+  v1::Evaluation eval = new_evaluation(Uuid::random().bytes(), job, trigger);
+  if (priority > 0) eval.set_priority(priority);
   return eval;
 }
 
@@ -71,7 +66,8 @@ Status Rpc::declare(Declarations& declare) {
 
 Status Rpc::start(Host& host, const Priorities& priorities) {
   host_ = &host;
-  priorities_ = priorities;
+  admission_.priorities = priorities;
+  if (auto types = host.extensions<Scheduler>(); !types.empty()) admission_.scheduled = std::move(types);
   DROVER_TRY(const TableId counts, host.find_table("job_counts"));
   counts_ = Table<v1::JobCounts>(counts);
   return ok_status();
@@ -91,35 +87,20 @@ v1::JobListStub Rpc::stub_at(const Cursor& job, const ReadView& view) const {
 }
 
 Result<v1::ListJobsResponse> Rpc::list(const v1::ListJobsRequest& request, Call& call) {
-  const QueryOptions& query = call.query();
-  if (!query.filter.empty()) return invalid_argument("filter expressions are not supported by this version of drover");
-  KeyRange range = KeyRange::all();
-  if (query.name_space != "*") {
-    range = KeyRange::prefix(KeyBuilder().text(query.name_space).text_prefix(query.prefix).take());
-  }
-  if (!query.next_token.empty()) {  // "namespace.id", the first job of the page
-    const size_t dot = query.next_token.find('.');
-    if (dot == std::string::npos) return invalid_argument("next_token is not of the form namespace.id");
-    range.first = job_key(query.next_token.substr(0, dot), query.next_token.substr(dot + 1));
-  }
+  DROVER_TRY(const Listing listing, Listing::by_name(call.query()));
   v1::ListJobsResponse response;
-  for (auto jobs = call.view().scan(tables_.jobs.id(), kPrimary, range); jobs->valid(); jobs->next()) {
-    v1::JobListStub stub = stub_at(*jobs, call.view());
-    if (!stub.id().starts_with(query.prefix)) continue;
-    if (query.per_page > 0 && response.jobs_size() == query.per_page) {
-      call.set_next_token(stub.namespace_() + "." + stub.id());
-      break;
-    }
+  const auto stub_of_row = [&](const Cursor& job) { return std::optional(stub_at(job, call.view())); };
+  listing.fill(call, tables_.jobs.id(), stub_of_row, [&](v1::JobListStub&& stub) {
     if (!request.meta()) stub.clear_meta();
     *response.add_jobs() = std::move(stub);
-  }
+  });
   return response;
 }
 
 namespace {
 
-// What only the servers know, whatever a client sends: also what it read of an earlier version. Status and numbers are
-// as_registered's.
+// Clears the fields that only the servers set, whatever a client sends: also those that it read of an earlier version.
+// Status and numbers are as_registered's.
 void clear_servers_fields(v1::Job& job) {
   job.set_stop(false);
   job.set_stable(false);
@@ -133,8 +114,8 @@ void clear_servers_fields(v1::Job& job) {
 
 }  // namespace
 
-Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, const Priorities& priorities) {
-  Findings findings = validate(job, priorities);
+Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, const Admission& admission) {
+  Findings findings = validate(job, admission);
   if (!findings.errors.empty()) return invalid_argument(as_list(findings.errors));
   if (overrides_policies) {
     findings.warnings.emplace_back("policy override has no effect: this version has no policies to override");
@@ -154,26 +135,23 @@ Result<Write<v1::RegisterJobResponse>> Rpc::register_job(const v1::RegisterJobRe
   DROVER_RETURN_IF_ERROR(settle(job, call.query(), host_->agent().region));
   if (request.eval_priority() < 0 || request.eval_priority() > 100)
     return invalid_argument("eval priority must be between 1 and 100 inclusively");
-  canonicalize(job, priorities_);
+  canonicalize(job, admission_.priorities);
   if (request.preserve_counts()) {
     auto existing = tables_.jobs.get(call.view(), job_key(job.namespace_(), job.id()));
     if (existing && !existing->stop()) {
       for (v1::TaskGroup& group : *job.mutable_task_groups()) {
-        for (const v1::TaskGroup& old : existing->task_groups()) {
-          if (old.name() == group.name()) group.set_count(old.count());
-        }
+        if (const v1::TaskGroup* old = find_group(*existing, group.name())) group.set_count(old->count());
       }
     }
   }
-  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), priorities_));
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), admission_));
 
-  const int64_t now = host_->clock().wall_ns();
   v1::JobRegistered command;
   *command.mutable_job() = job;
   command.set_enforce_index(request.enforce_index());
   command.set_job_modify_index(request.job_modify_index());
-  command.set_time(now);
-  *command.mutable_evaluation() = new_evaluation(job, "job-register", request.eval_priority(), now);
+  command.set_time(host_->clock().wall_ns());
+  *command.mutable_evaluation() = evaluation_of(job, "job-register", request.eval_priority());
   if (request.submission().source().size() > kMaxSource) {
     warnings.push_back("the file of the job is larger than 1 MiB and is not kept");
   } else if (!request.submission().source().empty()) {
@@ -218,8 +196,8 @@ Result<v1::ParseJobResponse> Rpc::parse(const v1::ParseJobRequest& request, Call
 Result<v1::ValidateJobResponse> Rpc::validate_job(const v1::ValidateJobRequest& request, Call&) {
   if (!request.has_job()) return invalid_argument("Job must be specified");
   v1::Job job = request.job();
-  canonicalize(job, priorities_);
-  Findings findings = validate(job, priorities_);
+  canonicalize(job, admission_.priorities);
+  Findings findings = validate(job, admission_);
   v1::ValidateJobResponse response;
   response.set_driver_config_validated(true);  // to clients: a server has answered, as in Nomad
   for (const std::string& error : findings.errors) response.add_validation_errors(error);
@@ -245,13 +223,12 @@ Result<Write<v1::DeregisterJobResponse>> Rpc::deregister(const v1::DeregisterJob
     call.set_index(call.view().index());
     return Write(response);
   }
-  const int64_t now = host_->clock().wall_ns();
   v1::JobDeregistered command;
   command.set_namespace_(name_space);
   command.set_job_id(request.job_id());
   command.set_purge(request.purge());
-  command.set_time(now);
-  *command.mutable_evaluation() = new_evaluation(*job, "job-deregister", request.eval_priority(), now);
+  command.set_time(host_->clock().wall_ns());
+  *command.mutable_evaluation() = evaluation_of(*job, "job-deregister", request.eval_priority());
   response.set_eval_id(command.evaluation().id());
   return Write<v1::DeregisterJobResponse>(command, [response](const Applied& applied) mutable {
     response.set_eval_create_index(applied.index);
@@ -302,11 +279,9 @@ Result<Write<v1::RegisterJobResponse>> Rpc::evaluate(const v1::EvaluateJobReques
     return invalid_argument("JobID not same as job name");
   }
   DROVER_TRY(const v1::Job job, find(request.path_job_id(), call));
-  const int64_t now = host_->clock().wall_ns();
   v1::EvalsUpdated command;
-  *command.add_evaluations() = new_evaluation(job, "job-register", 0, now);
-  command.mutable_evaluations(0)->set_job_modify_index(job.job_modify_index());
-  command.set_time(now);
+  *command.add_evaluations() = evaluation_of(job, "job-register", 0);
+  command.set_time(host_->clock().wall_ns());
   v1::RegisterJobResponse response;
   response.set_eval_id(command.evaluations(0).id());
   response.set_job_modify_index(job.job_modify_index());

@@ -42,9 +42,9 @@ class ValidateJobResponse;
 
 namespace drover::jobs {
 
-// What a canonical job must be to be stored: checked, with its implied constraints, without secrets and without what
+// Makes a canonical job ready to be stored: checked, with its implied constraints, without secrets and without what
 // only the servers set. Returns the warnings about it. Errors: invalid_argument with all that is wrong.
-Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, const Priorities& priorities);
+Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, const Admission& admission);
 
 class Rpc {
  public:
@@ -71,13 +71,13 @@ class Rpc {
 
   v1::JobListStub stub_at(const Cursor& job, const ReadView& view) const;
   Result<v1::Job> find(const std::string& id, Call& call) const;
-  // What the scheduler would do for that row; why it was not asked, in `refusal`. Errors: aborted when the job changed.
+  // Asks the scheduler for a plan for that row; `refusal` says why it did not. Errors: aborted when the job changed.
   Result<v1::TrialResponse> try_out(const v1::Job& job, uint64_t known_index, Call& call);
 
   const Tables& tables_;
   Table<v1::JobCounts> counts_;  // the scheduler's
   Host* host_ = nullptr;
-  Priorities priorities_;
+  Admission admission_;
 };
 
 }  // namespace drover::jobs

@@ -6,10 +6,10 @@
 #include "canonical.h"
 #include "destination.h"
 #include "diff.h"
+#include "drover/api/jobs.pb.h"
+#include "drover/api/plan.pb.h"
 #include "drover/schema.h"
 #include "drover/v1/trial.pb.h"
-#include "jobs.pb.h"
-#include "plan.pb.h"
 #include "rpc.h"
 #include "validate.h"
 
@@ -42,8 +42,8 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
   if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match");
   DROVER_RETURN_IF_ERROR(settle(job, call.query(), host_->agent().region));
-  canonicalize(job, priorities_);
-  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), priorities_));
+  canonicalize(job, admission_.priorities);
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), admission_));
 
   std::shared_ptr<const ReadView> view;
   std::optional<v1::Job> existing;

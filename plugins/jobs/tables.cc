@@ -1,5 +1,7 @@
 #include "tables.h"
 
+#include "drover/api/jobs.pb.h"
+#include "drover/api/plan.pb.h"
 #include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "jobs.pb.h"
@@ -10,7 +12,7 @@ namespace {
 
 using Bytes = std::string_view;
 
-// What makes a new version: everything but what the servers keep about the job.
+// A change of this part makes a new version: everything but what the servers keep about the job.
 std::string specification(v1::Job job) {
   job.clear_status();
   job.clear_status_description();

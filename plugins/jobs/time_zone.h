@@ -15,7 +15,7 @@ class TimeZone {
   // "UTC", "Europe/Berlin"; empty is UTC. Errors: invalid_argument for a name that the system's database lacks.
   static Result<TimeZone> load(const std::string& name);
 
-  // What the clocks there do at an instant: how far they are ahead of UTC, and the instant from which on that changes.
+  // The clocks there at an instant: how far they are ahead of UTC, and the instant from which on that changes.
   // All in seconds; instants count from 1970 in UTC.
   struct Span {
     int64_t ahead;

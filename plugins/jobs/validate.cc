@@ -35,13 +35,15 @@ void check_placement(const Place& place, const v1::Job& job, bool has_affinities
   place["spread"].unsupported(has_spreads, "spread");
 }
 
-void check_type(const Place& place, const v1::Job& job) {
-  if (std::ranges::find(kTypes, job.type()) == std::end(kTypes)) {
+void check_type(const Place& place, const v1::Job& job, const std::vector<std::string>& scheduled) {
+  const bool has_scheduler = std::ranges::find(scheduled, job.type()) != scheduled.end();
+  if (!has_scheduler && std::ranges::find(kTypes, job.type()) == std::end(kTypes)) {
     const std::string hint = nearest_hint(job.type(), kTypes);
     place["type"].error("job type " + quoted(job.type()) + " is unknown" +
                         (hint.empty() ? "; use service or batch" : "; " + hint));
+  } else {
+    place["type"].unsupported(!has_scheduler, "job type " + quoted(job.type()));
   }
-  place["type"].unsupported(job.type() == "system" || job.type() == "sysbatch", "job type " + quoted(job.type()));
   const bool is_batch = job.type() == "batch" || job.type() == "sysbatch";
   if (job.has_periodic()) {
     check_periodic(place["periodic"], job.periodic());
@@ -55,23 +57,23 @@ void check_type(const Place& place, const v1::Job& job) {
   }
 }
 
-// Whether jobs of the type are updated step by step at all; else nothing else about the block is worth saying.
+// True when jobs of the type are updated step by step at all; else nothing else about the block is worth saying.
 bool takes_updates(const Place& place, const v1::Job& job) {
   const bool takes = job.type() == "service" || job.type() == "system";
   place["update"].require(takes, "Job type " + quoted(job.type()) + " does not allow update block");
   return takes;
 }
 
-void check_job(const Place& place, const v1::Job& job, const Priorities& priorities) {
+void check_job(const Place& place, const v1::Job& job, const Admission& admission) {
   place["id"].require(!job.id().empty(), "the job has no ID");
   place["id"].require(job.id().find(' ') == std::string::npos, "the job ID contains a space");
   place["id"].require(!has_null(job.id()), "the job ID contains a null character");
   place["name"].require(!has_null(job.name()), "the job name contains a null character");
   place["namespace"].require(job.namespace_() == "default",
                              "namespace " + quoted(job.namespace_()) + " does not exist");
-  check_type(place, job);
-  place["priority"].require(job.priority() >= 1 && job.priority() <= priorities.highest,
-                            "priority must be between 1 and " + std::to_string(priorities.highest));
+  check_type(place, job, admission.scheduled);
+  place["priority"].require(job.priority() >= 1 && job.priority() <= admission.priorities.highest,
+                            "priority must be between 1 and " + std::to_string(admission.priorities.highest));
   place["group"].require(!job.task_groups().empty(), "the job has no task group");
   for (const std::string& datacenter : job.datacenters()) {
     place["datacenters"].require(!datacenter.empty(), "a datacenter has an empty name");
@@ -245,10 +247,10 @@ std::string as_list(const std::vector<std::string>& errors) {
   return text + "\n";
 }
 
-Findings validate(const v1::Job& job, const Priorities& priorities) {
+Findings validate(const v1::Job& job, const Admission& admission) {
   Findings findings;
   const Place root(findings);
-  check_job(root, job, priorities);
+  check_job(root, job, admission);
   std::set<std::string> names;
   for (int i = 0; i < job.task_groups_size(); ++i) {
     const v1::TaskGroup& group = job.task_groups(i);
@@ -278,7 +280,7 @@ Result<JobValidator::Findings> Validator::validate(std::string_view json) const 
   v1::Job job;
   DROVER_RETURN_IF_ERROR(json_to_message(json, job));
   canonicalize(job);
-  jobs::Findings found = jobs::validate(job, {.highest = kMaxPriority});
+  jobs::Findings found = jobs::validate(job, {.priorities = {.highest = kMaxPriority}});
   if (job.priority() > Priorities().highest) {
     found.warnings.push_back("priority: is above " + std::to_string(Priorities().highest) +
                              ", which servers take only where job_max_priority says so");

@@ -18,10 +18,16 @@ struct Findings {
   std::vector<std::string> warnings;
 };
 
-// Requires: the job is canonical. What this version cannot carry out is an error, never silently left out.
-Findings validate(const v1::Job& job, const Priorities& priorities = {});
+// The jobs that the servers take, by their configuration and their plugins.
+struct Admission {
+  Priorities priorities = {};
+  std::vector<std::string> scheduled = {"service", "batch"};  // types of jobs that have a scheduler
+};
 
-// Whether the one may take the other's place; both are canonical.
+// Requires: the job is canonical. A part that this version cannot carry out is an error, never silently left out.
+Findings validate(const v1::Job& job, const Admission& admission = {});
+
+// Checks that the one may take the other's place; both are canonical.
 // Errors: failed_precondition when the type changes, or whether it is periodic or parameterized.
 Status check_update(const v1::Job& from, const v1::Job& to);
 

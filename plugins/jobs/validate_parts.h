@@ -1,4 +1,4 @@
-// What the files of validate.cc share: a place in the job that collects what is wrong with it. Pure.
+// Shared by the files of validate.cc: a place in the job that collects what is wrong with it. Pure.
 #pragma once
 
 #include <initializer_list>
@@ -27,7 +27,7 @@ class Place {
     if (!condition) error(text);
   }
   void require_one_of(const std::string& value, std::initializer_list<std::string_view> choices) const;
-  // What the language has and this version does not carry out.
+  // Refuses a part of the language that this version does not carry out.
   void unsupported(bool is_used, std::string_view what) const {
     if (is_used) error(std::string(what) + " is not supported by this version of drover");
   }
@@ -43,7 +43,7 @@ class Place {
 
 std::string quoted(std::string_view text);
 bool has_null(const std::string& text);
-// Whether the path, relative to a task's folder, stays inside of it.
+// True when the path, relative to a task's folder, stays inside of it.
 bool stays_inside(const std::string& path);
 std::string duration_text(int64_t nanoseconds);
 

@@ -5,8 +5,8 @@
 
 #include "cron.h"
 #include "drover/duration.h"
+#include "drover/model/constraint.h"
 #include "drover/nearest.h"
-#include "operand.h"
 #include "time_zone.h"
 #include "validate_parts.h"
 

@@ -81,7 +81,7 @@ class Decoder {
     }
   }
 
-  // Of a block that may also be written as an attribute.
+  // The form of a block that may also be written as an attribute.
   static std::optional<Form> form_of(Shape shape) {
     if (shape == Shape::map) return Form::text_map;
     if (shape == Shape::list_map) return Form::text_list_map;
@@ -385,7 +385,7 @@ class Decoder {
     if (!out.contains("Max")) error(block.range, "block \"scaling\" needs a \"max\"", "max = 10");
   }
 
-  // What a job file means where it is silent; in the API's form the fields stay open for the servers.
+  // Fills in what a silent job file means; in the API's form the fields stay open for the servers.
   static void set_default(json& out, const char* key, const json& value) {
     if (!out.contains(key)) out[key] = value;
   }

@@ -26,7 +26,7 @@ inline BlockRule free_block(std::string_view name, std::string_view json) {
   return {name, json, Shape::free_form, "", {}, {}};
 }
 
-// Of groups, tasks and devices; `affinity` also in the job.
+// Blocks of groups, tasks and devices; `affinity` also in the job.
 BlockRule constraint();
 BlockRule affinity();
 BlockRule restart();

@@ -71,7 +71,7 @@ BlockRule csi_plugin() {
                  {"health_timeout", "HealthTimeout", duration}});
 }
 
-// What may stand in place of operator and value; decode.cc turns it into them.
+// Words that may stand in place of operator and value; decode.cc turns them into those.
 void add_comparisons(Attributes& attributes) {
   for (std::string_view word :
        {"regexp", "version", "semver", "set_contains", "set_contains_all", "set_contains_any"}) {

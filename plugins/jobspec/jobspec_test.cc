@@ -308,7 +308,7 @@ TEST(Jobspec, ScalingPoliciesThatCannotBeAreRefusedWithTheirPlace) {
   }
 }
 
-// What `job run -output` shows, and other programs read.
+// The form that `job run -output` shows and other programs read.
 TEST(Jobspec, WhatIsNotSaidIsNullAndWhatTheLanguageMeansIsSaid) {
   const json job = parse(in_task(R"(
     constraint { value = "linux" }

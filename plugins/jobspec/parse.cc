@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// What may stand at the top of a file beside the job is known before the job is evaluated.
+// Finds the job and refuses unknown words at the top of the file, before the job is evaluated.
 const hcl::Block* find_job(const hcl::File& file, hcl::Diagnostics& diagnostics) {
   const auto error = [&](hcl::Range range, std::string text, std::string hint = {}) {
     diagnostics.error(file.source->name, range, std::move(text), std::move(hint));

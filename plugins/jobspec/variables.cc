@@ -28,7 +28,7 @@ struct Declaration {
   hcl::Range range;
 };
 
-// Whether what is assigned on a command line is the text of the value; else it is an expression. A variable that
+// True when a value on a command line is taken as text; else it is an expression. A variable that
 // declares nothing is a text.
 bool takes_text(const Declaration& declaration) {
   using enum hcl::Type::Kind;

@@ -9,7 +9,7 @@
 
 namespace drover::jobspec {
 
-// What was found wrong or doubtful outside of the job file itself: in variable files and on the command line.
+// Errors and doubts outside of the job file itself: in variable files and on the command line.
 struct OutsideFindings {
   std::string errors;  // rendered, one behind the other
   std::vector<std::string> warnings;

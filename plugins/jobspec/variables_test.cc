@@ -56,7 +56,7 @@ TEST(Variables, AListComesAsAnExpression) {
   EXPECT_EQ("x", meta({{Source::environment, "names", R"(["x"])"}})["names"]);
 }
 
-// Of `variable "v" { DECLARATION }`, given `text` from outside.
+// Evaluates `variable "v" { DECLARATION }`, given `text` from outside.
 std::string value_of(const std::string& declaration, const std::string& text) {
   const std::string file = "variable \"v\" {\n" + declaration + "\n}\njob \"j\" {\n name = jsonencode(var.v)\n}\n";
   auto parsed = Parser().parse(file, {.variables = {{Source::command_line, "v", text}}});

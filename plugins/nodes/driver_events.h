@@ -1,4 +1,4 @@
-// What an operator is told of a node's drivers when the node registers again. Pure.
+// The events that tell an operator of a node's drivers when the node registers again. Pure.
 #pragma once
 
 #include <cstdint>

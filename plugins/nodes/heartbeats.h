@@ -1,4 +1,4 @@
-// Who is alive. Kept by the leader, outside the log: a node that stays silent past its deadline is reported once.
+// The nodes that are alive. Kept by the leader, outside the log: a node silent past its deadline is reported once.
 //
 // Pure: time comes in with each call. Owned by one thread at a time.
 #pragma once

@@ -2,11 +2,14 @@
 
 #include <set>
 
-#include "drover/keys.h"
+#include "drover/model/allocation.h"
+#include "drover/model/evaluation.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/allocation.pb.h"
+#include "drover/v1/evaluation.pb.h"
 #include "drover/v1/job.pb.h"
+#include "drover/v1/node.pb.h"
 
 namespace drover::nodes {
 
@@ -17,35 +20,20 @@ bool concerns_scheduler(v1::NodeStatus from, v1::NodeStatus to) {
   return to == v1::NODE_STATUS_READY;
 }
 
-std::vector<v1::Evaluation> node_evaluations(const ReadView& view, TableId allocs, TableId jobs, const v1::Node& node,
-                                             int64_t now) {
+void add_node_evaluations(const ReadView& view, TableId allocs, TableId jobs, const v1::Node& node,
+                          google::protobuf::RepeatedPtrField<v1::Evaluation>& evaluations) {
   std::set<std::pair<std::string, std::string>> concerned;
-  Table<v1::Allocation>(allocs).scan(view, kAllocsByNode, KeyRange::prefix(KeyBuilder().id(node.id()).view()),
-                                     [&](v1::Allocation& alloc, std::string_view) {
-                                       const auto status = alloc.client_status();
-                                       const bool over = status == v1::CLIENT_STATUS_COMPLETE ||
-                                                         status == v1::CLIENT_STATUS_FAILED ||
-                                                         status == v1::CLIENT_STATUS_LOST;
-                                       if (!over) concerned.emplace(alloc.namespace_(), alloc.job_id());
-                                       return true;
-                                     });
-  std::vector<v1::Evaluation> evaluations;
+  const auto note = [&](const v1::Allocation& alloc, std::string_view) {
+    if (!client_terminal(alloc)) concerned.emplace(alloc.namespace_(), alloc.job_id());
+    return true;
+  };
+  Table<v1::Allocation>(allocs).scan(view, kAllocsByNode, of_id(node.id()), note);
   for (const auto& [name_space, job_id] : concerned) {
-    auto job = Table<v1::Job>(jobs).get(view, KeyBuilder().text(name_space).text(job_id).view());
-    v1::Evaluation eval;
-    eval.set_id(Uuid::random().bytes());
-    eval.set_namespace_(name_space);
-    eval.set_priority(job ? job->priority() : 50);
-    eval.set_type(job ? job->type() : "service");
-    eval.set_triggered_by("node-update");
-    eval.set_job_id(job_id);
+    const auto job = Table<v1::Job>(jobs).get(view, job_key(name_space, job_id));
+    v1::Evaluation& eval = *evaluations.Add();
+    eval = new_evaluation(Uuid::random().bytes(), name_space, job_id, job ? &*job : nullptr, "node-update");
     eval.set_node_id(node.id());
-    eval.set_status(v1::EVAL_STATUS_PENDING);
-    eval.set_create_time(now);
-    eval.set_modify_time(now);
-    evaluations.push_back(std::move(eval));
   }
-  return evaluations;
 }
 
 }  // namespace drover::nodes

@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kProposeTime = std::chrono::seconds(10);
 
-// What of a node's description the scheduler's constraints can see.
+// True when the scheduler's constraints can see a difference between the nodes' descriptions.
 bool looks_different(const v1::Node& a, const v1::Node& b) {
   return a.computed_class() != b.computed_class() || a.name() != b.name() ||
          serialize(a.node_resources()) != serialize(b.node_resources()) || a.drivers_size() != b.drivers_size();
@@ -68,7 +68,7 @@ Result<Write<v1::HeartbeatResponse>> Registry::register_node(const v1::RegisterN
   *command.mutable_node() = node;
   command.set_time(now);
   if (existing && existing->status() == v1::NODE_STATUS_READY && looks_different(*existing, node)) {
-    add_node_evaluations(call.view(), allocs_, jobs_, node, now, command);
+    add_node_evaluations(call.view(), allocs_, jobs_, node, *command.mutable_evaluations());
   }
   if (existing) {
     for (v1::NodeEvent& event : driver_events(*existing, node, now)) *command.add_events() = std::move(event);
@@ -113,7 +113,8 @@ v1::NodeStatusUpdated Registry::with_status(const v1::Node& node, v1::NodeStatus
     command.mutable_event()->set_subsystem("Cluster");
     command.mutable_event()->set_timestamp(now);
   }
-  if (concerns_scheduler(node.status(), status)) add_node_evaluations(view, allocs_, jobs_, node, now, command);
+  if (concerns_scheduler(node.status(), status))
+    add_node_evaluations(view, allocs_, jobs_, node, *command.mutable_evaluations());
   return command;
 }
 

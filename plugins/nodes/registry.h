@@ -1,4 +1,4 @@
-// What node agents say: registering and heartbeats, and the leader's watch over who stays silent.
+// Answers node agents: registering and heartbeats, and the leader's watch over who stays silent.
 #pragma once
 
 #include <condition_variable>

@@ -1,8 +1,9 @@
 #include "rpc.h"
 
-#include "drover/uuid.h"
+#include "drover/model/listing.h"
 #include "drover/v1/commands.pb.h"
 #include "node_evaluations.h"
+#include "nodes.pb.h"
 
 namespace drover::nodes {
 namespace {
@@ -91,28 +92,12 @@ Status Rpc::start(Host& host) {
 }
 
 Result<v1::ListNodesResponse> Rpc::list(const v1::ListNodesRequest& request, Call& call) {
-  const QueryOptions& query = call.query();
-  if (!query.filter.empty()) return invalid_argument("filter expressions are not supported by this version of drover");
-  KeyRange range = KeyRange::all();
-  if (!query.prefix.empty()) {
-    auto ids = uuid_prefix_range(query.prefix);
-    if (!ids) return invalid_argument("Invalid UUID prefix: " + query.prefix);
-    range = {ids->first, ids->last + '\0'};
-  }
-  if (!query.next_token.empty()) {
-    auto id = Uuid::parse(query.next_token);
-    if (!id) return invalid_argument("next_token is not a node identifier");
-    range.first = id->bytes();
-  }
+  DROVER_TRY(const Listing listing, Listing::by_id(call.query()));
   v1::ListNodesResponse response;
-  nodes_.scan(call.view(), kPrimary, range, [&](v1::Node& node, std::string_view) {
-    if (query.per_page > 0 && response.nodes_size() == query.per_page) {
-      call.set_next_token(Uuid::from_bytes(node.id()).to_string());
-      return false;
-    }
-    *response.add_nodes() = stub_of(node, request);
-    return true;
-  });
+  const auto stub = [&](const Cursor& row) {
+    return std::optional(stub_of(Table<v1::Node>::parse(row.row()), request));
+  };
+  listing.fill(call, nodes_.id(), stub, [&](v1::NodeListStub&& node) { *response.add_nodes() = std::move(node); });
   return response;
 }
 
@@ -147,7 +132,7 @@ Result<Write<v1::NodeUpdateResponse>> Rpc::eligibility(const v1::NodeEligibility
   command.mutable_event()->set_subsystem("Cluster");
   command.mutable_event()->set_timestamp(now);
   command.set_time(now);
-  if (becomes_eligible) add_node_evaluations(view, allocs_, jobs_, *node, now, command);
+  if (becomes_eligible) add_node_evaluations(view, allocs_, jobs_, *node, *command.mutable_evaluations());
   return write(command);
 }
 
@@ -157,7 +142,7 @@ Result<Write<v1::NodeUpdateResponse>> Rpc::evaluate(const v1::NodeRequest& reque
   if (!node) return not_found("node not found");
   const int64_t now = host_->clock().wall_ns();
   v1::EvalsUpdated command;
-  add_node_evaluations(view, allocs_, jobs_, *node, now, command);
+  add_node_evaluations(view, allocs_, jobs_, *node, *command.mutable_evaluations());
   for (v1::Evaluation& eval : *command.mutable_evaluations()) eval.set_node_modify_index(node->modify_index());
   command.set_time(now);
   if (!command.evaluations().empty()) return write(command, node->modify_index());
@@ -175,7 +160,8 @@ Result<Write<v1::NodeUpdateResponse>> Rpc::purge(const v1::NodeRequest& request,
   v1::NodesDeleted command;
   command.add_node_ids(request.node_id());
   command.set_time(now);
-  add_node_evaluations(view, allocs_, jobs_, *node, now, command);  // the allocations that were there are lost
+  add_node_evaluations(view, allocs_, jobs_, *node,
+                       *command.mutable_evaluations());  // the allocations that were there are lost
   return write(command);
 }
 

@@ -1,8 +1,8 @@
 // The handlers of the Nodes service: what operators and tools ask. Reads are functions of the call's view.
 #pragma once
 
+#include "drover/api/nodes.pb.h"
 #include "drover/plugin.h"
-#include "nodes.pb.h"
 
 namespace drover::nodes {
 

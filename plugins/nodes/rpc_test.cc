@@ -66,7 +66,7 @@ class NodeHandlers : public ::testing::Test {
     request.set_node_id(kNode);
     return request;
   }
-  // What the owner of evaluations was told beside the node's commands.
+  // The evaluations that their owner was told of beside the node's commands.
   std::vector<v1::Evaluation> evaluations() {
     std::vector<v1::Evaluation> all;
     for (const v1::EvalsUpdated& told : host_.rows().told<v1::EvalsUpdated>()) {

@@ -38,7 +38,7 @@ class Commands {
     if (existing) {
       if (!is_same_secret(existing->secret_id(), node.secret_id()))
         return permission_denied("node secret ID does not match. Not registering node.");
-      // What the servers decide about a node survives its registering again.
+      // The servers' decisions about a node survive its registering again.
       node.set_status(existing->status());
       node.set_status_description(existing->status_description());
       node.set_status_updated_at(existing->status_updated_at());

@@ -1,6 +1,6 @@
 #include "alloc_details.h"
 
-#include "reconcile.h"
+#include "drover/model/job.h"
 
 namespace drover::scheduler {
 namespace {

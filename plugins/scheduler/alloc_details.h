@@ -3,8 +3,8 @@
 
 #include <optional>
 
+#include "drover/api/allocations.pb.h"
 #include "drover/v1/allocation.pb.h"
-#include "scheduler.pb.h"
 
 namespace drover::scheduler {
 

@@ -1,13 +1,16 @@
 // Evaluations that wait for room: which of them a change of the cluster lets go on.
 //
 // An evaluation waits with the computed classes that its constraints allow. It goes on when a node of an allowed or a
-// never seen class gains room, or any node when its constraints look at single machines. Pure; owned by EvalQueue.
+// never seen class gains room, or any node when its constraints look at single machines. One that names a node waits
+// for that node alone. A job has one that waits, and one for each node. Pure; owned by EvalQueue.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "drover/clock.h"
@@ -20,19 +23,20 @@ class Blocked {
  public:
   struct Outcome {
     std::optional<v1::Evaluation> runnable;   // room came between its snapshot and now: it goes on at once
-    std::optional<v1::Evaluation> duplicate;  // the other one of this job, which is no longer needed
+    std::optional<v1::Evaluation> duplicate;  // the other one of this job and node, which is no longer needed
   };
   Outcome block(const v1::Evaluation& eval);
 
   // A node of the class gained room at that log index. Returns those that go on; they are no longer tracked.
-  std::vector<v1::Evaluation> unblock(const std::string& computed_class, uint64_t index, SteadyTime now);
+  std::vector<v1::Evaluation> unblock(const std::string& node_id, const std::string& computed_class, uint64_t index,
+                                      SteadyTime now);
   // Those whose plans met too many conflicts.
   std::vector<v1::Evaluation> take_conflicted();
   // The job changed or is gone, or the evaluation itself is done.
   void untrack_job(const std::string& name_space, const std::string& job_id);
   void untrack(const std::string& eval_id);
 
-  // Forgets when classes last gained room, where that is long ago.
+  // Forgets when nodes last gained room, where that is long ago.
   void prune(SteadyTime older_than);
   void flush();
 
@@ -42,16 +46,20 @@ class Blocked {
   Stats stats() const;
 
  private:
-  using JobName = std::pair<std::string, std::string>;
+  using Key = std::tuple<std::string, std::string, std::string>;  // namespace, job, node or nothing
   struct Gain {
     uint64_t index = 0;
     SteadyTime when;
   };
+  using Gains = std::map<std::string, Gain>;
   static bool concerns(const v1::Evaluation& eval, const std::string& computed_class);
+  bool came_since(const v1::Evaluation& eval) const;
+  std::vector<v1::Evaluation> take_if(const std::function<bool(const v1::Evaluation&)>& goes_on);
 
-  std::map<JobName, v1::Evaluation> evals_;
-  std::map<std::string, JobName> jobs_;  // by evaluation
-  std::map<std::string, Gain> gains_;    // by computed class
+  std::map<Key, v1::Evaluation> evals_;
+  std::map<std::string, Key> keys_;  // by evaluation
+  Gains class_gains_;                // by computed class
+  Gains node_gains_;
 };
 
 }  // namespace drover::scheduler

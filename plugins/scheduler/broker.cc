@@ -49,7 +49,7 @@ void Broker::wait(Entry& entry, SteadyTime until) {
 std::optional<Delivery> Broker::dequeue(const std::set<std::string>& types, std::string token, Moment now) {
   const ReadyOrder* best = nullptr;
   for (const auto& [type, queue] : ready_) {
-    if (queue.empty() || !types.contains(type)) continue;
+    if (queue.empty() || (!types.empty() && !types.contains(type))) continue;
     if (!best || *queue.begin() < *best) best = &*queue.begin();
   }
   if (!best) return std::nullopt;

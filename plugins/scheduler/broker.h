@@ -45,7 +45,7 @@ class Broker {
 
   // An evaluation that is known already is left as it is; one that is in flight comes again after its ack.
   void enqueue(const v1::Evaluation& eval, Moment now);
-  // `token`: names this delivery; new for each call.
+  // `types`: of evaluations; empty: all. `token`: names this delivery; new for each call.
   std::optional<Delivery> dequeue(const std::set<std::string>& types, std::string token, Moment now);
   // Errors: not_found when the evaluation is not in flight under that token.
   Status ack(const std::string& id, const std::string& token, Moment now);

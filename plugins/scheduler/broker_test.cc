@@ -144,14 +144,14 @@ TEST(Blocked, GoesOnWhenAnAllowedOrUnknownClassGainsRoom) {
     v1::Evaluation eval = make_blocked("e", "a", 5);
     eval.set_escaped_computed_class(c.escaped);
     EXPECT_FALSE(blocked.block(eval).runnable);
-    EXPECT_EQ(blocked.unblock(c.gained, 6, SteadyTime()).size(), c.goes_on ? 1U : 0U);
+    EXPECT_EQ(blocked.unblock("node", c.gained, 6, SteadyTime()).size(), c.goes_on ? 1U : 0U);
     EXPECT_EQ(blocked.stats().blocked, c.goes_on ? 0U : 1U);
   }
 }
 
 TEST(Blocked, MissesNoRoomGainedAfterItsSnapshot) {
   Blocked blocked;
-  (void)blocked.unblock("good", 7, SteadyTime(1s));
+  (void)blocked.unblock("node", "good", 7, SteadyTime(1s));
   EXPECT_TRUE(blocked.block(make_blocked("e1", "a", 6)).runnable);
   EXPECT_FALSE(blocked.block(make_blocked("e2", "b", 7)).runnable);
   blocked.prune(SteadyTime(2s));

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "alloc_state.h"
+#include "drover/model/allocation.h"
 
 namespace drover::scheduler {
 namespace {

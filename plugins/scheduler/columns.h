@@ -15,7 +15,7 @@
 #include <unordered_map>
 
 #include "drover/plugin.h"
-#include "place.h"
+#include "placing/place.h"
 #include "tables.h"
 
 namespace drover::scheduler {

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "decide.h"
+#include "deciding/decide.h"
 #include "testing/shell.h"
 
 namespace drover::scheduler {

@@ -47,9 +47,9 @@ void EvalQueue::job_gone(const std::string& name_space, const std::string& job_i
   blocked_.untrack_job(name_space, job_id);
 }
 
-void EvalQueue::room_gained(const std::string& computed_class, uint64_t index) {
+void EvalQueue::room_gained(const std::string& node_id, const std::string& computed_class, uint64_t index) {
   std::lock_guard lock(mutex_);
-  for (const v1::Evaluation& eval : blocked_.unblock(computed_class, index, clock_.steady())) {
+  for (const v1::Evaluation& eval : blocked_.unblock(node_id, computed_class, index, clock_.steady())) {
     broker_.enqueue(eval, now());
   }
   ready_.notify_all();

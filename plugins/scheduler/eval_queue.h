@@ -29,16 +29,16 @@ class EvalQueue {
   // A row of the table as it now stands. Blocked ones that another has made needless are returned to be cancelled.
   std::optional<v1::Evaluation> changed(const v1::Evaluation& eval);
   void job_gone(const std::string& name_space, const std::string& job_id);
-  void room_gained(const std::string& computed_class, uint64_t index);
+  void room_gained(const std::string& node_id, const std::string& computed_class, uint64_t index);
 
-  // Waits for an evaluation; nothing once stop was requested.
+  // Waits for an evaluation of one of the types, or of any if none is named; nothing once stop was requested.
   std::optional<Delivery> dequeue(const std::set<std::string>& types, std::stop_token stop);
   void ack(const Delivery& delivery);
   void nack(const Delivery& delivery);
   // False when the delivery was taken back meanwhile; else it has the whole time again.
   bool extend(const std::string& eval_id, const std::string& token);
 
-  // What the leader must write down about evaluations that no worker will finish.
+  // Evaluations that no worker will finish, for the leader to write down.
   struct Chores {
     std::vector<v1::Evaluation> failed, cancelable;
     bool empty() const { return failed.empty() && cancelable.empty(); }

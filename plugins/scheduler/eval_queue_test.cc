@@ -26,7 +26,7 @@ class Queue : public ::testing::Test {
     }
     return false;
   }
-  // What is due becomes ready; returns what is to be written down.
+  // Makes due evaluations ready; returns the chores to be written down.
   EvalQueue::Chores tick() { return queue_.wait_for_chores(clock_.steady(), {}); }
 
   drover::testing::ForwardClock clock_;
@@ -143,9 +143,9 @@ TEST_F(Queue, ABlockedOneWaitsForRoomOfItsClassAndASecondOneOfItsJobIsNeedless) 
   ASSERT_TRUE(duplicate);
   EXPECT_EQ(duplicate->id(), id_of("b"));
 
-  queue_.room_gained("small", 7);
+  queue_.room_gained("n1", "small", 7);
   EXPECT_FALSE(next());
-  queue_.room_gained("large", 8);
+  queue_.room_gained("n2", "large", 8);
   const auto delivery = next();
   ASSERT_TRUE(delivery);
   EXPECT_EQ(delivery->eval.id(), id_of("c"));
@@ -159,12 +159,38 @@ TEST_F(Queue, ABlockedOneWaitsForRoomOfItsClassAndASecondOneOfItsJobIsNeedless) 
   EXPECT_TRUE(next());
 }
 
+TEST_F(Queue, ABlockedOneThatNamesANodeWaitsForThatNodeBesideTheOthersOfItsJob) {
+  v1::Evaluation on_first = make_eval("b", job_, 5);
+  on_first.set_status(v1::EVAL_STATUS_BLOCKED);
+  on_first.set_snapshot_index(5);
+  on_first.set_node_id("n1");
+  v1::Evaluation on_second = on_first;
+  on_second.set_id(id_of("c"));
+  on_second.set_node_id("n2");
+  EXPECT_FALSE(queue_.changed(on_first));
+  EXPECT_FALSE(queue_.changed(on_second));
+
+  queue_.room_gained("n3", "small", 7);
+  EXPECT_FALSE(next());
+  queue_.room_gained("n2", "small", 8);
+  const auto delivery = next();
+  ASSERT_TRUE(delivery);
+  EXPECT_EQ(delivery->eval.id(), id_of("c"));
+  queue_.ack(*delivery);
+  EXPECT_FALSE(queue_.changed(on_second));  // decided before that room came
+  EXPECT_TRUE(next());
+
+  queue_.job_gone(job_.namespace_(), job_.id());
+  queue_.room_gained("n1", "small", 9);
+  EXPECT_FALSE(next());
+}
+
 TEST_F(Queue, ABlockedOneOfAJobThatIsGoneIsForgotten) {
   v1::Evaluation blocked = make_eval("b", job_, 5);
   blocked.set_status(v1::EVAL_STATUS_BLOCKED);
   queue_.changed(blocked);
   queue_.job_gone(job_.namespace_(), job_.id());
-  queue_.room_gained("any", 9);
+  queue_.room_gained("n1", "any", 9);
   EXPECT_FALSE(next());
 }
 

@@ -4,22 +4,26 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <random>
 #include <thread>
 #include <unordered_map>
 
-#include "alloc_state.h"
 #include "drover/log.h"
+#include "drover/model/allocation.h"
+#include "drover/model/evaluation.h"
+#include "drover/scheduler.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
-#include "feasibility.h"
+#include "placing/feasibility.h"
 #include "plan_applier.h"
 #include "worker.h"
 
 namespace drover::scheduler {
 namespace {
+
+// A configuration made for Nomad may name these, whether they have a scheduler here or not.
+constexpr std::string_view kTypesOfNomad[] = {"service", "batch", "system", "sysbatch", "_core"};
 
 using namespace std::chrono_literals;
 
@@ -38,8 +42,20 @@ std::jthread thread_named(const char* name, std::stop_token stop, std::function<
 
 }  // namespace
 
+Result<std::set<std::string>> enabled_types(const Host& host, const std::vector<std::string>& types) {
+  std::string known;
+  for (const std::string& type : host.extensions<Scheduler>()) known += (known.empty() ? "" : ", ") + type;
+  for (const std::string& type : types) {
+    if (host.extension<Scheduler>(type)) continue;
+    const std::string why = "server.enabled_schedulers: \"" + type + "\" has no scheduler here; there are " + known;
+    if (std::ranges::find(kTypesOfNomad, type) == std::end(kTypesOfNomad)) return invalid_argument(why);
+    log::warn("scheduler", why);
+  }
+  return std::set<std::string>(types.begin(), types.end());
+}
+
 void Leader::run(std::stop_token stop) {
-  // What former leaders committed must be seen before anything is decided.
+  // The entries that former leaders committed must be seen before anything is decided.
   const uint64_t last = host_.raft().last_index;
   auto current = host_.snapshot_at(last, host_.clock().steady() + kProposeTime, stop);
   if (!current) log::warn("scheduler", "starts behind the log", {{"error", current.status().message()}});
@@ -60,39 +76,43 @@ void Leader::run(std::stop_token stop) {
   columns_.forget();
 }
 
-// From one snapshot until the feed falls behind, or to the end.
+// Follows from one snapshot until the feed falls behind, or to the end.
 void Leader::follow(std::stop_token stop) {
   auto [view, feed] = host_.follow();
   restore(*view);
+  gauges_.restore(*view);
   view.reset();
   while (!stop.stop_requested()) {
     const auto event = feed->next(host_.clock().steady() + kFeedWait, stop);
     if (std::holds_alternative<ChangeSubscription::Resync>(event)) return;
     if (const auto* batch = std::get_if<std::shared_ptr<const ChangeBatch>>(&event)) {
-      for (const Change& change : (*batch)->changes()) take(change, (*batch)->index());
+      for (const Change& change : (*batch)->changes()) {
+        take(change, (*batch)->index());
+        gauges_.take(change);
+      }
     }
   }
 }
 
-// What gained room while nobody followed: the rows still say when. Must precede the blocked evaluations.
+// Restores the room gained while nobody followed: the rows still say when. Must precede the blocked evaluations.
 void Leader::restore_gains(const ReadView& view) {
-  std::unordered_map<std::string, std::string> classes;
-  std::map<std::string, uint64_t> gains;
-  const auto gained = [&](const std::string& computed_class, uint64_t index) {
-    uint64_t& newest = gains[computed_class];
-    newest = std::max(newest, index);
+  struct Gain {
+    std::string computed_class;
+    uint64_t newest = 0;
   };
+  std::unordered_map<std::string, Gain> gains;  // by node
   Table<v1::Node>(tables_.nodes).scan(view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
-    classes[node.id()] = node.computed_class();
-    if (accepts_work(node)) gained(node.computed_class(), node.modify_index());
+    gains[node.id()] = {node.computed_class(), accepts_work(node) ? node.modify_index() : 0};
     return true;
   });
   tables_.allocs.scan(view, kPrimary, KeyRange::all(), [&](v1::Allocation& alloc, std::string_view) {
-    auto at = classes.find(alloc.node_id());
-    if (at != classes.end() && terminal(alloc)) gained(at->second, alloc.modify_index());
+    const auto at = gains.find(alloc.node_id());
+    if (at != gains.end() && terminal(alloc)) at->second.newest = std::max(at->second.newest, alloc.modify_index());
     return true;
   });
-  for (const auto& [computed_class, index] : gains) evals_.room_gained(computed_class, index);
+  for (const auto& [node, gain] : gains) {
+    if (gain.newest > 0) evals_.room_gained(node, gain.computed_class, gain.newest);
+  }
 }
 
 void Leader::restore(const ReadView& view) {
@@ -128,12 +148,12 @@ void Leader::take(const Change& change, uint64_t index) {
     const auto before = Table<v1::Allocation>::parse(*change.before);
     if (terminal(before)) return;
     if (!change.after || terminal(Table<v1::Allocation>::parse(*change.after))) {
-      evals_.room_gained(class_of(before.node_id()), index);
+      evals_.room_gained(before.node_id(), class_of(before.node_id()), index);
     }
   } else if (change.table == tables_.nodes) {
     if (!change.after) return;
     const auto node = Table<v1::Node>::parse(*change.after);
-    if (accepts_work(node)) evals_.room_gained(node.computed_class(), index);
+    if (accepts_work(node)) evals_.room_gained(node.id(), node.computed_class(), index);
   } else if (change.table == tables_.jobs) {
     const bool gone = !change.after || Table<v1::Job>::parse(*change.after).stop();
     if (!gone) return;
@@ -171,16 +191,7 @@ void Leader::write_down(const EvalQueue::Chores& chores) {
   }
   std::minstd_rand random(std::random_device{}());
   for (v1::Evaluation eval : chores.failed) {
-    v1::Evaluation next;
-    next.set_id(Uuid::random().bytes());
-    next.set_namespace_(eval.namespace_());
-    next.set_priority(eval.priority());
-    next.set_type(eval.type());
-    next.set_triggered_by("failed-follow-up");
-    next.set_job_id(eval.job_id());
-    next.set_job_modify_index(eval.job_modify_index());
-    next.set_status(v1::EVAL_STATUS_PENDING);
-    next.set_previous_eval(eval.id());
+    v1::Evaluation next = evaluation_after(eval, Uuid::random().bytes(), "failed-follow-up");
     const auto spread = std::uniform_int_distribution<int64_t>(0, std::chrono::nanoseconds(5min).count())(random);
     next.set_wait(std::chrono::nanoseconds(1min).count() + spread);
     eval.set_status(v1::EVAL_STATUS_FAILED);

@@ -1,4 +1,4 @@
-// What this plugin does while this server leads: follows the tables, runs the workers and the plan applier, and writes
+// This plugin's work while this server leads: follows the tables, runs the workers and the plan applier, and writes
 // down what no worker will.
 //
 //   tables ──change feed──▶ EvalQueue ──▶ workers ──plans──▶ PlanApplier ──▶ log ──▶ tables
@@ -10,8 +10,10 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "columns.h"
+#include "counts/job_gauges.h"
 #include "drover/plugin.h"
 #include "eval_queue.h"
 #include "tables.h"
@@ -20,13 +22,21 @@ namespace drover::scheduler {
 
 struct LeaderOptions {
   int workers = 1;
-  std::set<std::string> types = {"service", "batch", "system", "sysbatch"};
+  std::set<std::string> types = {};  // of jobs that are scheduled; empty: all
 };
+
+// The value of enabled_schedulers. Errors: invalid_argument for a type of job that no loaded plugin schedules.
+Result<std::set<std::string>> enabled_types(const Host& host, const std::vector<std::string>& types);
 
 class Leader {
  public:
   Leader(Host& host, const Tables& tables, SharedColumns& columns, LeaderOptions options)
-      : host_(host), tables_(tables), columns_(columns), options_(std::move(options)), evals_(host.clock()) {}
+      : host_(host),
+        tables_(tables),
+        columns_(columns),
+        options_(std::move(options)),
+        evals_(host.clock()),
+        gauges_(host.metrics(), tables) {}
 
   // Returns when `stop` was requested and nothing of it runs any more.
   void run(std::stop_token stop);
@@ -46,6 +56,7 @@ class Leader {
   SharedColumns& columns_;
   const LeaderOptions options_;
   EvalQueue evals_;
+  JobGauges gauges_;
 };
 
 }  // namespace drover::scheduler

@@ -5,7 +5,7 @@
 #include <map>
 #include <thread>
 
-#include "alloc_state.h"
+#include "drover/model/allocation.h"
 #include "testing/shell.h"
 
 namespace drover::scheduler {
@@ -98,6 +98,31 @@ TEST_F(Leading, WhatFindsNoRoomWaitsForIt) {
   }));
   ASSERT_EQ(allocs_of(job).size(), 1U);
   EXPECT_EQ(allocs_of(job)[0].node_id(), id_of("large"));
+}
+
+TEST_F(Leading, ASchedulerOfAnotherPluginDecidesForItsTypeOfJobs) {
+  put(make_node("n1"));
+  put(make_node("n2"));
+  for (const char* name : {"small", "tiny"}) put(make_node(name, 100));
+  const v1::Job job = make_job("everywhere");
+  put(job);
+  propose(make_eval("e", job));
+  const auto leader = lead();
+  ASSERT_TRUE(eventually_has("e", v1::EVAL_STATUS_COMPLETE));
+  EXPECT_EQ(allocs_of(job).size(), 2U);
+  const auto waiting = [&](const ReadView& view) {
+    std::vector<std::string> nodes;
+    for (const v1::Evaluation& eval : tables_.evals.list(view, kEvalsByStatus, with_status(v1::EVAL_STATUS_BLOCKED))) {
+      nodes.push_back(eval.node_id());
+    }
+    std::ranges::sort(nodes);
+    return nodes;
+  };
+  EXPECT_EQ(waiting(*host_.snapshot()), (std::vector{id_of("small"), id_of("tiny")}));
+
+  put(make_node("small"));
+  ASSERT_TRUE(host_.eventually([&](const ReadView& view) { return waiting(view) == std::vector{id_of("tiny")}; }));
+  EXPECT_EQ(allocs_of(job).size(), 3U);
 }
 
 TEST_F(Leading, RoomThatCameWhileNobodyLedIsNotMissed) {
@@ -193,6 +218,15 @@ TEST_F(Leading, ATypeWithoutASchedulerFailsAtOnceWithAReason) {
   EXPECT_EQ(eval("e")->status_description(), "job type \"system\" is not supported by this version of drover");
 }
 
+TEST_F(Leading, OnlyTypesWithASchedulerCanBeEnabled) {
+  const auto some = enabled_types(host_, {"batch", "everywhere"});
+  ASSERT_TRUE(some.ok());
+  EXPECT_EQ(*some, (std::set<std::string>{"batch", "everywhere"}));
+  EXPECT_TRUE(enabled_types(host_, {"batch", "system", "_core"}).ok()) << "a configuration of Nomad's starts";
+  EXPECT_EQ(enabled_types(host_, {"batch", "sistem"}).status().message(),
+            "server.enabled_schedulers: \"sistem\" has no scheduler here; there are batch, everywhere, service");
+}
+
 TEST_F(Leading, AStoppedJobLosesItsAllocationsAndItsBlockedEvaluation) {
   put(make_node("n1"));
   v1::Job job = job_named("job", 20);  // more than fits
@@ -209,6 +243,36 @@ TEST_F(Leading, AStoppedJobLosesItsAllocationsAndItsBlockedEvaluation) {
   ASSERT_TRUE(eventually_has("stop", v1::EVAL_STATUS_COMPLETE));
   for (const v1::Allocation& alloc : allocs_of(job)) EXPECT_TRUE(server_terminal(alloc));
   EXPECT_EQ(tables_.evals.get(*host_.snapshot(), blocked)->status(), v1::EVAL_STATUS_CANCELED);
+}
+
+TEST_F(Leading, ItsGaugesTellOfJobsWhileItLeads) {
+  const auto gauges = [this] {
+    std::map<std::string, double> found;  // of the group of "web", and of all jobs
+    for (const Metrics::Value& value : host_.metrics().values()) {
+      const bool is_webs = std::ranges::count(value.labels, std::pair<std::string, std::string>("job", "web")) == 1;
+      if (is_webs || value.name.starts_with("nomad.nomad.job_status.")) found[value.name] = value.value;
+    }
+    return found;
+  };
+  const auto becomes = [&](const std::string& name, double value) {
+    return host_.eventually([&](const ReadView&) {
+      const auto found = gauges();
+      return found.contains(name) && found.at(name) == value;
+    });
+  };
+  put(make_node("n1"));
+  const v1::Job web = job_named("web", 2);
+  put(web);
+  {
+    const auto leader = lead();
+    propose(make_eval("e1", web));
+    ASSERT_TRUE(eventually_has("e1", v1::EVAL_STATUS_COMPLETE));
+    nudge();
+    EXPECT_TRUE(becomes("nomad.nomad.job_summary.starting", 2));
+    EXPECT_TRUE(becomes("nomad.nomad.job_status.pending", 1));
+    EXPECT_EQ(gauges().at("nomad.nomad.job_summary.failed"), 0);
+  }
+  EXPECT_EQ(gauges(), (std::map<std::string, double>())) << "another server leads";
 }
 
 TEST_F(Leading, TheSameEvaluationTwiceChangesNothing) {

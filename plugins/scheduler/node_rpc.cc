@@ -5,12 +5,14 @@
 #include <set>
 #include <tuple>
 
-#include "alloc_state.h"
+#include "deciding/reconcile.h"
+#include "deciding/reschedule.h"
+#include "drover/model/allocation.h"
+#include "drover/model/evaluation.h"
+#include "drover/model/job.h"
 #include "drover/schema.h"
 #include "drover/secret.h"
 #include "drover/uuid.h"
-#include "reconcile.h"
-#include "reschedule.h"
 #include "scheduler.pb.h"
 
 namespace drover::scheduler {
@@ -107,9 +109,8 @@ Result<Write<v1::UpdateAllocationsResponse>> NodeRpc::update(const v1::UpdateAll
                                " is not allowed to update allocs while in status " +
                                std::string(status_text(node->status())));
   }
-  const int64_t now = host_->clock().wall_ns();
   v1::AllocationsReported command;
-  command.set_time(now);
+  command.set_time(host_->clock().wall_ns());
   std::map<std::pair<std::string, std::string>, std::optional<v1::Job>> jobs;
   std::set<std::pair<std::string, std::string>> evaluated;
   for (const v1::Allocation& report : request.allocations()) {
@@ -137,16 +138,7 @@ Result<Write<v1::UpdateAllocationsResponse>> NodeRpc::update(const v1::UpdateAll
                          has_older(*known, alloc->task_group(), view);
     const std::string trigger = trigger_for(*alloc, report, known, waiting);
     if (trigger.empty() || !evaluated.insert(name).second) continue;
-    v1::Evaluation& eval = *command.add_evaluations();
-    eval.set_id(Uuid::random().bytes());
-    eval.set_namespace_(name.first);
-    eval.set_priority(known ? known->priority() : 50);
-    eval.set_type(known ? known->type() : "service");
-    eval.set_triggered_by(trigger);
-    eval.set_job_id(name.second);
-    eval.set_job_modify_index(known ? known->job_modify_index() : 0);
-    eval.set_status(v1::EVAL_STATUS_PENDING);
-    eval.set_create_time(now);
+    *command.add_evaluations() = new_evaluation(Uuid::random().bytes(), name.first, name.second, known, trigger);
   }
   const v1::UpdateAllocationsResponse response;
   if (!command.allocations().empty()) return Write<v1::UpdateAllocationsResponse>(command, response);

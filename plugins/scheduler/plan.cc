@@ -1,16 +1,17 @@
 #include "plan.h"
 
 #include <map>
+#include <span>
 
-#include "alloc_state.h"
-#include "feasibility.h"
+#include "drover/model/allocation.h"
+#include "placing/feasibility.h"
 
 namespace drover::scheduler {
 namespace {
 
 struct OnNode {
   std::vector<const v1::Allocation*> placed;
-  std::vector<const Plan::Change*> changed;
+  std::span<const v1::AllocationDelta> changed;
 };
 
 bool ends(const v1::AllocationDelta& delta) {
@@ -21,9 +22,9 @@ bool ends(const v1::AllocationDelta& delta) {
 bool fits(const OnNode& work, PlanState::At& at, PlanState& state) {
   if (!accepts_work(at.node)) return false;
   NodeRoom room = at.room;
-  for (const Plan::Change* change : work.changed) {
-    if (!ends(change->delta)) continue;
-    if (auto held = state.held(change->delta.id())) room.remove(*held);
+  for (const v1::AllocationDelta& delta : work.changed) {
+    if (!ends(delta)) continue;
+    if (auto held = state.held(delta.id())) room.remove(*held);
   }
   for (const v1::Allocation* alloc : work.placed) {
     if (!has_devices(at.node, alloc->allocated_resources())) return false;
@@ -33,10 +34,10 @@ bool fits(const OnNode& work, PlanState::At& at, PlanState& state) {
 }
 
 void take(const OnNode& work, PlanState::At* at, PlanState& state) {
-  for (const Plan::Change* change : work.changed) {
-    if (!ends(change->delta)) continue;
-    if (auto held = state.held(change->delta.id()); held && at) at->room.remove(*held);
-    state.ended(change->delta.id());
+  for (const v1::AllocationDelta& delta : work.changed) {
+    if (!ends(delta)) continue;
+    if (auto held = state.held(delta.id()); held && at) at->room.remove(*held);
+    state.ended(delta.id());
   }
   for (const v1::Allocation* alloc : work.placed) at->room.add(alloc->allocated_resources());
 }
@@ -68,7 +69,7 @@ std::optional<v1::AllocatedResources> PlanState::held(const std::string& alloc_i
 CheckedPlan check_plan(Plan plan, PlanState& state) {
   std::map<std::string, OnNode> work;
   for (const v1::Allocation& alloc : plan.placed) work[alloc.node_id()].placed.push_back(&alloc);
-  for (const Plan::Change& change : plan.changed) work[change.node_id].changed.push_back(&change);
+  for (const auto& [node_id, deltas] : plan.changed) work[node_id].changed = deltas;
 
   CheckedPlan checked;
   for (const auto& [node_id, on_node] : work) {
@@ -76,16 +77,13 @@ CheckedPlan check_plan(Plan plan, PlanState& state) {
     PlanState::At* at = state.find(node_id);
     if (!at || !fits(on_node, *at, state)) checked.refused_nodes.push_back(node_id);
   }
-  if (plan.all_at_once && !checked.full()) {
-    checked.plan.eval_id = plan.eval_id;
-    return checked;
-  }
+  if (plan.all_at_once && !checked.full()) return checked;
   const std::set<std::string> refused(checked.refused_nodes.begin(), checked.refused_nodes.end());
   for (const auto& [node_id, on_node] : work) {
     if (!refused.contains(node_id)) take(on_node, state.find(node_id), state);
   }
   std::erase_if(plan.placed, [&](const v1::Allocation& alloc) { return refused.contains(alloc.node_id()); });
-  std::erase_if(plan.changed, [&](const Plan::Change& change) { return refused.contains(change.node_id); });
+  std::erase_if(plan.changed, [&](const auto& changed) { return refused.contains(changed.first); });
   checked.plan = std::move(plan);
   return checked;
 }

@@ -1,4 +1,4 @@
-// What one evaluation wants changed, and the check against the newest state before it is. Pure.
+// The check of a plan against the newest state, before it is done. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "drover/scheduler.h"
 #include "drover/v1/allocation.pb.h"
+#include "drover/v1/commands.pb.h"
 #include "drover/v1/evaluation.pb.h"
 #include "drover/v1/node.pb.h"
-#include "fit.h"
-#include "scheduler.pb.h"
+#include "placing/fit.h"
 
 namespace drover::scheduler {
 
-struct Plan {
-  std::string eval_id;
-  int32_t priority = 50;
-  bool all_at_once = false;  // all or nothing
-  struct Change {
-    v1::AllocationDelta delta;
-    std::string node_id;
-  };
-  std::vector<v1::Allocation> placed;
-  std::vector<Change> changed;
-  std::vector<v1::Evaluation> evaluations;
-
-  bool empty() const { return placed.empty() && changed.empty() && evaluations.empty(); }
-};
+using Plan = Scheduler::Plan;
 
 // The newest state as plans are checked against it: what earlier plans of the same batch took is counted.
 class PlanState {

@@ -6,12 +6,19 @@
 #include "drover/log.h"
 #include "drover/metrics.h"
 #include "drover/schema.h"
+#include "scheduler.pb.h"
 
 namespace drover::scheduler {
 namespace {
 
 constexpr auto kProposeTime = std::chrono::seconds(30);
 constexpr size_t kMaxAllocationsAnEntry = 2000;
+
+size_t allocations_in(const Plan& plan) {
+  size_t count = plan.placed.size();
+  for (const auto& [node, deltas] : plan.changed) count += deltas.size();
+  return count;
+}
 
 PlanState::Source source_of(std::shared_ptr<const ReadView> view, const Tables& tables) {
   return {
@@ -22,8 +29,12 @@ PlanState::Source source_of(std::shared_ptr<const ReadView> view, const Tables& 
 
 }  // namespace
 
-Result<PlanApplier::Outcome> PlanApplier::submit(Plan plan, std::string token, std::stop_token stop) {
-  auto pending = std::make_shared<Pending>(Pending{std::move(plan), std::move(token), std::nullopt});
+Result<PlanApplier::Outcome> PlanApplier::submit(Plan plan, const Delivery& delivery, std::stop_token stop) {
+  auto pending = std::make_shared<Pending>(Pending{.plan = std::move(plan),
+                                                   .eval_id = delivery.eval.id(),
+                                                   .token = delivery.token,
+                                                   .priority = delivery.eval.priority(),
+                                                   .outcome = {}});
   std::unique_lock lock(mutex_);
   queue_.push_back(pending);
   host_.metrics().set("nomad.nomad.plan.queue_depth", static_cast<double>(queue_.size()));
@@ -38,12 +49,12 @@ Result<PlanApplier::Outcome> PlanApplier::submit(Plan plan, std::string token, s
 PlanApplier::Batch PlanApplier::take_batch(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   if (!waiting_.wait(lock, stop, [&] { return !queue_.empty(); })) return {};
-  std::ranges::stable_sort(queue_, std::greater<>(), [](const auto& pending) { return pending->plan.priority; });
+  std::ranges::stable_sort(queue_, std::greater<>(), [](const auto& pending) { return pending->priority; });
   Batch batch;
   size_t allocations = 0;
   auto at = queue_.begin();
   for (; at != queue_.end() && (batch.empty() || allocations < kMaxAllocationsAnEntry); ++at) {
-    allocations += (*at)->plan.placed.size() + (*at)->plan.changed.size();
+    allocations += allocations_in((*at)->plan);
     batch.push_back(std::move(*at));
   }
   queue_.erase(queue_.begin(), at);
@@ -72,7 +83,7 @@ void PlanApplier::apply(const Batch& batch) {
   v1::PlanApplied command;
   std::vector<std::pair<Pending*, Outcome>> outcomes;
   for (const auto& pending : batch) {
-    if (!evals_.extend(pending->plan.eval_id, pending->token)) {
+    if (!evals_.extend(pending->eval_id, pending->token)) {
       answer(*pending, aborted("the evaluation was given to another worker"));
       continue;
     }
@@ -82,7 +93,9 @@ void PlanApplier::apply(const Batch& batch) {
     }
     const Plan& plan = checked.plan;
     for (const v1::Allocation& alloc : plan.placed) *command.add_placed() = alloc;
-    for (const Plan::Change& change : plan.changed) *command.add_changed() = change.delta;
+    for (const auto& [node, deltas] : plan.changed) {
+      for (const v1::AllocationDelta& delta : deltas) *command.add_changed() = delta;
+    }
     for (const v1::Evaluation& eval : plan.evaluations) *command.add_evaluations() = eval;
     outcomes.emplace_back(pending.get(), Outcome{.full = checked.full(), .progress = !plan.empty(), .index = 0});
   }

@@ -28,16 +28,17 @@ class PlanApplier {
     bool progress = false;  // something was
     uint64_t index = 0;     // a snapshot of this index shows why the rest was not
   };
-  // Waits until the plan was dealt with. `token`: the delivery of the evaluation it was made for.
+  // Waits until the plan was dealt with. `delivery`: of the evaluation it was made for.
   // Errors: aborted when the delivery was taken back; what the log said; cancelled once stop was requested.
-  Result<Outcome> submit(Plan plan, std::string token, std::stop_token stop);
+  Result<Outcome> submit(Plan plan, const Delivery& delivery, std::stop_token stop);
 
   void run(std::stop_token stop);
 
  private:
   struct Pending {
     Plan plan;
-    std::string token;
+    std::string eval_id, token;
+    int32_t priority;
     std::optional<Result<Outcome>> outcome;  // guarded by mutex_
   };
   using Batch = std::vector<std::shared_ptr<Pending>>;

@@ -33,7 +33,6 @@ class Applying : public testing::ShellTest {
   }
   Plan plan_of(const v1::Job& job, const std::string& node, int count) {
     Plan plan;
-    plan.eval_id = id_of(job.id());
     for (int i = 0; i < count; ++i) {
       v1::Allocation alloc = make_alloc(job, i, node, v1::CLIENT_STATUS_PENDING);
       alloc.set_id(id_of(job.id() + std::to_string(i) + node));
@@ -42,8 +41,8 @@ class Applying : public testing::ShellTest {
     return plan;
   }
   std::future<Result<PlanApplier::Outcome>> submit(Plan plan, const Delivery& delivery, std::stop_token stop = {}) {
-    return std::async(std::launch::async, [this, plan = std::move(plan), token = delivery.token, stop]() mutable {
-      return applier_.submit(std::move(plan), token, stop);
+    return std::async(std::launch::async, [this, plan = std::move(plan), delivery, stop]() mutable {
+      return applier_.submit(std::move(plan), delivery, stop);
     });
   }
   bool waits(double plans) {
@@ -103,10 +102,10 @@ TEST_F(Applying, WhatFitsIsDoneAndTheRestIsSaid) {
 
 TEST_F(Applying, OfTwoPlansForTheSameRoomTheMoreUrgentOneGetsIt) {
   const v1::Job low = job_named("low"), high = job_named("high");
-  const Delivery first = in_flight(low), second = in_flight(high);
+  Delivery first = in_flight(low), second = in_flight(high);
   Plan lower = plan_of(low, "n1", 2), higher = plan_of(high, "n1", 1);
-  lower.priority = 10;
-  higher.priority = 90;
+  first.eval.set_priority(10);
+  second.eval.set_priority(90);
   auto of_low = submit(std::move(lower), first);
   auto of_high = submit(std::move(higher), second);
   while (!waits(2)) std::this_thread::yield();
@@ -146,7 +145,7 @@ TEST_F(Applying, WhoWaitsWhenLeadershipEndsIsTold) {
   while (!waits(1)) std::this_thread::yield();
   stop.request_stop();
   EXPECT_EQ(waiting.get().status().code(), Code::cancelled);
-  // What nobody waits for any more is not done either.
+  // A plan that nobody waits for any more is not done either.
   const v1::Job other = job_named("other");
   const Delivery second = in_flight(other);
   const auto applier = run();

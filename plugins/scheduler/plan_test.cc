@@ -69,10 +69,9 @@ TEST(CheckPlan, CountsWhatTheSamePlanStopsAndWhatEarlierPlansTook) {
   EXPECT_FALSE(check_plan(full, state).full());
 
   Plan exchange = full;
-  Plan::Change& change = exchange.changed.emplace_back();
-  change.node_id = id_of("n1");
-  change.delta.set_id(world.allocs[0].id());
-  change.delta.set_desired_status(v1::DESIRED_STATUS_STOP);
+  v1::AllocationDelta& change = exchange.changed[id_of("n1")].emplace_back();
+  change.set_id(world.allocs[0].id());
+  change.set_desired_status(v1::DESIRED_STATUS_STOP);
   EXPECT_TRUE(check_plan(exchange, state).full());
   EXPECT_FALSE(check_plan(exchange, state).full());  // its room was given away by the first
 }

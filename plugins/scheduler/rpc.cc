@@ -6,18 +6,15 @@
 #include <set>
 
 #include "alloc_details.h"
-#include "alloc_state.h"
+#include "drover/model/evaluation.h"
+#include "drover/model/listing.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
-#include "paging.h"
+#include "scheduler.pb.h"
 
 namespace drover::scheduler {
 namespace {
-
-bool in_namespace(const std::string& name_space, const QueryOptions& query) {
-  return query.name_space == "*" || query.name_space == name_space;
-}
 
 // Rows may vanish from a list without any other row changing, so the whole table's index speaks for it.
 void set_list_index(Call& call, TableId table) { call.set_index(call.view().table_index(table)); }
@@ -34,32 +31,25 @@ std::optional<v1::EvalStatus> eval_status(std::string_view text) {
   return std::nullopt;
 }
 
-// What a list request wants, and the page of it that was asked for.
-template <typename Visit>
-Status visit_evals(const Tables& tables, const v1::ListEvaluationsRequest& request, Call& call, int32_t per_page,
-                   Visit visit) {
-  const QueryOptions& query = call.query();
+// Adds the evaluations that a list request wants, of the page that was asked for.
+template <typename Add>
+Status list_evaluations(const Tables& tables, const v1::ListEvaluationsRequest& request, Call& call, Add add) {
   std::optional<v1::EvalStatus> status;
   if (!request.status().empty()) {
     status = eval_status(request.status());
     if (!status) return invalid_argument("evaluation status \"" + request.status() + "\" is unknown");
   }
-  DROVER_TRY(Listing listing, listing_of(query, kEvalsByCreation));
-  int32_t seen = 0;
-  tables.evals.scan(
-      call.view(), listing.index, listing.range,
-      [&](v1::Evaluation& eval, std::string_view) {
-        if (!in_namespace(eval.namespace_(), query)) return true;
-        if (!request.job().empty() && eval.job_id() != request.job()) return true;
-        if (status && eval.status() != *status) return true;
-        if (per_page > 0 && seen++ == per_page) {
-          call.set_next_token(token_of(eval, listing));
-          return false;
-        }
-        visit(std::move(eval));
-        return true;
-      },
-      listing.order);
+  const auto is_wanted = [&](const v1::Evaluation& eval) {
+    return in_namespace(eval.namespace_(), call.query()) && (request.job().empty() || eval.job_id() == request.job()) &&
+           (!status || eval.status() == *status);
+  };
+  DROVER_TRY(const Listing listing, Listing::by_creation(call.query(), kEvalsByCreation));
+  const auto wanted = [&](const Cursor& row) {
+    std::optional eval = Table<v1::Evaluation>::parse(row.row());
+    if (!is_wanted(*eval)) eval.reset();
+    return eval;
+  };
+  listing.fill(call, tables.evals.id(), wanted, add);
   set_list_index(call, tables.evals.id());
   return ok_status();
 }
@@ -171,14 +161,14 @@ std::optional<v1::Job> Rpc::job_of(const v1::Allocation& alloc, const ReadView& 
 
 Result<v1::ListEvaluationsResponse> Rpc::list_evals(const v1::ListEvaluationsRequest& request, Call& call) {
   v1::ListEvaluationsResponse response;
-  DROVER_RETURN_IF_ERROR(visit_evals(tables_, request, call, call.query().per_page,
-                                     [&](v1::Evaluation&& eval) { *response.add_evaluations() = std::move(eval); }));
+  DROVER_RETURN_IF_ERROR(list_evaluations(
+      tables_, request, call, [&](v1::Evaluation&& eval) { *response.add_evaluations() = std::move(eval); }));
   return response;
 }
 
 Result<v1::CountEvaluationsResponse> Rpc::count_evals(const v1::ListEvaluationsRequest& request, Call& call) {
   int64_t count = 0;
-  DROVER_RETURN_IF_ERROR(visit_evals(tables_, request, call, 0, [&](v1::Evaluation&&) { ++count; }));
+  DROVER_RETURN_IF_ERROR(list_evaluations(tables_, request, call, [&](v1::Evaluation&&) { ++count; }));
   v1::CountEvaluationsResponse response;
   response.set_count(count);
   return response;
@@ -234,23 +224,17 @@ Result<v1::ListEvaluationsResponse> Rpc::evals_of_job(const v1::OfJobRequest& re
 }
 
 Result<v1::AllocationStubsResponse> Rpc::list_allocs(const v1::ListAllocationsRequest& request, Call& call) {
-  const QueryOptions& query = call.query();
-  DROVER_TRY(Listing listing, listing_of(query, kAllocsByCreation));
+  DROVER_TRY(const Listing listing, Listing::by_creation(call.query(), kAllocsByCreation));
   v1::AllocationStubsResponse response;
   Stubs stubs(tables_, call.view());
   const bool task_states = !request.has_task_states() || request.task_states();
-  tables_.allocs.scan(
-      call.view(), listing.index, listing.range,
-      [&](v1::Allocation& alloc, std::string_view) {
-        if (!in_namespace(alloc.namespace_(), query)) return true;
-        if (query.per_page > 0 && response.allocations_size() == query.per_page) {
-          call.set_next_token(token_of(alloc, listing));
-          return false;
-        }
-        *response.add_allocations() = stubs.make(alloc, request.resources(), task_states);
-        return true;
-      },
-      listing.order);
+  const auto wanted = [&](const Cursor& row) -> std::optional<v1::AllocationListStub> {
+    const auto alloc = Table<v1::Allocation>::parse(row.row());
+    if (!in_namespace(alloc.namespace_(), call.query())) return std::nullopt;
+    return stubs.make(alloc, request.resources(), task_states);
+  };
+  listing.fill(call, tables_.allocs.id(), wanted,
+               [&](v1::AllocationListStub&& stub) { *response.add_allocations() = std::move(stub); });
   set_list_index(call, tables_.allocs.id());
   return response;
 }
@@ -269,22 +253,13 @@ Result<Write<v1::StopAllocationResponse>> Rpc::stop_alloc(const v1::StopAllocati
   const auto alloc = tables_.allocs.get(call.view(), request.alloc_id());
   if (!alloc) return not_found("Unknown allocation \"" + Uuid::from_bytes(request.alloc_id()).to_string() + "\"");
   const auto job = Table<v1::Job>(tables_.jobs).get(call.view(), job_key(alloc->namespace_(), alloc->job_id()));
-  const int64_t now = host_->clock().wall_ns();
   v1::AllocationsTransitioned command;
   command.add_alloc_ids(alloc->id());
   command.mutable_transition()->set_migrate(true);
   if (request.no_shutdown_delay()) command.mutable_transition()->set_no_shutdown_delay(true);
-  command.set_time(now);
-  v1::Evaluation& eval = *command.add_evaluations();
-  eval.set_id(Uuid::random().bytes());
-  eval.set_namespace_(alloc->namespace_());
-  eval.set_priority(job ? job->priority() : 50);
-  eval.set_type(job ? job->type() : "service");
-  eval.set_triggered_by("alloc-stop");
-  eval.set_job_id(alloc->job_id());
-  eval.set_job_modify_index(job ? job->job_modify_index() : 0);
-  eval.set_status(v1::EVAL_STATUS_PENDING);
-  eval.set_create_time(now);
+  command.set_time(host_->clock().wall_ns());
+  *command.add_evaluations() =
+      new_evaluation(Uuid::random().bytes(), alloc->namespace_(), alloc->job_id(), job ? &*job : nullptr, "alloc-stop");
   v1::StopAllocationResponse response;
   response.set_eval_id(command.evaluations(0).id());
   return Write<v1::StopAllocationResponse>(command, response);

@@ -5,9 +5,10 @@
 #include <optional>
 #include <string_view>
 
+#include "drover/api/allocations.pb.h"
+#include "drover/api/evaluations.pb.h"
 #include "drover/node_locator.h"
 #include "drover/plugin.h"
-#include "scheduler.pb.h"
 #include "tables.h"
 
 namespace drover::scheduler {

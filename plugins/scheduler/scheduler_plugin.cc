@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "columns.h"
+#include "deciding/generic_scheduler.h"
 #include "drover/config.h"
 #include "drover/plugin.h"
 #include "leader.h"
@@ -29,9 +30,11 @@ class SchedulerPlugin final : public Plugin {
                         .max = 1024},
                        {.name = "enabled_schedulers",
                         .type = ConfigType::string_list,
-                        .help = "Types of jobs that this server schedules while it leads: service, batch, system, "
-                                "sysbatch. Default: all."},
+                        .help = "Types of jobs that this server schedules while it leads, of those that have a "
+                                "scheduler. Default: all."},
                    }}));
+    DROVER_RETURN_IF_ERROR(declare.extend<Scheduler>("service", service_));
+    DROVER_RETURN_IF_ERROR(declare.extend<Scheduler>("batch", batch_));
     DROVER_RETURN_IF_ERROR(rpc_.declare(declare));
     DROVER_RETURN_IF_ERROR(trial_rpc_.declare(declare));
     return node_rpc_.declare(declare);
@@ -43,14 +46,7 @@ class SchedulerPlugin final : public Plugin {
     if (const ConfigBlock* server = host.configuration("server")) {
       options_.workers = static_cast<int>(server->integer("num_schedulers", options_.workers));
       if (server->has("enabled_schedulers")) {
-        options_.types.clear();
-        for (const std::string& type : server->string_list("enabled_schedulers")) {
-          if (!LeaderOptions().types.contains(type)) {
-            return invalid_argument("server.enabled_schedulers: \"" + type +
-                                    "\" is unknown; use service, batch, system or sysbatch");
-          }
-          options_.types.insert(type);
-        }
+        DROVER_TRY(options_.types, enabled_types(host, server->string_list("enabled_schedulers")));
       }
     }
     columns_.emplace(host, tables_);
@@ -68,6 +64,8 @@ class SchedulerPlugin final : public Plugin {
   NodeRpc node_rpc_{tables_};
   TrialRpc trial_rpc_{tables_};
   LeaderOptions options_;
+  GenericScheduler service_{/*is_batch=*/false};
+  GenericScheduler batch_{/*is_batch=*/true};
   std::optional<SharedColumns> columns_;  // from start on
   Host* host_ = nullptr;
 };

@@ -4,12 +4,13 @@
 #include <optional>
 #include <set>
 
-#include "alloc_state.h"
+#include "counts/job_counts.h"
 #include "drover/keys.h"
+#include "drover/model/allocation.h"
+#include "drover/model/evaluation.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
-#include "job_counts.h"
 #include "scheduler.pb.h"
 
 namespace drover::scheduler {
@@ -93,7 +94,7 @@ class Writer {
     tables_.allocs.erase(rows_, id);
   }
 
-  // Counts the job anew. What is queued stays, unless an evaluation that is there says something newer.
+  // Counts the job anew. Queued numbers stay, unless an evaluation that is there says something newer.
   void recount(const std::string& name_space, const std::string& job_id) {
     Job& job = job_of(name_space, job_id);
     v1::JobCounts fresh = counted(name_space, job_id);
@@ -195,6 +196,7 @@ class Writer {
     for (const std::string& id : blocked) {
       const auto before = tables_.evals.get(rows_, id);
       if (!before || id == by.id()) continue;
+      if (by.status() == v1::EVAL_STATUS_BLOCKED && before->node_id() != by.node_id()) continue;  // for other room
       v1::Evaluation eval = *before;
       eval.set_status(v1::EVAL_STATUS_CANCELED);
       eval.set_status_description(why);
@@ -320,7 +322,7 @@ class Commands {
   static void change(v1::Allocation& alloc, const v1::AllocationDelta& delta, int64_t time) {
     if (delta.desired_status() != v1::DESIRED_STATUS_UNSPECIFIED) alloc.set_desired_status(delta.desired_status());
     if (!delta.desired_description().empty()) alloc.set_desired_description(delta.desired_description());
-    // What its node has said about the end stays true.
+    // The node's word about the end stays true.
     if (delta.client_status() != v1::CLIENT_STATUS_UNSPECIFIED && !client_terminal(alloc)) {
       alloc.set_client_status(delta.client_status());
       alloc.set_client_description(delta.client_description());
@@ -338,14 +340,9 @@ class Commands {
 
 }  // namespace
 
-KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id).view()); }
-
 KeyRange with_status(v1::EvalStatus status) {
   return KeyRange::prefix(KeyBuilder().byte(static_cast<uint8_t>(status)).view());
 }
-
-bool is_open(v1::EvalStatus status) { return status == v1::EVAL_STATUS_PENDING || status == v1::EVAL_STATUS_BLOCKED; }
-bool is_open(const v1::Evaluation& eval) { return is_open(eval.status()); }
 
 std::string_view status_text(v1::NodeStatus status) {
   switch (status) {

@@ -21,13 +21,8 @@ struct Tables {
   TableId nodes;         // of the plugin nodes
 };
 
-// Ranges of the indexes of this plugin's tables.
-KeyRange of_id(std::string_view id);  // of a node or evaluation
+// The evaluations of that status in kEvalsByStatus.
 KeyRange with_status(v1::EvalStatus status);
-
-// Somebody has yet to look at it, or it waits.
-bool is_open(v1::EvalStatus status);
-bool is_open(const v1::Evaluation& eval);
 
 // "ready", "down", … as messages name it.
 std::string_view status_text(v1::NodeStatus status);

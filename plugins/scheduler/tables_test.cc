@@ -1,4 +1,5 @@
 #include "tables.h"
+#include "scheduler.pb.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +7,6 @@
 #include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "node_rpc.h"
-#include "scheduler.pb.h"
 #include "sdk/testing/memory_rows.h"
 #include "testing/fixtures.h"
 

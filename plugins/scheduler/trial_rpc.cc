@@ -2,26 +2,16 @@
 
 #include <utility>
 
-#include "decide.h"
+#include "deciding/decide.h"
+#include "deciding/reconcile.h"
+#include "drover/model/evaluation.h"
+#include "drover/model/job.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
-#include "worker.h"
+#include "drover/v1/commands.pb.h"
 
 namespace drover::scheduler {
 namespace {
-
-v1::Evaluation evaluation_of(const v1::Job& job) {
-  v1::Evaluation eval;
-  eval.set_id(Uuid::random().bytes());
-  eval.set_namespace_(job.namespace_());
-  eval.set_priority(job.priority());
-  eval.set_type(job.type());
-  eval.set_triggered_by("job-register");
-  eval.set_job_id(job.id());
-  eval.set_job_modify_index(job.job_modify_index());
-  eval.set_status(v1::EVAL_STATUS_PENDING);
-  return eval;
-}
 
 // The tasks of each group that cannot go on as they run.
 void name_replaced(const v1::Job& before, const v1::Job& after, v1::TrialResponse& response) {
@@ -54,11 +44,12 @@ Result<v1::TrialResponse> TrialRpc::run(const v1::TrialRequest& request, Call& c
                             call.query().name_space + "\"");
   }
   v1::TrialResponse response;
-  if (!is_scheduled(job.type())) {
+  const auto* scheduler = host_->extension<Scheduler>(job.type());
+  if (!scheduler) {
     response.set_refusal("job type \"" + job.type() + "\" has no scheduler in this version of drover");
     return response;
   }
-  if (!types_.contains(job.type())) {
+  if (!types_.empty() && !types_.contains(job.type())) {
     response.set_refusal("the leading server does not schedule jobs of type \"" + job.type() +
                          "\" (server.enabled_schedulers)");
     return response;
@@ -69,16 +60,17 @@ Result<v1::TrialResponse> TrialRpc::run(const v1::TrialRequest& request, Call& c
   if ((known ? known->job_modify_index() : 0) != request.known_index()) {
     return aborted("job \"" + job.id() + "\" has changed meanwhile");
   }
-  const v1::Evaluation eval = evaluation_of(job);
-  const Decision decision = decide(eval, *view, tables_, host_->clock().wall_ns(), std::move(look.cluster), &job);
+  const v1::Evaluation eval = new_evaluation(Uuid::random().bytes(), job, "job-register");
+  const Decision decision =
+      decide(*scheduler, eval, *view, tables_, host_->clock().wall_ns(), std::move(look.cluster), &job);
   for (const auto& [name, updates] : decision.desired) {
     *(*response.mutable_groups())[name].mutable_updates() = updates;
   }
   if (known) name_replaced(*known, job, response);
   for (const auto& [name, metric] : decision.failed) (*response.mutable_failed_tg_allocs())[name] = metric;
   for (const v1::Evaluation& next : decision.plan.evaluations) *response.add_created_evals() = next;
-  if (decision.blocked()) {
-    *response.add_created_evals() = waiting_for_room(eval, decision, view->index(), Uuid::random().bytes());
+  for (const RoomWait& wait : decision.waits) {
+    *response.add_created_evals() = waiting_for_room(eval, wait, view->index(), Uuid::random().bytes());
   }
   return response;
 }

@@ -15,7 +15,7 @@ class TrialRpc {
  public:
   explicit TrialRpc(const Tables& tables) : tables_(tables) {}
   Status declare(Declarations& declare);
-  // `types`: of jobs that this server schedules while it leads. Requires: `columns` outlives every call.
+  // `types`: of jobs that this server schedules while it leads; empty: all. Requires: `columns` outlives every call.
   Status start(Host& host, SharedColumns& columns, std::set<std::string> types);
 
  private:

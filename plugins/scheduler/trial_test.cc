@@ -14,7 +14,7 @@ class Trials : public testing::ShellTest {
  protected:
   Trials() {
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
-    EXPECT_TRUE(rpc_.start(host_, columns_, {"service", "batch"}).ok());
+    EXPECT_TRUE(rpc_.start(host_, columns_, {}).ok());
     put(make_node("n1"));  // eight of 500 MHz
   }
   // Whatever is asked, nothing may be written.
@@ -70,6 +70,17 @@ TEST_F(Trials, ANewJobIsPlaced) {
     EXPECT_TRUE(answer->created_evals().empty());
     EXPECT_EQ(answer->refusal(), "");
   }
+}
+
+TEST_F(Trials, ASchedulerOfAnotherPluginIsAskedForItsTypeOfJobs) {
+  put(make_node("n2"));
+  put(make_node("small", 100));
+  const auto answer = run(make_job("everywhere"));
+  EXPECT_EQ(counts(answer), "3 place");
+  EXPECT_EQ(answer->failed_tg_allocs().at("app").nodes_evaluated(), 1);
+  EXPECT_EQ(answer->failed_tg_allocs().at("app").dimension_exhausted().at("cpu"), 1);
+  ASSERT_EQ(answer->created_evals_size(), 1);
+  EXPECT_EQ(answer->created_evals(0).node_id(), testing::id_of("small"));
 }
 
 TEST_F(Trials, WhatDoesNotFitIsExplainedAsInAnEvaluation) {

@@ -9,9 +9,9 @@
 #include "drover/crc32c.h"
 #include "drover/log.h"
 #include "drover/sha256.h"
-#include "drover/state_snapshot.h"
 #include "drover/uuid.h"
 #include "snapshots.pb.h"
+#include "storage/state_snapshot.h"
 
 namespace drover::snapshots {
 namespace {
@@ -25,7 +25,7 @@ constexpr auto kProposeTime = 60s;
 constexpr auto kReplaceTime = 10min;  // for the command that loads the whole state
 constexpr auto kReportEvery = 5s;
 
-// Proposals of which several are under way at a time. The first error ends it.
+// Proposals, several of which are under way at a time. The first error ends it.
 class Pipeline {
  public:
   Pipeline(Host& host, size_t most) : host_(host), shared_(std::make_shared<Shared>()), most_(most) {}
@@ -155,7 +155,7 @@ Result<uint64_t> restore_state(Host& host, const ArchiveMeta& meta, TemporaryFil
     if (applied) return applied->index;
     status = applied.status();
   }
-  // Behind the command, whose fate may be open: then it finds its chunks, or none of them.
+  // Proposed behind the command, whose fate may be open: then it finds its chunks, or none of them.
   v1::RestoresDropped dropped;
   dropped.add_restore_ids(command.restore_id());
   const Status removed = host.propose(dropped, host.clock().steady() + kProposeTime).status();

@@ -2,20 +2,20 @@
 //
 //   verify ──▶ advance the log beyond the state's index ──▶ chunks ──▶ StateRestored
 //
-// Every server reads the same chunks from the log and replaces its state at the same index. Whatever fails on the way
-// leaves the state as it was; the chunks are removed.
+// Every server reads the same chunks from the log and replaces its state at the same index. A failure on the way leaves
+// the state as it was; the chunks are removed.
 #pragma once
 
 #include <stop_token>
 #include <string>
 
 #include "drover/plugin.h"
-#include "drover/snapshot_archive.h"
+#include "storage/snapshot_archive.h"
 #include "temporary_file.h"
 
 namespace drover::snapshots {
 
-// Whether this server could load the state: every byte, and that some loaded plugin declares each table. Errors:
+// Checks that this server could load the state: every byte, and that some loaded plugin declares each table. Errors:
 // data_loss, failed_precondition.
 Status verify_state(Host& host, const ArchiveMeta& meta, TemporaryFile& state);
 

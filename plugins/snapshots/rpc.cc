@@ -6,8 +6,8 @@
 #include "drover/config.h"
 #include "drover/log.h"
 #include "drover/sha256.h"
-#include "drover/snapshot_archive.h"
 #include "restore.h"
+#include "storage/snapshot_archive.h"
 #include "temporary_file.h"
 
 namespace drover::snapshots {

@@ -3,8 +3,8 @@
 
 #include <atomic>
 
+#include "drover/api/snapshots.pb.h"
 #include "drover/plugin.h"
-#include "snapshots.pb.h"
 
 namespace drover::snapshots {
 

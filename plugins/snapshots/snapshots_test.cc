@@ -117,7 +117,7 @@ class Restore : public ::testing::Test {
     command.mutable_chunk()->set_time(time);
     return command;
   }
-  // Of the pieces "one ", "two " and so on.
+  // The command that restores the pieces "one ", "two " and so on.
   static v1::StateRestored restored(std::string id, const std::vector<std::string>& pieces, uint64_t index = 50) {
     v1::StateRestored command;
     Sha256 sum;

@@ -1,13 +1,13 @@
 // Status and health as the API shows them. Functions of what the host says.
 #pragma once
 
+#include "drover/api/system.pb.h"
 #include "drover/plugin.h"
 #include "drover/server_directory.h"
-#include "system.pb.h"
 
 namespace drover::system {
 
-// What an agent knows of itself and of the cluster at one moment.
+// An agent's knowledge of itself and of the cluster at one moment.
 struct Known {
   AgentInfo agent;
   RaftInfo raft;
@@ -17,9 +17,9 @@ struct Known {
 };
 Known known_of(const Host& host);
 
-// The groups that Nomad's clients know, every value a text. A field that has no truth here is absent.
+// The groups that Nomad's clients know, every value a text. A field that means nothing here is absent.
 std::string stats_json(const Known& known);
-// The configuration with what belongs to it but is not configured: the version, and the addresses as they were settled.
+// The configuration with values that are not configured: the version, and the addresses as they were settled.
 std::string config_json(const std::string& configuration, const Known& known);
 
 // Errors with HTTP status 500 and the health as JSON text when a role is not well.

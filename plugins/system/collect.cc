@@ -1,10 +1,11 @@
 #include "collect.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
-#include "drover/keys.h"
+#include "drover/model/allocation.h"
+#include "drover/model/evaluation.h"
+#include "drover/model/job.h"
 #include "drover/schema.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/evaluation.pb.h"
@@ -14,28 +15,12 @@
 namespace drover::system {
 namespace {
 
-bool is_over(const v1::Evaluation& eval) {
-  return eval.status() == v1::EVAL_STATUS_COMPLETE || eval.status() == v1::EVAL_STATUS_FAILED ||
-         eval.status() == v1::EVAL_STATUS_CANCELED;
-}
-
-bool is_stopped(const v1::Allocation& alloc) {
-  return alloc.desired_status() == v1::DESIRED_STATUS_STOP || alloc.desired_status() == v1::DESIRED_STATUS_EVICT;
-}
-
-// Over on its node, or not wanted there any more.
-bool is_over(const v1::Allocation& alloc) {
-  const auto status = alloc.client_status();
-  return is_stopped(alloc) || status == v1::CLIENT_STATUS_COMPLETE || status == v1::CLIENT_STATUS_FAILED ||
-         status == v1::CLIENT_STATUS_LOST;
-}
-
 // Its place may still be filled again, by the attempts that it remembers.
 bool awaits_rescheduling(const v1::Allocation& alloc, const v1::Job* job, int64_t now_ns) {
-  if (!job || job->stop() || job->status() == v1::JOB_STATUS_DEAD || is_stopped(alloc)) return false;
+  if (!job || job->stop() || job->status() == v1::JOB_STATUS_DEAD || server_terminal(alloc)) return false;
   if (alloc.client_status() != v1::CLIENT_STATUS_FAILED || !alloc.next_allocation().empty()) return false;
-  const auto group = std::ranges::find(job->task_groups(), alloc.task_group(), &v1::TaskGroup::name);
-  if (group == job->task_groups().end()) return false;
+  const v1::TaskGroup* group = find_group(*job, alloc.task_group());
+  if (!group) return false;
   const v1::ReschedulePolicy& policy = group->reschedule_policy();
   if (policy.unlimited()) return true;
   const auto& events = alloc.reschedule_tracker().events();
@@ -62,16 +47,15 @@ Garbage collect(const ReadView& view, const Tables& tables, const Thresholds& th
         const auto age = std::chrono::nanoseconds(now_ns - eval.modify_time());
         const bool batch = eval.type() == "batch";
         const bool job_lives = job != jobs.end() && !job->second.stop() && job->second.status() != v1::JOB_STATUS_DEAD;
-        bool goes = is_over(eval) && age >= (batch ? thresholds.batch_evaluation : thresholds.evaluation) &&
+        bool goes = !is_open(eval) && age >= (batch ? thresholds.batch_evaluation : thresholds.evaluation) &&
                     !(batch && job_lives);
         std::vector<std::string> own;
-        allocs.scan(view, kAllocsByEval, KeyRange::prefix(KeyBuilder().id(eval.id()).view()),
-                    [&](v1::Allocation& alloc, std::string_view) {
-                      goes = goes && is_over(alloc) && alloc.client_status() != v1::CLIENT_STATUS_RUNNING &&
-                             !awaits_rescheduling(alloc, job == jobs.end() ? nullptr : &job->second, now_ns);
-                      own.push_back(alloc.id());
-                      return goes;
-                    });
+        allocs.scan(view, kAllocsByEval, of_id(eval.id()), [&](v1::Allocation& alloc, std::string_view) {
+          goes = goes && terminal(alloc) && alloc.client_status() != v1::CLIENT_STATUS_RUNNING &&
+                 !awaits_rescheduling(alloc, job == jobs.end() ? nullptr : &job->second, now_ns);
+          own.push_back(alloc.id());
+          return goes;
+        });
         if (!goes) {
           still_used.insert(key);
           return true;
@@ -89,11 +73,10 @@ Garbage collect(const ReadView& view, const Tables& tables, const Thresholds& th
     if (node.status() != v1::NODE_STATUS_DOWN) return true;
     if (std::chrono::nanoseconds(now_ns - node.status_updated_at() * 1'000'000'000) < thresholds.node) return true;
     bool has_live = false;
-    allocs.scan(view, kAllocsByNode, KeyRange::prefix(KeyBuilder().id(node.id()).view()),
-                [&](v1::Allocation& alloc, std::string_view) {
-                  has_live = has_live || !is_over(alloc);
-                  return !has_live;
-                });
+    allocs.scan(view, kAllocsByNode, of_id(node.id()), [&](v1::Allocation& alloc, std::string_view) {
+      has_live = has_live || !terminal(alloc);
+      return !has_live;
+    });
     if (!has_live) garbage.nodes.push_back(node.id());
     return true;
   });

@@ -1,4 +1,4 @@
-// What may be forgotten: evaluations and allocations that are over, jobs that ended, nodes that are gone. Pure.
+// Decides what may be forgotten: finished evaluations and allocations, jobs that ended, nodes that are gone. Pure.
 #pragma once
 
 #include <chrono>

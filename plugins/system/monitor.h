@@ -1,8 +1,8 @@
-// The agent's log as it is written, streamed to whoever watches.
+// Streams the agent's log, as it is written, to everybody who watches.
 #pragma once
 
+#include "drover/api/system.pb.h"
 #include "drover/methods.h"
-#include "system.pb.h"
 
 namespace drover::system {
 

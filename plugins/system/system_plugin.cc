@@ -73,7 +73,10 @@ class SystemPlugin final : public Plugin {
                            .default_text = "1s",
                            .help = "Time between settings of a node's gauges.",
                            .is_api_text = true},
-                          {.name = "publish_allocation_metrics", .type = boolean, .default_text = "false"},
+                          {.name = "publish_allocation_metrics",
+                           .type = boolean,
+                           .default_text = "false",
+                           .help = "Set gauges of each task: processor and memory."},
                           {.name = "publish_node_metrics",
                            .type = boolean,
                            .default_text = "false",
@@ -217,7 +220,7 @@ class SystemPlugin final : public Plugin {
       evals.Clear();
       return status;
     };
-    // Allocations before the evaluations they belong to: what is left after a break is found again.
+    // Allocations go before the evaluations they belong to, so the rest is found again after a break.
     for (const std::string& id : garbage.allocs) {
       evals.add_alloc_ids(id);
       if (static_cast<size_t>(evals.alloc_ids_size()) >= kDeletesAnEntry) DROVER_RETURN_IF_ERROR(flush());

@@ -1,17 +1,21 @@
 #include "drover/process_driver.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <csignal>
 #include <filesystem>
 
+#include "drover/log.h"
+#include "drover/plugin.h"
 #include "drover/process.h"
+#include "drover/process_exec.h"
 #include "drover/signals.h"
 #include "nomad/plugins/driver.pb.h"
-#include "nomad/plugins/structs.pb.h"
+#include "process_handle.h"
+#include "process_task.h"
+#include "task_reaper.h"
+#include "task_start.h"
+#include "task_usage.h"
 
 namespace drover {
 
@@ -20,82 +24,150 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr int32_t kHandleVersion = 1;
-constexpr auto kLauncherTime = 10s;
-constexpr auto kKillTime = 5s;  // within which a killed process has gone
-constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24 * 365);
-constexpr int64_t kSecond = 1'000'000'000;
+constexpr std::string_view kDefaultSignal = "SIGINT";
+constexpr auto kLauncherLimit = 10s;
+constexpr auto kKillLimit = 10s;
+constexpr auto kSettleLimit = 20s;  // above what the reaper gives a task to die
+constexpr std::chrono::nanoseconds kLongestTimeout = std::chrono::hours(24 * 365);
 
-SteadyTime after(std::chrono::nanoseconds time) {
-  return std::chrono::steady_clock::now() + std::clamp(time, std::chrono::nanoseconds(0), kLongest);
-}
-
-void set_time(google::protobuf::Timestamp& stamp, int64_t ns) {
-  stamp.set_seconds(ns / kSecond);
-  stamp.set_nanos(static_cast<int32_t>(ns % kSecond));
-}
+SteadyTime after(std::chrono::nanoseconds wait) { return SystemClock().steady() + wait; }
 
 std::string default_folder(const std::string& name) {
   return ::geteuid() == 0 ? "/run/drover-" + name : "/tmp/drover-" + name + "-" + std::to_string(::geteuid());
 }
 
-// A path as it is; a name from the folders of PATH. Errors: not_found.
-Result<std::string> find_program(const std::string& program, const std::map<std::string, std::string>& environment) {
-  if (program.find('/') != std::string::npos) return program;
-  const auto path = environment.find("PATH");
-  std::string_view folders =
-      path == environment.end() ? "/usr/local/bin:/usr/bin:/bin" : std::string_view(path->second);
-  while (!folders.empty()) {
-    const size_t end = std::min(folders.find(':'), folders.size());
-    const std::string file = std::string(folders.substr(0, end)) + "/" + program;
-    if (end > 0 && ::access(file.c_str(), X_OK) == 0) return file;
-    folders.remove_prefix(std::min(end + 1, folders.size()));
-  }
-  return not_found("there is no program \"" + program + "\" in the task's PATH");
+// Undoes what was made for a task that will not run, and ends processes that a launcher may have started too late.
+void undo(const IsolationSet& isolation) {
+  if (const Cgroup* group = isolation.cgroup()) (void)group->kill(after(kKillLimit));
+  (void)isolation.tear_down();
 }
 
-uint64_t ticks_of(const std::vector<ProcessStat>& tree) {
-  uint64_t ticks = 0;
-  for (const ProcessStat& each : tree) ticks += each.user_ticks + each.system_ticks;
-  return ticks;
+std::string fifo(const std::string& path) { return path == "/dev/null" ? std::string() : path; }
+
+// The next attempt finds another launcher.
+Status may_try_again(const Status& status) {
+  const bool is_launchers = status.code() == Code::unavailable || status.code() == Code::deadline_exceeded;
+  return is_launchers ? failed_precondition(status.message()) : status;
+}
+
+Result<Launcher::Task> start_or_find(Launcher& launcher, const Launcher::Start& start) {
+  auto started = launcher.start(start, after(kLauncherLimit));
+  if (started.status().code() != Code::already_exists) return started;
+  // This driver's process ended before it could say so; the caller asks again.
+  DROVER_TRY(auto all, launcher.list(after(kLauncherLimit)));
+  const auto same = std::ranges::find(all, start.id, &Launcher::Task::id);
+  return same == all.end() ? started : *std::move(same);
 }
 
 }  // namespace
 
-struct ProcessDriver::Task {
-  driver::TaskConfig config;
-  Launcher::Task process;      // constant, but for `exit`, which is guarded by the driver's mutex
-  bool is_lost = false;        // guarded by the driver's mutex; the launcher has gone and its result with it
-  uint64_t former_ticks = 0;   // guarded by the driver's mutex; of the last sample
-  SteadyTime former_sample{};  // guarded by the driver's mutex
-  std::stop_source ended;      // requested when it has ended: what runs beside it ends, too
-  bool has_ended() const { return process.exit.has_value() || is_lost; }
-  // Without its launcher it runs on, and nobody would end it.
-  void kill_lost(std::mutex& of_driver) const {
-    {
-      const std::lock_guard lock(of_driver);
-      if (!is_lost) return;
-    }
-    const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(kKillTime).count();
-    (void)kill_tree(process.pid, process.start_time, static_cast<int>(limit));
-  }
+// The driver's state: its tasks, their reaper, the connection to the launcher.
+struct ProcessDriver::Tasks {
+  explicit Tasks(std::string name) : driver(std::move(name)) {}
+
+  // constant once a task was started
+  const std::string driver;
+  Launcher::Options launcher_options;
+  bool is_of_agent = false;  // its launcher may be the agent's
+  IsolationParts parts;
+
+  TaskStore store;
+  ExecCalls execs;
+
+  Result<std::shared_ptr<Launcher>> launcher();
+  Result<std::vector<Launcher::Task>> list();
+  TaskReaper& reaper();
+  // Errors: not_found, also of a task that is being started.
+  Result<std::shared_ptr<ProcessTask>> find(std::string_view id) const;
+  Result<TaskProcess> launch(Launcher::Start start, const ProcessTask& task, IsolationSet& isolation);
+  // Returns when all of it is gone.
+  static Status kill(const ProcessTask& task);
+  void stop();
+
+ private:
+  std::mutex connecting_;
+  std::shared_ptr<Launcher> launcher_;  // guarded by connecting_
+  bool is_stopped_ = false;             // guarded by connecting_
+  std::mutex making_reaper_;
+  std::unique_ptr<TaskReaper> reaper_;  // guarded by making_reaper_
 };
 
+Result<std::shared_ptr<Launcher>> ProcessDriver::Tasks::launcher() {
+  const std::lock_guard lock(connecting_);  // held while connecting: callers that come together share the connection
+  if (is_stopped_) return unavailable("the driver is stopping");
+  if (launcher_ && launcher_->is_connected()) return launcher_;
+  launcher_.reset();
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(launcher_options.folder).parent_path(), ignored);
+  Launcher::Callbacks callbacks;
+  callbacks.exited = [this](const Launcher::Task& task) {
+    if (task.exit) reaper().exited(task.id, *task.exit);
+  };
+  callbacks.lost = [this] { reaper().launcher_lost(); };
+  DROVER_TRY(launcher_, Launcher::connect(launcher_options, std::move(callbacks), after(kLauncherLimit)));
+  return launcher_;
+}
+
+Result<std::vector<Launcher::Task>> ProcessDriver::Tasks::list() {
+  DROVER_TRY(const auto connected, launcher());
+  return connected->list(after(kLauncherLimit));
+}
+
+TaskReaper& ProcessDriver::Tasks::reaper() {
+  const std::lock_guard lock(making_reaper_);
+  if (!reaper_) reaper_ = std::make_unique<TaskReaper>(driver, store, [this] { return list(); });
+  return *reaper_;
+}
+
+Result<std::shared_ptr<ProcessTask>> ProcessDriver::Tasks::find(std::string_view id) const {
+  std::shared_ptr<ProcessTask> task = store.find(id);
+  if (!task || task->state() == ProcessTask::State::starting) return not_found(std::string(kTaskNotFound));
+  return task;
+}
+
+Status ProcessDriver::Tasks::kill(const ProcessTask& task) {
+  if (task.state() == ProcessTask::State::exited) return ok_status();
+  DROVER_RETURN_IF_ERROR(task.kill(kKillLimit));
+  if (task.wait_until(after(kSettleLimit))) return ok_status();
+  return deadline_exceeded("task " + task.id() + " was killed, but its end was not noticed in time");
+}
+
+void ProcessDriver::Tasks::stop() {
+  std::shared_ptr<Launcher> last;
+  {
+    const std::lock_guard lock(connecting_);
+    is_stopped_ = true;
+    last = std::move(launcher_);
+  }
+  execs.end();
+  last.reset();  // joins its thread, which calls the reaper
+  TaskReaper* const made = [this] {
+    const std::lock_guard lock(making_reaper_);
+    return reaper_.get();
+  }();
+  if (made) made->stop();
+  for (const auto& task : store.all()) task->abandon();
+}
+
 ProcessDriver::ProcessDriver(std::string name, std::string launcher_folder)
-    : name_(std::move(name)),
-      launcher_options_{.folder = launcher_folder.empty() ? default_folder(name_) : std::move(launcher_folder),
-                        .program = {}} {}
+    : tasks_(std::make_unique<Tasks>(std::move(name))) {
+  tasks_->is_of_agent = launcher_folder.empty();
+  tasks_->launcher_options.folder = launcher_folder.empty() ? default_folder(tasks_->driver) : launcher_folder;
+  tasks_->parts.push_back(network_namespace());
+}
 
 ProcessDriver::~ProcessDriver() { ProcessDriver::stop(); }
 
-void ProcessDriver::stop() {
-  std::shared_ptr<Launcher> last;  // its destructor joins a thread that calls us
-  {
-    const std::lock_guard lock(mutex_);
-    is_stopping_ = true;
-    last = std::move(launcher_);
-    changed_.notify_all();
-  }
-  execs_.end();
+void ProcessDriver::stop() { tasks_->stop(); }
+
+void ProcessDriver::set_agent(const AgentInfo& agent) {
+  if (tasks_->is_of_agent) tasks_->launcher_options.folder = agent.data_dir + "/launcher";
+}
+
+void ProcessDriver::set_launcher(Launcher::Options options) { tasks_->launcher_options = std::move(options); }
+
+void ProcessDriver::isolate_with(std::vector<std::unique_ptr<IsolationPart>> parts) {
+  tasks_->parts = std::move(parts);
 }
 
 driver::DriverCapabilities ProcessDriver::capabilities() const {
@@ -104,13 +176,13 @@ driver::DriverCapabilities ProcessDriver::capabilities() const {
   capabilities.set_exec(true);
   capabilities.set_fs_isolation(driver::DriverCapabilities::NONE);
   capabilities.add_network_isolation_modes(driver::NetworkIsolationSpec::HOST);
-  capabilities.add_network_isolation_modes(driver::NetworkIsolationSpec::GROUP);
+  for (const auto& part : tasks_->parts) part->describe(capabilities);
   return capabilities;
 }
 
 driver::FingerprintResponse ProcessDriver::fingerprint() {
   driver::FingerprintResponse print;
-  (*print.mutable_attributes())["driver." + name_].set_string_val("1");
+  (*print.mutable_attributes())["driver." + tasks_->driver].set_string_val("1");
   print.set_health(driver::FingerprintResponse::HEALTHY);
   print.set_health_description("Healthy");
   return print;
@@ -124,84 +196,6 @@ Result<std::string> ProcessDriver::encode_config(std::string_view config_json) {
   return TaskOptions::to_msgpack(config_json);
 }
 
-// ---- the launcher
-
-Result<std::shared_ptr<Launcher>> ProcessDriver::launcher() {
-  const std::lock_guard connecting(connecting_);
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_stopping_) return unavailable("the driver is stopping");
-    if (launcher_ && launcher_->is_connected()) return launcher_;
-  }
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(launcher_options_.folder).parent_path(), ignored);
-  DROVER_TRY(auto made, Launcher::connect(launcher_options_,
-                                          {.exited = [this](const Launcher::Task& task) { on_exit(task); },
-                                           .lost = [this] { on_lost(); }},
-                                          after(kLauncherTime)));
-  std::shared_ptr<Launcher> fresh = std::move(made);
-  std::shared_ptr<Launcher> former;
-  const std::lock_guard lock(mutex_);
-  former = std::exchange(launcher_, fresh);
-  return fresh;
-}
-
-void ProcessDriver::on_exit(const Launcher::Task& ended) {
-  TaskPtr gone;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = tasks_.find(ended.id);
-    if (found == tasks_.end() || !ended.exit) return;
-    if (found->second) {
-      found->second->process.exit = ended.exit;
-      gone = found->second;
-    } else {
-      early_exits_[ended.id] = *ended.exit;
-    }
-    changed_.notify_all();
-  }
-  if (gone) gone->ended.request_stop();
-}
-
-void ProcessDriver::on_lost() {
-  const std::lock_guard lock(mutex_);
-  if (is_stopping_) return;
-  for (auto& [id, task] : tasks_) {
-    if (task && !task->has_ended()) task->is_lost = true;
-  }
-  changed_.notify_all();
-}
-
-// ---- tasks
-
-Result<ProcessDriver::TaskPtr> ProcessDriver::find(std::string_view id) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = tasks_.find(id);
-  if (found == tasks_.end() || !found->second) return not_found(std::string(kTaskNotFound));
-  return found->second;
-}
-
-// What the task's program and what runs beside it have in common.
-Result<Launcher::Start> ProcessDriver::surroundings_of(const driver::TaskConfig& config, const Command& wanted) {
-  std::map<std::string, std::string> environment(config.env().begin(), config.env().end());
-  for (const auto& [name, value] : config.device_env()) environment[name] = value;
-  for (const auto& [name, value] : wanted.environment) environment[name] = value;
-  Launcher::Start start{.id = config.id()};
-  DROVER_TRY(start.program, find_program(wanted.program, environment));
-  start.arguments.push_back(start.program);
-  start.arguments.insert(start.arguments.end(), wanted.arguments.begin(), wanted.arguments.end());
-  for (const auto& [name, value] : environment) start.environment.push_back(name + "=" + value);
-  start.directory = wanted.directory;
-  if (start.directory.empty() && !config.alloc_dir().empty())
-    start.directory = config.alloc_dir() + "/" + config.name();
-  if (start.directory.empty()) start.directory = "/";
-  if (!config.user().empty()) {
-    DROVER_TRY(start.user, find_user(config.user()));
-  }
-  start.network_namespace = config.network_isolation_spec().path();
-  return start;
-}
-
 Result<ProcessDriver::Command> ProcessDriver::command_of(const driver::TaskConfig& config) {
   DROVER_TRY(TaskOptions options, TaskOptions::from_msgpack(config.msgpack_driver_config()));
   auto wanted = command(config, options);
@@ -209,223 +203,164 @@ Result<ProcessDriver::Command> ProcessDriver::command_of(const driver::TaskConfi
   return wanted;
 }
 
-Result<Launcher::Start> ProcessDriver::start_of(const driver::TaskConfig& config) {
-  DROVER_TRY(const Command wanted, command_of(config));
-  DROVER_TRY(Launcher::Start start, surroundings_of(config, wanted));
-  start.stdout_path = config.stdout_path() == "/dev/null" ? "" : config.stdout_path();
-  start.stderr_path = config.stderr_path() == "/dev/null" ? "" : config.stderr_path();
-  return start;
+Result<TaskProcess> ProcessDriver::Tasks::launch(Launcher::Start start, const ProcessTask& task,
+                                                 IsolationSet& isolation) {
+  DROVER_TRY(const auto connected, launcher());
+  DROVER_TRY(isolation, IsolationSet::set_up(parts, task.config()));
+  isolation.apply(start);
+  const auto started = start_or_find(*connected, start);
+  if (!started) {
+    undo(isolation);
+    return may_try_again(started.status());
+  }
+  if (started->exit) reaper().exited(task.id(), *started->exit);
+  return TaskProcess{.pid = started->pid, .start_time = started->start_time, .started_at = started->started_at};
 }
 
 Result<driver::StartTaskResponse> ProcessDriver::start_task(const driver::TaskConfig& config) {
   if (config.id().empty()) return invalid_argument("a task needs an id");
-  {
-    const std::lock_guard lock(mutex_);
-    if (tasks_.contains(config.id())) return already_exists("task " + config.id() + " was started before");
-    tasks_[config.id()] = nullptr;
-  }
-  const auto launch = [&]() -> Result<Launcher::Task> {
-    DROVER_TRY(const Launcher::Start start, start_of(config));
-    DROVER_TRY(const auto connected, launcher());
-    auto started = connected->start(start, after(kLauncherTime));
-    if (started.status().code() != Code::already_exists) return started;
-    // This driver's process ended before it could say so; the caller asks again.
-    DROVER_TRY(auto all, connected->list(after(kLauncherTime)));
-    const auto same = std::ranges::find(all, config.id(), &Launcher::Task::id);
-    return same == all.end() ? started : *std::move(same);
-  };
-  auto process = launch();
-  const std::lock_guard lock(mutex_);
+  const auto task = std::make_shared<ProcessTask>(config);
+  DROVER_RETURN_IF_ERROR(tasks_->store.insert(task));
+  IsolationSet isolation;
+  const auto process = [&]() -> Result<TaskProcess> {
+    DROVER_TRY(const Command wanted, command_of(config));
+    DROVER_TRY(Launcher::Start start, start_of(config, wanted));
+    start.stdout_path = fifo(config.stdout_path());
+    start.stderr_path = fifo(config.stderr_path());
+    return tasks_->launch(std::move(start), *task, isolation);
+  }();
   if (!process) {
-    tasks_.erase(config.id());
-    early_exits_.erase(config.id());
+    tasks_->store.erase(*task);
     return process.status();
   }
+
   driver::StartTaskResponse response;
   driver::TaskHandle& handle = *response.mutable_handle();
   handle.set_version(kHandleVersion);
   *handle.mutable_config() = config;
   handle.set_state(driver::RUNNING);
-  handle.set_driver_state(std::to_string(process->pid) + ":" + std::to_string(process->start_time));
-  auto task = std::make_shared<Task>();
-  task->config = config;
-  task->process = *std::move(process);
-  if (const auto early = early_exits_.find(config.id()); early != early_exits_.end()) {
-    task->process.exit = early->second;
-    early_exits_.erase(early);
-  }
-  tasks_[config.id()] = std::move(task);
+  handle.set_driver_state(write_handle(
+      {.process = *process, .isolation = isolation.states(), .launcher = tasks_->launcher_options.folder}));
+  if (const auto exit = task->set_running(*process, std::move(isolation))) tasks_->reaper().exited(task->id(), *exit);
   return response;
 }
 
 Status ProcessDriver::recover_task(const driver::TaskHandle& handle) {
-  const std::string& id = handle.config().id();
+  const driver::TaskConfig& config = handle.config();
+  const std::string& id = config.id();
   if (id.empty()) return invalid_argument("the handle names no task");
-  if (find(id).ok()) return ok_status();
+  if (tasks_->store.find(id)) return ok_status();
   if (handle.version() != kHandleVersion)
-    return invalid_argument("the handle has version " + std::to_string(handle.version()) +
+    return invalid_argument("handle of task " + id + " has version " + std::to_string(handle.version()) +
                             ", this driver reads version " + std::to_string(kHandleVersion));
-  const std::string& state = handle.driver_state();
-  uint64_t start_time = 0;
-  int pid = 0;
-  const char* end = state.data() + state.size();
-  auto parsed = std::from_chars(state.data(), end, pid);
-  const bool has_pid = parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == ':';
-  if (has_pid) parsed = std::from_chars(parsed.ptr + 1, end, start_time);
-  if (!has_pid || parsed.ec != std::errc() || parsed.ptr != end)
-    return invalid_argument("the handle has a driver state that cannot be read");
+  auto state = read_handle(handle.driver_state());
+  if (!state) return invalid_argument("handle of task " + id + " has a driver state that cannot be read");
+  auto isolation = IsolationSet::recover(tasks_->parts, config, state->isolation);
+  if (!isolation) return isolation.status().with_context("handle of task " + id);
+  // Known before the launcher is asked, so that an exit between its answer and the next line is not missed.
+  const auto task = std::make_shared<ProcessTask>(config);
+  if (!tasks_->store.insert(task).ok()) return ok_status();  // another caller was faster
 
-  DROVER_TRY(const auto connected, launcher());
-  // Between the list and the entry an exit may come: so the entry is first, and takes what the list says.
-  auto task = std::make_shared<Task>();
-  task->config = handle.config();
-  DROVER_TRY(auto all, connected->list(after(kLauncherTime)));
-  for (Launcher::Task& each : all) {
-    if (each.id != id || each.pid != pid || each.start_time != start_time) continue;
-    task->process = std::move(each);
-    {
-      const std::lock_guard lock(mutex_);
-      tasks_.try_emplace(id, task);
-    }
-    // One that ended between the two is in the list now.
-    DROVER_TRY(all, connected->list(after(kLauncherTime)));
-    for (const Launcher::Task& again : all) {
-      if (again.id == id) on_exit(again);
-    }
+  const auto known = tasks_->list();
+  if (!known && known.status().code() != Code::unavailable) {
+    tasks_->store.erase(*task);
+    return known.status().with_context("recover task " + id);
+  }
+  TaskProcess& process = state->process;
+  for (const Launcher::Task& one : known.value_or({})) {
+    if (one.id != id || one.pid != process.pid || one.start_time != process.start_time) continue;
+    process.started_at = one.started_at;
+    auto exit = task->set_running(process, *std::move(isolation));
+    if (one.exit) exit = one.exit;
+    if (exit) tasks_->reaper().exited(id, *exit);
     return ok_status();
   }
+  // The launcher that started it is gone.
+  if (const int fd = open_process(process.pid, process.start_time); fd >= 0) {
+    ::close(fd);
+    (void)task->set_running(process, *std::move(isolation));
+    tasks_->reaper().watch(task);
+    return ok_status();
+  }
+  undo(*isolation);
+  tasks_->store.erase(*task);
   return not_found(std::string(kTaskNotFound));
 }
 
 Result<driver::ExitResult> ProcessDriver::wait_task(std::string_view id, std::stop_token stop) {
-  DROVER_TRY(const TaskPtr task, find(id));
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, stop, [&] { return task->has_ended() || is_stopping_ || tasks_.find(id) == tasks_.end(); });
-  if (task->process.exit) {
-    driver::ExitResult result;
-    result.set_exit_code(task->process.exit->exit_code);
-    result.set_signal(task->process.exit->signal);
-    return result;
-  }
-  if (task->is_lost) return internal_error("the launcher has ended, and the task's result with it");
-  if (is_stopping_ || stop.stop_requested()) return cancelled("nobody waits any more");
-  return not_found(std::string(kTaskNotFound));
+  DROVER_TRY(const auto task, tasks_->find(id));
+  return task->wait(std::move(stop));
 }
 
-bool ProcessDriver::has_ended(const TaskPtr& task) const {
-  const std::lock_guard lock(mutex_);
-  return task->has_ended();
-}
-
-bool ProcessDriver::wait_exit(const TaskPtr& task, SteadyTime deadline) const {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline, [&] { return task->has_ended() || is_stopping_; });
-}
-
-Status ProcessDriver::kill(const TaskPtr& task) {
-  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(kKillTime).count();
-  (void)kill_tree(task->process.pid, task->process.start_time, static_cast<int>(limit));
-  if (wait_exit(task, after(kKillTime))) return ok_status();
-  return internal_error("the task was killed and has not ended");
+bool ProcessDriver::watch_task(std::string_view id, std::stop_token stop, TellExit done) {
+  const auto task = tasks_->find(id);
+  if (!task) return done(task.status()), true;
+  (*task)->watch(std::move(stop), std::move(done));
+  return true;
 }
 
 Status ProcessDriver::stop_task(std::string_view id, std::chrono::nanoseconds timeout, std::string_view signal) {
-  DROVER_TRY(const TaskPtr task, find(id));
-  DROVER_TRY(const int number, parse_signal(signal.empty() ? "SIGINT" : signal));
-  if (has_ended(task)) {
-    task->kill_lost(mutex_);
-    return ok_status();
-  }
-  DROVER_TRY(const auto connected, launcher());
-  DROVER_RETURN_IF_ERROR(connected->signal(id, number, Launcher::To::group, after(kLauncherTime)));
-  if (wait_exit(task, after(timeout))) {
-    (void)kill_tree(task->process.pid, task->process.start_time, 1000);  // what it left behind
-    return ok_status();
-  }
-  return kill(task);
+  DROVER_TRY(const auto task, tasks_->find(id));
+  DROVER_TRY(const int number, parse_signal(signal.empty() ? kDefaultSignal : signal));
+  if (task->state() == ProcessTask::State::exited) return ok_status();
+  const TaskProcess process = task->process();
+  signal_process(process.pid, process.start_time, number);
+  if (task->wait_until(after(std::clamp(timeout, std::chrono::nanoseconds(0), kLongestTimeout)))) return ok_status();
+  return Tasks::kill(*task);
 }
 
 Status ProcessDriver::destroy_task(std::string_view id, bool force) {
-  DROVER_TRY(const TaskPtr task, find(id));
-  if (!has_ended(task)) {
+  DROVER_TRY(const auto task, tasks_->find(id));
+  if (task->state() != ProcessTask::State::exited) {
     if (!force)
       return failed_precondition("task " + std::string(id) + " is running; stop it first, or destroy it with force");
-    DROVER_RETURN_IF_ERROR(kill(task));
+    DROVER_RETURN_IF_ERROR(Tasks::kill(*task));
   }
-  task->kill_lost(mutex_);
-  DROVER_TRY(const auto connected, launcher());
-  const Status forgotten = connected->forget(id, after(kLauncherTime));
-  if (!forgotten.ok() && forgotten.code() != Code::not_found) return forgotten;
-  const std::lock_guard lock(mutex_);
-  if (const auto found = tasks_.find(id); found != tasks_.end() && found->second == task) tasks_.erase(found);
-  changed_.notify_all();
+  // A launcher that cannot be reached has nothing left to forget.
+  if (const auto connected = tasks_->launcher(); connected.ok()) {
+    if (const Status forgotten = (*connected)->forget(id, after(kLauncherLimit)); !forgotten.ok())
+      log::debug(tasks_->driver, "launcher did not forget a task", {{"task", id}, {"error", forgotten.message()}});
+  }
+  tasks_->store.erase(*task);
   return ok_status();
 }
 
 Result<driver::InspectTaskResponse> ProcessDriver::inspect_task(std::string_view id) {
-  DROVER_TRY(const TaskPtr task, find(id));
-  driver::InspectTaskResponse out;
-  const std::lock_guard lock(mutex_);
-  driver::TaskStatus& status = *out.mutable_task();
-  status.set_id(task->config.id());
-  status.set_name(task->config.name());
-  status.set_state(task->has_ended() ? driver::EXITED : driver::RUNNING);
-  set_time(*status.mutable_started_at(), task->process.started_at);
-  (*out.mutable_driver()->mutable_attributes())["pid"] = std::to_string(task->process.pid);
-  if (task->process.exit) {
-    set_time(*status.mutable_completed_at(), task->process.exit->at);
-    status.mutable_result()->set_exit_code(task->process.exit->exit_code);
-    status.mutable_result()->set_signal(task->process.exit->signal);
-  }
-  return out;
+  DROVER_TRY(const auto task, tasks_->find(id));
+  driver::InspectTaskResponse response;
+  *response.mutable_task() = task->status();
+  (*response.mutable_driver()->mutable_attributes())["pid"] = std::to_string(task->process().pid);
+  return response;
 }
 
 Result<driver::TaskStats> ProcessDriver::task_stats(std::string_view id) {
-  DROVER_TRY(const TaskPtr task, find(id));
-  const auto tree = tree_of(task->process.pid, task->process.start_time, all_processes());
-  if (tree.empty()) return failed_precondition("task " + std::string(id) + " has ended");
-  const SteadyTime now = std::chrono::steady_clock::now();
-  driver::TaskStats stats;
-  stats.set_id(std::string(id));
-  set_time(*stats.mutable_timestamp(), SystemClock().wall_ns());
-  auto& usage = *stats.mutable_agg_resource_usage();
-  uint64_t pages = 0;
-  for (const ProcessStat& each : tree) pages += each.resident_pages;
-  usage.mutable_memory()->set_rss(pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
-  usage.mutable_memory()->add_measured_fields(driver::MemoryUsage::RSS);
-  const uint64_t ticks = ticks_of(tree);
-  const std::lock_guard lock(mutex_);
-  if (task->former_sample != SteadyTime() && ticks >= task->former_ticks && now > task->former_sample) {
-    const double seconds = std::chrono::duration<double>(now - task->former_sample).count();
-    const double used = static_cast<double>(ticks - task->former_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-    usage.mutable_cpu()->set_percent(100 * used / seconds);
-  }
-  usage.mutable_cpu()->add_measured_fields(driver::CPUUsage::PERCENT);
-  task->former_ticks = ticks;
-  task->former_sample = now;
-  return stats;
+  DROVER_TRY(const auto task, tasks_->find(id));
+  if (task->state() == ProcessTask::State::exited) return failed_precondition("task " + std::string(id) + " has ended");
+  return sample_usage(*task);
 }
 
 Status ProcessDriver::signal_task(std::string_view id, std::string_view signal) {
-  DROVER_TRY(const TaskPtr task, find(id));
-  DROVER_TRY(const int number, parse_signal(signal));
-  if (has_ended(task)) return failed_precondition("task " + std::string(id) + " has ended");
-  DROVER_TRY(const auto connected, launcher());
-  return connected->signal(id, number, Launcher::To::process, after(kLauncherTime));
+  DROVER_TRY(const auto task, tasks_->find(id));
+  DROVER_TRY(const int number, parse_signal(signal.empty() ? kDefaultSignal : signal));
+  const TaskProcess process = task->process();
+  if (task->state() == ProcessTask::State::exited || !signal_process(process.pid, process.start_time, number))
+    return failed_precondition("task " + std::string(id) + " has ended");
+  return ok_status();
 }
 
 Status ProcessDriver::exec_task_streaming(const ExecCommand& wanted, ExecStream& stream) {
-  DROVER_TRY(const TaskPtr task, find(wanted.task_id));
-  if (has_ended(task)) return failed_precondition("task " + wanted.task_id + " has ended");
+  DROVER_TRY(const auto task, tasks_->find(wanted.task_id));
+  if (task->state() == ProcessTask::State::exited) return failed_precondition("task " + wanted.task_id + " has ended");
   if (wanted.command.empty()) return invalid_argument("no command is named");
-  const ExecCalls::Entry entry(execs_);
+  const ExecCalls::Entry entry(tasks_->execs);
   if (!entry) return unavailable("the driver is stopping");
-  DROVER_TRY(Command command, command_of(task->config));
+  DROVER_TRY(Command command, command_of(task->config()));
   command.program = wanted.command.front();
   command.arguments.assign(wanted.command.begin() + 1, wanted.command.end());
-  DROVER_TRY(Launcher::Start start, surroundings_of(task->config, command));
-  DROVER_TRY(const auto connected, launcher());
-  return run_process_exec(*connected, std::move(start), wanted.tty, stream, task->ended.get_token(), execs_.ending());
+  DROVER_TRY(Launcher::Start start, start_of(task->config(), command));
+  task->isolation().apply(start);
+  DROVER_TRY(const auto connected, tasks_->launcher());
+  return run_process_exec(*connected, std::move(start), wanted.tty, stream, task->ended(), tasks_->execs.ending());
 }
 
 }  // namespace drover

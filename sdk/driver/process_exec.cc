@@ -180,7 +180,7 @@ class Session {
     if (has_more) *has_more = size > 0;
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (size > 0) return say(output, {bytes.data(), static_cast<size_t>(size)});
-    // Of a terminal the end is an error: the last who had it open has gone.
+    // A terminal reports its end as an error: nobody has it open any more.
     output.is_closed = true;
     return true;
   }
@@ -192,14 +192,14 @@ class Session {
     return caller_.send(response);
   }
 
-  // What the command has left in its streams. Others may still have them open, and are not waited for.
+  // Reads the rest of the command's output. Others may still have its streams open, and are not waited for.
   void drain() {
     const SteadyTime deadline = after(ends_.is_terminal ? kTerminalTime : 0s);
     for (Output& output : outputs_) {
       bool has_more = true;
       while (!output.is_closed && has_more) {
         if (!forward(output, &has_more)) return;
-        // What was written to a terminal may still be on its way through it.
+        // Output to a terminal may still be on its way through it.
         if (!has_more && !output.is_closed && SystemClock().steady() < deadline)
           has_more = wait_readable(output.end->get(), 50ms) || SystemClock().steady() < deadline;
       }
@@ -227,7 +227,7 @@ class Session {
     return caller_.send(end) ? ok_status() : cancelled("the caller has gone");
   }
 
-  // As a terminal that is hung up does it, then without mercy.
+  // Ends the command as a hung-up terminal does, then without mercy.
   void end_by_force() {
     exec_->signal(SIGHUP);
     ends_.input.close();
@@ -250,7 +250,7 @@ class Session {
       if (!request->stdin().data().empty()) write_all(request->stdin().data());
       if (request->stdin().close()) end_input();
     }
-    if (!stop.stop_requested()) end_input();  // who has said everything has ended the input, too
+    if (!stop.stop_requested()) end_input();  // a caller who has said everything has ended the input, too
   }
 
   void resize(int height, int width) {

@@ -9,8 +9,8 @@
 namespace drover::external {
 namespace {
 
-// A call is what ties a channel to the threads; this one is over before it begins. Nobody waits for its end: who makes
-// the first channel may be on one of these threads, and on all of them at once.
+// A call is what ties a channel to the threads; this one is over before it begins. Nobody waits for its end:
+// the makers of the first channels may be on these threads, and on all of them at once.
 struct Keeper {
   grpc::GenericStub stub{grpc::CreateChannel("unix:/nobody", grpc::InsecureChannelCredentials())};
   grpc::ClientContext context;

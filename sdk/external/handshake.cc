@@ -28,7 +28,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-// What is shown of a line that may be anything.
+// Quotes a line that may be anything, as far as it is shown.
 std::string quoted(std::string_view line) {
   std::string out = "\"";
   for (const char c : line.substr(0, 200)) out += c >= 0x20 && c < 0x7f && c != '"' && c != '\\' ? c : '?';

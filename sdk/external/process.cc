@@ -50,8 +50,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return out;
 }
 
-// What the child does before the program runs; all memory was taken before the fork, and behind it only calls are made
-// that are safe there.
+// The steps of the child before the program runs. All memory is taken before the fork; behind it the child makes only
+// calls that are safe there.
 enum class Step : int { session, group, streams, limits, priority, user, privileges, exec };
 
 struct Failure {
@@ -88,7 +88,7 @@ bool write_once(const char* file, const char* text, size_t size) {
   return is_written;
 }
 
-// Never more than we have: who raises it needs a right that we may lack.
+// Never more than we have: raising it needs a right that we may lack.
 bool limit(__rlimit_resource resource, rlim_t most) {
   rlimit now{};
   if (::getrlimit(resource, &now) != 0) return false;
@@ -104,7 +104,7 @@ bool limit(__rlimit_resource resource, rlim_t most) {
     if (!write_once(confinement.cgroup_files[i].c_str(), "0", 1)) fail(plan, Step::group, i);
   }
   if (::dup2(plan.null, 0) < 0 || ::dup2(plan.out, 1) < 0 || ::dup2(plan.err, 2) < 0) fail(plan, Step::streams);
-  // What lies in it may be a secret, and it is as large as the process.
+  // A core file may hold secrets, and it is as large as the process.
   if (!limit(RLIMIT_NOFILE, confinement.open_files) || !limit(RLIMIT_CORE, 0)) fail(plan, Step::limits);
   if (confinement.oom_score && !write_once("/proc/self/oom_score_adj", plan.oom_score.data(), plan.oom_score.size()))
     fail(plan, Step::priority);
@@ -153,8 +153,8 @@ std::string what_failed(const Failure& failure, const Confinement& confinement) 
   }
 }
 
-// Whether the file that is open as `image` is still the one that lies at the path; then it is run by its path, for its
-// name in lists of processes is taken from there.
+// True when the file that is open as `image` is still the one at the path; then it is run by its path, because lists of
+// processes take its name from there.
 bool is_same_file(int image, const std::string& path) {
   struct stat one {
   }, other{};

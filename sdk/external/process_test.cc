@@ -1,4 +1,4 @@
-// What a plugin's process gets of ours, which is as little as possible.
+// A plugin's process gets as little as possible of ours.
 #include "drover/external/process.h"
 
 #include <fcntl.h>
@@ -87,7 +87,7 @@ TEST(Process, SaysHowItEnded) {
   EXPECT_EQ("signal 15 (Terminated)", how);
 }
 
-// What is open is run, and not what lies at its path by then.
+// The open file is run, and not the one that lies at its path by then.
 TEST(Process, RunsTheFileThatWasOpened) {
   char name[] = "/tmp/drover-process-XXXXXX";
   const std::string folder = ::mkdtemp(name), file = folder + "/acme";

@@ -87,7 +87,7 @@ class Call final : public std::enable_shared_from_this<Call> {
     const std::lock_guard lock(mutex_);
     return cut_ ? *cut_ : status_.value_or(Status());
   }
-  // What comes from now on is not wanted: for the caller the call has ended like this.
+  // Drops all that comes from now on: for the caller the call has ended like this.
   void cut(const Status& why) {
     {
       const std::lock_guard lock(mutex_);
@@ -208,7 +208,7 @@ class Resident final : public ResidentChannel {
   using CallPtr = std::shared_ptr<Call>;
 
   Result<CallPtr> begin(const std::string& method, std::optional<SteadyTime> deadline, Messages::Keep keep) {
-    // Whoever releases waits for this one: it is listed, and open, before the lock goes.
+    // The release waits for this call: it is listed, and open, before the lock goes.
     const auto call = std::make_shared<Call>(keep);
     {
       const std::lock_guard lock(mutex_);
@@ -227,7 +227,7 @@ class Resident final : public ResidentChannel {
   }
 
   const drover_endpoint plugin_;
-  // Of who ends it: one thread at a time.
+  // Belongs to whoever ends the plugin: one thread at a time.
   std::vector<std::shared_ptr<Call>> cut_;
   bool is_released_ = false;
   std::mutex mutex_;  // guards what follows

@@ -39,7 +39,7 @@ std::vector<std::string_view> keys_of(const Map& map) {
   return keys;
 }
 
-// What a context and those around it know.
+// The names that a context and those around it know.
 template <typename Member>
 std::vector<std::string_view> names_of(const EvalContext* context, Member member) {
   std::vector<std::string_view> names;
@@ -59,7 +59,7 @@ std::string a_kind(const Value& value) {
   return value.is_null() || value.is_unknown() ? name : value.is_object() ? "an " + name : "a " + name;
 }
 
-// Of a list whose elements are scalars of one kind.
+// Returns the kind of the elements when all are scalars of one kind.
 std::optional<Kind> element_kind(const Value& list) {
   if (list.list().empty() || list.shape() == Shape::set) return std::nullopt;
   const Kind kind = list.list().front().kind();
@@ -542,7 +542,7 @@ Evaluator::Maybe Evaluator::eval_conditional(const ConditionalExpr& expr, const 
   if (!is_true) return std::nullopt;
   Maybe chosen = eval(*is_true ? *expr.if_true : *expr.if_false, context);
   if (!chosen) return std::nullopt;
-  // The other result decides about the type only; what is wrong with it does not matter.
+  // The other result decides about the type only; its errors do not matter.
   Diagnostics ignored;
   Maybe other = attempt(*is_true ? *expr.if_false : *expr.if_true, context, ignored);
   if (!other && spent_ > kMaxEvaluationSteps) {

@@ -13,7 +13,7 @@ namespace drover::hcl {
 inline constexpr size_t kBytesPerStep = 256;  // of what a step walks or copies
 inline constexpr size_t kBytesPerType = 32;   // of what a step finds the types of
 
-// What a loop calls the key of a list's element: its index, or in a set the element itself.
+// The key that a loop gives a list's element: its index, or in a set the element itself.
 inline Value list_key(const Value& list, size_t i) { return list.shape() == Shape::set ? list.list()[i] : Value(i); }
 
 class Evaluator {

@@ -1,4 +1,4 @@
-// What the files of functions share: reading arguments, and one table of functions for each family.
+// Shared by the files of functions: reading arguments, and one table of functions for each family.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ Result<Object> object_argument(Arguments arguments, size_t i);
 Function::Call with_count(size_t least, size_t most, Function::Call function);
 inline constexpr size_t kAnyCount = static_cast<size_t>(-1);
 
-// What a result takes while it grows: no less than when it is printed, and no less than in memory. A function stops at
+// The size of a growing result: no less than its printed size, and no less than its size in memory. A function stops at
 // the first element that does not fit, long before the whole could be looked at.
 class Growth {
  public:

@@ -21,7 +21,7 @@ Result<Value> length(Arguments arguments) {
                           std::string(to_string(value.kind())));
 }
 
-// Of arguments that are all collections, a collection.
+// Arguments that are all collections give a collection.
 Shape shape_of_all(Arguments arguments) {
   const bool is_structural =
       std::ranges::any_of(arguments, [](const Value& value) { return value.shape() == Shape::structural; });

@@ -24,7 +24,7 @@ std::optional<Value> try_each(DeferredCall& call) {
   return std::nullopt;
 }
 
-// Whether the argument evaluates.
+// True when the argument evaluates.
 std::optional<Value> can(DeferredCall& call) {
   if (call.size() != 1) return call.error("takes one argument"), std::nullopt;
   Diagnostics problems;

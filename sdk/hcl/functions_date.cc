@@ -104,7 +104,7 @@ std::string zone(const Timestamp& time, bool with_colon) {
   return (time.offset < 0 ? "-" : "+") + digits(minutes / 60, 2) + (with_colon ? ":" : "") + digits(minutes % 60, 2);
 }
 
-// What one run of a letter in the format stands for; nothing when it means nothing.
+// The meaning of one run of a letter in the format; nothing when it means nothing.
 std::optional<std::string> field(const Timestamp& time, std::string_view run) {
   std::chrono::year_month_day date(time.day());
   auto month = static_cast<unsigned>(date.month());

@@ -1,4 +1,4 @@
-// What the tests of functions share: one call as text, its result as JSON or its error.
+// Shared by the tests of functions: one call as text, its result as JSON or its error.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -221,7 +221,7 @@ std::string quoted(std::string_view text) {
   return out += '"';
 }
 
-// Whether a literal block holds exactly this text.
+// True when a literal block holds exactly this text.
 bool fits_a_block(std::string_view text) {
   if (text.find('\n') == std::string_view::npos || text[0] == ' ' || text[0] == '\n') return false;
   if (text.find(" \n") != std::string_view::npos || text.ends_with(' ')) return false;

@@ -67,7 +67,7 @@ TEST(Limits, WorkAndSize) {
   EXPECT_NE("", first_problem(doubling));
 }
 
-// Refused by what has been built so far, not by what came of it.
+// The size of what has been built so far counts, not the final result.
 TEST(Limits, FunctionsStopWhileTheyBuild) {
   const std::string column(900'000, 'c');
   EXPECT_EQ("csvdecode: the result is too large",

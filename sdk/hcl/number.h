@@ -1,4 +1,4 @@
-// What format() and the functions on numbers need of numbers beyond the public header.
+// The operations on numbers that format() and the functions need beyond the public header.
 #pragma once
 
 #include <optional>

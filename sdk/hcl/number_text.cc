@@ -120,7 +120,7 @@ void cut(Decimal& decimal, int64_t count, bool up) {
   trim(decimal);
 }
 
-// The nearest with so many digits, of two the even one.
+// Rounds to the nearest with so many digits; a tie goes to the even one.
 void round_to(Decimal& decimal, int64_t count) {
   if (count < 0) {
     decimal = {decimal.is_negative, "", 0};

@@ -213,7 +213,7 @@ void Parser::unindent(std::vector<TemplatePart>& parts) {
   for (TemplatePart* part : indented) part->text.erase(0, indentation_of(part->text, common).bytes);
 }
 
-// Makes one literal of neighbours; with `within_lines`, of those on one line of a heredoc.
+// Joins neighbouring literals into one; with `within_lines`, only those on one line of a heredoc.
 std::vector<Parser::TemplatePart> Parser::join_literals(std::vector<TemplatePart> parts, bool within_lines) {
   std::vector<TemplatePart> joined;
   for (TemplatePart& part : parts) {

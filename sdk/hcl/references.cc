@@ -1,4 +1,4 @@
-// Which variables an expression refers to, for consumers that evaluate in order of dependency.
+// Lists the variables that an expression refers to, for consumers that evaluate in order of dependency.
 #include "ast.h"
 
 namespace drover::hcl {

@@ -24,7 +24,7 @@ uint32_t to_lower(uint32_t code_point);
 // Normal form C: an accent is part of its letter where Unicode has such a letter. Text that is not UTF-8 stays as it
 // is.
 std::string to_nfc(std::string text);
-// What a reader takes for one character each. A byte that is no UTF-8 counts as one.
+// Splits a text where a reader sees one character each. A byte that is not UTF-8 counts as one.
 std::vector<std::string_view> characters(std::string_view text);
 
 bool is_space_separator(uint32_t code_point);  // Unicode's category Zs

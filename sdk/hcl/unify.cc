@@ -34,7 +34,7 @@ int compare(const Type& a, const Type& b) {
   return 0;  // objects and tuples are taken apart before they are compared
 }
 
-// Whether some values of the type can become values of the other: "5" a number, a map an object.
+// True when some values of the type can become values of the other: "5" a number, a map an object.
 bool can_convert(const Type& from, const Type& to) {
   if (from.kind == K::any || to.kind == K::any) return true;
   if (is_scalar(from) && is_scalar(to)) {
@@ -88,7 +88,7 @@ class Unifier {
   }
 
  private:
-  // Types inside types are looked at again on each level; what is too much for it has no type in common.
+  // Types inside types are looked at again on each level; types that exceed the budget have no type in common.
   bool spend(size_t steps) {
     steps_ += steps;
     return steps_ <= kMaxTypeParts;

@@ -107,7 +107,7 @@ TEST(Passport, ADamagedByteNeverEndsTheProcess) {
       file.write(at, {&damaged, 1});
       auto passport = read_passport(file.fd());
       if (passport) {
-        // What can be read can be checked.
+        // A passport that can be read can be checked.
         const Status verdict = check_passport(*passport, "fixture", "module", "0.1.0", "exact");
         EXPECT_TRUE(verdict.ok() || !verdict.message().empty());
       } else {

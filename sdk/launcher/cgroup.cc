@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Those of use for a task: to find and kill its processes, and to count what it uses.
+// The controllers that a task needs: to find and kill its processes, and to count what it uses.
 constexpr std::array<std::string_view, 5> kControllers = {"freezer", "memory", "pids", "cpu", "cpuacct"};
 constexpr int kRetryMs = 2;
 constexpr size_t kLongestName = 200;
@@ -80,7 +80,7 @@ std::optional<uint64_t> read_number(const std::string& path) {
   return text ? to_number(*text) : std::nullopt;
 }
 
-// Of a file with lines "name value".
+// Reads the value from a file with lines "name value".
 std::optional<uint64_t> value_of(const std::optional<std::string>& text, std::string_view name) {
   if (!text) return std::nullopt;
   for (std::string_view line : split(*text, '\n')) {

@@ -69,7 +69,7 @@ Status failed_status(int error, const std::string& what) {
   }
 }
 
-// What is known of a command, shared between its owner and the connection's reader.
+// The state of a command, shared between its owner and the connection's reader.
 struct ExecState {
   Fd ended{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::mutex mutex;

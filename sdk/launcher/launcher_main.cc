@@ -47,7 +47,7 @@ struct Task {
   TaskRecord record;
   // The launcher's own ends of the task's FIFOs: while they are open, what the task wrote stays in the pipe.
   int out = -1, err = -1;
-  // Of a command that goes with its client: that client; null when it has gone.
+  // A command that goes with its client has that client here; null when it has gone.
   bool is_exec = false;
   const Client* owner = nullptr;
 };
@@ -268,7 +268,7 @@ class Server {
     }
   }
 
-  // -1 with errno set. What lies there may be of a task's making: no link is followed, and only a FIFO will do.
+  // Returns -1 and sets errno on errors. Follows no link and takes only a FIFO: a task may have put the file there.
   static int open_stream(const std::string& path) {
     if (path.empty() || path == "/dev/null") return open("/dev/null", O_RDWR | O_CLOEXEC);
     // For reading too: a FIFO opens without a reader, and a writer never meets a broken pipe while the agent is away.
@@ -327,7 +327,7 @@ class Server {
     tasks_[id] = std::move(task);
   }
 
-  // Of a client that has gone. What still runs is forgotten when it has been collected.
+  // Ends the commands of a client that has gone. Those that still run are forgotten when they have been collected.
   void end_execs(const Client& client) {
     for (auto& [id, task] : tasks_) {
       if (!task.is_exec || task.owner != &client) continue;
@@ -411,7 +411,7 @@ class Server {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  // Nobody's child: whoever started this one has collected it at once, and need not do so at some later time.
+  // The launcher is nobody's child: its starter has collected it at once, and need not do so at some later time.
   const pid_t pid = fork();
   if (pid != 0) return pid > 0 ? 0 : 1;
   return drover::launcher::Server(argv[1], std::atoi(argv[2])).run();

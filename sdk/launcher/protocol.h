@@ -1,4 +1,4 @@
-// What an agent and its launcher say to each other over their socket.
+// The messages between an agent and its launcher over their socket.
 //
 // A frame is four bytes of length (little endian, of what follows), one byte of kind, eight bytes of request number and
 // the fields of the kind: numbers in eight bytes, texts and lists with their length in front. A reply carries the
@@ -71,7 +71,7 @@ class Writer {
   std::string bytes_;
 };
 
-// Reads the fields of one frame; what is missing reads as zero or empty and makes ok() false.
+// Reads the fields of one frame; a missing field reads as zero or empty and makes ok() false.
 class Reader {
  public:
   explicit Reader(std::string_view frame) : rest_(frame) {
@@ -182,7 +182,7 @@ struct StartRequest {
   }
 };
 
-// What a command of `exec` reads and writes: three FIFOs, or the slave of a pseudo-terminal.
+// The streams of a command of `exec`: three FIFOs, or the slave of a pseudo-terminal.
 struct ExecStreams {
   std::string input, output, error;
   std::string terminal;  // empty: the three

@@ -25,8 +25,8 @@ namespace {
 
 constexpr auto kLockRetry = std::chrono::milliseconds(10);
 
-// lib/libdrover_sdk.so → lib/drover/drover-launcher; of a plugin inside the agent that carries this code itself: the
-// agent's, bin/drover → lib/drover/drover-launcher.
+// lib/libdrover_sdk.so → lib/drover/drover-launcher. A plugin inside the agent that carries this code itself uses the
+// agent's: bin/drover → lib/drover/drover-launcher.
 std::string installed_program() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&installed_program), &info) == 0 || !info.dli_fname) return {};
@@ -137,7 +137,7 @@ Status start_launcher(const Fd& folder, const Launcher::Options& options) {
     unlinkat(folder.get(), kSocketName, 0);
     return unavailable("start " + program + ": " + strerror(error));
   }
-  // What was spawned leaves the launcher behind and ends at once.
+  // The spawned process leaves the launcher behind and ends at once.
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }

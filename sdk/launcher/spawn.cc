@@ -69,7 +69,7 @@ bool connect_terminal(const char* path, const StartRequest& request) {
   return dup2(fd, 0) >= 0 && dup2(fd, 1) >= 0 && dup2(fd, 2) >= 0;
 }
 
-// Whoever asked has the other end open: who has gone meanwhile is not waited for.
+// The client that asked has the other end open. One that has gone meanwhile is not waited for.
 bool connect_fifo(const char* path, int access, int as) {
   const int fd = open(path, access | O_NONBLOCK | O_CLOEXEC);
   return fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 && dup2(fd, as) >= 0;
@@ -111,7 +111,7 @@ Spawned spawn_with(const StartRequest& request, const std::function<bool()>& con
 
   const pid_t pid = fork();
   if (pid == 0) {
-    // A session of its own: no terminal, and one group that holds whoever does not leave it.
+    // A session of its own: no terminal, and one group that holds all processes that do not leave it.
     if (setsid() < 0) fail(report[1], kSession);
     for (size_t i = 0; i < request.cgroup_files.size(); ++i) {
       const int fd = open(request.cgroup_files[i].c_str(), O_WRONLY | O_CLOEXEC);

@@ -27,7 +27,7 @@ std::string word_before(std::string_view text, size_t end) {
   return std::string(text.substr(begin, end - begin));
 }
 
-// What a declaration declares: before its parameters, before "=", or the last word.
+// The name of the declared thing: before its parameters, before "=", or the last word.
 std::string name_of(std::string_view declaration) {
   for (const std::string_view key : {"class ", "struct ", "enum class ", "enum "}) {
     const size_t at = declaration.find(key);

@@ -19,11 +19,11 @@ struct Page {
   std::string text;     // Markdown
 };
 
-// Of a header that is formatted as this tree's are: its comment, then every public declaration with the comment before
-// it. Declarations that follow one another without a blank line or a comment share one.
+// Makes a header's page: its comment, then every public declaration with the comment before it. Requires: it is
+// formatted as this tree's headers are. Declarations without a blank line or a comment between them share one comment.
 Page header_page(std::string name, std::string title, std::string_view source);
 
-// Of a .proto file whose descriptor has its source's comments: services, messages, values.
+// Makes the page of a .proto file whose descriptor has its source's comments: services, messages, values.
 Page proto_page(std::string name, const google::protobuf::FileDescriptor& file);
 
 // The page that lists the others.

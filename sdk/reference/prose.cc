@@ -5,7 +5,7 @@
 namespace drover::reference {
 namespace {
 
-// What Markdown would take for something else, outside of code.
+// Escapes what Markdown would take for something else, outside of code.
 std::string escaped(std::string_view text) {
   std::string out;
   bool is_code = false;

@@ -1,4 +1,4 @@
-// What a plugin reads from its host's environment, and the one line that it answers with. Pure.
+// Reads the host's environment for a plugin, and writes the one line that it answers with. Pure.
 //
 // The handshake of go-plugin, core version 1 (its documentation of plugins in other languages).
 #pragma once

@@ -10,7 +10,6 @@
 namespace drover::serve {
 namespace {
 
-namespace base = hashicorp::nomad::plugins::base::proto;
 using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds kLoginTime = 30s;
@@ -46,7 +45,7 @@ Result<v1::StartAuthLoginResponse> check(Result<v1::StartAuthLoginResponse> star
 
 Methods methods_of(AuthMethod& plugin, const About& about) {
   Methods methods;
-  add_base_methods(methods, base::AUTH_METHOD, plugin, about, with_code);
+  add_base_methods(methods, AuthMethod::kKind, plugin, about, with_code);
   const auto limits = std::make_shared<TimeLimits>();
   const auto add = [&]<typename Request, typename Answer>(
                        const char* name, ErrorForm form,

@@ -16,18 +16,18 @@ using namespace std::chrono_literals;
 const std::string kHealthRequest = "\n\x06plugin";  // service = "plugin"
 const std::string kServing = "\b\x01";              // status = SERVING
 
-base::PluginInfoResponse info(const BaseService& service) {
+base::PluginInfoResponse info(const PluginKind& kind, const About& about) {
   base::PluginInfoResponse out;
-  out.set_type(service.type);
+  out.set_type(static_cast<base::PluginType>(kind.type));
   out.add_plugin_api_versions(kApiVersion);
-  out.set_plugin_version(service.version);
-  out.set_name(service.name);
+  out.set_plugin_version(about.version);
+  out.set_name(about.name);
   return out;
 }
 
-base::ConfigSchemaResponse config_schema(const BaseService& service) {
+base::ConfigSchemaResponse config_schema(const Configurable& plugin) {
   base::ConfigSchemaResponse out;
-  auto spec = service.config_schema();
+  auto spec = plugin.config_schema();
   if (spec.ByteSizeLong() != 0) *out.mutable_spec() = std::move(spec);
   return out;
 }
@@ -45,7 +45,7 @@ void add_process_methods(Methods& methods, const std::function<void()>& end) {
     if (call.send(is_known(call) ? kServing : std::string("\b\x03"))) wait_end(call);  // 3: SERVICE_UNKNOWN
     return cancelled("the call has ended");
   };
-  // What is printed goes to standard error; hosts want the stream open.
+  // Standard output goes to standard error; hosts want the stream open.
   methods["/plugin.GRPCStdio/StreamStdio"] = [](Call& call) {
     wait_end(call);
     return cancelled("the call has ended");
@@ -57,21 +57,21 @@ void add_process_methods(Methods& methods, const std::function<void()>& end) {
   };
 }
 
-void add_base_methods(Methods& methods, const BaseService& service, ErrorForm on_the_wire) {
-  const auto shared = std::make_shared<const BaseService>(service);
+void add_base_methods(Methods& methods, const PluginKind& kind, Configurable& plugin, const About& about,
+                      ErrorForm on_the_wire) {
   const auto add = [&](const char* name, Handler handler) {
     methods["/hashicorp.nomad.plugins.base.proto.BasePlugin/" + std::string(name)] = std::move(handler);
   };
   add("PluginInfo", unary<base::PluginInfoRequest, base::PluginInfoResponse>(
-                        on_the_wire, [shared](auto&, Call&) { return info(*shared); }));
+                        on_the_wire, [&kind, about](auto&, Call&) { return info(kind, about); }));
   add("ConfigSchema", unary<base::ConfigSchemaRequest, base::ConfigSchemaResponse>(
-                          on_the_wire, [shared](auto&, Call&) { return config_schema(*shared); }));
+                          on_the_wire, [&plugin](auto&, Call&) { return config_schema(plugin); }));
   add("SetConfig", unary<base::SetConfigRequest, base::SetConfigResponse>(
-                       on_the_wire, [shared](const auto& request, Call&) -> Result<base::SetConfigResponse> {
-                         DROVER_RETURN_IF_ERROR(shared->configure(request));
+                       on_the_wire, [&plugin](const auto& request, Call&) -> Result<base::SetConfigResponse> {
+                         DROVER_RETURN_IF_ERROR(plugin.configure(request));
                          return base::SetConfigResponse();
                        }));
-  add_process_methods(methods, service.end);
+  add_process_methods(methods, about.end);
 }
 
 Status with_code(const Status& status) {

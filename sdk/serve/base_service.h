@@ -1,13 +1,15 @@
-// What every plugin that is a program of its own answers, of whatever kind: the base service, and those of the process
-// (health, standard output, the orderly end). And what its other services are made of.
+// The services of every plugin that is a program of its own, of any kind: the base service, and those of the process
+// (health, standard output, the orderly end). Also the parts of its other services.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <utility>
 
+#include "drover/configurable.h"
 #include "drover/messages.h"
 #include "drover/methods.h"
+#include "drover/plugin_kind.h"
 #include "drover/result.h"
 #include "kind_methods.h"
 #include "server.h"
@@ -23,32 +25,11 @@ namespace drover::serve {
 
 inline constexpr const char* kApiVersion = "v0.1.0";  // of the protocol of every kind
 
-struct BaseService {
-  hashicorp::nomad::plugins::base::proto::PluginType type;
-  std::string name;
-  std::string version;
-  std::function<hashicorp::nomad::plugins::shared::hclspec::Spec()> config_schema;  // empty: no configuration
-  std::function<Status(const hashicorp::nomad::plugins::base::proto::SetConfigRequest&)> configure;
-  std::function<void()> end;  // the host wants the program to end; must not block
-};
-
-// Adds them. `on_the_wire` gives an error of the plugin the form that hosts know.
+// Adds them, over one object, which outlives the methods. `on_the_wire` gives an error of the plugin the form that
+// hosts know.
 using ErrorForm = Status (*)(const Status& status);
-void add_base_methods(Methods& methods, const BaseService& service, ErrorForm on_the_wire);
-
-// Those of one object, which outlives the methods.
-template <typename Plugin>
-void add_base_methods(Methods& methods, hashicorp::nomad::plugins::base::proto::PluginType type, Plugin& plugin,
-                      const About& about, ErrorForm on_the_wire) {
-  add_base_methods(methods,
-                   {.type = type,
-                    .name = about.name,
-                    .version = about.version,
-                    .config_schema = [&plugin] { return plugin.config_schema(); },
-                    .configure = [&plugin](const auto& request) { return plugin.configure(request); },
-                    .end = about.end},
-                   on_the_wire);
-}
+void add_base_methods(Methods& methods, const PluginKind& kind, Configurable& plugin, const About& about,
+                      ErrorForm on_the_wire);
 
 // The code as it is, but for two: hosts take `unavailable` for the end of the program, and `unimplemented` for a method
 // that it lacks.

@@ -12,8 +12,6 @@
 namespace drover::serve {
 namespace {
 
-namespace base = hashicorp::nomad::plugins::base::proto;
-
 class Service {
  public:
   explicit Service(CheckProvider& plugin) : plugin_(plugin) {}
@@ -51,7 +49,7 @@ class Service {
 
 Methods methods_of(CheckProvider& plugin, const About& about) {
   Methods methods;
-  add_base_methods(methods, base::CHECK_PROVIDER, plugin, about, with_code);
+  add_base_methods(methods, CheckProvider::kKind, plugin, about, with_code);
   const auto service = std::make_shared<Service>(plugin);
   methods["/drover.v1.CheckPlugin/Describe"] = unary<v1::DescribeChecksRequest, v1::DescribeChecksResponse>(
       with_code, [service](auto&, Call&) { return service->describe(); });

@@ -12,7 +12,6 @@
 namespace drover::serve {
 namespace {
 
-namespace base = hashicorp::nomad::plugins::base::proto;
 using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds kShortestFingerprint = 100ms;
@@ -74,7 +73,7 @@ Result<device::ReserveResponse> reserve(DevicePlugin& plugin, const device::Rese
 
 Methods methods_of(DevicePlugin& plugin, const About& about) {
   Methods methods;
-  add_base_methods(methods, base::DEVICE, plugin, about, with_code);
+  add_base_methods(methods, DevicePlugin::kKind, plugin, about, with_code);
   const auto add = [&](const char* name, Handler handler) {
     methods["/hashicorp.nomad.plugins.device.DevicePlugin/" + std::string(name)] = std::move(handler);
   };

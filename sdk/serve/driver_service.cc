@@ -9,7 +9,6 @@
 namespace drover::serve {
 namespace {
 
-namespace base = hashicorp::nomad::plugins::base::proto;
 using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds kFingerprintEvery = 30s;
@@ -19,7 +18,7 @@ Handler answer(std::function<Result<Answer>(const Request&, Call&)> handle) {
   return unary<Request, Answer>(on_the_wire, std::move(handle));
 }
 
-// Of a method that a driver may lack: that it does keeps the code by which hosts know it.
+// An optional method that a driver lacks keeps the code by which hosts know that.
 Status optional_on_the_wire(const Status& status) {
   return status.code() == Code::unimplemented ? status : on_the_wire(status);
 }
@@ -28,7 +27,7 @@ Status optional_on_the_wire(const Status& status) {
 class ServedExec final : public ExecStream {
  public:
   explicit ServedExec(Call& call) : call_(call) {}
-  // What cannot be read ends what the caller has to say.
+  // A message that cannot be read ends the caller's side.
   std::optional<driver::ExecTaskStreamingRequest> receive(std::stop_token stop) override {
     const auto bytes = call_.receive(std::move(stop));
     if (!bytes) return {};
@@ -133,7 +132,7 @@ class Service {
     return cancelled("the call has ended");
   }
 
-  // What is said to a host of another name: its own prefix.
+  // Gives the attributes the prefix of the name that the host uses.
   void rename(driver::FingerprintResponse& print) const {
     if (about_.name == about_.own_name) return;
     const std::string from = "driver." + about_.own_name, to = "driver." + about_.name;
@@ -217,7 +216,7 @@ void add_task_methods(Methods& methods, const ServicePtr& service, TaskDriver& d
 
 Methods methods_of(TaskDriver& plugin, const About& about) {
   Methods methods;
-  add_base_methods(methods, base::DRIVER, plugin, about, on_the_wire);
+  add_base_methods(methods, TaskDriver::kKind, plugin, about, on_the_wire);
   add_task_methods(methods, std::make_shared<const Service>(plugin, about), plugin);
   return methods;
 }

@@ -15,7 +15,6 @@
 
 #include "announcement.h"
 #include "drover/log.h"
-#include "drover/plugin_kind.h"
 #include "drover/serve.h"
 #include "drover/uuid.h"
 #include "hclog.h"
@@ -166,9 +165,8 @@ namespace {
 template <typename Kind>
 int serve_kind(const Served<Kind>& served, std::span<char*> arguments, int handshake) {
   std::unique_ptr<Kind> plugin;
-  const PluginKind* const kind = kind_of_point(Kind::kExtensionPoint);
   return serve::serve(
-      {.kind = kind->name,
+      {.kind = Kind::kKind.name,
        .name = served.name,
        .version = served.version,
        .make =

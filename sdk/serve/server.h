@@ -28,7 +28,7 @@ class Call {
   virtual std::stop_token stop() const = 0;
 };
 
-// What it returns is the call's status. A call with one answer sends it before.
+// Returns the call's status. A call with one answer sends it before.
 using Handler = std::function<Status(Call&)>;
 using Methods = std::map<std::string, Handler, std::less<>>;  // by "/package.Service/Method"
 

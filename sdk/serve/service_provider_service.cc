@@ -10,7 +10,6 @@
 namespace drover::serve {
 namespace {
 
-namespace base = hashicorp::nomad::plugins::base::proto;
 using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds kShortestPause = 1s;
@@ -37,7 +36,7 @@ Status check(const v1::SyncServicesRequest& request) {
 
 Methods methods_of(ServiceProvider& plugin, const About& about) {
   Methods methods;
-  add_base_methods(methods, base::SERVICE_PROVIDER, plugin, about, with_code);
+  add_base_methods(methods, ServiceProvider::kKind, plugin, about, with_code);
   methods["/drover.v1.ServicePlugin/Describe"] = unary<v1::DescribeServicesRequest, v1::DescribeServicesResponse>(
       with_code, [&plugin](auto&, Call&) { return describe(plugin); });
   const auto limits = std::make_shared<TimeLimits>();

@@ -19,7 +19,7 @@ class TimeLimits {
   TimeLimits(const TimeLimits&) = delete;
   TimeLimits& operator=(const TimeLimits&) = delete;
 
-  // Of one call. Its token is requested when the call's own is, or when the time is over.
+  // The limit of one call. Its token is requested when the call's own is, or when the time is over.
   class Limit {
    public:
     Limit(TimeLimits& limits, std::stop_token call, std::chrono::nanoseconds time);

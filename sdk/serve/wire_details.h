@@ -1,4 +1,4 @@
-// What the plugin protocol wants of answers beyond what a driver says: fields that must never be absent, and the form
+// The protocol's demands on answers beyond what a driver says: fields that must never be absent, and the form
 // of errors. Pure.
 #pragma once
 

@@ -30,7 +30,7 @@ class AgentConfigTest : public ::testing::Test {
     is_dev_ = raw.dev;
     return check_config(raw, declared_, warnings_);
   }
-  // Of one file with this text.
+  // Checks one file with this text.
   Result<ConfigBlock> check_text(const std::string& text) { return check({"-config", file("agent.hcl", text)}); }
   Result<AgentSettings> settings(std::vector<std::string> arguments) {
     DROVER_TRY(ConfigBlock checked, check(std::move(arguments)));

@@ -183,7 +183,7 @@ void merge_options(std::vector<ConfigOption>& into, const std::vector<ConfigOpti
     if (at == into.end()) {
       into.push_back(o);
     } else {
-      *at = o;  // who reads an option knows it best
+      *at = o;  // the reader of an option knows it best
     }
   }
 }

@@ -27,7 +27,7 @@ Result<hcl::Type> read_type(const std::string& text) {
 }
 
 Result<Value> read_literal(const std::string& text) {
-  // Of all functions those that a schema may call, by the protocol.
+  // The protocol lets a schema call only these functions.
   static const hcl::EvalContext context = [] {
     hcl::EvalContext made;
     for (const char* name : {"abs", "coalesce", "concat", "jsondecode", "jsonencode", "length", "lower", "max", "min",

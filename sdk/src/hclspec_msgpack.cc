@@ -70,7 +70,7 @@ void put_string(std::string& out, std::string_view text) {
   out.append(text);
 }
 
-// Whether the decimal text says exactly what the double is: all digits of a double are finitely many.
+// True when the decimal text says exactly what the double is: all digits of a double are finitely many.
 bool is_exact(double value, const std::string& text) {
   std::array<char, 1500> digits{};
   const int size = std::snprintf(digits.data(), digits.size(), "%.1074f", value);

@@ -1,4 +1,4 @@
-// What a plugin needs of hclspec.h to say its schema: nothing of HCL itself, so that it is small inside a plugin.
+// The part of hclspec.h with which a plugin says its schema: nothing of HCL itself, so it is small inside a plugin.
 #include "drover/hclspec.h"
 #include "nomad/plugins/hclspec.pb.h"
 
@@ -16,6 +16,7 @@ Spec object_of(std::initializer_list<Attribute> attributes) {
     spec->mutable_attr()->set_name(attribute.name);
     spec->mutable_attr()->set_type(attribute.type);
     spec->mutable_attr()->set_required(attribute.is_required);
+    spec->mutable_attr()->set_help(attribute.help);
   }
   return out;
 }

@@ -270,6 +270,7 @@ std::string_view kind_of(const Json& value) { return value.is_number() ? "number
 
 class Reader {
  public:
+  explicit Reader(UnknownWords words) : words_(words) {}
   Status object(const Json& json, pb::Message& m, const std::string& path) {
     if (!json.is_object()) return mismatch(path, "an object", json);
     const TypeForm& type = form_of(*m.GetDescriptor());
@@ -337,6 +338,7 @@ class Reader {
           add ? r.AddEnum(&m, &f, f.enum_type()->value(i)) : r.SetEnum(&m, &f, f.enum_type()->value(i));
           return ok_status();
         }
+        if (words_ == UnknownWords::left_out) return ok_status();
         return invalid_argument(path + ": \"" + wanted + "\" is not one of its values");
       }
       case FieldDescriptor::CPPTYPE_DOUBLE:
@@ -405,6 +407,8 @@ class Reader {
     add ? r.AddInt32(&m, &f, static_cast<int32_t>(n)) : r.SetInt32(&m, &f, static_cast<int32_t>(n));
     return ok_status();
   }
+
+  const UnknownWords words_;
 };
 
 // Parses and keeps the first syntax error as text with its place; refuses what is nested deeper than anything we read.
@@ -484,9 +488,9 @@ std::string field_to_json(const pb::Message& owner, const FieldDescriptor& f, co
   return writer.take();
 }
 
-Status json_to_message(std::string_view json, pb::Message& target) {
+Status json_to_message(std::string_view json, pb::Message& target, UnknownWords words) {
   DROVER_TRY(Json parsed, Parsed::parse(json));
-  return Reader().object(parsed, target, "");
+  return Reader(words).object(parsed, target, "");
 }
 
 Status text_to_field(std::string_view value_text, const FieldDescriptor& f, pb::Message& m) {

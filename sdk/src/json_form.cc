@@ -9,25 +9,8 @@
 #include "drover/json.h"
 
 namespace drover {
-namespace {
 
 namespace pb = google::protobuf;
-
-std::string word_of(const pb::EnumValueDescriptor& value) {
-  if (value.options().HasExtension(drover::text)) return value.options().GetExtension(drover::text);
-  // JOB_STATUS_RUNNING of JobStatus is "running".
-  std::string prefix;
-  for (char c : value.type()->name()) {
-    if (c >= 'A' && c <= 'Z' && !prefix.empty()) prefix += '_';
-    prefix += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  }
-  prefix += '_';
-  std::string text = value.name();
-  if (text.starts_with(prefix)) text.erase(0, prefix.size());
-  return lower(text);
-}
-
-}  // namespace
 
 // Every type that was asked for, with all that it reaches.
 class Forms {
@@ -73,7 +56,7 @@ class Forms {
     if (field.message_type()) form.type = &make(*field.message_type());
     if (const pb::EnumDescriptor* words = field.enum_type()) {
       for (int i = 0; i < words->value_count(); ++i)
-        form.words.emplace_back(words->value(i)->number(), word_of(*words->value(i)));
+        form.words.emplace_back(words->value(i)->number(), json_word(*words->value(i)));
     }
     return form;
   }
@@ -106,6 +89,20 @@ std::string lower(std::string_view text) {
   std::string out(text);
   std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
+}
+
+std::string json_word(const pb::EnumValueDescriptor& value) {
+  if (value.options().HasExtension(drover::text)) return value.options().GetExtension(drover::text);
+  // JOB_STATUS_RUNNING of JobStatus is "running".
+  std::string prefix;
+  for (char c : value.type()->name()) {
+    if (c >= 'A' && c <= 'Z' && !prefix.empty()) prefix += '_';
+    prefix += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  prefix += '_';
+  std::string text = value.name();
+  if (text.starts_with(prefix)) text.erase(0, prefix.size());
+  return lower(text);
 }
 
 std::string json_name(const pb::FieldDescriptor& field) {

@@ -1,6 +1,7 @@
 #include "drover/metrics.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace drover {
 
@@ -30,6 +31,11 @@ void Metrics::observe(std::string_view name, std::chrono::nanoseconds took, cons
   record(Kind::timer, name, std::chrono::duration<double, std::milli>(took).count(), labels);
 }
 
+void Metrics::remove(std::string_view name, const Labels& labels) {
+  std::lock_guard lock(mutex_);
+  cells_.erase({std::string(name), labels});
+}
+
 std::vector<Metrics::Value> Metrics::values() const {
   std::lock_guard lock(mutex_);
   std::vector<Value> values;
@@ -39,6 +45,30 @@ std::vector<Metrics::Value> Metrics::values() const {
         {key.first, key.second, cell.kind, cell.value, cell.count, cell.minimum, cell.maximum, cell.sum_of_squares});
   }
   return values;
+}
+
+void GaugeSet::set(const std::string& name, double value, const Labels& labels) {
+  metrics_.set(name, value, labels);
+  shown_[{name, labels}] = true;
+}
+
+void GaugeSet::remove(const std::string& name, const Labels& labels) {
+  metrics_.remove(name, labels);
+  shown_.erase({name, labels});
+}
+
+void GaugeSet::end_round() {
+  for (auto at = shown_.begin(); at != shown_.end();) {
+    const auto& [gauge, is_new] = *at;
+    if (!is_new) metrics_.remove(gauge.first, gauge.second);
+    at = is_new ? std::next(at) : shown_.erase(at);
+  }
+  for (auto& [gauge, is_new] : shown_) is_new = false;
+}
+
+void GaugeSet::clear() {
+  for (const auto& [gauge, is_new] : shown_) metrics_.remove(gauge.first, gauge.second);
+  shown_.clear();
 }
 
 }  // namespace drover

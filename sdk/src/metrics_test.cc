@@ -26,5 +26,29 @@ TEST(Metrics, CountersAddGaugesReplaceTimersSpread) {
   EXPECT_EQ(40, values[2].sum_of_squares);
 }
 
+TEST(GaugeSet, TakesItsGaugesWithIt) {
+  Metrics metrics;
+  const auto names = [&] {
+    std::string all;
+    for (const Metrics::Value& value : metrics.values()) all += value.name + " ";
+    return all;
+  };
+  metrics.set("other", 1);
+  {
+    GaugeSet gauges(metrics);
+    gauges.set("a", 1);
+    gauges.set("b", 1, {{"task", "web"}});
+    gauges.end_round();
+    EXPECT_EQ(names(), "a b other ");
+    gauges.set("b", 2, {{"task", "web"}});
+    gauges.set("c", 1);
+    gauges.end_round();
+    EXPECT_EQ(names(), "b c other ");
+    gauges.remove("b", {{"task", "web"}});
+    EXPECT_EQ(names(), "c other ");
+  }
+  EXPECT_EQ(names(), "other ");
+}
+
 }  // namespace
 }  // namespace drover

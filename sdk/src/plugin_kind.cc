@@ -10,20 +10,11 @@
 #include "drover/service_provider.h"
 #include "drover/task_driver.h"
 
-#include "nomad/plugins/base.pb.h"
-
 namespace drover {
 namespace {
 
-namespace base = hashicorp::nomad::plugins::base::proto;
-
-constexpr std::array<PluginKind, 5> kKinds = {{
-    {base::DRIVER, TaskDriver::kExtensionPoint, "driver", "task driver"},
-    {base::DEVICE, DevicePlugin::kExtensionPoint, "device", "device plugin"},
-    {base::CHECK_PROVIDER, CheckProvider::kExtensionPoint, "check", "check provider"},
-    {base::SERVICE_PROVIDER, ServiceProvider::kExtensionPoint, "service", "service provider"},
-    {base::AUTH_METHOD, AuthMethod::kExtensionPoint, "auth", "auth method"},
-}};
+constexpr auto kKinds =
+    PluginInterfaces::apply([]<typename... Interfaces>() { return std::array{Interfaces::kKind...}; });
 
 template <typename Value>
 const PluginKind* find(const Value& value, Value PluginKind::*field) {

@@ -1,21 +1,30 @@
-// What the kinds of plugins have in common, and the small rules of each.
+// Rules that the kinds of plugins have in common, and the small rules of each.
+#include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "drover/auth_method.h"
 #include "drover/check_provider.h"
+#include "drover/hclspec.h"
 #include "drover/plugin_kind.h"
+#include "drover/task_options.h"
+#include "sdk/testing/fake_host.h"
 
 #include "drover/v1/check_provider.pb.h"
 #include "nomad/plugins/base.pb.h"
+#include "nomad/plugins/hclspec.pb.h"
 
 namespace drover {
 namespace {
 
 TEST(PluginKind, IsFoundByEachOfItsNames) {
+  namespace pb = google::protobuf;
   ASSERT_EQ(5u, plugin_kinds().size());
   for (const PluginKind& kind : plugin_kinds()) {
+    const std::string protocol(kind.protocol);
+    EXPECT_TRUE(hashicorp::nomad::plugins::base::proto::PluginType_IsValid(kind.type)) << kind.name;
+    EXPECT_NE(nullptr, pb::DescriptorPool::generated_pool()->FindFileByName(protocol)) << protocol;
     EXPECT_EQ(&kind, kind_of_type(kind.type));
     EXPECT_EQ(&kind, kind_of_point(kind.point));
     EXPECT_EQ(&kind, kind_of_word(kind.word));
@@ -24,6 +33,78 @@ TEST(PluginKind, IsFoundByEachOfItsNames) {
   EXPECT_EQ(nullptr, kind_of_point("module"));
   EXPECT_EQ("a task driver, a device plugin, a check provider, a service provider or an auth method",
             plugin_kinds_text());
+}
+
+// A plugin with one option of each sort; it keeps what it was told.
+class Told final : public Configurable {
+ public:
+  hclspec::Spec config_schema() const override {
+    hclspec::Spec schema = hclspec::object_of({
+        {.name = "enabled", .type = "bool", .help = "Whether it does anything."},
+        {.name = "folder", .type = "string", .is_required = true},
+        {.name = "names", .type = "list(string)", .default_literal = "[]"},
+        {.name = "period", .type = "string", .default_literal = "\"10s\""},
+        {.name = "levels", .type = "list(list(number))"},
+    });
+    auto& device = *(*schema.mutable_object()->mutable_attributes())["device"].mutable_block_list();
+    device.set_name("device");
+    *device.mutable_nested() = hclspec::object_of({{.name = "path", .type = "string", .is_required = true}});
+    return schema;
+  }
+  void set_agent(const AgentInfo& agent) override { is_dev = agent.dev_mode; }
+  Status configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request) override {
+    config = request.msgpack_config();
+    return ok_status();
+  }
+
+  bool is_dev = false;
+  std::string config;
+};
+
+const ConfigOption& option(const ConfigSchema& schema, std::string_view name) {
+  const auto found = std::ranges::find(schema.options, name, &ConfigOption::name);
+  EXPECT_NE(schema.options.end(), found) << name;
+  return *found;
+}
+
+TEST(Configurable, DeclaresItsOwnSchemaInsideTheAgent) {
+  testing::FakeHost host;
+  ASSERT_TRUE(declare_configuration(host.rows(), Told()).ok());
+  const ConfigSchema& schema = host.rows().schemas().at("plugin");
+
+  ASSERT_EQ(6u, schema.options.size());
+  EXPECT_EQ(ConfigType::boolean, option(schema, "enabled").type);
+  EXPECT_EQ("Whether it does anything.", option(schema, "enabled").help);
+  EXPECT_TRUE(option(schema, "folder").required);
+  EXPECT_EQ(ConfigType::string_list, option(schema, "names").type);
+  EXPECT_EQ("", option(schema, "names").default_text);
+  EXPECT_EQ("10s", option(schema, "period").default_text);
+  EXPECT_EQ(ConfigType::any, option(schema, "levels").type);
+  EXPECT_EQ(ConfigType::repeated_block, option(schema, "device").type);
+  EXPECT_EQ("path", option(schema, "device").options.at(0).name);
+}
+
+TEST(Configurable, GetsInsideTheAgentWhatAProgramGets) {
+  testing::FakeHost host;
+  host.agent_info().dev_mode = true;
+  ASSERT_TRUE(declare_configuration(host.rows(), Told()).ok());
+  auto block = parse_config("agent.hcl", "folder = \"/d\"\nlevels = [[1], [2]]\ndevice {\n  path = \"/dev/a\"\n}\n");
+  ASSERT_TRUE(block.ok()) << block.status().to_string();
+  auto checked = apply_schema(*block, host.rows().schemas().at("plugin"));
+  ASSERT_TRUE(checked.ok()) << checked.status().to_string();
+  host.configure(*std::move(checked));
+
+  Told told;
+  const Status status = configure_from(host, told);
+
+  ASSERT_TRUE(status.ok()) << status.to_string();
+  EXPECT_TRUE(told.is_dev);
+  auto options = TaskOptions::from_msgpack(told.config);
+  ASSERT_TRUE(options.ok());
+  EXPECT_TRUE(options->boolean("enabled", true)) << "null, as nothing was written";
+  EXPECT_EQ("/d", options->text("folder"));
+  EXPECT_EQ("10s", options->text("period"));
+  EXPECT_TRUE(options->text_list("names").empty());
 }
 
 TEST(CheckOutput, StaysAsItIsUpToItsLimit) {

@@ -36,11 +36,11 @@ std::vector<ConfigOption> plugin_options() {
            .help = "User, by name or number, that the program runs as; empty: the agent's."},
           {.name = "no_new_privileges",
            .type = Type::boolean,
-           .help = "Whether programs with the set-user bit give the plugin and its tasks no rights. Unless said, true "
+           .help = "True: programs with the set-user bit give the plugin and its tasks no rights. Unless said, true "
                    "where `user` is set."},
           {.name = "oom_score",
            .type = Type::integer,
-           .help = "Who goes first when the machine is short of memory: oom_score_adj, which its tasks inherit.",
+           .help = "Rank for being ended when the machine is short of memory: oom_score_adj, which its tasks inherit.",
            .min = -1000,
            .max = 1000},
           {.name = "grants",

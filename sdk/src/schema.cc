@@ -20,6 +20,8 @@ KeyRange of_job(std::string_view name_space, std::string_view job_id) {
   return KeyRange::prefix(job_key(name_space, job_id));
 }
 
+KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id).view()); }
+
 TableShape<v1::Job> jobs_table() {
   return {"jobs", {}, [](const v1::Job& job, RowKeys& keys) { keys.primary(job_key(job.namespace_(), job.id())); }};
 }

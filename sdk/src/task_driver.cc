@@ -9,6 +9,8 @@
 #include "nomad/plugins/hclspec.pb.h"
 
 namespace drover {
+
+bool TaskDriver::watch_task(std::string_view, std::stop_token, TellExit) { return false; }
 namespace {
 
 using Spec = hashicorp::nomad::plugins::shared::hclspec::Spec;
@@ -68,10 +70,6 @@ class Alarm {
 };
 
 }  // namespace
-
-Spec TaskDriver::config_schema() const { return {}; }
-
-Status TaskDriver::configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest&) { return ok_status(); }
 
 Spec TaskDriver::task_config_schema() const { return {}; }
 

@@ -1,4 +1,4 @@
-// What the SDK does for drivers that leave it to it.
+// The parts of a driver's work that the SDK does for it.
 #include "drover/task_driver.h"
 
 #include <gtest/gtest.h>

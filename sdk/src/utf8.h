@@ -9,7 +9,7 @@ namespace drover::utf8 {
 
 inline constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
-// Of the character that begins here; 0: none does. Overlong forms, surrogates and what is beyond U+10FFFF are none.
+// Length of the character that begins here; 0: none does. Overlong forms, surrogates and all above U+10FFFF are none.
 inline size_t character_length(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   const size_t length = first < 0x80                    ? 1

@@ -1,5 +1,5 @@
 // The entry of a plugin of the stable tier from C++ sources (drover/abi.h): the class that the program serves, behind
-// the same methods. What the plugin is, it says once, by DROVER_TASK_DRIVER or its like (drover/serve.h).
+// the same methods. The plugin says what it is once, by DROVER_TASK_DRIVER or its like (drover/serve.h).
 //
 //   drover_plugin_open ──▶ served_plugin() makes it ──▶ calls ──▶ release: its calls have ended; stop(), destroyed
 #include <exception>
@@ -35,7 +35,7 @@ Opened open_served(const Served<Kind>& served) {
 }  // namespace
 }  // namespace drover::stable
 
-// What the plugin throws in its constructor stays in the plugin.
+// An exception of the plugin's constructor stays in the plugin.
 extern "C" int32_t drover_plugin_open(const drover_endpoint* host, drover_endpoint* plugin) {
   using namespace drover;
   if (host == nullptr || host->size < sizeof(*host)) return static_cast<int32_t>(Code::invalid_argument);

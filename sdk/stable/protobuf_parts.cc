@@ -1,4 +1,4 @@
-// What the system's libprotobuf.a lacks so that a plugin of the stable tier can carry it inside. The archive is made
+// Makes up for what the system's libprotobuf.a lacks to go inside a plugin of the stable tier. The archive is made
 // for programs: all of its objects can be put into a shared object with hidden symbols but two, which reach something
 // in a way that only a program may. Here is what those two need, made for shared objects:
 //
@@ -159,7 +159,7 @@ void ThreadSafeArena::InitializeWithPolicy(void* mem, size_t size, AllocationPol
   alloc_policy_.set_should_record_allocs(policy.metrics_collector && policy.metrics_collector->RecordAllocs());
 }
 
-// What is returned is the oldest thread's first block: the policy may be in it, and it may be the user's.
+// Returns the oldest thread's first block: the policy may be in it, and it may be the user's.
 SerialArena::Memory ThreadSafeArena::Free(size_t* space_allocated) {
   const AllocationPolicy policy = AllocPolicy() ? *AllocPolicy() : AllocationPolicy();
   const auto give = [&](SerialArena::Memory block) {

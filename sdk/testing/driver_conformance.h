@@ -12,6 +12,7 @@
 #include <string>
 
 #include "drover/conformance.h"
+#include "drover/task_driver.h"
 
 namespace drover::conformance {
 
@@ -47,13 +48,12 @@ inline void expect_holds(const Check& check, const SubjectFactory& factory, cons
 // At namespace scope. FACTORY is an expression that gives the same factory each time.
 #define DROVER_DRIVER_CONFORMANCE(NAME, FACTORY) DROVER_DRIVER_CONFORMANCE_OF(NAME, FACTORY, FACTORY)
 // Where the tasks must be guessed from another form of the driver.
-#define DROVER_DRIVER_CONFORMANCE_OF(NAME, FACTORY, GUESSED_FROM)                                    \
-  class NAME##Conformance : public ::testing::TestWithParam<const ::drover::conformance::Check*> {}; \
-  TEST_P(NAME##Conformance, Holds) {                                                                 \
-    static const auto setup = ::drover::conformance::sdk_setup(GUESSED_FROM);                        \
-    ::drover::conformance::expect_holds(*GetParam(), FACTORY, setup);                                \
-  }                                                                                                  \
-  INSTANTIATE_TEST_SUITE_P(                                                                          \
-      Driver, NAME##Conformance,                                                                     \
-      ::testing::ValuesIn(::drover::conformance::select(::drover::conformance::Kind::driver, "")),   \
-      ::drover::conformance::case_name)
+#define DROVER_DRIVER_CONFORMANCE_OF(NAME, FACTORY, GUESSED_FROM)                                               \
+  class NAME##Conformance : public ::testing::TestWithParam<const ::drover::conformance::Check*> {};            \
+  TEST_P(NAME##Conformance, Holds) {                                                                            \
+    static const auto setup = ::drover::conformance::sdk_setup(GUESSED_FROM);                                   \
+    ::drover::conformance::expect_holds(*GetParam(), FACTORY, setup);                                           \
+  }                                                                                                             \
+  INSTANTIATE_TEST_SUITE_P(Driver, NAME##Conformance,                                                           \
+                           ::testing::ValuesIn(::drover::conformance::select(::drover::TaskDriver::kKind, "")), \
+                           ::drover::conformance::case_name)

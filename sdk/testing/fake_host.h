@@ -203,8 +203,18 @@ class FakeHost final : public Host, private Caller {
   void post(std::function<void()> task) override { task(); }
   void post_after(std::chrono::nanoseconds, std::function<void()> task) override { task(); }
   std::vector<std::string> methods() const override { return {}; }
-  void* find_extension(std::string_view, std::string_view) const override { return nullptr; }
-  std::vector<std::string> extension_names(std::string_view) const override { return {}; }
+  // Finds what was declared to rows().
+  void* find_extension(std::string_view point, std::string_view name) const override {
+    const auto at = rows_.extensions().find({std::string(point), std::string(name)});
+    return at == rows_.extensions().end() ? nullptr : at->second;
+  }
+  std::vector<std::string> extension_names(std::string_view point) const override {
+    std::vector<std::string> names;
+    for (const auto& [key, implementation] : rows_.extensions()) {
+      if (key.first == point) names.push_back(key.second);
+    }
+    return names;
+  }
 
  private:
   struct Batch final : ChangeBatch {

@@ -23,7 +23,7 @@ namespace drover::testing {
 
 class MemoryRows final : public WriteTransaction, public Declarations, private ApplyContext {
  public:
-  // What one commit did to one row; the row's bytes are shared with the tables.
+  // The effect of one commit on one row; the row's bytes are shared with the tables.
   using Row = std::shared_ptr<const std::string>;
   struct RowChange {
     TableId table;
@@ -62,10 +62,10 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     index_ = index;
     changes_.clear();
   }
-  // Of the last commit.
+  // Those of the last commit.
   const std::vector<RowChange>& changes() const { return changes_; }
 
-  // What other plugins were told with `also`, of one kind, in order.
+  // The commands of one kind that other plugins were told with `also`, in order.
   template <typename Command>
   std::vector<Command> told() const {
     std::vector<Command> commands;
@@ -163,7 +163,7 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     extensions_[{std::move(point), std::move(name)}] = implementation;
     return ok_status();
   }
-  // What was declared: schemas by block, implementations by extension point and name.
+  // The declarations: schemas by block, implementations by extension point and name.
   const std::map<std::string, ConfigSchema>& schemas() const { return schemas_; }
   const std::map<std::pair<std::string, std::string>, void*>& extensions() const { return extensions_; }
 

@@ -124,10 +124,17 @@ class Check {
         if (!field.empty() && !method.input_type()->FindFieldByName(field))
           problems.push_back(method.full_name() + ": its route names " + field + ", no field of the request");
       }
-      if (method.options().GetExtension(drover::access).rule_case() == Access::RULE_NOT_SET)
+      if (!says_who(method.options().GetExtension(drover::access)))
         problems.push_back(method.full_name() + ": has no access rule");
       if (method.options().HasExtension(drover::http)) form(method, method.options().GetExtension(drover::http));
     }
+  }
+
+  // A rule that is set, and not to an enumeration's zero.
+  static bool says_who(const Access& access) {
+    const pb::OneofDescriptor* rule = Access::descriptor()->FindOneofByName("rule");
+    const pb::FieldDescriptor* field = access.GetReflection()->GetOneofFieldDescriptor(access, rule);
+    return field && (!field->enum_type() || access.GetReflection()->GetEnumValue(access, field) != 0);
   }
 
   void form(const pb::MethodDescriptor& method, const Http& http) {
@@ -235,6 +242,9 @@ TEST(Declarations, TellWhatIsMissing) {
       {"no kind", method("Do", std::string("option (drover.route) = { target: ANY }; ") + kAccess),
        "x.S.Do: its route has no kind\n"},
       {"no access", method("Do", kRoute), "x.S.Do: has no access rule\n"},
+      {"access that says nothing",
+       method("Do", std::string(kRoute) + "option (drover.access) = { namespace: CAPABILITY_UNSPECIFIED };"),
+       "x.S.Do: has no access rule\n"},
       {"a node field that is none",
        method("Do",
               std::string("option (drover.route) = { target: NODE kind: READ node_field: \"node\" }; ") + kAccess),
@@ -285,6 +295,19 @@ TEST(Declarations, ANameBelongsToOneFolder) {
   check.folder(other.folder());
 
   EXPECT_EQ(lines(check.problems), "x.Q is declared by x and by x\n");
+}
+
+TEST(Declarations, ACapabilityIsOneThatExists) {
+  const auto problems = [](const std::string& capability) {
+    return Declared(kMessages + std::string("service S {\n") +
+                    method("Do", std::string(kRoute) + "option (drover.access) = { namespace: " + capability + " };") +
+                    "}\n")
+        .problems();
+  };
+
+  EXPECT_EQ(problems("SUBMIT_JOB"), "");
+  EXPECT_NE(problems("SUBMIT_JOBS"), "");
+  EXPECT_NE(problems("\"submit-job\""), "");
 }
 
 TEST(Declarations, AFileThatDoesNotCompileIsAProblem) { EXPECT_NE(Declared("message {\n").problems(), ""); }

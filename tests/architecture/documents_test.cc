@@ -1,4 +1,4 @@
-// What documents promise: links lead somewhere, and each command of the front door runs in CI or in the weekly list.
+// Checks what documents promise: links lead somewhere, and each command of `dev` runs in CI or in the weekly list.
 #include <map>
 #include <regex>
 #include <set>
@@ -13,7 +13,8 @@ std::vector<SourceFile> documents() {
   std::vector<SourceFile> all;
   for (const char* name : {"README.md", "CHANGELOG.md"})
     all.push_back({name, read_text(std::filesystem::path(DROVER_SOURCE_ROOT) / name)});
-  for (const char* folder : {"docs", "sdk", "kernel", "plugins", "drivers", "devices", "examples", "tests"}) {
+  for (const char* folder :
+       {"docs", "sdk", "storage", "kernel", "plugins", "drivers", "devices", "examples", "tests"}) {
     for (SourceFile& file : files_below(folder, {".md"})) all.push_back(std::move(file));
   }
   return all;

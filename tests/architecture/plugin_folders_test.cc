@@ -7,7 +7,7 @@
 namespace drover::architecture {
 namespace {
 
-// What is wrong with the manifest of a folder; empty when nothing is.
+// Returns the fault in a folder's manifest; empty when there is none.
 std::string manifest_problem(const std::string& folder, const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object()) return folder + "/plugin.json: is no JSON object";

@@ -12,18 +12,32 @@ constexpr int kFolderSources = 15;
 
 // Folders that have more, and how many they may have.
 const std::map<std::string, int> kFullFolders = {
-    {"plugins/agent", 32},     {"plugins/cli", 30}, {"plugins/external", 26}, {"plugins/jobs", 19},
-    {"plugins/scheduler", 26}, {"sdk/hcl", 34},     {"sdk/src", 43},
+    {"plugins/cli", 28}, {"plugins/external", 20}, {"plugins/jobs", 18}, {"sdk/hcl", 34}, {"sdk/src", 40},
 };
 // Files that are longer: none.
 const std::map<std::string, int> kLongFiles;
 // Headers that include generated messages where a forward declaration might do, by folder.
 const std::map<std::string, int> kMessagesInHeaders = {
-    {"drivers/mock", 1},   {"drivers/raw_exec", 2},   {"kernel/rpc", 2},
-    {"plugins/agent", 9},  {"plugins/autopilot", 1},  {"plugins/external", 8},
-    {"plugins/grpc", 2},   {"plugins/http", 1},       {"plugins/jobs", 2},
-    {"plugins/nodes", 3},  {"plugins/scheduler", 16}, {"plugins/snapshots", 2},
-    {"plugins/system", 2}, {"sdk/serve", 1},          {"sdk/src", 1},
+    {"drivers/mock", 1},
+    {"kernel/rpc", 2},
+    {"plugins/agent", 3},
+    {"plugins/agent/node_devices", 2},
+    {"plugins/agent/hooks", 1},
+    {"plugins/agent/runner", 2},
+    {"plugins/autopilot", 1},
+    {"plugins/external", 3},
+    {"plugins/external/kinds", 5},
+    {"plugins/grpc", 2},
+    {"plugins/http", 1},
+    {"plugins/jobs", 2},
+    {"plugins/nodes", 2},
+    {"plugins/scheduler", 8},
+    {"plugins/scheduler/deciding", 2},
+    {"plugins/scheduler/placing", 4},
+    {"plugins/snapshots", 2},
+    {"plugins/system", 2},
+    {"sdk/serve", 1},
+    {"sdk/src", 1},
 };
 
 std::string folder_of(const SourceFile& file) { return std::filesystem::path(file.path).parent_path(); }
@@ -35,7 +49,7 @@ bool is_product(const SourceFile& file) {
   return true;
 }
 
-// Which counts are above what is allowed, and which exceptions are needed no longer.
+// Returns the counts above what is allowed, and the exceptions that are needed no longer.
 std::vector<std::string> problems(const std::map<std::string, int>& counts, int limit,
                                   const std::map<std::string, int>& exceptions) {
   std::vector<std::string> all;

@@ -1,5 +1,5 @@
-// What libFuzzer calls: hands its input to the function that FUZZ_TARGET names. The suite's own tests call the same
-// functions with mutations of a small corpus.
+// The function that libFuzzer calls: hands its input to the function that FUZZ_TARGET names. The suite's own tests call
+// the same functions with mutations of a small corpus.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

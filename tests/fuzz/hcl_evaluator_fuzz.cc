@@ -1,5 +1,5 @@
-// One input as a body, an expression and a template, evaluated with all functions: what comes out can be printed, what
-// was printed can be read, and a number read from its own text is the same.
+// One input as a body, an expression and a template, evaluated with all functions: the result can be printed, the
+// printed text can be read, and a number read from its own text is the same.
 #include <string_view>
 
 #include "drover/hcl.h"

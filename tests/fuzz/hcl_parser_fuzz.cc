@@ -25,7 +25,7 @@ void fuzz_hcl_parser(std::string_view input) {
   (void)hcl::parse_expression("fuzz", text, diagnostics);
   (void)hcl::parse_template("fuzz", text, diagnostics);
   (void)parse_duration(text);
-  // What was formatted once is not changed by formatting it again.
+  // Formatting a second time changes nothing.
   if (Result<std::string> once = hcl::format("fuzz", text)) {
     Result<std::string> twice = hcl::format("fuzz", *once);
     DROVER_CHECK(twice.ok() && *twice == *once);

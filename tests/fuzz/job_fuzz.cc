@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "drover/api/plan.pb.h"
 #include "drover/json.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/trial.pb.h"
-#include "plan.pb.h"
 #include "plugins/jobs/canonical.h"
 #include "plugins/jobs/diff.h"
 #include "plugins/jobs/implied.h"

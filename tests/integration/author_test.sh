@@ -16,7 +16,7 @@ launcher=(-DCMAKE_BUILD_TYPE=Dev -G Ninja)
 export CCACHE_BASEDIR=$folder CCACHE_NOHASHDIR=1  # the folder is another one each time, its content is not
 command -v ccache > /dev/null && launcher+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
-# What must not be written is not, and says why.
+# A plugin that must not be written is not, and the command says why.
 expect 'no kind of plugin' "$("$drover" plugin new sandwich ham 2>&1 || true)"
 expect 'small letters' "$("$drover" plugin new driver 'Ham & Eggs' 2>&1 || true)"
 
@@ -43,14 +43,14 @@ for example in hello hello_c nap slots; do
   expect 'passes every check' "$("$drover" plugin check "examples/$example/build/$example.so" 2>&1)"
 done
 
-# What an author gets inside the agent is of the stable tier; one word in the manifest makes it one of the exact tier.
+# An author's plugin inside the agent is of the stable tier; one word in the manifest makes it one of the exact tier.
 cd my-driver
 expect 'drover_plugin_open' "$(nm -D --defined-only build/my-driver.so)"
 sed -i 's/"stable"/"exact"/' plugin.json
 cmake --build build --target my-driver_plugin > "$folder/exact.log" 2>&1 || { tail "$folder/exact.log" >&2; fail "the exact tier does not build"; }
 expect 'drover_module_open' "$(nm -D --defined-only build/my-driver.so)"
 expect 'passes every check' "$("$drover" plugin check build/my-driver.so 2>&1)"
-# What does not fit ends the build, and says where.
+# A manifest that does not fit ends the build, and the error says where.
 sed -i 's/"exact"/"stable"/; s/"task_driver"/"module"/' plugin.json
 expect 'plugin.json: a plugin of kind "module" is C++ of one build: its "tier" is "exact"' "$(cmake build 2>&1 | tr -s ' \n' ' ')"
 sed -i 's/"module"/"task_driver"/; s/"stable"/"sable"/' plugin.json

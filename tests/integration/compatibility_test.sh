@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What people's habits and other tools count on: the program under its other name, flags with one dash, configuration
+# People's habits and other tools count on this: the program under its other name, flags with one dash, configuration
 # told apart by content, -dev over a file, exit codes.
 . "$(dirname "$0")/lib.sh"
 
@@ -25,7 +25,7 @@ echo "ready after $((($(date +%s%N) - BEGAN) / 1000000)) ms"
 expect 0 "127.0.0.1:$RPC" "$DROVER" operator api /v1/status/leader
 expect 0 '"ok": true' "$DROVER" operator api /v1/agent/health
 
-# What tools read of an agent and its metrics.
+# Tools read these fields of an agent and its metrics.
 self_says() { "$DROVER" operator api /v1/agent/self | tee "$WORK/said" | grep -q -- "$1"; }
 for text in '"NodeName": "[^"]' '"ACL": {' '"TLSConfig": {' '"EnableRPC": false' '"AdvertiseAddrs": {' '"Version": "' '"DevMode": true' \
   '"HTTPMaxConnsPerClient": 100' '"EvalGCThreshold": "1h' '"MaxKillTimeout": "30s"' '"LeaveOnInt": ' '"latest_configuration": "\[{Suffrage:Voter'; do
@@ -38,7 +38,7 @@ for text in '# HELP nomad_nomad_broker_total_ready ' '^nomad_nomad_broker_total_
   eventually 10 "metrics lack $text" metrics_say "$text"
 done
 
-# What a list would ignore, and what is not there.
+# Refused: parameters that a list would ignore, and paths that are not there.
 for list in jobs nodes evaluations evaluations/count allocations agent/members status/peers; do
   expect 1 "filter expressions are not supported" "$DROVER" operator api "/v1/$list?filter=x"
 done
@@ -47,7 +47,7 @@ expect 1 "ACL support disabled" "$DROVER" operator api /v1/acl/policies
 expect 1 "Nomad Enterprise only endpoint" "$DROVER" operator api /v1/quotas
 expect 1 "job not found" "$DROVER" operator api /v1/job/none
 
-# What Nomad's clients and command line read.
+# Nomad's clients and command line read these.
 NODE=$("$DROVER" node status -verbose | awk 'NR == 2 { print $1 }')
 expect 0 '"MemoryMaxMB": 0' "$DROVER" operator api "/v1/node/$NODE"
 expect 0 '"EvalIDs": null' "$DROVER" operator api -X PUT "/v1/node/$NODE/evaluate"

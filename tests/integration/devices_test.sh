@@ -10,7 +10,7 @@ echo zero > "$WORK/ports/tty0"
 echo one > "$WORK/port-one"
 ln -s "$WORK/port-one" "$WORK/ports/tty1"
 
-# What publishes the ports, with the name of the plugin in front.
+# Configures the plugin of that name to publish the ports.
 publishes() {
   cat << CONFIG
 plugin "$1" {
@@ -129,7 +129,7 @@ config one < <(
 start one
 story
 
-# The agent dies and comes back: what the second job has stays taken.
+# The agent dies and comes back: the second job's devices stay taken.
 kill -9 "$AGENT"
 eventually 10 "the agent is still there" gone "$AGENT"
 start one

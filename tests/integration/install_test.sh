@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `./dev build` leaves is all that `cmake --install build` takes: every product that an install script names is needed by the
+# `cmake --install build` takes only what `./dev build` leaves: every product that an install script names is needed by the
 # target `installed`. The whole suite builds more than that, so the install itself would not show what is missing.
 set -euo pipefail
 : "${BUILD:?the build folder}"

@@ -1,4 +1,4 @@
-# What the integration scripts share: a real agent in a folder of its own, and checks that say what they saw.
+# Shared by the integration scripts: a real agent in a folder of its own, and checks that say what they saw.
 # Sourced with DROVER set to the program under test. KEEP_WORK=1 leaves the folder for a look afterwards.
 set -u
 : "${DROVER:?names the program under test}"
@@ -8,12 +8,13 @@ CHECKS=0
 exec {NEVER}<> <(:)  # a pipe into which nobody writes: reading it with a limit is a pause without a process
 
 # Below what outgoing connections and allocations take.
+# Each one once: the first is not in use yet when the second is looked for.
 free_port() {
   local port
-  while port=$((RANDOM % 10000 + 10000)); (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do :; done
-  echo "$port"
+  while port=$((RANDOM % 10000 + 10000)); grep -qx "$port" "$WORK/ports" 2> /dev/null || (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do :; done
+  echo "$port" | tee -a "$WORK/ports"
 }
-# A number may be another process's by now: of tests beside this one, for example.
+# The number may belong to another process by now, for example of a test beside this one.
 is_own_child() { [ "$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$1/status" 2> /dev/null)" = $$ ]; }
 clean_up() {
   local pid dir

@@ -93,7 +93,7 @@ is_gone() { ! [ -e "/run/netns/$FILE" ]; }
 eventually 60 "the network outlives its allocation" is_gone
 trap clean_up EXIT
 
-# What this client cannot do is refused before anything runs.
+# A job that this client cannot serve is refused before anything runs.
 job bridged bridge
 expect 1 "bridge" "$DROVER" job run -detach "$WORK/bridged.nomad"
 passed

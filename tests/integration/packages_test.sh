@@ -44,7 +44,7 @@ if command -v systemd-analyze > /dev/null; then
   expect 0 "" systemd-analyze verify "$WORK/drover.service"
 fi
 
-# What runs is what was unpacked.
+# From here on the unpacked program runs.
 DROVER=$ROOT/usr/bin/drover
 expect 0 "v0." "$DROVER" version
 expect 0 "Configuration is valid!" "$DROVER" plugin validate-config -config "$ROOT/etc/drover.d"

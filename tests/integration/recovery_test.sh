@@ -119,5 +119,5 @@ for server in four five; do eventually 20 "$server does not have the data" has_j
 end one
 run_server one
 eventually 30 "no leader after a restart" leads one
-has_job one third || fail "a write after the recovery is lost"
+eventually 10 "a write after the recovery is lost" has_job one third
 passed

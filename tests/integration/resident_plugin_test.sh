@@ -53,7 +53,7 @@ grep -q 'the driver in C is here' "$WORK/one.log" || fail "the plugin's line is 
 
 grep -q 'an option has no effect on a plugin inside the agent.*limits' "$WORK/one.log" || fail "an option is ignored in silence"
 
-# What it may, and what nobody may with it.
+# The plugin's rights, and the actions that nobody may take on it.
 expect 0 "Form     = resident" "$DROVER" plugin status hello_c
 granted() { "$DROVER" plugin status hello_c | grep -q "^$1  *yes  *$2\$"; }
 expect 0 "" granted drover.v1.PluginHost/Log 1

@@ -1,4 +1,4 @@
-# What the scripts with several servers share, beside lib.sh: each has its ports, a configuration and a log by its name.
+# Shared by the scripts with several servers, beside lib.sh: each has its ports, a configuration and a log by its name.
 # Sourced with JOIN set to the names of those that others join.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 declare -A HTTP RPC SERF PID

@@ -70,7 +70,7 @@ eventually 30 "the task does not go on" says 'running' "$DROVER" alloc status "$
 expect 0 "" "$DROVER" job stop -detach long
 eventually 20 "it does not end" says 'complete' "$DROVER" alloc status "$ALLOC"
 
-# What the schema does not take is refused, and a short one ends by itself.
+# A job that the schema does not take is refused, and a short one ends by itself.
 nap_job wrong 'a while' > "$WORK/wrong.nomad"
 expect 0 "" "$DROVER" job run -detach "$WORK/wrong.nomad"
 refused() { has_alloc wrong && says 'for' "$DROVER" alloc status "$ALLOC" && grep -q 'Driver Failure\|Failed' "$WORK/said"; }

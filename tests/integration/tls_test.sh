@@ -46,7 +46,7 @@ certificate server ours server.global.nomad
 certificate client ours client.global.nomad
 certificate intruder theirs client.global.nomad
 
-# What is missing is told by its option, before anything is served.
+# An error names the missing option before anything is served.
 server_config one 2 <<< 'tls { rpc = true }'
 expect 1 "tls.rpc needs tls.ca_file" "$DROVER" agent -config "$WORK/one.hcl"
 server_config one 2 < <(tls ours nobody)

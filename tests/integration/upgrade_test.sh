@@ -10,7 +10,7 @@ version() {
   printf '#!/bin/sh\n# %s\n%s\n' "$1" "$2" > "$WORK/versions/$1"
   chmod 755 "$WORK/versions/$1"
 }
-# What is started lies beside the original, where it finds its libraries and the launcher.
+# The started program lies beside the original, where it finds its libraries and the launcher.
 version one "exec $DRIVERS/raw_exec-plugin"
 version two "exec $DRIVERS/raw_exec-plugin"
 version three "exec $DRIVERS/raw_exec-plugin"
@@ -73,7 +73,7 @@ expect 0 "" "$DROVER" job run -detach "$WORK/counts.nomad"
 eventually 20 "no allocation" has_alloc
 eventually 20 "no output" more_lines_than 20
 
-# What it says of itself.
+# The plugin's status.
 expect 0 "State       = running" "$DROVER" plugin status counter
 expect 0 "Descriptors = " "$DROVER" plugin status -verbose raw_exec
 expect 0 " of 4096" "$DROVER" plugin status counter

@@ -1,4 +1,4 @@
-# What older files hold: still read, and answered with a warning or a refusal.
+# Contents of older files: still read, and answered with a warning or a refusal.
 job "old" {
   group "g" {
     task "t" {

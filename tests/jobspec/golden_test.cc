@@ -84,7 +84,7 @@ json outcome_of(const fs::path& path) {
   return outcome;
 }
 
-// JSON is called .job, for what is called .hcl can be formatted.
+// JSON files are called .job, because files called .hcl can be formatted.
 bool is_job_file(const fs::path& path) {
   return path.extension() == ".job" || (path.extension() == ".hcl" && path.stem().extension() != ".vars");
 }
@@ -120,7 +120,7 @@ TEST(JobFiles, DefaultsAreFilledInOnce) {
   }
 }
 
-// What becomes of a file, in the API's form, is itself a job file, of the same job.
+// A job in the API's form is itself a job file, of the same job.
 TEST(JobFiles, JsonReadsBackAsTheSameJob) {
   for (const auto& entry : fs::directory_iterator(JOB_FILES)) {
     if (!is_job_file(entry.path())) continue;

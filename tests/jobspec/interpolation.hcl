@@ -1,4 +1,4 @@
-# What the node knows is left for the node; what the file knows is put in here.
+# Values that the node knows are left for the node; values that the file knows are put in here.
 variable "path" {
   default = "bin"
 }

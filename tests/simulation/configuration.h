@@ -1,4 +1,4 @@
-// What a run is made of: drawn from its seed, changed by name, written as one line. Plain values.
+// The parameters of a run: drawn from its seed, changed by name, written as one line. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -103,12 +103,12 @@ struct ConfigurationField {
 };
 std::span<const ConfigurationField> configuration_fields();
 
-// Which faults exist and how strong they are, how large everything is: a draw of its own for each seed.
+// Draws, from each seed anew, which faults exist and how strong they are, and how large everything is.
 Configuration draw_configuration(uint64_t seed);
 
 // "name=value,name=value": sets what is named. Errors: invalid_argument names the word.
 Status set_fields(Configuration& configuration, std::string_view text);
-// What differs from `base`, in the same form.
+// The fields that differ from `base`, in the same form.
 std::string difference(const Configuration& configuration, const Configuration& base);
 
 }  // namespace drover::simulation

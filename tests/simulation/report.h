@@ -1,4 +1,4 @@
-// What people read: a failure with everything needed to repeat it, the table of planted bugs.
+// Reports for people: a failure with everything needed to repeat it, the table of planted bugs.
 #pragma once
 
 #include <iosfwd>
@@ -10,7 +10,7 @@
 
 namespace drover::simulation {
 
-// Of the sources of the simulator and of what it runs: sixteen hexadecimal digits, the same wherever they are built.
+// Names the sources of the simulator and of what it runs: sixteen hexadecimal digits, the same wherever they are built.
 const char* source_id();
 
 // Runs the seed again, makes its configuration simpler for `shrink_seconds` (0: not) and says what broke, what happened

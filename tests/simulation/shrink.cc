@@ -35,7 +35,7 @@ class Shrinker {
     return true;
   }
 
-  // Each field once; whether any of them could be made harmless.
+  // Tries each field once; true when any of them could be made harmless.
   bool simplify() {
     bool has_changed = false;
     for (const ConfigurationField& field : configuration_fields()) {

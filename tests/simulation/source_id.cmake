@@ -1,6 +1,6 @@
 # Writes source_id(): the digest of what is simulated and of what simulates it.
-file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/kernel/raft/*.h ${ROOT}/kernel/raft/*.cc ${ROOT}/sdk/raft/*
-     ${ROOT}/sdk/include/drover/raft/*.h ${ROOT}/tests/simulation/*.h ${ROOT}/tests/simulation/*.cc)
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/kernel/raft/*.h ${ROOT}/kernel/raft/*.cc ${ROOT}/storage/*.h
+     ${ROOT}/storage/*.cc ${ROOT}/tests/simulation/*.h ${ROOT}/tests/simulation/*.cc)
 list(SORT files)
 set(all "")
 foreach(name ${files})

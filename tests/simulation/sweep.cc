@@ -137,7 +137,7 @@ Outcome run_isolated(uint64_t seed, const Configuration& configuration) {
 
 namespace {
 
-// What one worker tells the parent, in memory that both see. Only the worker writes.
+// One worker's message to the parent, in memory that both see. Only the worker writes.
 struct Slot {
   volatile uint64_t seed = 0;  // under way
   Totals totals;

@@ -1,5 +1,5 @@
 // The driver's library with three GPUs that are not there: two T4, and an A100 in MIG mode with partitions in its
-// places 0 and 2. What a test wants broken it says through fake_nvml_break.
+// places 0 and 2. A test breaks parts of it through fake_nvml_break.
 #include <cstdio>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-# What the three servers share; run gives each its name, its address and its folder.
+# Shared by the three servers; run gives each its name, its address and its folder.
 server {
   enabled          = true
   bootstrap_expect = 3

@@ -19,7 +19,7 @@ class Hello final : public drover::ProcessDriver {
   drover::Result<Command> command(const drover::driver::TaskConfig&, drover::TaskOptions& options) override {
     const std::string name = options.text("name"), greeting = options.text("greeting", "hello");
     if (name.empty()) return drover::invalid_argument("name must not be empty");
-    // What a job says arrives as an argument and never in the script's text.
+    // A job's values arrive as arguments and never in the script's text.
     return Command{.program = "/bin/sh", .arguments = {"-c", "echo \"$0, $1\"; exec sleep infinity", greeting, name}};
   }
 };

@@ -76,7 +76,7 @@ class Slots final : public drover::DevicePlugin {
     return out;
   }
 
-  // What a task gets that was given these devices: the file, once, and a variable that names it.
+  // A task that was given these devices gets the file, once, and a variable that names it.
   drover::Result<device::ContainerReservation> reserve(std::span<const std::string> ids) override {
     const Shared shared = this->shared();
     for (const std::string& id : ids)

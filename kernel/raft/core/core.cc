@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "drover/raft/membership_bytes.h"
 #include "drover/result.h"
 #include "kernel/raft/core/state.h"
+#include "storage/membership_bytes.h"
 
 namespace drover::raft {
 
@@ -97,8 +97,8 @@ void Core::Impl::on(Tick& tick) {
 
 void Core::Impl::on(Receive& receive_input) { receive(receive_input.message); }
 
-// Terms as everybody reads them (Raft §3.3): a larger one makes us follow, except where a pre-vote or E2 says
-// otherwise. Who is no member is heard only as a candidate (E5) or as a leader that may know a newer membership.
+// Applies the rules for terms (Raft §3.3): a larger one makes us follow, except where a pre-vote or E2 says otherwise.
+// A server that is no member is heard only as a candidate (E5) or as a leader that may know a newer membership.
 void Core::Impl::receive(Message& m) {
   if (!is_well_formed(m)) return drop();
   switch (m.type) {
@@ -223,7 +223,7 @@ void Core::Impl::enter(Stage new_stage, const NodeId& new_leader) {
   }
 }
 
-// What was promised to callers as leader (E6).
+// Resolves everything that this leader promised its callers (E6).
 void Core::Impl::end_leadership() {
   ++counters.step_downs;
   fail_reads();
@@ -277,8 +277,8 @@ Effects Core::Impl::take_effects() {
     if (std::exchange(is_hard_state_new, false)) out.write->hard_state = HardState{.term = term, .vote = vote};
     if (std::exchange(is_membership_new, false)) out.write->membership = in_force();
   }
-  // A leader rebuilds its state from the log after a crash, so what is committed elsewhere may be applied; a follower's
-  // snapshot must never be ahead of its own log.
+  // A leader rebuilds its state from the log after a crash, so it may apply entries that are committed elsewhere; a
+  // follower's snapshot must never be ahead of its own log.
   const bool needs_disk = !is_leader() && !planted(Bug::apply_before_durable);
   const Index upto = needs_disk ? std::min(commit, log.durable_index()) : commit;
   if (upto > apply_to && (installing == 0 || planted(Bug::apply_during_install))) out.apply_to = apply_to = upto;

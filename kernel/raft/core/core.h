@@ -21,11 +21,11 @@
 #include <vector>
 
 #include "drover/clock.h"
-#include "drover/raft/term_runs.h"
-#include "drover/raft/types.h"
 #include "kernel/raft/core/message.h"
 #include "kernel/raft/log.h"
 #include "kernel/raft/raft.h"
+#include "storage/term_runs.h"
+#include "storage/types.h"
 
 namespace drover::raft {
 
@@ -45,7 +45,7 @@ struct CoreConfig {
   uint32_t lease_drift_ppm = 500;
 };
 
-// What the log and the newest snapshot hold at start.
+// The contents of the log and of the newest snapshot at start.
 struct CoreState {
   HardState hard_state{};
   Index snapshot_index = 0;  // applied and committed at start

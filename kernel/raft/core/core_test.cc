@@ -1,4 +1,4 @@
-// What scripts cannot say: how the process ends on corruption, what one batch of inputs costs, restarts in odd states.
+// Cases that scripts cannot express: how the process ends on corruption, what one batch of inputs costs, odd restarts.
 #include "kernel/raft/core/core.h"
 
 #include "gtest/gtest.h"

@@ -26,9 +26,9 @@ void Core::Impl::restart_election_timer() {
   election_timeout = static_cast<int>(ticks + random() % ticks);
 }
 
-// E4. Who is no voter any more by a membership that may still be cut campaigns all the same: it may be the only one
-// that has the entry (Raft §4.2.2). An undurable tail: whoever is elected by it and crashes has led with entries that
-// it does not have (S12).
+// E4. A server that a membership removed campaigns while that membership may still be cut: it may be the only one that
+// has the entry (Raft §4.2.2). A server with an undurable tail does not: if it were elected and crashed, it would have
+// led with entries that it does not have (S12).
 bool Core::Impl::can_campaign() const {
   const bool is_log_durable = log.durable_index() == log.last_index() && log.is_durable(start_over_write);
   const bool may_vote =
@@ -37,8 +37,8 @@ bool Core::Impl::can_campaign() const {
          !is_quarantined && !is_damaged && (!is_storage_slow || planted(Bug::slow_disk_campaigns));
 }
 
-// Whether E1 and E2 ask us to keep others from disturbing a leader. With leases a follower's promise counts from the
-// first tick after it heard the leader, in time as well as in ticks, and a fresh process may have made one before (§8).
+// True when E1 and E2 ask us to keep others from disturbing a leader. With leases a follower's promise counts from the
+// first tick after it heard the leader, in time as well as in ticks; a fresh process may have made one before (§8).
 bool Core::Impl::hears_a_leader() const {
   if (is_leader()) return true;
   if (config.lease_reads && !planted(Bug::lease_without_followers_promise)) {
@@ -96,10 +96,10 @@ void Core::Impl::count_votes() {
   if (result == VoteResult::lost) return become_follower(term, {}, "a quorum refused its vote");
   if (result == VoteResult::pending) return;
   if (stage == Stage::pre_candidate) {
-    // What keeps it from campaigning may have come while it asked (E4).
+    // It may have lost the right to campaign while it asked (E4).
     return can_campaign() ? start_election(false) : become_follower(term, {}, "it may not campaign any more");
   }
-  // Also when the others would do: who leads, forgets the term and leads it again has had two logs in it.
+  // Needed even with enough other votes: a server that leads, forgets the term and leads it again has two logs in it.
   if (!log.is_durable(own_vote_write) && !planted(Bug::own_vote_counts_at_once)) return;
   become_leader();
 }
@@ -164,7 +164,7 @@ void Core::Impl::on_vote_answer(const Message& m) {
   count_votes();
 }
 
-// Raft §3.10. What keeps us from campaigning keeps us from it here (E4, S13).
+// Raft §3.10. A server that may not campaign by itself may not campaign here either (E4, S13).
 void Core::Impl::on_timeout_now(const Message& m) {
   if (stage != Stage::follower || leader != m.from) return;
   if (!can_campaign()) {

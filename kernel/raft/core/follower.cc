@@ -1,9 +1,9 @@
 // The follower's side: appends, heartbeats, snapshots (Raft §3.5, §5; rules R3, R4, R5; section 10.5).
 #include <algorithm>
 
-#include "drover/raft/membership_bytes.h"
 #include "drover/result.h"
 #include "kernel/raft/core/state.h"
+#include "storage/membership_bytes.h"
 
 namespace drover::raft {
 
@@ -105,16 +105,16 @@ void Core::Impl::acknowledge() {
   send(std::move(reply));
 }
 
-// Proof of contact, at once; never of a log position (section 3).
+// Proves contact, at once; never a log position (section 3).
 void Core::Impl::on_heartbeat(const Message& m) {
   Message reply = message(MessageType::heartbeat_answer, m.from);
-  // No round: it may be of an earlier life of who leads this term now, and its rounds begin again with each.
+  // No round: the message may be from an earlier life of this term's leader, and each life counts its rounds anew.
   if (m.term < term) return send_when_durable(hard_state_write, std::move(reply));
   reply.round = m.round;
   follow(m);
   reply.term = term;
-  // R11: the leader has bounded it by what we told it. Who has less than that has lost it; who is damaged may have
-  // older entries in their place.
+  // R11: the leader has bounded it by what we told it. A log that ends below it has lost entries; a damaged log may
+  // have older entries in their place.
   if (m.commit <= (is_damaged ? matched : log.last_index())) {
     commit_to(m.commit);
   } else if (is_damaged) {
@@ -126,9 +126,9 @@ void Core::Impl::on_heartbeat(const Message& m) {
   send(std::move(reply));
 }
 
-// 5.5: whole again when everything that the leader's log held at some moment after our start is durable here. What we
-// confirmed before the damage was not beyond that, whoever still counts on it; and the leader answers a read only when
-// all that earlier terms committed is in its log. The number is of this incarnation, so no older answer passes for it.
+// 5.5: the log is whole again when everything that the leader's log held at some moment after our start is durable
+// here. That includes all that we confirmed before the damage, and the leader answers a read only when its log has all
+// that earlier terms committed. The number belongs to this incarnation, so no older answer passes for it.
 void Core::Impl::ask_for_repair() {
   if (!is_damaged || leader.is_zero() || repair_target != 0) return;
   repair_number = ++read_number;
@@ -158,7 +158,7 @@ void Core::Impl::on(SnapshotArrived& arrived) {
   }
   Membership membership = epoch_of(arrived.term) == epoch_of(term) ? std::move(arrived.membership) : in_force();
   membership.index = std::min(membership.index, arrived.index);
-  // What is not durable yet has been promised to nobody: it is dropped rather than have a snapshot ahead of its log.
+  // Entries that are not durable yet have been promised to nobody: drop them, so the snapshot is not ahead of its log.
   const bool is_held = log.holds(arrived.index, arrived.term) || planted(Bug::suffix_kept_on_conflict);
   if (is_held && arrived.index <= log.durable_index()) {
     DROVER_REACH("a snapshot below the end of the log");

@@ -1,5 +1,5 @@
-// What may never be otherwise (Raft fig. 3.2; invariants I1 to I10). A broken one ends the process, in release builds
-// too: going on would spread it.
+// The safety properties (Raft fig. 3.2; invariants I1 to I10). A violation ends the process, in release builds too:
+// going on would spread it.
 #include <algorithm>
 
 #include "drover/result.h"
@@ -45,7 +45,7 @@ void Core::Impl::check() const {
     DROVER_CHECK(proposed.empty() && started_reads.empty() && waiting_reads.empty());
     return;
   }
-  // I3, I9: what was proposed here is still in the log, in order.
+  // I3, I9: this leader's proposals are still in the log, in order.
   uint64_t bytes = 0;
   Index last = commit;
   for (const Proposed& one : proposed) {

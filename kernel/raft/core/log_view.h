@@ -1,5 +1,5 @@
-// What the core knows of its log: the terms by run, the newest entries by reference, which of it is durable, and what
-// has to be written next. A value of the core; no I/O.
+// The core's view of its log: the terms by run, the newest entries by reference, how far it is durable, and the next
+// write. A value of the core; no I/O.
 //
 //        first ……………………… recent ……………… submitted ……………… last
 //        │ read with LogRead │ in memory, written │ in memory, in the next write │
@@ -12,9 +12,9 @@
 #include <optional>
 #include <vector>
 
-#include "drover/raft/term_runs.h"
-#include "drover/raft/types.h"
 #include "kernel/raft/log.h"
+#include "storage/term_runs.h"
+#include "storage/types.h"
 
 namespace drover::raft {
 
@@ -51,7 +51,7 @@ class LogView {
   // All writes up to this one are durable. Requires: it was handed out.
   void confirm(uint64_t write_seq);
 
-  // What has changed since the last call, as one write; nothing when there is none and `always` is false.
+  // Returns the changes since the last call as one write; nothing when there are none and `always` is false.
   std::optional<LogWrite> take_write(bool always);
 
   bool is_recent(Index index) const { return index >= recent_first() && index <= last_index(); }
@@ -75,7 +75,7 @@ class LogView {
   std::deque<Unconfirmed> unconfirmed_;
   uint64_t write_seq_;
   uint64_t confirmed_;
-  // What the next write says:
+  // The contents of the next write:
   Index submitted_;  // entries above are in it
   Index truncate_from_ = 0;
   Index new_first_ = 0;

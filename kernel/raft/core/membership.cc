@@ -1,6 +1,6 @@
 // Membership in force when appended, one change at a time, joint with automatic leave (Raft §4; section 9), and the
 // transfer of leadership (Raft §3.10).
-#include "drover/raft/membership_bytes.h"
+#include "storage/membership_bytes.h"
 
 #include <algorithm>
 
@@ -52,7 +52,7 @@ void Core::Impl::on(ChangeMembership& change) {
   advance_commit();  // the quorum may have become a smaller one
 }
 
-// What is committed is settled: callers learn of it, memberships before the last one are history.
+// Tells callers that their entries are committed, and forgets the memberships before the last committed one.
 void Core::Impl::commit_to(Index index) {
   if (index <= commit) return;
   DROVER_CHECK(index <= log.last_index());  // I1
@@ -70,7 +70,7 @@ void Core::Impl::commit_to(Index index) {
   if (later - memberships.begin() > 1) memberships.erase(memberships.begin(), std::prev(later));
 }
 
-// While leading, after a commit: out of the joint membership (9.3), and out of office (9.5).
+// While leading, after a commit: leaves the joint membership (9.3), and leadership if it is no voter any more (9.5).
 void Core::Impl::settle_membership() {
   if (!is_leader() || in_force().index > commit || !has_own_commit()) return;
   sync_peers();
@@ -90,7 +90,7 @@ void Core::Impl::settle_membership() {
 
 // ---- transfer ----
 
-// Not one that only the outgoing half of a joint membership counts.
+// False for a server that only the outgoing half of a joint membership counts.
 bool Core::Impl::is_to_stay_voter(const NodeId& id) const {
   const auto member = std::ranges::find(in_force().members, id, &Member::id);
   return member != in_force().members.end() && member->suffrage == Suffrage::voter;
@@ -124,8 +124,8 @@ void Core::Impl::start_transfer(const NodeId& to, std::optional<uint64_t> token)
 }
 
 // A leader whose disk hangs hands over and stays out until it is well; heartbeats of one that cannot write would freeze
-// the cluster (S29), and so would those of one that cannot read what the others lack (S29e). With nobody to hand over to
-// it stays: nobody would be better.
+// the cluster (S29), and so would those of one that cannot read entries that the others lack (S29e). With nobody to
+// hand over to it stays: nobody would do better.
 void Core::Impl::make_way() {
   if (!(is_storage_slow || is_log_unreadable) || transfer) return;
   if (const std::optional<NodeId> successor = best_successor()) start_transfer(*successor, std::nullopt);
@@ -146,8 +146,8 @@ void Core::Impl::send_timeout_now(const NodeId& to) {
   send(message(MessageType::timeout_now, to));
 }
 
-// Given up after an election timeout. Who cannot write or read steps down all the same. Who cannot read may be the only
-// one that can be elected, and may be able to the next time: it lets the others go first, and no more.
+// Gives a transfer up after an election timeout. A leader that cannot write or read steps down all the same. One that
+// cannot read may be the only electable server and may be able to later: it lets the others go first, and no more.
 void Core::Impl::tick_transfer() {
   if (!transfer || ++transfer->elapsed < config.election_ticks) return;
   DROVER_REACH("a transfer given up");

@@ -1,4 +1,4 @@
-// What the cores of a cluster say to each other. Plain values; the transport gives them bytes and an envelope (cluster,
+// The messages between the cores of a cluster. Plain values; the transport gives them bytes and an envelope (cluster,
 // sender's incarnation, protocol version). A message may be lost, repeated, delayed and reordered: the core copes.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "drover/raft/types.h"
+#include "storage/types.h"
 
 namespace drover::raft {
 
@@ -25,7 +25,7 @@ enum class MessageType : uint8_t {
 };
 std::string_view to_string(MessageType type);
 
-// Which fields a type carries is said beside them; the others are zero.
+// A comment names the types that carry its field; the field is zero in the others.
 struct Message {
   MessageType type = MessageType::heartbeat;
   NodeId from{};

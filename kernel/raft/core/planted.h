@@ -1,6 +1,5 @@
-// Bugs on request. A build with DROVER_PLANTED_BUGS can break one rule of the core at a time, so that the tests can be
-// tested: what plants a bug and finds nothing has a hole. In every other build planted() is constant false and nothing
-// of this remains.
+// Bugs on request. A build with DROVER_PLANTED_BUGS can break one rule of the core at a time, to test the tests: a test
+// run that finds no bug has a hole. In every other build planted() is constant false and nothing of this remains.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a leader knows of one follower. A value of the core; nothing of it outlives a leadership (R6).
+// A leader's knowledge of one follower. A value of the core; nothing of it outlives a leadership (R6).
 //
 //             accepted                    next is compacted
 //   probe ──────────────▶ replicate ─────────────────────────┐
@@ -47,7 +47,7 @@ struct Progress {
   void sent(Index last, uint64_t bytes);
   // Everything up to `index` is durable there. False when that is no news.
   bool accepted(Index index);
-  // Whether a refusal of the append behind `prev` was overtaken by later news (R5).
+  // True when later news has overtaken a refusal of the append behind `prev` (R5).
   bool is_stale_refusal(Index prev) const { return prev <= match || (state == State::probe && prev + 1 != next); }
 
  private:

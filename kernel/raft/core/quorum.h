@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "drover/raft/types.h"
 #include "kernel/raft/core/core.h"
+#include "storage/types.h"
 
 namespace drover::raft {
 

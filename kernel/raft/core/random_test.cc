@@ -39,7 +39,7 @@ class RandomRun {
     cluster_.trace = [this](int number, const Effects& effects) { digest(number, effects); };
   }
 
-  // What went wrong; empty: nothing.
+  // Returns the failure; empty: none.
   std::string run(int events) {
     for (int i = 0; i < events && cluster_.violation.empty(); ++i) {
       one_event();

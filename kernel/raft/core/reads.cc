@@ -5,7 +5,7 @@
 
 namespace drover::raft {
 
-// R1: what earlier terms have committed is known only once an entry of this term is.
+// R1: the entries that earlier terms committed are known only once an entry of this term is committed.
 bool Core::Impl::may_read() const { return has_own_commit() || planted(Bug::read_before_own_term); }
 
 // Raft §6.4.1. `at` was read after the request arrived, so a pause between that and this is harmless.

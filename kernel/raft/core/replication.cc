@@ -1,9 +1,9 @@
 // The leader's side of replication and commitment (Raft §3.5, §3.6; rules R1, R2, R5 to R11, E6).
 #include <algorithm>
 
-#include "drover/raft/membership_bytes.h"
 #include "drover/result.h"
 #include "kernel/raft/core/state.h"
+#include "storage/membership_bytes.h"
 
 namespace drover::raft {
 
@@ -44,7 +44,7 @@ void Core::Impl::tick_leader() {
     send_heartbeats();
     confirm_reads();  // the quorum may have become a smaller one, or nobody else
   }
-  // E6. Whether a quorum has been heard within an election timeout.
+  // E6. Asks whether a quorum has been heard within an election timeout.
   const uint64_t limit = static_cast<uint64_t>(config.election_ticks);
   const VoteResult contact = vote_result(in_force(), [&](const NodeId& id) -> std::optional<bool> {
     const Progress* peer = find_peer(id);
@@ -56,7 +56,7 @@ void Core::Impl::tick_leader() {
   }
 }
 
-// Independent of the log and of the peer's disk (R11). The commit index is bounded by what the peer is known to have.
+// Independent of the log and of the peer's disk (R11). The peer's known log bounds the commit index.
 void Core::Impl::send_heartbeats() {
   for (const Progress& peer : peers) {
     Message m = message(MessageType::heartbeat, peer.id);
@@ -66,7 +66,7 @@ void Core::Impl::send_heartbeats() {
   }
 }
 
-// Everybody in force, and whoever is leaving until that is committed: it may learn of it.
+// The peers are all members in force, and those that leave until that is committed: they may learn of it.
 void Core::Impl::sync_peers() {
   std::vector<NodeId> ids = all_members(in_force());
   const std::vector<NodeId> leaving = all_members(committed_membership());
@@ -99,7 +99,7 @@ void Core::Impl::replicate(Progress& peer) {
   while (peer.state == Progress::State::replicate && peer.next <= log.last_index() && !peer.is_full(config)) {
     if (!send_next(peer)) return;
   }
-  // What is new about the commit index travels without waiting for the next heartbeat.
+  // A new commit index travels without waiting for the next heartbeat.
   if (peer.state == Progress::State::replicate && peer.next > log.last_index() && peer.commit_sent < commit) {
     send_empty(peer);
   }
@@ -195,8 +195,8 @@ void Core::Impl::on_append_answer(const Message& m) {
   peer->ticks_since_contact = 0;
   peer->is_damaged = m.is_damaged;
   if (m.is_damaged) {
-    // The one exception from R6: it says itself that it has lost what it had confirmed (5.5). What it has may be what
-    // it had before it was cut and replaced, so nothing is known to match but what it accepts now.
+    // The one exception from R6: the peer itself says that it has lost entries that it had confirmed (5.5). Its entries
+    // may be those from before it was cut and replaced, so only what it accepts now is known to match.
     const Index has = m.is_refused ? std::min(m.last_index, m.log_index - 1) : m.log_index;
     const Index known = m.is_refused ? 0 : m.log_index;
     if (known < peer->match) {

@@ -2,9 +2,10 @@
 // the cores did because of it. The whole file is compared. RAFT_UPDATE_SCRIPTS=1 writes what happened instead; read the
 // difference before keeping it.
 //
-//   cluster N [learners=K] [spare=S] [option=value …]   servers 1…N voters, then learners, then servers that know
-//   nobody campaign n · tick n [count] · propose n text … · read n · transfer n [to] · change n +a ~b -c   (voter,
-//   learner, out) deliver [a b] [type]      what waits now, from a to b, of this type; what is sent because of it waits
+//   cluster N [learners=K] [spare=S] [option=value …]   servers 1…N voters, then learners, then ones that know nobody
+//   campaign n · tick n [count] · propose n text … · read n · transfer n [to]
+//   change n +a ~b -c         voter, learner, out
+//   deliver [a b] [type]      the messages that wait now, from a to b, of this type; those that follow from them wait
 //   drop … · repeat …         the same choice: lost; delivered and kept
 //   disk n hold|free · durable n [writes] · apply n · crash n · start n [damaged keep=i]
 //   cut a b · cut n · heal · settle      settle: disks, state machines and the network until nothing moves
@@ -37,7 +38,7 @@ class Script {
     };
   }
 
-  // What the commands of a file do, between them.
+  // Runs a file's commands and returns it with the effects of each.
   std::string play(const std::string& file) {
     std::istringstream in(file);
     std::string result;

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "drover/raft/membership_bytes.h"
 #include "kernel/raft/core/core.h"
 #include "kernel/raft/core/quorum.h"
+#include "storage/membership_bytes.h"
 
 namespace drover::raft {
 
@@ -149,7 +149,7 @@ inline std::vector<std::string> describe(int number, const Effects& effects, Det
   return lines;
 }
 
-// What a log holds, as a disk would.
+// The contents of a log on a disk.
 struct LogImage {
   Index first = 1;
   Term prev_term = 0;
@@ -219,7 +219,7 @@ class Cluster {
  public:
   using Trace = std::function<void(int, const Effects&)>;
 
-  // What went wrong across servers; the first one counts.
+  // The first failure across servers.
   std::string violation;
   Trace trace;
   std::map<int, Server> servers;
@@ -512,7 +512,7 @@ class Cluster {
     open_reads.erase(open);
   }
 
-  // What was refused never entered the log.
+  // A refused proposal never entered the log.
   void note_refused(uint64_t token) {
     refused_.insert(token);
     if (committed_tokens_.contains(token)) fail("token " + std::to_string(token) + " was refused and is committed");
@@ -531,7 +531,7 @@ class Cluster {
       fail("token " + std::to_string(token->second) + " was refused, then committed");
   }
 
-  // Leader completeness: whoever is elected has everything that was ever committed.
+  // Leader completeness: a new leader has everything that was ever committed.
   void check_completeness(int number) {
     const Server& s = servers.at(number);
     for (const auto& [index, what] : committed_) {
@@ -564,7 +564,7 @@ class Cluster {
   std::set<uint64_t> committed_tokens_;
 };
 
-// What went wrong; empty: nothing. random_test.cc
+// Returns the failure; empty: none. random_test.cc
 std::string run_at_random(uint64_t seed, int events);
 // Empty: none. script_test.cc
 std::string first_script_that_differs();

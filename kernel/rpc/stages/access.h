@@ -1,5 +1,5 @@
-// Who calls, and whether they may. The ACL plugin provides the real AccessControl as an extension; without one every
-// caller is the management identity.
+// Finds out who calls, and whether they may. The ACL plugin provides the real AccessControl as an extension; without
+// one every caller is the management identity.
 #pragma once
 
 #include "drover/access_control.h"

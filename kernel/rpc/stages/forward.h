@@ -1,4 +1,4 @@
-// Where a call is answered. Pure.
+// Decides where a call is answered. Pure.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct ToNode {
 struct WaitForLeader {};  // ask again shortly, until the hold time is over
 using Destination = std::variant<Here, ToServer, ToNode, WaitForLeader, Status>;
 
-// What is known at the moment of the decision.
+// The facts that the decision rests on.
 struct Situation {
   std::string region;
   std::string server_name;

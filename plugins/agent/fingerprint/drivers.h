@@ -1,4 +1,4 @@
-// What the task drivers of this agent say of themselves, as the node's description carries it.
+// Puts into the node's description what the task drivers of this agent say of themselves.
 #pragma once
 
 #include "client_config.h"

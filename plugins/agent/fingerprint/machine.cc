@@ -21,7 +21,7 @@
 namespace drover::agent {
 namespace {
 
-// What os.signals lists: the names that kill_signal and change_signal may use.
+// The content of os.signals: the names that kill_signal and change_signal may use.
 constexpr std::string_view kSignals =
     "SIGABRT,SIGALRM,SIGBUS,SIGCHLD,SIGCONT,SIGFPE,SIGHUP,SIGILL,SIGINT,SIGIO,SIGIOT,SIGKILL,SIGNULL,SIGPIPE,SIGPROF,"
     "SIGQUIT,SIGSEGV,SIGSTOP,SIGSYS,SIGTERM,SIGTRAP,SIGTSTP,SIGTTIN,SIGTTOU,SIGURG,SIGUSR1,SIGUSR2,SIGWINCH,SIGXCPU,"
@@ -98,7 +98,7 @@ void describe_disk(const ClientConfig& config, v1::Node& node) {
   attributes["unique.storage.volume"] = path;
   attributes["unique.storage.bytestotal"] = std::to_string(total);
   attributes["unique.storage.bytesfree"] = std::to_string(free);
-  // What others have filled is not there for allocations.
+  // Space that others have filled is not there for allocations.
   node.mutable_node_resources()->mutable_disk()->set_disk_mb(static_cast<int64_t>(free >> 20));
 }
 

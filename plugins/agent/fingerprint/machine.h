@@ -1,4 +1,4 @@
-// What this machine is: attributes and resources, from what the operating system says. The readers of its texts are
+// Describes this machine: attributes and resources, from what the operating system says. The readers of its texts are
 // pure; describe_machine does the I/O.
 #pragma once
 

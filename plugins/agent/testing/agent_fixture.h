@@ -28,12 +28,22 @@ class AgentTest : public ::testing::Test {
     std::filesystem::remove_all(folder_, ignored);
   }
 
+  NodeLocator& locator() {
+    return *static_cast<NodeLocator*>(
+        declarations_.extensions.at({std::string(NodeLocator::kExtensionPoint), "agent"}));
+  }
   void start(bool dev_mode = false) {
-    host_ = std::make_unique<FakeHost>(folder_, servers_, store_, driver_, dev_mode);
-    host_->devices = devices_;
+    host_ = std::make_unique<FakeHost>(folder_, servers_, store_, dev_mode);
     declarations_ = FakeDeclarations();
     agent_ = std::make_unique<AgentPlugin>();
     ASSERT_TRUE(agent_->declare(declarations_).ok());
+    ASSERT_TRUE(declarations_.extend<TaskDriver>("fake", driver_).ok());
+    if (devices_) {
+      ASSERT_TRUE(declarations_.extend<DevicePlugin>("fake", *devices_).ok());
+    }
+    for (TaskHook* hook : task_hooks_) ASSERT_TRUE(declarations_.extend<TaskHook>(hook->info().name, *hook).ok());
+    for (AllocHook* hook : alloc_hooks_) ASSERT_TRUE(declarations_.extend<AllocHook>(hook->info().name, *hook).ok());
+    host_->extensions = declarations_.extensions;
     ASSERT_TRUE(agent_->start(*host_).ok());
     ASSERT_TRUE(servers_.wait([&] { return servers_.ready; }));
   }
@@ -64,6 +74,7 @@ class AgentTest : public ::testing::Test {
     job.set_name("web");
     job.set_namespace_("default");
     job.set_type(type);
+    job.set_payload(payload_);
     v1::TaskGroup& group = *job.add_task_groups();
     group.set_name("front");
     group.mutable_restart_policy()->set_attempts(attempts);
@@ -115,11 +126,14 @@ class AgentTest : public ::testing::Test {
 
   int placed_ = 0;
   std::string network_mode_;  // of what is placed
+  std::string payload_;       // of its job
   std::string folder_;
   FakeServers servers_;
   FakeDriver driver_;
   MemoryStore store_;
   DevicePlugin* devices_ = nullptr;
+  std::vector<TaskHook*> task_hooks_;  // of other plugins; before the agent starts
+  std::vector<AllocHook*> alloc_hooks_;
   std::unique_ptr<FakeHost> host_;
   FakeDeclarations declarations_;
   std::unique_ptr<AgentPlugin> agent_;

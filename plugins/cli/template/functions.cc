@@ -150,7 +150,7 @@ Result<TemplateValue> printf(Arguments arguments) {
   return value_of(print_format(arguments[0]->get_ref<const std::string&>(), arguments.subspan(1)));
 }
 
-// What html, js and urlquery change: the values as print writes them, but for those that are not there.
+// The text that html, js and urlquery change: the values as print writes them, but for those that are not there.
 std::string text_of(Arguments arguments) {
   static const TemplateValue kNone = value_of("<no value>");
   std::vector<TemplateValue> shown(arguments.begin(), arguments.end());

@@ -18,7 +18,7 @@ Result<TemplateValue> call_template_function(std::string_view name, std::span<co
 // Neither null, false, zero nor empty.
 bool is_true(const nlohmann::json& value);
 
-// What `inner`, a part of what `value` shares, is as a value.
+// Makes a value of `inner`, a part of what `value` shares.
 inline TemplateValue part_of(const TemplateValue& value, const nlohmann::json& inner) { return {value, &inner}; }
 TemplateValue value_of(nlohmann::json value);
 const TemplateValue& no_value();

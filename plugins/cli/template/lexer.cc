@@ -67,7 +67,7 @@ class Lexer {
     return ok_status();
   }
 
-  // Whether the action ends here; how long its end is.
+  // The length of the action's end here; 0 when it does not end here.
   size_t closing() const {
     if (rest().starts_with("}}")) return 2;
     return peek() == '-' && rest().substr(1).starts_with("}}") && at_ > 0 && is_space(text_[at_ - 1]) ? 3 : 0;

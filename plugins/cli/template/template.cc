@@ -108,7 +108,7 @@ class Runner {
     return *any ? Result<Flow>(Flow::on) : walk(node.otherwise, dot);
   }
 
-  // Whether there was a round.
+  // True when there was a round.
   Result<bool> each(const Node& node, const TemplateValue& value) {
     int64_t rounds = 0;
     for (const auto& element : value->items()) {
@@ -206,7 +206,7 @@ class Runner {
     }
     Result<TemplateValue> value = call_template_function(name, arguments);
     if (!value) return template_error(place, name + ": " + std::string(value.status().message()));
-    // What is made takes memory as long as a variable holds it.
+    // A made text takes memory as long as a variable holds it.
     if ((*value)->is_string()) {
       DROVER_RETURN_IF_ERROR(step(place, (*value)->get_ref<const std::string&>().size() / kBytesPerStep));
     }

@@ -18,7 +18,7 @@ struct Place {
 
 struct Pipeline;
 
-// What stands between spaces in a command.
+// The part of a command between two spaces.
 struct Operand {
   enum class Kind { dot, nil, literal, variable, function, pipeline };
   Kind kind = Kind::dot;

@@ -71,7 +71,7 @@ class OddDriver final : public TaskDriver {
     if (mode == "finds-all") return ok_status();
     return not_found("it was never written down");
   }
-  // "tells-exit-once": to who asks before the task is stopped.
+  // "tells-exit-once": only to callers that ask before the task is stopped.
   Result<driver::ExitResult> wait_task(std::string_view, std::stop_token stop) override {
     if (mode != "tells-exit-once") return unknown();
     std::unique_lock lock(mutex_);

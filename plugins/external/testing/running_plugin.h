@@ -13,7 +13,10 @@
 
 #include "drover/external/handshake.h"
 #include "drover/metrics.h"
-#include "hosted_plugin.h"
+#include "drover/task_driver.h"
+#include "kinds/hosted_plugin.h"
+
+#include "nomad/plugins/driver.pb.h"
 
 extern char** environ;
 
@@ -50,9 +53,15 @@ class RunningPlugin {
     std::filesystem::remove_all(folder_, ignored);
   }
 
-  DriverPlugin& operator*() { return plugin_->driver(); }
-  DriverPlugin* operator->() { return &plugin_->driver(); }
-  DeviceProgram& device() { return plugin_->device(); }
+  // Require: it has said that it is one.
+  TaskDriver& operator*() { return as<TaskDriver>(); }
+  TaskDriver* operator->() { return &as<TaskDriver>(); }
+  template <typename Interface>
+  Interface& as() {
+    Interface* const found = plugin_->find<Interface>();
+    DROVER_CHECK(found != nullptr);
+    return *found;
+  }
   HostedPlugin& hosted() { return *plugin_; }
   ProgramHost& program() { return plugin_->program(); }
   const std::string& folder() const { return folder_; }
@@ -89,15 +98,15 @@ class RunningPlugin {
 
  private:
   void start() {
-    HostedPluginOptions options{
-        .program = {.file = file_,
-                    .settings = settings_,
-                    .environment = plugin_environment(environ),
-                    .cgroups = detect_cgroups(),
-                    .cgroup = std::filesystem::path(folder_).filename().string(),
-                    .times = times_},
-        .driver = {.cgroups = &cgroups_, .pipes = &*pipes_, .changed = [this] { changed_.notify_all(); }},
-        .changed = [this](std::string_view) { changed_.notify_all(); }};
+    HostedPluginOptions options{.program = {.file = file_,
+                                            .settings = settings_,
+                                            .environment = plugin_environment(environ),
+                                            .cgroups = detect_cgroups(),
+                                            .cgroup = std::filesystem::path(folder_).filename().string(),
+                                            .times = times_},
+                                .cgroups = &cgroups_,
+                                .pipes = &*pipes_,
+                                .changed = [this](std::string_view) { changed_.notify_all(); }};
     if (!settings_.arguments.empty()) options.program.settings.arguments.push_back(folder_);
     options.program.environment["TMPDIR"] = folder_;
     plugin_ = std::make_unique<HostedPlugin>(std::move(options), clock_, metrics_);

@@ -64,7 +64,7 @@ class FakeCaller final : public Caller {
     return std::unique_ptr<StreamCall>(std::make_unique<Handle>(*this));
   }
 
-  // What was uploaded, once `size` bytes of it have come, or the client has said everything.
+  // Returns the upload once `size` bytes of it have come, or the client has said everything.
   std::string uploaded(size_t size) {
     wait([&] { return uploaded_.size() >= size || has_all_; });
     std::lock_guard lock(mutex_);

@@ -1,14 +1,16 @@
-// What tests of the shells begin with: a server in memory with the tables of this plugin and of those that it reads.
+// The start of tests of the shells: a server in memory with the tables of this plugin and of those that it reads.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "deciding/generic_scheduler.h"
 #include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "sdk/testing/fake_host.h"
 #include "tables.h"
+#include "testing/everywhere_scheduler.h"
 #include "testing/fixtures.h"
 
 namespace drover::scheduler::testing {
@@ -34,6 +36,9 @@ class ShellTest : public ::testing::Test {
     versions_ = Table<v1::Job>(host_.rows().add_table(job_versions_table().spec()));
     nodes_ = Table<v1::Node>(host_.rows().add_table(nodes_table().spec()));
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
+    EXPECT_TRUE(host_.rows().extend<Scheduler>("service", service_).ok());
+    EXPECT_TRUE(host_.rows().extend<Scheduler>("batch", batch_).ok());
+    EXPECT_TRUE(host_.rows().extend<Scheduler>("everywhere", everywhere_).ok());
   }
 
   // Each as one commit, as the plugins that own the rows write them.
@@ -69,6 +74,8 @@ class ShellTest : public ::testing::Test {
     });
   }
 
+  GenericScheduler service_{/*is_batch=*/false}, batch_{/*is_batch=*/true};
+  EverywhereScheduler everywhere_;
   drover::testing::FakeHost host_;
   Tables tables_;
   Table<v1::Job> jobs_, versions_;

@@ -1,8 +1,8 @@
 // The agent's configuration: files in order, then flags, one schema over all of it.
 //
 // The kernel owns the top level and the blocks that no plugin claims; plugins declare the options of theirs
-// (Declarations::configuration). What is known to the configuration language but has no effect in this version is
-// accepted with a warning, and refused where ignoring it would be unsafe. [main]
+// (Declarations::configuration). An option of the language that has no effect in this version is accepted with a
+// warning, and refused where ignoring it would be unsafe. [main]
 #pragma once
 
 #include <map>
@@ -44,7 +44,7 @@ Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& dec
 // Where plugins are looked for: beside the program, under the data folder, and where the operator says.
 std::vector<std::string> plugin_folders(const ConfigBlock& raw, const std::string& program);
 
-// What the kernel itself needs, from the checked configuration.
+// The settings that the kernel itself needs, from the checked configuration.
 struct AgentSettings {
   std::string name, region, datacenter;
   std::string data_dir;  // absolute; in dev mode a new folder that is removed at the end

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "drover/configurable.h"
+#include "drover/plugin_kind.h"
 
 namespace drover::v1 {
 class AuthConfigError;
@@ -47,7 +48,12 @@ inline constexpr size_t kMaxKeptLogin = 4096;  // bytes
 
 class AuthMethod : public Configurable {
  public:
-  static constexpr std::string_view kExtensionPoint = "auth_method";
+  static constexpr PluginKind kKind{.type = 1003,
+                                    .point = "auth_method",
+                                    .word = "auth",
+                                    .name = "auth method",
+                                    .protocol = "drover/v1/auth_method.proto"};
+  static constexpr std::string_view kExtensionPoint = kKind.point;
 
   // As operators write it in an auth method: "LDAP". Letters, digits, '_' and '-', compared without case. Constant, and
   // asked for before configure().
@@ -65,8 +71,8 @@ class AuthMethod : public Configurable {
   // idempotent. An error of the call itself says that it could not look.
   virtual Result<std::vector<v1::AuthConfigError>> check_config(std::string_view config) = 0;
 
-  // Who shows this token. `stop` is requested when nobody waits any more, at the latest after 30 seconds. Idempotent:
-  // when the plugin dies under it the host asks the next process once.
+  // Says who shows this token. `stop` is requested when nobody waits any more, at the latest after 30 seconds.
+  // Idempotent: when the plugin dies under it the host asks the next process once.
   virtual Result<v1::AuthIdentity> login(const v1::AuthLoginRequest& request, std::stop_token stop);
 
   // Where the person's browser is to go: an https or http URL that carries the request's `state` and leads back to its
@@ -74,7 +80,7 @@ class AuthMethod : public Configurable {
   virtual Result<v1::StartAuthLoginResponse> start_login(const v1::StartAuthLoginRequest& request,
                                                          std::stop_token stop);
 
-  // Who came back with this code. Everything but `kept` and `code` is as it was at the start. `stop` as with login(). A
+  // Says who came back with this code. All but `kept` and `code` is as it was at the start. `stop` as with login(). A
   // code is good once: when the plugin dies under it the login has failed.
   virtual Result<v1::AuthIdentity> complete_login(const v1::CompleteAuthLoginRequest& request, std::stop_token stop);
 };
@@ -88,8 +94,8 @@ inline Status refused(std::string why) { return {Code::unauthenticated, std::mov
 // [A-Za-z][A-Za-z0-9_-]*, at most 64 bytes.
 bool is_type_name(std::string_view name);
 
-// What nobody may read of a token: all of it, and of a "name:password" the password and each of its parts between
-// colons. Views of the token. What is shorter than four bytes is left out: it would take half of the words with it.
+// The parts of a token that nobody may read: all of it, and of a "name:password" the password and each of its parts
+// between colons. Views of the token. Parts of less than four bytes are left out: they would hide half of the words.
 std::vector<std::string_view> secrets_of(std::string_view token);
 
 // The error with the secrets of each of these tokens in its text replaced by "[secret]".

@@ -29,12 +29,12 @@ struct CgroupLayout {
 };
 std::string_view to_string(CgroupLayout::Mode mode);
 
-// From the content of /proc/self/mountinfo. Pure.
+// Reads the content of /proc/self/mountinfo. Pure.
 CgroupLayout parse_cgroup_mounts(std::string_view mountinfo);
-// Of this machine; none when the trees cannot be written to.
+// Finds those of this machine; none when the trees cannot be written to.
 CgroupLayout detect_cgroups();
 
-// A task's identifier as the name of one folder: what is not a letter, digit, '-', '_' or '.' becomes '_'. Pure.
+// A task's identifier as the name of one folder: all but letters, digits, '-', '_' and '.' becomes '_'. Pure.
 std::string cgroup_name(std::string_view task_id);
 
 struct CgroupUsage {

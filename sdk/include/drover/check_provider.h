@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "drover/configurable.h"
+#include "drover/plugin_kind.h"
 
 namespace drover::v1 {
 class CheckResult;
@@ -37,15 +38,20 @@ inline constexpr size_t kMaxCheckOutput = 3072;  // bytes
 
 class CheckProvider : public Configurable {
  public:
-  static constexpr std::string_view kExtensionPoint = "check_provider";
+  static constexpr PluginKind kKind{.type = 1001,
+                                    .point = "check_provider",
+                                    .word = "check",
+                                    .name = "check provider",
+                                    .protocol = "drover/v1/check_provider.proto"};
+  static constexpr std::string_view kExtensionPoint = kKind.point;
 
-  // What it can look at: names that match [a-z][a-z0-9_-]*, each once, each with a sentence and the schema of the
+  // The types of checks: names that match [a-z][a-z0-9_-]*, each once, each with a sentence and the schema of the
   // options that a check of that type has (drover/hclspec.h). Constant, and asked for before configure().
   virtual std::vector<v1::CheckType> types() const = 0;
 
   // Looks once. The options come as msgpack by the type's schema, with every name in it (TaskOptions reads them); the
   // type is one of types(). `stop` is requested when the request's `timeout` is over, or nobody waits any more: return
-  // soon then, with anything. What comes after the time limit is replaced: a check that has not answered by then is
+  // soon then, with anything. An answer after the time limit is replaced: a check that has not answered by then is
   // critical. Must not change what it looks at: the host may run it again at any time, and after a crash does.
   // The output is for people. The SDK cuts it at 3 KiB, between two characters, and marks the cut.
   virtual Result<v1::CheckResult> run(const v1::RunCheckRequest& request, std::stop_token stop) = 0;

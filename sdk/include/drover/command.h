@@ -21,7 +21,7 @@ struct InstalledPlugin {
   Status verdict;
 };
 
-// What a command may use beside its arguments.
+// The means that a command has beside its arguments.
 class CommandHost {
  public:
   virtual ~CommandHost() = default;
@@ -33,8 +33,8 @@ class CommandHost {
   // Every command of every plugin: full name and synopsis, for help and completion.
   virtual std::vector<std::pair<std::string, std::string>> commands() const = 0;
   virtual std::string version() const = 0;
-  // What is installed beside this program and in `folders`, checked as an agent would, but not loaded here. Files that
-  // cannot be told become `problems`.
+  // The plugins installed beside this program and in `folders`, checked as an agent would, but not loaded here. Files
+  // that cannot be told become `problems`.
   virtual std::vector<InstalledPlugin> installed(const std::vector<std::string>& folders,
                                                  std::vector<Status>& problems) const {
     (void)folders, (void)problems;

@@ -52,7 +52,7 @@ struct ConfigBlock {
   std::chrono::nanoseconds duration(std::string_view option, std::chrono::nanoseconds fallback = {}) const;
   uint64_t bytes(std::string_view option, uint64_t fallback = 0) const;
   std::vector<std::string> string_list(std::string_view option) const;
-  // Also from blocks of that name.
+  // Also takes the values in blocks of that name.
   std::map<std::string, std::string, std::less<>> string_map(std::string_view option) const;
 
   // The first block of that name, or of that name and first label; null when there is none.

@@ -5,8 +5,8 @@
 //                         ├ a program: the handshake, a socket, kill -9
 //                         └ an object in this process: the same methods without a socket; a kill drops the object
 //
-// A check is pure description: it calls methods and looks at answers. What it needs of the plugin (a capability, a task
-// that ends) and cannot have makes its outcome "not applicable", with the reason.
+// A check is pure description: it calls methods and looks at answers. When the plugin lacks something that it needs (a
+// capability, a task that ends), its outcome is "not applicable", with the reason.
 #pragma once
 
 #include <chrono>
@@ -24,26 +24,21 @@
 #include "drover/external/channel.h"
 #include "drover/external/process.h"
 #include "drover/hcl_value.h"
+#include "drover/plugin_kind.h"
 #include "drover/result.h"
 
 namespace drover {
-class AuthMethod;
-class CheckProvider;
-class DevicePlugin;
+class Configurable;
 class Plugin;
-class ServiceProvider;
-class TaskDriver;
 }  // namespace drover
 
 namespace drover::conformance {
-
-enum class Kind : uint8_t { driver, device, check, service, auth };  // as plugin_kinds() (drover/plugin_kind.h)
 
 // One plugin under test. One thread, but for channel(), whose channel any thread may use.
 class Subject {
  public:
   virtual ~Subject() = default;
-  // To the living instance. Every call on it fails with unavailable after kill() or end().
+  // Leads to the living instance. Every call on it fails with unavailable after kill() or end().
   virtual external::Channel& channel() = 0;
   virtual void kill() = 0;     // at once, as by SIGKILL; returns when it has gone
   virtual Status end() = 0;    // as a host does it; errors: it had to be killed
@@ -65,12 +60,10 @@ using SubjectFactory = std::function<Result<std::unique_ptr<Subject>>()>;
 
 // `program` is started with the environment of a plugin's host. Its sockets are made in a folder that goes with it.
 SubjectFactory program_subject(external::Program program);
-// Each instance is what `make` gives; it is told to stop and destroyed at a kill, too.
+// Each instance is what `make` gives, an object with the interface of that kind; it is told to stop and destroyed at a
+// kill, too. A driver's test has configured it; objects of other kinds are configured as programs are.
+SubjectFactory object_subject(const PluginKind& kind, std::function<std::unique_ptr<Configurable>()> make);
 SubjectFactory driver_subject(std::function<std::unique_ptr<TaskDriver>()> make);
-SubjectFactory device_subject(std::function<std::unique_ptr<DevicePlugin>()> make);
-SubjectFactory check_subject(std::function<std::unique_ptr<CheckProvider>()> make);
-SubjectFactory service_subject(std::function<std::unique_ptr<ServiceProvider>()> make);
-SubjectFactory auth_subject(std::function<std::unique_ptr<AuthMethod>()> make);
 
 // A task that the driver can run, by what the kit uses it for.
 struct TaskSpec {
@@ -95,7 +88,7 @@ struct LoginSpec {
   std::string token{};
   std::string subject{};  // of "good" and "browser": who it is; empty: whoever it is
   std::string path{};     // of "invalid": where the error is; empty: anywhere
-  // Of "browser": a shell's command that goes to the URL in DROVER_LOGIN_URL, as a person would, and prints the code.
+  // For "browser": a shell's command that goes to the URL in DROVER_LOGIN_URL, as a person would, and prints the code.
   std::string visit{};
 };
 
@@ -110,15 +103,15 @@ struct Setup {
   std::map<std::string, CheckSpec, std::less<>> checks{};
   // "good" and "refused" have a token, "browser" a visit; "invalid" has a config with an error in it.
   std::map<std::string, LoginSpec, std::less<>> logins{};
-  // What is published for a node, as a text that has the ID of each of its instances in it. Any thread may call.
+  // Returns all that is published for a node, as a text with the ID of each of its instances. Any thread may call.
   std::function<Result<std::string>(const std::string& node_id)> published{};
   bool runs_programs = true;  // commands in tasks are programs: /bin/sh is there
   bool is_sdk = false;        // made with this SDK: errors have the codes of drover/task_driver.h
   std::chrono::nanoseconds limit = std::chrono::seconds(20);  // of one call, and so of what is waited for
 };
 
-// Fills in what a plugin is tried with from HCL. Errors: invalid_argument naming the place; a kind described twice and
-// a file without blocks are errors, too.
+// Reads a setup's tasks, checks and logins from HCL. Errors: invalid_argument naming the place; a kind described
+// twice and a file without blocks are errors, too.
 //
 //   task "endless" { config { … } }                        and exit_code, stdout, stderr
 //   check "passing" { type = "…"  options { … } }          and address, port
@@ -128,11 +121,11 @@ Status read_tasks(const std::string& file_name, std::string text, Setup& setup);
 // Tasks of well-known shapes for what is missing: drivers that take `command` and `args`, or `run_for`. Asks the
 // plugin for its schema. Errors: those of the plugin.
 Status guess_tasks(const SubjectFactory& factory, Setup& setup);
-// Whether the plugin's schemas take its configuration, and every task or check that has a place. Errors:
-// invalid_argument naming the place. What the plugin itself does wrong is left to the checks.
-Status check_setup(Kind kind, const SubjectFactory& factory, const Setup& setup);
-// By what the plugin says of itself.
-Result<Kind> kind_of(const SubjectFactory& factory);
+// Checks that the plugin's schemas take its configuration, and every task or check that has a place. Errors:
+// invalid_argument naming the place. Faults of the plugin itself are left to the checks.
+Status check_setup(const PluginKind& kind, const SubjectFactory& factory, const Setup& setup);
+// Asks the plugin for its kind.
+Result<const PluginKind*> kind_of(const SubjectFactory& factory);
 
 class Trial;
 
@@ -173,11 +166,11 @@ struct Check {
   std::string_view group() const { return name.substr(0, name.find('.')); }
 };
 
-// In the order of a plugin's life.
-std::span<const Check> checks(Kind kind);
+// Lists the checks in the order of a plugin's life.
+std::span<const Check> checks(const PluginKind& kind);
 // Those whose name or sentence has `pattern` in it, "*" standing for anything; all for an empty one, that one alone for
 // its whole name.
-std::vector<const Check*> select(Kind kind, std::string_view pattern);
+std::vector<const Check*> select(const PluginKind& kind, std::string_view pattern);
 
 struct Outcome {
   enum class Verdict : uint8_t { passed, failed, not_applicable };

@@ -10,8 +10,8 @@
 //                            └──stop──▶ (nothing is called any more)
 //
 // The messages are those of the published device protocol (nomad/plugins/device.proto). Calls come from any thread and
-// in parallel; each may take ten seconds and must then have ended. There is no call that gives an instance back: who
-// holds what is the scheduler's knowledge, and a plugin keeps none of it. So a plugin may die and be started anew at
+// in parallel; each may take ten seconds and must then have ended. No call gives an instance back: the scheduler knows
+// who holds an instance, and a plugin keeps none of that. So a plugin may die and be started anew at
 // any time, and nothing of a task depends on it after reserve() has answered.
 //
 // Errors: invalid_argument for what the operator or the caller wrote wrong, naming it; not_found for an instance that
@@ -24,6 +24,7 @@
 #include <string_view>
 
 #include "drover/configurable.h"
+#include "drover/plugin_kind.h"
 
 namespace hashicorp::nomad::plugins::device {
 class ContainerReservation;
@@ -37,7 +38,12 @@ namespace device = hashicorp::nomad::plugins::device;
 
 class DevicePlugin : public Configurable {
  public:
-  static constexpr std::string_view kExtensionPoint = "device";
+  static constexpr PluginKind kKind{.type = 3,
+                                    .point = "device",
+                                    .word = "device",
+                                    .name = "device plugin",
+                                    .protocol = "nomad/plugins/device.proto"};
+  static constexpr std::string_view kExtensionPoint = kKind.point;
 
   // How long a fingerprint stays true, at least 100 ms. Asked after each fingerprint.
   virtual std::chrono::nanoseconds fingerprint_every() const { return std::chrono::seconds(30); }
@@ -50,7 +56,7 @@ class DevicePlugin : public Configurable {
   // An error withdraws all groups until a later fingerprint succeeds. Idempotent, without side effects.
   virtual Result<device::FingerprintResponse> fingerprint() = 0;
 
-  // What a task needs to use these instances, all that it gets of this plugin: variables of its environment, host paths
+  // Returns all that a task needs to use these instances: variables of its environment, host paths
   // that are mounted into it and device files that are made in it, with cgroup permissions out of "rwm". A path in the
   // task is absolute. Comes before the task starts, and again for the same instances whenever it starts again; the
   // answer depends on the instances alone. Errors: not_found naming an instance that is not there; one that is there

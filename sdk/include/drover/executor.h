@@ -12,8 +12,8 @@ namespace drover {
 class Executor {
  public:
   virtual ~Executor() = default;
-  // Runs `task` on one of a few threads. It must not wait for anything: others queue behind it. What is queued when the
-  // agent stops is dropped.
+  // Runs `task` on one of a few threads. It must not wait for anything: others queue behind it. Tasks that are queued
+  // when the agent stops are dropped.
   virtual void post(std::function<void()> task) = 0;
   // Returns a number for cancel_timer, never 0.
   virtual uint64_t post_at(SteadyTime when, std::function<void()> task) = 0;

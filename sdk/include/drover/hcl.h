@@ -193,9 +193,9 @@ class DeferredCall {
   virtual ~DeferredCall() = default;
   virtual size_t size() const = 0;
   virtual Expression argument(size_t i) const = 0;
-  // Nothing after an error, which went into `problems` and nowhere else.
+  // Returns nothing after an error, which went into `problems` and nowhere else.
   virtual std::optional<Value> attempt(size_t i, Diagnostics& problems) = 0;
-  // Nothing after an error, which has been reported for the whole evaluation.
+  // Returns nothing after an error, which has been reported for the whole evaluation.
   virtual std::optional<Value> evaluate(size_t i) = 0;
   virtual void report(const Diagnostics& problems) = 0;
   virtual void error(std::string message) = 0;  // at the place of the call
@@ -209,11 +209,11 @@ class Function {
   using Deferred = std::function<std::optional<Value>(DeferredCall&)>;
 
   Function() = default;
-  // Of values: never called with an unknown argument, the result of such a call is unknown.
+  // A function of values: never called with an unknown argument, the result of such a call is unknown.
   template <typename F>
   requires std::is_invocable_r_v<Result<Value>, F&, std::span<const Value>> Function(F call)  // NOLINT: implicit
       : call_(std::move(call)) {}
-  // Of expressions: `try`, `can`, `convert`. Nothing after an error, which has been reported.
+  // A function of expressions: `try`, `can`, `convert`. Returns nothing after an error, which has been reported.
   static Function of_expressions(Deferred deferred) {
     Function function;
     function.deferred_ = std::move(deferred);
@@ -224,7 +224,7 @@ class Function {
   Result<Value> operator()(std::span<const Value> arguments) const { return call_(arguments); }
   const Deferred& deferred() const { return deferred_; }  // empty for a function of values
 
-  // What a call takes of kMaxEvaluationSteps beyond the size of its values, for functions that are slow by design.
+  // The part of kMaxEvaluationSteps that a call takes beyond the size of its values, for functions slow by design.
   Function with_steps(size_t steps) && {
     steps_ = steps;
     return std::move(*this);

@@ -29,12 +29,12 @@ struct BigNumber;  // what does not fit int64_t: sdk/hcl/big_number.h
 // Whole numbers of the C++ side carry 64 bits, doubles 53, what is parsed from text 512; whole numbers that need more
 // bits to be exact carry more. A result carries the larger precision of its operands and is rounded to the nearest,
 // ties to even. Numbers lie between 10^-1233 and 10^1233; zero has no sign; never NaN or infinite.
-// What fits int64_t takes no allocation.
+// A number that fits int64_t takes no allocation.
 class Number {
  public:
   Number() = default;  // zero
   static Number integer(int64_t value);
-  // Nothing for NaN and infinities.
+  // Returns nothing for NaN and infinities.
   static std::optional<Number> real(double value);
   // A decimal literal with optional sign, fraction and exponent; nothing when the text is anything else or out of
   // range.
@@ -73,7 +73,7 @@ using Object = std::map<std::string, Value, std::less<>>;
 enum class Kind { null, unknown, boolean, number, string, list, object };
 std::string_view to_string(Kind kind);
 
-// What HCL's types tell apart and a kind does not: [ ] and { } write tuples and objects, whose elements have types of
+// Tells apart types of HCL that share a kind: [ ] and { } write tuples and objects, whose elements have types of
 // their own; the elements of a list, a map or a set have one type. Two values that differ in this alone are equal.
 enum class Shape { structural, collection, set };
 
@@ -110,7 +110,7 @@ class Value {
   const List& list() const;
   const Object& object() const;
 
-  // Of a list or an object; structural for everything else.
+  // The shape of a list or an object; structural for everything else.
   Shape shape() const;
 
   // The member of an object, or null when this is not an object or has no such member.
@@ -120,7 +120,7 @@ class Value {
   size_t depth() const;
   // The bytes that printing this takes, about; a fraction's eightfold, for the time. Shared parts count each time.
   size_t weight() const;
-  // Whether this or anything inside is unknown.
+  // True when this or anything inside is unknown.
   bool has_unknown() const;
 
   friend bool operator==(const Value& a, const Value& b);

@@ -29,12 +29,13 @@ struct Attribute {
   std::string type;
   bool is_required = false;
   std::string default_literal{};  // an expression, such as "true" or "\"/run\""; empty: null where nothing is written
+  std::string help{};             // for people
 };
 
 // The schema of a block that holds attributes only.
 Spec object_of(std::initializer_list<Attribute> attributes);
 
-// Whether the schema can be used at all: every part set, types and literals readable, depth bounded. Errors:
+// Checks that the schema can be used at all: every part set, types and literals readable, depth bounded. Errors:
 // invalid_argument naming the part.
 Status check(const Spec& spec);
 

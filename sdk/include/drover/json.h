@@ -3,6 +3,7 @@
 // Reading is forgiving as the API's is: names in any case, unknown names ignored, null as absent. [any]
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 
 namespace google::protobuf {
 class Descriptor;
+class EnumValueDescriptor;
 class FieldDescriptor;
 class Message;
 }  // namespace google::protobuf
@@ -25,9 +27,14 @@ std::string message_to_json(const google::protobuf::Message& message, const Json
 std::string field_to_json(const google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,
                           const JsonStyle& style = {});
 
+// A word that is none of its enumeration is refused; a reader of answers leaves it out, since the other side may be
+// newer.
+enum class UnknownWords : uint8_t { refused, left_out };
+
 // Merges the JSON object into `message`. Errors: invalid_argument naming the path ("Job.TaskGroups[0].Count: …") or the
 // line and column of a syntax error; `message` is unspecified then.
-Status json_to_message(std::string_view json, google::protobuf::Message& message);
+Status json_to_message(std::string_view json, google::protobuf::Message& message,
+                       UnknownWords words = UnknownWords::refused);
 
 // Sets one field from a query parameter or path part: numbers, booleans ("", "1" and "true" are true), text,
 // identifiers.
@@ -36,5 +43,7 @@ Status text_to_field(std::string_view text, const google::protobuf::FieldDescrip
 
 // The field's name in JSON.
 std::string json_name(const google::protobuf::FieldDescriptor& field);
+// The enumerator's form in JSON: its declared text, or its name in lower case without the type's.
+std::string json_word(const google::protobuf::EnumValueDescriptor& value);
 
 }  // namespace drover

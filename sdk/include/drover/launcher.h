@@ -81,7 +81,7 @@ class Launcher {
   Result<Task> start(const Start& start, SteadyTime deadline);
   // All tasks it knows: running ones, and ended ones that were not forgotten.
   Result<std::vector<Task>> list(SteadyTime deadline);
-  // To the task's first process, or to its process group. An ended task is no error; an unknown one is not_found.
+  // Signals the task's first process, or its process group. An ended task is no error; an unknown one is not_found.
   enum class To : uint8_t { process, group };
   Status signal(std::string_view id, int signal, To to, SteadyTime deadline);
   // A command that lives as long as its object at most: with the object, this client or the launcher it goes.

@@ -39,7 +39,7 @@
 
 namespace drover {
 
-// Who calls. Made by the authenticate stage, never taken from the wire.
+// The caller of a method. Made by the authenticate stage, never taken from the wire.
 struct Identity {
   enum class Kind : uint8_t { anonymous, management, token, client, server, plugin };
   Kind kind = Kind::anonymous;
@@ -61,7 +61,7 @@ struct QueryOptions {
   bool reverse = false;
 };
 
-// What somebody may call on whose behalf a call is made: a plugin that is not part of the build. The router asks it
+// Says which calls may be made on behalf of a plugin that is not part of the build. The router asks it
 // before all else. [any]
 class CallGate {
  public:
@@ -79,10 +79,10 @@ struct CallContext {
   std::vector<std::string> path;  // servers that this call has passed; one of them twice is an error
   SteadyTime deadline = SteadyTime::max();
   std::stop_token stop;
-  std::shared_ptr<CallGate> gate;  // of who calls; null: everything may be asked for. It does not travel
+  std::shared_ptr<CallGate> gate;  // of the caller; null: everything may be asked for. It does not travel
 };
 
-// What an answer says beside its message.
+// The part of an answer beside its message.
 struct ReplyMeta {
   uint64_t index = 0;  // of the data in the answer; the next blocking call passes it as min_index
   std::chrono::nanoseconds last_contact{};
@@ -284,7 +284,7 @@ class Caller {
   virtual ~Caller() = default;
   // `done` runs exactly once on a thread of the router; it must not block.
   virtual void call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) = 0;
-  // As call, waiting. Requires: a thread that may wait: one of the plugin's own, or that of an ACT or stream handler.
+  // Calls and waits. Requires: a thread that may wait: one of the plugin's own, or that of an ACT or stream handler.
   virtual Result<Reply> call_and_wait(CallContext context, std::string request) = 0;
   virtual Result<std::unique_ptr<StreamCall>> open(CallContext context, std::string request,
                                                    StreamReceiver receiver) = 0;

@@ -19,6 +19,8 @@ class Metrics {
   void add(std::string_view name, double amount = 1, const Labels& labels = {});                  // counter
   void set(std::string_view name, double value, const Labels& labels = {});                       // gauge
   void observe(std::string_view name, std::chrono::nanoseconds took, const Labels& labels = {});  // timer, milliseconds
+  // Removes it: what it measured is gone. Idempotent.
+  void remove(std::string_view name, const Labels& labels = {});
 
   enum class Kind : uint8_t { counter, gauge, timer };
   struct Value {
@@ -42,6 +44,25 @@ class Metrics {
   void record(Kind kind, std::string_view name, double value, const Labels& labels);
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, Labels>, Cell> cells_;  // guarded by mutex_
+};
+
+// Gauges of one owner: they go with it. One thread at a time.
+class GaugeSet {
+ public:
+  explicit GaugeSet(Metrics& metrics) : metrics_(metrics) {}
+  ~GaugeSet() { clear(); }
+  GaugeSet(const GaugeSet&) = delete;
+  GaugeSet& operator=(const GaugeSet&) = delete;
+
+  void set(const std::string& name, double value, const Labels& labels = {});
+  void remove(const std::string& name, const Labels& labels = {});
+  // Removes the gauges that were not set since the last call.
+  void end_round();
+  void clear();
+
+ private:
+  Metrics& metrics_;
+  std::map<std::pair<std::string, Labels>, bool> shown_;  // true: set in this round
 };
 
 }  // namespace drover

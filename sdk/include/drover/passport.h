@@ -24,7 +24,7 @@ struct Passport {
 // damaged note.
 Result<Passport> read_passport(int fd);
 
-// What the note must say for this host. The manifest gives name, kind, version and tier.
+// Checks that the note fits this host. The manifest gives name, kind, version and tier.
 // Errors: failed_precondition with what was found, what was expected and what to do.
 Status check_passport(const Passport& passport, std::string_view name, std::string_view kind, std::string_view version,
                       std::string_view tier);

@@ -6,7 +6,7 @@
 //   start     state has been restored; handlers may be called as soon as it returns. [main]
 //   lead      this server has become leader; called on a thread of its own, returns soon after `stop` was requested.
 //   leave     this server goes on purpose (leave_on_interrupt, leave_on_terminate): it still takes part; before stop.
-//   stop      orderly; returns when nothing of the plugin runs any more. What misses the deadline is named in the log.
+//   stop      orderly; returns when nothing of the plugin runs any more. The log names what misses the deadline.
 //
 // The exact tier is C++ loaded only into the build it was made for: DROVER_MODULE writes the ELF note with the tag that
 // is compared before any of its code runs (docs/architecture.md, "The life of a plugin").
@@ -38,7 +38,7 @@ class ConfigBlock;    // drover/config.h
 struct ConfigSchema;  // drover/config.h
 class Metrics;        // drover/metrics.h
 
-// What an apply function may look at beside the rows. Deterministic: no clock, no randomness, no I/O. [apply]
+// All that an apply function may look at beside the rows. Deterministic: no clock, no randomness, no I/O. [apply]
 class ApplyContext {
  public:
   virtual ~ApplyContext() = default;
@@ -65,7 +65,7 @@ struct ApplyTraits<Result<std::string> (Owner::*)(const Cmd&, ApplyContext&) con
 };
 }  // namespace detail
 
-// What a plugin brings. All calls during Plugin::declare; names must be new.
+// Takes the declarations of a plugin. All calls during Plugin::declare; names must be new.
 class Declarations {
  public:
   virtual ~Declarations() = default;
@@ -176,8 +176,8 @@ class Host {
   // The same, waiting. Requires: a thread that may wait, as Caller::call_and_wait.
   virtual Result<Applied> propose(std::string_view command, std::string payload, SteadyTime deadline,
                                   uint64_t only_in_term = 0) = 0;
-  // The present term of consensus. What is read after it, in a snapshot, is at least as new as what its leader began
-  // with.
+  // The present term of consensus. A snapshot that is read after it is at least as new as the one that its leader
+  // began with.
   virtual uint64_t term() const = 0;
 
   virtual std::shared_ptr<const ReadView> snapshot() = 0;

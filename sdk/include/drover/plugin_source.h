@@ -1,8 +1,6 @@
 // Plugins that are programs of their own, and so come and go while the agent runs, by the interface of their kind.
 //
 //   for (const auto& [name, plugin] : source->plugins<DevicePlugin>()) …
-//
-// Task drivers have a source of their own (drover/task_driver.h): jobs look for one by its name.
 #pragma once
 
 #include <functional>
@@ -24,9 +22,9 @@ class PluginSource {
   static constexpr std::string_view kExtensionPoint = "plugin_source";
   virtual ~PluginSource() = default;
 
-  // Those that have said their name so far; it is the plugin's own, not its file's. By name, and of several with one
-  // name the newest version first. A plugin once given lives as long as the source; what it is asked while there is no
-  // process of it waits for the next one, or is unavailable. [any]
+  // The plugins that have said their name so far; the name is the plugin's own, not its file's. Sorted by name; among
+  // several with one name the newest version comes first. A plugin once given lives as long as the source; a call while
+  // it has no process waits for the next one, or is unavailable. [any]
   template <typename Kind>
   std::vector<NamedPlugin<Kind>> plugins() const {
     std::vector<NamedPlugin<Kind>> out;

@@ -25,9 +25,9 @@ std::optional<ProcessStat> process_stat(pid_t pid);
 std::optional<uint64_t> process_start_time(pid_t pid);
 // All processes, in no order.
 std::vector<ProcessStat> all_processes();
-// Of `all`: the process, its group and session, and the descendants of all these. Empty when its number went to another
-// process, which the kernel does only when nobody is left in its group and session. Pure. What left the session and
-// lost its parent is not found this way; control groups are there for that.
+// Returns, from `all`, the process, its group, its session and their descendants. Empty when its number went to another
+// process, which the kernel does only when nobody is left in its group and session. Pure. A process that left the
+// session and lost its parent is not found this way; control groups are there for that.
 std::vector<ProcessStat> tree_of(pid_t root, uint64_t start_time, const std::vector<ProcessStat>& all);
 
 // A descriptor of exactly this process (pidfd), or -1: it is gone, or the number belongs to another one by now.

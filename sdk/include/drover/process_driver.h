@@ -1,6 +1,7 @@
 // A task driver whose tasks are processes: the author says what to run, this class does the rest. It keeps the tasks,
-// starts them through the launcher (so that they and their exit codes outlive driver and agent), finds them again,
-// waits, signals, stops with escalation, samples the use of processor and memory of the whole tree of processes.
+// starts them through the launcher (so that they and their exit codes outlive driver and agent), finds them again, also
+// when the launcher was killed, waits, signals, stops with escalation, kills what a task leaves behind, and samples
+// what all of its processes use.
 //
 //   class Acme final : public drover::ProcessDriver {
 //    public:
@@ -11,19 +12,17 @@
 //     }
 //   };
 //
-// Everything of drover/task_driver.h holds. Without isolation: a task has the rights of its user, and the network of
-// the machine or the one that it is given. [any]
+// Everything of drover/task_driver.h holds. How tasks are isolated the driver puts together of parts
+// (drover/isolation.h); unless it does, a task has the rights of its user and the network that it is given. [any]
 #pragma once
 
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "drover/isolation.h"
 #include "drover/launcher.h"
-#include "drover/process_exec.h"
 #include "drover/task_driver.h"
 #include "drover/task_options.h"
 
@@ -32,28 +31,31 @@ namespace drover {
 class ProcessDriver : public TaskDriver {
  public:
   struct Command {
-    std::string program;                               // a path, or a name that is looked for in the task's PATH
+    std::string program;                               // a path, or a name: looked for in the task's folder and PATH
     std::vector<std::string> arguments{};              // without the program's name
     std::map<std::string, std::string> environment{};  // beside the task's own, and over it
     std::string directory{};                           // empty: the task's folder
   };
 
-  // `launcher_folder`: of the launcher's socket, made with mode 0700, of this driver alone; empty: /run/drover-NAME, or
-  // in /tmp with the user's number for who is not root.
+  // `launcher_folder`: holds the launcher's socket, made with mode 0700. Empty: the agent's launcher for a driver
+  // inside the agent; for a program /run/drover-NAME, or a folder in /tmp with the user's number for who is not root.
   explicit ProcessDriver(std::string name, std::string launcher_folder = {});
   ~ProcessDriver() override;
 
-  // What a task runs. `options` is its config; what nobody asked for is refused afterwards, by name. Errors fail the
-  // start. [any]
+  // Says what a task runs. `options` is its config; options that nobody asked for are refused afterwards, by name.
+  // Errors fail the start. [any]
   virtual Result<Command> command(const driver::TaskConfig& task, TaskOptions& options) = 0;
-  // Whether tasks can run here, and attributes. The default: healthy, with "driver.NAME" = "1".
+  // Says whether tasks can run here, and attributes. The default: healthy, with "driver.NAME" = "1".
   driver::FingerprintResponse fingerprint() override;
 
+  void set_agent(const AgentInfo& agent) override;
+  // Those of the driver's parts, and signals and commands inside tasks.
   driver::DriverCapabilities capabilities() const override;
   Result<std::string> encode_config(std::string_view config_json) override;
   Result<driver::StartTaskResponse> start_task(const driver::TaskConfig& config) override;
   Status recover_task(const driver::TaskHandle& handle) override;
   Result<driver::ExitResult> wait_task(std::string_view id, std::stop_token stop) override;
+  bool watch_task(std::string_view id, std::stop_token stop, TellExit done) override;
   Status stop_task(std::string_view id, std::chrono::nanoseconds timeout, std::string_view signal) override;
   Status destroy_task(std::string_view id, bool force) override;
   Result<driver::InspectTaskResponse> inspect_task(std::string_view id) override;
@@ -62,31 +64,18 @@ class ProcessDriver : public TaskDriver {
   Status exec_task_streaming(const ExecCommand& command, ExecStream& stream) override;
   void stop() override;
 
+ protected:
+  // Both are for the constructor, set_agent and configure: before the first call of a task.
+  void set_launcher(Launcher::Options options);
+  // Replaces the parts that isolate every task. Without this call: network_namespace().
+  void isolate_with(std::vector<std::unique_ptr<IsolationPart>> parts);
+
  private:
-  struct Task;
-  using TaskPtr = std::shared_ptr<Task>;
+  struct Tasks;
 
-  Result<std::shared_ptr<Launcher>> launcher();
-  Result<TaskPtr> find(std::string_view id) const;
-  Result<Launcher::Start> start_of(const driver::TaskConfig& config);
-  static Result<Launcher::Start> surroundings_of(const driver::TaskConfig& config, const Command& wanted);
   Result<Command> command_of(const driver::TaskConfig& config);
-  bool has_ended(const TaskPtr& task) const;
-  bool wait_exit(const TaskPtr& task, SteadyTime deadline) const;
-  Status kill(const TaskPtr& task);
-  void on_exit(const Launcher::Task& ended);
-  void on_lost();
 
-  const std::string name_;
-  const Launcher::Options launcher_options_;
-  std::mutex connecting_;  // one connects, the others wait
-  mutable std::mutex mutex_;
-  mutable std::condition_variable_any changed_;
-  bool is_stopping_ = false;                                        // guarded by mutex_, like the following
-  std::map<std::string, TaskPtr, std::less<>> tasks_;               // null: being started
-  std::map<std::string, Launcher::Exit, std::less<>> early_exits_;  // of tasks being started
-  std::shared_ptr<Launcher> launcher_;
-  ExecCalls execs_;
+  const std::unique_ptr<Tasks> tasks_;
 };
 
 }  // namespace drover

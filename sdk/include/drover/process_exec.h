@@ -1,5 +1,5 @@
 // A command beside a task that is a process: a child of the launcher, with three pipes or on a terminal of its own,
-// that a caller elsewhere speaks to. What a driver of processes makes of TaskDriver::exec_task_streaming.
+// that a caller elsewhere speaks to. A driver of processes implements TaskDriver::exec_task_streaming with it.
 //
 //   started ──runs──▶ exited ──its output told to the end──▶ result told
 //      └─caller gone, task ended─▶ hung up (SIGHUP) ──a second later──▶ killed with all of its session

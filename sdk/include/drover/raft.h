@@ -69,8 +69,8 @@ class RaftControl {
   // Zero: the voter that is furthest. Returns when somebody else leads. Errors as change_servers.
   virtual Status transfer_leadership(Uuid to, SteadyTime deadline) = 0;
 
-  // The state as a snapshot (drover/state_snapshot.h): `sink` gets its bytes in order and may refuse. What was
-  // acknowledged before the call is in it, unless it may be stale: then a server without a leader answers as well.
+  // The state as a snapshot (storage/state_snapshot.h): `sink` gets its bytes in order and may refuse. It holds all
+  // that was acknowledged before the call, unless it may be stale: then a server without a leader answers as well.
   // Errors: unavailable; the disk's; the sink's own.
   struct Snapshot {
     uint64_t index = 0;

@@ -1,4 +1,4 @@
-// Who has something to read anew while the agent runs.
+// Something that is read anew while the agent runs.
 #pragma once
 
 #include <string_view>

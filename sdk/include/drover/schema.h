@@ -37,8 +37,10 @@ inline constexpr uint32_t kAllocsByEval = 4;      // (evaluation, allocation)
 std::string job_key(std::string_view name_space, std::string_view job_id);
 std::string job_version_key(std::string_view name_space, std::string_view job_id, uint64_t version);
 
-// What begins with the job in its key: its versions, in kEvalsByJob and kAllocsByJob its evaluations and allocations.
+// Keys that begin with the job: its versions; in kEvalsByJob and kAllocsByJob its evaluations and allocations.
 KeyRange of_job(std::string_view name_space, std::string_view job_id);
+// Keys that begin with the identifier: in kAllocsByNode and kAllocsByEval the allocations of a node or an evaluation.
+KeyRange of_id(std::string_view id);
 
 // The shape of a table, for its owner, who declares it, and for tests that stand in for the owner.
 template <typename Message>

@@ -21,7 +21,7 @@
 //   started by a host ─handshake─▶ serving ──Shutdown, SIGTERM──▶ stop() of the class, exit status 0
 //
 // The program holds no state that must survive it: after its end the host starts it anew and calls recover_task with
-// each handle. What is printed on standard output goes to standard error; lines of drover::log arrive in the host's log
+// each handle. Standard output is redirected to standard error; lines of drover::log arrive in the host's log
 // with level and fields. Argument `--name NAME`: serves the plugin under another name. A host that asks for
 // transport security (PLUGIN_CLIENT_CERT) gets it: TLS on the socket, each side trusting the other's certificate only.
 //
@@ -35,7 +35,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <variant>
 
 #include "drover/auth_method.h"
@@ -54,8 +53,7 @@ struct Served {
   std::unique_ptr<Kind> (*make)();
 };
 
-using ServedPlugin = std::variant<Served<TaskDriver>, Served<DevicePlugin>, Served<CheckProvider>,
-                                  Served<ServiceProvider>, Served<AuthMethod>>;
+using ServedPlugin = PluginInterfaces::Variant<Served>;
 
 // Defined by the macros below.
 ServedPlugin served_plugin();
@@ -66,17 +64,15 @@ ServedPlugin served_plugin();
 // to serve: 1 without a host, 2 for wrong arguments; the reason is on standard error. Call it once, from main.
 int serve_plugin(const ServedPlugin& plugin, std::span<char*> arguments, int handshake);
 
-// The same class inside the agent, when it needs nothing of its host. A driver's configuration is then the default.
+// The same class inside the agent, with the same configuration.
 template <typename Kind, typename Class>
 class KindModule final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
+    DROVER_RETURN_IF_ERROR(declare_configuration(declare, plugin_));
     return declare.extend<Kind>(std::get<Served<Kind>>(served_plugin()).name, plugin_);
   }
-  Status start(Host& host) override {
-    if constexpr (std::is_base_of_v<Configurable, Class>) return configure_from(host, plugin_);
-    return ok_status();
-  }
+  Status start(Host& host) override { return configure_from(host, plugin_); }
   void stop(SteadyTime) override { plugin_.stop(); }
 
  private:
@@ -101,7 +97,7 @@ class KindModule final : public Plugin {
   DROVER_BOTH_FORMS(ServiceProvider, CLASS, NAME, PLUGIN, VERSION)
 #define DROVER_AUTH_METHOD(CLASS, NAME, PLUGIN, VERSION) DROVER_BOTH_FORMS(AuthMethod, CLASS, NAME, PLUGIN, VERSION)
 
-// What they are made of; KIND is the interface's name in this namespace.
+// The parts of the macros above; KIND is the interface's name in this namespace.
 #define DROVER_SERVE_KIND(KIND, CLASS, NAME, VERSION)                                                  \
   ::drover::ServedPlugin(drover::served_plugin)() {                                                    \
     return ::drover::Served<::drover::KIND>{                                                           \
@@ -112,7 +108,7 @@ class KindModule final : public Plugin {
   DROVER_SERVE_KIND(KIND, CLASS, NAME, VERSION);              \
   DROVER_INSIDE(KIND, CLASS, PLUGIN, VERSION)
 
-// What the second form adds. Of the stable tier: the note alone; the SDK brings the entry, which serves
+// The second form adds this. In the stable tier it is the note alone; the SDK brings the entry, which serves
 // served_plugin(). drover_add_plugin defines DROVER_STABLE_TIER where plugin.json says so.
 #ifdef DROVER_STABLE_TIER
 #define DROVER_INSIDE(KIND, CLASS, PLUGIN, VERSION)                                                 \

@@ -1,4 +1,4 @@
-// Who the servers are, of this region and others, alive or not: what membership knows. [any]
+// The servers of this region and others, alive or not, as membership knows them. [any]
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 //
 // The messages are those of drover/v1/service_provider.proto. One sync() at a time for one node; those of different
 // nodes come in parallel, from any thread, where one provider serves several. It is level-triggered: each request is
-// the whole truth about its node, and a provider remembers none. What it published for the node before it knows by
+// the whole truth about its node, and a provider remembers none. It finds what it published for the node before by
 // looking where it publishes, marked with the node's identifier, never by remembering: it may die and be started anew
 // at any time, in the middle of a sync, too. The host then syncs again.
 //
@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "drover/configurable.h"
+#include "drover/plugin_kind.h"
 
 namespace drover::v1 {
 class SyncServicesRequest;
@@ -31,7 +32,12 @@ namespace drover {
 
 class ServiceProvider : public Configurable {
  public:
-  static constexpr std::string_view kExtensionPoint = "service_provider";
+  static constexpr PluginKind kKind{.type = 1002,
+                                    .point = "service_provider",
+                                    .word = "service",
+                                    .name = "service provider",
+                                    .protocol = "drover/v1/service_provider.proto"};
+  static constexpr std::string_view kExtensionPoint = kKind.point;
 
   // How often the host repeats a sync where nothing has changed, for what others have changed: at least a second.
   // Constant, and asked for before configure().

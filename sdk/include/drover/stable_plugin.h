@@ -1,5 +1,5 @@
-// A plugin of the stable tier that has been loaded into the agent, for whoever speaks the protocol of its kind: who
-// finds it in Plugin::start calls its entry, and releases what that returns before its own stop returns.
+// A plugin of the stable tier that has been loaded into the agent. The plugin that speaks the protocol of its kind
+// finds it in Plugin::start, calls its entry, and releases what that returns before its own stop returns.
 #pragma once
 
 #include <string>

@@ -138,13 +138,13 @@ class WriteTransaction : public ReadView {
   virtual Status put(TableId table, std::string row, const KnownKeys& known = {}) = 0;
   // True when the row existed.
   virtual bool erase(TableId table, std::string_view key) = 0;
-  // Replaces the rows of every table, of whichever plugin, by those of a state snapshot (drover/state_snapshot.h), read
-  // and verified to its end first. The only thing that its entry does. Errors: data_loss; unimplemented for a table
-  // that no loaded plugin declares; nothing has changed then.
+  // Replaces the rows of every table, of whichever plugin, by those of a state snapshot (storage/state_snapshot.h),
+  // read and verified to its end first. The only thing that its entry does. Errors: data_loss; unimplemented for a
+  // table that no loaded plugin declares; nothing has changed then.
   virtual Status replace_all(ByteSource& snapshot) = 0;
 };
 
-// What one committed transaction did to one row. Empty `before`: inserted. Empty `after`: deleted.
+// The effect of one committed transaction on one row. Empty `before`: inserted. Empty `after`: deleted.
 struct Change {
   TableId table;
   std::string_view key;

@@ -21,14 +21,10 @@
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/configurable.h"
+#include "drover/plugin_kind.h"
 #include "drover/result.h"
 
-namespace hashicorp::nomad::plugins::base::proto {
-class SetConfigRequest;
-}
-namespace hashicorp::nomad::plugins::shared::hclspec {
-class Spec;
-}
 namespace hashicorp::nomad::plugins::drivers::proto {
 class CreateNetworkRequest;
 class CreateNetworkResponse;
@@ -65,8 +61,8 @@ struct ExecCommand {
 class ExecStream {
  public:
   virtual ~ExecStream() = default;
-  // What the caller says next: input, the end of the input, the size of the terminal, or nothing at all as a sign of
-  // life. Blocks. Nothing when it has said everything, has gone, or `stop` was requested.
+  // The caller's next message: input, the end of the input, the size of the terminal, or nothing at all as a sign of
+  // life. Blocks. Nothing when the caller has said everything or has gone, or `stop` was requested.
   virtual std::optional<driver::ExecTaskStreamingRequest> receive(std::stop_token stop) = 0;
   // Output, or the end of one. Blocks while the caller reads slowly. False when it has gone.
   virtual bool send(const driver::ExecTaskStreamingResponse& response) = 0;
@@ -74,28 +70,25 @@ class ExecStream {
   virtual std::stop_token stop() const = 0;
 };
 
-class TaskDriver {
+class TaskDriver : public Configurable {
  public:
-  static constexpr std::string_view kExtensionPoint = "task_driver";
-  virtual ~TaskDriver() = default;
+  static constexpr PluginKind kKind{.type = 2,
+                                    .point = "task_driver",
+                                    .word = "driver",
+                                    .name = "task driver",
+                                    .protocol = "nomad/plugins/driver.proto"};
+  static constexpr std::string_view kExtensionPoint = kKind.point;
 
-  // The driver's own configuration, as a program of its own and inside the agent on the stable tier (drover/serve.h).
-  // On the exact tier nobody calls these two: the driver has it from its Plugin. The schema is what the operator's
-  // `config` block may hold; an empty one, the default: nothing. configure() comes before any call of a task and
-  // perhaps again with the same bytes: msgpack by that schema with every name in it, or no bytes at all; and what the
-  // client says of itself. Errors: invalid_argument naming the option.
-  virtual hashicorp::nomad::plugins::shared::hclspec::Spec config_schema() const;
-  virtual Status configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request);
-
-  // What a task's `config` may hold, for the same forms: the host checks and converts by it before start_task, so every
-  // name of the schema arrives, null where the job says nothing. Constant. An empty one, the default: nothing.
+  // Says what a task's `config` may hold, for the forms outside of the exact tier: the host checks and converts by it
+  // before start_task, so every name of the schema arrives, null where the job says nothing. Constant. An empty one,
+  // the default: nothing.
   virtual hashicorp::nomad::plugins::shared::hclspec::Spec task_config_schema() const;
 
   // Ends all waits and whatever the driver itself runs; its tasks go on where they can. Nothing is called after it.
   // Idempotent. The default does nothing.
-  virtual void stop() {}
+  void stop() override {}
 
-  // What this driver can do; constant for its life.
+  // The abilities of this driver; constant for its life.
   virtual driver::DriverCapabilities capabilities() const = 0;
 
   // Health and node attributes ("driver.<name>" = "1" and "driver.<name>.*") now. Asked at start and every 30 s.
@@ -116,6 +109,11 @@ class TaskDriver {
   // Blocks until the task has exited, or `stop` is requested (cancelled; the task is not touched). Several callers may
   // wait; an exited task answers at once until it is destroyed.
   virtual Result<driver::ExitResult> wait_task(std::string_view id, std::stop_token stop) = 0;
+  // The same without a thread that waits: calls `done` once with what wait_task would return, on any thread, perhaps
+  // before it returns; `done` must not wait. False, the default: the driver cannot, and has done nothing; its host then
+  // keeps a thread in wait_task for each of its tasks.
+  using TellExit = std::function<void(Result<driver::ExitResult> exit)>;
+  virtual bool watch_task(std::string_view id, std::stop_token stop, TellExit done);
 
   // Sends `signal` (a name; empty: the driver's default), waits up to `timeout`, then kills the task and everything it
   // started. Returns when all of it is gone. Idempotent.
@@ -143,9 +141,9 @@ class TaskDriver {
   virtual Result<driver::ExecTaskResponse> exec_task(const ExecCommand& command, std::chrono::nanoseconds timeout);
 
   // Tells what happens to tasks between their start and their end ("image pulled"), with time, text and annotations,
-  // until `stop` is requested; blocks as long. `tell` must not be called at the same time by two threads. What happens
-  // while nobody follows may be kept and told later (drover/task_event_feed.h does it); what is told twice, with the
-  // same task, time and text, is shown once. The default has nothing to tell.
+  // until `stop` is requested; blocks as long. Two threads must not call `tell` at the same time. Events that happen
+  // while nobody follows may be kept and told later (drover/task_event_feed.h does it); an event that is told twice,
+  // with the same task, time and text, is shown once. The default has nothing to tell.
   using TellEvent = std::function<void(const driver::DriverTaskEvent& event)>;
   virtual void follow_events(const TellEvent& tell, std::stop_token stop);
 
@@ -155,21 +153,6 @@ class TaskDriver {
   // destroyed. May block. The defaults are unimplemented.
   virtual Result<driver::CreateNetworkResponse> create_network(const driver::CreateNetworkRequest& request);
   virtual Status destroy_network(const driver::DestroyNetworkRequest& request);
-};
-
-// Drivers that come and go while the agent runs: those of plugins that are programs of their own. What such a driver is
-// asked while its program is away waits for it, or is unavailable.
-class TaskDriverSource {
- public:
-  static constexpr std::string_view kExtensionPoint = "task_driver_source";
-  virtual ~TaskDriverSource() = default;
-
-  virtual std::vector<std::string> driver_names() const = 0;
-  // Null when there is none of that name. A driver once given lives as long as the source. [any]
-  virtual TaskDriver* find_driver(std::string_view name) const = 0;
-  // Calls back, from any thread, when a driver has come or what its fingerprint says has changed. `changed` must not
-  // block; an empty one ends it.
-  virtual void watch(std::function<void()> changed) = 0;
 };
 
 }  // namespace drover

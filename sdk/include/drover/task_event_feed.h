@@ -1,10 +1,10 @@
-// What a driver has to tell of its tasks, from whichever thread it happens on to whoever follows:
+// Carries what a driver tells of its tasks, from whichever thread it happens on to whoever follows:
 //
 //   drover::TaskEventFeed feed_;
 //   feed_.tell(task, "image pulled", {{"image", "alpine:3"}});                                    // [any]
 //   void follow_events(const TellEvent& tell, std::stop_token stop) override { feed_.follow(tell, stop); }
 //
-// While nobody follows, the newest 256 are kept for who comes next; each event goes to every follower once.
+// While nobody follows, the newest 256 are kept for the next follower; each event goes to every follower once.
 #pragma once
 
 #include <condition_variable>
@@ -23,9 +23,9 @@ class TaskEventFeed {
  public:
   static constexpr size_t kKept = 256;
 
-  // Of now. Never blocks. [any]
+  // Tells an event that happens now. Never blocks. [any]
   void tell(const driver::TaskConfig& task, std::string message, const std::map<std::string, std::string>& annotations);
-  // As it is.
+  // Tells an event as it is.
   void pass_on(const driver::DriverTaskEvent& event);
   void follow(const TaskDriver::TellEvent& tell, std::stop_token stop);
 

@@ -31,7 +31,7 @@ Result<TlsIdentity> make_tls_identity();
 // invalid_argument when it is none.
 Result<std::string> certificate_to_base64_der(std::string_view pem);
 Result<std::string> certificate_from_base64_der(std::string_view text);
-// Whether it holds now. Errors: failed_precondition saying since when or until when it does not; invalid_argument.
+// Checks that it holds now. Errors: failed_precondition saying since or until when it does not; invalid_argument.
 Status check_certificate_time(std::string_view pem, int64_t now_seconds);
 
 // Errors: failed_precondition names the file and what is wrong with it.

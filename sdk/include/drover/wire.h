@@ -5,7 +5,7 @@
 //   declared ──start──▶ reaches out ──listen──▶ is reached as well ──stop──▶ stopped
 //
 // The agent drives this life itself, not Plugin::start and Plugin::stop: consensus needs the wire before the plugins
-// start, and what plugins say while they stop still goes over it. Functions are [any] unless they say otherwise.
+// start, and plugins that stop may still send over it. Functions are [any] unless they say otherwise.
 #pragma once
 
 #include <functional>
@@ -52,7 +52,7 @@ class Lane {
   virtual void send(std::string message) = 0;
 };
 
-// What happens to a lane, one event at a time. On any thread; must not block, and may send.
+// Told what happens to a lane, one event at a time. On any thread; must not block, and may send.
 struct LaneEvents {
   std::function<void()> open;
   // The attempt to open it failed (refused, nobody there), or the open lane broke. It is tried again.
@@ -82,13 +82,13 @@ class Wire : public Peers {
     Executor& executor;  // runs until after stop()
     Clock& clock;
     std::optional<Tls> tls{};  // none: plain text
-    // Whether the secret is the node's own. Runs on the executor, may wait.
+    // Checks that the secret is the node's own. Runs on the executor, may wait.
     std::function<Status(const Uuid& node, const std::string& secret)> verify_node;
     // Hears of every address whose call failed with unavailable.
     std::function<void(const std::string& address)> unreachable;
     LaneAcceptor* lanes = nullptr;  // null: this agent takes none
   };
-  // What is named in the setup outlives stop(). Once, before anything else. [main]
+  // All that the setup names outlives stop(). Once, before anything else. [main]
   virtual void start(Setup setup) = 0;
   // Lets others in. `address` is "host:port", port 0 takes a free one; `option` is named in the error. Once. [main]
   // Errors: failed_precondition when it cannot listen.

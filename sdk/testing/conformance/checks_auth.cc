@@ -1,4 +1,4 @@
-// What an auth method promises: which Config it takes, who logs in and who does not, and that it keeps secrets.
+// Checks the promises of an auth method: the Config it takes, who logs in and who does not, and that it keeps secrets.
 #include <algorithm>
 
 #include "drover/auth_method.h"

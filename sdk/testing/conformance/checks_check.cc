@@ -1,4 +1,4 @@
-// What a check provider promises: which types of checks there are, what comes of a run, and how it bears many of them.
+// Checks the promises of a check provider: its types of checks, the results of runs, and how it bears many of them.
 #include <algorithm>
 #include <set>
 

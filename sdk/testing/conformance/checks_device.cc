@@ -1,4 +1,4 @@
-// What a device plugin promises: which devices there are, what a task needs to reach them, how they are used.
+// Checks the promises of a device plugin: its devices, what a task needs to reach them, how they are used.
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string name_of(const device::DeviceGroup& group) {
   return group.vendor() + "/" + group.device_type() + "/" + group.device_name();
 }
 
-// Of every group what `judge` says first against it.
+// Returns the first thing that `judge` says against a group.
 Status each_group(Trial& t, const std::function<Status(const device::DeviceGroup&)>& judge) {
   DROVER_TRY(const auto print, fingerprint(t));
   for (const auto& group : print.device_group()) DROVER_RETURN_IF_ERROR(judge(group).with_context(name_of(group)));
@@ -70,7 +70,7 @@ Result<device::ReserveResponse> reserve(Trial& t, const std::vector<std::string>
 
 constexpr const char* kNone = "there is no healthy device on this machine";
 
-// With the reservation of one healthy device.
+// Judges the reservation of one healthy device.
 Status with_reservation(Trial& t, const std::function<Status(const device::ContainerReservation&)>& judge) {
   DROVER_TRY(const auto ids, some_ids(t));
   if (ids.empty()) return t.inapplicable(kNone);

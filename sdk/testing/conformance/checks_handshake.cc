@@ -12,7 +12,7 @@
 namespace drover::conformance {
 namespace {
 
-// What a program printed on standard output and how it ended, after at most a limit.
+// A program's printed output and its end, after at most a limit.
 struct Run {
   std::string out, err, end;  // end: empty while it goes on
 };
@@ -103,7 +103,7 @@ Status ends_by(Trial& trial, int signal) {
 
 Status shutdown(Trial& trial) {
   const Status status = trial.raw("/plugin.GRPCController/Shutdown", "", 5s).status();
-  // A server that ends before its answer is out has done what it was told.
+  // A server that ends before its answer is out has done its task.
   return status.code() == Code::unavailable ? ok_status() : status;
 }
 

@@ -1,4 +1,4 @@
-// What a plugin says of itself before anybody starts a task: information, configuration, capabilities, health.
+// Checks what a plugin says of itself before anybody starts a task: information, configuration, capabilities, health.
 #include <algorithm>
 
 #include "driver_subject.h"

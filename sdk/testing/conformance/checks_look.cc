@@ -45,7 +45,7 @@ Result<Streamed> read_exec(Trial& t, const std::shared_ptr<Messages>& messages) 
   return all;
 }
 
-// What comes back of "hello\n" as input, said in the words of `requests` after the setup.
+// Expects "hello\n" back when it is sent as input after the setup, in the pieces `words`.
 Status expect_echo(Trial& t, const std::vector<std::string>& words, bool has_signs_of_life) {
   DROVER_TRY(const Task task, t.launch("endless"));
   const auto dialogue = t.subject().channel().talk(driver_method("ExecTaskStreaming"));

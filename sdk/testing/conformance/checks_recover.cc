@@ -30,7 +30,7 @@ Status after_recovery(Trial& t, std::string_view kind, const std::function<Statu
   return look(t, task);
 }
 
-// What RecoverTask must not take for a task: an error, no crash.
+// Expects RecoverTask to refuse the spoiled handle: with an error, no crash.
 Status refuses_handle(Trial& t, const std::function<void(driver::TaskHandle&)>& spoil) {
   DROVER_TRY(const Task task, t.launch("endless"));
   driver::TaskHandle handle = task.handle;

@@ -1,4 +1,4 @@
-// What a service provider promises: that what is published for a node is what it was told last, and nothing else.
+// Checks the promise of a service provider: it publishes for a node what it was told last, and nothing else.
 #include <algorithm>
 #include <set>
 
@@ -89,7 +89,7 @@ Status refuses(Trial& t, const v1::SyncServicesRequest& request) {
   return t.is_alive();
 }
 
-// What is hard to publish somewhere: then it must be reported, and hold up nothing else.
+// An instance that is hard to publish in some places: then it must be reported, and hold up nothing else.
 void make_odd(v1::ServiceInstance& instance) {
   instance.set_service("a \"service\" with/odd\\signs\n<&>' ü");
   instance.add_tags("line one\nline two");

@@ -2,13 +2,9 @@
 
 #include "../../serve/endpoint.h"
 #include "../../serve/kind_methods.h"
-#include "drover/auth_method.h"
-#include "drover/check_provider.h"
-#include "drover/device_plugin.h"
 #include "drover/external/resident.h"
 #include "drover/methods.h"
-#include "drover/service_provider.h"
-#include "drover/task_driver.h"
+#include "drover/serve.h"
 #include "nomad/plugins/base.pb.h"
 
 namespace drover::conformance {
@@ -42,27 +38,30 @@ class InProcess final : public Subject {
   std::unique_ptr<external::ResidentChannel> channel_;
 };
 
-template <typename Kind>
+// Makes the methods by the kind, whose interface the plugin has.
+serve::Methods methods_of(const PluginKind& kind, Configurable& plugin, const serve::About& about) {
+  serve::Methods methods;
+  const auto take = [&]<typename Interface>() {
+    if (Interface::kKind == kind) methods = serve::methods_of(static_cast<Interface&>(plugin), about);
+  };
+  PluginInterfaces::apply([&]<typename... Interfaces>() { (take.template operator()<Interfaces>(), ...); });
+  return methods;
+}
+
 class ObjectInstance final : public Instance {
  public:
-  explicit ObjectInstance(std::unique_ptr<Kind> plugin)
+  ObjectInstance(const PluginKind& kind, std::unique_ptr<Configurable> plugin)
       : plugin_(std::move(plugin)),
-        methods_(
-            serve::methods_of(*plugin_, {.name = kNoName, .own_name = kNoName, .version = "0.1.0", .end = [] {}})) {
-    if (!std::is_base_of_v<Configurable, Kind>) leave_configured(methods_);
+        methods_(methods_of(kind, *plugin_, {.name = kNoName, .own_name = kNoName, .version = "0.1.0", .end = [] {}})) {
+    if (kind == TaskDriver::kKind) leave_configured(methods_);
   }
   const serve::Methods& methods() const override { return methods_; }
   void stop() override { plugin_->stop(); }
 
  private:
-  const std::unique_ptr<Kind> plugin_;
+  const std::unique_ptr<Configurable> plugin_;
   serve::Methods methods_;
 };
-
-template <typename Kind>
-SubjectFactory object_subject(std::function<std::unique_ptr<Kind>()> make) {
-  return instance_subject([make = std::move(make)] { return std::make_unique<ObjectInstance<Kind>>(make()); });
-}
 
 }  // namespace
 
@@ -86,20 +85,11 @@ SubjectFactory instance_subject(std::function<std::unique_ptr<Instance>()> make)
   };
 }
 
+SubjectFactory object_subject(const PluginKind& kind, std::function<std::unique_ptr<Configurable>()> make) {
+  return instance_subject([&kind, make = std::move(make)] { return std::make_unique<ObjectInstance>(kind, make()); });
+}
 SubjectFactory driver_subject(std::function<std::unique_ptr<TaskDriver>()> make) {
-  return object_subject(std::move(make));
-}
-SubjectFactory device_subject(std::function<std::unique_ptr<DevicePlugin>()> make) {
-  return object_subject(std::move(make));
-}
-SubjectFactory check_subject(std::function<std::unique_ptr<CheckProvider>()> make) {
-  return object_subject(std::move(make));
-}
-SubjectFactory service_subject(std::function<std::unique_ptr<ServiceProvider>()> make) {
-  return object_subject(std::move(make));
-}
-SubjectFactory auth_subject(std::function<std::unique_ptr<AuthMethod>()> make) {
-  return object_subject(std::move(make));
+  return object_subject(TaskDriver::kKind, std::move(make));
 }
 
 }  // namespace drover::conformance

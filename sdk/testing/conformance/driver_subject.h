@@ -9,7 +9,7 @@
 
 namespace drover::conformance {
 
-// Of an object in this process, which has no name of its own.
+// The name of an object in this process, which has none of its own.
 inline constexpr const char* kNoName = "plugin";
 
 // One living instance. Its destructor is its end: what blocks in a method must return then.

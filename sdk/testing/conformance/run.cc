@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <iterator>
 #include <mutex>
 #include <thread>
 
-#include "drover/plugin_kind.h"
 #include "trial.h"
 
 namespace drover::conformance {
@@ -85,70 +83,7 @@ Status judge(const Check& check, Trial& trial, std::string& why_not) {
   return status;
 }
 
-// "a*c" matches where the text has an "a" and later a "c".
-bool matches(std::string_view text, std::string_view pattern) {
-  for (size_t star = 0; star != std::string_view::npos;) {
-    star = pattern.find('*');
-    const std::string_view part = pattern.substr(0, star);
-    const size_t at = text.find(part);
-    if (at == std::string_view::npos) return false;
-    text.remove_prefix(at + part.size());
-    if (star != std::string_view::npos) pattern.remove_prefix(star + 1);
-  }
-  return true;
-}
-
-// Groups in the order of their first checks, each in one piece.
-std::vector<Check> in_groups(const std::vector<Check>& all) {
-  std::vector<std::string_view> groups;
-  for (const Check& check : all) {
-    if (std::ranges::find(groups, check.group()) == groups.end()) groups.push_back(check.group());
-  }
-  std::vector<Check> out;
-  for (const std::string_view group : groups)
-    std::ranges::copy_if(all, std::back_inserter(out), [&](const Check& check) { return check.group() == group; });
-  return out;
-}
-
 }  // namespace
-
-std::span<const Check> checks(Kind kind) {
-  static const std::vector<Check> of_drivers = [] {
-    std::vector<Check> all;
-    for (auto part : {handshake_checks(), information_checks(), start_checks(), end_checks(), look_checks(),
-                      reach_checks(), recover_checks(), crash_checks(), output_checks(), load_checks()})
-      all.insert(all.end(), part.begin(), part.end());
-    return in_groups(all);
-  }();
-  // Of what holds for every plugin, that which needs no task; then their own.
-  static const auto with_common = [](std::span<const Check> own) {
-    std::vector<Check> all;
-    const auto is_common = [](const Check& check) {
-      const std::string_view group = check.group();
-      return (check.needs & Check::endless) == 0 &&
-             (group == "handshake" || group == "information" || group == "configuration") &&
-             check.name != "information.type" && check.name != "configuration.init" &&
-             !check.name.starts_with("configuration.task-schema");
-    };
-    for (auto part : {handshake_checks(), information_checks()})
-      std::ranges::copy_if(part, std::back_inserter(all), is_common);
-    all.insert(all.end(), own.begin(), own.end());
-    return in_groups(all);
-  };
-  static const std::vector<Check> of_others[] = {with_common(device_checks()), with_common(check_provider_checks()),
-                                                 with_common(service_provider_checks()),
-                                                 with_common(auth_method_checks())};
-  return kind == Kind::driver ? of_drivers : of_others[static_cast<size_t>(kind) - 1];
-}
-
-std::vector<const Check*> select(Kind kind, std::string_view pattern) {
-  std::vector<const Check*> out;
-  for (const Check& check : checks(kind)) {
-    if (check.name == pattern) return {&check};
-    if (matches(check.name, pattern) || matches(check.sentence, pattern)) out.push_back(&check);
-  }
-  return out;
-}
 
 Outcome run(const Check& check, const SubjectFactory& factory, const Setup& setup) {
   const auto began = std::chrono::steady_clock::now();
@@ -198,18 +133,6 @@ std::vector<Outcome> run_all(std::span<const Check* const> checks, const Subject
   }
   for (std::thread& thread : threads) thread.join();
   return outcomes;
-}
-
-Result<Kind> kind_of(const SubjectFactory& factory) {
-  DROVER_TRY(auto subject, factory());
-  const Setup setup;
-  DROVER_TRY(const std::string bytes, subject->channel().call(base_method("PluginInfo"), "",
-                                                              std::chrono::steady_clock::now() + setup.limit, {}));
-  DROVER_TRY(const auto info, parse_message<base::PluginInfoResponse>(bytes));
-  const PluginKind* const kind = kind_of_type(info.type());
-  if (kind) return static_cast<Kind>(kind - plugin_kinds().data());
-  return failed_precondition("the plugin says that it is not " + std::string(plugin_kinds_text()) + ", but of type " +
-                             std::to_string(info.type()));
 }
 
 }  // namespace drover::conformance

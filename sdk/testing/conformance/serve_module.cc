@@ -6,15 +6,10 @@
 #include "../../serve/kind_methods.h"
 #include "../../serve/program.h"
 #include "driver_subject.h"
-#include "drover/auth_method.h"
-#include "drover/check_provider.h"
 #include "drover/config.h"
 #include "drover/conformance.h"
-#include "drover/device_plugin.h"
-#include "drover/plugin_kind.h"
-#include "drover/service_provider.h"
+#include "drover/serve.h"
 #include "drover/stable_plugin.h"
-#include "drover/task_driver.h"
 #include "sdk/testing/fake_host.h"
 #include "serve_stable.h"
 
@@ -28,16 +23,15 @@ struct Found {
   const StablePlugin* stable = nullptr;  // instead of the two
 };
 
-template <typename Kind>
-bool take(const std::string& point, void* implementation, Found& found) {
-  if (point != Kind::kExtensionPoint) return false;
-  found.methods = [plugin = static_cast<Kind*>(implementation)](const serve::About& about) {
+template <typename Interface>
+void take(const std::string& point, void* implementation, Found& found) {
+  if (point != Interface::kExtensionPoint) return;
+  found.methods = [plugin = static_cast<Interface*>(implementation)](const serve::About& about) {
     serve::Methods methods = serve::methods_of(*plugin, about);
     leave_configured(methods);  // the plugin has its configuration from its host
     return methods;
   };
-  found.kind = kind_of_point(point)->name;
-  return true;
+  found.kind = Interface::kKind.name;
 }
 
 Result<Found> find_served(const testing::MemoryRows& rows) {
@@ -47,10 +41,8 @@ Result<Found> find_served(const testing::MemoryRows& rows) {
       return Found{
           .name = name, .kind = "plugin", .methods = {}, .stable = static_cast<const StablePlugin*>(implementation)};
     Found found{.name = name, .kind = {}, .methods = {}, .stable = nullptr};
-    if (take<TaskDriver>(point, implementation, found) || take<DevicePlugin>(point, implementation, found) ||
-        take<CheckProvider>(point, implementation, found) || take<ServiceProvider>(point, implementation, found) ||
-        take<AuthMethod>(point, implementation, found))
-      return found;
+    PluginInterfaces::apply([&]<typename... Interfaces>() { (take<Interfaces>(point, implementation, found), ...); });
+    if (found.methods) return found;
   }
   return failed_precondition("the plugin declares neither " + std::string(plugin_kinds_text()));
 }

@@ -6,20 +6,11 @@
 
 #include "../../serve/base_service.h"
 #include "../../serve/endpoint.h"
-#include "drover/auth_method.h"
-#include "drover/check_provider.h"
-#include "drover/device_plugin.h"
 #include "drover/log.h"
 #include "drover/messages.h"
-#include "drover/service_provider.h"
-#include "drover/task_driver.h"
+#include "drover/plugin_kind.h"
 
-#include "drover/v1/auth_method.pb.h"
-#include "drover/v1/check_provider.pb.h"
 #include "drover/v1/plugin_host.pb.h"
-#include "drover/v1/service_provider.pb.h"
-#include "nomad/plugins/device.pb.h"
-#include "nomad/plugins/driver.pb.h"
 
 namespace drover::conformance {
 namespace {
@@ -52,12 +43,10 @@ Status hand_on(external::Channel& channel, const std::string& method, serve::Cal
 }
 
 // The file that says what a plugin of this kind is called with.
-const google::protobuf::FileDescriptor* protocol_of(std::string_view kind) {
-  if (kind == DevicePlugin::kExtensionPoint) return device::FingerprintRequest::descriptor()->file();
-  if (kind == CheckProvider::kExtensionPoint) return v1::RunCheckRequest::descriptor()->file();
-  if (kind == ServiceProvider::kExtensionPoint) return v1::SyncServicesRequest::descriptor()->file();
-  if (kind == AuthMethod::kExtensionPoint) return v1::AuthLoginRequest::descriptor()->file();
-  return driver::FingerprintRequest::descriptor()->file();
+const google::protobuf::FileDescriptor* protocol_of(std::string_view point) {
+  const PluginKind* const kind = kind_of_point(point);
+  DROVER_CHECK(kind != nullptr);
+  return google::protobuf::DescriptorPool::generated_pool()->FindFileByName(std::string(kind->protocol));
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class Shell {
   Status stats(const Words& words);
   Status events(const Words& words);
   Status print(const google::protobuf::Message& message);
-  // Of a stream, by the last word.
+  // The number of messages to read from a stream, by the last word.
   static int count_of(const Words& words, size_t at) {
     return words.size() > at ? std::max(1, std::atoi(words[at].c_str())) : 1;
   }
@@ -152,7 +152,7 @@ Status Shell::events(const Words& words) {
   return ok_status();
 }
 
-// What changes nothing.
+// Commands that change nothing.
 Status Shell::look(const Words& words) {
   const std::string& name = words[0];
   if (name == "info") return ask<base::PluginInfoResponse>(base_method("PluginInfo"), base::PluginInfoRequest());
@@ -192,7 +192,7 @@ Status Shell::look(const Words& words) {
   return ok_status();
 }
 
-// What does something to a task.
+// Commands that do something to a task.
 Status Shell::reach(const Words& words) {
   const std::string& name = words[0];
   if (words.size() < 2) return invalid_argument(name + " needs the task's ID");

@@ -1,4 +1,4 @@
-// What the kit tries a plugin with: tasks, checks and logins, written by the author; tasks also guessed from the
+// The tasks, checks and logins that the kit tries a plugin with, written by the author; tasks also guessed from the
 // driver's schema.
 #include <algorithm>
 
@@ -131,7 +131,7 @@ Status read_block(const hcl::NodeBlock& block, const std::string& place, Setup& 
   return invalid_argument("unknown block; the file has blocks task, check, login and published");
 }
 
-// What the file says by a schema of the plugin. One that cannot be used is a matter of the checks.
+// Checks the file by a schema of the plugin. A schema that cannot be used is a matter of the checks.
 Status fits(const hclspec::Spec& schema, const hcl::Value& value, const std::string& place, const char* what) {
   if (place.empty() || !hclspec::check(schema).ok()) return ok_status();
   return hclspec::decode(schema, value).status().with_context(what).with_context(place);
@@ -193,31 +193,31 @@ Status read_tasks(const std::string& file_name, std::string text, Setup& setup) 
   return ok_status();
 }
 
-Status check_setup(Kind kind, const SubjectFactory& factory, const Setup& setup) {
-  DROVER_TRY(auto subject, factory());
-  const TemporaryFolder folder;
-  Trial trial(*subject, setup, folder.path());
+Status check_own_config(Trial& trial) {
   const auto own = trial.call<base::ConfigSchemaResponse>(base_method("ConfigSchema"), base::ConfigSchemaRequest());
-  if (own.ok() && own->has_spec() && hclspec::check(own->spec()).ok())
-    DROVER_RETURN_IF_ERROR(trial.config_bytes().status());
-  if (kind == Kind::driver) {
-    const auto schema =
-        trial.call<driver::TaskConfigSchemaResponse>("TaskConfigSchema", driver::TaskConfigSchemaRequest());
-    if (!schema.ok() || !schema->has_spec()) return ok_status();
-    for (const auto& [name, task] : setup.tasks)
-      DROVER_RETURN_IF_ERROR(fits(schema->spec(), task.config, task.place, "config"));
-  }
-  if (kind == Kind::check) {
-    const auto all =
-        trial.call<v1::DescribeChecksResponse>("/drover.v1.CheckPlugin/Describe", v1::DescribeChecksRequest());
-    if (!all.ok()) return ok_status();
-    for (const auto& [name, check] : setup.checks) {
-      const auto type = std::ranges::find(all->types(), check.type, &v1::CheckType::name);
-      if (type == all->types().end()) {
-        if (!check.place.empty()) return invalid_argument(check.place + ": there is no type \"" + check.type + "\"");
-      } else if (type->has_options()) {
-        DROVER_RETURN_IF_ERROR(fits(type->options(), check.options, check.place, "options"));
-      }
+  if (!own.ok() || !own->has_spec() || !hclspec::check(own->spec()).ok()) return ok_status();
+  return trial.config_bytes().status();
+}
+
+Status check_tasks(Trial& trial, const Setup& setup) {
+  const auto schema =
+      trial.call<driver::TaskConfigSchemaResponse>("TaskConfigSchema", driver::TaskConfigSchemaRequest());
+  if (!schema.ok() || !schema->has_spec()) return ok_status();
+  for (const auto& [name, task] : setup.tasks)
+    DROVER_RETURN_IF_ERROR(fits(schema->spec(), task.config, task.place, "config"));
+  return ok_status();
+}
+
+Status check_checks(Trial& trial, const Setup& setup) {
+  const auto all =
+      trial.call<v1::DescribeChecksResponse>("/drover.v1.CheckPlugin/Describe", v1::DescribeChecksRequest());
+  if (!all.ok()) return ok_status();
+  for (const auto& [name, check] : setup.checks) {
+    const auto type = std::ranges::find(all->types(), check.type, &v1::CheckType::name);
+    if (type == all->types().end()) {
+      if (!check.place.empty()) return invalid_argument(check.place + ": there is no type \"" + check.type + "\"");
+    } else if (type->has_options()) {
+      DROVER_RETURN_IF_ERROR(fits(type->options(), check.options, check.place, "options"));
     }
   }
   return ok_status();

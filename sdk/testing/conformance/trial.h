@@ -1,4 +1,4 @@
-// What a check is written with: calls by name, tasks of the kinds that the setup knows, and the words for what failed.
+// The means to write a check: calls by name, tasks of the kinds that the setup knows, and the words for what failed.
 //
 // An error that a check returns is its failure. One thread; `async` calls run on threads of their own.
 #pragma once
@@ -36,12 +36,12 @@ std::string base_method(std::string_view name);
 
 google::protobuf::Duration duration_of(std::chrono::nanoseconds time);
 
-// Of a shell's command what it prints within the time, with one more variable in its environment. Errors: it failed,
-// and what it said last.
+// Returns what a shell's command prints within the time, with one more variable in its environment. Errors: it
+// failed, and what it said last.
 Result<std::string> shell_output(const std::string& command, const std::string& variable, const std::string& value,
                                  std::chrono::nanoseconds within);
 
-// What a file says in HCL. Errors name file and line.
+// Reads a file in HCL. Errors name file and line.
 Result<hcl::Value> read_object(const std::string& file);
 
 // That many calls at once; the first error.
@@ -72,7 +72,7 @@ class Pipe {
   bool read_until(std::string_view text, std::chrono::nanoseconds limit);
   const std::string& text() const { return text_; }
   void clear() { text_.clear(); }
-  // Whether anybody else writes to it or holds it open for that. What came so far is dropped.
+  // True when anybody else writes to it or holds it open for that. Drops what came so far.
   bool has_writer();
   void close();   // the reader goes
   void reopen();  // and comes back
@@ -133,11 +133,11 @@ class Trial {
     DROVER_TRY(std::string bytes, next(messages));
     return parse_message<Answer>(bytes);
   }
-  // Whether the stream is still open after a moment; what comes meanwhile is dropped.
+  // True when the stream is still open after a moment; drops what comes meanwhile.
   bool stays_open(const std::shared_ptr<Messages>& messages);
   // A failure that says how it ended, if not. `what` is the stream, in the author's words.
   Status expect_open(const std::shared_ptr<Messages>& messages, const std::string& what = "it");
-  // Whether it ends within the limit.
+  // True when it ends within the limit.
   bool ends(const std::shared_ptr<Messages>& messages);
 
   Result<base::PluginInfoResponse> info();
@@ -168,7 +168,7 @@ class Trial {
   // ---- tasks
 
   std::string new_id();
-  // As an agent would hand it over. Requires: the setup has the kind.
+  // The configuration as an agent would hand it over. Requires: the setup has the kind.
   Result<driver::TaskConfig> config(std::string_view kind);
   Result<Task> launch(std::string_view kind);
   // Started, ended by itself.
@@ -211,5 +211,10 @@ std::span<const Check> recover_checks();
 std::span<const Check> crash_checks();
 std::span<const Check> output_checks();
 std::span<const Check> load_checks();
+
+// Check that the plugin's schemas take what the setup has for them: its own configuration, tasks, checks.
+Status check_own_config(Trial& trial);
+Status check_tasks(Trial& trial, const Setup& setup);
+Status check_checks(Trial& trial, const Setup& setup);
 
 }  // namespace drover::conformance

@@ -1,4 +1,4 @@
-// What faults are made of: changes of one method's answer, request, status or time.
+// The parts of faults: changes of one method's answer, request, status or time.
 #pragma once
 
 #include <functional>
@@ -117,7 +117,7 @@ inline int count(const WorldPtr& world, const std::string& what) {
   const std::lock_guard lock(world->mutex);
   return ++world->counts[what];
 }
-// Whether count() has met it.
+// True when count() has met it.
 inline bool has_mark(const WorldPtr& world, const std::string& what) {
   const std::lock_guard lock(world->mutex);
   return world->counts.contains(what);

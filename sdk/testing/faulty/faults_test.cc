@@ -22,7 +22,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using conformance::Check;
-using conformance::Kind;
 using conformance::Outcome;
 using Verdict = Outcome::Verdict;
 
@@ -92,8 +91,8 @@ conformance::SubjectFactory object_with(const Fault* fault) {
   };
 }
 
-// What is tried with a fault: its own check.
-std::vector<const Check*> check_of(Kind kind, std::string_view fault) {
+// The check that a fault is tried with: its own.
+std::vector<const Check*> check_of(const PluginKind& kind, std::string_view fault) {
   std::vector<const Check*> out;
   for (const Check& check : conformance::checks(kind)) {
     if (check.name == fault) out.push_back(&check);
@@ -139,7 +138,7 @@ std::set<std::string> failed(const std::vector<const Check*>& checks, const std:
   return out;
 }
 
-// Of every fault what came of its checks; some at once, for most of the time they wait.
+// The results of every fault's checks; some run at once, for most of the time they wait.
 struct Trying {
   std::string fault;
   std::vector<const Check*> checks;
@@ -183,7 +182,7 @@ class Faults : public ::testing::Test {
 
 TEST(Conformance, HasEnoughChecksWithNamesOfTheirOwn) {
   std::set<std::string_view> names, sentences;
-  for (const Check& check : conformance::checks(Kind::driver)) {
+  for (const Check& check : conformance::checks(TaskDriver::kKind)) {
     EXPECT_TRUE(names.insert(check.name).second) << check.name;
     EXPECT_TRUE(sentences.insert(check.sentence).second) << check.sentence;
     EXPECT_FALSE(check.remedy.empty()) << check.name;
@@ -192,7 +191,7 @@ TEST(Conformance, HasEnoughChecksWithNamesOfTheirOwn) {
 }
 
 TEST(Conformance, HasEachGroupInOnePiece) {
-  for (const Kind kind : {Kind::driver, Kind::device, Kind::check, Kind::service, Kind::auth}) {
+  for (const PluginKind& kind : plugin_kinds()) {
     std::set<std::string_view> before;
     std::string_view last;
     for (const Check& check : conformance::checks(kind)) {
@@ -207,14 +206,14 @@ TEST(Conformance, HasEachGroupInOnePiece) {
 TEST(Conformance, ADriverWithoutFaultPassesInThisProcess) {
   for (const Form form : {Form(), Form{.can_exec = false, .makes_networks = false}}) {
     const Fault none{.name = "none", .apply = [](serve::Methods&, const std::shared_ptr<World>&) {}, .form = form};
-    const auto checks = conformance::select(Kind::driver, "");
+    const auto checks = conformance::select(TaskDriver::kKind, "");
     const auto outcomes = conformance::run_all(checks, with(&none), reference_setup(), 16, {});
     EXPECT_EQ("", describe(checks, outcomes));
   }
 }
 
 TEST(Conformance, ADriverWithoutFaultPassesAsAProgram) {
-  const auto checks = conformance::select(Kind::driver, "");
+  const auto checks = conformance::select(TaskDriver::kKind, "");
   const auto outcomes = conformance::run_all(checks, program(""), reference_setup(), 6, {});
   EXPECT_EQ("", describe(checks, outcomes));
 }
@@ -222,13 +221,13 @@ TEST(Conformance, ADriverWithoutFaultPassesAsAProgram) {
 TEST(Conformance, EveryCheckHasAFault) {
   std::set<std::string_view> faults(kProgramFaults.begin(), kProgramFaults.end());
   for (const Fault* fault : all_faults()) faults.insert(fault->name);
-  for (const Check& check : conformance::checks(Kind::driver))
+  for (const Check& check : conformance::checks(TaskDriver::kKind))
     EXPECT_TRUE(faults.erase(check.name)) << check.name << " has no fault that proves it";
   EXPECT_TRUE(faults.empty()) << *faults.begin() << " is no check";
 }
 
 TEST(Conformance, ADevicePluginWithoutFaultPasses) {
-  const auto checks = conformance::select(Kind::device, "");
+  const auto checks = conformance::select(DevicePlugin::kKind, "");
   EXPECT_EQ("", describe(checks, conformance::run_all(checks, object_with<ReferenceDevice>(nullptr), {}, 8, {})));
 }
 
@@ -238,8 +237,8 @@ TEST(Conformance, EveryCheckOfDevicesHasAFault) {
     for (const Fault& fault : part) faults.insert(fault.name);
   }
   size_t own = 0;
-  const auto drivers = conformance::select(Kind::driver, "");
-  for (const Check& check : conformance::checks(Kind::device)) {
+  const auto drivers = conformance::select(TaskDriver::kKind, "");
+  for (const Check& check : conformance::checks(DevicePlugin::kKind)) {
     EXPECT_TRUE(faults.contains(check.name)) << check.name << " has no fault that proves it";
     own += std::ranges::find(drivers, check.sentence, [](const Check* c) { return c->sentence; }) == drivers.end();
   }
@@ -255,7 +254,7 @@ TEST(Conformance, SamplesOfNoDeviceAreNotApplicable) {
                    }};
   for (const char* name : {"stats.known", "stats.timestamp", "stats.summary"}) {
     const Outcome outcome =
-        conformance::run(*check_of(Kind::device, name).at(0), object_with<ReferenceDevice>(&none), {});
+        conformance::run(*check_of(DevicePlugin::kKind, name).at(0), object_with<ReferenceDevice>(&none), {});
     EXPECT_EQ(Verdict::not_applicable, outcome.verdict) << name << ": " << outcome.detail;
     EXPECT_EQ("the samples are of no instance", outcome.detail) << name;
   }
@@ -266,7 +265,8 @@ TEST_F(Faults, OfDevicesAreNoticedByTheirChecks) {
   setup.limit = 1s;
   std::vector<Trying> all;
   for (const Fault& fault : device_faults())
-    all.push_back({std::string(fault.name), check_of(Kind::device, fault.name), object_with<ReferenceDevice>(&fault)});
+    all.push_back(
+        {std::string(fault.name), check_of(DevicePlugin::kKind, fault.name), object_with<ReferenceDevice>(&fault)});
   try_all(all, setup, 8, 4);
   for (const Trying& one : all) judge(one, setup);
 }
@@ -283,9 +283,9 @@ class Kinds : public Faults {
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
   }
-  conformance::Setup setup(Kind kind) const {
+  conformance::Setup setup(const PluginKind& kind) const {
     conformance::Setup setup = kinds_setup(folder_);
-    if (kind == Kind::service) setup.config = hcl::Value(hcl::Object{{"folder", folder_}});
+    if (kind == ServiceProvider::kKind) setup.config = hcl::Value(hcl::Object{{"folder", folder_}});
     return setup;
   }
   static conformance::SubjectFactory program(const std::string& kind, const std::string& fault = "") {
@@ -294,13 +294,13 @@ class Kinds : public Faults {
   }
 
   // Those of the kind that only a check of its own proves; the rest are the same for all kinds.
-  static void expect_faults(Kind kind, std::span<const Fault> own_faults, size_t at_least) {
+  static void expect_faults(const PluginKind& kind, std::span<const Fault> own_faults, size_t at_least) {
     std::set<std::string_view> faults(kProgramFaults.begin(), kProgramFaults.end()), own;
     for (const auto part : {early_faults(), own_faults}) {
       for (const Fault& fault : part) faults.insert(fault.name);
     }
     faults.insert("secrets.log");
-    const auto drivers = conformance::select(Kind::driver, "");
+    const auto drivers = conformance::select(TaskDriver::kKind, "");
     for (const Check& check : conformance::checks(kind)) {
       EXPECT_TRUE(faults.contains(check.name)) << check.name << " has no fault that proves it";
       if (std::ranges::find(drivers, check.name, [](const Check* c) { return c->name; }) == drivers.end()) {
@@ -310,7 +310,7 @@ class Kinds : public Faults {
     EXPECT_GE(own.size(), at_least);
   }
   template <typename Reference>
-  void expect_conforming(Kind kind) {
+  void expect_conforming(const PluginKind& kind) {
     const auto checks = conformance::select(kind, "");
     const auto outcomes = conformance::run_all(checks, object_with<Reference>(nullptr), setup(kind), 8, {});
     EXPECT_EQ("", describe(checks, outcomes));
@@ -322,7 +322,7 @@ class Kinds : public Faults {
     }
   }
   template <typename Reference>
-  void expect_noticed(Kind kind, std::span<const Fault> faults) {
+  void expect_noticed(const PluginKind& kind, std::span<const Fault> faults) {
     conformance::Setup impatient = setup(kind);
     impatient.limit = 1s;
     std::vector<Trying> all;
@@ -336,45 +336,46 @@ class Kinds : public Faults {
 };
 
 TEST_F(Kinds, HaveAFaultForEveryCheck) {
-  expect_faults(Kind::check, check_provider_faults(), 20);
-  expect_faults(Kind::service, service_provider_faults(), 15);
-  expect_faults(Kind::auth, auth_method_faults(), 20);
+  expect_faults(CheckProvider::kKind, check_provider_faults(), 20);
+  expect_faults(ServiceProvider::kKind, service_provider_faults(), 15);
+  expect_faults(AuthMethod::kKind, auth_method_faults(), 20);
 }
 
 TEST_F(Kinds, WithoutFaultPass) {
-  expect_conforming<ReferenceChecks>(Kind::check);
-  expect_conforming<ReferenceServices>(Kind::service);
-  expect_conforming<ReferenceAuth>(Kind::auth);
+  expect_conforming<ReferenceChecks>(CheckProvider::kKind);
+  expect_conforming<ReferenceServices>(ServiceProvider::kKind);
+  expect_conforming<ReferenceAuth>(AuthMethod::kKind);
 }
 
 TEST_F(Kinds, WithoutFaultPassAsPrograms) {
-  for (const auto& [kind, word] : {std::pair(Kind::check, "check"), {Kind::service, "service"}, {Kind::auth, "auth"}}) {
+  for (const PluginKind& kind : {CheckProvider::kKind, ServiceProvider::kKind, AuthMethod::kKind}) {
     const auto checks = conformance::select(kind, "");
-    EXPECT_EQ("", describe(checks, conformance::run_all(checks, program(word), setup(kind), 6, {}))) << word;
+    EXPECT_EQ("", describe(checks, conformance::run_all(checks, program(std::string(kind.word)), setup(kind), 6, {})))
+        << kind.name;
   }
 }
 
 TEST_F(Kinds, FaultsOfCheckProvidersAreNoticed) {
-  expect_noticed<ReferenceChecks>(Kind::check, check_provider_faults());
+  expect_noticed<ReferenceChecks>(CheckProvider::kKind, check_provider_faults());
 }
 
 TEST_F(Kinds, FaultsOfServiceProvidersAreNoticed) {
-  expect_noticed<ReferenceServices>(Kind::service, service_provider_faults());
+  expect_noticed<ReferenceServices>(ServiceProvider::kKind, service_provider_faults());
 }
 
 TEST_F(Kinds, FaultsOfAuthMethodsAreNoticed) {
-  expect_noticed<ReferenceAuth>(Kind::auth, auth_method_faults());
-  const auto log = check_of(Kind::auth, "secrets.log");
+  expect_noticed<ReferenceAuth>(AuthMethod::kKind, auth_method_faults());
+  const auto log = check_of(AuthMethod::kKind, "secrets.log");
   std::vector<Trying> programs{{"secrets.log", log, program("auth", "secrets.log")},
                                {"secrets.log", log, program("auth", "secrets.log-password")}};
-  try_all(programs, setup(Kind::auth), 1, 1);
-  for (const Trying& one : programs) judge(one, setup(Kind::auth));
+  try_all(programs, setup(AuthMethod::kKind), 1, 1);
+  for (const Trying& one : programs) judge(one, setup(AuthMethod::kKind));
 }
 
 TEST_F(Faults, AreNoticedByTheirChecks) {
   std::vector<Trying> all;
   for (const Fault* fault : all_faults())
-    all.push_back({std::string(fault->name), check_of(Kind::driver, fault->name), with(fault)});
+    all.push_back({std::string(fault->name), check_of(TaskDriver::kKind, fault->name), with(fault)});
   try_all(all, impatient(), 12, 3);
   for (const Trying& one : all) judge(one, impatient());
 }
@@ -383,7 +384,7 @@ TEST_F(Faults, ADriverThatSaysNotFoundOfTasksThatRunIsNoticed) {
   std::vector<const Check*> checks;
   for (const char* name : {"recover.after-crash", "recover.after-end", "recover.runs", "recover.started-at",
                            "recover.two", "crash.wait", "crash.three-times", "logs.after-crash"})
-    checks.push_back(check_of(Kind::driver, name).at(0));
+    checks.push_back(check_of(TaskDriver::kKind, name).at(0));
   const auto outcomes = conformance::run_all(checks, program("lost-tasks"), impatient(), 4, {});
   for (size_t i = 0; i < checks.size(); ++i) {
     EXPECT_EQ(Verdict::failed, outcomes[i].verdict) << checks[i]->name << ": " << outcomes[i].detail;
@@ -394,7 +395,8 @@ TEST_F(Faults, ADriverThatSaysNotFoundOfTasksThatRunIsNoticed) {
 
 TEST_F(Faults, OfProgramsAreNoticedByTheirChecks) {
   std::vector<Trying> all;
-  for (const std::string& fault : kProgramFaults) all.push_back({fault, check_of(Kind::driver, fault), program(fault)});
+  for (const std::string& fault : kProgramFaults)
+    all.push_back({fault, check_of(TaskDriver::kKind, fault), program(fault)});
   try_all(all, impatient(), 4, 3);
   for (const Trying& one : all) judge(one, impatient());
 }

@@ -30,7 +30,7 @@ class ReferenceServices final : public ServiceProvider {
   std::string folder_;  // guarded by mutex_
 };
 
-// Knows the users of its Config, {"Users": {"ada": "password"}}, by "ada:password"; who visits its URL gets a code.
+// Knows the users of its Config, {"Users": {"ada": "password"}}, by "ada:password"; a visit of its URL gives a code.
 class ReferenceAuth final : public AuthMethod {
  public:
   std::string type() const override { return "Reference"; }

@@ -22,7 +22,7 @@ void mark_recovered(Methods& m, const WorldPtr& w) {
   });
 }
 
-// What goes wrong for a recovered task only.
+// Makes a method go wrong for recovered tasks only.
 void after_recovery(Methods& m, const WorldPtr& w, const std::string& name,
                     const std::function<Status(const Handler&, Call&)>& then) {
   mark_recovered(m, w);

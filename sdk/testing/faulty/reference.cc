@@ -228,7 +228,7 @@ struct Ran {
   int exit_code = 0;
 };
 
-// What the kit's commands do, without a process.
+// Does what the kit's commands do, without a process.
 Result<Ran> run_command(serve::Call& call, const std::vector<std::string>& command, std::chrono::nanoseconds timeout) {
   const std::string script = command.empty() ? "" : command.back();
   if (script == "echo hello") return Ran{"hello\n", 0};

@@ -27,7 +27,7 @@ struct WorldTask {
   std::jthread writer;                       // of "talking"
 };
 
-// What is outside of every instance. [any]
+// The world outside of every instance. [any]
 struct World {
   std::mutex mutex;
   std::condition_variable_any changed;

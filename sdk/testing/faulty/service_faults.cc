@@ -18,7 +18,7 @@ const std::string kNode = "node ", kInstance = "instance ";
 
 void syncs(Methods& m, std::function<void(Sync&)> change) { request<Sync>(m, kSync, std::move(change)); }
 void synced(Methods& m, std::function<void(Synced&)> change) { answer<Synced>(m, kSync, std::move(change)); }
-// What count() has met that begins with `kind`, without it.
+// The marks that count() has met which begin with `kind`, without it.
 std::vector<std::string> marked(const WorldPtr& w, const std::string& kind) {
   std::vector<std::string> out;
   const std::lock_guard lock(w->mutex);
@@ -30,8 +30,8 @@ std::vector<std::string> marked(const WorldPtr& w, const std::string& kind) {
 void fail_where(Methods& m, std::function<bool(const Sync&)> is_meant) {
   say_where<Sync>(m, kSync, std::move(is_meant), no());
 }
-// Publishes an instance again that it has seen before, as who forgets to look at what is missing. `only`: nothing is
-// brought back but where the request is like this.
+// Publishes an instance again that it has seen before, as a provider that forgets to look for missing ones. `only`:
+// just where the request is like this.
 void brings_back(Methods& m, const WorldPtr& w, std::function<bool(const Sync&)> only) {
   auto seen = std::make_shared<std::map<std::string, v1::ServiceInstance>>();
   syncs(m, [w, seen, only](Sync& r) {
@@ -181,7 +181,7 @@ const Fault kServiceFaults[] = {
      }},
     {"crash.removed",
      [](Methods& m, const WorldPtr& w) {
-       // What an earlier process published is nobody's.
+       // Takes the instances that an earlier process published for nobody's.
        syncs(m, [w](Sync& r) {
          const bool is_first = instance(w) == 1;
          if (is_first) {

@@ -61,7 +61,7 @@ void change_result(Methods& m, std::function<void(driver::ExitResult&)> change) 
   answer<Waited>(m, "WaitTask", [change](auto& a) { change(*a.mutable_result()); });
 }
 
-// What a wait's end does to its task, when the task had not ended by itself.
+// Adds to a wait's end an effect on its task, when the task had not ended by itself.
 void after_wait(Methods& m, std::function<void(Call&)> then) {
   wrap(m, "WaitTask", [then](const Handler& inner, Call& call) {
     const Status status = inner(call);

@@ -1,4 +1,4 @@
-// What one acknowledged write costs: from propose to applied on one server, with every write waiting for the disk,
+// The cost of one acknowledged write: from propose to applied on one server, with every write waiting for the disk,
 // beside the same disk's own 4 KiB block: written and fdatasynced, and written with O_DIRECT|O_DSYNC. All alternate in
 // the same run, because the disk's speed changes by the minute; the ratio is the figure.
 //

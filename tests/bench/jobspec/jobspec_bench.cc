@@ -1,6 +1,6 @@
-// What reading a job file costs: the syntax alone, and the whole way to the job in the API's JSON. Beside each stands
-// what else could be done with the same bytes in the same run: copying them, nlohmann's parser on the resulting JSON,
-// and the Go implementation of HCL where it is installed.
+// The cost of reading a job file: the syntax alone, and the whole way to the job in the API's JSON. Beside each stand
+// other uses of the same bytes in the same run: copying them, nlohmann's parser on the resulting JSON, and the Go
+// implementation of HCL where it is installed.
 //
 //   jobspec_bench            files of 10 kB and 10 MB
 //
@@ -86,7 +86,7 @@ std::string to_json(const std::string& text) {
   return {};
 }
 
-// In kilobytes, of a process that runs this and nothing else.
+// The peak in kilobytes of a process that runs this and nothing else.
 long peak_memory(const std::function<void()>& run) {
   const pid_t child = fork();
   if (child == 0) {
@@ -99,7 +99,7 @@ long peak_memory(const std::function<void()>& run) {
   return usage.ru_maxrss;
 }
 
-// Of the Go implementation; 0 when it is not here.
+// The time of the Go implementation; 0 when it is not here.
 double peer_seconds(const std::string& text, int rounds) {
   if (!fs::exists(kGoPackages)) return 0;
   const std::string folder = PEER_FOLDER, file = folder + "/job.hcl", answer = folder + "/answer";

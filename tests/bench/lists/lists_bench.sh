@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How long a list of jobs takes on a real agent, a page of 800 and all of them, beside the shortest call there is in the
 # same run; and how many registrations a second it takes from eight connections that stay open. The jobs find no node, so
-# each has an evaluation that waits: what is measured is calls, log and state, and no task.
+# each has an evaluation that waits: the figures are for calls, log and state, and no task.
 #
 #   DROVER=build/bin/drover tests/bench/lists/lists_bench.sh [jobs] [rounds]
 . "$(dirname "$0")/../../integration/lib.sh"

@@ -1,4 +1,4 @@
-// What a plugin costs its host: a call, a start, and memory, in each of the forms that a plugin may have.
+// The cost of a plugin for its host: a call, a start, and memory, in each of the forms that a plugin may have.
 //
 // A call is one message there and the same one back. Beside it, in the same run and in turn: the same message between
 // two threads and between two processes without any protocol; and a host on hashicorp/go-plugin that calls the same
@@ -24,8 +24,8 @@
 #include "drover/plugin.h"
 #include "drover/stable_plugin.h"
 #include "echo.h"
-#include "transport_limits.h"
 #include "sdk/testing/memory_rows.h"
+#include "transport_limits.h"
 
 namespace drover::bench {
 namespace {
@@ -90,7 +90,7 @@ Calls through(external::Channel& channel, const std::string& method, size_t byte
   });
 }
 
-// Of the peer's own program: the sizes 0 and 1024, a line each.
+// Reads the output of the peer's own program: the sizes 0 and 1024, a line each.
 std::vector<Calls> through_go(const char* host, size_t calls) {
   const std::string command = std::string(host) + " " + ECHO_PLUGIN + " " + std::to_string(calls);
   FILE* const pipe = ::popen(command.c_str(), "r");
@@ -217,7 +217,7 @@ void compare_programs(const char* name, const char* file, const char* method, do
   print_cost(name, median(times), nothing, of_program);
 }
 
-// What keeps a plugin that has answered once.
+// Keeps a plugin that has answered once.
 using Kept = std::shared_ptr<void>;
 
 Kept open_stable(void* library) {

@@ -1,4 +1,4 @@
-// What a call costs at least: the same message there and back, without a protocol. [main]
+// The least that a call can cost: the same message there and back, without a protocol. [main]
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the consensus core costs: three cores in one thread, no network, no disk. A batch of proposals becomes a write
+// The cost of the consensus core: three cores in one thread, no network, no disk. A batch of proposals becomes a write
 // and a message a peer; everything is delivered and confirmed at once; an entry is done when all three may apply it.
 //
 //   raft_core_bench [entries]     entries of 256 bytes (default 400000), in batches of 1, 16, 128 and 1024

@@ -32,7 +32,7 @@ class Cluster {
     std::string ping_method{};   // an answer without a write; empty: there is none
     std::string burst_method{};  // writes inside the leader; empty: there is none
     std::vector<Server> servers{};
-    // Which server leads, as this one says. Nothing: it knows none.
+    // The leader, as this server says. Nothing: it knows none.
     std::function<std::optional<size_t>(size_t server)> leader{};
   };
   explicit Cluster(Form form);
@@ -49,7 +49,7 @@ class Cluster {
   void await_rest() const;
   void kill(size_t server);  // with -9
   void restart(size_t server);
-  // Of all its processes until now. Of those that were killed nothing counts.
+  // The use of all its processes until now, without those that were killed.
   Usage usage() const;
 
  private:

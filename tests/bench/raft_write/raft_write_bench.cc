@@ -1,4 +1,4 @@
-// What a write costs in a cluster of three processes on loopback, each of which waits for its disk: drover beside etcd,
+// A write's cost in a cluster of three processes on loopback, each of which waits for its disk: drover beside etcd,
 // hashicorp/raft and the disk itself, in turn in one run. Then the pause in writes when the leader is killed with -9.
 //
 //   raft_write_bench [-folder PATH] [-seconds S] [-rounds N] [-kills N] [-writers N,N…] [-only NAME]
@@ -39,7 +39,7 @@ struct Options {
   std::string only;
 };
 
-// What one cluster did with one number of writers, over all rounds.
+// The work of one cluster with one number of writers, over all rounds.
 struct Figure {
   Answers answers;
   Usage usage;

@@ -1,4 +1,4 @@
-// What one evaluation costs in a full cluster: a new job of ten allocations among 1,000 nodes and 20,000 allocations.
+// The cost of one evaluation in a full cluster: a new job of ten allocations among 1,000 nodes and 20,000 allocations.
 // The cluster is read from the state anew, or kept in columns that follow the change feed; beside both stands the
 // decision alone, with a cluster that is there already.
 //
@@ -17,10 +17,13 @@
 #include "drover/config.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
+#include "drover/v1/commands.pb.h"
+#include "drover/v1/trial.pb.h"
 #include "kernel/state/store.h"
 #include "kernel/state/transaction.h"
 #include "plugins/scheduler/columns.h"
-#include "plugins/scheduler/decide.h"
+#include "plugins/scheduler/deciding/decide.h"
+#include "plugins/scheduler/deciding/generic_scheduler.h"
 #include "plugins/scheduler/tables.h"
 
 namespace {
@@ -34,7 +37,7 @@ double processor_seconds() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// Declares the plugin's tables in a store; what else it declares is not needed here.
+// Declares the plugin's tables in a store; its other declarations are not needed here.
 class InStore final : public Declarations {
  public:
   explicit InStore(state::Store& store) : store_(store) {}
@@ -172,7 +175,7 @@ int main(int argc, char** argv) {
   eval.set_type(job.type());
   const auto view = store.shared_snapshot("bench");
   const auto decided = [&](Cluster cluster) {
-    const auto decision = decide(eval, *view, tables, 1, std::move(cluster));
+    const auto decision = decide(GenericScheduler(/*is_batch=*/false), eval, *view, tables, 1, std::move(cluster));
     if (decision.plan.placed.size() != 10) std::abort();
   };
   Columns columns(tables);
@@ -185,7 +188,7 @@ int main(int argc, char** argv) {
   const double kept = per_second("with a copy of the columns", 200, alone, [&] { decided(columns.cluster()); });
   std::printf("  columns / read anew: %.1f\n", kept / anew);
 
-  // What the columns cost as the cluster changes.
+  // The cost of the columns as the cluster changes.
   const std::string row = serialize(make_alloc(7, ids[7]));
   v1::Allocation ended = make_alloc(7, ids[7]);
   ended.set_client_status(v1::CLIENT_STATUS_COMPLETE);

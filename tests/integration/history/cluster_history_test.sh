@@ -18,7 +18,7 @@ for ((kill = 1; kill <= KILLS; kill++)); do
   [ $((kill % 5)) -ne 0 ] || victim=${SERVERS[$((RANDOM % 3))]}
   since_here
   if [ $((kill % 3)) -eq 0 ]; then
-    # When it goes on it does not know yet that another leads; whoever called it waits until then.
+    # When it goes on it does not know yet that another leads; its callers wait until then.
     kill -STOP "${PID[$victim]}"
     eventually 60 "nobody leads while $victim stands still" find_leader "$victim"
     kill -CONT "${PID[$victim]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One server's disk is slow, fails, or is full, under load. The others go on; a slow leader hands over; who cannot sync
-# says so and ends with 74, comes back and catches up. What the clients saw goes through the checker of the simulator.
+# One server's disk is slow, fails, or is full, under load. The others go on; a slow leader hands over; a server that cannot
+# sync says so, ends with 74, comes back and catches up. The simulator's checker judges what the clients saw.
 # TROUBLED_DISK is the library that makes the trouble.
 JOIN="one two three"
 . "$(dirname "$0")/../servers.sh"

@@ -16,7 +16,7 @@
 #include <random>
 #include <thread>
 
-#include "plugins/cli/client.h"
+#include "plugins/cli/client/client.h"
 
 namespace drover {
 namespace {
@@ -93,7 +93,7 @@ class HistoryClient {
     return request.dump();
   }
 
-  // What a write that failed says: it never began, or nobody knows.
+  // Tells how a write failed: it never began, or nobody knows.
   void tell_failure(const Status& status) {
     bool has_begun = true;
     for (const char* refusal : {"cannot reach the agent", "No cluster leader", "not the leader"}) {
@@ -106,7 +106,7 @@ class HistoryClient {
   void put(const std::string& key) {
     const std::string value = next_value();
     tell("invoke put " + key + " " + value);
-    auto answer = client().write("PUT", "/v1/jobs", {}, body(key, value, nullptr));
+    auto answer = client().send({.verb = "PUT", .path = "/v1/jobs", .body = body(key, value, nullptr)});
     if (!answer.ok()) return tell_failure(answer.status());
     tell("ok " + std::to_string(answer->value("JobModifyIndex", uint64_t{0})));
   }
@@ -116,7 +116,7 @@ class HistoryClient {
     if (!now) return;
     const std::string value = next_value();
     tell("invoke cas " + key + " " + now->value + " " + value);
-    auto answer = client().write("PUT", "/v1/jobs", {}, body(key, value, &now->index));
+    auto answer = client().send({.verb = "PUT", .path = "/v1/jobs", .body = body(key, value, &now->index)});
     if (answer.ok()) return tell("ok " + std::to_string(answer->value("JobModifyIndex", uint64_t{0})) + " true");
     const bool is_conflict = answer.status().message().find("Enforcing job modify index") != std::string::npos;
     if (!is_conflict) return tell_failure(answer.status());
@@ -125,7 +125,7 @@ class HistoryClient {
 
   std::optional<Register> read(const std::string& key) {
     tell("invoke read " + key);
-    auto answer = client().get("/v1/job/" + key);
+    auto answer = client().send({.verb = "GET", .path = "/v1/job/" + key});
     if (!answer) {
       tell("fail");
       std::this_thread::sleep_for(10ms);

@@ -1,4 +1,4 @@
-# What the scripts share that put three servers under load and judge what the clients saw. Sourced after servers.sh.
+# Shared by the scripts that put three servers under load and judge what the clients saw. Sourced after servers.sh.
 # Clients write down a history in pieces: the longer and wider one is, the more orders are possible, and the
 # checker of the simulator gives up.
 SERVERS=(one two three)
@@ -8,7 +8,7 @@ HISTORY=
 configure_servers() {
   local server
   take_serf "${SERVERS[@]}"
-  # Autopilot would take who is away for dead, and two voters are not enough for what follows.
+  # Autopilot would take an absent server for dead, and two voters are not enough for the rest.
   for server in "${SERVERS[@]}"; do
     server_config "$server" 3 << CONFIG
 log_level = "WARN"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Three servers in network namespaces of their own, the clients in a fourth from which they reach every server all the
-# time; the lines between the servers are cut, both ways and one way, around the leader and around a follower. What the
-# clients saw goes through the checker of the simulator. Who is alone answers no read that must be right, and takes no
+# time; the lines between the servers are cut, both ways and one way, around the leader and around a follower. The
+# simulator's checker judges what the clients saw. A server that is alone answers no read that must be right, and takes no
 # write; at the end all have the same state. DROVER_PARTITIONS says how often (2).
 JOIN="one two three"
 . "$(dirname "$0")/../servers.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every server is stopped orderly and started again, one after the other, as soon as autopilot finds the cluster healthy,
-# under load. What the clients saw goes through the checker of the simulator. DROVER_ROUNDS says how often (1).
+# under load. The simulator's checker judges what the clients saw. DROVER_ROUNDS says how often (1).
 JOIN="one two three"
 . "$(dirname "$0")/../servers.sh"
 . "$(dirname "$0")/load.sh"

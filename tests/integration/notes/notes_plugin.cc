@@ -1,4 +1,4 @@
-// One table, one command, one method that writes: what every write of a real plugin goes through, and nothing else.
+// One table, one command, one method that writes: the path of every write of a real plugin, and nothing else.
 #include <condition_variable>
 #include <mutex>
 
@@ -12,7 +12,7 @@ constexpr auto kWriteTime = std::chrono::seconds(10);
 constexpr uint32_t kMaxWriters = 4096;
 constexpr uint32_t kMaxMilliseconds = 60'000;
 
-// Writers that propose again when they are answered. Kept by what is under way.
+// Writers that propose again when they are answered. The calls under way keep it alive.
 class Burst : public std::enable_shared_from_this<Burst> {
  public:
   Burst(Host& host, const BurstRequest& request)

@@ -143,7 +143,7 @@ class Side {
   Metrics metrics;
   World world;
   rpc::MethodTable methods;
-  rpc::Pool pool{rpc::Pool::Options{.workers = 4}, clock};
+  ThreadPool pool{ThreadPool::Options{.workers = 4}, clock};
   std::atomic<int> waiting{0}, stopped{0}, ended{0}, unreachable{0};
   rpc::Router router{rpc::Router::Options{.hold_timeout = 1s}, methods, nullptr, world, pool, clock, metrics};
   const std::unique_ptr<Wire> wire = make_grpc_wire();
@@ -177,7 +177,7 @@ bool eventually(const std::function<bool()>& is_so) {
   return false;
 }
 
-// What a streaming call's caller saw.
+// The events that a streaming call's caller saw.
 struct Seen {
   ~Seen() {  // the call is dropped by now, and says so
     release();

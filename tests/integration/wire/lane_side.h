@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/rpc/pool.h"
+#include "drover/thread_pool.h"
 #include "plugins/grpc/wire.h"
 
 namespace drover::wire {
@@ -68,7 +68,7 @@ class LaneSide {
 
   SystemClock clock;
   NoRouter router;
-  rpc::Pool pool{rpc::Pool::Options{.workers = 2}, clock};
+  ThreadPool pool{ThreadPool::Options{.workers = 2}, clock};
   const std::unique_ptr<Wire> wire = make_grpc_wire();
 };
 

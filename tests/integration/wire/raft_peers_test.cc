@@ -166,7 +166,7 @@ TEST_F(RaftPeersTest, AServerThatDiesIsLostOnceALane) {
   EXPECT_EQ(one.lost.wait_for(2), (std::vector<NodeId>{id, id}));
 }
 
-// What the greeter is told, by greeting as it does.
+// Greets as the greeter does and returns what it is told.
 Status refusal(Server& server, const raft::PeerHello& hello) {
   return server.peers.accept(raft::encode_hello(hello)).status();
 }

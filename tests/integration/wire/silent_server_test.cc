@@ -1,4 +1,4 @@
-// What an agent does about a server whose connection is alive and that says nothing, or takes nothing more.
+// An agent's answer to a server whose connection is alive and that says nothing, or takes nothing more.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -82,7 +82,7 @@ class SilentServers : public ::testing::Test {
   Heard<Status> broken;
   Heard<std::string> unreachable;
   StreamGroup streams;
-  rpc::Pool pool{rpc::Pool::Options{.workers = 2}, clock};
+  ThreadPool pool{ThreadPool::Options{.workers = 2}, clock};
 };
 
 TEST_F(SilentServers, ALaneThatNobodyWelcomesIsBegunAnew) {

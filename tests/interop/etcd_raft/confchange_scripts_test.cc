@@ -53,7 +53,7 @@ Picture picture_of(const Membership& membership) {
   return picture;
 }
 
-// Of several about one server the last; without those that change nothing.
+// Takes the last of several edits about one server; leaves out those that change nothing.
 std::vector<MemberEdit> edits_of(const Step& step, const Membership& now) {
   std::vector<MemberEdit> edits;
   std::istringstream in(step.input);

@@ -38,7 +38,7 @@ std::string picture_of(const Membership& membership) {
          (learners.empty() ? "" : " learners=" + list(learners));
 }
 
-// What the script's own output says of the end.
+// The end of a script according to its own output.
 struct End {
   std::map<int, std::string> members;   // by server
   int leader = 0;                       // 0: it does not say
@@ -112,7 +112,7 @@ class Group {
     }
   }
 
-  // Everyone's disk, state and mail, until nothing moves; empty: of all.
+  // Runs the disks, states and mail of `some` until nothing moves; empty: of all.
   void settle(const std::set<int>& some = {}) {
     for (bool moved = true; moved;) {
       moved = false;
@@ -152,14 +152,14 @@ class Group {
       const int number = static_cast<int>(cluster.servers.size()) + 1;
       cluster.add(number, {.seed = static_cast<uint64_t>(number) * 10}, membership);
       if (leader == 0) continue;
-      // What was sent to it before it was there is lost here; the leader gets a connection, and its next heartbeat is
+      // Messages sent to it before it was there are lost here; the leader gets a connection, and its next heartbeat is
       // due.
       cluster.step(leader, PeerReconnected{.peer = id_of(number)});
       cluster.step(leader, Tick{.now = cluster.now});
     }
   }
 
-  // At once. Who leads is taken for dead then: the others have not heard of it for an election timeout.
+  // Campaigns at once. The leader is taken for dead: the others have not heard of it for an election timeout.
   void campaign(int n) {
     const int leader = cluster.leader();
     for (const auto& [number, server] : cluster.servers) {

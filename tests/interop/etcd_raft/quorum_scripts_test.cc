@@ -1,6 +1,6 @@
 // etcd's scripts about majorities and joint majorities, against the core's own functions: the index that a quorum has
-// reached, and the result of a vote. What etcd says of an empty quorum (it has committed everything and won every vote)
-// is left out: no membership of ours is without a voter.
+// reached, and the result of a vote. Left out are etcd's answers for an empty quorum (it has committed everything and
+// won every vote): no membership of ours is without a voter.
 #include <map>
 #include <set>
 
@@ -25,7 +25,7 @@ Membership halves(std::vector<std::string> incoming, std::vector<std::string> ou
   return membership;
 }
 
-// What each voter has reported, in the order in which the voters are first named.
+// The reports of the voters, in the order in which the voters are first named.
 std::map<NodeId, std::string> reports_of(const Step& step, const std::vector<std::string>& values) {
   std::map<NodeId, std::string> reports;
   size_t next = 0;

@@ -46,7 +46,7 @@ std::string Generator::expression(int depth) {
   }
 }
 
-// Not taken into lists and objects, whose functions know fewer kinds of them.
+// Collections stay out of lists and objects, whose functions know fewer kinds of them.
 std::string Generator::collection(int depth) {
   switch (below(6)) {
     case 0:

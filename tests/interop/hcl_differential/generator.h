@@ -12,7 +12,7 @@ class Generator {
   explicit Generator(uint64_t seed) : state_(seed) {}
 
   std::string expression(int depth);
-  // Of numbers with up to eighty digits.
+  // With numbers of up to eighty digits.
   std::string arithmetic(int depth);
 
  private:

@@ -30,7 +30,7 @@ struct Answer {
   std::string error;
 };
 
-// What is known to differ, by the text of the question, and why. The test fails when one of them stops differing.
+// The known differences, by the text of the question, and why. The test fails when one of them stops differing.
 const std::map<std::string, std::string>& known_differences() {
   static const std::map<std::string, std::string> kKnown = {
       {"1 % 0", "the remainder of a division by zero is the dividend there and an error here"},

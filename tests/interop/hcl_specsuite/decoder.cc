@@ -21,7 +21,7 @@ class Decoder {
     return std::nullopt;
   }
 
-  // What a body may hold under the specification, for everything else is an error.
+  // Reports everything in a body that the specification does not allow.
   void refuse_surplus(const Block& rule, const Body& body) {
     std::vector<const Block*> parts = parts_of(rule);
     if (rule.type == "literal") return;

@@ -33,7 +33,7 @@ const json& object() {
   return kObject;
 }
 
-// What is known to differ, and why. The test fails when one of them stops differing.
+// The known differences, and why. The test fails when one of them stops differing.
 const std::map<std::string, std::string>& known_differences() {
   static const std::map<std::string, std::string> kKnown = {
       {"{{.ID | }}", "a pipe that leads nowhere is an error here"},

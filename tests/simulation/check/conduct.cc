@@ -8,7 +8,7 @@ namespace {
 
 using raft::MessageType;
 
-// Whether those of whom it is true are a quorum, in both halves of a joint membership.
+// True when the servers of which `is_true` holds are a quorum, in both halves of a joint membership.
 bool is_quorum(const raft::Membership& membership, const std::function<bool(raft::NodeId)>& is_true) {
   size_t voters = 0, found = 0;
   for (const raft::Member& member : membership.members) {

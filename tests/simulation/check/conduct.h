@@ -2,15 +2,15 @@
 // together, so each is checked where it is broken. For servers whose inputs and effects are seen. Names in brackets are
 // those of the protocol's rules.
 //
-//   stickiness    who hears a leader lets nobody else campaign, unless leadership is handed over (E1, E2);
+//   stickiness    a server that hears a leader lets nobody else campaign, unless leadership is handed over (E1, E2);
 //                 with leases not before it has been up for an election timeout (8)
 //   campaigns     with the whole log on disk, not while the disk is slow (E4), and only when a quorum has said
 //                 that it would vote, unless leadership is handed over (E1)
 //   check quorum  a leader that has not heard from a quorum for an election timeout is none any more (E6)
 //   transfer      goes to somebody who has everything on disk; until then nothing new is taken (3.10)
-//   membership    changes after an entry of the leader's own term is committed (9.3); who is no voter
+//   membership    changes after an entry of the leader's own term is committed (9.3); a server that is no voter
 //                 does not lead (9.5)
-//   replication   a refusal of what has been accepted since is no news (R5)
+//   replication   a refusal of entries that have been accepted since is no news (R5)
 //   install       nothing is applied while a snapshot is being installed
 //   read rounds   a read is confirmed by a round of heartbeats that began after it was asked for, unless by a
 //                 lease, and by no lease after leadership was handed over (8)

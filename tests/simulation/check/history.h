@@ -1,5 +1,5 @@
-// What clients did and saw, as the checkers read it: simulated clients make it in memory, drivers of real clusters
-// write it to a text file (tests/simulation/README.md is its description).
+// The clients' operations and answers, as the checkers read them: simulated clients make them in memory, drivers of
+// real clusters write them to a text file (tests/simulation/README.md is its description).
 #pragma once
 
 #include <cstdint>

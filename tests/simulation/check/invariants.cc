@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "drover/raft/segment_format.h"
+#include "storage/segment_format.h"
 #include "tests/simulation/world/random.h"
 
 namespace drover::simulation {
@@ -155,7 +155,7 @@ void Invariants::written(int server, uint64_t write_seq) {
   }
 }
 
-// Section 3 of the protocol: what may leave before what is durable.
+// Section 3 of the protocol: which messages may leave before the disk has confirmed what they promise.
 void Invariants::sending(int server, const raft::Message& message) {
   Shadow& shadow = shadows_[static_cast<size_t>(server)];
   if (message.is_refused) return;

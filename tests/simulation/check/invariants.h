@@ -1,16 +1,17 @@
-// The safety properties of consensus over all servers at once, checked as each thing happens. It keeps for every server
-// a shadow of its log (terms and hashes), of what of it is on the device, and of what was promised to others.
+// The safety properties of consensus over all servers at once, checked as each thing happens. It keeps a shadow of
+// every server's log (terms and hashes), of the part that is on the device, and of the promises made to others.
 //
 //   election safety       one leader a term; one vote a term and server, restarts included
 //   leader append-only    a leader does not cut its log
 //   log matching          an (index, term) names one entry with one predecessor everywhere
-//   leader completeness   what was committed in an earlier term is in the log of every later leader
-//   commitment            a leader commits an entry of its own term that a quorum of the membership in force has on
-//   disk state machine safety  all servers apply the same entry at an index promise               a vote or an
-//   acknowledgement leaves only when the disk holds what it promises durability            what the device had
-//   confirmed is there after a restart monotonic             term, commit and applied index never go back in one
-//   incarnation reads                 a read index is at or behind everything acknowledged before the read was asked
-//   for membership            committed memberships follow each other by one requested change at a time
+//   leader completeness   an entry committed in an earlier term is in the log of every later leader
+//   commitment            a leader commits an entry of its own term that a quorum of the membership has on disk
+//   state machine safety  all servers apply the same entry at an index
+//   promise               a vote or an acknowledgement leaves only when the disk holds its promise
+//   durability            everything that the device had confirmed is there after a restart
+//   monotonic             term, commit and applied index never go back in one incarnation
+//   reads                 a read index is at or behind everything acknowledged before the read was asked for
+//   membership            committed memberships follow each other by one requested change at a time
 //
 // The first breach is kept and ends the run. Single-owner.
 #pragma once
@@ -42,7 +43,7 @@ class Invariants {
   void fail(std::string_view property, std::string what);
 
   void introduce(int server, raft::NodeId id);
-  // Whether what a restarted server found is less than its device had confirmed.
+  // True when a restarted server found less than its device had confirmed.
   bool is_behind(int server, const raft::LogState& state, raft::Index snapshot) const;
   // A server whose log was damaged goes on with this.
   void remembers(int server, const raft::HardState& found);
@@ -81,9 +82,9 @@ class Invariants {
     const Shadow& shadow = shadows_[static_cast<size_t>(server)];
     return shadow.durable == shadow.last();
   }
-  // Whether a server has the whole log of another on its disk.
+  // True when a server has the whole log of another on its disk.
   bool has_all_of(raft::NodeId holder, int server) const;
-  // Whether a server knows a later term: it takes nothing from this one's leader any more.
+  // True when a server knows a later term: it takes nothing from this one's leader any more.
   bool is_past(raft::NodeId id, raft::Term term) const;
   bool is_of_term(int server, raft::Index index, raft::Term term) const {
     const Item* item = shadows_[static_cast<size_t>(server)].find(index);

@@ -21,7 +21,7 @@ struct TriedHash {
   size_t operator()(const Tried& tried) const { return tried.done ^ scatter(tried.value); }
 };
 
-// What one key's value becomes; false when the answer that the client saw is not the one that this order gives.
+// Changes one key's value as the operation does; false when this order gives another answer than the client saw.
 bool apply(const Operation& operation, std::string& value) {
   switch (operation.kind) {
     case Kind::put:
@@ -204,7 +204,7 @@ Judgement Search::run() {
   return {};  // only open operations are left
 }
 
-// Whether anybody saw what an operation without an answer would have written.
+// True when somebody saw what an operation without an answer would have written.
 bool was_seen(const Operation& operation, const std::vector<const Operation*>& all) {
   const std::string& text = operation.kind == Kind::cas ? operation.second : operation.first;
   return std::ranges::any_of(all, [&](const Operation* other) {

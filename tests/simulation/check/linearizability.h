@@ -1,6 +1,6 @@
-// Whether a history of registers could have come from one server that does one thing at a time: Wing and Gong's search
-// for an order, with Lowe's memory of what has been tried (set of done operations, value). Each key is searched alone,
-// which is sound because linearizability is local. Pure and deterministic.
+// Decides whether a history of registers could have come from one server that does one thing at a time: Wing and Gong's
+// search for an order, with Lowe's memory of what has been tried (set of done operations, value). Each key is searched
+// alone, which is sound because linearizability is local. Pure and deterministic.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a sequential client may rely on, checked by the indexes that its answers name: cheaper than linearizability and
+// Checks what a sequential client may rely on, by the indexes that its answers name: cheaper than linearizability and
 // sharper where values do not tell (a put of the same value twice). Pure.
 #pragma once
 

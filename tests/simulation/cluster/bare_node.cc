@@ -6,7 +6,7 @@
 namespace drover::simulation {
 namespace {
 
-// What becomes of each token, for the trace.
+// Notes the outcome of each token in the trace.
 void note_outcome(Trace& trace, int node, const raft::Resolution& resolution) {
   trace.note("a request is resolved as {} at {} of term {}", node, static_cast<uint64_t>(resolution.outcome),
              resolution.index, resolution.term);

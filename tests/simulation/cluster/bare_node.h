@@ -1,6 +1,6 @@
 // A server of the real core, the real log, the real snapshot store and nothing else: the simulator joins them itself
-// and so sees every input and every effect, and what each promise that leaves is worth on the disk. What the driver
-// adds (queues, threads, deadlines, chunks of snapshots) is DrivenNode's.
+// and so sees every input and every effect, and what each promise that leaves is worth on the disk. DrivenNode has the
+// driver's additions as well (queues, threads, deadlines, chunks of snapshots).
 #pragma once
 
 #include <deque>

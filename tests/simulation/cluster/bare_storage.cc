@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "drover/raft/segment_format.h"
+#include "storage/segment_format.h"
 #include "tests/simulation/cluster/bare_node.h"
 
 namespace drover::simulation {
@@ -64,7 +64,7 @@ Status BareNode::open() {
   if (is_damaged_ && !is_cut_ && !state.is_damaged && world_.invariants.is_behind(number_, state, base.index))
     return data_loss("the damage hit the newest batch and looks like a torn write");
   if (state.is_damaged) {
-    // Whatever became of the entries: it remembers what it has promised.
+    // The entries may be gone, but it remembers what it has promised.
     world_.invariants.remembers(number_, state.hard_state);
     world_.trace.note("its log is damaged and ends at {}", number_, state.last_index);
     is_cut_ = true;
@@ -185,7 +185,7 @@ void BareNode::submit(raft::LogWrite write) {
   kick_disk();
 }
 
-// What it was told to write is written, and the log says that it was closed.
+// Writes everything that it was told to write, and marks the log as closed.
 void BareNode::shut_down() {
   while (log_->write_step(raft::SegmentLog::Idle::nothing)) {
   }

@@ -1,6 +1,6 @@
 // A handful of sequential sessions: each sends one operation at a time to the server that it believes leads, repeats it
-// under the same request id elsewhere when nobody answers in time, and at last gives up without knowing. What they saw
-// is the history that the checkers judge. Single-owner.
+// under the same request id elsewhere when nobody answers in time, and at last gives up without knowing. The checkers
+// judge the history that they saw. Single-owner.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ class Clients {
 
   void answered(int node, const Request& request, const Answer& answer);
 
-  // What a client never learned, the servers know: a command that was executed happened, between its call and then; one
+  // The servers know what a client never learned: a command that was executed happened, between its call and then; one
   // that is in no log at the end did not. So nothing stays open, which is a sharper question and a quicker answer.
   void took_effect(std::string_view command, const std::string& answer);
   History settled_history() const;

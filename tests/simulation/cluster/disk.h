@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "kernel/raft/fault_file_system.h"
 #include "tests/simulation/configuration.h"
 #include "tests/simulation/world/event_loop.h"
 #include "tests/simulation/world/random.h"
+#include "tests/support/fault_file_system.h"
 
 namespace drover::simulation {
 

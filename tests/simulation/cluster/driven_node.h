@@ -42,7 +42,7 @@ class DrivenNode final : public Node, private raft::Transport {
   }
 
  private:
-  // What the driver takes for its machine's clock.
+  // The driver takes this for its machine's clock.
   class ClockView final : public Clock {
    public:
     explicit ClockView(const DrivenNode& node) : node_(node) {}

@@ -1,6 +1,6 @@
-// What goes wrong, and what the operator does meanwhile: each kind on a stream of random numbers of its own, so that
-// one that is switched off leaves the others as they were. Faults that lose data hit fewer servers than could lose a
-// quorum. Single-owner.
+// The faults, and the operator's work meanwhile: each kind on a stream of random numbers of its own, so that one that
+// is switched off leaves the others as they were. Faults that lose data hit fewer servers than could lose a quorum.
+// Single-owner.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ class Faults {
   Faults(World& world, uint64_t seed) : world_(world), seed_(seed) {}
 
   void start();
-  // Nothing more goes wrong, and what was wrong is repaired: links, disks, servers that were down or stood still.
+  // Ends all faults and repairs their damage: links, disks, servers that were down or stood still.
   void heal();
 
  private:
@@ -47,8 +47,8 @@ class Faults {
   Node& any(Random& random) { return *nodes()[random.below(nodes().size())]; }
   Node* leader();
   void start_later(Node& node, Random& random);
-  // Whether the voters of this membership that have not lost their disk are a quorum, in each half, if `without` loses
-  // it.
+  // True when the voters of this membership that have not lost their disk are a quorum, in each half, if `without`
+  // loses it.
   bool survives(const raft::Membership& membership, const Node* without);
   void fail_for(Random& random, void (raft::FaultFileSystem::*fail)(std::string, int), int error);
 

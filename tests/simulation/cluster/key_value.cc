@@ -1,6 +1,6 @@
 #include "tests/simulation/cluster/key_value.h"
 
-#include "drover/raft/segment_format.h"
+#include "storage/segment_format.h"
 #include "tests/simulation/world/random.h"
 
 namespace drover::simulation {

@@ -5,8 +5,8 @@
 //                   up, cut: it has lost what its disk had confirmed, says so, and asks the leader for it
 //                   up ──pause──▶ up, but takes nothing from its inbox until the pause is over
 //
-// What runs in it is one of two: BareNode (the core and the log, joined by the simulator, which sees every input and
-// effect) or DrivenNode (the driver that the product runs).
+// Two kinds of server run in it: BareNode (the core and the log, joined by the simulator, which sees every input and
+// effect) and DrivenNode (the driver that the product runs).
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@
 #include <string_view>
 #include <vector>
 
-#include "drover/raft/segment_repair.h"
 #include "kernel/raft/core/core.h"
 #include "kernel/raft/segment_log.h"
 #include "kernel/raft/transport.h"
+#include "storage/segment_repair.h"
 #include "tests/simulation/check/conduct.h"
 #include "tests/simulation/check/invariants.h"
 #include "tests/simulation/cluster/disk.h"
@@ -44,7 +44,7 @@ struct Answer {
 
 class Node;
 
-// What a server reaches beyond itself.
+// Everything that a server reaches beyond itself.
 struct World {
   EventLoop& loop;
   Trace& trace;
@@ -87,10 +87,10 @@ class Node {
   void pause(Micros until);
   // Rot on the disk: one bit of a file of the log or a snapshot.
   void damage(Random& random);
-  // What hangs is let go.
+  // Lets go of operations that hang.
   void heal_disk();
 
-  // Of a server that is up:
+  // Requires: the server is up.
   virtual void receive(raft::Message message) = 0;
   virtual void receive_bulk(raft::BulkMessage message) = 0;
   virtual void peer_changed(int peer, bool is_reachable) = 0;
@@ -107,7 +107,7 @@ class Node {
   virtual Status open() = 0;
   virtual void close() = 0;      // as a crash does
   virtual void shut_down() = 0;  // before close(), when there is time
-  // Whether it can come back with an empty disk, as one that says that it has lost entries.
+  // True when it can come back with an empty disk, as one that says that it has lost entries.
   virtual bool can_begin_again() const = 0;
   virtual void started() = 0;    // is up
   virtual void continued() = 0;  // the pause is over

@@ -1,5 +1,5 @@
-// Virtual time: a counter of microseconds and what is to happen at which of them. Events of one microsecond happen in
-// the order in which they were asked for. Single-owner.
+// Virtual time: a counter of microseconds and the events that are due at each. Events of one microsecond happen in the
+// order in which they were asked for. Single-owner.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ namespace drover::simulation {
 
 class Network {
  public:
-  // Whoever is served: a message has arrived, or a connection to a peer has gone or come back.
+  // The servers: a message has arrived, or a connection to a peer has gone or come back.
   class Receiver {
    public:
     virtual ~Receiver() = default;
@@ -31,11 +31,11 @@ class Network {
   // On a connection of its own: in order, or not at all.
   void send_bulk(int from, int to, raft::BulkMessage message);
 
-  // One direction. What is on the way when a link is cut is lost.
+  // One direction. Messages on the way when a link is cut are lost.
   void cut(int from, int to);
   bool is_cut(int from, int to) const { return link(from, to).is_cut; }
   void mend();
-  // What is on the way between the two is lost; both hear of it, and again when the connection is back.
+  // Messages on the way between the two are lost; both hear of it, and again when the connection is back.
   void reset(int a, int b);
   // From now on everything arrives once, in order and soon.
   void heal();

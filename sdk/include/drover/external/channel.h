@@ -1,5 +1,5 @@
-// Calls to a plugin that is a program of its own, over its socket: methods by name, messages as bytes. Whoever starts
-// such programs (the agent, the conformance kit, the author's shell) speaks to them through this; only channel.cc knows
+// Calls to a plugin that is a program of its own, over its socket: methods by name, messages as bytes. All who start
+// such programs (the agent, the conformance kit, the author's shell) speak to them through this; only channel.cc knows
 // gRPC.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace drover::external {
 // The messages of one streaming call. Ends the call when it is destroyed.
 class Messages {
  public:
-  // What happens to messages that nobody has read yet: the plugin waits, or only the newest is kept.
+  // Says what happens to messages that nobody has read yet: the plugin waits, or only the newest is kept.
   enum class Keep : uint8_t { all, newest };
 
   virtual ~Messages() = default;

@@ -27,7 +27,7 @@ struct Handshake {
   std::string certificate;  // PEM, of a plugin that speaks TLS (AutoMTLS); empty: it speaks in the clear
 };
 
-// Whether this host asked for TLS by its certificate in PLUGIN_CLIENT_CERT: then a plugin must answer with its own.
+// Mutual TLS when this host asked for it by its certificate in PLUGIN_CLIENT_CERT: then a plugin answers with its own.
 enum class Transport : uint8_t { plain, mutual_tls };
 
 // Errors: failed_precondition that quotes the line and says what was expected.

@@ -19,7 +19,7 @@
 
 namespace drover::external {
 
-// What a process may do and use. What it starts inherits all of it.
+// The rights and limits of a process. All that it starts inherits them.
 struct Confinement {
   struct User {
     uint32_t id = 0, group = 0;
@@ -39,7 +39,7 @@ struct Program {
   std::vector<std::string> arguments{};
   std::map<std::string, std::string> environment{};
   Confinement confinement{};
-  // What this host shows a program that it asks for TLS; null: it does not ask.
+  // The identity that this host shows a program that it asks for TLS; null: it does not ask.
   std::shared_ptr<const TlsIdentity> identity{};
 };
 

@@ -1,0 +1,54 @@
+#include "alloc_hooks.h"
+
+#include <ranges>
+
+#include "drover/log.h"
+
+namespace drover::agent {
+
+namespace {
+
+void note(const Status& status, Uuid allocation, const std::string& hook, const char* phase) {
+  if (status.ok()) return;
+  log::warn("agent", "a hook of an allocation failed",
+            {{"alloc", allocation.to_string()}, {"hook", hook}, {"phase", phase}, {"error", status.message()}});
+}
+
+}  // namespace
+
+AllocHooks::AllocHooks(const HookTable& table, HookedAlloc& alloc, HookRows& rows) : alloc_(alloc) {
+  for (AllocHook* hook : table.allocs) {
+    Entry entry{.name = hook->info().name};
+    entry.state = std::make_unique<RowState>(rows, entry.name);
+    entry.part = hook->attach(alloc, *entry.state);
+    if (entry.part) entries_.push_back(std::move(entry));
+  }
+}
+
+Status AllocHooks::prerun(std::stop_token stop) {
+  for (const Entry& entry : entries_) {
+    if (Status status = entry.part->prerun(stop); !status.ok())
+      return status.with_context("pre-run hook \"" + entry.name + "\" failed");
+  }
+  return ok_status();
+}
+
+void AllocHooks::update() {
+  for (const Entry& entry : entries_) note(entry.part->update(), alloc_.id(), entry.name, "update");
+}
+void AllocHooks::prekill() {
+  for (const Entry& entry : entries_) note(entry.part->prekill(), alloc_.id(), entry.name, "prekill");
+}
+void AllocHooks::postrun() {
+  for (const Entry& entry : std::views::reverse(entries_))
+    note(entry.part->postrun(), alloc_.id(), entry.name, "postrun");
+}
+void AllocHooks::destroy() {
+  for (const Entry& entry : std::views::reverse(entries_))
+    note(entry.part->destroy(), alloc_.id(), entry.name, "destroy");
+}
+void AllocHooks::shutdown() {
+  for (const Entry& entry : std::views::reverse(entries_)) entry.part->shutdown();
+}
+
+}  // namespace drover::agent

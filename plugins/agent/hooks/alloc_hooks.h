@@ -1,0 +1,34 @@
+// The parts that all hooks have in one allocation, called one after the other. Every call may wait.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "hook_table.h"
+
+namespace drover::agent {
+
+class AllocHooks {
+ public:
+  // Requires: all outlive it.
+  AllocHooks(const HookTable& table, HookedAlloc& alloc, HookRows& rows);
+
+  // Until one fails. Errors: pre-run hook "NAME" failed: CAUSE.
+  Status prerun(std::stop_token stop);
+  void update();
+  void prekill();
+  void postrun();
+  void destroy();
+  void shutdown();
+
+ private:
+  struct Entry {
+    std::string name;
+    std::unique_ptr<RowState> state;
+    std::unique_ptr<AllocHook::Part> part;
+  };
+  std::vector<Entry> entries_;
+  const HookedAlloc& alloc_;
+};
+
+}  // namespace drover::agent

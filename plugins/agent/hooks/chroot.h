@@ -1,0 +1,21 @@
+// The file system of a task whose driver locks it into its folder: the machine's folders that `client { chroot_env }`
+// names, as hard links, or as copies where a link cannot be.
+#pragma once
+
+#include <set>
+#include <stop_token>
+#include <string>
+
+#include "drover/result.h"
+#include "drover/task_environment.h"
+
+namespace drover::agent {
+
+// Fills `root` from `entries`: a path of the machine, and its place below `root`. Leaves out paths that are not on this
+// machine or are neither a folder, a file nor a symbolic link; keeps what lies there already.
+// Folders of `skip` are not entered. Requires: nobody else has written below `root`, whose links would be
+// followed. Errors: invalid_argument for a target outside of `root`; cancelled. [any]
+Status build_chroot(const std::string& root, const Variables& entries, const std::set<std::string>& skip,
+                    const std::stop_token& stop);
+
+}  // namespace drover::agent

@@ -1,0 +1,53 @@
+#include "alloc_dir.h"
+#include "nomad/plugins/driver.pb.h"
+#include "standard_hooks.h"
+
+namespace drover::agent {
+namespace {
+
+class Environment final : public TaskHook::Part {
+ public:
+  Environment(const Client& client, HookedTask& task) : client_(client), task_(task) {}
+
+  Status prestart(TaskPrestart& start) override {
+    const AllocSpecPtr spec = task_.spec();
+    const auto isolation = start.capabilities.fs_isolation();
+    const bool has_image = isolation == driver::DriverCapabilities::IMAGE;
+    const bool has_own_files = has_image || isolation == driver::DriverCapabilities::CHROOT;
+    const auto node = client_.node();
+    const Variables all = task_environment({.job = *spec->job,
+                                            .allocation = *spec->allocation,
+                                            .task = *spec->task(task_.name()),
+                                            .node = start.node,
+                                            .region = client_.host.agent().region,
+                                            .datacenter = node->datacenter(),
+                                            .paths = paths_seen(task_.alloc_folders(), task_.folders(), has_own_files),
+                                            .host = has_image ? nullptr : &client_.host_environment});
+    start.adds.mutable_env()->insert(all.begin(), all.end());
+    return ok_status();
+  }
+
+ private:
+  const Client& client_;
+  HookedTask& task_;
+};
+
+class EnvironmentHook final : public TaskHook {
+ public:
+  explicit EnvironmentHook(const ClientSlot& client) : client_(client) {}
+  HookInfo info() const override { return {.name = "environment"}; }
+  std::unique_ptr<Part> attach(HookedTask& task, HookState&) override {
+    return std::make_unique<Environment>(*client_, task);
+  }
+
+ private:
+  const ClientSlot& client_;
+};
+
+}  // namespace
+
+std::unique_ptr<TaskHook> environment_hook(const ClientSlot& client) {
+  return std::make_unique<EnvironmentHook>(client);
+}
+
+}  // namespace drover::agent

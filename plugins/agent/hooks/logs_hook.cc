@@ -1,0 +1,60 @@
+#include "drover/v1/job.pb.h"
+#include "nomad/plugins/driver.pb.h"
+#include "standard_hooks.h"
+
+namespace drover::agent {
+namespace {
+
+LogStream stream_of(const HookedTask& task, std::string type) {
+  LogStream stream{.folder = task.alloc_folders().logs, .task = task.name(), .type = std::move(type)};
+  const v1::LogConfig& config = task.spec()->task(task.name())->log_config();
+  if (config.max_files() > 0) stream.limits.files = static_cast<uint64_t>(config.max_files());
+  if (config.max_file_size_mb() > 0) stream.limits.bytes = static_cast<uint64_t>(config.max_file_size_mb()) << 20;
+  return stream;
+}
+
+class Logs final : public TaskHook::Part {
+ public:
+  Logs(LogCollector& collector, HookedTask& task) : collector_(collector), task_(task) {}
+
+  Status prestart(TaskPrestart& start) override {
+    if (task_.spec()->task(task_.name())->log_config().disabled()) {
+      start.adds.set_stdout_path("/dev/null");
+      start.adds.set_stderr_path("/dev/null");
+      return ok_status();
+    }
+    const LogStream out = stream_of(task_, "stdout"), err = stream_of(task_, "stderr");
+    DROVER_RETURN_IF_ERROR(collector_.open(out));
+    DROVER_RETURN_IF_ERROR(collector_.open(err));
+    start.adds.set_stdout_path(out.fifo());
+    start.adds.set_stderr_path(err.fifo());
+    return ok_status();
+  }
+  Status exited() override {
+    collector_.close(stream_of(task_, "stdout"));
+    collector_.close(stream_of(task_, "stderr"));
+    return ok_status();
+  }
+
+ private:
+  LogCollector& collector_;
+  HookedTask& task_;
+};
+
+class LogsHook final : public TaskHook {
+ public:
+  explicit LogsHook(const ClientSlot& client) : client_(client) {}
+  HookInfo info() const override { return {.name = "logs", .after = {"task_dir"}}; }
+  std::unique_ptr<Part> attach(HookedTask& task, HookState&) override {
+    return std::make_unique<Logs>(client_->logs, task);
+  }
+
+ private:
+  const ClientSlot& client_;
+};
+
+}  // namespace
+
+std::unique_ptr<TaskHook> logs_hook(const ClientSlot& client) { return std::make_unique<LogsHook>(client); }
+
+}  // namespace drover::agent

@@ -1,0 +1,47 @@
+// The agent's own hooks:
+//
+//   allocations   alloc_dir ──▶ network
+//   tasks         environment ──▶ task_dir ──▶ logs ──▶ dispatch_payload ──▶ devices
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "client.h"
+#include "drover/alloc_hook.h"
+#include "drover/plugin.h"
+#include "drover/task_hook.h"
+
+namespace drover::agent {
+
+// The client that the hooks work with: set before the first allocation, constant from then on.
+using ClientSlot = std::unique_ptr<Client>;
+
+class StandardHooks {
+ public:
+  // Requires: the slot outlives it.
+  explicit StandardHooks(const ClientSlot& client);
+  Status declare(Declarations& declare);
+
+ private:
+  std::vector<std::unique_ptr<AllocHook>> allocs_;
+  std::vector<std::unique_ptr<TaskHook>> tasks_;
+};
+
+// The allocation's folders: made, and removed with it.
+std::unique_ptr<AllocHook> alloc_dir_hook();
+// The network that the tasks of a group share (group_network.h).
+std::unique_ptr<AllocHook> network_hook(const ClientSlot& client);
+
+// The variables of drover/task_environment.h.
+std::unique_ptr<TaskHook> environment_hook(const ClientSlot& client);
+// The task's folders, and what a task that is locked in there finds of the machine.
+std::unique_ptr<TaskHook> task_dir_hook(const ClientSlot& client);
+// Collects what the task prints into files (log_collector.h).
+std::unique_ptr<TaskHook> logs_hook(const ClientSlot& client);
+// The payload of a dispatched job, as a file in the task's folder "local".
+std::unique_ptr<TaskHook> dispatch_payload_hook();
+// The instances of devices that the task was given (devices.h).
+std::unique_ptr<TaskHook> devices_hook(const ClientSlot& client);
+
+}  // namespace drover::agent

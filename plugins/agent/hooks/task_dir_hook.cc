@@ -1,0 +1,51 @@
+#include "alloc_dir.h"
+#include "chroot.h"
+#include "nomad/plugins/driver.pb.h"
+#include "standard_hooks.h"
+
+namespace drover::agent {
+namespace {
+
+// Set once the task's folder has got what it gets of the machine: what lies there from then on may be the task's.
+constexpr std::string_view kFilled = "filled";
+
+class TaskDir final : public TaskHook::Part {
+ public:
+  TaskDir(const Client& client, HookedTask& task, HookState& state) : client_(client), task_(task), state_(state) {}
+
+  Status prestart(TaskPrestart& start) override {
+    if (start.recovered) return ok_status();
+    DROVER_RETURN_IF_ERROR(create_task_folders(task_.name(), task_.folders()));
+    if (start.capabilities.fs_isolation() != driver::DriverCapabilities::CHROOT) return ok_status();
+    // The driver makes the task's folder its root: the machine's programs and the shared folder have to be there.
+    const std::string& root = task_.folders().root;
+    if (!state_.get(kFilled)) {
+      DROVER_RETURN_IF_ERROR(build_chroot(root, client_.config.chroot_env, {client_.config.alloc_dir}, start.stop));
+      DROVER_RETURN_IF_ERROR(state_.put(kFilled, "yes"));
+    }
+    return show_shared(task_.alloc_folders(), root);
+  }
+
+ private:
+  const Client& client_;
+  HookedTask& task_;
+  HookState& state_;
+};
+
+class TaskDirHook final : public TaskHook {
+ public:
+  explicit TaskDirHook(const ClientSlot& client) : client_(client) {}
+  HookInfo info() const override { return {.name = "task_dir", .after = {"environment"}}; }
+  std::unique_ptr<Part> attach(HookedTask& task, HookState& state) override {
+    return std::make_unique<TaskDir>(*client_, task, state);
+  }
+
+ private:
+  const ClientSlot& client_;
+};
+
+}  // namespace
+
+std::unique_ptr<TaskHook> task_dir_hook(const ClientSlot& client) { return std::make_unique<TaskDirHook>(client); }
+
+}  // namespace drover::agent

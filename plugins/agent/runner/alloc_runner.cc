@@ -1,0 +1,425 @@
+#include "alloc_runner.h"
+
+#include <algorithm>
+
+#include "drover/log.h"
+#include "drover/metrics.h"
+#include "hooks/alloc_dir.h"
+#include "task_events.h"
+
+namespace drover::agent {
+namespace {
+
+v1::ClientStatus to_client_status(AllocStatus status) {
+  switch (status) {
+    case AllocStatus::pending:
+      return v1::CLIENT_STATUS_PENDING;
+    case AllocStatus::running:
+      return v1::CLIENT_STATUS_RUNNING;
+    case AllocStatus::complete:
+      return v1::CLIENT_STATUS_COMPLETE;
+    case AllocStatus::failed:
+      return v1::CLIENT_STATUS_FAILED;
+  }
+  return v1::CLIENT_STATUS_UNSPECIFIED;
+}
+
+bool wants_stop(const AllocSpec& spec) {
+  return spec.allocation->desired_status() == v1::DESIRED_STATUS_STOP ||
+         spec.allocation->desired_status() == v1::DESIRED_STATUS_EVICT;
+}
+
+v1::TaskEvent kill_event(const LifecycleDecision& decision, int64_t now) {
+  using Reason = LifecycleDecision::KillReason;
+  switch (decision.reason) {
+    case Reason::sibling_failed:
+      return event::sibling_failed(now, decision.failed_sibling);
+    case Reason::leader_dead:
+      return event::leader_dead(now);
+    case Reason::main_dead:
+      return event::main_dead(now);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+AllocRunner::AllocRunner(const Client& client, AllocSpecPtr spec, StoredRun stored)
+    : client_(client),
+      id_(Uuid::from_bytes(spec->allocation->id())),
+      folders_(alloc_folders(client.config.alloc_dir, id_)),
+      restored_(!stored.tasks.empty()),
+      spec_(std::move(spec)),
+      hooks_rows_(std::move(stored.hooks)),
+      strand_(client.pool),
+      wakeup_(strand_),
+      hooks_(client.hooks, *this, *this) {
+  flags_.stop = wants_stop(*spec_);
+  if (!restored_ && spec_->allocation->client_status() == v1::CLIENT_STATUS_PENDING) told_ = AllocStatus::pending;
+  make_runners(stored.tasks);
+}
+
+AllocRunner::~AllocRunner() {
+  detach();
+  join();
+}
+
+void AllocRunner::make_runners(const std::vector<std::pair<std::string, StoredTask>>& stored) {
+  if (!spec_->group) {
+    setup_error_ = "the job has no task group \"" + spec_->allocation->task_group() + "\"";
+    return;
+  }
+  for (const v1::Task& task : spec_->group->tasks()) {
+    auto at = std::ranges::find(stored, task.name(), &std::pair<std::string, StoredTask>::first);
+    runners_.push_back(std::make_unique<TaskRunner>(client_, strand_, folders_, spec_, task,
+                                                    at == stored.end() ? nullptr : &at->second,
+                                                    [this] { note([](Flags&) {}); }));
+  }
+  if (runners_.empty()) setup_error_ = "the task group has no tasks";
+}
+
+void AllocRunner::begin() { strand_.spawn(run()); }
+void AllocRunner::join() { strand_.join(); }
+
+// --- Orders
+
+void AllocRunner::note(const std::function<void(Flags&)>& change) {
+  std::stop_source interrupt(std::nostopstate);
+  {
+    std::lock_guard lock(mutex_);
+    flags_.dirty = true;
+    change(flags_);
+    if (flags_.stop || flags_.detach) interrupt = interrupt_;
+  }
+  wakeup_.wake();
+  interrupt.request_stop();
+}
+
+void AllocRunner::update(AllocSpecPtr spec) {
+  note([&](Flags& flags) {
+    if (wants_stop(*spec)) flags.stop = true;
+    flags.new_spec = true;
+    spec_ = std::move(spec);
+  });
+}
+
+void AllocRunner::stop(std::optional<std::chrono::nanoseconds> cap) {
+  note([&](Flags& flags) {
+    flags.stop = true;
+    if (cap) flags.kill_cap = cap;
+  });
+}
+
+void AllocRunner::destroy() {
+  note([](Flags& flags) { flags.stop = flags.destroy = true; });
+}
+
+void AllocRunner::detach() {
+  note([](Flags& flags) { flags.detach = true; });
+}
+
+Status AllocRunner::restart(const std::string& name) {
+  if (!name.empty()) {
+    TaskRunner* runner = find(name);
+    if (!runner) return not_found("Could not find task runner for task: " + name);
+    return runner->restart("User requested task to restart");
+  }
+  Status last = failed_precondition("Task not running");
+  bool any = false;
+  for (const auto& runner : runners_) {
+    last = runner->restart("User requested running tasks to restart");
+    any = any || last.ok();
+  }
+  return any ? ok_status() : last;
+}
+
+Status AllocRunner::restart_all() {
+  if (is_terminal()) return failed_precondition("restart of an alloc that should not run");
+  for (const auto& runner : runners_) {
+    if (runner->view().progress == TaskView::Progress::dead) {
+      runner->revive("User requested all tasks to restart");
+    } else if (Status status = runner->restart("User requested all tasks to restart"); !status.ok()) {
+      log::debug("agent", "task not restarted", {{"task", runner->name()}, {"reason", status.message()}});
+    }
+  }
+  return ok_status();
+}
+
+Status AllocRunner::signal(const std::string& name, const std::string& signal) {
+  if (!name.empty()) {
+    TaskRunner* runner = find(name);
+    if (!runner) return not_found("Could not find task runner for task: " + name);
+    return runner->signal(signal);
+  }
+  Status worst;
+  for (const auto& runner : runners_) {
+    if (runner->view().progress != TaskView::Progress::running) continue;
+    if (Status status = runner->signal(signal); !status.ok()) worst = status.with_context(runner->name());
+  }
+  return worst;
+}
+
+void AllocRunner::driver_event(const std::string& name, const std::string& driver,
+                               const driver::DriverTaskEvent& event) {
+  if (TaskRunner* runner = find(name)) runner->driver_event(driver, event);
+}
+
+// --- Questions
+
+AllocSpecPtr AllocRunner::spec() const {
+  std::lock_guard lock(mutex_);
+  return spec_;
+}
+
+TaskRunner* AllocRunner::find(const std::string& name) const {
+  for (const auto& runner : runners_) {
+    if (runner->name() == name) return runner.get();
+  }
+  return nullptr;
+}
+
+const TaskRunner* AllocRunner::task(const std::string& name) const { return find(name); }
+
+std::vector<const TaskRunner*> AllocRunner::tasks() const {
+  std::vector<const TaskRunner*> out;
+  for (const auto& runner : runners_) out.push_back(runner.get());
+  return out;
+}
+
+std::vector<TaskView> AllocRunner::views() const {
+  std::vector<TaskView> out;
+  for (const auto& runner : runners_) out.push_back(runner->view());
+  return out;
+}
+
+v1::ClientStatus AllocRunner::client_status() const {
+  if (!setup_error_.empty()) return v1::CLIENT_STATUS_FAILED;
+  return to_client_status(alloc_status(views()).status);
+}
+
+v1::Allocation AllocRunner::report() const {
+  v1::Allocation out;
+  out.set_id(id_.bytes());
+  const StatusView status = alloc_status(views());
+  out.set_client_status(to_client_status(status.status));
+  out.set_client_description(std::string(status.description));
+  if (!setup_error_.empty()) {
+    out.set_client_status(v1::CLIENT_STATUS_FAILED);
+    out.set_client_description(setup_error_);
+  }
+  for (const auto& runner : runners_) (*out.mutable_task_states())[runner->name()] = runner->state();
+  const auto spec = this->spec();
+  if (spec->allocation->allocated_resources().shared().networks_size() > 0) {
+    const v1::NetworkResource& network = spec->allocation->allocated_resources().shared().networks(0);
+    out.mutable_network_status()->set_interface_name(network.device());
+    out.mutable_network_status()->set_address(network.ip());
+    if (network.has_dns()) *out.mutable_network_status()->mutable_dns() = network.dns();
+  }
+  out.set_modify_time(client_.wall_ns());
+  return out;
+}
+
+bool AllocRunner::is_terminal() const {
+  std::lock_guard lock(mutex_);
+  return terminal_;
+}
+
+bool AllocRunner::is_gone() const {
+  std::lock_guard lock(mutex_);
+  return gone_;
+}
+
+bool AllocRunner::wait_terminal(SteadyTime deadline) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [&] { return terminal_; });
+}
+
+bool AllocRunner::wait_gone(SteadyTime deadline) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [&] { return gone_; });
+}
+
+// --- For the hooks
+
+void AllocRunner::share_network(const driver::NetworkIsolationSpec& network) {
+  for (const auto& runner : runners_) runner->join_network(network);
+}
+
+StoredHook AllocRunner::hook(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  const auto at = hooks_rows_.find(name);
+  return at == hooks_rows_.end() ? StoredHook() : at->second;
+}
+
+Status AllocRunner::change_hook(const std::string& name, const std::function<void(StoredHook&)>& change) {
+  {
+    std::lock_guard lock(mutex_);
+    change(hooks_rows_[name]);
+  }
+  return store_spec();
+}
+
+// The row that is written last is the newest, whoever writes it.
+Status AllocRunner::store_spec() {
+  const std::lock_guard writing(persisting_);
+  StoredAllocation row;
+  {
+    std::lock_guard lock(mutex_);
+    *row.mutable_allocation() = *spec_->allocation;
+    *row.mutable_job() = *spec_->job;
+    row.mutable_hooks()->insert(hooks_rows_.begin(), hooks_rows_.end());
+  }
+  Status status = client_.store.put_allocation(id_, row);
+  if (!status.ok())
+    log::error("agent", "allocation is not on disk", {{"alloc", id_.to_string()}, {"error", status.message()}});
+  return status;
+}
+
+// --- The strand
+
+template <typename Call>
+Async<> AllocRunner::call_hooks(Call call) {
+  const auto work = [this, call] { return call(hooks_), true; };
+  co_await strand_.borrow(work);
+}
+
+Async<> AllocRunner::run() {
+  (void)store_spec();  // logged
+  const Status ready = co_await prerun();
+  if (!ready.ok()) {
+    const std::string why = "failed to setup alloc: " + ready.message();
+    for (const auto& runner : runners_) runner->fail(event::setup_failure(client_.wall_ns(), why));
+  }
+  for (const auto& runner : runners_) strand_.spawn(runner->run());
+  if (restored_) client_.changed(id_, false);
+  co_await run_tasks();
+  if (is_terminal()) {
+    co_await call_hooks([](AllocHooks& hooks) { hooks.postrun(); });
+    co_await await_destruction();
+  } else {
+    co_await call_hooks([](AllocHooks& hooks) { hooks.shutdown(); });
+  }
+}
+
+// Until every task is dead and has returned, or was left as it is.
+Async<> AllocRunner::run_tasks() {
+  bool is_over = false;
+  while (!is_over) {
+    Flags now;
+    {
+      std::lock_guard lock(mutex_);
+      now = flags_;
+      flags_.dirty = flags_.new_spec = false;
+    }
+    if (now.detach) {
+      for (const auto& runner : runners_) runner->detach();
+      break;
+    }
+    if (now.new_spec) co_await apply_update();
+    const std::vector<TaskView> tasks = views();
+    const LifecycleDecision decision = decide_lifecycle(tasks, now.stop);
+    is_over = decision.done;
+    co_await carry_out(decision);
+    tell_if_changed(tasks);
+    if (!is_over) co_await wakeup_.wait();
+  }
+  if (is_over) {
+    for (const auto& runner : runners_) runner->finish();
+  }
+  while (!std::ranges::all_of(runners_, [](const auto& runner) { return runner->has_returned(); }))
+    co_await wakeup_.wait();
+  {
+    std::lock_guard lock(mutex_);
+    terminal_ = is_over;
+  }
+  changed_.notify_all();
+}
+
+// Prepares what the tasks need, once: also after a restart of the agent, since the machine may have restarted.
+Async<Status> AllocRunner::prerun() {
+  const std::vector<TaskView> tasks = views();
+  const auto has_ended = [](const TaskView& task) { return task.progress == TaskView::Progress::dead; };
+  if (std::ranges::all_of(tasks, has_ended) || (!restored_ && wants_stop(*spec()))) co_return ok_status();
+  std::stop_token stop;
+  {
+    std::lock_guard lock(mutex_);
+    // A restored one that is to stop has to know what its tasks have, until they have ended.
+    if (!restored_ || !flags_.stop) stop = interrupt_.get_token();
+  }
+  const auto work = [this, stop] { return hooks_.prerun(stop); };
+  co_return co_await strand_.borrow(work);
+}
+
+Async<> AllocRunner::apply_update() {
+  (void)store_spec();  // logged
+  const AllocSpecPtr spec = this->spec();
+  for (const auto& runner : runners_) runner->update(spec);
+  co_await call_hooks([](AllocHooks& hooks) { hooks.update(); });
+}
+
+Async<> AllocRunner::carry_out(LifecycleDecision decision) {
+  const AllocSpecPtr spec = this->spec();
+  std::optional<std::chrono::nanoseconds> cap;
+  {
+    std::lock_guard lock(mutex_);
+    cap = flags_.kill_cap;
+  }
+  const bool is_stop = decision.reason == LifecycleDecision::KillReason::stop;
+  if (is_stop && !decision.kill.empty() && !std::exchange(is_prekilled_, true))
+    co_await call_hooks([](AllocHooks& hooks) { hooks.prekill(); });
+  const bool delayed = is_stop && !cap && !spec->allocation->desired_transition().no_shutdown_delay();
+  for (const std::string& name : decision.kill) {
+    const v1::Task* task = spec->task(name);
+    TaskRunner::Kill kill{.reason = kill_event(decision, client_.wall_ns()), .timeout_cap = cap};
+    if (delayed && task) kill.delay = std::chrono::nanoseconds(spec->group->shutdown_delay() + task->shutdown_delay());
+    find(name)->kill(std::move(kill));
+  }
+  for (const std::string& name : decision.start) find(name)->allow_start();
+}
+
+Async<> AllocRunner::await_destruction() {
+  while (true) {
+    Flags now;
+    {
+      std::lock_guard lock(mutex_);
+      now = flags_;
+    }
+    if (now.destroy) break;
+    if (now.detach) co_return;
+    co_await wakeup_.wait();
+  }
+  const auto work = [this] { return remove_everything(), true; };
+  co_await strand_.borrow(work);
+}
+
+void AllocRunner::remove_everything() {
+  hooks_.destroy();
+  if (Status status = client_.store.remove(id_); !status.ok()) {
+    log::error("agent", "allocation rows not removed", {{"alloc", id_.to_string()}, {"error", status.message()}});
+  }
+  client_.host.metrics().add("nomad.client.allocs.destroy");
+  {
+    std::lock_guard lock(mutex_);
+    gone_ = true;
+  }
+  changed_.notify_all();
+}
+
+void AllocRunner::tell_if_changed(const std::vector<TaskView>& tasks) {
+  const AllocStatus status = setup_error_.empty() ? alloc_status(tasks).status : AllocStatus::failed;
+  const bool urgent = told_ != status;
+  if (urgent) {
+    log::info("agent", "allocation status",
+              {{"alloc", id_.to_string()}, {"status", v1::ClientStatus_Name(to_client_status(status))}});
+    const char* counter = status == AllocStatus::running    ? "nomad.client.allocs.running"
+                          : status == AllocStatus::complete ? "nomad.client.allocs.complete"
+                          : status == AllocStatus::failed   ? "nomad.client.allocs.failed"
+                                                            : "nomad.client.allocs.start";
+    client_.host.metrics().add(counter);
+    told_ = status;
+  }
+  client_.changed(id_, urgent);
+}
+
+}  // namespace drover::agent

@@ -1,0 +1,129 @@
+// Runs one allocation: its hooks first, then its tasks in the order of their life cycle (lifecycle.h).
+//
+//   new ──begin──▶ prerun ──▶ running ──all tasks dead──▶ postrun ──▶ done ──destroy──▶ gone (files and rows removed)
+//                                │ stop ──▶ tasks end in order ──▶ postrun
+//                                └ detach ──▶ tasks are left as they are, for the agent's next life
+//
+// Owned by Allocations. A coroutine on a strand of its own decides; its tasks are coroutines on the same strand. No
+// thread is held while nothing happens, and a slow driver or hook holds up nobody else's allocation.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client.h"
+#include "hooks/alloc_hooks.h"
+#include "lifecycle.h"
+#include "task_runner.h"
+
+#include "agent_state.pb.h"
+
+namespace drover::agent {
+
+// The stored state of an allocation.
+struct StoredRun {
+  std::map<std::string, StoredHook> hooks;
+  std::vector<std::pair<std::string, StoredTask>> tasks;  // empty: it is new here
+};
+
+class AllocRunner final : private HookedAlloc, private HookRows {
+ public:
+  AllocRunner(const Client& client, AllocSpecPtr spec, StoredRun stored);
+  ~AllocRunner();  // detached, when it still runs
+  AllocRunner(const AllocRunner&) = delete;
+  AllocRunner& operator=(const AllocRunner&) = delete;
+
+  void begin();  // once
+  void join();   // Requires: detach() before, or it is gone. Not from the strand.
+
+  // --- Orders. [any]
+  void update(AllocSpecPtr spec);  // stops when the servers no longer want it to run
+  // Ends the tasks, each within `cap` when given.
+  void stop(std::optional<std::chrono::nanoseconds> cap = {});
+  // Stops, and when done removes files and rows.
+  void destroy();
+  void detach();
+  // Restarts one task, or all that run when `task` is empty.
+  Status restart(const std::string& task);
+  // Restarts all tasks, those that have ended too.
+  Status restart_all();
+  Status signal(const std::string& task, const std::string& name);
+  void driver_event(const std::string& task, const std::string& driver, const driver::DriverTaskEvent& event);
+
+  // --- Questions. [any]
+  Uuid id() const override { return id_; }
+  AllocSpecPtr spec() const override;
+  const AllocFolders& folders() const override { return folders_; }
+  // The report to the servers.
+  v1::Allocation report() const;
+  v1::ClientStatus client_status() const;
+  bool is_terminal() const;
+  bool is_gone() const;
+  bool wait_terminal(SteadyTime deadline) const;
+  bool wait_gone(SteadyTime deadline) const;
+  const TaskRunner* task(const std::string& name) const;  // null: unknown
+  std::vector<const TaskRunner*> tasks() const;
+
+ private:
+  struct Flags {
+    bool dirty = true;
+    bool stop = false;
+    bool destroy = false;
+    bool detach = false;
+    std::optional<std::chrono::nanoseconds> kill_cap;
+    bool new_spec = false;
+  };
+  void make_runners(const std::vector<std::pair<std::string, StoredTask>>& stored);
+
+  // HookedAlloc, HookRows
+  void share_network(const driver::NetworkIsolationSpec& network) override;
+  StoredHook hook(const std::string& name) const override;
+  Status change_hook(const std::string& name, const std::function<void(StoredHook&)>& change) override;
+
+  Async<> run();
+  Async<> run_tasks();
+  Async<Status> prerun();
+  Async<> apply_update();
+  Async<> carry_out(LifecycleDecision decision);
+  Async<> await_destruction();
+  void remove_everything();  // [borrowed]
+  template <typename Call>
+  Async<> call_hooks(Call call);  // on a borrowed thread
+
+  Status store_spec();
+  void tell_if_changed(const std::vector<TaskView>& views);
+  std::vector<TaskView> views() const;
+  TaskRunner* find(const std::string& name) const;
+  void note(const std::function<void(Flags&)>& change);
+
+  const Client& client_;
+  const Uuid id_;
+  const AllocFolders folders_;
+  const bool restored_;
+  std::string setup_error_;  // constant after construction
+
+  std::mutex persisting_;  // held while the row is written; outside of mutex_
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  AllocSpecPtr spec_;  // guarded by mutex_, as what follows
+  std::map<std::string, StoredHook> hooks_rows_;
+  Flags flags_;
+  std::stop_source interrupt_;  // of prerun
+  bool terminal_ = false;
+  bool gone_ = false;
+
+  Strand strand_;
+  Wakeup wakeup_;
+  std::vector<std::unique_ptr<TaskRunner>> runners_;  // constant after construction
+  AllocHooks hooks_;
+  std::optional<AllocStatus> told_;  // the strand's own, as what follows
+  bool is_prekilled_ = false;
+};
+
+}  // namespace drover::agent

@@ -1,0 +1,99 @@
+// The HTTP API as the commands use it. Blocking. Boost.Beast; only client.cc includes it.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "drover/api/methods.h"
+#include "drover/api_request.h"
+#include "drover/byte_stream.h"
+#include "drover/result.h"
+
+namespace drover::cli {
+
+using Parameters = QueryParameters;
+
+struct ClientOptions {
+  std::string address = "http://127.0.0.1:4646";  // or unix:///path
+  std::string region;
+  std::string name_space;
+  std::string token;
+};
+
+// An answer as the agent sent it.
+struct Response {
+  std::string body;
+  std::string next_token;  // of a list that goes on: where its next page begins
+  std::string digest;      // the header of that name
+
+  // Requires: the body is JSON, or empty.
+  nlohmann::json json() const;
+  // Takes pieces of the body.
+  std::function<bool(std::string_view)> collect() {
+    return [this](std::string_view bytes) { return body.append(bytes), true; };
+  }
+};
+
+// The same with the message that it says.
+template <typename Message>
+struct Answer : Response {
+  Message message;
+  const Message* operator->() const { return &message; }
+};
+
+// A method is one of drover/api/methods.h: client.call<v1::Jobs::List>(request).
+//
+// Errors of all calls: unavailable when nobody answers at the address; else the API's own text under the code of its
+// HTTP status; internal when the answer cannot be read.
+class Client {
+ public:
+  explicit Client(ClientOptions options) : options_(std::move(options)) {}
+
+  template <typename Method>
+  Result<Answer<typename Method::Response>> call(const typename Method::Request& request,
+                                                 const Parameters& further = {}) {
+    Answer<typename Method::Response> answer;
+    DROVER_RETURN_IF_ERROR(call(Method::kName, api_request(Method::kName, request, further), answer, answer.message));
+    return answer;
+  }
+  // Hands the body over as it comes, until it ends or `receive` returns false. `digest`: the answer's header of that
+  // name.
+  template <typename Method>
+  Status stream(const typename Method::Request& request, const std::function<bool(std::string_view)>& receive,
+                const Parameters& further = {}, std::string* digest = nullptr) {
+    Response head;
+    const Status status = exchange(api_request(Method::kName, request, further), receive, head);
+    if (digest) *digest = head.digest;
+    return status;
+  }
+  // Sends `size` bytes of the source as the body. Errors also: the source's own.
+  template <typename Method>
+  Status upload(ByteSource& body, uint64_t size) {
+    Response head;
+    return exchange(
+        api_request(Method::kName, typename Method::Request()), [&](std::span<char> into) { return body.read(into); },
+        size, [](std::string_view) { return true; }, head);
+  }
+  // Asks for a path that is no method's, or that a person typed. The answer is JSON; null when it is empty.
+  Result<nlohmann::json> send(const ApiRequest& request);
+
+  const ClientOptions& options() const { return options_; }
+  // Path and query, with region and namespace.
+  std::string target(const ApiRequest& request) const;
+
+ private:
+  using Source = std::function<Result<size_t>(std::span<char>)>;
+  // One request and its answer, on a connection of their own.
+  Status exchange(const ApiRequest& request, const Source& body, uint64_t size,
+                  const std::function<bool(std::string_view)>& receive, Response& head);
+  Status exchange(const ApiRequest& request, const std::function<bool(std::string_view)>& receive, Response& head);
+  Status unreadable(const std::string& why) const;
+  Status call(const std::string& method, const ApiRequest& request, Response& response,
+              google::protobuf::Message& message);
+  ClientOptions options_;
+};
+
+}  // namespace drover::cli

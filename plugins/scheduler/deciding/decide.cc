@@ -1,0 +1,84 @@
+#include "decide.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "drover/model/allocation.h"
+#include "drover/model/evaluation.h"
+#include "drover/schema.h"
+#include "drover/uuid.h"
+#include "drover/v1/commands.pb.h"
+#include "drover/v1/trial.pb.h"
+#include "placing/board.h"
+
+namespace drover::scheduler {
+
+Cluster cluster_of(const ReadView& view, const Tables& tables) {
+  Cluster cluster;
+  Table<v1::Node>(tables.nodes).scan(view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
+    cluster.add_node(std::make_shared<const v1::Node>(std::move(node)));
+    return true;
+  });
+  tables.allocs.scan(view, kPrimary, KeyRange::all(), [&](v1::Allocation& alloc, std::string_view) {
+    if (!terminal(alloc)) cluster.add(alloc.node_id(), alloc.allocated_resources());
+    return true;
+  });
+  return cluster;
+}
+
+Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const ReadView& view, const Tables& tables,
+                int64_t now, Cluster cluster, const v1::Job* job) {
+  std::optional<v1::Job> stored;
+  if (!job) {
+    stored = Table<v1::Job>(tables.jobs).get(view, job_key(eval.namespace_(), eval.job_id()));
+    if (stored) job = &*stored;
+  }
+  const auto allocs = tables.allocs.list(view, kAllocsByJob, of_job(eval.namespace_(), eval.job_id()));
+  std::map<uint64_t, std::optional<v1::Job>> versions;
+  const auto find_version = [&](uint64_t version) -> const v1::Job* {
+    auto [at, unknown] = versions.try_emplace(version);
+    if (unknown) {
+      const std::string key = job_version_key(eval.namespace_(), eval.job_id(), version);
+      at->second = Table<v1::Job>(tables.job_versions).get(view, key);
+    }
+    return at->second ? &*at->second : nullptr;
+  };
+  ClusterBoard board(std::move(cluster), allocs, eval.id());
+  return scheduler.decide({.eval = eval,
+                           .job = job,
+                           .allocs = allocs,
+                           .version = find_version,
+                           .now = now,
+                           .new_id = [] { return Uuid::random().bytes(); }},
+                          board);
+}
+
+v1::Evaluation blocked_after(const v1::Evaluation& eval, std::string id, std::string_view trigger,
+                             std::string description) {
+  v1::Evaluation blocked = evaluation_after(eval, std::move(id), trigger);
+  blocked.set_status(v1::EVAL_STATUS_BLOCKED);
+  blocked.set_status_description(std::move(description));
+  return blocked;
+}
+
+void describe_wait(const RoomWait& wait, uint64_t snapshot_index, v1::Evaluation& blocked) {
+  blocked.clear_class_eligibility();
+  for (const auto& [name, eligible] : wait.class_eligibility) {
+    (*blocked.mutable_class_eligibility())[name] = eligible;
+  }
+  blocked.set_escaped_computed_class(wait.escaped);
+  blocked.set_snapshot_index(snapshot_index);
+}
+
+v1::Evaluation waiting_for_room(const v1::Evaluation& eval, const RoomWait& wait, uint64_t snapshot_index,
+                                std::string id) {
+  v1::Evaluation blocked =
+      blocked_after(eval, std::move(id), "queued-allocs", "created to place remaining allocations");
+  blocked.set_node_id(wait.node_id);
+  describe_wait(wait, snapshot_index, blocked);
+  return blocked;
+}
+
+}  // namespace drover::scheduler

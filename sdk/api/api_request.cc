@@ -1,0 +1,105 @@
+#include "drover/api_request.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "drover/json.h"
+#include "drover/options.pb.h"
+
+namespace drover {
+namespace {
+
+namespace pb = google::protobuf;
+
+const Http& form_of(const std::string& method) {
+  return pb::DescriptorPool::generated_pool()->FindMethodByName(method)->options().GetExtension(drover::http);
+}
+
+// The declared pattern: the name of its kind, "get" or "write", and its path.
+std::pair<std::string, std::string> pattern_of(const Http& http) {
+  const pb::Reflection& reflection = *http.GetReflection();
+  const auto* kind = reflection.GetOneofFieldDescriptor(http, Http::descriptor()->FindOneofByName("pattern"));
+  return {kind->name(), reflection.GetString(http, kind)};
+}
+
+std::string verb_of(const std::string& kind) {
+  if (kind == "write" || kind == "any") return "PUT";
+  std::string verb = kind;
+  std::ranges::transform(verb, verb.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return verb;
+}
+
+// A text as it is, other values as in JSON. A list has several.
+std::vector<std::string> texts_of(const pb::Message& message, const pb::FieldDescriptor& field) {
+  const auto value = nlohmann::json::parse(field_to_json(message, field));
+  std::vector<std::string> texts;
+  for (const auto& each : value.is_array() ? value : nlohmann::json::array({value}))
+    texts.push_back(each.is_string() ? each.get<std::string>() : each.dump());
+  return texts;
+}
+
+// Fills in "{job_id=**}" and the like, and remembers the fields.
+std::string filled(std::string path, const pb::Message& request, std::set<std::string>& fields) {
+  for (size_t from = 0; (from = path.find('{', from)) != std::string::npos;) {
+    const size_t end = path.find('}', from);
+    const std::string inside = path.substr(from + 1, end - from - 1), name = inside.substr(0, inside.find('='));
+    const std::string value = percent_encode(texts_of(request, *request.GetDescriptor()->FindFieldByName(name))[0]);
+    fields.insert(name);
+    path.replace(from, end + 1 - from, value);
+    from += value.size();
+  }
+  return path;
+}
+
+}  // namespace
+
+std::string percent_encode(std::string_view text) {
+  static constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (char c : text) {
+    if (kPlain.find(c) != std::string_view::npos) {
+      out += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out += '%';
+      out += kDigits[byte >> 4];
+      out += kDigits[byte & 15];
+    }
+  }
+  return out;
+}
+
+ApiRequest api_request(const std::string& method, const pb::Message& request, QueryParameters further) {
+  const Http& http = form_of(method);
+  const auto [kind, pattern] = pattern_of(http);
+  std::set<std::string> elsewhere = {http.body()};  // what does not go into the query
+  ApiRequest out{.verb = verb_of(kind), .path = filled(pattern, request, elsewhere), .parameters = std::move(further)};
+  const pb::Descriptor& type = *request.GetDescriptor();
+  if (http.body() == "*") {
+    out.body = message_to_json(request);
+    return out;
+  }
+  if (!http.body().empty()) out.body = field_to_json(request, *type.FindFieldByName(http.body()));
+  std::vector<const pb::FieldDescriptor*> set;
+  request.GetReflection()->ListFields(request, &set);
+  for (const pb::FieldDescriptor* field : set) {
+    if (elsewhere.contains(field->name())) continue;
+    for (std::string& text : texts_of(request, *field)) out.parameters.emplace(field->name(), std::move(text));
+  }
+  return out;
+}
+
+Status read_api_answer(const std::string& method, std::string_view body, pb::Message& answer) {
+  const Http& http = form_of(method);
+  if (http.content() == Http::EMPTY || body.empty()) return ok_status();
+  if (http.reply().empty()) return json_to_message(body, answer, UnknownWords::left_out);
+  const std::string name = json_name(*answer.GetDescriptor()->FindFieldByName(http.reply()));
+  return json_to_message("{\"" + name + "\":" + std::string(body) + "}", answer, UnknownWords::left_out);
+}
+
+}  // namespace drover

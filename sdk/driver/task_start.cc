@@ -1,0 +1,67 @@
+#include "task_start.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "nomad/plugins/driver.pb.h"
+
+namespace drover {
+namespace {
+
+constexpr std::string_view kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+bool is_executable(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+std::string task_folder(const driver::TaskConfig& config) {
+  return config.alloc_dir().empty() ? std::string("/") : config.alloc_dir() + "/" + config.name();
+}
+
+Result<std::string> find_program(const std::string& program, const std::string& task_folder,
+                                 const std::string& search_path) {
+  if (program.starts_with('/')) return program;
+  for (const std::string& path : {task_folder + "/local/" + program, task_folder + "/" + program}) {
+    if (is_executable(path)) return path;
+  }
+  std::string_view rest = search_path.empty() ? kDefaultPath : std::string_view(search_path);
+  const std::string_view all = rest;
+  while (!rest.empty() && program.find('/') == std::string::npos) {
+    const size_t end = std::min(rest.find(':'), rest.size());
+    const std::string path = std::string(rest.substr(0, end)) + "/" + program;
+    if (path.starts_with('/') && is_executable(path)) return path;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return invalid_argument("exec " + program + ": not found in the path " + std::string(all) +
+                          ", nor in the task's folder " + task_folder);
+}
+
+Result<Launcher::Start> start_of(const driver::TaskConfig& config, const ProcessDriver::Command& command) {
+  const auto holds_zero = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  if (holds_zero(command.program) || std::ranges::any_of(command.arguments, holds_zero))
+    return invalid_argument("a command and its arguments must not hold a zero byte");
+  std::map<std::string, std::string> environment(config.env().begin(), config.env().end());
+  for (const auto& [name, value] : config.device_env()) environment[name] = value;
+  for (const auto& [name, value] : command.environment) environment[name] = value;
+  if (environment["PATH"].empty()) environment.erase("PATH");
+
+  Launcher::Start start{.id = config.id()};
+  const auto path = environment.find("PATH");
+  DROVER_TRY(start.program, find_program(command.program, task_folder(config),
+                                         path == environment.end() ? std::string() : path->second));
+  start.arguments.push_back(command.program);
+  start.arguments.insert(start.arguments.end(), command.arguments.begin(), command.arguments.end());
+  for (const auto& [name, value] : environment) start.environment.push_back(name + "=" + value);
+  start.directory = command.directory.empty() ? task_folder(config) : command.directory;
+  if (!config.user().empty()) {
+    DROVER_TRY(start.user, find_user(config.user()));
+  }
+  return start;
+}
+
+}  // namespace drover

@@ -1,0 +1,21 @@
+// Makes the launcher's orders from a task's configuration and what its driver wants to run.
+#pragma once
+
+#include <string>
+
+#include "drover/process_driver.h"
+
+namespace drover {
+
+// The task's folder: the working directory, and where its programs are looked for first.
+std::string task_folder(const driver::TaskConfig& config);
+
+// The path to execute: an absolute one as it is; else <task>/local/<program>, <task>/<program>, and then the folders of
+// `search_path`. Errors: invalid_argument naming the places.
+Result<std::string> find_program(const std::string& program, const std::string& task_folder,
+                                 const std::string& search_path);
+
+// Without streams and isolation, so for the task and for a command beside it. Errors: invalid_argument.
+Result<Launcher::Start> start_of(const driver::TaskConfig& config, const ProcessDriver::Command& command);
+
+}  // namespace drover

@@ -1,0 +1,92 @@
+#include "drover/model/listing.h"
+
+#include <charconv>
+#include <utility>
+
+#include "drover/keys.h"
+#include "drover/schema.h"
+#include "drover/uuid.h"
+
+namespace drover {
+
+bool in_namespace(std::string_view name_space, const QueryOptions& query) {
+  return query.name_space == "*" || query.name_space == name_space;
+}
+
+void Listing::begin_at(std::string key) {
+  if (order_ == Order::reverse) {
+    range_.end = key + '\0';
+  } else {
+    range_.first = std::move(key);
+  }
+}
+
+Result<Listing> Listing::by_name(const QueryOptions& query) {
+  Listing listing(Form::name, query);
+  if (query.name_space == "*") {
+    listing.name_prefix_ = query.prefix;
+  } else {
+    listing.range_ = KeyRange::prefix(KeyBuilder().text(query.name_space).text_prefix(query.prefix).take());
+  }
+  if (query.next_token.empty()) return listing;
+  const size_t dot = query.next_token.find('.');
+  if (dot == std::string::npos) return invalid_argument("next_token is not of the form namespace.id");
+  listing.begin_at(job_key(query.next_token.substr(0, dot), query.next_token.substr(dot + 1)));
+  return listing;
+}
+
+Result<Listing> Listing::by_id(const QueryOptions& query) {
+  Listing listing(Form::id, query);
+  if (!query.prefix.empty()) {
+    auto ids = uuid_prefix_range(query.prefix);
+    if (!ids) return invalid_argument("Invalid UUID prefix: " + query.prefix);
+    listing.range_ = {ids->first, ids->last + '\0'};
+  }
+  if (query.next_token.empty()) return listing;
+  const auto id = Uuid::parse(query.next_token);
+  if (!id) return invalid_argument("next_token is not an identifier");
+  listing.begin_at(id->bytes());
+  return listing;
+}
+
+Result<Listing> Listing::by_creation(const QueryOptions& query, uint32_t index) {
+  if (!query.prefix.empty()) return by_id(query);
+  Listing listing(Form::creation, query);
+  listing.index_ = index;
+  if (query.next_token.empty()) return listing;
+  const std::string_view token = query.next_token;
+  const size_t dot = token.find('.');
+  uint64_t created = 0;
+  const auto id = dot == std::string_view::npos ? std::nullopt : Uuid::parse(token.substr(dot + 1));
+  if (!id || std::from_chars(token.data(), token.data() + dot, created).ptr != token.data() + dot) {
+    return invalid_argument("next_token is not of the form CreateIndex.ID");
+  }
+  listing.begin_at(KeyBuilder().number(created).id(id->bytes()).take());
+  return listing;
+}
+
+bool Listing::has_prefix(std::string_view key) const {
+  if (name_prefix_.empty()) return true;
+  KeyReader reader(key);
+  (void)reader.text();
+  return reader.text()->starts_with(name_prefix_);
+}
+
+std::string Listing::token_of(std::string_view key) const {
+  KeyReader reader(key);
+  switch (form_) {
+    case Form::name: {
+      const std::string name_space = *reader.text();
+      return name_space + "." + *reader.text();
+    }
+    case Form::creation: {
+      const uint64_t created = *reader.number();
+      return std::to_string(created) + "." + Uuid::from_bytes(*reader.id()).to_string();
+    }
+    case Form::id:
+      break;
+  }
+  return Uuid::from_bytes(key).to_string();
+}
+
+}  // namespace drover
