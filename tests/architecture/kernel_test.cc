@@ -135,8 +135,7 @@ TEST(Kernel, IsSmallEnoughToBeReadInAnAfternoon) {
 TEST(Kernel, TestsAndTheirHelpersAreNotCounted) {
   const std::vector<SourceFile> files = {{"kernel/rpc/router.cc", "one\n\n  // free\ntwo  // counts\n"},
                                          {"kernel/rpc/router_test.cc", "one\n"},
-                                         {"tests/support/fault_file_system.h", "one\n"},
-                                         {"kernel/raft/memory_log.cc", "one\n"}};
+                                         {"kernel/rpc/test_support.h", "one\n"}};
 
   EXPECT_EQ(line_count(counted(files)), 2u);
 }
