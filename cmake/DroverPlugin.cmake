@@ -1,6 +1,6 @@
 # drover_messages(…) and drover_add_plugin(…): see below; the same file ships with the SDK.
 #
-#   drover_add_plugin(NAME [IN_PROCESS] [EXECUTABLE] [FOLDER PATH] SOURCES … [PROTOS …] [LIBRARIES …])
+#   drover_add_plugin(NAME [IN_PROCESS] [EXECUTABLE] [FOLDER PATH] [LAYERS …] SOURCES … [PROTOS …] [LIBRARIES …])
 #
 # makes from the same objects
 #   IN_PROCESS   NAME.so (one exported symbol, linked with -z nodelete) beside a copy of plugin.json in the plugin folder.
@@ -9,6 +9,10 @@
 #   EXECUTABLE   NAME-plugin, a task driver or device plugin as a program of its own (drover/serve.h), in lib/drover/drivers
 # In another project both lie in its build folder. With FOLDER both lie there: they are an example or belong to a test,
 # are not installed and not among the programs.
+#
+# LAYERS says what the plugin uses of the SDK: `module`, which all do, `api` (messages of the public API), `driver` (bases
+# of task drivers). It is linked with those only, and an edit of another layer does not make it one of another build.
+# Without LAYERS a plugin may use all.
 #
 #   drover_add_conformance_test(NAME [TASKS FILE] [CONFIG FILE])
 #
@@ -112,7 +116,7 @@ function(drover_link_stable name)
 endfunction()
 
 function(drover_add_plugin name)
-  cmake_parse_arguments(ARG "IN_PROCESS;EXECUTABLE" "MANIFEST;FOLDER" "SOURCES;PROTOS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "IN_PROCESS;EXECUTABLE" "MANIFEST;FOLDER" "LAYERS;SOURCES;PROTOS;LIBRARIES" ${ARGN})
   if(NOT ARG_IN_PROCESS AND NOT ARG_EXECUTABLE)
     message(FATAL_ERROR "drover_add_plugin(${name}): one of IN_PROCESS and EXECUTABLE is needed")
   endif()
@@ -122,7 +126,17 @@ function(drover_add_plugin name)
   # An object library, so that the plugin's tests link the same objects.
   add_library(${name}_objects OBJECT ${ARG_SOURCES} ${generated})
   target_include_directories(${name}_objects PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/generated)
-  target_link_libraries(${name}_objects PUBLIC drover_sdk drover_messages ${ARG_LIBRARIES} PRIVATE $<TARGET_NAME_IF_EXISTS:drover_warnings>)
+  set(layers drover_sdk)
+  if(ARG_LAYERS)
+    list(TRANSFORM ARG_LAYERS PREPEND drover_ OUTPUT_VARIABLE layers)
+    foreach(layer api driver)
+      if(NOT layer IN_LIST ARG_LAYERS)
+        string(TOUPPER DROVER_WITHOUT_${layer} without)
+        target_compile_definitions(${name}_objects PRIVATE ${without})
+      endif()
+    endforeach()
+  endif()
+  target_link_libraries(${name}_objects PUBLIC ${layers} ${ARG_LIBRARIES} PRIVATE $<TARGET_NAME_IF_EXISTS:drover_warnings>)
   set_target_properties(${name}_objects PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(COMMAND drover_fast_build)  # in this tree

@@ -394,7 +394,7 @@ Status Agent::start(std::span<const std::string> arguments) {
   std::vector<std::string> warnings;
   DROVER_TRY(shared_.configuration, check_config(raw, declared_blocks_, warnings));
   shared_.configuration_json = config_to_json(raw, declared_blocks_, shared_.configuration);
-  DROVER_TRY(settings_, settle(shared_.configuration, raw.dev));
+  DROVER_TRY(settings_, agent_settings(shared_.configuration, raw.dev));
   DROVER_RETURN_IF_ERROR(find_wire());
   if (settings_.data_dir.empty()) {
     DROVER_TRY(dev_folder_.path, TemporaryFolder::make());

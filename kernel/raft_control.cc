@@ -137,6 +137,8 @@ RaftInfo describe(const raft::Consensus& consensus) {
                 .durable_index = consensus.durable_index(),
                 .first_index = stats.first_index,
                 .snapshot_index = stats.snapshot_index,
+                .last_term = stats.last_term,
+                .snapshot_term = stats.snapshot_term,
                 .leader_id = leader.id,
                 .leader_address = leader.address,
                 .last_contact = consensus.last_contact(),

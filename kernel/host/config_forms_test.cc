@@ -147,5 +147,21 @@ TEST_F(ConfigForms, EveryDeclaredOptionIsReadAlikeInEveryForm) {
   }
 }
 
+TEST_F(ConfigForms, OptionsThatSoundSecretAreSecret) {
+  const auto declared = declared_options({PLUGIN_FOLDER});
+  ASSERT_TRUE(declared.ok()) << declared.status().to_string();
+  std::vector<Case> cases;
+  collect(agent_schema(*declared).options, {}, cases);
+  int secrets = 0;
+  for (const Case& c : cases) {
+    const std::string& name = c.option.name;
+    const bool sounds_so =
+        name == "encrypt" || name.ends_with("token") || name.ends_with("secret") || name.ends_with("password");
+    EXPECT_EQ(c.option.is_secret, sounds_so) << c.name();
+    secrets += c.option.is_secret ? 1 : 0;
+  }
+  EXPECT_GE(secrets, 2);
+}
+
 }  // namespace
 }  // namespace drover::host

@@ -78,7 +78,7 @@ int validate_config(const std::string& program, std::span<const std::string> arg
     DROVER_TRY(DeclaredBlocks declared, declared_options(plugin_folders(raw.root, program)));
     std::vector<std::string> warnings;
     DROVER_TRY(ConfigBlock checked, check_config(raw, declared, warnings));
-    DROVER_RETURN_IF_ERROR(settle(checked, raw.dev).status());
+    DROVER_RETURN_IF_ERROR(agent_settings(checked, raw.dev).status());
     for (const std::string& warning : warnings) std::cout << "Warning: " << warning << "\n";
     return ok_status();
   };

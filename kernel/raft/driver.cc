@@ -377,6 +377,7 @@ Stats Driver::stats() const {
     const std::lock_guard lock(board_.mutex);
     stats = board_.stats;
     stats.snapshot_index = board_.newest.index;
+    stats.snapshot_term = board_.newest.term;
     stats.snapshot_bytes = board_.newest.bytes;
   }
   stats.uncommitted_bytes = board_.pending_bytes;
@@ -385,6 +386,7 @@ Stats Driver::stats() const {
   if (snapshots_) stats.snapshots_kept = snapshots_->list().size();
   if (log_) {
     stats.first_index = log_->first_index();
+    stats.last_term = log_->term_at(log_->last_index()).value_or(0);
     stats.log = log_->stats();
   }
   return stats;

@@ -137,8 +137,10 @@ struct Stats {
   uint64_t scrub_errors = 0;
   bool is_rotten = false;  // the last round of scrubbing found damage
   Index snapshot_index = 0;
+  Term snapshot_term = 0;
   Index first_index = 0;
-  Histogram commit;  // from propose to applied
+  Term last_term = 0;  // of the last entry
+  Histogram commit;    // from propose to applied
   LogStats log;
 };
 

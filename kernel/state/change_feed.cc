@@ -1,6 +1,11 @@
 #include "kernel/state/change_feed.h"
 
 namespace drover::state {
+namespace {
+
+constexpr size_t kDecodedShare = 3;  // the memory of a decoded row, in times its bytes: somebody may ask for it
+
+}  // namespace
 
 void Batch::add(const Item* before, const Item* after) {
   Change change{.table = {}, .key = {}, .before = std::nullopt, .after = std::nullopt};
@@ -8,12 +13,12 @@ void Batch::add(const Item* before, const Item* after) {
     if (row == nullptr) continue;
     change.table = TableId{row->table};
     change.key = row->key();
-    (row == before ? change.before : change.after) = row->value();
+    (row == before ? change.before : change.after).emplace(row->value());
     rows_.emplace_back(*memory_, row);
-    bytes_ += row->allocated() + sizeof(RowRef);
+    bytes_ += row->allocated() + sizeof(RowRef) + kDecodedShare * row->value().size();
   }
   bytes_ += sizeof(Change);
-  changes_.push_back(change);
+  changes_.push_back(std::move(change));
 }
 
 void ChangeFeed::publish(std::shared_ptr<const Batch> batch) {

@@ -29,12 +29,12 @@ TEST(ChangeFeed, DeliversEachCommitOnceInOrder) {
   ASSERT_EQ(first.batch->changes().size(), 1u);
   EXPECT_EQ(first.batch->changes()[0].table, things);
   EXPECT_EQ(first.batch->changes()[0].key, key_of("a"));
-  EXPECT_EQ(first.batch->changes()[0].before, std::nullopt);
-  EXPECT_EQ(first.batch->changes()[0].after, "a||g||1");
+  EXPECT_FALSE(first.batch->changes()[0].before.has_value());
+  EXPECT_EQ(first.batch->changes()[0].after->bytes(), "a||g||1");
   EXPECT_TRUE(feed.next(soon()).batch->changes().empty());
   FeedEvent third = feed.next(soon());
-  EXPECT_EQ(third.batch->changes()[0].before, "a||g||1");
-  EXPECT_EQ(third.batch->changes()[0].after, std::nullopt);
+  EXPECT_EQ(third.batch->changes()[0].before->bytes(), "a||g||1");
+  EXPECT_FALSE(third.batch->changes()[0].after.has_value());
   EXPECT_EQ(feed.next(now()).kind, Kind::timed_out);
 }
 
@@ -54,9 +54,9 @@ TEST(ChangeFeed, ShowsTheNetChangeOfARow) {
   const FeedEvent event = feed.next(soon());
   const auto& changes = event.batch->changes();
   ASSERT_EQ(changes.size(), 2u);
-  EXPECT_EQ(changes[0].before, "b||g||1");
-  EXPECT_EQ(changes[0].after, "b||g||3");
-  EXPECT_EQ(changes[1].after, "a||g||2");
+  EXPECT_EQ(changes[0].before->bytes(), "b||g||1");
+  EXPECT_EQ(changes[0].after->bytes(), "b||g||3");
+  EXPECT_EQ(changes[1].after->bytes(), "a||g||2");
 }
 
 TEST(ChangeFeed, ReplaysFromTheRing) {
@@ -98,8 +98,8 @@ TEST(ChangeFeed, BatchesKeepTheirRowsAlive) {
     batch = subscription.next(soon()).batch;
     return subscription;
   }();
-  EXPECT_EQ(batch->changes()[0].after, "a||g||1");
-  EXPECT_EQ(feed.next(soon()).batch->changes()[0].before, "a||g||1");
+  EXPECT_EQ(batch->changes()[0].after->bytes(), "a||g||1");
+  EXPECT_EQ(feed.next(soon()).batch->changes()[0].before->bytes(), "a||g||1");
   EXPECT_EQ(feed.next(soon()).kind, Kind::closed);
 }
 

@@ -47,7 +47,7 @@ class TreeCursor final : public Cursor {
     } else {
       position_.prev();
     }
-    settle();
+    stand_on_position();
   }
 
   void skip_others() {
@@ -65,7 +65,7 @@ class TreeCursor final : public Cursor {
       if (!range_.end.empty()) limit_.seek(root, range_.end);
       position_.seek(root, after == nullptr ? std::string_view(range_.first) : after->key());
       if (after != nullptr && position_.valid() && position_.item()->key() == after->key()) position_.next();
-      return settle();
+      return stand_on_position();
     }
     limit_.seek(root, range_.first);
     const bool bounded = after != nullptr || !range_.end.empty();
@@ -76,10 +76,10 @@ class TreeCursor final : public Cursor {
     } else {
       position_.seek_last(root);
     }
-    settle();
+    stand_on_position();
   }
 
-  void settle() {
+  void stand_on_position() {
     const bool done = !position_.valid() || (forward_ && position_.same(limit_));
     stand_on(done ? nullptr : position_.item());
   }

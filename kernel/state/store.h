@@ -32,8 +32,8 @@ class Store;
 class Transaction;
 
 struct StoreOptions {
-  size_t feed_batches = 4096;            // commits that a subscriber may lag behind
-  size_t feed_bytes = 64 * 1024 * 1024;  // and the bytes they may pin
+  size_t feed_batches = 4096;             // commits that a subscriber may lag behind
+  size_t feed_bytes = 256 * 1024 * 1024;  // and the bytes they may pin, decoded
 };
 
 struct TableInfo {

@@ -66,6 +66,17 @@ TEST_F(AgentCalls, RunsACommandInsideATask) {
   EXPECT_EQ(5, conversation.exit_code);
 }
 
+TEST_F(AgentCalls, ShowsFiguresOfItself) {
+  start();
+  until_status(place({task("web")}), v1::CLIENT_STATUS_RUNNING);
+  auto shown = host_->extension<AgentStats>("client")->stats();
+  EXPECT_EQ(shown.at("num_allocations"), "1");
+  EXPECT_EQ(shown.at("node_id"), host_->node().to_string());
+  EXPECT_EQ(shown.at("heartbeat_ttl"), "1s");
+  EXPECT_NE(shown.at("last_heartbeat"), "never");
+  EXPECT_TRUE(shown.contains("known_servers"));
+}
+
 TEST_F(AgentCalls, SaysWhyACommandIsNotRun) {
   start();
   const std::string id = place({task("web"), task("clean", "poststop")});

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "drover/duration.h"
 #include "drover/log.h"
 
 extern char** environ;
@@ -22,6 +23,7 @@ Status AgentPlugin::declare(Declarations& declare) {
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientStats", {method<&Rpc::host_stats>("Host", &rpc_)}));
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientFiles", {stream<&Rpc::logs>("Logs", &rpc_)}));
   DROVER_RETURN_IF_ERROR(hooks_.declare(declare));
+  DROVER_RETURN_IF_ERROR(declare.extend<AgentStats>("client", *this));
   return declare.extend<NodeLocator>("agent", *this);
 }
 
@@ -96,6 +98,22 @@ void AgentPlugin::stop(SteadyTime deadline) {
 Result<Uuid> AgentPlugin::locate(std::string_view id) const {
   if (const Allocations* allocations = located_) return allocations->locate(id);
   return not_found("this agent runs nothing");
+}
+
+std::map<std::string, std::string> AgentPlugin::stats() const {
+  const Allocations* allocations = located_;
+  if (!allocations) return {};
+  const auto [last, ttl] = registration_->heartbeats();
+  std::string servers = host_->agent().server ? host_->agent().advertise_rpc : "";
+  if (const ConfigBlock* configured = host_->configuration("client")) {
+    for (const std::string& server : configured->string_list("servers"))
+      servers += (servers.empty() ? "" : ",") + server;
+  }
+  return {{"node_id", client_->identity.id.to_string()},
+          {"known_servers", std::move(servers)},
+          {"num_allocations", std::to_string(allocations->all().size())},
+          {"last_heartbeat", last == SteadyTime() ? "never" : format_duration(client_->now() - last)},
+          {"heartbeat_ttl", format_duration(ttl)}};
 }
 
 }  // namespace drover::agent

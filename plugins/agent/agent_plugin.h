@@ -11,6 +11,7 @@
 
 #include "allocations.h"
 #include "driver_events.h"
+#include "drover/agent_stats.h"
 #include "drover/node_locator.h"
 #include "drover/plugin.h"
 #include "drover/thread_pool.h"
@@ -22,7 +23,7 @@
 
 namespace drover::agent {
 
-class AgentPlugin final : public Plugin, private NodeLocator {
+class AgentPlugin final : public Plugin, private NodeLocator, private AgentStats {
  public:
   AgentPlugin() = default;
   ~AgentPlugin() override;
@@ -32,6 +33,7 @@ class AgentPlugin final : public Plugin, private NodeLocator {
 
  private:
   Result<Uuid> locate(std::string_view id) const override;
+  std::map<std::string, std::string> stats() const override;
 
   Host* host_ = nullptr;
   Rpc rpc_;

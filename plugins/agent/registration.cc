@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kNomadVersion = "1.5.6";
 constexpr auto kDriverInterval = std::chrono::seconds(30);
 constexpr auto kDevicesTime = std::chrono::seconds(2);  // for the first word of device plugins
+constexpr auto kShortestTtl = std::chrono::seconds(1);
 constexpr auto kFirstRetry = std::chrono::milliseconds(100);
 constexpr auto kLongestRetry = std::chrono::seconds(15);
 constexpr auto kCallTime = std::chrono::seconds(15);
@@ -122,7 +123,7 @@ void Registration::run(const std::stop_token& stop) {
           log::info("agent", "node is ready", {{"node", client_.identity.id.to_string()}});
         delay = kFirstRetry;
         // Well inside the TTL, so that one lost call does no harm.
-        next_call = client_.now() + scaled(ttl_, between(0.5, 0.75));
+        next_call = client_.now() + scaled(heartbeats_.ttl, between(0.5, 0.75));
         known_();
       } else {
         if (stop.stop_requested()) return;
@@ -144,7 +145,7 @@ Status Registration::register_node(const std::stop_token& stop) {
   DROVER_TRY(auto response, call<v1::HeartbeatResponse>(
                                 client_.host.caller(),
                                 node_call(client_, "/drover.v1.NodeRegistry/Register", kCallTime, stop), request));
-  ttl_ = std::chrono::nanoseconds(std::max<int64_t>(response.heartbeat_ttl(), 1'000'000'000));
+  heard(std::chrono::nanoseconds(response.heartbeat_ttl()));
   return ok_status();
 }
 
@@ -156,8 +157,18 @@ Status Registration::heartbeat(const std::stop_token& stop) {
   DROVER_TRY(auto response, call<v1::HeartbeatResponse>(
                                 client_.host.caller(),
                                 node_call(client_, "/drover.v1.NodeRegistry/Heartbeat", kCallTime, stop), request));
-  ttl_ = std::chrono::nanoseconds(std::max<int64_t>(response.heartbeat_ttl(), 1'000'000'000));
+  heard(std::chrono::nanoseconds(response.heartbeat_ttl()));
   return ok_status();
+}
+
+void Registration::heard(std::chrono::nanoseconds ttl) {
+  std::lock_guard lock(mutex_);
+  heartbeats_ = {client_.now(), std::max<std::chrono::nanoseconds>(ttl, kShortestTtl)};
+}
+
+Registration::Heartbeats Registration::heartbeats() const {
+  std::lock_guard lock(mutex_);
+  return heartbeats_;
 }
 
 }  // namespace drover::agent

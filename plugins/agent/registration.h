@@ -31,11 +31,17 @@ class Registration {
   void describe_anew();
 
   std::shared_ptr<const v1::Node> node() const;  // [any]
+  struct Heartbeats {
+    SteadyTime last;                 // that was answered; zero: none was
+    std::chrono::nanoseconds ttl{};  // the servers wait this long for the next
+  };
+  Heartbeats heartbeats() const;  // [any]
 
  private:
   void run(const std::stop_token& stop);
   Status register_node(const std::stop_token& stop);
   Status heartbeat(const std::stop_token& stop);
+  void heard(std::chrono::nanoseconds ttl);
   bool refresh();
 
   const Client& client_;
@@ -43,7 +49,7 @@ class Registration {
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;
   std::shared_ptr<const v1::Node> node_;  // guarded by mutex_
-  std::chrono::nanoseconds ttl_{};        // the thread's own
+  Heartbeats heartbeats_;                 // guarded by mutex_, written by the thread only
   bool has_changed_ = false;              // guarded by mutex_
   std::jthread thread_;
 };

@@ -45,6 +45,9 @@ class AutopilotPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(declare.configuration("autopilot", config_schema()));
+    DROVER_RETURN_IF_ERROR(declare.configuration(
+        "server",
+        {.options = {{.name = "redundancy_zone"}, {.name = "upgrade_version"}, {.name = "non_voting_server"}}}));
     DROVER_TRY(table_, declare.table<v1::AutopilotConfiguration>(
                            "autopilot", {},
                            [](const v1::AutopilotConfiguration&, RowKeys& keys) { keys.primary(std::string(kRow)); }));

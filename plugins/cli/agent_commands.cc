@@ -92,10 +92,10 @@ int operator_metrics(Run& run) {
   if (run.arguments.value("format") == "prometheus") {
     v1::MetricsRequest request;
     request.set_format("prometheus");
-    const Status status = run.client.stream<v1::AgentInformation::Metrics>(request, run.printer());
+    const Status status = run.client.stream<v1::AgentMetrics::Get>(request, run.printer());
     return status.ok() ? 0 : run.fail("Error querying metrics", status);
   }
-  auto answer = run.client.call<v1::AgentInformation::Metrics>({});
+  auto answer = run.client.call<v1::AgentMetrics::Get>({});
   if (!answer) return run.fail("Error querying metrics", answer.status());
   if (auto code = print_object(run, *answer)) return *code;
   run.out << answer->json().dump(run.arguments.on("pretty") ? 4 : -1) << "\n";

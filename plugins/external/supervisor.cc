@@ -162,7 +162,7 @@ void Supervisor::run() {
     const std::lock_guard lock(mutex_);
     return event();
   };
-  settle(decide([this] { return supervision_.start(clock_.steady()); }));
+  carry_out(decide([this] { return supervision_.start(clock_.steady()); }));
   while (true) {
     std::optional<SteadyTime> due;
     bool is_over = false;
@@ -190,13 +190,13 @@ void Supervisor::run() {
         if (order == Supervision::Action::end) problem_ = "it is being restarted";
       }
     }
-    settle(order);
+    carry_out(order);
     if (greeting && process_ && order == Supervision::Action::none) prepare(*greeting);
-    settle(decide([this] { return supervision_.tick(clock_.steady()); }));
+    carry_out(decide([this] { return supervision_.tick(clock_.steady()); }));
   }
 }
 
-void Supervisor::settle(Supervision::Action action) {
+void Supervisor::carry_out(Supervision::Action action) {
   switch (action) {
     case Supervision::Action::launch:
       return launch();
@@ -246,7 +246,7 @@ void Supervisor::launch() {
       next = supervision_.exited(chance(), clock_.steady());
       changed_.notify_all();
     }
-    return settle(next);
+    return carry_out(next);
   }
   process_ = *std::move(process);
   {
@@ -326,7 +326,7 @@ void Supervisor::check() {
     const std::lock_guard lock(mutex_);
     next = supervision_.checked(is_healthy, clock_.steady());
   }
-  settle(next);
+  carry_out(next);
 }
 
 void Supervisor::end() {
@@ -393,7 +393,7 @@ void Supervisor::on_exit() {
     log::warn("plugin", "plugin ended", {{"plugin", options_.name}, {"reason", why}});
   }
   if (options_.lost) options_.lost();
-  settle(next);
+  carry_out(next);
 }
 
 void Supervisor::note(std::string why) {

@@ -68,7 +68,7 @@ class Supervisor final : public PluginLife {
 
  private:
   void run();
-  void settle(Supervision::Action action);
+  void carry_out(Supervision::Action action);
   void launch();
   void prepare(const std::string& greeting);
   void check();

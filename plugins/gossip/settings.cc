@@ -39,7 +39,8 @@ ConfigSchema server_schema() {
   schema.options.push_back({.name = "encrypt",
                             .type = ConfigType::string,
                             .help = "Key of the gossip between servers: 16, 24 or 32 bytes in base64.",
-                            .api_name = "EncryptKey"});
+                            .api_name = "EncryptKey",
+                            .is_secret = true});
   schema.options.push_back({.name = "rejoin_after_leave",
                             .type = ConfigType::boolean,
                             .default_text = "false",

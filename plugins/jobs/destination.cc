@@ -12,7 +12,7 @@ constexpr std::string_view kDefault = "default";
 
 }  // namespace
 
-Status settle(v1::Job& job, const QueryOptions& query, std::string_view own_region) {
+Status resolve_destination(v1::Job& job, const QueryOptions& query, std::string_view own_region) {
   if (!query.name_space.empty() && query.name_space != kDefault) job.set_namespace_(query.name_space);
   if (job.namespace_().empty()) job.set_namespace_(std::string(kDefault));
 

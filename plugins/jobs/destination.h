@@ -14,6 +14,6 @@ namespace drover::jobs {
 // Sets both in the job. The call's names stand before those of the job; the namespace "default" is that of a call
 // that names none. No region and the region "global" are the server's own, whatever that is called.
 // Errors: failed_precondition "No path to region …" when the job names another region than the server's.
-Status settle(v1::Job& job, const QueryOptions& query, std::string_view own_region);
+Status resolve_destination(v1::Job& job, const QueryOptions& query, std::string_view own_region);
 
 }  // namespace drover::jobs

@@ -44,7 +44,7 @@ TEST(Destination, WhatTheCallNamesStandsBeforeWhatTheJobNames) {
     const auto [region, name_space] = split(c.of_job);
     job.set_region(region);
     job.set_namespace_(name_space);
-    const Status settled = settle(job, query, "eu");
+    const Status settled = resolve_destination(job, query, "eu");
     EXPECT_EQ(c.expected, settled.ok() ? job.region() + "/" + job.namespace_() : settled.to_string());
   }
 }

@@ -132,7 +132,7 @@ Result<Write<v1::RegisterJobResponse>> Rpc::register_job(const v1::RegisterJobRe
   v1::Job job = request.job();
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
   if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match name");
-  DROVER_RETURN_IF_ERROR(settle(job, call.query(), host_->agent().region));
+  DROVER_RETURN_IF_ERROR(resolve_destination(job, call.query(), host_->agent().region));
   if (request.eval_priority() < 0 || request.eval_priority() > 100)
     return invalid_argument("eval priority must be between 1 and 100 inclusively");
   canonicalize(job, admission_.priorities);

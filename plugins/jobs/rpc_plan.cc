@@ -41,7 +41,7 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   v1::Job job = request.job();
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
   if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match");
-  DROVER_RETURN_IF_ERROR(settle(job, call.query(), host_->agent().region));
+  DROVER_RETURN_IF_ERROR(resolve_destination(job, call.query(), host_->agent().region));
   canonicalize(job, admission_.priorities);
   DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), admission_));
 

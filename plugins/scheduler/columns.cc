@@ -28,7 +28,7 @@ void Columns::load(const ReadView& view) {
     return true;
   });
   tables_.allocs.scan(view, kPrimary, KeyRange::all(), [&](v1::Allocation& alloc, std::string_view) {
-    put_alloc(std::move(alloc));
+    put_alloc(alloc);
     return true;
   });
 }
@@ -36,15 +36,15 @@ void Columns::load(const ReadView& view) {
 void Columns::apply(const Change& change) {
   if (change.table == tables_.nodes) {
     if (change.after) {
-      put_node(Table<v1::Node>::parse(*change.after));
+      put_node(change.after->as<v1::Node>());
     } else {
-      cluster_.erase_node(Table<v1::Node>::parse(*change.before).id());
+      cluster_.erase_node(change.before->as<v1::Node>().id());
     }
   } else if (change.table == tables_.allocs.id()) {
     if (change.after) {
-      put_alloc(Table<v1::Allocation>::parse(*change.after));
+      put_alloc(change.after->as<v1::Allocation>());
     } else {
-      erase_alloc(Table<v1::Allocation>::parse(*change.before).id());
+      erase_alloc(change.before->as<v1::Allocation>().id());
     }
   }
 }
@@ -57,13 +57,12 @@ void Columns::put_node(v1::Node node) {
   }
 }
 
-void Columns::put_alloc(v1::Allocation alloc) {
+void Columns::put_alloc(const v1::Allocation& alloc) {
   erase_alloc(alloc.id());
   if (terminal(alloc)) return;
   cluster_.add(alloc.node_id(), alloc.allocated_resources());
   on_node_[alloc.node_id()].insert(alloc.id());
-  Held held{alloc.node_id(), std::move(*alloc.mutable_allocated_resources())};
-  held_.emplace(alloc.id(), std::move(held));
+  held_.emplace(alloc.id(), Held{alloc.node_id(), alloc.allocated_resources()});
 }
 
 void Columns::erase_alloc(const std::string& id) {

@@ -37,7 +37,7 @@ class Columns {
     v1::AllocatedResources resources;
   };
   void put_node(v1::Node node);
-  void put_alloc(v1::Allocation alloc);
+  void put_alloc(const v1::Allocation& alloc);
   void erase_alloc(const std::string& id);
 
   const Tables& tables_;

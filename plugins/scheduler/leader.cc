@@ -141,24 +141,22 @@ void Leader::take(const Change& change, uint64_t index) {
   if (change.table == tables_.evals.id()) {
     // Duplicates are cancelled where the table is written.
     if (change.after) {
-      (void)evals_.changed(Table<v1::Evaluation>::parse(*change.after));
+      (void)evals_.changed(change.after->as<v1::Evaluation>());
     }
   } else if (change.table == tables_.allocs.id()) {
     if (!change.before) return;
-    const auto before = Table<v1::Allocation>::parse(*change.before);
+    const auto& before = change.before->as<v1::Allocation>();
     if (terminal(before)) return;
-    if (!change.after || terminal(Table<v1::Allocation>::parse(*change.after))) {
+    if (!change.after || terminal(change.after->as<v1::Allocation>())) {
       evals_.room_gained(before.node_id(), class_of(before.node_id()), index);
     }
   } else if (change.table == tables_.nodes) {
     if (!change.after) return;
-    const auto node = Table<v1::Node>::parse(*change.after);
+    const auto& node = change.after->as<v1::Node>();
     if (accepts_work(node)) evals_.room_gained(node.id(), node.computed_class(), index);
   } else if (change.table == tables_.jobs) {
-    const bool gone = !change.after || Table<v1::Job>::parse(*change.after).stop();
-    if (!gone) return;
-    const auto job = Table<v1::Job>::parse(change.after ? *change.after : *change.before);
-    evals_.job_gone(job.namespace_(), job.id());
+    const auto& job = (change.after ? change.after : change.before)->as<v1::Job>();
+    if (!change.after || job.stop()) evals_.job_gone(job.namespace_(), job.id());
   }
 }
 

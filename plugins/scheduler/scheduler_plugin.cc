@@ -32,6 +32,9 @@ class SchedulerPlugin final : public Plugin {
                         .type = ConfigType::string_list,
                         .help = "Types of jobs that this server schedules while it leads, of those that have a "
                                 "scheduler. Default: all."},
+                       {.name = "default_scheduler_config", .type = ConfigType::any},
+                       {.name = "plan_rejection_tracker", .type = ConfigType::any},
+                       {.name = "deploy_query_rate_limit", .api_name = "DeploymentQueryRateLimit"},
                    }}));
     DROVER_RETURN_IF_ERROR(declare.extend<Scheduler>("service", service_));
     DROVER_RETURN_IF_ERROR(declare.extend<Scheduler>("batch", batch_));

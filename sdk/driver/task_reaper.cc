@@ -86,7 +86,7 @@ void TaskReaper::run(std::stop_token stop) {
       events.swap(events_);
     }
     for (Event& event : events) handle(std::move(event));
-    std::erase_if(closing_, [&](const Closing& closing) { return settle(closing); });
+    std::erase_if(closing_, [&](const Closing& closing) { return finish_closing(closing); });
   }
 }
 
@@ -142,7 +142,7 @@ void TaskReaper::close_task(std::shared_ptr<ProcessTask> task, std::optional<Lau
 }
 
 // True when nothing is left to be done.
-bool TaskReaper::settle(const Closing& closing) {
+bool TaskReaper::finish_closing(const Closing& closing) {
   ProcessTask& task = *closing.task;
   const bool is_empty = task.kill(kKillAttempt).ok();
   if (!is_empty && SystemClock().steady() < closing.gives_up_at) return false;

@@ -57,7 +57,7 @@ class TaskReaper {
   void find_lost_tasks();
   void start_watching(std::shared_ptr<ProcessTask> task);
   void close_task(std::shared_ptr<ProcessTask> task, std::optional<Launcher::Exit> exit);
-  bool settle(const Closing& closing);
+  bool finish_closing(const Closing& closing);
 
   const std::string name_;
   TaskStore& store_;

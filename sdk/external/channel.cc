@@ -12,7 +12,7 @@
 #include "drover/external/callback_threads.h"
 #include "drover/task_driver.h"
 
-#include "../src/utf8.h"
+#include "../encoding/utf8.h"
 
 namespace drover::external {
 namespace {

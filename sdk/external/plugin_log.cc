@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../src/utf8.h"
+#include "../encoding/utf8.h"
 
 namespace drover::external {
 namespace {

@@ -11,7 +11,7 @@
 #include "drover/abi_bytes.h"
 #include "drover/log.h"
 
-#include "../src/utf8.h"
+#include "../encoding/utf8.h"
 
 namespace drover::external {
 namespace {

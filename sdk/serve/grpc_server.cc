@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-#include "../src/utf8.h"
+#include "../encoding/utf8.h"
 #include "server.h"
 #include "workers.h"
 

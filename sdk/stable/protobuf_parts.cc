@@ -5,7 +5,7 @@
 //   arena.o    keeps a variable of each thread. All of its functions are here, behind protobuf's own declarations.
 //   common.o   names `stderr` as if it were its own; now it is.
 //
-// The linker takes this before the archive and then leaves the archive's arena.o alone. docs/architecture.md, "The
+// The linker takes this before the archive and then leaves the archive's arena.o alone. docs/decisions.md, "The
 // stable tier from C++", says what was tried. Threads: as protobuf says of Arena.
 #include <google/protobuf/arena.h>
 #include <google/protobuf/stubs/common.h>

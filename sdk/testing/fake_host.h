@@ -254,8 +254,8 @@ class FakeHost final : public Host, private Caller {
     batch->kept = rows_.changes();
     for (const auto& row : batch->kept) {
       Change& change = batch->views.emplace_back(Change{.table = row.table, .key = row.key, .before = {}, .after = {}});
-      if (row.before) change.before = *row.before;
-      if (row.after) change.after = *row.after;
+      if (row.before) change.before.emplace(*row.before);
+      if (row.after) change.after.emplace(*row.after);
     }
     for (auto& feed : feeds_) {
       if (auto open = feed.lock()) open->batches.push_back(batch);

@@ -36,6 +36,6 @@ void fuzz_agent_config(std::string_view input) {
   std::vector<std::string> warnings;
   const auto checked = check_config(*raw, kDeclared, warnings);
   if (!checked) return;
-  (void)settle(*checked, true);
+  (void)agent_settings(*checked, true);
   (void)config_to_json(*raw, kDeclared, *checked);
 }

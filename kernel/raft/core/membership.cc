@@ -71,7 +71,7 @@ void Core::Impl::commit_to(Index index) {
 }
 
 // While leading, after a commit: leaves the joint membership (9.3), and leadership if it is no voter any more (9.5).
-void Core::Impl::settle_membership() {
+void Core::Impl::finish_joint_membership() {
   if (!is_leader() || in_force().index > commit || !has_own_commit()) return;
   sync_peers();
   if (!in_force().outgoing.empty()) {
@@ -160,7 +160,7 @@ void Core::Impl::tick_transfer() {
     election_timeout += 2 * config.election_ticks;
     return;
   }
-  settle_membership();
+  finish_joint_membership();
 }
 
 void Core::Impl::finish_transfer(Outcome outcome) {

@@ -262,7 +262,7 @@ void Core::Impl::advance_commit() {
   if (reached <= commit) return;
   if (log.term_at(reached) != term && !planted(Bug::commit_earlier_term)) return;
   commit_to(reached);
-  settle_membership();
+  finish_joint_membership();
 }
 
 }  // namespace drover::raft

@@ -141,7 +141,7 @@ struct Core::Impl {
   void adopt(Membership membership);
   void roll_back_memberships(Index from);
   void commit_to(Index index);
-  void settle_membership();
+  void finish_joint_membership();
   void on(TransferLeadership& request);
   bool is_to_stay_voter(const NodeId& id) const;
   std::optional<NodeId> best_successor() const;

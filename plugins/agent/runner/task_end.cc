@@ -243,7 +243,7 @@ Async<> TaskRunner::die(bool failed) {
   co_await release();
 }
 
-Async<TaskRunner::Next> TaskRunner::settle() {
+Async<TaskRunner::Next> TaskRunner::wait_when_dead() {
   co_await wait_orders({}, [this] { return orders_.detach || orders_.finish || orders_.revive; });
   std::string reason;
   bool is_over = false;

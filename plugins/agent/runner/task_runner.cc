@@ -221,7 +221,7 @@ Async<> TaskRunner::run() {
         next = co_await watch();
         break;
       default:
-        next = co_await settle();
+        next = co_await wait_when_dead();
     }
   }
   if (next == Next::detached) co_await call_hooks([](TaskHooks& hooks) { hooks.shutdown(); });

@@ -130,7 +130,7 @@ class TaskRunner final : public HookedTask, private HookRows {
   Async<Result<driver::ExitResult>> wait_exit(std::string id);
   Async<Next> obey();
   Async<Next> after_end(TaskEnd end);
-  Async<Next> settle();              // dead; waits to be revived or left
+  Async<Next> wait_when_dead();      // waits to be revived or left
   Async<bool> end_task(Kill order);  // false: left as it is, because of detach
   Async<Status> stop_task(std::string id, std::chrono::nanoseconds timeout, std::string signal);
   Async<> process_ended(std::string id);

@@ -57,13 +57,12 @@ void JobGauges::restore(const ReadView& view) {
 void JobGauges::take(const Change& change) {
   if (change.table == tables_.counts.id()) {
     if (change.before) {
-      for (const Gauge& gauge : gauges_of(Table<v1::JobCounts>::parse(*change.before)))
-        shown_.remove(gauge.name, gauge.labels);
+      for (const Gauge& gauge : gauges_of(change.before->as<v1::JobCounts>())) shown_.remove(gauge.name, gauge.labels);
     }
-    if (change.after) show(Table<v1::JobCounts>::parse(*change.after));
+    if (change.after) show(change.after->as<v1::JobCounts>());
   } else if (change.table == tables_.jobs) {
-    if (change.before) count_status(*change.before, -1);
-    if (change.after) count_status(*change.after, 1);
+    if (change.before) count_status(change.before->bytes(), -1);
+    if (change.after) count_status(change.after->bytes(), 1);
     show_statuses();
   }
 }

@@ -70,7 +70,7 @@ struct AgentSettings {
 };
 // Errors: invalid_argument / failed_precondition: neither server nor client, a data_dir that is missing or not
 // absolute.
-Result<AgentSettings> settle(const ConfigBlock& checked, bool dev);
+Result<AgentSettings> agent_settings(const ConfigBlock& checked, bool dev);
 
 // Every option as JSON in the API's names, secrets blanked; options that are not set have their type's empty value.
 std::string config_to_json(const RawConfig& raw, const DeclaredBlocks& declared, const ConfigBlock& checked);

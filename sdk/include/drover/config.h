@@ -83,7 +83,7 @@ struct ConfigOption {
   std::string name;
   ConfigType type = ConfigType::string;
   std::string default_text = {};  // as an operator would write it, without quotes; empty: no default
-  std::string help = {};
+  std::string help = {};          // empty: known, and read by nobody; the operator who sets it is told
   bool required = false;
   std::optional<double> min = {};  // of numbers; of durations in seconds
   std::optional<double> max = {};
@@ -93,6 +93,9 @@ struct ConfigOption {
   // initialisms (GC, TTL, RPC, …) in capitals.
   std::string api_name = {};
   bool is_api_text = false;  // a duration shown as "30s"; others are shown in nanoseconds
+  bool is_secret = false;    // never shown, only that it is set
+  // The reason why a configuration that sets this (a boolean: to true) is refused. Empty: it is not.
+  std::string refusal = {};
 };
 
 struct ConfigSchema {

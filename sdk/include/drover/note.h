@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "drover/exact_tag.h"  // generated: digest of the SDK's headers and messages
+#include "drover/digest_api.h"  // generated, as the following: digests of the SDK's headers and messages
+#include "drover/digest_driver.h"
+#include "drover/digest_sdk.h"
+#include "drover/sdk_version.h"
 
 namespace drover::note {
 
@@ -87,9 +90,22 @@ consteval Note make(uint16_t tier, std::string_view kind, std::string_view name,
 #define DROVER_NOTE_SANITIZER "none"
 #endif
 
+// A plugin may leave out the layers that it does not use (drover_add_plugin: LAYERS): edits there do not concern it.
+#ifdef DROVER_WITHOUT_API
+#define DROVER_NOTE_API ""
+#else
+#define DROVER_NOTE_API " api=" DROVER_DIGEST_API
+#endif
+#ifdef DROVER_WITHOUT_DRIVER
+#define DROVER_NOTE_DRIVER ""
+#else
+#define DROVER_NOTE_DRIVER " driver=" DROVER_DIGEST_DRIVER
+#endif
+
 // Everything that two builds must share before C++ objects may cross between them, as "key=value" fields.
 consteval std::string_view exact_tag() {
-  return "sdk=" DROVER_SDK_DIGEST " cxx=" DROVER_NOTE_COMPILER
+  return "sdk=" DROVER_SDK_VERSION "+" DROVER_DIGEST_SDK DROVER_NOTE_API DROVER_NOTE_DRIVER
+         " protobuf=" DROVER_SDK_PROTOBUF " cxx=" DROVER_NOTE_COMPILER
          " cxxabi=" DROVER_NOTE_TEXT(__GXX_ABI_VERSION) " stdlib=" DROVER_NOTE_TEXT(
              __GLIBCXX__) " string=" DROVER_NOTE_STRING " debug=" DROVER_NOTE_DEBUG " san=" DROVER_NOTE_SANITIZER;
 }

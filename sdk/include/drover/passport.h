@@ -29,7 +29,8 @@ Result<Passport> read_passport(int fd);
 Status check_passport(const Passport& passport, std::string_view name, std::string_view kind, std::string_view version,
                       std::string_view tier);
 
-// The first field in which two exact tags differ: "cxx: found gcc-11, expected gcc-12"; empty when equal.
+// The first field in which a plugin's exact tag differs from this host's: "cxx: found gcc-11, expected gcc-12"; empty
+// when none does. A plugin that does not use the SDK's layer `api` or `driver` lacks its field.
 std::string first_difference(std::string_view found, std::string_view expected);
 
 }  // namespace drover

@@ -9,7 +9,7 @@
 //   stop      orderly; returns when nothing of the plugin runs any more. The log names what misses the deadline.
 //
 // The exact tier is C++ loaded only into the build it was made for: DROVER_MODULE writes the ELF note with the tag that
-// is compared before any of its code runs (docs/architecture.md, "The life of a plugin").
+// is compared before any of its code runs (docs/life.md, "The life of a plugin").
 #pragma once
 
 #include <cstdint>

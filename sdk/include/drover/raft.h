@@ -35,6 +35,8 @@ struct RaftInfo {
   uint64_t term = 0;
   uint64_t last_index = 0, commit_index = 0, applied_index = 0, durable_index = 0;
   uint64_t first_index = 0, snapshot_index = 0;
+  uint64_t last_term = 0,
+           snapshot_term = 0;  // the terms of the last entry and of the newest snapshot; 0: there is none
   Uuid leader_id;              // zero when unknown
   std::string leader_address;  // RPC address, empty when unknown
   // Since the leader was heard; zero on the leader, nothing when none was.

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -144,12 +145,38 @@ class WriteTransaction : public ReadView {
   virtual Status replace_all(ByteSource& snapshot) = 0;
 };
 
+// A row of a change. Whoever asks first decodes it; all who follow the changes of this process share the message. [any]
+class ChangedRow {
+ public:
+  explicit ChangedRow(std::string_view bytes) : bytes_(bytes) {}
+  ChangedRow(ChangedRow&& other) noexcept : bytes_(other.bytes_), decoded_(other.decoded_.exchange(nullptr)) {}
+  ChangedRow& operator=(ChangedRow&&) = delete;
+  ~ChangedRow();
+
+  std::string_view bytes() const { return bytes_; }
+  // The message, which lives as long as the batch. Requires: everybody asks for the type of the table's rows.
+  template <typename Message>
+  const Message& as() const {
+    const google::protobuf::MessageLite* shared = decoded_.load();
+    if (shared == nullptr) {
+      auto own = std::make_unique<Message>();
+      own->ParseFromArray(bytes_.data(), static_cast<int>(bytes_.size()));
+      if (decoded_.compare_exchange_strong(shared, own.get())) return *own.release();
+    }
+    return static_cast<const Message&>(*shared);
+  }
+
+ private:
+  std::string_view bytes_;
+  mutable std::atomic<const google::protobuf::MessageLite*> decoded_{nullptr};  // owned; set once
+};
+
 // The effect of one committed transaction on one row. Empty `before`: inserted. Empty `after`: deleted.
 struct Change {
   TableId table;
   std::string_view key;
-  std::optional<std::string_view> before;
-  std::optional<std::string_view> after;
+  std::optional<ChangedRow> before;
+  std::optional<ChangedRow> after;
 };
 
 // One published commit. Immutable; the bytes live as long as the batch.

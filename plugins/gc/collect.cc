@@ -1,0 +1,86 @@
+#include "collect.h"
+
+#include <map>
+#include <set>
+
+#include "drover/model/allocation.h"
+#include "drover/model/evaluation.h"
+#include "drover/model/job.h"
+#include "drover/schema.h"
+#include "drover/v1/allocation.pb.h"
+#include "drover/v1/evaluation.pb.h"
+#include "drover/v1/job.pb.h"
+#include "drover/v1/node.pb.h"
+
+namespace drover::gc {
+namespace {
+
+// Its place may still be filled again, by the attempts that it remembers.
+bool awaits_rescheduling(const v1::Allocation& alloc, const v1::Job* job, int64_t now_ns) {
+  if (!job || job->stop() || job->status() == v1::JOB_STATUS_DEAD || server_terminal(alloc)) return false;
+  if (alloc.client_status() != v1::CLIENT_STATUS_FAILED || !alloc.next_allocation().empty()) return false;
+  const v1::TaskGroup* group = find_group(*job, alloc.task_group());
+  if (!group) return false;
+  const v1::ReschedulePolicy& policy = group->reschedule_policy();
+  if (policy.unlimited()) return true;
+  const auto& events = alloc.reschedule_tracker().events();
+  return policy.attempts() > 0 &&
+         (events.empty() || now_ns - events[events.size() - 1].reschedule_time() <= policy.interval());
+}
+
+}  // namespace
+
+Garbage collect(const ReadView& view, const Tables& tables, const Thresholds& thresholds, int64_t now_ns) {
+  Garbage garbage;
+  const Table<v1::Allocation> allocs(tables.allocs);
+  std::map<std::pair<std::string, std::string>, v1::Job> jobs;
+  Table<v1::Job>(tables.jobs).scan(view, kPrimary, KeyRange::all(), [&](v1::Job& job, std::string_view) {
+    std::pair key(job.namespace_(), job.id());
+    jobs.emplace(std::move(key), std::move(job));
+    return true;
+  });
+  std::set<std::pair<std::string, std::string>> still_used;
+  Table<v1::Evaluation>(tables.evals)
+      .scan(view, kPrimary, KeyRange::all(), [&](v1::Evaluation& eval, std::string_view) {
+        const std::pair key(eval.namespace_(), eval.job_id());
+        auto job = jobs.find(key);
+        const auto age = std::chrono::nanoseconds(now_ns - eval.modify_time());
+        const bool batch = eval.type() == "batch";
+        const bool job_lives = job != jobs.end() && !job->second.stop() && job->second.status() != v1::JOB_STATUS_DEAD;
+        bool goes = !is_open(eval) && age >= (batch ? thresholds.batch_evaluation : thresholds.evaluation) &&
+                    !(batch && job_lives);
+        std::vector<std::string> own;
+        allocs.scan(view, kAllocsByEval, of_id(eval.id()), [&](v1::Allocation& alloc, std::string_view) {
+          goes = goes && terminal(alloc) && alloc.client_status() != v1::CLIENT_STATUS_RUNNING &&
+                 !awaits_rescheduling(alloc, job == jobs.end() ? nullptr : &job->second, now_ns);
+          own.push_back(alloc.id());
+          return goes;
+        });
+        if (!goes) {
+          still_used.insert(key);
+          return true;
+        }
+        garbage.evals.push_back(eval.id());
+        garbage.allocs.insert(garbage.allocs.end(), own.begin(), own.end());
+        return true;
+      });
+  for (const auto& [key, job] : jobs) {
+    const bool ended = job.status() == v1::JOB_STATUS_DEAD && (job.stop() || job.type() == "batch");
+    const auto age = std::chrono::nanoseconds(now_ns - job.submit_time());
+    if (ended && age >= thresholds.job && !still_used.contains(key)) garbage.jobs.push_back(key);
+  }
+  Table<v1::Node>(tables.nodes).scan(view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
+    if (node.status() != v1::NODE_STATUS_DOWN) return true;
+    if (std::chrono::nanoseconds(now_ns - node.status_updated_at() * 1'000'000'000) < thresholds.node) return true;
+    bool has_live = false;
+    allocs.scan(view, kAllocsByNode, of_id(node.id()), [&](v1::Allocation& alloc, std::string_view) {
+      has_live = has_live || !terminal(alloc);
+      return !has_live;
+    });
+    if (!has_live) garbage.nodes.push_back(node.id());
+    return true;
+  });
+  return garbage;
+}
+
+}  // namespace drover::gc

@@ -1,0 +1,159 @@
+// The leader's housekeeping: what is over is forgotten, after its threshold or at once when an operator asks.
+#include <condition_variable>
+#include <mutex>
+
+#include "collect.h"
+#include "drover/api/system.pb.h"
+#include "drover/config.h"
+#include "drover/log.h"
+#include "drover/plugin.h"
+#include "drover/v1/commands.pb.h"
+
+namespace drover::gc {
+namespace {
+
+constexpr size_t kDeletesAnEntry = 2000;  // a log entry stays small however much there is to forget
+constexpr auto kProposeTime = std::chrono::seconds(30);
+
+class GcPlugin final : public Plugin {
+ public:
+  Status declare(Declarations& declare) override {
+    using enum ConfigType;
+    DROVER_RETURN_IF_ERROR(
+        declare.configuration("server", {.options = {
+                                             {.name = "job_gc_interval",
+                                              .type = duration,
+                                              .default_text = "5m",
+                                              .help = "Time between garbage collections.",
+                                              .min = 0.001,
+                                              .is_api_text = true},
+                                             {.name = "job_gc_threshold",
+                                              .type = duration,
+                                              .default_text = "4h",
+                                              .help = "Age at which a dead job is forgotten.",
+                                              .is_api_text = true},
+                                             {.name = "eval_gc_threshold",
+                                              .type = duration,
+                                              .default_text = "1h",
+                                              .help = "Age at which a finished evaluation is forgotten.",
+                                              .is_api_text = true},
+                                             {.name = "batch_eval_gc_threshold",
+                                              .type = duration,
+                                              .default_text = "24h",
+                                              .help = "The same for batch jobs.",
+                                              .is_api_text = true},
+                                             {.name = "node_gc_threshold",
+                                              .type = duration,
+                                              .default_text = "24h",
+                                              .help = "Age at which a node that is down is forgotten.",
+                                              .is_api_text = true},
+                                             {.name = "deployment_gc_threshold"},
+                                             {.name = "csi_volume_claim_gc_interval"},
+                                             {.name = "csi_volume_claim_gc_threshold"},
+                                             {.name = "csi_plugin_gc_threshold"},
+                                             {.name = "acl_token_gc_threshold"},
+                                             {.name = "root_key_gc_interval"},
+                                             {.name = "root_key_gc_threshold"},
+                                             {.name = "root_key_rotation_threshold"},
+                                         }}));
+    return declare.service("drover.v1.SystemMaintenance", {method<&GcPlugin::garbage_collect>("GarbageCollect", this)});
+  }
+
+  Status start(Host& host) override {
+    host_ = &host;
+    if (!host.agent().server) return ok_status();
+    const ConfigBlock* server = host.configuration("server");
+    interval_ = server->duration("job_gc_interval", interval_);
+    thresholds_.job = server->duration("job_gc_threshold", thresholds_.job);
+    thresholds_.evaluation = server->duration("eval_gc_threshold", thresholds_.evaluation);
+    thresholds_.batch_evaluation = server->duration("batch_eval_gc_threshold", thresholds_.batch_evaluation);
+    thresholds_.node = server->duration("node_gc_threshold", thresholds_.node);
+    DROVER_TRY(tables_.jobs, host.find_table("jobs"));
+    DROVER_TRY(tables_.nodes, host.find_table("nodes"));
+    DROVER_TRY(tables_.evals, host.find_table("evals"));
+    DROVER_TRY(tables_.allocs, host.find_table("allocs"));
+    return ok_status();
+  }
+
+  void lead(std::stop_token stop) override {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    while (!stop.stop_requested()) {
+      {
+        std::unique_lock lock(mutex);
+        never.wait_until(lock, stop, host_->clock().steady() + interval_, [] { return false; });
+      }
+      if (stop.stop_requested()) return;
+      auto done = forget(thresholds_);
+      if (!done)
+        log::warn("gc", "garbage collection failed; trying again at the next interval",
+                  {{"error", done.status().message()}});
+    }
+  }
+
+  void stop(SteadyTime) override {}
+
+ private:
+  Result<v1::GarbageCollectResponse> garbage_collect(const v1::StatusRequest&, Call&) {
+    return forget(Thresholds::now());
+  }
+
+  Result<v1::GarbageCollectResponse> forget(const Thresholds& thresholds) {
+    const Garbage garbage = collect(*host_->snapshot(), tables_, thresholds, host_->clock().wall_ns());
+    const auto deadline = host_->clock().steady() + kProposeTime;
+    v1::EvalsDeleted evals;
+    const auto flush = [&]() -> Status {
+      if (evals.eval_ids().empty() && evals.alloc_ids().empty()) return ok_status();
+      Status status = host_->propose(evals, deadline).status();
+      evals.Clear();
+      return status;
+    };
+    // Allocations go before the evaluations they belong to, so the rest is found again after a break.
+    for (const std::string& id : garbage.allocs) {
+      evals.add_alloc_ids(id);
+      if (static_cast<size_t>(evals.alloc_ids_size()) >= kDeletesAnEntry) DROVER_RETURN_IF_ERROR(flush());
+    }
+    for (const std::string& id : garbage.evals) {
+      evals.add_eval_ids(id);
+      if (static_cast<size_t>(evals.eval_ids_size()) >= kDeletesAnEntry) DROVER_RETURN_IF_ERROR(flush());
+    }
+    DROVER_RETURN_IF_ERROR(flush());
+    if (!garbage.jobs.empty()) {
+      v1::JobsDeleted jobs;
+      for (const auto& [name_space, id] : garbage.jobs) {
+        auto& name = *jobs.add_jobs();
+        name.set_namespace_(name_space);
+        name.set_id(id);
+      }
+      DROVER_RETURN_IF_ERROR(host_->propose(jobs, deadline).status());
+    }
+    if (!garbage.nodes.empty()) {
+      v1::NodesDeleted nodes;
+      for (const std::string& id : garbage.nodes) nodes.add_node_ids(id);
+      DROVER_RETURN_IF_ERROR(host_->propose(nodes, deadline).status());
+    }
+    if (!garbage.empty()) {
+      log::info("gc", "forgot what is over",
+                {{"evaluations", garbage.evals.size()},
+                 {"allocations", garbage.allocs.size()},
+                 {"jobs", garbage.jobs.size()},
+                 {"nodes", garbage.nodes.size()}});
+    }
+    v1::GarbageCollectResponse response;
+    response.set_evaluations(static_cast<int64_t>(garbage.evals.size()));
+    response.set_allocations(static_cast<int64_t>(garbage.allocs.size()));
+    response.set_jobs(static_cast<int64_t>(garbage.jobs.size()));
+    response.set_nodes(static_cast<int64_t>(garbage.nodes.size()));
+    return response;
+  }
+
+  Host* host_ = nullptr;
+  Tables tables_;
+  Thresholds thresholds_;
+  std::chrono::nanoseconds interval_ = std::chrono::minutes(5);
+};
+
+}  // namespace
+}  // namespace drover::gc
+
+DROVER_MODULE(drover::gc::GcPlugin, "module", "gc", "0.1.0");
