@@ -79,7 +79,6 @@ pids() { pages | sed 's/.*process //' | sort -n; }
 instances_are() { [ "$(pids | wc -l)" -eq "$1" ] || { "$DROVER" job status web; return 1; }; }
 job_is() { "$DROVER" job status "$1" | grep -q "^Status *= $2"; }
 
-GROUPS_BEFORE=$(find /sys/fs/cgroup -type d -path '*/drover*')  # of another agent on this machine
 HTTP=$(free_port)
 RPC=$(free_port)
 export NOMAD_ADDR=http://127.0.0.1:$HTTP
@@ -165,6 +164,10 @@ run job status web
 job_is web running || die "the job is not running"
 
 say "Everything is stopped"
+# By their allocations: there may be another agent on this machine.
+ALLOCATIONS=$("$DROVER" operator api /v1/allocations | grep -oE '"ID": *"[0-9a-f-]{36}"' | grep -oE '[0-9a-f-]{36}')
+control_groups() { for id in $ALLOCATIONS; do find /sys/fs/cgroup -type d -name "$id*"; done; }
+[ -n "$(control_groups)" ] || die "no task has a control group"
 run job stop web || die "the job was not stopped"
 job_is web dead || die "the job is not dead"
 has_ended() { ! "$DROVER" job status -verbose "$1" | awk '/^Allocations/{on=1} on' | grep -w running; }
@@ -175,7 +178,7 @@ eventually 20 "the end of the agent" agent_is_gone
 AGENT_PID=
 nothing_left() { [ -z "$(ours)" ] || { echo "processes left:"; ps -o pid,args -p "$(ours | paste -sd,)"; return 1; }; }
 eventually 20 "the end of every process" nothing_left
-groups_are_gone() { LEFT=$(find /sys/fs/cgroup -type d -path '*/drover*'); echo "$LEFT"; [ "$LEFT" = "$GROUPS_BEFORE" ]; }
+groups_are_gone() { [ -z "$(control_groups)" ] || { control_groups; return 1; }; }
 eventually 10 "the end of every control group" groups_are_gone
 grep -q "$HOME_DIR" /proc/mounts && die "mounts left in $HOME_DIR"
 rm -rf "$HOME_DIR"

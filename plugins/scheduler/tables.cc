@@ -71,7 +71,7 @@ class Writer {
     return tables_.allocs.put(rows_, change.row, &change.keys);
   }
   // One that the servers have placed.
-  Status add(v1::Allocation alloc) {
+  Status add(v1::Allocation& alloc) {
     alloc.set_create_index(context_.index());
     alloc.set_modify_index(context_.index());
     alloc.set_alloc_modify_index(context_.index());
@@ -254,7 +254,7 @@ class Commands {
     return std::string();
   }
 
-  Result<std::string> plan_applied(const v1::PlanApplied& command, ApplyContext& context) const {
+  Result<std::string> plan_applied(v1::PlanApplied& command, ApplyContext& context) const {
     Writer writer(tables_, context, command.time());
     for (const v1::AllocationDelta& delta : command.changed()) {
       auto alloc = writer.change(delta.id());
@@ -262,7 +262,7 @@ class Commands {
       change(alloc->row, delta, command.time());
       DROVER_RETURN_IF_ERROR(writer.put(*std::move(alloc)));
     }
-    for (v1::Allocation alloc : command.placed()) {
+    for (v1::Allocation& alloc : *command.mutable_placed()) {
       alloc.set_create_time(command.time());
       alloc.set_modify_time(command.time());
       if (!alloc.previous_allocation().empty()) {
@@ -271,7 +271,7 @@ class Commands {
           DROVER_RETURN_IF_ERROR(writer.put(*std::move(previous)));
         }
       }
-      DROVER_RETURN_IF_ERROR(writer.add(std::move(alloc)));
+      DROVER_RETURN_IF_ERROR(writer.add(alloc));
     }
     DROVER_RETURN_IF_ERROR(writer.put(command.evaluations()));
     DROVER_RETURN_IF_ERROR(writer.finish());

@@ -51,6 +51,10 @@ class AgentConfigTest : public ::testing::Test {
        {.options = {{.name = "servers", .type = ConfigType::string_list, .help = "Servers."},
                     {.name = "meta", .type = ConfigType::string_map, .help = "Metadata."},
                     {.name = "node_class", .help = "Class."}}}},
+      {"server",
+       {.options = {{.name = "eval_gc_threshold", .type = ConfigType::duration, .help = "Age.", .is_api_text = true},
+                    {.name = "csi_volume_claim_gc_interval"},
+                    {.name = "encrypt", .help = "Key.", .is_secret = true}}}},
       {"plugin:mock",
        {.options = {{.name = "speed", .type = ConfigType::integer, .default_text = "3", .help = "Speed."}}}}};
   std::vector<std::string> warnings_;

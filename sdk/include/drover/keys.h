@@ -19,6 +19,7 @@ namespace drover {
 
 class KeyBuilder {
  public:
+  KeyBuilder() { bytes_.reserve(kUsualSize); }
   KeyBuilder& id(std::string_view sixteen_bytes);  // any fixed-width bytes, copied as they are
   KeyBuilder& text(std::string_view text);
   // The beginning of a text part without its end mark: for prefix scans over what a person typed.
@@ -33,6 +34,7 @@ class KeyBuilder {
   std::string take() { return std::move(bytes_); }
 
  private:
+  static constexpr size_t kUsualSize = 64;  // of most keys, so that they grow once
   void finish(size_t from);
   std::string bytes_;
   bool descending_ = false;

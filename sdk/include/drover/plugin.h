@@ -21,6 +21,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -60,8 +61,8 @@ namespace detail {
 template <typename T>
 struct ApplyTraits;
 template <typename Owner, typename Cmd>
-struct ApplyTraits<Result<std::string> (Owner::*)(const Cmd&, ApplyContext&) const> {
-  using Command = Cmd;
+struct ApplyTraits<Result<std::string> (Owner::*)(Cmd&, ApplyContext&) const> {
+  using Command = std::remove_const_t<Cmd>;
 };
 }  // namespace detail
 
@@ -89,7 +90,8 @@ class Declarations {
     DROVER_TRY(const TableId id, table(Table<Message>::spec(std::move(name), std::move(indexes), keys)));
     return Table<Message>(id, count, std::move(keys));
   }
-  // A command by its apply function, Result<std::string> added(const Added&, ApplyContext&) const:
+  // A command by its apply function, Result<std::string> added(const Added&, ApplyContext&) const, which may also take a
+  // message that it can change:
   //   declare.command<&Commands::added>(commands);
   // `owner` points to what has that function, and outlives the plugin or is held by the pointer.
   template <auto Function, typename Pointer>
