@@ -1,13 +1,15 @@
 #include "storage/snapshot_archive.h"
 
+#include <archive.h>
+#include <archive_entry.h>
+
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "drover/printable.h"
 #include "drover/sha256.h"
-#include "storage/gzip_stream.h"
 
 namespace drover {
 namespace {
@@ -16,61 +18,19 @@ using nlohmann::json;
 
 constexpr uint32_t kVersion = 1;
 constexpr std::string_view kForm = "drover";
-constexpr size_t kBlock = 512;  // of a tar file
-constexpr size_t kStep = 256 << 10;
+constexpr size_t kStep = 64 << 10;
 constexpr uint64_t kMostMetaBytes = 1 << 20;
+constexpr int64_t kMostFilling = 1 << 20;  // headers and zeros around a member
 
 enum Member : size_t { kMeta, kState, kSums };
 constexpr std::array<std::string_view, 3> kNames = {"meta.json", "state.bin", "SHA256SUMS"};
 
-// Where things stand in a member's header (ustar).
-struct Field {
-  size_t at;
-  size_t size;
+struct Free {
+  void operator()(archive* archive) const { archive_free(archive); }
+  void operator()(archive_entry* entry) const { archive_entry_free(entry); }
 };
-constexpr Field kName = {0, 100}, kMode = {100, 8}, kUser = {108, 8}, kGroup = {116, 8}, kSize = {124, 12},
-                kTime = {136, 12}, kSum = {148, 8}, kType = {156, 1}, kMagic = {257, 6}, kPrefix = {345, 155};
 
 Status damaged(std::string_view what) { return data_loss("snapshot archive: " + std::string(what)); }
-
-// --- writing ---------------------------------------------------------------------------------------------------------
-
-void set_octal(std::string& block, Field field, uint64_t value) {
-  for (size_t i = field.size - 1; i-- > 0; value >>= 3) block[field.at + i] = static_cast<char>('0' + (value & 7));
-}
-
-// Sizes of eight gibibytes and more do not fit into eleven octal digits: big endian then, marked by the first bit.
-void set_size(std::string& block, uint64_t size) {
-  if (size >> 33 == 0) return set_octal(block, kSize, size);
-  for (size_t i = kSize.size; i-- > 1; size >>= 8) block[kSize.at + i] = static_cast<char>(size & 0xff);
-  block[kSize.at] = '\x80';
-}
-
-uint64_t sum_of(std::string_view block) {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < kBlock; ++i) {
-    const bool is_in_sum = i >= kSum.at && i < kSum.at + kSum.size;
-    sum += is_in_sum ? ' ' : static_cast<unsigned char>(block[i]);
-  }
-  return sum;
-}
-
-std::string header_of(std::string_view name, uint64_t size) {
-  std::string block(kBlock, '\0');
-  name.copy(block.data() + kName.at, kName.size);
-  set_octal(block, kMode, 0600);
-  set_octal(block, kUser, 0);
-  set_octal(block, kGroup, 0);
-  set_size(block, size);
-  set_octal(block, kTime, 0);  // the same state gives the same member
-  block[kType.at] = '0';
-  std::string_view("ustar\00000", 8).copy(block.data() + kMagic.at, 8);
-  set_octal(block, {kSum.at, kSum.size - 1}, sum_of(block));
-  block[kSum.at + 7] = ' ';
-  return block;
-}
-
-std::string padding(uint64_t size) { return std::string((kBlock - size % kBlock) % kBlock, '\0'); }
 
 std::string meta_text(const ArchiveMeta& meta) {
   json servers = json::array();
@@ -91,45 +51,6 @@ std::string meta_text(const ArchiveMeta& meta) {
 std::string sum_line(std::string_view sum, std::string_view name) {
   return to_hex(sum) + "  " + std::string(name) + "\n";
 }
-
-Status write_member(ByteSink& out, std::string_view name, std::string_view text) {
-  DROVER_RETURN_IF_ERROR(out.write(header_of(name, text.size())));
-  DROVER_RETURN_IF_ERROR(out.write(text));
-  return out.write(padding(text.size()));
-}
-
-// --- reading ---------------------------------------------------------------------------------------------------------
-
-uint64_t octal(std::string_view block, Field field, bool& is_good) {
-  uint64_t value = 0;
-  std::string_view digits = block.substr(field.at, field.size);
-  while (digits.starts_with(' ')) digits.remove_prefix(1);
-  is_good = !digits.empty();
-  for (const char c : digits) {
-    if (c == '\0' || c == ' ') break;
-    if (c < '0' || c > '7' || value >> 60 != 0) is_good = false;
-    value = value << 3 | static_cast<uint64_t>(c - '0');
-  }
-  return value;
-}
-
-uint64_t size_in(std::string_view block, bool& is_good) {
-  if (block[kSize.at] != '\x80') return octal(block, kSize, is_good);
-  uint64_t value = 0;
-  is_good = true;
-  for (size_t i = 1; i < kSize.size; ++i) {
-    if (value >> 55 != 0) is_good = false;
-    value = value << 8 | static_cast<unsigned char>(block[kSize.at + i]);
-  }
-  return value;
-}
-
-std::string_view text_in(std::string_view block, Field field) {
-  const std::string_view text = block.substr(field.at, field.size);
-  return text.substr(0, text.find('\0'));
-}
-
-bool is_zero(std::string_view bytes) { return bytes.find_first_not_of('\0') == std::string_view::npos; }
 
 uint64_t number_in(const json& object, const char* key) {
   const auto at = object.find(key);
@@ -170,13 +91,76 @@ Result<ArchiveMeta> parse_meta(const std::string& text) {
   return meta;
 }
 
+// A call of libarchive that failed: what the stream behind it said, if it was that.
+Status failure_of(archive* archive, const Status& stream) {
+  if (!stream.ok()) return stream;
+  const char* why = archive_error_string(archive);
+  return damaged(why == nullptr ? "it cannot be read" : "it cannot be read: " + printable(why));
+}
+
+class Writer {
+ public:
+  explicit Writer(ByteSink& out) : out_(out), archive_(archive_write_new()) {
+    archive_write_add_filter_gzip(archive_.get());
+    archive_write_set_format_gnutar(archive_.get());
+    // The fastest level: most of it is text, and the disk waits for the processor already. The same state gives the
+    // same bytes, so no time stands in it.
+    archive_write_set_options(archive_.get(), "gzip:compression-level=1,gzip:!timestamp");
+    archive_write_set_bytes_per_block(archive_.get(), kStep);
+    archive_write_set_bytes_in_last_block(archive_.get(), 1);
+  }
+
+  Status open() { return check(archive_write_open(archive_.get(), this, nullptr, &Writer::take, nullptr)); }
+
+  Status header(Member member, uint64_t size) {
+    const std::unique_ptr<archive_entry, Free> entry(archive_entry_new());
+    archive_entry_set_pathname(entry.get(), kNames[member].data());
+    archive_entry_set_filetype(entry.get(), AE_IFREG);
+    archive_entry_set_perm(entry.get(), 0600);
+    archive_entry_set_size(entry.get(), static_cast<la_int64_t>(size));
+    return check(archive_write_header(archive_.get(), entry.get()));
+  }
+
+  Status content(std::string_view bytes) {
+    return check(static_cast<int>(archive_write_data(archive_.get(), bytes.data(), bytes.size())));
+  }
+
+  Status member(Member member, std::string_view text) {
+    DROVER_RETURN_IF_ERROR(header(member, text.size()));
+    return content(text);
+  }
+
+  Status close() { return check(archive_write_close(archive_.get())); }
+
+ private:
+  static la_ssize_t take(archive*, void* self, const void* bytes, size_t size) {
+    auto& writer = *static_cast<Writer*>(self);
+    if (writer.failure_.ok()) writer.failure_ = writer.out_.write({static_cast<const char*>(bytes), size});
+    return writer.failure_.ok() ? static_cast<la_ssize_t>(size) : -1;
+  }
+  Status check(int answer) const { return answer >= 0 ? ok_status() : failure_of(archive_.get(), failure_); }
+
+  ByteSink& out_;
+  Status failure_;                          // of the sink
+  std::unique_ptr<archive, Free> archive_;  // the last: its end may call take()
+};
+
 class Reader {
  public:
   Reader(ByteSource& in, ByteSink& state, uint64_t most_state_bytes)
-      : in_(in), state_(state), most_state_bytes_(most_state_bytes) {}
+      : in_(in), state_(state), most_state_bytes_(most_state_bytes), archive_(archive_read_new()) {
+    archive_read_support_filter_gzip(archive_.get());
+    archive_read_support_format_tar(archive_.get());
+    // To the end of the file, not to that of the tar file in it: nothing may follow.
+    archive_read_set_options(archive_.get(), "tar:read_concatenated_archives");
+  }
 
   Result<ArchiveMeta> run() {
-    for (size_t member = kMeta; member <= kSums; ++member) {
+    const int opened = archive_read_open(archive_.get(), this, nullptr, &Reader::give, nullptr);
+    if (failure_.ok() && archive_filter_code(archive_.get(), 0) != ARCHIVE_FILTER_GZIP)
+      return damaged(given_ == 0 ? "it is empty" : "it is not compressed with gzip");
+    if (opened != ARCHIVE_OK) return failure_.ok() ? damaged("it is not a tar file") : failure_;
+    for (const Member member : {kMeta, kState, kSums}) {
       DROVER_TRY(const uint64_t size, header(member));
       DROVER_RETURN_IF_ERROR(content(member, size));
     }
@@ -187,38 +171,38 @@ class Reader {
   }
 
  private:
-  Status take(std::span<char> out) {
-    for (size_t got = 0; got < out.size();) {
-      const Result<size_t> n = in_.read(out.subspan(got));
-      if (!n) return n.status().code() == Code::data_loss ? damaged(n.status().message()) : n.status();
-      if (*n == 0) return damaged("it ends too early");
-      got += *n;
-    }
-    return ok_status();
+  static la_ssize_t give(archive*, void* self, const void** bytes) {
+    auto& reader = *static_cast<Reader*>(self);
+    *bytes = reader.buffer_.data();
+    const Result<size_t> n = reader.in_.read(reader.buffer_);
+    reader.failure_ = n ? reader.filling() : n.status();
+    if (!reader.failure_.ok()) return -1;
+    reader.given_ += static_cast<int64_t>(*n);
+    return static_cast<la_ssize_t>(*n);
+  }
+
+  // libarchive skips zeros without an end.
+  Status filling() const {
+    if (archive_filter_bytes(archive_.get(), 0) <= most_unpacked_) return ok_status();
+    return damaged("too many zeros stand between its members or follow them");
   }
 
   // The header of the member whose turn it is. Returns how long the member is.
-  Result<uint64_t> header(size_t member) {
-    std::string block(kBlock, '\0');
-    DROVER_RETURN_IF_ERROR(take(block));
-    if (is_zero(block)) return damaged("it has no member " + std::string(kNames[member]));
-    bool has_sum = false, has_size = false;
-    if (octal(block, kSum, has_sum) != sum_of(block) || !has_sum || !block.substr(kMagic.at).starts_with("ustar"))
-      return damaged(member == kMeta ? "it is not a tar file" : "the header of a member is damaged");
-    const std::string_view name = text_in(block, kName);
+  Result<uint64_t> header(Member member) {
+    archive_entry* entry = nullptr;
+    const int answer = archive_read_next_header(archive_.get(), &entry);
+    if (answer == ARCHIVE_EOF) return damaged("it has no member " + std::string(kNames[member]));
+    if (answer != ARCHIVE_OK) return failure_of(archive_.get(), failure_);
+    const char* path = archive_entry_pathname(entry);
+    const std::string_view name = path == nullptr ? "" : path;
     const auto at = static_cast<size_t>(std::ranges::find(kNames, name) - kNames.begin());
-    if (at == kNames.size() || !text_in(block, kPrefix).empty())
-      return damaged("it has a member \"" + printable(name) + "\" that does not belong there");
-    if (block[kType.at] != '0' && block[kType.at] != '\0')
+    if (at == kNames.size()) return damaged("it has a member \"" + printable(name) + "\" that does not belong there");
+    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != nullptr ||
+        archive_entry_sparse_count(entry) > 0)
       return damaged("its member " + std::string(name) + " is not a plain file");
     if (at < member) return damaged("it has the member " + std::string(name) + " twice");
     if (at > member) return damaged("it has no member " + std::string(kNames[member]) + " before " + std::string(name));
-    const uint64_t size = size_in(block, has_size);
-    if (!has_size) return damaged("its member " + std::string(name) + " has no size");
-    return size;
-  }
-
-  Status content(size_t member, uint64_t size) {
+    const auto size = static_cast<uint64_t>(archive_entry_size(entry));
     if (member == kState && size != meta_.size) return damaged("its state.bin is not as long as its meta.json says");
     if (member == kState && size > most_state_bytes_) {
       return Status(Code::out_of_range, "snapshot archive: its state has " + std::to_string(size) + " bytes; " +
@@ -226,82 +210,83 @@ class Reader {
     }
     if (member != kState && size > kMostMetaBytes)
       return damaged("its member " + std::string(kNames[member]) + " is larger than a mebibyte");
+    return size;
+  }
+
+  Status content(Member member, uint64_t size) {
     Sha256 sum;
     text_.clear();
-    std::string piece;
-    for (uint64_t left = size; left > 0; left -= piece.size()) {
-      piece.resize(std::min<uint64_t>(left, kStep));
-      DROVER_RETURN_IF_ERROR(take(piece));
-      sum.add(piece);
+    most_unpacked_ = archive_filter_bytes(archive_.get(), 0) + static_cast<int64_t>(size) + kMostFilling;
+    std::string piece(kStep, '\0');
+    for (uint64_t left = size; left > 0;) {
+      const la_ssize_t n = archive_read_data(archive_.get(), piece.data(), std::min<uint64_t>(left, kStep));
+      if (n <= 0) return failure_of(archive_.get(), failure_);
+      const std::string_view bytes(piece.data(), static_cast<size_t>(n));
+      left -= bytes.size();
+      sum.add(bytes);
       if (member == kState) {
-        DROVER_RETURN_IF_ERROR(state_.write(piece));
+        DROVER_RETURN_IF_ERROR(state_.write(bytes));
       } else {
-        text_ += piece;
+        text_ += bytes;
       }
     }
     sums_[member] = sum.take();
-    std::string rest = padding(size);
-    DROVER_RETURN_IF_ERROR(take(rest));
-    if (!is_zero(rest)) return damaged("bytes follow its member " + std::string(kNames[member]));
     if (member != kMeta) return ok_status();
     DROVER_TRY(meta_, parse_meta(text_));
     return ok_status();
   }
 
-  // Two blocks of zeros at least, and nothing but zeros to the end.
   Status end() {
-    std::string blocks(2 * kBlock, '\0');
-    DROVER_RETURN_IF_ERROR(take(blocks));
-    const auto more = [] { return damaged("it has more than its three members"); };
-    if (!is_zero(blocks)) return more();
-    for (std::string rest(kStep, '\0');;) {
-      const Result<size_t> n = in_.read(rest);
-      if (!n) return n.status().code() == Code::data_loss ? damaged(n.status().message()) : n.status();
-      if (*n == 0) return ok_status();
-      if (!is_zero(std::string_view(rest).substr(0, *n))) return more();
-      filling_ += *n;
-      if (filling_ > kMostMetaBytes) return damaged("too many zeros follow its end");
-    }
+    archive_entry* entry = nullptr;
+    const int answer = archive_read_next_header(archive_.get(), &entry);
+    if (answer == ARCHIVE_OK) return damaged("it has more than its three members");
+    if (answer != ARCHIVE_EOF) return failure_of(archive_.get(), failure_);
+    DROVER_RETURN_IF_ERROR(filling());
+    DROVER_TRY(const size_t more, in_.read(buffer_));
+    if (more == 0 && given_ == archive_filter_bytes(archive_.get(), -1)) return ok_status();
+    return damaged("bytes follow the end of its compressed data");
   }
 
   ByteSource& in_;
   ByteSink& state_;
   const uint64_t most_state_bytes_;
+  int64_t most_unpacked_ = kMostFilling;
+  int64_t given_ = 0;
+  Status failure_;  // of the source
+  std::string buffer_ = std::string(kStep, '\0');
   ArchiveMeta meta_;
   std::string text_;  // of the member being read, unless it is the state
   std::array<std::string, 3> sums_;
-  uint64_t filling_ = 0;
+  std::unique_ptr<archive, Free> archive_;
 };
 
 }  // namespace
 
 Status write_archive(const ArchiveMeta& meta, ByteSource& state, ByteSink& out) {
-  GzipSink gzip(out);
+  Writer writer(out);
   const std::string text = meta_text(meta);
   Sha256 meta_sum, state_sum;
   meta_sum.add(text);
-  DROVER_RETURN_IF_ERROR(write_member(gzip, kNames[kMeta], text));
-  DROVER_RETURN_IF_ERROR(gzip.write(header_of(kNames[kState], meta.size)));
+  DROVER_RETURN_IF_ERROR(writer.open());
+  DROVER_RETURN_IF_ERROR(writer.member(kMeta, text));
+  DROVER_RETURN_IF_ERROR(writer.header(kState, meta.size));
   uint64_t written = 0;
   for (std::string piece(kStep, '\0');;) {
     DROVER_TRY(const size_t n, state.read(piece));
-    if (n == 0) break;
-    const std::string_view bytes = std::string_view(piece).substr(0, n);
     written += n;
+    if (n == 0 || written > meta.size) break;
+    const std::string_view bytes = std::string_view(piece).substr(0, n);
     state_sum.add(bytes);
-    DROVER_RETURN_IF_ERROR(gzip.write(bytes));
+    DROVER_RETURN_IF_ERROR(writer.content(bytes));
   }
   if (written != meta.size) return damaged("the state is not as long as announced");
-  DROVER_RETURN_IF_ERROR(gzip.write(padding(meta.size)));
-  const std::string sums = sum_line(meta_sum.take(), kNames[kMeta]) + sum_line(state_sum.take(), kNames[kState]);
-  DROVER_RETURN_IF_ERROR(write_member(gzip, kNames[kSums], sums));
-  DROVER_RETURN_IF_ERROR(gzip.write(std::string(2 * kBlock, '\0')));
-  return gzip.finish();
+  DROVER_RETURN_IF_ERROR(
+      writer.member(kSums, sum_line(meta_sum.take(), kNames[kMeta]) + sum_line(state_sum.take(), kNames[kState])));
+  return writer.close();
 }
 
 Result<ArchiveMeta> read_archive(ByteSource& in, ByteSink& state, uint64_t most_state_bytes) {
-  GunzipSource gzip(in);
-  return Reader(gzip, state, most_state_bytes).run();
+  return Reader(in, state, most_state_bytes).run();
 }
 
 }  // namespace drover

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "storage/gzip_stream.h"
 #include "storage/snapshot_archive.h"
 #include "storage/state_snapshot.h"
+#include "tests/support/gzip_text.h"
 #include "tests/support/string_stream.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -25,10 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     DROVER_CHECK(write_archive(*meta, again, out).ok());
   };
   read(bytes);
-  drover::StringSink packed;
-  GzipSink gzip(packed);
-  DROVER_CHECK(gzip.write(bytes).ok() && gzip.finish().ok());
-  read(packed.bytes);
+  read(gzipped(bytes));
   drover::StringSource state(bytes);
   (void)inspect_state_snapshot(state);
   return 0;
