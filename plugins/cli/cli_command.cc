@@ -8,21 +8,17 @@
 namespace drover::cli {
 namespace {
 
-std::string environment(const char* suffix) {
-  for (const char* prefix : {"DROVER_", "NOMAD_"}) {
-    if (const char* value = std::getenv((std::string(prefix) + suffix).c_str()); value && *value) return value;
-  }
-  return {};
+std::string environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
 }
 
 const std::vector<Flag>& common_flags() {
-  static const std::vector<Flag> flags = {
-      with_value("address", "", "Address of the agent; NOMAD_ADDR. Default: http://127.0.0.1:4646"),
-      with_value("region", "", "Region to ask; NOMAD_REGION. Default: the agent's"),
-      with_value("namespace", "", "Namespace; NOMAD_NAMESPACE. Default: default"),
-      with_value("token", "", "Secret of the token to use; NOMAD_TOKEN"),
-      on_off("no-color", "Print without colours, which this version always does"),
-  };
+  static const std::vector<Flag> flags = [] {
+    std::vector<Flag> all = client_flags();
+    all.push_back(on_off("no-color", "Print without colours, which this version always does"));
+    return all;
+  }();
   return flags;
 }
 
@@ -72,17 +68,12 @@ class CliCommand final : public Command {
                  << hint;
       return 1;
     }
-    ClientOptions options;
-    const auto pick = [&](const char* flag, const char* variable, std::string fallback) {
-      if (arguments->is_set(flag)) return arguments->value(flag);
-      std::string value = environment(variable);
-      return value.empty() ? std::move(fallback) : value;
-    };
-    options.address = pick("address", "ADDR", options.address);
-    options.region = pick("region", "REGION", "");
-    options.name_space = pick("namespace", "NAMESPACE", "");
-    options.token = pick("token", "TOKEN", "");
-    Client client(std::move(options));
+    auto options = client_options(*arguments, environment);
+    if (!options) {
+      host.err() << options.status().message() << "\n" << hint;
+      return 1;
+    }
+    Client client(*std::move(options));
     Run run{*arguments, client, host, host.out(), host.err()};
     return definition_.run(run);
   }

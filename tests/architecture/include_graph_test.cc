@@ -133,8 +133,9 @@ const std::initializer_list<Library> kLibraries = {
     {"Boost.Asio and Beast",
      {"boost/asio", "boost/beast"},
      {"plugins/http/conversation.cc", "plugins/http/conversation.h", "plugins/http/server.cc",
-      "plugins/http/session.cc", "plugins/http/session.h", "plugins/cli/client/client.cc",
-      "plugins/cli/client/connection.h", "plugins/cli/client/exec_client.cc", "plugins/gossip/network.cc"}},
+      "plugins/http/session.cc", "plugins/http/session.h", "plugins/cli/client/curl_stream.h",
+      "plugins/cli/client/exec_client.cc", "plugins/cli/client/https_test.cc", "plugins/gossip/network.cc"}},
+    {"libcurl", {"curl/"}, {"plugins/cli/client/connection.h", "plugins/cli/client/curl_stream.h"}},
 };
 
 std::optional<std::string> misplaced_library(const std::string& path, const Include& include) {

@@ -1,82 +1,13 @@
 #include "client.h"
 
-#include <array>
-#include <boost/asio/connect.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
-#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "connection.h"
+#include "client/connection.h"
 
 namespace drover::cli {
 namespace {
 
-namespace asio = boost::asio;
-namespace http = boost::beast::http;
-using Error = boost::system::error_code;
-
-struct Place {
-  std::string host;
-  std::string port;
-  std::string unix_path;
-};
-
-Result<Place> parse_address(const std::string& address) {
-  Place place;
-  if (address.starts_with("unix://")) {
-    place.unix_path = address.substr(7);
-    return place;
-  }
-  std::string rest = address;
-  if (rest.starts_with("https://"))
-    return unimplemented("https is not supported by this version of drover; use http:// or unix://");
-  if (rest.starts_with("http://")) rest = rest.substr(7);
-  rest = rest.substr(0, rest.find('/'));
-  const size_t colon = rest.rfind(':');
-  if (colon == std::string::npos || (rest.ends_with(']'))) {
-    place.host = rest;
-    place.port = "80";
-  } else {
-    place.host = rest.substr(0, colon);
-    place.port = rest.substr(colon + 1);
-  }
-  if (place.host.starts_with('[') && place.host.ends_with(']'))
-    place.host = place.host.substr(1, place.host.size() - 2);
-  if (place.host.empty()) return invalid_argument("address \"" + address + "\" names no host");
-  return place;
-}
-
-}  // namespace
-
-Status connect(asio::io_context& io, const std::string& address, Socket& socket) {
-  DROVER_TRY(Place place, parse_address(address));
-  const auto unreachable = [&](const Error& error) {
-    return unavailable("cannot reach the agent at " + address + ": " + error.message() +
-                       "; is it running? Set -address or NOMAD_ADDR to where it is");
-  };
-  Error error;
-  if (!place.unix_path.empty()) {
-    socket.connect(asio::local::stream_protocol::endpoint(place.unix_path), error);
-    return error ? unreachable(error) : ok_status();
-  }
-  asio::ip::tcp::resolver resolver(io);
-  auto found = resolver.resolve(place.host, place.port, error);
-  if (error) return unreachable(error);
-  for (const auto& entry : found) {
-    Error ignored;
-    socket.close(ignored);
-    socket.connect(entry.endpoint(), error);
-    if (!error) return ok_status();
-  }
-  return unreachable(error);
-}
-
-namespace {
-
-Status status_of(unsigned http_status, std::string text) {
+Status status_of(long http_status, std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   if (text.empty()) text = "the agent answered with HTTP status " + std::to_string(http_status);
   switch (http_status) {
@@ -95,7 +26,58 @@ Status status_of(unsigned http_status, std::string text) {
   }
 }
 
+// One request under way, as the functions that libcurl calls see it.
+struct Transfer {
+  CURL* curl;
+  const Client::Receiver& receive;
+  ByteSource* body;
+  std::string refusal = {};  // the text of an answer that is an error
+  Status source = ok_status();
+  bool is_enough = false;
+
+  long http_status() const {
+    long status = 0;
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+  }
+  std::string header(const char* name) const {
+    curl_header* found = nullptr;
+    const CURLHcode code = curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &found);
+    return code == CURLHE_OK ? found->value : "";
+  }
+  static size_t take(char* bytes, size_t, size_t size, void* self) {
+    auto& transfer = *static_cast<Transfer*>(self);
+    if (transfer.http_status() >= 400) {
+      transfer.refusal.append(bytes, size);
+    } else {
+      transfer.is_enough = !transfer.receive({bytes, size});
+    }
+    return transfer.is_enough ? 0 : size;
+  }
+  static size_t give(char* into, size_t, size_t size, void* self) {
+    auto& transfer = *static_cast<Transfer*>(self);
+    const Result<size_t> n = transfer.body->read({into, size});
+    transfer.source = n.status();
+    return n ? *n : CURL_READFUNC_ABORT;
+  }
+};
+
+class Headers {
+ public:
+  ~Headers() { curl_slist_free_all(list_); }
+  void add(const std::string& line) { list_ = curl_slist_append(list_, line.c_str()); }
+  curl_slist* get() const { return list_; }
+
+ private:
+  curl_slist* list_ = nullptr;
+};
+
 }  // namespace
+
+Client::Client(ClientOptions options)
+    : options_(std::make_unique<const ClientOptions>(std::move(options))),
+      connection_(std::make_unique<Connection>(*options_)) {}
+Client::~Client() = default;
 
 std::string Client::target(const ApiRequest& request) const {
   std::string out = request.path;
@@ -105,76 +87,59 @@ std::string Client::target(const ApiRequest& request) const {
     separator = '&';
   };
   for (const auto& [name, value] : request.parameters) add(name, value);
-  if (!options_.region.empty()) add("region", options_.region);
-  if (!options_.name_space.empty() && !request.parameters.contains("namespace")) add("namespace", options_.name_space);
+  if (!options_->region.empty()) add("region", options_->region);
+  if (!options_->name_space.empty() && !request.parameters.contains("namespace"))
+    add("namespace", options_->name_space);
   return out;
 }
 
 nlohmann::json Response::json() const { return body.empty() ? nlohmann::json() : nlohmann::json::parse(body); }
 
-Status Client::exchange(const ApiRequest& asked, const Source& body, uint64_t size,
-                        const std::function<bool(std::string_view)>& receive, Response& head) {
-  asio::io_context io;
-  Socket socket(io);
-  DROVER_RETURN_IF_ERROR(connect(io, options_.address, socket));
-  http::request<http::buffer_body> request;
-  request.method_string(asked.verb);
-  request.target(target(asked));
-  request.version(11);
-  request.set(http::field::host, "drover");
-  request.set(http::field::connection, "close");
-  if (!options_.token.empty()) request.set("X-Nomad-Token", options_.token);
-  if (size > 0 || asked.verb != "GET") request.content_length(size);
-  http::request_serializer<http::buffer_body> serializer(request);
-  Error sending;
-  http::write_header(socket, serializer, sending);
-  std::array<char, 65536> chunk{};
-  while (!sending && !serializer.is_done()) {
-    DROVER_TRY(const size_t n, body(chunk));
-    request.body() = {.data = n == 0 ? nullptr : chunk.data(), .size = n, .more = n != 0};
-    http::write(socket, serializer, sending);
-    if (sending == http::error::need_buffer) sending = {};
+Status Client::exchange(const ApiRequest& asked, ByteSource* body, uint64_t size, const Receiver& receive,
+                        Response& head) {
+  DROVER_TRY(CURL* const curl, connection_->begin(target(asked)));
+  const auto set = [curl](CURLoption option, auto value) {
+    DROVER_CHECK(curl_easy_setopt(curl, option, value) == CURLE_OK);
+  };
+  Transfer transfer{.curl = curl, .receive = receive, .body = body};
+  Headers headers;
+  headers.add("Expect:");  // an agent that refuses says so while the body is still on its way
+  if (!options_->token.empty()) headers.add("X-Nomad-Token: " + options_->token);
+  if (body != nullptr) {
+    set(CURLOPT_UPLOAD, 1L);
+    set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(size));
+    set(CURLOPT_READFUNCTION, &Transfer::give);
+    set(CURLOPT_READDATA, &transfer);
+  } else if (asked.verb == "HEAD") {
+    set(CURLOPT_NOBODY, 1L);  // it would wait for one
+  } else if (size > 0 || asked.verb != "GET") {
+    headers.add("Content-Type: application/json");
+    set(CURLOPT_POSTFIELDS, asked.body.data());
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(size));
   }
-  // An agent that refuses says why and closes, while the body is still on its way.
-  Error error;
-  boost::beast::flat_buffer buffer;
-  http::response_parser<http::buffer_body> parser;
-  parser.body_limit(std::numeric_limits<uint64_t>::max());
-  http::read_header(socket, buffer, parser, error);
-  if (error) return unavailable("the connection to the agent broke: " + (sending ? sending : error).message());
-  head.next_token = std::string(parser.get()["X-Nomad-NextToken"]);
-  head.digest = std::string(parser.get()["Digest"]);
-  std::string failure;
-  while (!parser.is_done()) {
-    parser.get().body().data = chunk.data();
-    parser.get().body().size = chunk.size();
-    http::read_some(socket, buffer, parser, error);
-    if (error == http::error::need_buffer) error = {};
-    const std::string_view bytes(chunk.data(), chunk.size() - parser.get().body().size);
-    if (parser.get().result_int() >= 400) {
-      failure += bytes;
-    } else if (!bytes.empty() && !receive(bytes)) {
-      return ok_status();
-    }
-    if (error == http::error::end_of_stream) break;
-    if (error) return unavailable("the connection to the agent broke: " + error.message());
-  }
-  return parser.get().result_int() < 400 ? ok_status() : status_of(parser.get().result_int(), std::move(failure));
+  set(CURLOPT_CUSTOMREQUEST, asked.verb.c_str());
+  set(CURLOPT_HTTPHEADER, headers.get());
+  set(CURLOPT_WRITEFUNCTION, &Transfer::take);
+  set(CURLOPT_WRITEDATA, &transfer);
+  // libcurl asks again when a connection that it kept is closed meanwhile; a change is asked for once.
+  if (asked.verb != "GET") set(CURLOPT_FRESH_CONNECT, 1L);
+  const CURLcode code = curl_easy_perform(curl);
+  if (transfer.is_enough) return ok_status();
+  DROVER_RETURN_IF_ERROR(transfer.source);
+  if (const long status = transfer.http_status(); status >= 400) return status_of(status, std::move(transfer.refusal));
+  if (code != CURLE_OK) return connection_->failure(code);
+  head.next_token = transfer.header("X-Nomad-NextToken");
+  head.digest = transfer.header("Digest");
+  return ok_status();
 }
 
-Status Client::exchange(const ApiRequest& asked, const std::function<bool(std::string_view)>& receive, Response& head) {
-  std::string_view rest = asked.body;
-  const Source body = [&rest](std::span<char> into) {
-    const size_t n = rest.copy(into.data(), into.size());
-    rest.remove_prefix(n);
-    return n;
-  };
-  return exchange(asked, body, rest.size(), receive, head);
+Status Client::exchange(const ApiRequest& asked, const Receiver& receive, Response& head) {
+  return exchange(asked, nullptr, asked.body.size(), receive, head);
 }
 
 Status Client::unreadable(const std::string& why) const {
   return internal_error("the agent's answer cannot be read (" + why + "); is there a drover agent at " +
-                        options_.address + "?");
+                        options_->address + "?");
 }
 
 Result<nlohmann::json> Client::send(const ApiRequest& request) {

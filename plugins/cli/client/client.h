@@ -1,12 +1,13 @@
-// The HTTP API as the commands use it. Blocking. Boost.Beast; only client.cc includes it.
+// The HTTP API as the commands use it, over libcurl. Blocking. One thread for each client.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
-#include <span>
 #include <string>
 #include <string_view>
 
+#include "client/settings.h"
 #include "drover/api/methods.h"
 #include "drover/api_request.h"
 #include "drover/byte_stream.h"
@@ -16,12 +17,7 @@ namespace drover::cli {
 
 using Parameters = QueryParameters;
 
-struct ClientOptions {
-  std::string address = "http://127.0.0.1:4646";  // or unix:///path
-  std::string region;
-  std::string name_space;
-  std::string token;
-};
+class Connection;
 
 // An answer as the agent sent it.
 struct Response {
@@ -46,11 +42,15 @@ struct Answer : Response {
 
 // A method is one of drover/api/methods.h: client.call<v1::Jobs::List>(request).
 //
-// Errors of all calls: unavailable when nobody answers at the address; else the API's own text under the code of its
-// HTTP status; internal when the answer cannot be read.
+// Errors of all calls: unavailable when nobody answers at the address; failed_precondition when the agent's certificate
+// is not trusted; invalid_argument for settings that cannot be used; else the API's own text under the code of its HTTP
+// status; internal when the answer cannot be read.
 class Client {
  public:
-  explicit Client(ClientOptions options) : options_(std::move(options)) {}
+  using Receiver = std::function<bool(std::string_view)>;
+
+  explicit Client(ClientOptions options);
+  ~Client();
 
   template <typename Method>
   Result<Answer<typename Method::Response>> call(const typename Method::Request& request,
@@ -62,8 +62,8 @@ class Client {
   // Hands the body over as it comes, until it ends or `receive` returns false. `digest`: the answer's header of that
   // name.
   template <typename Method>
-  Status stream(const typename Method::Request& request, const std::function<bool(std::string_view)>& receive,
-                const Parameters& further = {}, std::string* digest = nullptr) {
+  Status stream(const typename Method::Request& request, const Receiver& receive, const Parameters& further = {},
+                std::string* digest = nullptr) {
     Response head;
     const Status status = exchange(api_request(Method::kName, request, further), receive, head);
     if (digest) *digest = head.digest;
@@ -74,26 +74,25 @@ class Client {
   Status upload(ByteSource& body, uint64_t size) {
     Response head;
     return exchange(
-        api_request(Method::kName, typename Method::Request()), [&](std::span<char> into) { return body.read(into); },
-        size, [](std::string_view) { return true; }, head);
+        api_request(Method::kName, typename Method::Request()), &body, size, [](std::string_view) { return true; },
+        head);
   }
   // Asks for a path that is no method's, or that a person typed. The answer is JSON; null when it is empty.
   Result<nlohmann::json> send(const ApiRequest& request);
 
-  const ClientOptions& options() const { return options_; }
+  const ClientOptions& options() const { return *options_; }
   // Path and query, with region and namespace.
   std::string target(const ApiRequest& request) const;
 
  private:
-  using Source = std::function<Result<size_t>(std::span<char>)>;
-  // One request and its answer, on a connection of their own.
-  Status exchange(const ApiRequest& request, const Source& body, uint64_t size,
-                  const std::function<bool(std::string_view)>& receive, Response& head);
-  Status exchange(const ApiRequest& request, const std::function<bool(std::string_view)>& receive, Response& head);
+  // `body`: of `size` bytes; null for the request's own.
+  Status exchange(const ApiRequest& request, ByteSource* body, uint64_t size, const Receiver& receive, Response& head);
+  Status exchange(const ApiRequest& request, const Receiver& receive, Response& head);
   Status unreadable(const std::string& why) const;
   Status call(const std::string& method, const ApiRequest& request, Response& response,
               google::protobuf::Message& message);
-  ClientOptions options_;
+  const std::unique_ptr<const ClientOptions> options_;
+  const std::unique_ptr<Connection> connection_;
 };
 
 }  // namespace drover::cli

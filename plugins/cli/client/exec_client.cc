@@ -1,4 +1,4 @@
-#include "exec_client.h"
+#include "client/exec_client.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "connection.h"
+#include "client/connection.h"
+#include "client/curl_stream.h"
 #include "drover/base64.h"
 #include "escape.h"
 
@@ -87,32 +88,33 @@ bool write_all(int fd, std::string_view bytes) {
 
 class Exec {
  public:
-  Exec(asio::io_context& io, Socket socket, const ExecOptions& options)
+  Exec(asio::io_context& io, const Connection& connection, CURL* curl, const ExecOptions& options)
       : options_(options),
-        socket_(std::move(socket)),
+        connection_(connection),
+        socket_(io, curl),
         input_(io),
         signals_(io),
         heartbeat_(io),
         escape_(options.has_terminal ? options.escape : std::nullopt) {}
 
-  Status handshake(const std::string& token) {
-    socket_.set_option(websocket::stream_base::decorator([token](websocket::request_type& request) {
-      if (!token.empty()) request.set("X-Nomad-Token", token);
+  Status handshake(asio::io_context& io, const ClientOptions& client) {
+    socket_.set_option(websocket::stream_base::decorator([&client](websocket::request_type& request) {
+      if (!client.token.empty()) request.set("X-Nomad-Token", client.token);
+      if (!client.http_auth.empty())
+        request.set(beast::http::field::authorization, "Basic " + base64_encode(client.http_auth));
     }));
     socket_.read_message_max(kMaxFrame);
     socket_.text(true);
     websocket::response_type response;
     Error error;
-    socket_.handshake(response, "drover", options_.path, error);
+    socket_.async_handshake(response, connection_.authority(), options_.path, [&](Error result) { error = result; });
+    io.run();
+    io.restart();
     if (!error) return ok_status();
-    if (response.result_int() >= 400) {
-      const std::string& text = response.body();
-      return response.result_int() == 404
-                 ? not_found(text.empty() ? "the agent does not know this address" : text)
-                 : internal_error("Unexpected response code: " + std::to_string(response.result_int()) + " (" + text +
-                                  ")");
-    }
-    return unavailable("the connection to the agent broke: " + error.message());
+    if (response.result_int() < 400) return broken(error);
+    const std::string& text = response.body();
+    if (response.result_int() == 404) return not_found(text.empty() ? "the agent does not know this address" : text);
+    return internal_error("Unexpected response code: " + std::to_string(response.result_int()) + " (" + text + ")");
   }
 
   Result<int> run(asio::io_context& io) {
@@ -141,7 +143,7 @@ class Exec {
     input_.close(ignored);
     signals_.cancel(ignored);
     heartbeat_.cancel();
-    beast::get_lowest_layer(socket_).close(ignored);
+    socket_.next_layer().close();
   }
 
   // ---- from the agent
@@ -175,6 +177,8 @@ class Exec {
     const auto& reason = socket_.reason();
     if (error == websocket::error::closed && !reason.reason.empty())
       return internal_error(std::string(reason.reason.data(), reason.reason.size()));
+    const CURLcode code = socket_.next_layer().failure();
+    if (code != CURLE_OK) return connection_.failure(code);
     return unavailable("the connection to the agent broke: " + error.message());
   }
 
@@ -245,7 +249,8 @@ class Exec {
   }
 
   const ExecOptions& options_;
-  websocket::stream<Socket> socket_;
+  const Connection& connection_;
+  websocket::stream<CurlStream> socket_;
   asio::posix::stream_descriptor input_;
   asio::signal_set signals_;
   asio::steady_timer heartbeat_;
@@ -260,11 +265,14 @@ class Exec {
 }  // namespace
 
 Result<int> run_exec(const Client& client, const ExecOptions& options) {
+  Connection connection(client.options());
+  DROVER_TRY(CURL* const curl, connection.begin(""));
+  curl_easy_setopt(curl, CURLOPT_CONNECT_ONLY, 1L);
+  curl_easy_setopt(curl, CURLOPT_HTTPPROXYTUNNEL, 1L);
+  if (const CURLcode code = curl_easy_perform(curl); code != CURLE_OK) return connection.failure(code);
   asio::io_context io;
-  Socket socket(io);
-  DROVER_RETURN_IF_ERROR(connect(io, client.options().address, socket));
-  Exec exec(io, std::move(socket), options);
-  DROVER_RETURN_IF_ERROR(exec.handshake(client.options().token));
+  Exec exec(io, connection, curl, options);
+  DROVER_RETURN_IF_ERROR(exec.handshake(io, client.options()));
   return exec.run(io);
 }
 
