@@ -4,11 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
-#include <mutex>
 #include <nlohmann/json.hpp>
-#include <shared_mutex>
 #include <vector>
 
+#include "drover/mutex.h"
 #include "drover/printable.h"
 #include "drover/time.h"
 
@@ -27,15 +26,15 @@ std::atomic<Level> lowest_level{Level::info};   // of the sink and all taps
 
 // Readers are the lines being written; a tap's destructor waits for them.
 struct Taps {
-  std::shared_mutex mutex;
-  std::vector<std::pair<Level, const Tap::Receive*>> list;  // guarded by mutex
+  SharedMutex mutex;
+  std::vector<std::pair<Level, const Tap::Receive*>> list DROVER_GUARDED_BY(mutex);
 };
 Taps& taps() {
   static Taps* const instance = new Taps;  // outlives every static object that still logs
   return *instance;
 }
 
-void update_lowest() {
+void update_lowest() DROVER_REQUIRES(taps().mutex) {
   Level lowest = current_level;
   for (const auto& [level, receive] : taps().list) lowest = std::min(lowest, level);
   lowest_level = lowest;
@@ -98,13 +97,13 @@ std::string format(int64_t wall_ns, Level level, std::string_view component, std
 }
 
 Tap::Tap(Level level, Receive receive) : entry_(std::make_shared<Entry>(Entry{level, std::move(receive)})) {
-  std::unique_lock lock(taps().mutex);
+  const WriterLock lock(taps().mutex);
   taps().list.emplace_back(level, &entry_->receive);
   update_lowest();
 }
 
 Tap::~Tap() {
-  std::unique_lock lock(taps().mutex);
+  const WriterLock lock(taps().mutex);
   std::erase_if(taps().list, [this](const auto& tap) { return tap.second == &entry_->receive; });
   update_lowest();
 }
@@ -112,7 +111,7 @@ Tap::~Tap() {
 Sink* set_sink(Sink* sink) { return current_sink.exchange(sink); }
 
 void set_level(Level level) {
-  std::unique_lock lock(taps().mutex);
+  const WriterLock lock(taps().mutex);
   current_level = level;
   update_lowest();
 }
@@ -122,7 +121,7 @@ bool enabled(Level level) { return level >= lowest_level.load(std::memory_order_
 void write(Level level, std::string_view component, std::string_view sentence, std::span<const Field> fields) {
   if (!enabled(level)) return;
   {
-    std::shared_lock lock(taps().mutex);
+    const ReaderLock lock(taps().mutex);
     for (const auto& [wanted, receive] : taps().list) {
       if (level >= wanted) (*receive)(level, component, sentence, fields);
     }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include "drover/mutex.h"
+
 namespace drover {
 
 void Metrics::record(Kind kind, std::string_view name, double value, const Labels& labels) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto [at, inserted] = cells_.try_emplace({std::string(name), labels}, Cell{.kind = kind});
   Cell& cell = at->second;
   if (inserted) {
@@ -32,12 +34,12 @@ void Metrics::observe(std::string_view name, std::chrono::nanoseconds took, cons
 }
 
 void Metrics::remove(std::string_view name, const Labels& labels) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   cells_.erase({std::string(name), labels});
 }
 
 std::vector<Metrics::Value> Metrics::values() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<Value> values;
   values.reserve(cells_.size());
   for (const auto& [key, cell] : cells_) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "drover/mutex.h"
 #include "drover/stopping.h"
 
 namespace drover {
@@ -28,7 +29,7 @@ ThreadPool::~ThreadPool() { stop(); }
 void ThreadPool::post(std::function<void()> task) {
   Seat* called = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopping_) return;
     tasks_.push_back(std::move(task));
     called = take_on_locked();
@@ -47,7 +48,7 @@ ThreadPool::Seat* ThreadPool::take_on_locked() {
 }
 
 uint64_t ThreadPool::post_at(SteadyTime when, std::function<void()> task) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const uint64_t timer = next_timer_++;
   if (stopping_) return timer;
   auto at = timers_.emplace(when, std::pair(timer, std::move(task)));
@@ -57,7 +58,7 @@ uint64_t ThreadPool::post_at(SteadyTime when, std::function<void()> task) {
 
 bool ThreadPool::cancel_timer(uint64_t timer) {
   std::function<void()> dropped;  // destroyed outside the lock: it may own anything
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (auto at = timers_.begin(); at != timers_.end(); ++at) {
     if (at->second.first != timer) continue;
     dropped = std::move(at->second.second);
@@ -68,7 +69,7 @@ bool ThreadPool::cancel_timer(uint64_t timer) {
 }
 
 Status ThreadPool::run_blocking(std::function<void()> body) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (stopping_) return agent_is_stopping();
   if (!idle_.empty()) {
     Seat* const seat = idle_.back();
@@ -95,7 +96,7 @@ Status ThreadPool::run_blocking(std::function<void()> body) {
 // The life of a borrowed thread.
 void ThreadPool::lend(Seat& seat) {
   pthread_setname_np(pthread_self(), "borrowed");
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   do {
     std::function<void()> body = std::exchange(seat.body, nullptr);
     lock.unlock();
@@ -104,7 +105,7 @@ void ThreadPool::lend(Seat& seat) {
     lock.lock();
     if (stopping_) break;
     idle_.push_back(&seat);
-    seat.called.wait_for(lock, kIdleTime, [&] { return seat.is_called || stopping_; });
+    seat.called.wait_for(lock, kIdleTime, [&]() DROVER_REQUIRES(mutex_) { return seat.is_called || stopping_; });
     if (!seat.is_called) std::erase(idle_, &seat);
   } while (std::exchange(seat.is_called, false));
   spare_.push_back(&seat);
@@ -114,12 +115,12 @@ void ThreadPool::lend(Seat& seat) {
 }
 
 void ThreadPool::work() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   Seat& seat = seats_.emplace_back();
   while (!stopping_) {
     if (tasks_.empty()) {
       asleep_.push_back(&seat);
-      seat.called.wait(lock, [&] { return seat.is_called || stopping_; });
+      seat.called.wait(lock, [&]() DROVER_REQUIRES(mutex_) { return seat.is_called || stopping_; });
       if (std::exchange(seat.is_called, false)) is_calling_ = false;
       continue;
     }
@@ -135,7 +136,7 @@ void ThreadPool::work() {
 }
 
 void ThreadPool::keep_time() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     if (timers_.empty()) {
       has_timer_.wait(lock);
@@ -157,14 +158,14 @@ void ThreadPool::stop() {
   decltype(timers_) dropped_timers;
   std::vector<std::thread> threads;
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
     dropped_tasks.swap(tasks_);
     dropped_timers.swap(timers_);
     threads.swap(threads_);
     for (Seat& seat : seats_) seat.called.notify_one();
     has_timer_.notify_all();
-    thread_ended_.wait(lock, [this] { return borrowed_ == 0; });
+    thread_ended_.wait(lock, [this]() DROVER_REQUIRES(mutex_) { return borrowed_ == 0; });
   }
   for (std::thread& thread : threads) thread.join();
 }

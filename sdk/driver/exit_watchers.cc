@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "drover/mutex.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover {
@@ -31,9 +31,9 @@ class Watcher {
 }  // namespace
 
 struct ExitWatchers::State {
-  std::mutex mutex;
-  std::optional<Result<driver::ExitResult>> exit;  // guarded by mutex, as what follows
-  std::vector<std::shared_ptr<Watcher>> waiting;
+  Mutex mutex;
+  std::optional<Result<driver::ExitResult>> exit DROVER_GUARDED_BY(mutex);
+  std::vector<std::shared_ptr<Watcher>> waiting DROVER_GUARDED_BY(mutex);
 };
 
 ExitWatchers::ExitWatchers() : state_(std::make_unique<State>()) {}
@@ -44,12 +44,12 @@ void ExitWatchers::add(std::stop_token stop, TaskDriver::TellExit done) {
   std::optional<Result<driver::ExitResult>> exit;
   std::vector<std::shared_ptr<Watcher>> over;  // let go without the lock: one may be being told
   {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     exit = state_->exit;
-    const auto told =
-        std::ranges::partition(state_->waiting, [](const std::shared_ptr<Watcher>& one) { return !one->is_told(); });
-    over.assign(told.begin(), told.end());
-    state_->waiting.erase(told.begin(), told.end());
+    const auto is_waiting = [](const std::shared_ptr<Watcher>& one) { return !one->is_told(); };
+    const auto told = std::partition(state_->waiting.begin(), state_->waiting.end(), is_waiting);
+    over.assign(told, state_->waiting.end());
+    state_->waiting.erase(told, state_->waiting.end());
     if (!exit) state_->waiting.push_back(watcher);
   }
   if (exit) return watcher->tell(*exit);
@@ -59,7 +59,7 @@ void ExitWatchers::add(std::stop_token stop, TaskDriver::TellExit done) {
 void ExitWatchers::tell(const Result<driver::ExitResult>& exit) {
   std::vector<std::shared_ptr<Watcher>> waiting;
   {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     if (state_->exit) return;
     state_->exit = exit;
     waiting.swap(state_->waiting);

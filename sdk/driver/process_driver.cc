@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "drover/process.h"
 #include "drover/process_exec.h"
@@ -85,15 +86,15 @@ struct ProcessDriver::Tasks {
   void stop();
 
  private:
-  std::mutex connecting_;
-  std::shared_ptr<Launcher> launcher_;  // guarded by connecting_
-  bool is_stopped_ = false;             // guarded by connecting_
-  std::mutex making_reaper_;
-  std::unique_ptr<TaskReaper> reaper_;  // guarded by making_reaper_
+  Mutex connecting_;
+  std::shared_ptr<Launcher> launcher_ DROVER_GUARDED_BY(connecting_);
+  bool is_stopped_ DROVER_GUARDED_BY(connecting_) = false;
+  Mutex making_reaper_;
+  std::unique_ptr<TaskReaper> reaper_ DROVER_GUARDED_BY(making_reaper_);
 };
 
 Result<std::shared_ptr<Launcher>> ProcessDriver::Tasks::launcher() {
-  const std::lock_guard lock(connecting_);  // held while connecting: callers that come together share the connection
+  const MutexLock lock(connecting_);  // held while connecting: callers that come together share the connection
   if (is_stopped_) return unavailable("the driver is stopping");
   if (launcher_ && launcher_->is_connected()) return launcher_;
   launcher_.reset();
@@ -114,7 +115,7 @@ Result<std::vector<Launcher::Task>> ProcessDriver::Tasks::list() {
 }
 
 TaskReaper& ProcessDriver::Tasks::reaper() {
-  const std::lock_guard lock(making_reaper_);
+  const MutexLock lock(making_reaper_);
   if (!reaper_) reaper_ = std::make_unique<TaskReaper>(driver, store, [this] { return list(); });
   return *reaper_;
 }
@@ -135,14 +136,14 @@ Status ProcessDriver::Tasks::kill(const ProcessTask& task) {
 void ProcessDriver::Tasks::stop() {
   std::shared_ptr<Launcher> last;
   {
-    const std::lock_guard lock(connecting_);
+    const MutexLock lock(connecting_);
     is_stopped_ = true;
     last = std::move(launcher_);
   }
   execs.end();
   last.reset();  // joins its thread, which calls the reaper
   TaskReaper* const made = [this] {
-    const std::lock_guard lock(making_reaper_);
+    const MutexLock lock(making_reaper_);
     return reaper_.get();
   }();
   if (made) made->stop();

@@ -13,11 +13,11 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "../launcher/fd.h"
+#include "drover/mutex.h"
 #include "drover/process.h"
 #include "drover/uuid.h"
 #include "nomad/plugins/driver.pb.h"
@@ -290,22 +290,22 @@ class Session {
 }  // namespace
 
 bool ExecCalls::enter() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   running_ += !is_ended_;
   return !is_ended_;
 }
 
 void ExecCalls::leave() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --running_;
   left_.notify_all();
 }
 
 void ExecCalls::end() {
   ending_.request_stop();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   is_ended_ = true;
-  left_.wait(lock, [this] { return running_ == 0; });
+  left_.wait(lock, [this]() DROVER_REQUIRES(mutex_) { return running_ == 0; });
 }
 
 Status run_process_exec(Launcher& launcher, Launcher::Start start, bool tty, ExecStream& caller,

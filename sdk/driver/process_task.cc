@@ -1,5 +1,6 @@
 #include "process_task.h"
 
+#include "drover/mutex.h"
 #include "drover/process.h"
 #include "nomad/plugins/driver.pb.h"
 
@@ -31,17 +32,17 @@ ProcessTask::ProcessTask(const driver::TaskConfig& config)
 ProcessTask::~ProcessTask() = default;
 
 ProcessTask::State ProcessTask::state() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return state_;
 }
 
 TaskProcess ProcessTask::process() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return process_;
 }
 
 driver::TaskStatus ProcessTask::status() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   driver::TaskStatus status;
   status.set_id(id_);
   status.set_name(config_->name());
@@ -53,7 +54,7 @@ driver::TaskStatus ProcessTask::status() const {
 }
 
 std::optional<Launcher::Exit> ProcessTask::set_running(const TaskProcess& process, IsolationSet isolation) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   state_ = State::running;
   process_ = process;
   isolation_ = std::move(isolation);
@@ -61,14 +62,14 @@ std::optional<Launcher::Exit> ProcessTask::set_running(const TaskProcess& proces
 }
 
 bool ProcessTask::may_settle(const Launcher::Exit& exit) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (state_ == State::starting) early_exit_ = exit;
   return state_ == State::running;
 }
 
 void ProcessTask::set_exited(const TaskEnd& end) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (state_ == State::exited) return;
     state_ = State::exited;
     end_ = end;
@@ -80,7 +81,7 @@ void ProcessTask::set_exited(const TaskEnd& end) {
 
 void ProcessTask::abandon() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     is_abandoned_ = true;
     changed_.notify_all();
   }
@@ -89,8 +90,8 @@ void ProcessTask::abandon() {
 }
 
 Result<driver::ExitResult> ProcessTask::wait(std::stop_token stop) const {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, stop, [&] { return state_ == State::exited || is_abandoned_; });
+  MutexLock lock(mutex_);
+  changed_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return state_ == State::exited || is_abandoned_; });
   if (state_ == State::exited) {
     if (end_.exit) return result_of(end_);
     return Status(Code::unknown, "the task ended while its launcher was gone; its exit code is not known");
@@ -100,8 +101,9 @@ Result<driver::ExitResult> ProcessTask::wait(std::stop_token stop) const {
 }
 
 bool ProcessTask::wait_until(SteadyTime deadline) const {
-  std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, deadline, [&] { return state_ == State::exited || is_abandoned_; });
+  MutexLock lock(mutex_);
+  changed_.wait_until(lock, deadline,
+                      [&]() DROVER_REQUIRES(mutex_) { return state_ == State::exited || is_abandoned_; });
   return state_ == State::exited;
 }
 
@@ -114,7 +116,7 @@ Status ProcessTask::kill(std::chrono::nanoseconds limit) const {
 }
 
 double ProcessTask::cpu_percent(uint64_t cpu_ns, SteadyTime now) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto last = std::exchange(last_cpu_, std::pair(cpu_ns, now));
   if (!last || cpu_ns < last->first || now <= last->second) return 0;
   const std::chrono::duration<double, std::nano> passed = now - last->second;
@@ -122,25 +124,25 @@ double ProcessTask::cpu_percent(uint64_t cpu_ns, SteadyTime now) {
 }
 
 Status TaskStore::insert(std::shared_ptr<ProcessTask> task) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const std::string id = task->id();
   if (!tasks_.try_emplace(id, std::move(task)).second) return already_exists("task " + id + " was started before");
   return ok_status();
 }
 
 std::shared_ptr<ProcessTask> TaskStore::find(std::string_view id) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto at = tasks_.find(id);
   return at == tasks_.end() ? nullptr : at->second;
 }
 
 void TaskStore::erase(const ProcessTask& task) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (auto at = tasks_.find(task.id()); at != tasks_.end() && at->second.get() == &task) tasks_.erase(at);
 }
 
 std::vector<std::shared_ptr<ProcessTask>> TaskStore::all() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<std::shared_ptr<ProcessTask>> all;
   for (const auto& [id, task] : tasks_) all.push_back(task);
   return all;

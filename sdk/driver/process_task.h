@@ -5,16 +5,15 @@
 // Shared between the driver's callers and its reaper. [any]
 #pragma once
 
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "drover/exit_watchers.h"
+#include "drover/mutex.h"
 #include "isolation_set.h"
 
 namespace hashicorp::nomad::plugins::drivers::proto {
@@ -80,15 +79,15 @@ class ProcessTask {
   std::stop_source ended_;
   IsolationSet isolation_;  // constant once it runs
 
-  mutable std::mutex mutex_;
-  mutable std::condition_variable_any changed_;
-  State state_ = State::starting;  // guarded by mutex_, as what follows
-  bool is_abandoned_ = false;
-  TaskProcess process_;
-  std::optional<Launcher::Exit> early_exit_;
-  TaskEnd end_;
-  std::optional<std::pair<uint64_t, SteadyTime>> last_cpu_;
-  ExitWatchers watchers_;
+  mutable Mutex mutex_;
+  mutable CondVarAny changed_;
+  State state_ DROVER_GUARDED_BY(mutex_) = State::starting;
+  bool is_abandoned_ DROVER_GUARDED_BY(mutex_) = false;
+  TaskProcess process_ DROVER_GUARDED_BY(mutex_);
+  std::optional<Launcher::Exit> early_exit_ DROVER_GUARDED_BY(mutex_);
+  TaskEnd end_ DROVER_GUARDED_BY(mutex_);
+  std::optional<std::pair<uint64_t, SteadyTime>> last_cpu_ DROVER_GUARDED_BY(mutex_);
+  ExitWatchers watchers_;  // synchronises itself
 };
 
 class TaskStore {
@@ -101,8 +100,8 @@ class TaskStore {
   std::vector<std::shared_ptr<ProcessTask>> all() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<ProcessTask>, std::less<>> tasks_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::string, std::shared_ptr<ProcessTask>, std::less<>> tasks_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drover/mutex.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover {
@@ -23,7 +24,7 @@ void TaskEventFeed::tell(const driver::TaskConfig& task, std::string message,
 
 void TaskEventFeed::pass_on(const driver::DriverTaskEvent& event) {
   auto told = std::make_shared<const driver::DriverTaskEvent>(event);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   events_.push_back(std::move(told));
   if (events_.size() > kKept) {
     events_.pop_front();
@@ -33,9 +34,10 @@ void TaskEventFeed::pass_on(const driver::DriverTaskEvent& event) {
 }
 
 void TaskEventFeed::follow(const TaskDriver::TellEvent& tell, std::stop_token stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   uint64_t next = heard_;
-  while (told_.wait(lock, stop, [&] { return first_ + events_.size() > next; }) && !stop.stop_requested()) {
+  while (told_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return first_ + events_.size() > next; }) &&
+         !stop.stop_requested()) {
     next = std::max(next, first_);
     const auto event = events_[next - first_];
     heard_ = std::max(heard_, ++next);

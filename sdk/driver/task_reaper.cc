@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "drover/process.h"
 
 namespace drover {
@@ -48,7 +49,7 @@ void TaskReaper::stop() {
 
 void TaskReaper::post(Event event) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     events_.push_back(std::move(event));
   }
   const uint64_t one = 1;
@@ -82,7 +83,7 @@ void TaskReaper::run(std::stop_token stop) {
     if (polled[0].revents) {
       uint64_t count = 0;
       [[maybe_unused]] ssize_t n = read(wake_, &count, sizeof count);
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       events.swap(events_);
     }
     for (Event& event : events) handle(std::move(event));

@@ -11,11 +11,11 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "drover/mutex.h"
 #include "process_task.h"
 
 namespace drover {
@@ -64,8 +64,8 @@ class TaskReaper {
   const std::function<Result<std::vector<Launcher::Task>>()> tasks_of_launcher_;
   const int wake_;  // eventfd
 
-  std::mutex mutex_;
-  std::vector<Event> events_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<Event> events_ DROVER_GUARDED_BY(mutex_);
 
   // owned by the thread
   std::vector<Watched> watched_;

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <unordered_map>
 
 #include "drover/json.h"
+#include "drover/mutex.h"
 
 namespace drover {
 
@@ -17,15 +16,15 @@ class Forms {
  public:
   const TypeForm& of(const pb::Descriptor& type) {
     {
-      const std::shared_lock lock(mutex_);
+      const ReaderLock lock(mutex_);
       if (const auto found = forms_.find(&type); found != forms_.end()) return *found->second;
     }
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     return make(type);
   }
 
  private:
-  const TypeForm& make(const pb::Descriptor& type) {
+  const TypeForm& make(const pb::Descriptor& type) DROVER_REQUIRES(mutex_) {
     auto [at, is_new] = forms_.try_emplace(&type);
     if (!is_new) return *at->second;
     at->second = std::make_unique<TypeForm>();
@@ -45,7 +44,7 @@ class Forms {
     return form;
   }
 
-  FieldForm make(const pb::FieldDescriptor& field, const Message& owner) {
+  FieldForm make(const pb::FieldDescriptor& field, const Message& owner) DROVER_REQUIRES(mutex_) {
     const Field& options = field.options().GetExtension(drover::field);
     FieldForm form{.field = &field, .name = json_name(field)};
     form.key = '"' + form.name + "\":";
@@ -61,8 +60,8 @@ class Forms {
     return form;
   }
 
-  std::shared_mutex mutex_;
-  std::unordered_map<const pb::Descriptor*, std::unique_ptr<TypeForm>> forms_;  // guarded by mutex_
+  SharedMutex mutex_;
+  std::unordered_map<const pb::Descriptor*, std::unique_ptr<TypeForm>> forms_ DROVER_GUARDED_BY(mutex_);
 };
 
 const TypeForm& form_of(const pb::Descriptor& type) {

@@ -1,9 +1,8 @@
 #include "drover/task_driver.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
+#include "drover/mutex.h"
 #include "nomad/plugins/base.pb.h"
 #include "nomad/plugins/driver.pb.h"
 #include "nomad/plugins/hclspec.pb.h"
@@ -28,9 +27,9 @@ class Collector final : public ExecStream {
       end.mutable_stdin()->set_close(true);
       return end;
     }
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
+    Mutex mutex;
+    CondVarAny never;
+    MutexLock lock(mutex);
     never.wait(lock, stop, [] { return false; });
     return {};
   }
@@ -58,14 +57,14 @@ class Alarm {
  public:
   Alarm(std::chrono::nanoseconds time, std::function<void()> ring)
       : thread_([this, time = std::min(time, kLongest), ring = std::move(ring)](std::stop_token stop) {
-          std::unique_lock lock(mutex_);
+          MutexLock lock(mutex_);
           changed_.wait_for(lock, stop, time, [] { return false; });
           if (!stop.stop_requested()) ring();
         }) {}
 
  private:
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
+  Mutex mutex_;
+  CondVarAny changed_;
   std::jthread thread_;
 };
 
@@ -93,9 +92,9 @@ Result<driver::ExecTaskResponse> TaskDriver::exec_task(const ExecCommand& comman
 }
 
 void TaskDriver::follow_events(const TellEvent&, std::stop_token stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
+  Mutex mutex;
+  CondVarAny never;
+  MutexLock lock(mutex);
   never.wait(lock, stop, [] { return false; });
 }
 

@@ -5,11 +5,10 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 
 #include "drover/external/callback_threads.h"
+#include "drover/mutex.h"
 #include "drover/task_driver.h"
 
 #include "../encoding/utf8.h"
@@ -44,9 +43,9 @@ Status status_of(const grpc::Status& status) {
 struct Call {
   grpc::ClientContext context;
   grpc::ByteBuffer request, answer;
-  std::mutex mutex;
-  std::condition_variable ended;
-  std::optional<grpc::Status> status;  // guarded by mutex
+  Mutex mutex;
+  CondVar ended;
+  std::optional<grpc::Status> status DROVER_GUARDED_BY(mutex);
 };
 
 // Owned by the caller and, until it is done, by gRPC.
@@ -65,8 +64,9 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   }
 
   bool say(const std::string& message) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return requests_.size() < kMaxUnsaid || is_over_ || ended_; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock,
+                  [this]() DROVER_REQUIRES(mutex_) { return requests_.size() < kMaxUnsaid || is_over_ || ended_; });
     if (is_over_ || ended_ || is_finished_) return false;
     requests_.push_back(buffer_of(message));
     if (requests_.size() == 1) StartWrite(&requests_.front());
@@ -74,14 +74,14 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   }
 
   void finish() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(is_finished_, true) || is_over_ || ended_) return;
     if (requests_.empty()) StartWritesDone();
   }
 
   std::optional<std::string> next() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !queue_.empty() || ended_; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [this]() DROVER_REQUIRES(mutex_) { return !queue_.empty() || ended_; });
     if (queue_.empty()) return {};
     std::string message = std::move(queue_.front());
     queue_.pop_front();
@@ -90,13 +90,13 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   }
 
   std::optional<std::string> newest(SteadyTime deadline) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, deadline, [this] { return newest_ || ended_; });
+    MutexLock lock(mutex_);
+    changed_.wait_until(lock, deadline, [this]() DROVER_REQUIRES(mutex_) { return newest_ || ended_; });
     return ended_ ? std::nullopt : newest_;
   }
 
   void wait_end() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!ended_) {
       queue_.clear();
       if (std::exchange(is_waiting_, false)) StartRead(&buffer_);  // a read must be out for the end to come
@@ -105,18 +105,18 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   }
 
   Status status() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return ended_ ? *ended_ : Status();
   }
 
   void cancel() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!ended_) context_.TryCancel();
   }
 
  private:
   void OnWriteDone(bool ok) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     requests_.pop_front();
     changed_.notify_all();
     if (!ok || is_over_) return;
@@ -125,7 +125,7 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   }
 
   void OnReadDone(bool ok) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!ok) {
       is_over_ = true;
       changed_.notify_all();
@@ -145,7 +145,7 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
 
   void OnDone(const grpc::Status& status) override {
     std::shared_ptr<Reader> last;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = status_of(status);
     last = std::move(itself_);
     changed_.notify_all();
@@ -154,16 +154,16 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   const Messages::Keep keep_;
   grpc::ClientContext context_;
   grpc::ByteBuffer buffer_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<grpc::ByteBuffer> requests_;  // guarded by mutex_, like what follows; the first is being written
-  bool is_finished_ = false;               // no more of them
-  bool is_over_ = false;                   // nothing may be said any more
-  std::deque<std::string> queue_;
-  std::optional<std::string> newest_;
-  bool is_waiting_ = false;  // the queue is full, no read is out
-  std::optional<Status> ended_;
-  std::shared_ptr<Reader> itself_;  // until OnDone
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::deque<grpc::ByteBuffer> requests_ DROVER_GUARDED_BY(mutex_);  // the first is being written
+  bool is_finished_ DROVER_GUARDED_BY(mutex_) = false;               // no more of them
+  bool is_over_ DROVER_GUARDED_BY(mutex_) = false;                   // nothing may be said any more
+  std::deque<std::string> queue_ DROVER_GUARDED_BY(mutex_);
+  std::optional<std::string> newest_ DROVER_GUARDED_BY(mutex_);
+  bool is_waiting_ DROVER_GUARDED_BY(mutex_) = false;  // the queue is full, no read is out
+  std::optional<Status> ended_ DROVER_GUARDED_BY(mutex_);
+  std::shared_ptr<Reader> itself_;  // until OnDone: set before the call starts, taken by its last callback
 };
 
 class GrpcMessages final : public Dialogue {
@@ -198,12 +198,12 @@ class GrpcChannel final : public Channel {
     }
     const std::stop_callback cancel(std::move(stop), [&call] { call->context.TryCancel(); });
     stub_.UnaryCall(&call->context, method, {}, &call->request, &call->answer, [call](grpc::Status status) {
-      const std::lock_guard lock(call->mutex);
+      const MutexLock lock(call->mutex);
       call->status = std::move(status);
       call->ended.notify_all();
     });
-    std::unique_lock lock(call->mutex);
-    call->ended.wait(lock, [&] { return call->status.has_value(); });
+    MutexLock lock(call->mutex);
+    call->ended.wait(lock, [&]() DROVER_REQUIRES(call->mutex) { return call->status.has_value(); });
     DROVER_RETURN_IF_ERROR(status_of(*call->status));
     auto answer = bytes_of(call->answer);
     if (!answer) return internal_error("the plugin's answer to " + method + " cannot be decompressed");

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <list>
-#include <mutex>
 #include <utility>
 
 #include "drover/abi_bytes.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 
 #include "../encoding/utf8.h"
 
@@ -35,15 +34,16 @@ class Call final : public std::enable_shared_from_this<Call> {
   }
   // False once somebody has left the call, or the plugin wants no more.
   bool say(const std::string& request) {
-    const std::lock_guard speaking(speech_);
+    const MutexLock speaking(speech_);
     return !has_left_ && !has_said_all_ && requests_.push(requests_.self, bytes_of(request)) != 0;
   }
   void finish() {
-    const std::lock_guard speaking(speech_);
+    const MutexLock speaking(speech_);
     if (!has_left_ && !std::exchange(has_said_all_, true)) requests_.end(requests_.self);
   }
   // Instead of open(): it has ended before it began.
   void refuse(const Status& why) {
+    const MutexLock lock(mutex_);
     status_ = why;
     has_left_ = true;
   }
@@ -52,26 +52,26 @@ class Call final : public std::enable_shared_from_this<Call> {
   void leave() {
     if (has_left_.exchange(true)) return;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       changed_.notify_all();
     }
-    const std::lock_guard speaking(speech_);
+    const MutexLock speaking(speech_);
     requests_.close(requests_.self, static_cast<int32_t>(Code::cancelled), {});
   }
 
   // Until there is something to say of it.
   bool wait_end(SteadyTime deadline, const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, stop, deadline, [this] { return status_ || cut_; });
+    MutexLock lock(mutex_);
+    return changed_.wait_until(lock, stop, deadline, [this]() DROVER_REQUIRES(mutex_) { return status_ || cut_; });
   }
   // Until the plugin, too, has done with it.
   bool wait_closed(SteadyTime deadline) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, deadline, [this] { return status_.has_value(); });
+    MutexLock lock(mutex_);
+    return changed_.wait_until(lock, deadline, [this]() DROVER_REQUIRES(mutex_) { return status_.has_value(); });
   }
   std::optional<std::string> next() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !queue_.empty() || status_ || cut_; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [this]() DROVER_REQUIRES(mutex_) { return !queue_.empty() || status_ || cut_; });
     if (queue_.empty() || cut_) return {};
     std::string message = std::move(queue_.front());
     queue_.pop_front();
@@ -79,18 +79,18 @@ class Call final : public std::enable_shared_from_this<Call> {
     return message;
   }
   std::optional<std::string> newest(SteadyTime deadline) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, deadline, [this] { return newest_ || status_ || cut_; });
+    MutexLock lock(mutex_);
+    changed_.wait_until(lock, deadline, [this]() DROVER_REQUIRES(mutex_) { return newest_ || status_ || cut_; });
     return status_ || cut_ ? std::nullopt : newest_;
   }
   Status status() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return cut_ ? *cut_ : status_.value_or(Status());
   }
   // Drops all that comes from now on: for the caller the call has ended like this.
   void cut(const Status& why) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!status_ && !cut_) cut_ = why;
     }
     leave();
@@ -101,18 +101,18 @@ class Call final : public std::enable_shared_from_this<Call> {
   static void end(void*) {}
   static void close(void* self, int32_t code, drover_bytes text) {
     const std::shared_ptr<Call> call = std::move(static_cast<Call*>(self)->itself_);
-    const std::lock_guard lock(call->mutex_);
+    const MutexLock lock(call->mutex_);
     call->status_ = code == 0 ? ok_status() : translate(Status(static_cast<Code>(code), utf8::valid(view_of(text))));
     call->changed_.notify_all();
   }
 
   bool take(drover_bytes message) {
-    std::unique_lock lock(mutex_);
-    const auto is_over = [this] { return has_left_ || cut_; };
+    MutexLock lock(mutex_);
+    const auto is_over = [this]() DROVER_REQUIRES(mutex_) { return has_left_ || cut_; };
     if (keep_ == Messages::Keep::newest) {
       newest_ = view_of(message);
     } else {
-      changed_.wait(lock, [&] { return queue_.size() < kMaxQueued || is_over(); });
+      changed_.wait(lock, [&]() DROVER_REQUIRES(mutex_) { return queue_.size() < kMaxQueued || is_over(); });
       if (!is_over()) queue_.emplace_back(view_of(message));
     }
     changed_.notify_all();
@@ -121,16 +121,16 @@ class Call final : public std::enable_shared_from_this<Call> {
 
   const Messages::Keep keep_;
   std::shared_ptr<Call> itself_;  // until the replies are closed
-  std::mutex speech_;             // held while the requests are spoken into
-  bool has_said_all_ = false;     // guarded by speech_
+  Mutex speech_;                  // held while the requests are spoken into
+  bool has_said_all_ DROVER_GUARDED_BY(speech_) = false;
   drover_stream requests_{};
   std::atomic<bool> has_left_ = false;
-  mutable std::mutex mutex_;  // guards what follows; a leaf
-  std::condition_variable_any changed_;
-  std::deque<std::string> queue_;
-  std::optional<std::string> newest_;
-  std::optional<Status> status_;
-  std::optional<Status> cut_;
+  mutable Mutex mutex_;  // a leaf
+  CondVarAny changed_;
+  std::deque<std::string> queue_ DROVER_GUARDED_BY(mutex_);
+  std::optional<std::string> newest_ DROVER_GUARDED_BY(mutex_);
+  std::optional<Status> status_ DROVER_GUARDED_BY(mutex_);
+  std::optional<Status> cut_ DROVER_GUARDED_BY(mutex_);
 };
 
 class ResidentMessages final : public Dialogue {
@@ -156,7 +156,7 @@ class Resident final : public ResidentChannel {
   void cut() override {
     std::list<std::weak_ptr<Call>> calls;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       is_cut_ = true;
       calls.swap(calls_);
     }
@@ -211,7 +211,7 @@ class Resident final : public ResidentChannel {
     // The release waits for this call: it is listed, and open, before the lock goes.
     const auto call = std::make_shared<Call>(keep);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (is_cut_) return unavailable(kGone);
       calls_.remove_if([](const auto& weak) { return weak.expired(); });
       calls_.push_back(call);
@@ -230,9 +230,9 @@ class Resident final : public ResidentChannel {
   // Belongs to whoever ends the plugin: one thread at a time.
   std::vector<std::shared_ptr<Call>> cut_;
   bool is_released_ = false;
-  std::mutex mutex_;  // guards what follows
-  bool is_cut_ = false;
-  std::list<std::weak_ptr<Call>> calls_;
+  Mutex mutex_;
+  bool is_cut_ DROVER_GUARDED_BY(mutex_) = false;
+  std::list<std::weak_ptr<Call>> calls_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace

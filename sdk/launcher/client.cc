@@ -10,14 +10,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <condition_variable>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "drover/launcher.h"
+#include "drover/mutex.h"
 #include "fd.h"
 #include "protocol.h"
 #include "rendezvous.h"
@@ -72,12 +71,12 @@ Status failed_status(int error, const std::string& what) {
 // The state of a command, shared between its owner and the connection's reader.
 struct ExecState {
   Fd ended{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  std::mutex mutex;
-  std::optional<Launcher::Exit> exit;  // guarded by mutex
+  Mutex mutex;
+  std::optional<Launcher::Exit> exit DROVER_GUARDED_BY(mutex);
 
   void end(const std::optional<Launcher::Exit>& how) {
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (how) exit = how;
     }
     const uint64_t one = 1;
@@ -94,14 +93,14 @@ struct Launcher::Connection {
   Fd wake;  // eventfd: the reader shall end
   int pid = 0;
 
-  std::mutex writing;  // held for the write of one frame, so that frames do not mix
+  Mutex writing;  // held for the write of one frame, so that frames do not mix
 
-  std::mutex mutex;
-  std::condition_variable answered;
-  bool is_lost = false;  // guarded by mutex, as what follows
-  uint64_t last_request = 0;
-  std::map<uint64_t, std::optional<std::string>> answers;  // of requests in flight
-  std::map<std::string, std::shared_ptr<ExecState>, std::less<>> execs;
+  Mutex mutex;
+  CondVar answered;
+  bool is_lost DROVER_GUARDED_BY(mutex) = false;
+  uint64_t last_request DROVER_GUARDED_BY(mutex) = 0;
+  std::map<uint64_t, std::optional<std::string>> answers DROVER_GUARDED_BY(mutex);  // of requests in flight
+  std::map<std::string, std::shared_ptr<ExecState>, std::less<>> execs DROVER_GUARDED_BY(mutex);
 
   std::thread reader;
 
@@ -112,7 +111,7 @@ struct Launcher::Connection {
 };
 
 Status Launcher::Connection::send_all(const std::string& frame, SteadyTime deadline) {
-  std::lock_guard lock(writing);
+  MutexLock lock(writing);
   size_t sent = 0;
   while (sent < frame.size()) {
     const ssize_t n = send(socket.get(), frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -131,7 +130,7 @@ Result<std::string> Launcher::Connection::call(Kind kind, const std::function<vo
                                                SteadyTime deadline) {
   uint64_t request = 0;
   {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     if (is_lost) return unavailable("the launcher is gone");
     request = ++last_request;
     answers[request];
@@ -142,8 +141,10 @@ Result<std::string> Launcher::Connection::call(Kind kind, const std::function<vo
   Status sent = frame.size() > launcher::kLargestFrame
                     ? invalid_argument("arguments and environment of a task are larger than 8 MiB")
                     : send_all(frame, deadline);
-  std::unique_lock lock(mutex);
-  if (sent.ok()) answered.wait_until(lock, deadline, [&] { return is_lost || answers.at(request).has_value(); });
+  MutexLock lock(mutex);
+  if (sent.ok())
+    answered.wait_until(lock, deadline,
+                        [&]() DROVER_REQUIRES(mutex) { return is_lost || answers.at(request).has_value(); });
   std::optional<std::string> answer = std::move(answers.at(request));
   answers.erase(request);
   if (!sent.ok()) return sent;
@@ -164,13 +165,13 @@ void Launcher::Connection::dispatch(std::string frame) {
     const launcher::TaskRecord record = launcher::TaskRecord::read(in);
     if (!in.ok()) return;
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       if (const auto at = execs.find(record.id); at != execs.end()) return at->second->end(to_task(record).exit);
     }
     if (callbacks.exited) callbacks.exited(to_task(record));
     return;
   }
-  std::lock_guard lock(mutex);
+  MutexLock lock(mutex);
   if (auto at = answers.find(in.request()); at != answers.end()) at->second = std::move(frame);
   answered.notify_all();
 }
@@ -196,7 +197,7 @@ void Launcher::Connection::read_loop() {
     is_open = taken == launcher::Take::more;
   }
   {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     is_lost = true;
     for (const auto& [id, exec] : execs) exec->end({});
     answered.notify_all();
@@ -250,7 +251,7 @@ Launcher::~Launcher() {
 }
 
 bool Launcher::is_connected() const {
-  std::lock_guard lock(connection_->mutex);
+  MutexLock lock(connection_->mutex);
   return !connection_->is_lost;
 }
 
@@ -309,7 +310,7 @@ class Launcher::LaunchedExec final : public Launcher::Exec {
   ~LaunchedExec() override {
     signal(SIGKILL);
     {
-      std::lock_guard lock(connection_->mutex);
+      MutexLock lock(connection_->mutex);
       connection_->execs.erase(task_.id);
     }
     pollfd ended{.fd = state_->ended.get(), .events = POLLIN};
@@ -321,7 +322,7 @@ class Launcher::LaunchedExec final : public Launcher::Exec {
   uint64_t start_time() const override { return task_.start_time; }
   int ended_fd() const override { return state_->ended.get(); }
   std::optional<Exit> exit() const override {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     return state_->exit;
   }
   void signal(int number) override {
@@ -349,7 +350,7 @@ Result<std::unique_ptr<Launcher::Exec>> Launcher::exec(const Start& start, const
   auto state = std::make_shared<ExecState>();
   if (!state->ended) return errno_status(errno, "eventfd");
   {
-    std::lock_guard lock(connection_->mutex);
+    MutexLock lock(connection_->mutex);
     if (!connection_->execs.try_emplace(start.id, state).second)
       return already_exists("command " + start.id + " was started before");
   }
@@ -364,7 +365,7 @@ Result<std::unique_ptr<Launcher::Exec>> Launcher::exec(const Start& start, const
       deadline);
   auto task = answer ? read_started(*answer) : Result<Task>(answer.status());
   if (!task) {
-    std::lock_guard lock(connection_->mutex);
+    MutexLock lock(connection_->mutex);
     connection_->execs.erase(start.id);
     return task.status();
   }

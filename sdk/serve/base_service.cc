@@ -3,9 +3,9 @@
 #include <google/protobuf/duration.pb.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
+
+#include "drover/mutex.h"
 
 namespace drover::serve {
 namespace {
@@ -83,9 +83,9 @@ Status with_code_or_lacking(const Status& status) {
 }
 
 bool wait(const Call& call, std::chrono::nanoseconds time) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
+  Mutex mutex;
+  CondVarAny never;
+  MutexLock lock(mutex);
   never.wait_for(lock, call.stop(), time, [] { return false; });
   return call.stop().stop_requested();
 }

@@ -1,12 +1,11 @@
 #include "endpoint.h"
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "drover/abi_bytes.h"
+#include "drover/mutex.h"
 #include "workers.h"
 
 namespace drover::serve {
@@ -29,8 +28,8 @@ class ResidentCall final : public Call, public std::enable_shared_from_this<Resi
   const std::string& request() const override { return request_; }
   std::stop_token stop() const override { return stop_.get_token(); }
   std::optional<std::string> receive(std::stop_token stop) override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, stop, [this] { return !further_.empty() || has_heard_all_; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, stop, [this]() DROVER_REQUIRES(mutex_) { return !further_.empty() || has_heard_all_; });
     if (further_.empty()) return {};
     std::string message = std::move(further_.front());
     further_.pop_front();
@@ -61,7 +60,7 @@ class ResidentCall final : public Call, public std::enable_shared_from_this<Resi
 
   // The caller must not be kept waiting; so one that says more than the handler takes ends the call.
   bool take_further(drover_bytes message) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (has_heard_all_ || has_overflown_) return false;
     unheard_ += message.size;
     if (unheard_ > kMaxUnheard) {
@@ -74,7 +73,7 @@ class ResidentCall final : public Call, public std::enable_shared_from_this<Resi
     return true;
   }
   void hear_no_more() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     has_heard_all_ = true;
     changed_.notify_all();
   }
@@ -83,7 +82,7 @@ class ResidentCall final : public Call, public std::enable_shared_from_this<Resi
     try {
       const Status status = (*handler_)(*this);
       const bool has_overflown = [this] {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         further_.clear();
         has_heard_all_ = true;
         return has_overflown_;
@@ -105,13 +104,13 @@ class ResidentCall final : public Call, public std::enable_shared_from_this<Resi
   std::stop_source stop_;
   std::string request_;
   bool has_request_ = false;  // of the caller's side
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<std::string> further_;  // guarded by mutex_, as what follows
-  size_t unheard_ = 0;               // bytes of them
-  bool has_heard_all_ = false;
-  bool has_overflown_ = false;
-  std::shared_ptr<ResidentCall> itself_;
+  Mutex mutex_;
+  CondVarAny changed_;
+  std::deque<std::string> further_ DROVER_GUARDED_BY(mutex_);
+  size_t unheard_ DROVER_GUARDED_BY(mutex_) = 0;  // bytes of them
+  bool has_heard_all_ DROVER_GUARDED_BY(mutex_) = false;
+  bool has_overflown_ DROVER_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<ResidentCall> itself_;  // of the caller's side, until it closes the requests
 };
 
 struct Endpoint {

@@ -2,12 +2,11 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "../encoding/utf8.h"
+#include "drover/mutex.h"
 #include "server.h"
 #include "workers.h"
 
@@ -68,19 +67,19 @@ class ServedCall final : public grpc::ServerGenericBidiReactor, public Call {
   std::stop_token stop() const override { return stop_.get_token(); }
 
   std::optional<std::string> receive(std::stop_token stop) override {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (!received_ && !has_heard_all_ && !std::exchange(is_reading_, true)) StartRead(&read_);
-    changed_.wait(lock, stop, [this] { return received_ || has_heard_all_; });
+    changed_.wait(lock, stop, [this]() DROVER_REQUIRES(mutex_) { return received_ || has_heard_all_; });
     return std::exchange(received_, std::nullopt);
   }
 
   bool send(std::string message) override {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (stop_.stop_requested()) return false;
     written_.reset();
     write_ = buffer_of(message);
     StartWrite(&write_);
-    changed_.wait(lock, [this] { return written_.has_value(); });
+    changed_.wait(lock, [this]() DROVER_REQUIRES(mutex_) { return written_.has_value(); });
     return *written_;
   }
 
@@ -96,7 +95,7 @@ class ServedCall final : public grpc::ServerGenericBidiReactor, public Call {
   }
 
   void take_next(std::optional<std::string> message) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_reading_ = false;
     received_ = std::move(message);
     has_heard_all_ = !received_;
@@ -104,7 +103,7 @@ class ServedCall final : public grpc::ServerGenericBidiReactor, public Call {
   }
 
   void OnWriteDone(bool ok) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     written_ = ok;
     changed_.notify_all();
   }
@@ -119,13 +118,13 @@ class ServedCall final : public grpc::ServerGenericBidiReactor, public Call {
   std::string request_;       // constant once the handler runs
   bool has_request_ = false;  // of gRPC's calls, one at a time
   std::stop_source stop_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::optional<bool> written_;  // guarded by mutex_, as what follows
-  bool is_reading_ = false;      // one more request was asked for
-  bool has_heard_all_ = false;
-  std::optional<std::string> received_;
-  std::shared_ptr<ServedCall> itself_;
+  Mutex mutex_;
+  CondVarAny changed_;
+  std::optional<bool> written_ DROVER_GUARDED_BY(mutex_);
+  bool is_reading_ DROVER_GUARDED_BY(mutex_) = false;  // one more request was asked for
+  bool has_heard_all_ DROVER_GUARDED_BY(mutex_) = false;
+  std::optional<std::string> received_ DROVER_GUARDED_BY(mutex_);
+  std::shared_ptr<ServedCall> itself_;  // of gRPC's calls, until OnDone
 };
 
 class GrpcServer final : public Server, public grpc::CallbackGenericService {

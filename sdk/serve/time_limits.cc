@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "drover/mutex.h"
+
 namespace drover::serve {
 namespace {
 
@@ -15,7 +17,7 @@ TimeLimits::Limit::Limit(TimeLimits& limits, std::stop_token call, std::chrono::
     : limits_(limits),
       deadline_(std::chrono::steady_clock::now() + time),
       gone_(std::move(call), [stop = stop_]() mutable { stop.request_stop(); }) {
-  const std::lock_guard lock(limits_.mutex_);
+  const MutexLock lock(limits_.mutex_);
   place_ = limits_.open_.emplace(deadline_, stop_);
   if (!limits_.thread_.joinable())
     limits_.thread_ = std::jthread([&limits](const std::stop_token& stop) { limits.run(stop); });
@@ -24,13 +26,13 @@ TimeLimits::Limit::Limit(TimeLimits& limits, std::stop_token call, std::chrono::
 }
 
 TimeLimits::Limit::~Limit() {
-  const std::lock_guard lock(limits_.mutex_);
+  const MutexLock lock(limits_.mutex_);
   limits_.open_.erase(place_);
 }
 
 void TimeLimits::run(const std::stop_token& stop) {
   ::pthread_setname_np(::pthread_self(), "time-limits");
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
     const auto now = std::chrono::steady_clock::now();
     std::vector<std::stop_source> over;
@@ -46,7 +48,7 @@ void TimeLimits::run(const std::stop_token& stop) {
     // Those that were asked stay first until they have gone.
     const auto next = open_.upper_bound(now);
     const SteadyTime until = next == open_.end() ? now + kLongest : next->first;
-    changed_.wait_until(lock, stop, until, [this] { return has_new_; });
+    changed_.wait_until(lock, stop, until, [this]() DROVER_REQUIRES(mutex_) { return has_new_; });
     has_new_ = false;
   }
 }

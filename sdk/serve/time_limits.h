@@ -1,14 +1,13 @@
 // Time limits of calls that are carried out: one thread for all of them, which asks those to stop whose time is over.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 
 #include "drover/clock.h"
+#include "drover/mutex.h"
 
 namespace drover::serve {
 
@@ -41,10 +40,10 @@ class TimeLimits {
  private:
   void run(const std::stop_token& stop);
 
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::multimap<SteadyTime, std::stop_source> open_;  // guarded by mutex_, like the following
-  bool has_new_ = false;
+  Mutex mutex_;
+  CondVarAny changed_;
+  std::multimap<SteadyTime, std::stop_source> open_ DROVER_GUARDED_BY(mutex_);
+  bool has_new_ DROVER_GUARDED_BY(mutex_) = false;
   std::jthread thread_;  // made with the first limit. Last: it ends first
 };
 

@@ -4,11 +4,13 @@
 
 #include <system_error>
 
+#include "drover/mutex.h"
+
 namespace drover::serve {
 
 Workers::~Workers() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_closed_ = true;
     for (Seat* const seat : asleep_) seat->called.notify_one();
   }
@@ -16,7 +18,7 @@ Workers::~Workers() {
 }
 
 bool Workers::post(std::function<void()> task) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (busy_ >= limit_ || is_closed_) return false;
   queue_.push_back(std::move(task));
   if (++busy_ > threads_.size()) {
@@ -40,18 +42,18 @@ bool Workers::post(std::function<void()> task) {
 }
 
 bool Workers::wait_idle(SteadyTime deadline) {
-  std::unique_lock lock(mutex_);
-  return finished_.wait_until(lock, deadline, [this] { return busy_ == 0; });
+  MutexLock lock(mutex_);
+  return finished_.wait_until(lock, deadline, [this]() DROVER_REQUIRES(mutex_) { return busy_ == 0; });
 }
 
 void Workers::run() {
   Seat seat;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
     while (queue_.empty()) {
       if (is_closed_) return;
       asleep_.push_back(&seat);
-      seat.called.wait(lock, [&] { return seat.is_called || is_closed_; });
+      seat.called.wait(lock, [&]() DROVER_REQUIRES(mutex_) { return seat.is_called || is_closed_; });
       seat.is_called = false;
     }
     std::function<void()> task = std::move(queue_.front());

@@ -1,14 +1,13 @@
 // Threads for handlers that may block: as many as there were calls at once, and never more than a limit.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/mutex.h"
 
 namespace drover::serve {
 
@@ -27,18 +26,18 @@ class Workers {
   // Where one thread sleeps. Each on a condition variable of its own: glibc before 2.41 now and then loses a signal
   // among several that wait for one (its bug 25847), and what was posted then waits for good.
   struct Seat {
-    std::condition_variable called;
+    CondVar called;
     bool is_called = false;
   };
   void run();
 
   const size_t limit_;
-  std::mutex mutex_;
-  std::condition_variable finished_;
-  std::deque<std::function<void()>> queue_;  // guarded by mutex_, like the following
-  size_t busy_ = 0;                          // running or waiting in the queue
-  bool is_closed_ = false;
-  std::vector<Seat*> asleep_;  // on the stacks of their threads
+  Mutex mutex_;
+  CondVar finished_;
+  std::deque<std::function<void()>> queue_ DROVER_GUARDED_BY(mutex_);
+  size_t busy_ DROVER_GUARDED_BY(mutex_) = 0;  // running or waiting in the queue
+  bool is_closed_ DROVER_GUARDED_BY(mutex_) = false;
+  std::vector<Seat*> asleep_ DROVER_GUARDED_BY(mutex_);  // on the stacks of their threads
   std::vector<std::thread> threads_;
 };
 

@@ -4,11 +4,12 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "drover/mutex.h"
 
 namespace drover {
 
@@ -42,8 +43,8 @@ class Metrics {
     double minimum = 0, maximum = 0, sum_of_squares = 0;
   };
   void record(Kind kind, std::string_view name, double value, const Labels& labels);
-  mutable std::mutex mutex_;
-  std::map<std::pair<std::string, Labels>, Cell> cells_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::pair<std::string, Labels>, Cell> cells_ DROVER_GUARDED_BY(mutex_);
 };
 
 // Gauges of one owner: they go with it. One thread at a time.

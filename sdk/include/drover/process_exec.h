@@ -7,11 +7,10 @@
 // No descriptor and no process is left behind.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <stop_token>
 
 #include "drover/launcher.h"
+#include "drover/mutex.h"
 #include "drover/task_driver.h"
 
 namespace drover {
@@ -45,10 +44,10 @@ class ExecCalls {
   void leave();
 
   std::stop_source ending_;
-  std::mutex mutex_;
-  std::condition_variable left_;
-  int running_ = 0;        // guarded by mutex_
-  bool is_ended_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar left_;
+  int running_ DROVER_GUARDED_BY(mutex_) = 0;
+  bool is_ended_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 // Returns when the command has ended. `start` says what runs, where, for whom and in which control group; its `id` and

@@ -7,14 +7,13 @@
 // While nobody follows, the newest 256 are kept for the next follower; each event goes to every follower once.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
+#include "drover/mutex.h"
 #include "drover/task_driver.h"
 
 namespace drover {
@@ -30,11 +29,11 @@ class TaskEventFeed {
   void follow(const TaskDriver::TellEvent& tell, std::stop_token stop);
 
  private:
-  std::mutex mutex_;
-  std::condition_variable_any told_;
-  uint64_t first_ = 0;  // number of the oldest one kept; guarded by mutex_, as what follows
-  uint64_t heard_ = 0;  // of the first one that no follower has had
-  std::deque<std::shared_ptr<const driver::DriverTaskEvent>> events_;
+  Mutex mutex_;
+  CondVarAny told_;
+  uint64_t first_ DROVER_GUARDED_BY(mutex_) = 0;  // number of the oldest one kept
+  uint64_t heard_ DROVER_GUARDED_BY(mutex_) = 0;  // of the first one that no follower has had
+  std::deque<std::shared_ptr<const driver::DriverTaskEvent>> events_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover

@@ -7,18 +7,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "drover/clock.h"
 #include "drover/executor.h"
+#include "drover/mutex.h"
 #include "drover/result.h"
 
 namespace drover {
@@ -45,32 +44,32 @@ class ThreadPool final : public Executor {
   // Where one thread sleeps. Each on a condition variable of its own: glibc before 2.41 now and then loses a signal
   // among several that wait for one (its bug 25847), and what is queued here then waits for good.
   struct Seat {
-    std::condition_variable called;
+    CondVar called;
     bool is_called = false;
     std::function<void()> body;  // of a borrowed thread: what to run next
   };
 
   void work();
   void lend(Seat& seat);
-  Seat* take_on_locked();
+  Seat* take_on_locked() DROVER_REQUIRES(mutex_);
   void keep_time();
 
   Clock& clock_;
   const Options options_;
-  std::mutex mutex_;
-  std::condition_variable has_timer_;
-  std::condition_variable thread_ended_;     // a borrowed one
-  std::deque<std::function<void()>> tasks_;  // guarded by mutex_, like the following
-  std::multimap<SteadyTime, std::pair<uint64_t, std::function<void()>>> timers_;
-  uint64_t next_timer_ = 1;
-  std::deque<Seat> seats_;     // never shrinks: threads are called without the lock
-  std::vector<Seat*> spare_;   // nobody's
-  std::vector<Seat*> asleep_;  // workers; the last one to sleep is the first to be called
-  std::vector<Seat*> idle_;    // borrowed threads with nothing to run, called in the same order
-  size_t borrowed_ = 0;        // all of them
-  bool is_calling_ = false;    // a worker that was asleep has been called and is not awake yet
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  Mutex mutex_;
+  CondVar has_timer_;
+  CondVar thread_ended_;  // a borrowed one
+  std::deque<std::function<void()>> tasks_ DROVER_GUARDED_BY(mutex_);
+  std::multimap<SteadyTime, std::pair<uint64_t, std::function<void()>>> timers_ DROVER_GUARDED_BY(mutex_);
+  uint64_t next_timer_ DROVER_GUARDED_BY(mutex_) = 1;
+  std::deque<Seat> seats_ DROVER_GUARDED_BY(mutex_);     // never shrinks: threads are called without the lock
+  std::vector<Seat*> spare_ DROVER_GUARDED_BY(mutex_);   // nobody's
+  std::vector<Seat*> asleep_ DROVER_GUARDED_BY(mutex_);  // workers; the last one to sleep is the first to be called
+  std::vector<Seat*> idle_ DROVER_GUARDED_BY(mutex_);  // borrowed threads with nothing to run, called in the same order
+  size_t borrowed_ DROVER_GUARDED_BY(mutex_) = 0;      // all of them
+  bool is_calling_ DROVER_GUARDED_BY(mutex_) = false;  // a worker that was asleep has been called and is not awake yet
+  bool stopping_ DROVER_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover
