@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <condition_variable>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "drover/access_control.h"
 #include "drover/agent_config.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "drover/node_locator.h"
 #include "drover/reload.h"
 #include "drover/start_order.h"
@@ -68,7 +68,7 @@ class Agent final : public rpc::Environment {
   }
   uint64_t term() const override { return consensus_ ? consensus_->term() : 0; }
   std::stop_token leadership() const override {
-    std::lock_guard lock(lead_mutex_);
+    MutexLock lock(lead_mutex_);
     return term_ends_;
   }
   void propose(std::string_view plugin, std::string_view command, std::string payload, SteadyTime deadline,
@@ -84,7 +84,7 @@ class Agent final : public rpc::Environment {
     return settings_.servers.empty() ? "" : settings_.servers[server_at_.load() % settings_.servers.size()];
   }
   std::optional<Uuid> local_node() const override {
-    std::lock_guard lock(node_mutex_);
+    MutexLock lock(node_mutex_);
     return node_;
   }
   std::chrono::nanoseconds last_contact() const override {
@@ -147,13 +147,13 @@ class Agent final : public rpc::Environment {
   std::atomic<raft::Term> ready_term_{0};     // in which this server leads and has applied what came before
   std::atomic<bool> all_started_{false};      // the plugins
   std::atomic<uint64_t> ticks_{0};            // of consensus
-  mutable std::mutex lead_mutex_;
-  std::stop_token term_ends_ = ended();          // guarded by lead_mutex_, like the following
-  std::shared_ptr<std::stop_source> lead_ends_;  // of what the plugins do now
-  std::optional<std::stop_callback<std::function<void()>>> on_term_end_;
+  mutable Mutex lead_mutex_;
+  std::stop_token term_ends_ DROVER_GUARDED_BY(lead_mutex_) = ended();
+  std::shared_ptr<std::stop_source> lead_ends_ DROVER_GUARDED_BY(lead_mutex_);  // of what the plugins do now
+  std::optional<std::stop_callback<std::function<void()>>> on_term_end_ DROVER_GUARDED_BY(lead_mutex_);
   std::jthread watchdog_;
-  mutable std::mutex node_mutex_;
-  std::optional<Uuid> node_;  // guarded by node_mutex_
+  mutable Mutex node_mutex_;
+  std::optional<Uuid> node_ DROVER_GUARDED_BY(node_mutex_);
   bool running_ = false;
 };
 
@@ -297,7 +297,7 @@ void Agent::fill_shared() {
   shared_.raft_info = [this] { return consensus_ ? describe(*consensus_) : RaftInfo(); };
   shared_.identify_node = [this](Uuid node, const std::string& secret) {
     {
-      std::lock_guard lock(node_mutex_);
+      MutexLock lock(node_mutex_);
       node_ = node;
     }
     if (settings_.server) return;  // it is called in this process
@@ -438,7 +438,7 @@ Status Agent::start(std::span<const std::string> arguments) {
     // The earlier terms' entries are applied when this is called: the state is whole.
     consensus_->subscribe_leadership([this](raft::Term term, std::stop_token until) {
       {
-        std::lock_guard lock(lead_mutex_);
+        MutexLock lock(lead_mutex_);
         term_ends_ = until;
       }
       ready_term_ = term;
@@ -455,7 +455,7 @@ void Agent::lead() {
   auto ends = std::make_shared<std::stop_source>();
   std::shared_ptr<std::stop_source> former;
   {
-    std::lock_guard lock(lead_mutex_);
+    MutexLock lock(lead_mutex_);
     if (!term_ends_.stop_possible() || term_ends_.stop_requested()) return;
     former = std::exchange(lead_ends_, ends);
     on_term_end_.emplace(term_ends_, [ends] { ends->request_stop(); });
@@ -468,8 +468,8 @@ void Agent::lead() {
 void Agent::watch(std::stop_token stop) {
   pthread_setname_np(pthread_self(), "watchdog");
   raft::Watchdog watchdog;
-  std::mutex mutex;
-  std::condition_variable_any never;
+  Mutex mutex;
+  CondVarAny never;
   while (!stop.stop_requested()) {
     const raft::Vitals now{.ticks = ticks_,
                            .leads = is_leader(),
@@ -485,7 +485,7 @@ void Agent::watch(std::stop_token stop) {
       metrics_.add("nomad.raft.standstills");
       if (!finding.renew.is_zero()) peers_->renew_appends(finding.renew);
     }
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     never.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
   }
 }

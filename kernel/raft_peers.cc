@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <random>
-#include <shared_mutex>
 #include <utility>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "kernel/raft/message_codec.h"
 
 namespace drover {
@@ -22,23 +21,23 @@ using LaneName = PeerHello::Lane;
 class Receiver {
  public:
   void open(raft::PeerEvents& events) {
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     events_ = &events;
   }
   void close() {
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     events_ = nullptr;
   }
   template <typename Call>
   bool with(Call call) {
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     if (events_) call(*events_);
     return events_ != nullptr;
   }
 
  private:
-  std::shared_mutex mutex_;
-  raft::PeerEvents* events_ = nullptr;  // guarded by mutex_
+  SharedMutex mutex_;
+  raft::PeerEvents* events_ DROVER_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace
@@ -83,11 +82,12 @@ class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
   const uint64_t incarnation_ = std::random_device{}() | uint64_t{std::random_device{}()} << 32;
   raft::Member self_;  // constant after start()
   Receiver receiver_;
-  mutable std::mutex mutex_;
-  raft::ClusterId cluster_{};            // guarded by mutex_
-  std::map<NodeId, PeerPointer> peers_;  // guarded by mutex_, with what they point at; like the following
-  std::map<NodeId, std::weak_ptr<const PeerHello>> speaking_;  // by the newest lane that they opened here
-  std::map<NodeId, std::vector<std::string>> lacking_;         // our commands that others lack
+  mutable Mutex mutex_;
+  raft::ClusterId cluster_ DROVER_GUARDED_BY(mutex_){};
+  std::map<NodeId, PeerPointer> peers_ DROVER_GUARDED_BY(mutex_);  // with what they point at
+  // By the newest lane that they opened here.
+  std::map<NodeId, std::weak_ptr<const PeerHello>> speaking_ DROVER_GUARDED_BY(mutex_);
+  std::map<NodeId, std::vector<std::string>> lacking_ DROVER_GUARDED_BY(mutex_);  // our commands that others lack
 };
 
 LaneEvents RaftPeers::Impl::events_of(const PeerHello& hello, const std::string& address) {
@@ -114,7 +114,7 @@ void RaftPeers::Impl::reach_out(raft::ClusterId cluster, const PeerPointer& peer
   Lanes lanes;
   for (const LaneName lane : {LaneName::control, LaneName::append, LaneName::bulk})
     lanes.push_back(open_lane(cluster, peer->id, peer->address, lane));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = peers_.find(peer->id);
   if (known != peers_.end() && known->second == peer) peer->lanes.swap(lanes);
 }
@@ -137,7 +137,7 @@ void RaftPeers::Impl::renew_appends(NodeId to) {
   PeerPointer peer;
   raft::ClusterId cluster;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto known = peers_.find(to);
     if (known == peers_.end() || known->second->lanes.empty()) return;
     peer = known->second;
@@ -145,7 +145,7 @@ void RaftPeers::Impl::renew_appends(NodeId to) {
   }
   std::shared_ptr<Lane> lane =
       open_lane(cluster, to, peer->address, LaneName::append);  // the old one closes outside the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = peers_.find(to);
   if (known != peers_.end() && known->second == peer && !peer->lanes.empty()) peer->lanes[kAppend].swap(lane);
 }
@@ -154,7 +154,7 @@ void RaftPeers::Impl::set_peers(raft::ClusterId cluster, const std::vector<raft:
   std::map<NodeId, PeerPointer> next;  // at the end those who are gone, whose lanes close outside the lock
   std::vector<PeerPointer> fresh;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     cluster_ = cluster;
     for (const raft::Member& member : members) {
       const auto known = peers_.find(member.id);
@@ -176,7 +176,7 @@ void RaftPeers::Impl::welcome_guest(const std::shared_ptr<const PeerHello>& hell
   PeerPointer former;  // let go of outside the lock
   const auto guest = std::make_shared<Peer>(Peer{.id = hello->from, .address = hello->address, .is_guest = true});
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     speaking_[hello->from] = hello;
     PeerPointer& known = peers_[hello->from];
     if (known && (!known->is_guest || known->address == hello->address)) return;
@@ -192,7 +192,7 @@ void RaftPeers::Impl::send(NodeId to, LaneName lane, std::string bytes) {
   std::shared_ptr<Lane> open;
   std::shared_ptr<const PeerHello> guest;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto peer = peers_.find(to);
     if (peer != peers_.end() && !peer->second->lanes.empty())
       open = peer->second->lanes.at(static_cast<size_t>(lane) - 1);
@@ -211,13 +211,13 @@ void RaftPeers::Impl::learn_commands(const PeerHello& hello) {
       return std::ranges::find(hello.commands, command) == hello.commands.end();
     });
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   lacking_.erase(hello.from);
   if (!lacking.empty()) lacking_.emplace(hello.from, std::move(lacking));
 }
 
 std::string RaftPeers::Impl::who_lacks(std::string_view command) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [id, lacking] : lacking_) {
     const auto peer = peers_.find(id);
     if (peer == peers_.end() || peer->second->is_guest) continue;

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include <atomic>
-#include <condition_variable>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 
 namespace drover::host {
 
@@ -19,7 +19,7 @@ std::string_view to_string(Stage stage) {
 struct Lifecycle::Entry {
   Member member;
   Stage stage = Stage::loaded;
-  std::mutex leading;  // held by the leadership in progress: terms of one plugin never overlap
+  Mutex leading;  // held by the leadership in progress: terms of one plugin never overlap
 };
 
 Lifecycle::Lifecycle(std::vector<Member> members, Clock& clock) : clock_(clock) {
@@ -35,7 +35,7 @@ Lifecycle::~Lifecycle() {
 }
 
 void Lifecycle::set_stage(Entry& entry, Stage stage) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   entry.stage = stage;
 }
 
@@ -49,7 +49,7 @@ Status Lifecycle::declare(const std::function<Status(const std::string&, Plugin&
 }
 
 bool Lifecycle::has_started(std::string_view name) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return std::ranges::none_of(
       entries_, [&](const auto& entry) { return entry->member.name == name && entry->stage < Stage::started; });
 }
@@ -69,12 +69,12 @@ Status Lifecycle::start(const std::function<Host&(const std::string&)>& host_of)
 }
 
 void Lifecycle::lead(std::stop_token until) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (stopped_) return;
   for (auto& entry : entries_) {
     leaders_.emplace_back([this, &entry = *entry, until] {
       pthread_setname_np(pthread_self(), ("lead-" + entry.member.name).substr(0, 15).c_str());
-      std::lock_guard one_at_a_time(entry.leading);
+      MutexLock one_at_a_time(entry.leading);
       if (until.stop_requested()) return;
       set_stage(entry, Stage::leading);
       entry.member.plugin->lead(until);
@@ -91,7 +91,7 @@ std::vector<std::string> Lifecycle::stop(std::chrono::nanoseconds time) {
   const SteadyTime deadline = clock_.steady() + time;
   std::vector<std::thread> leaders;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopped_) return {};
     stopped_ = true;
     leaders.swap(leaders_);
@@ -104,21 +104,21 @@ std::vector<std::string> Lifecycle::stop(std::chrono::nanoseconds time) {
     if (entry.stage == Stage::loaded || entry.stage == Stage::declared) continue;
     // On a thread of its own, so that one that hangs is named and does not keep the others from stopping.
     struct Outcome {
-      std::mutex mutex;
-      std::condition_variable done;
-      bool ended = false;
+      Mutex mutex;
+      CondVar done;
+      bool ended DROVER_GUARDED_BY(mutex) = false;
     };
     auto outcome = std::make_shared<Outcome>();
     std::thread stopper([outcome, plugin = entry.member.plugin.get(), deadline] {
       pthread_setname_np(pthread_self(), "stop");
       plugin->stop(deadline);
-      std::lock_guard lock(outcome->mutex);
+      MutexLock lock(outcome->mutex);
       outcome->ended = true;
       outcome->done.notify_all();
     });
-    std::unique_lock lock(outcome->mutex);
+    MutexLock lock(outcome->mutex);
     const SteadyTime give_up = std::max(deadline, clock_.steady() + std::chrono::milliseconds(200));
-    if (outcome->done.wait_until(lock, give_up, [&] { return outcome->ended; })) {
+    if (outcome->done.wait_until(lock, give_up, [&]() DROVER_REQUIRES(outcome->mutex) { return outcome->ended; })) {
       lock.unlock();
       stopper.join();
       set_stage(entry, Stage::stopped);
@@ -134,7 +134,7 @@ std::vector<std::string> Lifecycle::stop(std::chrono::nanoseconds time) {
 }
 
 std::vector<Lifecycle::State> Lifecycle::states() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<State> states;
   for (const auto& entry : entries_) states.push_back({entry->member.name, entry->stage});
   return states;

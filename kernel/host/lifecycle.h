@@ -6,13 +6,13 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "drover/result.h"
 
@@ -53,10 +53,10 @@ class Lifecycle {
   void set_stage(Entry& entry, Stage stage);
 
   Clock& clock_;
-  mutable std::mutex mutex_;  // guards the stages and leaders_
+  mutable Mutex mutex_;  // over the entries' stages, too
   std::vector<std::unique_ptr<Entry>> entries_;
-  std::vector<std::thread> leaders_;
-  bool stopped_ = false;
+  std::vector<std::thread> leaders_ DROVER_GUARDED_BY(mutex_);
+  bool stopped_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace drover::host

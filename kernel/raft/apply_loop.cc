@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "kernel/raft/raft_loop.h"
 #include "kernel/raft/save_loop.h"
 #include "kernel/raft/snapshot_store.h"
@@ -24,14 +25,14 @@ void ApplyLoop::connect(RaftLoop& raft, SaveLoop& save) {
 
 void ApplyLoop::begin(const Membership& applied) {
   applied_membership_ = applied;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   commit_ = board_.applied;
   is_closed_ = false;
 }
 
 void ApplyLoop::commit(Index upto, std::vector<std::pair<Index, uint64_t>> proposed) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     commit_ = std::max(commit_, upto);
     proposed_.insert(proposed_.end(), proposed.begin(), proposed.end());
   }
@@ -40,7 +41,7 @@ void ApplyLoop::commit(Index upto, std::vector<std::pair<Index, uint64_t>> propo
 
 void ApplyLoop::install(SnapshotInfo snapshot) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     install_ = std::move(snapshot);
   }
   wake_.notify_one();
@@ -48,7 +49,7 @@ void ApplyLoop::install(SnapshotInfo snapshot) {
 
 void ApplyLoop::want_snapshot(Consensus::SnapshotDone done) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!is_closed_) {
       wanted_.push_back(std::move(done));
       done = nullptr;
@@ -61,7 +62,7 @@ void ApplyLoop::want_snapshot(Consensus::SnapshotDone done) {
 void ApplyLoop::saved(const Result<SnapshotInfo>& snapshot) {
   std::vector<Consensus::SnapshotDone> told;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_saving_ = false;
     told.swap(saving_for_);
   }
@@ -71,7 +72,7 @@ void ApplyLoop::saved(const Result<SnapshotInfo>& snapshot) {
 
 void ApplyLoop::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_closed_ = true;
   }
   wake_.notify_one();
@@ -81,7 +82,7 @@ void ApplyLoop::abandon(const Status& why) {
   saved(why);  // or not: this disk may never have got that far
   std::vector<Consensus::SnapshotDone> wanted;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     wanted.swap(wanted_);
   }
   for (const Consensus::SnapshotDone& done : wanted) done(why);
@@ -92,8 +93,8 @@ bool ApplyLoop::has_work() const {
 }
 
 bool ApplyLoop::wait() {
-  std::unique_lock lock(mutex_);
-  wake_.wait(lock, [&] { return has_work() || is_closed_; });
+  MutexLock lock(mutex_);
+  wake_.wait(lock, [&]() DROVER_REQUIRES(mutex_) { return has_work() || is_closed_; });
   return has_work();
 }
 
@@ -103,7 +104,7 @@ bool ApplyLoop::step() {
   std::vector<Consensus::SnapshotDone> wanted;
   bool may_save = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!has_work()) return false;
     commit = commit_;
     install = std::exchange(install_, std::nullopt);
@@ -117,7 +118,7 @@ bool ApplyLoop::step() {
   }
   uint64_t threshold = options_.snapshot_threshold_bytes;
   {
-    const std::lock_guard lock(board_.mutex);
+    const MutexLock lock(board_.mutex);
     threshold = std::max(threshold, board_.newest.bytes);
   }
   const bool is_due = bytes_since_snapshot_ > threshold && may_save && !board_.is_giving_up;
@@ -130,7 +131,7 @@ void ApplyLoop::apply_batch(Index commit) {
   Result<std::vector<Entry>> entries = log_.read(first, commit, options_.apply_batch_bytes);
   if (!entries.ok()) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (install_) return;  // the log has been cut for a snapshot that replaces all this
     }
     // A committed entry that cannot be read back: going on without it would fork the state.
@@ -160,7 +161,7 @@ void ApplyLoop::apply_batch(Index commit) {
 std::vector<std::pair<Index, Waiters::Waiter>> ApplyLoop::take_waiting(Index upto) {
   std::vector<std::pair<Index, uint64_t>> due;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     while (!proposed_.empty() && proposed_.front().first <= upto) {
       due.push_back(proposed_.front());
       proposed_.pop_front();
@@ -220,7 +221,7 @@ void ApplyLoop::restore(const SnapshotInfo& snapshot) {
   board_.applied = snapshot.index;
   if (snapshot.index >= raft_->awaited()) raft_->applied();
   {
-    const std::lock_guard lock(board_.mutex);
+    const MutexLock lock(board_.mutex);
     board_.newest = *info;
     ++board_.stats.snapshots_installed;
   }
@@ -236,7 +237,7 @@ void ApplyLoop::freeze(std::vector<Consensus::SnapshotDone> done) {
   const Index index = board_.applied;
   std::optional<SnapshotInfo> existing;
   {
-    const std::lock_guard lock(board_.mutex);
+    const MutexLock lock(board_.mutex);
     if (board_.newest.index == index) existing = board_.newest;
   }
   if (existing) {
@@ -245,7 +246,7 @@ void ApplyLoop::freeze(std::vector<Consensus::SnapshotDone> done) {
   }
   const Result<Term> term = log_.term_at(index);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (install_) {  // the log is being cut for it; who asked gets that one
       wanted_.insert(wanted_.end(), std::make_move_iterator(done.begin()), std::make_move_iterator(done.end()));
       return;

@@ -3,13 +3,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "drover/mutex.h"
 #include "kernel/raft/board.h"
 #include "kernel/raft/driver.h"
 #include "kernel/raft/log.h"
@@ -51,7 +50,7 @@ class ApplyLoop {
   void abandon(const Status& why);
 
  private:
-  bool has_work() const;  // under mutex_
+  bool has_work() const DROVER_REQUIRES(mutex_);
   void apply_batch(Index commit);
   void restore(const SnapshotInfo& snapshot);
   // The callers that proposed entries up to here and have not been answered.
@@ -73,15 +72,15 @@ class ApplyLoop {
   Membership applied_membership_;
   uint64_t bytes_since_snapshot_ = 0;
 
-  mutable std::mutex mutex_;  // guards what follows; a leaf
-  std::condition_variable wake_;
-  Index commit_ = 0;
-  std::deque<std::pair<Index, uint64_t>> proposed_;  // by index
-  std::optional<SnapshotInfo> install_;
-  std::vector<Consensus::SnapshotDone> wanted_;
-  bool is_saving_ = false;
-  std::vector<Consensus::SnapshotDone> saving_for_;
-  bool is_closed_ = true;  // until begin()
+  mutable Mutex mutex_;  // a leaf
+  CondVar wake_;
+  Index commit_ DROVER_GUARDED_BY(mutex_) = 0;
+  std::deque<std::pair<Index, uint64_t>> proposed_ DROVER_GUARDED_BY(mutex_);  // by index
+  std::optional<SnapshotInfo> install_ DROVER_GUARDED_BY(mutex_);
+  std::vector<Consensus::SnapshotDone> wanted_ DROVER_GUARDED_BY(mutex_);
+  bool is_saving_ DROVER_GUARDED_BY(mutex_) = false;
+  std::vector<Consensus::SnapshotDone> saving_for_ DROVER_GUARDED_BY(mutex_);
+  bool is_closed_ DROVER_GUARDED_BY(mutex_) = true;  // until begin()
 
   std::atomic<bool> is_stuck_{false};  // a committed entry could not be read back: nothing more is applied
 };

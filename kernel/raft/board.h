@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/mutex.h"
 #include "kernel/raft/raft.h"
 
 namespace drover::raft {
@@ -29,17 +29,17 @@ struct Board {
   std::atomic<bool> is_giving_up{false};     // this server stops: no new snapshots
   std::atomic<bool> is_damaged{false};       // its log has lost what it had confirmed, and is not whole again
 
-  mutable std::mutex mutex;  // guards what follows; a leaf
-  Membership membership;
-  Member leader;                // nobody known: a zero identifier
-  SteadyTime leader_contact{};  // when the leader was heard last
-  std::vector<PeerInfo> peers;
-  SnapshotInfo newest;
-  Stats stats;
+  mutable Mutex mutex;  // a leaf
+  Membership membership DROVER_GUARDED_BY(mutex);
+  Member leader DROVER_GUARDED_BY(mutex);                // nobody known: a zero identifier
+  SteadyTime leader_contact DROVER_GUARDED_BY(mutex){};  // when the leader was heard last
+  std::vector<PeerInfo> peers DROVER_GUARDED_BY(mutex);
+  SnapshotInfo newest DROVER_GUARDED_BY(mutex);
+  Stats stats DROVER_GUARDED_BY(mutex);
 
   template <typename Change>
   void update_stats(Change change) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     change(stats);
   }
 };
@@ -56,12 +56,12 @@ class Waiters {
   };
 
   void add(uint64_t token, Waiter waiter) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (waiter.deadline != SteadyTime::max()) deadlines_.emplace(waiter.deadline, token);
     DROVER_CHECK(by_token_.emplace(token, std::move(waiter)).second);
   }
   std::optional<Waiter> take(uint64_t token) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto node = by_token_.extract(token);
     if (node.empty()) return std::nullopt;
     deadlines_.erase({node.mapped().deadline, token});
@@ -69,7 +69,7 @@ class Waiters {
   }
   std::vector<Consensus::ProposeDone> take_expired(SteadyTime now) {
     std::vector<Consensus::ProposeDone> taken;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
       taken.push_back(std::exchange(by_token_.at(deadlines_.begin()->second).done, nullptr));
       deadlines_.erase(deadlines_.begin());
@@ -77,17 +77,17 @@ class Waiters {
     return taken;
   }
   uint64_t bytes_of(uint64_t token) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = by_token_.find(token);
     return found == by_token_.end() ? 0 : found->second.bytes;
   }
   SteadyTime next_deadline() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return deadlines_.empty() ? SteadyTime::max() : deadlines_.begin()->first;
   }
   std::vector<Consensus::ProposeDone> take_all() {
     std::vector<Consensus::ProposeDone> taken;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto& [token, waiter] : by_token_) {
       if (waiter.done) taken.push_back(std::move(waiter.done));
     }
@@ -97,9 +97,9 @@ class Waiters {
   }
 
  private:
-  mutable std::mutex mutex_;  // guards what follows; a leaf
-  std::unordered_map<uint64_t, Waiter> by_token_;
-  std::set<std::pair<SteadyTime, uint64_t>> deadlines_;
+  mutable Mutex mutex_;  // a leaf
+  std::unordered_map<uint64_t, Waiter> by_token_ DROVER_GUARDED_BY(mutex_);
+  std::set<std::pair<SteadyTime, uint64_t>> deadlines_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::raft

@@ -3,13 +3,12 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "kernel/raft/apply_loop.h"
 #include "kernel/raft/board.h"
 #include "kernel/raft/raft_loop.h"
@@ -113,9 +112,9 @@ class Driver final : public Stepped, public PeerEvents {
   Board board_;
   Waiters waiters_;
 
-  std::mutex start_mutex_;  // guards what follows: one start or stop at a time
-  std::vector<Leadership> early_subscribers_;
-  bool is_running_ = false;
+  Mutex start_mutex_;  // held throughout: one start or stop at a time
+  std::vector<Leadership> early_subscribers_ DROVER_GUARDED_BY(start_mutex_);
+  bool is_running_ DROVER_GUARDED_BY(start_mutex_) = false;
   std::thread raft_thread_, apply_thread_, save_thread_, transfer_thread_, scrub_thread_;
 };
 
@@ -134,7 +133,7 @@ Status Driver::check_voters(const std::vector<Member>& voters) const {
 }
 
 Status Driver::start() {
-  const std::lock_guard starting(start_mutex_);
+  const MutexLock starting(start_mutex_);
   DROVER_CHECK(!log_);
   SegmentLogOptions log_options = options_.log;
   log_options.directory = options_.directory;
@@ -152,7 +151,10 @@ Status Driver::start() {
       DROVER_RETURN_IF_ERROR(recovered.begin_cluster(std::move(voters), *log_));
     }
   }
-  board_.newest = recovered.snapshot;
+  {
+    const MutexLock lock(board_.mutex);
+    board_.newest = recovered.snapshot;
+  }
   board_.applied = board_.commit = recovered.snapshot.index;
   board_.term = recovered.state.hard_state.term;
   board_.is_damaged = recovered.state.is_damaged;
@@ -226,23 +228,23 @@ void Driver::run_threads() {
 void Driver::hand_over() {
   if (board_.role != Role::leader || peers().empty()) return;
   struct Handed {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool is_over = false;
+    Mutex mutex;
+    CondVar changed;
+    bool is_over DROVER_GUARDED_BY(mutex) = false;
   };
   const auto handed = std::make_shared<Handed>();
   const auto limit = 2 * options_.election_ticks * options_.tick;
   transfer_leadership({}, clock_.steady() + limit, [handed](const Status&) {
-    const std::lock_guard lock(handed->mutex);
+    const MutexLock lock(handed->mutex);
     handed->is_over = true;
     handed->changed.notify_one();
   });
-  std::unique_lock lock(handed->mutex);
-  handed->changed.wait_for(lock, limit, [&] { return handed->is_over; });
+  MutexLock lock(handed->mutex);
+  handed->changed.wait_for(lock, limit, [&]() DROVER_REQUIRES(handed->mutex) { return handed->is_over; });
 }
 
 void Driver::stop() {
-  const std::lock_guard stopping(start_mutex_);
+  const MutexLock stopping(start_mutex_);
   if (!is_running_) return;
   is_running_ = false;
   board_.is_giving_up = true;
@@ -278,7 +280,7 @@ void Driver::finish() {
   transport_.stop();
   board_.role = Role::follower;
   {
-    const std::lock_guard lock(board_.mutex);
+    const MutexLock lock(board_.mutex);
     board_.leader = {};
     board_.peers.clear();
   }
@@ -305,30 +307,30 @@ void Driver::read_index(SteadyTime deadline, IndexDone done) {
 }
 
 void Driver::subscribe_leadership(Leadership on_gain) {
-  const std::lock_guard lock(start_mutex_);
+  const MutexLock lock(start_mutex_);
   if (!is_running_) return early_subscribers_.push_back(std::move(on_gain));
   raft_->post([this, on_gain = std::move(on_gain)] { raft_->subscribe(on_gain); });
 }
 
 Member Driver::leader_hint() const {
-  const std::lock_guard lock(board_.mutex);
+  const MutexLock lock(board_.mutex);
   return board_.leader;
 }
 
 std::optional<std::chrono::nanoseconds> Driver::last_contact() const {
   if (board_.role == Role::leader) return std::chrono::nanoseconds(0);
-  const std::lock_guard lock(board_.mutex);
+  const MutexLock lock(board_.mutex);
   if (board_.leader_contact == SteadyTime()) return std::nullopt;
   return clock_.steady() - board_.leader_contact;
 }
 
 std::vector<PeerInfo> Driver::peers() const {
-  const std::lock_guard lock(board_.mutex);
+  const MutexLock lock(board_.mutex);
   return board_.peers;
 }
 
 Membership Driver::membership() const {
-  const std::lock_guard lock(board_.mutex);
+  const MutexLock lock(board_.mutex);
   return board_.membership;
 }
 
@@ -374,7 +376,7 @@ Result<Consensus::OpenSnapshot> Driver::open_snapshot() {
 Stats Driver::stats() const {
   Stats stats;
   {
-    const std::lock_guard lock(board_.mutex);
+    const MutexLock lock(board_.mutex);
     stats = board_.stats;
     stats.snapshot_index = board_.newest.index;
     stats.snapshot_term = board_.newest.term;

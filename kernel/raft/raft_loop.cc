@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "kernel/raft/apply_loop.h"
 #include "kernel/raft/recover.h"
 #include "kernel/raft/transfer_loop.h"
@@ -90,7 +91,7 @@ bool RaftLoop::is_alone() const {
 void RaftLoop::begin(CoreState state) {
   make_core(std::move(state));
   last_tick_ = awake_or_not();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (is_alone()) inbox_.control.push_back(Campaign{});  // nobody else to wait for
   is_refusing_ = is_closed_ = false;
 }
@@ -132,7 +133,7 @@ void RaftLoop::propose(Request request) {
     log::warn("raft", "a large command enters the log", {{"bytes", bytes}});
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_refusing_ || board_.role != Role::leader) {
       refused = unavailable(is_refusing_ ? "not leader: this server is not running" : "not the leader");
       cause = &Stats::proposals_not_leader;
@@ -157,7 +158,7 @@ void RaftLoop::propose(Request request) {
 
 void RaftLoop::read(SteadyTime deadline, Consensus::IndexDone done) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!is_closed_) {
       inbox_.reads.push_back({.deadline = deadline, .done = std::move(done)});
       done = nullptr;
@@ -178,7 +179,7 @@ void RaftLoop::ask(std::function<Input(uint64_t)> make, SteadyTime deadline, Con
 
 bool RaftLoop::post(std::function<void()> call) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_closed_) return false;
     inbox_.calls.push_back(std::move(call));
   }
@@ -188,7 +189,7 @@ bool RaftLoop::post(std::function<void()> call) {
 
 void RaftLoop::push(Input input) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_closed_) return;
     inbox_.control.push_back(std::move(input));
   }
@@ -198,7 +199,7 @@ void RaftLoop::push(Input input) {
 void RaftLoop::push(Message message) {
   const bool is_bulky = message.type == MessageType::append || message.type == MessageType::append_answer;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_closed_) return;
     if (is_bulky) {
       const uint64_t bytes = message_bytes(message);
@@ -214,7 +215,7 @@ void RaftLoop::push(Message message) {
 
 void RaftLoop::durable(uint64_t write_seq) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     DROVER_CHECK(write_seq > inbox_.durable_seq);  // I10
     inbox_.durable_seq = write_seq;
   }
@@ -222,32 +223,32 @@ void RaftLoop::durable(uint64_t write_seq) {
 }
 
 void RaftLoop::applied() {
-  { const std::lock_guard lock(mutex_); }  // [raft] is either before its look at the board, or waiting
+  { const MutexLock lock(mutex_); }  // [raft] is either before its look at the board, or waiting
   wake_.notify_one();
 }
 
 void RaftLoop::refuse() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_refusing_ = true;
 }
 
 void RaftLoop::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_refusing_ = is_closed_ = true;
   }
   wake_.notify_one();
 }
 
 bool RaftLoop::is_closed() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return is_closed_;
 }
 
 void RaftLoop::abandon(const Status& why) {
   Inbox rest;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::swap(rest, inbox_);
   }
   for (const auto& call : rest.calls) call();
@@ -265,7 +266,7 @@ bool RaftLoop::has_work() const { return !inbox_.empty() || board_.applied >= aw
 
 RaftLoop::Inbox RaftLoop::take() {
   Inbox taken;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   taken.calls.swap(inbox_.calls);
   taken.control.swap(inbox_.control);
   taken.reads.swap(inbox_.reads);
@@ -332,12 +333,12 @@ void RaftLoop::turn_away(Inbox inbox) {
 }
 
 void RaftLoop::wait() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   // By duration: the clock may be one that runs differently from the condition variable's.
   const auto left = std::chrono::ceil<std::chrono::microseconds>(
       std::min(last_tick_ + options_.tick - awake_or_not(), next_deadline() - clock_.steady()));
   wake_.wait_for(lock, std::clamp<std::chrono::microseconds>(left, std::chrono::microseconds(0), options_.tick),
-                 [&] { return has_work() || is_closed_; });
+                 [&]() DROVER_REQUIRES(mutex_) { return has_work() || is_closed_; });
 }
 
 SteadyTime RaftLoop::next_deadline() const {
@@ -354,7 +355,7 @@ void RaftLoop::note_contact(const Input& input, SteadyTime now) {
   const Message& message = received->message;
   if (message.type != MessageType::append && message.type != MessageType::heartbeat) return;
   if (message.term < board_.term) return;
-  const std::lock_guard lock(board_.mutex);
+  const MutexLock lock(board_.mutex);
   board_.leader_contact = now;
 }
 
@@ -472,7 +473,7 @@ void RaftLoop::change_role(const RoleChange& change) {
   board_.term = change.term;
   board_.role = change.role;
   {
-    const std::lock_guard lock(board_.mutex);
+    const MutexLock lock(board_.mutex);
     board_.leader = {.id = change.leader};
     const auto& members = board_.membership.members;
     const auto found = std::ranges::find(members, change.leader, &Member::id);

@@ -9,17 +9,16 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "drover/mutex.h"
 #include "kernel/raft/board.h"
 #include "kernel/raft/core/core.h"
 #include "kernel/raft/driver.h"
@@ -101,7 +100,7 @@ class RaftLoop {
 
   void make_core(CoreState state);
   bool is_alone() const;
-  bool has_work() const;  // under mutex_
+  bool has_work() const DROVER_REQUIRES(mutex_);
   Inbox take();
   void turn_away(Inbox inbox);
   void note_contact(const Input& input, SteadyTime now);
@@ -154,12 +153,12 @@ class RaftLoop {
 
   std::atomic<Index> awaited_{UINT64_MAX};
 
-  mutable std::mutex mutex_;  // guards what follows; a leaf
-  std::condition_variable wake_;
-  Inbox inbox_;
-  uint64_t queued_message_bytes_ = 0;
-  bool is_refusing_ = true;  // until begin()
-  bool is_closed_ = true;    // until begin()
+  mutable Mutex mutex_;  // a leaf
+  CondVar wake_;
+  Inbox inbox_ DROVER_GUARDED_BY(mutex_);
+  uint64_t queued_message_bytes_ DROVER_GUARDED_BY(mutex_) = 0;
+  bool is_refusing_ DROVER_GUARDED_BY(mutex_) = true;  // until begin()
+  bool is_closed_ DROVER_GUARDED_BY(mutex_) = true;    // until begin()
 };
 
 }  // namespace drover::raft

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "kernel/raft/raft_loop.h"
 
 namespace drover::raft {
@@ -20,7 +21,7 @@ void RaftLoop::show_membership() {
     if (id != self_ && !is_member && known != addresses_.end()) others.push_back({.id = id, .address = known->second});
   }
   transport_.set_peers(log_.cluster_id(), std::move(others));
-  const std::lock_guard lock(board_.mutex);
+  const MutexLock lock(board_.mutex);
   board_.membership = now;
   const auto found = std::ranges::find(now.members, board_.leader.id, &Member::id);
   if (found != now.members.end()) board_.leader = *found;
@@ -36,7 +37,7 @@ void RaftLoop::show() {
     board_.update_stats([](Stats& stats) { ++stats.repairs; });
   }
   const CoreCounters& counters = core_->counters();
-  const std::lock_guard lock(board_.mutex);
+  const MutexLock lock(board_.mutex);
   board_.peers.clear();
   for (const PeerStatus& peer : status.peers) {
     if (peer.id == self_) continue;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "kernel/raft/apply_loop.h"
 #include "kernel/raft/raft_loop.h"
 #include "kernel/raft/snapshot_store.h"
@@ -16,7 +17,7 @@ void SaveLoop::connect(RaftLoop& raft, ApplyLoop& apply) {
 
 void SaveLoop::save(Frozen frozen) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     DROVER_CHECK(!frozen_);
     frozen_ = std::move(frozen);
   }
@@ -24,13 +25,13 @@ void SaveLoop::save(Frozen frozen) {
 }
 
 void SaveLoop::durable() {
-  { const std::lock_guard lock(mutex_); }  // [snapshot] is either before its look at the log, or waiting
+  { const MutexLock lock(mutex_); }  // [snapshot] is either before its look at the log, or waiting
   wake_.notify_one();
 }
 
 void SaveLoop::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_closed_ = true;
   }
   wake_.notify_one();
@@ -40,15 +41,15 @@ void SaveLoop::close() {
 bool SaveLoop::has_work() const { return frozen_ && frozen_->source->index() <= log_.durable_index(); }
 
 bool SaveLoop::wait() {
-  std::unique_lock lock(mutex_);
-  wake_.wait(lock, [&] { return has_work() || is_closed_; });
+  MutexLock lock(mutex_);
+  wake_.wait(lock, [&]() DROVER_REQUIRES(mutex_) { return has_work() || is_closed_; });
   return has_work();
 }
 
 bool SaveLoop::step() {
   Frozen frozen;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!has_work()) return false;
     frozen = *std::exchange(frozen_, std::nullopt);
   }
@@ -58,7 +59,7 @@ bool SaveLoop::step() {
                                                      [this] { return board_.is_giving_up.load(); });
   frozen.source.reset();
   {
-    const std::lock_guard lock(board_.mutex);
+    const MutexLock lock(board_.mutex);
     if (saved.ok()) {
       if (saved->index > board_.newest.index) board_.newest = *saved;
       board_.stats.snapshot_ns = static_cast<uint64_t>(std::chrono::nanoseconds(clock_.steady() - begun).count());

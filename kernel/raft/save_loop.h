@@ -1,11 +1,10 @@
 // [snapshot]: streams a frozen state to disk while apply goes on.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "drover/mutex.h"
 #include "kernel/raft/board.h"
 #include "kernel/raft/driver.h"
 #include "kernel/raft/log.h"
@@ -38,7 +37,7 @@ class SaveLoop {
   void close();
 
  private:
-  bool has_work() const;  // under mutex_
+  bool has_work() const DROVER_REQUIRES(mutex_);
 
   const Options& options_;
   const Clock& clock_;
@@ -48,10 +47,10 @@ class SaveLoop {
   RaftLoop* raft_ = nullptr;
   ApplyLoop* apply_ = nullptr;
 
-  std::mutex mutex_;  // guards what follows; a leaf
-  std::condition_variable wake_;
-  std::optional<Frozen> frozen_;
-  bool is_closed_ = false;
+  Mutex mutex_;  // a leaf
+  CondVar wake_;
+  std::optional<Frozen> frozen_ DROVER_GUARDED_BY(mutex_);
+  bool is_closed_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace drover::raft

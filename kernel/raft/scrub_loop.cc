@@ -4,6 +4,7 @@
 #include <string>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "kernel/raft/snapshot_store.h"
 
 namespace drover::raft {
@@ -15,7 +16,7 @@ constexpr size_t kPiece = 256 << 10;
 
 void ScrubLoop::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_closed_ = true;
   }
   wake_.notify_one();
@@ -23,7 +24,7 @@ void ScrubLoop::close() {
 
 bool ScrubLoop::wait() {
   if (options_.scrub_interval <= options_.scrub_interval.zero()) return false;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!is_closed_ && clock_.steady() < due_) wake_.wait_for(lock, due_ - clock_.steady());
   return !is_closed_;
 }
@@ -100,12 +101,10 @@ void ScrubLoop::end() {
     ++stats.scrub_rounds;
     stats.is_rotten = errors_ != 0;
   });
-  const std::lock_guard lock(mutex_);
   due_ = clock_.steady() + options_.scrub_interval;
 }
 
 void ScrubLoop::has_read(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
   due_ = clock_.steady() +
          std::chrono::nanoseconds(bytes * 1'000'000'000 / std::max<uint64_t>(options_.scrub_rate_bytes, 1));
 }

@@ -2,11 +2,10 @@
 // disk has lost before a restart would. It changes nothing: repair belongs to the start.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 
+#include "drover/mutex.h"
 #include "kernel/raft/board.h"
 #include "kernel/raft/driver.h"
 #include "kernel/raft/log.h"
@@ -47,11 +46,11 @@ class ScrubLoop {
   uint64_t errors_ = 0;  // in this round
   std::deque<SnapshotInfo> snapshots_left_;
   std::unique_ptr<ByteSource> reading_;
-
-  std::mutex mutex_;  // guards what follows; a leaf
-  std::condition_variable wake_;
   SteadyTime due_ = clock_.steady() + options_.scrub_interval;
-  bool is_closed_ = false;
+
+  Mutex mutex_;  // a leaf
+  CondVar wake_;
+  bool is_closed_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace drover::raft

@@ -9,6 +9,7 @@
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "storage/segment_repair.h"
 
 namespace drover::raft {
@@ -118,6 +119,7 @@ Status SegmentLog::resume(const SegmentInfo& last) {
   DROVER_TRY(active_, files_.open(path, is_direct_ ? OpenMode::write_direct : OpenMode::write));
   active_seed_ = batch_seed(last.seq, last.salt);
   offset_ = last.end;
+  const MutexLock lock(mutex_);
   active_capacity_ = last.capacity;
   active_used_ = last.end;
   return ok_status();
@@ -132,7 +134,7 @@ void SegmentLog::start(std::function<void(uint64_t)> on_durable) {
 
 void SegmentLog::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_stopping_ = true;
   }
   wake_.notify_all();
@@ -143,7 +145,7 @@ void SegmentLog::stop() {
 
 void SegmentLog::submit(LogWrite write) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_stopping_ || has_failed_) return;
     if (write.start_over) {
       DROVER_CHECK(write.first_index > 0 && write.truncate_from == 0);
@@ -164,7 +166,6 @@ void SegmentLog::submit(LogWrite write) {
   wake_.notify_one();
 }
 
-// Under mutex_. All that is there, as far as it makes one batch: a truncation begins a new one.
 std::vector<LogWrite> SegmentLog::take() {
   std::vector<LogWrite> writes;
   uint64_t bytes = 0;
@@ -181,7 +182,7 @@ std::vector<LogWrite> SegmentLog::take() {
 Status SegmentLog::mark_damaged() {
   Recovery mark(0);
   mark.state = recovered_;
-  mark.cluster_id = cluster_id_;
+  mark.cluster_id = cluster_id();
   mark.node_id = node_id_;
   mark.batch_seq = batch_seq_;
   recovered_.is_damaged = true;
@@ -190,7 +191,7 @@ Status SegmentLog::mark_damaged() {
 
 void SegmentLog::mark_whole() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_whole_again_ = true;
   }
   wake_.notify_one();
@@ -200,8 +201,10 @@ void SegmentLog::run() {
   pthread_setname_np(pthread_self(), "log");
   for (Idle idle = Idle::nothing; idle != Idle::close;) {
     {
-      std::unique_lock lock(mutex_);
-      const auto has_work = [&] { return !pending_.empty() || is_stopping_ || is_whole_again_; };
+      MutexLock lock(mutex_);
+      const auto has_work = [&]() DROVER_REQUIRES(mutex_) {
+        return !pending_.empty() || is_stopping_ || is_whole_again_;
+      };
       idle = Idle::nothing;
       if (is_confirmed_) {
         wake_.wait(lock, has_work);
@@ -218,7 +221,7 @@ bool SegmentLog::write_step(Idle idle) {
   std::vector<LogWrite> writes;
   bool is_whole_again = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (has_failed_) return false;
     is_whole_again = std::exchange(is_whole_again_, false);
     if (!is_whole_again) writes = take();
@@ -239,7 +242,7 @@ bool SegmentLog::write_step(Idle idle) {
   }
   if (status.ok()) return true;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     has_failed_ = true;
     pending_.clear();
   }
@@ -306,7 +309,7 @@ Status SegmentLog::write_batch(std::vector<LogWrite> writes, uint32_t flags) {
   chain_ = header.crc;
   is_confirmed_ = writes.empty();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     while (!unconfirmed_.empty() && unconfirmed_.front().write_seq <= write_seq_) {
       durable_ = std::max(durable_, unconfirmed_.front().last);
       unconfirmed_.pop_front();
@@ -350,7 +353,7 @@ Status SegmentLog::roll(uint64_t batch_bytes) {
   const bool is_first = active_capacity_ == 0;
   auto segment = std::make_shared<Segment>();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // The first of a run is small: frequent restarts must not eat a full segment each.
     const auto fits = [&](const Spare& s) {
       return s.size >= needed && (!is_first || s.size <= options_.initial_segment_bytes);
@@ -395,7 +398,7 @@ Status SegmentLog::roll(uint64_t batch_bytes) {
   DROVER_TRY(active_, files_.open(segment->path, mode));  // so that errors name the segment
   active_seed_ = batch_seed(segment->seq, segment->salt);
   offset_ = kBlock;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   active_capacity_ = segment->capacity;
   active_used_ = kBlock;
   fill_failed_ = false;
@@ -410,7 +413,7 @@ Status SegmentLog::drop_segments() {
     std::shared_ptr<Segment> oldest;
     std::string spare;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (segments_.size() < 2) return ok_status();
       oldest = segments_.begin()->second;
       if (oldest->max_index >= written_.first_index()) return ok_status();
@@ -425,7 +428,7 @@ Status SegmentLog::drop_segments() {
     if (!status.ok()) return status;
     DROVER_RETURN_IF_ERROR(files_.sync_directory(options_.directory));
     if (!spare.empty()) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       spares_.push_back({.path = spare, .size = oldest->capacity, .is_recycled = true});
       ++stats_.recycled_segments;
     }
@@ -453,9 +456,10 @@ void SegmentLog::run_fill() {
   pthread_setname_np(pthread_self(), "log-fill");
   while (true) {
     {
-      std::unique_lock lock(mutex_);
-      wake_fill_.wait(
-          lock, [&] { return is_stopping_ || (!fill_failed_ && !has_failed_ && spares_.size() < wanted_spares()); });
+      MutexLock lock(mutex_);
+      wake_fill_.wait(lock, [&]() DROVER_REQUIRES(mutex_) {
+        return is_stopping_ || (!fill_failed_ && !has_failed_ && spares_.size() < wanted_spares());
+      });
       if (is_stopping_) return;
     }
     (void)fill_step();
@@ -466,7 +470,7 @@ bool SegmentLog::fill_step() {
   std::string number;
   uint64_t size = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (fill_failed_ || has_failed_ || spares_.size() >= wanted_spares()) return false;
     number = std::to_string(next_file_++);
     size = std::min(options_.segment_bytes, std::max(options_.initial_segment_bytes, active_capacity_ * 4));
@@ -482,7 +486,7 @@ bool SegmentLog::fill_step() {
     log::warn("raft", "a log segment could not be prepared",
               {{"error", status.message()}, {"bytes", size}, {"free_bytes", space.value_or(0)}});
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (status.ok()) {
     spares_.push_back({.path = spare, .size = size});
   } else {

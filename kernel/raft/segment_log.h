@@ -7,16 +7,16 @@
 // would. [log-fill] prepares segments ahead of need, so that a roll costs a rename. Owned by the driver.
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "drover/mutex.h"
 #include "kernel/raft/log.h"
 #include "storage/file_system.h"
 #include "storage/segment_recovery.h"
@@ -87,8 +87,8 @@ class SegmentLog final : public Log {
     uint64_t capacity = 0;
     std::string path;
     Index max_index = 0;  // [log]
-    mutable std::mutex opening;
-    mutable std::shared_ptr<File> reader;  // opened at the first read from disk
+    mutable Mutex opening;
+    mutable std::shared_ptr<File> reader DROVER_GUARDED_BY(opening);  // opened at the first read from disk
   };
   struct Unconfirmed {
     uint64_t write_seq = 0;
@@ -106,13 +106,14 @@ class SegmentLog final : public Log {
 
   void run();       // [log]
   void run_fill();  // [log-fill]
-  std::vector<LogWrite> take();
+  // All that is there, as far as it makes one batch: a truncation begins a new one.
+  std::vector<LogWrite> take() DROVER_REQUIRES(mutex_);
   Status write_batch(std::vector<LogWrite> writes, uint32_t flags);
   Status roll(uint64_t batch_bytes);
   Status write_durably(uint64_t offset, std::string_view bytes);
   Status drop_segments();
   Status prepare(const std::string& path, uint64_t size);
-  size_t wanted_spares() const;  // under mutex_
+  size_t wanted_spares() const DROVER_REQUIRES(mutex_);
   Result<std::vector<Entry>> read_batch(const Segment& segment, const BatchPlace& place) const;
 
   // Constant after construction.
@@ -137,24 +138,24 @@ class SegmentLog final : public Log {
   bool is_confirmed_ = true;  // the disk itself says that the newest entries are durable
   AlignedBuffer buffer_;
 
-  mutable std::mutex mutex_;  // guards what follows; a leaf
-  std::condition_variable wake_;
-  std::condition_variable wake_fill_;
-  ClusterId cluster_id_;
-  LogIndex index_;
-  std::deque<LogWrite> pending_;
-  std::deque<Unconfirmed> unconfirmed_;
-  Index durable_ = 0;
-  std::map<uint64_t, std::shared_ptr<Segment>> segments_;
-  std::deque<Spare> spares_;
-  uint64_t active_capacity_ = 0;
-  uint64_t active_used_ = 0;
-  uint64_t next_file_ = 1;  // names of spares never repeat within a run
-  LogStats stats_;
-  bool is_stopping_ = false;
-  bool has_failed_ = false;
-  bool fill_failed_ = false;
-  bool is_whole_again_ = false;  // the damage mark is to be removed
+  mutable Mutex mutex_;  // a leaf
+  CondVar wake_;
+  CondVar wake_fill_;
+  ClusterId cluster_id_ DROVER_GUARDED_BY(mutex_);
+  LogIndex index_ DROVER_GUARDED_BY(mutex_);
+  std::deque<LogWrite> pending_ DROVER_GUARDED_BY(mutex_);
+  std::deque<Unconfirmed> unconfirmed_ DROVER_GUARDED_BY(mutex_);
+  Index durable_ DROVER_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, std::shared_ptr<Segment>> segments_ DROVER_GUARDED_BY(mutex_);
+  std::deque<Spare> spares_ DROVER_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> active_capacity_ = 0;  // [log] writes it under the mutex, and reads it without
+  uint64_t active_used_ DROVER_GUARDED_BY(mutex_) = 0;
+  uint64_t next_file_ DROVER_GUARDED_BY(mutex_) = 1;  // names of spares never repeat within a run
+  LogStats stats_ DROVER_GUARDED_BY(mutex_);
+  bool is_stopping_ DROVER_GUARDED_BY(mutex_) = false;
+  bool has_failed_ DROVER_GUARDED_BY(mutex_) = false;
+  bool fill_failed_ DROVER_GUARDED_BY(mutex_) = false;
+  bool is_whole_again_ DROVER_GUARDED_BY(mutex_) = false;  // the damage mark is to be removed
 
   std::thread writer_;
   std::thread filler_;

@@ -1,6 +1,8 @@
 // Reads of the log, from memory and from the disk. [any]
 #include <utility>
 
+#include "drover/mutex.h"
+
 #include "kernel/raft/segment_log.h"
 
 namespace drover::raft {
@@ -8,7 +10,7 @@ namespace drover::raft {
 Result<std::vector<Entry>> SegmentLog::read_batch(const Segment& segment, const BatchPlace& place) const {
   std::shared_ptr<File> file;
   {
-    const std::lock_guard lock(segment.opening);
+    const MutexLock lock(segment.opening);
     if (!segment.reader) {
       DROVER_TRY(segment.reader, files_.open(segment.path, OpenMode::read));
     }
@@ -32,7 +34,7 @@ Result<std::vector<Entry>> SegmentLog::read(Index from, Index to, uint64_t max_b
   std::shared_ptr<const Segment> segment;
   BatchPlace place;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (from < index_.first_index() || from > index_.last_index() || to < from) {
       return Status(Code::out_of_range, "entry " + std::to_string(from) + " is not in the log (" +
                                             std::to_string(index_.first_index()) + " to " +
@@ -61,7 +63,7 @@ Log::Verified SegmentLog::verify(Index index) const {
   std::shared_ptr<const Segment> segment;
   BatchPlace place;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const std::optional<BatchPlace> found =
         index >= index_.first_index() && index <= durable_ ? index_.find(index) : std::nullopt;
     if (!found) return {.status = Status(Code::out_of_range, "entry " + std::to_string(index) + " is not on the disk")};
@@ -72,12 +74,12 @@ Log::Verified SegmentLog::verify(Index index) const {
 }
 
 ClusterId SegmentLog::cluster_id() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cluster_id_;
 }
 
 Status SegmentLog::join_cluster(ClusterId cluster) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (cluster_id_.is_zero()) cluster_id_ = cluster;
   if (cluster_id_ == cluster) return ok_status();
   return failed_precondition("this server is part of cluster " + cluster_id_.to_string() + ", not of " +
@@ -85,7 +87,7 @@ Status SegmentLog::join_cluster(ClusterId cluster) {
 }
 
 Result<Term> SegmentLog::term_at(Index index) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (index + 1 < index_.first_index() || index > index_.last_index()) {
     return Status(Code::out_of_range, "the term of entry " + std::to_string(index) + " is not in the log");
   }
@@ -93,32 +95,32 @@ Result<Term> SegmentLog::term_at(Index index) const {
 }
 
 TermRuns SegmentLog::terms() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return index_.terms();
 }
 
 Index SegmentLog::first_index() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return index_.first_index();
 }
 
 Index SegmentLog::last_index() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return index_.last_index();
 }
 
 Index SegmentLog::durable_index() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return durable_;
 }
 
 Index SegmentLog::trail_start(Index upto, uint64_t bytes) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return index_.trail_start(upto, bytes);
 }
 
 LogStats SegmentLog::stats() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   LogStats stats = stats_;
   stats.segments = segments_.size();
   stats.spare_segments = spares_.size();

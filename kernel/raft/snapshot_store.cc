@@ -5,6 +5,7 @@
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "storage/segment_repair.h"
 #include "storage/snapshot_files.h"
 
@@ -82,6 +83,7 @@ Result<SnapshotInfo> verify_in(FileSystem& files, const std::string& directory, 
 Result<std::unique_ptr<SnapshotStore>> SnapshotStore::open(FileSystem& files, std::string directory) {
   std::unique_ptr<SnapshotStore> store(new SnapshotStore(files, std::move(directory)));
   DROVER_TRY(const std::vector<std::string> names, files.list(store->directory_));
+  const MutexLock lock(store->mutex_);
   for (const std::string& name : names) {
     if (name.starts_with("part-")) DROVER_RETURN_IF_ERROR(store->discard(store->directory_ + "/" + name));
     if (const auto info = parse_snapshot_name(name)) store->kept_.push_back({*info, name.starts_with("recv-")});
@@ -105,14 +107,14 @@ Status SnapshotStore::discard(const std::string& directory) {
 }
 
 std::vector<SnapshotInfo> SnapshotStore::list() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<SnapshotInfo> all;
   for (const Kept& kept : kept_) all.push_back(kept.info);
   return all;
 }
 
 bool SnapshotStore::was_received(const SnapshotInfo& snapshot) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::ranges::any_of(kept_, [&](const Kept& kept) {
     return kept.was_received && kept.info.index == snapshot.index && kept.info.term == snapshot.term;
   });
@@ -124,7 +126,7 @@ Status SnapshotStore::keep(const SnapshotInfo& snapshot, const std::string& part
   DROVER_RETURN_IF_ERROR(files_.sync_directory(directory_));
   std::vector<std::pair<std::string, std::string>> old;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     kept_.push_back({snapshot, was_received});
     std::ranges::sort(kept_, std::ranges::greater(), [](const Kept& kept) { return kept.info.index; });
     while (kept_.size() > kKept) {
@@ -187,7 +189,7 @@ Status SnapshotStore::set_aside(const SnapshotInfo& snapshot) {
   DROVER_RETURN_IF_ERROR(files_.sync_directory(folder));
   DROVER_RETURN_IF_ERROR(files_.sync_directory(directory_));
   log::error("raft", "a damaged snapshot was set aside", {{"index", snapshot.index}, {"quarantine", folder}});
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(kept_, [&](const Kept& kept) { return kept.info.index == snapshot.index; });
   return ok_status();
 }

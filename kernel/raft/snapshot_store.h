@@ -6,10 +6,10 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "drover/mutex.h"
 #include "kernel/raft/raft.h"
 #include "storage/file_system.h"
 
@@ -114,8 +114,8 @@ class SnapshotStore {
 
   FileSystem& files_;
   const std::string directory_;
-  mutable std::mutex mutex_;  // guards kept_
-  std::vector<Kept> kept_;    // newest first, by index
+  mutable Mutex mutex_;
+  std::vector<Kept> kept_ DROVER_GUARDED_BY(mutex_);  // newest first, by index
 };
 
 }  // namespace drover::raft

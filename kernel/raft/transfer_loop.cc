@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "kernel/raft/apply_loop.h"
 #include "kernel/raft/raft_loop.h"
 
@@ -18,7 +19,7 @@ void TransferLoop::connect(NodeId self, RaftLoop& raft, ApplyLoop& apply) {
 template <typename Change>
 void TransferLoop::enqueue(Change change) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     change(inbox_);
   }
   wake_.notify_one();
@@ -47,7 +48,7 @@ void TransferLoop::receive(BulkMessage message) {
 
 void TransferLoop::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_closed_ = true;
   }
   wake_.notify_one();
@@ -55,8 +56,8 @@ void TransferLoop::close() {
 
 bool TransferLoop::wait() {
   const SteadyTime until = next_time();
-  std::unique_lock lock(mutex_);
-  const auto has_work = [&] { return !inbox_.empty() || is_closed_; };
+  MutexLock lock(mutex_);
+  const auto has_work = [&]() DROVER_REQUIRES(mutex_) { return !inbox_.empty() || is_closed_; };
   if (until == SteadyTime::max()) {
     wake_.wait(lock, has_work);
   } else {
@@ -69,7 +70,7 @@ bool TransferLoop::wait() {
 bool TransferLoop::step() {
   Inbox inbox;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::swap(inbox, inbox_);
   }
   const bool had_work = !inbox.empty();
@@ -154,7 +155,7 @@ void TransferLoop::replace_unreadable(const SnapshotInfo& snapshot, const Status
   log::error("raft", "a snapshot cannot be read, another one is taken",
              {{"error", status.message()}, {"set_aside", aside.to_string()}});
   if (is_damaged) {
-    const std::lock_guard lock(board_.mutex);
+    const MutexLock lock(board_.mutex);
     if (board_.newest.index == snapshot.index) board_.newest = {};
   }
   apply_->want_snapshot([](const Result<SnapshotInfo>&) {});

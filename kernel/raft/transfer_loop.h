@@ -5,13 +5,12 @@
 //   receiver: chunk at the wanted offset ─▶ written, acked ─▶ whole: verified, durable, told to the core, acked as done
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "drover/mutex.h"
 #include "kernel/raft/board.h"
 #include "kernel/raft/core/core.h"
 #include "kernel/raft/driver.h"
@@ -99,10 +98,10 @@ class TransferLoop {
   std::unique_ptr<SnapshotReceiver> receiving_;
   SteadyTime rate_free_at_{};  // when the rate allows the next chunk
 
-  std::mutex mutex_;  // guards what follows; a leaf
-  std::condition_variable wake_;
-  Inbox inbox_;
-  bool is_closed_ = false;
+  Mutex mutex_;  // a leaf
+  CondVar wake_;
+  Inbox inbox_ DROVER_GUARDED_BY(mutex_);
+  bool is_closed_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace drover::raft

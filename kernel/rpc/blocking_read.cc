@@ -1,5 +1,6 @@
 #include "kernel/rpc/blocking_read.h"
 
+#include "drover/mutex.h"
 #include "drover/stopping.h"
 #include "kernel/rpc/handler.h"
 #include "kernel/state/store.h"
@@ -32,7 +33,7 @@ void BlockingRead::sleep(const state::ReadSet& looked) {
   // The timer holds this object while it sleeps: the watch and the callbacks know it weakly.
   timer_ = setup_.pool.post_at(setup_.until, [self = shared_from_this()] { self->wake(state::WakeReason::changed); });
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     is_asleep_ = true;
     if (!is_woken_) return;
   }
@@ -41,7 +42,7 @@ void BlockingRead::sleep(const state::ReadSet& looked) {
 
 void BlockingRead::wake(state::WakeReason reason) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     is_abandoned_ = is_abandoned_ || reason == state::WakeReason::abandoned;
     if (std::exchange(is_woken_, true) || !is_asleep_) return;
   }
@@ -56,7 +57,7 @@ void BlockingRead::resume() {
   on_stopping_.reset();
   on_leadership_lost_.reset();
   const bool is_abandoned = [this] {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return is_abandoned_;
   }();
   if (setup_.stopping.stop_requested()) return setup_.done(agent_is_stopping());

@@ -9,12 +9,12 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string_view>
 
 #include "drover/methods.h"
+#include "drover/mutex.h"
 #include "drover/thread_pool.h"
 #include "kernel/rpc/method_table.h"
 #include "kernel/state/watch.h"
@@ -57,10 +57,10 @@ class BlockingRead : public std::enable_shared_from_this<BlockingRead> {
   state::Watch watch_;
   uint64_t timer_ = 0;
   OnStop on_caller_gone_, on_stopping_, on_leadership_lost_;
-  std::mutex mutex_;
-  bool is_asleep_ = false;  // guarded by mutex_, like the following
-  bool is_woken_ = false;
-  bool is_abandoned_ = false;
+  Mutex mutex_;
+  bool is_asleep_ DROVER_GUARDED_BY(mutex_) = false;
+  bool is_woken_ DROVER_GUARDED_BY(mutex_) = false;
+  bool is_abandoned_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace drover::rpc

@@ -1,8 +1,8 @@
 #include "kernel/rpc/local_stream.h"
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
+
+#include "drover/mutex.h"
 
 namespace drover::rpc {
 namespace {
@@ -32,8 +32,9 @@ class Shared final : public MessageStream, public Call {
     return false;
   }
   std::optional<std::string> receive(SteadyTime deadline) override {
-    std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, stop_.get_token(), deadline, [this] { return !requests_.empty() || half_closed_; });
+    MutexLock lock(mutex_);
+    changed_.wait_until(lock, stop_.get_token(), deadline,
+                        [this]() DROVER_REQUIRES(mutex_) { return !requests_.empty() || half_closed_; });
     if (requests_.empty()) return std::nullopt;
     std::string message = std::move(requests_.front());
     requests_.pop_front();
@@ -43,15 +44,16 @@ class Shared final : public MessageStream, public Call {
 
   // --- the caller's side [any]
   bool push(std::string message) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, stop_.get_token(), [this] { return requests_.size() < kQueueLimit || ended_; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, stop_.get_token(),
+                  [this]() DROVER_REQUIRES(mutex_) { return requests_.size() < kQueueLimit || ended_; });
     if (ended_ || half_closed_ || stop_.stop_requested()) return false;
     requests_.push_back(std::move(message));
     changed_.notify_all();
     return true;
   }
   void half_close() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     half_closed_ = true;
     changed_.notify_all();
   }
@@ -61,7 +63,7 @@ class Shared final : public MessageStream, public Call {
     std::stop_callback with_router(std::move(router), [this] { stop_.request_stop(); });
     Status status = handler(request, *this, *this);
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       ended_ = true;
       changed_.notify_all();
     }
@@ -73,11 +75,11 @@ class Shared final : public MessageStream, public Call {
   CallContext context_;
   std::stop_source stop_;
   std::optional<std::stop_callback<std::function<void()>>> from_caller_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<std::string> requests_;  // guarded by mutex_, like the following
-  bool half_closed_ = false;
-  bool ended_ = false;
+  Mutex mutex_;
+  CondVarAny changed_;
+  std::deque<std::string> requests_ DROVER_GUARDED_BY(mutex_);
+  bool half_closed_ DROVER_GUARDED_BY(mutex_) = false;
+  bool ended_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 class Handle final : public StreamCall {

@@ -5,10 +5,10 @@
 #include <google/protobuf/message.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <future>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "drover/stopping.h"
 #include "kernel/rpc/blocking_read.h"
 #include "kernel/rpc/handler.h"
@@ -352,20 +352,20 @@ Result<Reply> Router::call_and_wait(CallContext context, std::string request) {
     return run_unary(*method, context, request);
   }
   struct Waiter {
-    std::mutex mutex;
-    std::condition_variable_any answered;
-    std::optional<Result<Reply>> reply;
+    Mutex mutex;
+    CondVarAny answered;
+    std::optional<Result<Reply>> reply DROVER_GUARDED_BY(mutex);
   };
   auto waiter = std::make_shared<Waiter>();
   const SteadyTime deadline = context.deadline;
   std::stop_token stop = context.stop;
   call(std::move(context), std::move(request), [waiter](Result<Reply> reply) {
-    std::lock_guard lock(waiter->mutex);
+    MutexLock lock(waiter->mutex);
     waiter->reply = std::move(reply);
     waiter->answered.notify_all();
   });
-  std::unique_lock lock(waiter->mutex);
-  const auto arrived = [&] { return waiter->reply.has_value(); };
+  MutexLock lock(waiter->mutex);
+  const auto arrived = [&]() DROVER_REQUIRES(waiter->mutex) { return waiter->reply.has_value(); };
   // The call itself ends on stop and deadline; the margin is for those that another process answers.
   if (deadline == SteadyTime::max()) {
     waiter->answered.wait(lock, stop, arrived);

@@ -1,5 +1,7 @@
 #include "kernel/state/change_feed.h"
 
+#include "drover/mutex.h"
+
 namespace drover::state {
 namespace {
 
@@ -24,7 +26,7 @@ void Batch::add(const Item* before, const Item* after) {
 void ChangeFeed::publish(std::shared_ptr<const Batch> batch) {
   std::vector<std::shared_ptr<const Batch>> evicted;  // their rows are freed outside the lock
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     last_index_ = batch->index();
     bytes_ += batch->bytes();
     ring_.push_back(std::move(batch));
@@ -43,7 +45,7 @@ void ChangeFeed::publish(std::shared_ptr<const Batch> batch) {
 void ChangeFeed::reset(uint64_t index) {
   std::deque<std::shared_ptr<const Batch>> dropped;
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     first_ += ring_.size() + 1;  // the gap is what makes every subscriber resync
     dropped.swap(ring_);
     bytes_ = 0;
@@ -54,7 +56,7 @@ void ChangeFeed::reset(uint64_t index) {
 
 void ChangeFeed::close() {
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     closed_ = true;
   }
   changed_.notify_all();
@@ -62,15 +64,17 @@ void ChangeFeed::close() {
 
 Subscription::Subscription(std::shared_ptr<ChangeFeed> feed, uint64_t after_index)
     : feed_(std::move(feed)), after_index_(after_index) {
-  std::lock_guard guard(feed_->mutex_);
+  MutexLock guard(feed_->mutex_);
   next_ = feed_->first_;
   if (after_index < feed_->lost_index_) --next_;  // before the ring: the first event is a resync
 }
 
 FeedEvent Subscription::next(SteadyTime deadline, const std::stop_token& stop) {
-  std::unique_lock lock(feed_->mutex_);
   ChangeFeed& feed = *feed_;
-  const auto ready = [&] { return feed.closed_ || next_ != feed.first_ + feed.ring_.size(); };
+  MutexLock lock(feed.mutex_);
+  const auto ready = [&]() DROVER_REQUIRES(feed.mutex_) {
+    return feed.closed_ || next_ != feed.first_ + feed.ring_.size();
+  };
   for (;;) {
     if (!ready()) {
       ++feed.waiting_;

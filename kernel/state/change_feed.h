@@ -8,14 +8,13 @@
 //   for (;;) switch (FeedEvent event = feed->next(deadline, stop); event.kind) …
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/mutex.h"
 #include "drover/tables.h"
 #include "kernel/state/memory.h"
 
@@ -71,16 +70,15 @@ class ChangeFeed {
   const size_t max_batches_;
   const size_t max_bytes_;
 
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  // Guarded by mutex_.
-  std::deque<std::shared_ptr<const Batch>> ring_;
-  uint64_t first_ = 1;       // sequence number of ring_.front()
-  uint64_t lost_index_ = 0;  // the index of the last commit that the ring no longer holds
-  uint64_t last_index_ = 0;  // of the last commit
-  size_t bytes_ = 0;
-  uint32_t waiting_ = 0;
-  bool closed_ = false;
+  Mutex mutex_;
+  CondVarAny changed_;
+  std::deque<std::shared_ptr<const Batch>> ring_ DROVER_GUARDED_BY(mutex_);
+  uint64_t first_ DROVER_GUARDED_BY(mutex_) = 1;       // sequence number of ring_.front()
+  uint64_t lost_index_ DROVER_GUARDED_BY(mutex_) = 0;  // the index of the last commit that the ring no longer holds
+  uint64_t last_index_ DROVER_GUARDED_BY(mutex_) = 0;  // of the last commit
+  size_t bytes_ DROVER_GUARDED_BY(mutex_) = 0;
+  uint32_t waiting_ DROVER_GUARDED_BY(mutex_) = 0;
+  bool closed_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 // One subscriber's place in the feed. Owned by one thread at a time; may outlive the store.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drover/mutex.h"
 #include "kernel/state/transaction.h"
 
 namespace drover::state {
@@ -154,18 +155,18 @@ Watch Store::when_index(uint64_t index, WakeCallback callback) {
 }
 
 Status Store::wait_for_index(uint64_t index, SteadyTime deadline, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any come;
+  Mutex mutex;
+  CondVarAny come;
   bool woken = false;
   while (this->index() < index) {
     woken = false;
     Watch watch = when_index(index, [&](WakeReason) {
-      std::lock_guard guard(mutex);
+      MutexLock guard(mutex);
       woken = true;
       come.notify_all();
     });
-    std::unique_lock lock(mutex);
-    if (come.wait_until(lock, stop, deadline, [&] { return woken; })) continue;
+    MutexLock lock(mutex);
+    if (come.wait_until(lock, stop, deadline, [&]() DROVER_REQUIRES(mutex) { return woken; })) continue;
     if (stop.stop_requested()) return cancelled("the wait for the state's index was cancelled");
     return deadline_exceeded("the state has not reached index " + std::to_string(index) + " in time");
   }

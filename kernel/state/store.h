@@ -11,14 +11,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/mutex.h"
 #include "drover/tables.h"
 #include "kernel/state/change_feed.h"
 #include "kernel/state/reader.h"

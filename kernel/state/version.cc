@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "drover/mutex.h"
 #include "drover/result.h"
 
 namespace drover::state {
@@ -31,7 +32,7 @@ VersionList::~VersionList() {
 }
 
 void VersionList::open(Holder& holder) {
-  std::lock_guard guard(lock_);
+  const SpinLockGuard guard(lock_);
   ++current_->readers;
   holder.version = current_;
   holder.next = holders_;
@@ -43,7 +44,7 @@ void VersionList::open(Holder& holder) {
 void VersionList::close(Holder& holder) {
   std::unique_ptr<Version> closed;
   {
-    std::lock_guard guard(lock_);
+    const SpinLockGuard guard(lock_);
     *holder.link = holder.next;
     if (holder.next != nullptr) holder.next->link = holder.link;
     auto* held = const_cast<Version*>(holder.version);
@@ -70,7 +71,7 @@ void VersionList::publish(std::unique_ptr<Version> next, std::vector<Dead>& dead
   Version* fresh = next.release();
   const uint64_t number = fresh->number;
   {
-    std::lock_guard guard(lock_);
+    const SpinLockGuard guard(lock_);
     Version* old = current_;
     fresh->older = old;
     fresh->newer = nullptr;
@@ -92,7 +93,7 @@ bool VersionList::reclaim() {
   std::vector<Dead> chunk;
   uint64_t version = 0;
   {
-    std::lock_guard guard(lock_);
+    const SpinLockGuard guard(lock_);
     if (pending_.empty()) {
       has_pending_.store(false, std::memory_order_relaxed);
       return false;
@@ -144,7 +145,7 @@ void VersionList::free_all(const std::vector<Dead>& dead, uint64_t version) {
     tree::free_node(memory_, node);
   }
   if (below.empty()) return;
-  std::lock_guard guard(lock_);
+  const SpinLockGuard guard(lock_);
   pending_.push_back({version, std::move(below)});
   has_pending_.store(true, std::memory_order_relaxed);
 }

@@ -15,22 +15,33 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "drover/mutex.h"
 #include "kernel/state/memory.h"
 #include "kernel/state/tree.h"
 
 namespace drover::state {
 
 // For a few dozen instructions at a time; yields when the holder was descheduled.
-class SpinLock {
+class DROVER_THREAD_ATTRIBUTE(capability("mutex")) SpinLock {
  public:
-  void lock();
-  void unlock() { held_.store(false, std::memory_order_release); }
+  void lock() DROVER_THREAD_ATTRIBUTE(acquire_capability());
+  void unlock() DROVER_THREAD_ATTRIBUTE(release_capability()) { held_.store(false, std::memory_order_release); }
 
  private:
   std::atomic<bool> held_{false};
+};
+
+class DROVER_THREAD_ATTRIBUTE(scoped_lockable) SpinLockGuard {
+ public:
+  explicit SpinLockGuard(SpinLock& lock) DROVER_THREAD_ATTRIBUTE(acquire_capability(lock)) : lock_(lock) {
+    lock.lock();
+  }
+  ~SpinLockGuard() DROVER_THREAD_ATTRIBUTE(release_capability()) { lock_.unlock(); }
+
+ private:
+  SpinLock& lock_;
 };
 
 // Chunked, so that appending never copies a long list.
@@ -53,14 +64,14 @@ class DeadList {
   std::vector<std::vector<Dead>> chunks_;
 };
 
-// All tables at one moment. Immutable while published, apart from the bookkeeping guarded by the list's lock.
+// All tables at one moment. Immutable while published, apart from the bookkeeping, which is the list's and under its
+// lock.
 struct Version {
   uint64_t number = 0;                  // 1, 2, 3 …: the order of publication in this process
   uint64_t index = 0;                   // the log index it reflects
   std::vector<Node*> roots;             // of every index of every table
   std::vector<uint64_t> table_indexes;  // the last log index that changed each table
 
-  // Guarded by the list.
   Version* older = nullptr;
   Version* newer = nullptr;
   uint32_t readers = 0;
@@ -88,7 +99,7 @@ class VersionList {
   // Calls visit(holder) for each, under the lock: visit does little and calls nothing.
   template <typename Visit>
   void for_each_holder(Visit&& visit) {
-    std::lock_guard guard(lock_);
+    const SpinLockGuard guard(lock_);
     for (Holder* h = holders_; h != nullptr; h = h->next) visit(*h);
   }
 
@@ -110,10 +121,10 @@ class VersionList {
     DeadList list;
   };
   // The heir of a thing that was on the deadlist of `version` or died at it: the youngest older version with readers.
-  Version* heir(uint64_t version) const;
-  void unlink(Version* version);
-  // Leaves in `dead` what may be freed now; the rest goes to the heir. Requires: the lock.
-  static void hand_over(Version* heir, std::vector<Dead>& dead);
+  Version* heir(uint64_t version) const DROVER_REQUIRES(lock_);
+  void unlink(Version* version) DROVER_REQUIRES(lock_);
+  // Leaves in `dead` what may be freed now; the rest goes to the heir.
+  void hand_over(Version* heir, std::vector<Dead>& dead) DROVER_REQUIRES(lock_);
   // Frees all of it; what hung below subtrees becomes pending for `version`.
   void free_all(const std::vector<Dead>& dead, uint64_t version);
 
@@ -121,10 +132,9 @@ class VersionList {
   std::unique_ptr<Version> spare_;  // [apply]
 
   SpinLock lock_;
-  // Guarded by lock_.
-  Version* current_;
-  Holder* holders_ = nullptr;
-  std::vector<Pending> pending_;
+  Version* current_;  // [apply] writes it under the lock, and reads it without
+  Holder* holders_ DROVER_GUARDED_BY(lock_) = nullptr;
+  std::vector<Pending> pending_ DROVER_GUARDED_BY(lock_);
   std::atomic<bool> has_pending_{false};
 };
 

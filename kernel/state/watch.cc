@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "drover/keys.h"
+#include "drover/mutex.h"
 #include "kernel/state/reader.h"
 #include "kernel/state/store.h"
 
@@ -39,7 +40,7 @@ struct Watch::Waiter : std::enable_shared_from_this<Watch::Waiter> {
   std::atomic<State> state{armed};
   std::atomic<std::thread::id> runner{};
 
-  // Guarded by the table's mutex.
+  // Under the table's mutex.
   std::vector<WatchTable::Registration> registrations;  // never grows once entered into lists
   Waiter* next = nullptr;
   Waiter** link = nullptr;  // null when not registered
@@ -79,7 +80,7 @@ void WatchTable::fire(Watch::Waiter& waiter, WakeReason reason) {
 WatchTable::WatchTable() : buckets_(size_t{1} << kBucketBits) {}
 
 void WatchTable::resize(size_t tables, size_t roots) {
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   tables_.resize(tables);
   indexes_.resize(roots);
 }
@@ -125,9 +126,9 @@ bool WatchTable::add_range(Watch::Waiter& waiter, const ReadSet::Range& range, b
 WatchTable::Added WatchTable::add(const std::shared_ptr<Watch::Waiter>& waiter,
                                   std::vector<const ReadSet::Key*>& suspects) {
   const ReadSet& set = waiter->set;
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   if (set.seen_version_ < epoch_) return epoch_reason_ == WakeReason::changed ? Added::changed : Added::abandoned;
-  const auto outdated = [&](uint32_t table) { return tables_[table].stamp > set.seen_index_; };
+  const auto outdated = [&](uint32_t table) DROVER_REQUIRES(mutex_) { return tables_[table].stamp > set.seen_index_; };
   waiter->registrations.reserve(set.keys_.size() + set.ranges_.size() + set.tables_.size());
   for (uint32_t table : set.tables_) {
     if (outdated(table)) return Added::changed;
@@ -156,7 +157,7 @@ WatchTable::Added WatchTable::add(const std::shared_ptr<Watch::Waiter>& waiter,
 }
 
 void WatchTable::add_index_wait(uint64_t index, const std::shared_ptr<Watch::Waiter>& waiter) {
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   waiter->index_wait = index_waits_.emplace(index, waiter);
   waiter->waits_for_index = true;
 }
@@ -176,12 +177,12 @@ void WatchTable::detach(Watch::Waiter& waiter) {
 }
 
 void WatchTable::remove(Watch::Waiter& waiter) {
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   detach(waiter);
 }
 
 size_t WatchTable::waiters() const {
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   return count_;
 }
 
@@ -205,7 +206,7 @@ void WatchTable::touch(uint64_t index, uint32_t root, size_t length, std::string
 void WatchTable::notify(uint64_t index, std::span<const Touched> touched, std::span<const uint32_t> tables) {
   WakeList wake;
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     last_index_ = index;
     for (const Touched& t : touched) {
       if (t.unique) touch(index, t.root, kExact, t.key, wake);
@@ -235,7 +236,7 @@ void WatchTable::notify(uint64_t index, std::span<const Touched> touched, std::s
 void WatchTable::abandon_all(uint64_t restored_version, WakeReason reason) {
   WakeList wake;
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     for (Watch::Waiter* w = all_; w != nullptr; w = w->next) collect(*w, wake);
     for (auto& [index, waiter] : index_waits_) collect(*waiter, wake);
     for (const auto& waiter : wake) detach(*waiter);

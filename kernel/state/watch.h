@@ -21,12 +21,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "drover/mutex.h"
 #include "drover/tables.h"
 
 namespace drover::state {
@@ -168,28 +168,29 @@ class WatchTable {
   friend struct Watch::Waiter;
 
   static uint64_t hash(uint32_t root, size_t length, std::string_view bytes);
-  Bucket& bucket(uint64_t hash) { return buckets_[hash >> (64 - kBucketBits)]; }
-  bool add_range(Watch::Waiter& waiter, const ReadSet::Range& range, bool outdated);
-  void touch(uint64_t index, uint32_t root, size_t length, std::string_view bytes, WakeList& wake);
-  void wake_matching(Registration* list, uint64_t index, WakeList& wake);
-  void detach(Watch::Waiter& waiter);
+  Bucket& bucket(uint64_t hash) DROVER_REQUIRES(mutex_) { return buckets_[hash >> (64 - kBucketBits)]; }
+  bool add_range(Watch::Waiter& waiter, const ReadSet::Range& range, bool outdated) DROVER_REQUIRES(mutex_);
+  void touch(uint64_t index, uint32_t root, size_t length, std::string_view bytes, WakeList& wake)
+      DROVER_REQUIRES(mutex_);
+  void wake_matching(Registration* list, uint64_t index, WakeList& wake) DROVER_REQUIRES(mutex_);
+  void detach(Watch::Waiter& waiter) DROVER_REQUIRES(mutex_);
   static void collect(Watch::Waiter& waiter, WakeList& wake);
 
   static constexpr uint32_t kBucketBits = 16;
   static constexpr size_t kExact = SIZE_MAX;  // the "length" of a watch on one key
   static constexpr size_t kMaxLengths = 16;   // prefixes of further lengths are watched as intervals
 
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  std::vector<Bucket> buckets_;
-  std::vector<IndexState> indexes_;
-  std::vector<TableState> tables_;
-  std::multimap<uint64_t, std::shared_ptr<Watch::Waiter>> index_waits_;
-  Watch::Waiter* all_ = nullptr;  // those with a read set
-  size_t count_ = 0;
-  uint64_t last_index_ = 0;
-  uint64_t epoch_ = 0;                               // the version of the last restore
-  WakeReason epoch_reason_ = WakeReason::abandoned;  // what those are told who looked before it
+  mutable Mutex mutex_;
+  std::vector<Bucket> buckets_ DROVER_GUARDED_BY(mutex_);
+  std::vector<IndexState> indexes_ DROVER_GUARDED_BY(mutex_);
+  std::vector<TableState> tables_ DROVER_GUARDED_BY(mutex_);
+  std::multimap<uint64_t, std::shared_ptr<Watch::Waiter>> index_waits_ DROVER_GUARDED_BY(mutex_);
+  Watch::Waiter* all_ DROVER_GUARDED_BY(mutex_) = nullptr;  // those with a read set
+  size_t count_ DROVER_GUARDED_BY(mutex_) = 0;
+  uint64_t last_index_ DROVER_GUARDED_BY(mutex_) = 0;
+  uint64_t epoch_ DROVER_GUARDED_BY(mutex_) = 0;  // the version of the last restore
+  // What those are told who looked before it.
+  WakeReason epoch_reason_ DROVER_GUARDED_BY(mutex_) = WakeReason::abandoned;
 };
 
 }  // namespace drover::state
