@@ -93,12 +93,14 @@ bool ApplyLoop::has_work() const {
 }
 
 bool ApplyLoop::wait() {
+  DROVER_ASSERT_ON(thread);
   MutexLock lock(mutex_);
   wake_.wait(lock, [&]() DROVER_REQUIRES(mutex_) { return has_work() || is_closed_; });
   return has_work();
 }
 
 bool ApplyLoop::step() {
+  DROVER_ASSERT_ON(thread);
   Index commit = 0;
   std::optional<SnapshotInfo> install;
   std::vector<Consensus::SnapshotDone> wanted;

@@ -49,6 +49,8 @@ class ApplyLoop {
   // After the last step: refuses the snapshots that nobody will take.
   void abandon(const Status& why);
 
+  ThreadChecker thread{"apply"};  // bound where the loop has a thread of its own
+
  private:
   bool has_work() const DROVER_REQUIRES(mutex_);
   void apply_batch(Index commit);

@@ -194,9 +194,19 @@ Status Driver::start() {
   return ok_status();
 }
 
+template <typename Loop>
+std::thread run_loop(const char* name, Loop& loop) {
+  return std::thread([name, &loop] {
+    pthread_setname_np(pthread_self(), name);
+    loop.thread.bind();
+    while (loop.wait()) loop.step();
+  });
+}
+
 void Driver::run_threads() {
   raft_thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "raft");
+    raft_->thread.bind();
     while (!raft_->is_closed()) {
       raft_->wait();
       raft_->step();
@@ -206,22 +216,10 @@ void Driver::run_threads() {
     log_->stop();
     raft_->step();
   });
-  apply_thread_ = std::thread([this] {
-    pthread_setname_np(pthread_self(), "apply");
-    while (apply_->wait()) apply_->step();
-  });
-  save_thread_ = std::thread([this] {
-    pthread_setname_np(pthread_self(), "snapshot");
-    while (save_->wait()) save_->step();
-  });
-  transfer_thread_ = std::thread([this] {
-    pthread_setname_np(pthread_self(), "transfer");
-    while (transfer_->wait()) transfer_->step();
-  });
-  scrub_thread_ = std::thread([this] {
-    pthread_setname_np(pthread_self(), "scrub");
-    while (scrub_->wait()) scrub_->step();
-  });
+  apply_thread_ = run_loop("apply", *apply_);
+  save_thread_ = run_loop("snapshot", *save_);
+  transfer_thread_ = run_loop("transfer", *transfer_);
+  scrub_thread_ = run_loop("scrub", *scrub_);
 }
 
 // Hands leadership over before this server goes, so that nobody waits for an election.

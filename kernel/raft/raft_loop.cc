@@ -97,6 +97,7 @@ void RaftLoop::begin(CoreState state) {
 }
 
 void RaftLoop::begin_cluster(std::vector<Member> voters, Consensus::StatusDone done) {
+  DROVER_ASSERT_ON(thread);
   if (beginning_) return done(failed_precondition("this server begins a cluster already"));
   Recovered recovered;
   const CoreStatus status = core_->status();
@@ -278,6 +279,7 @@ RaftLoop::Inbox RaftLoop::take() {
 }
 
 bool RaftLoop::step() {
+  DROVER_ASSERT_ON(thread);
   // Read before the inbox: when the board shows an installed snapshot, [apply] has already put its news in there.
   const Index applied = board_.applied;
   Inbox inbox = take();
@@ -333,6 +335,7 @@ void RaftLoop::turn_away(Inbox inbox) {
 }
 
 void RaftLoop::wait() {
+  DROVER_ASSERT_ON(thread);
   MutexLock lock(mutex_);
   // By duration: the clock may be one that runs differently from the condition variable's.
   const auto left = std::chrono::ceil<std::chrono::microseconds>(
@@ -547,6 +550,7 @@ void RaftLoop::expire(SteadyTime now) {
 }
 
 void RaftLoop::subscribe(Consensus::Leadership on_gain) {
+  DROVER_ASSERT_ON(thread);
   if (board_.role == Role::leader && is_announced_ && !leadership_.stop_requested()) {
     on_gain(board_.term, leadership_.get_token());
   }

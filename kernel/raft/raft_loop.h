@@ -74,6 +74,8 @@ class RaftLoop {
   void begin_cluster(std::vector<Member> voters, Consensus::StatusDone done);
   void end_leadership() { leadership_.request_stop(); }
 
+  ThreadChecker thread{"raft"};  // bound where the loop has a thread of its own
+
  private:
   struct Read {
     Index index = 0;

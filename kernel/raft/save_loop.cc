@@ -41,12 +41,14 @@ void SaveLoop::close() {
 bool SaveLoop::has_work() const { return frozen_ && frozen_->source->index() <= log_.durable_index(); }
 
 bool SaveLoop::wait() {
+  DROVER_ASSERT_ON(thread);
   MutexLock lock(mutex_);
   wake_.wait(lock, [&]() DROVER_REQUIRES(mutex_) { return has_work() || is_closed_; });
   return has_work();
 }
 
 bool SaveLoop::step() {
+  DROVER_ASSERT_ON(thread);
   Frozen frozen;
   {
     const MutexLock lock(mutex_);

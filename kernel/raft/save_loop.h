@@ -36,6 +36,8 @@ class SaveLoop {
   bool wait();  // until there is; false when closed
   void close();
 
+  ThreadChecker thread{"snapshot"};  // bound where the loop has a thread of its own
+
  private:
   bool has_work() const DROVER_REQUIRES(mutex_);
 

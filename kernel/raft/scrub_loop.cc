@@ -23,6 +23,7 @@ void ScrubLoop::close() {
 }
 
 bool ScrubLoop::wait() {
+  DROVER_ASSERT_ON(thread);
   if (options_.scrub_interval <= options_.scrub_interval.zero()) return false;
   MutexLock lock(mutex_);
   while (!is_closed_ && clock_.steady() < due_) wake_.wait_for(lock, due_ - clock_.steady());
@@ -30,6 +31,7 @@ bool ScrubLoop::wait() {
 }
 
 bool ScrubLoop::step() {
+  DROVER_ASSERT_ON(thread);
   if (options_.scrub_interval <= options_.scrub_interval.zero() || clock_.steady() < due_) return false;
   if (!is_under_way_) begin();
   next_ = std::max(next_, log_.first_index());  // what was compacted away meanwhile does not matter any more

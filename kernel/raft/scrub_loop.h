@@ -25,6 +25,8 @@ class ScrubLoop {
   bool wait();  // until something is due; false when closed
   void close();
 
+  ThreadChecker thread{"scrub"};  // bound where the loop has a thread of its own
+
  private:
   void begin();
   void read_log();

@@ -199,6 +199,7 @@ void SegmentLog::mark_whole() {
 
 void SegmentLog::run() {
   pthread_setname_np(pthread_self(), "log");
+  log_thread_.bind();
   for (Idle idle = Idle::nothing; idle != Idle::close;) {
     {
       MutexLock lock(mutex_);
@@ -218,6 +219,7 @@ void SegmentLog::run() {
 }
 
 bool SegmentLog::write_step(Idle idle) {
+  DROVER_ASSERT_ON(log_thread_);
   std::vector<LogWrite> writes;
   bool is_whole_again = false;
   {
@@ -454,6 +456,7 @@ size_t SegmentLog::wanted_spares() const {
 
 void SegmentLog::run_fill() {
   pthread_setname_np(pthread_self(), "log-fill");
+  fill_thread_.bind();
   while (true) {
     {
       MutexLock lock(mutex_);
@@ -467,6 +470,7 @@ void SegmentLog::run_fill() {
 }
 
 bool SegmentLog::fill_step() {
+  DROVER_ASSERT_ON(fill_thread_);
   std::string number;
   uint64_t size = 0;
   {

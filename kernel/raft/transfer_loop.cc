@@ -55,6 +55,7 @@ void TransferLoop::close() {
 }
 
 bool TransferLoop::wait() {
+  DROVER_ASSERT_ON(thread);
   const SteadyTime until = next_time();
   MutexLock lock(mutex_);
   const auto has_work = [&]() DROVER_REQUIRES(mutex_) { return !inbox_.empty() || is_closed_; };
@@ -68,6 +69,7 @@ bool TransferLoop::wait() {
 }
 
 bool TransferLoop::step() {
+  DROVER_ASSERT_ON(thread);
   Inbox inbox;
   {
     const MutexLock lock(mutex_);

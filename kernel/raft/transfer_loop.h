@@ -45,6 +45,8 @@ class TransferLoop {
   bool wait();  // until there is, or a time is up; false when closed
   void close();
 
+  ThreadChecker thread{"transfer"};  // bound where the loop has a thread of its own
+
  private:
   struct Order {
     SnapshotSend want;

@@ -8,6 +8,8 @@
 // cost; other compilers see empty macros. The check does not look into constructors and destructors. [any]
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>
@@ -130,10 +132,17 @@ class ThreadChecker {
   // Every thread is right again: the bound one has ended, or is about to.
   void unbind() noexcept { bound_.store({}, std::memory_order_relaxed); }
 
+  bool is_bound() const noexcept { return bound_.load(std::memory_order_relaxed) != std::thread::id(); }
+  bool is_bound_here() const noexcept { return bound_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
+
   void check(const char* function) const noexcept {
-    const std::thread::id bound = bound_.load(std::memory_order_relaxed);
-    if (bound == std::thread::id() || bound == std::this_thread::get_id()) return;
-    std::fprintf(stderr, "%s was called on another thread than [%s]\n", function, thread_);
+    if (is_bound() && !is_bound_here()) fail(function);
+  }
+  // Says what was called, on which thread and where it belongs, and ends the process.
+  [[noreturn]] void fail(const char* function) const noexcept {
+    char here[16] = "?";
+    (void)pthread_getname_np(pthread_self(), here, sizeof(here));
+    std::fprintf(stderr, "%s belongs to [%s] and was called on the thread \"%s\"\n", function, thread_, here);
     std::abort();
   }
 
