@@ -7,6 +7,7 @@
 
 #include "drover/log.h"
 #include "drover/model/allocation.h"
+#include "drover/mutex.h"
 #include "drover/stopping.h"
 #include "drover/uuid.h"
 #include "drover/v1/node_service.pb.h"
@@ -60,7 +61,7 @@ Status Allocations::restore() {
     StoredRun stored{.hooks = {row.hooks().begin(), row.hooks().end()}, .tasks = std::move(tasks)};
     auto runner = std::make_shared<AllocRunner>(client_, std::move(spec), std::move(stored));
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       runners_[id] = runner;
       known_[id] = index;
     }
@@ -75,7 +76,7 @@ void Allocations::start() {
 
 void Allocations::node_is_known() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     node_known_ = true;
   }
   woken_.notify_all();
@@ -100,12 +101,12 @@ void Allocations::stop(bool end_tasks, SteadyTime deadline) {
   }
   for (const auto& runner : runners) runner->detach();
   for (const auto& runner : runners) runner->join();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   runners_.clear();
 }
 
 std::vector<std::shared_ptr<AllocRunner>> Allocations::all() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<std::shared_ptr<AllocRunner>> out;
   for (const auto& [id, runner] : runners_) out.push_back(runner);
   return out;
@@ -118,7 +119,7 @@ Result<Uuid> Allocations::locate(std::string_view id) const {
 
 std::shared_ptr<AllocRunner> Allocations::find(std::string_view id) const {
   if (id.size() != 16) return nullptr;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto at = runners_.find(Uuid::from_bytes(id));
   return at == runners_.end() ? nullptr : at->second;
 }
@@ -138,7 +139,7 @@ Status Allocations::collect(std::string_view id, SteadyTime deadline) {
   runner->destroy();
   if (!runner->wait_gone(deadline)) return deadline_exceeded("the allocation's files are still being removed");
   // It stays known, so that it is not fetched again while the servers list it.
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   runners_.erase(runner->id());
   return ok_status();
 }
@@ -147,8 +148,8 @@ void Allocations::run(const std::stop_token& stop) {
   ::pthread_setname_np(::pthread_self(), "allocs");
   std::mt19937_64 random{std::random_device{}()};
   {
-    std::unique_lock lock(mutex_);
-    woken_.wait(lock, stop, [&] { return node_known_; });
+    MutexLock lock(mutex_);
+    woken_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return node_known_; });
   }
   uint64_t index = 0;
   std::chrono::nanoseconds delay = kFirstRetry;
@@ -163,7 +164,7 @@ void Allocations::run(const std::stop_token& stop) {
     log::write(is_agent_stopping(status) ? log::Level::debug : log::Level::warn, "agent",
                "allocations not read from the servers", {{"error", status.message()}});
     const double share = std::uniform_real_distribution<double>(0.75, 1.25)(random);
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     woken_.wait_until(
         lock, stop,
         client_.now() + std::chrono::nanoseconds(static_cast<int64_t>(share * static_cast<double>(delay.count()))),
@@ -194,7 +195,7 @@ Status Allocations::pull(uint64_t& index, const std::stop_token& stop) {
   PullPlan plan;
   std::vector<Uuid> to_tell;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     plan = plan_pull(known_, listed);
     if (was_restored(known_, listed, index, meta.index)) {
       for (const auto& [id, at] : listed) to_tell.push_back(id);
@@ -242,7 +243,7 @@ void Allocations::accept(AllocSpecPtr spec) {
   const Uuid id = Uuid::from_bytes(spec->allocation->id());
   std::shared_ptr<AllocRunner> fresh, existing;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     known_[id] = spec->allocation->alloc_modify_index();
     if (auto at = runners_.find(id); at != runners_.end()) {
       existing = at->second;
@@ -258,7 +259,7 @@ void Allocations::forget(const std::vector<Uuid>& gone) {
   for (Uuid id : gone) {
     auto runner = find(id.bytes());
     if (runner) runner->destroy();
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!runner || runner->is_gone()) {
       runners_.erase(id);
       known_.erase(id);

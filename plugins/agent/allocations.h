@@ -5,17 +5,16 @@
 // Owned by the plugin. Thread "allocs" follows the servers; runners have their own. Questions and services: [any].
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "client.h"
+#include "drover/mutex.h"
 #include "drover/node_locator.h"
 #include "runner/alloc_runner.h"
 
@@ -61,11 +60,11 @@ class Allocations final : public NodeLocator {
   void forget(const std::vector<Uuid>& gone);
 
   const Client& client_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any woken_;
-  bool node_known_ = false;                               // guarded by mutex_
-  std::map<Uuid, std::shared_ptr<AllocRunner>> runners_;  // guarded by mutex_
-  std::map<Uuid, uint64_t> known_;                        // guarded by mutex_
+  mutable Mutex mutex_;
+  CondVarAny woken_;
+  bool node_known_ DROVER_GUARDED_BY(mutex_) = false;
+  std::map<Uuid, std::shared_ptr<AllocRunner>> runners_ DROVER_GUARDED_BY(mutex_);
+  std::map<Uuid, uint64_t> known_ DROVER_GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 

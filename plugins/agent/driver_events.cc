@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "drover/mutex.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover::agent {
@@ -15,7 +16,7 @@ std::optional<TaskPlace> place_of(std::string_view task_id) {
 }
 
 void DriverEvents::follow(const std::string& name, TaskDriver& driver) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (is_stopped_ || followers_.contains(&driver)) return;
   followers_[&driver] = std::jthread([this, name, &driver](std::stop_token stop) {
     ::pthread_setname_np(::pthread_self(), "driver-events");
@@ -30,7 +31,7 @@ void DriverEvents::follow(const std::string& name, TaskDriver& driver) {
 void DriverEvents::stop() {
   std::map<TaskDriver*, std::jthread> ending;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_stopped_ = true;
     ending.swap(followers_);
   }

@@ -5,10 +5,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "drover/mutex.h"
 #include "drover/task_driver.h"
 #include "drover/uuid.h"
 
@@ -35,9 +35,9 @@ class DriverEvents {
 
  private:
   const Take take_;
-  std::mutex mutex_;
-  bool is_stopped_ = false;                        // guarded by mutex_
-  std::map<TaskDriver*, std::jthread> followers_;  // guarded by mutex_
+  Mutex mutex_;
+  bool is_stopped_ DROVER_GUARDED_BY(mutex_) = false;
+  std::map<TaskDriver*, std::jthread> followers_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::agent

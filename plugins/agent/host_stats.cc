@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "drover/mutex.h"
+
 namespace drover::agent {
 namespace {
 
@@ -122,7 +124,7 @@ Result<v1::HostStats> HostStatistics::take(const std::string& alloc_dir, int64_t
   *out.mutable_memory() = parse_memory_stats(memory);
   out.set_uptime(std::strtoull(uptime.c_str(), nullptr, 10));
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<CpuTicks> now = parse_cpu_ticks(stat);
     for (v1::HostCpuStats& cpu : usage_between(before_, now)) *out.add_cpu() = std::move(cpu);
     before_ = std::move(now);

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "drover/api/client.pb.h"
+#include "drover/mutex.h"
 #include "drover/result.h"
 
 namespace drover::agent {
@@ -30,8 +30,8 @@ class HostStatistics {
   Result<v1::HostStats> take(const std::string& alloc_dir, int64_t total_mhz);
 
  private:
-  std::mutex mutex_;
-  std::vector<CpuTicks> before_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<CpuTicks> before_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::agent

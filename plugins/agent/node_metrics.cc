@@ -2,10 +2,9 @@
 
 #include <pthread.h>
 
-#include <condition_variable>
-
 #include "drover/config.h"
 #include "drover/model/allocation.h"
+#include "drover/mutex.h"
 #include "nomad/plugins/driver.pb.h"
 #include "usage.h"
 
@@ -118,11 +117,11 @@ void NodeMetrics::start() {
   }
   thread_ = std::jthread([this, interval](const std::stop_token& stop) {
     ::pthread_setname_np(::pthread_self(), "node-metrics");
-    std::mutex mutex;
-    std::condition_variable_any stopped;
+    Mutex mutex;
+    CondVarAny stopped;
     while (!stop.stop_requested()) {
       publish();
-      std::unique_lock lock(mutex);
+      MutexLock lock(mutex);
       stopped.wait_until(lock, stop, client_.now() + interval, [] { return false; });
     }
   });

@@ -8,6 +8,7 @@
 #include "driver_lookup.h"
 #include "drover/log.h"
 #include "drover/messages.h"
+#include "drover/mutex.h"
 #include "drover/v1/node_service.pb.h"
 #include "fingerprint/drivers.h"
 #include "fingerprint/machine.h"
@@ -46,13 +47,13 @@ Status Registration::describe() {
   (*node->mutable_attributes())["nomad.version"] = kNomadVersion;
   (*node->mutable_attributes())["drover.version"] = agent.version;
   (*node->mutable_attributes())["nomad.advertise.address"] = agent.advertise_http;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   node_ = std::move(node);
   return ok_status();
 }
 
 std::shared_ptr<const v1::Node> Registration::node() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return node_;
 }
 
@@ -71,7 +72,7 @@ void Registration::stop() {
 }
 
 void Registration::describe_anew() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   has_changed_ = true;
   woken_.notify_all();
 }
@@ -86,7 +87,7 @@ bool Registration::refresh() {
   const bool are_devices_others = serialize(known) != serialize(devices);
   if (!are_drivers_others && !are_devices_others) return false;
   *next->mutable_node_resources()->mutable_devices() = std::move(*devices.mutable_devices());
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   node_ = std::move(next);
   return true;
 }
@@ -133,8 +134,9 @@ void Registration::run(const std::stop_token& stop) {
         delay = std::min<std::chrono::nanoseconds>(delay * 2, kLongestRetry);
       }
     }
-    std::unique_lock lock(mutex_);
-    woken_.wait_until(lock, stop, std::min(next_call, next_drivers), [this] { return has_changed_; });
+    MutexLock lock(mutex_);
+    woken_.wait_until(lock, stop, std::min(next_call, next_drivers),
+                      [this]() DROVER_REQUIRES(mutex_) { return has_changed_; });
     if (std::exchange(has_changed_, false)) next_drivers = client_.now();
   }
 }

@@ -7,13 +7,12 @@
 // Owned by the plugin. Thread "node".
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "client.h"
+#include "drover/mutex.h"
 
 namespace drover::agent {
 
@@ -46,11 +45,11 @@ class Registration {
 
   const Client& client_;
   const std::function<void()> known_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any woken_;
-  std::shared_ptr<const v1::Node> node_;  // guarded by mutex_
-  Heartbeats heartbeats_;                 // guarded by mutex_, written by the thread only
-  bool has_changed_ = false;              // guarded by mutex_
+  mutable Mutex mutex_;
+  CondVarAny woken_;
+  std::shared_ptr<const v1::Node> node_ DROVER_GUARDED_BY(mutex_);
+  Heartbeats heartbeats_ DROVER_GUARDED_BY(mutex_);  // written by the thread only
+  bool has_changed_ DROVER_GUARDED_BY(mutex_) = false;
   std::jthread thread_;
 };
 

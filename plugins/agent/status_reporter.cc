@@ -5,6 +5,7 @@
 #include <random>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "drover/v1/node_service.pb.h"
 #include "server_calls.h"
 
@@ -22,7 +23,7 @@ void StatusReporter::stop() {
 
 void StatusReporter::changed(Uuid allocation, bool urgent) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     batch_.changed(allocation, urgent, client_.now());
   }
   woken_.notify_all();
@@ -30,7 +31,7 @@ void StatusReporter::changed(Uuid allocation, bool urgent) {
 
 void StatusReporter::node_is_known() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     known_ = true;
   }
   woken_.notify_all();
@@ -42,19 +43,19 @@ void StatusReporter::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::vector<Uuid> allocations;
     {
-      std::unique_lock lock(mutex_);
-      woken_.wait(lock, stop, [&] { return known_ && batch_.due(); });
+      MutexLock lock(mutex_);
+      woken_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return known_ && batch_.due(); });
       if (stop.stop_requested()) return;
       // A change that becomes urgent while this waits moves the time forward.
       while (!stop.stop_requested() && client_.now() < batch_.due()) {
         const SteadyTime until = *batch_.due();
-        woken_.wait_until(lock, stop, until, [&] { return batch_.due() < until; });
+        woken_.wait_until(lock, stop, until, [&]() DROVER_REQUIRES(mutex_) { return batch_.due() < until; });
       }
       allocations = batch_.take(client_.now());
     }
     if (allocations.empty()) continue;
     Status status = send(allocations, stop);
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (status.ok()) {
       batch_.delivered();
     } else {

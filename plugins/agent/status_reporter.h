@@ -1,13 +1,12 @@
 // Tells the servers what has become of allocations, as StatusBatch says when. Thread "status". Owned by the plugin.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "client.h"
+#include "drover/mutex.h"
 #include "status_batch.h"
 
 namespace drover::agent {
@@ -30,10 +29,10 @@ class StatusReporter {
 
   const Client& client_;
   const Describe describe_;
-  std::mutex mutex_;
-  std::condition_variable_any woken_;
-  StatusBatch batch_;   // guarded by mutex_
-  bool known_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  CondVarAny woken_;
+  StatusBatch batch_ DROVER_GUARDED_BY(mutex_);
+  bool known_ DROVER_GUARDED_BY(mutex_) = false;
   std::jthread thread_;
 };
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 
 namespace drover::agent {
 namespace {
@@ -23,21 +24,21 @@ constexpr int kReadsInARow = 16;  // a busy task must not starve the others
 }  // namespace
 
 uint64_t LogGrowth::count() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return count_;
 }
 
 void LogGrowth::grew() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++count_;
   }
   changed_.notify_all();
 }
 
 void LogGrowth::wait(uint64_t seen, SteadyTime deadline, const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, stop, deadline, [&] { return count_ > seen; });
+  MutexLock lock(mutex_);
+  changed_.wait_until(lock, stop, deadline, [&]() DROVER_REQUIRES(mutex_) { return count_ > seen; });
 }
 
 struct LogCollector::Source {
@@ -49,10 +50,10 @@ struct LogCollector::Source {
 
   const int fd;
   const std::string key;
-  std::mutex mutex;
-  LogWriter writer;          // guarded by mutex
-  std::vector<char> buffer;  // guarded by mutex; empty until the first byte comes
-  bool failed = false;       // guarded by mutex; reported once
+  Mutex mutex;
+  LogWriter writer DROVER_GUARDED_BY(mutex);
+  std::vector<char> buffer DROVER_GUARDED_BY(mutex);  // empty until the first byte comes
+  bool failed DROVER_GUARDED_BY(mutex) = false;       // reported once
 };
 
 LogCollector::~LogCollector() { stop(); }
@@ -79,7 +80,7 @@ void LogCollector::stop() {
     thread_.join();
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     sources_.clear();
     ids_.clear();
   }
@@ -111,7 +112,7 @@ Status LogCollector::open(const LogStream& stream) {
     return writer.status();
   }
   auto source = std::make_shared<Source>(fd, stream.key(), *std::move(writer));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (ids_.contains(stream.key())) return ok_status();
   const uint64_t id = next_id_++;
   epoll_event event{};
@@ -124,7 +125,7 @@ Status LogCollector::open(const LogStream& stream) {
 }
 
 std::shared_ptr<LogCollector::Source> LogCollector::find(const std::string& key) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto at = ids_.find(key);
   return at == ids_.end() ? nullptr : sources_.at(at->second);
 }
@@ -137,7 +138,7 @@ void LogCollector::close(const LogStream& stream) {
   auto source = find(stream.key());
   if (!source) return;
   pump(*source, true);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto at = ids_.find(stream.key());
   if (at == ids_.end()) return;
   ::epoll_ctl(epoll_, EPOLL_CTL_DEL, source->fd, nullptr);
@@ -147,7 +148,7 @@ void LogCollector::close(const LogStream& stream) {
 }
 
 std::shared_ptr<LogGrowth> LogCollector::growth(const std::string& key) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::erase_if(growth_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<LogGrowth>& slot = growth_[key];
   auto growth = slot.lock();
@@ -158,7 +159,7 @@ std::shared_ptr<LogGrowth> LogCollector::growth(const std::string& key) {
 void LogCollector::notify(const std::string& key) {
   std::shared_ptr<LogGrowth> growth;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (auto at = growth_.find(key); at != growth_.end()) growth = at->second.lock();
   }
   if (growth) growth->grew();
@@ -167,7 +168,7 @@ void LogCollector::notify(const std::string& key) {
 void LogCollector::pump(Source& source, bool until_empty) {
   bool wrote = false;
   {
-    std::lock_guard lock(source.mutex);
+    MutexLock lock(source.mutex);
     source.buffer.resize(kReadBytes);
     for (int reads = 0; until_empty || reads < kReadsInARow; ++reads) {
       const ssize_t size = ::read(source.fd, source.buffer.data(), source.buffer.size());
@@ -199,7 +200,7 @@ void LogCollector::run(std::stop_token stop) {
       if (id == 0) continue;
       std::shared_ptr<Source> source;
       {
-        std::lock_guard lock(mutex_);
+        MutexLock lock(mutex_);
         if (auto at = sources_.find(id); at != sources_.end()) source = at->second;
       }
       if (source) pump(*source, false);

@@ -6,16 +6,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
 
 #include "drover/clock.h"
+#include "drover/mutex.h"
 #include "drover/result.h"
 #include "logs/log_files.h"
 
@@ -30,9 +29,9 @@ class LogGrowth {
   void wait(uint64_t seen, SteadyTime deadline, const std::stop_token& stop);
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  uint64_t count_ = 0;  // guarded by mutex_
+  mutable Mutex mutex_;
+  CondVarAny changed_;
+  uint64_t count_ DROVER_GUARDED_BY(mutex_) = 0;
 };
 
 struct LogStream {
@@ -72,11 +71,11 @@ class LogCollector {
   int epoll_ = -1;
   int wake_ = -1;
   std::jthread thread_;
-  std::mutex mutex_;
-  uint64_t next_id_ = 1;                                    // guarded by mutex_; 0 is the wake-up
-  std::map<uint64_t, std::shared_ptr<Source>> sources_;     // guarded by mutex_
-  std::map<std::string, uint64_t> ids_;                     // guarded by mutex_
-  std::map<std::string, std::weak_ptr<LogGrowth>> growth_;  // guarded by mutex_
+  Mutex mutex_;
+  uint64_t next_id_ DROVER_GUARDED_BY(mutex_) = 1;  // 0 is the wake-up
+  std::map<uint64_t, std::shared_ptr<Source>> sources_ DROVER_GUARDED_BY(mutex_);
+  std::map<std::string, uint64_t> ids_ DROVER_GUARDED_BY(mutex_);
+  std::map<std::string, std::weak_ptr<LogGrowth>> growth_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::agent

@@ -6,6 +6,7 @@
 
 #include "driver_lookup.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 
 namespace drover::agent {
 namespace {
@@ -21,8 +22,9 @@ std::string group_of(const v1::AllocatedDevice& given) {
   return given.vendor() + "/" + given.type() + "/" + given.name();
 }
 
+// `visit` may need a lock that the caller holds.
 template <typename Visit>
-void each_instance(const v1::AllocatedTaskResources& given, Visit visit) {
+void each_instance(const v1::AllocatedTaskResources& given, Visit visit) DROVER_UNCHECKED_LOCKING {
   for (const v1::AllocatedDevice& device : given.devices()) {
     for (const std::string& id : device.device_ids()) visit(group_of(device), id);
   }
@@ -34,7 +36,7 @@ void Devices::start(std::function<void()> changed) {
   changed_callback_ = std::move(changed);
   for (PluginSource* source : plugin_sources(host_)) {
     source->watch<DevicePlugin>([this] {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       is_woken_ = true;
       changed_.notify_all();
     });
@@ -46,7 +48,7 @@ void Devices::stop() {
   if (!thread_.joinable()) return;
   for (PluginSource* source : plugin_sources(host_)) source->watch<DevicePlugin>({});
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_stopping_ = true;
     changed_.notify_all();
   }
@@ -55,12 +57,12 @@ void Devices::stop() {
 }
 
 void Devices::wait_first(SteadyTime deadline, const std::stop_token& stop) const {
-  std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, stop, deadline, [this] { return have_all_said_; });
+  MutexLock lock(mutex_);
+  changed_.wait_until(lock, stop, deadline, [this]() DROVER_REQUIRES(mutex_) { return have_all_said_; });
 }
 
 v1::NodeResources Devices::resources() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return inventory_.resources;
 }
 
@@ -68,6 +70,7 @@ v1::NodeResources Devices::resources() const {
 
 void Devices::run(const std::stop_token& stop) {
   ::pthread_setname_np(::pthread_self(), "devices");
+  own_thread_.bind();
   while (!stop.stop_requested()) {
     find_plugins();
     SteadyTime next = host_.clock().steady() + kLongestPause;
@@ -76,13 +79,14 @@ void Devices::run(const std::stop_token& stop) {
       if (asked.is_here) next = std::min(next, asked.due);
     }
     publish();
-    std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, stop, next, [this] { return is_woken_; });
+    MutexLock lock(mutex_);
+    changed_.wait_until(lock, stop, next, [this]() DROVER_REQUIRES(mutex_) { return is_woken_; });
     is_woken_ = false;
   }
 }
 
 void Devices::find_plugins() {
+  DROVER_ASSERT_ON(own_thread_);
   const auto add = [this](std::string name, DevicePlugin* plugin, bool is_here) {
     if (std::ranges::find(plugins_, plugin, &Asked::plugin) == plugins_.end())
       plugins_.push_back({.name = std::move(name), .plugin = plugin, .is_here = is_here});
@@ -106,6 +110,7 @@ void Devices::ask(Asked& asked) {
 }
 
 void Devices::publish() {
+  DROVER_ASSERT_ON(own_thread_);
   std::vector<DevicesOf> all;
   std::vector<NamedPlugin<DevicePlugin>> owners;
   bool have_all_said = true;
@@ -123,7 +128,7 @@ void Devices::publish() {
   const int64_t groups = inventory.resources.devices_size();
   bool is_another = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_another = serialize(inventory.resources) != serialize(inventory_.resources);
     inventory_ = std::move(inventory);
     owners_ = std::move(owners);
@@ -153,31 +158,35 @@ Result<device::ContainerReservation> Devices::reserve(const std::string& holder,
 
 Status Devices::take(const std::string& holder, const v1::AllocatedTaskResources& given, const std::stop_token& stop) {
   std::string held;  // the first that is, and by whom
-  const auto is_free = [&] {
+  const auto is_free = [&]() DROVER_REQUIRES(mutex_) {
     held.clear();
-    each_instance(given, [&](const std::string& group, const std::string& id) {
+    each_instance(given, [&](const std::string& group, const std::string& id) DROVER_REQUIRES(mutex_) {
       const auto at = holders_.find({group, id});
       if (held.empty() && at != holders_.end() && at->second != holder) held = group + " " + id + " by " + at->second;
     });
     return held.empty() || is_stopping_;
   };
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   changed_.wait_until(lock, stop, host_.clock().steady() + kHolderTime, is_free);
   if (!held.empty()) {
     return stop.stop_requested() ? cancelled("the task shall not start any more")
                                  : unavailable("a device is still held: " + held);
   }
-  each_instance(given, [&](const std::string& group, const std::string& id) { holders_[{group, id}] = holder; });
+  each_instance(given, [&](const std::string& group, const std::string& id) DROVER_REQUIRES(mutex_) {
+    holders_[{group, id}] = holder;
+  });
   return ok_status();
 }
 
 void Devices::hold(const std::string& holder, const v1::AllocatedTaskResources& given) {
-  const std::lock_guard lock(mutex_);
-  each_instance(given, [&](const std::string& group, const std::string& id) { holders_[{group, id}] = holder; });
+  const MutexLock lock(mutex_);
+  each_instance(given, [&](const std::string& group, const std::string& id) DROVER_REQUIRES(mutex_) {
+    holders_[{group, id}] = holder;
+  });
 }
 
 void Devices::release(const std::string& holder) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(holders_, [&](const auto& held) { return held.second == holder; });
   changed_.notify_all();
 }
@@ -189,8 +198,9 @@ Result<device::ContainerReservation> Devices::ask_owners(const v1::AllocatedTask
   const SteadyTime deadline = host_.clock().steady() + kOwnerTime;
   for (const v1::AllocatedDevice& one : given.devices()) {
     const std::string group = group_of(one);
-    std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, stop, deadline, [&] { return owner_of(group) != nullptr || is_stopping_; });
+    MutexLock lock(mutex_);
+    changed_.wait_until(lock, stop, deadline,
+                        [&]() DROVER_REQUIRES(mutex_) { return owner_of(group) != nullptr || is_stopping_; });
     DevicePlugin* owner = owner_of(group);
     if (!owner) return unavailable("no plugin has the device " + group + " at the moment");
     auto at = std::ranges::find(questions, owner, [](const auto& question) { return question.first; });
@@ -211,7 +221,7 @@ Result<device::ContainerReservation> Devices::ask_owners(const v1::AllocatedTask
 std::vector<v1::DeviceGroupStats> Devices::stats() const {
   std::vector<NamedPlugin<DevicePlugin>> plugins;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::set<size_t> with_devices;
     for (const auto& [group, owner] : inventory_.owner) with_devices.insert(owner);
     for (const size_t owner : with_devices) plugins.push_back(owners_[owner]);

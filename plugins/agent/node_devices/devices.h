@@ -11,10 +11,8 @@
 // Owned by the plugin. Thread "devices"; everything public may be called from any thread.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -22,6 +20,7 @@
 #include <vector>
 
 #include "drover/device_plugin.h"
+#include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "drover/plugin_source.h"
 #include "drover/v1/allocation.pb.h"
@@ -72,20 +71,22 @@ class Devices {
   void publish();
   Status take(const std::string& holder, const v1::AllocatedTaskResources& given, const std::stop_token& stop);
   Result<device::ContainerReservation> ask_owners(const v1::AllocatedTaskResources& given, const std::stop_token& stop);
-  DevicePlugin* owner_of(const std::string& group) const;  // requires mutex_
+  DevicePlugin* owner_of(const std::string& group) const DROVER_REQUIRES(mutex_);
 
   Host& host_;
   std::function<void()> changed_callback_;
+  ThreadChecker own_thread_{"devices"};
   std::vector<Asked> plugins_;         // the thread's own
   std::vector<std::string> problems_;  // the thread's own; logged last
-  mutable std::mutex mutex_;
-  mutable std::condition_variable_any changed_;
-  DeviceInventory inventory_;                      // guarded by mutex_
-  std::vector<NamedPlugin<DevicePlugin>> owners_;  // guarded by mutex_; by their place in the inventory
-  std::map<std::pair<std::string, std::string>, std::string> holders_;  // guarded by mutex_; by group and instance
-  bool have_all_said_ = false;                                          // guarded by mutex_
-  bool is_woken_ = false;                                               // guarded by mutex_
-  bool is_stopping_ = false;                                            // guarded by mutex_
+  mutable Mutex mutex_;
+  mutable CondVarAny changed_;
+  DeviceInventory inventory_ DROVER_GUARDED_BY(mutex_);
+  std::vector<NamedPlugin<DevicePlugin>> owners_ DROVER_GUARDED_BY(mutex_);  // by their place in the inventory
+  // By group and instance.
+  std::map<std::pair<std::string, std::string>, std::string> holders_ DROVER_GUARDED_BY(mutex_);
+  bool have_all_said_ DROVER_GUARDED_BY(mutex_) = false;
+  bool is_woken_ DROVER_GUARDED_BY(mutex_) = false;
+  bool is_stopping_ DROVER_GUARDED_BY(mutex_) = false;
   std::jthread thread_;
 };
 

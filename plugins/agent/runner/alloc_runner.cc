@@ -4,6 +4,7 @@
 
 #include "drover/log.h"
 #include "drover/metrics.h"
+#include "drover/mutex.h"
 #include "hooks/alloc_dir.h"
 #include "task_events.h"
 
@@ -66,13 +67,14 @@ AllocRunner::~AllocRunner() {
 }
 
 void AllocRunner::make_runners(const std::vector<std::pair<std::string, StoredTask>>& stored) {
-  if (!spec_->group) {
-    setup_error_ = "the job has no task group \"" + spec_->allocation->task_group() + "\"";
+  const AllocSpecPtr spec = this->spec();
+  if (!spec->group) {
+    setup_error_ = "the job has no task group \"" + spec->allocation->task_group() + "\"";
     return;
   }
-  for (const v1::Task& task : spec_->group->tasks()) {
+  for (const v1::Task& task : spec->group->tasks()) {
     auto at = std::ranges::find(stored, task.name(), &std::pair<std::string, StoredTask>::first);
-    runners_.push_back(std::make_unique<TaskRunner>(client_, strand_, folders_, spec_, task,
+    runners_.push_back(std::make_unique<TaskRunner>(client_, strand_, folders_, spec, task,
                                                     at == stored.end() ? nullptr : &at->second,
                                                     [this] { note([](Flags&) {}); }));
   }
@@ -87,7 +89,7 @@ void AllocRunner::join() { strand_.join(); }
 void AllocRunner::note(const std::function<void(Flags&)>& change) {
   std::stop_source interrupt(std::nostopstate);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     flags_.dirty = true;
     change(flags_);
     if (flags_.stop || flags_.detach) interrupt = interrupt_;
@@ -97,7 +99,7 @@ void AllocRunner::note(const std::function<void(Flags&)>& change) {
 }
 
 void AllocRunner::update(AllocSpecPtr spec) {
-  note([&](Flags& flags) {
+  note([&](Flags& flags) DROVER_REQUIRES(mutex_) {
     if (wants_stop(*spec)) flags.stop = true;
     flags.new_spec = true;
     spec_ = std::move(spec);
@@ -168,7 +170,7 @@ void AllocRunner::driver_event(const std::string& name, const std::string& drive
 // --- Questions
 
 AllocSpecPtr AllocRunner::spec() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return spec_;
 }
 
@@ -221,23 +223,23 @@ v1::Allocation AllocRunner::report() const {
 }
 
 bool AllocRunner::is_terminal() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return terminal_;
 }
 
 bool AllocRunner::is_gone() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return gone_;
 }
 
 bool AllocRunner::wait_terminal(SteadyTime deadline) const {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline, [&] { return terminal_; });
+  MutexLock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [&]() DROVER_REQUIRES(mutex_) { return terminal_; });
 }
 
 bool AllocRunner::wait_gone(SteadyTime deadline) const {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline, [&] { return gone_; });
+  MutexLock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [&]() DROVER_REQUIRES(mutex_) { return gone_; });
 }
 
 // --- For the hooks
@@ -247,14 +249,14 @@ void AllocRunner::share_network(const driver::NetworkIsolationSpec& network) {
 }
 
 StoredHook AllocRunner::hook(const std::string& name) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto at = hooks_rows_.find(name);
   return at == hooks_rows_.end() ? StoredHook() : at->second;
 }
 
 Status AllocRunner::change_hook(const std::string& name, const std::function<void(StoredHook&)>& change) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     change(hooks_rows_[name]);
   }
   return store_spec();
@@ -262,10 +264,10 @@ Status AllocRunner::change_hook(const std::string& name, const std::function<voi
 
 // The row that is written last is the newest, whoever writes it.
 Status AllocRunner::store_spec() {
-  const std::lock_guard writing(persisting_);
+  const MutexLock writing(persisting_);
   StoredAllocation row;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     *row.mutable_allocation() = *spec_->allocation;
     *row.mutable_job() = *spec_->job;
     row.mutable_hooks()->insert(hooks_rows_.begin(), hooks_rows_.end());
@@ -308,7 +310,7 @@ Async<> AllocRunner::run_tasks() {
   while (!is_over) {
     Flags now;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       now = flags_;
       flags_.dirty = flags_.new_spec = false;
     }
@@ -330,7 +332,7 @@ Async<> AllocRunner::run_tasks() {
   while (!std::ranges::all_of(runners_, [](const auto& runner) { return runner->has_returned(); }))
     co_await wakeup_.wait();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     terminal_ = is_over;
   }
   changed_.notify_all();
@@ -343,7 +345,7 @@ Async<Status> AllocRunner::prerun() {
   if (std::ranges::all_of(tasks, has_ended) || (!restored_ && wants_stop(*spec()))) co_return ok_status();
   std::stop_token stop;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     // A restored one that is to stop has to know what its tasks have, until they have ended.
     if (!restored_ || !flags_.stop) stop = interrupt_.get_token();
   }
@@ -362,7 +364,7 @@ Async<> AllocRunner::carry_out(LifecycleDecision decision) {
   const AllocSpecPtr spec = this->spec();
   std::optional<std::chrono::nanoseconds> cap;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     cap = flags_.kill_cap;
   }
   const bool is_stop = decision.reason == LifecycleDecision::KillReason::stop;
@@ -382,7 +384,7 @@ Async<> AllocRunner::await_destruction() {
   while (true) {
     Flags now;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       now = flags_;
     }
     if (now.destroy) break;
@@ -400,13 +402,14 @@ void AllocRunner::remove_everything() {
   }
   client_.host.metrics().add("nomad.client.allocs.destroy");
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     gone_ = true;
   }
   changed_.notify_all();
 }
 
 void AllocRunner::tell_if_changed(const std::vector<TaskView>& tasks) {
+  DROVER_ASSERT_ON(strand_);
   const AllocStatus status = setup_error_.empty() ? alloc_status(tasks).status : AllocStatus::failed;
   const bool urgent = told_ != status;
   if (urgent) {

@@ -9,15 +9,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "client.h"
+#include "drover/mutex.h"
 #include "hooks/alloc_hooks.h"
 #include "lifecycle.h"
 #include "task_runner.h"
@@ -108,15 +107,15 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   const bool restored_;
   std::string setup_error_;  // constant after construction
 
-  std::mutex persisting_;  // held while the row is written; outside of mutex_
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  AllocSpecPtr spec_;  // guarded by mutex_, as what follows
-  std::map<std::string, StoredHook> hooks_rows_;
-  Flags flags_;
-  std::stop_source interrupt_;  // of prerun
-  bool terminal_ = false;
-  bool gone_ = false;
+  Mutex persisting_;  // held while the row is written; outside of mutex_
+  mutable Mutex mutex_;
+  mutable CondVar changed_;
+  AllocSpecPtr spec_ DROVER_GUARDED_BY(mutex_);
+  std::map<std::string, StoredHook> hooks_rows_ DROVER_GUARDED_BY(mutex_);
+  Flags flags_ DROVER_GUARDED_BY(mutex_);
+  std::stop_source interrupt_ DROVER_GUARDED_BY(mutex_);  // of prerun
+  bool terminal_ DROVER_GUARDED_BY(mutex_) = false;
+  bool gone_ DROVER_GUARDED_BY(mutex_) = false;
 
   Strand strand_;
   Wakeup wakeup_;

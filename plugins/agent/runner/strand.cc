@@ -1,5 +1,6 @@
 #include "strand.h"
 
+#include "drover/mutex.h"
 #include "drover/result.h"
 
 namespace drover::agent {
@@ -10,7 +11,7 @@ void Strand::post(std::function<void()> task) { core_->post(std::move(task)); }
 
 void Strand::Core::post(std::function<void()> task) {
   {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     tasks.push_back(std::move(task));
     if (is_running) return;
     is_running = true;
@@ -19,13 +20,15 @@ void Strand::Core::post(std::function<void()> task) {
 }
 
 void Strand::Core::run() {
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   while (!tasks.empty()) {
     std::function<void()> task = std::move(tasks.front());
     tasks.pop_front();
     lock.unlock();
+    thread.bind();
     task();
     task = nullptr;
+    thread.unbind();
     lock.lock();
   }
   is_running = false;
@@ -46,13 +49,13 @@ struct Strand::Spawned {
 
 Strand::Spawned Strand::see_off(std::shared_ptr<Core> core, Async<> work) {
   co_await work;
-  const std::lock_guard lock(core->mutex);
+  const MutexLock lock(core->mutex);
   --core->spawned;
 }
 
 void Strand::spawn(Async<> work) {
   {
-    std::lock_guard lock(core_->mutex);
+    MutexLock lock(core_->mutex);
     ++core_->spawned;
   }
   const auto handle = see_off(core_, std::move(work)).handle;
@@ -60,8 +63,9 @@ void Strand::spawn(Async<> work) {
 }
 
 void Strand::join() {
-  std::unique_lock lock(core_->mutex);
-  core_->changed.wait(lock, [this] { return core_->spawned == 0 && !core_->is_running; });
+  MutexLock lock(core_->mutex);
+  core_->changed.wait(lock,
+                      [this]() DROVER_REQUIRES(core_->mutex) { return core_->spawned == 0 && !core_->is_running; });
 }
 
 void Wakeup::wake() {
@@ -71,6 +75,7 @@ void Wakeup::wake() {
 Wakeup::Wait Wakeup::wait(std::optional<SteadyTime> until) { return {place_, until}; }
 
 void Wakeup::Place::resume(bool is_woken) {
+  DROVER_ASSERT_ON(*strand);
   if (!waiting) return;
   was_woken = is_woken;
   const uint64_t ticking = std::exchange(timer, 0);
@@ -79,6 +84,7 @@ void Wakeup::Place::resume(bool is_woken) {
 }
 
 void Wakeup::Wait::await_suspend(std::coroutine_handle<> waiting) {
+  DROVER_ASSERT_ON(*place->strand);
   place->waiting = waiting;
   const uint64_t turn = ++place->turn;
   if (!until) return;

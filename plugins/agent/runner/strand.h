@@ -8,14 +8,13 @@
 // Tasks of a strand must not wait for anything but this machine's disk.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "async.h"
+#include "drover/mutex.h"
 #include "drover/thread_pool.h"
 
 namespace drover::agent {
@@ -33,6 +32,8 @@ class Strand {
   void spawn(Async<> work);
   // Until all that was spawned has ended. Not from the strand itself.
   void join();
+  // Ends the process unless one of its tasks runs this: DROVER_ASSERT_ON(strand).
+  void check(const char* function) const { core_->check(function); }
 
   template <typename Work>
   auto borrow(Work work);
@@ -47,13 +48,17 @@ class Strand {
     explicit Core(ThreadPool& p) : pool(p) {}
     void post(std::function<void()> task);
     void run();
+    void check(const char* function) const {
+      if (!thread.is_bound_here()) thread.fail(function);
+    }
 
     ThreadPool& pool;
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::deque<std::function<void()>> tasks;  // guarded by mutex, like the following
-    bool is_running = false;
-    size_t spawned = 0;  // and not ended
+    ThreadChecker thread{"strand"};  // bound while a task runs
+    Mutex mutex;
+    CondVar changed;
+    std::deque<std::function<void()>> tasks DROVER_GUARDED_BY(mutex);
+    bool is_running DROVER_GUARDED_BY(mutex) = false;
+    size_t spawned DROVER_GUARDED_BY(mutex) = 0;  // and not ended
   };
   struct Spawned;
   static Spawned see_off(std::shared_ptr<Core> core, Async<> work);

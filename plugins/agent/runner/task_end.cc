@@ -4,6 +4,7 @@
 
 #include "drover/log.h"
 #include "drover/metrics.h"
+#include "drover/mutex.h"
 #include "nomad/plugins/driver.pb.h"
 #include "task_events.h"
 #include "task_runner.h"
@@ -24,7 +25,7 @@ double chance() {
 
 // A kill while nothing of the task runs.
 Async<TaskRunner::Next> TaskRunner::give_up(Kill kill) {
-  change([&] {
+  change([&]() DROVER_REQUIRES(mutex_) {
     append_reason(kill);
     event::append(*stored_.mutable_state(), event::killing(client_.wall_ns(), {}, ""));
     event::append(*stored_.mutable_state(), event::killed(client_.wall_ns(), ""));
@@ -43,7 +44,7 @@ Async<TaskRunner::Next> TaskRunner::obey() {
   std::optional<std::string> restart;
   bool is_updated = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (orders_.detach) {
       running_ = false;
       co_return Next::detached;
@@ -80,14 +81,15 @@ Async<Result<driver::ExitResult>> TaskRunner::wait_exit(std::string id) {
 Async<TaskRunner::Next> TaskRunner::watch() {
   std::string id;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     id = stored_.handle().config().id();
   }
   const Result<driver::ExitResult> exit = co_await wait_exit(id);
   const Code code = exit.status().code();
   // The error is the driver's and not the task's: the driver may be stopping, or have too much to do.
   const bool is_away = code == Code::unavailable || code == Code::resource_exhausted;
-  if (is_away) co_await wait_orders(client_.now() + kAskAgain, [this] { return interrupted(); });
+  if (is_away)
+    co_await wait_orders(client_.now() + kAskAgain, [this]() DROVER_REQUIRES(mutex_) { return interrupted(); });
   if (code == Code::cancelled || is_away) co_return co_await obey();
   co_await process_ended(id);
   event::Exit shown{-1, 0, false, exit.status().message()};
@@ -95,7 +97,7 @@ Async<TaskRunner::Next> TaskRunner::watch() {
   if (shown.oom_killed) client_.host.metrics().add("nomad.client.allocs.oom_killed");
   {
     // Stored together with what follows from it.
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     event::append(*stored_.mutable_state(), event::terminated(client_.wall_ns(), shown));
   }
   const bool success = exit && shown.code == 0 && shown.signal == 0;
@@ -104,8 +106,9 @@ Async<TaskRunner::Next> TaskRunner::watch() {
 
 // The output of the process is in the files before its end is told.
 Async<> TaskRunner::process_ended(std::string id) {
+  DROVER_ASSERT_ON(strand_);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     running_ = false;
     stored_.clear_handle();
   }
@@ -115,6 +118,7 @@ Async<> TaskRunner::process_ended(std::string id) {
 
 // After the decision about the task's end is on disk: the driver's record of it is needed until then.
 Async<> TaskRunner::release() {
+  DROVER_ASSERT_ON(strand_);
   const std::vector<std::string> ids = std::exchange(ended_ids_, {});
   if (ids.empty() || !driver_) co_return;
   const auto destroy = [this, &ids] {
@@ -133,7 +137,8 @@ Async<Status> TaskRunner::stop_task(std::string id, std::chrono::nanoseconds tim
   Status stopped = co_await strand_.borrow(stop);
   std::chrono::seconds pause = kAskAgain;
   for (int tries = 1; tries < kStopTries && stopped.code() == Code::unavailable; ++tries, pause *= 2) {
-    const bool is_left = co_await wait_orders(client_.now() + pause, [this] { return orders_.detach; });
+    const bool is_left =
+        co_await wait_orders(client_.now() + pause, [this]() DROVER_REQUIRES(mutex_) { return orders_.detach; });
     if (is_left) co_return cancelled("the agent ends");
     stopped = co_await strand_.borrow(stop);
   }
@@ -144,7 +149,7 @@ Async<bool> TaskRunner::end_task(Kill kill) {
   const v1::Task task = current_task();
   std::string id;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     id = stored_.handle().config().id();
   }
   auto timeout = std::chrono::nanoseconds(task.has_kill_timeout() ? task.kill_timeout() : 5'000'000'000);
@@ -153,10 +158,11 @@ Async<bool> TaskRunner::end_task(Kill kill) {
   co_await call_hooks([](TaskHooks& hooks) { hooks.prekill(); });
   if (kill.delay.count() > 0) {
     tell(event::shutdown_delay(client_.wall_ns(), kill.delay));
-    const bool is_left = co_await wait_orders(client_.now() + kill.delay, [this] { return orders_.detach; });
+    const bool is_left =
+        co_await wait_orders(client_.now() + kill.delay, [this]() DROVER_REQUIRES(mutex_) { return orders_.detach; });
     if (is_left) co_return false;
   }
-  change([&] {
+  change([&]() DROVER_REQUIRES(mutex_) {
     append_reason(kill);
     event::append(*stored_.mutable_state(), event::killing(client_.wall_ns(), timeout, ""));
   });
@@ -173,7 +179,7 @@ Async<bool> TaskRunner::end_task(Kill kill) {
     }
   }
   co_await process_ended(id);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   event::append(*stored_.mutable_state(), event::terminated(client_.wall_ns(), shown));
   event::append(*stored_.mutable_state(), event::killed(client_.wall_ns(), stopped.message()));
   co_return true;
@@ -183,7 +189,7 @@ Async<TaskRunner::Next> TaskRunner::after_end(TaskEnd end) {
   std::optional<Kill> kill;
   RestartDecision decision;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const v1::Task& task = *spec_->task(name_);
     const v1::RestartPolicy& policy =
         task.has_restart_policy() ? task.restart_policy() : spec_->group->restart_policy();
@@ -196,21 +202,21 @@ Async<TaskRunner::Next> TaskRunner::after_end(TaskEnd end) {
   }
   if (kill) {
     // It ended by itself while being told to.
-    change([&] { append_reason(*kill); });
+    change([&]() DROVER_REQUIRES(mutex_) { append_reason(*kill); });
     co_await die(kill->fails || end.kind == TaskEnd::Kind::start_impossible);
     co_return Next::settle;
   }
   if (decision.action != RestartDecision::Action::restart) {
     const bool failed = decision.action == RestartDecision::Action::fail;
     if (failed) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       event::append(*stored_.mutable_state(), event::not_restarting(client_.wall_ns(), decision.reason));
     }
     co_await die(failed);
     co_return Next::settle;
   }
   client_.host.metrics().add("nomad.client.allocs.restart");
-  change([&] {
+  change([&]() DROVER_REQUIRES(mutex_) {
     stored_.set_restart_count(decision.history.count);
     stored_.set_restart_window_began(decision.history.window_began);
     progress_ = Progress::starting;
@@ -221,9 +227,10 @@ Async<TaskRunner::Next> TaskRunner::after_end(TaskEnd end) {
     event::append(state, event::restarting(client_.wall_ns(), decision.delay, decision.reason));
   });
   co_await release();
-  co_await wait_orders(client_.now() + decision.delay, [this] { return orders_.detach || orders_.kill; });
+  co_await wait_orders(client_.now() + decision.delay,
+                       [this]() DROVER_REQUIRES(mutex_) { return orders_.detach || orders_.kill; });
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (orders_.detach) co_return Next::detached;
     if (!orders_.kill) co_return Next::start;
     kill = orders_.kill;
@@ -232,7 +239,7 @@ Async<TaskRunner::Next> TaskRunner::after_end(TaskEnd end) {
 }
 
 Async<> TaskRunner::die(bool failed) {
-  change([&] {
+  change([&]() DROVER_REQUIRES(mutex_) {
     progress_ = Progress::dead;
     stored_.clear_handle();
     v1::TaskState& state = *stored_.mutable_state();
@@ -244,11 +251,12 @@ Async<> TaskRunner::die(bool failed) {
 }
 
 Async<TaskRunner::Next> TaskRunner::wait_when_dead() {
-  co_await wait_orders({}, [this] { return orders_.detach || orders_.finish || orders_.revive; });
+  co_await wait_orders({},
+                       [this]() DROVER_REQUIRES(mutex_) { return orders_.detach || orders_.finish || orders_.revive; });
   std::string reason;
   bool is_over = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (orders_.detach) co_return Next::detached;
     is_over = orders_.finish;
     if (!is_over) {
@@ -260,7 +268,7 @@ Async<TaskRunner::Next> TaskRunner::wait_when_dead() {
     co_await call_hooks([](TaskHooks& hooks) { hooks.stop(); });
     co_return Next::finished;
   }
-  change([&] {
+  change([&]() DROVER_REQUIRES(mutex_) {
     progress_ = Progress::waiting;
     v1::TaskState& state = *stored_.mutable_state();
     state.set_state("pending");

@@ -2,6 +2,7 @@
 
 #include "driver_lookup.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "hooks/alloc_dir.h"
 #include "task_events.h"
 
@@ -47,7 +48,7 @@ TaskRunner::TaskRunner(const Client& client, Strand& strand, const AllocFolders&
 void TaskRunner::order(const std::function<void(Orders&)>& give) {
   std::stop_source interrupt;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     give(orders_);
     if (interrupted()) interrupt = interrupt_;
   }
@@ -60,13 +61,13 @@ void TaskRunner::allow_start() {
 }
 
 void TaskRunner::kill(Kill kill) {
-  order([&](Orders& orders) {
+  order([&](Orders& orders) DROVER_REQUIRES(mutex_) {
     if (!orders.kill && progress_ != Progress::dead) orders.kill = std::move(kill);
   });
 }
 
 void TaskRunner::fail(v1::TaskEvent event) {
-  order([&](Orders& orders) {
+  order([&](Orders& orders) DROVER_REQUIRES(mutex_) {
     if (progress_ == Progress::waiting) {
       orders.fail = std::move(event);
     } else if (!orders.kill && progress_ != Progress::dead) {
@@ -84,14 +85,14 @@ void TaskRunner::finish() {
 }
 
 void TaskRunner::revive(std::string reason) {
-  order([&](Orders& orders) {
+  order([&](Orders& orders) DROVER_REQUIRES(mutex_) {
     if (progress_ == Progress::dead) orders.revive = std::move(reason);
   });
 }
 
 Status TaskRunner::restart(std::string reason) {
   Status status;
-  order([&](Orders& orders) {
+  order([&](Orders& orders) DROVER_REQUIRES(mutex_) {
     if (!running_ || orders.kill) {
       status = failed_precondition("Task not running");
     } else if (!orders.restart) {
@@ -102,36 +103,36 @@ Status TaskRunner::restart(std::string reason) {
 }
 
 void TaskRunner::join_network(const driver::NetworkIsolationSpec& network) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   network_ = network;
 }
 
 void TaskRunner::update(AllocSpecPtr spec) {
   if (!spec->task(name_)) return;
-  order([&](Orders& orders) {
+  order([&](Orders& orders) DROVER_REQUIRES(mutex_) {
     spec_ = std::move(spec);
     orders.update = running_;
   });
 }
 
 void TaskRunner::tell(v1::TaskEvent event) {
-  change([&] { event::append(*stored_.mutable_state(), std::move(event)); });
+  change([&]() DROVER_REQUIRES(mutex_) { event::append(*stored_.mutable_state(), std::move(event)); });
 }
 
 // --- Questions
 
 AllocSpecPtr TaskRunner::spec() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return spec_;
 }
 
 v1::TaskState TaskRunner::state() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stored_.state();
 }
 
 TaskView TaskRunner::view() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return {.name = name_,
           .stage = stage_,
           .sidecar = sidecar_,
@@ -141,7 +142,7 @@ TaskView TaskRunner::view() const {
 }
 
 bool TaskRunner::has_started() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stored_.state().started_at() != 0;
 }
 
@@ -151,10 +152,10 @@ v1::Task TaskRunner::current_task() const { return *spec()->task(name_); }
 
 // The row that is written last is the newest, whoever writes it.
 Status TaskRunner::persist() {
-  const std::lock_guard writing(persisting_);
+  const MutexLock writing(persisting_);
   StoredTask copy;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     copy = stored_;
   }
   Status status = client_.store.put_task(alloc_id_, name_, copy);
@@ -163,14 +164,14 @@ Status TaskRunner::persist() {
 }
 
 StoredHook TaskRunner::hook(const std::string& name) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto at = stored_.hooks().find(name);
   return at == stored_.hooks().end() ? StoredHook() : at->second;
 }
 
 Status TaskRunner::change_hook(const std::string& name, const std::function<void(StoredHook&)>& change) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     change((*stored_.mutable_hooks())[name]);
   }
   return persist();
@@ -179,7 +180,7 @@ Status TaskRunner::change_hook(const std::string& name, const std::function<void
 // --- The strand
 
 std::stop_token TaskRunner::arm() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   interrupt_ = std::stop_source();
   if (interrupted()) interrupt_.request_stop();
   return interrupt_.get_token();
@@ -188,7 +189,7 @@ std::stop_token TaskRunner::arm() {
 Async<bool> TaskRunner::wait_orders(std::optional<SteadyTime> until, std::function<bool()> wake) {
   while (true) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (wake()) co_return true;
     }
     if (until && client_.now() >= *until) co_return false;

@@ -16,13 +16,13 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "client.h"
+#include "drover/mutex.h"
 #include "drover/task_driver.h"
 #include "hooks/task_hooks.h"
 #include "lifecycle.h"
@@ -120,7 +120,7 @@ class TaskRunner final : public HookedTask, private HookRows {
   Async<Status> recover(driver::TaskHandle handle);
   Async<Next> await_permission();
   Async<Next> give_up(Kill kill);
-  void append_reason(const Kill& kill);  // requires: mutex_
+  void append_reason(const Kill& kill) DROVER_REQUIRES(mutex_);  // requires: mutex_
   Async<Next> start();
   Launch launch(const std::stop_token& stop);  // [borrowed]
   Launch launch_on(TaskDriver& driver, const AllocSpec& spec, const v1::Task& task, const std::stop_token& stop);
@@ -151,7 +151,9 @@ class TaskRunner final : public HookedTask, private HookRows {
   // Between two questions to a driver that is not there at the moment.
   static constexpr std::chrono::seconds kAskAgain{1};
   std::stop_token arm();  // a token that the next order triggers, or one already triggered when one is open
-  bool interrupted() const { return orders_.detach || orders_.kill || orders_.restart || orders_.update; }
+  bool interrupted() const DROVER_REQUIRES(mutex_) {
+    return orders_.detach || orders_.kill || orders_.restart || orders_.update;
+  }
 
   const Client& client_;
   Strand& strand_;
@@ -163,17 +165,17 @@ class TaskRunner final : public HookedTask, private HookRows {
   TaskStage stage_;
   bool sidecar_, leader_;
 
-  std::mutex persisting_;  // held while the row is written; outside of mutex_
-  mutable std::mutex mutex_;
-  Orders orders_;                                              // guarded by mutex_
-  std::stop_source interrupt_;                                 // guarded by mutex_
-  AllocSpecPtr spec_;                                          // guarded by mutex_
-  StoredTask stored_;                                          // guarded by mutex_
-  bool running_ = false;                                       // guarded by mutex_; the driver has it
-  TaskView::Progress progress_ = TaskView::Progress::waiting;  // guarded by mutex_
-  TaskDriver* driver_ = nullptr;                               // guarded by mutex_
-  std::string starting_id_;                                    // guarded by mutex_; what a driver was told to start
-  std::optional<driver::NetworkIsolationSpec> network_;        // guarded by mutex_; absent: the machine's
+  Mutex persisting_;  // held while the row is written; outside of mutex_
+  mutable Mutex mutex_;
+  Orders orders_ DROVER_GUARDED_BY(mutex_);
+  std::stop_source interrupt_ DROVER_GUARDED_BY(mutex_);
+  AllocSpecPtr spec_ DROVER_GUARDED_BY(mutex_);
+  StoredTask stored_ DROVER_GUARDED_BY(mutex_);
+  bool running_ DROVER_GUARDED_BY(mutex_) = false;  // the driver has it
+  TaskView::Progress progress_ DROVER_GUARDED_BY(mutex_) = TaskView::Progress::waiting;
+  TaskDriver* driver_ = nullptr;                       // the strand writes it under the lock, and reads it without
+  std::string starting_id_ DROVER_GUARDED_BY(mutex_);  // what a driver was told to start
+  std::optional<driver::NetworkIsolationSpec> network_ DROVER_GUARDED_BY(mutex_);  // absent: the machine's
 
   Wakeup wakeup_;                       // an order came
   std::vector<std::string> ended_ids_;  // the strand's own; still known to the driver
@@ -184,7 +186,7 @@ class TaskRunner final : public HookedTask, private HookRows {
 template <typename Edit>
 void TaskRunner::change(Edit&& edit) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     edit();
   }
   (void)persist();  // logged

@@ -1,4 +1,5 @@
 // Calls to a task's driver while the task runs, beside its life. [any]
+#include "drover/mutex.h"
 #include "nomad/plugins/driver.pb.h"
 #include "task_events.h"
 #include "task_runner.h"
@@ -6,7 +7,7 @@
 namespace drover::agent {
 
 Result<TaskRunner::Running> TaskRunner::running() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!running_) return failed_precondition("Task not running");
   return Running{.id = stored_.handle().config().id(), .driver = driver_};
 }
@@ -37,7 +38,7 @@ void TaskRunner::driver_event(const std::string& driver, const driver::DriverTas
   const int64_t told_at = event.timestamp().seconds() * kSecond + event.timestamp().nanos();
   v1::TaskEvent shown = event::driver_message(told_at > 0 ? told_at : client_.wall_ns(), driver, event);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const bool is_ours = event.task_id() == starting_id_ || event.task_id() == stored_.handle().config().id();
     if (!is_ours || event::has_driver_message(stored_.state(), shown)) return;
     event::append(*stored_.mutable_state(), std::move(shown));

@@ -1,6 +1,7 @@
 // How a task comes to run: found again after a restart of the agent, or made ready and started.
 #include "driver_lookup.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "nomad/plugins/driver.pb.h"
 #include "task_events.h"
 #include "task_runner.h"
@@ -30,7 +31,7 @@ Async<Status> TaskRunner::recover(driver::TaskHandle handle) {
   while (true) {
     TaskDriver* const driver = find_driver(name);
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       driver_ = driver;
     }
     Status status = unavailable("the driver " + name + " is not there");
@@ -48,8 +49,8 @@ Async<Status> TaskRunner::recover(driver::TaskHandle handle) {
     }
     const bool may_be_late = status.code() == Code::unavailable || status.code() == Code::deadline_exceeded;
     if (!may_be_late || client_.now() >= end) co_return status;
-    const bool is_over =
-        co_await wait_orders(client_.now() + kAskAgain, [this] { return orders_.detach || orders_.kill; });
+    const bool is_over = co_await wait_orders(
+        client_.now() + kAskAgain, [this]() DROVER_REQUIRES(mutex_) { return orders_.detach || orders_.kill; });
     if (is_over) co_return status;
   }
 }
@@ -57,12 +58,12 @@ Async<Status> TaskRunner::recover(driver::TaskHandle handle) {
 Async<TaskRunner::Next> TaskRunner::reattach() {
   driver::TaskHandle handle;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     handle = stored_.handle();
   }
   const Status status = co_await recover(handle);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!status.ok() && orders_.detach) co_return Next::detached;
     running_ = status.ok();
   }
@@ -73,7 +74,7 @@ Async<TaskRunner::Next> TaskRunner::reattach() {
   ended_ids_.push_back(handle.config().id());  // what there may be of it
   log::warn("agent", "task not recovered", {{"task", name_}, {"error", status.message()}});
   co_await call_hooks([](TaskHooks& hooks) { hooks.exited(); });
-  change([&] {
+  change([&]() DROVER_REQUIRES(mutex_) {
     stored_.clear_handle();
     progress_ = Progress::starting;
     event::append(*stored_.mutable_state(), event::failed_restore(client_.wall_ns(), status.message()));
@@ -82,11 +83,13 @@ Async<TaskRunner::Next> TaskRunner::reattach() {
 }
 
 Async<TaskRunner::Next> TaskRunner::await_permission() {
-  co_await wait_orders({}, [this] { return orders_.allowed || orders_.detach || orders_.kill || orders_.fail; });
+  co_await wait_orders({}, [this]() DROVER_REQUIRES(mutex_) {
+    return orders_.allowed || orders_.detach || orders_.kill || orders_.fail;
+  });
   std::optional<Kill> kill;
   std::optional<v1::TaskEvent> fail;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (orders_.detach) co_return Next::detached;
     fail = std::exchange(orders_.fail, std::nullopt);
     kill = orders_.kill;
@@ -97,14 +100,14 @@ Async<TaskRunner::Next> TaskRunner::await_permission() {
 }
 
 Async<TaskRunner::Next> TaskRunner::fail_setup(v1::TaskEvent event) {
-  change([&] { event::append(*stored_.mutable_state(), std::move(event)); });
+  change([&]() DROVER_REQUIRES(mutex_) { event::append(*stored_.mutable_state(), std::move(event)); });
   co_await die(true);
   co_return Next::settle;
 }
 
 Async<TaskRunner::Next> TaskRunner::start() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     progress_ = Progress::starting;
     event::append(*stored_.mutable_state(), event::setup(client_.wall_ns()));
   }
@@ -113,7 +116,7 @@ Async<TaskRunner::Next> TaskRunner::start() {
   Launch launched = co_await strand_.borrow(attempt);
   if (!launched.driver) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (orders_.detach) co_return Next::detached;
     }
     co_await call_hooks([](TaskHooks& hooks) { hooks.exited(); });
@@ -122,7 +125,7 @@ Async<TaskRunner::Next> TaskRunner::start() {
     co_return co_await after_end({*launched.end});
   }
   // The handle is on disk before anyone hears of the task: a crash from here on loses nothing.
-  change([&] {
+  change([&]() DROVER_REQUIRES(mutex_) {
     driver_ = launched.driver;
     running_ = true;
     progress_ = Progress::running;
@@ -187,7 +190,7 @@ TaskRunner::Launch TaskRunner::launch_on(TaskDriver& driver, const AllocSpec& sp
   }
   task_config.set_msgpack_driver_config(*std::move(config));
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (network_) *task_config.mutable_network_isolation_spec() = *network_;
     starting_id_ = task_config.id();
   }
