@@ -12,6 +12,7 @@
 #include "drover/config.h"
 #include "drover/external/handshake.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "drover/plugin_kind.h"
 #include "drover/plugin_source.h"
@@ -132,7 +133,7 @@ class ExternalPlugin final : public Plugin, public PluginSource, public Reloadab
   }
 
   void watch_plugins(std::string_view point, std::function<void()> changed) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     watchers_[std::string(point)] = std::move(changed);
   }
 
@@ -181,7 +182,7 @@ class ExternalPlugin final : public Plugin, public PluginSource, public Reloadab
         log::warn("plugin", "an ended process is not forgotten", {{"error", status.message()}});
     };
     options.changed = [this](std::string_view point) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const auto watcher = watchers_.find(point);
       if (watcher != watchers_.end() && watcher->second) watcher->second();
     };
@@ -251,8 +252,8 @@ class ExternalPlugin final : public Plugin, public PluginSource, public Reloadab
     return response_of(*plugin);
   }
 
-  std::mutex mutex_;
-  std::map<std::string, std::function<void()>, std::less<>> watchers_;  // guarded by mutex_; by extension point
+  Mutex mutex_;
+  std::map<std::string, std::function<void()>, std::less<>> watchers_ DROVER_GUARDED_BY(mutex_);  // by extension point
   Host* host_ = nullptr;
   CgroupLayout layout_;
   std::optional<TaskCgroups> cgroups_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "drover/nearest.h"
 
 namespace drover::external {
@@ -27,7 +28,7 @@ Status Grants::admit(std::string_view method) {
   method = bare(method);
   uint64_t refusals = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = used_.find(method); found != used_.end()) {
       ++found->second;
       return ok_status();
@@ -50,7 +51,7 @@ Status Grants::admit(std::string_view method) {
 }
 
 Grants::Counts Grants::counts() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {.used = {used_.begin(), used_.end()}, .refused = {refused_.begin(), refused_.end()}};
 }
 

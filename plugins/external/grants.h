@@ -3,12 +3,12 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "drover/methods.h"
 #include "drover/metrics.h"
+#include "drover/mutex.h"
 
 namespace drover::external {
 
@@ -31,9 +31,9 @@ class Grants final : public CallGate {
  private:
   const std::string plugin_;
   Metrics& metrics_;
-  mutable std::mutex mutex_;
-  std::map<std::string, uint64_t, std::less<>> used_;     // guarded by mutex_; every granted method
-  std::map<std::string, uint64_t, std::less<>> refused_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::string, uint64_t, std::less<>> used_ DROVER_GUARDED_BY(mutex_);  // every granted method
+  std::map<std::string, uint64_t, std::less<>> refused_ DROVER_GUARDED_BY(mutex_);
 };
 
 // The granted methods, which are all among `known` ("/drover.v1.Nodes/List") or kLogMethod. Errors: invalid_argument

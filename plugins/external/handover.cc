@@ -6,6 +6,7 @@
 
 #include "drover/duration.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "program_host.h"
 
 namespace drover::external {
@@ -24,12 +25,12 @@ std::string beside(const std::string& file, const std::string& end) {
 }  // namespace
 
 UpgradeReport ProgramHost::upgrade() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return report_;
 }
 
 bool ProgramHost::is_handing_over() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return is_handing_over_;
 }
 
@@ -37,7 +38,7 @@ bool ProgramHost::has_new_file() const {
   if (options_.resident) return false;
   std::string digest;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (current_->file) digest = current_->file->digest();
   }
   const auto file = PluginFile::open(options_.file, {});
@@ -51,9 +52,9 @@ Status ProgramHost::begin_upgrade(const std::string& file) {
                                "agent; tasks go on meanwhile");
   }
   if (!file.empty()) DROVER_RETURN_IF_ERROR(may_run(file));
-  const std::lock_guard upgrading(upgrading_);
+  const MutexLock upgrading(upgrading_);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_stopping_) return unavailable("the agent is stopping");
     const bool is_going_on = report_.state != Upgrade::State::idle && report_.state < Upgrade::State::upgraded;
     if (is_going_on) return failed_precondition("plugin " + file_name_ + " is being upgraded already");
@@ -93,7 +94,7 @@ void ProgramHost::run_upgrade(const std::string& file) {
   while (action != Upgrade::Action::none) {
     const Status status = carry_out(action);
     action = upgrade.done(status.ok());
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!upgrade.is_over()) report_.state = upgrade.state();
     if (!status.ok()) report_.reason += (report_.reason.empty() ? "" : "; then: ") + status.message();
   }
@@ -113,7 +114,7 @@ void ProgramHost::run_upgrade(const std::string& file) {
     log::warn("plugin", "plugin was not upgraded",
               {{"plugin", file_name_}, {"outcome", to_string(report.state)}, {"reason", report.reason}});
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   report_.state = report.state;
   changed_.notify_all();
 }
@@ -152,18 +153,18 @@ Status ProgramHost::prove() {
   }
   DROVER_TRY(auto opened, PluginFile::open(path, options_.settings.digests));
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (current_->file && current_->file->digest() == opened->digest())
       return failed_precondition((wanted_.empty() ? options_.file : wanted_) + " is the version that runs already");
   }
   candidate_ = make_version(path);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     candidate_->file = std::move(opened);
   }
   candidate_->life->start();
   const Status status = wait_running(*candidate_, options_.times.start + kCallTime);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   report_.to_version = candidate_->info.plugin_version();
   return status.with_context("the new version");
 }
@@ -172,7 +173,7 @@ Status ProgramHost::prove() {
 Status ProgramHost::wait_running(const Version& version, std::chrono::nanoseconds limit) const {
   const SteadyTime deadline = clock_.steady() + limit;
   while (!version.life->wait_first(std::min(deadline, clock_.steady() + kSlice))) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_stopping_) return cancelled("the agent stops");
     if (clock_.steady() >= deadline) return deadline_exceeded("not ready within " + format_duration(limit));
   }
@@ -184,11 +185,12 @@ Status ProgramHost::wait_running(const Version& version, std::chrono::nanosecond
 Status ProgramHost::drain() {
   const auto must_end = [](const Flight& flight) { return flight.is_sent && flight.must_end; };
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     is_handing_over_ = true;
     pause_began_ = clock_.steady();
-    const bool is_quiet = changed_.wait_until(lock, pause_began_ + kDrainTime,
-                                              [&] { return is_stopping_ || std::ranges::none_of(flights_, must_end); });
+    const bool is_quiet = changed_.wait_until(lock, pause_began_ + kDrainTime, [&]() DROVER_REQUIRES(mutex_) {
+      return is_stopping_ || std::ranges::none_of(flights_, must_end);
+    });
     if (is_stopping_) return cancelled("the agent stops");
     if (is_quiet) return ok_status();
   }
@@ -199,11 +201,11 @@ Status ProgramHost::drain() {
 
 Status ProgramHost::recover() {
   {
-    const std::lock_guard role_lock(role_mutex_);
+    const MutexLock role_lock(role_mutex_);
     DROVER_TRY(const ChannelPtr channel, candidate_->life->channel(nullptr, clock_.steady()));
     if (!role_) role_ = options_.role(*kind_of_type(candidate_->info.type()));
     DROVER_TRY(const size_t tasks, role_->take_over(channel).with_context("the new version"));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     current_ = candidate_;
     report_.tasks = tasks;
   }
@@ -213,7 +215,7 @@ Status ProgramHost::recover() {
 }
 
 void ProgramHost::let_calls_go() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (std::exchange(is_handing_over_, false)) report_.pause = clock_.steady() - pause_began_;
   changed_.notify_all();
 }
@@ -226,7 +228,7 @@ void ProgramHost::end_candidate() {
 Status ProgramHost::go_back() {
   {
     // Takes back what the new version was given.
-    const std::lock_guard role_lock(role_mutex_);
+    const MutexLock role_lock(role_mutex_);
     if (role_) role_->lost(true);
   }
   end_candidate();
@@ -234,7 +236,7 @@ Status ProgramHost::go_back() {
   former->life->start();
   Status status = wait_running(*former, options_.times.start);
   if (!status.ok()) {
-    const std::lock_guard role_lock(role_mutex_);
+    const MutexLock role_lock(role_mutex_);
     if (role_ && former->life->view().state != Supervision::State::running) role_->lost(false);
   }
   let_calls_go();
@@ -253,7 +255,7 @@ void ProgramHost::put_in_place() {
     log::warn("plugin", "the next start of the agent would run the former version",
               {{"plugin", file_name_}, {"error", errno_status(errno, options_.file).message()}});
   } else if (auto file = PluginFile::open(options_.file, {}); file) {  // by its new path
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     current_->path = options_.file;
     current_->file = *std::move(file);
   }

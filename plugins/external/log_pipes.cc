@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 
 namespace drover::external {
 namespace {
@@ -12,7 +13,7 @@ SteadyTime soon() { return SystemClock().steady() + std::chrono::seconds(10); }
 }  // namespace
 
 Result<std::shared_ptr<Launcher>> LogPipes::launcher() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (launcher_ && launcher_->is_connected()) return launcher_;
   launcher_.reset();
   DROVER_TRY(launcher_, Launcher::connect(options_, {}, soon()));

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "drover/launcher.h"
+#include "drover/mutex.h"
 
 namespace drover::external {
 
@@ -25,8 +25,8 @@ class LogPipes {
   Result<std::shared_ptr<Launcher>> launcher();
 
   const Launcher::Options options_;
-  std::mutex mutex_;
-  std::shared_ptr<Launcher> launcher_;  // guarded by mutex_
+  Mutex mutex_;
+  std::shared_ptr<Launcher> launcher_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::external

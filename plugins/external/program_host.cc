@@ -7,6 +7,7 @@
 #include "drover/duration.h"
 #include "drover/hclspec.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "drover/plugin_kind.h"
 #include "resident_life.h"
 #include "topology.h"
@@ -47,12 +48,12 @@ ProgramHost::~ProgramHost() { stop(); }
 
 void ProgramHost::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_stopping_ = true;
     changed_.notify_all();
   }
   {
-    const std::lock_guard upgrading(upgrading_);
+    const MutexLock upgrading(upgrading_);
     if (upgrade_.joinable()) upgrade_.join();
   }
   current()->life->stop();
@@ -64,10 +65,10 @@ ProgramHost::VersionPtr ProgramHost::make_version(const std::string& path) {
   Version* const self = version.get();
   const auto prepare = [this, self](const ChannelPtr& channel) { return this->prepare(channel, *self); };
   const auto lost = [this, self] {
-    const std::lock_guard role_lock(role_mutex_);
+    const MutexLock role_lock(role_mutex_);
     bool is_current = false, is_handed_over = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       is_current = current_.get() == self;
       is_handed_over = is_handing_over_;
     }
@@ -95,17 +96,17 @@ ProgramHost::VersionPtr ProgramHost::make_version(const std::string& path) {
 }
 
 ProgramHost::VersionPtr ProgramHost::current() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return current_;
 }
 
 bool ProgramHost::is_config_refused() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return current_->is_config_refused;
 }
 
 base::PluginInfoResponse ProgramHost::info() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return current_->info;
 }
 
@@ -119,7 +120,7 @@ Status ProgramHost::restart() {
   const VersionPtr version = current();
   const PluginLife::View view = version->life->view();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_handing_over_) return failed_precondition("plugin " + file_name_ + " is being upgraded");
     // A file that did not run may have been repaired; one that runs is started again as it is.
     if (view.state == Supervision::State::parked || view.state == Supervision::State::backoff) version->file.reset();
@@ -135,13 +136,13 @@ Result<Launch> ProgramHost::open(Version& version) {
                          .arguments = options_.settings.arguments,
                          .environment = options_.environment}};
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     out.file = version.file;
     version.is_config_refused = false;
   }
   if (!out.file) {
     DROVER_TRY(out.file, PluginFile::open(version.path, options_.settings.digests));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     version.file = out.file;
   }
   out.program.file = out.file->path();
@@ -158,11 +159,11 @@ Result<Launch> ProgramHost::open(Version& version) {
 Status ProgramHost::prepare(const ChannelPtr& channel, Version& version) {
   DROVER_TRY(Info info, identify(*channel));
   DROVER_RETURN_IF_ERROR(set_config(*channel, version));
-  const std::lock_guard role_lock(role_mutex_);
+  const MutexLock role_lock(role_mutex_);
   Role* const role = options_.role(*kind_of_type(info.type()));
   bool is_current = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     version.info = std::move(info);
     is_current = current_.get() == &version;
   }
@@ -195,7 +196,7 @@ Result<ProgramHost::Info> ProgramHost::identify(Channel& channel) const {
 
 Status ProgramHost::set_config(Channel& channel, Version& version) {
   const auto refused = [&](const Status& why) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     version.is_config_refused = true;
     return why.with_context("plugin \"" + file_name_ + "\": config");
   };
@@ -227,12 +228,12 @@ Status ProgramHost::set_config(Channel& channel, Version& version) {
 class ProgramHost::Boarding {
  public:
   Boarding(const ProgramHost& host, const char* method, bool must_end) : host_(host) {
-    const std::lock_guard lock(host_.mutex_);
+    const MutexLock lock(host_.mutex_);
     host_.flights_.push_front({.method = method, .began = host_.clock_.steady(), .must_end = must_end});
     flight_ = host_.flights_.begin();
   }
   ~Boarding() {
-    const std::lock_guard lock(host_.mutex_);
+    const MutexLock lock(host_.mutex_);
     host_.flights_.erase(flight_);
     host_.changed_.notify_all();
   }
@@ -249,7 +250,7 @@ std::vector<std::string> ProgramHost::calls() const {
   constexpr size_t kShown = 10;
   std::vector<std::string> out;
   size_t sent = 0;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Flight& flight : flights_) {
     if (!flight.is_sent || ++sent > kShown) continue;
     const std::string_view method(flight.method);
@@ -265,17 +266,17 @@ Result<ChannelPtr> ProgramHost::board(Flight* flight, const ChannelPtr& former, 
   while (true) {
     VersionPtr version;
     {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       if (flight) flight->is_sent = false;
       changed_.notify_all();
-      const bool may_go =
-          changed_.wait_until(lock, stop, deadline, [this] { return !is_handing_over_ || is_stopping_; });
+      const bool may_go = changed_.wait_until(
+          lock, stop, deadline, [this]() DROVER_REQUIRES(mutex_) { return !is_handing_over_ || is_stopping_; });
       if (stop.stop_requested()) return cancelled("the caller has gone");
       if (!may_go) return unavailable("the plugin " + file_name_ + " is not running yet: it is being upgraded");
       version = current_;
     }
     auto channel = version->life->channel(former, deadline, stop);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const bool is_other = is_handing_over_ || version != current_;
     if (!is_other || is_stopping_) {
       if (flight && channel) flight->is_sent = true;

@@ -13,12 +13,10 @@
 #include <google/protobuf/duration.pb.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -28,6 +26,7 @@
 #include "drover/messages.h"
 #include "drover/methods.h"
 #include "drover/metrics.h"
+#include "drover/mutex.h"
 #include "drover/plugin_kind.h"
 #include "drover/stable_plugin.h"
 #include "grants.h"
@@ -165,10 +164,10 @@ class ProgramHost {
   using Info = hashicorp::nomad::plugins::base::proto::PluginInfoResponse;
   struct Version {
     std::string path;
-    std::shared_ptr<const PluginFile> file{};  // guarded by mutex_; once it was opened
-    Info info{};                               // guarded by mutex_
-    bool is_config_refused = false;            // guarded by mutex_
-    std::unique_ptr<PluginLife> life{};        // last: its threads use the rest
+    std::shared_ptr<const PluginFile> file{};  // once it was opened; under mutex_, as the next two
+    Info info{};
+    bool is_config_refused = false;
+    std::unique_ptr<PluginLife> life{};  // last: its threads use the rest
   };
   using VersionPtr = std::shared_ptr<Version>;
   // A call on its way, from the first moment to the last.
@@ -214,24 +213,24 @@ class ProgramHost {
   const std::shared_ptr<Grants> grants_;
   mutable std::atomic<uint64_t> garbled_ = 0;
 
-  std::mutex role_mutex_;  // held around every call of the role; taken before mutex_
-  Role* role_ = nullptr;   // guarded by role_mutex_
+  Mutex role_mutex_;  // held around every call of the role; taken before mutex_
+  Role* role_ DROVER_GUARDED_BY(role_mutex_) = nullptr;
 
-  mutable std::mutex mutex_;
-  mutable std::condition_variable_any changed_;
-  VersionPtr current_;            // guarded by mutex_, like the following
-  bool is_handing_over_ = false;  // calls wait
-  mutable std::list<Flight> flights_;
-  UpgradeReport report_;
-  bool is_stopping_ = false;
+  mutable Mutex mutex_;
+  mutable CondVarAny changed_;
+  VersionPtr current_ DROVER_GUARDED_BY(mutex_);
+  bool is_handing_over_ DROVER_GUARDED_BY(mutex_) = false;  // calls wait
+  mutable std::list<Flight> flights_ DROVER_GUARDED_BY(mutex_);
+  UpgradeReport report_ DROVER_GUARDED_BY(mutex_);
+  bool is_stopping_ DROVER_GUARDED_BY(mutex_) = false;
 
   // [plugin-upgrade]
   std::string wanted_;  // the new version's file as it was named; empty: the plugin's own
   std::string staged_;  // its copy beside the plugin's own file, until it takes its place
   VersionPtr candidate_;
   SteadyTime pause_began_{};
-  std::mutex upgrading_;  // who begins one, or ends all
-  std::thread upgrade_;   // guarded by upgrading_
+  Mutex upgrading_;  // who begins one, or ends all
+  std::thread upgrade_ DROVER_GUARDED_BY(upgrading_);
 };
 
 }  // namespace drover::external

@@ -2,6 +2,7 @@
 
 #include "drover/external/resident.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 
 namespace drover::external {
 
@@ -22,21 +23,26 @@ Status ResidentLife::open() {
     return failed_precondition("its entry refuses to serve here: " + std::string(to_string(static_cast<Code>(code))));
   if (plugin.size < sizeof(drover_endpoint) || plugin.open == nullptr || plugin.release == nullptr)
     return failed_precondition("its entry returned an endpoint without functions");
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   channel_ = connect(plugin);
   return ok_status();
 }
 
 void ResidentLife::start() {
   Status ready = open();
-  if (ready.ok()) ready = options_.prepare(channel_);
+  std::shared_ptr<ResidentChannel> channel;
+  {
+    const MutexLock lock(mutex_);
+    channel = channel_;
+  }
+  if (ready.ok()) ready = options_.prepare(channel);
   if (ready.ok()) {
     log::info("plugin", "plugin answers inside the agent", {{"plugin", options_.name}});
   } else {
     log::warn("plugin", "plugin inside the agent is not used",
               {{"plugin", options_.name}, {"reason", ready.message()}});
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   state_ = ready.ok() ? Supervision::State::running : Supervision::State::parked;
   problem_ = ready.message();
   since_ = SystemClock().wall_ns();
@@ -45,7 +51,7 @@ void ResidentLife::start() {
 void ResidentLife::stop() {
   std::shared_ptr<ResidentChannel> channel;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     channel = std::exchange(channel_, nullptr);
     state_ = Supervision::State::stopped;
   }
@@ -56,19 +62,19 @@ void ResidentLife::stop() {
 
 Result<std::shared_ptr<Channel>> ResidentLife::channel(const std::shared_ptr<Channel>& former, SteadyTime,
                                                        const std::stop_token&) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_ == Supervision::State::running && channel_ != former) return std::shared_ptr<Channel>(channel_);
   return unavailable("the plugin " + options_.name + " inside the agent is " + std::string(to_string(state_)) +
                      (problem_.empty() ? "" : ": " + problem_));
 }
 
 bool ResidentLife::wait_gone(const std::shared_ptr<Channel>& channel, SteadyTime) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return channel_ != channel;
 }
 
 PluginLife::View ResidentLife::view() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {.state = state_, .problem = problem_, .crashes = {}, .since = since_};
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 
+#include "drover/mutex.h"
 #include "drover/stable_plugin.h"
 #include "plugin_life.h"
 #include "resident_host.h"
@@ -39,11 +39,11 @@ class ResidentLife final : public PluginLife {
   const Options options_;
   const ResidentHost calls_;
   const drover_endpoint host_;
-  mutable std::mutex mutex_;                        // guards what follows; a leaf
-  std::shared_ptr<class ResidentChannel> channel_;  // null before start and after stop
-  Supervision::State state_ = Supervision::State::starting;
-  std::string problem_;
-  int64_t since_ = 0;
+  mutable Mutex mutex_;                                                       // a leaf
+  std::shared_ptr<class ResidentChannel> channel_ DROVER_GUARDED_BY(mutex_);  // null before start and after stop
+  Supervision::State state_ DROVER_GUARDED_BY(mutex_) = Supervision::State::starting;
+  std::string problem_ DROVER_GUARDED_BY(mutex_);
+  int64_t since_ DROVER_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace drover::external

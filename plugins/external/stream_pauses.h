@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <stop_token>
+
+#include "drover/mutex.h"
 
 namespace drover::external {
 
@@ -14,9 +14,9 @@ class StreamPauses {
  public:
   std::chrono::seconds next() const { return next_; }
   void wait(const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
+    Mutex mutex;
+    CondVarAny never;
+    MutexLock lock(mutex);
     never.wait_for(lock, stop, next_, [] { return false; });
     next_ = std::min(next_ * 4, std::chrono::seconds(120));
   }

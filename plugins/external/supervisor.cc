@@ -12,6 +12,7 @@
 #include "drover/duration.h"
 #include "drover/external/handshake.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "process_use.h"
 
 namespace drover::external {
@@ -75,7 +76,7 @@ Supervisor::~Supervisor() {
 
 void Supervisor::start() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_stopping_ = false;
     had_first_ = false;
   }
@@ -88,7 +89,7 @@ void Supervisor::start() {
 void Supervisor::stop() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_stopping_ = true;
     changed_.notify_all();
   }
@@ -98,7 +99,7 @@ void Supervisor::stop() {
 
 Status Supervisor::restart() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_restart_wanted_ = true;
     had_first_ = false;
   }
@@ -109,17 +110,18 @@ Status Supervisor::restart() {
 Result<std::shared_ptr<Channel>> Supervisor::channel(const std::shared_ptr<Channel>& former, SteadyTime deadline,
                                                      const std::stop_token& stop) const {
   const std::stop_callback wake(stop, [this] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     changed_.notify_all();
   });
-  std::unique_lock lock(mutex_);
-  const auto is_there = [&] { return channel_ && channel_ != former; };
+  MutexLock lock(mutex_);
+  const auto is_there = [&]() DROVER_REQUIRES(mutex_) { return channel_ && channel_ != former; };
   // A caller that has all the time there is waits for the operator, too.
-  const auto is_given_up = [&] {
+  const auto is_given_up = [&]() DROVER_REQUIRES(mutex_) {
     return supervision_.state() == Supervision::State::parked && deadline != SteadyTime::max();
   };
-  const bool is_decided = changed_.wait_until(
-      lock, deadline, [&] { return is_there() || is_stopping_ || stop.stop_requested() || is_given_up(); });
+  const bool is_decided = changed_.wait_until(lock, deadline, [&]() DROVER_REQUIRES(mutex_) {
+    return is_there() || is_stopping_ || stop.stop_requested() || is_given_up();
+  });
   if (is_there()) return channel_;
   if (stop.stop_requested()) return cancelled("the caller has gone");
   const std::string why = problem_.empty() ? "it is being started" : problem_;
@@ -127,17 +129,17 @@ Result<std::shared_ptr<Channel>> Supervisor::channel(const std::shared_ptr<Chann
 }
 
 bool Supervisor::wait_gone(const std::shared_ptr<Channel>& channel, SteadyTime deadline) const {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline, [&] { return channel_ != channel; });
+  MutexLock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [&]() DROVER_REQUIRES(mutex_) { return channel_ != channel; });
 }
 
 bool Supervisor::wait_first(SteadyTime deadline) const {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline, [this] { return had_first_ || is_stopping_; });
+  MutexLock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [this]() DROVER_REQUIRES(mutex_) { return had_first_ || is_stopping_; });
 }
 
 Supervisor::View Supervisor::view() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const SteadyTime now = clock_.steady();
   const int64_t wall = clock_.wall_ns();
   const bool is_waiting = supervision_.state() == Supervision::State::backoff && supervision_.due();
@@ -158,16 +160,17 @@ Supervisor::View Supervisor::view() const {
 // ---- [plugin] ----
 
 void Supervisor::run() {
+  own_thread_.bind();
   const auto decide = [this](auto&& event) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return event();
   };
-  carry_out(decide([this] { return supervision_.start(clock_.steady()); }));
+  carry_out(decide([this]() DROVER_REQUIRES(mutex_) { return supervision_.start(clock_.steady()); }));
   while (true) {
     std::optional<SteadyTime> due;
     bool is_over = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       due = supervision_.due();
       is_over = is_stopping_ && supervision_.state() == Supervision::State::stopped;
     }
@@ -180,7 +183,7 @@ void Supervisor::run() {
     std::optional<std::string> greeting;
     Supervision::Action order = Supervision::Action::none;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       greeting = std::exchange(greeting_, std::nullopt);
       if (is_stopping_) {
         order = supervision_.stop(clock_.steady());
@@ -192,11 +195,12 @@ void Supervisor::run() {
     }
     carry_out(order);
     if (greeting && process_ && order == Supervision::Action::none) prepare(*greeting);
-    carry_out(decide([this] { return supervision_.tick(clock_.steady()); }));
+    carry_out(decide([this]() DROVER_REQUIRES(mutex_) { return supervision_.tick(clock_.steady()); }));
   }
 }
 
 void Supervisor::carry_out(Supervision::Action action) {
+  DROVER_ASSERT_ON(own_thread_);
   switch (action) {
     case Supervision::Action::launch:
       return launch();
@@ -230,7 +234,7 @@ void Supervisor::launch() {
     user_.reset();
     if (launch.program.confinement.user) user_ = launch.program.confinement.user->id;
     if (launch.file) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       digest_ = launch.file->digest();
     }
     return Process::start(launch.program);
@@ -240,7 +244,7 @@ void Supervisor::launch() {
     log::warn("plugin", "plugin not started", {{"plugin", options_.name}, {"reason", process.status().message()}});
     Supervision::Action next;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (is_no_use) (void)supervision_.give_up();
       note(process.status().message());
       next = supervision_.exited(chance(), clock_.steady());
@@ -250,7 +254,7 @@ void Supervisor::launch() {
   }
   process_ = *std::move(process);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     pid_ = process_->pid();
     is_short_ = false;
     greeting_.reset();
@@ -278,13 +282,13 @@ void Supervisor::prepare(const std::string& greeting) {
   if (!channel) {
     ending_ = channel.status().message();
     if (is_final(channel.status())) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       (void)supervision_.give_up();
     }
     return process_->kill(SIGKILL);
   }
   log::info("plugin", "plugin runs", {{"plugin", options_.name}, {"pid", process_->pid()}});
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   (void)supervision_.ready(clock_.steady());
   channel_ = *std::move(channel);
   problem_.clear();
@@ -299,7 +303,7 @@ void Supervisor::look_at_descriptors() {
   const bool is_short = most != 0 && open * 10 >= most * 9;
   bool is_news = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_news = is_short && !std::exchange(is_short_, is_short);
   }
   if (is_news)
@@ -311,7 +315,7 @@ void Supervisor::check() {
   look_at_descriptors();
   std::shared_ptr<Channel> channel;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     channel = channel_;
   }
   bool is_healthy = false;
@@ -323,7 +327,7 @@ void Supervisor::check() {
   }
   Supervision::Action next;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     next = supervision_.checked(is_healthy, clock_.steady());
   }
   carry_out(next);
@@ -332,7 +336,7 @@ void Supervisor::check() {
 void Supervisor::end() {
   std::shared_ptr<Channel> channel;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     channel = std::move(channel_);
     changed_.notify_all();
   }
@@ -345,7 +349,7 @@ void Supervisor::end() {
   process_->kill(SIGKILL);
   if (!channel) return;
   log::warn("plugin", "a plugin did not end when it was told to, and was killed", {{"plugin", options_.name}});
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++forced_ends_;
 }
 
@@ -354,7 +358,7 @@ void Supervisor::on_exit() {
   std::vector<std::string> calls;  // before those who wait go on to the next process
   if (options_.calls) calls = options_.calls();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     channel_.reset();
     changed_.notify_all();
   }
@@ -371,7 +375,7 @@ void Supervisor::on_exit() {
                      .calls = std::move(calls)};
   Supervision::Action next;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     was_expected = supervision_.state() == Supervision::State::stopping;
     record.digest = digest_;
     record.last_lines.assign(lines_.begin(), lines_.end());
@@ -453,7 +457,7 @@ void Supervisor::read_output(const Process& process) {
             if (may_log()) log::debug("plugin", "plugin printed", {{"plugin", options_.name}, {"text", line}});
             return;
           }
-          const std::lock_guard lock(mutex_);
+          const MutexLock lock(mutex_);
           greeting_ = std::string(line.substr(0, kMaxHandshakeBytes));
           signal_event(wake_);
         }))
@@ -478,7 +482,7 @@ bool Supervisor::may_log() {
   }
   if (++lines_in_second_ <= kLinesPerSecond) return true;
   ++dropped_;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++all_dropped_;
   return false;
 }
@@ -486,7 +490,7 @@ bool Supervisor::may_log() {
 void Supervisor::log_line(LogReader& reader, std::string_view line) {
   const LogEntry entry = reader.read(line);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     lines_.push_back(entry.message);
     if (lines_.size() > kKeptLines) lines_.pop_front();
   }

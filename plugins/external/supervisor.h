@@ -5,11 +5,9 @@
 // are joined by stop().
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -19,6 +17,7 @@
 #include "drover/external/plugin_log.h"
 #include "drover/external/process.h"
 #include "drover/metrics.h"
+#include "drover/mutex.h"
 #include "mortal_channel.h"
 #include "plugin_file.h"
 #include "plugin_life.h"
@@ -78,13 +77,14 @@ class Supervisor final : public PluginLife {
   void read_output(const Process& process);
   bool may_log();
   void log_line(LogReader& reader, std::string_view line);
-  void note(std::string why);  // why it does not run; under mutex_
+  void note(std::string why) DROVER_REQUIRES(mutex_);  // why it does not run
 
   const SupervisorOptions options_;
   Clock& clock_;
   Metrics& metrics_;
 
   // [plugin]
+  ThreadChecker own_thread_{"plugin"};
   std::unique_ptr<Process> process_;
   std::thread output_;
   SteadyTime launched_{};
@@ -100,22 +100,22 @@ class Supervisor final : public PluginLife {
   int lines_in_second_ = 0;
   uint64_t dropped_ = 0;  // and not yet told of
 
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  Supervision supervision_;              // guarded by mutex_
-  std::shared_ptr<Channel> channel_;     // guarded by mutex_; while it is ready
-  std::string problem_;                  // guarded by mutex_
-  bool had_first_ = false;               // guarded by mutex_
-  bool is_stopping_ = false;             // guarded by mutex_
-  bool is_restart_wanted_ = false;       // guarded by mutex_
-  pid_t pid_ = 0;                        // guarded by mutex_
-  std::optional<std::string> greeting_;  // guarded by mutex_; the first line of standard output
-  std::deque<std::string> lines_;        // guarded by mutex_; of standard error
-  std::deque<CrashRecord> crashes_;      // guarded by mutex_
-  std::string digest_;                   // guarded by mutex_; of the file that was launched last
-  uint64_t all_dropped_ = 0;             // guarded by mutex_
-  uint64_t forced_ends_ = 0;             // guarded by mutex_
-  bool is_short_ = false;                // guarded by mutex_; of descriptors
+  mutable Mutex mutex_;
+  mutable CondVar changed_;
+  Supervision supervision_ DROVER_GUARDED_BY(mutex_);
+  std::shared_ptr<Channel> channel_ DROVER_GUARDED_BY(mutex_);  // while it is ready
+  std::string problem_ DROVER_GUARDED_BY(mutex_);
+  bool had_first_ DROVER_GUARDED_BY(mutex_) = false;
+  bool is_stopping_ DROVER_GUARDED_BY(mutex_) = false;
+  bool is_restart_wanted_ DROVER_GUARDED_BY(mutex_) = false;
+  pid_t pid_ DROVER_GUARDED_BY(mutex_) = 0;
+  std::optional<std::string> greeting_ DROVER_GUARDED_BY(mutex_);  // the first line of standard output
+  std::deque<std::string> lines_ DROVER_GUARDED_BY(mutex_);        // of standard error
+  std::deque<CrashRecord> crashes_ DROVER_GUARDED_BY(mutex_);
+  std::string digest_ DROVER_GUARDED_BY(mutex_);  // of the file that was launched last
+  uint64_t all_dropped_ DROVER_GUARDED_BY(mutex_) = 0;
+  uint64_t forced_ends_ DROVER_GUARDED_BY(mutex_) = 0;
+  bool is_short_ DROVER_GUARDED_BY(mutex_) = false;  // of descriptors
 
   int wake_ = -1;   // an eventfd: an order is there
   int quiet_ = -1;  // an eventfd: the log's thread shall end

@@ -5,6 +5,7 @@
 
 #include "call_codec.h"
 #include "delivery.h"
+#include "drover/mutex.h"
 
 namespace drover::wire {
 namespace {
@@ -37,7 +38,7 @@ class RemoteStream final : public StreamCall {
 void GrpcClient::stop() {
   std::unique_ptr<NodeLink> link;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_stopped_ = true;
     link = std::move(link_);
   }
@@ -108,7 +109,7 @@ Result<std::unique_ptr<StreamCall>> GrpcClient::open_server(const std::string& a
 }
 
 void GrpcClient::attach(Wire::Attachment attachment) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (link_ || is_stopped_) return;
   link_ = std::make_unique<NodeLink>(
       NodeLink::Setup{.node = attachment.node,

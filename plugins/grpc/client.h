@@ -3,10 +3,10 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "credentials.h"
+#include "drover/mutex.h"
 #include "drover/wire.h"
 #include "node_link.h"
 #include "stream.h"
@@ -34,9 +34,9 @@ class GrpcClient {
   const Wire::Setup& setup_;
   Channels& channels_;
   StreamGroup& streams_;
-  std::mutex mutex_;
-  std::unique_ptr<NodeLink> link_;  // guarded by mutex_, like the following
-  bool is_stopped_ = false;
+  Mutex mutex_;
+  std::unique_ptr<NodeLink> link_ DROVER_GUARDED_BY(mutex_);
+  bool is_stopped_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace drover::wire

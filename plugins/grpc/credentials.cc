@@ -1,6 +1,7 @@
 #include "credentials.h"
 
 #include "drover/external/callback_threads.h"
+#include "drover/mutex.h"
 #include "stream.h"
 
 namespace drover::wire {
@@ -52,7 +53,7 @@ Status check_server(const std::shared_ptr<const grpc::AuthContext>& caller, cons
 }
 
 std::shared_ptr<grpc::Channel> Channels::to(const std::string& address, const std::string& connection) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto& known = channels_[{address, connection}];
   if (!known) known = make_channel(address, tls_, connection);
   return known;

@@ -5,11 +5,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "drover/mutex.h"
 #include "drover/tls.h"
 
 namespace drover::wire {
@@ -30,8 +30,8 @@ class Channels {
 
  private:
   const std::optional<Tls> tls_;
-  std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, std::shared_ptr<grpc::Channel>> channels_;  // guarded by mutex_
+  Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<grpc::Channel>> channels_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::wire

@@ -1,5 +1,7 @@
 #include "delivery.h"
 
+#include "drover/mutex.h"
+
 namespace drover::wire {
 
 Status Delivery::start(Executor& executor, StreamReceiver receiver, Transport transport) {
@@ -8,14 +10,14 @@ Status Delivery::start(Executor& executor, StreamReceiver receiver, Transport tr
 }
 
 void Delivery::push(std::string message) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (closed_) return;
   messages_.push_back(std::move(message));
   changed_.notify_all();
 }
 
 void Delivery::close(Status status) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (closed_) return;
   closed_ = std::move(status);
   changed_.notify_all();
@@ -23,10 +25,10 @@ void Delivery::close(Status status) {
 
 void Delivery::run(StreamReceiver receiver, Transport transport) {
   bool wanted = true;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
     // The transport ends every stream with close(): by answer, deadline, cancellation or the loss of its connection.
-    changed_.wait(lock, [this] { return !messages_.empty() || closed_.has_value(); });
+    changed_.wait(lock, [this]() DROVER_REQUIRES(mutex_) { return !messages_.empty() || closed_.has_value(); });
     if (messages_.empty()) break;
     std::string message = std::move(messages_.front());
     messages_.pop_front();

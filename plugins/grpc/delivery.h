@@ -2,16 +2,15 @@
 // may block, and then the sender waits. [any]
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "drover/executor.h"
 #include "drover/methods.h"
+#include "drover/mutex.h"
 
 namespace drover::wire {
 
@@ -30,10 +29,10 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
  private:
   void run(StreamReceiver receiver, Transport transport);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::string> messages_;  // guarded by mutex_, like the following
-  std::optional<Status> closed_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<std::string> messages_ DROVER_GUARDED_BY(mutex_);
+  std::optional<Status> closed_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::wire

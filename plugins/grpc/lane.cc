@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 
 namespace drover::wire {
 namespace {
@@ -26,7 +27,7 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
   void connect() {
     auto stream = std::make_shared<ClientStream>(setup_.channel);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (is_closed_) return;
       stream_ = stream;
     }
@@ -40,7 +41,7 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
   void send(std::string message) {
     std::shared_ptr<ClientStream> stream;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (is_open_) stream = stream_;
     }
     if (stream) stream->post(std::move(message));
@@ -49,7 +50,7 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
   void close() {
     std::shared_ptr<ClientStream> stream;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       is_closed_ = true;
       is_open_ = false;
       stream = std::move(stream_);
@@ -61,7 +62,7 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
   void welcomed() {
     std::shared_ptr<ClientStream> stream;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (is_closed_) return;
       is_open_ = true;
       retry_ = kFirstRetry;
@@ -81,7 +82,7 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
   void check(const std::shared_ptr<ClientStream>& stream) {
     const bool is_stuck = stream->is_stuck();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (stream != stream_) return;  // it has ended
       if (is_open_ && !is_stuck) return watch(stream);
       given_up_ = unavailable(is_open_ ? "the other server takes nothing more" : "the other server does not answer");
@@ -93,7 +94,7 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
     bool was_open = false;
     std::chrono::nanoseconds wait{};
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (is_closed_) return;
       stream_.reset();
       if (given_up_) status = *std::exchange(given_up_, std::nullopt);
@@ -106,12 +107,12 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
   }
 
   const LaneSetup setup_;
-  std::mutex mutex_;
-  std::shared_ptr<ClientStream> stream_;  // guarded by mutex_, like the following; none between two attempts
-  std::optional<Status> given_up_;        // why the stream was cancelled
-  bool is_open_ = false;
-  bool is_closed_ = false;
-  std::chrono::nanoseconds retry_ = kFirstRetry;
+  Mutex mutex_;
+  std::shared_ptr<ClientStream> stream_ DROVER_GUARDED_BY(mutex_);  // none between two attempts
+  std::optional<Status> given_up_ DROVER_GUARDED_BY(mutex_);        // why the stream was cancelled
+  bool is_open_ DROVER_GUARDED_BY(mutex_) = false;
+  bool is_closed_ DROVER_GUARDED_BY(mutex_) = false;
+  std::chrono::nanoseconds retry_ DROVER_GUARDED_BY(mutex_) = kFirstRetry;
 };
 
 class Handle final : public Lane {

@@ -8,6 +8,7 @@
 #include "call.pb.h"
 #include "call_codec.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 
 namespace drover::wire {
 namespace {
@@ -58,7 +59,7 @@ class CarriedHere : public std::enable_shared_from_this<CarriedHere> {
                             .closed = [self = shared_from_this()](const Status& status) { self->close(status); }};
     auto opened = router_.open(std::move(context), std::move(request), std::move(receiver));
     if (!opened) return close(opened.status());
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_) return;
     call_ = *std::move(opened);
     if (half_closed_) call_->close_sending();
@@ -70,7 +71,7 @@ class CarriedHere : public std::enable_shared_from_this<CarriedHere> {
   void close(const Status& status) {
     std::shared_ptr<StreamCall> ended;  // dropped outside the lock
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       closed_ = true;
       ended = std::move(call_);
     }
@@ -85,7 +86,7 @@ class CarriedHere : public std::enable_shared_from_this<CarriedHere> {
       stop_.request_stop();
       return stream_->read_next();
     }
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (frame.step_case() == v1::Frame::kMessage) {
       if (closed_) {
         stream_->read_next();
@@ -104,7 +105,7 @@ class CarriedHere : public std::enable_shared_from_this<CarriedHere> {
   }
 
   // On a thread that may wait: the handler may take its time with earlier messages.
-  void deliver_locked(std::string message) {
+  void deliver_locked(std::string message) DROVER_REQUIRES(mutex_) {
     const Status lent = executor_.run_blocking([self = shared_from_this(), call = call_, message = std::move(message)] {
       call->send(message);
       self->stream_->read_next();
@@ -117,11 +118,11 @@ class CarriedHere : public std::enable_shared_from_this<CarriedHere> {
   Executor& executor_;
   const std::shared_ptr<ClientStream> stream_;
   std::stop_source stop_;
-  std::mutex mutex_;
-  std::shared_ptr<StreamCall> call_;  // guarded by mutex_, like the following; nothing once the call has ended
-  std::string early_;
-  bool closed_ = false;
-  bool half_closed_ = false;
+  Mutex mutex_;
+  std::shared_ptr<StreamCall> call_ DROVER_GUARDED_BY(mutex_);  // nothing once the call has ended
+  std::string early_ DROVER_GUARDED_BY(mutex_);
+  bool closed_ DROVER_GUARDED_BY(mutex_) = false;
+  bool half_closed_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 // One standing connection, until it is lost.
@@ -139,14 +140,18 @@ class Session : public std::enable_shared_from_this<Session> {
          .ended = [self = shared_from_this()](const Status& status, const std::string&) { self->end(status); }});
     if (!started) return unavailable("this agent is stopping");
     stream_->post(attach_frame(setup_, 0));
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, setup_.patience, [this] { return attached_ || ended_; });
-    if (attached_) changed_.wait(lock, stop, [this] { return ended_.has_value(); });  // the keep-alive finds a dead one
+    MutexLock lock(mutex_);
+    changed_.wait_for(lock, stop, setup_.patience, [this]() DROVER_REQUIRES(mutex_) { return attached_ || ended_; });
+    if (attached_)
+      changed_.wait(lock, stop, [this]() DROVER_REQUIRES(mutex_) {
+        return ended_.has_value();
+      });  // the keep-alive finds a dead one
     if (!ended_) {
       lock.unlock();
       stream_->cancel();
       lock.lock();
-      changed_.wait(lock, [this] { return ended_.has_value(); });  // cancelling ends the stream
+      changed_.wait(lock,
+                    [this]() DROVER_REQUIRES(mutex_) { return ended_.has_value(); });  // cancelling ends the stream
       if (!attached_) ended_ = unavailable("the server does not answer");
     }
     attached = attached_;
@@ -158,7 +163,7 @@ class Session : public std::enable_shared_from_this<Session> {
     std::map<uint64_t, std::stop_source> unary;
     std::map<uint64_t, std::weak_ptr<CarriedHere>> carried;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       unary.swap(unary_);
       carried.swap(carried_);
     }
@@ -166,7 +171,7 @@ class Session : public std::enable_shared_from_this<Session> {
     for (auto& [number, weak] : carried) {
       if (auto one = weak.lock()) one->stop();
     }
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ended_ = status.ok() ? unavailable("the server closed the connection") : status;
     changed_.notify_all();
   }
@@ -176,7 +181,7 @@ class Session : public std::enable_shared_from_this<Session> {
     if (!frame.ParseFromString(bytes)) return stream_->cancel();
     if (frame.has_attach()) {
       log::info("rpc", "attached to server", {{"address", address_}});
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       attached_ = true;
       changed_.notify_all();
     } else if (frame.has_open()) {
@@ -185,7 +190,7 @@ class Session : public std::enable_shared_from_this<Session> {
       std::optional<std::stop_source> source;
       std::shared_ptr<CarriedHere> carried;
       {
-        std::lock_guard lock(mutex_);
+        MutexLock lock(mutex_);
         if (auto at = unary_.find(frame.call()); at != unary_.end()) source = at->second;
         if (auto at = carried_.find(frame.call()); at != carried_.end()) carried = at->second.lock();
       }
@@ -200,7 +205,7 @@ class Session : public std::enable_shared_from_this<Session> {
     if (open.streaming()) {
       auto carried = std::make_shared<CarriedHere>(setup_, number, std::make_shared<ClientStream>(channel_));
       {
-        std::lock_guard lock(mutex_);
+        MutexLock lock(mutex_);
         std::erase_if(carried_, [](const auto& entry) { return entry.second.expired(); });
         carried_.emplace(number, carried);
       }
@@ -213,7 +218,7 @@ class Session : public std::enable_shared_from_this<Session> {
     std::stop_source source;
     context.stop = source.get_token();
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       unary_.emplace(number, source);
     }
     setup_.router.call(
@@ -223,7 +228,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void answer(uint64_t number, Result<Reply> reply) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       unary_.erase(number);
     }
     if (reply && reply->body.size() + 65536 > kMaxMessage) reply = too_large(reply->body.size());
@@ -240,12 +245,12 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::string address_;
   const std::shared_ptr<grpc::Channel> channel_;
   std::shared_ptr<ClientStream> stream_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  bool attached_ = false;  // guarded by mutex_, like the following
-  std::optional<Status> ended_;
-  std::map<uint64_t, std::stop_source> unary_;
-  std::map<uint64_t, std::weak_ptr<CarriedHere>> carried_;
+  Mutex mutex_;
+  CondVarAny changed_;
+  bool attached_ DROVER_GUARDED_BY(mutex_) = false;
+  std::optional<Status> ended_ DROVER_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::stop_source> unary_ DROVER_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::weak_ptr<CarriedHere>> carried_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -263,8 +268,8 @@ void NodeLink::stop() {
 
 void NodeLink::run(const std::stop_token& stop) {
   std::mt19937_64 random{std::random_device{}()};
-  std::mutex mutex;
-  std::condition_variable_any pause;
+  Mutex mutex;
+  CondVarAny pause;
   std::chrono::nanoseconds delay = kFirstPause;
   while (!stop.stop_requested()) {
     const std::string address = setup_.server();
@@ -282,7 +287,7 @@ void NodeLink::run(const std::stop_token& stop) {
     const double factor = std::uniform_real_distribution<double>(0.75, 1.25)(random);
     const auto wait = std::chrono::nanoseconds(static_cast<int64_t>(static_cast<double>(delay.count()) * factor));
     delay = std::min<std::chrono::nanoseconds>(delay * 2, kLongestPause);
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     pause.wait_until(lock, stop, setup_.clock.steady() + wait, [] { return false; });
   }
 }

@@ -2,14 +2,13 @@
 // with a jittered pause that grows.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "drover/executor.h"
+#include "drover/mutex.h"
 #include "drover/uuid.h"
 #include "stream.h"
 

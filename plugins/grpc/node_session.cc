@@ -1,6 +1,7 @@
 #include "node_session.h"
 
 #include "call_codec.h"
+#include "drover/mutex.h"
 
 namespace drover::wire {
 namespace {
@@ -54,7 +55,7 @@ void NodeSession::call(CallContext context, std::string request, std::function<v
   waiting->done = std::move(done);
   uint64_t number = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (ended_) {
       executor_.post([waiting, why = *ended_] { waiting->done(why); });
       return;
@@ -69,7 +70,7 @@ void NodeSession::call(CallContext context, std::string request, std::function<v
   }
   if (!context.stop.stop_possible()) return;
   // On the executor: the token may be stopped under its owner's locks.
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!waiting_.contains(number)) return;
   waiting->on_stop.emplace(context.stop, [weak = weak_from_this(), number] {
     if (auto self = weak.lock()) {
@@ -84,7 +85,7 @@ Result<std::unique_ptr<StreamCall>> NodeSession::open(CallContext context, std::
   std::shared_ptr<Carried> carried;
   uint64_t number = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (ended_) return *ended_;
     number = next_++;
     carried = std::make_shared<Carried>(weak_from_this(), number);
@@ -108,7 +109,7 @@ Result<std::unique_ptr<StreamCall>> NodeSession::open(CallContext context, std::
 void NodeSession::receive(v1::Frame frame) {
   std::shared_ptr<Waiting> waiting;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto at = waiting_.find(frame.call());
     if (at == waiting_.end()) {
       // A streaming call that never got a stream of its own.
@@ -139,7 +140,7 @@ void NodeSession::give_up(uint64_t number, const Status& why) {
   std::shared_ptr<Waiting> waiting;
   std::shared_ptr<Carried> carried;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (auto at = waiting_.find(number); at != waiting_.end()) {
       waiting = std::move(at->second);
       waiting_.erase(at);
@@ -161,7 +162,7 @@ void NodeSession::give_up(uint64_t number, const Status& why) {
 void NodeSession::forget(uint64_t number) {
   std::shared_ptr<Carried> carried;  // let go of outside the lock
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto at = carried_.find(number);
     if (at == carried_.end()) return;
     carried = std::move(at->second);
@@ -175,7 +176,7 @@ void NodeSession::end(const Status& why) {
   decltype(waiting_) waiting;
   decltype(carried_) carried;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (ended_) return;
     ended_ = why;
     waiting.swap(waiting_);
@@ -191,7 +192,7 @@ void NodeSession::end(const Status& why) {
 
 Result<std::shared_ptr<NodeSession::Carried>> NodeSession::carry(uint64_t call, const std::string& secret) {
   if (secret != secret_) return permission_denied("node secret ID does not match");
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto at = carried_.find(call);
   if (at == carried_.end()) return not_found("the call is over");
   return at->second;
@@ -203,7 +204,7 @@ Status NodeSession::Carried::start(Executor& executor, StreamReceiver receiver) 
   return delivery_->start(executor, std::move(receiver),
                           {.next =
                                [self = shared_from_this()] {
-                                 std::unique_lock lock(self->mutex_);
+                                 MutexLock lock(self->mutex_);
                                  auto stream = self->stream_;
                                  lock.unlock();
                                  if (stream) stream->read_next();
@@ -218,7 +219,7 @@ v1::Frame NodeSession::Carried::frame() const {
 }
 
 bool NodeSession::Carried::link(std::shared_ptr<ServerStream> stream) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (over_ || stream_) return false;
   stream_ = std::move(stream);
   for (std::string& message : early_) stream_->post(std::move(message));
@@ -232,7 +233,7 @@ void NodeSession::Carried::receive(const v1::Frame& frame) {
   } else if (frame.has_close()) {
     end(from_wire(frame.close().code(), frame.close().text(), frame.close().details()));
   } else {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     auto stream = stream_;
     lock.unlock();
     if (stream) stream->read_next();
@@ -244,7 +245,7 @@ void NodeSession::Carried::lost() { end(unavailable("the connection to the node 
 bool NodeSession::Carried::send(std::string message) {
   v1::Frame step = frame();
   step.set_message(std::move(message));
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (over_) return false;
   if (auto stream = stream_) {
     lock.unlock();
@@ -258,7 +259,7 @@ bool NodeSession::Carried::send(std::string message) {
 void NodeSession::Carried::close_sending() {
   v1::Frame step = frame();
   step.set_half_close(true);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (over_) return;
   if (stream_) {
     stream_->post(step.SerializeAsString());
@@ -270,7 +271,7 @@ void NodeSession::Carried::close_sending() {
 void NodeSession::Carried::end(const Status& why) {
   std::shared_ptr<ServerStream> stream;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (over_) return;
     over_ = true;
     stream = std::move(stream_);

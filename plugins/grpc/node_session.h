@@ -3,12 +3,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "call.pb.h"
 #include "delivery.h"
 #include "drover/executor.h"
+#include "drover/mutex.h"
 #include "drover/uuid.h"
 #include "stream.h"
 
@@ -46,11 +46,11 @@ class NodeSession : public std::enable_shared_from_this<NodeSession> {
   const std::shared_ptr<ServerStream> stream_;
   Executor& executor_;
   Clock& clock_;
-  std::mutex mutex_;
-  uint64_t next_ = 1;  // guarded by mutex_, like the following
-  std::optional<Status> ended_;
-  std::map<uint64_t, std::shared_ptr<Waiting>> waiting_;
-  std::map<uint64_t, std::shared_ptr<Carried>> carried_;
+  Mutex mutex_;
+  uint64_t next_ DROVER_GUARDED_BY(mutex_) = 1;
+  std::optional<Status> ended_ DROVER_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::shared_ptr<Waiting>> waiting_ DROVER_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::shared_ptr<Carried>> carried_ DROVER_GUARDED_BY(mutex_);
 };
 
 // A streaming call to a node. The stream that carries it arrives later than the first messages may be sent.
@@ -77,10 +77,10 @@ class NodeSession::Carried : public std::enable_shared_from_this<NodeSession::Ca
   const std::weak_ptr<NodeSession> session_;
   const uint64_t number_;
   const std::shared_ptr<Delivery> delivery_ = std::make_shared<Delivery>();
-  std::mutex mutex_;
-  std::shared_ptr<ServerStream> stream_;  // guarded by mutex_, like the following
-  std::deque<std::string> early_;
-  bool over_ = false;
+  Mutex mutex_;
+  std::shared_ptr<ServerStream> stream_ DROVER_GUARDED_BY(mutex_);
+  std::deque<std::string> early_ DROVER_GUARDED_BY(mutex_);
+  bool over_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace drover::wire

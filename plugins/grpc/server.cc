@@ -8,6 +8,7 @@
 #include "call_codec.h"
 #include "credentials.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "lane.h"
 #include "node_session.h"
 #include "stream.h"
@@ -72,14 +73,14 @@ class Served : public std::enable_shared_from_this<Served> {
             [self = shared_from_this()](const Status& status) {
               self->stream_->finish(status);
               std::shared_ptr<StreamCall> ended;  // dropped outside the lock
-              std::lock_guard lock(self->mutex_);
+              MutexLock lock(self->mutex_);
               self->closed_ = true;
               ended = std::move(self->call_);
             }};
     auto opened = setup_.router.open(std::move(context), std::move(request), std::move(receiver));
     if (!opened) return stream_->finish(opened.status());
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (closed_) return;
       call_ = *std::move(opened);
     }
@@ -92,7 +93,7 @@ class Served : public std::enable_shared_from_this<Served> {
   }
 
   std::shared_ptr<StreamCall> stream_call() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return call_;
   }
 
@@ -101,9 +102,9 @@ class Served : public std::enable_shared_from_this<Served> {
   const Wire::Setup& setup_;
   std::stop_source stop_;
   bool begun_ = false;  // only touched by reads
-  std::mutex mutex_;
-  std::shared_ptr<StreamCall> call_;  // guarded by mutex_, like the following; nothing once the call has ended
-  bool closed_ = false;
+  Mutex mutex_;
+  std::shared_ptr<StreamCall> call_ DROVER_GUARDED_BY(mutex_);  // nothing once the call has ended
+  bool closed_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace
@@ -120,7 +121,7 @@ class GrpcServer::Impl final : public grpc::CallbackGenericService {
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override;
 
   std::shared_ptr<NodeSession> session(const Uuid& node) const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto at = sessions_.find(node);
     return at == sessions_.end() ? nullptr : at->second;
   }
@@ -131,8 +132,8 @@ class GrpcServer::Impl final : public grpc::CallbackGenericService {
   const Wire::Setup& setup_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
-  mutable std::mutex mutex_;
-  std::map<Uuid, std::shared_ptr<NodeSession>> sessions_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<Uuid, std::shared_ptr<NodeSession>> sessions_ DROVER_GUARDED_BY(mutex_);
 };
 
 // One stream that an agent opened.
@@ -150,7 +151,7 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
   void receive(const std::string& message) {
     v1::Frame frame;
     if (!frame.ParseFromString(message)) return stream_->finish(invalid_argument("not a valid Frame"));
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const auto session = session_;
     const auto carried = carried_;
     const bool first = !std::exchange(begun_, true);
@@ -175,7 +176,7 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
     auto carried = session->carry(frame.call(), frame.attach().secret_id());
     if (!carried) return stream_->finish(carried.status());
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       carried_ = *carried;
     }
     if (!(*carried)->link(stream_)) return stream_->finish(not_found("the call is over"));
@@ -187,10 +188,10 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
     auto session = std::make_shared<NodeSession>(node, secret, stream_, server_.setup_.executor, server_.setup_.clock);
     std::shared_ptr<NodeSession> former;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (gone_) return stream_->finish(cancelled("the agent has gone"));
       session_ = session;
-      std::lock_guard sessions(server_.mutex_);
+      MutexLock sessions(server_.mutex_);
       former = std::exchange(server_.sessions_[node], session);
     }
     if (former) {
@@ -209,7 +210,7 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
     std::shared_ptr<NodeSession::Carried> carried;
     bool waits_for_proof = false;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (std::exchange(gone_, true)) return;
       session = std::move(session_);
       carried = std::move(carried_);
@@ -218,7 +219,7 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
     if (carried) carried->lost();
     if (session) {
       {
-        std::lock_guard lock(server_.mutex_);
+        MutexLock lock(server_.mutex_);
         auto at = server_.sessions_.find(session->node());
         if (at != server_.sessions_.end() && at->second == session) server_.sessions_.erase(at);
       }
@@ -230,11 +231,11 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
 
   const std::shared_ptr<ServerStream> stream_;
   Impl& server_;
-  std::mutex mutex_;
-  bool begun_ = false;  // guarded by mutex_, like the following
-  bool gone_ = false;
-  std::shared_ptr<NodeSession> session_;
-  std::shared_ptr<NodeSession::Carried> carried_;
+  Mutex mutex_;
+  bool begun_ DROVER_GUARDED_BY(mutex_) = false;
+  bool gone_ DROVER_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<NodeSession> session_ DROVER_GUARDED_BY(mutex_);
+  std::shared_ptr<NodeSession::Carried> carried_ DROVER_GUARDED_BY(mutex_);
 };
 
 grpc::ServerGenericBidiReactor* GrpcServer::Impl::CreateReactor(grpc::GenericCallbackServerContext* context) {

@@ -12,6 +12,7 @@
 
 #include "call_codec.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 
 namespace drover::wire {
 namespace {
@@ -55,15 +56,17 @@ std::string to_bytes(const grpc::ByteBuffer& buffer) {
 
 template <typename Reactor>
 bool StreamBase<Reactor>::send(std::string message) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   // Ends with the stream: cancelling it, its deadline or the keep-alive breaks it.
-  room_.wait(lock, [this] { return outgoing_.size() < kQueueLimit || broken_ || closing_ || over_; });
+  room_.wait(lock, [this]() DROVER_REQUIRES(mutex_) {
+    return outgoing_.size() < kQueueLimit || broken_ || closing_ || over_;
+  });
   return push_locked(std::move(message));
 }
 
 template <typename Reactor>
 bool StreamBase<Reactor>::post(std::string message) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return push_locked(std::move(message));
 }
 
@@ -90,7 +93,7 @@ void StreamBase<Reactor>::break_locked() {
 
 template <typename Reactor>
 void StreamBase<Reactor>::read_next() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (reading_ || over_) return;
   reading_ = true;
   this->StartRead(&incoming_);
@@ -98,13 +101,13 @@ void StreamBase<Reactor>::read_next() {
 
 template <typename Reactor>
 bool StreamBase<Reactor>::is_stuck() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return std::exchange(was_writing_, writing_) && writing_;
 }
 
 template <typename Reactor>
 void StreamBase<Reactor>::OnWriteDone(bool ok) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   writing_ = was_writing_ = false;
   outgoing_.pop_front();
   if (!ok) break_locked();
@@ -135,7 +138,7 @@ void ServerStream::start(Events events) {
 }
 
 void ServerStream::finish(const Status& status, std::string reply_meta) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (final_) return;
   closing_ = true;
   room_.notify_all();
@@ -147,7 +150,7 @@ void ServerStream::finish(const Status& status, std::string reply_meta) {
 
 void ServerStream::answer(std::string message, std::string reply_meta) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!final_ && !writing_ && !broken_ && !over_ && outgoing_.empty() && message.size() <= kMaxMessage) {
       closing_ = over_ = writing_ = true;
       final_ = grpc::Status();
@@ -176,7 +179,7 @@ std::string ServerStream::metadata(const char* key) const {
 void ServerStream::OnReadDone(bool ok) {
   std::string message;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     reading_ = false;
     if (ok) message = to_bytes(incoming_);
     incoming_.Clear();
@@ -191,7 +194,7 @@ void ServerStream::OnReadDone(bool ok) {
 void ServerStream::OnCancel() {
   called_by_grpc(this);  // on a thread that has done nothing else with it
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     break_locked();
   }
   events_.cancelled();
@@ -205,20 +208,20 @@ void ServerStream::OnDone() {
 // ------------------------------------------------------------------------------------------------------ the client's
 
 bool StreamGroup::add(const std::shared_ptr<ClientStream>& stream) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (stopping_) return false;
   streams_.emplace(stream.get(), stream);
   return true;
 }
 
 void StreamGroup::remove(ClientStream* stream) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   streams_.erase(stream);
   if (streams_.empty()) empty_.notify_all();
 }
 
 void StreamGroup::stop() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   stopping_ = true;
   std::vector<std::shared_ptr<ClientStream>> open;
   for (const auto& [key, weak] : streams_) {
@@ -228,7 +231,7 @@ void StreamGroup::stop() {
   for (const auto& stream : open) stream->cancel();
   open.clear();
   lock.lock();
-  empty_.wait_for(lock, kStopTime, [this] { return streams_.empty(); });
+  empty_.wait_for(lock, kStopTime, [this]() DROVER_REQUIRES(mutex_) { return streams_.empty(); });
 }
 
 bool ClientStream::start(const std::shared_ptr<ClientStream>& stream, StreamGroup& group, const Call& call,
@@ -245,7 +248,7 @@ bool ClientStream::start(const std::shared_ptr<ClientStream>& stream, StreamGrou
   }
   grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer> stub(s.channel_);
   stub.PrepareBidiStreamingCall(&*s.context_, call.method, grpc::StubOptions(), &s);
-  std::lock_guard lock(s.mutex_);
+  MutexLock lock(s.mutex_);
   s.AddHold();  // operations are started from outside of reactions, until a read says that it is over
   s.reading_ = true;
   s.StartRead(&s.incoming_);
@@ -255,7 +258,7 @@ bool ClientStream::start(const std::shared_ptr<ClientStream>& stream, StreamGrou
 }
 
 void ClientStream::close_sending() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   closing_ = true;
   room_.notify_all();
   if (started_ && !over_ && !writing_ && outgoing_.empty()) idle_locked();
@@ -268,7 +271,7 @@ void ClientStream::idle_locked() {
 }
 
 void ClientStream::cancel() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   cancelled_ = true;
   if (context_) context_->TryCancel();
   break_locked();
@@ -280,7 +283,7 @@ void ClientStream::cancel() {
 void ClientStream::OnReadDone(bool ok) {
   std::string message;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     reading_ = false;
     if (!ok) {
       over_ = true;
@@ -310,7 +313,7 @@ void ClientStream::OnDone(const grpc::Status& status) {
   events.ended(from_wire(status.error_code(), status.error_message(), status.error_details()), std::move(meta));
   events = {};
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     context_.reset();
     channel_.reset();
   }

@@ -9,16 +9,15 @@
 #include <grpcpp/support/client_callback.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "drover/methods.h"
+#include "drover/mutex.h"
 
 namespace drover::wire {
 
@@ -59,21 +58,21 @@ class StreamBase : public Reactor {
   void OnWriteDone(bool ok) override;
 
  protected:
-  bool push_locked(std::string message);
-  void write_locked();
-  void break_locked();           // what is queued will not be written
-  virtual void idle_locked() {}  // nothing is queued and nothing is being written
+  bool push_locked(std::string message) DROVER_REQUIRES(mutex_);
+  void write_locked() DROVER_REQUIRES(mutex_);
+  void break_locked() DROVER_REQUIRES(mutex_);           // what is queued will not be written
+  virtual void idle_locked() DROVER_REQUIRES(mutex_) {}  // nothing is queued and nothing is being written
 
-  std::mutex mutex_;
-  std::condition_variable room_;
-  std::deque<grpc::ByteBuffer> outgoing_;  // guarded by mutex_, like the following; the first is being written
-  grpc::ByteBuffer incoming_;
-  bool writing_ = false;
-  bool was_writing_ = false;  // at the last is_stuck(), the same message
-  bool reading_ = false;
-  bool broken_ = false;   // sending makes no sense any more
-  bool closing_ = false;  // no further messages may be queued
-  bool over_ = false;     // no operation may be started
+  Mutex mutex_;
+  CondVar room_;
+  std::deque<grpc::ByteBuffer> outgoing_ DROVER_GUARDED_BY(mutex_);  // the first is being written
+  grpc::ByteBuffer incoming_ DROVER_GUARDED_BY(mutex_);
+  bool writing_ DROVER_GUARDED_BY(mutex_) = false;
+  bool was_writing_ DROVER_GUARDED_BY(mutex_) = false;  // at the last is_stuck(), the same message
+  bool reading_ DROVER_GUARDED_BY(mutex_) = false;
+  bool broken_ DROVER_GUARDED_BY(mutex_) = false;   // sending makes no sense any more
+  bool closing_ DROVER_GUARDED_BY(mutex_) = false;  // no further messages may be queued
+  bool over_ DROVER_GUARDED_BY(mutex_) = false;     // no operation may be started
 };
 
 class ServerStream final : public StreamBase<grpc::ServerGenericBidiReactor> {
@@ -100,12 +99,12 @@ class ServerStream final : public StreamBase<grpc::ServerGenericBidiReactor> {
 
  private:
   explicit ServerStream(grpc::GenericCallbackServerContext* context) : context_(context) {}
-  void idle_locked() override;
+  void idle_locked() override DROVER_REQUIRES(mutex_);
 
   grpc::GenericCallbackServerContext* const context_;
   std::shared_ptr<ServerStream> self_;
   Events events_;
-  std::optional<grpc::Status> final_;  // guarded by mutex_
+  std::optional<grpc::Status> final_ DROVER_GUARDED_BY(mutex_);
 };
 
 class ClientStream;
@@ -118,10 +117,10 @@ class StreamGroup {
   void stop();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable empty_;
-  std::map<ClientStream*, std::weak_ptr<ClientStream>> streams_;  // guarded by mutex_
-  bool stopping_ = false;                                         // guarded by mutex_
+  Mutex mutex_;
+  CondVar empty_;
+  std::map<ClientStream*, std::weak_ptr<ClientStream>> streams_ DROVER_GUARDED_BY(mutex_);
+  bool stopping_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 class ClientStream final : public StreamBase<grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
@@ -145,18 +144,19 @@ class ClientStream final : public StreamBase<grpc::ClientBidiReactor<grpc::ByteB
   void OnDone(const grpc::Status& status) override;
 
  private:
-  void idle_locked() override;
+  void idle_locked() override DROVER_REQUIRES(mutex_);
 
   // Both are dropped before the group hears of the end: a channel's last reference must not fall on a thread of gRPC,
   // which would wait for itself.
   std::shared_ptr<grpc::Channel> channel_;
-  std::optional<grpc::ClientContext> context_{std::in_place};  // guarded by mutex_
+  // Dropped under the lock, by the last callback, which itself reads it without.
+  std::optional<grpc::ClientContext> context_{std::in_place};
   std::shared_ptr<ClientStream> self_;
   StreamGroup* group_ = nullptr;
   Events events_;
-  bool started_ = false;  // guarded by mutex_, like the following
-  bool cancelled_ = false;
-  bool said_done_ = false;
+  bool started_ DROVER_GUARDED_BY(mutex_) = false;
+  bool cancelled_ DROVER_GUARDED_BY(mutex_) = false;
+  bool said_done_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace drover::wire

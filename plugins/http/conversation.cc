@@ -4,12 +4,12 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/beast/websocket.hpp>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
+
+#include "drover/mutex.h"
 
 namespace drover::api {
 namespace {
@@ -92,7 +92,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
     StreamReceiver receiver;
     receiver.message = [self = shared_from_this()](std::string message) { return self->take(message); };
     receiver.closed = [self = shared_from_this()](Status status) {
-      const std::lock_guard lock(self->mutex_);
+      const MutexLock lock(self->mutex_);
       self->closed_ = std::move(status);
       self->wake_locked();
     };
@@ -113,7 +113,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
       if (error) return self->gone();
       auto message = frame_message(self->call_, self->take_frame());
       if (!message) return self->end_with(message.status());
-      const std::lock_guard lock(self->mutex_);
+      const MutexLock lock(self->mutex_);
       self->to_send_ = *std::move(message);
       self->said_.notify_all();
     });
@@ -124,8 +124,8 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
     while (true) {
       std::string message;
       {
-        std::unique_lock lock(mutex_);
-        if (!said_.wait(lock, stop, [this] { return to_send_.has_value(); })) return;
+        MutexLock lock(mutex_);
+        if (!said_.wait(lock, stop, [this]() DROVER_REQUIRES(mutex_) { return to_send_.has_value(); })) return;
         message = *std::exchange(to_send_, std::nullopt);
       }
       if (!stream.send(std::move(message))) return;
@@ -137,14 +137,14 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
 
   void gone() {
     cancel_.request_stop();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     room_.notify_all();
   }
 
   // A client that says what cannot be understood.
   void end_with(Status why) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!ending_) ending_ = std::move(why);
     }
     cancel_.request_stop();
@@ -155,15 +155,15 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   bool take(const std::string& message) {
     std::string frame;
     if (!append_frame(call_, message, frame)) return false;
-    std::unique_lock lock(mutex_);
-    room_.wait(lock, cancel_.get_token(), [this] { return frames_.size() < kMaxQueued; });
+    MutexLock lock(mutex_);
+    room_.wait(lock, cancel_.get_token(), [this]() DROVER_REQUIRES(mutex_) { return frames_.size() < kMaxQueued; });
     if (cancel_.stop_requested()) return false;
     frames_.push_back(std::move(frame));
     wake_locked();
     return true;
   }
 
-  void wake_locked() {
+  void wake_locked() DROVER_REQUIRES(mutex_) {
     if (std::exchange(is_writing_, true)) return;
     asio::post(socket_.get_executor(), [self = shared_from_this()] { self->write_next(); });
   }
@@ -171,7 +171,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   void write_next() {
     std::optional<Status> end;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!frames_.empty()) {
         writing_ = std::move(frames_.front());
         frames_.pop_front();
@@ -216,14 +216,15 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   std::shared_ptr<StreamCall> stream_;
   std::string writing_;
 
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable_any room_;
-  std::deque<std::string> frames_;
-  bool is_writing_ = false;
-  std::optional<Status> closed_;  // the call's end
-  std::optional<Status> ending_;  // ours, which the client is told instead
-  std::condition_variable_any said_;
-  std::optional<std::string> to_send_;  // of the client; the next is read when it is on its way
+  Mutex mutex_;
+  CondVarAny room_;
+  std::deque<std::string> frames_ DROVER_GUARDED_BY(mutex_);
+  bool is_writing_ DROVER_GUARDED_BY(mutex_) = false;
+  std::optional<Status> closed_ DROVER_GUARDED_BY(mutex_);  // the call's end
+  std::optional<Status> ending_ DROVER_GUARDED_BY(mutex_);  // ours, which the client is told instead
+  CondVarAny said_;
+  // Of the client; the next is read when it is on its way.
+  std::optional<std::string> to_send_ DROVER_GUARDED_BY(mutex_);
 
   std::jthread sender_;  // last: it uses the rest
 };

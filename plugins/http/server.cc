@@ -10,11 +10,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/write.hpp>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "session.h"
 
 namespace drover::api {
@@ -116,8 +115,9 @@ class Server::Impl {
       for (auto& door : doors_) door->acceptor.close(ignored);
     });
     {
-      std::unique_lock lock(mutex_);
-      all_ended_.wait_for(lock, std::chrono::seconds(5), [this] { return connections_.empty(); });
+      MutexLock lock(mutex_);
+      all_ended_.wait_for(lock, std::chrono::seconds(5),
+                          [this]() DROVER_REQUIRES(mutex_) { return connections_.empty(); });
     }
     work_.reset();
     io_.stop();
@@ -181,7 +181,7 @@ class Server::Impl {
     if (error) return;
     const std::string who = remote.address().to_string();
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       size_t& count = connections_[who];
       if (options_.max_connections_per_address > 0 && count >= options_.max_connections_per_address) {
         metrics_.add("nomad.nomad.agent.http.exceeded");
@@ -192,7 +192,7 @@ class Server::Impl {
     }
     socket.set_option(Tcp::no_delay(true), error);
     start_session(std::move(socket), shared_, stopping_.get_token(), [this, who] {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (--connections_[who] == 0) connections_.erase(who);
       all_ended_.notify_all();
     });
@@ -202,10 +202,10 @@ class Server::Impl {
   const SessionShared shared_;
   Metrics& metrics_;
   std::stop_source stopping_;
-  std::mutex mutex_;
-  std::condition_variable all_ended_;
+  Mutex mutex_;
+  CondVar all_ended_;
   std::atomic<size_t> refusals_ = 0;
-  std::map<std::string, size_t> connections_;  // by remote address; guarded by mutex_
+  std::map<std::string, size_t> connections_ DROVER_GUARDED_BY(mutex_);  // by remote address
   asio::io_context io_{static_cast<int>(kThreads)};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   asio::io_context uploads_{static_cast<int>(kUploads)};  // its tasks hold sessions: gone before io_

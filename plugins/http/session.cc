@@ -10,14 +10,13 @@
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
-#include <condition_variable>
 #include <limits>
-#include <mutex>
 #include <optional>
 
 #include "conversation.h"
 #include "drover/duration.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "gzip.h"
 #include "request.h"
 
@@ -361,13 +360,13 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   // Handed from the stream's thread to the strand.
   struct Pipe {
-    std::mutex mutex;
-    std::condition_variable_any room;
-    std::string bytes;  // guarded by mutex, like the following
-    std::string digest;
-    bool has_begun = false;
-    std::optional<Status> closed;
-    bool is_draining = false;
+    Mutex mutex;
+    CondVarAny room;
+    std::string bytes DROVER_GUARDED_BY(mutex);
+    std::string digest DROVER_GUARDED_BY(mutex);
+    bool has_begun DROVER_GUARDED_BY(mutex) = false;
+    std::optional<Status> closed DROVER_GUARDED_BY(mutex);
+    bool is_draining DROVER_GUARDED_BY(mutex) = false;
   };
 
   void open_stream() {
@@ -376,15 +375,15 @@ class Session final : public std::enable_shared_from_this<Session> {
     // The stream holds the session until it is over; the session lets go of the stream when it closes.
     receiver.message = [self = shared_from_this(), pipe = pipe_, stop = cancel_.get_token(),
                         form = outgoing_](std::string message) {
-      std::unique_lock lock(pipe->mutex);
-      pipe->room.wait(lock, stop, [&] { return pipe->bytes.size() < kMaxQueuedBytes; });
+      MutexLock lock(pipe->mutex);
+      pipe->room.wait(lock, stop, [&]() DROVER_REQUIRES(pipe->mutex) { return pipe->bytes.size() < kMaxQueuedBytes; });
       if (stop.stop_requested() || !append_frame(form, message, pipe->bytes)) return false;
       if (!std::exchange(pipe->has_begun, true)) pipe->digest = digest_of(form, message);
       if (!std::exchange(pipe->is_draining, true)) asio::post(self->stream_.get_executor(), [self] { self->drain(); });
       return true;
     };
     receiver.closed = [self = shared_from_this(), pipe = pipe_](Status status) {
-      std::lock_guard lock(pipe->mutex);
+      MutexLock lock(pipe->mutex);
       pipe->closed = std::move(status);
       if (!std::exchange(pipe->is_draining, true)) asio::post(self->stream_.get_executor(), [self] { self->drain(); });
     };
@@ -399,7 +398,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     std::string digest;
     std::optional<Status> closed;
     {
-      std::lock_guard lock(pipe_->mutex);
+      MutexLock lock(pipe_->mutex);
       bytes.swap(pipe_->bytes);
       digest.swap(pipe_->digest);
       closed = pipe_->closed;

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <optional>
 
+#include "drover/mutex.h"
 #include "kinds/role_options.h"
 
 namespace drover::external {
@@ -21,7 +21,7 @@ class DescribedProgram : public Role {
  protected:
   // Empty before it has spoken.
   Facts facts() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return facts_.value_or(Facts());
   }
   // Says what is wrong with a process's description. [plugin]
@@ -44,7 +44,7 @@ class DescribedProgram : public Role {
   Status prepare(const ChannelPtr& channel) override {
     DROVER_TRY(Facts facts, ask(*channel));
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       facts_ = std::move(facts);
     }
     if (changed_) changed_();
@@ -61,8 +61,8 @@ class DescribedProgram : public Role {
   const char* const describe_;
   const std::function<void()> changed_;
   ProgramHost& program_;
-  mutable std::mutex mutex_;
-  std::optional<Facts> facts_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::optional<Facts> facts_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::external

@@ -1,6 +1,7 @@
 #include "kinds/device_program.h"
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 
 namespace drover::external {
 namespace {
@@ -42,7 +43,7 @@ void DeviceProgram::read_fingerprints(Messages& prints) {
     auto print = parse_message<device::FingerprintResponse>(*bytes);
     if (!print) log::warn("plugin", "a fingerprint cannot be read", {{"plugin", program_.file_name()}});
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (print) fingerprint_ = *std::move(print);
     }
     changed();
@@ -53,7 +54,7 @@ void DeviceProgram::read_fingerprints(Messages& prints) {
   const std::string why = status.ok() ? "it ended the stream of its devices" : status.message();
   log::warn("plugin", "the devices of a plugin are withdrawn", {{"plugin", program_.file_name()}, {"reason", why}});
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     fingerprint_.reset();
     problem_ = why;
   }
@@ -66,7 +67,7 @@ void DeviceProgram::lost(bool is_handed_over) {
   prints_.reset();
   std::shared_ptr<Messages> stats;  // ends outside the lock
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stats = std::move(stats_);
     if (is_handed_over) return;
     fingerprint_.reset();
@@ -79,7 +80,7 @@ void DeviceProgram::lost(bool is_handed_over) {
 
 Result<device::FingerprintResponse> DeviceProgram::fingerprint() {
   const std::string state = program_.describe();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (fingerprint_) return *fingerprint_;
   return unavailable(problem_.empty() ? state : state + ": " + problem_);
 }
@@ -96,7 +97,7 @@ Result<device::StatsResponse> DeviceProgram::stats() {
   DROVER_TRY(const ChannelPtr channel, program_.channel(program_.now()));
   std::shared_ptr<Messages> messages;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!stats_) {
       device::StatsRequest request;
       *request.mutable_collection_interval() = duration_of(kStatsInterval);
@@ -107,7 +108,7 @@ Result<device::StatsResponse> DeviceProgram::stats() {
   const std::optional<std::string> bytes = messages->newest(program_.now() + kCallTime);
   if (!bytes) {
     const Status status = messages->status();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stats_ == messages) stats_.reset();
     return status.ok() ? unavailable("the plugin has no statistics") : status;
   }

@@ -4,11 +4,11 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "drover/device_plugin.h"
+#include "drover/mutex.h"
 #include "kinds/role_options.h"
 
 #include "nomad/plugins/device.pb.h"
@@ -38,12 +38,12 @@ class DeviceProgram final : public DevicePlugin, public Role {
 
   const std::function<void()> changed_;
   ProgramHost& program_;
-  mutable std::mutex mutex_;
-  std::optional<device::FingerprintResponse> fingerprint_;  // guarded by mutex_; of the running process
-  std::string problem_;                                     // guarded by mutex_; why it will say no more
-  std::shared_ptr<Messages> stats_;                         // guarded by mutex_
-  std::shared_ptr<Messages> prints_;                        // [plugin]
-  std::thread prints_reader_;                               // [plugin]
+  mutable Mutex mutex_;
+  std::optional<device::FingerprintResponse> fingerprint_ DROVER_GUARDED_BY(mutex_);  // of the running process
+  std::string problem_ DROVER_GUARDED_BY(mutex_);                                     // why it will say no more
+  std::shared_ptr<Messages> stats_ DROVER_GUARDED_BY(mutex_);
+  std::shared_ptr<Messages> prints_;  // [plugin]
+  std::thread prints_reader_;         // [plugin]
 };
 
 }  // namespace drover::external

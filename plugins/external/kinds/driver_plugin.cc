@@ -6,6 +6,7 @@
 
 #include "drover/hclspec.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "stream_pauses.h"
 
 namespace drover::external {
@@ -37,7 +38,7 @@ Status DriverPlugin::prove(Channel& channel) {
   const auto first = prints->newest(program_.now() + kCallTime);
   if (!first) return unavailable("it gives no fingerprint: " + prints->status().message());
   DROVER_TRY(const auto print, parse_message<driver::FingerprintResponse>(*first));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool was_healthy = fingerprint_ && fingerprint_->health() == driver::FingerprintResponse::HEALTHY;
   if (!was_healthy || print.health() == driver::FingerprintResponse::HEALTHY) return ok_status();
   return failed_precondition("it is not healthy here, which the version that runs is: " +
@@ -75,7 +76,7 @@ Result<DriverPlugin::Facts> DriverPlugin::ask_facts(Channel& channel) const {
 
 Status DriverPlugin::read_facts(Channel& channel) {
   DROVER_TRY(Facts facts, ask_facts(channel));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   has_task_schema_ = facts.schema.has_spec();
   task_schema_ = std::move(*facts.schema.mutable_spec());
   capabilities_ = std::move(*facts.capabilities.mutable_capabilities());
@@ -87,7 +88,7 @@ Result<size_t> DriverPlugin::recover_all(Channel& channel, bool must_find) {
   std::map<std::string, Status, std::less<>> lost_before;
   std::set<std::string, std::less<>> doomed;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     tasks = tasks_;
     lost_before = unrecovered_;
     doomed = doomed_;
@@ -115,7 +116,7 @@ Result<size_t> DriverPlugin::recover_all(Channel& channel, bool must_find) {
       // This version need not find a task that the version before did not have either.
       if (must_find && !lost_before.contains(id)) return status.with_context("task " + id + " was not recovered");
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (status.ok()) {
       unrecovered_.erase(id);
     } else {
@@ -154,7 +155,7 @@ void DriverPlugin::read_fingerprints(Channel& channel, const std::stop_token& st
       continue;
     }
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       fingerprint_ = *std::move(print);
     }
     changed();
@@ -162,7 +163,7 @@ void DriverPlugin::read_fingerprints(Channel& channel, const std::stop_token& st
   const Status status = prints->status();
   if (stop.stop_requested() || status.code() == Code::cancelled || program_.is_handing_over()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     fingerprint_.emplace();
     fingerprint_->set_health(driver::FingerprintResponse::UNHEALTHY);
     fingerprint_->set_err("failed to fingerprint driver: " +
@@ -177,7 +178,7 @@ void DriverPlugin::lost(bool is_handed_over) {
   if (prints_reader_.joinable()) prints_reader_.join();
   std::map<std::string, std::shared_ptr<Messages>, std::less<>> stats;  // end outside the lock
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stats.swap(stats_);
     if (is_handed_over) return;
     fingerprint_.reset();
@@ -189,19 +190,19 @@ void DriverPlugin::lost(bool is_handed_over) {
 
 std::vector<std::string> DriverPlugin::tasks() const {
   std::vector<std::string> ids;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [id, handle] : tasks_) ids.push_back(id);
   return ids;
 }
 
 driver::DriverCapabilities DriverPlugin::capabilities() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return capabilities_;
 }
 
 driver::FingerprintResponse DriverPlugin::fingerprint() {
   const std::string state = program_.describe();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (fingerprint_) return *fingerprint_;
   driver::FingerprintResponse print;
   print.set_health(driver::FingerprintResponse::UNHEALTHY);
@@ -212,7 +213,7 @@ driver::FingerprintResponse DriverPlugin::fingerprint() {
 Result<std::string> DriverPlugin::encode_config(std::string_view config_json) {
   DROVER_RETURN_IF_ERROR(program_.channel(program_.now() + kRestartTime).status());
   DROVER_TRY(const hcl::Value config, hcl::from_json(config_json));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!has_task_schema_) {
     if (config.is_object() && !config.object().empty())
       return invalid_argument("failed to parse config: the driver takes no configuration");
@@ -243,7 +244,7 @@ Result<driver::StartTaskResponse> DriverPlugin::start_task(const driver::TaskCon
     return started.status().code() == Code::unavailable ? failed_precondition(started.status().message())
                                                         : started.status();
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   tasks_[config.id()] = started->handle();
   return started;
 }
@@ -255,7 +256,7 @@ Status DriverPlugin::recover_task(const driver::TaskHandle& handle) {
   DROVER_RETURN_IF_ERROR(
       program_.ask<driver::RecoverTaskResponse>(DROVER_DRIVER_METHOD("RecoverTask"), request, Again::once, kRecoverTime)
           .status());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   tasks_[handle.config().id()] = handle;
   unrecovered_.erase(handle.config().id());
   return ok_status();
@@ -263,7 +264,7 @@ Status DriverPlugin::recover_task(const driver::TaskHandle& handle) {
 
 Result<driver::ExitResult> DriverPlugin::wait_task(std::string_view id, std::stop_token stop) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto known = exits_.find(id); known != exits_.end()) return known->second;
   }
   return ask_exit(id, stop);
@@ -276,7 +277,7 @@ Result<driver::ExitResult> DriverPlugin::ask_exit(std::string_view id, const std
       program_.ask<driver::WaitTaskResponse>(DROVER_DRIVER_METHOD("WaitTask"), request, Again::always, {}, stop);
   if (stop.stop_requested() && !answer) return cancelled("nobody waits any more");
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (auto found = unrecovered_.find(id); !answer && found != unrecovered_.end())
       return found->second.with_context("the plugin was restarted and did not find the task again");
   }
@@ -304,7 +305,7 @@ Status DriverPlugin::stop_task(std::string_view id, std::chrono::nanoseconds tim
   if (stopped.ok()) (void)exit.wait_for(kExitTime);
   asking.request_stop();
   if (const auto result = exit.get(); result) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     exits_[std::string(id)] = *result;
   }
   return stopped;
@@ -318,7 +319,7 @@ Status DriverPlugin::destroy_task(std::string_view id, bool force) {
       program_.ask<driver::DestroyTaskResponse>(DROVER_DRIVER_METHOD("DestroyTask"), request, Again::once, {}).status();
   if (status.code() == Code::unavailable) {
     // The caller forgets it now; the next process ends it.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (tasks_.contains(id)) doomed_.emplace(id);
   }
   if (!status.ok() && status.code() != Code::not_found) return status;
@@ -329,7 +330,7 @@ Status DriverPlugin::destroy_task(std::string_view id, bool force) {
 void DriverPlugin::forget(std::string_view id) {
   options_.pipes->release(id);
   std::shared_ptr<Messages> stats;  // ends outside the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (auto found = stats_.find(id); found != stats_.end()) {
     stats = std::move(found->second);
     stats_.erase(found);
@@ -355,7 +356,7 @@ Result<driver::TaskStats> DriverPlugin::task_stats(std::string_view id) {
   DROVER_TRY(const ChannelPtr channel, program_.channel(program_.now()));
   std::shared_ptr<Messages> messages;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::shared_ptr<Messages>& open = stats_[std::string(id)];
     if (!open) {
       driver::TaskStatsRequest request;
@@ -368,7 +369,7 @@ Result<driver::TaskStats> DriverPlugin::task_stats(std::string_view id) {
   const std::optional<std::string> bytes = messages->newest(program_.now() + kCallTime);
   if (!bytes) {
     const Status status = messages->status();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (auto found = stats_.find(id); found != stats_.end() && found->second == messages) stats_.erase(found);
     return status.ok() ? unavailable("the driver has no statistics of the task") : status;
   }

@@ -7,12 +7,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <thread>
 
+#include "drover/mutex.h"
 #include "drover/task_driver.h"
 #include "drover/task_event_feed.h"
 #include "kinds/event_reader.h"
@@ -70,16 +70,18 @@ class DriverPlugin final : public TaskDriver, public Role {
   const RoleOptions options_;
   ProgramHost& program_;
 
-  mutable std::mutex mutex_;
-  driver::DriverCapabilities capabilities_;                       // guarded by mutex_
-  hashicorp::nomad::plugins::shared::hclspec::Spec task_schema_;  // guarded by mutex_
-  bool has_task_schema_ = false;                                  // guarded by mutex_
-  std::optional<driver::FingerprintResponse> fingerprint_;        // guarded by mutex_; of the running process
-  std::map<std::string, driver::TaskHandle, std::less<>> tasks_;  // guarded by mutex_
-  std::map<std::string, Status, std::less<>> unrecovered_;        // guarded by mutex_
-  std::set<std::string, std::less<>> doomed_;  // guarded by mutex_; of tasks_: destroyed while no process was there
-  std::map<std::string, std::shared_ptr<Messages>, std::less<>> stats_;  // guarded by mutex_
-  std::map<std::string, driver::ExitResult, std::less<>> exits_;  // guarded by mutex_; told while they were stopped
+  mutable Mutex mutex_;
+  driver::DriverCapabilities capabilities_ DROVER_GUARDED_BY(mutex_);
+  hashicorp::nomad::plugins::shared::hclspec::Spec task_schema_ DROVER_GUARDED_BY(mutex_);
+  bool has_task_schema_ DROVER_GUARDED_BY(mutex_) = false;
+  std::optional<driver::FingerprintResponse> fingerprint_ DROVER_GUARDED_BY(mutex_);  // of the running process
+  std::map<std::string, driver::TaskHandle, std::less<>> tasks_ DROVER_GUARDED_BY(mutex_);
+  std::map<std::string, Status, std::less<>> unrecovered_ DROVER_GUARDED_BY(mutex_);
+  std::set<std::string, std::less<>> doomed_
+      DROVER_GUARDED_BY(mutex_);  // of tasks_: destroyed while no process was there
+  std::map<std::string, std::shared_ptr<Messages>, std::less<>> stats_ DROVER_GUARDED_BY(mutex_);
+  std::map<std::string, driver::ExitResult, std::less<>> exits_
+      DROVER_GUARDED_BY(mutex_);  // told while they were stopped
 
   std::jthread prints_reader_;          // [plugin]
   TaskEventFeed events_;                // of all its processes

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drover/mutex.h"
 #include "kinds/auth_program.h"
 #include "kinds/check_program.h"
 #include "kinds/device_program.h"
@@ -48,7 +49,7 @@ ProgramHostOptions HostedPlugin::with_role(ProgramHostOptions options) {
 
 // [plugin]
 Role* HostedPlugin::role_of(const PluginKind& kind) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (role_) return role_.get();
   RoleOptions options{.cgroups = options_.cgroups, .pipes = options_.pipes};
   if (options_.changed) options.changed = [this, point = kind.point] { options_.changed(point); };
@@ -63,13 +64,13 @@ const PluginKind* HostedPlugin::kind() const { return kind_of_type(program_.info
 void* HostedPlugin::find(std::string_view point) const {
   const PluginKind* const own = kind();
   if (!own || own->point != point) return nullptr;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return interface_;
 }
 
 std::vector<std::string> HostedPlugin::tasks() const {
   const Role* const role = [this] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return role_.get();
   }();
   return role ? role->tasks() : std::vector<std::string>();

@@ -1,6 +1,7 @@
 // A plugin that lives outside of the build, in the one role that its kind asks for.
 #pragma once
 
+#include "drover/mutex.h"
 #include "kinds/role_options.h"
 
 namespace drover::external {
@@ -37,10 +38,10 @@ class HostedPlugin {
   ProgramHostOptions with_role(ProgramHostOptions options);
 
   const HostedPluginOptions options_;
-  mutable std::mutex mutex_;
-  std::unique_ptr<Role> role_;  // guarded by mutex_, as what follows; constant once made
-  void* interface_ = nullptr;   // of its kind; the same object as the role
-  ProgramHost program_;         // last: it ends first
+  mutable Mutex mutex_;
+  std::unique_ptr<Role> role_ DROVER_GUARDED_BY(mutex_);  // constant once made
+  void* interface_ DROVER_GUARDED_BY(mutex_) = nullptr;   // of its kind; the same object as the role
+  ProgramHost program_;                                   // last: it ends first
 };
 
 }  // namespace drover::external
