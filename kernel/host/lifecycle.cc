@@ -7,7 +7,6 @@
 #include <atomic>
 
 #include "drover/log.h"
-#include "drover/mutex.h"
 
 namespace drover::host {
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "kernel/raft/raft_loop.h"
 #include "kernel/raft/save_loop.h"
 #include "kernel/raft/snapshot_store.h"
@@ -93,7 +92,6 @@ bool ApplyLoop::has_work() const {
 }
 
 bool ApplyLoop::wait() {
-  DROVER_ASSERT_ON(thread);
   MutexLock lock(mutex_);
   wake_.wait(lock, [&]() DROVER_REQUIRES(mutex_) { return has_work() || is_closed_; });
   return has_work();

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "kernel/raft/apply_loop.h"
 #include "kernel/raft/recover.h"
 #include "kernel/raft/transfer_loop.h"
@@ -335,7 +334,6 @@ void RaftLoop::turn_away(Inbox inbox) {
 }
 
 void RaftLoop::wait() {
-  DROVER_ASSERT_ON(thread);
   MutexLock lock(mutex_);
   // By duration: the clock may be one that runs differently from the condition variable's.
   const auto left = std::chrono::ceil<std::chrono::microseconds>(

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "kernel/raft/apply_loop.h"
 #include "kernel/raft/raft_loop.h"
 #include "kernel/raft/snapshot_store.h"
@@ -41,7 +40,6 @@ void SaveLoop::close() {
 bool SaveLoop::has_work() const { return frozen_ && frozen_->source->index() <= log_.durable_index(); }
 
 bool SaveLoop::wait() {
-  DROVER_ASSERT_ON(thread);
   MutexLock lock(mutex_);
   wake_.wait(lock, [&]() DROVER_REQUIRES(mutex_) { return has_work() || is_closed_; });
   return has_work();

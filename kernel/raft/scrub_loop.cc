@@ -4,7 +4,6 @@
 #include <string>
 
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "kernel/raft/snapshot_store.h"
 
 namespace drover::raft {
@@ -23,7 +22,6 @@ void ScrubLoop::close() {
 }
 
 bool ScrubLoop::wait() {
-  DROVER_ASSERT_ON(thread);
   if (options_.scrub_interval <= options_.scrub_interval.zero()) return false;
   MutexLock lock(mutex_);
   while (!is_closed_ && clock_.steady() < due_) wake_.wait_for(lock, due_ - clock_.steady());

@@ -9,7 +9,6 @@
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "storage/segment_repair.h"
 
 namespace drover::raft {
@@ -456,7 +455,6 @@ size_t SegmentLog::wanted_spares() const {
 
 void SegmentLog::run_fill() {
   pthread_setname_np(pthread_self(), "log-fill");
-  fill_thread_.bind();
   while (true) {
     {
       MutexLock lock(mutex_);
@@ -470,7 +468,6 @@ void SegmentLog::run_fill() {
 }
 
 bool SegmentLog::fill_step() {
-  DROVER_ASSERT_ON(fill_thread_);
   std::string number;
   uint64_t size = 0;
   {

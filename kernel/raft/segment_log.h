@@ -160,7 +160,6 @@ class SegmentLog final : public Log {
   std::thread writer_;
   std::thread filler_;
   ThreadChecker log_thread_{"log"};
-  ThreadChecker fill_thread_{"log-fill"};
 };
 
 }  // namespace drover::raft

@@ -5,7 +5,6 @@
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "storage/segment_repair.h"
 #include "storage/snapshot_files.h"
 

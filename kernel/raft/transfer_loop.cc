@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "kernel/raft/apply_loop.h"
 #include "kernel/raft/raft_loop.h"
 
@@ -55,7 +54,6 @@ void TransferLoop::close() {
 }
 
 bool TransferLoop::wait() {
-  DROVER_ASSERT_ON(thread);
   const SteadyTime until = next_time();
   MutexLock lock(mutex_);
   const auto has_work = [&]() DROVER_REQUIRES(mutex_) { return !inbox_.empty() || is_closed_; };

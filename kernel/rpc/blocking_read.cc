@@ -1,6 +1,5 @@
 #include "kernel/rpc/blocking_read.h"
 
-#include "drover/mutex.h"
 #include "drover/stopping.h"
 #include "kernel/rpc/handler.h"
 #include "kernel/state/store.h"

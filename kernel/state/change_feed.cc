@@ -1,7 +1,5 @@
 #include "kernel/state/change_feed.h"
 
-#include "drover/mutex.h"
-
 namespace drover::state {
 namespace {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "drover/mutex.h"
 #include "kernel/state/transaction.h"
 
 namespace drover::state {

@@ -2,7 +2,6 @@
 
 #include <thread>
 
-#include "drover/mutex.h"
 #include "drover/result.h"
 
 namespace drover::state {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "drover/keys.h"
-#include "drover/mutex.h"
 #include "kernel/state/reader.h"
 #include "kernel/state/store.h"
 
