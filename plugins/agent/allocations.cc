@@ -7,7 +7,6 @@
 
 #include "drover/log.h"
 #include "drover/model/allocation.h"
-#include "drover/mutex.h"
 #include "drover/stopping.h"
 #include "drover/uuid.h"
 #include "drover/v1/node_service.pb.h"

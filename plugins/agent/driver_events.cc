@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include "drover/mutex.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover::agent {

@@ -9,8 +9,6 @@
 #include <set>
 #include <sstream>
 
-#include "drover/mutex.h"
-
 namespace drover::agent {
 namespace {
 

@@ -8,7 +8,6 @@
 #include "driver_lookup.h"
 #include "drover/log.h"
 #include "drover/messages.h"
-#include "drover/mutex.h"
 #include "drover/v1/node_service.pb.h"
 #include "fingerprint/drivers.h"
 #include "fingerprint/machine.h"

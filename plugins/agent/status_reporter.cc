@@ -5,7 +5,6 @@
 #include <random>
 
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "drover/v1/node_service.pb.h"
 #include "server_calls.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "drover/nearest.h"
 
 namespace drover::external {

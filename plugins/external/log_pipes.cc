@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include "drover/log.h"
-#include "drover/mutex.h"
 
 namespace drover::external {
 namespace {

@@ -7,7 +7,6 @@
 #include "drover/duration.h"
 #include "drover/hclspec.h"
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "drover/plugin_kind.h"
 #include "resident_life.h"
 #include "topology.h"

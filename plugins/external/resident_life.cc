@@ -2,7 +2,6 @@
 
 #include "drover/external/resident.h"
 #include "drover/log.h"
-#include "drover/mutex.h"
 
 namespace drover::external {
 

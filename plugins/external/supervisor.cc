@@ -12,7 +12,6 @@
 #include "drover/duration.h"
 #include "drover/external/handshake.h"
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "process_use.h"
 
 namespace drover::external {

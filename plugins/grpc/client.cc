@@ -5,7 +5,6 @@
 
 #include "call_codec.h"
 #include "delivery.h"
-#include "drover/mutex.h"
 
 namespace drover::wire {
 namespace {

@@ -1,7 +1,6 @@
 #include "credentials.h"
 
 #include "drover/external/callback_threads.h"
-#include "drover/mutex.h"
 #include "stream.h"
 
 namespace drover::wire {

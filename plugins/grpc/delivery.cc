@@ -1,7 +1,5 @@
 #include "delivery.h"
 
-#include "drover/mutex.h"
-
 namespace drover::wire {
 
 Status Delivery::start(Executor& executor, StreamReceiver receiver, Transport transport) {

@@ -8,7 +8,6 @@
 #include "call.pb.h"
 #include "call_codec.h"
 #include "drover/log.h"
-#include "drover/mutex.h"
 
 namespace drover::wire {
 namespace {

@@ -1,7 +1,6 @@
 #include "node_session.h"
 
 #include "call_codec.h"
-#include "drover/mutex.h"
 
 namespace drover::wire {
 namespace {

@@ -12,7 +12,6 @@
 
 #include "call_codec.h"
 #include "drover/log.h"
-#include "drover/mutex.h"
 
 namespace drover::wire {
 namespace {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "drover/log.h"
-#include "drover/mutex.h"
 
 namespace drover::agent {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "driver_lookup.h"
 #include "drover/log.h"
-#include "drover/mutex.h"
 
 namespace drover::agent {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "drover/log.h"
 #include "drover/metrics.h"
-#include "drover/mutex.h"
 #include "hooks/alloc_dir.h"
 #include "task_events.h"
 

@@ -1,6 +1,5 @@
 #include "strand.h"
 
-#include "drover/mutex.h"
 #include "drover/result.h"
 
 namespace drover::agent {

@@ -2,7 +2,6 @@
 
 #include "driver_lookup.h"
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "hooks/alloc_dir.h"
 #include "task_events.h"
 

@@ -1,7 +1,6 @@
 #include "kinds/device_program.h"
 
 #include "drover/log.h"
-#include "drover/mutex.h"
 
 namespace drover::external {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "drover/hclspec.h"
 #include "drover/log.h"
-#include "drover/mutex.h"
 #include "stream_pauses.h"
 
 namespace drover::external {

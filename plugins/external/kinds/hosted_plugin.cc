@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "drover/mutex.h"
 #include "kinds/auth_program.h"
 #include "kinds/check_program.h"
 #include "kinds/device_program.h"
