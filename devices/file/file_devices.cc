@@ -119,13 +119,13 @@ hclspec::Spec FileDevices::config_schema() const { return file::config_schema();
 
 Status FileDevices::configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request) {
   DROVER_TRY(Config config, read_config(request.msgpack_config()));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   config_ = std::move(config);
   return ok_status();
 }
 
 Config FileDevices::config() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return config_;
 }
 

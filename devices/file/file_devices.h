@@ -6,10 +6,9 @@
 // they hold a w. The same paths stand in a variable, for drivers that can do neither.
 #pragma once
 
-#include <mutex>
-
 #include "config.h"
 #include "drover/device_plugin.h"
+#include "drover/mutex.h"
 
 namespace drover::file {
 
@@ -28,8 +27,8 @@ class FileDevices final : public DevicePlugin {
  private:
   Config config() const;
 
-  mutable std::mutex mutex_;
-  Config config_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  Config config_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::file

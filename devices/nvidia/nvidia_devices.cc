@@ -101,18 +101,18 @@ Status NvidiaDevices::configure(const hashicorp::nomad::plugins::base::proto::Se
   for (std::string& id : raw.text_list("ignored_gpu_ids")) options.ignored.insert(std::move(id));
   DROVER_RETURN_IF_ERROR(raw.finish());
   if (options.fingerprint_period < 100ms) return invalid_argument("fingerprint_period must be at least 100ms");
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   options_ = std::move(options);
   return ok_status();
 }
 
 NvidiaDevices::Options NvidiaDevices::options() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return options_;
 }
 
 Result<std::shared_ptr<Nvml>> NvidiaDevices::nvml() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (nvml_) return nvml_;
   auto opened = Nvml::open(library_);
   if (opened) {

@@ -11,11 +11,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 
 #include "drover/device_plugin.h"
+#include "drover/mutex.h"
 #include "nvml.h"
 
 namespace drover::nvidia {
@@ -44,10 +44,10 @@ class NvidiaDevices final : public DevicePlugin {
   Result<std::vector<Gpu>> gpus();
 
   const std::string library_;
-  mutable std::mutex mutex_;
-  Options options_;               // guarded by mutex_
-  std::shared_ptr<Nvml> nvml_;    // guarded by mutex_; once it could be opened
-  bool is_absence_told_ = false;  // guarded by mutex_
+  mutable Mutex mutex_;
+  Options options_ DROVER_GUARDED_BY(mutex_);
+  std::shared_ptr<Nvml> nvml_ DROVER_GUARDED_BY(mutex_);  // once it could be opened
+  bool is_absence_told_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace drover::nvidia

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 
+#include "drover/mutex.h"
 #include "nvml_abi.h"
 
 namespace drover::nvidia {
@@ -75,7 +75,7 @@ class LoadedNvml final : public Nvml {
   Result<std::vector<Gpu>> gpus() override {
     unsigned count = 0;
     if (const Return code = nvml_.nvmlDeviceGetCount_v2(&count); code != kSuccess) return error("count the GPUs", code);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<Gpu> all;
     for (unsigned i = 0; i < count; ++i) {
       std::vector<Gpu> of_this;
@@ -193,8 +193,8 @@ class LoadedNvml final : public Nvml {
   }
 
   const Functions nvml_;
-  std::mutex mutex_;
-  std::map<unsigned, std::vector<Gpu>> known_;  // guarded by mutex_; by index, what could be read last
+  Mutex mutex_;
+  std::map<unsigned, std::vector<Gpu>> known_ DROVER_GUARDED_BY(mutex_);  // by index, what could be read last
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "mock_driver.h"
 
-#include <condition_variable>
 #include <nlohmann/json.hpp>
 
 #include "drover/hclspec.h"
@@ -34,7 +33,7 @@ void MockDriver::stop() {
   stopping_.request_stop();
   std::map<std::string, std::shared_ptr<MockTask>, std::less<>> tasks;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     tasks.swap(tasks_);
   }
   for (auto& [id, task] : tasks) {
@@ -71,19 +70,19 @@ Result<driver::StartTaskResponse> MockDriver::start_task(const driver::TaskConfi
   DROVER_TRY(TaskOptions raw, TaskOptions::from_msgpack(config.msgpack_driver_config()));
   DROVER_TRY(MockOptions options, read_options(std::move(raw)));
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!tasks_.try_emplace(config.id(), nullptr).second)
       return already_exists("task " + config.id() + " was started before");
   }
   auto give_up = [&](Status status) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     tasks_.erase(config.id());
     return status;
   };
   if (options.start_block_for.count() > 0) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
+    Mutex mutex;
+    CondVarAny never;
+    MutexLock lock(mutex);
     never.wait_for(lock, stopping_.get_token(), options.start_block_for, [] { return false; });
   }
   if (stopping_.stop_requested()) return give_up(unavailable("the driver is stopping"));
@@ -110,7 +109,7 @@ Result<driver::StartTaskResponse> MockDriver::start_task(const driver::TaskConfi
   for (const std::string& event : options.events) events_.tell(config, event, {{"driver", "mock_driver"}});
   auto runs_for = options.run_for;
   auto task = std::make_shared<MockTask>(config, std::move(options), runs_for, started_at, true);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto at = tasks_.find(config.id());
   if (at == tasks_.end()) return unavailable("the driver is stopping");
   at->second = std::move(task);
@@ -120,7 +119,7 @@ Result<driver::StartTaskResponse> MockDriver::start_task(const driver::TaskConfi
 Status MockDriver::recover_task(const driver::TaskHandle& handle) {
   const driver::TaskConfig& config = handle.config();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (tasks_.contains(config.id())) return ok_status();
   }
   if (handle.version() != kHandleVersion)
@@ -137,14 +136,14 @@ Status MockDriver::recover_task(const driver::TaskHandle& handle) {
   const auto left = options.run_for - std::chrono::nanoseconds(SystemClock().wall_ns() - started_at);
   // The reader of the task's output already has what the task had written before.
   auto task = std::make_shared<MockTask>(config, std::move(options), left, started_at, false);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (stopping_.stop_requested()) return unavailable("the driver is stopping");
   tasks_.try_emplace(config.id(), std::move(task));
   return ok_status();
 }
 
 Result<std::shared_ptr<MockTask>> MockDriver::find(std::string_view id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto at = tasks_.find(id);
   if (at == tasks_.end() || !at->second) return not_found(std::string(kTaskNotFound));
   return at->second;
@@ -172,7 +171,7 @@ Status MockDriver::destroy_task(std::string_view id, bool force) {
       return failed_precondition("task " + std::string(id) + " is running; stop it first, or destroy it with force");
     task->kill();
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (auto at = tasks_.find(id); at != tasks_.end() && at->second == task) tasks_.erase(at);
   return ok_status();
 }

@@ -6,9 +6,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "drover/mutex.h"
 #include "drover/task_driver.h"
 #include "drover/task_event_feed.h"
 #include "mock_task.h"
@@ -42,9 +42,9 @@ class MockDriver final : public TaskDriver {
  private:
   Result<std::shared_ptr<MockTask>> find(std::string_view id);
 
-  std::mutex mutex_;
-  // Guarded by mutex_. Null: being started.
-  std::map<std::string, std::shared_ptr<MockTask>, std::less<>> tasks_;
+  Mutex mutex_;
+  // Null: being started.
+  std::map<std::string, std::shared_ptr<MockTask>, std::less<>> tasks_ DROVER_GUARDED_BY(mutex_);
   std::stop_source stopping_;
   TaskEventFeed events_;
 };

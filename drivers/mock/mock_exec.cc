@@ -1,17 +1,15 @@
 #include "mock_exec.h"
 
-#include <condition_variable>
-#include <mutex>
-
+#include "drover/mutex.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover::mock {
 namespace {
 
 bool pause(std::chrono::nanoseconds time, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
+  Mutex mutex;
+  CondVarAny never;
+  MutexLock lock(mutex);
   never.wait_for(lock, stop, time, [] { return false; });
   return !stop.stop_requested();
 }

@@ -63,7 +63,7 @@ void MockTask::run(std::stop_token stop) {
   while (true) {
     write_output(out, options_.stdout_output, out_written, out_next, stop);
     write_output(err, options_.stderr_output, err_written, err_next, stop);
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const SteadyTime now = SystemClock().steady();
     if (stop.stop_requested()) {
       finish(137, 9);
@@ -80,7 +80,7 @@ void MockTask::run(std::stop_token stop) {
     SteadyTime wake = std::min({ends_at_, out_next, err_next});
     if (stops_at_) wake = std::min(wake, *stops_at_);
     const std::optional<SteadyTime> seen = stops_at_;
-    changed_.wait_until(lock, stop, wake, [&] { return stops_at_ != seen; });
+    changed_.wait_until(lock, stop, wake, [&]() DROVER_REQUIRES(mutex_) { return stops_at_ != seen; });
   }
   if (out >= 0) close(out);
   if (err >= 0) close(err);
@@ -120,13 +120,13 @@ void MockTask::finish(int exit_code, int signal) {
 }
 
 std::optional<proto::ExitResult> MockTask::wait(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, stop, [&] { return result_.has_value(); });
+  MutexLock lock(mutex_);
+  changed_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return result_.has_value(); });
   return result_;
 }
 
 void MockTask::end(std::chrono::nanoseconds timeout, int signal) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const SteadyTime killed_at = after(timeout);
   const SteadyTime reacts_at = options_.ignore_kill ? SteadyTime::max() : after(options_.kill_after);
   if (!stops_at_ || std::min(killed_at, reacts_at) < *stops_at_) {
@@ -134,16 +134,16 @@ void MockTask::end(std::chrono::nanoseconds timeout, int signal) {
     stop_signal_ = reacts_at <= killed_at ? signal : 9;
     changed_.notify_all();
   }
-  changed_.wait(lock, [&] { return result_.has_value(); });
+  changed_.wait(lock, [&]() DROVER_REQUIRES(mutex_) { return result_.has_value(); });
 }
 
 bool MockTask::is_running() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return !result_;
 }
 
 proto::TaskStatus MockTask::status() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   proto::TaskStatus status;
   status.set_id(id_);
   status.set_name(name_);

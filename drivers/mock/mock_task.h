@@ -6,12 +6,11 @@
 // Owned by the driver's store and by calls in progress. [any]
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "drover/clock.h"
+#include "drover/mutex.h"
 #include "mock_options.h"
 #include "nomad/plugins/driver.pb.h"
 
@@ -38,7 +37,7 @@ class MockTask {
  private:
   void run(std::stop_token stop);
   void write_output(int fd, const Output& output, int64_t& written, SteadyTime& next, std::stop_token stop);
-  void finish(int exit_code, int signal);
+  void finish(int exit_code, int signal) DROVER_REQUIRES(mutex_);
 
   // constant after construction
   const std::string id_, name_;
@@ -48,12 +47,12 @@ class MockTask {
   const SteadyTime ends_at_;
   const bool writes_output_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::optional<SteadyTime> stops_at_;  // guarded by mutex_, as what follows
-  int stop_signal_ = 0;
-  std::optional<hashicorp::nomad::plugins::drivers::proto::ExitResult> result_;
-  int64_t completed_at_ = 0;
+  mutable Mutex mutex_;
+  CondVarAny changed_;
+  std::optional<SteadyTime> stops_at_ DROVER_GUARDED_BY(mutex_);
+  int stop_signal_ DROVER_GUARDED_BY(mutex_) = 0;
+  std::optional<hashicorp::nomad::plugins::drivers::proto::ExitResult> result_ DROVER_GUARDED_BY(mutex_);
+  int64_t completed_at_ DROVER_GUARDED_BY(mutex_) = 0;
 
   std::jthread thread_;  // last: joined before anything it uses goes
 };
