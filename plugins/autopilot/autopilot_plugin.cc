@@ -1,6 +1,4 @@
 // The leader looks after the cluster's servers every two seconds; operators see and change its configuration.
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 #include "autopilot.pb.h"
@@ -11,6 +9,7 @@
 #include "drover/json.h"
 #include "drover/log.h"
 #include "drover/metrics.h"
+#include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "drover/server_directory.h"
 #include "raft_rpc.h"
@@ -69,14 +68,14 @@ class AutopilotPlugin final : public Plugin {
 
   void lead(std::stop_token stop) override {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       report_ = {};
     }
     last_held_.clear();
     const SteadyTime settled = host_->clock().steady() + kInterval;
     while (!stop.stop_requested()) {
       look();
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       const SteadyTime now = host_->clock().steady();
       woken_.wait_until(lock, stop, now + (now < settled ? kFirstInterval : kInterval), [] { return false; });
     }
@@ -121,7 +120,7 @@ class AutopilotPlugin final : public Plugin {
     host_->metrics().set("nomad.nomad.autopilot.failure_tolerance", report.failure_tolerance);
     const Plan plan = decide(*config, report, now);
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       report_ = std::move(report);
     }
     if (!plan.held.empty() && plan.held != last_held_)
@@ -152,7 +151,7 @@ class AutopilotPlugin final : public Plugin {
   }
 
   Report last_report() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return report_;
   }
 
@@ -206,9 +205,9 @@ class AutopilotPlugin final : public Plugin {
   RaftRpc raft_rpc_;
   std::string role_;       // as last measured [pool]
   std::string last_held_;  // [lead]
-  mutable std::mutex mutex_;
-  std::condition_variable_any woken_;
-  Report report_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  CondVarAny woken_;
+  Report report_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -1,13 +1,12 @@
 // The servers know each other by gossip; it begins their cluster and makes it grow.
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <random>
 #include <set>
 #include <tuple>
 
 #include "drover/api/members.pb.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "drover/server_directory.h"
 #include "drover/v1/member.pb.h"
@@ -71,7 +70,7 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
         next_look = host_->clock().steady() + kReconcileTime;
       }
       grow(handled);
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       changed_.wait_until(lock, stop, host_->clock().steady() + std::chrono::seconds(1), [] { return false; });
     }
   }
@@ -84,7 +83,7 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
 
   // --- ServerDirectory [any]
   std::vector<ServerMember> servers() const override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return servers_;
   }
 
@@ -152,7 +151,7 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
 
   void publish(std::vector<ServerMember> servers) {
     std::ranges::sort(servers, {}, [](const ServerMember& s) { return std::tie(s.name, s.region, s.id); });
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     servers_ = std::move(servers);
     changed_.notify_all();
   }
@@ -220,9 +219,9 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
   std::unique_ptr<Joiner> joiner_;
   std::unique_ptr<Founder> founder_;
   uint64_t published_ = 0;  // [gossip]
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::vector<ServerMember> servers_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  CondVarAny changed_;
+  std::vector<ServerMember> servers_ DROVER_GUARDED_BY(mutex_);
 };
 
 // Says so, hands leadership on, and waits until the others have removed this server or the time is up.
@@ -250,7 +249,7 @@ void GossipPlugin::leave(SteadyTime deadline) {
     const bool is_member =
         std::ranges::any_of(raft.servers, [&](const RaftServer& s) { return s.id == raft.server_id; });
     if (clock.steady() >= spread_until && (!is_member || others == 0)) break;
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     changed_.wait_until(lock, clock.steady() + std::chrono::milliseconds(100));
   }
 }

@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 
 namespace drover::gossip {
 namespace {
@@ -21,18 +20,19 @@ constexpr size_t kRemembered = 64;                   // enough to find everybody
 
 Joiner::Outcome Joiner::join_now(const std::vector<std::string>& addresses) {
   struct Waiter {
-    std::mutex mutex;
-    std::condition_variable answered;
-    std::optional<Outcome> outcome;
+    Mutex mutex;
+    CondVar answered;
+    std::optional<Outcome> outcome DROVER_GUARDED_BY(mutex);
   };
   auto waiter = std::make_shared<Waiter>();
   network_.join(addresses, [waiter](size_t count, std::string errors) {
-    std::lock_guard lock(waiter->mutex);
+    MutexLock lock(waiter->mutex);
     waiter->outcome = Outcome{.joined = count, .errors = std::move(errors)};
     waiter->answered.notify_all();
   });
-  std::unique_lock lock(waiter->mutex);
-  waiter->answered.wait_until(lock, host_.clock().steady() + kJoinTime, [&] { return waiter->outcome.has_value(); });
+  MutexLock lock(waiter->mutex);
+  waiter->answered.wait_until(lock, host_.clock().steady() + kJoinTime,
+                              [&]() DROVER_REQUIRES(waiter->mutex) { return waiter->outcome.has_value(); });
   Outcome outcome = waiter->outcome.value_or(Outcome{.errors = "no answer within 8 seconds"});
   if (outcome.joined == 0 && outcome.errors.empty()) outcome.errors = "only this server itself answers";
   return outcome;

@@ -30,7 +30,10 @@ Status Registry::declare(Declarations& declare) {
 
 Status Registry::start(Host& host, const HeartbeatOptions& options) {
   host_ = &host;
-  heartbeats_.emplace(options);
+  {
+    MutexLock lock(mutex_);
+    heartbeats_.emplace(options);
+  }
   DROVER_TRY(allocs_, host.find_table("allocs"));
   DROVER_TRY(jobs_, host.find_table("jobs"));
   return ok_status();
@@ -38,7 +41,7 @@ Status Registry::start(Host& host, const HeartbeatOptions& options) {
 
 v1::HeartbeatResponse Registry::answer(const v1::Node& node) {
   v1::HeartbeatResponse response;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const double random = std::uniform_real_distribution<double>(0, 1)(random_);
   response.set_heartbeat_ttl(heartbeats_->heard(node.id(), host_->clock().steady(), random).count());
   changed_.notify_all();
@@ -131,7 +134,7 @@ void Registry::invalidate(const std::string& node_id) {
                             .status();
   if (!status.ok()) {
     log::warn("heartbeat", "could not mark a silent node as down; trying again", {{"error", status.message()}});
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     heartbeats_->heard(node_id, host_->clock().steady(), 0);
   }
 }
@@ -139,8 +142,8 @@ void Registry::invalidate(const std::string& node_id) {
 void Registry::lead(std::stop_token stop) {
   {
     auto view = host_->snapshot();
-    std::lock_guard lock(mutex_);
-    nodes_.scan(*view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
+    MutexLock lock(mutex_);
+    nodes_.scan(*view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) DROVER_REQUIRES(mutex_) {
       if (node.status() != v1::NODE_STATUS_DOWN) heartbeats_->expect(node.id(), host_->clock().steady());
       return true;
     });
@@ -148,11 +151,13 @@ void Registry::lead(std::stop_token stop) {
   while (!stop.stop_requested()) {
     std::vector<std::string> expired;
     {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       expired = heartbeats_->expired(host_->clock().steady());
       if (expired.empty()) {
         const auto next = heartbeats_->next_deadline().value_or(host_->clock().steady() + std::chrono::seconds(10));
-        changed_.wait_until(lock, stop, next, [&, size = heartbeats_->size()] { return heartbeats_->size() != size; });
+        changed_.wait_until(lock, stop, next, [&, size = heartbeats_->size()]() DROVER_REQUIRES(mutex_) {
+          return heartbeats_->size() != size;
+        });
         continue;
       }
     }

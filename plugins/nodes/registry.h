@@ -1,12 +1,11 @@
 // Answers node agents: registering and heartbeats, and the leader's watch over who stays silent.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <stop_token>
 
+#include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "drover/v1/node_service.pb.h"
 #include "heartbeats.h"
@@ -36,10 +35,10 @@ class Registry {
   TableId jobs_;
   Host* host_ = nullptr;
 
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::optional<Heartbeats> heartbeats_;  // guarded by mutex_, like the following
-  std::minstd_rand random_{std::random_device{}()};
+  Mutex mutex_;
+  CondVarAny changed_;
+  std::optional<Heartbeats> heartbeats_ DROVER_GUARDED_BY(mutex_);
+  std::minstd_rand random_ DROVER_GUARDED_BY(mutex_){std::random_device{}()};
 };
 
 }  // namespace drover::nodes

@@ -78,7 +78,7 @@ void Columns::erase_alloc(const std::string& id) {
 
 Result<SharedColumns::Look> SharedColumns::look(uint64_t index, SteadyTime deadline, std::stop_token stop) {
   DROVER_RETURN_IF_ERROR(host_.snapshot_at(index, deadline, stop).status());
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   // Taken under the lock, so that the columns are never ahead of it.
   auto view = host_.snapshot();
   if (!feed_ || !catch_up(*view, stop)) {
@@ -91,7 +91,7 @@ Result<SharedColumns::Look> SharedColumns::look(uint64_t index, SteadyTime deadl
 }
 
 void SharedColumns::forget() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   feed_.reset();
   columns_.clear();
 }

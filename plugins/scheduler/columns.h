@@ -8,12 +8,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <set>
 #include <stop_token>
 #include <string>
 #include <unordered_map>
 
+#include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "placing/place.h"
 #include "tables.h"
@@ -60,14 +60,14 @@ class SharedColumns {
   void forget();
 
  private:
-  bool catch_up(const ReadView& view, const std::stop_token& stop);
+  bool catch_up(const ReadView& view, const std::stop_token& stop) DROVER_REQUIRES(mutex_);
 
   Host& host_;
   const Tables& tables_;
-  std::mutex mutex_;
-  Columns columns_;                           // guarded by mutex_, like the following
-  std::unique_ptr<ChangeSubscription> feed_;  // null before the first look
-  uint64_t seen_ = 0;                         // index of the last commit that columns_ reflect
+  Mutex mutex_;
+  Columns columns_ DROVER_GUARDED_BY(mutex_);
+  std::unique_ptr<ChangeSubscription> feed_ DROVER_GUARDED_BY(mutex_);  // null before the first look
+  uint64_t seen_ DROVER_GUARDED_BY(mutex_) = 0;  // index of the last commit that columns_ reflect
 };
 
 }  // namespace drover::scheduler

@@ -14,18 +14,18 @@ constexpr auto kGainsKept = std::chrono::minutes(15);
 }  // namespace
 
 void EvalQueue::flush() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   broker_.flush();
   blocked_.flush();
 }
 
 void EvalQueue::forget_blocked() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   blocked_.flush();
 }
 
 std::optional<v1::Evaluation> EvalQueue::changed(const v1::Evaluation& eval) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (eval.status() == v1::EVAL_STATUS_BLOCKED) {
     Blocked::Outcome outcome = blocked_.block(eval);
     if (outcome.runnable) broker_.enqueue(*outcome.runnable, now());
@@ -43,12 +43,12 @@ std::optional<v1::Evaluation> EvalQueue::changed(const v1::Evaluation& eval) {
 }
 
 void EvalQueue::job_gone(const std::string& name_space, const std::string& job_id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   blocked_.untrack_job(name_space, job_id);
 }
 
 void EvalQueue::room_gained(const std::string& node_id, const std::string& computed_class, uint64_t index) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const v1::Evaluation& eval : blocked_.unblock(node_id, computed_class, index, clock_.steady())) {
     broker_.enqueue(eval, now());
   }
@@ -56,9 +56,9 @@ void EvalQueue::room_gained(const std::string& node_id, const std::string& compu
 }
 
 std::optional<Delivery> EvalQueue::dequeue(const std::set<std::string>& types, std::stop_token stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   std::optional<Delivery> delivery;
-  ready_.wait(lock, stop, [&] {
+  ready_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) {
     if (!stop.stop_requested()) delivery = broker_.dequeue(types, Uuid::random().bytes(), now());
     return delivery.has_value();
   });
@@ -66,7 +66,7 @@ std::optional<Delivery> EvalQueue::dequeue(const std::set<std::string>& types, s
 }
 
 void EvalQueue::ack(const Delivery& delivery) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   // A delivery that was taken back is answered by whoever has it now.
   (void)broker_.ack(delivery.eval.id(), delivery.token, now());
   ready_.notify_all();
@@ -74,19 +74,19 @@ void EvalQueue::ack(const Delivery& delivery) {
 }
 
 void EvalQueue::nack(const Delivery& delivery) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   (void)broker_.nack(delivery.eval.id(), delivery.token, now());
   ready_.notify_all();
   chores_.notify_all();
 }
 
 bool EvalQueue::extend(const std::string& eval_id, const std::string& token) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return broker_.extend(eval_id, token, now()).ok();
 }
 
 EvalQueue::Chores EvalQueue::wait_for_chores(SteadyTime until, std::stop_token stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   Chores chores;
   while (!stop.stop_requested()) {
     broker_.tick(now());
@@ -96,19 +96,19 @@ EvalQueue::Chores EvalQueue::wait_for_chores(SteadyTime until, std::stop_token s
     if (!chores.empty() || clock_.steady() >= until) break;
     const SteadyTime next = std::min(until, broker_.next_deadline().value_or(until));
     bool woken = false;
-    chores_.wait_until(lock, stop, next, [&] { return std::exchange(woken, true); });
+    chores_.wait_until(lock, stop, next, [&]() DROVER_REQUIRES(mutex_) { return std::exchange(woken, true); });
   }
   return chores;
 }
 
 void EvalQueue::retry_conflicted() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const v1::Evaluation& eval : blocked_.take_conflicted()) broker_.enqueue(eval, now());
   ready_.notify_all();
 }
 
 void EvalQueue::prune() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   blocked_.prune(clock_.steady() - kGainsKept);
 }
 
@@ -116,7 +116,7 @@ void EvalQueue::report(Metrics& metrics) const {
   Broker::Stats broker;
   Blocked::Stats blocked;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     broker = broker_.stats();
     blocked = blocked_.stats();
   }

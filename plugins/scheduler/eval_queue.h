@@ -3,8 +3,6 @@
 // Open only while this server leads; closed, it is empty and hands out nothing.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -15,6 +13,7 @@
 #include "broker.h"
 #include "drover/clock.h"
 #include "drover/metrics.h"
+#include "drover/mutex.h"
 
 namespace drover::scheduler {
 
@@ -54,11 +53,11 @@ class EvalQueue {
   Moment now() const { return {clock_.steady(), clock_.wall_ns()}; }
 
   Clock& clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any ready_;   // workers
-  std::condition_variable_any chores_;  // the leader
-  Broker broker_{BrokerOptions{}};      // guarded by mutex_, like the following
-  Blocked blocked_;
+  mutable Mutex mutex_;
+  CondVarAny ready_;   // workers
+  CondVarAny chores_;  // the leader
+  Broker broker_ DROVER_GUARDED_BY(mutex_){BrokerOptions{}};
+  Blocked blocked_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::scheduler

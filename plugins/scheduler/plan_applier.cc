@@ -35,11 +35,11 @@ Result<PlanApplier::Outcome> PlanApplier::submit(Plan plan, const Delivery& deli
                                                    .token = delivery.token,
                                                    .priority = delivery.eval.priority(),
                                                    .outcome = {}});
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   queue_.push_back(pending);
   host_.metrics().set("nomad.nomad.plan.queue_depth", static_cast<double>(queue_.size()));
   waiting_.notify_one();
-  if (!answered_.wait(lock, stop, [&] { return pending->outcome.has_value(); })) {
+  if (!answered_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return pending->outcome.has_value(); })) {
     std::erase(queue_, pending);
     return cancelled("this server no longer leads");
   }
@@ -47,8 +47,8 @@ Result<PlanApplier::Outcome> PlanApplier::submit(Plan plan, const Delivery& deli
 }
 
 PlanApplier::Batch PlanApplier::take_batch(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
-  if (!waiting_.wait(lock, stop, [&] { return !queue_.empty(); })) return {};
+  MutexLock lock(mutex_);
+  if (!waiting_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return !queue_.empty(); })) return {};
   std::ranges::stable_sort(queue_, std::greater<>(), [](const auto& pending) { return pending->priority; });
   Batch batch;
   size_t allocations = 0;
@@ -63,7 +63,7 @@ PlanApplier::Batch PlanApplier::take_batch(std::stop_token stop) {
 }
 
 void PlanApplier::answer(Pending& pending, Result<Outcome> outcome) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   pending.outcome = std::move(outcome);
   answered_.notify_all();
 }

@@ -4,14 +4,13 @@
 // submit [worker]; run [applier], one thread while this server leads.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "eval_queue.h"
 #include "plan.h"
@@ -39,7 +38,7 @@ class PlanApplier {
     Plan plan;
     std::string eval_id, token;
     int32_t priority;
-    std::optional<Result<Outcome>> outcome;  // guarded by mutex_
+    std::optional<Result<Outcome>> outcome;  // under the applier's mutex
   };
   using Batch = std::vector<std::shared_ptr<Pending>>;
 
@@ -50,10 +49,10 @@ class PlanApplier {
   Host& host_;
   const Tables& tables_;
   EvalQueue& evals_;
-  std::mutex mutex_;
-  std::condition_variable_any waiting_;
-  std::condition_variable_any answered_;
-  std::vector<std::shared_ptr<Pending>> queue_;  // guarded by mutex_
+  Mutex mutex_;
+  CondVarAny waiting_;
+  CondVarAny answered_;
+  std::vector<std::shared_ptr<Pending>> queue_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::scheduler

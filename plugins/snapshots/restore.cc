@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 
 #include "drover/crc32c.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "drover/sha256.h"
 #include "drover/uuid.h"
 #include "snapshots.pb.h"
@@ -33,14 +32,15 @@ class Pipeline {
   template <typename Command>
   Status add(const Command& command) {
     {
-      std::unique_lock lock(shared_->mutex);
-      shared_->changed.wait(lock, [&] { return shared_->under_way < most_ || !shared_->failure.ok(); });
+      MutexLock lock(shared_->mutex);
+      shared_->changed.wait(
+          lock, [&]() DROVER_REQUIRES(shared_->mutex) { return shared_->under_way < most_ || !shared_->failure.ok(); });
       if (!shared_->failure.ok()) return shared_->failure;
       ++shared_->under_way;
     }
     host_.propose(Command::descriptor()->full_name(), serialize(command), host_.clock().steady() + kProposeTime, 0,
                   [shared = shared_](const Result<Applied>& applied) {
-                    std::lock_guard lock(shared->mutex);
+                    MutexLock lock(shared->mutex);
                     --shared->under_way;
                     if (!applied && shared->failure.ok()) shared->failure = applied.status();
                     shared->changed.notify_all();
@@ -49,17 +49,19 @@ class Pipeline {
   }
 
   Status finish() {
-    std::unique_lock lock(shared_->mutex);
-    shared_->changed.wait(lock, [&] { return shared_->under_way == 0; });  // each is answered by its deadline
+    MutexLock lock(shared_->mutex);
+    shared_->changed.wait(lock, [&]() DROVER_REQUIRES(shared_->mutex) {
+      return shared_->under_way == 0;
+    });  // each is answered by its deadline
     return shared_->failure;
   }
 
  private:
   struct Shared {
-    std::mutex mutex;
-    std::condition_variable changed;
-    size_t under_way = 0;  // guarded by mutex, like the following
-    Status failure;
+    Mutex mutex;
+    CondVar changed;
+    size_t under_way DROVER_GUARDED_BY(mutex) = 0;
+    Status failure DROVER_GUARDED_BY(mutex);
   };
   Host& host_;
   const std::shared_ptr<Shared> shared_;

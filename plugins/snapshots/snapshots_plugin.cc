@@ -1,9 +1,8 @@
 // Snapshots for operators; the leader removes what failed restores left in the table.
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "rpc.h"
 #include "tables.h"
@@ -31,11 +30,11 @@ class SnapshotsPlugin final : public Plugin {
   }
 
   void lead(std::stop_token stop) override {
-    std::mutex mutex;
-    std::condition_variable_any woken;
+    Mutex mutex;
+    CondVarAny woken;
     while (!stop.stop_requested()) {
       if (!rpc_.is_restoring()) clean_up();
-      std::unique_lock lock(mutex);
+      MutexLock lock(mutex);
       woken.wait_until(lock, stop, host_->clock().steady() + kLookEvery, [] { return false; });
     }
   }

@@ -1,12 +1,11 @@
 #include "monitor.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 
 #include "drover/clock.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 
 namespace drover::status {
 namespace {
@@ -30,16 +29,16 @@ Result<log::Level> level_of(std::string text) {
 Status monitor(const v1::MonitorRequest& request, Call& call, Replies<v1::MonitorFrame>& replies) {
   DROVER_TRY(log::Level level, level_of(request.log_level()));
   struct Buffer {
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    std::deque<std::string> lines;  // guarded by mutex, like the following
-    uint64_t dropped = 0;
+    Mutex mutex;
+    CondVarAny changed;
+    std::deque<std::string> lines DROVER_GUARDED_BY(mutex);
+    uint64_t dropped DROVER_GUARDED_BY(mutex) = 0;
   } buffer;
   const SystemClock clock;
   log::Tap tap(level, [&](log::Level at, std::string_view component, std::string_view sentence,
                           std::span<const log::Field> fields) {
     std::string line = log::format(clock.wall_ns(), at, component, sentence, fields, request.log_json()) + "\n";
-    std::lock_guard lock(buffer.mutex);
+    MutexLock lock(buffer.mutex);
     if (buffer.lines.size() >= kBufferedLines) {
       ++buffer.dropped;
       return;
@@ -50,8 +49,9 @@ Status monitor(const v1::MonitorRequest& request, Call& call, Replies<v1::Monito
   while (!call.stop().stop_requested()) {
     v1::MonitorFrame frame;
     {
-      std::unique_lock lock(buffer.mutex);
-      buffer.changed.wait_until(lock, call.stop(), clock.steady() + kHeartbeat, [&] { return !buffer.lines.empty(); });
+      MutexLock lock(buffer.mutex);
+      buffer.changed.wait_until(lock, call.stop(), clock.steady() + kHeartbeat,
+                                [&]() DROVER_REQUIRES(buffer.mutex) { return !buffer.lines.empty(); });
       if (buffer.dropped > 0) {
         frame.mutable_data()->append("[WARN]  monitor: dropped " + std::to_string(buffer.dropped) +
                                      " lines because the reader is slow\n");
