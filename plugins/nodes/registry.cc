@@ -142,11 +142,13 @@ void Registry::invalidate(const std::string& node_id) {
 void Registry::lead(std::stop_token stop) {
   {
     auto view = host_->snapshot();
-    MutexLock lock(mutex_);
-    nodes_.scan(*view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) DROVER_REQUIRES(mutex_) {
-      if (node.status() != v1::NODE_STATUS_DOWN) heartbeats_->expect(node.id(), host_->clock().steady());
+    std::vector<std::string> alive;
+    nodes_.scan(*view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
+      if (node.status() != v1::NODE_STATUS_DOWN) alive.push_back(node.id());
       return true;
     });
+    MutexLock lock(mutex_);
+    for (const std::string& node : alive) heartbeats_->expect(node, host_->clock().steady());
   }
   while (!stop.stop_requested()) {
     std::vector<std::string> expired;

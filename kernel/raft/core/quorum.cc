@@ -32,7 +32,7 @@ VoteResult majority_vote(const std::vector<NodeId>& voters,
 
 std::vector<NodeId> sorted_once(std::vector<NodeId> ids) {
   std::ranges::sort(ids);
-  ids.erase(std::ranges::unique(ids).begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
 }
 

@@ -72,7 +72,7 @@ void Core::Impl::sync_peers() {
   const std::vector<NodeId> leaving = all_members(committed_membership());
   ids.insert(ids.end(), leaving.begin(), leaving.end());
   std::ranges::sort(ids);
-  ids.erase(std::ranges::unique(ids).begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   std::erase(ids, config.id);
   std::erase_if(peers, [&](const Progress& peer) { return !std::ranges::binary_search(ids, peer.id); });
   for (const NodeId& id : ids) {

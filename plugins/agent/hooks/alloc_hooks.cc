@@ -1,7 +1,5 @@
 #include "alloc_hooks.h"
 
-#include <ranges>
-
 #include "drover/log.h"
 
 namespace drover::agent {
@@ -40,15 +38,15 @@ void AllocHooks::prekill() {
   for (const Entry& entry : entries_) note(entry.part->prekill(), alloc_.id(), entry.name, "prekill");
 }
 void AllocHooks::postrun() {
-  for (const Entry& entry : std::views::reverse(entries_))
-    note(entry.part->postrun(), alloc_.id(), entry.name, "postrun");
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
+    note(entry->part->postrun(), alloc_.id(), entry->name, "postrun");
 }
 void AllocHooks::destroy() {
-  for (const Entry& entry : std::views::reverse(entries_))
-    note(entry.part->destroy(), alloc_.id(), entry.name, "destroy");
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
+    note(entry->part->destroy(), alloc_.id(), entry->name, "destroy");
 }
 void AllocHooks::shutdown() {
-  for (const Entry& entry : std::views::reverse(entries_)) entry.part->shutdown();
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) entry->part->shutdown();
 }
 
 }  // namespace drover::agent

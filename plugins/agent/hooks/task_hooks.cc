@@ -1,7 +1,5 @@
 #include "task_hooks.h"
 
-#include <ranges>
-
 #include "drover/log.h"
 #include "drover/v1/job.pb.h"
 #include "nomad/plugins/driver.pb.h"
@@ -76,13 +74,13 @@ void TaskHooks::prekill() {
   for (const Entry& entry : entries_) note(entry.part->prekill(), entry, "prekill");
 }
 void TaskHooks::exited() {
-  for (const Entry& entry : std::views::reverse(entries_)) note(entry.part->exited(), entry, "exited");
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) note(entry->part->exited(), *entry, "exited");
 }
 void TaskHooks::stop() {
-  for (const Entry& entry : std::views::reverse(entries_)) note(entry.part->stop(), entry, "stop");
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) note(entry->part->stop(), *entry, "stop");
 }
 void TaskHooks::shutdown() {
-  for (const Entry& entry : std::views::reverse(entries_)) entry.part->shutdown();
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) entry->part->shutdown();
 }
 
 }  // namespace drover::agent
