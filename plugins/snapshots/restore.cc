@@ -50,9 +50,8 @@ class Pipeline {
 
   Status finish() {
     MutexLock lock(shared_->mutex);
-    shared_->changed.wait(lock, [&]() DROVER_REQUIRES(shared_->mutex) {
-      return shared_->under_way == 0;
-    });  // each is answered by its deadline
+    // Each is answered by its deadline.
+    shared_->changed.wait(lock, [&]() DROVER_REQUIRES(shared_->mutex) { return shared_->under_way == 0; });
     return shared_->failure;
   }
 
