@@ -77,11 +77,11 @@ class DriverPlugin final : public TaskDriver, public Role {
   std::optional<driver::FingerprintResponse> fingerprint_ DROVER_GUARDED_BY(mutex_);  // of the running process
   std::map<std::string, driver::TaskHandle, std::less<>> tasks_ DROVER_GUARDED_BY(mutex_);
   std::map<std::string, Status, std::less<>> unrecovered_ DROVER_GUARDED_BY(mutex_);
-  std::set<std::string, std::less<>> doomed_
-      DROVER_GUARDED_BY(mutex_);  // of tasks_: destroyed while no process was there
+  // Of tasks_: destroyed while no process was there.
+  std::set<std::string, std::less<>> doomed_ DROVER_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<Messages>, std::less<>> stats_ DROVER_GUARDED_BY(mutex_);
-  std::map<std::string, driver::ExitResult, std::less<>> exits_
-      DROVER_GUARDED_BY(mutex_);  // told while they were stopped
+  // Told while they were stopped.
+  std::map<std::string, driver::ExitResult, std::less<>> exits_ DROVER_GUARDED_BY(mutex_);
 
   std::jthread prints_reader_;          // [plugin]
   TaskEventFeed events_;                // of all its processes
