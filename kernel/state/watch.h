@@ -189,7 +189,7 @@ class WatchTable {
   size_t count_ DROVER_GUARDED_BY(mutex_) = 0;
   uint64_t last_index_ DROVER_GUARDED_BY(mutex_) = 0;
   uint64_t epoch_ DROVER_GUARDED_BY(mutex_) = 0;  // the version of the last restore
-  // What those are told who looked before it.
+  // Told to those who looked before it.
   WakeReason epoch_reason_ DROVER_GUARDED_BY(mutex_) = WakeReason::abandoned;
 };
 

@@ -163,12 +163,12 @@ Status Registration::heartbeat(const std::stop_token& stop) {
 }
 
 void Registration::heard(std::chrono::nanoseconds ttl) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   heartbeats_ = {client_.now(), std::max<std::chrono::nanoseconds>(ttl, kShortestTtl)};
 }
 
 Registration::Heartbeats Registration::heartbeats() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return heartbeats_;
 }
 

@@ -1,11 +1,9 @@
 // The leader's housekeeping: what is over is forgotten, after its threshold or at once when an operator asks.
-#include <condition_variable>
-#include <mutex>
-
 #include "collect.h"
 #include "drover/api/system.pb.h"
 #include "drover/config.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "drover/v1/commands.pb.h"
 
@@ -76,11 +74,11 @@ class GcPlugin final : public Plugin {
   }
 
   void lead(std::stop_token stop) override {
-    std::mutex mutex;
-    std::condition_variable_any never;
+    Mutex mutex;
+    CondVarAny never;
     while (!stop.stop_requested()) {
       {
-        std::unique_lock lock(mutex);
+        MutexLock lock(mutex);
         never.wait_until(lock, stop, host_->clock().steady() + interval_, [] { return false; });
       }
       if (stop.stop_requested()) return;

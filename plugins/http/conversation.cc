@@ -223,7 +223,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   std::optional<Status> closed_ DROVER_GUARDED_BY(mutex_);  // the call's end
   std::optional<Status> ending_ DROVER_GUARDED_BY(mutex_);  // ours, which the client is told instead
   CondVarAny said_;
-  // Of the client; the next is read when it is on its way.
+  // The client's; the next is read when it is on its way.
   std::optional<std::string> to_send_ DROVER_GUARDED_BY(mutex_);
 
   std::jthread sender_;  // last: it uses the rest

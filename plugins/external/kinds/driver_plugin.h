@@ -77,7 +77,7 @@ class DriverPlugin final : public TaskDriver, public Role {
   std::optional<driver::FingerprintResponse> fingerprint_ DROVER_GUARDED_BY(mutex_);  // of the running process
   std::map<std::string, driver::TaskHandle, std::less<>> tasks_ DROVER_GUARDED_BY(mutex_);
   std::map<std::string, Status, std::less<>> unrecovered_ DROVER_GUARDED_BY(mutex_);
-  // Of tasks_: destroyed while no process was there.
+  // Those of tasks_ that were destroyed while no process was there.
   std::set<std::string, std::less<>> doomed_ DROVER_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<Messages>, std::less<>> stats_ DROVER_GUARDED_BY(mutex_);
   // Told while they were stopped.
