@@ -32,10 +32,10 @@ class Forms {
     const Message& options = type.options().GetExtension(drover::message);
     form.null_when_empty = options.null_when_empty();
     for (int i = 0; i < type.field_count(); ++i) form.fields.push_back(make(*type.field(i), options));
-    for (const FieldForm& field : form.fields) {
-      if (field.is_inline) continue;
-      form.by_name_.emplace(field.name, &field);
-      form.by_lower_name_.emplace(lower(field.name), &field);
+    for (const FieldForm& member : form.fields) {
+      if (member.is_inline) continue;
+      form.by_name_.emplace(member.name, &member);
+      form.by_lower_name_.emplace(lower(member.name), &member);
     }
     if (type.options().map_entry()) {
       form.map_key = &form.fields[0];
@@ -44,16 +44,16 @@ class Forms {
     return form;
   }
 
-  FieldForm make(const pb::FieldDescriptor& field, const Message& owner) DROVER_REQUIRES(mutex_) {
-    const Field& options = field.options().GetExtension(drover::field);
-    FieldForm form{.field = &field, .name = json_name(field)};
+  FieldForm make(const pb::FieldDescriptor& member, const Message& owner) DROVER_REQUIRES(mutex_) {
+    const Field& options = member.options().GetExtension(drover::field);
+    FieldForm form{.field = &member, .name = json_name(member)};
     form.key = '"' + form.name + "\":";
     form.form = options.form();
     form.always = options.always();
     form.is_inline = options.inline_();
     form.may_be_left_out = (owner.omit_empty() || options.omit_empty()) && !options.always() && !options.keep();
-    if (field.message_type()) form.type = &make(*field.message_type());
-    if (const pb::EnumDescriptor* words = field.enum_type()) {
+    if (member.message_type()) form.type = &make(*member.message_type());
+    if (const pb::EnumDescriptor* words = member.enum_type()) {
       for (int i = 0; i < words->value_count(); ++i)
         form.words.emplace_back(words->value(i)->number(), json_word(*words->value(i)));
     }
@@ -69,8 +69,8 @@ const TypeForm& form_of(const pb::Descriptor& type) {
   return forms.of(type);
 }
 
-const FieldForm& form_of(const pb::FieldDescriptor& field) {
-  return form_of(*field.containing_type()).fields[static_cast<size_t>(field.index())];
+const FieldForm& form_of(const pb::FieldDescriptor& member) {
+  return form_of(*member.containing_type()).fields[static_cast<size_t>(member.index())];
 }
 
 std::string_view FieldForm::word(int number) const {
@@ -84,8 +84,8 @@ const FieldForm* TypeForm::find(std::string_view name) const {
   return other == by_lower_name_.end() ? nullptr : other->second;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
+std::string lower(std::string_view word) {
+  std::string out(word);
   std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
@@ -99,14 +99,14 @@ std::string json_word(const pb::EnumValueDescriptor& value) {
     prefix += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   }
   prefix += '_';
-  std::string text = value.name();
-  if (text.starts_with(prefix)) text.erase(0, prefix.size());
-  return lower(text);
+  std::string name = value.name();
+  if (name.starts_with(prefix)) name.erase(0, prefix.size());
+  return lower(name);
 }
 
-std::string json_name(const pb::FieldDescriptor& field) {
-  if (field.has_json_name()) return field.json_name();
-  std::string name = field.camelcase_name();
+std::string json_name(const pb::FieldDescriptor& member) {
+  if (member.has_json_name()) return member.json_name();
+  std::string name = member.camelcase_name();
   if (!name.empty()) name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
   return name;
 }
