@@ -122,16 +122,16 @@ TEST_F(AuthorCommands, WhatDoesNotFitThePluginsSchemasIsOneErrorWithItsPlace) {
 
   const std::string checks =
       file("checks.hcl", "check \"passing\" {\n  type = \"told\"\n  options { resolt = \"x\" }\n}\n");
-  const Ran options = test({"-arg", "check", "-task", checks, KINDS_PLUGIN});
+  const Ran options = test({"-arg", "check", "-task", checks, FAULTY_PLUGIN});
   EXPECT_EQ(2, options.exit_code) << options.text;
   EXPECT_TRUE(options.text.starts_with("Error: " + checks + ":1: check \"passing\": options: ")) << options.text;
 
   // Without the configuration that it needs, and with it.
-  const Ran without = test({"-arg", "service", "-run", "crash.idle", KINDS_PLUGIN});
+  const Ran without = test({"-arg", "service", "-run", "crash.idle", FAULTY_PLUGIN});
   EXPECT_EQ(2, without.exit_code) << without.text;
   EXPECT_TRUE(without.text.starts_with("Error: the plugin's configuration (-config): ")) << without.text;
   const std::string good = file("good.hcl", "folder = \"" + folder_ + "\"\n");
-  EXPECT_EQ(0, test({"-arg", "service", "-config", good, "-run", "crash.idle", KINDS_PLUGIN}).exit_code);
+  EXPECT_EQ(0, test({"-arg", "service", "-config", good, "-run", "crash.idle", FAULTY_PLUGIN}).exit_code);
 }
 
 TEST_F(AuthorCommands, ATaskDescribedTwiceIsAnError) {

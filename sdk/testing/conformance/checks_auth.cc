@@ -138,7 +138,7 @@ const Check kChecks[] = {
        DROVER_TRY(const auto second, describe(t));
        return expect(serialize(first) == serialize(second), "it says another thing");
      }},
-    {"describe.after-crash", "after a crash it says the same of itself", "answer Describe from constants",
+    {"describe.after-crash", "after a crash its type and flows are the same", "answer Describe from constants",
      Check::nothing,
      [](Trial& t) -> Status {
        DROVER_TRY(const auto first, describe(t));
