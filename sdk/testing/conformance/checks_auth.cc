@@ -347,12 +347,7 @@ const Check kChecks[] = {
        return refuses(t, complete(t, visit, code));
      }},
 
-    {"crash.idle", "after a crash while nothing is called, the next instance serves",
-     "keep no lock or file that stops a second start", Check::nothing,
-     [](Trial& t) -> Status {
-       DROVER_RETURN_IF_ERROR(t.replace());
-       return t.is_alive();
-     }},
+    kCrashIdle,
     {"crash.login", "after a crash of the plugin during Login, the login can be tried again",
      "keep no lock or count that stops a second try", Check::good,
      [](Trial& t) -> Status {
@@ -367,12 +362,7 @@ const Check kChecks[] = {
 
     {"limits.garbage-login", "bytes that are no message are an error of Login alone",
      "let the protobuf library refuse them", Check::nothing,
-     [](Trial& t) -> Status {
-       const Status status = t.raw(method("Login"), "\xff\xff\xff garbage", t.limit()).status();
-       if (status.ok()) return failure("Login succeeds");
-       if (status.code() == Code::unavailable || status.code() == Code::deadline_exceeded) return status;
-       return t.is_alive();
-     }},
+     [](Trial& t) { return survives_garbage(t, method("Login")); }},
     {"limits.many-refused", "fifty refused logins do not keep the next one out",
      "leave the counting of tries to the host or the directory", Check::good,
      [](Trial& t) -> Status {

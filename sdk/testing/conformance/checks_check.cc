@@ -259,12 +259,7 @@ const Check kChecks[] = {
        });
      }},
 
-    {"crash.idle", "after a crash while nothing is called, the next instance serves",
-     "keep no lock or file that stops a second start", Check::nothing,
-     [](Trial& t) -> Status {
-       DROVER_RETURN_IF_ERROR(t.replace());
-       return t.is_alive();
-     }},
+    kCrashIdle,
     {"crash.run", "after a crash of the plugin during Run, the check can be run",
      "keep no lock or file that stops a second run", Check::passing,
      [](Trial& t) -> Status {
@@ -294,13 +289,7 @@ const Check kChecks[] = {
      }},
 
     {"limits.garbage-run", "bytes that are no message are an error of Run alone",
-     "let the protobuf library refuse them", Check::nothing,
-     [](Trial& t) -> Status {
-       const Status status = t.raw(kRun, "\xff\xff\xff garbage", t.limit()).status();
-       if (status.ok()) return failure("Run succeeds");
-       if (status.code() == Code::unavailable || status.code() == Code::deadline_exceeded) return status;
-       return t.is_alive();
-     }},
+     "let the protobuf library refuse them", Check::nothing, [](Trial& t) { return survives_garbage(t, kRun); }},
     {"limits.long-type", "a type with a name of a mebibyte is unknown, like any other",
      "put no bound or path on what is only looked up", Check::nothing,
      [](Trial& t) -> Status {

@@ -105,13 +105,6 @@ Status each_sample(Trial& t, const std::function<Status(const std::string&, cons
   return has_any ? ok_status() : t.inapplicable("the samples are of no instance");
 }
 
-Status garbage(Trial& t, const std::string& method) {
-  const Status status = t.raw(device_method(method), "\xff\xff\xff garbage", t.limit()).status();
-  if (status.ok()) return failure(method + " succeeds");
-  if (status.code() == Code::unavailable || status.code() == Code::deadline_exceeded) return status;
-  return t.is_alive();
-}
-
 const Check kDevice[] = {
     {"information.device-type", "it says that it is a device plugin", "set type to DEVICE (3) in PluginInfo",
      Check::nothing,
@@ -414,12 +407,7 @@ const Check kDevice[] = {
        return ok_status();
      }},
 
-    {"crash.idle", "after a crash while nothing is called, the next instance serves",
-     "keep no lock or file that stops a second start", Check::nothing,
-     [](Trial& t) -> Status {
-       DROVER_RETURN_IF_ERROR(t.replace());
-       return t.is_alive();
-     }},
+    kCrashIdle,
     {"crash.fingerprint", "after a crash of the plugin during Fingerprint, the next stream has a fingerprint",
      "keep no lock or file that stops a second start", Check::nothing,
      [](Trial& t) -> Status {
@@ -451,7 +439,8 @@ const Check kDevice[] = {
      }},
 
     {"limits.garbage-reserve", "bytes that are no message are an error of Reserve alone",
-     "let the protobuf library refuse them", Check::nothing, [](Trial& t) { return garbage(t, "Reserve"); }},
+     "let the protobuf library refuse them", Check::nothing,
+     [](Trial& t) { return survives_garbage(t, device_method("Reserve")); }},
     {"limits.long-id", "an ID of a mebibyte is unknown, like any other",
      "put no bound or path on what is only looked up", Check::nothing,
      [](Trial& t) { return refuses(t, {std::string(1 << 20, 'x')}); }},

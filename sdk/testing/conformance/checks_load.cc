@@ -34,14 +34,6 @@ Status first_error(std::vector<std::future<Status>>& all) {
   return first;
 }
 
-// Bytes that are no message: an error of this call alone.
-Status survives_garbage(Trial& t, const std::string& method) {
-  const Status status = t.raw(method, "\xff\xff\xff garbage", t.limit()).status();
-  if (status.ok()) return failure(method.substr(method.rfind('/') + 1) + " succeeds");
-  if (status.code() == Code::unavailable || status.code() == Code::deadline_exceeded) return status;
-  return t.is_alive();
-}
-
 size_t open_descriptors(int pid) {
   size_t count = 0;
   if (DIR* folder = ::opendir(("/proc/" + std::to_string(pid) + "/fd").c_str())) {

@@ -203,12 +203,7 @@ const Check kChecks[] = {
 };
 
 const Check kCrash[] = {
-    {"crash.idle", "after a crash while nothing is called, the next instance serves",
-     "keep no lock or file that stops a second start", Check::nothing,
-     [](Trial& t) -> Status {
-       DROVER_RETURN_IF_ERROR(t.replace());
-       return t.is_alive();
-     }},
+    kCrashIdle,
     {"crash.start", "after a crash of the plugin during StartTask, a new task starts",
      "leave nothing that a half start would block", Check::program | Check::endless,
      [](Trial& t) -> Status {

@@ -315,12 +315,7 @@ const Check kChecks[] = {
        return node.expect_published(node.request().instances(49).id(), true, "after the last sync");
      }},
 
-    {"crash.idle", "after a crash while nothing is called, the next instance serves",
-     "keep no lock or file that stops a second start", Check::nothing,
-     [](Trial& t) -> Status {
-       DROVER_RETURN_IF_ERROR(t.replace());
-       return t.is_alive();
-     }},
+    kCrashIdle,
     {"crash.stays", "after a crash what was published is still there", "the end of the program is no news of a service",
      Check::published,
      [](Trial& t) -> Status {
@@ -359,13 +354,7 @@ const Check kChecks[] = {
      }},
 
     {"limits.garbage-sync", "bytes that are no message are an error of Sync alone",
-     "let the protobuf library refuse them", Check::nothing,
-     [](Trial& t) -> Status {
-       const Status status = t.raw(kSync, "\xff\xff\xff garbage", t.limit()).status();
-       if (status.ok()) return failure("Sync succeeds");
-       if (status.code() == Code::unavailable || status.code() == Code::deadline_exceeded) return status;
-       return t.is_alive();
-     }},
+     "let the protobuf library refuse them", Check::nothing, [](Trial& t) { return survives_garbage(t, kSync); }},
     {"limits.many", "two thousand instances are published within the time of a call",
      "do what can be done together in one go", Check::nothing,
      [](Trial& t) -> Status {

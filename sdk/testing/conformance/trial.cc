@@ -470,4 +470,11 @@ void Trial::clean() {
   kept_.clear();
 }
 
+Status survives_garbage(Trial& t, const std::string& method) {
+  const Status status = t.raw(method, "\xff\xff\xff garbage", t.limit()).status();
+  if (status.ok()) return failure(method.substr(method.rfind('/') + 1) + " succeeds");
+  if (status.code() == Code::unavailable || status.code() == Code::deadline_exceeded) return status;
+  return t.is_alive();
+}
+
 }  // namespace drover::conformance
