@@ -177,7 +177,7 @@ TEST_F(Handover, ABadVersionIsNotTakenAndTheOldOneServesOn) {
 
 TEST_F(Handover, AVersionThatHangsIsNotWaitedForLong) {
   SupervisionTimes times = quick_times();
-  times.start = 8s;
+  times.start = 4s;
   RunningPlugin& plugin = start(times);
   const pid_t former = plugin.program().view().pid;
   write(file(), odd("hangs"));
@@ -185,7 +185,7 @@ TEST_F(Handover, AVersionThatHangsIsNotWaitedForLong) {
   const UpgradeReport report = upgrade();
 
   EXPECT_EQ(State::refused, report.state);
-  EXPECT_EQ("the new version: no handshake within 8s", report.reason);
+  EXPECT_EQ("the new version: no handshake within 4s", report.reason);
   EXPECT_EQ(former, plugin.program().view().pid);
 }
 

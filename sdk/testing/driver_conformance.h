@@ -3,24 +3,31 @@
 //   conformance::SubjectFactory acme() { return conformance::driver_subject([] { return std::make_unique<Acme>(); }); }
 //   DROVER_DRIVER_CONFORMANCE(Acme, acme());
 //
-// Tasks are guessed from the driver's schema. A check that does not apply is skipped, with the reason.
+// Tasks are guessed from the driver's schema. A check that does not apply is skipped, with the reason. The cases that
+// the filter lets run are run together before the first of them, several at once, for most of the time they wait: the
+// factory is called on several threads.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "drover/conformance.h"
 #include "drover/task_driver.h"
 
 namespace drover::conformance {
 
+constexpr int kChecksAtOnce = 6;
+
 // "stop.after-crash" as "StopAfterCrash".
-inline std::string case_name(const ::testing::TestParamInfo<const Check*>& info) {
+inline std::string case_name(std::string_view check) {
   std::string out;
   bool is_first = true;
-  for (const char c : info.param->name) {
+  for (const char c : check) {
     const bool is_letter = std::isalnum(static_cast<unsigned char>(c)) != 0;
     if (is_letter) out += is_first ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
     is_first = !is_letter;
@@ -36,8 +43,26 @@ inline Setup sdk_setup(const SubjectFactory& factory) {
   return setup;
 }
 
-inline void expect_holds(const Check& check, const SubjectFactory& factory, const Setup& setup) {
-  const Outcome outcome = run(check, factory, setup);
+using Outcomes = std::map<const Check*, Outcome>;
+
+// Runs the checks whose cases of the current suite will run.
+inline Outcomes run_cases(const SubjectFactory& factory, const Setup& setup) {
+  const ::testing::TestSuite& suite = *::testing::UnitTest::GetInstance()->current_test_suite();
+  std::vector<const Check*> checks;
+  for (const Check* check : select(TaskDriver::kKind, "")) {
+    for (int i = 0; i < suite.total_test_count(); ++i) {
+      const ::testing::TestInfo& info = *suite.GetTestInfo(i);
+      if (info.should_run() && info.name() == "Holds/" + case_name(check->name)) checks.push_back(check);
+    }
+  }
+  const std::vector<Outcome> all = run_all(checks, factory, setup, kChecksAtOnce, {});
+  Outcomes outcomes;
+  for (size_t i = 0; i < checks.size(); ++i) outcomes[checks[i]] = all[i];
+  return outcomes;
+}
+
+inline void expect_holds(const Check& check, const Outcomes& outcomes) {
+  const Outcome& outcome = outcomes.at(&check);
   if (outcome.verdict == Outcome::Verdict::not_applicable) GTEST_SKIP() << "not applicable: " << outcome.detail;
   EXPECT_EQ(Outcome::Verdict::passed, outcome.verdict)
       << check.sentence << "\n  found:   " << outcome.detail << "\n  look at: " << check.remedy;
@@ -49,11 +74,14 @@ inline void expect_holds(const Check& check, const SubjectFactory& factory, cons
 #define DROVER_DRIVER_CONFORMANCE(NAME, FACTORY) DROVER_DRIVER_CONFORMANCE_OF(NAME, FACTORY, FACTORY)
 // Where the tasks must be guessed from another form of the driver.
 #define DROVER_DRIVER_CONFORMANCE_OF(NAME, FACTORY, GUESSED_FROM)                                               \
-  class NAME##Conformance : public ::testing::TestWithParam<const ::drover::conformance::Check*> {};            \
-  TEST_P(NAME##Conformance, Holds) {                                                                            \
-    static const auto setup = ::drover::conformance::sdk_setup(GUESSED_FROM);                                   \
-    ::drover::conformance::expect_holds(*GetParam(), FACTORY, setup);                                           \
-  }                                                                                                             \
+  class NAME##Conformance : public ::testing::TestWithParam<const ::drover::conformance::Check*> {              \
+   protected:                                                                                                   \
+    static void SetUpTestSuite() {                                                                              \
+      outcomes = ::drover::conformance::run_cases(FACTORY, ::drover::conformance::sdk_setup(GUESSED_FROM));     \
+    }                                                                                                           \
+    static inline ::drover::conformance::Outcomes outcomes;                                                     \
+  };                                                                                                            \
+  TEST_P(NAME##Conformance, Holds) { ::drover::conformance::expect_holds(*GetParam(), outcomes); }              \
   INSTANTIATE_TEST_SUITE_P(Driver, NAME##Conformance,                                                           \
                            ::testing::ValuesIn(::drover::conformance::select(::drover::TaskDriver::kKind, "")), \
-                           ::drover::conformance::case_name)
+                           [](const auto& one) { return ::drover::conformance::case_name(one.param->name); })

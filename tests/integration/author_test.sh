@@ -12,9 +12,9 @@ $2"; }
 prefix=$folder/prefix
 cmake --install "$BUILD" --prefix "$prefix" > "$folder/install.log" || { tail "$folder/install.log" >&2; exit 1; }
 drover=$prefix/bin/drover
-launcher=(-DCMAKE_BUILD_TYPE=Dev -G Ninja)
+launcher=
 export CCACHE_BASEDIR=$folder CCACHE_NOHASHDIR=1  # the folder is another one each time, its content is not
-command -v ccache > /dev/null && launcher+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+command -v ccache > /dev/null && launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 
 # A plugin that must not be written is not, and the command says why.
 expect 'no kind of plugin' "$("$drover" plugin new sandwich ham 2>&1 || true)"
@@ -22,26 +22,27 @@ expect 'small letters' "$("$drover" plugin new driver 'Ham & Eggs' 2>&1 || true)
 
 # Builds a project and passes its tests.
 build() { # FOLDER
-  { cmake -S "$1" -B "$1/build" -DCMAKE_PREFIX_PATH="$prefix" "${launcher[@]}" && cmake --build "$1/build" -j 2 &&
-    ctest --test-dir "$1/build" --output-on-failure; } > "$1.log" 2>&1 || { tail -n 60 "$1.log" >&2; fail "$1 does not build and pass its tests"; }
+  { cmake -S "$1" -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Dev -DCMAKE_PREFIX_PATH="$prefix" $launcher && cmake --build "$1/build" -j 2 &&
+    ctest --test-dir "$1/build" -j 4 --output-on-failure; } > "$1.log" 2>&1 || { tail -n 60 "$1.log" >&2; fail "$1 does not build and pass its tests"; }
 }
+export prefix launcher
+export -f build fail
+# Some at once: much of each is one step after another, or waits.
+build_all() { printf '%s\n' "$@" | xargs -P 3 -I FOLDER bash -c 'build FOLDER'; } # FOLDER…
 
 cd "$folder"
 for kind in driver device check service auth; do
   "$drover" plugin new $kind "my-$kind" > /dev/null
   expect 'is there and not empty' "$("$drover" plugin new $kind "my-$kind" 2>&1 || true)"
-  build "my-$kind"
-  expect '100% tests passed' "$(cat "my-$kind.log")"
+done
+cp -r "$EXAMPLES" examples  # such projects, too
+build_all my-{driver,device,check,service,auth} examples/{hello,hello_c,nap,slots}
+for kind in driver device check service auth; do expect '100% tests passed' "$(cat "my-$kind.log")"; done
+for example in hello hello_c nap slots; do
+  expect 'passes every check' "$("$drover" plugin check "examples/$example/build/$example.so" 2>&1)"
 done
 # The author's part of a working driver is less than sixty lines.
 [ "$(wc -l < my-driver/my-driver.cc)" -lt 60 ] || fail "the driver has $(wc -l < my-driver/my-driver.cc) lines"
-
-# The examples are such projects, too.
-cp -r "$EXAMPLES" examples
-for example in hello hello_c nap slots; do
-  build "examples/$example"
-  expect 'passes every check' "$("$drover" plugin check "examples/$example/build/$example.so" 2>&1)"
-done
 
 # An author's plugin inside the agent is of the stable tier; one word in the manifest makes it one of the exact tier.
 cd my-driver
@@ -130,10 +131,10 @@ if command -v pkg-config > /dev/null; then
     cp my-driver/plugin.json by_hand.json
     expect 'passes every check' "$("$drover" plugin check by_hand.so 2>&1)"
     expect '0 failed' "$("$drover" plugin test -run start -task my-driver/conformance.hcl by_hand.so)"
-    for name in command process-driver result status options task-config main; do  # whatever the name, it compiles
-      "$drover" plugin new -dir "named-$name" driver $name > /dev/null
-      by_hand "$compiler -fsyntax-only" named-$name/$name.cc
-    done
+    names=(command process-driver result status options task-config main)  # whatever the name, it compiles
+    for name in "${names[@]}"; do "$drover" plugin new -dir "named-$name" driver $name > /dev/null; done
+    export -f by_hand
+    printf '%s\n' "${names[@]}" | xargs -P 2 -I NAME bash -c "by_hand '$compiler -fsyntax-only' named-NAME/NAME.cc"
     expect 'DROVER_MODULE makes a plugin of the exact tier' "$(by_hand "$compiler" my-driver/module.cc 2>&1 || true)"
     break
   done
