@@ -48,7 +48,7 @@ class CurlStream {
     return when_ready(socket_.wait_write, from.size(), write, std::forward<Token>(token));
   }
 
-  // What a WebSocket asks of the stream below it.
+  // A WebSocket asks for these of the stream below it.
   friend void beast_close_socket(CurlStream& stream) { stream.close(); }
   template <typename Handler>
   friend void async_teardown(boost::beast::role_type, CurlStream& stream, Handler&& handler) {
