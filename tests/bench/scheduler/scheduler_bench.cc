@@ -194,8 +194,8 @@ int main(int argc, char** argv) {
   ended.set_client_status(v1::CLIENT_STATUS_COMPLETE);
   const std::string after = serialize(ended);
   per_second("an allocation followed", 20000, 0, [&] {
-    columns.apply({.table = tables.allocs.id(), .key = {}, .before = {}, .after = row});
-    columns.apply({.table = tables.allocs.id(), .key = {}, .before = row, .after = after});
+    columns.apply({.table = tables.allocs.id(), .key = {}, .before = {}, .after = ChangedRow(row)});
+    columns.apply({.table = tables.allocs.id(), .key = {}, .before = ChangedRow(row), .after = ChangedRow(after)});
   });
   return 0;
 }
