@@ -21,7 +21,7 @@ class FaultyInstance final : public conformance::Instance {
   serve::Methods methods_;
 };
 
-// Of a plugin's program, by its kind.
+// Names the plugin that a program of this kind serves.
 const std::string& own_name(std::string_view kind);
 
 }  // namespace drover::faulty

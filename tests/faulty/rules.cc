@@ -76,7 +76,7 @@ class Moment {
     id_ = task_id(*request_);
   }
 
-  // What it is about besides the request.
+  // Takes the status or the answer that the conditions also ask about.
   void see(const Status& said) { said_ = said; }
   void see(const std::string& answer) {
     answer_ = new_message(method_, true);

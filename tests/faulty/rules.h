@@ -80,7 +80,7 @@ const Fault* fault_of(std::string_view kind, std::string_view check, size_t inde
 // Gives the methods the fault, if there is one, and keeps the world's record of what is being answered: after all other
 // changes. `fault` outlives them.
 void apply(const Fault* fault, serve::Methods& methods, const WorldPtr& world);
-// What a program does at this point of its life.
+// Carries out the rules for this point in the life of a program, "start" or "serving".
 void apply_at(std::string_view point, const Fault& fault);
 
 }  // namespace drover::faulty

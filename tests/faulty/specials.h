@@ -1,4 +1,4 @@
-// What faults do that no rule says, by the name that the tables call it by.
+// Handlers and actions that no rule can say. The tables call them by name.
 #pragma once
 
 #include <string>

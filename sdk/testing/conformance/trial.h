@@ -197,7 +197,8 @@ class Trial {
   std::unique_ptr<Pipe> out_, err_;
 };
 
-// What every kind of plugin must do, in its own groups: bytes that are no message are an error of their call alone.
+// Every kind of plugin must do the following, in its own groups. Bytes that are no message are an error of their call
+// alone.
 Status survives_garbage(Trial& t, const std::string& method);
 inline constexpr Check kCrashIdle = {"crash.idle", "after a crash while nothing is called, the next instance serves",
                                      "keep no lock or file that stops a second start", Check::nothing,
