@@ -9,6 +9,8 @@
 #include "drover/agent_config.h"
 #include "gtest/gtest.h"
 #include "kernel/host/plugin_command.h"
+#include "kernel/host/plugin_host.h"
+#include "kernel/state/store.h"
 
 namespace drover::host {
 namespace {
@@ -161,6 +163,24 @@ TEST_F(ConfigForms, OptionsThatSoundSecretAreSecret) {
     secrets += c.option.is_secret ? 1 : 0;
   }
   EXPECT_GE(secrets, 2);
+}
+
+TEST(ConfigOptions, EachHasOneOwner) {
+  state::Store store;
+  CommandTable commands;
+  rpc::MethodTable methods;
+  ExtensionTable extensions;
+  DeclaredBlocks configuration;
+  const auto declare = [&](const std::string& plugin, const std::string& block, const std::string& option) {
+    const auto declarations = make_declarations(plugin, {store, commands, methods, extensions, configuration});
+    return declarations->configuration(block, {.options = {{.name = option}}}).to_string();
+  };
+  EXPECT_EQ(declare("a", "server", "colour"), "ok");
+  EXPECT_EQ(declare("b", "server", "size"), "ok");
+  EXPECT_EQ(declare("b", "server", "colour"), "already_exists: option server.colour is declared twice");
+  EXPECT_EQ(declare("b", "server", "enabled"), "already_exists: option server.enabled is declared twice");
+  EXPECT_EQ(declare("a", "plugin", "colour"), "ok");
+  EXPECT_EQ(declare("b", "plugin", "colour"), "ok") << "each plugin has a block of its own";
 }
 
 }  // namespace

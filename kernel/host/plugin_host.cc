@@ -1,8 +1,10 @@
 #include "kernel/host/plugin_host.h"
 
+#include <algorithm>
 #include <future>
 #include <memory>
 
+#include "drover/agent_config.h"
 #include "drover/nearest.h"
 
 namespace drover::host {
@@ -31,8 +33,17 @@ class RegistryDeclarations final : public Declarations {
   }
   Status configuration(std::string block, ConfigSchema schema) override {
     if (block == "plugin") block = "plugin:" + plugin_;
-    auto [at, is_new] = registry_.configuration.try_emplace(block, schema);
-    if (!is_new) at->second.options.insert(at->second.options.end(), schema.options.begin(), schema.options.end());
+    const ConfigSchema own = agent_schema({});  // the kernel's
+    const auto kernels = std::ranges::find(own.options, block, &ConfigOption::name);
+    std::vector<ConfigOption>& options = registry_.configuration[block].options;
+    const auto has = [](const std::vector<ConfigOption>& all, const std::string& name) {
+      return std::ranges::find(all, name, &ConfigOption::name) != all.end();
+    };
+    for (ConfigOption& option : schema.options) {
+      if (has(options, option.name) || (kernels != own.options.end() && has(kernels->options, option.name)))
+        return already_exists("option " + block + "." + option.name + " is declared twice");
+      options.push_back(std::move(option));
+    }
     return ok_status();
   }
   Status extension(std::string point, std::string name, void* implementation) override {

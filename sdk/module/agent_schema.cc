@@ -1,5 +1,6 @@
 // The kernel's own options of the agent's configuration, and how those of the plugins join them.
 #include <algorithm>
+#include <iterator>
 
 #include "drover/agent_config.h"
 #include "plugin_options.h"
@@ -159,17 +160,6 @@ std::vector<ConfigOption> server_options() {
   return options;
 }
 
-void merge_options(std::vector<ConfigOption>& into, const std::vector<ConfigOption>& more) {
-  for (const ConfigOption& o : more) {
-    auto at = std::ranges::find(into, o.name, &ConfigOption::name);
-    if (at == into.end()) {
-      into.push_back(o);
-    } else {
-      *at = o;  // the reader of an option knows it best
-    }
-  }
-}
-
 }  // namespace
 
 ConfigSchema agent_schema(const DeclaredBlocks& declared) {
@@ -178,7 +168,7 @@ ConfigSchema agent_schema(const DeclaredBlocks& declared) {
   blocks["server"] = server_options();
   blocks["client"] = {option("enabled", Type::boolean, "false", "Run as a client: a node that runs allocations.")};
   for (const auto& [name, block_schema] : declared) {
-    if (!name.starts_with("plugin:")) merge_options(blocks[name], block_schema.options);
+    if (!name.starts_with("plugin:")) std::ranges::copy(block_schema.options, std::back_inserter(blocks[name]));
   }
   for (auto& [name, options] : blocks) schema.options.push_back(block(name, options));
   for (std::string_view name : kNobodysBlocks) {
