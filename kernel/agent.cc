@@ -13,6 +13,7 @@
 #include "drover/log.h"
 #include "drover/mutex.h"
 #include "drover/node_locator.h"
+#include "drover/pause.h"
 #include "drover/reload.h"
 #include "drover/start_order.h"
 #include "drover/wire.h"
@@ -468,8 +469,6 @@ void Agent::lead() {
 void Agent::watch(std::stop_token stop) {
   pthread_setname_np(pthread_self(), "watchdog");
   raft::Watchdog watchdog;
-  Mutex mutex;
-  CondVarAny never;
   while (!stop.stop_requested()) {
     const raft::Vitals now{.ticks = ticks_,
                            .leads = is_leader(),
@@ -485,8 +484,7 @@ void Agent::watch(std::stop_token stop) {
       metrics_.add("nomad.raft.standstills");
       if (!finding.renew.is_zero()) peers_->renew_appends(finding.renew);
     }
-    MutexLock lock(mutex);
-    never.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+    pause_for(std::chrono::seconds(1), stop);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "drover/hclspec.h"
+#include "drover/pause.h"
 #include "drover/signals.h"
 #include "mock_exec.h"
 #include "nomad/plugins/hclspec.pb.h"
@@ -79,12 +80,7 @@ Result<driver::StartTaskResponse> MockDriver::start_task(const driver::TaskConfi
     tasks_.erase(config.id());
     return status;
   };
-  if (options.start_block_for.count() > 0) {
-    Mutex mutex;
-    CondVarAny never;
-    MutexLock lock(mutex);
-    never.wait_for(lock, stopping_.get_token(), options.start_block_for, [] { return false; });
-  }
+  if (options.start_block_for.count() > 0) pause_for(options.start_block_for, stopping_.get_token());
   if (stopping_.stop_requested()) return give_up(unavailable("the driver is stopping"));
   if (!options.start_error.empty()) {
     return give_up(

@@ -1,18 +1,10 @@
 #include "mock_exec.h"
 
-#include "drover/mutex.h"
+#include "drover/pause.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover::mock {
 namespace {
-
-bool pause(std::chrono::nanoseconds time, const std::stop_token& stop) {
-  Mutex mutex;
-  CondVarAny never;
-  MutexLock lock(mutex);
-  never.wait_for(lock, stop, time, [] { return false; });
-  return !stop.stop_requested();
-}
 
 bool say(ExecStream& stream, bool is_error, const std::string& data, bool is_last) {
   driver::ExecTaskStreamingResponse response;
@@ -24,7 +16,7 @@ bool say(ExecStream& stream, bool is_error, const std::string& data, bool is_las
 
 bool write(ExecStream& stream, bool is_error, const Output& output) {
   for (int64_t i = 0; !output.text.empty() && i <= output.repeat; ++i) {
-    if (i > 0 && !pause(output.repeat_duration, stream.stop())) return false;
+    if (i > 0 && !pause_for(output.repeat_duration, stream.stop())) return false;
     if (!say(stream, is_error, output.text, false)) return false;
   }
   return true;
@@ -55,7 +47,7 @@ Status run_mock_exec(const ExecCommand& command, const std::optional<MockCommand
     return failed_precondition("no exec command is configured");
   }
   const bool is_heard = write(stream, false, doing.stdout_output) && write(stream, true, doing.stderr_output) &&
-                        pause(doing.run_for, stream.stop()) && say(stream, false, {}, true) &&
+                        pause_for(doing.run_for, stream.stop()) && say(stream, false, {}, true) &&
                         say(stream, true, {}, true);
   if (!is_heard) return cancelled("the caller has gone");
   if (!doing.exit_err_msg.empty()) return Status(Code::unknown, doing.exit_err_msg);

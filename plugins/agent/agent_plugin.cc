@@ -6,6 +6,7 @@
 
 #include "drover/duration.h"
 #include "drover/log.h"
+#include "drover/module.h"
 
 extern char** environ;
 

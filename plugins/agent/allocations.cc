@@ -7,6 +7,7 @@
 
 #include "drover/log.h"
 #include "drover/model/allocation.h"
+#include "drover/pause.h"
 #include "drover/stopping.h"
 #include "drover/uuid.h"
 #include "drover/v1/node_service.pb.h"
@@ -163,11 +164,7 @@ void Allocations::run(const std::stop_token& stop) {
     log::write(is_agent_stopping(status) ? log::Level::debug : log::Level::warn, "agent",
                "allocations not read from the servers", {{"error", status.message()}});
     const double share = std::uniform_real_distribution<double>(0.75, 1.25)(random);
-    MutexLock lock(mutex_);
-    woken_.wait_until(
-        lock, stop,
-        client_.now() + std::chrono::nanoseconds(static_cast<int64_t>(share * static_cast<double>(delay.count()))),
-        [] { return false; });
+    pause_for(std::chrono::nanoseconds(static_cast<int64_t>(share * static_cast<double>(delay.count()))), stop);
     delay = std::min<std::chrono::nanoseconds>(delay * 2, kLongestRetry);
   }
 }

@@ -4,7 +4,7 @@
 
 #include "drover/config.h"
 #include "drover/model/allocation.h"
-#include "drover/mutex.h"
+#include "drover/pause.h"
 #include "nomad/plugins/driver.pb.h"
 #include "usage.h"
 
@@ -117,13 +117,8 @@ void NodeMetrics::start() {
   }
   thread_ = std::jthread([this, interval](const std::stop_token& stop) {
     ::pthread_setname_np(::pthread_self(), "node-metrics");
-    Mutex mutex;
-    CondVarAny stopped;
-    while (!stop.stop_requested()) {
-      publish();
-      MutexLock lock(mutex);
-      stopped.wait_until(lock, stop, client_.now() + interval, [] { return false; });
-    }
+    do publish();
+    while (pause_for(interval, stop));
   });
 }
 

@@ -1,6 +1,6 @@
 // For authors of plugins: `drover plugin new|test|run`.
 #include "commands.h"
-#include "drover/plugin.h"
+#include "drover/module.h"
 
 namespace drover::author {
 namespace {

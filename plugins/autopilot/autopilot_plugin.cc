@@ -9,8 +9,9 @@
 #include "drover/json.h"
 #include "drover/log.h"
 #include "drover/metrics.h"
+#include "drover/module.h"
 #include "drover/mutex.h"
-#include "drover/plugin.h"
+#include "drover/pause.h"
 #include "drover/server_directory.h"
 #include "raft_rpc.h"
 
@@ -75,9 +76,7 @@ class AutopilotPlugin final : public Plugin {
     const SteadyTime settled = host_->clock().steady() + kInterval;
     while (!stop.stop_requested()) {
       look();
-      MutexLock lock(mutex_);
-      const SteadyTime now = host_->clock().steady();
-      woken_.wait_until(lock, stop, now + (now < settled ? kFirstInterval : kInterval), [] { return false; });
+      pause_for(host_->clock().steady() < settled ? kFirstInterval : kInterval, stop);
     }
   }
 
@@ -206,7 +205,6 @@ class AutopilotPlugin final : public Plugin {
   std::string role_;       // as last measured [pool]
   std::string last_held_;  // [lead]
   mutable Mutex mutex_;
-  CondVarAny woken_;
   Report report_ DROVER_GUARDED_BY(mutex_);
 };
 

@@ -1,6 +1,6 @@
 // The command line: each command is a plugin's extension, found by the manifest.
 #include "cli_command.h"
-#include "drover/plugin.h"
+#include "drover/module.h"
 
 namespace drover::cli {
 namespace {

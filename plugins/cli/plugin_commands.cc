@@ -6,7 +6,7 @@
 #include "drover/api/nodes.pb.h"
 #include "drover/api/plugins.pb.h"
 #include "drover/duration.h"
-#include "drover/mutex.h"
+#include "drover/pause.h"
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"
@@ -238,15 +238,12 @@ int plugin_status(Run& run) {
 Result<v1::NodePlugin> watch(Run& run, const std::string& node, const std::string& name, std::chrono::nanoseconds limit,
                              const std::function<bool(const v1::NodePlugin&)>& is_over) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  Mutex mutex;
-  CondVar never;
   while (true) {
     DROVER_TRY(const auto plugin, call_plugin<v1::NodePlugins::Read>(run, node, name));
     if (is_over(plugin->plugin())) return plugin->plugin();
     if (std::chrono::steady_clock::now() >= deadline)
       return deadline_exceeded("it takes longer than " + format_duration(limit) + "; see drover plugin status " + name);
-    MutexLock lock(mutex);
-    never.wait_for(lock, kAskEvery);
+    pause_for(kAskEvery, {});
   }
 }
 

@@ -13,7 +13,7 @@
 #include "drover/external/handshake.h"
 #include "drover/log.h"
 #include "drover/mutex.h"
-#include "drover/plugin.h"
+#include "drover/module.h"
 #include "drover/plugin_kind.h"
 #include "drover/plugin_source.h"
 #include "drover/process.h"

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <stop_token>
 
-#include "drover/mutex.h"
+#include "drover/pause.h"
 
 namespace drover::external {
 
@@ -14,10 +14,7 @@ class StreamPauses {
  public:
   std::chrono::seconds next() const { return next_; }
   void wait(const std::stop_token& stop) {
-    Mutex mutex;
-    CondVarAny never;
-    MutexLock lock(mutex);
-    never.wait_for(lock, stop, next_, [] { return false; });
+    pause_for(next_, stop);
     next_ = std::min(next_ * 4, std::chrono::seconds(120));
   }
 

@@ -3,8 +3,8 @@
 #include "drover/api/system.pb.h"
 #include "drover/config.h"
 #include "drover/log.h"
-#include "drover/mutex.h"
-#include "drover/plugin.h"
+#include "drover/pause.h"
+#include "drover/module.h"
 #include "drover/v1/commands.pb.h"
 
 namespace drover::gc {
@@ -74,14 +74,7 @@ class GcPlugin final : public Plugin {
   }
 
   void lead(std::stop_token stop) override {
-    Mutex mutex;
-    CondVarAny never;
-    while (!stop.stop_requested()) {
-      {
-        MutexLock lock(mutex);
-        never.wait_until(lock, stop, host_->clock().steady() + interval_, [] { return false; });
-      }
-      if (stop.stop_requested()) return;
+    while (pause_for(interval_, stop)) {
       auto done = forget(thresholds_);
       if (!done)
         log::warn("gc", "garbage collection failed; trying again at the next interval",

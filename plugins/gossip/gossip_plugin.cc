@@ -7,7 +7,8 @@
 #include "drover/api/members.pb.h"
 #include "drover/log.h"
 #include "drover/mutex.h"
-#include "drover/plugin.h"
+#include "drover/pause.h"
+#include "drover/module.h"
 #include "drover/server_directory.h"
 #include "drover/v1/member.pb.h"
 #include "founder.h"
@@ -70,8 +71,7 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
         next_look = host_->clock().steady() + kReconcileTime;
       }
       grow(handled);
-      MutexLock lock(mutex_);
-      changed_.wait_until(lock, stop, host_->clock().steady() + std::chrono::seconds(1), [] { return false; });
+      pause_for(std::chrono::seconds(1), stop);
     }
   }
 

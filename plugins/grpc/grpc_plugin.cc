@@ -1,6 +1,6 @@
 // The wire between agents, as a plugin. The agent itself starts and stops it (drover/wire.h), because it is needed
 // before the first plugin starts and until the last one has stopped.
-#include "drover/plugin.h"
+#include "drover/module.h"
 #include "wire.h"
 
 namespace drover::wire {

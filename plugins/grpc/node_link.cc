@@ -8,6 +8,7 @@
 #include "call.pb.h"
 #include "call_codec.h"
 #include "drover/log.h"
+#include "drover/pause.h"
 
 namespace drover::wire {
 namespace {
@@ -267,8 +268,6 @@ void NodeLink::stop() {
 
 void NodeLink::run(const std::stop_token& stop) {
   std::mt19937_64 random{std::random_device{}()};
-  Mutex mutex;
-  CondVarAny pause;
   std::chrono::nanoseconds delay = kFirstPause;
   while (!stop.stop_requested()) {
     const std::string address = setup_.server();
@@ -286,8 +285,7 @@ void NodeLink::run(const std::stop_token& stop) {
     const double factor = std::uniform_real_distribution<double>(0.75, 1.25)(random);
     const auto wait = std::chrono::nanoseconds(static_cast<int64_t>(static_cast<double>(delay.count()) * factor));
     delay = std::min<std::chrono::nanoseconds>(delay * 2, kLongestPause);
-    MutexLock lock(mutex);
-    pause.wait_until(lock, stop, setup_.clock.steady() + wait, [] { return false; });
+    pause_for(wait, stop);
   }
 }
 

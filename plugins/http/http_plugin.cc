@@ -4,7 +4,7 @@
 #include "drover/api/description.pb.h"
 #include "drover/config.h"
 #include "drover/log.h"
-#include "drover/plugin.h"
+#include "drover/module.h"
 #include "openapi.h"
 #include "routes.h"
 #include "server.h"

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "drover/config.h"
-#include "drover/plugin.h"
+#include "drover/module.h"
 #include "drover/v1/job.pb.h"
 #include "priorities.h"
 #include "rpc.h"

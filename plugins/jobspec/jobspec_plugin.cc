@@ -1,5 +1,5 @@
 // Job files: the languages that jobs are written in.
-#include "drover/plugin.h"
+#include "drover/module.h"
 #include "parse.h"
 
 namespace drover::jobspec {

@@ -5,7 +5,7 @@
 
 #include "drover/api/system.pb.h"
 #include "drover/config.h"
-#include "drover/plugin.h"
+#include "drover/module.h"
 #include "metrics_text.h"
 
 namespace drover::metrics {

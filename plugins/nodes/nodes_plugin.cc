@@ -1,6 +1,6 @@
 // Nodes: the machines, and which of them are alive.
 #include "drover/config.h"
-#include "drover/plugin.h"
+#include "drover/module.h"
 #include "registry.h"
 #include "rpc.h"
 #include "tables.h"

@@ -6,7 +6,7 @@
 #include "columns.h"
 #include "deciding/generic_scheduler.h"
 #include "drover/config.h"
-#include "drover/plugin.h"
+#include "drover/module.h"
 #include "leader.h"
 #include "node_rpc.h"
 #include "rpc.h"

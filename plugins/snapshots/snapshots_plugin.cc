@@ -2,8 +2,8 @@
 #include <chrono>
 
 #include "drover/log.h"
-#include "drover/mutex.h"
-#include "drover/plugin.h"
+#include "drover/pause.h"
+#include "drover/module.h"
 #include "rpc.h"
 #include "tables.h"
 
@@ -30,12 +30,9 @@ class SnapshotsPlugin final : public Plugin {
   }
 
   void lead(std::stop_token stop) override {
-    Mutex mutex;
-    CondVarAny woken;
     while (!stop.stop_requested()) {
       if (!rpc_.is_restoring()) clean_up();
-      MutexLock lock(mutex);
-      woken.wait_until(lock, stop, host_->clock().steady() + kLookEvery, [] { return false; });
+      pause_for(kLookEvery, stop);
     }
   }
 

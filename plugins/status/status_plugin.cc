@@ -2,7 +2,7 @@
 #include <set>
 
 #include "agent_info.h"
-#include "drover/plugin.h"
+#include "drover/module.h"
 #include "drover/server_directory.h"
 #include "drover/v1/member.pb.h"
 #include "monitor.h"

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "drover/mutex.h"
+#include "drover/pause.h"
 #include "nomad/plugins/base.pb.h"
 #include "nomad/plugins/driver.pb.h"
 #include "nomad/plugins/hclspec.pb.h"
@@ -27,10 +27,7 @@ class Collector final : public ExecStream {
       end.mutable_stdin()->set_close(true);
       return end;
     }
-    Mutex mutex;
-    CondVarAny never;
-    MutexLock lock(mutex);
-    never.wait(lock, stop, [] { return false; });
+    wait_for_stop(stop);
     return {};
   }
   bool send(const driver::ExecTaskStreamingResponse& response) override {
@@ -57,14 +54,10 @@ class Alarm {
  public:
   Alarm(std::chrono::nanoseconds time, std::function<void()> ring)
       : thread_([this, time = std::min(time, kLongest), ring = std::move(ring)](std::stop_token stop) {
-          MutexLock lock(mutex_);
-          changed_.wait_for(lock, stop, time, [] { return false; });
-          if (!stop.stop_requested()) ring();
+          if (pause_for(time, stop)) ring();
         }) {}
 
  private:
-  Mutex mutex_;
-  CondVarAny changed_;
   std::jthread thread_;
 };
 
@@ -91,12 +84,7 @@ Result<driver::ExecTaskResponse> TaskDriver::exec_task(const ExecCommand& comman
   return std::move(caller.collected);
 }
 
-void TaskDriver::follow_events(const TellEvent&, std::stop_token stop) {
-  Mutex mutex;
-  CondVarAny never;
-  MutexLock lock(mutex);
-  never.wait(lock, stop, [] { return false; });
-}
+void TaskDriver::follow_events(const TellEvent&, std::stop_token stop) { wait_for_stop(stop); }
 
 Result<driver::CreateNetworkResponse> TaskDriver::create_network(const driver::CreateNetworkRequest&) {
   return unimplemented("CreateNetwork RPC not supported by driver");

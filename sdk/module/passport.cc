@@ -9,6 +9,8 @@
 #include <cstring>
 #include <map>
 
+#include "drover/exact_tag.h"
+
 namespace drover {
 namespace {
 

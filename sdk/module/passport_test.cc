@@ -9,6 +9,7 @@
 #include <functional>
 #include <sstream>
 
+#include "drover/exact_tag.h"
 #include "gtest/gtest.h"
 
 namespace drover {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "drover/mutex.h"
+#include "drover/pause.h"
 
 namespace drover::serve {
 namespace {
@@ -82,18 +82,9 @@ Status with_code_or_lacking(const Status& status) {
   return status.code() == Code::unavailable ? Status(Code::unknown, status.message()) : status;
 }
 
-bool wait(const Call& call, std::chrono::nanoseconds time) {
-  Mutex mutex;
-  CondVarAny never;
-  MutexLock lock(mutex);
-  never.wait_for(lock, call.stop(), time, [] { return false; });
-  return call.stop().stop_requested();
-}
+bool wait(const Call& call, std::chrono::nanoseconds time) { return !pause_for(time, call.stop()); }
 
-void wait_end(const Call& call) {
-  while (!wait(call, 1h)) {
-  }
-}
+void wait_end(const Call& call) { wait_for_stop(call.stop()); }
 
 std::chrono::nanoseconds duration_of(const google::protobuf::Duration& duration) {
   constexpr int64_t kMostSeconds = 3600LL * 24 * 365 * 100;

@@ -120,7 +120,7 @@ class TaskRunner final : public HookedTask, private HookRows {
   Async<Status> recover(driver::TaskHandle handle);
   Async<Next> await_permission();
   Async<Next> give_up(Kill kill);
-  void append_reason(const Kill& kill) DROVER_REQUIRES(mutex_);  // requires: mutex_
+  void append_reason(const Kill& kill) DROVER_REQUIRES(mutex_);
   Async<Next> start();
   Launch launch(const std::stop_token& stop);  // [borrowed]
   Launch launch_on(TaskDriver& driver, const AllocSpec& spec, const v1::Task& task, const std::stop_token& stop);

@@ -8,8 +8,8 @@
 //   leave     this server goes on purpose (leave_on_interrupt, leave_on_terminate): it still takes part; before stop.
 //   stop      orderly; returns when nothing of the plugin runs any more. The log names what misses the deadline.
 //
-// The exact tier is C++ loaded only into the build it was made for: DROVER_MODULE writes the ELF note with the tag that
-// is compared before any of its code runs (docs/life.md, "The life of a plugin").
+// The exact tier is C++ loaded only into the build it was made for: DROVER_MODULE (drover/module.h) writes the ELF note
+// with the tag that is compared before any of its code runs (docs/life.md, "The life of a plugin").
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,6 @@
 
 #include "drover/clock.h"
 #include "drover/methods.h"
-#include "drover/note.h"
 #include "drover/raft.h"
 #include "drover/result.h"
 #include "drover/tables.h"
@@ -90,8 +89,8 @@ class Declarations {
     DROVER_TRY(const TableId id, table(Table<Message>::spec(std::move(name), std::move(indexes), keys)));
     return Table<Message>(id, count, std::move(keys));
   }
-  // A command by its apply function, Result<std::string> added(const Added&, ApplyContext&) const, which may also take a
-  // message that it can change:
+  // A command by its apply function, Result<std::string> added(const Added&, ApplyContext&) const, which may also take
+  // a message that it can change:
   //   declare.command<&Commands::added>(commands);
   // `owner` points to what has that function, and outlives the plugin or is held by the pointer.
   template <auto Function, typename Pointer>
@@ -235,16 +234,3 @@ class Plugin {
 };
 
 }  // namespace drover
-
-// Writes the note and the one exported symbol of an exact-tier plugin. NAME and VERSION are literals.
-#ifdef DROVER_STABLE_TIER
-#define DROVER_MODULE(CLASS, KIND, NAME, VERSION)                                                            \
-  static_assert(sizeof(CLASS) == 0,                                                                          \
-                "plugin.json says tier \"stable\", and DROVER_MODULE makes a plugin of the exact tier: use " \
-                "DROVER_TASK_DRIVER or its like (drover/serve.h), or say tier \"exact\" in plugin.json")
-#else
-#define DROVER_MODULE(CLASS, KIND, NAME, VERSION)                                                                \
-  DROVER_PLUGIN_NOTE(::drover::note::kExact, KIND, NAME, VERSION, ::drover::note::exact_tag())                   \
-  extern "C" __attribute__((visibility("default"))) ::drover::Plugin* drover_module_open() { return new CLASS; } \
-  static_assert(true)
-#endif

@@ -40,7 +40,7 @@
 #include "drover/auth_method.h"
 #include "drover/check_provider.h"
 #include "drover/device_plugin.h"
-#include "drover/plugin.h"
+#include "drover/module.h"
 #include "drover/service_provider.h"
 #include "drover/task_driver.h"
 

@@ -2,7 +2,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "drover/plugin.h"
+#include "drover/module.h"
 #include "notes.pb.h"
 
 namespace drover::notes {
