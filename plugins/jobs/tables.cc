@@ -1,7 +1,6 @@
 #include "tables.h"
 
 #include "drover/api/jobs.pb.h"
-#include "drover/api/plan.pb.h"
 #include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "jobs.pb.h"

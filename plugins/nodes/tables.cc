@@ -43,7 +43,10 @@ class Commands {
       node.set_status_description(existing->status_description());
       node.set_status_updated_at(existing->status_updated_at());
       node.set_scheduling_eligibility(existing->scheduling_eligibility());
-      node.set_drain_strategy(existing->drain_strategy());
+      node.clear_drain_strategy();
+      if (existing->has_drain_strategy()) *node.mutable_drain_strategy() = existing->drain_strategy();
+      node.clear_last_drain();
+      if (existing->has_last_drain()) *node.mutable_last_drain() = existing->last_drain();
       node.set_drain(existing->drain());
       node.set_last_missed_heartbeat_index(existing->last_missed_heartbeat_index());
       node.set_last_alloc_update_index(existing->last_alloc_update_index());

@@ -12,6 +12,7 @@
 #include "drover/scheduler.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/deployment.pb.h"
 #include "drover/v1/evaluation.pb.h"
 #include "drover/v1/node.pb.h"
 #include "placing/fit.h"

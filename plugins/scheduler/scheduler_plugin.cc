@@ -52,6 +52,7 @@ class SchedulerPlugin final : public Plugin {
         DROVER_TRY(options_.types, enabled_types(host, server->string_list("enabled_schedulers")));
       }
     }
+    if (auto deployments = host.find_table("deployments")) tables_.deployments = *deployments;
     columns_.emplace(host, tables_);
     DROVER_RETURN_IF_ERROR(rpc_.start(host));
     DROVER_RETURN_IF_ERROR(trial_rpc_.start(host, *columns_, options_.types));

@@ -363,6 +363,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_TRY(tables.evals, declare_table(declare, evals_table()));
   DROVER_TRY(tables.allocs, declare_table(declare, allocs_table()));
   DROVER_TRY(tables.counts, declare_table(declare, job_counts_table()));
+  DROVER_TRY(tables.config, declare_table(declare, scheduler_config_table()));
   DROVER_TRY(tables.jobs, declare.other_table("jobs"));
   DROVER_TRY(tables.job_versions, declare.other_table("job_versions"));
   DROVER_TRY(tables.nodes, declare.other_table("nodes"));

@@ -1,6 +1,7 @@
 // The tables of this plugin and what its log commands do to them. Deterministic. [apply]
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "drover/plugin.h"
@@ -9,6 +10,7 @@
 #include "drover/v1/evaluation.pb.h"
 #include "drover/v1/job_counts.pb.h"
 #include "drover/v1/node.pb.h"
+#include "drover/v1/scheduler_config.pb.h"
 
 namespace drover::scheduler {
 
@@ -16,9 +18,11 @@ struct Tables {
   Table<v1::Evaluation> evals;
   Table<v1::Allocation> allocs;
   Table<v1::JobCounts> counts;
+  Table<v1::SchedulerConfiguration> config;
   TableId jobs;          // of the plugin jobs
   TableId job_versions;  // of the plugin jobs
   TableId nodes;         // of the plugin nodes
+  std::optional<TableId> deployments = {};  // of the plugin deployments, from start on; none where it is not loaded
 };
 
 // The evaluations of that status in kEvalsByStatus.

@@ -1,10 +1,12 @@
 #include "drover/schema.h"
 
 #include "drover/v1/allocation.pb.h"
+#include "drover/v1/deployment.pb.h"
 #include "drover/v1/evaluation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/job_counts.pb.h"
 #include "drover/v1/node.pb.h"
+#include "drover/v1/scheduler_config.pb.h"
 
 namespace drover {
 
@@ -61,6 +63,24 @@ TableShape<v1::Allocation> allocs_table() {
             keys.add(kAllocsByNode, KeyBuilder().id(alloc.node_id()).id(id).take());
             keys.add(kAllocsByEval, KeyBuilder().id(alloc.eval_id()).id(id).take());
           }};
+}
+
+TableShape<v1::Deployment> deployments_table() {
+  return {"deployments", {{"creation"}, {"job"}}, [](const v1::Deployment& row, RowKeys& keys) {
+            keys.primary(row.id());
+            keys.add(kDeploymentsByCreation, KeyBuilder().number(row.create_index()).id(row.id()).take());
+            keys.add(kDeploymentsByJob, KeyBuilder()
+                                            .text(row.namespace_())
+                                            .text(row.job_id())
+                                            .descending()
+                                            .number(row.create_index())
+                                            .id(row.id())
+                                            .take());
+          }};
+}
+
+TableShape<v1::SchedulerConfiguration> scheduler_config_table() {
+  return {"scheduler_config", {}, [](const v1::SchedulerConfiguration&, RowKeys& keys) { keys.primary(""); }};
 }
 
 }  // namespace drover

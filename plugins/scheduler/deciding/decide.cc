@@ -10,6 +10,7 @@
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/deployment.pb.h"
 #include "drover/v1/trial.pb.h"
 #include "placing/board.h"
 
@@ -26,6 +27,17 @@ Cluster cluster_of(const ReadView& view, const Tables& tables) {
     return true;
   });
   return cluster;
+}
+
+v1::SchedulerConfiguration default_configuration() {
+  v1::SchedulerConfiguration config;
+  config.set_scheduler_algorithm("binpack");
+  v1::PreemptionConfig& preemption = *config.mutable_preemption_config();
+  preemption.set_system_scheduler_enabled(true);
+  preemption.set_sys_batch_scheduler_enabled(true);
+  preemption.set_batch_scheduler_enabled(true);
+  preemption.set_service_scheduler_enabled(true);
+  return config;
 }
 
 Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const ReadView& view, const Tables& tables,
@@ -45,11 +57,20 @@ Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const Re
     }
     return at->second ? &*at->second : nullptr;
   };
+  std::optional<v1::Deployment> deployment;
+  if (tables.deployments) {
+    Table<v1::Deployment>(*tables.deployments)
+        .scan(view, kDeploymentsByJob, of_job(eval.namespace_(), eval.job_id()),
+              [&](v1::Deployment& newest, std::string_view) { return deployment = std::move(newest), false; });
+  }
+  const auto config = tables.config.get(view, "");
   ClusterBoard board(std::move(cluster), allocs, eval.id());
   return scheduler.decide({.eval = eval,
                            .job = job,
                            .allocs = allocs,
                            .version = find_version,
+                           .deployment = deployment ? &*deployment : nullptr,
+                           .config = config.value_or(default_configuration()),
                            .now = now,
                            .new_id = [] { return Uuid::random().bytes(); }},
                           board);

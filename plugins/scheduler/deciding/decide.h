@@ -18,6 +18,9 @@ using Decision = Scheduler::Decision;
 Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const ReadView& view, const Tables& tables,
                 int64_t now, Cluster cluster, const v1::Job* job = nullptr);
 
+// How allocations are placed where the operator has said nothing.
+v1::SchedulerConfiguration default_configuration();
+
 // All nodes with what the allocations of the snapshot take of them.
 Cluster cluster_of(const ReadView& view, const Tables& tables);
 

@@ -6,6 +6,7 @@
 #include "drover/model/evaluation.h"
 #include "drover/model/job.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/deployment.pb.h"
 #include "reconcile.h"
 
 namespace drover::scheduler {

@@ -26,6 +26,7 @@ class ClusterBoard::OpenPlacer final : public GroupPlacer {
     return true;
   }
   const v1::AllocMetric& failure() const override { return placer_.failure(); }
+  const std::vector<const v1::Allocation*>& evicted() const override { return evicted_; }
   void describe(RoomWait& wait) const override {
     const Feasibility& feasibility = placer_.feasibility();
     wait.escaped = wait.escaped || feasibility.escaped();
@@ -39,6 +40,7 @@ class ClusterBoard::OpenPlacer final : public GroupPlacer {
  private:
   ClusterBoard& board_;
   Placer placer_;
+  std::vector<const v1::Allocation*> evicted_;
 };
 
 void ClusterBoard::visit_nodes(const std::function<void(const v1::Node& node)>& visit) const {

@@ -4,10 +4,12 @@
 
 #include <random>
 
+#include "deciding/decide.h"
 #include "deciding/descriptions.h"
 #include "deciding/generic_scheduler.h"
 #include "drover/model/allocation.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/deployment.pb.h"
 #include "drover/v1/trial.pb.h"
 #include "placing/board.h"
 #include "testing/fixtures.h"
@@ -109,6 +111,8 @@ struct World {
                  .job = &job,
                  .allocs = allocs,
                  .version = [](uint64_t) { return nullptr; },
+                 .deployment = nullptr,
+                 .config = default_configuration(),
                  .now = 1'000'000'000'000,
                  .new_id = [this] { return id_of("id" + std::to_string(++ids)); }},
                 board);

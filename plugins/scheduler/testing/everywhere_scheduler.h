@@ -6,6 +6,7 @@
 #include "drover/scheduler.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/deployment.pb.h"
 #include "drover/v1/evaluation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"

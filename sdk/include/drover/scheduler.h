@@ -8,7 +8,7 @@
 // A plugin registers one under the name of the job type: declare.extend<Scheduler>("service", scheduler_). The workers
 // of the leading server and trials (`job plan`) call it. A plan is checked against the newest state before it is done,
 // whoever made it, so a scheduler cannot overcommit a node. A source that holds plans or decisions includes the
-// messages they are made of: drover/v1/allocation.pb.h, commands.pb.h, evaluation.pb.h and trial.pb.h.
+// messages they are made of: drover/v1/allocation.pb.h, commands.pb.h, deployment.pb.h, evaluation.pb.h and trial.pb.h.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,13 @@ namespace drover::v1 {
 class AllocationDelta;
 class AllocMetric;
 class Allocation;
+class Deployment;
+class DeploymentStatusUpdate;
 class DesiredUpdates;
 class Evaluation;
 class Job;
 class Node;
+class SchedulerConfiguration;
 class TaskGroup;
 }  // namespace drover::v1
 
@@ -48,11 +51,15 @@ class GroupPlacer {
 
   struct Wish {
     std::set<std::string> penalised = {};  // nodes that count as worse
+    std::string preferred_node = {};       // this one if it can take it, as long as it is ready; empty: any
     std::string only_node = {};            // this one or none; empty: any
   };
-  // Takes room for the allocation, whose id is set, on the best node, and sets its node, resources and metrics. False
-  // when no node can take it; failure() says why.
+  // Takes room for the allocation, whose id is set, on the best node, and sets its node, resources, metrics and what it
+  // preempts. False when no node can take it; failure() says why.
   virtual bool place(v1::Allocation& alloc, const Wish& wish) = 0;
+  // The allocations of other jobs that the last place() evicts; the board has let them leave already, and they must be
+  // evicted in the same plan. Valid until the next place().
+  virtual const std::vector<const v1::Allocation*>& evicted() const = 0;
   // The metric of the last place() that was false. Valid until the next.
   virtual const v1::AllocMetric& failure() const = 0;
   // Adds what is known of the classes of nodes.
@@ -90,6 +97,8 @@ class Scheduler {
     const v1::Job* job;                         // null: the job is gone
     const std::vector<v1::Allocation>& allocs;  // all of the job's name, also ended ones and those of earlier jobs
     std::function<const v1::Job*(uint64_t version)> version;  // of the job; null when it is no longer kept
+    const v1::Deployment* deployment;                         // the job's newest; null: it has none
+    const v1::SchedulerConfiguration& config;
     int64_t now;                                              // nanoseconds since 1970
     std::function<std::string()> new_id;                      // for new allocations and evaluations
   };
@@ -100,8 +109,13 @@ class Scheduler {
     std::vector<v1::Allocation> placed;
     std::map<std::string, std::vector<v1::AllocationDelta>> changed;  // by the node of the allocations
     std::vector<v1::Evaluation> evaluations;                          // that follow this one
+    std::vector<v1::Deployment> deployments;                          // new ones
+    std::vector<v1::DeploymentStatusUpdate> deployment_updates;
 
-    bool empty() const { return placed.empty() && changed.empty() && evaluations.empty(); }
+    bool empty() const {
+      return placed.empty() && changed.empty() && evaluations.empty() && deployments.empty() &&
+             deployment_updates.empty();
+    }
   };
 
   struct Decision {

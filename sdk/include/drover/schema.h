@@ -12,10 +12,12 @@
 
 namespace drover::v1 {
 class Allocation;
+class Deployment;
 class Evaluation;
 class Job;
 class JobCounts;
 class Node;
+class SchedulerConfiguration;
 }  // namespace drover::v1
 
 namespace drover {
@@ -34,10 +36,16 @@ inline constexpr uint32_t kAllocsByJob = 2;       // (namespace, job, allocation
 inline constexpr uint32_t kAllocsByNode = 3;      // (node, allocation)
 inline constexpr uint32_t kAllocsByEval = 4;      // (evaluation, allocation)
 
+// "deployments" (owner: deployments)  primary: deployment
+inline constexpr uint32_t kDeploymentsByCreation = 1;  // (create index, deployment)
+inline constexpr uint32_t kDeploymentsByJob = 2;       // (namespace, job, create index descending, deployment)
+// "scheduler_config" (owner: scheduler)  primary: nothing, there is one row or none
+
 std::string job_key(std::string_view name_space, std::string_view job_id);
 std::string job_version_key(std::string_view name_space, std::string_view job_id, uint64_t version);
 
-// Keys that begin with the job: its versions; in kEvalsByJob and kAllocsByJob its evaluations and allocations.
+// Keys that begin with the job: its versions; in kEvalsByJob and kAllocsByJob its evaluations and allocations; in
+// kDeploymentsByJob its deployments, the newest first.
 KeyRange of_job(std::string_view name_space, std::string_view job_id);
 // Keys that begin with the identifier: in kAllocsByNode and kAllocsByEval the allocations of a node or an evaluation.
 KeyRange of_id(std::string_view id);
@@ -63,5 +71,7 @@ TableShape<v1::Node> nodes_table();
 TableShape<v1::Evaluation> evals_table();
 TableShape<v1::JobCounts> job_counts_table();
 TableShape<v1::Allocation> allocs_table();
+TableShape<v1::Deployment> deployments_table();
+TableShape<v1::SchedulerConfiguration> scheduler_config_table();
 
 }  // namespace drover

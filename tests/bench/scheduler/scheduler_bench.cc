@@ -18,6 +18,7 @@
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/deployment.pb.h"
 #include "drover/v1/trial.pb.h"
 #include "kernel/state/store.h"
 #include "kernel/state/transaction.h"
