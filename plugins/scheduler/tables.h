@@ -19,9 +19,9 @@ struct Tables {
   Table<v1::Allocation> allocs;
   Table<v1::JobCounts> counts;
   Table<v1::SchedulerConfiguration> config;
-  TableId jobs;          // of the plugin jobs
-  TableId job_versions;  // of the plugin jobs
-  TableId nodes;         // of the plugin nodes
+  TableId jobs;                             // of the plugin jobs
+  TableId job_versions;                     // of the plugin jobs
+  TableId nodes;                            // of the plugin nodes
   std::optional<TableId> deployments = {};  // of the plugin deployments, from start on; none where it is not loaded
 };
 

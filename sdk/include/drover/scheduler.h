@@ -99,8 +99,8 @@ class Scheduler {
     std::function<const v1::Job*(uint64_t version)> version;  // of the job; null when it is no longer kept
     const v1::Deployment* deployment;                         // the job's newest; null: it has none
     const v1::SchedulerConfiguration& config;
-    int64_t now;                                              // nanoseconds since 1970
-    std::function<std::string()> new_id;                      // for new allocations and evaluations
+    int64_t now;                          // nanoseconds since 1970
+    std::function<std::string()> new_id;  // for new allocations and evaluations
   };
 
   // The changes to make. The check leaves out those that nodes cannot take, and the evaluation is decided again.
