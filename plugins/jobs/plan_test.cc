@@ -256,16 +256,6 @@ TEST_F(Plans, AnEvaluationIsOfTheJobOfItsPath) {
   }
 }
 
-TEST_F(Plans, AJobHasNoDeploymentsYet) {
-  v1::JobRequest request;
-  request.set_job_id("web");
-  const auto one = host_.answer<v1::JobDeploymentResponse>("/drover.v1.Jobs/Deployment", request);
-  const auto all = host_.answer<v1::JobDeploymentsResponse>("/drover.v1.Jobs/Deployments", request);
-  ASSERT_TRUE(one.ok() && all.ok());
-  EXPECT_EQ(message_to_json(*one), R"({"Deployment":null})");
-  EXPECT_EQ(message_to_json(*all), R"({"Deployments":[]})");
-}
-
 TEST_F(Plans, OtherErrorsArePassedOn) {
   failures_ = {permission_denied("Permission denied")};
   EXPECT_EQ(plan(job()).status().code(), Code::permission_denied);

@@ -60,7 +60,6 @@ Status Rpc::declare(Declarations& declare) {
        method<&Rpc::deregister>("Deregister", this), method<&Rpc::versions>("Versions", this),
        method<&Rpc::summary>("Summary", this), method<&Rpc::evaluate>("Evaluate", this),
        method<&Rpc::plan>("Plan", this), method<&Rpc::submission>("Submission", this),
-       method<&Rpc::deployment>("Deployment", this), method<&Rpc::deployments>("Deployments", this),
        method<&Rpc::reconcile_summaries>("ReconcileSummaries", this)});
 }
 
@@ -247,12 +246,6 @@ Result<v1::JobVersionsResponse> Rpc::versions(const v1::JobVersionsRequest& requ
     *response.add_diffs() = diff_jobs(&response.versions(i + 1), &response.versions(i));
   }
   return response;
-}
-
-Result<v1::JobDeploymentResponse> Rpc::deployment(const v1::JobRequest&, Call&) { return v1::JobDeploymentResponse(); }
-
-Result<v1::JobDeploymentsResponse> Rpc::deployments(const v1::JobRequest&, Call&) {
-  return v1::JobDeploymentsResponse();
 }
 
 Result<Write<v1::ReconcileSummariesResponse>> Rpc::reconcile_summaries(const v1::ReconcileSummariesRequest&, Call&) {

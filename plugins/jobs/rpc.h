@@ -15,8 +15,6 @@ class DeregisterJobResponse;
 class EvaluateJobRequest;
 class JobCounts;
 class JobListStub;
-class JobDeploymentResponse;
-class JobDeploymentsResponse;
 class JobRequest;
 class JobResponse;
 class JobSummary;
@@ -63,8 +61,6 @@ class Rpc {
   Result<v1::JobSummaryResponse> summary(const v1::JobRequest& request, Call& call);
   Result<v1::PlanJobResponse> plan(const v1::PlanJobRequest& request, Call& call);
   Result<v1::JobSubmissionResponse> submission(const v1::JobSubmissionRequest& request, Call& call);
-  Result<v1::JobDeploymentResponse> deployment(const v1::JobRequest& request, Call& call);
-  Result<v1::JobDeploymentsResponse> deployments(const v1::JobRequest& request, Call& call);
   Result<Write<v1::ReconcileSummariesResponse>> reconcile_summaries(const v1::ReconcileSummariesRequest& request,
                                                                     Call& call);
   Result<Write<v1::RegisterJobResponse>> evaluate(const v1::EvaluateJobRequest& request, Call& call);

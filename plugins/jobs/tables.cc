@@ -1,6 +1,7 @@
 #include "tables.h"
 
 #include "drover/api/jobs.pb.h"
+#include "drover/model/job.h"
 #include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "jobs.pb.h"
@@ -10,19 +11,6 @@ namespace drover::jobs {
 namespace {
 
 using Bytes = std::string_view;
-
-// A change of this part makes a new version: everything but what the servers keep about the job.
-std::string specification(v1::Job job) {
-  job.clear_status();
-  job.clear_status_description();
-  job.clear_stable();
-  job.clear_version();
-  job.clear_submit_time();
-  job.clear_create_index();
-  job.clear_modify_index();
-  job.clear_job_modify_index();
-  return serialize(job);
-}
 
 v1::JobStatus status_of(const v1::Job& job, const v1::JobStatusChanged& now) {
   const bool parent = job.has_periodic() || job.has_parameterized_job();

@@ -128,6 +128,7 @@ Result<Write<v1::UpdateAllocationsResponse>> NodeRpc::update(const v1::UpdateAll
     reported.set_client_description(report.client_description());
     *reported.mutable_task_states() = report.task_states();
     if (report.has_network_status()) *reported.mutable_network_status() = report.network_status();
+    if (report.has_deployment_status()) *reported.mutable_deployment_status() = report.deployment_status();
 
     const std::pair name(alloc->namespace_(), alloc->job_id());
     auto [job, unknown] = jobs.try_emplace(name);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "alloc_details.h"
+#include "drover/allocation_stub.h"
 #include "drover/model/evaluation.h"
 #include "drover/model/listing.h"
 #include "drover/schema.h"
@@ -82,32 +83,8 @@ class Stubs {
  public:
   Stubs(const Tables& tables, const ReadView& view) : tables_(tables), view_(view) {}
 
-  v1::AllocationListStub make(const v1::Allocation& alloc, bool resources, bool task_states) {
-    v1::AllocationListStub stub;
-    stub.set_id(alloc.id());
-    stub.set_eval_id(alloc.eval_id());
-    stub.set_name(alloc.name());
-    stub.set_namespace_(alloc.namespace_());
-    stub.set_node_id(alloc.node_id());
-    stub.set_node_name(alloc.node_name());
-    stub.set_job_id(alloc.job_id());
-    stub.set_job_type(job_type(alloc));
-    stub.set_job_version(alloc.job_version());
-    stub.set_task_group(alloc.task_group());
-    if (resources) *stub.mutable_allocated_resources() = alloc.allocated_resources();
-    stub.set_desired_status(alloc.desired_status());
-    stub.set_desired_description(alloc.desired_description());
-    stub.set_client_status(alloc.client_status());
-    stub.set_client_description(alloc.client_description());
-    *stub.mutable_desired_transition() = alloc.desired_transition();
-    if (task_states) *stub.mutable_task_states() = alloc.task_states();
-    stub.set_followup_eval_id(alloc.followup_eval_id());
-    if (alloc.has_reschedule_tracker()) *stub.mutable_reschedule_tracker() = alloc.reschedule_tracker();
-    stub.set_create_index(alloc.create_index());
-    stub.set_modify_index(alloc.modify_index());
-    stub.set_create_time(alloc.create_time());
-    stub.set_modify_time(alloc.modify_time());
-    return stub;
+  v1::AllocationListStub make(const v1::Allocation& alloc, StubParts parts = {}) {
+    return drover::stub_of(alloc, job_type(alloc), parts);
   }
 
  private:
@@ -206,7 +183,7 @@ Result<v1::AllocationStubsResponse> Rpc::allocs_of_eval(const v1::EvaluationRequ
   v1::AllocationStubsResponse response;
   Stubs stubs(tables_, call.view());
   tables_.allocs.scan(call.view(), kAllocsByEval, of_id(request.eval_id()), [&](v1::Allocation& alloc, auto) {
-    if (in_namespace(alloc.namespace_(), call.query())) *response.add_allocations() = stubs.make(alloc, false, true);
+    if (in_namespace(alloc.namespace_(), call.query())) *response.add_allocations() = stubs.make(alloc);
     return true;
   });
   set_list_index(call, tables_.allocs.id());
@@ -231,7 +208,7 @@ Result<v1::AllocationStubsResponse> Rpc::list_allocs(const v1::ListAllocationsRe
   const auto wanted = [&](const Cursor& row) -> std::optional<v1::AllocationListStub> {
     const auto alloc = Table<v1::Allocation>::parse(row.row());
     if (!in_namespace(alloc.namespace_(), call.query())) return std::nullopt;
-    return stubs.make(alloc, request.resources(), task_states);
+    return stubs.make(alloc, {.resources = request.resources(), .task_states = task_states});
   };
   listing.fill(call, tables_.allocs.id(), wanted,
                [&](v1::AllocationListStub&& stub) { *response.add_allocations() = std::move(stub); });
@@ -273,7 +250,7 @@ Result<v1::AllocationStubsResponse> Rpc::allocs_of_job(const v1::OfJobRequest& r
   tables_.allocs.scan(call.view(), kAllocsByJob, of_job(name_space, request.job_id()),
                       [&](v1::Allocation& alloc, auto) {
                         if (!request.all() && job && alloc.job_create_index() != job->create_index()) return true;
-                        *response.add_allocations() = stubs.make(alloc, false, true);
+                        *response.add_allocations() = stubs.make(alloc);
                         return true;
                       });
   set_list_index(call, tables_.allocs.id());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drover/messages.h"
 #include "drover/v1/job.pb.h"
 
 namespace drover {
@@ -9,6 +10,19 @@ namespace drover {
 const v1::TaskGroup* find_group(const v1::Job& job, std::string_view name) {
   const auto at = std::ranges::find(job.task_groups(), name, &v1::TaskGroup::name);
   return at == job.task_groups().end() ? nullptr : &*at;
+}
+
+std::string specification(v1::Job job) {
+  job.clear_status();
+  job.clear_status_description();
+  job.clear_stable();
+  job.clear_version();
+  job.clear_version_tag();
+  job.clear_submit_time();
+  job.clear_create_index();
+  job.clear_modify_index();
+  job.clear_job_modify_index();
+  return serialize(job);
 }
 
 }  // namespace drover

@@ -1,0 +1,14 @@
+// Parts of commands that the handlers and the watcher both make: identifiers come from here, so not in apply functions.
+#pragma once
+
+#include "deployments.pb.h"
+#include "drover/v1/job.pb.h"
+
+namespace drover::deployments {
+
+// Another look at the job of a deployment. `job`: null when it is gone.
+v1::Evaluation evaluation_of(const v1::Deployment& deployment, const v1::Job* job);
+// Makes an earlier version of a job the newest again; without an evaluation, which the deployment's command has.
+v1::JobRegistered registration_of(const v1::Job& version);
+
+}  // namespace drover::deployments

@@ -1,0 +1,20 @@
+// The table of deployments and what the log's commands do to it. Deterministic. [apply]
+#pragma once
+
+#include <string>
+
+#include "drover/plugin.h"
+#include "drover/tables.h"
+#include "drover/v1/deployment.pb.h"
+
+namespace drover::deployments {
+
+struct Tables {
+  Table<v1::Deployment> deployments;
+  TableId jobs, job_versions;  // of the plugin jobs
+  TableId allocs, evals;       // of the plugin scheduler
+};
+
+Status declare_tables(Declarations& declare, Tables& tables);
+
+}  // namespace drover::deployments

@@ -1,0 +1,49 @@
+// Watches the deployments that are under way while this server leads: follows the change feed, and does what
+// deployment_step says. A deployment that changed is looked at 250 ms later, together with all others of that time, and
+// one that has just asked for an evaluation not before a second has passed.
+//
+// Keeps nothing that a new leader would miss: it decides on the rows alone. [lead]
+#pragma once
+
+#include <map>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deployment_step.h"
+#include "drover/plugin.h"
+#include "drover/v1/commands.pb.h"
+#include "tables.h"
+
+namespace drover::deployments {
+
+class Watcher {
+ public:
+  Watcher(Host& host, const Tables& tables) : host_(host), tables_(tables) {}
+  // Returns when `stop` was requested.
+  void run(std::stop_token stop);
+
+ private:
+  using JobName = std::pair<std::string, std::string>;
+
+  void follow(std::stop_token stop);
+  void take(const Change& change);
+  void look_at_soon(const std::string& id);
+  SteadyTime next_look() const;
+  void look(SteadyTime now);
+  void decide(const std::string& id, const ReadView& view, v1::AllocationsTransitioned& together);
+  void fail(const v1::Deployment& deployment, const Revert& revert, const v1::Job* job);
+  void promote(const v1::Deployment& deployment, const v1::Job* job);
+  void send(v1::AllocationsTransitioned& together);
+  template <typename Command>
+  bool propose(const Command& command, std::string_view what);
+
+  Host& host_;
+  const Tables& tables_;
+  uint64_t term_ = 0;                         // in which the present decisions are made
+  std::map<std::string, SteadyTime> due_;     // deployments to look at
+  std::map<JobName, SteadyTime> not_before_;  // jobs that have just got an evaluation
+};
+
+}  // namespace drover::deployments
