@@ -58,7 +58,8 @@ Status Allocations::restore() {
     auto spec = std::make_shared<const AllocSpec>(std::move(*row.mutable_allocation()),
                                                   std::make_shared<const v1::Job>(std::move(*row.mutable_job())));
     const uint64_t index = spec->allocation->alloc_modify_index();
-    StoredRun stored{.hooks = {row.hooks().begin(), row.hooks().end()}, .tasks = std::move(tasks)};
+    StoredRun stored{
+        .hooks = {row.hooks().begin(), row.hooks().end()}, .health = row.health(), .tasks = std::move(tasks)};
     auto runner = std::make_shared<AllocRunner>(client_, std::move(spec), std::move(stored));
     {
       MutexLock lock(mutex_);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli_command.h"
+#include "deployments/deployment_text.h"
 #include "drover/api/allocations.pb.h"
 #include "drover/api/client.pb.h"
 #include "eval_monitor.h"
@@ -75,6 +76,11 @@ int alloc_status(Run& run) {
                                                             {"Desired Description", alloc.desired_description()},
                                                             {"Created", relative_time(alloc.create_time(), now_ns())},
                                                             {"Modified", relative_time(alloc.modify_time(), now_ns())}};
+  if (!alloc.deployment_id().empty()) {
+    pairs.emplace_back("Deployment ID", id_text(alloc.deployment_id(), verbose));
+    pairs.emplace_back("Deployment Health", health_of(alloc));
+    if (alloc.deployment_status().canary()) pairs.emplace_back("Canary", "true");
+  }
   if (!alloc.previous_allocation().empty())
     pairs.emplace_back("Replacement For", id_text(alloc.previous_allocation(), verbose));
   if (!alloc.next_allocation().empty()) pairs.emplace_back("Replaced By", id_text(alloc.next_allocation(), verbose));

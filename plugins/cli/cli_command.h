@@ -61,6 +61,7 @@ std::vector<Definition> node_commands();
 std::vector<Definition> eval_commands();
 // How to ask for the page of `eval list` that begins at the token.
 std::string next_page_text(const Arguments& arguments, const std::string& next_token);
+std::vector<Definition> deployment_commands();
 std::vector<Definition> agent_commands();
 std::vector<Definition> operator_commands();
 std::vector<Definition> fmt_commands();

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "deployments/deployment_monitor.h"
 #include "drover/api/evaluations.pb.h"
 #include "output.h"
 #include "placement.h"
@@ -25,6 +26,7 @@ class EvalMonitor {
       const v1::Evaluation& eval = found->message.evaluation();
       seen = eval.modify_index();
       if (!introduced_) introduce(eval);
+      name_deployment(eval);
       auto allocs = run_.client.call<v1::Evaluations::Allocations>(request_);
       if (!allocs) return run_.fail("Error reading allocations", allocs.status());
       for (const v1::AllocationListStub& alloc : allocs->message.allocations()) show(alloc);
@@ -41,6 +43,9 @@ class EvalMonitor {
     }
   }
 
+  // Of the evaluation, once it has ended; empty: it was none's.
+  const std::string& deployment() const { return deployment_; }
+
  private:
   void headline(const std::string& words) { run_.out << "==> " << full_time(now_ns()) << ": " << words << std::endl; }
   void detail(const std::string& words) { run_.out << "    " << full_time(now_ns()) << ": " << words << std::endl; }
@@ -53,6 +58,12 @@ class EvalMonitor {
       detail("Evaluation triggered by job \"" + eval.job_id() + "\"");
     }
     status_ = "pending";
+  }
+
+  void name_deployment(const v1::Evaluation& eval) {
+    if (eval.deployment_id() == deployment_) return;
+    deployment_ = eval.deployment_id();
+    if (!deployment_.empty()) detail("Evaluation within deployment: \"" + id_text(deployment_, run_.verbose()) + "\"");
   }
 
   void show(const v1::AllocationListStub& alloc) {
@@ -97,11 +108,18 @@ class EvalMonitor {
   v1::EvaluationRequest request_;
   std::map<std::string, std::string> known_;  // allocation → client status
   std::string status_;
+  std::string deployment_;
   bool introduced_ = false;
 };
 
 }  // namespace
 
-int monitor_evaluation(Run& run, const std::string& eval_id) { return EvalMonitor(run, eval_id).follow(); }
+int monitor_evaluation(Run& run, const std::string& eval_id, FollowDeployment follow) {
+  EvalMonitor monitor(run, eval_id);
+  const int code = monitor.follow();
+  if (code == 1 || follow == FollowDeployment::no || monitor.deployment().empty()) return code;
+  if (monitor_deployment(run, monitor.deployment()) != 0) return 1;
+  return code;
+}
 
 }  // namespace drover::cli

@@ -1,5 +1,7 @@
 // job status: the list of jobs, or all about one.
 #include "cli_command.h"
+#include "deployments/deployment_text.h"
+#include "drover/api/deployments.pb.h"
 #include "drover/api/evaluations.pb.h"
 #include "drover/api/jobs.pb.h"
 #include "lookup.h"
@@ -99,6 +101,13 @@ int show_job(Run& run, const std::string& id) {
     run.out << "\nEvaluations\n" << format_list(rows);
   }
   show_placement_failure(run, evals->message);
+  if (!job.has_periodic() && !job.has_parameterized_job()) {
+    const auto latest = run.client.call<v1::Deployments::LatestOfJob>(of_job);
+    if (!latest) return run.fail("Error querying latest job deployment", latest.status());
+    if (latest->message.has_deployment()) {
+      run.out << "\nLatest Deployment\n" << deployment_text(latest->message.deployment(), false, run.verbose());
+    }
+  }
   auto allocs = allocs_of(run, job.id(), run.arguments.on("all-allocs"));
   if (!allocs) return run.fail("Error querying job allocations", allocs.status());
   run.out << "\nAllocations\n";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drover/api/deployments.pb.h"
 #include "drover/api/evaluations.pb.h"
 #include "drover/api/jobs.pb.h"
 #include "drover/api/nodes.pb.h"
@@ -81,6 +82,14 @@ Result<Answer<v1::EvaluationResponse>> find_eval(Run& run, const std::string& id
   v1::EvaluationRequest request;
   DROVER_TRY(*request.mutable_eval_id(), one_of(matches->evaluations(), id, "evaluation(s)"));
   return run.client.call<v1::Evaluations::Get>(request);
+}
+
+Result<Answer<v1::DeploymentResponse>> find_deployment(Run& run, const std::string& id) {
+  DROVER_TRY(const std::string prefix, prefix_of(id));
+  DROVER_TRY(const auto matches, run.client.call<v1::Deployments::List>({}, {{"prefix", prefix}}));
+  v1::DeploymentRequest request;
+  DROVER_TRY(*request.mutable_deployment_id(), one_of(matches->deployments(), id, "deployment(s)"));
+  return run.client.call<v1::Deployments::Get>(request);
 }
 
 Result<Answer<v1::AllocationStubsResponse>> allocs_of(Run& run, const std::string& job, bool all) {

@@ -1,4 +1,4 @@
-// Finding a job, allocation, node or evaluation by what a person typed of its identifier.
+// Finding a job, allocation, node, evaluation or deployment by what a person typed of its identifier.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@ namespace drover::v1 {
 class AllocationResponse;
 class AllocationStubsResponse;
 class AllocationWithJob;
+class DeploymentResponse;
 class EvaluationResponse;
 class JobResponse;
 class NodeResponse;
@@ -22,6 +23,7 @@ Result<Answer<v1::JobResponse>> find_job(Run& run, const std::string& id);
 Result<Answer<v1::AllocationResponse>> find_alloc(Run& run, const std::string& id);
 Result<Answer<v1::NodeResponse>> find_node(Run& run, const std::string& id);
 Result<Answer<v1::EvaluationResponse>> find_eval(Run& run, const std::string& id);
+Result<Answer<v1::DeploymentResponse>> find_deployment(Run& run, const std::string& id);
 // `all`: also those of earlier jobs with that ID.
 Result<Answer<v1::AllocationStubsResponse>> allocs_of(Run& run, const std::string& job, bool all = false);
 // The task named, or the only one. Errors: invalid_argument naming the choices.

@@ -52,6 +52,7 @@ AllocRunner::AllocRunner(const Client& client, AllocSpecPtr spec, StoredRun stor
       restored_(!stored.tasks.empty()),
       spec_(std::move(spec)),
       hooks_rows_(std::move(stored.hooks)),
+      health_(std::move(stored.health)),
       strand_(client.pool),
       wakeup_(strand_),
       hooks_(client.hooks, *this, *this) {
@@ -217,6 +218,10 @@ v1::Allocation AllocRunner::report() const {
     out.mutable_network_status()->set_address(network.ip());
     if (network.has_dns()) *out.mutable_network_status()->mutable_dns() = network.dns();
   }
+  {
+    MutexLock lock(mutex_);
+    if (auto health = health_.report(*spec)) *out.mutable_deployment_status() = *std::move(health);
+  }
   out.set_modify_time(client_.wall_ns());
   return out;
 }
@@ -270,6 +275,7 @@ Status AllocRunner::store_spec() {
     *row.mutable_allocation() = *spec_->allocation;
     *row.mutable_job() = *spec_->job;
     row.mutable_hooks()->insert(hooks_rows_.begin(), hooks_rows_.end());
+    *row.mutable_health() = health_.stored();
   }
   Status status = client_.store.put_allocation(id_, row);
   if (!status.ok())
@@ -322,8 +328,10 @@ Async<> AllocRunner::run_tasks() {
     const LifecycleDecision decision = decide_lifecycle(tasks, now.stop);
     is_over = decision.done;
     co_await carry_out(decision);
+    // Tasks that are being stopped say nothing about health.
+    const auto next_look = now.stop ? std::nullopt : look_at_health();
     tell_if_changed(tasks);
-    if (!is_over) co_await wakeup_.wait();
+    if (!is_over) co_await wakeup_.wait(next_look);
   }
   if (is_over) {
     for (const auto& runner : runners_) runner->finish();
@@ -405,6 +413,35 @@ void AllocRunner::remove_everything() {
     gone_ = true;
   }
   changed_.notify_all();
+}
+
+std::optional<SteadyTime> AllocRunner::look_at_health() {
+  DROVER_ASSERT_ON(strand_);
+  const AllocSpecPtr spec = this->spec();
+  std::vector<TaskHealth> tasks;
+  for (const auto& runner : runners_) {
+    const TaskView view = runner->view();
+    tasks.push_back({.stage = view.stage, .sidecar = view.sidecar, .state = runner->state()});
+  }
+  const int64_t now = client_.wall_ns();
+  bool is_changed = false;
+  std::optional<bool> healthy;
+  int64_t next = 0;
+  {
+    MutexLock lock(mutex_);
+    is_changed = health_.look(*spec, tasks, now);
+    if (health_.stored().has_healthy()) healthy = health_.stored().healthy();
+    next = health_.next();
+  }
+  if (is_changed) {
+    (void)store_spec();  // logged
+    if (healthy) {
+      log::info("agent", "allocation health", {{"alloc", id_.to_string()}, {"healthy", *healthy}});
+      client_.changed(id_, true);
+    }
+  }
+  if (next == 0) return std::nullopt;
+  return client_.now() + std::chrono::nanoseconds(next - now);
 }
 
 void AllocRunner::tell_if_changed(const std::vector<TaskView>& tasks) {

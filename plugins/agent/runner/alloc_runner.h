@@ -17,6 +17,7 @@
 
 #include "client.h"
 #include "drover/mutex.h"
+#include "health.h"
 #include "hooks/alloc_hooks.h"
 #include "lifecycle.h"
 #include "task_runner.h"
@@ -28,6 +29,7 @@ namespace drover::agent {
 // The stored state of an allocation.
 struct StoredRun {
   std::map<std::string, StoredHook> hooks;
+  StoredHealth health;
   std::vector<std::pair<std::string, StoredTask>> tasks;  // empty: it is new here
 };
 
@@ -97,6 +99,8 @@ class AllocRunner final : private HookedAlloc, private HookRows {
 
   Status store_spec();
   void tell_if_changed(const std::vector<TaskView>& views);
+  // Decides about its health; when to do so again.
+  std::optional<SteadyTime> look_at_health();
   std::vector<TaskView> views() const;
   TaskRunner* find(const std::string& name) const;
   void note(const std::function<void(Flags&)>& change);
@@ -112,6 +116,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   mutable CondVar changed_;
   AllocSpecPtr spec_ DROVER_GUARDED_BY(mutex_);
   std::map<std::string, StoredHook> hooks_rows_ DROVER_GUARDED_BY(mutex_);
+  HealthWatch health_ DROVER_GUARDED_BY(mutex_);
   Flags flags_ DROVER_GUARDED_BY(mutex_);
   std::stop_source interrupt_ DROVER_GUARDED_BY(mutex_);  // of prerun
   bool terminal_ DROVER_GUARDED_BY(mutex_) = false;

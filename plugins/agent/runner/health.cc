@@ -1,0 +1,84 @@
+#include "health.h"
+
+#include <algorithm>
+
+#include "drover/v1/job.pb.h"
+
+namespace drover::agent {
+namespace {
+
+using std::chrono::nanoseconds;
+
+bool has_failed(const TaskHealth& task) {
+  if (task.stage == TaskStage::poststop) return false;
+  if (task.state.failed()) return true;
+  // Those beside the main tasks may end when they have done their work.
+  return task.state.state() == "dead" && (task.stage == TaskStage::main || task.sidecar);
+}
+
+bool is_up(const TaskHealth& task) {
+  if (task.stage == TaskStage::poststop) return true;
+  return task.state.state() == "running" || task.state.state() == "dead";
+}
+
+}  // namespace
+
+std::optional<HealthRule> health_rule(const AllocSpec& spec) {
+  if (!spec.group || spec.job->type() != "service") return std::nullopt;
+  if (spec.allocation->deployment_id().empty()) {
+    const v1::MigrateStrategy& migrate = spec.group->migrate();
+    if (!spec.group->has_migrate()) return std::nullopt;
+    return HealthRule{nanoseconds(migrate.min_healthy_time()), nanoseconds(migrate.healthy_deadline())};
+  }
+  const v1::UpdateStrategy& update = spec.group->update();
+  if (!spec.group->has_update() || update.health_check() == "manual") return std::nullopt;
+  return HealthRule{nanoseconds(update.min_healthy_time()), nanoseconds(update.healthy_deadline())};
+}
+
+HealthVerdict judge_health(const HealthRule& rule, std::span<const TaskHealth> tasks, int64_t began, int64_t now) {
+  if (std::ranges::any_of(tasks, has_failed)) return {.healthy = false};
+  const int64_t deadline = began + rule.healthy_deadline.count();
+  int64_t up_since = 0;
+  for (const TaskHealth& task : tasks) {
+    if (task.stage != TaskStage::poststop) up_since = std::max(up_since, task.state.started_at());
+  }
+  if (!std::ranges::all_of(tasks, is_up)) {
+    if (now >= deadline) return {.healthy = false};
+    return {.healthy = {}, .next = deadline};
+  }
+  const int64_t proved = up_since + rule.min_healthy_time.count();
+  if (now >= proved) return {.healthy = true};
+  if (now >= deadline) return {.healthy = false};
+  return {.healthy = {}, .next = std::min(proved, deadline)};
+}
+
+bool HealthWatch::look(const AllocSpec& spec, std::span<const TaskHealth> tasks, int64_t now) {
+  next_ = 0;
+  const auto rule = health_rule(spec);
+  if (!rule || spec.allocation->deployment_status().has_healthy()) return false;
+  bool is_changed = false;
+  if (stored_.began() == 0 || stored_.deployment_id() != spec.allocation->deployment_id()) {
+    stored_.Clear();
+    stored_.set_deployment_id(spec.allocation->deployment_id());
+    stored_.set_began(now);
+    is_changed = true;
+  }
+  if (stored_.has_healthy()) return is_changed;
+  const HealthVerdict verdict = judge_health(*rule, tasks, stored_.began(), now);
+  next_ = verdict.next;
+  if (!verdict.healthy) return is_changed;
+  stored_.set_healthy(*verdict.healthy);
+  stored_.set_decided(now);
+  return true;
+}
+
+std::optional<v1::AllocDeploymentStatus> HealthWatch::report(const AllocSpec& spec) const {
+  const bool is_of_it = stored_.deployment_id() == spec.allocation->deployment_id();
+  if (!stored_.has_healthy() || !is_of_it || spec.allocation->deployment_status().has_healthy()) return std::nullopt;
+  v1::AllocDeploymentStatus status = spec.allocation->deployment_status();
+  status.set_healthy(stored_.healthy());
+  status.set_timestamp(stored_.decided());
+  return status;
+}
+
+}  // namespace drover::agent
