@@ -107,7 +107,8 @@ void Leader::restore_gains(const ReadView& view) {
   });
   tables_.allocs.scan(view, kPrimary, KeyRange::all(), [&](v1::Allocation& alloc, std::string_view) {
     const auto at = gains.find(alloc.node_id());
-    if (at != gains.end() && terminal(alloc)) at->second.newest = std::max(at->second.newest, alloc.modify_index());
+    if (at != gains.end() && client_terminal(alloc))
+      at->second.newest = std::max(at->second.newest, alloc.modify_index());
     return true;
   });
   for (const auto& [node, gain] : gains) {
@@ -146,8 +147,9 @@ void Leader::take(const Change& change, uint64_t index) {
   } else if (change.table == tables_.allocs.id()) {
     if (!change.before) return;
     const auto& before = change.before->as<v1::Allocation>();
-    if (terminal(before)) return;
-    if (!change.after || terminal(change.after->as<v1::Allocation>())) {
+    // A stopped one keeps its room until its node says that it ended.
+    if (client_terminal(before)) return;
+    if (!change.after || client_terminal(change.after->as<v1::Allocation>())) {
       evals_.room_gained(before.node_id(), class_of(before.node_id()), index);
     }
   } else if (change.table == tables_.nodes) {

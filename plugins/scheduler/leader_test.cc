@@ -210,12 +210,12 @@ TEST_F(Leading, OneThatFailsEachTimeIsGivenUpWithASuccessor) {
 
 TEST_F(Leading, ATypeWithoutASchedulerFailsAtOnceWithAReason) {
   v1::Job job = job_named("everywhere");
-  job.set_type("system");
+  job.set_type("nowhere");
   put(job);
   propose(make_eval("e", job));
   const auto leader = lead();
   ASSERT_TRUE(eventually_has("e", v1::EVAL_STATUS_FAILED));
-  EXPECT_EQ(eval("e")->status_description(), "job type \"system\" is not supported by this version of drover");
+  EXPECT_EQ(eval("e")->status_description(), "job type \"nowhere\" is not supported by this version of drover");
 }
 
 TEST_F(Leading, OnlyTypesWithASchedulerCanBeEnabled) {

@@ -5,7 +5,6 @@
 #include <set>
 #include <tuple>
 
-#include "deciding/reconcile.h"
 #include "deciding/reschedule.h"
 #include "drover/model/allocation.h"
 #include "drover/model/evaluation.h"
@@ -16,15 +15,15 @@
 #include "scheduler.pb.h"
 
 namespace drover::scheduler {
-std::string trigger_for(const v1::Allocation& before, const v1::Allocation& report, const v1::Job* job, bool waiting) {
+std::string trigger_for(const v1::Allocation& before, const v1::Allocation& report, const v1::Job* job) {
   const v1::ClientStatus now = report.client_status();
+  if (before.client_status() == v1::CLIENT_STATUS_UNKNOWN && now != v1::CLIENT_STATUS_UNKNOWN) return "reconnect";
   if (server_terminal(before) || before.client_status() == now) return {};
   const bool ended = client_terminal(now) && !client_terminal(before);
   if (!job) return ended || !client_terminal(now) ? "job-deregister" : "";
   if (job->stop()) return {};  // its deregistration has an evaluation of its own
   const v1::TaskGroup* group = find_group(*job, before.task_group());
   if (!group) return {};
-  if (now == v1::CLIENT_STATUS_RUNNING) return waiting ? "rolling-update" : "";
   if (now == v1::CLIENT_STATUS_FAILED) {
     v1::Allocation failed = before;
     *failed.mutable_task_states() = report.task_states();
@@ -90,16 +89,6 @@ Result<v1::FetchAllocationsResponse> NodeRpc::fetch(const v1::FetchAllocationsRe
   return response;
 }
 
-bool NodeRpc::has_older(const v1::Job& job, const std::string& group, const ReadView& view) const {
-  bool found = false;
-  tables_.allocs.scan(view, kAllocsByJob, of_job(job.namespace_(), job.id()), [&](v1::Allocation& alloc, auto) {
-    found = !server_terminal(alloc) && alloc.task_group() == group &&
-            (alloc.job_version() != job.version() || alloc.job_create_index() != job.create_index());
-    return !found;
-  });
-  return found;
-}
-
 Result<Write<v1::UpdateAllocationsResponse>> NodeRpc::update(const v1::UpdateAllocationsRequest& request, Call& call) {
   const ReadView& view = call.view();
   const auto node = prove(request.node_id(), request.secret_id(), view);
@@ -134,10 +123,7 @@ Result<Write<v1::UpdateAllocationsResponse>> NodeRpc::update(const v1::UpdateAll
     auto [job, unknown] = jobs.try_emplace(name);
     if (unknown) job->second = Table<v1::Job>(tables_.jobs).get(view, job_key(name.first, name.second));
     const v1::Job* known = job->second ? &*job->second : nullptr;
-    const bool waiting = known && report.client_status() == v1::CLIENT_STATUS_RUNNING &&
-                         alloc->client_status() != v1::CLIENT_STATUS_RUNNING &&
-                         has_older(*known, alloc->task_group(), view);
-    const std::string trigger = trigger_for(*alloc, report, known, waiting);
+    const std::string trigger = trigger_for(*alloc, report, known);
     if (trigger.empty() || !evaluated.insert(name).second) continue;
     *command.add_evaluations() = new_evaluation(Uuid::random().bytes(), name.first, name.second, known, trigger);
   }

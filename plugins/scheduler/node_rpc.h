@@ -12,8 +12,8 @@
 namespace drover::scheduler {
 
 // Says why a report calls for another look at the job (the evaluation's trigger); empty when it does not.
-// `waiting`: allocations of an earlier version wait for this one to run. Pure.
-std::string trigger_for(const v1::Allocation& before, const v1::Allocation& report, const v1::Job* job, bool waiting);
+// Pure.
+std::string trigger_for(const v1::Allocation& before, const v1::Allocation& report, const v1::Job* job);
 
 class NodeRpc {
  public:
@@ -28,7 +28,6 @@ class NodeRpc {
 
   // The node, when the secret is its own.
   std::optional<v1::Node> prove(const std::string& node_id, const std::string& secret, const ReadView& view) const;
-  bool has_older(const v1::Job& job, const std::string& group, const ReadView& view) const;
 
   const Tables& tables_;
   Host* host_ = nullptr;

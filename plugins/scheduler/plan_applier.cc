@@ -97,12 +97,14 @@ void PlanApplier::apply(const Batch& batch) {
       for (const v1::AllocationDelta& delta : deltas) *command.add_changed() = delta;
     }
     for (const v1::Evaluation& eval : plan.evaluations) *command.add_evaluations() = eval;
+    for (const v1::Deployment& deployment : plan.deployments) *command.add_deployments() = deployment;
+    for (const v1::DeploymentStatusUpdate& update : plan.deployment_updates) *command.add_deployment_updates() = update;
     outcomes.emplace_back(pending.get(), Outcome{.full = checked.full(), .progress = !plan.empty(), .index = 0});
   }
   host_.metrics().observe("nomad.nomad.plan.evaluate", host_.clock().steady() - began);
   Status status;
   uint64_t index = view->index();
-  if (command.placed_size() + command.changed_size() + command.evaluations_size() > 0) {
+  if (command.ByteSizeLong() > 0) {
     command.set_time(host_.clock().wall_ns());
     const SteadyTime proposed = host_.clock().steady();
     auto applied = host_.propose(command, proposed + kProposeTime, term);

@@ -5,6 +5,7 @@
 
 #include "columns.h"
 #include "deciding/generic_scheduler.h"
+#include "deciding/system_scheduler.h"
 #include "drover/config.h"
 #include "drover/module.h"
 #include "leader.h"
@@ -38,6 +39,8 @@ class SchedulerPlugin final : public Plugin {
                    }}));
     DROVER_RETURN_IF_ERROR(declare.extend<Scheduler>("service", service_));
     DROVER_RETURN_IF_ERROR(declare.extend<Scheduler>("batch", batch_));
+    DROVER_RETURN_IF_ERROR(declare.extend<Scheduler>("system", system_));
+    DROVER_RETURN_IF_ERROR(declare.extend<Scheduler>("sysbatch", sysbatch_));
     DROVER_RETURN_IF_ERROR(rpc_.declare(declare));
     DROVER_RETURN_IF_ERROR(trial_rpc_.declare(declare));
     return node_rpc_.declare(declare);
@@ -70,6 +73,8 @@ class SchedulerPlugin final : public Plugin {
   LeaderOptions options_;
   GenericScheduler service_{/*is_batch=*/false};
   GenericScheduler batch_{/*is_batch=*/true};
+  SystemScheduler system_{/*is_sysbatch=*/false};
+  SystemScheduler sysbatch_{/*is_sysbatch=*/true};
   std::optional<SharedColumns> columns_;  // from start on
   Host* host_ = nullptr;
 };

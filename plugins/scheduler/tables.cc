@@ -11,6 +11,7 @@
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/deployment.pb.h"
 #include "scheduler.pb.h"
 
 namespace drover::scheduler {
@@ -108,8 +109,38 @@ class Writer {
     job.is_evaluated = true;
   }
 
-  // Last of all: writes the numbers, and says what they mean for a job's status where that is something else now.
+  // What happened to an allocation in its deployment, for finish() to tell. Valid until the next.
+  v1::DeploymentProgressed& progress(const v1::Allocation& alloc) {
+    v1::DeploymentProgressed& progress = progress_[{alloc.deployment_id(), alloc.task_group()}];
+    progress.set_deployment_id(alloc.deployment_id());
+    progress.set_group(alloc.task_group());
+    progress.set_time(time_);
+    return progress;
+  }
+
+  // The health of an allocation in its deployment is known, or is another one.
+  void set_health(v1::Allocation& alloc, bool healthy, int64_t when) {
+    if (alloc.deployment_id().empty()) return;
+    v1::AllocDeploymentStatus& status = *alloc.mutable_deployment_status();
+    if (status.has_healthy() && status.healthy() == healthy) return;
+    v1::DeploymentProgressed& change = progress(alloc);
+    if (status.has_healthy() && status.healthy()) change.set_healthy(change.healthy() - 1);
+    if (status.has_healthy() && !status.healthy()) change.set_unhealthy(change.unhealthy() - 1);
+    if (healthy) {
+      change.set_healthy(change.healthy() + 1);
+      change.set_healthy_at(std::max(change.healthy_at(), when));
+    } else {
+      change.set_unhealthy(change.unhealthy() + 1);
+    }
+    status.set_healthy(healthy);
+    status.set_timestamp(when);
+    status.set_modify_index(context_.index());
+  }
+
+  // Last of all: tells the deployments, writes the numbers, and says what they mean for a job's status where that is
+  // something else now.
   Status finish() {
+    for (const auto& [of, progress] : progress_) DROVER_RETURN_IF_ERROR(also(context_, progress));
     for (auto& [name, job] : jobs_) {
       v1::JobCounts& counts = job.counts;
       counts.set_modify_index(context_.index());
@@ -210,6 +241,7 @@ class Writer {
   WriteTransaction& rows_;
   const int64_t time_;
   std::map<std::pair<std::string, std::string>, Job> jobs_;
+  std::map<std::pair<std::string, std::string>, v1::DeploymentProgressed> progress_;  // by deployment and group
 };
 
 // The status of a node, without decoding all that its fingerprint found.
@@ -256,10 +288,20 @@ class Commands {
 
   Result<std::string> plan_applied(v1::PlanApplied& command, ApplyContext& context) const {
     Writer writer(tables_, context, command.time());
+    if (command.deployments_size() + command.deployment_updates_size() > 0) {
+      v1::DeploymentsUpdated deployments;
+      deployments.mutable_created()->Swap(command.mutable_deployments());
+      deployments.mutable_updates()->Swap(command.mutable_deployment_updates());
+      deployments.set_time(command.time());
+      DROVER_RETURN_IF_ERROR(also(context, deployments));
+    }
     for (const v1::AllocationDelta& delta : command.changed()) {
       auto alloc = writer.change(delta.id());
       if (!alloc) continue;  // collected meanwhile: nothing is left to change
-      change(alloc->row, delta, command.time());
+      if (change(alloc->row, delta, command.time())) {
+        v1::DeploymentProgressed& progress = writer.progress(alloc->row);
+        progress.set_placed(progress.placed() + 1);
+      }
       DROVER_RETURN_IF_ERROR(writer.put(*std::move(alloc)));
     }
     for (v1::Allocation& alloc : *command.mutable_placed()) {
@@ -270,6 +312,11 @@ class Commands {
           previous->row.set_next_allocation(alloc.id());
           DROVER_RETURN_IF_ERROR(writer.put(*std::move(previous)));
         }
+      }
+      if (!alloc.deployment_id().empty()) {
+        v1::DeploymentProgressed& progress = writer.progress(alloc);
+        progress.set_placed(progress.placed() + 1);
+        if (alloc.deployment_status().canary()) progress.add_placed_canaries(alloc.id());
       }
       DROVER_RETURN_IF_ERROR(writer.add(alloc));
     }
@@ -295,6 +342,9 @@ class Commands {
       row.set_client_description(report.client_description());
       *row.mutable_task_states() = report.task_states();
       if (report.has_network_status()) *row.mutable_network_status() = report.network_status();
+      if (report.deployment_status().has_healthy()) {
+        writer.set_health(row, report.deployment_status().healthy(), report.deployment_status().timestamp());
+      }
       row.set_modify_time(command.time());
       DROVER_RETURN_IF_ERROR(writer.put_client_side(*std::move(alloc)));
     }
@@ -318,8 +368,32 @@ class Commands {
     return std::string();
   }
 
+  Result<std::string> health_changed(const v1::AllocationsHealthChanged& command, ApplyContext& context) const {
+    Writer writer(tables_, context, command.time());
+    const auto each = [&](const auto& ids, const auto& change) -> Status {
+      for (const std::string& id : ids) {
+        auto alloc = writer.change(id);
+        if (!alloc) return not_found("alloc " + Uuid::from_bytes(id).to_string() + " not found");
+        change(alloc->row);
+        DROVER_RETURN_IF_ERROR(writer.put(*std::move(alloc)));
+      }
+      return ok_status();
+    };
+    DROVER_RETURN_IF_ERROR(
+        each(command.healthy_ids(), [&](v1::Allocation& alloc) { writer.set_health(alloc, true, command.time()); }));
+    DROVER_RETURN_IF_ERROR(
+        each(command.unhealthy_ids(), [&](v1::Allocation& alloc) { writer.set_health(alloc, false, command.time()); }));
+    DROVER_RETURN_IF_ERROR(each(command.promoted_ids(), [&](v1::Allocation& alloc) {
+      alloc.mutable_deployment_status()->set_canary(false);
+      alloc.mutable_deployment_status()->set_modify_index(context.index());
+    }));
+    DROVER_RETURN_IF_ERROR(writer.finish());
+    return std::string();
+  }
+
  private:
-  static void change(v1::Allocation& alloc, const v1::AllocationDelta& delta, int64_t time) {
+  // True when the allocation has come to another deployment.
+  static bool change(v1::Allocation& alloc, const v1::AllocationDelta& delta, int64_t time) {
     if (delta.desired_status() != v1::DESIRED_STATUS_UNSPECIFIED) alloc.set_desired_status(delta.desired_status());
     if (!delta.desired_description().empty()) alloc.set_desired_description(delta.desired_description());
     // The node's word about the end stays true.
@@ -331,8 +405,16 @@ class Commands {
     if (!delta.followup_eval_id().empty()) alloc.set_followup_eval_id(delta.followup_eval_id());
     if (delta.has_job_version()) alloc.set_job_version(delta.job_version());
     if (delta.has_allocated_resources()) *alloc.mutable_allocated_resources() = delta.allocated_resources();
+    if (!delta.preempted_by_allocation().empty()) alloc.set_preempted_by_allocation(delta.preempted_by_allocation());
+    alloc.mutable_alloc_states()->MergeFrom(delta.add_states());
+    const bool moves = !delta.deployment_id().empty() && delta.deployment_id() != alloc.deployment_id();
+    if (moves) {
+      alloc.set_deployment_id(delta.deployment_id());
+      alloc.clear_deployment_status();
+    }
     // The end of an allocation that says no time itself is when its node last reported.
     if (!client_terminal(alloc)) alloc.set_modify_time(time);
+    return moves;
   }
 
   const Tables tables_;
@@ -373,6 +455,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::jobs_recounted>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::plan_applied>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::allocations_reported>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::health_changed>(commands));
   return declare.command<&Commands::allocations_transitioned>(commands);
 }
 

@@ -223,26 +223,24 @@ TEST(Reports, CallForAnotherLookOnlyWhenNeeded) {
     const char* name;
     v1::ClientStatus before, now;
     const char* type;
-    bool waiting;
     const char* trigger;
   };
   const Case cases[] = {
-      {"starts", v1::CLIENT_STATUS_PENDING, v1::CLIENT_STATUS_RUNNING, "service", false, ""},
-      {"starts while older ones wait", v1::CLIENT_STATUS_PENDING, v1::CLIENT_STATUS_RUNNING, "service", true,
-       "rolling-update"},
-      {"fails", v1::CLIENT_STATUS_RUNNING, v1::CLIENT_STATUS_FAILED, "service", false, "alloc-failure"},
-      {"says it again", v1::CLIENT_STATUS_FAILED, v1::CLIENT_STATUS_FAILED, "service", false, ""},
-      {"service ends", v1::CLIENT_STATUS_RUNNING, v1::CLIENT_STATUS_COMPLETE, "service", false, "alloc-failure"},
-      {"batch is done", v1::CLIENT_STATUS_RUNNING, v1::CLIENT_STATUS_COMPLETE, "batch", false, ""},
+      {"starts", v1::CLIENT_STATUS_PENDING, v1::CLIENT_STATUS_RUNNING, "service", ""},
+      {"is back", v1::CLIENT_STATUS_UNKNOWN, v1::CLIENT_STATUS_RUNNING, "service", "reconnect"},
+      {"ended while away", v1::CLIENT_STATUS_UNKNOWN, v1::CLIENT_STATUS_FAILED, "batch", "reconnect"},
+      {"fails", v1::CLIENT_STATUS_RUNNING, v1::CLIENT_STATUS_FAILED, "service", "alloc-failure"},
+      {"says it again", v1::CLIENT_STATUS_FAILED, v1::CLIENT_STATUS_FAILED, "service", ""},
+      {"service ends", v1::CLIENT_STATUS_RUNNING, v1::CLIENT_STATUS_COMPLETE, "service", "alloc-failure"},
+      {"batch is done", v1::CLIENT_STATUS_RUNNING, v1::CLIENT_STATUS_COMPLETE, "batch", ""},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     const v1::Job job = make_job(c.type);
-    EXPECT_EQ(trigger_for(make_alloc(job, 0, "n1", c.before), reporting(c.now), &job, c.waiting), c.trigger);
+    EXPECT_EQ(trigger_for(make_alloc(job, 0, "n1", c.before), reporting(c.now), &job), c.trigger);
   }
   const v1::Job job = make_job();
-  EXPECT_EQ(trigger_for(make_alloc(job, 0, "n1"), reporting(v1::CLIENT_STATUS_COMPLETE), nullptr, false),
-            "job-deregister");
+  EXPECT_EQ(trigger_for(make_alloc(job, 0, "n1"), reporting(v1::CLIENT_STATUS_COMPLETE), nullptr), "job-deregister");
 }
 
 TEST(Reports, AFailureCallsForAnotherLookWhileAttemptsAreLeft) {
@@ -254,11 +252,11 @@ TEST(Reports, AFailureCallsForAnotherLookWhileAttemptsAreLeft) {
   v1::Allocation before = make_alloc(job, 0, "n1", v1::CLIENT_STATUS_RUNNING);
   v1::Allocation report = reporting(v1::CLIENT_STATUS_FAILED);
   (*report.mutable_task_states())["web"].set_finished_at(2'000);
-  EXPECT_EQ(trigger_for(before, report, &job, false), "alloc-failure");
+  EXPECT_EQ(trigger_for(before, report, &job), "alloc-failure");
   before.mutable_reschedule_tracker()->add_events()->set_reschedule_time(1'500);
-  EXPECT_EQ(trigger_for(before, report, &job, false), "");
+  EXPECT_EQ(trigger_for(before, report, &job), "");
   (*report.mutable_task_states())["web"].set_finished_at(5'000);  // the attempt is out of the interval
-  EXPECT_EQ(trigger_for(before, report, &job, false), "alloc-failure");
+  EXPECT_EQ(trigger_for(before, report, &job), "alloc-failure");
 }
 
 }  // namespace

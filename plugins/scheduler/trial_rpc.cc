@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "deciding/decide.h"
-#include "deciding/reconcile.h"
+#include "deciding/updates.h"
 #include "drover/model/evaluation.h"
 #include "drover/model/job.h"
 #include "drover/schema.h"

@@ -40,6 +40,19 @@ v1::SchedulerConfiguration default_configuration() {
   return config;
 }
 
+namespace {
+
+// The evaluation of a job that lost allocations to another.
+void describe_preempted(const ReadView& view, const Tables& tables, v1::Evaluation& eval) {
+  const auto job = Table<v1::Job>(tables.jobs).get(view, job_key(eval.namespace_(), eval.job_id()));
+  if (!job) return;
+  eval.set_type(job->type());
+  eval.set_priority(job->priority());
+  eval.set_job_modify_index(job->job_modify_index());
+}
+
+}  // namespace
+
 Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const ReadView& view, const Tables& tables,
                 int64_t now, Cluster cluster, const v1::Job* job) {
   std::optional<v1::Job> stored;
@@ -57,23 +70,27 @@ Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const Re
     }
     return at->second ? &*at->second : nullptr;
   };
-  std::optional<v1::Deployment> deployment;
+  std::vector<v1::Deployment> deployments;
   if (tables.deployments) {
-    Table<v1::Deployment>(*tables.deployments)
-        .scan(view, kDeploymentsByJob, of_job(eval.namespace_(), eval.job_id()),
-              [&](v1::Deployment& newest, std::string_view) { return deployment = std::move(newest), false; });
+    deployments = Table<v1::Deployment>(*tables.deployments)
+                      .list(view, kDeploymentsByJob, of_job(eval.namespace_(), eval.job_id()));
   }
   const auto config = tables.config.get(view, "");
   ClusterBoard board(std::move(cluster), allocs, eval.id());
-  return scheduler.decide({.eval = eval,
-                           .job = job,
-                           .allocs = allocs,
-                           .version = find_version,
-                           .deployment = deployment ? &*deployment : nullptr,
-                           .config = config.value_or(default_configuration()),
-                           .now = now,
-                           .new_id = [] { return Uuid::random().bytes(); }},
-                          board);
+  Decision decision = scheduler.decide({.eval = eval,
+                                        .job = job,
+                                        .allocs = allocs,
+                                        .version = find_version,
+                                        .deployments = deployments,
+                                        .config = config.value_or(default_configuration()),
+                                        .now = now,
+                                        .new_id = [] { return Uuid::random().bytes(); }},
+                                       board);
+  for (v1::Evaluation& other : decision.plan.evaluations) {
+    if (other.job_id() != eval.job_id() || other.namespace_() != eval.namespace_())
+      describe_preempted(view, tables, other);
+  }
+  return decision;
 }
 
 v1::Evaluation blocked_after(const v1::Evaluation& eval, std::string id, std::string_view trigger,

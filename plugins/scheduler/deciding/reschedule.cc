@@ -24,18 +24,18 @@ int64_t next_delay(const v1::Allocation& alloc, const v1::ReschedulePolicy& poli
   int64_t delay = policy.delay();
   const int64_t limit = policy.max_delay() > 0 ? policy.max_delay() : INT64_MAX;
   if (policy.delay_function() == "exponential") {
-    delay = last.delay() > limit / 2 ? limit : std::max(last.delay() * 2, policy.delay());
+    delay = last.delay() > INT64_MAX / 2 ? INT64_MAX : last.delay() * 2;
   } else if (policy.delay_function() == "fibonacci") {
     if (events.size() >= 2) {
       const int64_t before = events[events.size() - 2].delay();
-      delay = last.delay() > limit - std::min(before, limit) ? limit : last.delay() + before;
+      delay = last.delay() > INT64_MAX - before ? INT64_MAX : last.delay() + before;
       // The sequence began again at the base: its second member is the base as well.
-      if (last.delay() == policy.delay() && before > policy.delay()) delay = policy.delay();
+      if (last.delay() == policy.delay() && before == limit) delay = last.delay();
     }
   } else {
     return policy.delay();
   }
-  if (delay >= limit) {
+  if (delay > limit) {
     delay = limit;
     // It ran longer than the longest delay: begin again.
     if (end_time(alloc) - last.reschedule_time() > delay) delay = policy.delay();
@@ -46,14 +46,15 @@ int64_t next_delay(const v1::Allocation& alloc, const v1::ReschedulePolicy& poli
 std::optional<int64_t> next_try(const v1::Allocation& alloc, const v1::ReschedulePolicy& policy) {
   if (!reschedules(policy)) return std::nullopt;
   const int64_t ended = end_time(alloc);
-  if (!policy.unlimited()) {
+  const int64_t delay = next_delay(alloc, policy);
+  if (!policy.unlimited() && !alloc.reschedule_tracker().events().empty()) {
     int used = 0;
     for (const v1::RescheduleEvent& event : alloc.reschedule_tracker().events()) {
       used += ended - event.reschedule_time() < policy.interval();
     }
-    if (used >= policy.attempts()) return std::nullopt;
+    if (used >= policy.attempts() || delay >= policy.interval()) return std::nullopt;
   }
-  return ended + next_delay(alloc, policy);
+  return ended + delay;
 }
 
 v1::RescheduleTracker next_tracker(const v1::Allocation& failed, const v1::ReschedulePolicy& policy, int64_t now) {
@@ -61,7 +62,7 @@ v1::RescheduleTracker next_tracker(const v1::Allocation& failed, const v1::Resch
   const auto& events = failed.reschedule_tracker().events();
   for (int i = 0; i < events.size(); ++i) {
     const bool keep =
-        policy.unlimited() ? events.size() - i < kEventsKept : now - events[i].reschedule_time() < policy.interval();
+        policy.unlimited() ? events.size() - i <= kEventsKept : now - events[i].reschedule_time() < policy.interval();
     if (keep) *tracker.add_events() = events[i];
   }
   v1::RescheduleEvent& event = *tracker.add_events();

@@ -47,6 +47,10 @@ void ClusterBoard::visit_nodes(const std::function<void(const v1::Node& node)>& 
   for (const ClusterNode& node : cluster_.nodes()) visit(*node.node);
 }
 
+bool ClusterBoard::accepts_work(const v1::Node& node) const { return scheduler::accepts_work(node); }
+
+bool ClusterBoard::reaches(const v1::Node& node, const v1::Job& job) const { return in_reach(job, node); }
+
 bool ClusterBoard::suits(const v1::Node& node, const v1::Job& job, const v1::TaskGroup& group) const {
   return in_reach(job, node) && Feasibility(job, group).check(node).empty();
 }

@@ -22,6 +22,8 @@ class ClusterBoard final : public Board {
 
   const v1::Node* node(const std::string& id) const override { return cluster_.find(id); }
   void visit_nodes(const std::function<void(const v1::Node& node)>& visit) const override;
+  bool accepts_work(const v1::Node& node) const override;
+  bool reaches(const v1::Node& node, const v1::Job& job) const override;
   bool suits(const v1::Node& node, const v1::Job& job, const v1::TaskGroup& group) const override;
   void leave(const v1::Allocation& alloc) override;
   void come_back(const v1::Allocation& alloc) override;

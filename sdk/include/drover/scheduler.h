@@ -76,6 +76,10 @@ class Board {
   virtual const v1::Node* node(const std::string& id) const = 0;
   // All nodes, in any order, whether they accept work or not.
   virtual void visit_nodes(const std::function<void(const v1::Node& node)>& visit) const = 0;
+  // True when the node may be given new work: it is ready, eligible and not draining.
+  virtual bool accepts_work(const v1::Node& node) const = 0;
+  // True when the node is within the job's datacenters and pool.
+  virtual bool reaches(const v1::Node& node, const v1::Job& job) const = 0;
   // True when the node is within the job's reach (datacenters, pool) and meets all that the group asks but room.
   virtual bool suits(const v1::Node& node, const v1::Job& job, const v1::TaskGroup& group) const = 0;
   // Frees what an allocation of the snapshot takes of its node. Does nothing for one that takes nothing.
@@ -97,7 +101,7 @@ class Scheduler {
     const v1::Job* job;                         // null: the job is gone
     const std::vector<v1::Allocation>& allocs;  // all of the job's name, also ended ones and those of earlier jobs
     std::function<const v1::Job*(uint64_t version)> version;  // of the job; null when it is no longer kept
-    const v1::Deployment* deployment;                         // the job's newest; null: it has none
+    const std::vector<v1::Deployment>& deployments;           // of the job's name, the newest first
     const v1::SchedulerConfiguration& config;
     int64_t now;                          // nanoseconds since 1970
     std::function<std::string()> new_id;  // for new allocations and evaluations
