@@ -248,7 +248,10 @@ void Allocations::accept(AllocSpecPtr spec) {
       fresh = runners_[id] = std::make_shared<AllocRunner>(client_, spec, StoredRun());
     }
   }
+  // The servers lost sight of it: they hear how it is, and know that it is back.
+  const bool is_unknown = spec->allocation->client_status() == v1::CLIENT_STATUS_UNKNOWN;
   if (existing) existing->update(std::move(spec));
+  if (existing && is_unknown) existing->reconnected();
   if (fresh) fresh->begin();
 }
 

@@ -36,6 +36,7 @@ Status Registry::start(Host& host, const HeartbeatOptions& options) {
   }
   DROVER_TRY(allocs_, host.find_table("allocs"));
   DROVER_TRY(jobs_, host.find_table("jobs"));
+  DROVER_TRY(job_versions_, host.find_table("job_versions"));
   return ok_status();
 }
 
@@ -93,10 +94,11 @@ Result<Write<v1::HeartbeatResponse>> Registry::heartbeat(const v1::HeartbeatRequ
   if (!node) return not_found("node not found");
   if (!is_same_secret(node->secret_id(), request.secret_id()))
     return permission_denied("node secret ID does not match");
-  const v1::NodeStatus wanted = request.status();
+  v1::NodeStatus wanted = request.status();
   if (wanted != v1::NODE_STATUS_READY && wanted != v1::NODE_STATUS_INITIALIZING && wanted != v1::NODE_STATUS_DOWN) {
     return invalid_argument("a node cannot give itself this status");
   }
+  wanted = status_when_heard(call.view(), allocs_, *node, wanted);
   if (node->status() == wanted) return Write(answer(*node));
   const bool was_down = node->status() == v1::NODE_STATUS_DOWN && wanted == v1::NODE_STATUS_READY;
   return Write<v1::HeartbeatResponse>(
@@ -126,17 +128,25 @@ void Registry::invalidate(const std::string& node_id) {
   const auto view = host_->snapshot();
   auto node = nodes_.get(*view, node_id);
   if (!node || node->status() == v1::NODE_STATUS_DOWN) return;
+  const v1::NodeStatus status = status_when_silent(*view, allocs_, job_versions_, *node, host_->clock().wall_ns());
+  // One that is only out of reach is looked at again: the time that its allocations have may end.
+  if (status == v1::NODE_STATUS_DISCONNECTED) watch_again(node_id);
+  if (status == node->status()) return;
   log::warn("heartbeat", "node heartbeat missed", {{"node", Uuid::from_bytes(node_id).to_string()}});
   host_->metrics().add("nomad.nomad.heartbeat.invalidate");
-  const Status status = host_
-                            ->propose(with_status(*node, v1::NODE_STATUS_DOWN, "Node heartbeat missed", *view),
-                                      host_->clock().steady() + kProposeTime, term)
-                            .status();
-  if (!status.ok()) {
-    log::warn("heartbeat", "could not mark a silent node as down; trying again", {{"error", status.message()}});
-    MutexLock lock(mutex_);
-    heartbeats_->heard(node_id, host_->clock().steady(), 0);
+  const Status proposed = host_
+                              ->propose(with_status(*node, status, "Node heartbeat missed", *view),
+                                        host_->clock().steady() + kProposeTime, term)
+                              .status();
+  if (!proposed.ok()) {
+    log::warn("heartbeat", "could not mark a silent node; trying again", {{"error", proposed.message()}});
+    watch_again(node_id);
   }
+}
+
+void Registry::watch_again(const std::string& node_id) {
+  MutexLock lock(mutex_);
+  heartbeats_->heard(node_id, host_->clock().steady(), 0);
 }
 
 void Registry::lead(std::stop_token stop) {

@@ -29,10 +29,12 @@ class Registry {
   v1::NodeStatusUpdated with_status(const v1::Node& node, v1::NodeStatus status, std::string message,
                                     const ReadView& view) const;
   void invalidate(const std::string& node_id);
+  void watch_again(const std::string& node_id);
 
   const Table<v1::Node>& nodes_;
   TableId allocs_;
   TableId jobs_;
+  TableId job_versions_;
   Host* host_ = nullptr;
 
   Mutex mutex_;

@@ -23,6 +23,7 @@ v1::NodeListStub stub_of(const v1::Node& node, const v1::ListNodesRequest& reque
   stub.set_node_class(node.node_class());
   stub.set_version(attribute(node, "nomad.version"));
   stub.set_drain(node.drain());
+  if (node.has_last_drain()) *stub.mutable_last_drain() = node.last_drain();
   stub.set_scheduling_eligibility(node.scheduling_eligibility());
   stub.set_status(node.status());
   stub.set_status_description(node.status_description());
@@ -63,12 +64,12 @@ v1::NodeDetails details_of(v1::Node node) {
 
 // Proposes the command. Its answer names the evaluations that it makes, and the node's index: its new one, unless it is
 // not what the command changes.
-template <typename Command>
-Write<v1::NodeUpdateResponse> write(const Command& command, uint64_t node_index = 0) {
-  v1::NodeUpdateResponse response;
+template <typename Response = v1::NodeUpdateResponse, typename Command>
+Write<Response> write(const Command& command, uint64_t node_index = 0) {
+  Response response;
   response.set_node_modify_index(node_index);
   for (const v1::Evaluation& eval : command.evaluations()) response.add_eval_ids(eval.id());
-  return Write<v1::NodeUpdateResponse>(command, [response](const Applied& applied) mutable {
+  return Write<Response>(command, [response](const Applied& applied) mutable {
     if (response.node_modify_index() == 0) response.set_node_modify_index(applied.index);
     if (!response.eval_ids().empty()) response.set_eval_create_index(applied.index);
     return response;
@@ -78,10 +79,10 @@ Write<v1::NodeUpdateResponse> write(const Command& command, uint64_t node_index 
 }  // namespace
 
 Status Rpc::declare(Declarations& declare) {
-  return declare.service(
-      "drover.v1.Nodes",
-      {method<&Rpc::list>("List", this), method<&Rpc::get>("Get", this), method<&Rpc::eligibility>("Eligibility", this),
-       method<&Rpc::evaluate>("Evaluate", this), method<&Rpc::purge>("Purge", this)});
+  return declare.service("drover.v1.Nodes",
+                         {method<&Rpc::list>("List", this), method<&Rpc::get>("Get", this),
+                          method<&Rpc::eligibility>("Eligibility", this), method<&Rpc::drain>("Drain", this),
+                          method<&Rpc::evaluate>("Evaluate", this), method<&Rpc::purge>("Purge", this)});
 }
 
 Status Rpc::start(Host& host) {
@@ -134,6 +135,41 @@ Result<Write<v1::NodeUpdateResponse>> Rpc::eligibility(const v1::NodeEligibility
   command.set_time(now);
   if (becomes_eligible) add_node_evaluations(view, allocs_, jobs_, *node, *command.mutable_evaluations());
   return write(command);
+}
+
+Result<Write<v1::NodeDrainResponse>> Rpc::drain(const v1::NodeDrainRequest& request, Call& call) {
+  const ReadView& view = call.view();
+  auto node = nodes_.get(view, request.node_id());
+  if (!node) return not_found("node not found");
+  if (request.has_drain_spec() && request.mark_eligible()) {
+    return invalid_argument("MarkEligible: a node that drains takes no work; leave it out, or leave out DrainSpec");
+  }
+  const int64_t now = host_->clock().wall_ns();
+  v1::NodeDrainUpdated command;
+  command.set_node_id(request.node_id());
+  *command.mutable_meta() = request.meta();
+  command.set_time(now);
+  command.mutable_event()->set_subsystem("Drain");
+  command.mutable_event()->set_timestamp(now);
+  if (request.has_drain_spec()) {
+    v1::DrainStrategy& strategy = *command.mutable_strategy();
+    strategy.set_deadline(request.drain_spec().deadline());
+    strategy.set_ignore_system_jobs(request.drain_spec().ignore_system_jobs());
+    if (strategy.deadline() > 0) strategy.set_force_deadline(now + strategy.deadline());
+    command.mutable_event()->set_message(node->drain() ? "Node drain strategy updated" : "Node drain strategy set");
+    return write<v1::NodeDrainResponse>(command);
+  }
+  if (!node->drain() && !request.mark_eligible()) {
+    call.set_index(view.index());
+    v1::NodeDrainResponse response;
+    response.set_node_modify_index(node->modify_index());
+    return Write(response);
+  }
+  command.set_status(v1::DRAIN_STATUS_CANCELED);
+  command.set_mark_eligible(request.mark_eligible());
+  command.mutable_event()->set_message("Node drain disabled");
+  if (request.mark_eligible()) add_node_evaluations(view, allocs_, jobs_, *node, *command.mutable_evaluations());
+  return write<v1::NodeDrainResponse>(command);
 }
 
 Result<Write<v1::NodeUpdateResponse>> Rpc::evaluate(const v1::NodeRequest& request, Call& call) {

@@ -16,6 +16,7 @@ class Rpc {
   Result<v1::ListNodesResponse> list(const v1::ListNodesRequest& request, Call& call);
   Result<v1::NodeResponse> get(const v1::NodeRequest& request, Call& call);
   Result<Write<v1::NodeUpdateResponse>> eligibility(const v1::NodeEligibilityRequest& request, Call& call);
+  Result<Write<v1::NodeDrainResponse>> drain(const v1::NodeDrainRequest& request, Call& call);
   Result<Write<v1::NodeUpdateResponse>> evaluate(const v1::NodeRequest& request, Call& call);
   Result<Write<v1::NodeUpdateResponse>> purge(const v1::NodeRequest& request, Call& call);
 

@@ -26,6 +26,7 @@ class NodeHandlers : public ::testing::Test {
   NodeHandlers() {
     const Table<v1::Allocation> alloc_rows(host_.rows().add_table(allocs_table().spec()));
     host_.rows().add_table(jobs_table().spec());
+    host_.rows().add_table(job_versions_table().spec());
     EXPECT_TRUE(declare_tables(host_.rows(), nodes_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     EXPECT_TRUE(registry_.declare(host_.rows()).ok());

@@ -99,6 +99,44 @@ class Commands {
     return std::string();
   }
 
+  Result<std::string> drain_updated(const v1::NodeDrainUpdated& command, ApplyContext& context) const {
+    auto node = nodes_.get(context.rows(), command.node_id());
+    if (!node) return not_found("node not found");
+    v1::DrainMetadata& last = *node->mutable_last_drain();
+    if (command.has_strategy()) {
+      if (!node->drain()) {
+        last.Clear();
+        last.set_started_at(command.time());
+      }
+      *node->mutable_drain_strategy() = command.strategy();
+      node->mutable_drain_strategy()->set_started_at(last.started_at());
+      node->set_drain(true);
+      node->set_scheduling_eligibility("ineligible");
+      last.set_status(v1::DRAIN_STATUS_DRAINING);
+    } else {
+      node->clear_drain_strategy();
+      node->set_drain(false);
+      if (command.mark_eligible()) node->set_scheduling_eligibility("eligible");
+      last.set_status(command.status());
+    }
+    for (const auto& [key, value] : command.meta()) (*last.mutable_meta())[key] = value;
+    last.set_updated_at(command.time());
+    add_event(*node, command.event(), context.index());
+    node->set_modify_index(context.index());
+    DROVER_RETURN_IF_ERROR(nodes_.put(context.rows(), *node));
+    DROVER_RETURN_IF_ERROR(add_evaluations(command.evaluations(), command.time(), context));
+    return std::string();
+  }
+
+  Result<std::string> caught_up(const v1::NodeCaughtUp& command, ApplyContext& context) const {
+    auto node = nodes_.get(context.rows(), command.node_id());
+    if (!node) return std::string();
+    node->set_last_alloc_update_index(context.index());
+    node->set_modify_index(context.index());
+    DROVER_RETURN_IF_ERROR(nodes_.put(context.rows(), *node));
+    return std::string();
+  }
+
   Result<std::string> deleted(const v1::NodesDeleted& command, ApplyContext& context) const {
     for (const std::string& id : command.node_ids()) nodes_.erase(context.rows(), id);
     DROVER_RETURN_IF_ERROR(add_evaluations(command.evaluations(), command.time(), context));
@@ -117,6 +155,8 @@ Status declare_tables(Declarations& declare, Table<v1::Node>& nodes) {
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::registered>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::status_updated>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::eligibility_updated>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::drain_updated>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::caught_up>(commands));
   return declare.command<&Commands::deleted>(commands);
 }
 

@@ -327,6 +327,7 @@ class Commands {
 
   Result<std::string> allocations_reported(const v1::AllocationsReported& command, ApplyContext& context) const {
     Writer writer(tables_, context, command.time());
+    std::set<std::string> caught_up;  // nodes
     for (const v1::Allocation& report : command.allocations()) {
       auto alloc = writer.change(report.id());
       if (!alloc) continue;  // collected meanwhile
@@ -338,6 +339,7 @@ class Commands {
                                    " is not allowed to update allocs while in status " +
                                    std::string(status_text(*node)));
       }
+      if (*node == v1::NODE_STATUS_INITIALIZING) caught_up.insert(row.node_id());
       row.set_client_status(report.client_status());
       row.set_client_description(report.client_description());
       *row.mutable_task_states() = report.task_states();
@@ -347,6 +349,11 @@ class Commands {
       }
       row.set_modify_time(command.time());
       DROVER_RETURN_IF_ERROR(writer.put_client_side(*std::move(alloc)));
+    }
+    for (const std::string& id : caught_up) {
+      v1::NodeCaughtUp node;
+      node.set_node_id(id);
+      DROVER_RETURN_IF_ERROR(also(context, node));
     }
     DROVER_RETURN_IF_ERROR(writer.put(command.evaluations()));
     DROVER_RETURN_IF_ERROR(writer.finish());

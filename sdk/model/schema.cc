@@ -25,7 +25,17 @@ KeyRange of_job(std::string_view name_space, std::string_view job_id) {
 KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id).view()); }
 
 TableShape<v1::Job> jobs_table() {
-  return {"jobs", {}, [](const v1::Job& job, RowKeys& keys) { keys.primary(job_key(job.namespace_(), job.id())); }};
+  return {"jobs", {{"parent"}, {"dispatch_token"}, {"every_node"}}, [](const v1::Job& job, RowKeys& keys) {
+            keys.primary(job_key(job.namespace_(), job.id()));
+            if (job.type() == "system" || job.type() == "sysbatch") {
+              keys.add(kJobsOnEveryNode, job_key(job.namespace_(), job.id()));
+            }
+            if (job.parent_id().empty()) return;
+            const auto below_parent = [&] { return KeyBuilder().text(job.namespace_()).text(job.parent_id()); };
+            keys.add(kJobsByParent, below_parent().text(job.id()).take());
+            if (job.dispatch_idempotency_token().empty()) return;
+            keys.add(kJobsByDispatchToken, below_parent().text(job.dispatch_idempotency_token()).text(job.id()).take());
+          }};
 }
 
 TableShape<v1::Job> job_versions_table() {

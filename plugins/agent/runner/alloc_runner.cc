@@ -162,6 +162,13 @@ Status AllocRunner::signal(const std::string& name, const std::string& signal) {
   return worst;
 }
 
+void AllocRunner::reconnected() {
+  for (const auto& runner : runners_) {
+    if (runner->view().progress == TaskView::Progress::running) runner->tell(event::reconnected(client_.wall_ns()));
+  }
+  client_.changed(id_, /*urgent=*/true);
+}
+
 void AllocRunner::driver_event(const std::string& name, const std::string& driver,
                                const driver::DriverTaskEvent& event) {
   if (TaskRunner* runner = find(name)) runner->driver_event(driver, event);

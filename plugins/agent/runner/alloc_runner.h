@@ -45,6 +45,8 @@ class AllocRunner final : private HookedAlloc, private HookRows {
 
   // --- Orders. [any]
   void update(AllocSpecPtr spec);  // stops when the servers no longer want it to run
+  // The servers had lost sight of it: its tasks say so, and it is reported again.
+  void reconnected();
   // Ends the tasks, each within `cap` when given.
   void stop(std::optional<std::chrono::nanoseconds> cap = {});
   // Stops, and when done removes files and rows.

@@ -128,6 +128,8 @@ v1::TaskEvent signaling(int64_t now, std::string_view signal, std::string_view r
   return event;
 }
 
+v1::TaskEvent reconnected(int64_t now) { return make(now, "Reconnected", "Client reconnected"); }
+
 v1::TaskEvent shutdown_delay(int64_t now, std::chrono::nanoseconds delay) {
   const std::string text = "Waiting for shutdown_delay of " + format_duration(delay) + " before killing the task.";
   v1::TaskEvent event = make(now, "Waiting for shutdown delay", text);

@@ -43,6 +43,7 @@ v1::TaskEvent restarting(int64_t now, std::chrono::nanoseconds delay, std::strin
 v1::TaskEvent not_restarting(int64_t now, std::string_view reason);
 v1::TaskEvent restart_signaled(int64_t now, std::string_view reason);
 v1::TaskEvent signaling(int64_t now, std::string_view signal, std::string_view reason);
+v1::TaskEvent reconnected(int64_t now);
 v1::TaskEvent shutdown_delay(int64_t now, std::chrono::nanoseconds delay);
 v1::TaskEvent killing(int64_t now, std::chrono::nanoseconds timeout, std::string_view reason);
 v1::TaskEvent killed(int64_t now, std::string_view error);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "drover/model/disconnect.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
@@ -17,17 +18,9 @@ namespace drover::scheduler {
 using Alloc = const v1::Allocation*;
 using Allocs = std::vector<Alloc>;
 
-// How long allocations of the group may be out of reach before they are lost; nothing: they are lost at once.
-std::optional<int64_t> lost_after(const v1::TaskGroup& group);
-// How long the node itself lets them run while it cannot reach a server; nothing: for ever.
-std::optional<int64_t> stop_on_client_after(const v1::TaskGroup& group);
 // True when one that is out of reach is replaced meanwhile.
 bool replaces_disconnected(const v1::TaskGroup& group);
 
-// True when the last that the servers noted of it is that it was out of reach.
-bool needs_reconnect(const v1::Allocation& alloc);
-// True when it is still out of reach and its time is over. `group`: of its own version of the job.
-bool expired(const v1::Allocation& alloc, const v1::TaskGroup& group, int64_t now);
 // When its node has certainly stopped it, if it was lost and its group says so.
 std::optional<int64_t> stopped_on_client_at(const v1::Allocation& alloc, const v1::TaskGroup& group, int64_t now);
 

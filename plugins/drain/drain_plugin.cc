@@ -1,0 +1,31 @@
+// Drain: empties nodes that shall be taken out of service, without taking services down.
+#include "drainer.h"
+#include "drover/module.h"
+
+namespace drover::drain {
+namespace {
+
+class DrainPlugin final : public Plugin {
+ public:
+  Status declare(Declarations& declare) override {
+    DROVER_TRY(tables_.nodes, declare.other_table("nodes"));
+    DROVER_TRY(tables_.allocs, declare.other_table("allocs"));
+    DROVER_TRY(tables_.jobs, declare.other_table("jobs"));
+    return ok_status();
+  }
+  Status start(Host& host) override {
+    host_ = &host;
+    return ok_status();
+  }
+  void lead(std::stop_token stop) override { Drainer(*host_, tables_).run(stop); }
+  void stop(SteadyTime) override {}
+
+ private:
+  Tables tables_;
+  Host* host_ = nullptr;
+};
+
+}  // namespace
+}  // namespace drover::drain
+
+DROVER_MODULE(drover::drain::DrainPlugin, "module", "drain", "0.1.0");

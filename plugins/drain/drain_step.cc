@@ -1,0 +1,129 @@
+#include "drain_step.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "drover/model/allocation.h"
+#include "drover/model/job.h"
+
+namespace drover::drain {
+namespace {
+
+// Deadlines within this of each other are dealt with together.
+constexpr int64_t kWindow = 5'000'000'000;
+
+bool is_system(const v1::Job& job) { return job.type() == "system" || job.type() == "sysbatch"; }
+
+// Known to work or not to work; without a deployment it works when it runs.
+bool has_health(const v1::Allocation& alloc) {
+  if (alloc.deployment_status().has_healthy()) return true;
+  return alloc.deployment_id().empty() && alloc.client_status() == v1::CLIENT_STATUS_RUNNING;
+}
+
+class Step {
+ public:
+  explicit Step(const DrainInput& input) : input_(input) {
+    for (const v1::Node& node : input.nodes) nodes_[node.id()].node = &node;
+  }
+
+  DrainStep run() {
+    for (size_t i = 0; i < input_.jobs.size(); ++i) count(i);
+    // A deadline that is near a passed one is passed, too: a drain of many nodes ends as one.
+    const bool any_due = std::ranges::any_of(nodes_, [this](const auto& at) { return is_due(at.second, 0); });
+    for (auto& [id, at] : nodes_) {
+      if (any_due && is_due(at, kWindow)) at.forced = true;
+    }
+    for (size_t i = 0; i < input_.jobs.size(); ++i) move(i);
+    for (const auto& [id, at] : nodes_) finish(id, at);
+    return std::move(step_);
+  }
+
+ private:
+  struct At {
+    const v1::Node* node;
+    int left = 0;         // allocations of other jobs than system jobs
+    int system_left = 0;  // that the drain does not ignore
+    bool forced = false;
+  };
+
+  bool is_due(const At& at, int64_t window) const {
+    const v1::DrainStrategy& strategy = at.node->drain_strategy();
+    return strategy.deadline() < 0 ||
+           (strategy.force_deadline() > 0 && strategy.force_deadline() <= input_.now + window);
+  }
+
+  At* draining(const v1::Allocation& alloc) {
+    const auto at = nodes_.find(alloc.node_id());
+    return at == nodes_.end() ? nullptr : &at->second;
+  }
+
+  void count(size_t index) {
+    const DrainInput::JobAllocs& each = input_.jobs[index];
+    for (const v1::Allocation& alloc : each.allocs) {
+      At* at = draining(alloc);
+      if (!at || client_terminal(alloc)) continue;
+      if (each.job && is_system(*each.job)) {
+        at->system_left += !at->node->drain_strategy().ignore_system_jobs();
+      } else {
+        ++at->left;
+      }
+    }
+  }
+
+  void move(size_t index) {
+    const DrainInput::JobAllocs& each = input_.jobs[index];
+    const bool system = each.job && is_system(*each.job);
+    std::map<std::string, std::vector<const v1::Allocation*>> movable;  // by group
+    std::map<std::string, int64_t> healthy;
+    for (const v1::Allocation& alloc : each.allocs) {
+      if (!terminal(alloc) && has_health(alloc)) ++healthy[alloc.task_group()];
+      At* at = draining(alloc);
+      if (!at || terminal(alloc) || alloc.desired_transition().migrate()) continue;
+      if (system && at->node->drain_strategy().ignore_system_jobs()) continue;
+      if (at->forced || (system && at->left == 0)) {
+        step_.moves.push_back({alloc.id(), index});
+        --healthy[alloc.task_group()];
+      } else if (each.job && each.job->type() == "service") {
+        movable[alloc.task_group()].push_back(&alloc);
+      }
+    }
+    for (auto& [name, allocs] : movable) {
+      const v1::TaskGroup* group = find_group(*each.job, name);
+      // What the job no longer wants is nothing to be careful with.
+      const int64_t keep = group ? group->count() - std::max(group->migrate().max_parallel(), 1) : 0;
+      const int64_t allowed = group ? healthy[name] - marked(each, name) - keep : static_cast<int64_t>(allocs.size());
+      std::ranges::sort(allocs, {}, [](const v1::Allocation* alloc) { return alloc->name(); });
+      for (int64_t i = 0; i < std::min(allowed, static_cast<int64_t>(allocs.size())); ++i) {
+        step_.moves.push_back({allocs[static_cast<size_t>(i)]->id(), index});
+      }
+    }
+  }
+
+  // Those that were told to move and still run: they are healthy no longer than that.
+  static int64_t marked(const DrainInput::JobAllocs& each, const std::string& group) {
+    return std::ranges::count_if(each.allocs, [&](const v1::Allocation& alloc) {
+      return alloc.task_group() == group && !terminal(alloc) && has_health(alloc) &&
+             alloc.desired_transition().migrate();
+    });
+  }
+
+  void finish(const std::string& id, const At& at) {
+    if (at.forced || (at.left == 0 && at.system_left == 0)) {
+      step_.done.push_back({id, at.forced && at.left + at.system_left > 0});
+      return;
+    }
+    const int64_t deadline = at.node->drain_strategy().force_deadline();
+    if (deadline > 0) step_.look_again_at = std::min(step_.look_again_at.value_or(deadline), deadline);
+  }
+
+  const DrainInput& input_;
+  std::map<std::string, At> nodes_;
+  DrainStep step_;
+};
+
+}  // namespace
+
+DrainStep drain_step(const DrainInput& input) { return Step(input).run(); }
+
+}  // namespace drover::drain

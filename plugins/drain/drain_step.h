@@ -1,0 +1,47 @@
+// The next step of all drains together: which allocations move now, and which nodes are done. Pure.
+//
+//   service allocations   few at a time: their group keeps count - migrate.max_parallel healthy ones
+//   batch allocations     end by themselves, until the deadline
+//   system allocations    last, when nothing else is left; unless they are ignored
+//
+// At its deadline a node is done, and what is left there moves at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drover/v1/allocation.pb.h"
+#include "drover/v1/job.pb.h"
+#include "drover/v1/node.pb.h"
+
+namespace drover::drain {
+
+struct DrainInput {
+  std::vector<v1::Node> nodes;  // those that drain
+  struct JobAllocs {
+    std::optional<v1::Job> job;          // nothing: it is gone
+    std::vector<v1::Allocation> allocs;  // all of its name, on whatever node
+  };
+  std::vector<JobAllocs> jobs;  // every job with an allocation on one of the nodes
+  int64_t now = 0;              // nanoseconds since 1970
+};
+
+struct DrainStep {
+  struct Move {
+    std::string alloc_id;
+    size_t job;  // its place in DrainInput::jobs
+  };
+  std::vector<Move> moves;
+  struct Done {
+    std::string node_id;
+    bool deadline_reached;
+  };
+  std::vector<Done> done;
+  std::optional<int64_t> look_again_at;  // the earliest deadline; nothing: only when something changes
+};
+
+DrainStep drain_step(const DrainInput& input);
+
+}  // namespace drover::drain

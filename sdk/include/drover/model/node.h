@@ -1,0 +1,18 @@
+// Which nodes take work, and of which jobs. Pure. [any]
+#pragma once
+
+namespace drover::v1 {
+class Job;
+class Node;
+}  // namespace drover::v1
+
+namespace drover {
+
+// True when it may be given new work: it is ready, eligible and not draining.
+bool accepts_work(const v1::Node& node);
+// True when it is in the job's pool.
+bool in_pool(const v1::Job& job, const v1::Node& node);
+// True when it is in the job's datacenters and pool.
+bool in_reach(const v1::Job& job, const v1::Node& node);
+
+}  // namespace drover

@@ -1,0 +1,27 @@
+#include "drover/model/node.h"
+
+#include <algorithm>
+
+#include "drover/model/constraint.h"
+#include "drover/v1/job.pb.h"
+#include "drover/v1/node.pb.h"
+
+namespace drover {
+
+bool accepts_work(const v1::Node& node) {
+  return node.status() == v1::NODE_STATUS_READY && !node.drain() && node.scheduling_eligibility() != "ineligible";
+}
+
+bool in_pool(const v1::Job& job, const v1::Node& node) {
+  if (job.node_pool() == "all") return true;
+  const std::string pool = node.node_pool().empty() ? "default" : node.node_pool();
+  return pool == (job.node_pool().empty() ? "default" : job.node_pool());
+}
+
+bool in_reach(const v1::Job& job, const v1::Node& node) {
+  return in_pool(job, node) && std::ranges::any_of(job.datacenters(), [&](const std::string& pattern) {
+           return glob_matches(pattern, node.datacenter());
+         });
+}
+
+}  // namespace drover
