@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli_command.h"
+#include "confirm.h"
 #include "drover/api/jobs.pb.h"
 #include "drover/job_validator.h"
 #include "eval_monitor.h"
@@ -83,24 +84,6 @@ int job_validate(Run& run) {
   if (answer) return show_findings(run, answer->message.error(), answer->message.warnings());
   if (answer.status().code() == Code::unavailable) return validate_here(run, job, answer.status());
   return run.fail("Error validating job", answer.status());
-}
-
-// Exactly "y" goes on; an empty answer or one beginning with n does not.
-std::optional<int> ask(Run& run, const std::string& question) {
-  run.out << question << " [y/N] " << std::flush;
-  std::string answer;
-  std::getline(run.host.in(), answer);
-  if (answer == "y") return std::nullopt;
-  if (answer.empty() || answer[0] == 'n' || answer[0] == 'N') {
-    run.out << "Cancelling\n";
-    return 0;
-  }
-  if (answer[0] == 'y') {
-    run.out << "For confirmation, an exact 'y' is required.\n";
-    return 0;
-  }
-  run.out << "No confirmation detected. For confirmation, an exact 'y' is required.\n";
-  return 1;
 }
 
 int job_stop(Run& run) {
