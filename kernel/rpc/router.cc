@@ -76,7 +76,8 @@ namespace {
 
 // Refuses wishes that the method would ignore silently.
 Status refuse_ignored(const Method& method, const QueryOptions& query) {
-  if (!query.filter.empty()) return invalid_argument("filter expressions are not supported by this version of drover");
+  if (!method.route.filters() && !query.filter.empty())
+    return invalid_argument("this answer takes no filter; leave it out");
   if (!method.route.pages() && (query.per_page > 0 || !query.next_token.empty()))
     return invalid_argument("this answer is not divided into pages; leave out per_page and next_token");
   return ok_status();

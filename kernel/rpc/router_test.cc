@@ -61,7 +61,7 @@ TEST_F(RouterTest, RefusesTheWrongKindOfCall) {
 }
 
 TEST_F(RouterTest, WhatAMethodWouldIgnoreIsRefused) {
-  const std::string no_filter = "invalid_argument: filter expressions are not supported by this version of drover";
+  const std::string no_filter = "invalid_argument: this answer takes no filter; leave it out";
   const std::string no_pages =
       "invalid_argument: this answer is not divided into pages; leave out per_page and next_token";
   const auto refusal = [this](const std::string& method, QueryOptions query) {

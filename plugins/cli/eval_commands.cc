@@ -53,6 +53,7 @@ int eval_list(Run& run) {
   Parameters page;
   if (run.arguments.is_set("per-page")) page.emplace("per_page", run.arguments.value("per-page"));
   if (run.arguments.is_set("page-token")) page.emplace("next_token", run.arguments.value("page-token"));
+  if (run.arguments.is_set("filter")) page.emplace("filter", run.arguments.value("filter"));
   auto evals = run.client.call<v1::Evaluations::List>(request, page);
   if (!evals) return run.fail("Error querying evaluations", evals.status());
   if (auto code = print_object(run, *evals)) return *code;
@@ -76,8 +77,10 @@ int eval_list(Run& run) {
 
 std::string next_page_text(const Arguments& arguments, const std::string& next_token) {
   std::string text = "There are more evaluations. The next page:\n\ndrover eval list";
-  for (const char* flag : {"job", "status", "per-page"}) {
-    if (arguments.is_set(flag)) text += std::string(" -") + flag + " " + arguments.value(flag);
+  for (const char* flag : {"job", "status", "filter", "per-page"}) {
+    if (!arguments.is_set(flag)) continue;
+    const std::string value = arguments.value(flag);
+    text += std::string(" -") + flag + " " + (value.find(' ') == std::string::npos ? value : "'" + value + "'");
   }
   return text + " -page-token " + next_token + "\n";
 }
@@ -89,6 +92,7 @@ std::vector<Definition> eval_commands() {
        1, eval_status},
       {"eval list", "Lists evaluations.", "", "",
        with_object_flags({with_value("job", "", "Only of this job"), with_value("status", "", "Only with this status"),
+                          with_value("filter", "", "Filter expression: 'Priority == 50 and Type == service'"),
                           with_value("per-page", "", "Page size"),
                           with_value("page-token", "", "Where the page begins"),
                           on_off("verbose", "Show full identifiers")}),

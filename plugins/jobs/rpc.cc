@@ -89,10 +89,11 @@ Result<v1::ListJobsResponse> Rpc::list(const v1::ListJobsRequest& request, Call&
   DROVER_TRY(const Listing listing, Listing::by_name(call.query()));
   v1::ListJobsResponse response;
   const auto stub_of_row = [&](const Cursor& job) { return std::optional(stub_at(job, call.view())); };
-  listing.fill(call, tables_.jobs.id(), stub_of_row, [&](v1::JobListStub&& stub) {
+  const auto add = [&](v1::JobListStub&& stub) {
     if (!request.meta()) stub.clear_meta();
     *response.add_jobs() = std::move(stub);
-  });
+  };
+  DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.jobs, stub_of_row, add));
   return response;
 }
 

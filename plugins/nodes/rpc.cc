@@ -98,7 +98,8 @@ Result<v1::ListNodesResponse> Rpc::list(const v1::ListNodesRequest& request, Cal
   const auto stub = [&](const Cursor& row) {
     return std::optional(stub_of(Table<v1::Node>::parse(row.row()), request));
   };
-  listing.fill(call, nodes_.id(), stub, [&](v1::NodeListStub&& node) { *response.add_nodes() = std::move(node); });
+  const auto add = [&](v1::NodeListStub&& node) { *response.add_nodes() = std::move(node); };
+  DROVER_RETURN_IF_ERROR(listing.fill(call, nodes_, stub, add));
   return response;
 }
 

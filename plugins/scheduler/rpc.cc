@@ -50,7 +50,7 @@ Status list_evaluations(const Tables& tables, const v1::ListEvaluationsRequest& 
     if (!is_wanted(*eval)) eval.reset();
     return eval;
   };
-  listing.fill(call, tables.evals.id(), wanted, add);
+  DROVER_RETURN_IF_ERROR(listing.fill(call, tables.evals, wanted, add));
   set_list_index(call, tables.evals.id());
   return ok_status();
 }
@@ -210,8 +210,14 @@ Result<v1::AllocationStubsResponse> Rpc::list_allocs(const v1::ListAllocationsRe
     if (!in_namespace(alloc.namespace_(), call.query())) return std::nullopt;
     return stubs.make(alloc, {.resources = request.resources(), .task_states = task_states});
   };
-  listing.fill(call, tables_.allocs.id(), wanted,
-               [&](v1::AllocationListStub&& stub) { *response.add_allocations() = std::move(stub); });
+  // The filter looks at the allocation in full, with its job where it asks for that.
+  const auto whole = [&](const Cursor& row) {
+    auto alloc = Table<v1::Allocation>::parse(row.row());
+    auto job = listing.filters_by("Job") ? job_of(alloc, call.view()) : std::nullopt;
+    return details_of(std::move(alloc), std::move(job));
+  };
+  const auto add = [&](v1::AllocationListStub&& stub) { *response.add_allocations() = std::move(stub); };
+  DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.allocs, wanted, add, whole));
   set_list_index(call, tables_.allocs.id());
   return response;
 }

@@ -53,7 +53,7 @@ TEST(Json, OmitEmptyObjectsDropEmptyFieldsButKeepPlainStructs) {
   v1::Allocation alloc;
   alloc.set_name("web.a[0]");
   EXPECT_EQ(
-      R"({"Name":"web.a[0]","DesiredTransition":{"Migrate":null,"Reschedule":null,"ForceReschedule":null,"NoShutdownDelay":null}})",
+      R"({"Name":"web.a[0]","DesiredTransition":{"Migrate":null,"Reschedule":null,"ForceReschedule":null,"NoShutdownDelay":null},"DeploymentID":"","DeploymentStatus":null})",
       message_to_json(alloc));
 }
 

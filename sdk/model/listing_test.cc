@@ -47,21 +47,23 @@ class Lists : public ::testing::Test {
     context.query = query;
     testing::FakeCall call(std::move(context), std::make_shared<testing::MemoryRows>(rows_));
     std::string text;
+    Status status;
     const auto add = [&](const std::string& name) { text += (text.empty() ? "" : " ") + name; };
     if (form == &Listing::by_name) {
       const auto name = [](const Cursor& row) {
         const auto job = Table<v1::Job>::parse(row.row());
         return std::optional(job.namespace_() + "/" + job.id());
       };
-      listing->fill(call, jobs_.id(), name, add);
+      status = listing->fill(call, jobs_, name, add);
     } else {
       const auto name = [&](const Cursor& row) -> std::optional<std::string> {
         std::string letter = Table<v1::Evaluation>::parse(row.row()).id().substr(0, 1);
         if (letter == unwanted_) return std::nullopt;
         return letter;
       };
-      listing->fill(call, evals_.id(), name, add);
+      status = listing->fill(call, evals_, name, add);
     }
+    if (!status.ok()) return {status.message(), ""};
     return {text, call.meta().next_token};
   }
   std::string all(Form form, QueryOptions query) { return page(form, query).first; }
@@ -122,6 +124,23 @@ TEST_F(Lists, RowsThatAreNotWantedTakeNoRoomOnAPage) {
   EXPECT_EQ(pages(&by_creation, {.per_page = 1}), "c | a");
   unwanted_ = "a";
   EXPECT_EQ(pages(&by_creation, {.per_page = 2}), "c b");
+}
+
+TEST_F(Lists, FiltersLookAtRowsAndLeavePagesFull) {
+  EXPECT_EQ(all(&Listing::by_name, {.name_space = "*", .filter = "Namespace == a"}), "a/cache a/web a/wiki");
+  EXPECT_EQ(pages(&Listing::by_name, {.name_space = "*", .filter = "ID matches `^w`", .per_page = 2}),
+            "a/web a/wiki | b/web");
+  EXPECT_EQ(pages(&by_creation, {.filter = "CreateIndex != 6", .per_page = 1}), "c | a")
+      << "the token names a row that passes";
+}
+
+TEST_F(Lists, AFilterThatCannotBeReadOrAskedIsAnError) {
+  EXPECT_EQ(all(&Listing::by_name, {.name_space = "*", .filter = "ID = web"}),
+            "failed to create result paginator: failed to read filter expression: 1:4 (3): no match found");
+  EXPECT_EQ(
+      all(&by_creation, {.filter = "Nope == 1"}),
+      "failed to read result page: error finding value in datum: /Nope at part 0: couldn't find key: struct field "
+      "with name \"Nope\"");
 }
 
 TEST_F(Lists, WhatCannotBeReadIsRefused) {

@@ -13,7 +13,12 @@ namespace drover::cli {
 namespace {
 
 int list_nodes(Run& run) {
-  auto nodes = run.client.call<v1::Nodes::List>({});
+  Parameters wishes;  // as they were typed: the server says what is wrong with them
+  for (const auto& [flag, parameter] :
+       {std::pair("filter", "filter"), {"per-page", "per_page"}, {"page-token", "next_token"}}) {
+    if (run.arguments.is_set(flag)) wishes.emplace(parameter, run.arguments.value(flag));
+  }
+  auto nodes = run.client.call<v1::Nodes::List>({}, wishes);
   if (!nodes) return run.fail("Error querying node status", nodes.status());
   const bool verbose = run.verbose();
   if (auto code = print_object(run, *nodes)) return *code;
@@ -34,6 +39,10 @@ int list_nodes(Run& run) {
     rows.push_back(std::move(row));
   }
   if (!run.arguments.on("quiet")) run.out << format_list(rows);
+  if (!nodes->next_token.empty()) {
+    run.out << "\nResults have been paginated. To get the next page run:\n\ndrover node status -page-token "
+            << nodes->next_token << "\n";
+  }
   return 0;
 }
 
@@ -165,7 +174,10 @@ int node_eligibility(Run& run) {
 std::vector<Definition> node_commands() {
   return {{"node status", "Shows the nodes, or one node with its resources and allocations.", "[node]", "",
            with_object_flags({on_off("short", "Leave out the events"), on_off("quiet", "Only identifiers"),
-                              on_off("verbose", "Full identifiers and attributes")}),
+                              on_off("verbose", "Full identifiers and attributes"),
+                              with_value("filter", "", "Filter expression: 'Status == ready and NodeClass == gpu'"),
+                              with_value("per-page", "", "Page size"),
+                              with_value("page-token", "", "Where the page begins")}),
            0, 1, node_status},
           {"node eligibility",
            "Lets the scheduler place allocations on a node, or not.",

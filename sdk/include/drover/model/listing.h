@@ -1,18 +1,21 @@
 // Lists of rows: the prefix, the order, the page and the namespace that a call asks for, the same for every table.
 //
 //   DROVER_TRY(const Listing listing, Listing::by_name(call.query()));
-//   listing.fill(call, tables.jobs.id(),
+//   DROVER_RETURN_IF_ERROR(listing.fill(call, tables.jobs,
 //       [&](const Cursor& row) -> std::optional<v1::JobListStub> { … },   // nothing: the row is not wanted
-//       [&](v1::JobListStub&& stub) { *response.add_jobs() = std::move(stub); });
+//       [&](v1::JobListStub&& stub) { *response.add_jobs() = std::move(stub); }));
 //
-// A page ends with a token that names the first row of the next one. Filters are refused by the router.
+// A page ends with a token that names the first row of the next one. A filter looks at the row itself, not at its entry
+// in the list; the method's route says that it takes one (`filters`).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "drover/methods.h"
+#include "drover/model/filter.h"
 #include "drover/tables.h"
 
 namespace drover {
@@ -28,23 +31,41 @@ class Listing {
   // asked for; tokens are then "create index.identifier".
   static Result<Listing> by_creation(const QueryOptions& query, uint32_t index);
 
-  // Makes the entry of each row, in order, and adds those that are wanted, until the page is full.
-  template <typename Make, typename Add>
-  void fill(Call& call, TableId table, const Make& make, const Add& add) const {
+  // Makes the entry of each row, in order, and adds those that are wanted, until the page is full. Errors:
+  // invalid_argument, when the filter asks for something that a row does not have.
+  template <typename Row, typename Make, typename Add>
+  Status fill(Call& call, const Table<Row>& table, const Make& make, const Add& add) const {
+    return fill(call, table, make, add, [](const Cursor& row) { return Table<Row>::parse(row.row()); });
+  }
+  // The same, with the message that the filter looks at: `whole(row)`.
+  template <typename Row, typename Make, typename Add, typename Whole>
+  Status fill(Call& call, const Table<Row>& table, const Make& make, const Add& add, const Whole& whole) const {
     int32_t room = call.query().per_page;
-    for (auto row = call.view().scan(table, index_, range_, order_); row->valid(); row->next()) {
+    for (auto row = call.view().scan(table.id(), index_, range_, order_); row->valid(); row->next()) {
       if (!has_prefix(row->key())) continue;
       auto entry = make(*row);
       if (!entry) continue;
-      if (call.query().per_page > 0 && room-- == 0) return call.set_next_token(token_of(row->key()));
+      if (filter_) {
+        DROVER_TRY(const bool wanted, passes(whole(*row)));
+        if (!wanted) continue;
+      }
+      if (call.query().per_page > 0 && room-- == 0) {
+        call.set_next_token(token_of(row->key()));
+        break;
+      }
       add(*std::move(entry));
     }
+    return ok_status();
   }
+  // True when the filter needs that field of the row.
+  bool filters_by(std::string_view field) const { return filter_ && filter_->mentions(field); }
 
  private:
   enum class Form : uint8_t { name, id, creation };
   Listing(Form form, const QueryOptions& query)
       : form_(form), order_(query.reverse ? Order::reverse : Order::forward) {}
+  Status read_filter(const QueryOptions& query);
+  Result<bool> passes(const google::protobuf::Message& row) const;
 
   // Begins with the row of that key.
   void begin_at(std::string key);
@@ -56,6 +77,7 @@ class Listing {
   uint32_t index_ = kPrimary;
   KeyRange range_ = KeyRange::all();
   std::string name_prefix_;  // of names in all namespaces
+  std::optional<Filter> filter_;
 };
 
 // True when the call asks for rows of that namespace; "*" asks for all.
