@@ -76,8 +76,8 @@ Result<v1::ListDeploymentsResponse> Rpc::list(const v1::ListDeploymentsRequest&,
     if (!in_namespace(deployment->namespace_(), call.query())) deployment.reset();
     return deployment;
   };
-  listing.fill(call, tables_.deployments.id(), wanted,
-               [&](v1::Deployment&& deployment) { *response.add_deployments() = std::move(deployment); });
+  const auto add = [&](v1::Deployment&& deployment) { *response.add_deployments() = std::move(deployment); };
+  DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.deployments, wanted, add));
   // Rows may vanish without any other row changing, so the whole table's index speaks for a list.
   call.set_index(call.view().table_index(tables_.deployments.id()));
   return response;

@@ -19,17 +19,6 @@ std::set<std::string> names_of(const v1::Deployment& deployment) {
 
 }  // namespace
 
-bool is_active(const v1::Deployment& deployment) {
-  switch (deployment.status()) {
-    case v1::DEPLOYMENT_STATUS_SUCCESSFUL:
-    case v1::DEPLOYMENT_STATUS_FAILED:
-    case v1::DEPLOYMENT_STATUS_CANCELLED:
-      return false;
-    default:
-      return true;
-  }
-}
-
 std::string_view status_word(v1::DeploymentStatus status) {
   switch (status) {
     case v1::DEPLOYMENT_STATUS_INITIALIZING:
@@ -59,14 +48,6 @@ bool requires_promotion(const v1::Deployment& deployment) {
   return is_active(deployment) && std::ranges::any_of(deployment.task_groups(), [](const auto& entry) {
            return entry.second.desired_canaries() > 0 && !entry.second.promoted();
          });
-}
-
-bool is_healthy(const v1::Allocation& alloc) {
-  return alloc.deployment_status().has_healthy() && alloc.deployment_status().healthy();
-}
-
-bool is_unhealthy(const v1::Allocation& alloc) {
-  return alloc.deployment_status().has_healthy() && !alloc.deployment_status().healthy();
 }
 
 std::vector<std::string> not_promotable(const v1::Deployment& deployment, const std::vector<v1::Allocation>& allocs,

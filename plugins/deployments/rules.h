@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/model/deployment.h"
 #include "drover/tables.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/deployment.pb.h"
@@ -18,15 +19,10 @@ inline constexpr std::string_view kFailedByUser = "Deployment marked as failed";
 inline constexpr std::string_view kFailedAllocations = "Failed due to unhealthy allocations";
 inline constexpr std::string_view kFailedDeadline = "Failed due to progress deadline";
 
-// It is not over.
-bool is_active(const v1::Deployment& deployment);
 // "running", as messages name it.
 std::string_view status_word(v1::DeploymentStatus status);
 // A group has canaries that nobody has promoted.
 bool requires_promotion(const v1::Deployment& deployment);
-
-bool is_healthy(const v1::Allocation& alloc);
-bool is_unhealthy(const v1::Allocation& alloc);
 
 // The groups that do not have as many healthy canaries as they want, each with a sentence. Empty: all may be promoted.
 // `groups`: those that are to be promoted; empty: all of them.

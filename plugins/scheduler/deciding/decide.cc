@@ -81,7 +81,7 @@ Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const Re
                                         .job = job,
                                         .allocs = allocs,
                                         .version = find_version,
-                                        .deployments = deployments,
+                                        .deployments = tables.deployments ? &deployments : nullptr,
                                         .config = config.value_or(default_configuration()),
                                         .now = now,
                                         .new_id = [] { return Uuid::random().bytes(); }},

@@ -61,7 +61,7 @@ struct Decider {
                                auto at = world.versions.find(version);
                                return at == world.versions.end() ? nullptr : &at->second;
                              },
-                             .deployments = newest_first,
+                             .deployments = &newest_first,
                              .config = default_configuration(),
                              .now = kNow,
                              .new_id = [&] { return id_of("new" + std::to_string(++ids)); }},

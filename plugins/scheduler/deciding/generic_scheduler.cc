@@ -1,6 +1,7 @@
 #include "generic_scheduler.h"
 
 #include "descriptions.h"
+#include "drover/model/deployment.h"
 #include "drover/model/evaluation.h"
 #include "drover/model/job.h"
 #include "drover/v1/commands.pb.h"
@@ -44,7 +45,8 @@ class Evaluation {
     return {.job = job_,
             .is_batch = is_batch_,
             .allocs = input_.allocs,
-            .deployment = input_.deployments.empty() ? nullptr : &input_.deployments.front(),
+            .deploys = input_.deployments != nullptr,
+            .deployment = newest_deployment(),
             .node_status =
                 [this](const std::string& id) {
                   const v1::Node* node = board_.node(id);
@@ -61,14 +63,18 @@ class Evaluation {
             .eval_priority = input_.eval.priority()};
   }
 
+  const v1::Deployment* newest_deployment() const {
+    return !input_.deployments || input_.deployments->empty() ? nullptr : &input_.deployments->front();
+  }
+
   void take_deployment(const Reconciled& wanted) {
     if (wanted.deployment_status != v1::DEPLOYMENT_STATUS_UNSPECIFIED) {
       v1::DeploymentStatusUpdate& update = decision_.plan.deployment_updates.emplace_back();
-      update.set_deployment_id(input_.deployments.front().id());
+      update.set_deployment_id(newest_deployment()->id());
       update.set_status(wanted.deployment_status);
       update.set_description(wanted.deployment_description);
-    } else if (!input_.deployments.empty() && is_active(input_.deployments.front())) {
-      deployment_id_ = input_.deployments.front().id();
+    } else if (const v1::Deployment* newest = newest_deployment(); newest && is_active(*newest)) {
+      deployment_id_ = newest->id();
     }
     if (wanted.deployment) {
       v1::Deployment& created = decision_.plan.deployments.emplace_back(*wanted.deployment);
@@ -111,7 +117,7 @@ class Evaluation {
   // Canaries are being judged: another allocation takes the newest version that was promoted or needed no promotion;
   // else that of its predecessor, if it is from before deployments.
   void place_old_version(const v1::TaskGroup& group, const Placement& placement, GroupPlacer& placer) {
-    for (const v1::Deployment& deployment : input_.deployments) {
+    for (const v1::Deployment& deployment : *input_.deployments) {
       const auto state = deployment.task_groups().find(group.name());
       if (deployment.job_create_index() != job_->create_index() || state == deployment.task_groups().end()) continue;
       if (!state->second.promoted() && state->second.desired_canaries() > 0) continue;

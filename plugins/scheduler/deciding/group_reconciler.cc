@@ -7,6 +7,7 @@
 
 #include "descriptions.h"
 #include "drover/model/allocation.h"
+#include "drover/model/deployment.h"
 #include "drover/model/job.h"
 #include "names.h"
 #include "reschedule.h"
@@ -20,10 +21,6 @@ constexpr int64_t kNowWindow = 1'000'000'000;
 
 bool ran_successfully(const v1::Allocation& alloc) { return alloc.client_status() == v1::CLIENT_STATUS_COMPLETE; }
 
-bool is_healthy(const v1::Allocation& alloc) { return alloc.deployment_status().healthy(); }
-bool is_unhealthy(const v1::Allocation& alloc) {
-  return alloc.deployment_status().has_healthy() && !alloc.deployment_status().healthy();
-}
 bool is_canary(const v1::Allocation& alloc) { return alloc.deployment_status().canary(); }
 
 int64_t size_of(const auto& container) { return static_cast<int64_t>(container.size()); }
@@ -106,7 +103,7 @@ class GroupReconciler {
   bool is_of_deployment(const v1::Allocation& alloc) const {
     return rollout_.current && alloc.deployment_id() == rollout_.current->id();
   }
-  bool rolls() const { return group_.has_update() && group_.update().max_parallel() > 0; }
+  bool rolls() const { return input_.deploys && group_.has_update() && group_.update().max_parallel() > 0; }
   bool is_canarying() const { return state_.desired_canaries() > 0 && !state_.promoted(); }
 
   void stop(const v1::Allocation& alloc, const char* why,

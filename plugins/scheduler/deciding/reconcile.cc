@@ -4,6 +4,7 @@
 
 #include "descriptions.h"
 #include "drover/model/allocation.h"
+#include "drover/model/deployment.h"
 #include "drover/model/job.h"
 #include "group_reconciler.h"
 
@@ -71,17 +72,6 @@ void describe_created(v1::Deployment& created) {
 }
 
 }  // namespace
-
-bool is_active(const v1::Deployment& deployment) {
-  switch (deployment.status()) {
-    case v1::DEPLOYMENT_STATUS_SUCCESSFUL:
-    case v1::DEPLOYMENT_STATUS_FAILED:
-    case v1::DEPLOYMENT_STATUS_CANCELLED:
-      return false;
-    default:
-      return true;
-  }
-}
 
 Reconciled reconcile(const ReconcileInput& input) {
   std::map<std::string, Allocs> by_group;

@@ -28,6 +28,7 @@ struct ReconcileInput {
   const v1::Job* job = nullptr;                // null: the job is gone
   bool is_batch = false;                       // its allocations end: one that completed is done
   std::span<const v1::Allocation> allocs;      // all of the job's name, also of earlier jobs with it
+  bool deploys = true;                         // false: nobody keeps deployments, and updates happen at once
   const v1::Deployment* deployment = nullptr;  // the newest of the job's name; null: there is none
   // The status of a node; unspecified when the node is gone.
   std::function<v1::NodeStatus(const std::string& node_id)> node_status;
@@ -86,8 +87,5 @@ struct Reconciled {
 };
 
 Reconciled reconcile(const ReconcileInput& input);
-
-// True while a deployment is not over.
-bool is_active(const v1::Deployment& deployment);
 
 }  // namespace drover::scheduler

@@ -111,7 +111,7 @@ struct World {
                  .job = &job,
                  .allocs = allocs,
                  .version = [](uint64_t) { return nullptr; },
-                 .deployments = {},
+                 .deployments = nullptr,
                  .config = default_configuration(),
                  .now = 1'000'000'000'000,
                  .new_id = [this] { return id_of("id" + std::to_string(++ids)); }},
