@@ -2,6 +2,7 @@
 
 #include "drover/model/evaluation.h"
 #include "drover/uuid.h"
+#include "drover/v1/commands.pb.h"
 
 namespace drover::deployments {
 

@@ -1,8 +1,12 @@
 // Parts of commands that the handlers and the watcher both make: identifiers come from here, so not in apply functions.
 #pragma once
 
-#include "deployments.pb.h"
-#include "drover/v1/job.pb.h"
+namespace drover::v1 {
+class Deployment;
+class Evaluation;
+class Job;
+class JobRegistered;
+}  // namespace drover::v1
 
 namespace drover::deployments {
 

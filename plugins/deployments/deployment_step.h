@@ -10,9 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "drover/v1/allocation.pb.h"
-#include "drover/v1/deployment.pb.h"
-#include "drover/v1/job.pb.h"
 #include "rules.h"
 
 namespace drover::deployments {

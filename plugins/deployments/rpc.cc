@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "commands.h"
+#include "deployments.pb.h"
 #include "drover/allocation_stub.h"
+#include "drover/api/deployments.pb.h"
 #include "drover/model/listing.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"

@@ -4,10 +4,24 @@
 #include <string>
 #include <vector>
 
-#include "drover/api/deployments.pb.h"
 #include "drover/plugin.h"
 #include "rules.h"
 #include "tables.h"
+
+namespace drover::v1 {
+class AllocationStubsResponse;
+class DeploymentRequest;
+class DeploymentResponse;
+class DeploymentUpdateResponse;
+class FailDeploymentRequest;
+class ListDeploymentsRequest;
+class ListDeploymentsResponse;
+class OfJobRequest;
+class PauseDeploymentRequest;
+class PromoteDeploymentRequest;
+class SetAllocHealthRequest;
+class UnblockDeploymentRequest;
+}  // namespace drover::v1
 
 namespace drover::deployments {
 

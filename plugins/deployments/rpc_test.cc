@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "drover/api/deployments.pb.h"
 #include "drover/json.h"
 #include "testing/state.h"
 

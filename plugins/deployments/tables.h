@@ -5,7 +5,10 @@
 
 #include "drover/plugin.h"
 #include "drover/tables.h"
-#include "drover/v1/deployment.pb.h"
+
+namespace drover::v1 {
+class Deployment;
+}
 
 namespace drover::deployments {
 

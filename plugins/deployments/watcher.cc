@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "commands.h"
+#include "deployments.pb.h"
 #include "drover/log.h"
 #include "drover/schema.h"
 #include "drover/v1/evaluation.pb.h"

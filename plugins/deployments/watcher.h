@@ -13,8 +13,11 @@
 
 #include "deployment_step.h"
 #include "drover/plugin.h"
-#include "drover/v1/commands.pb.h"
 #include "tables.h"
+
+namespace drover::v1 {
+class AllocationsTransitioned;
+}
 
 namespace drover::deployments {
 

@@ -8,6 +8,7 @@
 #include "drover/model/job.h"
 #include "drover/schema.h"
 #include "drover/v1/allocation.pb.h"
+#include "drover/v1/deployment.pb.h"
 #include "drover/v1/evaluation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
@@ -26,6 +27,30 @@ bool awaits_rescheduling(const v1::Allocation& alloc, const v1::Job* job, int64_
   const auto& events = alloc.reschedule_tracker().events();
   return policy.attempts() > 0 &&
          (events.empty() || now_ns - events[events.size() - 1].reschedule_time() <= policy.interval());
+}
+
+// The deployments that are over for so long and have no allocation that lives.
+std::vector<std::string> over(const ReadView& view, const Tables& tables, std::chrono::nanoseconds age,
+                              int64_t now_ns) {
+  std::vector<std::string> ids;
+  if (!tables.deployments) return ids;
+  const auto visit = [&](v1::Deployment& deployment, std::string_view) {
+    const auto status = deployment.status();
+    const bool is_over = status == v1::DEPLOYMENT_STATUS_SUCCESSFUL || status == v1::DEPLOYMENT_STATUS_FAILED ||
+                         status == v1::DEPLOYMENT_STATUS_CANCELLED;
+    if (!is_over || std::chrono::nanoseconds(now_ns - deployment.modify_time()) < age) return true;
+    bool has_live = false;
+    Table<v1::Allocation>(tables.allocs)
+        .scan(view, kAllocsByJob, of_job(deployment.namespace_(), deployment.job_id()),
+              [&](v1::Allocation& alloc, std::string_view) {
+                has_live = alloc.deployment_id() == deployment.id() && !terminal(alloc);
+                return !has_live;
+              });
+    if (!has_live) ids.push_back(deployment.id());
+    return true;
+  };
+  Table<v1::Deployment>(*tables.deployments).scan(view, kPrimary, KeyRange::all(), visit);
+  return ids;
 }
 
 }  // namespace
@@ -80,6 +105,7 @@ Garbage collect(const ReadView& view, const Tables& tables, const Thresholds& th
     if (!has_live) garbage.nodes.push_back(node.id());
     return true;
   });
+  garbage.deployments = over(view, tables, thresholds.deployment, now_ns);
   return garbage;
 }
 

@@ -5,6 +5,7 @@
 #include "drover/keys.h"
 #include "drover/schema.h"
 #include "drover/v1/allocation.pb.h"
+#include "drover/v1/deployment.pb.h"
 #include "drover/v1/evaluation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
@@ -25,6 +26,7 @@ class Collecting : public ::testing::Test {
     tables_.nodes = rows_.add_table(nodes_table().spec());
     tables_.evals = rows_.add_table(evals_table().spec());
     tables_.allocs = rows_.add_table(allocs_table().spec());
+    tables_.deployments = rows_.add_table(deployments_table().spec());
     job_.set_id("web");
     job_.set_namespace_("default");
     job_.set_type("service");
@@ -105,6 +107,38 @@ TEST_F(Collecting, AFailedAllocationStaysWhileItsAttemptsCount) {
   alloc_.clear_next_allocation();
   job_.set_stop(true);
   EXPECT_EQ(collect_at(26 * kHour).allocs.size(), 1U);
+}
+
+TEST_F(Collecting, ADeploymentGoesWhenItIsOverOldAndNothingOfItLives) {
+  const struct {
+    const char* name;
+    v1::DeploymentStatus status;
+    v1::ClientStatus client;
+    bool is_its_own;
+    int64_t now;
+    bool goes;
+  } cases[] = {
+      {"is over", v1::DEPLOYMENT_STATUS_SUCCESSFUL, v1::CLIENT_STATUS_COMPLETE, true, 2 * kHour, true},
+      {"has failed", v1::DEPLOYMENT_STATUS_FAILED, v1::CLIENT_STATUS_FAILED, true, 2 * kHour, true},
+      {"is not old", v1::DEPLOYMENT_STATUS_SUCCESSFUL, v1::CLIENT_STATUS_COMPLETE, true, 2 * kHour - 1, false},
+      {"goes on", v1::DEPLOYMENT_STATUS_PAUSED, v1::CLIENT_STATUS_COMPLETE, true, 9 * kHour, false},
+      {"runs still", v1::DEPLOYMENT_STATUS_SUCCESSFUL, v1::CLIENT_STATUS_RUNNING, true, 9 * kHour, false},
+      {"another's runs", v1::DEPLOYMENT_STATUS_CANCELLED, v1::CLIENT_STATUS_RUNNING, false, 9 * kHour, true},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    v1::Deployment deployment;
+    deployment.set_id("dddddddddddddddd");
+    deployment.set_namespace_("default");
+    deployment.set_job_id("web");
+    deployment.set_status(c.status);
+    deployment.set_modify_time(kHour);
+    ASSERT_TRUE(Table<v1::Deployment>(*tables_.deployments).put(rows_, deployment).ok());
+    alloc_.set_desired_status(v1::DESIRED_STATUS_RUN);
+    alloc_.set_client_status(c.client);
+    alloc_.set_deployment_id(c.is_its_own ? deployment.id() : "");
+    EXPECT_EQ(collect_at(c.now).deployments.size(), c.goes ? 1U : 0U);
+  }
 }
 
 }  // namespace

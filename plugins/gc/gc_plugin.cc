@@ -3,8 +3,8 @@
 #include "drover/api/system.pb.h"
 #include "drover/config.h"
 #include "drover/log.h"
-#include "drover/pause.h"
 #include "drover/module.h"
+#include "drover/pause.h"
 #include "drover/v1/commands.pb.h"
 
 namespace drover::gc {
@@ -45,7 +45,11 @@ class GcPlugin final : public Plugin {
                                               .default_text = "24h",
                                               .help = "Age at which a node that is down is forgotten.",
                                               .is_api_text = true},
-                                             {.name = "deployment_gc_threshold"},
+                                             {.name = "deployment_gc_threshold",
+                                              .type = duration,
+                                              .default_text = "1h",
+                                              .help = "Age at which a deployment that is over is forgotten.",
+                                              .is_api_text = true},
                                              {.name = "csi_volume_claim_gc_interval"},
                                              {.name = "csi_volume_claim_gc_threshold"},
                                              {.name = "csi_plugin_gc_threshold"},
@@ -66,6 +70,8 @@ class GcPlugin final : public Plugin {
     thresholds_.evaluation = server->duration("eval_gc_threshold", thresholds_.evaluation);
     thresholds_.batch_evaluation = server->duration("batch_eval_gc_threshold", thresholds_.batch_evaluation);
     thresholds_.node = server->duration("node_gc_threshold", thresholds_.node);
+    thresholds_.deployment = server->duration("deployment_gc_threshold", thresholds_.deployment);
+    if (auto deployments = host.find_table("deployments")) tables_.deployments = *deployments;
     DROVER_TRY(tables_.jobs, host.find_table("jobs"));
     DROVER_TRY(tables_.nodes, host.find_table("nodes"));
     DROVER_TRY(tables_.evals, host.find_table("evals"));
@@ -109,6 +115,7 @@ class GcPlugin final : public Plugin {
       if (static_cast<size_t>(evals.eval_ids_size()) >= kDeletesAnEntry) DROVER_RETURN_IF_ERROR(flush());
     }
     DROVER_RETURN_IF_ERROR(flush());
+    DROVER_RETURN_IF_ERROR(forget_deployments(garbage.deployments, deadline));
     if (!garbage.jobs.empty()) {
       v1::JobsDeleted jobs;
       for (const auto& [name_space, id] : garbage.jobs) {
@@ -127,6 +134,7 @@ class GcPlugin final : public Plugin {
       log::info("gc", "forgot what is over",
                 {{"evaluations", garbage.evals.size()},
                  {"allocations", garbage.allocs.size()},
+                 {"deployments", garbage.deployments.size()},
                  {"jobs", garbage.jobs.size()},
                  {"nodes", garbage.nodes.size()}});
     }
@@ -136,6 +144,21 @@ class GcPlugin final : public Plugin {
     response.set_jobs(static_cast<int64_t>(garbage.jobs.size()));
     response.set_nodes(static_cast<int64_t>(garbage.nodes.size()));
     return response;
+  }
+
+  Status forget_deployments(const std::vector<std::string>& ids, SteadyTime deadline) {
+    v1::DeploymentsDeleted command;
+    const auto flush = [&]() -> Status {
+      if (command.deployment_ids().empty()) return ok_status();
+      Status status = host_->propose(command, deadline).status();
+      command.Clear();
+      return status;
+    };
+    for (const std::string& id : ids) {
+      command.add_deployment_ids(id);
+      if (static_cast<size_t>(command.deployment_ids_size()) >= kDeletesAnEntry) DROVER_RETURN_IF_ERROR(flush());
+    }
+    return flush();
   }
 
   Host* host_ = nullptr;

@@ -28,6 +28,7 @@ const std::map<std::string, int> kMessagesInHeaders = {
     {"plugins/agent/hooks", 1},
     {"plugins/agent/runner", 2},
     {"plugins/autopilot", 1},
+    {"plugins/deployments", 1},
     {"plugins/external", 3},
     {"plugins/external/kinds", 5},
     {"plugins/grpc", 2},

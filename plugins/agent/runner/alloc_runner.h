@@ -22,8 +22,6 @@
 #include "lifecycle.h"
 #include "task_runner.h"
 
-#include "agent_state.pb.h"
-
 namespace drover::agent {
 
 // The stored state of an allocation.

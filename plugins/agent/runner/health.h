@@ -12,7 +12,6 @@
 #include <span>
 
 #include "drover/hook.h"
-#include "drover/v1/allocation.pb.h"
 #include "lifecycle.h"
 
 #include "agent_state.pb.h"

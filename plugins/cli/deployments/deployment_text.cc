@@ -1,5 +1,6 @@
 #include "deployments/deployment_text.h"
 
+#include "drover/v1/deployment.pb.h"
 #include "output.h"
 
 namespace drover::cli {

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "drover/v1/deployment.pb.h"
+namespace drover::v1 {
+class Deployment;
+}
 
 namespace drover::cli {
 

@@ -2,6 +2,7 @@
 
 #include "deployments/deployment_text.h"
 #include "drover/api/allocations.pb.h"
+#include "drover/v1/deployment.pb.h"
 
 namespace drover::cli {
 namespace {
