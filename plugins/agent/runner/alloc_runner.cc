@@ -422,6 +422,14 @@ void AllocRunner::remove_everything() {
   changed_.notify_all();
 }
 
+void AllocRunner::tell_why_unhealthy(const AllocSpec& spec, const std::vector<TaskHealth>& tasks, int64_t began) {
+  const auto rule = health_rule(spec);
+  for (size_t i = 0; rule && i < tasks.size(); ++i) {
+    const std::string why = unhealthy_reason(*rule, tasks[i], began);
+    if (!why.empty()) runners_[i]->tell(event::unhealthy(client_.wall_ns(), why));
+  }
+}
+
 std::optional<SteadyTime> AllocRunner::look_at_health() {
   DROVER_ASSERT_ON(strand_);
   const AllocSpecPtr spec = this->spec();
@@ -433,17 +441,19 @@ std::optional<SteadyTime> AllocRunner::look_at_health() {
   const int64_t now = client_.wall_ns();
   bool is_changed = false;
   std::optional<bool> healthy;
-  int64_t next = 0;
+  int64_t next = 0, began = 0;
   {
     MutexLock lock(mutex_);
     is_changed = health_.look(*spec, tasks, now);
     if (health_.stored().has_healthy()) healthy = health_.stored().healthy();
     next = health_.next();
+    began = health_.stored().began();
   }
   if (is_changed) {
     (void)store_spec();  // logged
     if (healthy) {
       log::info("agent", "allocation health", {{"alloc", id_.to_string()}, {"healthy", *healthy}});
+      if (!*healthy) tell_why_unhealthy(*spec, tasks, began);
       client_.changed(id_, true);
     }
   }

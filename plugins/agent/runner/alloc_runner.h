@@ -101,6 +101,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   void tell_if_changed(const std::vector<TaskView>& views);
   // Decides about its health; when to do so again.
   std::optional<SteadyTime> look_at_health();
+  void tell_why_unhealthy(const AllocSpec& spec, const std::vector<TaskHealth>& tasks, int64_t began);
   std::vector<TaskView> views() const;
   TaskRunner* find(const std::string& name) const;
   void note(const std::function<void(Flags&)>& change);

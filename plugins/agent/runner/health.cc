@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drover/duration.h"
 #include "drover/v1/job.pb.h"
 
 namespace drover::agent {
@@ -50,6 +51,15 @@ HealthVerdict judge_health(const HealthRule& rule, std::span<const TaskHealth> t
   if (now >= proved) return {.healthy = true};
   if (now >= deadline) return {.healthy = false};
   return {.healthy = {}, .next = std::min(proved, deadline)};
+}
+
+std::string unhealthy_reason(const HealthRule& rule, const TaskHealth& task, int64_t began) {
+  if (has_failed(task)) return "Unhealthy because of failed task";
+  const std::string deadline = "healthy_deadline of " + format_duration(rule.healthy_deadline);
+  if (!is_up(task)) return "Task not running by " + deadline;
+  const int64_t proved = task.state.started_at() + rule.min_healthy_time.count();
+  if (task.state.state() != "running" || proved <= began + rule.healthy_deadline.count()) return {};
+  return "Task not running for min_healthy_time of " + format_duration(rule.min_healthy_time) + " by " + deadline;
 }
 
 bool HealthWatch::look(const AllocSpec& spec, std::span<const TaskHealth> tasks, int64_t now) {

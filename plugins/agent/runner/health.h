@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "drover/hook.h"
 #include "lifecycle.h"
@@ -37,6 +38,9 @@ struct HealthVerdict {
 };
 // `began`: when the allocation began to be watched.
 HealthVerdict judge_health(const HealthRule& rule, std::span<const TaskHealth> tasks, int64_t began, int64_t now);
+
+// Says why a task made its allocation unhealthy; empty: it did not. `began` as above.
+std::string unhealthy_reason(const HealthRule& rule, const TaskHealth& task, int64_t began);
 
 // What is known of one allocation's health. It outlives the agent by its row.
 class HealthWatch {

@@ -62,6 +62,15 @@ TEST(Health, IsJudgedByWhatTheTasksDo) {
   }
 }
 
+TEST(Health, SaysWhichTaskIsToBlame) {
+  const HealthRule rule{.min_healthy_time = 10s, .healthy_deadline = 60s};
+  const auto why = [&](const TaskHealth& task) { return unhealthy_reason(rule, task, 100 * kSecond); };
+  EXPECT_EQ(why(in_state("dead", TaskStage::main, true)), "Unhealthy because of failed task");
+  EXPECT_EQ(why(in_state("pending")), "Task not running by healthy_deadline of 1m0s");
+  EXPECT_EQ(why(running_since(155)), "Task not running for min_healthy_time of 10s by healthy_deadline of 1m0s");
+  EXPECT_EQ(why(running_since(101)), "");
+}
+
 AllocSpec spec_of(const std::string& deployment, const std::string& health_check = "task_states",
                   const std::string& type = "service") {
   auto job = std::make_shared<v1::Job>();
@@ -173,6 +182,11 @@ TEST_F(HealthOfAllocations, AFailedTaskIsUnhealthyAtOnce) {
   const v1::Allocation told = servers_.until(id, has_health);
   ASSERT_TRUE(has_health(told));
   EXPECT_FALSE(told.deployment_status().healthy());
+  const v1::Allocation event_told = servers_.until(id, [](const v1::Allocation& alloc) {
+    const auto types = event_types(alloc.task_states().at("web"));
+    return std::ranges::find(types, "Alloc Unhealthy") != types.end();
+  });
+  EXPECT_EQ(event_types(event_told.task_states().at("web")).back(), "Alloc Unhealthy");
 }
 
 TEST_F(HealthOfAllocations, IsKnownAfterARestartOfTheAgent) {

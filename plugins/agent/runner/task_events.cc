@@ -170,6 +170,13 @@ v1::TaskEvent sibling_failed(int64_t now, std::string_view sibling) {
 v1::TaskEvent leader_dead(int64_t now) { return make(now, "Leader Task Dead", "Leader Task in Group dead"); }
 v1::TaskEvent main_dead(int64_t now) { return make(now, "Main Tasks Dead", "Main tasks in the group died"); }
 
+v1::TaskEvent unhealthy(int64_t now, std::string_view why) {
+  v1::TaskEvent event = make(now, "Alloc Unhealthy", std::string(why));
+  event.set_message(std::string(why));
+  detail(event, "message", why);
+  return event;
+}
+
 v1::TaskEvent driver_message(int64_t at, std::string_view driver, const driver::DriverTaskEvent& event) {
   v1::TaskEvent out = make(at, "Driver", event.message());
   out.set_driver_message(event.message());

@@ -50,6 +50,8 @@ v1::TaskEvent killed(int64_t now, std::string_view error);
 v1::TaskEvent sibling_failed(int64_t now, std::string_view sibling);
 v1::TaskEvent leader_dead(int64_t now);
 v1::TaskEvent main_dead(int64_t now);
+// The allocation is unhealthy because of this task (health.h).
+v1::TaskEvent unhealthy(int64_t now, std::string_view why);
 
 // An event that the driver reports.
 v1::TaskEvent driver_message(int64_t at, std::string_view driver, const driver::DriverTaskEvent& event);
