@@ -140,6 +140,15 @@ const Case kCases[] = {
        now.versions[2].set_create_index(4);  // of an earlier job of that name
      },
      "fail: Failed due to unhealthy allocations - no stable job version to auto revert to", 0},
+    {"and_not_to_a_version_that_was_stopped",
+     [](Situation& now) {
+       add(now, 'a', false);
+       group(now).set_progress_deadline(0);
+       group(now).set_require_progress_by(0);
+       group(now).set_auto_revert(true);
+       now.versions[1].set_stop(true);
+     },
+     "fail: Failed due to unhealthy allocations - rolling back to job version 0 (to 0)", 0},
     {"w3_an_unhealthy_one_is_replaced", [](Situation& now) { add(now, 'a', false); }, "replace a, evaluate"},
     {"once", [](Situation& now) { add(now, 'a', false).mutable_desired_transition()->set_reschedule(true); }, ""},
     {"and_not_where_nobody_wants_it",

@@ -74,7 +74,7 @@ Revert revert_for(std::string_view why, const v1::Deployment& deployment, const 
   const v1::Job* own = nullptr;
   for (const v1::Job& job : versions) {
     if (job.create_index() != deployment.job_create_index()) continue;  // of a job of that name that was purged
-    if (!stable && job.stable()) stable = &job;
+    if (!stable && job.stable() && !job.stop()) stable = &job;
     if (job.version() == deployment.job_version()) own = &job;
   }
   if (!stable) {
