@@ -72,6 +72,8 @@ class Commands {
       job->set_modify_index(context.index());
       job->set_job_modify_index(context.index());
       job->set_version(job->version() + 1);
+      job->set_stable(false);
+      job->clear_version_tag();  // stays with the version that has it
       job->set_submit_time(command.time());
       DROVER_RETURN_IF_ERROR(put(*job, context));
     }
@@ -92,6 +94,22 @@ class Commands {
     return std::string();
   }
 
+  // A version that is gone has nothing to mark.
+  Result<std::string> stability_changed(const v1::JobStabilityChanged& command, ApplyContext& context) const {
+    const std::string key = job_version_key(command.namespace_(), command.job_id(), command.job_version());
+    auto version = tables_.versions.get(context.rows(), key);
+    if (!version || version->stable() == command.stable()) return std::string();
+    auto job = tables_.jobs.get(context.rows(), job_key(command.namespace_(), command.job_id()));
+    version->set_stable(command.stable());
+    version->set_modify_index(context.index());
+    DROVER_RETURN_IF_ERROR(tables_.versions.put(context.rows(), *version));
+    if (!job || job->version() != command.job_version()) return std::string();
+    job->set_stable(command.stable());
+    job->set_modify_index(context.index());
+    DROVER_RETURN_IF_ERROR(put_current(*job, context.rows()));
+    return std::string();
+  }
+
   Result<std::string> status_changed(const v1::JobStatusChanged& command, ApplyContext& context) const {
     const std::string key = job_key(command.namespace_(), command.job_id());
     auto job = tables_.jobs.get(context.rows(), key);
@@ -109,18 +127,17 @@ class Commands {
     DROVER_RETURN_IF_ERROR(tables_.jobs.put(rows, job));
     return tables_.stubs.put(rows, stub_of(job));
   }
-  // The job and its version; versions beyond the tracked number go.
+  // The job and its version; versions that need not be kept go.
   Status put(const v1::Job& job, ApplyContext& context) const {
     WriteTransaction& rows = context.rows();
     DROVER_RETURN_IF_ERROR(put_current(job, rows));
     DROVER_RETURN_IF_ERROR(tables_.versions.put(rows, job));
-    uint64_t seen = 0;
-    std::vector<std::string> old;
-    for (auto cursor = rows.scan(tables_.versions.id(), kPrimary, of_job(job.namespace_(), job.id())); cursor->valid();
-         cursor->next()) {
-      if (++seen > kTrackedVersions) old.emplace_back(cursor->key());
-    }
-    for (const std::string& key : old) {
+    std::vector<KeptVersion> kept;
+    tables_.versions.scan(rows, kPrimary, of_job(job.namespace_(), job.id()), [&](v1::Job& each, std::string_view key) {
+      kept.push_back({std::string(key), each.stable(), each.has_version_tag()});
+      return true;
+    });
+    for (const std::string& key : superfluous(kept)) {
       tables_.versions.erase(rows, key);
       tables_.submissions.erase(rows, key);
     }
@@ -145,6 +162,19 @@ class Commands {
 };
 
 }  // namespace
+
+std::vector<std::string> superfluous(const std::vector<KeptVersion>& newest_first) {
+  std::vector<std::string> going;
+  uint64_t seen = 0;
+  bool has_stable = false;
+  for (const KeptVersion& version : newest_first) {
+    if (version.tagged) continue;
+    const bool newest_stable = version.stable && !has_stable;
+    has_stable = has_stable || version.stable;
+    if (++seen > kTrackedVersions && !newest_stable) going.push_back(version.key);
+  }
+  return going;
+}
 
 v1::JobListStub stub_of(const v1::Job& job) {
   v1::JobListStub stub;
@@ -207,6 +237,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::registered>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::deregistered>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::deleted>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::stability_changed>(commands));
   return declare.command<&Commands::status_changed>(commands);
 }
 

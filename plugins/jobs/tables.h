@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "drover/plugin.h"
 #include "drover/tables.h"
@@ -13,6 +14,7 @@ class JobDeregistered;
 class JobListStub;
 class JobRegistered;
 class JobsDeleted;
+class JobStabilityChanged;
 class JobStatusChanged;
 class JobSubmission;
 }  // namespace drover::v1
@@ -20,6 +22,14 @@ class JobSubmission;
 namespace drover::jobs {
 
 inline constexpr uint64_t kTrackedVersions = 6;
+
+struct KeptVersion {
+  std::string key;
+  bool stable = false, tagged = false;
+};
+// The keys of the versions that need not be kept: the newest ones stay, the newest stable one, to which a job may be
+// reverted, and all with a tag. Pure.
+std::vector<std::string> superfluous(const std::vector<KeptVersion>& newest_first);
 
 struct Tables {
   Table<v1::Job> jobs;                   // by job_key
