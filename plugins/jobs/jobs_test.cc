@@ -354,6 +354,20 @@ TEST(Validate, OnlyServiceAndSystemJobsAreUpdatedStepByStep) {
   }
 }
 
+TEST(Validate, DeploymentsMayHaveCanariesAndGoBack) {
+  v1::Job job = minimal();
+  v1::UpdateStrategy& update = *job.mutable_task_groups(0)->mutable_update();
+  update.set_canary(1);
+  update.set_auto_promote(true);
+  update.set_auto_revert(true);
+  for (const char* check : {"checks", "task_states", "manual"}) {
+    update.set_health_check(check);
+    EXPECT_EQ(errors_of(job), "");
+  }
+  update.set_canary(0);
+  EXPECT_NE(std::string::npos, errors_of(job).find("needs canary to be greater than 0")) << errors_of(job);
+}
+
 TEST(Validate, OperandsMustBeReadable) {
   const struct {
     const char *operand, *value, *problem;

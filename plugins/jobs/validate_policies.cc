@@ -144,10 +144,6 @@ void check_update(const Place& place, const v1::UpdateStrategy& update) {
   place["stagger"].require(update.stagger() > 0, "must be greater than 0");
   place["auto_promote"].require(!update.auto_promote() || update.canary() > 0, "needs canary to be greater than 0");
   place["health_check"].require_one_of(update.health_check(), {"checks", "task_states", "manual"});
-  place["canary"].unsupported(update.canary() > 0, "canary");
-  place["auto_revert"].unsupported(update.auto_revert(), "auto_revert");
-  place["auto_promote"].unsupported(update.auto_promote(), "auto_promote");
-  place["health_check"].unsupported(update.health_check() == "manual", "health_check \"manual\"");
 }
 
 void check_migrate(const Place& place, const v1::MigrateStrategy& migrate) {
