@@ -18,18 +18,13 @@
 #include "drover/v1/job_counts.pb.h"
 #include "implied.h"
 #include "jobs.pb.h"
+#include "registration.h"
 #include "validate.h"
 
 namespace drover::jobs {
 namespace {
 
 constexpr size_t kMaxSource = 1 << 20;  // of a job's file; the job without it may be larger
-
-v1::Evaluation evaluation_of(const v1::Job& job, std::string_view trigger, int32_t priority) {
-  v1::Evaluation eval = new_evaluation(Uuid::random().bytes(), job, trigger);
-  if (priority > 0) eval.set_priority(priority);
-  return eval;
-}
 
 // Fills in what a list says of each group, by the scheduler's numbers.
 void add_counts(v1::JobSummary& summary, const v1::JobCounts& counts) {
@@ -53,14 +48,22 @@ void add_counts(v1::JobSummary& summary, const v1::JobCounts& counts) {
 }  // namespace
 
 Status Rpc::declare(Declarations& declare) {
-  return declare.service(
-      "drover.v1.Jobs",
-      {method<&Rpc::list>("List", this), method<&Rpc::register_job>("Register", this),
-       method<&Rpc::parse>("Parse", this), method<&Rpc::validate_job>("Validate", this), method<&Rpc::get>("Get", this),
-       method<&Rpc::deregister>("Deregister", this), method<&Rpc::versions>("Versions", this),
-       method<&Rpc::summary>("Summary", this), method<&Rpc::evaluate>("Evaluate", this),
-       method<&Rpc::plan>("Plan", this), method<&Rpc::submission>("Submission", this),
-       method<&Rpc::reconcile_summaries>("ReconcileSummaries", this)});
+  std::vector<MethodBinding> methods = {method<&Rpc::list>("List", this),
+                                        method<&Rpc::register_job>("Register", this),
+                                        method<&Rpc::parse>("Parse", this),
+                                        method<&Rpc::validate_job>("Validate", this),
+                                        method<&Rpc::get>("Get", this),
+                                        method<&Rpc::deregister>("Deregister", this),
+                                        method<&Rpc::summary>("Summary", this),
+                                        method<&Rpc::evaluate>("Evaluate", this),
+                                        method<&Rpc::plan>("Plan", this),
+                                        method<&Rpc::submission>("Submission", this),
+                                        method<&Rpc::reconcile_summaries>("ReconcileSummaries", this)};
+  for (auto more : {dispatches_.methods(), versions_.methods(), scaling_.of_jobs()}) {
+    std::ranges::move(more, std::back_inserter(methods));
+  }
+  DROVER_RETURN_IF_ERROR(declare.service("drover.v1.Scaling", scaling_.of_policies()));
+  return declare.service("drover.v1.Jobs", std::move(methods));
 }
 
 Status Rpc::start(Host& host, const Priorities& priorities) {
@@ -69,6 +72,10 @@ Status Rpc::start(Host& host, const Priorities& priorities) {
   if (auto types = host.extensions<Scheduler>(); !types.empty()) admission_.scheduled = std::move(types);
   DROVER_TRY(const TableId counts, host.find_table("job_counts"));
   counts_ = Table<v1::JobCounts>(counts);
+  if (auto allocs = host.find_table("allocs")) allocs_ = Table<v1::Allocation>(*allocs);
+  dispatches_.start(host, priorities.highest);
+  versions_.start(host, admission_);
+  scaling_.start(host);
   return ok_status();
 }
 
@@ -136,22 +143,19 @@ Result<Write<v1::RegisterJobResponse>> Rpc::register_job(const v1::RegisterJobRe
   if (request.eval_priority() < 0 || request.eval_priority() > 100)
     return invalid_argument("eval priority must be between 1 and 100 inclusively");
   canonicalize(job, admission_.priorities);
-  if (request.preserve_counts()) {
-    auto existing = tables_.jobs.get(call.view(), job_key(job.namespace_(), job.id()));
-    if (existing && !existing->stop()) {
-      for (v1::TaskGroup& group : *job.mutable_task_groups()) {
-        if (const v1::TaskGroup* old = find_group(*existing, group.name())) group.set_count(old->count());
-      }
+  const auto existing = tables_.jobs.get(call.view(), job_key(job.namespace_(), job.id()));
+  if (request.preserve_counts() && existing && !existing->stop()) {
+    for (v1::TaskGroup& group : *job.mutable_task_groups()) {
+      if (const v1::TaskGroup* old = find_group(*existing, group.name())) group.set_count(old->count());
     }
   }
   DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), admission_));
+  keep_policy_ids(job, existing ? &*existing : nullptr);
 
-  v1::JobRegistered command;
-  *command.mutable_job() = job;
+  v1::JobRegistered command =
+      registration_of(std::move(job), "job-register", host_->clock().wall_ns(), request.eval_priority());
   command.set_enforce_index(request.enforce_index());
   command.set_job_modify_index(request.job_modify_index());
-  command.set_time(host_->clock().wall_ns());
-  *command.mutable_evaluation() = evaluation_of(job, "job-register", request.eval_priority());
   if (request.submission().source().size() > kMaxSource) {
     warnings.push_back("the file of the job is larger than 1 MiB and is not kept");
   } else if (!request.submission().source().empty()) {
@@ -160,13 +164,8 @@ Result<Write<v1::RegisterJobResponse>> Rpc::register_job(const v1::RegisterJobRe
   v1::RegisterJobResponse response;
   response.set_eval_id(command.evaluation().id());
   response.set_warnings(joined(warnings));
-  return Write<v1::RegisterJobResponse>(
-      command, [response](const Applied& applied) mutable -> Result<v1::RegisterJobResponse> {
-        DROVER_TRY(v1::JobRegisteredAnswer answer, parse_message<v1::JobRegisteredAnswer>(applied.answer));
-        response.set_eval_create_index(applied.index);
-        response.set_job_modify_index(answer.job_modify_index());
-        return response;
-      });
+  return Write<v1::RegisterJobResponse>(command,
+                                        [response](const Applied& applied) { return registered(response, applied); });
 }
 
 Result<v1::ParseJobResponse> Rpc::parse(const v1::ParseJobRequest& request, Call&) {
@@ -228,25 +227,17 @@ Result<Write<v1::DeregisterJobResponse>> Rpc::deregister(const v1::DeregisterJob
   command.set_job_id(request.job_id());
   command.set_purge(request.purge());
   command.set_time(host_->clock().wall_ns());
-  *command.mutable_evaluation() = evaluation_of(*job, "job-deregister", request.eval_priority());
+  // A job that only starts children has nothing of its own that would stop.
+  if (!starts_children(*job)) {
+    *command.mutable_evaluation() = new_evaluation(Uuid::random().bytes(), *job, "job-deregister");
+    if (request.eval_priority() > 0) command.mutable_evaluation()->set_priority(request.eval_priority());
+  }
   response.set_eval_id(command.evaluation().id());
   return Write<v1::DeregisterJobResponse>(command, [response](const Applied& applied) mutable {
-    response.set_eval_create_index(applied.index);
+    if (!response.eval_id().empty()) response.set_eval_create_index(applied.index);
     response.set_job_modify_index(applied.index);
     return response;
   });
-}
-
-Result<v1::JobVersionsResponse> Rpc::versions(const v1::JobVersionsRequest& request, Call& call) {
-  v1::JobVersionsResponse response;
-  tables_.versions.scan(
-      call.view(), kPrimary, of_job(call.query().name_space, request.job_id()),
-      [&](v1::Job& job, std::string_view) { return *response.add_versions() = std::move(job), true; });
-  if (response.versions().empty()) return not_found("job versions not found");
-  for (int i = 0; request.diffs() && i + 1 < response.versions_size(); ++i) {
-    *response.add_diffs() = diff_jobs(&response.versions(i + 1), &response.versions(i));
-  }
-  return response;
 }
 
 Result<Write<v1::ReconcileSummariesResponse>> Rpc::reconcile_summaries(const v1::ReconcileSummariesRequest&, Call&) {
@@ -265,24 +256,51 @@ Result<v1::JobSummaryResponse> Rpc::summary(const v1::JobRequest& request, Call&
   return response;
 }
 
+// Allocations that failed for good and may be replaced nevertheless.
+std::vector<std::string> Rpc::force_reschedulable(const v1::Job& job, const ReadView& view) const {
+  std::vector<std::string> ids;
+  if (!allocs_.id().valid()) return ids;
+  allocs_.scan(view, kAllocsByJob, of_job(job.namespace_(), job.id()), [&](v1::Allocation& alloc, std::string_view) {
+    const v1::TaskGroup* group = find_group(job, alloc.task_group());
+    const bool may = group && (group->reschedule_policy().attempts() > 0 || group->reschedule_policy().unlimited());
+    if (may && alloc.client_status() == v1::CLIENT_STATUS_FAILED && alloc.next_allocation().empty() &&
+        !alloc.desired_transition().force_reschedule()) {
+      ids.push_back(alloc.id());
+    }
+    return true;
+  });
+  return ids;
+}
+
 Result<Write<v1::RegisterJobResponse>> Rpc::evaluate(const v1::EvaluateJobRequest& request, Call& call) {
-  if (request.eval_options().force_reschedule()) {
-    return invalid_argument("ForceReschedule is not supported by this version of drover");
-  }
   if (!request.job_id().empty() && request.job_id() != request.path_job_id()) {
     return invalid_argument("JobID not same as job name");
   }
   DROVER_TRY(const v1::Job job, find(request.path_job_id(), call));
-  v1::EvalsUpdated command;
-  *command.add_evaluations() = evaluation_of(job, "job-register", 0);
-  command.set_time(host_->clock().wall_ns());
+  if (is_periodic(job)) return invalid_argument("can't evaluate periodic job");
+  if (is_parameterized(job)) return invalid_argument("can't evaluate parameterized job");
+  const v1::Evaluation eval = new_evaluation(Uuid::random().bytes(), job, "job-register");
   v1::RegisterJobResponse response;
-  response.set_eval_id(command.evaluations(0).id());
+  response.set_eval_id(eval.id());
   response.set_job_modify_index(job.job_modify_index());
-  return Write<v1::RegisterJobResponse>(command, [response](const Applied& applied) mutable {
+  const auto answer = [response](const Applied& applied) mutable {
     response.set_eval_create_index(applied.index);
     return response;
-  });
+  };
+  const auto forced =
+      request.eval_options().force_reschedule() ? force_reschedulable(job, call.view()) : std::vector<std::string>();
+  if (forced.empty()) {
+    v1::EvalsUpdated command;
+    *command.add_evaluations() = eval;
+    command.set_time(host_->clock().wall_ns());
+    return Write<v1::RegisterJobResponse>(command, answer);
+  }
+  v1::AllocationsTransitioned command;
+  for (const std::string& id : forced) command.add_alloc_ids(id);
+  command.mutable_transition()->set_force_reschedule(true);
+  *command.add_evaluations() = eval;
+  command.set_time(host_->clock().wall_ns());
+  return Write<v1::RegisterJobResponse>(command, answer);
 }
 
 }  // namespace drover::jobs

@@ -4,12 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "dispatch/rpc.h"
 #include "drover/job_parser.h"
 #include "drover/plugin.h"
+#include "scaling/rpc.h"
 #include "tables.h"
 #include "validate.h"
+#include "versions/rpc.h"
 
 namespace drover::v1 {
+class Allocation;
 class DeregisterJobRequest;
 class DeregisterJobResponse;
 class EvaluateJobRequest;
@@ -21,8 +25,6 @@ class JobSummary;
 class JobSummaryResponse;
 class JobSubmissionRequest;
 class JobSubmissionResponse;
-class JobVersionsRequest;
-class JobVersionsResponse;
 class ListJobsRequest;
 class ListJobsResponse;
 class ParseJobRequest;
@@ -57,13 +59,13 @@ class Rpc {
   Result<v1::ValidateJobResponse> validate_job(const v1::ValidateJobRequest& request, Call& call);
   Result<v1::JobResponse> get(const v1::JobRequest& request, Call& call);
   Result<Write<v1::DeregisterJobResponse>> deregister(const v1::DeregisterJobRequest& request, Call& call);
-  Result<v1::JobVersionsResponse> versions(const v1::JobVersionsRequest& request, Call& call);
   Result<v1::JobSummaryResponse> summary(const v1::JobRequest& request, Call& call);
   Result<v1::PlanJobResponse> plan(const v1::PlanJobRequest& request, Call& call);
   Result<v1::JobSubmissionResponse> submission(const v1::JobSubmissionRequest& request, Call& call);
   Result<Write<v1::ReconcileSummariesResponse>> reconcile_summaries(const v1::ReconcileSummariesRequest& request,
                                                                     Call& call);
   Result<Write<v1::RegisterJobResponse>> evaluate(const v1::EvaluateJobRequest& request, Call& call);
+  std::vector<std::string> force_reschedulable(const v1::Job& job, const ReadView& view) const;
 
   v1::JobListStub stub_at(const Cursor& job, const ReadView& view) const;
   Result<v1::Job> find(const std::string& id, Call& call) const;
@@ -71,9 +73,13 @@ class Rpc {
   Result<v1::TrialResponse> try_out(const v1::Job& job, uint64_t known_index, Call& call);
 
   const Tables& tables_;
-  Table<v1::JobCounts> counts_;  // the scheduler's
+  Table<v1::JobCounts> counts_;   // the scheduler's
+  Table<v1::Allocation> allocs_;  // the scheduler's; invalid where it is not loaded
   Host* host_ = nullptr;
   Admission admission_;
+  DispatchHandlers dispatches_{tables_};
+  VersionHandlers versions_{tables_};
+  ScalingHandlers scaling_{tables_};
 };
 
 }  // namespace drover::jobs

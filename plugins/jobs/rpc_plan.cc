@@ -8,8 +8,11 @@
 #include "diff.h"
 #include "drover/api/jobs.pb.h"
 #include "drover/api/plan.pb.h"
+#include "drover/model/job.h"
+#include "drover/model/periodic.h"
 #include "drover/schema.h"
 #include "drover/v1/trial.pb.h"
+#include "registration.h"
 #include "rpc.h"
 #include "validate.h"
 
@@ -51,6 +54,7 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   for (int attempt = 0; attempt < kAttempts && trial.status().code() == Code::aborted; ++attempt) {
     view = host_->snapshot();
     existing = tables_.jobs.get(*view, job_key(job.namespace_(), job.id()));
+    keep_policy_ids(job, existing ? &*existing : nullptr);
     const v1::Job row =
         as_registered(job, existing ? &*existing : nullptr, view->index() + 1, host_->clock().wall_ns());
     trial = try_out(row, existing ? existing->job_modify_index() : 0, call);
@@ -58,6 +62,10 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   if (!trial) return trial.status();
 
   v1::PlanJobResponse response;
+  if (is_periodic(job)) {
+    DROVER_TRY(const auto next, next_launch(job.periodic(), host_->clock().wall_ns()));
+    response.set_next_periodic_launch(next.value_or(0));
+  }
   if (existing) response.set_job_modify_index(existing->job_modify_index());
   call.set_index(view->index());
   v1::JobDiff diff = diff_jobs(existing ? &*existing : nullptr, &job);

@@ -12,12 +12,25 @@ namespace {
 
 using Bytes = std::string_view;
 
+// Runs until it is stopped, whatever there is of it.
+bool runs_until_stopped(const v1::Job& job) { return job.type() == "system" || starts_children(job); }
+
 v1::JobStatus status_of(const v1::Job& job, const v1::JobStatusChanged& now) {
-  const bool parent = job.has_periodic() || job.has_parameterized_job();
-  if (job.type() == "system" || parent) return job.stop() ? v1::JOB_STATUS_DEAD : v1::JOB_STATUS_RUNNING;
+  if (runs_until_stopped(job)) return job.stop() ? v1::JOB_STATUS_DEAD : v1::JOB_STATUS_RUNNING;
   if (now.has_live_allocs()) return v1::JOB_STATUS_RUNNING;
   if (now.has_open_evals()) return v1::JOB_STATUS_PENDING;
-  return now.has_any() ? v1::JOB_STATUS_DEAD : v1::JOB_STATUS_PENDING;
+  // Dead it stays when what it had is forgotten.
+  return now.has_any() || job.status() == v1::JOB_STATUS_DEAD ? v1::JOB_STATUS_DEAD : v1::JOB_STATUS_PENDING;
+}
+
+void count_child(v1::JobChildrenSummary& children, v1::JobStatus status, int64_t change) {
+  if (status == v1::JOB_STATUS_DEAD) {
+    children.set_dead(children.dead() + change);
+  } else if (status == v1::JOB_STATUS_RUNNING) {
+    children.set_running(children.running() + change);
+  } else {
+    children.set_pending(children.pending() + change);
+  }
 }
 
 class Commands {
@@ -39,6 +52,7 @@ class Commands {
       }
     }
     if (existing) DROVER_RETURN_IF_ERROR(check_update(*existing, job));
+    if (!existing && !job.parent_id().empty()) DROVER_RETURN_IF_ERROR(check_parent(job, context.rows()));
     job = as_registered(std::move(job), existing ? &*existing : nullptr, context.index(), command.time());
     DROVER_RETURN_IF_ERROR(put(job, context));
     if (command.has_submission()) {
@@ -66,7 +80,7 @@ class Commands {
     auto job = tables_.jobs.get(context.rows(), key);
     if (!job) return not_found("job not found");
     if (command.purge()) {
-      erase(command.namespace_(), command.job_id(), context);
+      DROVER_RETURN_IF_ERROR(erase(command.namespace_(), command.job_id(), context));
     } else {
       job->set_stop(true);
       job->set_modify_index(context.index());
@@ -75,6 +89,7 @@ class Commands {
       job->set_stable(false);
       job->clear_version_tag();  // stays with the version that has it
       job->set_submit_time(command.time());
+      if (runs_until_stopped(*job)) job->set_status(v1::JOB_STATUS_DEAD);
       DROVER_RETURN_IF_ERROR(put(*job, context));
     }
     v1::JobRegisteredAnswer answer;
@@ -90,7 +105,7 @@ class Commands {
   }
 
   Result<std::string> deleted(const v1::JobsDeleted& command, ApplyContext& context) const {
-    for (const auto& name : command.jobs()) erase(name.namespace_(), name.id(), context);
+    for (const auto& name : command.jobs()) DROVER_RETURN_IF_ERROR(erase(name.namespace_(), name.id(), context));
     return std::string();
   }
 
@@ -99,15 +114,66 @@ class Commands {
     const std::string key = job_version_key(command.namespace_(), command.job_id(), command.job_version());
     auto version = tables_.versions.get(context.rows(), key);
     if (!version || version->stable() == command.stable()) return std::string();
-    auto job = tables_.jobs.get(context.rows(), job_key(command.namespace_(), command.job_id()));
     version->set_stable(command.stable());
-    version->set_modify_index(context.index());
-    DROVER_RETURN_IF_ERROR(tables_.versions.put(context.rows(), *version));
-    if (!job || job->version() != command.job_version()) return std::string();
-    job->set_stable(command.stable());
-    job->set_modify_index(context.index());
-    DROVER_RETURN_IF_ERROR(put_current(*job, context.rows()));
-    return std::string();
+    return put_version(*std::move(version), context);
+  }
+
+  // A child that was dispatched with the same token stands for the new one.
+  Result<std::string> dispatched(const v1::JobDispatched& command, ApplyContext& context) const {
+    const v1::Job& child = command.child().job();
+    v1::JobDispatchedAnswer answer;
+    std::string id = child.id();
+    if (!child.dispatch_idempotency_token().empty()) {
+      const KeyRange same =
+          of_dispatch_token(child.namespace_(), child.parent_id(), child.dispatch_idempotency_token());
+      tables_.jobs.scan(context.rows(), kJobsByDispatchToken, same, [&](v1::Job& earlier, std::string_view) {
+        id = earlier.id();
+        answer.set_existed(true);
+        return false;
+      });
+    }
+    if (!answer.existed()) DROVER_RETURN_IF_ERROR(registered(command.child(), context).status());
+    const auto job = tables_.jobs.get(context.rows(), job_key(child.namespace_(), id));
+    answer.set_job_id(id);
+    answer.set_job_create_index(job->create_index());
+    answer.set_job_modify_index(job->job_modify_index());
+    return answer.SerializeAsString();
+  }
+
+  // A name belongs to one version of a job.
+  Result<std::string> tagged(const v1::JobVersionTagged& command, ApplyContext& context) const {
+    std::optional<v1::Job> owner, wanted;
+    tables_.versions.scan(context.rows(), kPrimary, of_job(command.namespace_(), command.job_id()),
+                          [&](v1::Job& version, std::string_view) {
+                            if (version.has_version_tag() && version.version_tag().name() == command.tag().name())
+                              owner = version;
+                            if (version.version() == command.version()) wanted = version;
+                            return true;
+                          });
+    const std::string of_the_job = "job \"" + command.job_id() + "\"";
+    if (command.untag()) {
+      if (!owner) return not_found("tag \"" + command.tag().name() + "\" not found on " + of_the_job);
+      owner->clear_version_tag();
+      return put_version(*owner, context);
+    }
+    if (!wanted) return not_found(of_the_job + " version " + std::to_string(command.version()) + " not found");
+    if (owner && owner->version() != wanted->version()) {
+      return failed_precondition("tag \"" + command.tag().name() + "\" already exists on a different version of " +
+                                 of_the_job);
+    }
+    *wanted->mutable_version_tag() = command.tag();
+    return put_version(*wanted, context);
+  }
+
+  Result<std::string> scaled(const v1::JobScaled& command, ApplyContext& context) const {
+    const std::string key = job_key(command.namespace_(), command.job_id());
+    if (command.has_registration()) DROVER_RETURN_IF_ERROR(registered(command.registration(), context).status());
+    const auto job = tables_.jobs.get(context.rows(), key);
+    if (!job) return not_found("job \"" + command.job_id() + "\" not found");
+    DROVER_RETURN_IF_ERROR(tables_.scaling.write_down(*job, command.group(), command.event(), context));
+    v1::JobRegisteredAnswer answer;
+    answer.set_job_modify_index(job->job_modify_index());
+    return answer.SerializeAsString();
   }
 
   Result<std::string> status_changed(const v1::JobStatusChanged& command, ApplyContext& context) const {
@@ -118,20 +184,67 @@ class Commands {
     if (status == job->status()) return std::string();
     job->set_status(status);
     job->set_modify_index(context.index());
-    DROVER_RETURN_IF_ERROR(put_current(*job, context.rows()));
+    DROVER_RETURN_IF_ERROR(put_current(*job, context));
     return std::string();
   }
 
  private:
-  Status put_current(const v1::Job& job, WriteTransaction& rows) const {
+  // A child begins only while its parent starts children.
+  Status check_parent(const v1::Job& child, const ReadView& rows) const {
+    const auto parent = tables_.jobs.get(rows, job_key(child.namespace_(), child.parent_id()));
+    const std::string refused = "job \"" + child.id() + "\" is not started: its parent \"" + child.parent_id() + "\" ";
+    if (!parent) return not_found(refused + "is gone");
+    return parent->stop() ? failed_precondition(refused + "is stopped") : ok_status();
+  }
+
+  Status put_current(const v1::Job& job, ApplyContext& context) const {
+    WriteTransaction& rows = context.rows();
+    const auto before = tables_.stubs.get(rows, job_key(job.namespace_(), job.id()));
+    v1::JobListStub stub = stub_of(job);
+    *stub.mutable_job_summary()->mutable_children() =
+        before ? before->job_summary().children() : counted_children(job, rows);
     DROVER_RETURN_IF_ERROR(tables_.jobs.put(rows, job));
-    return tables_.stubs.put(rows, stub_of(job));
+    DROVER_RETURN_IF_ERROR(tables_.stubs.put(rows, stub));
+    if (before && before->parent_id() == job.parent_id() && before->status() == job.status()) return ok_status();
+    if (before) DROVER_RETURN_IF_ERROR(tell_parent(*before, -1, context));
+    return tell_parent(stub, 1, context);
+  }
+  v1::JobChildrenSummary counted_children(const v1::Job& parent, const ReadView& rows) const {
+    v1::JobChildrenSummary children;
+    if (!starts_children(parent)) return children;
+    tables_.jobs.scan(rows, kJobsByParent, of_job(parent.namespace_(), parent.id()),
+                      [&](v1::Job& child, std::string_view) { return count_child(children, child.status(), 1), true; });
+    return children;
+  }
+  // A parent that is gone keeps no numbers: they are counted anew if it comes back.
+  Status tell_parent(const v1::JobListStub& child, int64_t change, ApplyContext& context) const {
+    if (child.parent_id().empty()) return ok_status();
+    auto parent = tables_.stubs.get(context.rows(), job_key(child.namespace_(), child.parent_id()));
+    if (!parent) return ok_status();
+    v1::JobSummary& summary = *parent->mutable_job_summary();
+    count_child(*summary.mutable_children(), child.status(), change);
+    summary.set_modify_index(context.index());
+    return tables_.stubs.put(context.rows(), *parent);
+  }
+  // What is said about a version beside its description; of the newest it is said in the job as well.
+  Result<std::string> put_version(v1::Job version, ApplyContext& context) const {
+    version.set_modify_index(context.index());
+    DROVER_RETURN_IF_ERROR(tables_.versions.put(context.rows(), version));
+    auto job = tables_.jobs.get(context.rows(), job_key(version.namespace_(), version.id()));
+    if (!job || job->version() != version.version()) return std::string();
+    job->set_stable(version.stable());
+    job->clear_version_tag();
+    if (version.has_version_tag()) *job->mutable_version_tag() = version.version_tag();
+    job->set_modify_index(context.index());
+    DROVER_RETURN_IF_ERROR(put_current(*job, context));
+    return std::string();
   }
   // The job and its version; versions that need not be kept go.
   Status put(const v1::Job& job, ApplyContext& context) const {
     WriteTransaction& rows = context.rows();
-    DROVER_RETURN_IF_ERROR(put_current(job, rows));
+    DROVER_RETURN_IF_ERROR(put_current(job, context));
     DROVER_RETURN_IF_ERROR(tables_.versions.put(rows, job));
+    DROVER_RETURN_IF_ERROR(tables_.scaling.follow(job, context));
     std::vector<KeptVersion> kept;
     tables_.versions.scan(rows, kPrimary, of_job(job.namespace_(), job.id()), [&](v1::Job& each, std::string_view key) {
       kept.push_back({std::string(key), each.stable(), each.has_version_tag()});
@@ -143,8 +256,12 @@ class Commands {
     }
     return ok_status();
   }
-  void erase(std::string_view name_space, std::string_view id, ApplyContext& context) const {
+  Status erase(std::string_view name_space, std::string_view id, ApplyContext& context) const {
     WriteTransaction& rows = context.rows();
+    if (const auto stub = tables_.stubs.get(rows, job_key(name_space, id))) {
+      DROVER_RETURN_IF_ERROR(tell_parent(*stub, -1, context));
+    }
+    tables_.scaling.forget(name_space, id, context);
     tables_.jobs.erase(rows, job_key(name_space, id));
     tables_.stubs.erase(rows, job_key(name_space, id));
     std::vector<std::string> keys;
@@ -156,6 +273,7 @@ class Commands {
       tables_.versions.erase(rows, key);
       tables_.submissions.erase(rows, key);
     }
+    return ok_status();
   }
 
   const Tables tables_;
@@ -213,6 +331,7 @@ v1::Job as_registered(v1::Job job, const v1::Job* existing, uint64_t index, int6
     job = *existing;
   } else {
     job.set_status(existing ? existing->status() : v1::JOB_STATUS_PENDING);
+    if (runs_until_stopped(job)) job.set_status(job.stop() ? v1::JOB_STATUS_DEAD : v1::JOB_STATUS_RUNNING);
     job.set_submit_time(time);
     job.set_create_index(existing ? existing->create_index() : index);
     job.set_version(existing ? existing->version() + 1 : 0);
@@ -233,11 +352,15 @@ Status declare_tables(Declarations& declare, Tables& tables) {
              declare.table<v1::JobListStub>("job_stubs", {}, [](const v1::JobListStub& stub, RowKeys& keys) {
                keys.primary(job_key(stub.namespace_(), stub.id()));
              }));
+  DROVER_RETURN_IF_ERROR(tables.scaling.declare(declare));
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::registered>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::deregistered>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::deleted>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::stability_changed>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::dispatched>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::tagged>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::scaled>(commands));
   return declare.command<&Commands::status_changed>(commands);
 }
 

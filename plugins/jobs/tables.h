@@ -6,16 +6,11 @@
 
 #include "drover/plugin.h"
 #include "drover/tables.h"
+#include "scaling/rows.h"
 
 namespace drover::v1 {
-class Evaluation;
 class Job;
-class JobDeregistered;
 class JobListStub;
-class JobRegistered;
-class JobsDeleted;
-class JobStabilityChanged;
-class JobStatusChanged;
 class JobSubmission;
 }  // namespace drover::v1
 
@@ -35,15 +30,18 @@ struct Tables {
   Table<v1::Job> jobs;                   // by job_key
   Table<v1::Job> versions;               // by job_version_key, the newest first
   Table<v1::JobSubmission> submissions;  // likewise; of the versions that came from a file
-  Table<v1::JobListStub> stubs;          // by job_key: what a list shows of a job, so that it decodes nothing else
+  // By job_key: what a list shows of a job, so that it decodes nothing else. The numbers of a job's children are kept
+  // here, those of its allocations by the scheduler.
+  Table<v1::JobListStub> stubs;
+  ScalingTables scaling;
 };
 
 // The row that registering `job` at that log index writes, after `existing` (null: there is none): with the servers'
 // own fields and, when the description differs, the next version. Pure.
 v1::Job as_registered(v1::Job job, const v1::Job* existing, uint64_t index, int64_t time);
 
-// The list entry of a job; the numbers in its summary are the scheduler's. A state that was saved before such rows
-// were kept has none: then it is made of the job.
+// The list entry of a job, without numbers. A state that was saved before such rows were kept has none: then it is made
+// of the job.
 v1::JobListStub stub_of(const v1::Job& job);
 
 Status declare_tables(Declarations& declare, Tables& tables);

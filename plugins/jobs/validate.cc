@@ -48,12 +48,10 @@ void check_type(const Place& place, const v1::Job& job, const std::vector<std::s
   if (job.has_periodic()) {
     check_periodic(place["periodic"], job.periodic());
     place["periodic"].require(is_batch, "is for batch and sysbatch jobs");
-    place["periodic"].unsupported(true, "periodic");
   }
   if (job.has_parameterized_job()) {
     check_parameterized(place["parameterized"], job.parameterized_job());
     place["parameterized"].require(is_batch, "is for batch and sysbatch jobs");
-    place["parameterized"].unsupported(true, "parameterized");
   }
 }
 

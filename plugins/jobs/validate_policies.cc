@@ -3,11 +3,11 @@
 #include <chrono>
 #include <set>
 
-#include "cron.h"
 #include "drover/duration.h"
 #include "drover/model/constraint.h"
+#include "drover/model/cron.h"
+#include "drover/model/time_zone.h"
 #include "drover/nearest.h"
-#include "time_zone.h"
 #include "validate_parts.h"
 
 namespace drover::jobs {

@@ -173,7 +173,6 @@ void check_further_blocks(const Place& place, const v1::Task& task) {
     const std::string& file = task.dispatch_payload().file();
     place["dispatch_payload"]["file"].require(!file.empty(), "file is missing");
     place["dispatch_payload"]["file"].require(stays_inside(file), "the path leaves the task's folder");
-    place["dispatch_payload"].unsupported(true, "dispatch_payload");
   }
   for (int i = 0; i < task.secrets_size(); ++i) {
     const Place at = place.item("secret", task.secrets(i).name(), i);

@@ -25,4 +25,10 @@ std::string specification(v1::Job job) {
   return serialize(job);
 }
 
+bool is_parameterized(const v1::Job& job) { return job.has_parameterized_job() && !job.dispatched(); }
+
+bool is_periodic(const v1::Job& job) { return job.has_periodic(); }
+
+bool starts_children(const v1::Job& job) { return is_parameterized(job) || is_periodic(job); }
+
 }  // namespace drover

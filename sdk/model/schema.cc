@@ -22,6 +22,10 @@ KeyRange of_job(std::string_view name_space, std::string_view job_id) {
   return KeyRange::prefix(job_key(name_space, job_id));
 }
 
+KeyRange of_dispatch_token(std::string_view name_space, std::string_view job_id, std::string_view token) {
+  return KeyRange::prefix(KeyBuilder().text(name_space).text(job_id).text(token).view());
+}
+
 KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id).view()); }
 
 TableShape<v1::Job> jobs_table() {

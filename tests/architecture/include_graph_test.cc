@@ -118,7 +118,7 @@ const std::initializer_list<Library> kLibraries = {
     {"Boost.Multiprecision", {"boost/multiprecision/"}, {"sdk/hcl/big_number.h"}},
     {"Boost.DLL", {"boost/dll"}, {"kernel/host/loader.cc"}},
     {"LevelDB", {"leveldb/"}, {"kernel/host/local_store.cc", "kernel/host/local_store_test.cc", "tests/bench/"}},
-    {"Abseil", {"absl/"}, {"plugins/grpc/stream.cc", "plugins/jobs/time_zone.cc"}},
+    {"Abseil", {"absl/"}, {"plugins/grpc/stream.cc", "sdk/model/time_zone.cc"}},
     {"spdlog", {"spdlog/"}, {"kernel/log_sink.cc"}},
     {"cxxopts", {"cxxopts"}, {"plugins/cli/"}},
     {"zlib", {"zlib.h"}, {"plugins/http/gzip.cc", "plugins/http/http_test.cc", "plugins/http/gzip_test.cc"}},

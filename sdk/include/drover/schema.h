@@ -47,9 +47,11 @@ inline constexpr uint32_t kDeploymentsByJob = 2;       // (namespace, job, creat
 std::string job_key(std::string_view name_space, std::string_view job_id);
 std::string job_version_key(std::string_view name_space, std::string_view job_id, uint64_t version);
 
-// Keys that begin with the job: its versions; in kEvalsByJob and kAllocsByJob its evaluations and allocations; in
-// kDeploymentsByJob its deployments, the newest first.
+// Keys that begin with the job: its versions; in kJobsByParent its children; in kEvalsByJob and kAllocsByJob its
+// evaluations and allocations; in kDeploymentsByJob its deployments, the newest first.
 KeyRange of_job(std::string_view name_space, std::string_view job_id);
+// In kJobsByDispatchToken the children of the job that were dispatched with that token.
+KeyRange of_dispatch_token(std::string_view name_space, std::string_view job_id, std::string_view token);
 // Keys that begin with the identifier: in kAllocsByNode and kAllocsByEval the allocations of a node or an evaluation.
 KeyRange of_id(std::string_view id);
 

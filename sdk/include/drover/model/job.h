@@ -1,4 +1,5 @@
-// Looks up the parts of a job by name, and what two versions of it have in common. Pure. [any]
+// Looks up the parts of a job by name, says what kind of job it is, and what two versions of it have in common. Pure.
+// [any]
 #pragma once
 
 #include <string>
@@ -16,5 +17,12 @@ const v1::TaskGroup* find_group(const v1::Job& job, std::string_view name);
 
 // The part of a job whose change makes a new version: everything but what the servers keep about it. To be compared.
 std::string specification(v1::Job job);
+
+// Runs nothing itself: it starts a child whenever it is told to, with the child's own input. A child keeps the block.
+bool is_parameterized(const v1::Job& job);
+// Runs nothing itself: it starts a child whenever its expressions are due.
+bool is_periodic(const v1::Job& job);
+// Either of both.
+bool starts_children(const v1::Job& job);
 
 }  // namespace drover

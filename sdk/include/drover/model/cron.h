@@ -20,10 +20,10 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/model/time_zone.h"
 #include "drover/result.h"
-#include "time_zone.h"
 
-namespace drover::jobs {
+namespace drover {
 
 class Cron {
  public:
@@ -58,4 +58,4 @@ class Cron {
   std::vector<std::pair<int, int>> nth_weekdays_;  // weekday, 1 to 5
 };
 
-}  // namespace drover::jobs
+}  // namespace drover

@@ -1,12 +1,12 @@
-#include "cron.h"
+#include "drover/model/cron.h"
 
 #include <gtest/gtest.h>
 
+#include "drover/model/periodic.h"
 #include "drover/time.h"
 #include "drover/v1/job.pb.h"
-#include "periodic.h"
 
-namespace drover::jobs {
+namespace drover {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
@@ -210,4 +210,4 @@ TEST(Periodic, TheFirstOfSeveralExpressionsCounts) {
 }
 
 }  // namespace
-}  // namespace drover::jobs
+}  // namespace drover

@@ -1,4 +1,4 @@
-#include "time_zone.h"
+#include "drover/model/time_zone.h"
 
 #include <absl/time/time.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-namespace drover::jobs {
+namespace drover {
 namespace {
 
 constexpr size_t kMaxName = 64;
@@ -59,4 +59,4 @@ TimeZone::Span TimeZone::at(int64_t instant) const {
   return span;
 }
 
-}  // namespace drover::jobs
+}  // namespace drover

@@ -1,4 +1,4 @@
-#include "cron.h"
+#include "drover/model/cron.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-namespace drover::jobs {
+namespace drover {
 namespace {
 
 constexpr int64_t kDay = 86400;
@@ -305,4 +305,4 @@ std::optional<int64_t> Cron::next(int64_t from, const TimeZone& zone) const {
   return found;
 }
 
-}  // namespace drover::jobs
+}  // namespace drover

@@ -8,7 +8,7 @@
 
 #include "drover/result.h"
 
-namespace drover::jobs {
+namespace drover {
 
 class TimeZone {
  public:
@@ -29,4 +29,4 @@ class TimeZone {
   std::shared_ptr<const Zone> zone_;
 };
 
-}  // namespace drover::jobs
+}  // namespace drover

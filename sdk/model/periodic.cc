@@ -1,14 +1,14 @@
-#include "periodic.h"
+#include "drover/model/periodic.h"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "cron.h"
+#include "drover/model/cron.h"
+#include "drover/model/time_zone.h"
 #include "drover/v1/job.pb.h"
-#include "time_zone.h"
 
-namespace drover::jobs {
+namespace drover {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
@@ -30,4 +30,4 @@ Result<std::optional<int64_t>> next_launch(const v1::PeriodicConfig& periodic, i
   return first;
 }
 
-}  // namespace drover::jobs
+}  // namespace drover

@@ -1,0 +1,49 @@
+#include "registration.h"
+
+#include <utility>
+
+#include "drover/api/jobs.pb.h"
+#include "drover/model/evaluation.h"
+#include "drover/model/job.h"
+#include "drover/uuid.h"
+#include "drover/v1/commands.pb.h"
+
+namespace drover::jobs {
+
+v1::JobRegistered registration_of(v1::Job job, std::string_view trigger, int64_t time, int32_t priority) {
+  v1::JobRegistered command;
+  command.set_time(time);
+  if (!starts_children(job)) {
+    *command.mutable_evaluation() = new_evaluation(Uuid::random().bytes(), job, trigger);
+    if (priority > 0) command.mutable_evaluation()->set_priority(priority);
+  }
+  *command.mutable_job() = std::move(job);
+  return command;
+}
+
+Status check_again(const v1::Job& version, const Admission& admission) {
+  v1::Job described = version;
+  described.clear_payload();  // a child has it of its dispatch
+  const Findings findings = validate(described, admission);
+  return findings.errors.empty() ? ok_status() : invalid_argument(as_list(findings.errors));
+}
+
+void keep_policy_ids(v1::Job& job, const v1::Job* existing) {
+  for (v1::TaskGroup& group : *job.mutable_task_groups()) {
+    if (!group.has_scaling()) continue;
+    const v1::TaskGroup* old = existing ? find_group(*existing, group.name()) : nullptr;
+    const std::string known = old ? old->scaling().id() : "";
+    group.mutable_scaling()->set_id(known.empty() ? Uuid::random().to_string() : known);
+    group.mutable_scaling()->clear_create_index();
+    group.mutable_scaling()->clear_modify_index();
+  }
+}
+
+Result<v1::RegisterJobResponse> registered(v1::RegisterJobResponse response, const Applied& applied) {
+  DROVER_TRY(v1::JobRegisteredAnswer answer, parse_message<v1::JobRegisteredAnswer>(applied.answer));
+  if (!response.eval_id().empty()) response.set_eval_create_index(applied.index);
+  response.set_job_modify_index(answer.job_modify_index());
+  return response;
+}
+
+}  // namespace drover::jobs

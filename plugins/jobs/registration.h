@@ -1,0 +1,32 @@
+// The command that registers a job, as every way to a new version of a job makes it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "drover/methods.h"
+#include "validate.h"
+
+namespace drover::v1 {
+class Job;
+class JobRegistered;
+class RegisterJobResponse;
+}  // namespace drover::v1
+
+namespace drover::jobs {
+
+// Requires: the job was accepted. Jobs that only start children have no evaluation; `priority`: of the evaluation, 0
+// for the job's.
+v1::JobRegistered registration_of(v1::Job job, std::string_view trigger, int64_t time, int32_t priority = 0);
+
+// Checks a stored version as registering it would: what the servers take may have changed. Errors: invalid_argument.
+Status check_again(const v1::Job& version, const Admission& admission);
+
+// Gives each scaling policy the identifier that its group's policy has in `existing` (null: there is none), else a new
+// one.
+void keep_policy_ids(v1::Job& job, const v1::Job* existing);
+
+// Fills in what only applying it says. `applied`: of a command that answers with JobRegisteredAnswer.
+Result<v1::RegisterJobResponse> registered(v1::RegisterJobResponse response, const Applied& applied);
+
+}  // namespace drover::jobs
