@@ -210,14 +210,22 @@ TEST_F(Plans, TakeJobsOfTheTypesThatPluginsSchedule) {
 }
 
 TEST_F(Plans, RefusesWhatRegisteringRefuses) {
-  v1::Job periodic = job();
-  periodic.set_type("batch");
+  v1::Job periodic = job();  // of a type that ends never
   periodic.mutable_periodic()->set_spec("@daily");
   v1::RegisterJobRequest request;
   *request.mutable_job() = periodic;
   const auto refused = host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Register", request).status();
   EXPECT_EQ(refused.code(), Code::invalid_argument);
   EXPECT_EQ(plan(periodic).status().message(), refused.message());
+}
+
+TEST_F(Plans, OfAPeriodicJobSayWhenItIsLaunched) {
+  v1::Job periodic = job();
+  periodic.set_type("batch");
+  periodic.mutable_periodic()->set_spec("0 0 1 1 * 2090");
+  EXPECT_EQ(plan(periodic)->next_periodic_launch(), 3'786'912'000'000'000'000);
+  periodic.mutable_periodic()->set_enabled(false);
+  EXPECT_EQ(plan(periodic)->next_periodic_launch(), 0);
 }
 
 TEST_F(Plans, AnswerWithTheIndexThatTheySaw) {
