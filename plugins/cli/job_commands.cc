@@ -11,6 +11,7 @@
 #include "drover/job_validator.h"
 #include "eval_monitor.h"
 #include "job_source.h"
+#include "jobs/launch_text.h"
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"
@@ -47,6 +48,8 @@ int job_run(Run& run) {
   if (run.arguments.on("detach") || eval.empty()) {
     run.out << "Job registration successful\n";
     if (!eval.empty()) run.out << "Evaluation ID: " << id_text(eval) << "\n";
+    if (const std::string next = next_launch_text(request.job()); !next.empty())
+      run.out << "Approximate next launch time: " << next << "\n";
     return 0;
   }
   return monitor_evaluation(run, eval);
@@ -148,7 +151,10 @@ Result<Answer<v1::JobVersionsResponse>> versions_of(Run& run, const std::string&
   v1::JobVersionsRequest request;
   request.set_job_id(id);
   request.set_diffs(with_diffs);
-  return run.client.call<v1::Jobs::Versions>(request);
+  request.set_diff_tag(run.arguments.value("diff-tag"));
+  Parameters version;  // as it was typed
+  if (run.arguments.is_set("diff-version")) version.emplace("diff_version", run.arguments.value("diff-version"));
+  return run.client.call<v1::Jobs::Versions>(request, version);
 }
 
 int job_inspect(Run& run) {
@@ -173,12 +179,22 @@ int job_inspect(Run& run) {
   return 0;
 }
 
+std::string tag_text(const v1::Job& version) {
+  if (!version.has_version_tag()) return "";
+  return format_pairs(
+      {{"Tag Name", version.version_tag().name()}, {"Tag Description", version.version_tag().description()}});
+}
+
 int job_history(Run& run) {
   auto job = find_job(run, run.arguments.positional()[0]);
   if (!job) return run.fail("Error retrieving job", job.status());
+  const bool shows_diffs =
+      run.arguments.on("p") || run.arguments.is_set("diff-tag") || run.arguments.is_set("diff-version");
+  if (run.arguments.is_set("diff-tag") && run.arguments.is_set("diff-version"))
+    return run.usage("Error: -diff-tag and -diff-version exclude each other");
   auto versions = versions_of(run, job->message.job().id(), true);
   if (!versions) return run.fail("Error retrieving job versions", versions.status());
-  const auto& diffs = versions->message.diffs();  // each to the version before; the oldest has none
+  const auto& diffs = versions->message.diffs();  // each to the version before, which the oldest has not; or to one
   const json all = versions->json()["Versions"];
   json shown = json::array();
   std::string text;
@@ -186,12 +202,14 @@ int job_history(Run& run) {
     const v1::Job& version = versions->message.versions(i);
     const std::string own = std::to_string(version.version());
     if (run.arguments.is_set("version") && own != run.arguments.value("version")) continue;
-    text += run.arguments.on("full")
-                ? all[static_cast<size_t>(i)].dump(4) + "\n"
-                : (shown.empty() ? "" : "\n") + format_pairs({{"Version", own},
-                                                              {"Stable", yes_no(version.stable())},
-                                                              {"Submit Date", full_time(version.submit_time())}});
-    if (run.arguments.on("p") && i < diffs.size()) text += "Diff        =\n" + diff_text(diffs[i], false);
+    text += run.arguments.on("full") ? all[static_cast<size_t>(i)].dump(4) + "\n"
+                                     : (shown.empty() ? "" : "\n") +
+                                           format_pairs({{"Version", own},
+                                                         {"Stable", yes_no(version.stable())},
+                                                         {"Submit Date", full_time(version.submit_time())}}) +
+                                           tag_text(version);
+    if (shows_diffs && i < diffs.size() && diffs[i].type() != v1::DIFF_TYPE_NONE)
+      text += "Diff        =\n" + diff_text(diffs[i], false);
     shown.push_back(all[static_cast<size_t>(i)]);
   }
   if (shown.empty()) return run.usage("Error: no such version is kept");
@@ -274,6 +292,8 @@ std::vector<Definition> job_commands() {
           define_inspect("inspect"),
           {"job history", "Shows the kept versions of a job.", "<job>", "",
            with_object_flags({on_off("p", "Show what differs from the version before"),
+                              with_value("diff-tag", "", "Show what differs from the version of that name"),
+                              with_value("diff-version", "", "Show what differs from that version"),
                               on_off("full", "Show the whole job of each version"),
                               with_value("version", "", "Only this version")}),
            1, 1, job_history}};

@@ -4,6 +4,9 @@
 #include "drover/api/deployments.pb.h"
 #include "drover/api/evaluations.pb.h"
 #include "drover/api/jobs.pb.h"
+#include "drover/model/job.h"
+#include "jobs/children.h"
+#include "jobs/launch_text.h"
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"
@@ -72,21 +75,26 @@ int show_job(Run& run, const std::string& id) {
   const v1::Job& job = found->message.job();
   std::string datacenters;
   for (const std::string& dc : job.datacenters()) datacenters += (datacenters.empty() ? "" : ",") + dc;
-  run.out << format_pairs({{"ID", job.id()},
-                           {"Name", job.name()},
-                           {"Submit Date", full_time(job.submit_time())},
-                           {"Type", job.type()},
-                           {"Priority", std::to_string(job.priority())},
-                           {"Datacenters", datacenters},
-                           {"Namespace", job.namespace_()},
-                           {"Status", status_of(job)},
-                           {"Periodic", yes_no(job.has_periodic())},
-                           {"Parameterized", yes_no(job.has_parameterized_job())}});
+  std::vector<std::pair<std::string, std::string>> pairs = {{"ID", job.id()},
+                                                            {"Name", job.name()},
+                                                            {"Submit Date", full_time(job.submit_time())},
+                                                            {"Type", job.type()},
+                                                            {"Priority", std::to_string(job.priority())},
+                                                            {"Datacenters", datacenters},
+                                                            {"Namespace", job.namespace_()},
+                                                            {"Status", status_of(job)},
+                                                            {"Periodic", yes_no(job.has_periodic())},
+                                                            {"Parameterized", yes_no(is_parameterized(job))}};
+  if (is_periodic(job) && !is_parameterized(job)) {
+    pairs.emplace_back("Next Periodic Launch", job.stop() ? "none (job stopped)" : next_launch_text(job));
+  }
+  run.out << format_pairs(pairs);
   if (run.arguments.on("short")) return 0;
   v1::JobRequest request;
   request.set_job_id(job.id());
   auto summary = run.client.call<v1::Jobs::Summary>(request);
   if (!summary) return run.fail("Error querying job summary", summary.status());
+  if (starts_children(job)) return show_children(run, job, summary->message.summary());
   show_summary(run, summary->message.summary());
   v1::OfJobRequest of_job;
   of_job.set_job_id(job.id());
