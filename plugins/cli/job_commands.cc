@@ -179,10 +179,15 @@ int job_inspect(Run& run) {
   return 0;
 }
 
-std::string tag_text(const v1::Job& version) {
-  if (!version.has_version_tag()) return "";
-  return format_pairs(
-      {{"Tag Name", version.version_tag().name()}, {"Tag Description", version.version_tag().description()}});
+std::string version_text(const v1::Job& version) {
+  std::vector<std::pair<std::string, std::string>> pairs = {{"Version", std::to_string(version.version())},
+                                                            {"Stable", yes_no(version.stable())},
+                                                            {"Submit Date", full_time(version.submit_time())}};
+  if (version.has_version_tag()) {
+    pairs.emplace_back("Tag Name", version.version_tag().name());
+    pairs.emplace_back("Tag Description", version.version_tag().description());
+  }
+  return format_pairs(pairs);
 }
 
 int job_history(Run& run) {
@@ -203,11 +208,7 @@ int job_history(Run& run) {
     const std::string own = std::to_string(version.version());
     if (run.arguments.is_set("version") && own != run.arguments.value("version")) continue;
     text += run.arguments.on("full") ? all[static_cast<size_t>(i)].dump(4) + "\n"
-                                     : (shown.empty() ? "" : "\n") +
-                                           format_pairs({{"Version", own},
-                                                         {"Stable", yes_no(version.stable())},
-                                                         {"Submit Date", full_time(version.submit_time())}}) +
-                                           tag_text(version);
+                                     : (shown.empty() ? "" : "\n") + version_text(version);
     if (shows_diffs && i < diffs.size() && diffs[i].type() != v1::DIFF_TYPE_NONE)
       text += "Diff        =\n" + diff_text(diffs[i], false);
     shown.push_back(all[static_cast<size_t>(i)]);

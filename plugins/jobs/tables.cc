@@ -335,6 +335,8 @@ v1::Job as_registered(v1::Job job, const v1::Job* existing, uint64_t index, int6
     job.set_submit_time(time);
     job.set_create_index(existing ? existing->create_index() : index);
     job.set_version(existing ? existing->version() + 1 : 0);
+    job.set_stable(false);  // a new version has yet to prove itself, and has no name
+    job.clear_version_tag();
   }
   job.set_modify_index(index);
   job.set_job_modify_index(index);

@@ -23,8 +23,6 @@ v1::Job child_of(const v1::Job& job, int64_t launch) {
   child.clear_dispatch_idempotency_token();
   child.clear_status();
   child.clear_status_description();
-  child.set_stable(false);
-  child.clear_version_tag();
   return child;
 }
 

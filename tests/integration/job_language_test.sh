@@ -131,8 +131,9 @@ expect 1 'periodic.cron: "61 * * * *" is no cron expression: the minute "61"' "$
 expect 1 'periodic.time_zone: "Mars/Base" is no time zone' "$DROVER" job validate cron.hcl
 
 sed 's/61 \* \* \* \*/0 0 1 1 * 2098/; s,Mars/Base,Europe/Berlin,' cron.hcl > yearly.hcl
-expect 255 "periodic is not supported by this version" "$DROVER" job plan yearly.hcl
-expect 1 "periodic is not supported by this version" "$DROVER" job run yearly.hcl
+expect 1 "next periodic launch would be at 2097-12-31T23:00:00Z" "$DROVER" job plan yearly.hcl
+expect 0 "Approximate next launch time: 2097-12-31T23:00:00Z" "$DROVER" job run yearly.hcl
+expect 0 "" "$DROVER" job stop -purge cron
 
 # --- objects by a template
 expect 0 "speaker service" "$DROVER" job status -t '{{range .}}{{.ID}} {{.Type}}{{"\n"}}{{end}}'

@@ -78,8 +78,6 @@ v1::Job dispatched_child(const v1::Job& parent, const v1::DispatchJobRequest& re
   if (request.priority() > 0) child.set_priority(request.priority());
   child.clear_status();
   child.clear_status_description();
-  child.set_stable(false);
-  child.clear_version_tag();
   return child;
 }
 

@@ -79,12 +79,17 @@ class Scales : public testing::Handlers {
 
 TEST_F(Scales, InBoundsItIsANewVersionWithAnEvaluationAndAnEvent) {
   register_job(described("", kBounds));
+  v1::TagJobVersionRequest tag;
+  tag.set_job_id("web");
+  tag.set_name("golden");
+  EXPECT_TRUE(ask<v1::TagJobVersionResponse>("TagVersion", tag).ok());
   v1::ScaleJobRequest request = to(5);
   request.set_message("busy");
   request.set_meta(R"({"load":0.9})");
   const auto answer = scale(request);
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   EXPECT_EQ(1U, job()->version());
+  EXPECT_FALSE(job()->has_version_tag()) << "the name stays with the version that has it";
   EXPECT_EQ(5, job()->task_groups(0).count());
   EXPECT_EQ(answer->job_modify_index(), job()->job_modify_index());
   EXPECT_EQ("job-scaling", host_.rows().told<v1::EvalsUpdated>().back().evaluations(0).triggered_by());

@@ -81,8 +81,6 @@ Result<Write<v1::RegisterJobResponse>> VersionHandlers::revert(const v1::RevertJ
     return failed_precondition("Current job has version " + std::to_string(current->version()) +
                                "; enforcing version " + std::to_string(request.enforce_prior_version()));
   }
-  job.set_stable(false);
-  job.clear_version_tag();
   keep_policy_ids(job, &*current);
   v1::JobRegistered command = registration_of(std::move(job), "job-register", host_->clock().wall_ns());
   command.set_enforce_index(request.has_enforce_prior_version());
