@@ -14,7 +14,7 @@ constexpr int kFolderSources = 15;
 const std::map<std::string, int> kFullFolders = {
     {"plugins/cli", 28},
     {"plugins/external", 20},
-    {"plugins/jobs", 18},
+    {"plugins/jobs", 16},
     {"sdk/hcl", 34},
 };
 // Files that are longer: none.
