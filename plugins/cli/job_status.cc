@@ -109,12 +109,10 @@ int show_job(Run& run, const std::string& id) {
     run.out << "\nEvaluations\n" << format_list(rows);
   }
   show_placement_failure(run, evals->message);
-  if (!job.has_periodic() && !job.has_parameterized_job()) {
-    const auto latest = run.client.call<v1::Deployments::LatestOfJob>(of_job);
-    if (!latest) return run.fail("Error querying latest job deployment", latest.status());
-    if (latest->message.has_deployment()) {
-      run.out << "\nLatest Deployment\n" << deployment_text(latest->message.deployment(), false, run.verbose());
-    }
+  const auto latest = run.client.call<v1::Deployments::LatestOfJob>(of_job);
+  if (!latest) return run.fail("Error querying latest job deployment", latest.status());
+  if (latest->message.has_deployment()) {
+    run.out << "\nLatest Deployment\n" << deployment_text(latest->message.deployment(), false, run.verbose());
   }
   auto allocs = allocs_of(run, job.id(), run.arguments.on("all-allocs"));
   if (!allocs) return run.fail("Error querying job allocations", allocs.status());
