@@ -1,11 +1,14 @@
 #include "columns.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <variant>
 
 #include "drover/model/allocation.h"
+#include "drover/schema.h"
 
 namespace drover::scheduler {
 namespace {
@@ -53,27 +56,43 @@ void Columns::put_node(v1::Node node) {
   const std::string id = node.id();
   cluster_.put_node(std::make_shared<const v1::Node>(std::move(node)));
   if (auto at = on_node_.find(id); at != on_node_.end()) {
-    for (const std::string& alloc : at->second) cluster_.add(id, held_.at(alloc).resources);
+    for (const std::string& alloc : at->second) cluster_.add(id, held_.at(alloc).holding);
   }
 }
 
 void Columns::put_alloc(const v1::Allocation& alloc) {
   erase_alloc(alloc.id());
-  if (terminal(alloc)) return;
-  cluster_.add(alloc.node_id(), alloc.allocated_resources());
+  if (client_terminal(alloc)) return;
+  auto holding = holding_of(alloc);
+  cluster_.add(alloc.node_id(), holding);
   on_node_[alloc.node_id()].insert(alloc.id());
-  held_.emplace(alloc.id(), Held{alloc.node_id(), alloc.allocated_resources()});
+  held_.emplace(alloc.id(), Held{alloc.node_id(), std::move(holding)});
 }
 
 void Columns::erase_alloc(const std::string& id) {
   auto at = held_.find(id);
   if (at == held_.end()) return;
   const Held& held = at->second;
-  cluster_.remove(held.node_id, held.resources);
+  cluster_.remove(held.node_id, id);
   auto there = on_node_.find(held.node_id);
   there->second.erase(id);
   if (there->second.empty()) on_node_.erase(there);
   held_.erase(at);
+}
+
+OtherJobs others_of(const ReadView& view, const Tables& tables) {
+  using Version = std::tuple<std::string, std::string, uint64_t>;
+  auto known = std::make_shared<std::map<Version, std::optional<v1::Job>>>();
+  const auto find_job = [known, &view, &tables](const std::string& name_space, const std::string& id,
+                                                uint64_t version) -> const v1::Job* {
+    auto [at, is_new] = known->try_emplace({name_space, id, version});
+    if (is_new) {
+      at->second = Table<v1::Job>(tables.job_versions).get(view, job_version_key(name_space, id, version));
+      if (!at->second) at->second = Table<v1::Job>(tables.jobs).get(view, job_key(name_space, id));
+    }
+    return at->second ? &*at->second : nullptr;
+  };
+  return {.job = find_job, .alloc = [&view, &tables](const std::string& id) { return tables.allocs.get(view, id); }};
 }
 
 Result<SharedColumns::Look> SharedColumns::look(uint64_t index, SteadyTime deadline, std::stop_token stop) {

@@ -15,7 +15,8 @@
 
 #include "drover/mutex.h"
 #include "drover/plugin.h"
-#include "placing/place.h"
+#include "placing/board.h"
+#include "placing/cluster.h"
 #include "tables.h"
 
 namespace drover::scheduler {
@@ -28,13 +29,14 @@ class Columns {
   void clear();
   // Changes of other tables are ignored.
   void apply(const Change& change);
-  // The same as cluster_of(view) of the state after all that was applied, up to the order of the nodes.
+  // All nodes with every allocation whose node has not reported its end: one that the servers stopped keeps its room
+  // and its ports until then. The same as after load() of the state after all that was applied, up to the order.
   const Cluster& cluster() const { return cluster_; }
 
  private:
   struct Held {
     std::string node_id;
-    v1::AllocatedResources resources;
+    std::shared_ptr<const Holding> holding;
   };
   void put_node(v1::Node node);
   void put_alloc(const v1::Allocation& alloc);
@@ -45,6 +47,9 @@ class Columns {
   std::unordered_map<std::string, Held> held_;                      // by allocation: those that take room
   std::unordered_map<std::string, std::set<std::string>> on_node_;  // their identifiers, by node
 };
+
+// What preemption reads of a view, at most once a job. Requires: both outlive it.
+OtherJobs others_of(const ReadView& view, const Tables& tables);
 
 class SharedColumns {
  public:

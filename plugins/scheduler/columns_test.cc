@@ -22,11 +22,12 @@ class Followed : public testing::ShellTest {
   // By node: what it is and what is taken of it.
   static std::map<std::string, std::pair<std::string, const NodeRoom*>> described(const Cluster& cluster) {
     std::map<std::string, std::pair<std::string, const NodeRoom*>> nodes;
-    for (const ClusterNode& node : cluster.nodes()) {
+    for (size_t i = 0; i < cluster.size(); ++i) {
+      const ClusterNode& node = cluster.at(i);
       nodes[node.node->id()] = {serialize(*node.node), &node.room};
       EXPECT_EQ(cluster.find(node.node->id()), node.node.get());
     }
-    EXPECT_EQ(nodes.size(), cluster.nodes().size());
+    EXPECT_EQ(nodes.size(), cluster.size());
     return nodes;
   }
   static void expect_same(const Cluster& kept, const Cluster& read) {
@@ -96,7 +97,7 @@ TEST_F(Followed, AViewOfAnIndexThatDoesNotComeIsAnError) {
 TEST_F(Followed, ADecisionMayUseUpItsClusterWithoutHarmToTheNext) {
   put(make_node("n1"));
   Cluster mine = look();
-  mine.add(id_of("n1"), make_alloc(make_job(), 0, "n1").allocated_resources());
+  mine.add(make_alloc(make_job(), 0, "n1"));
   EXPECT_EQ(mine.room(id_of("n1"))->used().cpu, 500);
   EXPECT_EQ(look().room(id_of("n1"))->used().cpu, 0);
 }

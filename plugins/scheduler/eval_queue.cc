@@ -19,6 +19,12 @@ void EvalQueue::flush() {
   blocked_.flush();
 }
 
+void EvalQueue::pause(bool paused) {
+  MutexLock lock(mutex_);
+  paused_ = paused;
+  ready_.notify_all();
+}
+
 void EvalQueue::forget_blocked() {
   MutexLock lock(mutex_);
   blocked_.flush();
@@ -59,7 +65,7 @@ std::optional<Delivery> EvalQueue::dequeue(const std::set<std::string>& types, s
   MutexLock lock(mutex_);
   std::optional<Delivery> delivery;
   ready_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) {
-    if (!stop.stop_requested()) delivery = broker_.dequeue(types, Uuid::random().bytes(), now());
+    if (!stop.stop_requested() && !paused_) delivery = broker_.dequeue(types, Uuid::random().bytes(), now());
     return delivery.has_value();
   });
   return delivery;

@@ -22,6 +22,8 @@ class EvalQueue {
   explicit EvalQueue(Clock& clock) : clock_(clock) {}
 
   void flush();
+  // While it is paused nothing is handed out.
+  void pause(bool paused);
   // Before what is blocked is told anew.
   void forget_blocked();
 
@@ -58,6 +60,7 @@ class EvalQueue {
   CondVarAny chores_;  // the leader
   Broker broker_ DROVER_GUARDED_BY(mutex_){BrokerOptions{}};
   Blocked blocked_ DROVER_GUARDED_BY(mutex_);
+  bool paused_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace drover::scheduler

@@ -17,6 +17,7 @@
 #include "drover/v1/commands.pb.h"
 #include "placing/feasibility.h"
 #include "plan_applier.h"
+#include "settings/config_rpc.h"
 #include "worker.h"
 
 namespace drover::scheduler {
@@ -60,7 +61,11 @@ void Leader::run(std::stop_token stop) {
   auto current = host_.snapshot_at(last, host_.clock().steady() + kProposeTime, stop);
   if (!current) log::warn("scheduler", "starts behind the log", {{"error", current.status().message()}});
 
-  PlanApplier plans(host_, tables_, evals_);
+  const Status configured = write_initial_configuration(host_, tables_, options_.initial);
+  if (!configured.ok()) {
+    log::warn("scheduler", "the configuration cannot be written yet", {{"error", configured.message()}});
+  }
+  PlanApplier plans(host_, tables_, evals_, options_.rejections);
   {
     std::vector<std::jthread> threads;
     threads.push_back(thread_named("plans", stop, [&](std::stop_token until) { plans.run(until); }));
@@ -118,6 +123,8 @@ void Leader::restore_gains(const ReadView& view) {
 
 void Leader::restore(const ReadView& view) {
   evals_.forget_blocked();
+  const auto config = tables_.config.get(view, "");
+  evals_.pause(config && config->pause_eval_broker());
   restore_gains(view);
   std::vector<v1::Evaluation> needless;
   for (const v1::EvalStatus status : {v1::EVAL_STATUS_PENDING, v1::EVAL_STATUS_BLOCKED}) {
@@ -156,6 +163,8 @@ void Leader::take(const Change& change, uint64_t index) {
     if (!change.after) return;
     const auto& node = change.after->as<v1::Node>();
     if (accepts_work(node)) evals_.room_gained(node.id(), node.computed_class(), index);
+  } else if (change.table == tables_.config.id()) {
+    if (change.after) evals_.pause(change.after->as<v1::SchedulerConfiguration>().pause_eval_broker());
   } else if (change.table == tables_.jobs) {
     const auto& job = (change.after ? change.after : change.before)->as<v1::Job>();
     if (!change.after || job.stop()) evals_.job_gone(job.namespace_(), job.id());

@@ -16,13 +16,16 @@
 #include "counts/job_gauges.h"
 #include "drover/plugin.h"
 #include "eval_queue.h"
+#include "rejections.h"
 #include "tables.h"
 
 namespace drover::scheduler {
 
 struct LeaderOptions {
   int workers = 1;
-  std::set<std::string> types = {};  // of jobs that are scheduled; empty: all
+  std::set<std::string> types = {};         // of jobs that are scheduled; empty: all
+  v1::SchedulerConfiguration initial = {};  // of a cluster that has none
+  RejectionOptions rejections = {};
 };
 
 // The value of enabled_schedulers. Errors: invalid_argument for a type of job that no loaded plugin schedules.

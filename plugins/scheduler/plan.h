@@ -36,8 +36,8 @@ class PlanState {
     NodeRoom room;
   };
   At* find(const std::string& node_id);  // null when the node is gone
-  // The allocation's resources while it still takes them.
-  std::optional<v1::AllocatedResources> held(const std::string& alloc_id) const;
+  // What the allocation takes, while it is terminal on neither side.
+  std::optional<Usage> held(const std::string& alloc_id) const;
   void ended(const std::string& alloc_id) { ended_.insert(alloc_id); }
 
  private:
@@ -47,12 +47,17 @@ class PlanState {
 };
 
 struct CheckedPlan {
+  struct Refusal {
+    std::string node_id;
+    std::string reason;
+  };
   Plan plan;  // what may be done
-  std::vector<std::string> refused_nodes;
-  bool full() const { return refused_nodes.empty(); }
+  std::vector<Refusal> refused;
+  bool full() const { return refused.empty(); }
 };
 
-// Takes what is accepted into `state`. Changes on a node that cannot take its placements are dropped with them.
+// Takes what is accepted into `state`. Changes on a node that cannot take its placements are dropped with them, and its
+// canaries leave their deployment. What is to be evicted and has ended already is left out.
 CheckedPlan check_plan(Plan plan, PlanState& state);
 
 }  // namespace drover::scheduler

@@ -6,6 +6,7 @@
 #include "drover/log.h"
 #include "drover/metrics.h"
 #include "drover/schema.h"
+#include "drover/uuid.h"
 #include "scheduler.pb.h"
 
 namespace drover::scheduler {
@@ -75,6 +76,30 @@ void PlanApplier::run(std::stop_token stop) {
   }
 }
 
+void PlanApplier::note_refused(const CheckedPlan& checked) {
+  if (checked.full()) return;
+  host_.metrics().add("nomad.nomad.plan.node_rejected", static_cast<double>(checked.refused.size()));
+  for (const CheckedPlan::Refusal& refusal : checked.refused) {
+    const std::string node = Uuid::from_bytes(refusal.node_id).to_string();
+    log::info("scheduler", "a plan's part was refused", {{"node", node}, {"reason", refusal.reason}});
+    if (rejections_.add(refusal.node_id, host_.clock().steady())) close(refusal.node_id);
+  }
+}
+
+// The node refuses what its row says it can take.
+void PlanApplier::close(const std::string& node_id) {
+  v1::NodeEligibilityUpdated command;
+  command.set_node_id(node_id);
+  command.set_eligibility("ineligible");
+  command.set_time(host_.clock().wall_ns());
+  command.mutable_event()->set_message("Node marked as ineligible for scheduling due to multiple plan rejections");
+  command.mutable_event()->set_subsystem("Scheduler");
+  command.mutable_event()->set_timestamp(command.time());
+  const Status status = host_.propose(command, host_.clock().steady() + kProposeTime).status();
+  log::warn("scheduler", status.ok() ? "closed a node for new work: it refused too many plans" : "cannot close a node",
+            {{"node", Uuid::from_bytes(node_id).to_string()}, {"error", status.message()}});
+}
+
 void PlanApplier::apply(const Batch& batch) {
   const SteadyTime began = host_.clock().steady();
   const uint64_t term = host_.term();  // before the snapshot: a plan that passes on it is for this leadership only
@@ -88,9 +113,7 @@ void PlanApplier::apply(const Batch& batch) {
       continue;
     }
     CheckedPlan checked = check_plan(std::move(pending->plan), state);
-    if (!checked.full()) {
-      host_.metrics().add("nomad.nomad.plan.node_rejected", static_cast<double>(checked.refused_nodes.size()));
-    }
+    note_refused(checked);
     const Plan& plan = checked.plan;
     for (const v1::Allocation& alloc : plan.placed) *command.add_placed() = alloc;
     for (const auto& [node, deltas] : plan.changed) {

@@ -14,13 +14,15 @@
 #include "drover/plugin.h"
 #include "eval_queue.h"
 #include "plan.h"
+#include "rejections.h"
 #include "tables.h"
 
 namespace drover::scheduler {
 
 class PlanApplier {
  public:
-  PlanApplier(Host& host, const Tables& tables, EvalQueue& evals) : host_(host), tables_(tables), evals_(evals) {}
+  PlanApplier(Host& host, const Tables& tables, EvalQueue& evals, RejectionOptions rejections = {})
+      : host_(host), tables_(tables), evals_(evals), rejections_(rejections) {}
 
   struct Outcome {
     bool full = true;       // everything was done
@@ -44,11 +46,14 @@ class PlanApplier {
 
   Batch take_batch(std::stop_token stop);
   void apply(const Batch& batch);
+  void note_refused(const CheckedPlan& checked);
+  void close(const std::string& node_id);
   void answer(Pending& pending, Result<Outcome> outcome);
 
   Host& host_;
   const Tables& tables_;
   EvalQueue& evals_;
+  Rejections rejections_;  // [applier]
   Mutex mutex_;
   CondVarAny waiting_;
   CondVarAny answered_;

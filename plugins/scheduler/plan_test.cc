@@ -53,7 +53,7 @@ TEST(CheckPlan, DropsOnlyNodesThatCannotTakeTheirPart) {
   PlanState state = world.state();
   const CheckedPlan checked = check_plan(plan, state);
   EXPECT_FALSE(checked.full());
-  EXPECT_EQ(checked.refused_nodes.size(), 2U);
+  EXPECT_EQ(checked.refused.size(), 2U);
   ASSERT_EQ(checked.plan.placed.size(), 1U);
   EXPECT_EQ(checked.plan.placed[0].node_id(), id_of("n1"));
 }
@@ -88,7 +88,9 @@ TEST(CheckPlan, RefusesPortsTakenMeanwhile) {
   Plan plan;
   plan.placed = {second};
   PlanState state = world.state();
-  EXPECT_EQ(check_plan(plan, state).refused_nodes, std::vector<std::string>{id_of("n1")});
+  const CheckedPlan checked = check_plan(plan, state);
+  ASSERT_EQ(checked.refused.size(), 1U);
+  EXPECT_EQ(checked.refused[0].reason, "reserved alloc port collision: port 8080 of 10.0.0.1");
 }
 
 TEST(CheckPlan, RefusesAllOfAPlanThatIsAllOrNothing) {

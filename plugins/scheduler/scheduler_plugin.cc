@@ -11,16 +11,48 @@
 #include "leader.h"
 #include "node_rpc.h"
 #include "rpc.h"
+#include "settings/config_row.h"
+#include "settings/config_rpc.h"
 #include "tables.h"
 #include "trial_rpc.h"
 
 namespace drover::scheduler {
 namespace {
 
+ConfigOption rejection_option() {
+  return {.name = "plan_rejection_tracker",
+          .type = ConfigType::block,
+          .help = "Closes nodes for new work that refuse plans again and again.",
+          .options = {{.name = "enabled",
+                       .type = ConfigType::boolean,
+                       .default_text = "false",
+                       .help = "Whether nodes are closed so."},
+                      {.name = "node_threshold",
+                       .type = ConfigType::integer,
+                       .default_text = "100",
+                       .help = "Refusals within the window that close a node.",
+                       .min = 1},
+                      {.name = "node_window",
+                       .type = ConfigType::duration,
+                       .default_text = "5m",
+                       .help = "The time in which refusals count.",
+                       .min = 0.001}}};
+}
+
+RejectionOptions rejections_of(const ConfigBlock* block) {
+  RejectionOptions options;
+  if (!block) return options;
+  options.enabled = block->boolean("enabled", options.enabled);
+  options.node_threshold = block->integer("node_threshold", options.node_threshold);
+  options.node_window = block->duration("node_window", options.node_window);
+  return options;
+}
+
 class SchedulerPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(declare_tables(declare, tables_));
+    DROVER_RETURN_IF_ERROR(declare_config_command(declare, tables_));
     DROVER_RETURN_IF_ERROR(declare.configuration(
         "server", {.options = {
                        {.name = "num_schedulers",
@@ -33,8 +65,8 @@ class SchedulerPlugin final : public Plugin {
                         .type = ConfigType::string_list,
                         .help = "Types of jobs that this server schedules while it leads, of those that have a "
                                 "scheduler. Default: all."},
-                       {.name = "default_scheduler_config", .type = ConfigType::any},
-                       {.name = "plan_rejection_tracker", .type = ConfigType::any},
+                       default_config_option(),
+                       rejection_option(),
                        {.name = "deploy_query_rate_limit", .api_name = "DeploymentQueryRateLimit"},
                    }}));
     DROVER_RETURN_IF_ERROR(declare.extend<Scheduler>("service", service_));
@@ -42,19 +74,24 @@ class SchedulerPlugin final : public Plugin {
     DROVER_RETURN_IF_ERROR(declare.extend<Scheduler>("system", system_));
     DROVER_RETURN_IF_ERROR(declare.extend<Scheduler>("sysbatch", sysbatch_));
     DROVER_RETURN_IF_ERROR(rpc_.declare(declare));
+    DROVER_RETURN_IF_ERROR(config_rpc_.declare(declare));
     DROVER_RETURN_IF_ERROR(trial_rpc_.declare(declare));
     return node_rpc_.declare(declare);
   }
 
   Status start(Host& host) override {
     host_ = &host;
+    const ConfigBlock* server = host.configuration("server");
     options_.workers = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
-    if (const ConfigBlock* server = host.configuration("server")) {
+    if (server) {
       options_.workers = static_cast<int>(server->integer("num_schedulers", options_.workers));
       if (server->has("enabled_schedulers")) {
         DROVER_TRY(options_.types, enabled_types(host, server->string_list("enabled_schedulers")));
       }
     }
+    const ConfigBlock none;
+    DROVER_TRY(options_.initial, initial_configuration((server ? server : &none)->block("default_scheduler_config")));
+    options_.rejections = rejections_of((server ? server : &none)->block("plan_rejection_tracker"));
     if (auto deployments = host.find_table("deployments")) tables_.deployments = *deployments;
     columns_.emplace(host, tables_);
     DROVER_RETURN_IF_ERROR(rpc_.start(host));
@@ -70,6 +107,7 @@ class SchedulerPlugin final : public Plugin {
   Rpc rpc_{tables_};
   NodeRpc node_rpc_{tables_};
   TrialRpc trial_rpc_{tables_};
+  ConfigRpc config_rpc_{tables_};
   LeaderOptions options_;
   GenericScheduler service_{/*is_batch=*/false};
   GenericScheduler batch_{/*is_batch=*/true};

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "drover/model/allocation.h"
+#include "columns.h"
 #include "drover/model/evaluation.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
@@ -17,16 +17,9 @@
 namespace drover::scheduler {
 
 Cluster cluster_of(const ReadView& view, const Tables& tables) {
-  Cluster cluster;
-  Table<v1::Node>(tables.nodes).scan(view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
-    cluster.add_node(std::make_shared<const v1::Node>(std::move(node)));
-    return true;
-  });
-  tables.allocs.scan(view, kPrimary, KeyRange::all(), [&](v1::Allocation& alloc, std::string_view) {
-    if (!terminal(alloc)) cluster.add(alloc.node_id(), alloc.allocated_resources());
-    return true;
-  });
-  return cluster;
+  Columns columns(tables);
+  columns.load(view);
+  return columns.cluster();
 }
 
 v1::SchedulerConfiguration default_configuration() {
@@ -75,14 +68,14 @@ Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const Re
     deployments = Table<v1::Deployment>(*tables.deployments)
                       .list(view, kDeploymentsByJob, of_job(eval.namespace_(), eval.job_id()));
   }
-  const auto config = tables.config.get(view, "");
-  ClusterBoard board(std::move(cluster), allocs, eval.id());
+  const v1::SchedulerConfiguration config = tables.config.get(view, "").value_or(default_configuration());
+  ClusterBoard board(std::move(cluster), allocs, eval.id(), rules_for(config, eval.type()), others_of(view, tables));
   Decision decision = scheduler.decide({.eval = eval,
                                         .job = job,
                                         .allocs = allocs,
                                         .version = find_version,
                                         .deployments = tables.deployments ? &deployments : nullptr,
-                                        .config = config.value_or(default_configuration()),
+                                        .config = config,
                                         .now = now,
                                         .new_id = [] { return Uuid::random().bytes(); }},
                                        board);

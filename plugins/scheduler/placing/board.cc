@@ -4,24 +4,30 @@
 #include <utility>
 
 #include "drover/model/allocation.h"
+#include "drover/model/job.h"
 
 namespace drover::scheduler {
 
 class ClusterBoard::OpenPlacer final : public GroupPlacer {
  public:
   OpenPlacer(ClusterBoard& board, const v1::Job& job, const v1::TaskGroup& group)
-      : board_(board), placer_(board.cluster_, job, group, *board.neighbours_, board.seed_) {
+      : board_(board), placer_(board.around_, job, group) {
     board_.open_.insert(this);
   }
   ~OpenPlacer() override { board_.open_.erase(this); }
 
   bool place(v1::Allocation& alloc, const Wish& wish) override {
+    evicted_.clear();
     auto choice = placer_.place(alloc.id(), wish);
     if (!choice) return false;
     alloc.set_node_id(choice->node->id());
     alloc.set_node_name(choice->node->name());
     *alloc.mutable_allocated_resources() = std::move(choice->resources);
     *alloc.mutable_metrics() = std::move(choice->metric);
+    for (const auto& holding : choice->evicted) {
+      alloc.add_preempted_allocations(holding->id);
+      evicted_.push_back(board_.evicted(holding, alloc.node_id()));
+    }
     board_.tell(alloc.node_id(), this);
     return true;
   }
@@ -30,9 +36,10 @@ class ClusterBoard::OpenPlacer final : public GroupPlacer {
   void describe(RoomWait& wait) const override {
     const Feasibility& feasibility = placer_.feasibility();
     wait.escaped = wait.escaped || feasibility.escaped();
-    for (const auto& [name, reason] : feasibility.classes()) {
+    if (wait.escaped) return wait.class_eligibility.clear();
+    for (const auto& [name, can_do] : feasibility.classes()) {
       bool& eligible = wait.class_eligibility[name];
-      eligible = eligible || reason.empty();
+      eligible = eligible || can_do;
     }
   }
   void changed(const std::string& node_id) { placer_.changed(node_id); }
@@ -43,8 +50,17 @@ class ClusterBoard::OpenPlacer final : public GroupPlacer {
   std::vector<const v1::Allocation*> evicted_;
 };
 
+ClusterBoard::ClusterBoard(Cluster cluster, std::span<const v1::Allocation> allocs, std::string seed,
+                           PlacingRules rules, OtherJobs others)
+    : cluster_(std::move(cluster)),
+      allocs_(allocs),
+      others_(std::move(others)),
+      around_{.cluster = cluster_, .neighbours = neighbours_, .seed = std::move(seed), .rules = rules} {
+  if (others_.job) around_.importance = [this](const Holding& holding) { return importance_of(holding); };
+}
+
 void ClusterBoard::visit_nodes(const std::function<void(const v1::Node& node)>& visit) const {
-  for (const ClusterNode& node : cluster_.nodes()) visit(*node.node);
+  for (size_t i = 0; i < cluster_.size(); ++i) visit(*cluster_.at(i).node);
 }
 
 bool ClusterBoard::accepts_work(const v1::Node& node) const { return scheduler::accepts_work(node); }
@@ -53,6 +69,26 @@ bool ClusterBoard::reaches(const v1::Node& node, const v1::Job& job) const { ret
 
 bool ClusterBoard::suits(const v1::Node& node, const v1::Job& job, const v1::TaskGroup& group) const {
   return in_reach(job, node) && Feasibility(job, group).check(node).empty();
+}
+
+std::optional<Importance> ClusterBoard::importance_of(const Holding& holding) {
+  const v1::Job* job = others_.job(holding.name_space, holding.job_id, holding.job_version);
+  if (!job) return std::nullopt;
+  const v1::TaskGroup* group = find_group(*job, holding.group);
+  return Importance{.priority = job->priority(), .max_parallel = group ? group->migrate().max_parallel() : 0};
+}
+
+const v1::Allocation* ClusterBoard::evicted(const std::shared_ptr<const Holding>& holding, const std::string& node_id) {
+  std::optional<v1::Allocation> alloc;
+  if (others_.alloc) alloc = others_.alloc(holding->id);
+  v1::Allocation& row = evicted_.emplace_back(alloc ? *std::move(alloc) : v1::Allocation());
+  row.set_id(holding->id);
+  row.set_namespace_(holding->name_space);
+  row.set_job_id(holding->job_id);
+  row.set_task_group(holding->group);
+  row.set_job_version(holding->job_version);
+  row.set_node_id(node_id);
+  return &row;
 }
 
 void ClusterBoard::tell(const std::string& node_id, const OpenPlacer* except) {
@@ -66,40 +102,37 @@ bool ClusterBoard::is_of_job(const v1::Allocation& alloc) const {
 }
 
 void ClusterBoard::leave(const v1::Allocation& alloc) {
-  if (terminal(alloc)) return;
-  cluster_.remove(alloc.node_id(), alloc.allocated_resources());
-  if (!neighbours_) {
-    left_.insert(alloc.id());
-    return;
-  }
-  const auto at = std::ranges::find_if(*neighbours_, [&](const Neighbour& neighbour) {
-    return neighbour.node && neighbour.node->id() == alloc.node_id() && neighbour.group == alloc.task_group();
+  if (client_terminal(alloc) || !left_.insert(alloc.id()).second) return;
+  cluster_.remove(alloc.node_id(), alloc.id());
+  if (!found_neighbours_) return;
+  const auto at = std::ranges::find_if(neighbours_, [&](const Neighbour& neighbour) {
+    return neighbour.node && neighbour.node->id() == alloc.node_id() && neighbour.group == alloc.task_group() &&
+           neighbour.stopping == server_terminal(alloc);
   });
-  if (is_of_job(alloc) && at != neighbours_->end()) neighbours_->erase(at);
+  if (is_of_job(alloc) && at != neighbours_.end()) neighbours_.erase(at);
   tell(alloc.node_id(), nullptr);
 }
 
 void ClusterBoard::come_back(const v1::Allocation& alloc) {
-  if (terminal(alloc)) return;
-  cluster_.add(alloc.node_id(), alloc.allocated_resources());
-  if (!neighbours_) {
-    left_.erase(alloc.id());
-    return;
+  if (left_.erase(alloc.id()) == 0) return;
+  cluster_.add(alloc);
+  if (!found_neighbours_) return;
+  if (is_of_job(alloc)) {
+    neighbours_.push_back({cluster_.find(alloc.node_id()), alloc.task_group(), server_terminal(alloc)});
   }
-  if (is_of_job(alloc)) neighbours_->push_back({cluster_.find(alloc.node_id()), alloc.task_group()});
   tell(alloc.node_id(), nullptr);
 }
 
 void ClusterBoard::find_neighbours() {
-  neighbours_.emplace();
+  found_neighbours_ = true;
   for (const v1::Allocation& alloc : allocs_) {
-    if (terminal(alloc) || left_.contains(alloc.id())) continue;
-    neighbours_->push_back({cluster_.find(alloc.node_id()), alloc.task_group()});
+    if (client_terminal(alloc) || left_.contains(alloc.id())) continue;
+    neighbours_.push_back({cluster_.find(alloc.node_id()), alloc.task_group(), server_terminal(alloc)});
   }
 }
 
 std::unique_ptr<GroupPlacer> ClusterBoard::open(const v1::Job& job, const v1::TaskGroup& group) {
-  if (!neighbours_) find_neighbours();
+  if (!found_neighbours_) find_neighbours();
   return std::make_unique<OpenPlacer>(*this, job, group);
 }
 

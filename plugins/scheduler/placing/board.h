@@ -1,6 +1,8 @@
 // The board of one evaluation: a cluster, and where the allocations of its job are. Pure; one owner.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,12 +15,19 @@
 
 namespace drover::scheduler {
 
+// What preemption reads of the snapshot. Without it nothing is preempted.
+struct OtherJobs {
+  // Null when the job is not known any more.
+  std::function<const v1::Job*(const std::string& name_space, const std::string& id, uint64_t version)> job = {};
+  std::function<std::optional<v1::Allocation>(const std::string& id)> alloc = {};
+};
+
 class ClusterBoard final : public Board {
  public:
   // `cluster`: with every allocation that takes room. `allocs`: of the job; they outlive the board. `seed`: decides
   // between nodes that are equally good.
-  ClusterBoard(Cluster cluster, std::span<const v1::Allocation> allocs, std::string seed)
-      : cluster_(std::move(cluster)), allocs_(allocs), seed_(std::move(seed)) {}
+  ClusterBoard(Cluster cluster, std::span<const v1::Allocation> allocs, std::string seed, PlacingRules rules = {},
+               OtherJobs others = {});
 
   const v1::Node* node(const std::string& id) const override { return cluster_.find(id); }
   void visit_nodes(const std::function<void(const v1::Node& node)>& visit) const override;
@@ -33,15 +42,20 @@ class ClusterBoard final : public Board {
   class OpenPlacer;
   bool is_of_job(const v1::Allocation& alloc) const;
   void find_neighbours();
+  std::optional<Importance> importance_of(const Holding& holding);
+  const v1::Allocation* evicted(const std::shared_ptr<const Holding>& holding, const std::string& node_id);
   // Something on that node changed behind the back of all placers but one.
   void tell(const std::string& node_id, const OpenPlacer* except);
 
   Cluster cluster_;
   const std::span<const v1::Allocation> allocs_;
-  const std::string seed_;
-  std::set<std::string> left_;  // before the first placer was opened
+  const OtherJobs others_;
+  std::set<std::string> left_;
   // Where the job's allocations are; from the first placer on.
-  std::optional<std::vector<Neighbour>> neighbours_;
+  std::vector<Neighbour> neighbours_;
+  bool found_neighbours_ = false;
+  Surroundings around_;
+  std::deque<v1::Allocation> evicted_;
   std::set<OpenPlacer*> open_;
 };
 

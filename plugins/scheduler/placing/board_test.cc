@@ -14,8 +14,8 @@ using testing::make_node;
 
 class Boards : public ::testing::Test {
  protected:
-  void put(const v1::Node& node) { cluster_.add_node(std::make_shared<const v1::Node>(node)); }
-  void put(const v1::Allocation& alloc) { cluster_.add(alloc.node_id(), alloc.allocated_resources()); }
+  void put(const v1::Node& node) { cluster_.put_node(std::make_shared<const v1::Node>(node)); }
+  void put(const v1::Allocation& alloc) { cluster_.add(alloc); }
   static bool place(GroupPlacer& placer, const std::string& only_node = {}) {
     v1::Allocation alloc;
     alloc.set_id(id_of("new"));

@@ -145,10 +145,14 @@ void TakenDevices::add(const v1::AllocatedResources& resources) {
   each_instance(resources, [&](const std::string& group, const std::string& id) { taken_.emplace(group, id); });
 }
 
-void TakenDevices::remove(const v1::AllocatedResources& resources) {
-  each_instance(resources, [&](const std::string& group, const std::string& id) {
-    if (const auto at = taken_.find({group, id}); at != taken_.end()) taken_.erase(at);
-  });
+void TakenDevices::remove(const TakenDevices& others) {
+  for (const auto& instance : others.taken_) {
+    if (const auto at = taken_.find(instance); at != taken_.end()) taken_.erase(at);
+  }
+}
+
+uint64_t TakenDevices::count(const std::string& group) const {
+  return static_cast<uint64_t>(std::ranges::count(taken_, group, &std::pair<std::string, std::string>::first));
 }
 
 bool TakenDevices::overcommitted() const { return std::ranges::adjacent_find(taken_) != taken_.end(); }

@@ -24,8 +24,11 @@ bool wants_devices(const v1::TaskGroup& group);
 class TakenDevices {
  public:
   void add(const v1::AllocatedResources& resources);
-  void remove(const v1::AllocatedResources& resources);
+  void add(const TakenDevices& others) { taken_.insert(others.taken_.begin(), others.taken_.end()); }
+  void remove(const TakenDevices& others);
 
+  // How many instances of the group are held.
+  uint64_t count(const std::string& group) const;
   bool holds(const std::string& group, const std::string& instance) const { return taken_.contains({group, instance}); }
   // An instance is held twice.
   bool overcommitted() const;

@@ -304,10 +304,11 @@ TEST(Devices, ANodeWithoutThemIsFilteredAndOneThatIsFullExhausted) {
   v1::Job job = make_job("service", 5);
   ask(job, "nvidia/gpu/T4");
   Cluster cluster;
-  cluster.add_node(std::make_shared<v1::Node>(gpu_node("with")));
-  cluster.add_node(std::make_shared<v1::Node>(make_node("without")));
+  cluster.put_node(std::make_shared<v1::Node>(gpu_node("with")));
+  cluster.put_node(std::make_shared<v1::Node>(make_node("without")));
   std::vector<Neighbour> neighbours;
-  Placer placer(cluster, job, job.task_groups(0), neighbours, "seed");
+  Surroundings around{cluster, neighbours, "seed"};
+  Placer placer(around, job, job.task_groups(0));
 
   const auto first = placer.place("alloc-1", {});
   const auto second = placer.place("alloc-2", {});
@@ -319,7 +320,7 @@ TEST(Devices, ANodeWithoutThemIsFilteredAndOneThatIsFullExhausted) {
   EXPECT_EQ(1, placer.failure().constraint_filtered().at("missing devices"));
   EXPECT_EQ(1, placer.failure().dimension_exhausted().at("devices: no devices match request"));
 
-  cluster.remove(id_of("with"), first->resources);
+  cluster.remove(id_of("with"), "alloc-1");
   placer.changed(id_of("with"));
   EXPECT_EQ("a", placer.place("alloc-4", {})->resources.tasks().at("main").devices(0).device_ids(0));
 }
@@ -330,10 +331,11 @@ TEST(Devices, AffinitiesDecideBetweenNodes) {
   v1::Node better = make_node("better");
   add_devices(better, "nvidia/gpu/V100", {"v"}, {{"memory", "32768 MiB"}});
   Cluster cluster;
-  for (const char* name : {"n1", "n2", "n3"}) cluster.add_node(std::make_shared<v1::Node>(gpu_node(name)));
-  cluster.add_node(std::make_shared<v1::Node>(better));
+  for (const char* name : {"n1", "n2", "n3"}) cluster.put_node(std::make_shared<v1::Node>(gpu_node(name)));
+  cluster.put_node(std::make_shared<v1::Node>(better));
   std::vector<Neighbour> neighbours;
-  Placer placer(cluster, job, job.task_groups(0), neighbours, "seed");
+  Surroundings around{cluster, neighbours, "seed"};
+  Placer placer(around, job, job.task_groups(0));
 
   const auto choice = placer.place("alloc", {});
 
@@ -378,7 +380,9 @@ TEST_F(DevicePlans, ForWhatIsUnhealthyOrGoneAreRefused) {
 TEST(Devices, WhatATerminalAllocationHeldIsFreeAgain) {
   TakenDevices taken;
   taken.add(holding("nvidia/gpu/T4", {"a", "b"}));
-  taken.remove(holding("nvidia/gpu/T4", {"a"}));
+  TakenDevices ended;
+  ended.add(holding("nvidia/gpu/T4", {"a"}));
+  taken.remove(ended);
   EXPECT_FALSE(taken.holds("nvidia/gpu/T4", "a"));
   EXPECT_TRUE(taken.holds("nvidia/gpu/T4", "b"));
   EXPECT_FALSE(taken.overcommitted());

@@ -1,11 +1,11 @@
 #include "feasibility.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "devices.h"
+#include "distinct.h"
 #include "drover/model/constraint.h"
-#include "fit.h"
+#include "ports.h"
 
 namespace drover::scheduler {
 namespace {
@@ -15,22 +15,45 @@ bool driver_works(const std::string& driver, const v1::Node& node) {
     return at->second.detected() && at->second.healthy();
   }
   auto at = node.attributes().find("driver." + driver);
-  return at != node.attributes().end() && (at->second == "1" || at->second == "true");
+  return at != node.attributes().end() && parse_bool(at->second).value_or(false);
 }
 
-bool network_present(const std::string& mode, const v1::Node& node) {
-  if (mode.empty() || mode == "none") return true;
-  if (mode == "host") return !host_network_of(node).ip.empty();
-  const auto& resources = node.node_resources();
-  return std::ranges::any_of(resources.networks(), [&](const auto& n) { return n.mode() == mode; }) ||
-         std::ranges::any_of(resources.node_networks(), [&](const auto& n) { return n.mode() == mode; });
+bool has_mode(const std::string& mode, const v1::Node& node) {
+  const auto is_it = [&](const auto& network) { return (network.mode().empty() ? "host" : network.mode()) == mode; };
+  const v1::NodeResources& resources = node.node_resources();
+  return std::ranges::any_of(resources.node_networks(), is_it) || std::ranges::any_of(resources.networks(), is_it);
 }
 
-int allowed_of(const v1::Constraint& constraint) {
-  const std::string& text = constraint.r_target();
-  int allowed = 1;
-  std::from_chars(text.data(), text.data() + text.size(), allowed);
-  return allowed;
+// Nodes whose addresses have no alias have one network of the host: "default".
+bool has_alias(const std::string& alias, const v1::Node& node) {
+  return HostAddresses(node).first_of(alias) != nullptr;
+}
+
+std::string check_port(const v1::Port& port, const v1::Node& node) {
+  if (port.host_network().empty()) return {};
+  const auto alias = host_network_of(port, node);
+  if (!alias) return "invalid host network \"" + port.host_network() + "\" template for port \"" + port.label() + "\"";
+  if (has_alias(*alias, node)) return {};
+  return "missing host network \"" + *alias + "\" for port \"" + port.label() + "\"";
+}
+
+// Only the first network of a group counts.
+std::string check_network(const v1::TaskGroup& group, const v1::Node& node) {
+  if (group.networks().empty()) return {};
+  const v1::NetworkResource& network = group.networks(0);
+  const std::string mode = network.mode().empty() ? "host" : network.mode();
+  if (mode == "none") return {};
+  if (!has_mode(mode, node)) {
+    // The host's network is always there; without an address it has no ports.
+    if (mode != "host" || network.reserved_ports_size() + network.dynamic_ports_size() > 0) return "missing network";
+  }
+  for (const auto* ports : {&network.dynamic_ports(), &network.reserved_ports()}) {
+    for (const v1::Port& port : *ports) {
+      std::string problem = check_port(port, node);
+      if (!problem.empty()) return problem;
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -47,74 +70,62 @@ bool in_reach(const v1::Job& job, const v1::Node& node) {
          });
 }
 
-bool accepts_work(const v1::Node& node) {
-  return node.status() == v1::NODE_STATUS_READY && !node.drain() && node.scheduling_eligibility() != "ineligible";
+bool is_ready(const v1::Node& node) {
+  return node.status() == v1::NODE_STATUS_READY && !node.drain() && !node.has_drain_strategy();
 }
 
-Feasibility::Feasibility(const v1::Job& job, const v1::TaskGroup& group) : group_(group) {
-  const auto take = [&](const auto& constraints, bool whole_job) {
-    for (const v1::Constraint& constraint : constraints) {
-      if (constraint.operand() == "distinct_hosts") {
-        if (constraint.r_target() != "false") distinct_.push_back({constraint, whole_job});
-      } else if (constraint.operand() == "distinct_property") {
-        distinct_.push_back({constraint, whole_job});
-      } else {
-        constraints_.push_back(constraint);
-        escaped_ = escaped_ || escapes_class(constraint);
-      }
-    }
-  };
-  take(job.constraints(), true);
-  take(group.constraints(), false);
-  for (const v1::Task& task : group.tasks()) take(task.constraints(), false);
+bool accepts_work(const v1::Node& node) { return is_ready(node) && node.scheduling_eligibility() != "ineligible"; }
+
+void ClassVerdicts::add(const v1::Constraint& constraint) {
+  if (is_distinct(constraint)) return;
+  constraints_.push_back(constraint);
+  escaped_ = escaped_ || escapes_class(constraint);
 }
 
-std::string Feasibility::check_constraints(const v1::Node& node) const {
+std::string ClassVerdicts::look(const v1::Node& node) const {
   for (const v1::Constraint& constraint : constraints_) {
     if (!meets_constraint(constraint, node)) return constraint_text(constraint);
   }
   return {};
 }
 
-std::string Feasibility::check(const v1::Node& node) {
-  std::string reason;
-  if (escaped_ || node.computed_class().empty()) {
-    reason = check_constraints(node);
-  } else {
-    auto known = by_class_.find(node.computed_class());
-    if (known == by_class_.end()) known = by_class_.emplace(node.computed_class(), check_constraints(node)).first;
-    reason = known->second;
+const std::string& ClassVerdicts::check(const v1::Node& node) {
+  if (escaped_ || node.computed_class().empty()) return last_ = look(node);
+  auto known = known_.find(node.computed_class());
+  if (known == known_.end()) known = known_.emplace(node.computed_class(), look(node)).first;
+  return known->second;
+}
+
+Feasibility::Feasibility(const v1::Job& job, const v1::TaskGroup& group) : group_(group) {
+  for (const v1::Constraint& constraint : job.constraints()) job_.add(constraint);
+  for (const v1::Constraint& constraint : group.constraints()) group_constraints_.add(constraint);
+  for (const v1::Task& task : group.tasks()) {
+    for (const v1::Constraint& constraint : task.constraints()) group_constraints_.add(constraint);
   }
-  if (!reason.empty()) return reason;
+}
+
+std::string Feasibility::check(const v1::Node& node) {
+  // Both are asked: a blocked evaluation shall know of every class.
+  const std::string of_job = job_.check(node);
+  const std::string of_group = group_constraints_.check(node);
+  if (!of_job.empty()) return of_job;
   // The health of drivers and devices and the networks are not part of the class.
   for (const v1::Task& task : group_.tasks()) {
     if (!driver_works(task.driver(), node)) return "missing drivers";
   }
+  if (!of_group.empty()) return of_group;
   if (!could_have_devices(node, group_)) return "missing devices";
-  for (const v1::NetworkResource& network : group_.networks()) {
-    const bool has_ports = network.reserved_ports_size() + network.dynamic_ports_size() > 0;
-    if ((network.mode() != "host" || has_ports) && !network_present(network.mode(), node)) return "missing network";
-  }
-  return {};
+  return check_network(group_, node);
 }
 
-std::string Feasibility::check_distinct(const v1::Node& node, const std::vector<Neighbour>& neighbours) const {
-  for (const Distinct& distinct : distinct_) {
-    const bool hosts = distinct.constraint.operand() == "distinct_hosts";
-    const std::string& property = distinct.constraint.l_target();
-    const auto value = hosts ? std::nullopt : resolve_target(property, node);
-    if (!hosts && !value) return "missing property \"" + property + "\"";
-    int found = 0;
-    for (const Neighbour& neighbour : neighbours) {
-      if (!neighbour.node || (!distinct.whole_job && neighbour.group != group_.name())) continue;
-      found += hosts ? neighbour.node->id() == node.id() : resolve_target(property, *neighbour.node) == value;
-    }
-    if (hosts && found > 0) return "distinct_hosts";
-    if (!hosts && found >= allowed_of(distinct.constraint)) {
-      return "distinct_property: " + property + "=" + *value + " used by " + std::to_string(found) + " allocs";
-    }
+std::map<std::string, bool> Feasibility::classes() const {
+  std::map<std::string, bool> classes;
+  if (escaped()) return classes;
+  for (const auto& [name, reason] : job_.known()) {
+    const auto group = group_constraints_.known().find(name);
+    classes[name] = reason.empty() && group != group_constraints_.known().end() && group->second.empty();
   }
-  return {};
+  return classes;
 }
 
 }  // namespace drover::scheduler

@@ -17,40 +17,45 @@ bool in_reach(const v1::Job& job, const v1::Node& node);
 bool in_pool(const v1::Job& job, const v1::Node& node);
 // True when it may be given new work.
 bool accepts_work(const v1::Node& node);
+// True when it may be but for the operator's wish.
+bool is_ready(const v1::Node& node);
 
-// The allocations of the job that count for distinct_hosts and distinct_property: by node, and with their group.
-struct Neighbour {
-  const v1::Node* node;  // null when the node is gone
-  std::string group;
+// Constraints that are met or not by a whole class of nodes, as long as none escapes.
+class ClassVerdicts {
+ public:
+  void add(const v1::Constraint& constraint);
+  // The first that is not met, as text; empty: all are.
+  const std::string& check(const v1::Node& node);
+
+  bool escaped() const { return escaped_; }
+  const std::map<std::string, std::string>& known() const { return known_; }  // computed class → reason
+
+ private:
+  std::string look(const v1::Node& node) const;
+
+  std::vector<v1::Constraint> constraints_;
+  bool escaped_ = false;
+  std::map<std::string, std::string> known_;
+  std::string last_;
 };
 
 class Feasibility {
  public:
   Feasibility(const v1::Job& job, const v1::TaskGroup& group);
 
-  // Why the node cannot run the group, as it stands in the metrics; empty when it can. Constraints, drivers, devices,
-  // network.
+  // Why the node cannot run the group, as it stands in the metrics; empty when it can. In order: the job's constraints,
+  // drivers, the group's and its tasks' constraints, devices, network.
   std::string check(const v1::Node& node);
-  // The same for what depends on where the job's other allocations are.
-  std::string check_distinct(const v1::Node& node, const std::vector<Neighbour>& neighbours) const;
-  bool has_distinct() const { return !distinct_.empty(); }
 
-  // For blocked evaluations: verdicts by computed class, and whether there are constraints they do not cover.
-  const std::map<std::string, std::string>& classes() const { return by_class_; }
-  bool escaped() const { return escaped_; }
+  // For blocked evaluations: whether a node of the class can do, and whether there are constraints that classes do not
+  // cover.
+  std::map<std::string, bool> classes() const;
+  bool escaped() const { return job_.escaped() || group_constraints_.escaped(); }
 
  private:
-  std::string check_constraints(const v1::Node& node) const;
-
-  struct Distinct {
-    v1::Constraint constraint;
-    bool whole_job;
-  };
   const v1::TaskGroup& group_;
-  std::vector<v1::Constraint> constraints_;
-  std::vector<Distinct> distinct_;
-  bool escaped_ = false;
-  std::map<std::string, std::string> by_class_;  // computed class → reason, empty when it is met
+  ClassVerdicts job_;
+  ClassVerdicts group_constraints_;
 };
 
 }  // namespace drover::scheduler

@@ -44,29 +44,5 @@ TEST(Feasibility, AsksOnceAClassUnlessAConstraintEscapesIt) {
   EXPECT_NE(feasibility.check(second), "");
 }
 
-TEST(Feasibility, KeepsApartWhatMustBeDistinct) {
-  v1::Job job = make_job();
-  v1::Constraint& constraint = *job.add_constraints();
-  constraint.set_l_target("${meta.rack}");
-  constraint.set_operand("distinct_property");
-  v1::Node here = make_node("n1");
-  v1::Node there = make_node("n2");
-  (*here.mutable_meta())["rack"] = "r1";
-  (*there.mutable_meta())["rack"] = "r1";
-  const Feasibility feasibility(job, job.task_groups(0));
-  EXPECT_EQ(feasibility.check_distinct(there, {{&here, "app"}}), "distinct_property: ${meta.rack}=r1 used by 1 allocs");
-  EXPECT_EQ(feasibility.check_distinct(make_node("n3"), {}), "missing property \"${meta.rack}\"");
-
-  v1::Job apart = make_job();
-  apart.add_constraints()->set_operand("distinct_hosts");
-  const Feasibility hosts(apart, apart.task_groups(0));
-  EXPECT_EQ(hosts.check_distinct(here, {{&here, "app"}}), "distinct_hosts");
-  EXPECT_EQ(hosts.check_distinct(there, {{&here, "app"}}), "");
-  for (const auto& [value, reason] : {std::pair("true", "distinct_hosts"), {"false", ""}}) {
-    apart.mutable_constraints(0)->set_r_target(value);
-    EXPECT_EQ(Feasibility(apart, apart.task_groups(0)).check_distinct(here, {{&here, "app"}}), reason) << value;
-  }
-}
-
 }  // namespace
 }  // namespace drover::scheduler

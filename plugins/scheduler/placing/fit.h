@@ -1,14 +1,16 @@
-// How much of a node is taken, and whether more fits: cpu, memory, disk, ports and devices. Pure; one owner.
+// How much of a node is taken, and whether more fits: cpu, memory, disk, cores, ports and devices. Pure; one owner.
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "devices.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/node.pb.h"
+#include "ports.h"
 
 namespace drover::scheduler {
 
@@ -24,59 +26,72 @@ struct Amount {
 
 // The capacity for allocations: the node's resources without the reserved ones.
 Amount capacity_of(const v1::Node& node);
+// What an allocation or a group takes at its fullest: tasks that run before or after the main ones share their room.
+// Tasks with reserved cores take the share of these in the node, which `mhz_per_core` tells.
 Amount amount_of(const v1::AllocatedResources& resources);
-Amount amount_of(const v1::TaskGroup& group);
+Amount amount_of(const v1::TaskGroup& group, int64_t mhz_per_core = 0);
 
-// Reads "22,80,8000-8010". Anything that is no port is left out: the node's agent has checked it.
-std::set<int32_t> parse_ports(std::string_view text);
-
-// The address that ports are bound to, and the device it belongs to; empty when the node has no network.
-struct HostNetwork {
-  std::string device;
-  std::string ip;
-  friend bool operator==(const HostNetwork&, const HostNetwork&) = default;
+// What an allocation takes of its node.
+struct Usage {
+  Amount amount;
+  std::vector<HeldPort> ports;
+  std::vector<uint32_t> cores;
+  TakenDevices devices;
 };
-HostNetwork host_network_of(const v1::Node& node);
+Usage usage_of(const v1::AllocatedResources& resources);
 
 // One node and the allocations counted on it.
 class NodeRoom {
  public:
   explicit NodeRoom(const v1::Node& node);
 
-  void add(const v1::AllocatedResources& resources);
-  void remove(const v1::AllocatedResources& resources);
+  void add(const Usage& usage);
+  void remove(const Usage& usage);
 
-  // The first dimension in which the node is too small for `ask` on top of what is taken: "cpu", "memory", "disk";
+  // The first dimension in which the node is too small for the group on top of what is taken: "cpu", "memory", "disk";
   // empty when it fits.
   std::string exhausted(const Amount& ask) const;
   // Says what keeps the group's ports off this node: "network: …"; empty when they fit.
-  std::string ports_exhausted(const v1::TaskGroup& group) const;
-  // True when what is counted exceeds the node, or two allocations hold the same port or device.
-  bool overcommitted() const;
+  std::string ports_exhausted(const v1::TaskGroup& group, const v1::Node& node) const {
+    return scheduler::ports_exhausted(group, node, shape_->addresses, ports_);
+  }
+  // True when too few of the node's cores are free for the group.
+  bool cores_exhausted(const v1::TaskGroup& group) const;
+  // Says in which dimension what is counted exceeds the node, or what two allocations hold; empty when all is well.
+  std::string overcommitted() const;
 
   // The resources that the group gets here, without devices. `seed` alone chooses dynamic ports, so the same question
-  // has the same answer. Requires: exhausted and ports_exhausted said that it fits.
-  v1::AllocatedResources grant(const v1::TaskGroup& group, std::string_view seed) const;
+  // has the same answer. Requires: ports and cores are there.
+  v1::AllocatedResources grant(const v1::TaskGroup& group, const v1::Node& node, bool memory_max,
+                               std::string_view seed) const;
+  Amount ask_of(const v1::TaskGroup& group) const { return amount_of(group, shape_->mhz_per_core); }
 
-  // 0 (an empty node) to 18 (a full one) with `ask` on top.
+  // 0 (an empty node) to 18 (a full one) with `ask` on top; spread(): the other way round.
   double binpack(const Amount& ask) const;
+  double spread(const Amount& ask) const;
 
-  const Amount& capacity() const { return capacity_; }
+  const Amount& capacity() const { return shape_->capacity; }
   const Amount& used() const { return used_; }
   const TakenDevices& devices() const { return devices_; }
-  friend bool operator==(const NodeRoom&, const NodeRoom&) = default;
+  const HostAddresses& addresses() const { return shape_->addresses; }
+  bool operator==(const NodeRoom& other) const;
 
  private:
-  bool taken(int32_t port) const { return reserved_.contains(port) || ports_.contains(port); }
+  // What the node has; the same for all copies.
+  struct Shape {
+    Amount capacity;
+    HostAddresses addresses;
+    std::vector<uint32_t> cores;  // that may be reserved, sorted
+    int64_t mhz_per_core;
+  };
+  static std::shared_ptr<const Shape> shape_of(const v1::Node& node);
+  std::vector<uint32_t> free_cores() const;
 
-  Amount capacity_;
+  std::shared_ptr<const Shape> shape_;
   Amount used_;
-  HostNetwork network_;
-  std::set<int32_t> reserved_;
-  std::multiset<int32_t> ports_;
+  TakenPorts ports_;
+  std::vector<uint32_t> cores_;  // held, sorted; one held twice stands twice
   TakenDevices devices_;
-  int32_t first_dynamic_;
-  int32_t last_dynamic_;
 };
 
 }  // namespace drover::scheduler

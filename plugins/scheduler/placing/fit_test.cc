@@ -48,28 +48,28 @@ TEST(Fit, GrantsPortsOnceAndRepeatably) {
   node.mutable_node_resources()->set_max_dynamic_port(20001);
   NodeRoom room(node);
 
-  EXPECT_EQ(room.ports_exhausted(group_with_ports({22}, 0)), "network: port collision");
-  EXPECT_EQ(room.ports_exhausted(group_with_ports({}, 3)), "network: dynamic port selection failed");
+  EXPECT_EQ(room.ports_exhausted(group_with_ports({22}, 0), node), "network: reserved port collision p22=22");
+  EXPECT_EQ(room.ports_exhausted(group_with_ports({}, 3), node), "network: dynamic port selection failed");
   const v1::TaskGroup group = group_with_ports({8080}, 1);
-  ASSERT_EQ(room.ports_exhausted(group), "");
-  const auto granted = room.grant(group, "seed");
+  ASSERT_EQ(room.ports_exhausted(group, node), "");
+  const auto granted = room.grant(group, node, false, "seed");
 
   ASSERT_EQ(granted.shared().ports_size(), 2);
   EXPECT_EQ(granted.shared().ports(0).value(), 8080);
   EXPECT_EQ(granted.shared().ports(0).host_ip(), "10.0.0.1");
-  EXPECT_EQ(room.grant(group, "seed").shared().ports(1).value(), granted.shared().ports(1).value());
+  EXPECT_EQ(room.grant(group, node, false, "seed").shared().ports(1).value(), granted.shared().ports(1).value());
   EXPECT_EQ(granted.tasks().at("main").cpu().cpu_shares(), 500);
 
-  room.add(granted);
-  EXPECT_EQ(room.ports_exhausted(group), "network: port collision");
-  const auto second = room.grant(group_with_ports({}, 1), "seed");
+  room.add(usage_of(granted));
+  EXPECT_EQ(room.ports_exhausted(group, node), "network: reserved port collision p8080=8080");
+  const auto second = room.grant(group_with_ports({}, 1), node, false, "seed");
   EXPECT_NE(second.shared().ports(0).value(), granted.shared().ports(1).value());
-  room.add(second);
-  EXPECT_FALSE(room.overcommitted());
-  room.add(second);
-  EXPECT_TRUE(room.overcommitted());
-  room.remove(second);
-  EXPECT_FALSE(room.overcommitted());
+  room.add(usage_of(second));
+  EXPECT_EQ(room.overcommitted(), "");
+  room.add(usage_of(second));
+  EXPECT_EQ(room.overcommitted().substr(0, 29), "reserved alloc port collision");
+  room.remove(usage_of(second));
+  EXPECT_EQ(room.overcommitted(), "");
 }
 
 TEST(Fit, ScoresFullNodesHigher) {

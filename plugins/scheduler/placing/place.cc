@@ -1,6 +1,7 @@
 #include "place.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "hash.h"
 
@@ -8,112 +9,120 @@ namespace drover::scheduler {
 namespace {
 
 constexpr size_t kScoresShown = 5;
-constexpr double kBinpackMax = 18;
+constexpr double kPackingMax = 18;
+constexpr double kResolution = 4294967296.0;  // scores nearer than 2^-32 are equal
 constexpr const char* kNoDevices = "devices: no devices match request";
+constexpr const char* kNone = "devices: no devices available";
 
 template <typename Map>
 void adjust(Map& map, const std::string& key, int32_t by) {
   if ((map[key] += by) == 0) map.erase(key);
 }
 
+// A score that counts in the mean.
+struct Mean {
+  double sum = 0;
+  int parts = 0;
+  void add(double part) {
+    sum += part;
+    ++parts;
+  }
+  double value() const { return std::nearbyint(sum / parts * kResolution) / kResolution; }
+};
+
 }  // namespace
 
-void Cluster::add_node(std::shared_ptr<const v1::Node> node) {
-  by_id_[node->id()] = nodes_.size();
-  NodeRoom room(*node);
-  nodes_.push_back({std::move(node), std::move(room)});
+PlacingRules rules_for(const v1::SchedulerConfiguration& config, const std::string& job_type) {
+  const v1::PreemptionConfig& preemption = config.preemption_config();
+  const bool preempts = job_type == "system"     ? preemption.system_scheduler_enabled()
+                        : job_type == "sysbatch" ? preemption.sys_batch_scheduler_enabled()
+                        : job_type == "batch"    ? preemption.batch_scheduler_enabled()
+                                                 : preemption.service_scheduler_enabled();
+  return {.spreads = config.scheduler_algorithm() == "spread",
+          .memory_max = config.memory_oversubscription_enabled(),
+          .preempts = preempts};
 }
 
-void Cluster::put_node(std::shared_ptr<const v1::Node> node) {
-  auto at = by_id_.find(node->id());
-  if (at == by_id_.end()) return add_node(std::move(node));
-  NodeRoom room(*node);
-  nodes_[at->second] = {std::move(node), std::move(room)};
-}
-
-void Cluster::erase_node(const std::string& node_id) {
-  auto at = by_id_.find(node_id);
-  if (at == by_id_.end()) return;
-  const size_t hole = at->second;
-  by_id_.erase(at);
-  if (hole + 1 < nodes_.size()) {
-    nodes_[hole] = std::move(nodes_.back());
-    by_id_[nodes_[hole].node->id()] = hole;
-  }
-  nodes_.pop_back();
-}
-
-void Cluster::add(const std::string& node_id, const v1::AllocatedResources& resources) {
-  if (NodeRoom* at = room(node_id)) at->add(resources);
-}
-
-void Cluster::remove(const std::string& node_id, const v1::AllocatedResources& resources) {
-  if (NodeRoom* at = room(node_id)) at->remove(resources);
-}
-
-const v1::Node* Cluster::find(const std::string& node_id) const {
-  auto at = by_id_.find(node_id);
-  return at == by_id_.end() ? nullptr : nodes_[at->second].node.get();
-}
-
-std::optional<size_t> Cluster::index_of(const std::string& node_id) const {
-  auto at = by_id_.find(node_id);
-  if (at == by_id_.end()) return std::nullopt;
-  return at->second;
-}
-
-NodeRoom* Cluster::room(const std::string& node_id) {
-  auto at = by_id_.find(node_id);
-  return at == by_id_.end() ? nullptr : &nodes_[at->second].room;
-}
-
-Placer::Placer(Cluster& cluster, const v1::Job& job, const v1::TaskGroup& group, std::vector<Neighbour>& neighbours,
-               std::string_view seed)
-    : cluster_(cluster),
+Placer::Placer(Surroundings& around, const v1::Job& job, const v1::TaskGroup& group)
+    : around_(around),
       job_(job),
       group_(group),
-      neighbours_(neighbours),
-      seed_(seed),
-      ask_(amount_of(group)),
       wants_devices_(wants_devices(group)),
-      feasibility_(job, group) {
-  for (const Neighbour& neighbour : neighbours_) {
-    if (neighbour.node && neighbour.group == group_.name()) ++collisions_[neighbour.node->id()];
-  }
-  verdicts_.reserve(cluster_.nodes().size());
-  for (const ClusterNode& node : cluster_.nodes()) {
+      feasibility_(job, group),
+      distinct_(job, group),
+      affinities_(job, group),
+      spreads_(job, group) {
+  const Cluster& cluster = around_.cluster;
+  count_neighbours();
+  verdicts_.reserve(cluster.size());
+  for (size_t at = 0; at < cluster.size(); ++at) {
+    const ClusterNode& node = cluster.at(at);
     if (in_pool(job_, *node.node)) tally_.set_nodes_in_pool(tally_.nodes_in_pool() + 1);
-    verdicts_.push_back(judge(node));
-    count(verdicts_.back(), *node.node, 1);
+    verdicts_.push_back(judge_first(node));
+    count(verdicts_.back(), *node.node, 1, tally_);
   }
+  if (!spreads_.empty()) spread_scores_ = spreads_.scores();
 }
 
-Placer::Verdict Placer::judge(const ClusterNode& candidate) {
+void Placer::count_neighbours() {
+  collisions_.clear();
+  for (const Neighbour& neighbour : around_.neighbours) {
+    if (neighbour.node && neighbour.group == group_.name()) ++collisions_[neighbour.node->id()];
+  }
+  if (!distinct_.empty()) distinct_.count(around_.neighbours);
+  if (spreads_.empty()) return;
+  spreads_.count(around_.neighbours);
+  spread_scores_ = spreads_.scores();
+}
+
+Placer::Verdict Placer::judge_first(const ClusterNode& candidate) {
   const v1::Node& node = *candidate.node;
   Verdict verdict;
   if (!in_reach(job_, node) || !accepts_work(node)) return verdict;
   verdict.kind = Kind::filtered;
   verdict.reason = feasibility_.check(node);
-  if (!verdict.reason.empty()) return verdict;
-  verdict.reason = feasibility_.check_distinct(node, neighbours_);
-  if (!verdict.reason.empty()) return verdict;
-  verdict.kind = Kind::exhausted;
-  verdict.reason = candidate.room.exhausted(ask_);
-  if (verdict.reason.empty()) verdict.reason = candidate.room.ports_exhausted(group_);
-  if (!verdict.reason.empty()) return verdict;
-  if (wants_devices_) {
-    const auto choice = choose_devices(node, group_, candidate.room.devices());
-    if (!choice) {
-      verdict.reason = kNoDevices;
-      return verdict;
-    }
-    verdict.devices = choice->preference;
-  }
-  verdict.kind = Kind::fits;
-  verdict.binpack = candidate.room.binpack(ask_) / kBinpackMax;
-  if (auto at = collisions_.find(node.id()); at != collisions_.end()) verdict.collisions = at->second;
-  verdict.order = stable_hash(node.id(), stable_hash(seed_));
+  verdict.unfit = !verdict.reason.empty();
+  if (verdict.unfit) return verdict;
+  verdict.affinity = affinities_.score(node);
+  if (!spreads_.empty()) verdict.cell = spreads_.cell_of(node);
+  verdict.order = stable_hash(node.id(), stable_hash(around_.seed));
+  judge(candidate, verdict);
   return verdict;
+}
+
+// What depends on the allocations: ports, devices and cores come before what there is only more or less of.
+void Placer::judge(const ClusterNode& candidate, Verdict& verdict) const {
+  const v1::Node& node = *candidate.node;
+  const NodeRoom& room = candidate.room;
+  verdict.kind = Kind::filtered;
+  verdict.reason = distinct_.empty() ? std::string() : distinct_.check(node);
+  if (!verdict.reason.empty()) return;
+  verdict.kind = Kind::exhausted;
+  verdict.reason = room.ports_exhausted(group_, node);
+  if (!verdict.reason.empty()) return;
+  if (wants_devices_ && !choose_devices(node, group_, room.devices())) {
+    verdict.reason = node.node_resources().devices().empty() ? kNone : kNoDevices;
+    return;
+  }
+  if (room.cores_exhausted(group_)) {
+    verdict.reason = "cores";
+    return;
+  }
+  verdict.reason = room.exhausted(room.ask_of(group_));
+  if (verdict.reason.empty()) rate(candidate, room, verdict);
+}
+
+void Placer::rate(const ClusterNode& candidate, const NodeRoom& room, Verdict& verdict) const {
+  const v1::Node& node = *candidate.node;
+  verdict.kind = Kind::fits;
+  const Amount ask = room.ask_of(group_);
+  verdict.packing = (around_.rules.spreads ? room.spread(ask) : room.binpack(ask)) / kPackingMax;
+  if (wants_devices_) {
+    const auto choice = choose_devices(node, group_, room.devices());
+    verdict.devices = choice ? choice->preference : std::nullopt;
+  }
+  const auto at = collisions_.find(node.id());
+  verdict.collisions = at == collisions_.end() ? 0 : at->second;
 }
 
 void Placer::count(const Verdict& verdict, const v1::Node& node, int32_t sign, v1::AllocMetric& metric) {
@@ -132,50 +141,59 @@ void Placer::count(const Verdict& verdict, const v1::Node& node, int32_t sign, v
 }
 
 void Placer::judge_again(size_t at) {
-  const ClusterNode& node = cluster_.nodes()[at];
-  count(verdicts_[at], *node.node, -1);
-  verdicts_[at] = judge(node);
-  count(verdicts_[at], *node.node, 1);
+  const ClusterNode& node = around_.cluster.at(at);
+  Verdict& verdict = verdicts_[at];
+  if (verdict.kind == Kind::unreachable || verdict.unfit) return;
+  count(verdict, *node.node, -1, tally_);
+  judge(node, verdict);
+  count(verdict, *node.node, 1, tally_);
+}
+
+// A value that must be distinct may have become free, or be used up, anywhere.
+void Placer::after_change(size_t at) {
+  if (distinct_.empty()) return judge_again(at);
+  for (size_t other = 0; other < verdicts_.size(); ++other) {
+    const Verdict& verdict = verdicts_[other];
+    if (other == at) {
+      judge_again(other);
+    } else if (verdict.kind != Kind::unreachable && !verdict.unfit) {
+      const std::string reason = distinct_.check(*around_.cluster.at(other).node);
+      if (reason != (verdict.kind == Kind::filtered ? verdict.reason : "")) judge_again(other);
+    }
+  }
 }
 
 void Placer::changed(const std::string& node_id) {
-  collisions_.clear();
-  for (const Neighbour& neighbour : neighbours_) {
-    if (neighbour.node && neighbour.group == group_.name()) ++collisions_[neighbour.node->id()];
-  }
-  for (size_t at = 0; at < verdicts_.size(); ++at) {
-    // A value that must be distinct may have become free anywhere.
-    if (feasibility_.has_distinct() || cluster_.nodes()[at].node->id() == node_id) judge_again(at);
-  }
+  count_neighbours();
+  if (const auto at = around_.cluster.index_of(node_id)) after_change(*at);
 }
 
-double Placer::score(const Verdict& verdict, bool penalised, v1::NodeScoreMeta* meta) const {
-  double sum = verdict.binpack;
-  int parts = 1;
+double Placer::score(const Verdict& verdict, bool penalised, double preemption, v1::NodeScoreMeta* meta) const {
+  Mean mean;
+  mean.add(verdict.packing);
   double anti_affinity = 0;
   if (verdict.collisions > 0) {
     anti_affinity = -static_cast<double>(verdict.collisions + 1) / std::max(group_.count(), 1);
-    sum += anti_affinity;
-    ++parts;
+    mean.add(anti_affinity);
   }
-  if (penalised) {
-    sum -= 1;
-    ++parts;
-  }
-  if (verdict.devices) {
-    sum += *verdict.devices;
-    ++parts;
-  }
-  const double mean = sum / parts;
+  if (penalised) mean.add(-1);
+  if (verdict.devices) mean.add(*verdict.devices);
+  if (verdict.affinity != 0) mean.add(verdict.affinity);
+  const double spread = spread_scores_.empty() ? 0 : spread_scores_[verdict.cell];
+  if (spread != 0) mean.add(spread);
+  if (preemption > 0) mean.add(preemption);
   if (meta) {
     auto& scores = *meta->mutable_scores();
-    scores["binpack"] = verdict.binpack;
+    scores["binpack"] = verdict.packing;
     scores["job-anti-affinity"] = anti_affinity;
     scores["node-reschedule-penalty"] = penalised ? -1 : 0;
     if (verdict.devices) scores["devices"] = *verdict.devices;
-    meta->set_norm_score(mean);
+    if (affinities_.empty() || verdict.affinity != 0) scores["node-affinity"] = verdict.affinity;
+    if (spread != 0) scores["allocation-spread"] = spread;
+    if (preemption > 0) scores["preemption"] = preemption;
+    meta->set_norm_score(mean.value());
   }
-  return mean;
+  return mean.value();
 }
 
 std::vector<Placer::Rank> Placer::best(const std::set<std::string>& penalised) const {
@@ -183,8 +201,8 @@ std::vector<Placer::Rank> Placer::best(const std::set<std::string>& penalised) c
   for (size_t at = 0; at < verdicts_.size(); ++at) {
     const Verdict& verdict = verdicts_[at];
     if (verdict.kind != Kind::fits) continue;
-    const bool failed_here = !penalised.empty() && penalised.contains(cluster_.nodes()[at].node->id());
-    const Rank rank{score(verdict, failed_here, nullptr), verdict.order, at};
+    const bool failed_here = !penalised.empty() && penalised.contains(around_.cluster.at(at).node->id());
+    const Rank rank{score(verdict, failed_here, 0, nullptr), verdict.order, at};
     if (best.size() == kScoresShown && !(rank < best.back())) continue;
     best.insert(std::upper_bound(best.begin(), best.end(), rank), rank);
     if (best.size() > kScoresShown) best.pop_back();
@@ -194,45 +212,120 @@ std::vector<Placer::Rank> Placer::best(const std::set<std::string>& penalised) c
 
 std::vector<Placer::Rank> Placer::look_at(const std::string& node_id) {
   alone_.emplace();
-  const auto at = cluster_.index_of(node_id);
+  const auto at = around_.cluster.index_of(node_id);
   if (!at) return {};
-  const v1::Node& node = *cluster_.nodes()[*at].node;
+  const v1::Node& node = *around_.cluster.at(*at).node;
   alone_->set_nodes_in_pool(in_pool(job_, node));
   count(verdicts_[*at], node, 1, *alone_);
   if (verdicts_[*at].kind != Kind::fits) return {};
   return {{.score = 0, .order = 0, .at = *at}};
 }
 
-std::optional<Choice> Placer::place(std::string_view alloc_id, const GroupPlacer::Wish& wish) {
+std::optional<Choice> Placer::place(const std::string& alloc_id, const GroupPlacer::Wish& wish) {
+  if (!wish.preferred_node.empty() && wish.only_node.empty()) {
+    const std::vector<Rank> preferred = look_at(wish.preferred_node);
+    if (!preferred.empty()) return take(alloc_id, preferred, wish.penalised);
+  }
   alone_.reset();
   const std::vector<Rank> ranks = wish.only_node.empty() ? best(wish.penalised) : look_at(wish.only_node);
-  if (ranks.empty()) return std::nullopt;
-  return take(alloc_id, ranks, wish.penalised);
+  if (!ranks.empty()) return take(alloc_id, ranks, wish.penalised);
+  if (!around_.rules.preempts || !around_.importance) return std::nullopt;
+  return place_by_preemption(alloc_id, wish);
 }
 
-Choice Placer::take(std::string_view alloc_id, const std::vector<Rank>& ranks, const std::set<std::string>& penalised) {
-  const size_t chosen = ranks.front().at;
-  Choice choice{.node = cluster_.nodes()[chosen].node.get(), .resources = {}, .metric = failure()};
+// Who must leave the node so that the group fits, and how it rates then.
+std::optional<Placer::Way> Placer::way_into(size_t at) const {
+  if (verdicts_[at].kind != Kind::exhausted) return std::nullopt;
+  const ClusterNode& node = around_.cluster.at(at);
+  std::vector<Candidate> candidates;
+  for (const auto& holding : node.holdings) {
+    if (holding->job_id == job_.id() && holding->name_space == job_.namespace_()) continue;
+    const auto importance = around_.importance(*holding);
+    if (!importance) continue;
+    const auto evicted = around_.evicted.find({holding->name_space, holding->job_id, holding->group});
+    candidates.push_back({.holding = holding,
+                          .priority = importance->priority,
+                          .max_parallel = importance->max_parallel,
+                          .evicted = evicted == around_.evicted.end() ? 0 : evicted->second});
+  }
+  auto found = preempt(*node.node, node.room, group_, job_.priority(), std::move(candidates));
+  if (!found || found->leaving.empty()) return std::nullopt;
+  Way way{.at = at, .verdict = verdicts_[at], .preemption = *std::move(found)};
+  rate(node, way.preemption.room, way.verdict);
+  return way;
+}
+
+std::optional<Choice> Placer::place_by_preemption(const std::string& alloc_id, const GroupPlacer::Wish& wish) {
+  const auto penalised = [&](size_t at) { return wish.penalised.contains(around_.cluster.at(at).node->id()); };
+  v1::AllocMetric metric = failure();
+  std::map<Rank, Way> ways;
+  for (size_t at = 0; at < verdicts_.size(); ++at) {
+    const v1::Node& node = *around_.cluster.at(at).node;
+    if (!wish.only_node.empty() && node.id() != wish.only_node) continue;
+    auto way = way_into(at);
+    if (!way) continue;
+    count(verdicts_[at], node, -1, metric);  // it is not exhausted any more
+    count(way->verdict, node, 1, metric);
+    const double preemption = preemption_score(way->preemption.leaving);
+    const Rank rank{score(way->verdict, penalised(at), preemption, nullptr), way->verdict.order, at};
+    ways.emplace(rank, *std::move(way));
+    if (ways.size() > kScoresShown) ways.erase(std::prev(ways.end()));
+  }
+  if (ways.empty()) return std::nullopt;
+  for (const auto& [rank, way] : ways) {
+    v1::NodeScoreMeta& meta = *metric.add_score_meta_data();
+    meta.set_node_id(around_.cluster.at(rank.at).node->id());
+    score(way.verdict, penalised(rank.at), preemption_score(way.preemption.leaving), &meta);
+  }
+  const Way& chosen = ways.begin()->second;
+  const std::string node_id = around_.cluster.at(chosen.at).node->id();
+  std::vector<std::shared_ptr<const Holding>> evicted;
+  for (const Candidate& one : chosen.preemption.leaving) {
+    around_.cluster.remove(node_id, one.holding->id);
+    ++around_.evicted[{one.holding->name_space, one.holding->job_id, one.holding->group}];
+    evicted.push_back(one.holding);
+  }
+  Choice choice = give(alloc_id, chosen.at, std::move(metric));
+  choice.evicted = std::move(evicted);
+  return choice;
+}
+
+Choice Placer::take(const std::string& alloc_id, const std::vector<Rank>& ranks,
+                    const std::set<std::string>& penalised) {
+  v1::AllocMetric metric = failure();
   for (const Rank& rank : ranks) {
-    v1::NodeScoreMeta& meta = *choice.metric.add_score_meta_data();
-    meta.set_node_id(cluster_.nodes()[rank.at].node->id());
-    score(verdicts_[rank.at], penalised.contains(meta.node_id()), &meta);
+    v1::NodeScoreMeta& meta = *metric.add_score_meta_data();
+    meta.set_node_id(around_.cluster.at(rank.at).node->id());
+    score(verdicts_[rank.at], penalised.contains(meta.node_id()), 0, &meta);
   }
-  NodeRoom& room = *cluster_.room(choice.node->id());
-  choice.resources = room.grant(group_, alloc_id);
+  return give(alloc_id, ranks.front().at, std::move(metric));
+}
+
+// Takes the room, which is there.
+Choice Placer::give(const std::string& alloc_id, size_t at, v1::AllocMetric metric) {
+  const ClusterNode& place = around_.cluster.at(at);
+  const v1::Node& node = *place.node;
+  Choice choice{.node = place.node, .resources = {}, .metric = std::move(metric), .evicted = {}};
+  choice.resources = place.room.grant(group_, node, around_.rules.memory_max, alloc_id);
   if (wants_devices_) {
-    auto devices = choose_devices(*choice.node, group_, room.devices());
-    for (auto& [task, device] : devices->grants)
+    auto devices = choose_devices(node, group_, place.room.devices());
+    for (auto& [task, device] : devices->grants) {
       *(*choice.resources.mutable_tasks())[task].add_devices() = std::move(device);
+    }
   }
-  room.add(choice.resources);
-  neighbours_.push_back({choice.node, group_.name()});
-  if (feasibility_.has_distinct()) {
-    changed(choice.node->id());
-  } else {
+  around_.neighbours.push_back({&node, group_.name()});
+  around_.cluster.add(choice.node->id(), std::make_shared<const Holding>(Holding{.id = alloc_id,
+                                                                                 .name_space = job_.namespace_(),
+                                                                                 .job_id = job_.id(),
+                                                                                 .group = group_.name(),
+                                                                                 .job_version = job_.version(),
+                                                                                 .usage = usage_of(choice.resources)}));
+  if (distinct_.empty() && spreads_.empty()) {
     ++collisions_[choice.node->id()];
-    judge_again(chosen);
+  } else {
+    count_neighbours();
   }
+  after_change(at);
   return choice;
 }
 

@@ -4,61 +4,67 @@
 // again, so that placing many allocations costs one look at every node and then a comparison of scores.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "affinity.h"
+#include "cluster.h"
+#include "distinct.h"
 #include "drover/scheduler.h"
+#include "drover/v1/scheduler_config.pb.h"
 #include "feasibility.h"
-#include "fit.h"
+#include "preempt.h"
+#include "spread.h"
 
 namespace drover::scheduler {
 
-struct ClusterNode {
-  std::shared_ptr<const v1::Node> node;
-  NodeRoom room;
+// What the operator's settings mean for the jobs of one type.
+struct PlacingRules {
+  bool spreads = false;     // prefers the emptiest node to the fullest
+  bool memory_max = false;  // tasks may have more memory than they reserve
+  bool preempts = false;
 };
+PlacingRules rules_for(const v1::SchedulerConfiguration& config, const std::string& job_type);
 
-// All nodes with what is taken of them, as one evaluation sees and changes them.
-class Cluster {
- public:
-  void add_node(std::shared_ptr<const v1::Node> node);
-  // Adds the node or describes it anew; nothing is counted on it then.
-  void put_node(std::shared_ptr<const v1::Node> node);
-  void erase_node(const std::string& node_id);
-  // Counts the allocation on its node; does nothing when the node is unknown.
-  void add(const std::string& node_id, const v1::AllocatedResources& resources);
-  void remove(const std::string& node_id, const v1::AllocatedResources& resources);
+// What preemption asks about the allocations of other jobs.
+struct Importance {
+  int32_t priority = 0;
+  int32_t max_parallel = 0;  // of the migrate block
+};
+// Nothing when the job is not known any more: the allocation stays then.
+using ImportanceOf = std::function<std::optional<Importance>(const Holding& holding)>;
 
-  const std::vector<ClusterNode>& nodes() const { return nodes_; }
-  const v1::Node* find(const std::string& node_id) const;
-  NodeRoom* room(const std::string& node_id);
-  // Its place in nodes().
-  std::optional<size_t> index_of(const std::string& node_id) const;
-
- private:
-  std::vector<ClusterNode> nodes_;
-  std::unordered_map<std::string, size_t> by_id_;
+// What the placers of one evaluation share. Requires: it outlives them.
+struct Surroundings {
+  Cluster& cluster;
+  std::vector<Neighbour>& neighbours;  // where allocations of the job are; the placers keep it up to date
+  std::string seed;                    // decides between nodes that are equally good
+  PlacingRules rules = {};
+  ImportanceOf importance = {};
+  std::map<std::tuple<std::string, std::string, std::string>, int32_t> evicted = {};  // by namespace, job, group
 };
 
 struct Choice {
-  const v1::Node* node;
+  std::shared_ptr<const v1::Node> node;
   v1::AllocatedResources resources;
   v1::AllocMetric metric;
+  std::vector<std::shared_ptr<const Holding>> evicted;  // have left the cluster already
 };
 
 class Placer {
  public:
-  // `neighbours`: where allocations of the job are; shared by the placers of its groups and kept up to date here.
   // Requires: all arguments outlive the placer; the job is in its canonical form.
-  Placer(Cluster& cluster, const v1::Job& job, const v1::TaskGroup& group, std::vector<Neighbour>& neighbours,
-         std::string_view seed);
+  Placer(Surroundings& around, const v1::Job& job, const v1::TaskGroup& group);
 
   // Takes the room on the chosen node. Nothing when no node can take it; failure() says why.
-  std::optional<Choice> place(std::string_view alloc_id, const GroupPlacer::Wish& wish);
+  std::optional<Choice> place(const std::string& alloc_id, const GroupPlacer::Wish& wish);
   const v1::AllocMetric& failure() const { return alone_ ? *alone_ : tally_; }
   // The room or the neighbours on that node changed behind the placer's back.
   void changed(const std::string& node_id);
@@ -69,13 +75,16 @@ class Placer {
   enum class Kind { unreachable, filtered, exhausted, fits };
   struct Verdict {
     Kind kind = Kind::unreachable;
+    bool unfit = false;  // filtered whatever happens on the nodes
     std::string reason;
-    double binpack = 0;               // 0 to 1
+    double packing = 0;               // 0 to 1
     std::optional<double> devices{};  // -1 to 1: how well the best choice of them meets the affinities
+    double affinity = 0;
     int collisions = 0;
+    size_t cell = 0;  // of the spreads
     uint64_t order = 0;
   };
-
+  // A node that could take the allocation, and who must leave it first.
   struct Rank {
     double score;
     uint64_t order;
@@ -84,29 +93,41 @@ class Placer {
       return score != other.score ? score > other.score : order < other.order;
     }
   };
+  struct Way {
+    size_t at;
+    Verdict verdict;
+    Preemption preemption;
+  };
 
-  Verdict judge(const ClusterNode& node);
-  void count(const Verdict& verdict, const v1::Node& node, int32_t sign) { count(verdict, node, sign, tally_); }
+  Verdict judge_first(const ClusterNode& node);
+  void judge(const ClusterNode& node, Verdict& verdict) const;
+  void rate(const ClusterNode& node, const NodeRoom& room, Verdict& verdict) const;
+  void count_neighbours();
   static void count(const Verdict& verdict, const v1::Node& node, int32_t sign, v1::AllocMetric& metric);
-  std::vector<Rank> best(const std::set<std::string>& penalised) const;
-  Choice take(std::string_view alloc_id, const std::vector<Rank>& ranks, const std::set<std::string>& penalised);
-  // The node and no other.
-  std::vector<Rank> look_at(const std::string& node_id);
   void judge_again(size_t at);
-  double score(const Verdict& verdict, bool penalised, v1::NodeScoreMeta* meta) const;
+  void after_change(size_t at);
 
-  Cluster& cluster_;
+  double score(const Verdict& verdict, bool penalised, double preemption, v1::NodeScoreMeta* meta) const;
+  std::vector<Rank> best(const std::set<std::string>& penalised) const;
+  std::vector<Rank> look_at(const std::string& node_id);
+  std::optional<Choice> place_by_preemption(const std::string& alloc_id, const GroupPlacer::Wish& wish);
+  std::optional<Way> way_into(size_t at) const;
+  Choice take(const std::string& alloc_id, const std::vector<Rank>& ranks, const std::set<std::string>& penalised);
+  Choice give(const std::string& alloc_id, size_t at, v1::AllocMetric metric);
+
+  Surroundings& around_;
   const v1::Job& job_;
   const v1::TaskGroup& group_;
-  std::vector<Neighbour>& neighbours_;
-  const std::string seed_;
-  const Amount ask_;
   const bool wants_devices_;
   Feasibility feasibility_;
+  Distinct distinct_;
+  Affinities affinities_;
+  Spreads spreads_;
   std::unordered_map<std::string, int> collisions_;  // node → allocations of this group there
+  std::vector<double> spread_scores_;                // by cell
   std::vector<Verdict> verdicts_;
   v1::AllocMetric tally_;                 // the metric of a placement made now, without its scores
-  std::optional<v1::AllocMetric> alone_;  // the same where one node was asked for
+  std::optional<v1::AllocMetric> alone_;  // the same where one node was asked for, or some must be left first
 };
 
 }  // namespace drover::scheduler

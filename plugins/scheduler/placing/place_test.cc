@@ -24,7 +24,7 @@ using testing::make_node;
 
 Cluster cluster_of(const std::vector<v1::Node>& nodes) {
   Cluster cluster;
-  for (const v1::Node& node : nodes) cluster.add_node(std::make_shared<const v1::Node>(node));
+  for (const v1::Node& node : nodes) cluster.put_node(std::make_shared<const v1::Node>(node));
   return cluster;
 }
 
@@ -32,7 +32,8 @@ TEST(Place, FillsTheFullestNodeAndSpreadsAJob) {
   Cluster cluster = cluster_of({make_node("big", 8000, 8192), make_node("small", 2000, 2048)});
   const v1::Job job = make_job("service", 2);
   std::vector<Neighbour> neighbours;
-  Placer placer(cluster, job, job.task_groups(0), neighbours, "seed");
+  Surroundings around{cluster, neighbours, "seed"};
+  Placer placer(around, job, job.task_groups(0));
   const auto first = placer.place("a1", {});
   const auto second = placer.place("a2", {});
   ASSERT_TRUE(first && second);
@@ -44,7 +45,8 @@ TEST(Place, AvoidsWhereItFailed) {
   Cluster cluster = cluster_of({make_node("big", 8000, 8192), make_node("small", 2000, 2048)});
   const v1::Job job = make_job();
   std::vector<Neighbour> neighbours;
-  Placer placer(cluster, job, job.task_groups(0), neighbours, "seed");
+  Surroundings around{cluster, neighbours, "seed"};
+  Placer placer(around, job, job.task_groups(0));
   const auto choice = placer.place("a1", {.penalised = {id_of("small")}});
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->node->name(), "big");
@@ -63,7 +65,8 @@ TEST(Place, SaysWhyNoNodeWillDo) {
   constraint.set_operand("=");
   constraint.set_r_target("linux");
   std::vector<Neighbour> neighbours;
-  Placer placer(cluster, job, job.task_groups(0), neighbours, "seed");
+  Surroundings around{cluster, neighbours, "seed"};
+  Placer placer(around, job, job.task_groups(0));
 
   EXPECT_FALSE(placer.place("a1", {}));
   const v1::AllocMetric& metric = placer.failure();
@@ -83,7 +86,8 @@ TEST(Place, ShowsTheFiveBestScores) {
   Cluster cluster = cluster_of(nodes);
   const v1::Job job = make_job();
   std::vector<Neighbour> neighbours;
-  const auto choice = Placer(cluster, job, job.task_groups(0), neighbours, "seed").place("a1", {});
+  Surroundings around{cluster, neighbours, "seed"};
+  const auto choice = Placer(around, job, job.task_groups(0)).place("a1", {});
   ASSERT_TRUE(choice);
   ASSERT_EQ(choice->metric.score_meta_data_size(), 5);
   EXPECT_EQ(choice->metric.score_meta_data(0).node_id(), choice->node->id());
@@ -103,7 +107,7 @@ struct World {
     eval.set_priority(50);
     Cluster cluster = cluster_of(nodes);
     for (const v1::Allocation& alloc : allocs) {
-      if (!terminal(alloc)) cluster.add(alloc.node_id(), alloc.allocated_resources());
+      if (!client_terminal(alloc)) cluster.add(alloc);
     }
     ClusterBoard board(std::move(cluster), allocs, eval.id());
     return GenericScheduler(job.type() == "batch")
@@ -209,10 +213,10 @@ TEST(Evaluate, NeverOvercommitsNodesNorRepeatsPortsOrNames) {
       for (const v1::Allocation& alloc : world.allocs) {
         if (terminal(alloc)) continue;
         ++running;
-        rooms.at(alloc.node_id()).add(alloc.allocated_resources());
+        rooms.at(alloc.node_id()).add(usage_of(alloc.allocated_resources()));
         EXPECT_TRUE(names.insert(alloc.name()).second) << alloc.name();
       }
-      for (const auto& [id, room] : rooms) EXPECT_FALSE(room.overcommitted()) << id;
+      for (const auto& [id, room] : rooms) EXPECT_EQ(room.overcommitted(), "") << id;
       EXPECT_LE(running, world.job.task_groups(0).count());
 
       v1::TaskGroup& group = *world.job.mutable_task_groups(0);
@@ -222,7 +226,11 @@ TEST(Evaluate, NeverOvercommitsNodesNorRepeatsPortsOrNames) {
       v1::Node& node = world.nodes[static_cast<size_t>(pick(0, static_cast<int>(world.nodes.size()) - 1))];
       node.set_status(pick(0, 2) ? v1::NODE_STATUS_READY : v1::NODE_STATUS_DOWN);
       for (v1::Allocation& alloc : world.allocs) {
-        if (terminal(alloc)) continue;
+        if (client_terminal(alloc)) continue;
+        if (server_terminal(alloc)) {  // its node has stopped it, or not yet
+          if (pick(0, 1)) alloc.set_client_status(v1::CLIENT_STATUS_COMPLETE);
+          continue;
+        }
         const int fate = pick(0, 9);
         alloc.set_client_status(fate == 0   ? v1::CLIENT_STATUS_FAILED
                                 : fate == 1 ? v1::CLIENT_STATUS_COMPLETE

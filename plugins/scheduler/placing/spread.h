@@ -1,0 +1,55 @@
+// How much an allocation on a node would help to spread a group as its job asks. Pure; one owner.
+//
+// A node is known by its cell: the values of the attributes that the spread blocks name. What counts is how many
+// allocations of the group each value has.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "distinct.h"
+#include "drover/v1/job.pb.h"
+#include "drover/v1/node.pb.h"
+
+namespace drover::scheduler {
+
+class Spreads {
+ public:
+  Spreads(const v1::Job& job, const v1::TaskGroup& group);
+
+  bool empty() const { return blocks_.empty(); }
+  // The same number for nodes with the same values of all attributes. Requires: there are blocks.
+  size_t cell_of(const v1::Node& node);
+  // Where the group's allocations are now.
+  void count(const std::vector<Neighbour>& neighbours);
+  // By cell: -1 to 1, or more where a spread is even.
+  std::vector<double> scores() const;
+
+ private:
+  static constexpr int kMissing = -1;
+
+  struct Value {
+    int64_t used = 0;     // allocations
+    double desired = -1;  // below 0: none are
+  };
+  struct Block {
+    std::string attribute;
+    double weight = 0;                           // of the sum of the weights of all blocks
+    bool even = false;                           // no targets: all values alike
+    std::unordered_map<std::string, int> ids{};  // of the values; those that are no target share one
+    std::vector<Value> values{};
+    int other = kMissing;  // the id of values that are no target
+  };
+  static Block block_of(const v1::Spread& spread, int32_t count);
+  static int value_of(Block& block, const v1::Node& node);
+  static double even_score(const Block& block, int value);
+
+  std::string group_;
+  std::vector<Block> blocks_;
+  std::unordered_map<std::string, size_t> cells_;  // by the ids of the values
+  std::vector<std::vector<int>> cell_values_;
+};
+
+}  // namespace drover::scheduler
