@@ -1,7 +1,8 @@
-// operator raft …, operator autopilot ….
+// operator raft …, operator autopilot …, operator scheduler ….
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "cli_command.h"
@@ -135,6 +136,91 @@ int health(Run& run) {
   return code;
 }
 
+// --- operator scheduler ----------------------------------------------------------------------------------------------
+
+// One setting of the scheduler: its flag, its title, and where it stands. All but the algorithm are true or false.
+struct SchedulerSetting {
+  const char* flag;
+  const char* title;
+  const char* help;
+  const char* field;
+  bool of_preemption = false;
+};
+constexpr SchedulerSetting kSchedulerSettings[] = {
+    {"scheduler-algorithm", "Scheduler Algorithm", "binpack or spread", "scheduler_algorithm"},
+    {"memory-oversubscription", "Memory Oversubscription", "Whether tasks may use up to their memory_max",
+     "memory_oversubscription_enabled"},
+    {"reject-job-registration", "Reject Job Registration", "Whether only management tokens may register jobs",
+     "reject_job_registration"},
+    {"pause-eval-broker", "Pause Eval Broker", "Whether no evaluation is handed out", "pause_eval_broker"},
+    {"preempt-system-scheduler", "Preemption System Scheduler", "Whether system jobs may evict others",
+     "system_scheduler_enabled", true},
+    {"preempt-service-scheduler", "Preemption Service Scheduler", "Whether service jobs may evict others",
+     "service_scheduler_enabled", true},
+    {"preempt-batch-scheduler", "Preemption Batch Scheduler", "Whether batch jobs may evict others",
+     "batch_scheduler_enabled", true},
+    {"preempt-sysbatch-scheduler", "Preemption SysBatch Scheduler", "Whether sysbatch jobs may evict others",
+     "sys_batch_scheduler_enabled", true},
+};
+
+const google::protobuf::FieldDescriptor& field_of(const SchedulerSetting& setting) {
+  const auto* message =
+      setting.of_preemption ? v1::PreemptionConfig::descriptor() : v1::SchedulerConfiguration::descriptor();
+  return *message->FindFieldByName(setting.field);
+}
+
+int get_scheduler_config(Run& run) {
+  auto answer = run.client.call<v1::OperatorScheduler::GetConfiguration>({});
+  if (!answer) return run.fail("Error querying scheduler configuration", answer.status());
+  if (auto code = print_object(run, *answer)) return *code;
+  const v1::SchedulerConfiguration& config = answer->message.scheduler_config();
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const SchedulerSetting& setting : kSchedulerSettings) {
+    const auto value =
+        nlohmann::json::parse(setting.of_preemption ? field_to_json(config.preemption_config(), field_of(setting))
+                                                    : field_to_json(config, field_of(setting)));
+    pairs.emplace_back(setting.title, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  pairs.emplace_back("Modify Index", std::to_string(config.modify_index()));
+  run.out << format_pairs(pairs);
+  return 0;
+}
+
+int set_scheduler_config(Run& run) {
+  auto known = run.client.call<v1::OperatorScheduler::GetConfiguration>({});
+  if (!known) return run.fail("Error querying for scheduler configuration", known.status());
+  v1::SetSchedulerConfigurationRequest request;
+  v1::SchedulerConfiguration& config = *request.mutable_configuration();
+  config = known->message.scheduler_config();
+  for (const SchedulerSetting& setting : kSchedulerSettings) {
+    if (!run.arguments.is_set(setting.flag)) continue;
+    const std::string given = run.arguments.value(setting.flag);
+    const Status read = setting.of_preemption
+                            ? text_to_field(given, field_of(setting), *config.mutable_preemption_config())
+                            : text_to_field(given, field_of(setting), config);
+    if (given.empty() || !read.ok())
+      return run.usage("-" + std::string(setting.flag) + ": \"" + given + "\" is no such value");
+  }
+  // Somebody else's change in between is not overwritten.
+  request.set_cas(config.modify_index());
+  if (run.arguments.is_set("check-index")) {
+    uint64_t index = 0;
+    const std::string given = run.arguments.value("check-index");
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), index);
+    if (error != std::errc() || end != given.data() + given.size())
+      return run.usage("-check-index: \"" + given + "\" is no index");
+    request.set_cas(index);
+  }
+  auto answer = run.client.call<v1::OperatorScheduler::SetConfiguration>(request);
+  if (!answer) return run.fail("Error setting scheduler configuration", answer.status());
+  if (!answer->message.updated()) {
+    run.out << "Configuration could not be atomically updated, please try again\n";
+    return 1;
+  }
+  run.out << "Scheduler configuration updated!\n";
+  return 0;
+}
+
 std::vector<Flag> peer_flags() {
   return {with_value("peer-id", "", "The server's identifier, as list-peers shows it"),
           with_value("peer-address", "", "The server's RPC address, as list-peers shows it")};
@@ -145,6 +231,11 @@ std::vector<Flag> peer_flags() {
 std::vector<Definition> operator_commands() {
   std::vector<Flag> settings;
   for (const Setting& setting : kSettings) settings.push_back(with_value(setting.flag, "", setting.help));
+  std::vector<Flag> of_scheduler;
+  for (const SchedulerSetting& setting : kSchedulerSettings) {
+    of_scheduler.push_back(with_value(setting.flag, "", setting.help));
+  }
+  of_scheduler.push_back(with_value("check-index", "", "Only if the configuration's modify index is this one"));
   const Flag as_json = on_off("json", "As JSON");
   const std::string removal =
       "  A failed server that autopilot does not remove. One that lives is taken in again within a minute:\n"
@@ -158,6 +249,10 @@ std::vector<Definition> operator_commands() {
       {"operator autopilot get-config", "Shows what autopilot goes by.", "", "", with_object_flags({}), 0, 0,
        get_config},
       {"operator autopilot set-config", "Changes what autopilot goes by.", "", "", settings, 0, 0, set_config},
+      {"operator scheduler get-config", "Shows how allocations are placed.", "", "", with_object_flags({}), 0, 0,
+       get_scheduler_config},
+      {"operator scheduler set-config", "Changes how allocations are placed.", "", "", of_scheduler, 0, 0,
+       set_scheduler_config},
       {"operator autopilot health", "Shows how the cluster's servers are.", "", "", {as_json}, 0, 0, health}};
 }
 

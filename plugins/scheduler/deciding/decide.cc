@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "columns.h"
+#include "drover/model/allocation.h"
 #include "drover/model/evaluation.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
@@ -17,9 +18,16 @@
 namespace drover::scheduler {
 
 Cluster cluster_of(const ReadView& view, const Tables& tables) {
-  Columns columns(tables);
-  columns.load(view);
-  return columns.cluster();
+  Cluster cluster;
+  Table<v1::Node>(tables.nodes).scan(view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
+    cluster.put_node(std::make_shared<const v1::Node>(std::move(node)));
+    return true;
+  });
+  tables.allocs.scan(view, kPrimary, KeyRange::all(), [&](v1::Allocation& alloc, std::string_view) {
+    if (!client_terminal(alloc)) cluster.add(alloc);
+    return true;
+  });
+  return cluster;
 }
 
 v1::SchedulerConfiguration default_configuration() {

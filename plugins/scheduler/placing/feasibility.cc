@@ -19,7 +19,9 @@ bool driver_works(const std::string& driver, const v1::Node& node) {
 }
 
 bool has_mode(const std::string& mode, const v1::Node& node) {
-  const auto is_it = [&](const auto& network) { return (network.mode().empty() ? "host" : network.mode()) == mode; };
+  const auto is_it = [&](const auto& network) {
+    return network.mode() == mode || (network.mode().empty() && mode == "host");
+  };
   const v1::NodeResources& resources = node.node_resources();
   return std::ranges::any_of(resources.node_networks(), is_it) || std::ranges::any_of(resources.networks(), is_it);
 }

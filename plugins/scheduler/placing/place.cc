@@ -1,7 +1,6 @@
 #include "place.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "hash.h"
 
@@ -18,17 +17,6 @@ template <typename Map>
 void adjust(Map& map, const std::string& key, int32_t by) {
   if ((map[key] += by) == 0) map.erase(key);
 }
-
-// A score that counts in the mean.
-struct Mean {
-  double sum = 0;
-  int parts = 0;
-  void add(double part) {
-    sum += part;
-    ++parts;
-  }
-  double value() const { return std::nearbyint(sum / parts * kResolution) / kResolution; }
-};
 
 }  // namespace
 
@@ -48,6 +36,10 @@ Placer::Placer(Surroundings& around, const v1::Job& job, const v1::TaskGroup& gr
       job_(job),
       group_(group),
       wants_devices_(wants_devices(group)),
+      wants_cores_(
+          std::ranges::any_of(group.tasks(), [](const v1::Task& task) { return task.resources().cores() > 0; })),
+      ask_(amount_of(group)),
+      seed_(stable_hash(around.seed)),
       feasibility_(job, group),
       distinct_(job, group),
       affinities_(job, group),
@@ -62,6 +54,11 @@ Placer::Placer(Surroundings& around, const v1::Job& job, const v1::TaskGroup& gr
     count(verdicts_.back(), *node.node, 1, tally_);
   }
   if (!spreads_.empty()) spread_scores_ = spreads_.scores();
+}
+
+double Placer::Parts::mean() const {
+  const double scaled = sum / count * kResolution;
+  return static_cast<double>(static_cast<int64_t>(scaled + (scaled < 0 ? -0.5 : 0.5))) / kResolution;
 }
 
 void Placer::count_neighbours() {
@@ -85,7 +82,7 @@ Placer::Verdict Placer::judge_first(const ClusterNode& candidate) {
   if (verdict.unfit) return verdict;
   verdict.affinity = affinities_.score(node);
   if (!spreads_.empty()) verdict.cell = spreads_.cell_of(node);
-  verdict.order = stable_hash(node.id(), stable_hash(around_.seed));
+  verdict.order = stable_hash(node.id(), seed_);
   judge(candidate, verdict);
   return verdict;
 }
@@ -104,18 +101,18 @@ void Placer::judge(const ClusterNode& candidate, Verdict& verdict) const {
     verdict.reason = node.node_resources().devices().empty() ? kNone : kNoDevices;
     return;
   }
-  if (room.cores_exhausted(group_)) {
+  if (wants_cores_ && room.cores_exhausted(group_)) {
     verdict.reason = "cores";
     return;
   }
-  verdict.reason = room.exhausted(room.ask_of(group_));
+  verdict.reason = room.exhausted(ask_of(room));
   if (verdict.reason.empty()) rate(candidate, room, verdict);
 }
 
 void Placer::rate(const ClusterNode& candidate, const NodeRoom& room, Verdict& verdict) const {
   const v1::Node& node = *candidate.node;
   verdict.kind = Kind::fits;
-  const Amount ask = room.ask_of(group_);
+  const Amount ask = ask_of(room);
   verdict.packing = (around_.rules.spreads ? room.spread(ask) : room.binpack(ask)) / kPackingMax;
   if (wants_devices_) {
     const auto choice = choose_devices(node, group_, room.devices());
@@ -123,6 +120,16 @@ void Placer::rate(const ClusterNode& candidate, const NodeRoom& room, Verdict& v
   }
   const auto at = collisions_.find(node.id());
   verdict.collisions = at == collisions_.end() ? 0 : at->second;
+  verdict.parts = {};
+  verdict.parts.add(verdict.packing);
+  if (verdict.collisions > 0) verdict.parts.add(anti_affinity(verdict));
+  if (verdict.devices) verdict.parts.add(*verdict.devices);
+  if (verdict.affinity != 0) verdict.parts.add(verdict.affinity);
+}
+
+double Placer::anti_affinity(const Verdict& verdict) const {
+  if (verdict.collisions == 0) return 0;
+  return -static_cast<double>(verdict.collisions + 1) / std::max(group_.count(), 1);
 }
 
 void Placer::count(const Verdict& verdict, const v1::Node& node, int32_t sign, v1::AllocMetric& metric) {
@@ -169,31 +176,23 @@ void Placer::changed(const std::string& node_id) {
 }
 
 double Placer::score(const Verdict& verdict, bool penalised, double preemption, v1::NodeScoreMeta* meta) const {
-  Mean mean;
-  mean.add(verdict.packing);
-  double anti_affinity = 0;
-  if (verdict.collisions > 0) {
-    anti_affinity = -static_cast<double>(verdict.collisions + 1) / std::max(group_.count(), 1);
-    mean.add(anti_affinity);
-  }
-  if (penalised) mean.add(-1);
-  if (verdict.devices) mean.add(*verdict.devices);
-  if (verdict.affinity != 0) mean.add(verdict.affinity);
+  Parts parts = verdict.parts;
+  if (penalised) parts.add(-1);
   const double spread = spread_scores_.empty() ? 0 : spread_scores_[verdict.cell];
-  if (spread != 0) mean.add(spread);
-  if (preemption > 0) mean.add(preemption);
+  if (spread != 0) parts.add(spread);
+  if (preemption > 0) parts.add(preemption);
   if (meta) {
     auto& scores = *meta->mutable_scores();
     scores["binpack"] = verdict.packing;
-    scores["job-anti-affinity"] = anti_affinity;
+    scores["job-anti-affinity"] = anti_affinity(verdict);
     scores["node-reschedule-penalty"] = penalised ? -1 : 0;
     if (verdict.devices) scores["devices"] = *verdict.devices;
     if (affinities_.empty() || verdict.affinity != 0) scores["node-affinity"] = verdict.affinity;
     if (spread != 0) scores["allocation-spread"] = spread;
     if (preemption > 0) scores["preemption"] = preemption;
-    meta->set_norm_score(mean.value());
+    meta->set_norm_score(parts.mean());
   }
-  return mean.value();
+  return parts.mean();
 }
 
 std::vector<Placer::Rank> Placer::best(const std::set<std::string>& penalised) const {

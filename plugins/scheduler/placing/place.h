@@ -72,6 +72,16 @@ class Placer {
   const Feasibility& feasibility() const { return feasibility_; }
 
  private:
+  // What counts for or against a node; the score is the mean of it.
+  struct Parts {
+    double sum = 0;
+    int count = 0;
+    void add(double part) {
+      sum += part;
+      ++count;
+    }
+    double mean() const;
+  };
   enum class Kind { unreachable, filtered, exhausted, fits };
   struct Verdict {
     Kind kind = Kind::unreachable;
@@ -81,6 +91,7 @@ class Placer {
     std::optional<double> devices{};  // -1 to 1: how well the best choice of them meets the affinities
     double affinity = 0;
     int collisions = 0;
+    Parts parts{};    // of all that the wish does not say
     size_t cell = 0;  // of the spreads
     uint64_t order = 0;
   };
@@ -99,8 +110,10 @@ class Placer {
     Preemption preemption;
   };
 
+  Amount ask_of(const NodeRoom& room) const { return wants_cores_ ? room.ask_of(group_) : ask_; }
   Verdict judge_first(const ClusterNode& node);
   void judge(const ClusterNode& node, Verdict& verdict) const;
+  double anti_affinity(const Verdict& verdict) const;
   void rate(const ClusterNode& node, const NodeRoom& room, Verdict& verdict) const;
   void count_neighbours();
   static void count(const Verdict& verdict, const v1::Node& node, int32_t sign, v1::AllocMetric& metric);
@@ -119,6 +132,9 @@ class Placer {
   const v1::Job& job_;
   const v1::TaskGroup& group_;
   const bool wants_devices_;
+  const bool wants_cores_;
+  const Amount ask_;  // where no task reserves cores
+  const uint64_t seed_;
   Feasibility feasibility_;
   Distinct distinct_;
   Affinities affinities_;

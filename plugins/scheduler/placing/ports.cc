@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
+#include <utility>
+#include <vector>
 
 #include "drover/model/constraint.h"
 #include "drover/v1/job.pb.h"
@@ -34,6 +35,11 @@ bool of_host(const std::string& mode) { return mode.empty() || mode == "host"; }
 
 // Ports asked for so far in one group, by address.
 using Asked = std::set<std::pair<size_t, int32_t>>;
+
+std::optional<std::string> network_named(const std::string& name, const v1::Node& node) {
+  if (name.empty()) return std::string(kDefaultNetwork);
+  return resolve_target(name, node);
+}
 
 std::string no_address(const std::string& network) {
   return "network: no addresses available for " + network + " network";
@@ -87,8 +93,7 @@ std::set<int32_t> parse_ports(std::string_view text) {
 }
 
 std::optional<std::string> host_network_of(const v1::Port& port, const v1::Node& node) {
-  if (port.host_network().empty()) return std::string(kDefaultNetwork);
-  return resolve_target(port.host_network(), node);
+  return network_named(port.host_network(), node);
 }
 
 std::vector<HeldPort> ports_of(const v1::AllocatedResources& resources) {
@@ -195,15 +200,21 @@ std::string TakenPorts::collision(const HostAddresses& addresses) const {
 std::string ports_exhausted(const v1::TaskGroup& group, const v1::Node& node, const HostAddresses& addresses,
                             const TakenPorts& taken) {
   Asked asked;
-  std::map<std::string, int32_t> wanted;  // dynamic ones, by network of the host
+  std::vector<std::pair<const std::string*, int32_t>> wanted;  // dynamic ones, by what the job calls the host's network
   for (const v1::NetworkResource& network : group.networks()) {
     std::string problem = statics_exhausted(network, node, addresses, taken, asked);
     if (!problem.empty()) return problem;
     for (const v1::Port& port : network.dynamic_ports()) {
-      ++wanted[host_network_of(port, node).value_or(port.host_network())];
+      const auto at = std::ranges::find_if(wanted, [&](const auto& one) { return *one.first == port.host_network(); });
+      if (at != wanted.end()) {
+        ++at->second;
+      } else {
+        wanted.emplace_back(&port.host_network(), 1);
+      }
     }
   }
-  for (const auto& [alias, count] : wanted) {
+  for (const auto& [name, count] : wanted) {
+    const std::string alias = network_named(*name, node).value_or(*name);
     if (!addresses.first_of(alias)) return no_address(alias);
     int32_t found = 0;
     for (const HostAddresses::Address& address : addresses.all()) {
