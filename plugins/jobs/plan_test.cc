@@ -11,6 +11,7 @@
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/job_counts.pb.h"
+#include "drover/v1/scheduler_config.pb.h"
 #include "drover/v1/trial.pb.h"
 #include "rpc.h"
 #include "sdk/testing/fake_host.h"
@@ -24,6 +25,7 @@ class Plans : public ::testing::Test {
  protected:
   Plans() {
     host_.rows().add_table(job_counts_table().spec());
+    config_ = Table<v1::SchedulerConfiguration>(host_.rows().add_table(scheduler_config_table().spec()));
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     EXPECT_TRUE(rpc_.start(host_).ok());
@@ -66,6 +68,7 @@ class Plans : public ::testing::Test {
   }
 
   drover::testing::FakeHost host_;
+  Table<v1::SchedulerConfiguration> config_;
   Tables tables_;
   Rpc rpc_{tables_};
   std::string asked_namespace_;
@@ -261,6 +264,21 @@ TEST_F(Plans, AnEvaluationIsOfTheJobOfItsPath) {
     request.set_job_id(named);
     const auto answer = host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Evaluate", request);
     EXPECT_TRUE(answer.ok()) << answer.status().message();
+  }
+}
+
+TEST_F(Plans, ARegistrationIsRefusedWhileTheOperatorHasSwitchedThemOff) {
+  for (const bool rejects : {true, false}) {
+    v1::SchedulerConfiguration row;
+    row.set_reject_job_registration(rejects);
+    host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(config_.put(rows, row).ok()); });
+    v1::RegisterJobRequest request;
+    *request.mutable_job() = job();
+    const auto answer = host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Register", request);
+    EXPECT_EQ(answer.status().to_string(),
+              rejects ? "permission_denied: Job registration, dispatch, and scale are disabled by the scheduler "
+                        "configuration"
+                      : "ok");
   }
 }
 

@@ -237,5 +237,15 @@ TEST_F(Queue, OneThatIsDueLaterComesThen) {
   EXPECT_TRUE(next());
 }
 
+TEST_F(Queue, NothingIsHandedOutWhileItIsPaused) {
+  queue_.pause(true);
+  queue_.changed(make_eval("e", job_));
+  auto delivery = std::async(std::launch::async, [&] { return queue_.dequeue({"service"}, {}); });
+  EXPECT_EQ(delivery.wait_for(20ms), std::future_status::timeout);
+  EXPECT_TRUE(is_ready());
+  queue_.pause(false);
+  EXPECT_EQ(delivery.get()->eval.id(), id_of("e"));
+}
+
 }  // namespace
 }  // namespace drover::scheduler

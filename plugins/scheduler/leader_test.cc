@@ -288,5 +288,27 @@ TEST_F(Leading, TheSameEvaluationTwiceChangesNothing) {
   for (const v1::Allocation& alloc : allocs_of(job)) EXPECT_FALSE(server_terminal(alloc));
 }
 
+TEST_F(Leading, ANewClusterGetsItsSettings) {
+  const auto leader = lead();
+  ASSERT_TRUE(host_.eventually([&](const ReadView& view) { return tables_.config.get(view, "").has_value(); }));
+}
+
+TEST_F(Leading, APausedBrokerHandsOutAgainWhenTheOperatorSaysSo) {
+  const auto pause = [&](bool paused) {
+    v1::SchedulerConfiguration row;
+    row.set_pause_eval_broker(paused);
+    return host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(tables_.config.put(rows, row).ok()); });
+  };
+  put(make_node("n1"));
+  const v1::Job job = job_named("job");
+  put(job);
+  pause(true);
+  propose(make_eval("e", job));
+  const auto leader = lead();
+  const uint64_t resumed = pause(false);
+  ASSERT_TRUE(eventually_has("e", v1::EVAL_STATUS_COMPLETE));
+  EXPECT_GT(allocs_of(job).at(0).create_index(), resumed);
+}
+
 }  // namespace
 }  // namespace drover::scheduler

@@ -175,5 +175,28 @@ TEST_F(Applying, AWorkerLeavesWhatIsClosedAlone) {
   EXPECT_EQ(allocs_of(last).size(), 1U);
 }
 
+TEST_F(Applying, ANodeThatRefusesTooOftenIsClosed) {
+  std::vector<v1::NodeEligibilityUpdated> closed;
+  const auto note = [&](std::string_view bytes, ApplyContext&) -> Result<std::string> {
+    closed.emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+    return std::string();
+  };
+  ASSERT_TRUE(host_.rows().command("drover.v1.NodeEligibilityUpdated", note).ok());
+  PlanApplier strict(host_, tables_, queue_, {.enabled = true, .node_threshold = 2});
+  const std::jthread applier([&](std::stop_token stop) { strict.run(stop); });
+  for (const char* name : {"first", "second", "third"}) {
+    const v1::Job job = job_named(name);
+    const Delivery delivery = in_flight(job);
+    const auto outcome = strict.submit(plan_of(job, "n1", 3), delivery, {});
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_FALSE(outcome->full);
+  }
+  ASSERT_EQ(closed.size(), 1U);
+  EXPECT_EQ(closed[0].node_id(), id_of("n1"));
+  EXPECT_EQ(closed[0].eligibility(), "ineligible");
+  EXPECT_EQ(closed[0].event().message(), "Node marked as ineligible for scheduling due to multiple plan rejections");
+  EXPECT_EQ(closed[0].event().subsystem(), "Scheduler");
+}
+
 }  // namespace
 }  // namespace drover::scheduler

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
+
 #include "testing/fixtures.h"
 
 namespace drover::scheduler {
@@ -42,6 +45,93 @@ TEST(Feasibility, AsksOnceAClassUnlessAConstraintEscapesIt) {
   EXPECT_TRUE(feasibility.escaped());
   EXPECT_EQ(feasibility.check(first), "");
   EXPECT_NE(feasibility.check(second), "");
+}
+
+TEST(Feasibility, F4ADriverIsDetectedAndHealthy) {
+  struct Case {
+    const char* name;
+    std::function<void(v1::Node&)> change;
+    const char* reason;
+  };
+  const auto only_attribute = [](const char* value) {
+    return [value](v1::Node& node) {
+      node.clear_drivers();
+      (*node.mutable_attributes())["driver.mock"] = value;
+    };
+  };
+  const Case cases[] = {
+      {"healthy", [](v1::Node&) {}, ""},
+      {"unhealthy", [](v1::Node& node) { node.mutable_drivers()->at("mock").set_healthy(false); }, "missing drivers"},
+      {"gone", [](v1::Node& node) { node.mutable_drivers()->at("mock").set_detected(false); }, "missing drivers"},
+      {"an attribute only", only_attribute("1"), ""},
+      {"an attribute, true", only_attribute("True"), ""},
+      {"an attribute that is no boolean", only_attribute("x"), "missing drivers"},
+      {"neither", [](v1::Node& node) { node.clear_drivers(); }, "missing drivers"}};
+  const v1::Job job = make_job();
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    v1::Node node = make_node("n1");
+    c.change(node);
+    EXPECT_EQ(Feasibility(job, job.task_groups(0)).check(node), c.reason);
+  }
+}
+
+TEST(Feasibility, F7TheFirstNetworkMustBeThere) {
+  struct Case {
+    const char* name;
+    const char* mode;
+    const char* host_network;
+    const char* reason;
+  };
+  const Case cases[] = {
+      {"the host's", "host", "", ""},
+      {"none", "none", "", ""},
+      {"no mode is the host's", "", "", ""},
+      {"a bridge", "bridge", "", "missing network"},
+      {"an alias", "host", "public", ""},
+      {"an alias by a value of the node", "host", "${meta.net}", ""},
+      {"no such alias", "host", "private", "missing host network \"private\" for port \"http\""},
+      {"no such value", "host", "${meta.none}", "invalid host network \"${meta.none}\" template for port \"http\""}};
+  v1::Node node = make_node("n1");
+  (*node.mutable_meta())["net"] = "public";
+  v1::NodeAddress& address = *node.mutable_node_resources()->add_node_networks()->add_addresses();
+  address.set_alias("public");
+  address.set_address("192.168.0.1");
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    v1::Job job = make_job();
+    v1::NetworkResource& network = *job.mutable_task_groups(0)->add_networks();
+    network.set_mode(c.mode);
+    v1::Port& port = *network.add_dynamic_ports();
+    port.set_label("http");
+    port.set_host_network(c.host_network);
+    EXPECT_EQ(Feasibility(job, job.task_groups(0)).check(node), c.reason);
+  }
+}
+
+TEST(Feasibility, TheJobsConstraintsComeBeforeDriversAndTheGroupsAfter) {
+  v1::Constraint never;
+  never.set_l_target("a");
+  never.set_operand("=");
+  never.set_r_target("b");
+  v1::Node node = make_node("n1");
+  node.clear_drivers();
+  v1::Job job = make_job();
+  *job.mutable_task_groups(0)->add_constraints() = never;
+  EXPECT_EQ(Feasibility(job, job.task_groups(0)).check(node), "missing drivers");
+  *job.add_constraints() = never;
+  EXPECT_EQ(Feasibility(job, job.task_groups(0)).check(node), "a = b");
+}
+
+TEST(Feasibility, F11AClassThatTheJobRefusesIsRefusedForEveryGroup) {
+  v1::Job job = make_job();
+  v1::Constraint& constraint = *job.add_constraints();
+  constraint.set_l_target("${attr.kernel.name}");
+  constraint.set_operand("=");
+  constraint.set_r_target("windows");
+  Feasibility feasibility(job, job.task_groups(0));
+  feasibility.check(make_node("n1"));
+  EXPECT_EQ(feasibility.classes(), (std::map<std::string, bool>{{"v1:n1", false}}));
 }
 
 }  // namespace

@@ -65,9 +65,10 @@ std::string statics_exhausted(const v1::NetworkResource& network, const v1::Node
 int32_t free_dynamic(const HostAddresses& addresses, const TakenPorts& taken, size_t slot, const Asked& asked,
                      int32_t enough) {
   const int32_t range = addresses.last_dynamic() - addresses.first_dynamic() + 1;
-  const int32_t at_least = range - addresses.reserved_dynamic(slot) - taken.held_dynamic(addresses, slot) -
-                           static_cast<int32_t>(asked.size());
-  if (at_least >= enough) return enough;
+  // Mostly there are so many that nobody need count.
+  const int32_t open = range - addresses.reserved_dynamic(slot) - static_cast<int32_t>(asked.size());
+  if (open - static_cast<int32_t>(taken.size()) >= enough) return enough;
+  if (open - taken.held_dynamic(addresses, slot) >= enough) return enough;
   int32_t free = 0;
   for (int32_t port = addresses.first_dynamic(); port <= addresses.last_dynamic() && free < enough; ++port) {
     free += !addresses.reserved(slot, port) && !taken.holds(slot, port) && !asked.contains({slot, port});

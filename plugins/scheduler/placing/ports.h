@@ -70,6 +70,7 @@ class TakenPorts {
   void remove(const HostAddresses& addresses, const HeldPort& port);
 
   bool holds(size_t slot, int32_t port) const;
+  size_t size() const { return taken_.size(); }
   // An upper bound; exact as long as no port is held twice.
   int32_t held_dynamic(const HostAddresses& addresses, size_t slot) const;
   // Says which port is taken although the node reserves it, or is held twice; empty when all is well.
