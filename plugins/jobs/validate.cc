@@ -31,8 +31,6 @@ void check_placement(const Place& place, const v1::Job& job, bool has_affinities
   const bool is_system = job.type() == "system" || job.type() == "sysbatch";
   place["affinity"].require(!has_affinities || !is_system, "a system job has no affinities");
   place["spread"].require(!has_spreads || !is_system, "a system job has no spreads");
-  place["affinity"].unsupported(has_affinities, "affinity");
-  place["spread"].unsupported(has_spreads, "spread");
 }
 
 void check_type(const Place& place, const v1::Job& job, const std::vector<std::string>& scheduled) {

@@ -42,7 +42,6 @@ void check_network(const Place& place, const v1::NetworkResource& network, std::
       const Place at = place.item("port", port.label(), i);
       at.require(!port.label().empty(), "a port has no label");
       if (!labels.insert(port.label()).second) at.error("is defined twice");
-      at["host_network"].unsupported(port.host_network() != "default", "host_network");
       at["to"].require(port.to() >= -1 && port.to() <= 65535, "must be between -1 and 65535");
       at["ignore_collision"].require(!port.ignore_collision() || mode == "host", "is for network mode \"host\"");
       at["ignore_collision"].unsupported(port.ignore_collision(), "ignore_collision");

@@ -81,7 +81,10 @@ void check_resources(const Place& place, const v1::Resources& resources) {
   place["memory_max"].require(resources.memory_max_mb() == 0 || resources.memory_max_mb() == -1 ||
                                   resources.memory_max_mb() >= resources.memory_mb(),
                               "must not be below memory");
-  if (resources.memory_max_mb() != 0) place["memory_max"].warn("is ignored: memory oversubscription is not enabled");
+  if (resources.memory_max_mb() != 0) {
+    place["memory_max"].warn(
+        "has an effect only while memory oversubscription is enabled (operator scheduler set-config)");
+  }
   if (resources.disk_mb() != 0) place["disk"].warn("has no effect any more; the group's ephemeral_disk has");
   if (resources.iops() != 0) place["iops"].warn("has no effect any more");
   place["network"].unsupported(!resources.networks().empty(), "resources.network (use the group's network)");
@@ -204,7 +207,6 @@ void check_task(const Place& place, const v1::Task& task, const v1::TaskGroup& g
   }
   for (int i = 0; i < task.affinities_size(); ++i) check_affinity(place.item("affinity", "", i), task.affinities(i));
   place.require(task.affinities().empty() || !job.type().starts_with("sys"), "a system job has no affinities");
-  place["affinity"].unsupported(!task.affinities().empty(), "affinity");
   check_resources(place["resources"], task.resources());
   place["kill_timeout"].require(task.kill_timeout() >= 0, "must not be negative");
   if (job.type() == "service" && group.has_update() && group.update().progress_deadline() > 0) {

@@ -125,6 +125,12 @@ expect 0 "300" on "$FOLLOWER" operator autopilot get-config
 expect 1 "LastContactThreshold" on "$FOLLOWER" operator autopilot set-config -last-contact-threshold=soon
 expect 1 "no such value" on "$FOLLOWER" operator autopilot set-config -min-quorum=many
 expect 0 "false" on "$FOLLOWER" operator api -X PUT '/v1/operator/autopilot/configuration?cas=1' '{"MaxTrailingLogs": 1}'
+expect 0 "Scheduler configuration updated!" on "$FOLLOWER" operator scheduler set-config -scheduler-algorithm=spread \
+  -preempt-service-scheduler=true
+expect 0 "Scheduler Algorithm *= spread" on "$FOLLOWER" operator scheduler get-config
+expect 0 "Preemption Service Scheduler *= true" on "$FOLLOWER" operator scheduler get-config
+expect 1 "could not be atomically updated" on "$FOLLOWER" operator scheduler set-config -check-index=1 -pause-eval-broker=true
+expect 1 "invalid scheduler algorithm: random" on "$FOLLOWER" operator scheduler set-config -scheduler-algorithm=random
 expect 1 "exactly one of" on "$FOLLOWER" operator raft remove-peer
 expect 1 "was not found" on "$FOLLOWER" operator raft remove-peer -peer-address=127.0.0.1:1
 expect 0 "" on "$FOLLOWER" server force-leave nobody
