@@ -48,7 +48,7 @@ class Columns {
   std::unordered_map<std::string, std::set<std::string>> on_node_;  // their identifiers, by node
 };
 
-// What preemption reads of a view, at most once a job. Requires: both outlive it.
+// The part of a view that preemption reads, at most once a job. Requires: both outlive it.
 OtherJobs others_of(const ReadView& view, const Tables& tables);
 
 class SharedColumns {

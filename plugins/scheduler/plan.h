@@ -36,7 +36,7 @@ class PlanState {
     NodeRoom room;
   };
   At* find(const std::string& node_id);  // null when the node is gone
-  // What the allocation takes, while it is terminal on neither side.
+  // The share that the allocation takes, while it is terminal on neither side.
   std::optional<Usage> held(const std::string& alloc_id) const;
   void ended(const std::string& alloc_id) { ended_.insert(alloc_id); }
 
@@ -57,7 +57,7 @@ struct CheckedPlan {
 };
 
 // Takes what is accepted into `state`. Changes on a node that cannot take its placements are dropped with them, and its
-// canaries leave their deployment. What is to be evicted and has ended already is left out.
+// canaries leave their deployment. An allocation that is to be evicted and has ended already is left out.
 CheckedPlan check_plan(Plan plan, PlanState& state);
 
 }  // namespace drover::scheduler

@@ -127,7 +127,7 @@ TEST(CheckPlan, SaysWhyANodeRefuses) {
     const char* reason;
   };
   const auto as_it_is = [](v1::Node&) {};
-  const auto status = [](v1::NodeStatus status) { return [status](v1::Node& node) { node.set_status(status); }; };
+  const auto status = [](v1::NodeStatus to) { return [to](v1::Node& node) { node.set_status(to); }; };
   const auto ineligible = [](v1::Node& node) { node.set_scheduling_eligibility("ineligible"); };
   const v1::AllocationDelta unknown = delta_of(there, v1::DESIRED_STATUS_UNSPECIFIED, v1::CLIENT_STATUS_UNKNOWN);
   const v1::AllocationDelta stop = delta_of(there, v1::DESIRED_STATUS_STOP);

@@ -41,14 +41,14 @@ struct Decider {
       if (!known.insert(node.id()).second) return;
       if (world.down.contains(node.id())) node.set_status(v1::NODE_STATUS_DOWN);
       if (world.away.contains(node.id())) node.set_status(v1::NODE_STATUS_DISCONNECTED);
-      cluster.add_node(std::make_shared<const v1::Node>(std::move(node)));
+      cluster.put_node(std::make_shared<const v1::Node>(std::move(node)));
     };
     for (const v1::Allocation& alloc : world.allocs) {
       add(make_node(alloc.node_id().substr(0, alloc.node_id().find('.'))));
     }
     for (const v1::Node& node : more) add(node);
     for (const v1::Allocation& alloc : world.allocs) {
-      if (!terminal(alloc)) cluster.add(alloc.node_id(), alloc.allocated_resources());
+      if (!client_terminal(alloc)) cluster.add(alloc);
     }
     ClusterBoard board(std::move(cluster), world.allocs, eval.id());
     const std::vector<v1::Deployment> newest_first(world.deployments.rbegin(), world.deployments.rend());

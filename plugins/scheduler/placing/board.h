@@ -15,7 +15,7 @@
 
 namespace drover::scheduler {
 
-// What preemption reads of the snapshot. Without it nothing is preempted.
+// The part of the snapshot that preemption reads. Without it nothing is preempted.
 struct OtherJobs {
   // Null when the job is not known any more.
   std::function<const v1::Job*(const std::string& name_space, const std::string& id, uint64_t version)> job = {};

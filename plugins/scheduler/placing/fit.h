@@ -26,12 +26,12 @@ struct Amount {
 
 // The capacity for allocations: the node's resources without the reserved ones.
 Amount capacity_of(const v1::Node& node);
-// What an allocation or a group takes at its fullest: tasks that run before or after the main ones share their room.
-// Tasks with reserved cores take the share of these in the node, which `mhz_per_core` tells.
+// The most that an allocation or a group takes at one time: tasks that run before or after the main ones share their
+// room. Tasks with reserved cores take the share of these in the node, which `mhz_per_core` tells.
 Amount amount_of(const v1::AllocatedResources& resources);
 Amount amount_of(const v1::TaskGroup& group, int64_t mhz_per_core = 0);
 
-// What an allocation takes of its node.
+// The share of its node that an allocation takes.
 struct Usage {
   Amount amount;
   std::vector<HeldPort> ports;
@@ -77,7 +77,7 @@ class NodeRoom {
   bool operator==(const NodeRoom& other) const;
 
  private:
-  // What the node has; the same for all copies.
+  // The node's own; the same for all copies.
   struct Shape {
     Amount capacity;
     HostAddresses addresses;

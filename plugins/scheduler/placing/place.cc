@@ -87,7 +87,7 @@ Placer::Verdict Placer::judge_first(const ClusterNode& candidate) {
   return verdict;
 }
 
-// What depends on the allocations: ports, devices and cores come before what there is only more or less of.
+// Judges by the allocations that are there: ports, devices and cores come before what there is only more or less of.
 void Placer::judge(const ClusterNode& candidate, Verdict& verdict) const {
   const v1::Node& node = *candidate.node;
   const NodeRoom& room = candidate.room;
@@ -232,7 +232,7 @@ std::optional<Choice> Placer::place(const std::string& alloc_id, const GroupPlac
   return place_by_preemption(alloc_id, wish);
 }
 
-// Who must leave the node so that the group fits, and how it rates then.
+// The allocations that must leave the node so that the group fits, and how it rates then.
 std::optional<Placer::Way> Placer::way_into(size_t at) const {
   if (verdicts_[at].kind != Kind::exhausted) return std::nullopt;
   const ClusterNode& node = around_.cluster.at(at);

@@ -25,7 +25,7 @@
 
 namespace drover::scheduler {
 
-// What the operator's settings mean for the jobs of one type.
+// The operator's settings as they are for the jobs of one type.
 struct PlacingRules {
   bool spreads = false;     // prefers the emptiest node to the fullest
   bool memory_max = false;  // tasks may have more memory than they reserve
@@ -33,7 +33,7 @@ struct PlacingRules {
 };
 PlacingRules rules_for(const v1::SchedulerConfiguration& config, const std::string& job_type);
 
-// What preemption asks about the allocations of other jobs.
+// How important an allocation of another job is to preemption.
 struct Importance {
   int32_t priority = 0;
   int32_t max_parallel = 0;  // of the migrate block
@@ -41,7 +41,7 @@ struct Importance {
 // Nothing when the job is not known any more: the allocation stays then.
 using ImportanceOf = std::function<std::optional<Importance>(const Holding& holding)>;
 
-// What the placers of one evaluation share. Requires: it outlives them.
+// Shared by the placers of one evaluation. Requires: it outlives them.
 struct Surroundings {
   Cluster& cluster;
   std::vector<Neighbour>& neighbours;  // where allocations of the job are; the placers keep it up to date
@@ -72,7 +72,7 @@ class Placer {
   const Feasibility& feasibility() const { return feasibility_; }
 
  private:
-  // What counts for or against a node; the score is the mean of it.
+  // All that counts for or against a node; the score is the mean of it.
   struct Parts {
     double sum = 0;
     int count = 0;

@@ -28,7 +28,7 @@ struct HeldPort {
 };
 std::vector<HeldPort> ports_of(const v1::AllocatedResources& resources);
 
-// What a node offers; it does not change while the node stays the same.
+// The offer of a node; it does not change while the node stays the same.
 class HostAddresses {
  public:
   explicit HostAddresses(const v1::Node& node);

@@ -1,6 +1,6 @@
 // How much an allocation on a node would help to spread a group as its job asks. Pure; one owner.
 //
-// A node is known by its cell: the values of the attributes that the spread blocks name. What counts is how many
+// A node is known by its cell: the values of the attributes that the spread blocks name. It counts how many
 // allocations of the group each value has.
 #pragma once
 

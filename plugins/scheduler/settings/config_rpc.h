@@ -1,4 +1,4 @@
-// What operators see and change of the scheduler's settings, and the row they stand in.
+// The scheduler's settings as operators see and change them, and the row they stand in.
 #pragma once
 
 #include "drover/api/operator.pb.h"
