@@ -5,10 +5,21 @@
 #include "drover/api/jobs.pb.h"
 #include "drover/model/evaluation.h"
 #include "drover/model/job.h"
+#include "drover/plugin.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/scheduler_config.pb.h"
 
 namespace drover::jobs {
+
+Status may_register(const Call& call, const Host& host) {
+  if (call.context().identity.kind == Identity::Kind::management) return ok_status();
+  const auto table = host.find_table("scheduler_config");
+  if (!table) return ok_status();  // the scheduler is not loaded
+  const auto config = Table<v1::SchedulerConfiguration>(*table).get(call.view(), "");
+  if (!config || !config->reject_job_registration()) return ok_status();
+  return permission_denied("Job registration, dispatch, and scale are disabled by the scheduler configuration");
+}
 
 v1::JobRegistered registration_of(v1::Job job, std::string_view trigger, int64_t time, int32_t priority) {
   v1::JobRegistered command;

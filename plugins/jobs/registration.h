@@ -7,6 +7,9 @@
 #include "drover/methods.h"
 #include "validate.h"
 
+namespace drover {
+class Host;
+}
 namespace drover::v1 {
 class Job;
 class JobRegistered;
@@ -14,6 +17,9 @@ class RegisterJobResponse;
 }  // namespace drover::v1
 
 namespace drover::jobs {
+
+// Errors: permission_denied while the operator has switched new work off, but for management tokens.
+Status may_register(const Call& call, const Host& host);
 
 // Requires: the job was accepted. Jobs that only start children have no evaluation; `priority`: of the evaluation, 0
 // for the job's.

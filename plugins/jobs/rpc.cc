@@ -16,7 +16,6 @@
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/job_counts.pb.h"
-#include "drover/v1/scheduler_config.pb.h"
 #include "implied.h"
 #include "jobs.pb.h"
 #include "registration.h"
@@ -77,7 +76,6 @@ Status Rpc::start(Host& host, const Priorities& priorities) {
   dispatches_.start(host, priorities.highest);
   versions_.start(host, admission_);
   scaling_.start(host);
-  if (auto config = host.find_table("scheduler_config")) config_ = Table<v1::SchedulerConfiguration>(*config);
   return ok_status();
 }
 
@@ -136,15 +134,8 @@ Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, c
   return std::move(findings.warnings);
 }
 
-Status Rpc::may_register(const Call& call) const {
-  if (!config_ || call.context().identity.kind == Identity::Kind::management) return ok_status();
-  const auto config = config_->get(call.view(), "");
-  if (!config || !config->reject_job_registration()) return ok_status();
-  return permission_denied("Job registration, dispatch, and scale are disabled by the scheduler configuration");
-}
-
 Result<Write<v1::RegisterJobResponse>> Rpc::register_job(const v1::RegisterJobRequest& request, Call& call) {
-  DROVER_RETURN_IF_ERROR(may_register(call));
+  DROVER_RETURN_IF_ERROR(may_register(call, *host_));
   if (!request.has_job()) return invalid_argument("Job must be specified");
   v1::Job job = request.job();
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");

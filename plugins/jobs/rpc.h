@@ -69,17 +69,14 @@ class Rpc {
   Result<Write<v1::RegisterJobResponse>> evaluate(const v1::EvaluateJobRequest& request, Call& call);
   std::vector<std::string> force_reschedulable(const v1::Job& job, const ReadView& view) const;
 
-  // Errors: permission_denied while the operator has switched registrations off, but for management tokens.
-  Status may_register(const Call& call) const;
   v1::JobListStub stub_at(const Cursor& job, const ReadView& view) const;
   Result<v1::Job> find(const std::string& id, Call& call) const;
   // Asks the scheduler for a plan for that row; `refusal` says why it did not. Errors: aborted when the job changed.
   Result<v1::TrialResponse> try_out(const v1::Job& job, uint64_t known_index, Call& call);
 
   const Tables& tables_;
-  Table<v1::JobCounts> counts_;                              // the scheduler's
-  Table<v1::Allocation> allocs_;                             // the scheduler's; invalid where it is not loaded
-  std::optional<Table<v1::SchedulerConfiguration>> config_;  // the scheduler's; nothing where it is not loaded
+  Table<v1::JobCounts> counts_;   // the scheduler's
+  Table<v1::Allocation> allocs_;  // the scheduler's; invalid where it is not loaded
   Host* host_ = nullptr;
   Admission admission_;
   DispatchHandlers dispatches_{tables_};

@@ -11,11 +11,12 @@
 #include "drover/log.h"
 #include "drover/model/allocation.h"
 #include "drover/model/evaluation.h"
+#include "drover/model/node.h"
 #include "drover/scheduler.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
-#include "placing/feasibility.h"
+
 #include "plan_applier.h"
 #include "settings/config_rpc.h"
 #include "worker.h"

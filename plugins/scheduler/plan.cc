@@ -5,7 +5,7 @@
 #include <span>
 
 #include "drover/model/allocation.h"
-#include "placing/feasibility.h"
+#include "drover/model/node.h"
 
 namespace drover::scheduler {
 namespace {

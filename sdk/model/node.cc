@@ -8,9 +8,9 @@
 
 namespace drover {
 
-bool accepts_work(const v1::Node& node) {
-  return node.status() == v1::NODE_STATUS_READY && !node.drain() && node.scheduling_eligibility() != "ineligible";
-}
+bool is_ready(const v1::Node& node) { return node.status() == v1::NODE_STATUS_READY && !node.drain(); }
+
+bool accepts_work(const v1::Node& node) { return is_ready(node) && node.scheduling_eligibility() != "ineligible"; }
 
 bool in_pool(const v1::Job& job, const v1::Node& node) {
   if (job.node_pool() == "all") return true;

@@ -63,7 +63,7 @@ void ClusterBoard::visit_nodes(const std::function<void(const v1::Node& node)>& 
   for (size_t i = 0; i < cluster_.size(); ++i) visit(*cluster_.at(i).node);
 }
 
-bool ClusterBoard::accepts_work(const v1::Node& node) const { return scheduler::accepts_work(node); }
+bool ClusterBoard::accepts_work(const v1::Node& node) const { return drover::accepts_work(node); }
 
 bool ClusterBoard::reaches(const v1::Node& node, const v1::Job& job) const { return in_reach(job, node); }
 

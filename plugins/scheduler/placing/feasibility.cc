@@ -60,24 +60,6 @@ std::string check_network(const v1::TaskGroup& group, const v1::Node& node) {
 
 }  // namespace
 
-bool in_pool(const v1::Job& job, const v1::Node& node) {
-  if (job.node_pool() == "all") return true;
-  const std::string pool = node.node_pool().empty() ? "default" : node.node_pool();
-  return pool == (job.node_pool().empty() ? "default" : job.node_pool());
-}
-
-bool in_reach(const v1::Job& job, const v1::Node& node) {
-  return in_pool(job, node) && std::ranges::any_of(job.datacenters(), [&](const std::string& pattern) {
-           return glob_matches(pattern, node.datacenter());
-         });
-}
-
-bool is_ready(const v1::Node& node) {
-  return node.status() == v1::NODE_STATUS_READY && !node.drain() && !node.has_drain_strategy();
-}
-
-bool accepts_work(const v1::Node& node) { return is_ready(node) && node.scheduling_eligibility() != "ineligible"; }
-
 void ClassVerdicts::add(const v1::Constraint& constraint) {
   if (is_distinct(constraint)) return;
   constraints_.push_back(constraint);

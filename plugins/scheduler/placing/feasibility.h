@@ -7,18 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "drover/model/node.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
 
 namespace drover::scheduler {
-
-// True when the node is in the job's datacenters and pool, or in its pool.
-bool in_reach(const v1::Job& job, const v1::Node& node);
-bool in_pool(const v1::Job& job, const v1::Node& node);
-// True when it may be given new work.
-bool accepts_work(const v1::Node& node);
-// True when it may be but for the operator's wish.
-bool is_ready(const v1::Node& node);
 
 // Constraints that are met or not by a whole class of nodes, as long as none escapes.
 class ClassVerdicts {

@@ -8,7 +8,9 @@ class Node;
 
 namespace drover {
 
-// True when it may be given new work: it is ready, eligible and not draining.
+// True when it is ready and does not drain.
+bool is_ready(const v1::Node& node);
+// True when it may be given new work: it is ready and eligible.
 bool accepts_work(const v1::Node& node);
 // True when it is in the job's pool.
 bool in_pool(const v1::Job& job, const v1::Node& node);
