@@ -81,6 +81,7 @@ Status Worker::finish(v1::Evaluation eval, const Decision& decision, uint64_t sn
   for (const auto& [group, count] : decision.queued) (*eval.mutable_queued_allocations())[group] = count;
   for (const auto& [group, metric] : decision.failed) (*eval.mutable_failed_tg_allocs())[group] = metric;
   eval.set_snapshot_index(snapshot_index);
+  if (!decision.deployment_id.empty()) eval.set_deployment_id(decision.deployment_id);
   eval.set_status(v1::EVAL_STATUS_COMPLETE);
   std::vector<v1::Evaluation> evals(1);
   for (const RoomWait& wait : decision.waits) {

@@ -1,5 +1,6 @@
 #include "drover/schema.h"
 
+#include "drover/model/job.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/deployment.pb.h"
 #include "drover/v1/evaluation.pb.h"
@@ -31,7 +32,8 @@ KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id
 TableShape<v1::Job> jobs_table() {
   return {"jobs", {{"parent"}, {"dispatch_token"}, {"every_node"}}, [](const v1::Job& job, RowKeys& keys) {
             keys.primary(job_key(job.namespace_(), job.id()));
-            if (job.type() == "system" || job.type() == "sysbatch") {
+            const bool on_every_node = job.type() == "system" || job.type() == "sysbatch";
+            if (on_every_node && !starts_children(job)) {
               keys.add(kJobsOnEveryNode, job_key(job.namespace_(), job.id()));
             }
             if (job.parent_id().empty()) return;

@@ -81,6 +81,7 @@ class Evaluation {
       created.set_id(input_.new_id());
       deployment_id_ = created.id();
     }
+    decision_.deployment_id = deployment_id_;
   }
 
   void change_existing(const std::string& name, const GroupPlan& group) {

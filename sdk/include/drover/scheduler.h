@@ -129,6 +129,7 @@ class Scheduler {
     std::map<std::string, v1::AllocMetric> failed;      // by group: why
     std::vector<RoomWait> waits;                        // none: the evaluation is done
     std::map<std::string, v1::DesiredUpdates> desired;  // by group: the plan as numbers; for people
+    std::string deployment_id;                          // that the plan goes on with; empty: there is none
   };
 
   // Pure: the same input and board give the same decision, up to new identifiers. Several threads call it at the same

@@ -25,7 +25,7 @@ namespace drover {
 // "jobs" (owner: jobs)              primary: (namespace, job)
 inline constexpr uint32_t kJobsByParent = 1;         // (namespace, parent, job); of children
 inline constexpr uint32_t kJobsByDispatchToken = 2;  // (namespace, parent, idempotency token, job); where it has one
-inline constexpr uint32_t kJobsOnEveryNode = 3;      // (namespace, job); of system and sysbatch jobs
+inline constexpr uint32_t kJobsOnEveryNode = 3;      // (namespace, job); of system and sysbatch jobs, parents apart
 // "job_versions" (owner: jobs)      primary: (namespace, job, version descending)
 // "nodes" (owner: nodes)            primary: node
 // "evals" (owner: scheduler)        primary: evaluation
