@@ -60,9 +60,8 @@ job "$1" {
 }
 JOB
 }
-UPDATE='update { max_parallel = 1 min_healthy_time = "100ms" healthy_deadline = "10s" progress_deadline = "20s" '
 rolling() { # CANARIES COMMAND MORE
-  printf 'count = 2\n    restart { attempts = 0 mode = "fail" }\n    update {\n max_parallel = 1\n min_healthy_time = "100ms"\n healthy_deadline = "10s"\n progress_deadline = "%s"\n canary = %s\n %s\n }\n' \
+  printf 'count = 2\n    restart {\n attempts = 0\n mode = "fail"\n }\n    update {\n max_parallel = 1\n min_healthy_time = "100ms"\n healthy_deadline = "10s"\n progress_deadline = "%s"\n canary = %s\n %s\n }\n' \
     "${4:-20s}" "$1" "${3:-}" > "$WORK/group"
   job roll service "$(cat "$WORK/group")" "$2" ""
 }
@@ -70,8 +69,7 @@ deployed() { # VERSION STATUS
   "$DROVER" operator api /v1/job/roll/deployment | tr -d ' \n' | grep -q "\"JobVersion\":$1,.*\"Status\":\"$2\""
 }
 running_versions() { # "0 0": the versions of running allocations
-  [ "$("$DROVER" operator api '/v1/job/roll/allocations' | tr '{' '\n' | grep '"ClientStatus":"running"' | grep '"DesiredStatus":"run"' |
-    sed -n 's/.*"JobVersion":\([0-9]*\).*/\1/p' | sort | tr '\n' ' ')" = "$1 " ]
+  [ "$("$DROVER" job status roll | awk '$5 == "run" && $6 == "running" { print $4 }' | sort | tr '\n' ' ')" = "$1 " ]
 }
 
 # --- a rolling update
@@ -96,11 +94,14 @@ eventually 40 "the promoted deployment did not succeed" deployed 2 successful
 eventually 10 "not all run the promoted version" running_versions "2 2"
 
 # --- a version that does not work goes back by itself
+rolling 0 "sleep 1003"
+expect 0 "" "$DROVER" job run -detach "$WORK/roll.hcl"
+eventually 40 "the update without a canary did not succeed" deployed 3 successful
 rolling 0 "exit 1" "auto_revert = true" 0
 expect 0 "" "$DROVER" job run -detach "$WORK/roll.hcl"
-eventually 40 "the job did not go back" deployed 4 successful
-eventually 20 "not all run again" running_versions "4 4"
-expect 0 "rolling back to job version 2" "$DROVER" deployment list -verbose
+eventually 40 "the job did not go back" deployed 5 successful
+eventually 20 "not all run again" running_versions "5 5"
+expect 0 "rolling back to job version 3" "$DROVER" deployment list -verbose
 
 # --- system jobs
 job everywhere system "" "sleep 1000" ""
@@ -116,15 +117,18 @@ expect 1 "1:8 (7): no match found" "$DROVER" eval list -filter "Status = complet
 # --- a drain: services move, and system jobs last
 TWO=$("$DROVER" operator api '/v1/nodes?filter=Name==two' | tr -d ' \n' | sed 's/.*"ID":"\([0-9a-f-]\{36\}\)".*/\1/')
 expect 0 "Drain complete for node $TWO" timeout 60 "$DROVER" node drain -enable -yes -deadline 50s "$TWO"
-on_two() { "$DROVER" operator api "/v1/node/$TWO/allocations" | tr '{' '\n' | grep -c '"ClientStatus":"running"'; }
+on_two() { "$DROVER" node status "$TWO" | awk '$6 == "running"' | wc -l; }
 [ "$(on_two)" = 0 ] || fail "something still runs on the drained node"
-eventually 20 "the service is not whole elsewhere" running_versions "4 4"
+eventually 20 "the service is not whole elsewhere" running_versions "5 5"
 expect 0 "Node drain complete" "$DROVER" node status "$TWO"
 expect 0 "" "$DROVER" node drain -disable -yes "$TWO"
 eventually 20 "the system job is not back" running_of everywhere 2
 
 # --- parameterized and periodic jobs
-job greet batch "" "cat local/input; echo to \$NOMAD_META_whom" 'parameterized { payload = "required" meta_required = ["whom"] }'
+job greet batch "" "cat local/input; echo to \$NOMAD_META_whom" 'parameterized {
+    payload = "required"
+    meta_required = ["whom"]
+  }'
 sed -i 's/    task "t" {/    task "t" {\n      dispatch_payload { file = "input" }/' "$WORK/greet.hcl"
 expect 0 "" "$DROVER" job run -detach "$WORK/greet.hcl"
 expect 1 "Payload is not provided but required" "$DROVER" job dispatch -detach -meta whom=world greet

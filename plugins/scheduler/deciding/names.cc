@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "drover/v1/allocation.pb.h"
+
 namespace drover::scheduler {
 
 std::optional<int64_t> name_index(std::string_view name) {

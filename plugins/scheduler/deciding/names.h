@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "drover/v1/allocation.pb.h"
+namespace drover::v1 {
+class Allocation;
+}
 
 namespace drover::scheduler {
 

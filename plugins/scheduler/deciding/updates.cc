@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "drover/messages.h"
+#include "drover/v1/job.pb.h"
 
 namespace drover::scheduler {
 namespace {

@@ -4,7 +4,10 @@
 #include <set>
 #include <string>
 
-#include "drover/v1/job.pb.h"
+namespace drover::v1 {
+class Job;
+class TaskGroup;
+}  // namespace drover::v1
 
 namespace drover::scheduler {
 
