@@ -11,6 +11,7 @@ plugin "raw_exec" {
   }
 }
 CONFIG
+sed -i 's/^server {/server {\n  min_heartbeat_ttl = "1s"\n  heartbeat_grace   = "1s"/' "$WORK/one.hcl"
 start one
 NODE_HTTP=$(free_port)
 cat > "$WORK/two.hcl" << CONFIG
@@ -32,8 +33,9 @@ plugin "raw_exec" {
 }
 CONFIG
 "$DROVER" agent -config "$WORK/two.hcl" >> "$WORK/two.log" 2>&1 &
-AGENTS+=("$!")
-disown "$!"
+SECOND=$!
+AGENTS+=("$SECOND")
+disown "$SECOND"
 ready_nodes() { [ "$("$DROVER" node status -filter 'Status == ready' | grep -c ' ready$')" = "$1" ]; }
 eventually 30 "no second node" ready_nodes 2
 
@@ -123,6 +125,23 @@ eventually 20 "the service is not whole elsewhere" running_versions "5 5"
 expect 0 "Node drain complete" "$DROVER" node status "$TWO"
 expect 0 "" "$DROVER" node drain -disable -yes "$TWO"
 eventually 20 "the system job is not back" running_of everywhere 2
+
+# --- a node that is out of reach for a while: its work is replaced meanwhile, and one of both stays
+job patient service 'max_client_disconnect = "5m"
+    affinity {
+      attribute = "${node.unique.name}"
+      value     = "two"
+    }' "sleep 1000" ""
+expect 0 "" "$DROVER" job run -detach "$WORK/patient.hcl"
+patient() { "$DROVER" job status patient | awk -v node="$1" -v status="$2" '$2 == substr(node, 1, 8) && $5 == "run" && $6 == status { found = 1 } END { exit !found }'; }
+eventually 20 "it does not run where it would rather" patient "$TWO" running
+kill -STOP "$SECOND"
+eventually 30 "it is not out of reach" patient "$TWO" unknown
+eventually 20 "nothing replaces it" running_of patient 1
+kill -CONT "$SECOND"
+back() { ready_nodes 2 && running_of patient 1 && ! patient "$TWO" unknown; }
+eventually 60 "not one of both stays" back
+eventually 20 "the system job is not whole again" running_of everywhere 2
 
 # --- parameterized and periodic jobs
 job greet batch "" "cat local/input; echo to \$NOMAD_META_whom" 'parameterized {
