@@ -71,7 +71,7 @@ fetch() {
   local host=${1%:*} port=${1##*:} line
   exec 3<> "/dev/tcp/$host/$port" || return 1
   printf 'GET / HTTP/1.0\r\n\r\n' >&3
-  while IFS= read -r line <&3; do case $line in hello*) echo "$line" ;; esac; done
+  while IFS= read -r line <&3; do case $line in *" from instance "*) echo "$line" ;; esac; done
   exec 3>&-
 }
 pages() { local a; for a in $(addresses); do fetch "$a" 2> /dev/null; done; }
@@ -162,6 +162,25 @@ echo "processes:" $AFTER
 [ "$BEFORE" = "$AFTER" ] || die "the processes are not the same"
 run job status web
 job_is web running || die "the job is not running"
+
+say "A new version: a canary beside the three; once promoted, it replaces them one after the other"
+run job run -detach -var instances=3 -var canaries=1 -var "greeting=good day" "$JOBS/web.hcl" || die "the new version was not taken"
+greet() { [ "$(pages | grep -c "^$1")" -eq "$2" ] || { pages; return 1; }; }
+eventually 20 "the canary" greet "good day" 1
+greet hello 3 || die "the others did not stay"
+DEPLOYMENT=$("$DROVER" operator api /v1/job/web/deployment | grep -oE '"ID": *"[0-9a-f-]{36}"' | grep -oE '[0-9a-f-]{36}')
+promotable() { "$DROVER" operator api "/v1/deployment/$DEPLOYMENT" | grep -qE '"HealthyAllocs": *1'; }
+eventually 20 "the canary's health" promotable
+pages
+run deployment promote "$DEPLOYMENT" > /dev/null || die "the canary was not promoted"
+eventually 60 "three instances of the new version" greet "good day" 3
+pages
+
+say "The node is drained; there is no other, so nothing runs until it takes work again"
+run node drain -enable -self -yes -deadline 5s || die "the node was not drained"
+eventually 20 "no instance" instances_are 0
+run node drain -disable -self -yes || die "the drain was not ended"
+eventually 30 "three answering instances" instances_are 3
 
 say "Everything is stopped"
 # By their allocations: there may be another agent on this machine.

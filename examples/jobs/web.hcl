@@ -4,9 +4,26 @@ variable "instances" {
   default = 2
 }
 
+# How many of a new version are judged by people before it replaces the others.
+variable "canaries" {
+  type    = number
+  default = 0
+}
+variable "greeting" {
+  type    = string
+  default = "hello"
+}
+
 job "web" {
   group "app" {
     count = var.instances
+
+    # A new version replaces one instance after the other, each once the one before has run for two seconds.
+    update {
+      max_parallel     = 1
+      min_healthy_time = "2s"
+      canary           = var.canaries
+    }
 
     network {
       port "http" {}
@@ -21,6 +38,9 @@ job "web" {
 
     task "server" {
       driver = "raw_exec"
+      env {
+        GREETING = var.greeting
+      }
 
       # A whole web server in the Perl that every Debian has.
       config {
@@ -34,7 +54,7 @@ job "web" {
             my $request = <$client>;
             $request =~ s/\s+$//;
             while (my $line = <$client>) { last if $line =~ /^\s*$/ }
-            my $body = "hello from instance $ENV{NOMAD_ALLOC_INDEX} of $ENV{NOMAD_JOB_NAME}, process $$\n";
+            my $body = "$ENV{GREETING} from instance $ENV{NOMAD_ALLOC_INDEX} of $ENV{NOMAD_JOB_NAME}, process $$\n";
             print $client "HTTP/1.0 200 OK\r\nContent-Length: " . length($body) . "\r\n\r\n$body";
             print "answered $request\n";
           }

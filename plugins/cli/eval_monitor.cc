@@ -117,9 +117,9 @@ class EvalMonitor {
 int monitor_evaluation(Run& run, const std::string& eval_id, FollowDeployment follow) {
   EvalMonitor monitor(run, eval_id);
   const int code = monitor.follow();
-  if (code == 1 || follow == FollowDeployment::no || monitor.deployment().empty()) return code;
-  if (monitor_deployment(run, monitor.deployment()) != 0) return 1;
-  return code;
+  // A deployment that lacks room may wait for long: whoever ran the job hears of that at once.
+  if (code != 0 || follow == FollowDeployment::no || monitor.deployment().empty()) return code;
+  return monitor_deployment(run, monitor.deployment()) == 0 ? 0 : 1;
 }
 
 }  // namespace drover::cli
