@@ -38,9 +38,12 @@ for text in '# HELP nomad_nomad_broker_total_ready ' '^nomad_nomad_broker_total_
   eventually 10 "metrics lack $text" metrics_say "$text"
 done
 
-# Refused: parameters that a list would ignore, and paths that are not there.
-for list in jobs nodes evaluations evaluations/count allocations agent/members status/peers; do
-  expect 1 "filter expressions are not supported" "$DROVER" operator api "/v1/$list?filter=x"
+# Refused: filters that cannot be read, parameters that a list would ignore, and paths that are not there.
+for list in jobs nodes evaluations evaluations/count allocations deployments; do
+  expect 1 "failed to read filter expression" "$DROVER" operator api "/v1/$list?filter=x"
+done
+for list in agent/members status/peers; do
+  expect 1 "this answer takes no filter" "$DROVER" operator api "/v1/$list?filter=x"
 done
 expect 1 "not divided into pages" "$DROVER" operator api "/v1/evaluations/count?per_page=1"
 expect 1 "ACL support disabled" "$DROVER" operator api /v1/acl/policies
@@ -60,7 +63,7 @@ expect 1 "eval broker is enabled" "$DROVER" operator api -X DELETE /v1/evaluatio
 NOBODY=00000000-0000-0000-0000-000000000000
 expect 1 "Unknown allocation \"$NOBODY\"" "$DROVER" operator api "/v1/client/fs/logs/$NOBODY?task=t&type=stdout"
 expect 0 "Shows what running a job would change." "$DROVER" help
-expect 127 "run       Starts running a job" "$DROVER" job
+expect 127 "run             Starts running a job" "$DROVER" job
 
 kill -TERM "$AGENT"
 eventually 15 "the agent did not stop" gone "$AGENT"

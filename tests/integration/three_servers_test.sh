@@ -127,8 +127,8 @@ expect 1 "no such value" on "$FOLLOWER" operator autopilot set-config -min-quoru
 expect 0 "false" on "$FOLLOWER" operator api -X PUT '/v1/operator/autopilot/configuration?cas=1' '{"MaxTrailingLogs": 1}'
 expect 0 "Scheduler configuration updated!" on "$FOLLOWER" operator scheduler set-config -scheduler-algorithm=spread \
   -preempt-service-scheduler=true
-expect 0 "Scheduler Algorithm *= spread" on "$FOLLOWER" operator scheduler get-config
-expect 0 "Preemption Service Scheduler *= true" on "$FOLLOWER" operator scheduler get-config
+expect 0 "Scheduler Algorithm           = spread" on "$FOLLOWER" operator scheduler get-config
+expect 0 "Preemption Service Scheduler  = true" on "$FOLLOWER" operator scheduler get-config
 expect 1 "could not be atomically updated" on "$FOLLOWER" operator scheduler set-config -check-index=1 -pause-eval-broker=true
 expect 1 "invalid scheduler algorithm: random" on "$FOLLOWER" operator scheduler set-config -scheduler-algorithm=random
 expect 1 "exactly one of" on "$FOLLOWER" operator raft remove-peer
