@@ -170,6 +170,18 @@ TEST(Decisions, WhatIsTriedAgainByTheClockDoesNotWaitForRoom) {
   }
 }
 
+TEST(Decisions, AfterOneFailureOfAGroupTheOthersAreOnlyCounted) {
+  Decider decider;
+  decider.world.job = make_job("service", 10);
+  decider.more = {make_node("small", 100)};
+  const auto decision = decider.service();
+  EXPECT_EQ(decision.queued.at("app"), 10);
+  const v1::AllocMetric& metric = decision.failed.at("app");
+  EXPECT_EQ(metric.nodes_exhausted(), 1);
+  EXPECT_EQ(metric.coalesced_failures(), 9);
+  EXPECT_EQ(metric.resources_exhausted().at("main").cpu(), 5000);
+}
+
 TEST(Decisions, ASystemJobTakesEveryNodeItSuits) {
   Decider decider;
   decider.world.job = make_job("system");

@@ -144,6 +144,12 @@ class Evaluation {
 
   void place(const v1::Job& job, const v1::TaskGroup& group, const Placement& wanted, GroupPlacer& placer,
              const std::string& deployment_id) {
+    if (const auto failed = decision_.failed.find(group.name()); failed != decision_.failed.end()) {
+      // Where one of the group found no place, the next finds none either.
+      ++decision_.queued[group.name()];
+      add_failure(group, failed->second, decision_.failed);
+      return;
+    }
     const v1::Allocation* previous = wanted.previous.empty() ? nullptr : allocs_.at(wanted.previous);
     const bool stops = !wanted.stop_previous.empty();
     if (stops) board_.leave(*previous);
