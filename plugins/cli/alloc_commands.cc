@@ -112,11 +112,7 @@ int alloc_status(Run& run) {
   }
   if (verbose) {
     run.out << "\nPlacement Metrics\n" << format_metric(alloc.metrics(), "  ");
-    std::vector<std::vector<std::string>> rows = {{"Node", "Score"}};
-    for (const v1::NodeScoreMeta& score : alloc.metrics().score_meta_data())
-      rows.push_back(
-          {id_text(score.node_id()), field_to_json(score, *score.GetDescriptor()->FindFieldByName("norm_score"))});
-    if (rows.size() > 1) run.out << format_list(rows);
+    run.out << format_scores(alloc.metrics());
   }
   return 0;
 }

@@ -121,5 +121,24 @@ TEST(Placement, SaysWhy) {
       format_metric(metric, "  "));
 }
 
+TEST(Placement, ShowsThePartsOfScores) {
+  v1::AllocMetric metric;
+  EXPECT_EQ("", format_scores(metric));
+  v1::NodeScoreMeta& best = *metric.add_score_meta_data();
+  best.set_node_id("0123456789abcdef");
+  (*best.mutable_scores())["binpack"] = 0.5;
+  (*best.mutable_scores())["node-affinity"] = -0.25;
+  best.set_norm_score(0.125);
+  v1::NodeScoreMeta& next = *metric.add_score_meta_data();
+  next.set_node_id("0123456789abcdee");
+  (*next.mutable_scores())["binpack"] = 1.0 / 3;
+  next.set_norm_score(1.0 / 3);
+  EXPECT_EQ(
+      "Node                                  binpack  node-affinity  final score\n"
+      "30313233-3435-3637-3839-616263646566  0.5      -0.25          0.125\n"
+      "30313233-3435-3637-3839-616263646565  0.333    0              0.333\n",
+      format_scores(metric));
+}
+
 }  // namespace
 }  // namespace drover::cli

@@ -1,5 +1,9 @@
 #include "placement.h"
 
+#include <cstdio>
+#include <set>
+#include <vector>
+
 #include "drover/v1/allocation.pb.h"
 #include "output.h"
 
@@ -30,6 +34,31 @@ std::string format_metric(const v1::AllocMetric& metric, const std::string& pref
   });
   for (const std::string& quota : metric.quota_exhausted()) line("Quota limit hit \"" + quota + "\"");
   return out;
+}
+
+std::string format_scores(const v1::AllocMetric& metric) {
+  if (metric.score_meta_data().empty()) return {};
+  std::set<std::string> parts;
+  for (const v1::NodeScoreMeta& node : metric.score_meta_data()) {
+    for (const auto& [part, score] : node.scores()) parts.insert(part);
+  }
+  const auto shown = [](double score) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", score);
+    return std::string(text);
+  };
+  std::vector<std::vector<std::string>> rows(1, {"Node"});
+  rows[0].insert(rows[0].end(), parts.begin(), parts.end());
+  rows[0].push_back("final score");
+  for (const v1::NodeScoreMeta& node : metric.score_meta_data()) {
+    std::vector<std::string>& row = rows.emplace_back(1, id_text(node.node_id()));
+    for (const std::string& part : parts) {
+      const auto at = node.scores().find(part);
+      row.push_back(shown(at == node.scores().end() ? 0 : at->second));
+    }
+    row.push_back(shown(node.norm_score()));
+  }
+  return format_list(rows);
 }
 
 std::string failure_headline(const std::string& group, const v1::AllocMetric& metric) {

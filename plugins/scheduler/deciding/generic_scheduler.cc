@@ -170,6 +170,7 @@ class Evaluation {
       delta.set_desired_status(v1::DESIRED_STATUS_STOP);
       delta.set_desired_description(wanted.stop_previous);
     }
+    count_evicted(placer.evicted().size(), decision_.desired[group.name()]);
     changes_.evict(placer.evicted(), alloc);
     describe_placed(job, group, wanted.name, input_, alloc);
     alloc.set_previous_allocation(wanted.previous);

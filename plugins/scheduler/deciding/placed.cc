@@ -7,6 +7,7 @@
 #include "drover/model/evaluation.h"
 #include "drover/uuid.h"
 #include "drover/v1/deployment.pb.h"
+#include "drover/v1/trial.pb.h"
 
 namespace drover::scheduler {
 namespace {
@@ -93,6 +94,10 @@ void describe_placed(const v1::Job& job, const v1::TaskGroup& group, const std::
   alloc.set_task_group(group.name());
   alloc.set_desired_status(v1::DESIRED_STATUS_RUN);
   alloc.set_client_status(v1::CLIENT_STATUS_PENDING);
+}
+
+void count_evicted(size_t number, v1::DesiredUpdates& desired) {
+  desired.set_preemptions(desired.preemptions() + number);
 }
 
 void add_failure(const v1::TaskGroup& group, const v1::AllocMetric& metric,

@@ -42,6 +42,9 @@ class Changes {
 void describe_placed(const v1::Job& job, const v1::TaskGroup& group, const std::string& name,
                      const Scheduler::Input& input, v1::Allocation& alloc);
 
+// Adds the number to what the group's placements preempt.
+void count_evicted(size_t number, v1::DesiredUpdates& desired);
+
 // Counts a placement that failed: the first one's metric stays, and tells how many followed.
 void add_failure(const v1::TaskGroup& group, const v1::AllocMetric& metric,
                  std::map<std::string, v1::AllocMetric>& failed);
