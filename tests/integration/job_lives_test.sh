@@ -11,7 +11,7 @@ plugin "raw_exec" {
   }
 }
 CONFIG
-sed -i 's/^server {/server {\n  min_heartbeat_ttl = "1s"\n  heartbeat_grace   = "1s"/' "$WORK/one.hcl"
+sed -i 's/^server {/server {\n  min_heartbeat_ttl = "2s"\n  heartbeat_grace   = "5s"/' "$WORK/one.hcl"
 start one
 NODE_HTTP=$(free_port)
 cat > "$WORK/two.hcl" << CONFIG
@@ -63,8 +63,8 @@ job "$1" {
 JOB
 }
 rolling() { # CANARIES COMMAND MORE
-  printf 'count = 2\n    restart {\n attempts = 0\n mode = "fail"\n }\n    update {\n max_parallel = 1\n min_healthy_time = "100ms"\n healthy_deadline = "10s"\n progress_deadline = "%s"\n canary = %s\n %s\n }\n' \
-    "${4:-20s}" "$1" "${3:-}" > "$WORK/group"
+  printf 'count = 2\n    restart {\n attempts = 0\n mode = "fail"\n }\n    update {\n max_parallel = 1\n min_healthy_time = "100ms"\n healthy_deadline = "60s"\n progress_deadline = "%s"\n canary = %s\n %s\n }\n' \
+    "${4:-120s}" "$1" "${3:-}" > "$WORK/group"
   job roll service "$(cat "$WORK/group")" "$2" ""
 }
 deployed() { # VERSION STATUS
