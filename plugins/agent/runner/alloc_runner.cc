@@ -98,6 +98,11 @@ void AllocRunner::note(const std::function<void(Flags&)>& change) {
   interrupt.request_stop();
 }
 
+bool AllocRunner::has_orders() const {
+  MutexLock lock(mutex_);
+  return flags_.dirty;
+}
+
 void AllocRunner::update(AllocSpecPtr spec) {
   note([&](Flags& flags) DROVER_REQUIRES(mutex_) {
     if (wants_stop(*spec)) flags.stop = true;
@@ -338,7 +343,8 @@ Async<> AllocRunner::run_tasks() {
     // Tasks that are being stopped say nothing about health.
     const auto next_look = now.stop ? std::nullopt : look_at_health();
     tell_if_changed(tasks);
-    if (!is_over) co_await wakeup_.wait(next_look);
+    // What was ordered while a hook was called woke nobody.
+    if (!is_over && !has_orders()) co_await wakeup_.wait(next_look);
   }
   if (is_over) {
     for (const auto& runner : runners_) runner->finish();

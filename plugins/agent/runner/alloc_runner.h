@@ -105,6 +105,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   std::vector<TaskView> views() const;
   TaskRunner* find(const std::string& name) const;
   void note(const std::function<void(Flags&)>& change);
+  bool has_orders() const;  // since they were looked at
 
   const Client& client_;
   const Uuid id_;
