@@ -22,11 +22,10 @@ class Followed : public testing::ShellTest {
   // By node: what it is and what is taken of it.
   static std::map<std::string, std::pair<std::string, const NodeRoom*>> described(const Cluster& cluster) {
     std::map<std::string, std::pair<std::string, const NodeRoom*>> nodes;
-    for (size_t i = 0; i < cluster.size(); ++i) {
-      const ClusterNode& node = cluster.at(i);
+    cluster.visit([&](const ClusterNode& node) {
       nodes[node.node->id()] = {serialize(*node.node), &node.room};
       EXPECT_EQ(cluster.find(node.node->id()), node.node.get());
-    }
+    });
     EXPECT_EQ(nodes.size(), cluster.size());
     return nodes;
   }

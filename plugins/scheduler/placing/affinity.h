@@ -15,6 +15,7 @@ class Affinities {
   Affinities(const v1::Job& job, const v1::TaskGroup& group);
 
   bool empty() const { return affinities_.empty(); }
+  bool escaped() const { return escaped_; }
   // -1 to 1: the sum of the weights that the node meets, of the sum of all without their signs. Asked once a class of
   // nodes, unless an affinity escapes it.
   double score(const v1::Node& node);

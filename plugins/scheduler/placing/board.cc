@@ -11,14 +11,14 @@ namespace drover::scheduler {
 class ClusterBoard::OpenPlacer final : public GroupPlacer {
  public:
   OpenPlacer(ClusterBoard& board, const v1::Job& job, const v1::TaskGroup& group)
-      : board_(board), placer_(board.around_, job, group) {
+      : board_(board), placer_(std::make_unique<Placer>(board.around_, job, group)) {
     board_.open_.insert(this);
   }
   ~OpenPlacer() override { board_.open_.erase(this); }
 
   bool place(v1::Allocation& alloc, const Wish& wish) override {
     evicted_.clear();
-    auto choice = placer_.place(alloc.id(), wish);
+    auto choice = placer_->place(alloc.id(), wish);
     if (!choice) return false;
     alloc.set_node_id(choice->node->id());
     alloc.set_node_name(choice->node->name());
@@ -28,13 +28,14 @@ class ClusterBoard::OpenPlacer final : public GroupPlacer {
       alloc.add_preempted_allocations(holding->id);
       evicted_.push_back(board_.evicted(holding, alloc.node_id()));
     }
-    board_.tell(alloc.node_id(), this);
+    const Neighbour own = board_.neighbours_.back();
+    board_.tell(alloc.node_id(), this, &own, 1);
     return true;
   }
-  const v1::AllocMetric& failure() const override { return placer_.failure(); }
+  const v1::AllocMetric& failure() const override { return placer_->failure(); }
   const std::vector<const v1::Allocation*>& evicted() const override { return evicted_; }
   void describe(RoomWait& wait) const override {
-    const Feasibility& feasibility = placer_.feasibility();
+    const Feasibility& feasibility = placer_->feasibility();
     wait.escaped = wait.escaped || feasibility.escaped();
     if (wait.escaped) return wait.class_eligibility.clear();
     for (const auto& [name, can_do] : feasibility.classes()) {
@@ -42,11 +43,11 @@ class ClusterBoard::OpenPlacer final : public GroupPlacer {
       eligible = eligible || can_do;
     }
   }
-  void changed(const std::string& node_id) { placer_.changed(node_id); }
+  void changed(const std::string& node_id, const Neighbour* moved, int sign) { placer_->changed(node_id, moved, sign); }
 
  private:
   ClusterBoard& board_;
-  Placer placer_;
+  const std::unique_ptr<Placer> placer_;
   std::vector<const v1::Allocation*> evicted_;
 };
 
@@ -60,7 +61,7 @@ ClusterBoard::ClusterBoard(Cluster cluster, std::span<const v1::Allocation> allo
 }
 
 void ClusterBoard::visit_nodes(const std::function<void(const v1::Node& node)>& visit) const {
-  for (size_t i = 0; i < cluster_.size(); ++i) visit(*cluster_.at(i).node);
+  cluster_.visit([&](const ClusterNode& node) { visit(*node.node); });
 }
 
 bool ClusterBoard::accepts_work(const v1::Node& node) const { return drover::accepts_work(node); }
@@ -91,9 +92,9 @@ const v1::Allocation* ClusterBoard::evicted(const std::shared_ptr<const Holding>
   return &row;
 }
 
-void ClusterBoard::tell(const std::string& node_id, const OpenPlacer* except) {
+void ClusterBoard::tell(const std::string& node_id, const OpenPlacer* except, const Neighbour* moved, int sign) {
   for (OpenPlacer* placer : open_) {
-    if (placer != except) placer->changed(node_id);
+    if (placer != except) placer->changed(node_id, moved, sign);
   }
 }
 
@@ -105,29 +106,35 @@ void ClusterBoard::leave(const v1::Allocation& alloc) {
   if (client_terminal(alloc) || !left_.insert(alloc.id()).second) return;
   cluster_.remove(alloc.node_id(), alloc.id());
   if (!found_neighbours_) return;
-  const auto at = std::ranges::find_if(neighbours_, [&](const Neighbour& neighbour) {
-    return neighbour.node && neighbour.node->id() == alloc.node_id() && neighbour.group == alloc.task_group() &&
-           neighbour.stopping == server_terminal(alloc);
-  });
-  if (is_of_job(alloc) && at != neighbours_.end()) neighbours_.erase(at);
-  tell(alloc.node_id(), nullptr);
+  if (!is_of_job(alloc)) return tell(alloc.node_id(), nullptr);
+  const Neighbour own = neighbour_of(alloc);
+  const auto at = std::ranges::find(neighbours_, own);
+  if (at != neighbours_.end()) {
+    std::swap(*at, neighbours_.back());
+    neighbours_.pop_back();
+  }
+  tell(alloc.node_id(), nullptr, &own, -1);
 }
 
 void ClusterBoard::come_back(const v1::Allocation& alloc) {
   if (left_.erase(alloc.id()) == 0) return;
   cluster_.add(alloc);
   if (!found_neighbours_) return;
-  if (is_of_job(alloc)) {
-    neighbours_.push_back({cluster_.find(alloc.node_id()), alloc.task_group(), server_terminal(alloc)});
-  }
-  tell(alloc.node_id(), nullptr);
+  if (!is_of_job(alloc)) return tell(alloc.node_id(), nullptr);
+  const Neighbour own = neighbour_of(alloc);
+  neighbours_.push_back(own);
+  tell(alloc.node_id(), nullptr, &own, 1);
+}
+
+Neighbour ClusterBoard::neighbour_of(const v1::Allocation& alloc) const {
+  return {cluster_.find(alloc.node_id()), alloc.task_group(), server_terminal(alloc)};
 }
 
 void ClusterBoard::find_neighbours() {
   found_neighbours_ = true;
   for (const v1::Allocation& alloc : allocs_) {
     if (client_terminal(alloc) || left_.contains(alloc.id())) continue;
-    neighbours_.push_back({cluster_.find(alloc.node_id()), alloc.task_group(), server_terminal(alloc)});
+    neighbours_.push_back(neighbour_of(alloc));
   }
 }
 

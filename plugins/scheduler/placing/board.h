@@ -41,11 +41,12 @@ class ClusterBoard final : public Board {
  private:
   class OpenPlacer;
   bool is_of_job(const v1::Allocation& alloc) const;
+  Neighbour neighbour_of(const v1::Allocation& alloc) const;
   void find_neighbours();
   std::optional<Importance> importance_of(const Holding& holding);
   const v1::Allocation* evicted(const std::shared_ptr<const Holding>& holding, const std::string& node_id);
-  // Something on that node changed behind the back of all placers but one.
-  void tell(const std::string& node_id, const OpenPlacer* except);
+  // Something on that node changed behind the back of all placers but one. `moved`, `sign`: as Placer::changed.
+  void tell(const std::string& node_id, const OpenPlacer* except, const Neighbour* moved = nullptr, int sign = 0);
 
   Cluster cluster_;
   const std::span<const v1::Allocation> allocs_;

@@ -1,9 +1,15 @@
 // All nodes with what is taken of them, as one evaluation sees and changes them. Pure; one owner.
 //
+// What is asked of every node stands in columns, in blocks of 64 slots; what is asked of few stands beside it. Nodes
+// that are alike in all that a class of nodes shares are of one kind; a kind that has many nodes has blocks of its own,
+// so that a question about the kind is a question about the block.
+//
 // A copy shares everything with its original until one of both changes a node: it costs the same for ten allocations on
 // the nodes or ten million.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,6 +40,34 @@ struct ClusterNode {
   std::vector<std::shared_ptr<const Holding>> holdings;  // that the room counts
 };
 
+// What nodes share: capacity, datacenter, pool, class, shared attributes, health of drivers, modes and names of
+// networks.
+struct NodeKind {
+  std::shared_ptr<const v1::Node> example;
+  Amount capacity;
+};
+
+struct ClusterBlock {
+  static constexpr size_t kSlots = 64;
+  static constexpr uint32_t kMixed = UINT32_MAX;
+  template <typename T>
+  using Column = std::array<T, kSlots>;
+
+  uint64_t live = 0;       // one bit a slot: a node is there
+  uint64_t accepting = 0;  // it takes new work
+  uint32_t one_kind = kMixed;
+  Column<uint32_t> kind{};
+  Column<int64_t> free_cpu{}, free_memory{}, free_disk{};
+  Column<double> cpu_power{}, memory_power{};  // 10^(share that is free)
+  Column<int32_t> spare_ports{};               // at least so many dynamic ports are free on each address
+  Column<uint64_t> port_bits{};                // of taken and reserved ports beside the dynamic ones, by port_bit()
+  Column<uint64_t> id_hash{};
+  Column<std::shared_ptr<ClusterNode>> nodes{};
+};
+
+// A slot by its number: block * 64 + place within it.
+using Slot = size_t;
+
 class Cluster {
  public:
   Cluster() = default;
@@ -53,28 +87,60 @@ class Cluster {
   // False when it was not counted there.
   bool remove(const std::string& node_id, const std::string& alloc_id);
 
-  size_t size() const { return size_; }
-  const ClusterNode& at(size_t index) const { return *(*blocks_[index / kBlock])[index % kBlock]; }
+  size_t size() const { return ids_->size(); }
   // Null, nothing: the node is unknown.
   const v1::Node* find(const std::string& node_id) const;
   const NodeRoom* room(const std::string& node_id) const;
-  std::optional<size_t> index_of(const std::string& node_id) const;
+  std::optional<Slot> slot_of(const std::string& node_id) const;
+  template <typename Visit>
+  void visit(Visit visit) const {
+    for (const auto& block : blocks_) {
+      for (uint64_t left = block->live; left != 0; left &= left - 1) {
+        visit(*block->nodes[static_cast<size_t>(std::countr_zero(left))]);
+      }
+    }
+  }
+
+  size_t blocks() const { return blocks_.size(); }
+  const ClusterBlock& block(size_t index) const { return *blocks_[index]; }
+  // Requires: the slot is live.
+  const ClusterNode& at(Slot slot) const {
+    return *blocks_[slot / ClusterBlock::kSlots]->nodes[slot % ClusterBlock::kSlots];
+  }
+  // Numbers of kinds are below this; those that no node is of have no example.
+  size_t kinds() const { return kinds_->all.size(); }
+  const NodeKind& kind(uint32_t number) const { return kinds_->all[number].kind; }
 
  private:
-  static constexpr size_t kBlock = 64;
-  using Block = std::vector<std::shared_ptr<ClusterNode>>;
-  using Ids = std::unordered_map<std::string, size_t>;
+  struct Kinds {
+    struct Counted {
+      NodeKind kind;
+      std::string key;
+      size_t nodes = 0;
+    };
+    std::vector<Counted> all;
+    std::vector<uint32_t> unused;
+    std::unordered_map<std::string, uint32_t> by_key;
+  };
+  using Ids = std::unordered_map<std::string, Slot>;
 
-  Block& edit_block(size_t block);
-  ClusterNode& edit(size_t index);
-  Ids& edit_ids();
+  ClusterBlock& edit_block(size_t block);
+  ClusterNode& edit(Slot slot);
+  template <typename T>
+  T& edit_shared(std::shared_ptr<T>& shared, bool& own);
+  uint32_t enter_kind(const std::shared_ptr<const v1::Node>& node);
+  void leave_kind(uint32_t kind);
+  Slot free_slot(uint32_t kind);
+  void vacate(Slot slot);
+  void refresh(Slot slot);
 
-  std::vector<std::shared_ptr<Block>> blocks_;
+  std::vector<std::shared_ptr<ClusterBlock>> blocks_;
   std::shared_ptr<Ids> ids_ = std::make_shared<Ids>();
-  size_t size_ = 0;
-  // Which of them nobody shares.
-  mutable std::vector<bool> own_blocks_, own_nodes_;
-  mutable bool own_ids_ = true;
+  std::shared_ptr<Kinds> kinds_ = std::make_shared<Kinds>();
+  // Which of them nobody shares; of nodes one bit a slot.
+  mutable std::vector<bool> own_blocks_;
+  mutable std::vector<uint64_t> own_nodes_;
+  mutable bool own_ids_ = true, own_kinds_ = true;
 };
 
 }  // namespace drover::scheduler

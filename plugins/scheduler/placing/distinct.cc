@@ -33,17 +33,16 @@ Distinct::Distinct(const v1::Job& job, const v1::TaskGroup& group) : group_(grou
   for (const v1::Task& task : group.tasks()) {
     for (const v1::Constraint& constraint : task.constraints()) add(constraint, /*whole_job=*/false);
   }
-  std::ranges::stable_sort(rules_, {}, [](const Rule& rule) { return !rule.property.empty(); });
 }
 
 void Distinct::add(const v1::Constraint& constraint, bool whole_job) {
   if (constraint.operand() == kHosts) {
     const std::string& wish = constraint.r_target();
-    if (wish.empty() || parse_bool(wish).value_or(true)) rules_.push_back({.property = {}, .whole_job = whole_job});
+    if (wish.empty() || parse_bool(wish).value_or(true)) hosts_.push_back({.whole_job = whole_job});
     return;
   }
   if (constraint.operand() != kProperty) return;
-  Rule rule{.property = constraint.l_target(), .whole_job = whole_job};
+  Rule rule{.whole_job = whole_job, .property = constraint.l_target()};
   const std::string& text = constraint.r_target();
   if (!text.empty()) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rule.allowed);
@@ -53,30 +52,50 @@ void Distinct::add(const v1::Constraint& constraint, bool whole_job) {
           "failed to convert RTarget \"" + text + "\" to uint64: strconv.ParseUint: parsing \"" + text + "\": " + why;
     }
   }
-  rules_.push_back(std::move(rule));
+  properties_.push_back(std::move(rule));
 }
 
-void Distinct::count(const std::vector<Neighbour>& neighbours) {
-  for (Rule& rule : rules_) {
-    rule.used.clear();
-    for (const Neighbour& neighbour : neighbours) {
-      if (!neighbour.node || (!rule.whole_job && neighbour.group != group_)) continue;
-      if (rule.property.empty()) {
-        ++rule.used[neighbour.node->id()];
-      } else if (!neighbour.stopping) {
-        if (auto value = resolve_target(rule.property, *neighbour.node)) ++rule.used[*value];
-      }
-    }
+void Distinct::add(const Neighbour& neighbour, int sign) {
+  if (!neighbour.node) return;
+  const auto count = [&](Rule& rule, const std::string& value) {
+    uint64_t& used = rule.used[value];
+    used += static_cast<uint64_t>(int64_t{sign});
+    if (used == 0) rule.used.erase(value);
+  };
+  const auto concerns = [&](const Rule& rule) { return rule.whole_job || neighbour.group == group_; };
+  for (Rule& rule : hosts_) {
+    if (concerns(rule)) count(rule, neighbour.node->id());
+  }
+  if (neighbour.stopping) return;
+  for (Rule& rule : properties_) {
+    if (!concerns(rule)) continue;
+    if (const auto value = resolve_target(rule.property, *neighbour.node)) count(rule, *value);
   }
 }
 
+void Distinct::forget() {
+  for (Rule& rule : hosts_) rule.used.clear();
+  for (Rule& rule : properties_) rule.used.clear();
+}
+
+bool Distinct::escapes_class() const {
+  return std::ranges::any_of(properties_, [](const Rule& rule) {
+    v1::Constraint constraint;
+    constraint.set_l_target(rule.property);
+    return drover::escapes_class(constraint);
+  });
+}
+
 std::string Distinct::check(const v1::Node& node) const {
-  for (const Rule& rule : rules_) {
+  for (const Rule& rule : hosts_) {
+    if (rule.used.contains(node.id())) return std::string(kHosts);
+  }
+  return check_properties(node);
+}
+
+std::string Distinct::check_properties(const v1::Node& node) const {
+  for (const Rule& rule : properties_) {
     if (!rule.problem.empty()) return rule.problem;
-    if (rule.property.empty()) {
-      if (rule.used.contains(node.id())) return std::string(kHosts);
-      continue;
-    }
     const auto value = resolve_target(rule.property, node);
     if (!value) return "missing property \"" + rule.property + "\"";
     const auto at = rule.used.find(*value);

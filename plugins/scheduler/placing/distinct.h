@@ -24,22 +24,31 @@ struct Neighbour {
   const v1::Node* node;  // null when the node is gone
   std::string group;
   bool stopping = false;  // it is to stop, and its node has not said that it has
+
+  friend bool operator==(const Neighbour&, const Neighbour&) = default;
 };
 
 class Distinct {
  public:
   Distinct(const v1::Job& job, const v1::TaskGroup& group);
 
-  bool empty() const { return rules_.empty(); }
-  // Where the neighbours are now.
-  void count(const std::vector<Neighbour>& neighbours);
-  // Why the node cannot have one more allocation of the group, as it stands in the metrics; empty when it can.
+  bool empty() const { return hosts_.empty() && properties_.empty(); }
+  // One more (or with -1: one less) neighbour.
+  void add(const Neighbour& neighbour, int sign = 1);
+  void forget();  // all neighbours
+
+  // Why the node cannot have one more allocation of the group, as it stands in the metrics; empty when it can. Hosts
+  // come before properties.
   std::string check(const v1::Node& node) const;
+  std::string check_properties(const v1::Node& node) const;
+  bool has_properties() const { return !properties_.empty(); }
+  // Some property is unique to single nodes.
+  bool escapes_class() const;
 
  private:
   struct Rule {
-    std::string property;  // empty: the node itself
     bool whole_job;
+    std::string property{};
     uint64_t allowed = 1;
     std::string problem{};                             // of the rule itself
     std::unordered_map<std::string, uint64_t> used{};  // by value of the property, or by node
@@ -47,7 +56,7 @@ class Distinct {
   void add(const v1::Constraint& constraint, bool whole_job);
 
   std::string group_;
-  std::vector<Rule> rules_;  // in the order in which they are checked
+  std::vector<Rule> hosts_, properties_;  // each in the order in which they are checked
 };
 
 }  // namespace drover::scheduler

@@ -98,7 +98,7 @@ TEST(Distinct, SaysWhatIsTaken) {
       neighbours.push_back({&nodes[i], c.there[i].group, c.there[i].stopping});
     }
     Distinct distinct(job, job.task_groups(0));
-    distinct.count(neighbours);
+    for (const Neighbour& neighbour : neighbours) distinct.add(neighbour);
     EXPECT_EQ(distinct.check(node_in("n1", "r1")), c.reason);
   }
 }

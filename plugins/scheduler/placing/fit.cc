@@ -48,6 +48,12 @@ void add_sorted(std::vector<uint32_t>& sorted, uint32_t value) {
 
 }  // namespace
 
+double power_of_free(int64_t capacity, int64_t used) { return std::pow(10, free_share(capacity, used)); }
+
+double power_of_ask(int64_t capacity, int64_t ask) {
+  return capacity <= 0 ? 1 : std::pow(10, -static_cast<double>(ask) / static_cast<double>(capacity));
+}
+
 Amount& Amount::operator+=(const Amount& other) {
   cpu += other.cpu;
   memory_mb += other.memory_mb;
@@ -102,14 +108,17 @@ Usage usage_of(const v1::AllocatedResources& resources) {
 
 std::shared_ptr<const NodeRoom::Shape> NodeRoom::shape_of(const v1::Node& node) {
   const v1::NodeCpu& cpu = node.node_resources().cpu();
-  const auto& reserved = node.reserved_resources().cpu().reserved_cpu_cores();
+  const auto& kept_cores = node.reserved_resources().cpu().reserved_cpu_cores();
   std::vector<uint32_t> cores;
   for (const uint32_t core : cpu.reservable_cpu_cores()) {
-    if (std::ranges::find(reserved, core) == reserved.end()) cores.push_back(core);
+    if (std::ranges::find(kept_cores, core) == kept_cores.end()) cores.push_back(core);
   }
   std::ranges::sort(cores);
   const int64_t mhz_per_core = cpu.total_cpu_cores() > 0 ? cpu.cpu_shares() / cpu.total_cpu_cores() : 0;
-  return std::make_shared<const Shape>(Shape{capacity_of(node), HostAddresses(node), std::move(cores), mhz_per_core});
+  HostAddresses addresses(node);
+  const uint64_t reserved = addresses.reserved_bits();
+  return std::make_shared<const Shape>(
+      Shape{capacity_of(node), std::move(addresses), reserved, std::move(cores), mhz_per_core});
 }
 
 NodeRoom::NodeRoom(const v1::Node& node) : shape_(shape_of(node)) {}
@@ -138,6 +147,16 @@ std::string NodeRoom::exhausted(const Amount& ask) const {
   if (used_.disk_mb + ask.disk_mb > capacity.disk_mb) return "disk";
   return {};
 }
+
+int32_t NodeRoom::spare_ports() const {
+  const HostAddresses& addresses = shape_->addresses;
+  const HostAddresses::Address* usual = addresses.first_of(kDefaultNetwork);
+  if (!usual) return 0;
+  const int32_t range = addresses.last_dynamic() - addresses.first_dynamic() + 1;
+  return range - addresses.reserved_dynamic(usual->slot) - static_cast<int32_t>(ports_.size());
+}
+
+uint64_t NodeRoom::port_bits() const { return shape_->reserved_port_bits | ports_.bits(shape_->addresses); }
 
 std::vector<uint32_t> NodeRoom::free_cores() const {
   std::vector<uint32_t> free;

@@ -40,6 +40,11 @@ struct Usage {
 };
 Usage usage_of(const v1::AllocatedResources& resources);
 
+// The part of packing that belongs to what is there: 10^(share that is free). What an allocation takes on top of it is
+// a factor, power_of_ask(): the product is 10^(share that is left). 1 where there is no capacity.
+double power_of_free(int64_t capacity, int64_t used);
+double power_of_ask(int64_t capacity, int64_t ask);
+
 // One node and the allocations counted on it.
 class NodeRoom {
  public:
@@ -70,6 +75,11 @@ class NodeRoom {
   double binpack(const Amount& ask) const;
   double spread(const Amount& ask) const;
 
+  // What columns of many nodes keep of the ports. At least so many dynamic ones are free on the first address of the
+  // default network; and port_bit() of each port beside the dynamic ones that is taken or reserved on any address.
+  int32_t spare_ports() const;
+  uint64_t port_bits() const;
+
   const Amount& capacity() const { return shape_->capacity; }
   const Amount& used() const { return used_; }
   const TakenDevices& devices() const { return devices_; }
@@ -81,6 +91,7 @@ class NodeRoom {
   struct Shape {
     Amount capacity;
     HostAddresses addresses;
+    uint64_t reserved_port_bits;
     std::vector<uint32_t> cores;  // that may be reserved, sorted
     int64_t mhz_per_core;
   };

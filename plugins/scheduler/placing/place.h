@@ -1,7 +1,8 @@
 // Chooses nodes for the allocations of one task group: the best of all nodes that can take it, exactly. Pure.
 //
-// One Placer serves one group through one pass. Each node is judged once; afterwards only nodes that changed are judged
-// again, so that placing many allocations costs one look at every node and then a comparison of scores.
+// One Placer serves one group through one pass. The first placement looks at every node: what a kind of nodes shares is
+// asked once a kind, and the rest of all nodes of a block at once (screen.h). Afterwards only what changed is looked at
+// again, so that placing many allocations costs one look at every node and then a comparison of the blocks' best.
 #pragma once
 
 #include <functional>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -21,7 +23,9 @@
 #include "drover/v1/scheduler_config.pb.h"
 #include "feasibility.h"
 #include "preempt.h"
+#include "screen.h"
 #include "spread.h"
+#include "tally.h"
 
 namespace drover::scheduler {
 
@@ -44,7 +48,7 @@ using ImportanceOf = std::function<std::optional<Importance>(const Holding& hold
 // Shared by the placers of one evaluation. Requires: it outlives them.
 struct Surroundings {
   Cluster& cluster;
-  std::vector<Neighbour>& neighbours;  // where allocations of the job are; the placers keep it up to date
+  std::vector<Neighbour>& neighbours;  // where allocations of the job are; a placer adds what it places
   std::string seed;                    // decides between nodes that are equally good
   PlacingRules rules = {};
   ImportanceOf importance = {};
@@ -65,85 +69,139 @@ class Placer {
 
   // Takes the room on the chosen node. Nothing when no node can take it; failure() says why.
   std::optional<Choice> place(const std::string& alloc_id, const GroupPlacer::Wish& wish);
-  const v1::AllocMetric& failure() const { return alone_ ? *alone_ : tally_; }
-  // The room or the neighbours on that node changed behind the placer's back.
-  void changed(const std::string& node_id);
+  // Valid until the next call of a function that is not const.
+  const v1::AllocMetric& failure() const { return failure_; }
+  // The room on that node changed behind the placer's back. `moved`: with `sign` 1 it is a neighbour now, with -1 it is
+  // none any more; null: the neighbours are the same.
+  void changed(const std::string& node_id, const Neighbour* moved = nullptr, int sign = 0);
 
-  const Feasibility& feasibility() const { return feasibility_; }
+  // With what was found of every class of nodes.
+  const Feasibility& feasibility();
 
  private:
+  // What the nodes of a kind (or where something escapes the kind, one node) have in common for the group.
+  struct Common {
+    bool is_known = false;
+    bool has_changed = false;        // with the last change of the neighbours
+    Finding finding = kUnreachable;  // kFits: nothing speaks against them but room
+    Finding used_up = kFits;         // a reason when a property that must be distinct is used up
+    double affinity = 0;
+    size_t cell = 0;  // of the spreads
+    ScreenFactors factors{};
+  };
+  struct Found {
+    uint64_t slots;
+    Finding finding;
+  };
+  struct Block {
+    std::vector<Found> found{};  // each slot once, but for those out of reach
+    uint64_t fits = 0;           // a copy of what stands there
+    double best = kNoScore;      // of those
+    uint64_t best_order = 0;     // of the first among the best; 0: not looked up yet
+  };
   // All that counts for or against a node; the score is the mean of it.
   struct Parts {
-    double sum = 0;
-    int count = 0;
-    void add(double part) {
-      sum += part;
-      ++count;
-    }
-    double mean() const;
-  };
-  enum class Kind { unreachable, filtered, exhausted, fits };
-  struct Verdict {
-    Kind kind = Kind::unreachable;
-    bool unfit = false;  // filtered whatever happens on the nodes
-    std::string reason;
     double packing = 0;               // 0 to 1
+    int collisions = 0;               // allocations of the group that are there
     std::optional<double> devices{};  // -1 to 1: how well the best choice of them meets the affinities
-    double affinity = 0;
-    int collisions = 0;
-    Parts parts{};    // of all that the wish does not say
-    size_t cell = 0;  // of the spreads
-    uint64_t order = 0;
+    double affinity = 0, spread = 0;
   };
-  // A node that could take the allocation, and who must leave it first.
+  struct Extra {  // what the wish or its fulfilment adds
+    bool penalised = false;
+    double preemption = 0;
+  };
   struct Rank {
     double score;
     uint64_t order;
-    size_t at;
+    Slot slot;
     bool operator<(const Rank& other) const {  // the better one first
       return score != other.score ? score > other.score : order < other.order;
     }
   };
+  // A node that could take the allocation, and who must leave it first.
   struct Way {
-    size_t at;
-    Verdict verdict;
+    Parts parts;
     Preemption preemption;
   };
+  // The ports that a group asks for, as far as columns can tell that they are free.
+  struct PortAsk {
+    bool any = false;
+    bool plain = true;  // all on the default network, no static one of the dynamic range or twice
+    int32_t count = 0;
+    std::vector<int32_t> statics{};
+    uint64_t bits = 0;  // port_bit() of the static ones
+  };
 
-  Amount ask_of(const NodeRoom& room) const { return wants_cores_ ? room.ask_of(group_) : ask_; }
-  Verdict judge_first(const ClusterNode& node);
-  void judge(const ClusterNode& node, Verdict& verdict) const;
-  double anti_affinity(const Verdict& verdict) const;
-  void rate(const ClusterNode& node, const NodeRoom& room, Verdict& verdict) const;
-  void count_neighbours();
-  static void count(const Verdict& verdict, const v1::Node& node, int32_t sign, v1::AllocMetric& metric);
-  void judge_again(size_t at);
-  void after_change(size_t at);
+  bool escapes_kind() const;
+  PortAsk port_ask() const;
+  Amount ask_of(const NodeRoom& room) const { return wants_cores_ ? room.ask_of(group_) : ask_.amount; }
+  const ClusterNode& node_at(Slot slot) const { return around_.cluster.at(slot); }
+  uint64_t order_of(Slot slot) const;
 
-  double score(const Verdict& verdict, bool penalised, double preemption, v1::NodeScoreMeta* meta) const;
-  std::vector<Rank> best(const std::set<std::string>& penalised) const;
+  Common& common_of(Slot slot);
+  void learn(const v1::Node& example, Common& common);
+  void learn_all();
+  void learn_again();
+  Finding used_up(const v1::Node& example);
+  double spread_of(const Common& common) const;
+  bool take_spread(Common& common) const;
+
+  void screen_all();
+  void screen_block(size_t index);
+  void screen_alike(const ClusterBlock& nodes, size_t index, uint64_t slots);
+  void screen_mixed(const ClusterBlock& nodes, size_t index, uint64_t slots);
+  void sort_by_room(const ClusterBlock& nodes, size_t index, uint64_t slots, const ScreenRoom& room);
+  uint64_t ports_surely_free(const ClusterBlock& nodes, uint64_t slots) const;
+  Finding find(Slot slot, const Common& common);
+  void judge(Slot slot);
+  void note(size_t index, uint64_t slots, Finding finding);
+  void refuse(const ClusterBlock& nodes, uint64_t slots, Finding finding, int32_t sign);
+  void note_best(size_t index);
+  Finding finding_at(Slot slot) const;
+  void look_again(Slot slot);
+  void count_neighbour(const Neighbour& neighbour, int sign);
+  void after_change(Slot slot, const Neighbour* moved, int sign);
+
+  Parts parts_at(Slot slot, const NodeRoom& room);
+  double anti_affinity(const Parts& parts) const;
+  double score(const Parts& parts, const Extra& extra) const;
+  void show(Slot slot, const Parts& parts, const Extra& extra, v1::AllocMetric& metric) const;
+
+  std::vector<Rank> best(const std::set<std::string>& penalised);
+  std::vector<Rank> best_of_all();
+  void look_up_best(size_t index);
   std::vector<Rank> look_at(const std::string& node_id);
+  std::vector<std::pair<Slot, Finding>> exhausted(const std::string& only_node);
+  std::optional<Way> way_into(Slot slot);
   std::optional<Choice> place_by_preemption(const std::string& alloc_id, const GroupPlacer::Wish& wish);
-  std::optional<Way> way_into(size_t at) const;
   Choice take(const std::string& alloc_id, const std::vector<Rank>& ranks, const std::set<std::string>& penalised);
-  Choice give(const std::string& alloc_id, size_t at, v1::AllocMetric metric);
+  Choice give(const std::string& alloc_id, Slot slot, v1::AllocMetric metric);
 
   Surroundings& around_;
   const v1::Job& job_;
   const v1::TaskGroup& group_;
   const bool wants_devices_;
   const bool wants_cores_;
-  const Amount ask_;  // where no task reserves cores
+  const PortAsk ports_;
   const uint64_t seed_;
+  ScreenAsk ask_;  // cores apart
   Feasibility feasibility_;
   Distinct distinct_;
   Affinities affinities_;
   Spreads spreads_;
-  std::unordered_map<std::string, int> collisions_;  // node → allocations of this group there
-  std::vector<double> spread_scores_;                // by cell
-  std::vector<Verdict> verdicts_;
-  v1::AllocMetric tally_;                 // the metric of a placement made now, without its scores
-  std::optional<v1::AllocMetric> alone_;  // the same where one node was asked for, or some must be left first
+  const bool escapes_kind_;
+  std::unordered_map<const v1::Node*, int> collisions_;  // allocations of this group there
+  std::vector<double> spread_scores_;                    // by cell
+  std::vector<Common> common_;                           // by kind, or by slot
+  Reasons reasons_;
+  Tally tally_{reasons_};        // of all nodes
+  std::optional<Tally> alone_;   // where one node was asked for
+  bool spread_is_known_ = true;  // spread_scores_ fit the neighbours and have all cells
+  bool learned_ = false, screened_ = false;
+  std::vector<Block> blocks_;
+  std::vector<uint64_t> singled_;     // by block: slots that are judged one by one, since neighbours are there
+  std::unique_ptr<double[]> scores_;  // by slot; of those that fit
+  v1::AllocMetric failure_;
 };
 
 }  // namespace drover::scheduler

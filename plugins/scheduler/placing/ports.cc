@@ -16,7 +16,6 @@ constexpr int32_t kMinDynamicPort = 20000;
 constexpr int32_t kMaxDynamicPort = 32000;
 constexpr int32_t kMaxPort = 65535;
 constexpr uint32_t kSlotShift = 16;
-constexpr std::string_view kDefaultNetwork = "default";
 
 int32_t port_number(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -160,6 +159,14 @@ std::optional<size_t> HostAddresses::slot_of(std::string_view ip) const {
   return static_cast<size_t>(at - ips_.begin());
 }
 
+uint64_t HostAddresses::reserved_bits() const {
+  uint64_t bits = 0;
+  for (const std::set<int32_t>& ports : reserved_) {
+    for (const int32_t port : ports) bits |= port < first_dynamic_ || port > last_dynamic_ ? port_bit(port) : 0;
+  }
+  return bits;
+}
+
 void TakenPorts::add(const HostAddresses& addresses, const HeldPort& port) {
   const auto slot = addresses.slot_of(port.ip);
   if (!slot) return;  // it was given when the node had other addresses
@@ -183,6 +190,15 @@ int32_t TakenPorts::held_dynamic(const HostAddresses& addresses, size_t slot) co
   const auto first = std::ranges::lower_bound(taken_, packed(slot, addresses.first_dynamic()));
   const auto last = std::ranges::upper_bound(taken_, packed(slot, addresses.last_dynamic()));
   return static_cast<int32_t>(last - first);
+}
+
+uint64_t TakenPorts::bits(const HostAddresses& addresses) const {
+  uint64_t bits = 0;
+  for (const uint32_t key : taken_) {
+    const auto port = static_cast<int32_t>(key & kMaxPort);
+    bits |= port < addresses.first_dynamic() || port > addresses.last_dynamic() ? port_bit(port) : 0;
+  }
+  return bits;
 }
 
 std::string TakenPorts::collision(const HostAddresses& addresses) const {

@@ -14,6 +14,14 @@
 
 namespace drover::scheduler {
 
+// The network of a port that names none.
+inline constexpr std::string_view kDefaultNetwork = "default";
+
+// A port's bit in a set of 64: where it is not set, the port is not in the set.
+constexpr uint64_t port_bit(int32_t port) {
+  return uint64_t{1} << ((static_cast<uint32_t>(port) * 2654435761U) >> 26U);
+}
+
 // Reads "22,80,8000-8010". Anything that is no port is left out: the node's agent has checked it.
 std::set<int32_t> parse_ports(std::string_view text);
 
@@ -49,6 +57,8 @@ class HostAddresses {
   bool reserved(size_t slot, int32_t port) const { return reserved_[slot].contains(port); }
   // How many ports of the range for dynamic ones nobody may have.
   int32_t reserved_dynamic(size_t slot) const { return reserved_dynamic_[slot]; }
+  // port_bit() of each port that is reserved on some address, but for those of the range for dynamic ones.
+  uint64_t reserved_bits() const;
   int32_t first_dynamic() const { return first_dynamic_; }
   int32_t last_dynamic() const { return last_dynamic_; }
 
@@ -73,6 +83,8 @@ class TakenPorts {
   size_t size() const { return taken_.size(); }
   // An upper bound; exact as long as no port is held twice.
   int32_t held_dynamic(const HostAddresses& addresses, size_t slot) const;
+  // port_bit() of each port beside the range for dynamic ones.
+  uint64_t bits(const HostAddresses& addresses) const;
   // Says which port is taken although the node reserves it, or is held twice; empty when all is well.
   std::string collision(const HostAddresses& addresses) const;
   friend bool operator==(const TakenPorts&, const TakenPorts&) = default;

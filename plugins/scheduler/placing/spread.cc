@@ -73,43 +73,59 @@ size_t Spreads::cell_of(const v1::Node& node) {
   return at->second;
 }
 
-void Spreads::count(const std::vector<Neighbour>& neighbours) {
+void Spreads::add(const Neighbour& neighbour, int sign) {
+  if (!neighbour.node || neighbour.stopping || neighbour.group != group_) return;
   for (Block& block : blocks_) {
-    for (Value& value : block.values) value.used = 0;
-    for (const Neighbour& neighbour : neighbours) {
-      if (!neighbour.node || neighbour.stopping || neighbour.group != group_) continue;
-      const int value = value_of(block, *neighbour.node);
-      if (value != kMissing) ++block.values[static_cast<size_t>(value)].used;
-    }
+    const int value = value_of(block, *neighbour.node);
+    if (value != kMissing) block.values[static_cast<size_t>(value)].used += sign;
   }
 }
 
-// Only values in use are compared.
-double Spreads::even_score(const Block& block, int value) {
-  int64_t least = std::numeric_limits<int64_t>::max(), most = 0;
+void Spreads::forget() {
+  for (Block& block : blocks_) {
+    for (Value& value : block.values) value.used = 0;
+  }
+}
+
+bool Spreads::escapes_class() const {
+  return std::ranges::any_of(blocks_, [](const Block& block) {
+    v1::Constraint constraint;
+    constraint.set_l_target(block.attribute);
+    return drover::escapes_class(constraint);
+  });
+}
+
+Spreads::Range Spreads::range_of(const Block& block) {
+  Range range{std::numeric_limits<int64_t>::max(), 0};
   for (const Value& one : block.values) {
     if (one.used == 0) continue;
-    least = std::min(least, one.used);
-    most = std::max(most, one.used);
+    range.least = std::min(range.least, one.used);
+    range.most = std::max(range.most, one.used);
   }
-  if (most == 0) return 0;
+  return range.most == 0 ? Range{} : range;
+}
+
+double Spreads::even_score(const Block& block, Range range, int value) {
+  if (range.most == 0) return 0;
   if (value == kMissing) return -1;
   const int64_t used = block.values[static_cast<size_t>(value)].used;
-  const auto share = [&](int64_t of) { return static_cast<double>(of) / static_cast<double>(least); };
-  if (used != least) return share(least - used);
-  return least == most ? -1 : share(most - least);
+  const auto share = [&](int64_t of) { return static_cast<double>(of) / static_cast<double>(range.least); };
+  if (used != range.least) return share(range.least - used);
+  return range.least == range.most ? -1 : share(range.most - range.least);
 }
 
 std::vector<double> Spreads::scores() const {
   // By block and value; the lowest of them stands for values that nobody is to have.
   std::vector<std::vector<double>> boosts(blocks_.size());
+  std::vector<Range> ranges;
   double lowest = -1;
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const Block& block = blocks_[i];
+    ranges.push_back(range_of(block));
     for (size_t value = 0; value < block.values.size(); ++value) {
       const auto& [used, desired] = block.values[value];
       if (block.even) {
-        boosts[i].push_back(even_score(block, static_cast<int>(value)));
+        boosts[i].push_back(even_score(block, ranges[i], static_cast<int>(value)));
       } else if (desired > 0) {
         boosts[i].push_back((desired - static_cast<double>(used + 1)) / desired * block.weight);
         lowest = std::min(lowest, boosts[i].back());
@@ -123,7 +139,7 @@ std::vector<double> Spreads::scores() const {
     double sum = 0;
     for (size_t i = 0; i < blocks_.size(); ++i) {
       if (values[i] == kMissing) {
-        sum += blocks_[i].even ? even_score(blocks_[i], kMissing) : -1;
+        sum += blocks_[i].even ? even_score(blocks_[i], ranges[i], kMissing) : -1;
         continue;
       }
       const double boost = boosts[i][static_cast<size_t>(values[i])];

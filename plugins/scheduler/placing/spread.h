@@ -22,10 +22,13 @@ class Spreads {
   bool empty() const { return blocks_.empty(); }
   // The same number for nodes with the same values of all attributes. Requires: there are blocks.
   size_t cell_of(const v1::Node& node);
-  // Where the group's allocations are now.
-  void count(const std::vector<Neighbour>& neighbours);
+  // One more (or with -1: one less) neighbour. Those of other groups and those that stop do not count.
+  void add(const Neighbour& neighbour, int sign = 1);
+  void forget();  // all neighbours
   // By cell: -1 to 1, or more where a spread is even.
   std::vector<double> scores() const;
+  // The values are unique to single nodes.
+  bool escapes_class() const;
 
  private:
   static constexpr int kMissing = -1;
@@ -44,7 +47,12 @@ class Spreads {
   };
   static Block block_of(const v1::Spread& spread, int32_t count);
   static int value_of(Block& block, const v1::Node& node);
-  static double even_score(const Block& block, int value);
+  // The fewest and the most allocations of values in use; both 0 when none is.
+  struct Range {
+    int64_t least = 0, most = 0;
+  };
+  static Range range_of(const Block& block);
+  static double even_score(const Block& block, Range range, int value);
 
   std::string group_;
   std::vector<Block> blocks_;

@@ -103,7 +103,8 @@ TEST(Spread, ScoresByWhatIsThereAlready) {
     }
     neighbours.push_back({nodes.empty() ? nullptr : &nodes[0], "another group"});
     Spreads spreads(job, job.task_groups(0));
-    spreads.count(neighbours);
+    spreads.forget();
+    for (const Neighbour& neighbour : neighbours) spreads.add(neighbour);
     for (const auto& [meta, expected] : c.scores) {
       const size_t cell = spreads.cell_of(node_with("asked", meta));
       EXPECT_NEAR(spreads.scores()[cell], expected, kNear);

@@ -1,0 +1,53 @@
+#include "tally.h"
+
+namespace drover::scheduler {
+
+Finding Reasons::number_of(Refusal refusal, std::string_view text) {
+  std::string key(1, refusal == Refusal::filtered ? 'f' : 'e');
+  key += text;
+  const auto [at, is_new] = numbers_.try_emplace(std::move(key), static_cast<Finding>(all_.size()));
+  if (is_new) all_.push_back({refusal, std::string(text)});
+  return at->second;
+}
+
+void Tally::refuse(Finding finding, const std::string& node_class, int32_t count) {
+  if (finding <= kFits) return;
+  if (by_finding_.size() <= finding) by_finding_.resize(finding + size_t{1});
+  by_finding_[finding] += count;
+  if (node_class.empty()) return;
+  (reasons_->is_filtered(finding) ? class_filtered_ : class_exhausted_)[node_class] += count;
+}
+
+void Tally::look_at(const std::string& datacenter, int32_t count) {
+  evaluated_ += count;
+  available_[datacenter] += count;
+}
+
+v1::AllocMetric Tally::metric() const {
+  v1::AllocMetric metric;
+  const auto fill = [](const std::map<std::string, int32_t>& counts, auto& into) {
+    for (const auto& [name, count] : counts) {
+      if (count != 0) into[name] = count;
+    }
+  };
+  metric.set_nodes_evaluated(evaluated_);
+  metric.set_nodes_in_pool(in_pool_);
+  fill(available_, *metric.mutable_nodes_available());
+  fill(class_filtered_, *metric.mutable_class_filtered());
+  fill(class_exhausted_, *metric.mutable_class_exhausted());
+  for (size_t i = kFits + size_t{1}; i < by_finding_.size(); ++i) {
+    const auto finding = static_cast<Finding>(i);
+    const int32_t count = by_finding_[i];
+    if (count == 0) continue;
+    if (reasons_->is_filtered(finding)) {
+      metric.set_nodes_filtered(metric.nodes_filtered() + count);
+      (*metric.mutable_constraint_filtered())[reasons_->text(finding)] = count;
+    } else {
+      metric.set_nodes_exhausted(metric.nodes_exhausted() + count);
+      (*metric.mutable_dimension_exhausted())[reasons_->text(finding)] = count;
+    }
+  }
+  return metric;
+}
+
+}  // namespace drover::scheduler
