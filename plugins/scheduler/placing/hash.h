@@ -14,4 +14,13 @@ inline uint64_t stable_hash(std::string_view bytes, uint64_t seed = 146959810393
   return seed ^ (seed >> 33U);
 }
 
+// Decides between nodes that are equally good: the least wins. Never 0. `id_hash`: stable_hash of the node's
+// identifier.
+inline uint64_t tie_order(uint64_t id_hash, uint64_t seed) {
+  uint64_t order = (id_hash ^ seed) * 0x9e3779b97f4a7c15ULL;
+  order ^= order >> 32U;
+  order *= 0xff51afd7ed558ccdULL;
+  return (order ^ (order >> 29U)) | 1U;
+}
+
 }  // namespace drover::scheduler

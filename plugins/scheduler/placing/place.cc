@@ -442,13 +442,8 @@ void Placer::show(Slot slot, const Parts& parts, const Extra& extra, v1::AllocMe
   if (extra.preemption > 0) scores["preemption"] = extra.preemption;
 }
 
-// Decides between nodes that are equally good; never 0.
 uint64_t Placer::order_of(Slot slot) const {
-  uint64_t order = around_.cluster.block(slot / kSlots).id_hash[slot % kSlots] ^ seed_;
-  order *= 0x9e3779b97f4a7c15ULL;
-  order ^= order >> 32U;
-  order *= 0xff51afd7ed558ccdULL;
-  return (order ^ (order >> 29U)) | 1U;
+  return tie_order(around_.cluster.block(slot / kSlots).id_hash[slot % kSlots], seed_);
 }
 
 void Placer::look_up_best(size_t index) {
