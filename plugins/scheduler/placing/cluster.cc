@@ -175,6 +175,30 @@ Slot Cluster::free_slot(uint32_t kind) {
   return found * kSlots + static_cast<size_t>(std::countr_one(block.live));
 }
 
+// Moves the nodes of a kind that has become numerous to blocks of its own.
+void Cluster::gather(uint32_t kind) {
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    if (blocks_[i]->one_kind != ClusterBlock::kMixed) continue;
+    for (size_t at = 0; at < kSlots; ++at) {
+      const Slot from = i * kSlots + at;
+      if ((blocks_[i]->live & bit(from)) == 0 || blocks_[i]->kind[at] != kind) continue;
+      const Slot to = free_slot(kind);
+      ClusterBlock& old = edit_block(i);
+      ClusterBlock& block = edit_block(to / kSlots);
+      set_bit(block.live, to, true);
+      set_bit(block.accepting, to, (old.accepting & bit(from)) != 0);
+      block.kind[to % kSlots] = kind;
+      block.id_hash[to % kSlots] = old.id_hash[at];
+      block.nodes[to % kSlots] = std::move(old.nodes[at]);
+      set_bit(own_nodes_[to / kSlots], to, (own_nodes_[i] & bit(from)) != 0);
+      set_bit(old.live, from, false);
+      set_bit(old.accepting, from, false);
+      edit_shared(ids_, own_ids_)[block.nodes[to % kSlots]->node->id()] = to;
+      refresh(to);
+    }
+  }
+}
+
 void Cluster::vacate(Slot slot) {
   ClusterBlock& block = edit_block(slot / kSlots);
   leave_kind(block.kind[slot % kSlots]);
@@ -190,6 +214,7 @@ void Cluster::put_node(std::shared_ptr<const v1::Node> node) {
     leave_kind(kind);  // it was counted already
   } else {
     if (slot) vacate(*slot);
+    if (kinds_->all[kind].nodes == kOwnBlocksFrom) gather(kind);
     slot = free_slot(kind);
     edit_shared(ids_, own_ids_)[node->id()] = *slot;
   }

@@ -131,6 +131,7 @@ class Cluster {
   uint32_t enter_kind(const std::shared_ptr<const v1::Node>& node);
   void leave_kind(uint32_t kind);
   Slot free_slot(uint32_t kind);
+  void gather(uint32_t kind);
   void vacate(Slot slot);
   void refresh(Slot slot);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 #include "drover/model/node.h"
 #include "hash.h"
@@ -187,6 +188,11 @@ void Placer::learn_all() {
   }
 }
 
+const v1::AllocMetric& Placer::failure() {
+  failure_ = (alone_ ? *alone_ : tally_).metric();
+  return failure_;
+}
+
 const Feasibility& Placer::feasibility() {
   learn_all();
   return feasibility_;
@@ -305,7 +311,7 @@ Finding Placer::find(Slot slot, const Common& common) {
 void Placer::judge(Slot slot) {
   const Finding finding = find(slot, common_of(slot));
   note(slot / kSlots, bit_of(slot), finding);
-  if (finding == kFits) scores_[slot] = score(parts_at(slot, node_at(slot).room), {});
+  if (finding == kFits) scores_[slot] = score(parts_at(slot), {});
 }
 
 void Placer::refuse(const ClusterBlock& nodes, uint64_t slots, Finding finding, int32_t sign) {
@@ -332,10 +338,8 @@ void Placer::note(size_t index, uint64_t slots, Finding finding) {
 
 void Placer::note_best(size_t index) {
   Block& block = blocks_[index];
-  block.best = kNoScore;
+  block.best = best_score(&scores_[index * kSlots], block.fits);
   block.best_order = 0;
-  const double* scores = &scores_[index * kSlots];
-  visit_bits(block.fits, [&](size_t at) { block.best = std::max(block.best, scores[at]); });
 }
 
 Finding Placer::finding_at(Slot slot) const {
@@ -391,14 +395,24 @@ void Placer::after_change(Slot slot, const Neighbour* moved, int sign) {
   look_again(slot);
 }
 
-Placer::Parts Placer::parts_at(Slot slot, const NodeRoom& room) {
+Placer::Parts Placer::parts_at(Slot slot) {
+  const ClusterBlock& nodes = around_.cluster.block(slot / kSlots);
+  return parts_of(slot, nodes.nodes[slot % kSlots]->room, nodes.cpu_power[slot % kSlots],
+                  nodes.memory_power[slot % kSlots]);
+}
+
+Placer::Parts Placer::parts_after(Slot slot, const NodeRoom& room) {
+  const auto& [capacity, used] = std::tie(room.capacity(), room.used());
+  return parts_of(slot, room, power_of_free(capacity.cpu, used.cpu), power_of_free(capacity.memory_mb, used.memory_mb));
+}
+
+Placer::Parts Placer::parts_of(Slot slot, const NodeRoom& room, double cpu_power, double memory_power) {
   const Common& common = common_of(slot);
   const v1::Node& node = *node_at(slot).node;
   ScreenFactors factors = common.factors;
   if (wants_cores_) factors.cpu = power_of_ask(room.capacity().cpu, ask_of(room).cpu);
   Parts parts{.affinity = common.affinity, .spread = spread_of(common)};
-  parts.packing = packing_of(ask_, factors, power_of_free(room.capacity().cpu, room.used().cpu),
-                             power_of_free(room.capacity().memory_mb, room.used().memory_mb));
+  parts.packing = packing_of(ask_, factors, cpu_power, memory_power);
   if (wants_devices_) {
     const auto choice = choose_devices(node, group_, room.devices());
     parts.devices = choice ? choice->preference : std::nullopt;
@@ -491,13 +505,12 @@ std::vector<Placer::Rank> Placer::best_of_all() {
 
 std::vector<Placer::Rank> Placer::best(const std::set<std::string>& penalised) {
   screen_all();
-  failure_ = tally_.metric();
   std::vector<std::pair<Slot, double>> without;  // the scores without the penalty
   for (const std::string& id : penalised) {
     const auto slot = around_.cluster.slot_of(id);
     if (!slot || (blocks_[*slot / kSlots].fits & bit_of(*slot)) == 0) continue;
     without.emplace_back(*slot, scores_[*slot]);
-    scores_[*slot] = score(parts_at(*slot, node_at(*slot).room), {.penalised = true});
+    scores_[*slot] = score(parts_at(*slot), {.penalised = true});
     note_best(*slot / kSlots);
   }
   std::vector<Rank> best = best_of_all();
@@ -526,7 +539,6 @@ std::vector<Placer::Rank> Placer::look_at(const std::string& node_id) {
       alone_->refuse(finding, node.node_class(), 1);
     }
   }
-  failure_ = alone_->metric();
   if (finding != kFits) return {};
   return {{.score = 0, .order = 0, .slot = *slot}};
 }
@@ -559,7 +571,7 @@ std::optional<Placer::Way> Placer::way_into(Slot slot) {
   }
   auto found = preempt(*node.node, node.room, group_, job_.priority(), std::move(candidates));
   if (!found || found->leaving.empty()) return std::nullopt;
-  Parts parts = parts_at(slot, found->room);
+  Parts parts = parts_after(slot, found->room);
   return Way{.parts = parts, .preemption = *std::move(found)};
 }
 
@@ -613,10 +625,10 @@ std::optional<Choice> Placer::place_by_preemption(const std::string& alloc_id, c
 
 Choice Placer::take(const std::string& alloc_id, const std::vector<Rank>& ranks,
                     const std::set<std::string>& penalised) {
-  v1::AllocMetric metric = failure_;
+  v1::AllocMetric metric = (alone_ ? *alone_ : tally_).metric();
   for (const Rank& rank : ranks) {
     const bool is_penalised = penalised.contains(node_at(rank.slot).node->id());
-    show(rank.slot, parts_at(rank.slot, node_at(rank.slot).room), {.penalised = is_penalised}, metric);
+    show(rank.slot, parts_at(rank.slot), {.penalised = is_penalised}, metric);
   }
   return give(alloc_id, ranks.front().slot, std::move(metric));
 }

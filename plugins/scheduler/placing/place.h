@@ -70,7 +70,7 @@ class Placer {
   // Takes the room on the chosen node. Nothing when no node can take it; failure() says why.
   std::optional<Choice> place(const std::string& alloc_id, const GroupPlacer::Wish& wish);
   // Valid until the next call of a function that is not const.
-  const v1::AllocMetric& failure() const { return failure_; }
+  const v1::AllocMetric& failure();
   // The room on that node changed behind the placer's back. `moved`: with `sign` 1 it is a neighbour now, with -1 it is
   // none any more; null: the neighbours are the same.
   void changed(const std::string& node_id, const Neighbour* moved = nullptr, int sign = 0);
@@ -162,7 +162,9 @@ class Placer {
   void count_neighbour(const Neighbour& neighbour, int sign);
   void after_change(Slot slot, const Neighbour* moved, int sign);
 
-  Parts parts_at(Slot slot, const NodeRoom& room);
+  Parts parts_at(Slot slot);
+  Parts parts_after(Slot slot, const NodeRoom& room);  // some have left
+  Parts parts_of(Slot slot, const NodeRoom& room, double cpu_power, double memory_power);
   double anti_affinity(const Parts& parts) const;
   double score(const Parts& parts, const Extra& extra) const;
   void show(Slot slot, const Parts& parts, const Extra& extra, v1::AllocMetric& metric) const;

@@ -1,6 +1,8 @@
 #include "screen.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -69,6 +71,20 @@ __attribute__((target("avx2"))) ScreenRoom screen_avx2(const ClusterBlock& block
   return room;
 }
 
+__attribute__((target("avx2"))) double best_score_avx2(const double* scores, uint64_t slots) {
+  const __m256d none = _mm256_set1_pd(kNoScore);
+  const __m256i lanes = _mm256_set_epi64x(8, 4, 2, 1);
+  __m256d best = none;
+  for (size_t i = 0; i < kSlots; i += 4) {
+    const __m256i four = _mm256_and_si256(_mm256_set1_epi64x(static_cast<int64_t>((slots >> i) & 0xFU)), lanes);
+    const __m256d wanted = _mm256_castsi256_pd(_mm256_cmpeq_epi64(four, lanes));
+    best = _mm256_max_pd(best, _mm256_blendv_pd(none, _mm256_loadu_pd(scores + i), wanted));
+  }
+  alignas(32) std::array<double, 4> last{};
+  _mm256_store_pd(last.data(), best);
+  return std::max(std::max(last[0], last[1]), std::max(last[2], last[3]));
+}
+
 bool has_avx2() {
   static const bool has = __builtin_cpu_supports("avx2") != 0;
   return has;
@@ -96,6 +112,16 @@ ScreenRoom screen_each(const ClusterBlock& block, const ScreenAsk& ask,
                        const ClusterBlock::Column<ScreenFactors>& factors, double* scores) {
   return screen_plain(
       block, ask, [&](size_t slot) -> const ScreenFactors& { return factors[slot]; }, scores);
+}
+
+double best_score(const double* scores, uint64_t slots) {
+  if (slots == 0) return kNoScore;
+#if defined(__x86_64__)
+  if (has_avx2()) return best_score_avx2(scores, slots);
+#endif
+  double best = kNoScore;
+  for (; slots != 0; slots &= slots - 1) best = std::max(best, scores[std::countr_zero(slots)]);
+  return best;
 }
 
 }  // namespace drover::scheduler

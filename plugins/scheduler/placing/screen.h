@@ -46,4 +46,7 @@ ScreenRoom screen(const ClusterBlock& block, const ScreenAsk& ask, const ScreenF
 ScreenRoom screen_each(const ClusterBlock& block, const ScreenAsk& ask,
                        const ClusterBlock::Column<ScreenFactors>& factors, double* scores);
 
+// The best of 64 scores, of those whose bit is set; kNoScore when none is.
+double best_score(const double* scores, uint64_t slots);
+
 }  // namespace drover::scheduler
