@@ -1,8 +1,8 @@
-// The cost of one evaluation in a full cluster: a new job of ten allocations among 1,000 nodes and 20,000 allocations.
+// The cost of one evaluation in a full cluster: a new job (of ten allocations) among 1,000 nodes and 20,000 allocations.
 // The cluster is read from the state anew, or kept in columns that follow the change feed; beside both stands the
 // decision alone, with a cluster that is there already.
 //
-//   scheduler_bench [nodes] [allocations]
+//   scheduler_bench [nodes] [allocations] [count]
 //
 // Processor time of this thread, so that a busy machine matters less.
 #include <time.h>
@@ -81,7 +81,7 @@ v1::Node make_node(int number) {
   return node;
 }
 
-v1::Job make_job() {
+v1::Job make_job(int count) {
   v1::Job job;
   job.set_id("bench");
   job.set_namespace_("default");
@@ -94,7 +94,7 @@ v1::Job make_job() {
   constraint.set_r_target("linux");
   v1::TaskGroup& group = *job.add_task_groups();
   group.set_name("app");
-  group.set_count(10);
+  group.set_count(count);
   v1::NetworkResource& network = *group.add_networks();
   network.set_mode("host");
   network.add_dynamic_ports()->set_label("http");
@@ -142,6 +142,7 @@ double per_second(const char* name, int rounds, double beside, const std::functi
 
 int main(int argc, char** argv) {
   const int nodes = argc > 1 ? std::atoi(argv[1]) : 1000, allocs = argc > 2 ? std::atoi(argv[2]) : 20000;
+  const int count = argc > 3 ? std::atoi(argv[3]) : 10;
   state::Store store;
   InStore declarations(store);
   const TableId jobs = *store.add_table(jobs_table().spec());
@@ -152,7 +153,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
     return 1;
   }
-  const v1::Job job = make_job();
+  const v1::Job job = make_job(count);
   std::vector<std::string> ids;
   {
     auto transaction = store.begin(1);
@@ -177,16 +178,17 @@ int main(int argc, char** argv) {
   const auto view = store.shared_snapshot("bench");
   const auto decided = [&](Cluster cluster) {
     const auto decision = decide(GenericScheduler(/*is_batch=*/false), eval, *view, tables, 1, std::move(cluster));
-    if (decision.plan.placed.size() != 10) std::abort();
+    if (decision.plan.placed.size() != static_cast<size_t>(count)) std::abort();
   };
   Columns columns(tables);
   columns.load(*view);
-  std::printf("%d nodes, %d allocations, a job of ten\n", nodes, allocs);
-  std::vector<Cluster> ready(200, columns.cluster());
+  std::printf("%d nodes, %d allocations, a job of %d\n", nodes, allocs, count);
+  constexpr int kRounds = 2000;
+  std::vector<Cluster> ready(kRounds, columns.cluster());
   size_t next = 0;
-  const double alone = per_second("the decision alone", 200, 0, [&] { decided(std::move(ready[next++])); });
-  const double anew = per_second("with the cluster read anew", 10, alone, [&] { decided(cluster_of(*view, tables)); });
-  const double kept = per_second("with a copy of the columns", 200, alone, [&] { decided(columns.cluster()); });
+  const double alone = per_second("the decision alone", kRounds, 0, [&] { decided(std::move(ready[next++])); });
+  const double anew = per_second("with the cluster read anew", 4, alone, [&] { decided(cluster_of(*view, tables)); });
+  const double kept = per_second("with a copy of the columns", kRounds, alone, [&] { decided(columns.cluster()); });
   std::printf("  columns / read anew: %.1f\n", kept / anew);
 
   // The cost of the columns as the cluster changes.
