@@ -59,6 +59,7 @@ std::vector<Definition> job_status_commands();
 std::vector<Definition> job_dispatch_commands();
 std::vector<Definition> job_version_commands();
 std::vector<Definition> job_scaling_commands();
+std::vector<Definition> job_why_commands();
 std::vector<Definition> alloc_commands();
 std::vector<Definition> node_commands();
 std::vector<Definition> node_drain_commands();

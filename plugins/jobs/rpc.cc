@@ -7,6 +7,7 @@
 #include "destination.h"
 #include "diff.h"
 #include "drover/api/jobs.pb.h"
+#include "drover/api/why.pb.h"
 #include "drover/json.h"
 #include "drover/model/evaluation.h"
 #include "drover/model/job.h"
@@ -62,6 +63,7 @@ Status Rpc::declare(Declarations& declare) {
   for (auto more : {dispatches_.methods(), versions_.methods(), scaling_.of_jobs()}) {
     std::ranges::move(more, std::back_inserter(methods));
   }
+  DROVER_RETURN_IF_ERROR(declare.service("drover.v1.WhatIfs", {method<&Rpc::what_if>("Run", this)}));
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.Scaling", scaling_.of_policies()));
   return declare.service("drover.v1.Jobs", std::move(methods));
 }

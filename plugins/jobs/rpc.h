@@ -40,6 +40,8 @@ class SchedulerConfiguration;
 class TrialResponse;
 class ValidateJobRequest;
 class ValidateJobResponse;
+class WhatIfRequest;
+class WhatIfResponse;
 }  // namespace drover::v1
 
 namespace drover::jobs {
@@ -62,6 +64,7 @@ class Rpc {
   Result<v1::JobResponse> get(const v1::JobRequest& request, Call& call);
   Result<Write<v1::DeregisterJobResponse>> deregister(const v1::DeregisterJobRequest& request, Call& call);
   Result<v1::JobSummaryResponse> summary(const v1::JobRequest& request, Call& call);
+  Result<v1::WhatIfResponse> what_if(const v1::WhatIfRequest& request, Call& call);
   Result<v1::PlanJobResponse> plan(const v1::PlanJobRequest& request, Call& call);
   Result<v1::JobSubmissionResponse> submission(const v1::JobSubmissionRequest& request, Call& call);
   Result<Write<v1::ReconcileSummariesResponse>> reconcile_summaries(const v1::ReconcileSummariesRequest& request,
@@ -72,6 +75,8 @@ class Rpc {
   v1::JobListStub stub_at(const Cursor& job, const ReadView& view) const;
   Result<v1::Job> find(const std::string& id, Call& call) const;
   // Asks the scheduler for a plan for that row; `refusal` says why it did not. Errors: aborted when the job changed.
+  // The row that registering the job now would store. Errors: invalid_argument.
+  Result<v1::Job> row_of(v1::Job job, const ReadView& view, Call& call);
   Result<v1::TrialResponse> try_out(const v1::Job& job, uint64_t known_index, Call& call);
 
   const Tables& tables_;

@@ -8,6 +8,7 @@
 #include "diff.h"
 #include "drover/api/jobs.pb.h"
 #include "drover/api/plan.pb.h"
+#include "drover/api/why.pb.h"
 #include "drover/model/job.h"
 #include "drover/model/periodic.h"
 #include "drover/schema.h"
@@ -81,6 +82,27 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   response.set_warnings(joined(warnings));
   if (request.diff()) *response.mutable_diff() = std::move(diff);
   return response;
+}
+
+Result<v1::Job> Rpc::row_of(v1::Job job, const ReadView& view, Call& call) {
+  if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
+  DROVER_RETURN_IF_ERROR(resolve_destination(job, call.query(), host_->agent().region));
+  canonicalize(job, admission_.priorities);
+  DROVER_RETURN_IF_ERROR(accept(job, /*overrides_policies=*/false, admission_).status());
+  const auto existing = tables_.jobs.get(view, job_key(job.namespace_(), job.id()));
+  keep_policy_ids(job, existing ? &*existing : nullptr);
+  return as_registered(job, existing ? &*existing : nullptr, view.index() + 1, host_->clock().wall_ns());
+}
+
+Result<v1::WhatIfResponse> Rpc::what_if(const v1::WhatIfRequest& request, Call& call) {
+  const auto view = host_->snapshot();
+  v1::WhatIfRequest prepared = request;
+  for (v1::Job& job : *prepared.mutable_jobs()) {
+    DROVER_TRY(job, row_of(job, *view, call));
+  }
+  CallContext context = call.context();
+  context.method = "/drover.v1.WhatIfTrials/Run";
+  return drover::call<v1::WhatIfResponse>(host_->caller(), std::move(context), prepared);
 }
 
 Result<v1::JobSubmissionResponse> Rpc::submission(const v1::JobSubmissionRequest& request, Call& call) {

@@ -8,6 +8,7 @@
 #include "deciding/system_scheduler.h"
 #include "drover/config.h"
 #include "drover/module.h"
+#include "explaining/why_rpc.h"
 #include "leader.h"
 #include "node_rpc.h"
 #include "rpc.h"
@@ -76,6 +77,7 @@ class SchedulerPlugin final : public Plugin {
     DROVER_RETURN_IF_ERROR(rpc_.declare(declare));
     DROVER_RETURN_IF_ERROR(config_rpc_.declare(declare));
     DROVER_RETURN_IF_ERROR(trial_rpc_.declare(declare));
+    DROVER_RETURN_IF_ERROR(why_rpc_.declare(declare));
     return node_rpc_.declare(declare);
   }
 
@@ -96,6 +98,7 @@ class SchedulerPlugin final : public Plugin {
     columns_.emplace(host, tables_);
     DROVER_RETURN_IF_ERROR(rpc_.start(host));
     DROVER_RETURN_IF_ERROR(trial_rpc_.start(host, *columns_, options_.types));
+    DROVER_RETURN_IF_ERROR(why_rpc_.start(host, *columns_, options_.types));
     return node_rpc_.start(host);
   }
 
@@ -107,6 +110,7 @@ class SchedulerPlugin final : public Plugin {
   Rpc rpc_{tables_};
   NodeRpc node_rpc_{tables_};
   TrialRpc trial_rpc_{tables_};
+  WhyRpc why_rpc_{tables_};
   ConfigRpc config_rpc_{tables_};
   LeaderOptions options_;
   GenericScheduler service_{/*is_batch=*/false};

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "columns.h"
@@ -54,36 +55,42 @@ void describe_preempted(const ReadView& view, const Tables& tables, v1::Evaluati
 
 }  // namespace
 
-Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const ReadView& view, const Tables& tables,
-                int64_t now, Cluster cluster, const v1::Job* job) {
-  std::optional<v1::Job> stored;
-  if (!job) {
-    stored = Table<v1::Job>(tables.jobs).get(view, job_key(eval.namespace_(), eval.job_id()));
-    if (stored) job = &*stored;
+DecisionInput::DecisionInput(v1::Evaluation of, const ReadView& view, const Tables& tables, const v1::Job* other_job)
+    : eval(std::move(of)),
+      allocs(tables.allocs.list(view, kAllocsByJob, of_job(eval.namespace_(), eval.job_id()))),
+      config(tables.config.get(view, "").value_or(default_configuration())),
+      view_(view),
+      tables_(tables) {
+  if (other_job) {
+    job = *other_job;
+  } else {
+    job = Table<v1::Job>(tables.jobs).get(view, job_key(eval.namespace_(), eval.job_id()));
   }
-  const auto allocs = tables.allocs.list(view, kAllocsByJob, of_job(eval.namespace_(), eval.job_id()));
+  if (!tables.deployments) return;
+  deployments = Table<v1::Deployment>(*tables.deployments)
+                    .list(view, kDeploymentsByJob, of_job(eval.namespace_(), eval.job_id()));
+}
+
+Decision decide_on(const Scheduler& scheduler, const DecisionInput& input, int64_t now, Cluster& cluster) {
+  const auto& [view, tables] = std::tie(input.view(), input.tables());
+  const v1::Evaluation& eval = input.eval;
   std::map<uint64_t, std::optional<v1::Job>> versions;
   const auto find_version = [&](uint64_t version) -> const v1::Job* {
     auto [at, unknown] = versions.try_emplace(version);
     if (unknown) {
       const std::string key = job_version_key(eval.namespace_(), eval.job_id(), version);
-      at->second = Table<v1::Job>(tables.job_versions).get(view, key);
+      at->second = Table<v1::Job>(input.tables().job_versions).get(input.view(), key);
     }
     return at->second ? &*at->second : nullptr;
   };
-  std::vector<v1::Deployment> deployments;
-  if (tables.deployments) {
-    deployments = Table<v1::Deployment>(*tables.deployments)
-                      .list(view, kDeploymentsByJob, of_job(eval.namespace_(), eval.job_id()));
-  }
-  const v1::SchedulerConfiguration config = tables.config.get(view, "").value_or(default_configuration());
-  ClusterBoard board(std::move(cluster), allocs, eval.id(), rules_for(config, eval.type()), others_of(view, tables));
+  ClusterBoard board(std::move(cluster), input.allocs, eval.id(), rules_for(input.config, eval.type()),
+                     others_of(view, tables));
   Decision decision = scheduler.decide({.eval = eval,
-                                        .job = job,
-                                        .allocs = allocs,
+                                        .job = input.job ? &*input.job : nullptr,
+                                        .allocs = input.allocs,
                                         .version = find_version,
-                                        .deployments = tables.deployments ? &deployments : nullptr,
-                                        .config = config,
+                                        .deployments = tables.deployments ? &input.deployments : nullptr,
+                                        .config = input.config,
                                         .now = now,
                                         .new_id = [] { return Uuid::random().bytes(); }},
                                        board);
@@ -91,7 +98,13 @@ Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const Re
     if (other.job_id() != eval.job_id() || other.namespace_() != eval.namespace_())
       describe_preempted(view, tables, other);
   }
+  cluster = std::move(board).take_cluster();
   return decision;
+}
+
+Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const ReadView& view, const Tables& tables,
+                int64_t now, Cluster cluster, const v1::Job* other_job) {
+  return decide_on(scheduler, DecisionInput(eval, view, tables, other_job), now, cluster);
 }
 
 v1::Evaluation blocked_after(const v1::Evaluation& eval, std::string id, std::string_view trigger,

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "drover/scheduler.h"
 #include "drover/tables.h"
+#include "drover/v1/deployment.pb.h"
 #include "placing/place.h"
 #include "tables.h"
 
@@ -13,10 +16,32 @@ namespace drover::scheduler {
 
 using Decision = Scheduler::Decision;
 
-// `now`: nanoseconds since 1970. `cluster`: as cluster_of(view). `job`: looked at instead of the one in the table;
-// null: that one.
+// What is read of a snapshot for the evaluation of a job. Requires: view and tables outlive it.
+class DecisionInput {
+ public:
+  // `other_job`: looked at instead of the one in the table; null: that one.
+  DecisionInput(v1::Evaluation eval, const ReadView& view, const Tables& tables, const v1::Job* other_job = nullptr);
+
+  v1::Evaluation eval;
+  std::optional<v1::Job> job;  // nothing: it is gone
+  std::vector<v1::Allocation> allocs;
+  std::vector<v1::Deployment> deployments;  // the newest first
+  v1::SchedulerConfiguration config;
+
+  const ReadView& view() const { return view_; }
+  const Tables& tables() const { return tables_; }
+
+ private:
+  const ReadView& view_;
+  const Tables& tables_;
+};
+
+// `now`: nanoseconds since 1970. `cluster`: as cluster_of(view); it is left with what the decision places, and without
+// what makes room for that.
+Decision decide_on(const Scheduler& scheduler, const DecisionInput& input, int64_t now, Cluster& cluster);
+// All in one.
 Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const ReadView& view, const Tables& tables,
-                int64_t now, Cluster cluster, const v1::Job* job = nullptr);
+                int64_t now, Cluster cluster, const v1::Job* other_job = nullptr);
 
 // How allocations are placed where the operator has said nothing.
 v1::SchedulerConfiguration default_configuration();

@@ -38,6 +38,9 @@ class ClusterBoard final : public Board {
   void come_back(const v1::Allocation& alloc) override;
   std::unique_ptr<GroupPlacer> open(const v1::Job& job, const v1::TaskGroup& group) override;
 
+  // As it stands now. Requires: no placer is open.
+  Cluster take_cluster() && { return std::move(cluster_); }
+
  private:
   class OpenPlacer;
   bool is_of_job(const v1::Allocation& alloc) const;

@@ -10,14 +10,6 @@
 namespace drover::scheduler {
 namespace {
 
-bool driver_works(const std::string& driver, const v1::Node& node) {
-  if (auto at = node.drivers().find(driver); at != node.drivers().end()) {
-    return at->second.detected() && at->second.healthy();
-  }
-  auto at = node.attributes().find("driver." + driver);
-  return at != node.attributes().end() && parse_bool(at->second).value_or(false);
-}
-
 bool has_mode(const std::string& mode, const v1::Node& node) {
   const auto is_it = [&](const auto& network) {
     return network.mode() == mode || (network.mode().empty() && mode == "host");
@@ -39,8 +31,18 @@ std::string check_port(const v1::Port& port, const v1::Node& node) {
   return "missing host network \"" + *alias + "\" for port \"" + port.label() + "\"";
 }
 
+}  // namespace
+
+bool driver_works(const std::string& driver, const v1::Node& node) {
+  if (auto at = node.drivers().find(driver); at != node.drivers().end()) {
+    return at->second.detected() && at->second.healthy();
+  }
+  auto at = node.attributes().find("driver." + driver);
+  return at != node.attributes().end() && parse_bool(at->second).value_or(false);
+}
+
 // Only the first network of a group counts.
-std::string check_network(const v1::TaskGroup& group, const v1::Node& node) {
+std::string network_problem(const v1::TaskGroup& group, const v1::Node& node) {
   if (group.networks().empty()) return {};
   const v1::NetworkResource& network = group.networks(0);
   const std::string mode = network.mode().empty() ? "host" : network.mode();
@@ -57,8 +59,6 @@ std::string check_network(const v1::TaskGroup& group, const v1::Node& node) {
   }
   return {};
 }
-
-}  // namespace
 
 void ClassVerdicts::add(const v1::Constraint& constraint) {
   if (is_distinct(constraint)) return;
@@ -99,7 +99,7 @@ std::string Feasibility::check(const v1::Node& node) {
   }
   if (!of_group.empty()) return of_group;
   if (!could_have_devices(node, group_)) return "missing devices";
-  return check_network(group_, node);
+  return network_problem(group_, node);
 }
 
 std::map<std::string, bool> Feasibility::classes() const {

@@ -13,6 +13,11 @@
 
 namespace drover::scheduler {
 
+// True when the node has the driver, and it is healthy.
+bool driver_works(const std::string& driver, const v1::Node& node);
+// Why the node's networks cannot be the group's, as it stands in the metrics; empty when they can.
+std::string network_problem(const v1::TaskGroup& group, const v1::Node& node);
+
 // Constraints that are met or not by a whole class of nodes, as long as none escapes.
 class ClassVerdicts {
  public:

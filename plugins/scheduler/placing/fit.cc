@@ -164,10 +164,10 @@ std::vector<uint32_t> NodeRoom::free_cores() const {
   return free;
 }
 
-bool NodeRoom::cores_exhausted(const v1::TaskGroup& group) const {
-  size_t wanted = 0;
-  for (const v1::Task& task : group.tasks()) wanted += static_cast<size_t>(std::max(task.resources().cores(), 0));
-  return wanted > 0 && free_cores().size() < wanted;
+int64_t NodeRoom::cores_missing(const v1::TaskGroup& group) const {
+  int64_t wanted = 0;
+  for (const v1::Task& task : group.tasks()) wanted += std::max(task.resources().cores(), 0);
+  return wanted == 0 ? 0 : std::max<int64_t>(wanted - static_cast<int64_t>(free_cores().size()), 0);
 }
 
 std::string NodeRoom::overcommitted() const {

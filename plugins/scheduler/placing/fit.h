@@ -60,8 +60,9 @@ class NodeRoom {
   std::string ports_exhausted(const v1::TaskGroup& group, const v1::Node& node) const {
     return scheduler::ports_exhausted(group, node, shape_->addresses, ports_);
   }
-  // True when too few of the node's cores are free for the group.
-  bool cores_exhausted(const v1::TaskGroup& group) const;
+  // How many of the node's cores would have to be free besides for the group.
+  int64_t cores_missing(const v1::TaskGroup& group) const;
+  bool cores_exhausted(const v1::TaskGroup& group) const { return cores_missing(group) > 0; }
   // Says in which dimension what is counted exceeds the node, or what two allocations hold; empty when all is well.
   std::string overcommitted() const;
 

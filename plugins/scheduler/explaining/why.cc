@@ -1,0 +1,329 @@
+#include "explaining/why.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "drover/model/allocation.h"
+#include "drover/model/job.h"
+#include "explaining/failures.h"
+
+namespace drover::scheduler {
+namespace {
+
+constexpr size_t kNodesShown = 5;
+constexpr size_t kChangesShown = 8;
+constexpr int32_t kMaxPriority = 100;
+// Beside 1, the cost of a whole part of the job.
+constexpr double kCostOfOthers = 1.5, kCostOfANode = 2;
+
+using Kind = Failure::Kind;
+
+bool is_amount(Kind kind) {
+  return kind == Kind::cpu || kind == Kind::memory || kind == Kind::disk || kind == Kind::cores;
+}
+
+const char* name_of(Kind kind) {
+  switch (kind) {
+    case Kind::node_pool:
+      return "node_pool";
+    case Kind::datacenter:
+      return "datacenter";
+    case Kind::node:
+      return "node";
+    case Kind::constraint:
+      return "constraint";
+    case Kind::driver:
+      return "driver";
+    case Kind::device:
+    case Kind::device_in_use:
+      return "device";
+    case Kind::network:
+      return "network";
+    case Kind::distinct:
+      return "distinct";
+    case Kind::port:
+      return "port";
+    case Kind::cores:
+      return "cores";
+    case Kind::cpu:
+      return "cpu";
+    case Kind::memory:
+      return "memory";
+    case Kind::disk:
+      return "disk";
+  }
+  return "";
+}
+
+std::string remedy(const Failure& failure) {
+  const std::string amount = std::to_string(failure.amount);
+  switch (failure.kind) {
+    case Kind::node_pool:
+      return "run in " + failure.text;
+    case Kind::datacenter:
+      return "allow " + failure.text;
+    case Kind::node:
+      return failure.text == "the node takes no new work" ? "make the node eligible"
+                                                          : "bring the node back: " + failure.text;
+    case Kind::constraint:
+      return "drop the constraint " + failure.text;
+    case Kind::driver:
+      return "have a healthy " + failure.text + " there";
+    case Kind::device:
+      return "have the devices there";
+    case Kind::device_in_use:
+      return "free the devices";
+    case Kind::network:
+      return "have the network there: " + failure.text;
+    case Kind::distinct:
+      return "relax " + failure.text;
+    case Kind::port:
+      return (failure.detail.empty() ? "free a port: " : "free the port that " + failure.detail + " holds: ") +
+             failure.text;
+    case Kind::cores:
+      return amount + (failure.amount == 1 ? " core less" : " cores less");
+    case Kind::cpu:
+      return amount + " MHz less CPU";
+    case Kind::memory:
+      return amount + " MB less memory";
+    case Kind::disk:
+      return amount + " MB less disk";
+  }
+  return "";
+}
+
+// A change that would find a place, and how cheap it is.
+struct Change {
+  std::string text, kind;
+  int64_t amount = 0;
+  int32_t nodes = 0;
+  size_t steps = 1;  // changes that it consists of
+  double share = 1;  // of what the group asks for, where it is an amount; more where it touches others than the job
+  bool operator<(const Change& other) const {
+    if (steps != other.steps) return steps < other.steps;
+    if (share != other.share) return share < other.share;
+    return nodes != other.nodes ? nodes > other.nodes : text < other.text;
+  }
+};
+
+class Explanation {
+ public:
+  Explanation(const WhyInput& input, const v1::TaskGroup& group, v1::WhyResponse& response)
+      : input_(input), group_(group), response_(response), distinct_(input.job, group) {
+    for (const v1::Allocation& alloc : input.allocs) {
+      if (client_terminal(alloc)) continue;
+      const v1::Node* node = input.cluster.find(alloc.node_id());
+      distinct_.add({node, alloc.task_group(), server_terminal(alloc)});
+    }
+  }
+
+  void run() {
+    input_.cluster.visit([&](const ClusterNode& node) { look_at(node); });
+    for (const auto& [text, reason] : reasons_) add_reason(text, reason);
+    if (fitting_ > 0) {
+      show_best();
+    } else {
+      show_nearest();
+      add_changes();
+    }
+  }
+
+ private:
+  struct Near {
+    size_t steps;
+    double share;
+    const ClusterNode* node;
+    std::vector<Failure> failures;
+    bool operator<(const Near& other) const { return steps != other.steps ? steps < other.steps : share < other.share; }
+  };
+  struct Reason {
+    Kind kind;
+    int32_t nodes = 0;
+  };
+
+  // How much of what the group asks for is missing, at most of one thing.
+  double share_of(const std::vector<Failure>& failures, const NodeRoom& room) const {
+    const Amount ask = room.ask_of(group_);
+    double most = 0;
+    for (const Failure& failure : failures) {
+      const int64_t whole = failure.kind == Kind::cpu      ? ask.cpu
+                            : failure.kind == Kind::memory ? ask.memory_mb
+                            : failure.kind == Kind::disk   ? ask.disk_mb
+                                                           : failure.amount;
+      const bool partly = is_amount(failure.kind) && whole > 0;
+      most = std::max(most, partly ? static_cast<double>(failure.amount) / static_cast<double>(whole) : 1.0);
+    }
+    return most;
+  }
+
+  void look_at(const ClusterNode& node) {
+    std::vector<Failure> failures = failures_of(node, input_.job, group_, distinct_);
+    if (failures.empty()) {
+      ++fitting_;
+      return;
+    }
+    Reason& reason = reasons_.try_emplace(failures.front().text, Reason{failures.front().kind}).first->second;
+    ++reason.nodes;
+    std::vector<std::string> key;
+    for (const Failure& failure : failures) key.push_back(name_of(failure.kind) + (":" + failure.text));
+    Near near{failures.size(), share_of(failures, node.room), &node, std::move(failures)};
+    const auto [at, is_new] = by_failures_.try_emplace(std::move(key), Alike{0, near});
+    ++at->second.nodes;
+    if (near < at->second.nearest) at->second.nearest = near;
+    nearest_.insert(std::upper_bound(nearest_.begin(), nearest_.end(), near), near);
+    if (nearest_.size() > kNodesShown) nearest_.pop_back();
+    if (std::ranges::all_of(near.failures,
+                            [](const Failure& one) { return is_amount(one.kind) || one.kind == Kind::port; })) {
+      note_priority(node);
+    }
+  }
+
+  void add_reason(const std::string& text, const Reason& found) {
+    v1::WhyReason& reason = *response_.add_reasons();
+    reason.set_group(group_.name());
+    reason.set_text(text);
+    reason.set_nodes(found.nodes);
+    if (is_amount(found.kind)) reason.set_dimension(text);
+    if (found.kind == Kind::constraint) reason.set_constraint(text);
+  }
+
+  // As the placer sees it: one more is placed on a copy.
+  void show_best() {
+    ClusterBoard board(input_.cluster, input_.allocs, input_.job.id(), input_.rules, input_.others);
+    const auto placer = board.open(input_.job, group_);
+    v1::Allocation alloc;
+    alloc.set_id(std::string(16, '\0'));
+    if (!placer->place(alloc, {})) return;
+    for (const v1::NodeScoreMeta& meta : alloc.metrics().score_meta_data()) {
+      v1::WhyNode& node = *response_.add_best();
+      node.set_group(group_.name());
+      node.set_node_id(meta.node_id());
+      if (const v1::Node* row = input_.cluster.find(meta.node_id())) node.set_node_name(row->name());
+      *node.mutable_scores() = meta.scores();
+      (*node.mutable_scores())["final"] = meta.norm_score();
+    }
+  }
+
+  void show_nearest() {
+    for (const Near& near : nearest_) {
+      v1::WhyNode& node = *response_.add_best();
+      node.set_group(group_.name());
+      node.set_node_id(near.node->node->id());
+      node.set_node_name(near.node->node->name());
+      node.set_first_failure(near.failures.front().text);
+      for (const Failure& failure : near.failures) {
+        node.add_failures(failure.text + (failure.amount > 0 ? " (" + std::to_string(failure.amount) + " short)" : ""));
+      }
+    }
+  }
+
+  void add_changes() {
+    std::vector<Change> changes;
+    for (const auto& [key, alike] : by_failures_) {
+      const Near& near = alike.nearest;
+      Change change{.kind = near.failures.size() > 1 ? "several" : name_of(near.failures[0].kind),
+                    .nodes = alike.nodes,
+                    .steps = near.steps,
+                    .share = near.share};
+      for (const Failure& failure : near.failures)
+        change.text += (change.text.empty() ? "" : ", and ") + remedy(failure);
+      if (near.failures.size() == 1) change.amount = near.failures[0].amount;
+      changes.push_back(std::move(change));
+    }
+    add_node_changes(changes);
+    add_priority_change(changes);
+    std::sort(changes.begin(), changes.end());
+    for (size_t i = 0; i < std::min(changes.size(), kChangesShown); ++i) {
+      v1::WhyChange& change = *response_.add_changes();
+      change.set_group(group_.name());
+      change.set_text(changes[i].text);
+      change.set_kind(changes[i].kind);
+      change.set_amount(changes[i].amount);
+      change.set_nodes(changes[i].nodes);
+    }
+  }
+
+  // An empty node of a kind that is there already, where that would do.
+  void add_node_changes(std::vector<Change>& changes) const {
+    for (uint32_t number = 0; number < input_.cluster.kinds(); ++number) {
+      const auto& example = input_.cluster.kind(number).example;
+      if (!example) continue;
+      v1::Node fresh = *example;
+      fresh.set_id(std::string(16, '\0'));
+      fresh.set_status(v1::NODE_STATUS_READY);
+      fresh.set_drain(false);
+      fresh.set_scheduling_eligibility("eligible");
+      const ClusterNode node{std::make_shared<const v1::Node>(fresh), NodeRoom(fresh), {}};
+      if (!failures_of(node, input_.job, group_, distinct_).empty()) continue;
+      const std::string of_class = fresh.node_class().empty() ? "" : " of class " + fresh.node_class();
+      changes.push_back({.text = "one more node" + of_class + " like " + example->name(),
+                         .kind = "add_node",
+                         .nodes = 1,
+                         .share = kCostOfANode});
+    }
+  }
+
+  // The lowest priority of the job from which the others on the node would make room for it.
+  void note_priority(const ClusterNode& node) {
+    if (!input_.others.job) return;
+    std::vector<std::pair<int32_t, const Holding*>> others;
+    for (const auto& holding : node.holdings) {
+      if (holding->job_id == input_.job.id() && holding->name_space == input_.job.namespace_()) continue;
+      const v1::Job* job = input_.others.job(holding->name_space, holding->job_id, holding->job_version);
+      if (job) others.emplace_back(job->priority(), holding.get());
+    }
+    std::ranges::stable_sort(others, {}, &std::pair<int32_t, const Holding*>::first);
+    NodeRoom room = node.room;
+    for (const auto& [priority, holding] : others) {
+      room.remove(holding->usage);
+      const bool fits = room.ports_exhausted(group_, *node.node).empty() && !room.cores_exhausted(group_) &&
+                        room.exhausted(room.ask_of(group_)).empty();
+      if (!fits) continue;
+      const int32_t wanted = priority + kPriorityGap;
+      if (wanted > kMaxPriority) return;
+      if (!priority_ || wanted < *priority_) priority_nodes_ = 0, priority_ = wanted;
+      if (wanted == *priority_) ++priority_nodes_;
+      return;
+    }
+  }
+
+  void add_priority_change(std::vector<Change>& changes) const {
+    if (!priority_) return;
+    const bool is_enough = input_.job.priority() >= *priority_;
+    if (is_enough && input_.rules.preempts) return;  // it would be placed
+    Change change{.kind = "priority", .amount = *priority_, .nodes = priority_nodes_, .share = kCostOfOthers};
+    if (!is_enough) change.text = "a priority of " + std::to_string(*priority_);
+    if (!input_.rules.preempts) {
+      change.text += (is_enough ? "" : " and ") + ("preemption for jobs of type " + input_.job.type());
+      if (is_enough) change.kind = "preemption";
+    }
+    change.text += ", so that less important allocations make room";
+    changes.push_back(std::move(change));
+  }
+
+  struct Alike {
+    int32_t nodes;
+    Near nearest;
+  };
+
+  const WhyInput& input_;
+  const v1::TaskGroup& group_;
+  v1::WhyResponse& response_;
+  Distinct distinct_;
+  int32_t fitting_ = 0;
+  std::map<std::string, Reason> reasons_;  // by text
+  std::map<std::vector<std::string>, Alike> by_failures_;
+  std::vector<Near> nearest_;  // sorted, at most kNodesShown
+  std::optional<int32_t> priority_;
+  int32_t priority_nodes_ = 0;
+};
+
+}  // namespace
+
+void explain_group(const WhyInput& input, const v1::TaskGroup& group, v1::WhyResponse& response) {
+  Explanation(input, group, response).run();
+}
+
+}  // namespace drover::scheduler

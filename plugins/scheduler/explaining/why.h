@@ -1,0 +1,25 @@
+// Why a task group finds a place or not: nodes by their first reason, the best nodes term by term, and the cheapest
+// changes that would find one. Pure. The path of placing pays nothing for it: nodes are looked at once more, by
+// failures.h.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "drover/api/why.pb.h"
+#include "placing/board.h"
+
+namespace drover::scheduler {
+
+struct WhyInput {
+  const Cluster& cluster;                  // with everything that takes room
+  std::span<const v1::Allocation> allocs;  // of the job
+  const v1::Job& job;
+  PlacingRules rules = {};
+  OtherJobs others = {};
+};
+
+// Adds what is to be said about one more allocation of the group.
+void explain_group(const WhyInput& input, const v1::TaskGroup& group, v1::WhyResponse& response);
+
+}  // namespace drover::scheduler

@@ -1,0 +1,268 @@
+#include "explaining/why.h"
+
+#include <gtest/gtest.h>
+
+#include "explaining/what_if.h"
+#include "explaining/why_rpc.h"
+#include "testing/shell.h"
+
+namespace drover::scheduler {
+namespace {
+
+using testing::id_of;
+using testing::make_alloc;
+using testing::make_job;
+using testing::make_node;
+
+class Whys : public testing::ShellTest {
+ protected:
+  Whys() {
+    EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
+    EXPECT_TRUE(rpc_.start(host_, columns_, {}).ok());
+  }
+  // Whatever is asked, nothing may be written.
+  void TearDown() override { EXPECT_TRUE(host_.proposed().empty()); }
+
+  v1::WhyResponse why(const v1::Job& job) {
+    put(job);
+    v1::WhyJobRequest request;
+    request.set_job_id(job.id());
+    auto answer = host_.answer<v1::WhyResponse>("/drover.v1.Why/OfJob", request);
+    EXPECT_TRUE(answer.ok()) << answer.status().message();
+    return answer ? *answer : v1::WhyResponse();
+  }
+  // "text (nodes)" of each change.
+  static std::vector<std::string> changes(const v1::WhyResponse& why) {
+    std::vector<std::string> texts;
+    for (const v1::WhyChange& change : why.changes()) {
+      texts.push_back(change.text() + " (" + std::to_string(change.nodes()) + ")");
+    }
+    return texts;
+  }
+  static std::map<std::string, int> reasons(const v1::WhyResponse& why) {
+    std::map<std::string, int> reasons;
+    for (const v1::WhyReason& reason : why.reasons()) reasons[reason.text()] = reason.nodes();
+    return reasons;
+  }
+  Result<v1::WhatIfResponse> what_if(const v1::WhatIfRequest& request) {
+    return host_.answer<v1::WhatIfResponse>("/drover.v1.WhatIfTrials/Run", request);
+  }
+  v1::Resources& ask(v1::Job& job) { return *job.mutable_task_groups(0)->mutable_tasks(0)->mutable_resources(); }
+
+  SharedColumns columns_{host_, tables_};
+  WhyRpc rpc_{tables_};
+};
+
+using Texts = std::vector<std::string>;
+using Reasons = std::map<std::string, int>;
+
+TEST_F(Whys, TheBestNodesAreShownTermByTerm) {
+  put(make_node("small", 600, 1000));
+  put(make_node("big", 8000, 8000));
+  put(make_node("full", 100));
+  const auto answer = why(make_job("service", 2));
+  ASSERT_EQ(answer.best_size(), 2);
+  EXPECT_EQ(answer.best(0).node_name(), "small");
+  EXPECT_GT(answer.best(0).scores().at("binpack"), answer.best(1).scores().at("binpack"));
+  EXPECT_EQ(reasons(answer), (Reasons{{"cpu", 1}}));
+  EXPECT_TRUE(answer.changes().empty()) << "nothing need change";
+  EXPECT_EQ(answer.groups().at("app").wanted(), 2);
+}
+
+TEST_F(Whys, TheCheapestChangeComesFirst) {
+  put(make_node("nearly", 4000, 1800));  // 200 MB short
+  put(make_node("tight", 4000, 1000));   // 1,000 MB short
+  v1::Node other = make_node("other", 4000, 8000);
+  (*other.mutable_attributes())["kernel.name"] = "plan9";
+  put(other);
+  v1::Node away = make_node("away", 4000, 8000);
+  away.set_scheduling_eligibility("ineligible");
+  put(away);
+  v1::Job job = make_job();
+  ask(job).set_memory_mb(2000);
+  v1::Constraint& constraint = *job.add_constraints();
+  constraint.set_l_target("${attr.kernel.name}");
+  constraint.set_operand("=");
+  constraint.set_r_target("linux");
+  const auto answer = why(job);
+  EXPECT_EQ(changes(answer), (Texts{"200 MB less memory (2)", "drop the constraint ${attr.kernel.name} = linux (1)",
+                                    "make the node eligible (1)", "one more node like away (1)"}));
+  EXPECT_EQ(answer.changes(0).kind(), "memory");
+  EXPECT_EQ(answer.changes(0).amount(), 200);
+  EXPECT_EQ(reasons(answer),
+            (Reasons{{"memory", 2}, {"${attr.kernel.name} = linux", 1}, {"the node takes no new work", 1}}));
+  ASSERT_EQ(answer.best_size(), 4);
+  EXPECT_EQ(answer.best(0).node_name(), "nearly");
+  EXPECT_EQ(answer.best(0).first_failure(), "memory");
+  EXPECT_EQ(answer.best(0).failures(0), "memory (200 short)");
+}
+
+// What the answer promises is tried: after the change there is a place.
+TEST_F(Whys, TheFirstChangeIsEnough) {
+  put(make_node("n1", 1000, 1800));
+  put(make_node("n2", 400, 4000));
+  v1::Job job = make_job();
+  ask(job).set_cpu(700);
+  ask(job).set_memory_mb(2000);
+  const auto before = why(job);
+  ASSERT_GE(before.changes_size(), 1);
+  EXPECT_EQ(before.changes(0).text(), "200 MB less memory");
+  ask(job).set_memory_mb(2000 - static_cast<int32_t>(before.changes(0).amount()));
+  const auto after = why(job);
+  ASSERT_GE(after.best_size(), 1);
+  EXPECT_EQ(after.best(0).first_failure(), "");
+  EXPECT_TRUE(after.changes().empty());
+}
+
+TEST_F(Whys, SeveralChangesAreNamedTogether) {
+  v1::Node node = make_node("n1", 4000, 1000);
+  (*node.mutable_drivers())["mock"].set_healthy(false);
+  put(node);
+  v1::Job job = make_job();
+  ask(job).set_memory_mb(1500);
+  const auto answer = why(job);
+  EXPECT_EQ(changes(answer), (Texts{"have a healthy driver mock there, and 500 MB less memory (1)"}));
+  EXPECT_EQ(answer.changes(0).kind(), "several");
+}
+
+TEST_F(Whys, WhoHoldsAPortIsNamed) {
+  put(make_node("n1"));
+  v1::Job holder = make_job();
+  holder.set_id("holder");
+  put(holder);
+  v1::Allocation alloc = make_alloc(holder, 0, "n1");
+  v1::PortMapping& port = *alloc.mutable_allocated_resources()->mutable_shared()->add_ports();
+  port.set_value(8080);
+  port.set_host_ip("10.0.0.1");
+  put(alloc);
+  v1::Job job = make_job();
+  v1::Port& wanted = *job.mutable_task_groups(0)->add_networks()->add_reserved_ports();
+  wanted.set_label("http");
+  wanted.set_value(8080);
+  const auto answer = why(job);
+  ASSERT_GE(answer.changes_size(), 1);
+  EXPECT_EQ(answer.changes(0).text(),
+            "free the port that job holder holds: network: reserved port collision http=8080");
+}
+
+TEST_F(Whys, AHigherPriorityMayMakeRoom) {
+  put(make_node("n1", 600));
+  v1::Job other = make_job();
+  other.set_id("other");
+  other.set_priority(60);
+  put(other);
+  put(make_alloc(other, 0, "n1"));
+  const auto answer = why(make_job());
+  const auto texts = changes(answer);
+  EXPECT_NE(std::ranges::find(texts, "a priority of 70, so that less important allocations make room (1)"),
+            texts.end());
+}
+
+TEST_F(Whys, WhatWaitsForPeopleIsNoted) {
+  v1::Job job = make_job();
+  job.set_stop(true);
+  const auto answer = why(job);
+  ASSERT_EQ(answer.notes_size(), 1);
+  EXPECT_EQ(answer.notes(0), "the job is stopped");
+  v1::WhyJobRequest unknown;
+  unknown.set_job_id("gone");
+  EXPECT_EQ(host_.answer<v1::WhyResponse>("/drover.v1.Why/OfJob", unknown).status().code(), Code::not_found);
+}
+
+TEST_F(Whys, AnAllocationSaysHowItWasDecided) {
+  put(make_node("n1"));
+  v1::Allocation alloc = make_alloc(make_job(), 0, "n1");
+  v1::NodeScoreMeta& meta = *alloc.mutable_metrics()->add_score_meta_data();
+  meta.set_node_id(id_of("n1"));
+  meta.set_norm_score(0.5);
+  (*meta.mutable_scores())["binpack"] = 0.5;
+  (*alloc.mutable_metrics()->mutable_dimension_exhausted())["memory"] = 3;
+  put(alloc);
+  v1::WhyAllocationRequest request;
+  request.set_alloc_id(alloc.id());
+  const auto answer = host_.answer<v1::WhyResponse>("/drover.v1.Why/OfAllocation", request);
+  ASSERT_TRUE(answer.ok());
+  ASSERT_EQ(answer->best_size(), 1);
+  EXPECT_EQ(answer->best(0).node_name(), "n1");
+  EXPECT_EQ(answer->best(0).scores().at("final"), 0.5);
+  EXPECT_EQ(reasons(*answer), (Reasons{{"memory", 3}}));
+}
+
+class WhatIfs : public Whys {
+ protected:
+  // Two of the job on n1, with room for one on n2.
+  WhatIfs() {
+    put(make_node("n1", 1000));
+    put(make_node("n2", 600));
+    job_ = make_job("service", 2);
+    put(job_);
+    put(make_alloc(job_, 0, "n1"));
+    put(make_alloc(job_, 1, "n1"));
+  }
+  v1::Job job_;
+};
+
+TEST_F(WhatIfs, ADrainMovesWhatFindsRoom) {
+  v1::WhatIfRequest request;
+  request.mutable_drain()->add_nodes(id_of("n1"));
+  const auto answer = what_if(request);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  ASSERT_EQ(answer->moved_size(), 1);
+  EXPECT_EQ(answer->moved(0).from(), id_of("n1"));
+  EXPECT_EQ(answer->moved(0).to(), id_of("n2"));
+  ASSERT_EQ(answer->unplaced_size(), 1);
+  EXPECT_EQ(answer->unplaced(0).count(), 1);
+  EXPECT_EQ(answer->unplaced(0).reasons(0).text(), "cpu");
+  EXPECT_EQ(answer->packing().before().nodes(), 2);
+  EXPECT_EQ(answer->packing().after().nodes(), 1);
+}
+
+TEST_F(WhatIfs, NodesThatComeTakeWhatALostOneHad) {
+  v1::WhatIfRequest request;
+  request.mutable_fail()->add_nodes(id_of("n1"));
+  v1::WhatIfAdded& added = *request.add_add_nodes();
+  added.set_like(id_of("n1"));
+  added.set_count(1);
+  const auto answer = what_if(request);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->moved_size(), 2);
+  EXPECT_TRUE(answer->unplaced().empty());
+  for (const v1::WhatIfMove& move : answer->moved()) EXPECT_NE(move.to(), id_of("n1"));
+}
+
+TEST_F(WhatIfs, AJobSaysWhereItWouldGo) {
+  v1::WhatIfRequest request;
+  v1::Job& job = *request.add_jobs() = make_job("service", 2);
+  job.set_id("new");
+  const auto answer = what_if(request);
+  ASSERT_TRUE(answer.ok());
+  ASSERT_EQ(answer->moved_size(), 1);
+  EXPECT_TRUE(answer->moved(0).alloc_id().empty());
+  EXPECT_EQ(answer->moved(0).to_name(), "n2");
+  ASSERT_EQ(answer->unplaced_size(), 1);
+  EXPECT_EQ(answer->unplaced(0).job_id(), "new");
+}
+
+TEST_F(WhatIfs, AMoreImportantJobPushesOthersAside) {
+  v1::WhatIfRequest request;
+  v1::Job& job = *request.add_jobs() = make_job("service", 2);
+  job.set_id("important");
+  job.set_priority(90);
+  const auto answer = what_if(request);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->preempted_size(), 1);
+  ASSERT_EQ(answer->unplaced_size(), 1) << "who is pushed aside looks for another place";
+  EXPECT_EQ(answer->unplaced(0).job_id(), "web");
+}
+
+TEST_F(WhatIfs, WhatIsNotThereIsSaid) {
+  v1::WhatIfRequest request;
+  request.mutable_drain()->add_nodes(id_of("gone"));
+  EXPECT_EQ(what_if(request).status().code(), Code::not_found);
+  v1::WhatIfRequest many;
+  many.add_add_nodes()->set_like(id_of("n1"));
+  EXPECT_EQ(what_if(many).status().code(), Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace drover::scheduler
