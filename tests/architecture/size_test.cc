@@ -37,7 +37,7 @@ const std::map<std::string, int> kMessagesInHeaders = {
     {"plugins/jobs", 2},
     {"plugins/nodes", 2},
     {"plugins/scheduler", 8},
-    {"plugins/scheduler/deciding", 4},
+    {"plugins/scheduler/deciding", 5},
     {"plugins/scheduler/placing", 11},
     {"plugins/scheduler/settings", 2},
     {"plugins/snapshots", 2},

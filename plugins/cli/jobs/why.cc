@@ -161,7 +161,7 @@ Result<v1::WhatIfRequest> what_if_request(Run& run) {
 std::string percent(double share) { return std::to_string(static_cast<int>(share * 100 + 0.5)) + " %"; }
 
 std::string packing_text(const v1::WhatIfPacking& packing) {
-  return nodes_text(packing.nodes()) + " take work, " + std::to_string(packing.nodes_in_use()) + " in use; CPU " +
+  return nodes_text(packing.nodes()) + (packing.nodes() == 1 ? " takes work, " : " take work, ") + std::to_string(packing.nodes_in_use()) + " in use; CPU " +
          percent(packing.cpu()) + ", memory " + percent(packing.memory());
 }
 

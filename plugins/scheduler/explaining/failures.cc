@@ -4,6 +4,7 @@
 
 #include "drover/model/constraint.h"
 #include "drover/model/node.h"
+#include "drover/v1/job.pb.h"
 #include "placing/feasibility.h"
 
 namespace drover::scheduler {

@@ -5,9 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "drover/v1/job.pb.h"
 #include "placing/cluster.h"
 #include "placing/distinct.h"
+
+namespace drover::v1 {
+class Job;
+class TaskGroup;
+}  // namespace drover::v1
 
 namespace drover::scheduler {
 

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "drover/api/why.pb.h"
 #include "drover/model/allocation.h"
 #include "drover/model/evaluation.h"
 #include "drover/model/node.h"

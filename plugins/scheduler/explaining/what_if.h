@@ -6,8 +6,12 @@
 #include <string>
 
 #include "deciding/decide.h"
-#include "drover/api/why.pb.h"
 #include "drover/result.h"
+
+namespace drover::v1 {
+class WhatIfRequest;
+class WhatIfResponse;
+}  // namespace drover::v1
 
 namespace drover::scheduler {
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "drover/api/why.pb.h"
 #include "drover/model/allocation.h"
 #include "drover/model/job.h"
 #include "explaining/failures.h"

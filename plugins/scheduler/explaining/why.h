@@ -6,8 +6,11 @@
 #include <span>
 #include <string>
 
-#include "drover/api/why.pb.h"
 #include "placing/board.h"
+
+namespace drover::v1 {
+class WhyResponse;
+}
 
 namespace drover::scheduler {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "deciding/decide.h"
+#include "drover/api/why.pb.h"
 #include "drover/model/allocation.h"
 #include "drover/model/deployment.h"
 #include "drover/model/evaluation.h"

@@ -5,9 +5,16 @@
 #include <string>
 
 #include "columns.h"
-#include "drover/api/why.pb.h"
 #include "drover/plugin.h"
 #include "tables.h"
+
+namespace drover::v1 {
+class WhatIfRequest;
+class WhatIfResponse;
+class WhyAllocationRequest;
+class WhyJobRequest;
+class WhyResponse;
+}  // namespace drover::v1
 
 namespace drover::scheduler {
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "drover/api/why.pb.h"
 #include "explaining/what_if.h"
 #include "explaining/why_rpc.h"
 #include "testing/shell.h"

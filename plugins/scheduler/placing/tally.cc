@@ -1,5 +1,7 @@
 #include "tally.h"
 
+#include "drover/v1/allocation.pb.h"
+
 namespace drover::scheduler {
 
 Finding Reasons::number_of(Refusal refusal, std::string_view text) {

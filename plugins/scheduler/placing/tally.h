@@ -9,7 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "drover/v1/allocation.pb.h"
+namespace drover::v1 {
+class AllocMetric;
+}
 
 namespace drover::scheduler {
 
