@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "drover/api/why.pb.h"
@@ -117,6 +118,7 @@ class Explanation {
       if (client_terminal(alloc)) continue;
       const v1::Node* node = input.cluster.find(alloc.node_id());
       distinct_.add({node, alloc.task_group(), server_terminal(alloc)});
+      if (is_everywhere() && alloc.task_group() == group.name() && !server_terminal(alloc)) served_.insert(node);
     }
   }
 
@@ -144,6 +146,9 @@ class Explanation {
     int32_t nodes = 0;
   };
 
+  // One on each node: those that have one want no more.
+  bool is_everywhere() const { return input_.job.type() == "system" || input_.job.type() == "sysbatch"; }
+
   // How much of what the group asks for is missing, at most of one thing.
   double share_of(const std::vector<Failure>& failures, const NodeRoom& room) const {
     const Amount ask = room.ask_of(group_);
@@ -160,6 +165,7 @@ class Explanation {
   }
 
   void look_at(const ClusterNode& node) {
+    if (served_.contains(node.node.get())) return;
     std::vector<Failure> failures = failures_of(node, input_.job, group_, distinct_);
     if (failures.empty()) {
       ++fitting_;
@@ -192,7 +198,11 @@ class Explanation {
 
   // As the placer sees it: one more is placed on a copy.
   void show_best() {
-    ClusterBoard board(input_.cluster, input_.allocs, input_.job.id(), input_.rules, input_.others);
+    Cluster copy(input_.cluster);
+    for (const v1::Node* node : served_) {
+      if (node) copy.erase_node(node->id());
+    }
+    ClusterBoard board(std::move(copy), input_.allocs, input_.job.id(), input_.rules, input_.others);
     const auto placer = board.open(input_.job, group_);
     v1::Allocation alloc;
     alloc.set_id(std::string(16, '\0'));
@@ -313,6 +323,7 @@ class Explanation {
   const v1::TaskGroup& group_;
   v1::WhyResponse& response_;
   Distinct distinct_;
+  std::set<const v1::Node*> served_;
   int32_t fitting_ = 0;
   std::map<std::string, Reason> reasons_;  // by text
   std::map<std::vector<std::string>, Alike> by_failures_;

@@ -159,6 +159,19 @@ TEST_F(Whys, AHigherPriorityMayMakeRoom) {
             texts.end());
 }
 
+TEST_F(Whys, ASystemJobAsksOnlyNodesThatHaveNoneYet) {
+  put(make_node("served"));
+  put(make_node("free"));
+  put(make_node("small", 100));
+  const v1::Job job = make_job("system");
+  put(make_alloc(job, 0, "served"));
+  const auto answer = why(job);
+  ASSERT_EQ(answer.best_size(), 1);
+  EXPECT_EQ(answer.best(0).node_name(), "free");
+  EXPECT_EQ(reasons(answer), (Reasons{{"cpu", 1}}));
+  EXPECT_EQ(answer.groups().at("app").wanted(), 3);
+}
+
 TEST_F(Whys, WhatWaitsForPeopleIsNoted) {
   v1::Job job = make_job();
   job.set_stop(true);

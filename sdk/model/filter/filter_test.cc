@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
+
+void fuzz_filter(std::string_view text);
 
 namespace drover {
 namespace {
@@ -221,6 +225,30 @@ TEST(Filter, RefusesWhatWouldCostTooMuch) {
   std::string wide = "Name == web";
   while (wide.size() + 20 < Filter::kMaxLength) wide += " and Name == web";
   EXPECT_EQ(outcome(wide, web()), 'T');
+}
+
+TEST(Filter, MutatedExpressionsNeverCrash) {
+  const std::string corpus[] = {
+      R"(Status == "running" and "dc1" in Datacenters or not (Priority != 50 and Meta.owner is not empty))",
+      R"(any TaskGroups as g { g.Name contains "ap" and all g.Tasks as t { t.Driver matches "^do.*r$" } })",
+      R"(Meta["a.b"] == `raw` and ID matches "/web-[0-9]+/" and Stop == false and CreateIndex == 0x1f)",
+      R"(TaskStates.main.State == running and Drivers["exec"].Healthy is empty and "/TaskGroups/0/Name" == api)",
+  };
+  const std::string_view pieces[] = {"(", ")", "{", "}", "\"", "`", ".", "[", "]", " and ", " or ", "not ", " in ", "==",
+                                     "!=", " is empty", " matches ", "any ", " as ", "-1", "1e9", "\\", "\xff", "/"};
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = corpus[random() % std::size(corpus)];
+    for (size_t edits = 1 + random() % 5; edits > 0; --edits) {
+      const size_t at = random() % (text.size() + 1);
+      if (random() % 2 == 0) {
+        text.insert(at, pieces[random() % std::size(pieces)]);
+      } else {
+        text.erase(at, 1 + random() % 6);
+      }
+    }
+    fuzz_filter(text);
+  }
 }
 
 TEST(Filter, KnowsWhatItMentions) {

@@ -3,6 +3,8 @@
 //
 //   place_bench [nodes]      default: 1,000, 5,000, 10,000
 //
+// Then: why a group finds no place, beside finding that it does not.
+//
 // Beside it in the same rounds, in turn: for a pass what it costs to read the same columns once (their sum), and for a
 // placement two powers and the maximum of 64 numbers. Processor time of one thread; the median of five rounds.
 #include <time.h>
@@ -18,7 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "drover/api/why.pb.h"
 #include "drover/uuid.h"
+#include "plugins/scheduler/explaining/why.h"
 #include "plugins/scheduler/placing/board.h"
 
 namespace {
@@ -207,6 +211,31 @@ void run(int nodes, const Variant& variant) {
   std::printf("\n");
 }
 
+// Why nothing finds a place, beside the decision that nothing does: all nodes lack memory.
+void run_why(int nodes) {
+  const Cluster cluster = half_full(nodes, {.name = "why"});
+  v1::Job job = make_job(1, {.name = "why", .constraints = true});
+  job.mutable_task_groups(0)->mutable_tasks(0)->mutable_resources()->set_memory_mb(100000);
+  std::vector<double> decided, explained;
+  for (int round = 0; round < kRounds; ++round) {
+    v1::Allocation alloc;
+    alloc.set_id(std::string(16, 'a'));
+    const double began = processor_us();
+    {
+      ClusterBoard board(cluster, {}, "seed");
+      if (board.open(job, job.task_groups(0))->place(alloc, {})) std::abort();
+    }
+    const double between = processor_us();
+    v1::WhyResponse answer;
+    explain_group({.cluster = cluster, .allocs = {}, .job = job}, job.task_groups(0), answer);
+    if (answer.changes().empty()) std::abort();
+    explained.push_back(processor_us() - between);
+    decided.push_back(between - began);
+  }
+  std::printf("%6d nodes, why         decided in %.1f us, explained in %.1f us (%.0f x)\n", nodes, median(decided),
+              median(explained), median(explained) / median(decided));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -221,6 +250,7 @@ int main(int argc, char** argv) {
                               {.name = "dynamic port", .port = true}};
   for (const int nodes : sizes) {
     for (const Variant& variant : variants) run(nodes, variant);
+    run_why(nodes);
   }
   return 0;
 }
