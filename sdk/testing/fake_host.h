@@ -15,6 +15,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -87,6 +88,63 @@ class FakeHost final : public Host, private Caller {
     std::lock_guard lock(mutex_);
     ++term_;
   }
+  // From now on the log takes the proposals of those who do not wait for the answer, and commits none.
+  void hold() {
+    std::lock_guard lock(mutex_);
+    holds_ = true;
+  }
+  // Commits the oldest of them, in order; without a number all, and holds no more.
+  void release(size_t count) {
+    std::vector<Told> told;
+    {
+      std::lock_guard lock(mutex_);
+      for (; count > 0 && !held_.empty(); --count) {
+        Held next = std::move(held_.front());
+        held_.pop_front();
+        told.push_back({std::move(next.done), append(next.command, next.payload)});
+      }
+    }
+    tell(told);
+  }
+  void release() {
+    {
+      std::lock_guard lock(mutex_);
+      holds_ = false;
+    }
+    release(std::numeric_limits<size_t>::max());
+  }
+  // Another server led for a moment: it committed the oldest `kept` of them, the others are gone, and nobody is told
+  // which. What was decided before is refused.
+  void lose(size_t kept) {
+    std::vector<Told> told;
+    {
+      std::lock_guard lock(mutex_);
+      for (Held& next : held_) {
+        if (kept > 0) (void)append(next.command, next.payload);
+        kept -= kept > 0;
+        told.push_back({std::move(next.done), deadline_exceeded("leadership ended while the command was in the log")});
+      }
+      held_.clear();
+      ++term_;
+    }
+    tell(told);
+  }
+  // Tells the proposers of all of them that their time is over. The entries stay in the log.
+  void time_out() {
+    std::vector<Told> told;
+    {
+      std::lock_guard lock(mutex_);
+      for (Held& next : held_) {
+        told.push_back({std::exchange(next.done, [](const Result<Applied>&) {}), deadline_exceeded("nobody answered")});
+      }
+    }
+    tell(told);
+  }
+  // Waits until so many are held. False when that takes too long.
+  bool wait_until_held(size_t count, std::chrono::milliseconds patience = kPatience) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [&] { return held_.size() >= count; });
+  }
   // Waits until so many proposals were refused. False when that takes too long.
   bool wait_until_refused(int count, std::chrono::milliseconds patience = kPatience) {
     std::unique_lock lock(mutex_);
@@ -148,20 +206,25 @@ class FakeHost final : public Host, private Caller {
   using Host::propose;
   Result<Applied> propose(std::string_view command, std::string payload, SteadyTime, uint64_t only_in_term) override {
     std::lock_guard lock(mutex_);
-    if (only_in_term != 0 && only_in_term != term_) return aborted("the term is another one");
-    if (auto at = refused_.find(std::string(command)); at != refused_.end() && !at->second.ok()) {
-      ++refusals_;
-      changed_.notify_all();
-      return at->second;
-    }
-    DROVER_TRY(std::string answer, rows_.apply(std::string(command), payload, ++index_));
-    proposed_.emplace_back(command);
-    publish();
-    return Applied{index_, std::move(answer)};
+    DROVER_RETURN_IF_ERROR(refusal_of(std::string(command), only_in_term));
+    return append(std::string(command), payload);
   }
-  void propose(std::string_view command, std::string payload, SteadyTime deadline, uint64_t only_in_term,
+  void propose(std::string_view command, std::string payload, SteadyTime, uint64_t only_in_term,
                std::function<void(Result<Applied>)> done) override {
-    done(propose(command, std::move(payload), deadline, only_in_term));
+    std::vector<Told> told;
+    {
+      std::lock_guard lock(mutex_);
+      Status refused = refusal_of(std::string(command), only_in_term);
+      if (!refused.ok()) {
+        told.push_back({std::move(done), std::move(refused)});
+      } else if (holds_) {
+        held_.push_back({std::string(command), std::move(payload), std::move(done)});
+        changed_.notify_all();
+      } else {
+        told.push_back({std::move(done), append(std::string(command), payload)});
+      }
+    }
+    tell(told);
   }
   uint64_t term() const override {
     std::lock_guard lock(mutex_);
@@ -194,7 +257,8 @@ class FakeHost final : public Host, private Caller {
     RaftInfo info;
     info.is_leader = true;
     info.term = term_;
-    info.last_index = info.commit_index = info.applied_index = index_;
+    info.commit_index = info.applied_index = index_;
+    info.last_index = index_ + held_.size();
     return info;
   }
   RaftControl* raft_control() override { return nullptr; }
@@ -246,7 +310,33 @@ class FakeHost final : public Host, private Caller {
     std::shared_ptr<Feed> feed_;
   };
 
+  struct Held {  // in the log, not committed
+    std::string command, payload;
+    std::function<void(Result<Applied>)> done;
+  };
+  struct Told {
+    std::function<void(Result<Applied>)> done;
+    Result<Applied> answer;
+  };
+  static void tell(std::vector<Told>& told) {
+    for (Told& one : told) one.done(std::move(one.answer));
+  }
+
   // Requires: mutex_ is held, as by all that follow.
+  Status refusal_of(const std::string& command, uint64_t only_in_term) {
+    if (only_in_term != 0 && only_in_term != term_) return aborted("the term is another one");
+    const auto at = refused_.find(command);
+    if (at == refused_.end() || at->second.ok()) return ok_status();
+    ++refusals_;
+    changed_.notify_all();
+    return at->second;
+  }
+  Result<Applied> append(const std::string& command, const std::string& payload) {
+    DROVER_TRY(std::string answer, rows_.apply(command, payload, ++index_));
+    proposed_.emplace_back(command);
+    publish();
+    return Applied{index_, std::move(answer)};
+  }
   std::shared_ptr<const ReadView> copy() const { return std::make_shared<MemoryRows>(rows_); }
   void publish() {
     auto batch = std::make_shared<Batch>();
@@ -306,6 +396,8 @@ class FakeHost final : public Host, private Caller {
   std::map<std::string, Status> refused_;
   int refusals_ = 0;
   std::vector<std::string> proposed_;
+  bool holds_ = false;
+  std::deque<Held> held_;
   std::vector<std::weak_ptr<Feed>> feeds_;
 };
 
