@@ -60,7 +60,7 @@ std::optional<Delivery> Broker::dequeue(const std::set<std::string>& types, std:
   entry.token = std::move(token);
   entry.deadline = now.steady + options_.nack_timeout;
   unacked_.emplace(entry.deadline, entry.eval.id());
-  return Delivery{entry.eval, entry.token};
+  return Delivery{.eval = entry.eval, .token = entry.token};
 }
 
 Broker::Entry* Broker::in_flight(const std::string& id, const std::string& token) {
@@ -74,14 +74,20 @@ bool Broker::outstanding(const std::string& id, const std::string& token) const 
   return at != entries_.end() && at->second.where == Where::unacked && at->second.token == token;
 }
 
-Status Broker::extend(const std::string& id, const std::string& token, Moment now) {
+Status Broker::answer_by(const std::string& id, const std::string& token, SteadyTime deadline) {
   Entry* entry = in_flight(id, token);
   if (!entry) return not_found("evaluation is not outstanding");
   unacked_.erase({entry->deadline, id});
-  entry->deadline = now.steady + options_.nack_timeout;
+  entry->deadline = deadline;
   unacked_.emplace(entry->deadline, id);
   return ok_status();
 }
+
+Status Broker::extend(const std::string& id, const std::string& token, Moment now) {
+  return answer_by(id, token, now.steady + options_.nack_timeout);
+}
+
+Status Broker::rest(const std::string& id, const std::string& token) { return answer_by(id, token, SteadyTime::max()); }
 
 Status Broker::ack(const std::string& id, const std::string& token, Moment now) {
   Entry* entry = in_flight(id, token);

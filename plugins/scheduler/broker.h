@@ -37,6 +37,10 @@ struct Moment {
 struct Delivery {
   v1::Evaluation eval;
   std::string token;
+  // Of one that is decided again after its plan was refused in part: how often that was without any of it being done,
+  // and which index shows why.
+  int attempts = 0;
+  uint64_t index = 0;
 };
 
 class Broker {
@@ -51,8 +55,12 @@ class Broker {
   Status ack(const std::string& id, const std::string& token, Moment now);
   Status nack(const std::string& id, const std::string& token, Moment now);
   bool outstanding(const std::string& id, const std::string& token) const;
-  // The time in which an answer must come starts over; while a plan waits for its turn.
+  // The time in which an answer must come starts over.
   Status extend(const std::string& id, const std::string& token, Moment now);
+  // No answer is due until it is extended: its plan is in other hands, which always answer.
+  Status rest(const std::string& id, const std::string& token);
+  // How many are in flight.
+  size_t unacked() const { return unacked_.size(); }
 
   // Makes ready what is due and takes back what was not answered in time.
   void tick(Moment now);
@@ -98,6 +106,7 @@ class Broker {
   void wait(Entry& entry, SteadyTime until);
   void release_job(const JobName& job);
   Entry* in_flight(const std::string& id, const std::string& token);
+  Status answer_by(const std::string& id, const std::string& token, SteadyTime deadline);
 
   const BrokerOptions options_;
   std::unordered_map<std::string, Entry> entries_;

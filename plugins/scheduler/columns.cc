@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -16,16 +17,36 @@ namespace {
 // A commit shows in snapshots a moment before it is in the feed; longer than this it does not take.
 constexpr auto kFeedTime = std::chrono::seconds(1);
 
+// The holding as it is while plans in flight bring, stop or change it: at the most what it may take.
+std::shared_ptr<const Holding> as_changed(const std::shared_ptr<const Holding>& row, const InFlight::Change& change) {
+  if (row && change.sizes.empty() && !change.ends) return row;
+  auto changed = std::make_shared<Holding>(row ? *row : *change.placed->holding);
+  changed->evictable = false;
+  for (const Usage* size : change.sizes) add(changed->usage, beyond(*size, changed->usage));
+  return changed;
+}
+
+void drop(std::unordered_map<std::string, std::set<std::string>>& ids, const std::string& node, const std::string& id) {
+  const auto at = ids.find(node);
+  if (at == ids.end()) return;
+  at->second.erase(id);
+  if (at->second.empty()) ids.erase(at);
+}
+
 }  // namespace
 
 void Columns::clear() {
   cluster_ = Cluster();
+  in_flight_ = InFlight();
   held_.clear();
   on_node_.clear();
+  stopping_.clear();
 }
 
 void Columns::load(const ReadView& view) {
+  InFlight in_flight = std::move(in_flight_);
   clear();
+  in_flight_ = std::move(in_flight);
   Table<v1::Node>(tables_.nodes).scan(view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
     put_node(std::move(node));
     return true;
@@ -34,6 +55,7 @@ void Columns::load(const ReadView& view) {
     put_alloc(alloc);
     return true;
   });
+  for (const std::string& id : in_flight_.allocs()) show(id);
 }
 
 void Columns::apply(const Change& change) {
@@ -41,7 +63,7 @@ void Columns::apply(const Change& change) {
     if (change.after) {
       put_node(change.after->as<v1::Node>());
     } else {
-      cluster_.erase_node(change.before->as<v1::Node>().id());
+      erase_node(change.before->as<v1::Node>().id());
     }
   } else if (change.table == tables_.allocs.id()) {
     if (change.after) {
@@ -56,28 +78,128 @@ void Columns::put_node(v1::Node node) {
   const std::string id = node.id();
   cluster_.put_node(std::make_shared<const v1::Node>(std::move(node)));
   if (auto at = on_node_.find(id); at != on_node_.end()) {
-    for (const std::string& alloc : at->second) cluster_.add(id, held_.at(alloc).holding);
+    for (const std::string& alloc : at->second) cluster_.add(id, held_.at(alloc).shown);
   }
 }
 
 void Columns::put_alloc(const v1::Allocation& alloc) {
-  erase_alloc(alloc.id());
-  if (client_terminal(alloc)) return;
-  auto holding = holding_of(alloc);
-  cluster_.add(alloc.node_id(), holding);
-  on_node_[alloc.node_id()].insert(alloc.id());
-  held_.emplace(alloc.id(), Held{alloc.node_id(), std::move(holding)});
+  in_flight_.arrived(alloc.id());
+  if (client_terminal(alloc)) return erase_alloc(alloc.id());
+  Held& held = held_[alloc.id()];
+  hide(alloc.id(), held);
+  held.node_id = alloc.node_id();
+  held.row = holding_of(alloc);
+  held.stopped = server_terminal(alloc);
+  show(alloc.id());
 }
 
 void Columns::erase_alloc(const std::string& id) {
-  auto at = held_.find(id);
+  const auto at = held_.find(id);
   if (at == held_.end()) return;
-  const Held& held = at->second;
+  at->second.row.reset();
+  at->second.stopped = false;
+  show(id);
+}
+
+void Columns::hide(const std::string& id, Held& held) {
+  if (!held.shown) return;
   cluster_.remove(held.node_id, id);
-  auto there = on_node_.find(held.node_id);
-  there->second.erase(id);
-  if (there->second.empty()) on_node_.erase(there);
-  held_.erase(at);
+  drop(on_node_, held.node_id, id);
+  drop(stopping_, held.node_id, id);
+  held.shown.reset();
+}
+
+// Brings the cluster in line with the allocation's row and with what is in flight.
+void Columns::show(const std::string& id) {
+  const InFlight::Change change = in_flight_.change_of(id);
+  auto at = held_.find(id);
+  if (at != held_.end()) hide(id, at->second);
+  if (at == held_.end() && !change.placed) return;
+  if (at == held_.end()) at = held_.try_emplace(id).first;
+  Held& held = at->second;
+  if (!held.row && !change.placed) {
+    held_.erase(at);
+    return;
+  }
+  if (!held.row) held.node_id = change.placed->node_id;
+  held.shown = as_changed(held.row, change);
+  held.leaves = change.ends && !held.stopped;
+  cluster_.add(held.node_id, held.shown);
+  on_node_[held.node_id].insert(id);
+  if (held.stopped || held.leaves) stopping_[held.node_id].insert(id);
+}
+
+std::optional<NodeRoom> Columns::room(const std::string& node_id) const {
+  const NodeRoom* known = cluster_.room(node_id);
+  if (!known) return std::nullopt;
+  NodeRoom room = *known;
+  if (const auto at = stopping_.find(node_id); at != stopping_.end()) {
+    for (const std::string& id : at->second) room.remove(held_.at(id).shown->usage);
+  }
+  std::set<std::string_view> counted;  // what several stop is there until the first of them is in the state
+  for (const InFlight::Exchange& exchange : in_flight_.exchanges(node_id)) {
+    Usage freed;
+    for (const std::string& id : exchange.ended) {
+      const auto at = held_.find(id);
+      if (at == held_.end() || !at->second.leaves || !counted.insert(id).second) continue;
+      add(freed, at->second.shown->usage);
+    }
+    room.add(beyond(freed, exchange.taken));
+  }
+  return room;
+}
+
+bool Columns::is_overcommitted(const std::string& node_id) const {
+  const v1::Node* node = cluster_.find(node_id);
+  const auto there = on_node_.find(node_id);
+  if (!node || there == on_node_.end()) return false;
+  NodeRoom room(*node);
+  for (const std::string& id : there->second) {
+    const Held& held = held_.at(id);
+    if (held.row && !held.stopped) room.add(held.row->usage);
+  }
+  return !room.overcommitted().empty();
+}
+
+Columns::Share Columns::share(const std::string& alloc_id) const {
+  const auto at = held_.find(alloc_id);
+  if (at == held_.end()) return {};
+  const Held& held = at->second;
+  if (held.leaves) return {.state = Share::State::leaving};
+  if (held.stopped) return {};
+  const bool is_changing = held.shown != held.row;
+  return {.state = is_changing ? Share::State::changing : Share::State::firm, .usage = &held.shown->usage};
+}
+
+void Columns::place(InFlight::Entry entry, const std::string& node_id, std::shared_ptr<const Holding> holding) {
+  const std::string id = holding->id;
+  in_flight_.place(entry, node_id, std::move(holding));
+  show(id);
+}
+
+void Columns::end(InFlight::Entry entry, const std::string& alloc_id) {
+  in_flight_.end(entry, alloc_id);
+  show(alloc_id);
+}
+
+void Columns::resize(InFlight::Entry entry, const std::string& alloc_id, Usage usage) {
+  in_flight_.resize(entry, alloc_id, std::move(usage));
+  show(alloc_id);
+}
+
+std::vector<Columns::Settled> Columns::shows(uint64_t index) {
+  std::vector<Settled> settled;
+  for (const InFlight::Gone& gone : in_flight_.take_shown(index)) {
+    Settled& one = settled.emplace_back(Settled{.entry = gone.entry, .failed = gone.failed, .gained = {}});
+    for (const std::string& id : gone.allocs) {
+      const auto at = held_.find(id);
+      if (at == held_.end()) continue;
+      const v1::Node* node = cluster_.find(at->second.node_id);
+      if (node && (gone.failed || !at->second.row)) one.gained.push_back({node->id(), node->computed_class()});
+      show(id);
+    }
+  }
+  return settled;
 }
 
 OtherJobs others_of(const ReadView& view, const Tables& tables) {
@@ -98,6 +220,19 @@ OtherJobs others_of(const ReadView& view, const Tables& tables) {
 Result<SharedColumns::Look> SharedColumns::look(uint64_t index, SteadyTime deadline, std::stop_token stop) {
   DROVER_RETURN_IF_ERROR(host_.snapshot_at(index, deadline, stop).status());
   MutexLock lock(mutex_);
+  DROVER_TRY(auto view, refresh(stop));
+  return Look{std::move(view), columns_.cluster()};
+}
+
+Status SharedColumns::use_newest(std::stop_token stop, const std::function<void(Columns&, uint64_t)>& use) {
+  MutexLock lock(mutex_);
+  DROVER_TRY(const auto view, refresh(stop));
+  use(columns_, view->index());
+  return ok_status();
+}
+
+// The columns become those of the view that it returns.
+Result<std::shared_ptr<const ReadView>> SharedColumns::refresh(const std::stop_token& stop) {
   // Taken under the lock, so that the columns are never ahead of it.
   auto view = host_.snapshot();
   if (!feed_ || !catch_up(*view, stop)) {
@@ -106,13 +241,33 @@ Result<SharedColumns::Look> SharedColumns::look(uint64_t index, SteadyTime deadl
     columns_.load(*view);
     seen_ = view->index();
   }
-  return Look{std::move(view), columns_.cluster()};
+  for (Columns::Settled& settled : columns_.shows(view->index())) {
+    if (settled.failed || !settled.gained.empty()) undone_.push_back(std::move(settled));
+  }
+  return view;
 }
 
 void SharedColumns::forget() {
   MutexLock lock(mutex_);
   feed_.reset();
   columns_.clear();
+  undone_.clear();
+}
+
+InFlight::Entry SharedColumns::open() {
+  MutexLock lock(mutex_);
+  return columns_.open();
+}
+
+void SharedColumns::settle(InFlight::Entry entry, uint64_t index, bool failed) {
+  MutexLock lock(mutex_);
+  columns_.settle(entry, index, failed);
+}
+
+Result<SharedColumns::Undone> SharedColumns::take_undone(std::stop_token stop) {
+  MutexLock lock(mutex_);
+  DROVER_TRY(const auto view, refresh(stop));
+  return Undone{.entries = std::exchange(undone_, {}), .index = view->index()};
 }
 
 // False when the feed has lost something: all must be read anew.

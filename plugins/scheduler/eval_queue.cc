@@ -17,6 +17,7 @@ void EvalQueue::flush() {
   MutexLock lock(mutex_);
   broker_.flush();
   blocked_.flush();
+  again_.clear();
 }
 
 void EvalQueue::pause(bool paused) {
@@ -65,10 +66,24 @@ std::optional<Delivery> EvalQueue::dequeue(const std::set<std::string>& types, s
   MutexLock lock(mutex_);
   std::optional<Delivery> delivery;
   ready_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) {
-    if (!stop.stop_requested() && !paused_) delivery = broker_.dequeue(types, Uuid::random().bytes(), now());
+    if (!stop.stop_requested() && !paused_) delivery = next(types);
     return delivery.has_value();
   });
   return delivery;
+}
+
+std::optional<Delivery> EvalQueue::next(const std::set<std::string>& types) {
+  std::erase_if(again_, [&](const Delivery& one)
+                            DROVER_REQUIRES(mutex_) { return !broker_.outstanding(one.eval.id(), one.token); });
+  const auto at = std::ranges::find_if(
+      again_, [&](const Delivery& one) { return types.empty() || types.contains(one.eval.type()); });
+  if (at != again_.end()) {
+    Delivery delivery = std::move(*at);
+    again_.erase(at);
+    return delivery;
+  }
+  if (broker_.unacked() >= kMostInFlight) return std::nullopt;
+  return broker_.dequeue(types, Uuid::random().bytes(), now());
 }
 
 void EvalQueue::ack(const Delivery& delivery) {
@@ -86,9 +101,32 @@ void EvalQueue::nack(const Delivery& delivery) {
   chores_.notify_all();
 }
 
+void EvalQueue::again(Delivery delivery) {
+  MutexLock lock(mutex_);
+  if (!broker_.extend(delivery.eval.id(), delivery.token, now()).ok()) return;
+  again_.push_back(std::move(delivery));
+  ready_.notify_all();
+  chores_.notify_all();
+}
+
+void EvalQueue::block_again(const Delivery& delivery, const v1::Evaluation& eval) {
+  MutexLock lock(mutex_);
+  if (!broker_.ack(delivery.eval.id(), delivery.token, now()).ok()) return;
+  // Another one that the job has by now was written down, which cancelled this one there.
+  const Blocked::Outcome outcome = blocked_.block(eval);
+  if (outcome.runnable) broker_.enqueue(*outcome.runnable, now());
+  ready_.notify_all();
+  chores_.notify_all();
+}
+
 bool EvalQueue::extend(const std::string& eval_id, const std::string& token) {
   MutexLock lock(mutex_);
   return broker_.extend(eval_id, token, now()).ok();
+}
+
+bool EvalQueue::rest(const std::string& eval_id, const std::string& token) {
+  MutexLock lock(mutex_);
+  return broker_.rest(eval_id, token).ok();
 }
 
 EvalQueue::Chores EvalQueue::wait_for_chores(SteadyTime until, std::stop_token stop) {

@@ -3,6 +3,8 @@
 // Open only while this server leads; closed, it is empty and hands out nothing.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -32,12 +34,21 @@ class EvalQueue {
   void job_gone(const std::string& name_space, const std::string& job_id);
   void room_gained(const std::string& node_id, const std::string& computed_class, uint64_t index);
 
-  // Waits for an evaluation of one of the types, or of any if none is named; nothing once stop was requested.
+  // At most so many deliveries have no answer at one time.
+  static constexpr size_t kMostInFlight = 256;
+
+  // Waits for an evaluation of one of the types, or of any if none is named; nothing once stop was requested. Those
+  // that are to be decided again come first.
   std::optional<Delivery> dequeue(const std::set<std::string>& types, std::stop_token stop);
   void ack(const Delivery& delivery);
   void nack(const Delivery& delivery);
-  // False when the delivery was taken back meanwhile; else it has the whole time again.
+  // The delivery goes to a worker once more, with the whole time.
+  void again(Delivery delivery);
+  // It goes on waiting for room, with what `eval` now says about that; nothing is written down.
+  void block_again(const Delivery& delivery, const v1::Evaluation& eval);
+  // False when the delivery was taken back meanwhile; else it has the whole time again, or as long as it takes.
   bool extend(const std::string& eval_id, const std::string& token);
+  bool rest(const std::string& eval_id, const std::string& token);
 
   // Evaluations that no worker will finish, for the leader to write down.
   struct Chores {
@@ -53,12 +64,14 @@ class EvalQueue {
 
  private:
   Moment now() const { return {clock_.steady(), clock_.wall_ns()}; }
+  std::optional<Delivery> next(const std::set<std::string>& types) DROVER_REQUIRES(mutex_);
 
   Clock& clock_;
   mutable Mutex mutex_;
   CondVarAny ready_;   // workers
   CondVarAny chores_;  // the leader
   Broker broker_ DROVER_GUARDED_BY(mutex_){BrokerOptions{}};
+  std::deque<Delivery> again_ DROVER_GUARDED_BY(mutex_);
   Blocked blocked_ DROVER_GUARDED_BY(mutex_);
   bool paused_ DROVER_GUARDED_BY(mutex_) = false;
 };

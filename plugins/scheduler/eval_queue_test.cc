@@ -247,5 +247,75 @@ TEST_F(Queue, NothingIsHandedOutWhileItIsPaused) {
   EXPECT_EQ(delivery.get()->eval.id(), id_of("e"));
 }
 
+TEST_F(Queue, E3NoAnswerIsDueWhileAPlanIsInFlight) {
+  queue_.changed(make_eval("e", job_));
+  const auto delivery = next();
+  ASSERT_TRUE(delivery);
+  EXPECT_TRUE(queue_.rest(id_of("e"), delivery->token));
+  clock_.advance(10min);
+  EXPECT_TRUE(tick().empty());
+  EXPECT_TRUE(queue_.extend(id_of("e"), delivery->token)) << "it was not taken back; now the time runs";
+  clock_.advance(60s);
+  EXPECT_TRUE(tick().empty());
+  EXPECT_FALSE(queue_.rest(id_of("e"), delivery->token));
+}
+
+TEST_F(Queue, WhatIsDecidedAgainComesBeforeTheNextAndKeepsItsCount) {
+  queue_.changed(make_eval("e", job_));
+  auto delivery = next();
+  ASSERT_TRUE(delivery);
+  v1::Job urgent = make_job();
+  urgent.set_id("urgent");
+  urgent.set_priority(90);
+  queue_.changed(make_eval("urgent", urgent));
+  delivery->attempts = 2;
+  delivery->index = 7;
+  queue_.again(*delivery);
+  const auto again = next();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->eval.id(), id_of("e"));
+  EXPECT_EQ(again->token, delivery->token);
+  EXPECT_EQ(again->attempts, 2);
+  EXPECT_EQ(again->index, 7U);
+  queue_.ack(*again);
+  queue_.again(*again);  // answered: it is nobody's
+  EXPECT_EQ(next()->eval.id(), id_of("urgent"));
+  EXPECT_FALSE(next());
+}
+
+TEST_F(Queue, SoManyAreInFlightAndNoMore) {
+  std::vector<Delivery> deliveries;
+  for (size_t i = 0; i <= EvalQueue::kMostInFlight; ++i) {
+    v1::Job job = make_job();
+    job.set_id("job" + std::to_string(i));
+    queue_.changed(make_eval(job.id(), job));
+  }
+  for (size_t i = 0; i < EvalQueue::kMostInFlight; ++i) deliveries.push_back(next().value());
+  auto last = std::async(std::launch::async, [&] { return queue_.dequeue({"service"}, {}); });
+  EXPECT_EQ(last.wait_for(20ms), std::future_status::timeout);
+  queue_.ack(deliveries.front());
+  EXPECT_TRUE(last.get());
+}
+
+TEST_F(Queue, G18WhatStillFindsNoRoomGoesOnWaiting) {
+  v1::Evaluation eval = make_eval("e", job_);
+  eval.set_status(v1::EVAL_STATUS_BLOCKED);
+  eval.set_snapshot_index(5);
+  (*eval.mutable_class_eligibility())["small"] = true;
+  queue_.changed(eval);
+  queue_.room_gained("n1", "small", 6);
+  const auto delivery = next();
+  ASSERT_TRUE(delivery);
+  eval.set_snapshot_index(6);
+  queue_.block_again(*delivery, eval);
+  EXPECT_FALSE(next());
+  queue_.room_gained("n1", "small", 7);
+  const auto second = next();
+  ASSERT_TRUE(second);
+  queue_.room_gained("n1", "small", 8);  // while it is looked at
+  queue_.block_again(*second, eval);
+  EXPECT_TRUE(next());
+}
+
 }  // namespace
 }  // namespace drover::scheduler

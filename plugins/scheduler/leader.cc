@@ -66,7 +66,7 @@ void Leader::run(std::stop_token stop) {
   if (!configured.ok()) {
     log::warn("scheduler", "the configuration cannot be written yet", {{"error", configured.message()}});
   }
-  PlanApplier plans(host_, tables_, evals_, options_.rejections);
+  PlanApplier plans(host_, columns_, evals_, options_.rejections);
   {
     std::vector<std::jthread> threads;
     threads.push_back(thread_named("plans", stop, [&](std::stop_token until) { plans.run(until); }));

@@ -2,7 +2,9 @@
 // down what no worker will.
 //
 //   tables ──change feed──▶ EvalQueue ──▶ workers ──plans──▶ PlanApplier ──▶ log ──▶ tables
-//      └────change feed──▶ SharedColumns ────┘
+//      │                        ▲            ▲                  │      │ answer
+//      │                        └── again, done ────────────────│──────┘
+//      └────change feed──▶ SharedColumns ◀──plans in flight─────┘
 //
 // [lead]; starts threads of its own and joins them before it returns.
 #pragma once

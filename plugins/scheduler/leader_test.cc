@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
+#include <random>
+#include <set>
 #include <thread>
 
 #include "drover/model/allocation.h"
@@ -33,8 +36,13 @@ class Leading : public testing::ShellTest {
     job.set_name(id);
     return job;
   }
-  // Something happens, so that threads look at the clock again.
-  void nudge() { propose(make_eval("nudge" + std::to_string(++nudges_), job_named("nobody"))); }
+  // Something happens, so that threads look at the clock again: an evaluation that nobody will ever take.
+  void nudge() {
+    v1::Evaluation nudge = make_eval("nudge" + std::to_string(++nudges_), job_named("nobody"));
+    nudge.set_status(v1::EVAL_STATUS_BLOCKED);
+    nudge.set_node_id(id_of("nowhere"));
+    propose(nudge);
+  }
 
   SharedColumns columns_{host_, tables_};
   int nudges_ = 0;
@@ -255,10 +263,13 @@ TEST_F(Leading, ItsGaugesTellOfJobsWhileItLeads) {
     return found;
   };
   const auto becomes = [&](const std::string& name, double value) {
-    return host_.eventually([&](const ReadView&) {
+    const SteadyTime deadline = SystemClock().steady() + drover::testing::FakeHost::kPatience;
+    while (SystemClock().steady() < deadline) {
       const auto found = gauges();
-      return found.contains(name) && found.at(name) == value;
-    });
+      if (found.contains(name) && found.at(name) == value) return true;
+      std::this_thread::yield();
+    }
+    return false;
   };
   put(make_node("n1"));
   const v1::Job web = job_named("web", 2);
@@ -267,7 +278,6 @@ TEST_F(Leading, ItsGaugesTellOfJobsWhileItLeads) {
     const auto leader = lead();
     propose(make_eval("e1", web));
     ASSERT_TRUE(eventually_has("e1", v1::EVAL_STATUS_COMPLETE));
-    nudge();
     EXPECT_TRUE(becomes("nomad.nomad.job_summary.starting", 2));
     EXPECT_TRUE(becomes("nomad.nomad.job_status.pending", 1));
     EXPECT_EQ(gauges().at("nomad.nomad.job_summary.failed"), 0);
@@ -308,6 +318,92 @@ TEST_F(Leading, APausedBrokerHandsOutAgainWhenTheOperatorSaysSo) {
   const uint64_t resumed = pause(false);
   ASSERT_TRUE(eventually_has("e", v1::EVAL_STATUS_COMPLETE));
   EXPECT_GT(allocs_of(job).at(0).create_index(), resumed);
+}
+
+TEST_F(Leading, G18ABlockedEvaluationThatStillFindsNoRoomWritesNothing) {
+  const auto decided = [this] {
+    for (const Metrics::Value& value : host_.metrics().values()) {
+      if (value.name == "nomad.nomad.worker.invoke_scheduler.service") return value.count;
+    }
+    return uint64_t{0};
+  };
+  put(make_node("small", 100));
+  const v1::Job job = job_named("large");
+  put(job);
+  propose(make_eval("e", job));
+  const auto leader = lead();
+  ASSERT_TRUE(eventually_has("e", v1::EVAL_STATUS_COMPLETE));
+  const std::string id = eval("e")->blocked_eval();
+  const auto blocked = [&] { return tables_.evals.get(*host_.snapshot(), id).value(); };
+  const uint64_t written = blocked().modify_index(), before = decided();
+  const size_t proposed = host_.proposed().size();
+  put(make_node("also small", 100));
+  while (decided() == before) std::this_thread::yield();
+  EXPECT_EQ(blocked().modify_index(), written);
+  EXPECT_EQ(host_.proposed().size(), proposed);
+
+  put(make_node("large"));
+  ASSERT_TRUE(host_.eventually([&](const ReadView& view) {
+    return tables_.evals.get(view, id)->status() == v1::EVAL_STATUS_COMPLETE;
+  })) << "it goes on waiting";
+  EXPECT_EQ(allocs_of(job).size(), 1U);
+}
+
+// Leaders fall again and again with plans in flight; whoever leads next, or the same one unknowingly, goes on.
+TEST_F(Leading, WhateverLeadersLeaveInFlightEverythingFindsItsPlaceOnce) {
+  constexpr int kJobs = 16, kCount = 3, kNodes = 6;  // as many as fit: 48 of 500 MHz
+  std::mt19937 random(11);
+  const auto below = [&](unsigned limit) { return random() % limit; };
+  for (int i = 0; i < kNodes; ++i) put(make_node("n" + std::to_string(i), 4000));
+  std::vector<v1::Job> jobs;
+  for (int i = 0; i < kJobs; ++i) {
+    jobs.push_back(job_named("job" + std::to_string(i), kCount));
+    put(jobs.back());
+  }
+  host_.hold();
+  std::optional<std::jthread> leader = lead(3);
+  const auto placed = [&] {
+    size_t count = 0;
+    for (const v1::Job& job : jobs) count += allocs_of(job).size();
+    return count;
+  };
+  size_t next = 0;
+  for (int round = 0; round < 60; ++round) {
+    for (auto more = below(3); more > 0 && next < jobs.size(); --more, ++next) {
+      propose(make_eval("e" + std::to_string(next), jobs[next]));
+    }
+    (void)host_.wait_until_held(1 + below(3), 5ms);
+    if (below(4) > 0) {
+      host_.release(below(3));
+    } else {
+      if (below(2) == 0) leader.reset();
+      host_.lose(below(3));
+      if (!leader) leader = lead(3);
+    }
+    host_.forward_clock().advance(1s);
+    nudge();
+  }
+  host_.release();
+  const SteadyTime deadline = SystemClock().steady() + 30s;
+  while (placed() < kJobs * kCount && SystemClock().steady() < deadline) {
+    host_.forward_clock().advance(30s);  // what was given up has a successor
+    nudge();
+    std::this_thread::yield();
+  }
+  std::map<std::string, int> on_node;
+  for (const v1::Job& job : jobs) {
+    std::set<std::string> names;
+    for (const v1::Allocation& alloc : allocs_of(job)) {
+      EXPECT_TRUE(names.insert(alloc.name()).second) << alloc.name() << " runs twice";
+      ++on_node[alloc.node_id()];
+    }
+    EXPECT_EQ(names.size(), size_t{kCount}) << job.id();
+  }
+  for (const auto& [node, count] : on_node) EXPECT_LE(count, 8) << node;
+  leader.reset();
+  const auto look = columns_.look(0, host_.clock().steady() + 5s, {});
+  ASSERT_TRUE(look.ok());
+  for (const auto& [node, count] : on_node) EXPECT_EQ(look->cluster.room(node)->used().cpu, 500 * count);
 }
 
 }  // namespace

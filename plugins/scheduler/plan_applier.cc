@@ -1,11 +1,12 @@
 #include "plan_applier.h"
 
 #include <algorithm>
-#include <functional>
+#include <chrono>
+#include <iterator>
+#include <utility>
 
 #include "drover/log.h"
 #include "drover/metrics.h"
-#include "drover/schema.h"
 #include "drover/uuid.h"
 #include "scheduler.pb.h"
 
@@ -14,65 +15,171 @@ namespace {
 
 constexpr auto kProposeTime = std::chrono::seconds(30);
 constexpr size_t kMaxAllocationsAnEntry = 2000;
+// An entry that failed may still be in the log. It is undone once the state shows all that the log held then.
+constexpr auto kUndoEvery = std::chrono::milliseconds(10);
 
-size_t allocations_in(const Plan& plan) {
-  size_t count = plan.placed.size();
-  for (const auto& [node, deltas] : plan.changed) count += deltas.size();
-  return count;
+template <typename Message>
+void move_all(std::vector<Message>& from, google::protobuf::RepeatedPtrField<Message>& to) {
+  for (Message& message : from) *to.Add() = std::move(message);
 }
 
-PlanState::Source source_of(std::shared_ptr<const ReadView> view, const Tables& tables) {
-  return {
-      .node = [view, &tables](const std::string& id) { return Table<v1::Node>(tables.nodes).get(*view, id); },
-      .allocs = [view, &tables](const std::string& id) { return tables.allocs.list(*view, kAllocsByNode, of_id(id)); },
-      .alloc = [view, &tables](const std::string& id) { return tables.allocs.get(*view, id); }};
+void add_to(v1::PlanApplied& command, Plan plan) {
+  move_all(plan.placed, *command.mutable_placed());
+  for (auto& [node, deltas] : plan.changed) move_all(deltas, *command.mutable_changed());
+  move_all(plan.evaluations, *command.mutable_evaluations());
+  move_all(plan.deployments, *command.mutable_deployments());
+  move_all(plan.deployment_updates, *command.mutable_deployment_updates());
 }
 
 }  // namespace
 
-Result<PlanApplier::Outcome> PlanApplier::submit(Plan plan, const Delivery& delivery, std::stop_token stop) {
-  auto pending = std::make_shared<Pending>(Pending{.plan = std::move(plan),
-                                                   .eval_id = delivery.eval.id(),
-                                                   .token = delivery.token,
-                                                   .priority = delivery.eval.priority(),
-                                                   .outcome = {}});
-  MutexLock lock(mutex_);
-  queue_.push_back(pending);
-  host_.metrics().set("nomad.nomad.plan.queue_depth", static_cast<double>(queue_.size()));
-  waiting_.notify_one();
-  if (!answered_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return pending->outcome.has_value(); })) {
-    std::erase(queue_, pending);
-    return cancelled("this server no longer leads");
-  }
-  return *std::move(pending->outcome);
-}
-
-PlanApplier::Batch PlanApplier::take_batch(std::stop_token stop) {
-  MutexLock lock(mutex_);
-  if (!waiting_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return !queue_.empty(); })) return {};
-  std::ranges::stable_sort(queue_, std::greater<>(), [](const auto& pending) { return pending->priority; });
-  Batch batch;
-  size_t allocations = 0;
-  auto at = queue_.begin();
-  for (; at != queue_.end() && (batch.empty() || allocations < kMaxAllocationsAnEntry); ++at) {
-    allocations += allocations_in((*at)->plan);
-    batch.push_back(std::move(*at));
-  }
-  queue_.erase(queue_.begin(), at);
-  host_.metrics().set("nomad.nomad.plan.queue_depth", static_cast<double>(queue_.size()));
-  return batch;
-}
-
-void PlanApplier::answer(Pending& pending, Result<Outcome> outcome) {
-  MutexLock lock(mutex_);
-  pending.outcome = std::move(outcome);
-  answered_.notify_all();
+void PlanApplier::submit(Submission submission) {
+  MutexLock lock(inbox_->mutex);
+  inbox_->plans.push_back(std::move(submission));
+  host_.metrics().set("nomad.nomad.plan.queue_depth", static_cast<double>(inbox_->plans.size()));
+  inbox_->changed.notify_one();
 }
 
 void PlanApplier::run(std::stop_token stop) {
   while (!stop.stop_requested()) {
-    const Batch batch = take_batch(stop);
-    if (!batch.empty()) apply(batch);
+    Work work = next(stop);
+    const bool was_answered = !work.answers.empty();
+    for (Answer& answer : work.answers) take(std::move(answer));
+    if (was_answered || failed_ > 0) finish_undone(stop);
+    if (!work.plans.empty()) apply(std::move(work.plans), stop);
+  }
+  // Whatever the log says of these, the next leader begins with a state that shows it.
+  const Status over = cancelled("this server no longer leads");
+  for (auto& [entry, flight] : std::exchange(flights_, {})) {
+    for (Waiting& waiting : flight.waiting) waiting.done(over);
+  }
+  std::vector<Submission> rest;
+  {
+    MutexLock lock(inbox_->mutex);
+    rest.swap(inbox_->plans);
+  }
+  for (Submission& submission : rest) submission.done(over);
+}
+
+PlanApplier::Work PlanApplier::next(std::stop_token stop) {
+  MutexLock lock(inbox_->mutex);
+  const bool has_room = flights_.size() < kMostEntries;
+  const auto has_work = [&]() DROVER_REQUIRES(inbox_->mutex) {
+    return !inbox_->answers.empty() || (has_room && !inbox_->plans.empty());
+  };
+  if (failed_ > 0) {
+    inbox_->changed.wait_for(lock, stop, kUndoEvery, has_work);
+  } else {
+    inbox_->changed.wait(lock, stop, has_work);
+  }
+  Work work{.plans = {}, .answers = std::exchange(inbox_->answers, {})};
+  if (has_room && !stop.stop_requested()) work.plans = take_plans();
+  return work;
+}
+
+// The most urgent ones, as many as an entry holds.
+std::vector<PlanApplier::Submission> PlanApplier::take_plans() {
+  std::vector<Submission>& waiting = inbox_->plans;
+  std::ranges::stable_sort(waiting, std::greater<>(), &Submission::priority);
+  size_t allocations = 0;
+  auto end = waiting.begin();
+  for (; end != waiting.end() && (end == waiting.begin() || allocations < kMaxAllocationsAnEntry); ++end) {
+    allocations += end->plan.allocations();
+  }
+  std::vector<Submission> taken(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
+  waiting.erase(waiting.begin(), end);
+  host_.metrics().set("nomad.nomad.plan.queue_depth", static_cast<double>(waiting.size()));
+  return taken;
+}
+
+// Nothing when the plan is of another time; `index` is that of the state it was checked against.
+std::optional<CheckedPlan> PlanApplier::check(Submission& submission, InFlight::Entry entry, uint64_t term,
+                                              uint64_t& index, std::stop_token stop) {
+  // Between an earlier term of this server and this one another may have led, and have finished the evaluation.
+  if (submission.term != term || !evals_.rest(submission.eval_id, submission.token)) {
+    submission.done(aborted("the evaluation was given to another worker"));
+    return std::nullopt;
+  }
+  std::optional<CheckedPlan> checked;
+  const Status status = columns_.use_newest(stop, [&](Columns& columns, uint64_t newest) {
+    index = newest;
+    checked = check_plan(std::move(submission.plan), columns, entry);
+  });
+  if (!status.ok()) submission.done(status);
+  return checked;
+}
+
+void PlanApplier::apply(std::vector<Submission> plans, std::stop_token stop) {
+  const SteadyTime began = host_.clock().steady();
+  const uint64_t term = host_.term();  // before the snapshots: a plan that passes on them is for this leadership only
+  const InFlight::Entry entry = columns_.open();
+  v1::PlanApplied command;
+  Flight flight;
+  for (Submission& submission : plans) {
+    uint64_t index = 0;
+    auto checked = check(submission, entry, term, index, stop);
+    if (!checked) continue;
+    note_refused(*checked);
+    const Outcome outcome{.full = checked->full(), .progress = !checked->plan.empty(), .index = index};
+    if (!outcome.full && !outcome.progress) {
+      submission.done(outcome);
+      continue;
+    }
+    add_to(command, std::move(checked->plan));
+    if (outcome.full) move_all(submission.end, *command.mutable_evaluations());
+    flight.waiting.push_back({.done = std::move(submission.done), .outcome = outcome});
+  }
+  flight.proposed = host_.clock().steady();
+  host_.metrics().observe("nomad.nomad.plan.evaluate", flight.proposed - began);
+  if (flight.waiting.empty()) return columns_.settle(entry, 0, /*failed=*/false);
+  command.set_time(host_.clock().wall_ns());
+  flights_.emplace(entry, std::move(flight));
+  propose(serialize(command), entry, term);
+}
+
+void PlanApplier::propose(const std::string& payload, InFlight::Entry entry, uint64_t term) {
+  host_.propose(v1::PlanApplied::descriptor()->full_name(), payload, host_.clock().steady() + kProposeTime, term,
+                [inbox = inbox_, entry](Result<Applied> applied) {
+                  MutexLock lock(inbox->mutex);
+                  inbox->answers.push_back({entry, std::move(applied)});
+                  inbox->changed.notify_one();
+                });
+}
+
+// The answer of the log. An entry that failed may be applied still, when the log did not say so in time: its plans are
+// in flight until the state has reached whatever the log holds now. If the entry is part of that, the state shows it
+// then; if not, it never will be, as long as this server leads: entries of one term are committed in order or not at
+// all. A later term begins with a state that shows everything before it, and refuses what was decided earlier.
+void PlanApplier::take(Answer answer) {
+  const auto at = flights_.find(answer.entry);
+  if (at == flights_.end()) return;
+  Flight& flight = at->second;
+  host_.metrics().observe("nomad.nomad.plan.apply", host_.clock().steady() - flight.proposed);
+  if (!answer.applied) {
+    log::warn("scheduler", "a plan was not applied", {{"error", answer.applied.status().message()}});
+    flight.failure = answer.applied.status();
+    ++failed_;
+    return columns_.settle(answer.entry, host_.raft().last_index, /*failed=*/true);
+  }
+  columns_.settle(answer.entry, answer.applied->index, /*failed=*/false);
+  for (Waiting& waiting : flight.waiting) {
+    waiting.outcome.index = answer.applied->index;
+    waiting.done(waiting.outcome);
+  }
+  flights_.erase(at);
+}
+
+void PlanApplier::finish_undone(std::stop_token stop) {
+  const auto undone = columns_.take_undone(stop);
+  if (!undone) return;
+  for (const Columns::Settled& one : undone->entries) {
+    // Whoever found no room while it was in flight looks again, also if that is written down only after this.
+    for (const auto& gain : one.gained) evals_.room_gained(gain.node_id, gain.computed_class, undone->index + 1);
+    const auto at = flights_.find(one.entry);
+    if (!one.failed || at == flights_.end()) continue;
+    for (Waiting& waiting : at->second.waiting) waiting.done(at->second.failure);
+    flights_.erase(at);
+    --failed_;
   }
 }
 
@@ -95,55 +202,13 @@ void PlanApplier::close(const std::string& node_id) {
   command.mutable_event()->set_message("Node marked as ineligible for scheduling due to multiple plan rejections");
   command.mutable_event()->set_subsystem("Scheduler");
   command.mutable_event()->set_timestamp(command.time());
-  const Status status = host_.propose(command, host_.clock().steady() + kProposeTime).status();
-  log::warn("scheduler", status.ok() ? "closed a node for new work: it refused too many plans" : "cannot close a node",
-            {{"node", Uuid::from_bytes(node_id).to_string()}, {"error", status.message()}});
-}
-
-void PlanApplier::apply(const Batch& batch) {
-  const SteadyTime began = host_.clock().steady();
-  const uint64_t term = host_.term();  // before the snapshot: a plan that passes on it is for this leadership only
-  const auto view = host_.snapshot();
-  PlanState state(source_of(view, tables_));
-  v1::PlanApplied command;
-  std::vector<std::pair<Pending*, Outcome>> outcomes;
-  for (const auto& pending : batch) {
-    if (!evals_.extend(pending->eval_id, pending->token)) {
-      answer(*pending, aborted("the evaluation was given to another worker"));
-      continue;
-    }
-    CheckedPlan checked = check_plan(std::move(pending->plan), state);
-    note_refused(checked);
-    const Plan& plan = checked.plan;
-    for (const v1::Allocation& alloc : plan.placed) *command.add_placed() = alloc;
-    for (const auto& [node, deltas] : plan.changed) {
-      for (const v1::AllocationDelta& delta : deltas) *command.add_changed() = delta;
-    }
-    for (const v1::Evaluation& eval : plan.evaluations) *command.add_evaluations() = eval;
-    for (const v1::Deployment& deployment : plan.deployments) *command.add_deployments() = deployment;
-    for (const v1::DeploymentStatusUpdate& update : plan.deployment_updates) *command.add_deployment_updates() = update;
-    outcomes.emplace_back(pending.get(), Outcome{.full = checked.full(), .progress = !plan.empty(), .index = 0});
-  }
-  host_.metrics().observe("nomad.nomad.plan.evaluate", host_.clock().steady() - began);
-  Status status;
-  uint64_t index = view->index();
-  if (command.ByteSizeLong() > 0) {
-    command.set_time(host_.clock().wall_ns());
-    const SteadyTime proposed = host_.clock().steady();
-    auto applied = host_.propose(command, proposed + kProposeTime, term);
-    status = applied.status();
-    if (applied) index = applied->index;
-    host_.metrics().observe("nomad.nomad.plan.apply", host_.clock().steady() - proposed);
-  }
-  if (!status.ok()) log::warn("scheduler", "a plan was not applied", {{"error", status.message()}});
-  for (auto& [pending, outcome] : outcomes) {
-    outcome.index = index;
-    if (status.ok()) {
-      answer(*pending, outcome);
-    } else {
-      answer(*pending, status);
-    }
-  }
+  host_.propose(v1::NodeEligibilityUpdated::descriptor()->full_name(), serialize(command),
+                host_.clock().steady() + kProposeTime, /*only_in_term=*/0,
+                [node = Uuid::from_bytes(node_id).to_string()](const Result<Applied>& applied) {
+                  log::warn("scheduler",
+                            applied ? "closed a node for new work: it refused too many plans" : "cannot close a node",
+                            {{"node", node}, {"error", applied.status().message()}});
+                });
 }
 
 }  // namespace drover::scheduler

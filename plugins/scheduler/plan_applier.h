@@ -1,63 +1,105 @@
-// Where plans meet: one thread checks each against the newest state and puts what fits into the log, several plans in
-// one entry when several wait.
+// Where plans meet: one thread checks each against the newest state and the plans in flight, and puts what fits into
+// the log, several plans in one entry when several wait. Nobody waits for the log: many entries are in flight.
 //
-// submit [worker]; run [applier], one thread while this server leads.
+//   submit ──▶ queue ──check──▶ entry in flight ──answer of the log──▶ done
+//                 │ nothing of it fits            │ fails
+//                 └──────────▶ done               └──undone──▶ done
+//
+// A plan that fits whole takes the end of its evaluation into the same entry: both are there or none is.
+//
+// submit [any]; run [plans], one thread while this server leads.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "columns.h"
+#include "drover/clock.h"
 #include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "eval_queue.h"
 #include "plan.h"
 #include "rejections.h"
-#include "tables.h"
 
 namespace drover::scheduler {
 
 class PlanApplier {
  public:
-  PlanApplier(Host& host, const Tables& tables, EvalQueue& evals, RejectionOptions rejections = {})
-      : host_(host), tables_(tables), evals_(evals), rejections_(rejections) {}
+  // Entries that may be in flight at one time.
+  static constexpr size_t kMostEntries = 64;
+
+  PlanApplier(Host& host, SharedColumns& columns, EvalQueue& evals, RejectionOptions rejections = {})
+      : host_(host), columns_(columns), evals_(evals), rejections_(rejections) {}
 
   struct Outcome {
-    bool full = true;       // everything was done
-    bool progress = false;  // something was
+    bool full = true;       // everything was done, the end of the evaluation with it
+    bool progress = false;  // some of the plan was
     uint64_t index = 0;     // a snapshot of this index shows why the rest was not
   };
-  // Waits until the plan was dealt with. `delivery`: of the evaluation it was made for.
-  // Errors: aborted when the delivery was taken back; what the log said; cancelled once stop was requested.
-  Result<Outcome> submit(Plan plan, const Delivery& delivery, std::stop_token stop);
+  struct Submission {
+    WeighedPlan plan;
+    std::vector<v1::Evaluation> end;  // that the evaluation leaves behind, itself among them, once the plan is whole
+    std::string eval_id, token;       // of the delivery it was made for
+    int32_t priority = 0;             // of its evaluation
+    uint64_t term = 0;                // of consensus, from before the snapshot that it was decided on
+    // Called once, before run() returns at the latest; short. Errors: aborted when the delivery was taken back or the
+    // term is over; what the log said; cancelled once stop was requested. [plans]
+    std::function<void(Result<Outcome>)> done;
+  };
+  void submit(Submission submission);
 
   void run(std::stop_token stop);
 
  private:
-  struct Pending {
-    Plan plan;
-    std::string eval_id, token;
-    int32_t priority;
-    std::optional<Result<Outcome>> outcome;  // under the applier's mutex
+  struct Answer {
+    InFlight::Entry entry;
+    Result<Applied> applied;
   };
-  using Batch = std::vector<std::shared_ptr<Pending>>;
+  // What other threads hand to this one; answers of the log may come when this object is gone.
+  struct Inbox {
+    Mutex mutex;
+    CondVarAny changed;
+    std::vector<Submission> plans DROVER_GUARDED_BY(mutex);
+    std::vector<Answer> answers DROVER_GUARDED_BY(mutex);
+  };
+  struct Waiting {
+    std::function<void(Result<Outcome>)> done;
+    Outcome outcome;
+  };
+  struct Flight {
+    std::vector<Waiting> waiting;
+    SteadyTime proposed;
+    Status failure;  // until it is undone
+  };
+  struct Work {
+    std::vector<Submission> plans;
+    std::vector<Answer> answers;
+  };
 
-  Batch take_batch(std::stop_token stop);
-  void apply(const Batch& batch);
+  Work next(std::stop_token stop);
+  std::vector<Submission> take_plans() DROVER_REQUIRES(inbox_->mutex);
+  void apply(std::vector<Submission> plans, std::stop_token stop);
+  std::optional<CheckedPlan> check(Submission& submission, InFlight::Entry entry, uint64_t term, uint64_t& index,
+                                   std::stop_token stop);
+  void propose(const std::string& payload, InFlight::Entry entry, uint64_t term);
+  void take(Answer answer);
+  void finish_undone(std::stop_token stop);
   void note_refused(const CheckedPlan& checked);
   void close(const std::string& node_id);
-  void answer(Pending& pending, Result<Outcome> outcome);
 
   Host& host_;
-  const Tables& tables_;
+  SharedColumns& columns_;
   EvalQueue& evals_;
-  Rejections rejections_;  // [applier]
-  Mutex mutex_;
-  CondVarAny waiting_;
-  CondVarAny answered_;
-  std::vector<std::shared_ptr<Pending>> queue_ DROVER_GUARDED_BY(mutex_);
+  Rejections rejections_;                      // [plans], as the following
+  std::map<InFlight::Entry, Flight> flights_;  // by entry
+  size_t failed_ = 0;                          // of them that wait to be undone
+  const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
 };
 
 }  // namespace drover::scheduler

@@ -19,29 +19,17 @@ struct World {
   std::map<std::string, v1::Node> nodes;
   std::vector<v1::Allocation> allocs;
 
-  PlanState state() const {
-    return PlanState({.node =
-                          [this](const std::string& id) {
-                            auto at = nodes.find(id);
-                            return at == nodes.end() ? std::nullopt : std::optional(at->second);
-                          },
-                      .allocs =
-                          [this](const std::string& id) {
-                            std::vector<v1::Allocation> there;
-                            for (const auto& alloc : allocs) {
-                              if (alloc.node_id() == id) there.push_back(alloc);
-                            }
-                            return there;
-                          },
-                      .alloc =
-                          [this](const std::string& id) {
-                            for (const auto& alloc : allocs) {
-                              if (alloc.id() == id) return std::optional(alloc);
-                            }
-                            return std::optional<v1::Allocation>();
-                          }});
+  Columns state() const {
+    static const Tables tables;
+    Columns columns(tables);
+    for (const auto& [id, node] : nodes) columns.put_node(node);
+    for (const v1::Allocation& alloc : allocs) columns.put_alloc(alloc);
+    return columns;
   }
 };
+
+// Each plan as an entry of its own.
+CheckedPlan check(const Plan& plan, Columns& state) { return check_plan(WeighedPlan(plan), state, state.open()); }
 
 TEST(CheckPlan, DropsOnlyNodesThatCannotTakeTheirPart) {
   World world;
@@ -51,8 +39,8 @@ TEST(CheckPlan, DropsOnlyNodesThatCannotTakeTheirPart) {
   const v1::Job job = make_job("service", 3);
   Plan plan;
   plan.placed = {make_alloc(job, 0, "n1"), make_alloc(job, 1, "n2"), make_alloc(job, 2, "gone")};
-  PlanState state = world.state();
-  const CheckedPlan checked = check_plan(plan, state);
+  Columns state = world.state();
+  const CheckedPlan checked = check(plan, state);
   EXPECT_FALSE(checked.full());
   EXPECT_EQ(checked.refused.size(), 2U);
   ASSERT_EQ(checked.plan.placed.size(), 1U);
@@ -64,17 +52,17 @@ TEST(CheckPlan, CountsWhatTheSamePlanStopsAndWhatEarlierPlansTook) {
   world.nodes[id_of("n1")] = make_node("n1", 1000);
   const v1::Job job = make_job("service", 9);
   world.allocs = {make_alloc(job, 0, "n1"), make_alloc(job, 1, "n1")};
-  PlanState state = world.state();
+  Columns state = world.state();
   Plan full;
   full.placed = {make_alloc(job, 2, "n1")};
-  EXPECT_FALSE(check_plan(full, state).full());
+  EXPECT_FALSE(check(full, state).full());
 
   Plan exchange = full;
   v1::AllocationDelta& change = exchange.changed[id_of("n1")].emplace_back();
   change.set_id(world.allocs[0].id());
   change.set_desired_status(v1::DESIRED_STATUS_STOP);
-  EXPECT_TRUE(check_plan(exchange, state).full());
-  EXPECT_FALSE(check_plan(exchange, state).full());  // its room was given away by the first
+  EXPECT_TRUE(check(exchange, state).full());
+  EXPECT_FALSE(check(exchange, state).full());  // its room was given away by the first
 }
 
 TEST(CheckPlan, RefusesPortsTakenMeanwhile) {
@@ -88,8 +76,8 @@ TEST(CheckPlan, RefusesPortsTakenMeanwhile) {
   world.allocs = {first};
   Plan plan;
   plan.placed = {second};
-  PlanState state = world.state();
-  const CheckedPlan checked = check_plan(plan, state);
+  Columns state = world.state();
+  const CheckedPlan checked = check(plan, state);
   ASSERT_EQ(checked.refused.size(), 1U);
   EXPECT_EQ(checked.refused[0].reason, "reserved alloc port collision: port 8080 of 10.0.0.1");
 }
@@ -194,8 +182,8 @@ TEST(CheckPlan, SaysWhyANodeRefuses) {
     Plan plan;
     plan.placed = c.placed;
     if (!c.changed.empty()) plan.changed[id_of("n1")] = c.changed;
-    PlanState state = world.state();
-    const CheckedPlan checked = check_plan(plan, state);
+    Columns state = world.state();
+    const CheckedPlan checked = check(plan, state);
     EXPECT_EQ(checked.full() ? "" : checked.refused[0].reason, c.reason);
   }
 }
@@ -210,8 +198,8 @@ TEST(CheckPlan, L4WhatIsToBeEvictedAndHasEndedIsLeftOut) {
   for (const v1::Allocation& alloc : world.allocs) {
     plan.changed[id_of("n1")].push_back(delta_of(alloc, v1::DESIRED_STATUS_EVICT));
   }
-  PlanState state = world.state();
-  const CheckedPlan checked = check_plan(plan, state);
+  Columns state = world.state();
+  const CheckedPlan checked = check(plan, state);
   EXPECT_TRUE(checked.full());
   ASSERT_EQ(checked.plan.changed.at(id_of("n1")).size(), 1U);
   EXPECT_EQ(checked.plan.changed.at(id_of("n1"))[0].id(), world.allocs[0].id());
@@ -226,8 +214,8 @@ TEST(CheckPlan, L5ACanaryWithoutAPlaceLeavesItsDeployment) {
   plan.placed = {make_alloc(job, 0, "n1"), make_alloc(job, 1, "gone")};
   v1::DeploymentState& group = (*plan.deployments.emplace_back().mutable_task_groups())["app"];
   for (const v1::Allocation& alloc : plan.placed) group.add_placed_canaries(alloc.id());
-  PlanState state = world.state();
-  const CheckedPlan checked = check_plan(plan, state);
+  Columns state = world.state();
+  const CheckedPlan checked = check(plan, state);
   const v1::DeploymentState& after = checked.plan.deployments[0].task_groups().at("app");
   ASSERT_EQ(after.placed_canaries_size(), 1);
   EXPECT_EQ(after.placed_canaries(0), plan.placed[0].id());
@@ -243,8 +231,8 @@ TEST(CheckPlan, AnInPlaceUpdateThatGrowsMustFit) {
     v1::AllocationDelta& delta = plan.changed[id_of("n1")].emplace_back(in_place(world.allocs[0]));
     *delta.mutable_allocated_resources() = world.allocs[0].allocated_resources();
     (*delta.mutable_allocated_resources()->mutable_tasks())["main"].mutable_cpu()->set_cpu_shares(cpu);
-    PlanState state = world.state();
-    EXPECT_EQ(check_plan(plan, state).full(), fits) << cpu;
+    Columns state = world.state();
+    EXPECT_EQ(check(plan, state).full(), fits) << cpu;
   }
 }
 
@@ -255,8 +243,8 @@ TEST(CheckPlan, RefusesAllOfAPlanThatIsAllOrNothing) {
   Plan plan;
   plan.all_at_once = true;
   plan.placed = {make_alloc(job, 0, "n1"), make_alloc(job, 1, "gone")};
-  PlanState state = world.state();
-  EXPECT_TRUE(check_plan(plan, state).plan.empty());
+  Columns state = world.state();
+  EXPECT_TRUE(check(plan, state).plan.empty());
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "worker.h"
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "drover/log.h"
 #include "drover/metrics.h"
 #include "drover/model/evaluation.h"
@@ -11,7 +15,6 @@ namespace drover::scheduler {
 namespace {
 
 constexpr auto kSnapshotTime = std::chrono::seconds(5);
-constexpr auto kProposeTime = std::chrono::seconds(30);
 
 // All allocations of a decision are placed in one pass; each bears its share of the time.
 void note_time(Decision& decision, std::chrono::nanoseconds took) {
@@ -22,59 +25,8 @@ void note_time(Decision& decision, std::chrono::nanoseconds took) {
   for (auto& [group, metric] : decision.failed) metric.set_allocation_time(took.count());
 }
 
-}  // namespace
-
-void Worker::run(std::stop_token stop) {
-  while (auto delivery = evals_.dequeue(types_, stop)) {
-    const SteadyTime began = host_.clock().steady();
-    const Status status = process(*delivery, stop);
-    host_.metrics().observe("nomad.nomad.worker.invoke_scheduler." + delivery->eval.type(),
-                            host_.clock().steady() - began);
-    if (status.ok()) {
-      evals_.ack(*delivery);
-    } else {
-      if (!stop.stop_requested()) {
-        log::warn("scheduler", "an evaluation was not finished; it will be tried again",
-                  {{"eval", Uuid::from_bytes(delivery->eval.id()).to_string()}, {"error", status.message()}});
-      }
-      evals_.nack(*delivery);
-    }
-  }
-}
-
-Status Worker::process(const Delivery& delivery, std::stop_token stop) {
-  if (const auto* scheduler = host_.extension<Scheduler>(delivery.eval.type())) {
-    return schedule(*scheduler, delivery, stop);
-  }
-  v1::Evaluation eval = delivery.eval;
-  eval.set_status(v1::EVAL_STATUS_FAILED);
-  eval.set_status_description("job type \"" + eval.type() + "\" is not supported by this version of drover");
-  return write({eval});
-}
-
-Status Worker::schedule(const Scheduler& scheduler, const Delivery& delivery, std::stop_token stop) {
-  v1::Evaluation eval = delivery.eval;
-  uint64_t index = eval.modify_index();
-  for (int attempt = 0; attempt < scheduler.attempts(); ++attempt) {
-    DROVER_TRY(auto look, columns_.look(index, host_.clock().steady() + kSnapshotTime, stop));
-    const auto& view = look.view;
-    auto row = tables_.evals.get(*view, eval.id());
-    // Closed meanwhile: a delivery that was taken back did finish it, or it was cancelled.
-    if (!row || !is_open(*row)) return ok_status();
-    eval = *std::move(row);
-    const SteadyTime began = host_.clock().steady();
-    Decision decision = decide(scheduler, eval, *view, tables_, host_.clock().wall_ns(), std::move(look.cluster));
-    note_time(decision, host_.clock().steady() - began);
-    if (decision.plan.empty()) return finish(std::move(eval), decision, view->index());
-    DROVER_TRY(PlanApplier::Outcome outcome, plans_.submit(std::move(decision.plan), delivery, stop));
-    if (outcome.full) return finish(std::move(eval), decision, view->index());
-    index = outcome.index;
-    if (outcome.progress) attempt = -1;  // what was placed stays placed: the rest has all its attempts again
-  }
-  return give_up(std::move(eval), scheduler, index);
-}
-
-Status Worker::finish(v1::Evaluation eval, const Decision& decision, uint64_t snapshot_index) {
+// The evaluation as the decision leaves it, and those that go on waiting for room.
+std::vector<v1::Evaluation> end_of(v1::Evaluation eval, const Decision& decision, uint64_t snapshot_index) {
   const bool waited = eval.status() == v1::EVAL_STATUS_BLOCKED;
   eval.clear_queued_allocations();
   eval.clear_failed_tg_allocs();
@@ -97,26 +49,110 @@ Status Worker::finish(v1::Evaluation eval, const Decision& decision, uint64_t sn
     if (evals.size() > 1) eval.set_blocked_eval(evals[1].id());
   }
   evals[0] = std::move(eval);
-  return write(evals);
+  return evals;
 }
 
-Status Worker::give_up(v1::Evaluation eval, const Scheduler& scheduler, uint64_t snapshot_index) {
+// True when an evaluation that waited found nothing to do, and waits for as much as before: there is nothing to write.
+bool only_waits_on(const v1::Evaluation& before, const Decision& decision, const std::vector<v1::Evaluation>& end) {
+  const auto& queued = before.queued_allocations();  // empty: it has never looked
+  return decision.plan.empty() && end.size() == 1 && end[0].status() == v1::EVAL_STATUS_BLOCKED &&
+         (queued.empty() || decision.queued == std::map<std::string, int32_t>(queued.begin(), queued.end()));
+}
+
+std::vector<v1::Evaluation> given_up(v1::Evaluation eval, const Scheduler& scheduler, uint64_t snapshot_index) {
   eval.set_status(v1::EVAL_STATUS_FAILED);
   eval.set_status_description("maximum attempts reached (" + std::to_string(scheduler.attempts()) + ")");
-  if (!scheduler.waits_after_conflicts()) return write({eval});
+  if (!scheduler.waits_after_conflicts()) return {std::move(eval)};
   v1::Evaluation blocked =
       blocked_after(eval, Uuid::random().bytes(), "max-plan-attempts", "created due to placement conflicts");
   blocked.set_escaped_computed_class(true);  // any change may end the conflict
   blocked.set_snapshot_index(snapshot_index);
   eval.set_blocked_eval(blocked.id());
-  return write({eval, blocked});
+  return {std::move(eval), std::move(blocked)};
 }
 
-Status Worker::write(const std::vector<v1::Evaluation>& evals) {
-  v1::EvalsUpdated command;
-  for (const v1::Evaluation& eval : evals) *command.add_evaluations() = eval;
-  command.set_time(host_.clock().wall_ns());
-  return host_.propose(command, host_.clock().steady() + kProposeTime).status();
+void tell_unfinished(const v1::Evaluation& eval, const Status& status) {
+  log::warn("scheduler", "an evaluation was not finished; it will be tried again",
+            {{"eval", Uuid::from_bytes(eval.id()).to_string()}, {"error", status.message()}});
+}
+
+// Closes a delivery by what became of its plan. [plans]
+void answer(EvalQueue& evals, Delivery delivery, const Result<PlanApplier::Outcome>& outcome) {
+  if (!outcome) {
+    if (outcome.status().code() != Code::cancelled) tell_unfinished(delivery.eval, outcome.status());
+    return evals.nack(delivery);
+  }
+  if (outcome->full) return evals.ack(delivery);
+  // What was placed stays placed: the rest has all its attempts again.
+  delivery.attempts = outcome->progress ? 0 : delivery.attempts + 1;
+  delivery.index = outcome->index;
+  evals.again(std::move(delivery));
+}
+
+}  // namespace
+
+void Worker::run(std::stop_token stop) {
+  while (const auto delivery = evals_.dequeue(types_, stop)) {
+    const SteadyTime began = host_.clock().steady();
+    const Status status = process(*delivery, stop);
+    host_.metrics().observe("nomad.nomad.worker.invoke_scheduler." + delivery->eval.type(),
+                            host_.clock().steady() - began);
+    if (status.ok()) continue;
+    if (!stop.stop_requested()) tell_unfinished(delivery->eval, status);
+    evals_.nack(*delivery);
+  }
+}
+
+Status Worker::process(const Delivery& delivery, std::stop_token stop) {
+  const uint64_t term = host_.term();  // before the snapshot
+  if (const auto* scheduler = host_.extension<Scheduler>(delivery.eval.type())) {
+    return schedule(*scheduler, delivery, term, stop);
+  }
+  v1::Evaluation eval = delivery.eval;
+  eval.set_status(v1::EVAL_STATUS_FAILED);
+  eval.set_status_description("job type \"" + eval.type() + "\" is not supported by this version of drover");
+  submit(delivery, {}, {std::move(eval)}, term);
+  return ok_status();
+}
+
+Status Worker::schedule(const Scheduler& scheduler, const Delivery& delivery, uint64_t term, std::stop_token stop) {
+  const uint64_t index = std::max(delivery.index, delivery.eval.modify_index());
+  DROVER_TRY(auto look, columns_.look(index, host_.clock().steady() + kSnapshotTime, stop));
+  const auto& view = look.view;
+  auto row = tables_.evals.get(*view, delivery.eval.id());
+  if (!row || !is_open(*row)) {
+    // Closed meanwhile: a delivery that was taken back did finish it, or it was cancelled.
+    evals_.ack(delivery);
+    return ok_status();
+  }
+  if (delivery.attempts >= scheduler.attempts()) {
+    submit(delivery, {}, given_up(*std::move(row), scheduler, delivery.index), term);
+    return ok_status();
+  }
+  const SteadyTime began = host_.clock().steady();
+  Decision decision = decide(scheduler, *row, *view, tables_, host_.clock().wall_ns(), std::move(look.cluster));
+  note_time(decision, host_.clock().steady() - began);
+  std::vector<v1::Evaluation> end = end_of(*row, decision, view->index());
+  if (only_waits_on(*row, decision, end)) {
+    evals_.block_again(delivery, end[0]);
+  } else {
+    submit(delivery, std::move(decision.plan), std::move(end), term);
+  }
+  return ok_status();
+}
+
+void Worker::submit(const Delivery& delivery, Scheduler::Plan plan, std::vector<v1::Evaluation> end, uint64_t term) {
+  // Taken back meanwhile: whoever has it now answers.
+  if (!evals_.rest(delivery.eval.id(), delivery.token)) return;
+  plans_.submit({.plan = WeighedPlan(std::move(plan)),
+                 .end = std::move(end),
+                 .eval_id = delivery.eval.id(),
+                 .token = delivery.token,
+                 .priority = delivery.eval.priority(),
+                 .term = term,
+                 .done = [&evals = evals_, delivery](const Result<PlanApplier::Outcome>& outcome) {
+                   answer(evals, delivery, outcome);
+                 }});
 }
 
 }  // namespace drover::scheduler

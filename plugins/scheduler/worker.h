@@ -1,4 +1,5 @@
-// One worker: takes evaluations from the queue, decides on a snapshot, has the plan applied, writes down the outcome.
+// One worker: takes evaluations from the queue, decides on a snapshot, and hands the plan over with the evaluation's
+// end. It waits for neither: the applier's answer closes the delivery or has it decided again.
 //
 // [worker], several threads while this server leads; each runs a Worker of its own.
 #pragma once
@@ -6,6 +7,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "columns.h"
 #include "deciding/decide.h"
@@ -26,13 +28,11 @@ class Worker {
   void run(std::stop_token stop);
 
  private:
-  // Ok when the outcome was written down; else the evaluation comes again.
+  // Ok when the delivery was answered, or its plan is in the applier's hands; else the evaluation comes again.
   Status process(const Delivery& delivery, std::stop_token stop);
-  // One decision, as often as the scheduler has attempts.
-  Status schedule(const Scheduler& scheduler, const Delivery& delivery, std::stop_token stop);
-  Status finish(v1::Evaluation eval, const Decision& decision, uint64_t snapshot_index);
-  Status give_up(v1::Evaluation eval, const Scheduler& scheduler, uint64_t snapshot_index);
-  Status write(const std::vector<v1::Evaluation>& evals);
+  // One decision; the delivery says how many there were before.
+  Status schedule(const Scheduler& scheduler, const Delivery& delivery, uint64_t term, std::stop_token stop);
+  void submit(const Delivery& delivery, Scheduler::Plan plan, std::vector<v1::Evaluation> end, uint64_t term);
 
   Host& host_;
   const Tables& tables_;

@@ -73,6 +73,7 @@ bool ClusterBoard::suits(const v1::Node& node, const v1::Job& job, const v1::Tas
 }
 
 std::optional<Importance> ClusterBoard::importance_of(const Holding& holding) {
+  if (!holding.evictable) return std::nullopt;
   const v1::Job* job = others_.job(holding.name_space, holding.job_id, holding.job_version);
   if (!job) return std::nullopt;
   const v1::TaskGroup* group = find_group(*job, holding.group);

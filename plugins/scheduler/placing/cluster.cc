@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "drover/model/allocation.h"
 #include "drover/model/node.h"
 #include "hash.h"
 
@@ -84,7 +85,8 @@ std::shared_ptr<const Holding> holding_of(const v1::Allocation& alloc) {
                                                  .job_id = alloc.job_id(),
                                                  .group = alloc.task_group(),
                                                  .job_version = alloc.job_version(),
-                                                 .usage = usage_of(alloc.allocated_resources())});
+                                                 .usage = usage_of(alloc.allocated_resources()),
+                                                 .evictable = !server_terminal(alloc)});
 }
 
 Cluster::Cluster(const Cluster& other)

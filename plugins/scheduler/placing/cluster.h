@@ -31,6 +31,7 @@ struct Holding {
   std::string group;
   uint64_t job_version = 0;
   Usage usage;
+  bool evictable = true;  // false: it leaves already, or a plan in flight concerns it
 };
 std::shared_ptr<const Holding> holding_of(const v1::Allocation& alloc);
 

@@ -352,10 +352,11 @@ class DevicePlans : public ::testing::Test {
     Plan plan;
     plan.placed.push_back(make_alloc(job, 0, "n1"));
     (*plan.placed[0].mutable_allocated_resources()->mutable_tasks())["main"] = resources.tasks().at("main");
-    PlanState state({.node = [this](const std::string&) { return node_; },
-                     .allocs = [this](const std::string&) { return there_; },
-                     .alloc = [](const std::string&) { return std::nullopt; }});
-    return check_plan(std::move(plan), state);
+    const Tables tables;
+    Columns state(tables);
+    state.put_node(node_);
+    for (const v1::Allocation& alloc : there_) state.put_alloc(alloc);
+    return check_plan(WeighedPlan(std::move(plan)), state, state.open());
   }
   v1::Node node_ = gpu_node();
   std::vector<v1::Allocation> there_;
