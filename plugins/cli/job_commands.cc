@@ -12,6 +12,7 @@
 #include "eval_monitor.h"
 #include "job_source.h"
 #include "jobs/launch_text.h"
+#include "jobs/plan_file.h"
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"
@@ -21,6 +22,23 @@ namespace drover::cli {
 namespace {
 
 using nlohmann::json;
+// Exactly what the plan says, or nothing.
+Result<Answer<v1::RegisterJobResponse>> run_plan(Run& run, const v1::RegisterJobRequest& source) {
+  for (const char* flag : {"check-index", "eval-priority", "preserve-counts"}) {
+    if (run.arguments.is_set(flag)) {
+      return invalid_argument("-plan and -" + std::string(flag) + " exclude each other: the plan says it");
+    }
+  }
+  DROVER_TRY(v1::ExactPlan plan, read_plan_file(run.arguments.value("plan")));
+  v1::RunPlanRequest request;
+  *request.mutable_job() = source.job();
+  request.set_job_id(request.job().id());
+  *request.mutable_submission() = source.submission();
+  request.set_policy_override(run.arguments.on("policy-override"));
+  *request.mutable_plan() = std::move(plan);
+  return run.client.call<v1::Jobs::RunPlan>(request);
+}
+
 int job_run(Run& run) {
   std::string job;
   auto source = read_job_source(run, run.arguments.positional()[0], job);
@@ -40,7 +58,7 @@ int job_run(Run& run) {
   request.set_enforce_index(run.arguments.is_set("check-index"));
   request.set_preserve_counts(run.arguments.on("preserve-counts"));
   request.set_policy_override(run.arguments.on("policy-override"));
-  auto answer = run.client.call<v1::Jobs::Register>(request);
+  auto answer = run.arguments.is_set("plan") ? run_plan(run, request) : run.client.call<v1::Jobs::Register>(request);
   if (!answer) return run.fail("Error submitting job", answer.status());
   if (const std::string& warnings = answer->message.warnings(); !warnings.empty())
     run.out << "Job Warnings:\n" << warnings << "\n\n";
@@ -227,6 +245,7 @@ Definition define_run(std::string name) {
   flags.push_back(on_off("preserve-counts", "Keep the counts of groups that run already"));
   flags.push_back(on_off("policy-override", "Go on where a policy that may be overridden forbids it"));
   for (Flag& flag : integration_flags(true)) flags.push_back(std::move(flag));
+  flags.push_back(with_value("plan", "", "Do exactly what this file of job plan -out says, or nothing"));
   flags.push_back(with_value("check-index", "",
                              "Register only if the job's modify index is this; 0: only if there is no such job"));
   flags.push_back(with_value("eval-priority", "", "Priority of the evaluation, 1 to 100"));

@@ -4,6 +4,7 @@
 #include "cli_command.h"
 #include "drover/api/jobs.pb.h"
 #include "job_source.h"
+#include "jobs/plan_file.h"
 #include "object_output.h"
 #include "output.h"
 #include "plan_text.h"
@@ -24,9 +25,14 @@ int job_plan(Run& run) {
   request.set_job_id(request.job().id());
   request.set_diff(run.arguments.on("diff"));
   request.set_policy_override(run.arguments.on("policy-override"));
+  request.set_exact(run.arguments.is_set("out"));
   auto answer = run.client.call<v1::Jobs::Plan>(request);
   if (!answer) return run.fail("Error during plan", answer.status()), kPlanError;
   const v1::PlanJobResponse& plan = answer->message;
+  if (request.exact()) {
+    const Status kept = write_plan_file(run.arguments.value("out"), plan);
+    if (!kept.ok()) return run.fail("Error writing the plan", kept), kPlanError;
+  }
   const int code = plan.has_annotations() ? static_cast<int>(changes_allocations(plan)) : kPlanError;
   if (run.arguments.on("json-output") && run.arguments.is_set("t")) {
     return run.usage("Error: -json-output and -t exclude each other"), kPlanError;
@@ -39,6 +45,11 @@ int job_plan(Run& run) {
   if (request.diff()) run.out << diff_text(plan.diff(), run.verbose()) << "\n";
   run.out << "Scheduler dry-run:\n" << dry_run_text(plan, request.job().type(), now_ns()) << "\n";
   if (!plan.warnings().empty()) run.out << "Job Warnings:\n" << plan.warnings() << "\n\n";
+  if (request.exact()) {
+    const std::string file = run.arguments.value("out");
+    run.out << "The plan is in " << file << ". To do exactly that, or nothing:\n\ndrover job run -plan " << file << " "
+            << path << "\n\n";
+  }
   const std::string index = std::to_string(plan.job_modify_index());
   // Scripts look for these words.
   run.out << "Job Modify Index: " << index
@@ -57,6 +68,7 @@ Definition define_plan(std::string name) {
   Flag diff = on_off("diff", "Show what differs from the running job; on unless switched off");
   diff.fallback = "true";
   flags.push_back(std::move(diff));
+  flags.push_back(with_value("out", "", "Write the plan to this file, for job run -plan"));
   flags.push_back(on_off("verbose", "Show what is new or gone in full"));
   flags.push_back(on_off("json-output", "The API's answer; the exit code is the same"));
   flags.push_back(template_flag());

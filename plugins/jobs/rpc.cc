@@ -58,6 +58,7 @@ Status Rpc::declare(Declarations& declare) {
                                         method<&Rpc::summary>("Summary", this),
                                         method<&Rpc::evaluate>("Evaluate", this),
                                         method<&Rpc::plan>("Plan", this),
+                                        method<&Rpc::run_plan>("RunPlan", this),
                                         method<&Rpc::submission>("Submission", this),
                                         method<&Rpc::reconcile_summaries>("ReconcileSummaries", this)};
   for (auto more : {dispatches_.methods(), versions_.methods(), scaling_.of_jobs()}) {

@@ -36,6 +36,7 @@ class ReconcileSummariesRequest;
 class ReconcileSummariesResponse;
 class RegisterJobRequest;
 class RegisterJobResponse;
+class RunPlanRequest;
 class SchedulerConfiguration;
 class TrialResponse;
 class ValidateJobRequest;
@@ -64,6 +65,7 @@ class Rpc {
   Result<v1::JobResponse> get(const v1::JobRequest& request, Call& call);
   Result<Write<v1::DeregisterJobResponse>> deregister(const v1::DeregisterJobRequest& request, Call& call);
   Result<v1::JobSummaryResponse> summary(const v1::JobRequest& request, Call& call);
+  Result<v1::RegisterJobResponse> run_plan(const v1::RunPlanRequest& request, Call& call);
   Result<v1::WhatIfResponse> what_if(const v1::WhatIfRequest& request, Call& call);
   Result<v1::PlanJobResponse> plan(const v1::PlanJobRequest& request, Call& call);
   Result<v1::JobSubmissionResponse> submission(const v1::JobSubmissionRequest& request, Call& call);

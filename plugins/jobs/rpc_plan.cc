@@ -76,6 +76,12 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
     for (const auto& [name, group] : trial->groups()) updates[name] = group.updates();
     response.mutable_failed_tg_allocs()->swap(*trial->mutable_failed_tg_allocs());
     response.mutable_created_evals()->Swap(trial->mutable_created_evals());
+    if (request.exact()) {
+      v1::ExactPlan& exact = *response.mutable_exact();
+      exact.set_eval_id(trial->eval_id());
+      exact.set_job_modify_index(response.job_modify_index());
+      exact.mutable_changes()->Swap(trial->mutable_changes());
+    }
   } else {
     warnings.push_back("the plan compares only, nothing was placed: " + trial->refusal());
   }
@@ -92,6 +98,42 @@ Result<v1::Job> Rpc::row_of(v1::Job job, const ReadView& view, Call& call) {
   const auto existing = tables_.jobs.get(view, job_key(job.namespace_(), job.id()));
   keep_policy_ids(job, existing ? &*existing : nullptr);
   return as_registered(job, existing ? &*existing : nullptr, view.index() + 1, host_->clock().wall_ns());
+}
+
+Result<v1::RegisterJobResponse> Rpc::run_plan(const v1::RunPlanRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(may_register(call, *host_));
+  if (!request.has_job()) return invalid_argument("Job must be specified");
+  if (!request.has_plan()) return invalid_argument("a plan must be specified; `job plan -out` writes one");
+  v1::Job job = request.job();
+  if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
+  if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match");
+  DROVER_RETURN_IF_ERROR(resolve_destination(job, call.query(), host_->agent().region));
+  canonicalize(job, admission_.priorities);
+  if (starts_children(job)) return invalid_argument("a job that only starts children has no plan");
+  DROVER_TRY(const std::vector<std::string> warnings, accept(job, request.policy_override(), admission_));
+  const auto view = host_->snapshot();
+  const auto existing = tables_.jobs.get(*view, job_key(job.namespace_(), job.id()));
+  keep_policy_ids(job, existing ? &*existing : nullptr);
+
+  v1::ExactRunRequest run;
+  const int64_t now = host_->clock().wall_ns();
+  *run.mutable_job() = as_registered(job, existing ? &*existing : nullptr, view->index() + 1, now);
+  *run.mutable_registration() = registration_of(std::move(job), "job-register", now);
+  run.mutable_registration()->set_job_modify_index(request.plan().job_modify_index());
+  if (!request.submission().source().empty()) *run.mutable_registration()->mutable_submission() = request.submission();
+  run.set_eval_id(request.plan().eval_id());
+  *run.mutable_changes() = request.plan().changes();
+  CallContext context = call.context();
+  context.method = "/drover.v1.Trials/Apply";
+  context.query.name_space = run.job().namespace_();
+  DROVER_TRY(const auto done, drover::call<v1::ExactRunResponse>(host_->caller(), std::move(context), run));
+  v1::RegisterJobResponse response;
+  response.set_eval_id(run.eval_id());
+  response.set_eval_create_index(done.index());
+  response.set_job_modify_index(done.job_modify_index());
+  response.set_warnings(joined(warnings));
+  call.set_index(done.index());
+  return response;
 }
 
 Result<v1::WhatIfResponse> Rpc::what_if(const v1::WhatIfRequest& request, Call& call) {

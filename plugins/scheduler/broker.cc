@@ -55,12 +55,23 @@ std::optional<Delivery> Broker::dequeue(const std::set<std::string>& types, std:
   if (!best) return std::nullopt;
   Entry& entry = entries_.at(best->id);
   ready_[entry.eval.type()].erase(order_of(entry.eval));
+  return hand_out(entry, std::move(token), now);
+}
+
+Delivery Broker::hand_out(Entry& entry, std::string token, Moment now) {
   entry.where = Where::unacked;
   ++entry.deliveries;
   entry.token = std::move(token);
   entry.deadline = now.steady + options_.nack_timeout;
   unacked_.emplace(entry.deadline, entry.eval.id());
   return Delivery{.eval = entry.eval, .token = entry.token};
+}
+
+std::optional<Delivery> Broker::deliver(const v1::Evaluation& eval, std::string token, Moment now) {
+  if (entries_.contains(eval.id()) || !active_.try_emplace(job_of(eval), eval.id()).second) return std::nullopt;
+  Entry& entry = entries_[eval.id()];
+  entry.eval = eval;
+  return hand_out(entry, std::move(token), now);
 }
 
 Broker::Entry* Broker::in_flight(const std::string& id, const std::string& token) {

@@ -51,6 +51,9 @@ class Broker {
   void enqueue(const v1::Evaluation& eval, Moment now);
   // `types`: of evaluations; empty: all. `token`: names this delivery; new for each call.
   std::optional<Delivery> dequeue(const std::set<std::string>& types, std::string token, Moment now);
+  // One that is in no table yet is handed out at once, so that nobody else looks at its job meanwhile. Nothing when
+  // another of the job is ready or in flight.
+  std::optional<Delivery> deliver(const v1::Evaluation& eval, std::string token, Moment now);
   // Errors: not_found when the evaluation is not in flight under that token.
   Status ack(const std::string& id, const std::string& token, Moment now);
   Status nack(const std::string& id, const std::string& token, Moment now);
@@ -105,6 +108,7 @@ class Broker {
   void make_ready(Entry& entry);
   void wait(Entry& entry, SteadyTime until);
   void release_job(const JobName& job);
+  Delivery hand_out(Entry& entry, std::string token, Moment now);
   Entry* in_flight(const std::string& id, const std::string& token);
   Status answer_by(const std::string& id, const std::string& token, SteadyTime deadline);
 

@@ -86,6 +86,11 @@ std::optional<Delivery> EvalQueue::next(const std::set<std::string>& types) {
   return broker_.dequeue(types, Uuid::random().bytes(), now());
 }
 
+std::optional<Delivery> EvalQueue::deliver(const v1::Evaluation& eval) {
+  MutexLock lock(mutex_);
+  return broker_.deliver(eval, Uuid::random().bytes(), now());
+}
+
 void EvalQueue::ack(const Delivery& delivery) {
   MutexLock lock(mutex_);
   // A delivery that was taken back is answered by whoever has it now.

@@ -40,6 +40,8 @@ class EvalQueue {
   // Waits for an evaluation of one of the types, or of any if none is named; nothing once stop was requested. Those
   // that are to be decided again come first.
   std::optional<Delivery> dequeue(const std::set<std::string>& types, std::stop_token stop);
+  // As Broker::deliver. Ends by ack, whatever came of it.
+  std::optional<Delivery> deliver(const v1::Evaluation& eval);
   void ack(const Delivery& delivery);
   void nack(const Delivery& delivery);
   // The delivery goes to a worker once more, with the whole time.

@@ -76,7 +76,9 @@ void Leader::run(std::stop_token stop) {
         Worker(host_, tables_, columns_, evals_, plans, options_.types).run(until);
       }));
     }
+    exact_runs_.open(evals_, plans);
     while (!stop.stop_requested()) follow(stop);
+    exact_runs_.close();
   }
   evals_.flush();
   columns_.forget();

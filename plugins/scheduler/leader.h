@@ -18,6 +18,7 @@
 #include "counts/job_gauges.h"
 #include "drover/plugin.h"
 #include "eval_queue.h"
+#include "plans/exact_runs.h"
 #include "rejections.h"
 #include "tables.h"
 
@@ -35,10 +36,11 @@ Result<std::set<std::string>> enabled_types(const Host& host, const std::vector<
 
 class Leader {
  public:
-  Leader(Host& host, const Tables& tables, SharedColumns& columns, LeaderOptions options)
+  Leader(Host& host, const Tables& tables, SharedColumns& columns, ExactRuns& exact_runs, LeaderOptions options)
       : host_(host),
         tables_(tables),
         columns_(columns),
+        exact_runs_(exact_runs),
         options_(std::move(options)),
         evals_(host.clock()),
         gauges_(host.metrics(), tables) {}
@@ -59,6 +61,7 @@ class Leader {
   Host& host_;
   const Tables& tables_;
   SharedColumns& columns_;
+  ExactRuns& exact_runs_;
   const LeaderOptions options_;
   EvalQueue evals_;
   JobGauges gauges_;

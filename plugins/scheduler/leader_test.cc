@@ -27,8 +27,9 @@ class Leading : public testing::ShellTest {
  protected:
   // From now until the returned thread is gone this server leads.
   std::jthread lead(int workers = 1) {
-    return std::jthread(
-        [this, workers](std::stop_token stop) { Leader(host_, tables_, columns_, {.workers = workers}).run(stop); });
+    return std::jthread([this, workers](std::stop_token stop) {
+      Leader(host_, tables_, columns_, exact_runs_, {.workers = workers}).run(stop);
+    });
   }
   v1::Job job_named(const std::string& id, int32_t count = 1) {
     v1::Job job = make_job("service", count);
@@ -45,6 +46,7 @@ class Leading : public testing::ShellTest {
   }
 
   SharedColumns columns_{host_, tables_};
+  ExactRuns exact_runs_;
   int nudges_ = 0;
 };
 

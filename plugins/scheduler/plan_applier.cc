@@ -31,10 +31,16 @@ void add_to(v1::PlanApplied& command, Plan plan) {
   move_all(plan.deployment_updates, *command.mutable_deployment_updates());
 }
 
+Status no_longer_leads() { return cancelled("this server no longer leads"); }
+
 }  // namespace
 
 void PlanApplier::submit(Submission submission) {
   MutexLock lock(inbox_->mutex);
+  if (inbox_->closed) {
+    lock.unlock();
+    return submission.done(no_longer_leads());
+  }
   inbox_->plans.push_back(std::move(submission));
   host_.metrics().set("nomad.nomad.plan.queue_depth", static_cast<double>(inbox_->plans.size()));
   inbox_->changed.notify_one();
@@ -49,7 +55,7 @@ void PlanApplier::run(std::stop_token stop) {
     if (!work.plans.empty()) apply(std::move(work.plans), stop);
   }
   // Whatever the log says of these, the next leader begins with a state that shows it.
-  const Status over = cancelled("this server no longer leads");
+  const Status over = no_longer_leads();
   for (auto& [entry, flight] : std::exchange(flights_, {})) {
     for (Waiting& waiting : flight.waiting) waiting.done(over);
   }
@@ -57,6 +63,7 @@ void PlanApplier::run(std::stop_token stop) {
   {
     MutexLock lock(inbox_->mutex);
     rest.swap(inbox_->plans);
+    inbox_->closed = true;
   }
   for (Submission& submission : rest) submission.done(over);
 }
@@ -84,6 +91,10 @@ std::vector<PlanApplier::Submission> PlanApplier::take_plans() {
   size_t allocations = 0;
   auto end = waiting.begin();
   for (; end != waiting.end() && (end == waiting.begin() || allocations < kMaxAllocationsAnEntry); ++end) {
+    if (end->registration) {
+      if (end == waiting.begin()) ++end;
+      break;
+    }
     allocations += end->plan.allocations();
   }
   std::vector<Submission> taken(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
@@ -126,6 +137,7 @@ void PlanApplier::apply(std::vector<Submission> plans, std::stop_token stop) {
       continue;
     }
     add_to(command, std::move(checked->plan));
+    if (submission.registration) *command.mutable_registration() = *std::move(submission.registration);
     if (outcome.full) move_all(submission.end, *command.mutable_evaluations());
     flight.waiting.push_back({.done = std::move(submission.done), .outcome = outcome});
   }

@@ -48,7 +48,9 @@ class PlanApplier {
     std::string eval_id, token;       // of the delivery it was made for
     int32_t priority = 0;             // of its evaluation
     uint64_t term = 0;                // of consensus, from before the snapshot that it was decided on
-    // Called once, before run() returns at the latest; short. Errors: aborted when the delivery was taken back or the
+    // The job comes with the plan, in an entry of their own: when the log refuses the job, no other plan fails with it.
+    std::optional<v1::JobRegistered> registration = {};
+    // Called once, before run() returns at the latest, or at once when it has returned; short. Errors: aborted when the delivery was taken back or the
     // term is over; what the log said; cancelled once stop was requested. [plans]
     std::function<void(Result<Outcome>)> done;
   };
@@ -67,6 +69,7 @@ class PlanApplier {
     CondVarAny changed;
     std::vector<Submission> plans DROVER_GUARDED_BY(mutex);
     std::vector<Answer> answers DROVER_GUARDED_BY(mutex);
+    bool closed DROVER_GUARDED_BY(mutex) = false;  // run() has returned
   };
   struct Waiting {
     std::function<void(Result<Outcome>)> done;

@@ -97,12 +97,12 @@ class SchedulerPlugin final : public Plugin {
     if (auto deployments = host.find_table("deployments")) tables_.deployments = *deployments;
     columns_.emplace(host, tables_);
     DROVER_RETURN_IF_ERROR(rpc_.start(host));
-    DROVER_RETURN_IF_ERROR(trial_rpc_.start(host, *columns_, options_.types));
+    DROVER_RETURN_IF_ERROR(trial_rpc_.start(host, *columns_, exact_runs_, options_.types));
     DROVER_RETURN_IF_ERROR(why_rpc_.start(host, *columns_, options_.types));
     return node_rpc_.start(host);
   }
 
-  void lead(std::stop_token stop) override { Leader(*host_, tables_, *columns_, options_).run(stop); }
+  void lead(std::stop_token stop) override { Leader(*host_, tables_, *columns_, exact_runs_, options_).run(stop); }
   void stop(SteadyTime) override {}
 
  private:
@@ -112,6 +112,7 @@ class SchedulerPlugin final : public Plugin {
   TrialRpc trial_rpc_{tables_};
   WhyRpc why_rpc_{tables_};
   ConfigRpc config_rpc_{tables_};
+  ExactRuns exact_runs_;
   LeaderOptions options_;
   GenericScheduler service_{/*is_batch=*/false};
   GenericScheduler batch_{/*is_batch=*/true};

@@ -287,6 +287,7 @@ class Commands {
   }
 
   Result<std::string> plan_applied(v1::PlanApplied& command, ApplyContext& context) const {
+    if (command.has_registration()) DROVER_RETURN_IF_ERROR(register_with(command, context));
     Writer writer(tables_, context, command.time());
     if (command.deployments_size() + command.deployment_updates_size() > 0) {
       v1::DeploymentsUpdated deployments;
@@ -399,6 +400,29 @@ class Commands {
   }
 
  private:
+  // The job of a plan comes with it: what the plan makes belongs to the job as it is stored now.
+  Status register_with(v1::PlanApplied& command, ApplyContext& context) const {
+    DROVER_RETURN_IF_ERROR(also(context, command.registration()));
+    const v1::Job& wanted = command.registration().job();
+    const auto job = Table<v1::Job>(tables_.jobs).get(context.rows(), job_key(wanted.namespace_(), wanted.id()));
+    if (!job) return not_found("job \"" + wanted.id() + "\" not found");
+    for (v1::Allocation& alloc : *command.mutable_placed()) {
+      if (alloc.job_version() > job->version()) return failed_precondition("the plan is for another version of the job");
+      alloc.set_job_create_index(job->create_index());
+    }
+    for (v1::Deployment& deployment : *command.mutable_deployments()) {
+      deployment.set_job_create_index(job->create_index());
+      deployment.set_job_modify_index(job->modify_index());
+      deployment.set_job_spec_modify_index(job->job_modify_index());
+    }
+    for (v1::Evaluation& eval : *command.mutable_evaluations()) {
+      if (eval.job_id() == job->id() && eval.namespace_() == job->namespace_()) {
+        eval.set_job_modify_index(job->job_modify_index());
+      }
+    }
+    return ok_status();
+  }
+
   // True when the allocation has come to another deployment.
   static bool change(v1::Allocation& alloc, const v1::AllocationDelta& delta, int64_t time) {
     if (delta.desired_status() != v1::DESIRED_STATUS_UNSPECIFIED) alloc.set_desired_status(delta.desired_status());

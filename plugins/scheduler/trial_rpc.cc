@@ -9,6 +9,7 @@
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
+#include "plans/exact_plan.h"
 
 namespace drover::scheduler {
 namespace {
@@ -26,23 +27,46 @@ void name_replaced(const v1::Job& before, const v1::Job& after, v1::TrialRespons
 }  // namespace
 
 Status TrialRpc::declare(Declarations& declare) {
-  return declare.service("drover.v1.Trials", {method<&TrialRpc::run>("Run", this)});
+  return declare.service("drover.v1.Trials",
+                         {method<&TrialRpc::run>("Run", this), method<&TrialRpc::apply>("Apply", this)});
 }
 
-Status TrialRpc::start(Host& host, SharedColumns& columns, std::set<std::string> types) {
+Status TrialRpc::start(Host& host, SharedColumns& columns, ExactRuns& exact_runs, std::set<std::string> types) {
   host_ = &host;
   columns_ = &columns;
+  exact_runs_ = &exact_runs;
   types_ = std::move(types);
   return ok_status();
 }
 
+Status TrialRpc::check(const v1::Job& job, const Call& call) {
+  if (job.id().empty()) return invalid_argument("a trial needs a job");
+  if (job.namespace_() == call.query().name_space) return ok_status();
+  return invalid_argument("the job is of namespace \"" + job.namespace_() + "\", the call of \"" +
+                          call.query().name_space + "\"");
+}
+
+Result<v1::ExactRunResponse> TrialRpc::apply(const v1::ExactRunRequest& request, Call& call) {
+  const v1::Job& job = request.job();
+  DROVER_RETURN_IF_ERROR(check(job, call));
+  const v1::Job& registered = request.registration().job();
+  if (registered.id() != job.id() || registered.namespace_() != job.namespace_()) {
+    return invalid_argument("the registration is of another job");
+  }
+  if (request.eval_id().size() != Uuid().bytes().size()) return invalid_argument("the plan names no evaluation");
+  const auto* scheduler = host_->extension<Scheduler>(job.type());
+  if (!scheduler || (!types_.empty() && !types_.contains(job.type()))) {
+    return failed_precondition("nobody here schedules jobs of type \"" + job.type() + "\"");
+  }
+  v1::ExactRunRequest guarded = request;
+  guarded.mutable_registration()->set_enforce_index(true);
+  guarded.mutable_registration()->clear_evaluation();
+  return exact_runs_->run(*host_, tables_, *columns_, *scheduler, guarded, call.context().deadline, call.stop());
+}
+
 Result<v1::TrialResponse> TrialRpc::run(const v1::TrialRequest& request, Call& call) {
   const v1::Job& job = request.job();
-  if (job.id().empty()) return invalid_argument("a trial needs a job");
-  if (job.namespace_() != call.query().name_space) {
-    return invalid_argument("the job is of namespace \"" + job.namespace_() + "\", the call of \"" +
-                            call.query().name_space + "\"");
-  }
+  DROVER_RETURN_IF_ERROR(check(job, call));
   v1::TrialResponse response;
   const auto* scheduler = host_->extension<Scheduler>(job.type());
   if (!scheduler) {
@@ -60,9 +84,19 @@ Result<v1::TrialResponse> TrialRpc::run(const v1::TrialRequest& request, Call& c
   if ((known ? known->job_modify_index() : 0) != request.known_index()) {
     return aborted("job \"" + job.id() + "\" has changed meanwhile");
   }
-  const v1::Evaluation eval = new_evaluation(Uuid::random().bytes(), job, "job-register");
-  const Decision decision =
-      decide(*scheduler, eval, *view, tables_, host_->clock().wall_ns(), std::move(look.cluster), &job);
+  const std::string eval_id = request.eval_id().empty() ? Uuid::random().bytes() : request.eval_id();
+  const v1::Evaluation eval = new_evaluation(eval_id, job, "job-register");
+  DecisionInput input(eval, *view, tables_, &job);
+  input.new_id = ids_after(eval_id);
+  const Decision decision = decide_on(*scheduler, input, host_->clock().wall_ns(), look.cluster);
+  response.set_eval_id(eval_id);
+  const auto name_of = [&](const std::string& id) {
+    const v1::Node* node = look.cluster.find(id);
+    return node ? node->name() : std::string();
+  };
+  for (v1::PlannedChange& change : planned_changes(decision, input.allocs, name_of)) {
+    *response.add_changes() = std::move(change);
+  }
   for (const auto& [name, updates] : decision.desired) {
     *(*response.mutable_groups())[name].mutable_updates() = updates;
   }

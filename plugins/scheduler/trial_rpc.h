@@ -1,4 +1,5 @@
-// The handler of Trials: what an evaluation of a job would decide, without one. Writes nothing, enqueues nothing.
+// The handlers of Trials: what an evaluation of a job would decide, without one, which writes and enqueues nothing; and a
+// run that does exactly that.
 #pragma once
 
 #include <set>
@@ -7,6 +8,7 @@
 #include "columns.h"
 #include "drover/plugin.h"
 #include "drover/v1/trial.pb.h"
+#include "plans/exact_runs.h"
 #include "tables.h"
 
 namespace drover::scheduler {
@@ -15,16 +17,21 @@ class TrialRpc {
  public:
   explicit TrialRpc(const Tables& tables) : tables_(tables) {}
   Status declare(Declarations& declare);
-  // `types`: of jobs that this server schedules while it leads; empty: all. Requires: `columns` outlives every call.
-  Status start(Host& host, SharedColumns& columns, std::set<std::string> types);
+  // `types`: of jobs that this server schedules while it leads; empty: all. Requires: `columns` and
+  // `exact_runs` outlive every call.
+  Status start(Host& host, SharedColumns& columns, ExactRuns& exact_runs, std::set<std::string> types);
 
  private:
   Result<v1::TrialResponse> run(const v1::TrialRequest& request, Call& call);
+  Result<v1::ExactRunResponse> apply(const v1::ExactRunRequest& request, Call& call);
+  // Errors: invalid_argument.
+  static Status check(const v1::Job& job, const Call& call);
 
   const Tables& tables_;
   std::set<std::string> types_;
   Host* host_ = nullptr;
   SharedColumns* columns_ = nullptr;
+  ExactRuns* exact_runs_ = nullptr;
 };
 
 }  // namespace drover::scheduler

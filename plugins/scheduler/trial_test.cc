@@ -14,7 +14,7 @@ class Trials : public testing::ShellTest {
  protected:
   Trials() {
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
-    EXPECT_TRUE(rpc_.start(host_, columns_, {}).ok());
+    EXPECT_TRUE(rpc_.start(host_, columns_, exact_runs_, {}).ok());
     put(make_node("n1"));  // eight of 500 MHz
   }
   // Whatever is asked, nothing may be written.
@@ -59,6 +59,7 @@ class Trials : public testing::ShellTest {
   }
 
   SharedColumns columns_{host_, tables_};
+  ExactRuns exact_runs_;
   TrialRpc rpc_{tables_};
 };
 

@@ -25,33 +25,6 @@ void note_time(Decision& decision, std::chrono::nanoseconds took) {
   for (auto& [group, metric] : decision.failed) metric.set_allocation_time(took.count());
 }
 
-// The evaluation as the decision leaves it, and those that go on waiting for room.
-std::vector<v1::Evaluation> end_of(v1::Evaluation eval, const Decision& decision, uint64_t snapshot_index) {
-  const bool waited = eval.status() == v1::EVAL_STATUS_BLOCKED;
-  eval.clear_queued_allocations();
-  eval.clear_failed_tg_allocs();
-  for (const auto& [group, count] : decision.queued) (*eval.mutable_queued_allocations())[group] = count;
-  for (const auto& [group, metric] : decision.failed) (*eval.mutable_failed_tg_allocs())[group] = metric;
-  eval.set_snapshot_index(snapshot_index);
-  if (!decision.deployment_id.empty()) eval.set_deployment_id(decision.deployment_id);
-  eval.set_status(v1::EVAL_STATUS_COMPLETE);
-  std::vector<v1::Evaluation> evals(1);
-  for (const RoomWait& wait : decision.waits) {
-    if (waited && wait.node_id == eval.node_id()) {  // it goes on waiting
-      eval.set_status(v1::EVAL_STATUS_BLOCKED);
-      describe_wait(wait, snapshot_index, eval);
-    } else {
-      evals.push_back(waiting_for_room(eval, wait, snapshot_index, Uuid::random().bytes()));
-    }
-  }
-  if (eval.status() == v1::EVAL_STATUS_COMPLETE) {
-    eval.clear_status_description();
-    if (evals.size() > 1) eval.set_blocked_eval(evals[1].id());
-  }
-  evals[0] = std::move(eval);
-  return evals;
-}
-
 // True when an evaluation that waited found nothing to do, and waits for as much as before: there is nothing to write.
 bool only_waits_on(const v1::Evaluation& before, const Decision& decision, const std::vector<v1::Evaluation>& end) {
   const auto& queued = before.queued_allocations();  // empty: it has never looked

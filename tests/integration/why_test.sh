@@ -82,6 +82,20 @@ expect 1 "AddNodes.Count is 1 to 10000" "$DROVER" what-if -add-node "$node=0"
 sed 's/group "app"/group ""/' more.hcl > bad.hcl
 expect 1 "group[0]: has no name" "$DROVER" what-if bad.hcl
 expect 1 "No job(s)" "$DROVER" job status more
+
+# --- a plan that is done exactly, or not at all
+expect 1 "The plan is in more.plan" "$DROVER" job plan -out more.plan more.hcl
+expect 1 "exclude each other" "$DROVER" job run -plan more.plan -check-index 1 more.hcl
+expect 0 "Job registration successful" "$DROVER" job run -detach -plan more.plan more.hcl
+expect 0 'Group "app": 2 wanted, 2 running' "$DROVER" job why more
+expect 1 "has changed since it was planned" "$DROVER" job run -detach -plan more.plan more.hcl
+job more 11
+expect 1 "The plan is in more.plan" "$DROVER" job plan -out more.plan more.hcl
+job more 12
+expect 0 "Job registration successful" "$DROVER" job run -detach more.hcl
+expect 1 "has changed since it was planned" "$DROVER" job run -detach -plan more.plan more.hcl
+echo '{}' > more.plan
+expect 1 "is no plan as" "$DROVER" job run -detach -plan more.plan more.hcl
 is_running web || fail "asking changed something"
 expect 0 "ready" "$DROVER" node status "$node"
 passed

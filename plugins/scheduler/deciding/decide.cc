@@ -59,6 +59,7 @@ DecisionInput::DecisionInput(v1::Evaluation of, const ReadView& view, const Tabl
     : eval(std::move(of)),
       allocs(tables.allocs.list(view, kAllocsByJob, of_job(eval.namespace_(), eval.job_id()))),
       config(tables.config.get(view, "").value_or(default_configuration())),
+      new_id([] { return Uuid::random().bytes(); }),
       view_(view),
       tables_(tables) {
   if (other_job) {
@@ -92,7 +93,7 @@ Decision decide_on(const Scheduler& scheduler, const DecisionInput& input, int64
                                         .deployments = tables.deployments ? &input.deployments : nullptr,
                                         .config = input.config,
                                         .now = now,
-                                        .new_id = [] { return Uuid::random().bytes(); }},
+                                        .new_id = input.new_id},
                                        board);
   for (v1::Evaluation& other : decision.plan.evaluations) {
     if (other.job_id() != eval.job_id() || other.namespace_() != eval.namespace_())
@@ -131,6 +132,32 @@ v1::Evaluation waiting_for_room(const v1::Evaluation& eval, const RoomWait& wait
   blocked.set_node_id(wait.node_id);
   describe_wait(wait, snapshot_index, blocked);
   return blocked;
+}
+
+std::vector<v1::Evaluation> end_of(v1::Evaluation eval, const Decision& decision, uint64_t snapshot_index) {
+  const bool waited = eval.status() == v1::EVAL_STATUS_BLOCKED;
+  eval.clear_queued_allocations();
+  eval.clear_failed_tg_allocs();
+  for (const auto& [group, count] : decision.queued) (*eval.mutable_queued_allocations())[group] = count;
+  for (const auto& [group, metric] : decision.failed) (*eval.mutable_failed_tg_allocs())[group] = metric;
+  eval.set_snapshot_index(snapshot_index);
+  if (!decision.deployment_id.empty()) eval.set_deployment_id(decision.deployment_id);
+  eval.set_status(v1::EVAL_STATUS_COMPLETE);
+  std::vector<v1::Evaluation> evals(1);
+  for (const RoomWait& wait : decision.waits) {
+    if (waited && wait.node_id == eval.node_id()) {  // it goes on waiting
+      eval.set_status(v1::EVAL_STATUS_BLOCKED);
+      describe_wait(wait, snapshot_index, eval);
+    } else {
+      evals.push_back(waiting_for_room(eval, wait, snapshot_index, Uuid::random().bytes()));
+    }
+  }
+  if (eval.status() == v1::EVAL_STATUS_COMPLETE) {
+    eval.clear_status_description();
+    if (evals.size() > 1) eval.set_blocked_eval(evals[1].id());
+  }
+  evals[0] = std::move(eval);
+  return evals;
 }
 
 }  // namespace drover::scheduler

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ class DecisionInput {
   std::vector<v1::Allocation> allocs;
   std::vector<v1::Deployment> deployments;  // the newest first
   v1::SchedulerConfiguration config;
+  std::function<std::string()> new_id;  // of what the decision makes; random ones
 
   const ReadView& view() const { return view_; }
   const Tables& tables() const { return tables_; }
@@ -54,6 +56,8 @@ v1::Evaluation waiting_for_room(const v1::Evaluation& eval, const RoomWait& wait
                                 std::string id);
 // Writes into a blocked evaluation where room would help.
 void describe_wait(const RoomWait& wait, uint64_t snapshot_index, v1::Evaluation& blocked);
+// The evaluation as the decision leaves it, and those that go on waiting for room.
+std::vector<v1::Evaluation> end_of(v1::Evaluation eval, const Decision& decision, uint64_t snapshot_index);
 // A blocked evaluation that goes on where `eval` ended.
 v1::Evaluation blocked_after(const v1::Evaluation& eval, std::string id, std::string_view trigger,
                              std::string description);
