@@ -15,7 +15,9 @@
 #include <memory>
 
 #include "drover/result.h"
-#include "kernel/raft/core/planted.h"
+#ifdef DROVER_PLANTED_BUGS
+#include "tests/simulation/planted/planted.h"
+#endif
 
 namespace drover::simulation {
 namespace {

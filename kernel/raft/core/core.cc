@@ -57,7 +57,6 @@ Core::Impl::Impl(const CoreConfig& core_config, CoreState state)
       is_quarantined(state.is_quarantined) {
   DROVER_CHECK(config.heartbeat_ticks > 0 && config.election_ticks > config.heartbeat_ticks);
   DROVER_CHECK(config.window_messages > 0 && config.window_bytes > 0);
-  if (planted(Bug::membership_forgotten_at_start) && memberships.size() > 1) memberships.resize(1);
   if (memberships.empty()) memberships.emplace_back();
   // The snapshot was durable before a crash, the term and the end of the log that go with it were not (10.5).
   if (state.snapshot_term > term) set_hard_state(state.snapshot_term, {});
@@ -115,9 +114,7 @@ void Core::Impl::receive(Message& m) {
   }
   if (!is_known(m.from)) return drop();
   if (m.type == MessageType::pre_vote_answer) return on_pre_vote_answer(m);
-  if (m.term > term && !(m.type == MessageType::vote_answer && planted(Bug::grant_of_any_term_counts))) {
-    become_follower(m.term, {}, "a higher term was seen");
-  }
+  if (m.term > term) become_follower(m.term, {}, "a higher term was seen");
   if (m.type == MessageType::read_index) return on_read_index(m);
   if (m.term < term) return;  // a leftover of an earlier term
   switch (m.type) {
@@ -192,10 +189,8 @@ void Core::Impl::on(PeerReconnected& input) {
 
 void Core::Impl::set_hard_state(Term new_term, const NodeId& new_vote) {
   if (new_term != term) held.clear();  // promises of an earlier term are nobody's business any more
-  const bool is_vote_only = new_term == term;
   term = new_term;
   vote = new_vote;
-  if (is_vote_only && planted(Bug::vote_not_written)) return;
   hard_state_write = log.next_write();
   is_hard_state_new = true;  // one record, one write (E8)
 }
@@ -228,13 +223,13 @@ void Core::Impl::end_leadership() {
   ++counters.step_downs;
   fail_reads();
   for (const Proposed& one : proposed) {
-    if (one.token) resolve(*one.token, planted(Bug::uncertain_as_refused) ? Outcome::not_leader : Outcome::uncertain);
+    if (one.token) resolve(*one.token, Outcome::uncertain);
   }
   proposed.clear();
   out.log_reads.clear();  // orders of this leadership
   out.snapshots.clear();
-  uncommitted_bytes = 0;                                        // R10
-  if (!planted(Bug::match_survives_leadership)) peers.clear();  // R6
+  uncommitted_bytes = 0;  // R10
+  peers.clear();          // R6
   round_starts.clear();
   lease_until = {};
   if (transfer && !transfer->token) transfer.reset();
@@ -279,9 +274,8 @@ Effects Core::Impl::take_effects() {
   }
   // A leader rebuilds its state from the log after a crash, so it may apply entries that are committed elsewhere; a
   // follower's snapshot must never be ahead of its own log.
-  const bool needs_disk = !is_leader() && !planted(Bug::apply_before_durable);
-  const Index upto = needs_disk ? std::min(commit, log.durable_index()) : commit;
-  if (upto > apply_to && (installing == 0 || planted(Bug::apply_during_install))) out.apply_to = apply_to = upto;
+  const Index upto = is_leader() ? commit : std::min(commit, log.durable_index());
+  if (upto > apply_to && installing == 0) out.apply_to = apply_to = upto;
   return std::exchange(out, {});
 }
 

@@ -33,15 +33,14 @@ bool Core::Impl::can_campaign() const {
   const bool is_log_durable = log.durable_index() == log.last_index() && log.is_durable(start_over_write);
   const bool may_vote =
       std::ranges::any_of(memberships, [this](const Membership& one) { return is_voter(one, config.id); });
-  return may_vote && (is_log_durable || planted(Bug::campaign_with_undurable_tail)) && installing == 0 &&
-         !is_quarantined && !is_damaged && (!is_storage_slow || planted(Bug::slow_disk_campaigns));
+  return may_vote && is_log_durable && installing == 0 && !is_quarantined && !is_damaged && !is_storage_slow;
 }
 
 // True when E1 and E2 ask us to keep others from disturbing a leader. With leases a follower's promise counts from the
 // first tick after it heard the leader, in time as well as in ticks; a fresh process may have made one before (§8).
 bool Core::Impl::hears_a_leader() const {
   if (is_leader()) return true;
-  if (config.lease_reads && !planted(Bug::lease_without_followers_promise)) {
+  if (config.lease_reads) {
     if (since_start < config.election_ticks) return true;
     if (is_leader_heard) return true;
     if (leader_heard && now - *leader_heard < config.election_ticks * config.tick) return true;
@@ -51,13 +50,11 @@ bool Core::Impl::hears_a_leader() const {
 
 // E3, Raft §3.6.1.
 bool Core::Impl::is_up_to_date(const Message& m) const {
-  if (planted(Bug::log_compared_by_index)) return m.log_index >= log.last_index();
   return m.log_term != log.last_term() ? m.log_term > log.last_term() : m.log_index >= log.last_index();
 }
 
 void Core::Impl::start_pre_vote() {
   ++counters.elections_started;
-  if (planted(Bug::pre_vote_skipped)) return start_election(false);
   enter(Stage::pre_candidate, {});
   votes = {{config.id, true}};  // changes nothing persistent, so nothing has to be durable
   note_role("the leader is silent");
@@ -72,7 +69,6 @@ void Core::Impl::start_election(bool is_transfer) {
   own_vote_write = hard_state_write;
   note_role(is_transfer ? "leadership is transferred here" : "a quorum would vote for it");
   ask_for_votes(MessageType::vote, term, is_transfer);
-  if (planted(Bug::own_vote_counts_at_once)) votes[config.id] = true;
   count_votes();
 }
 
@@ -100,7 +96,7 @@ void Core::Impl::count_votes() {
     return can_campaign() ? start_election(false) : become_follower(term, {}, "it may not campaign any more");
   }
   // Needed even with enough other votes: a server that leads, forgets the term and leads it again has two logs in it.
-  if (!log.is_durable(own_vote_write) && !planted(Bug::own_vote_counts_at_once)) return;
+  if (!log.is_durable(own_vote_write)) return;
   become_leader();
 }
 
@@ -119,10 +115,9 @@ void Core::Impl::become_leader() {
 // E1. The grant carries the term of the request, the refusal ours, so that a candidate that is behind catches up (S07).
 void Core::Impl::on_pre_vote(const Message& m) {
   const bool is_term_free = m.term > term || (m.term == term && (vote.is_zero() || vote == m.from));
-  const bool is_quiet = !hears_a_leader() || m.is_transfer || planted(Bug::pre_vote_despite_leader);
-  const bool may_vote = !is_damaged || planted(Bug::damaged_votes);
+  const bool is_quiet = !hears_a_leader() || m.is_transfer;
   Message reply = message(MessageType::pre_vote_answer, m.from);
-  reply.is_refused = !(is_term_free && is_quiet && may_vote && is_up_to_date(m));
+  reply.is_refused = !(is_term_free && is_quiet && !is_damaged && is_up_to_date(m));
   if (!reply.is_refused) reply.term = m.term;
   send(std::move(reply));
 }
@@ -130,8 +125,7 @@ void Core::Impl::on_pre_vote(const Message& m) {
 void Core::Impl::on_pre_vote_answer(const Message& m) {
   if (m.is_refused && m.term > term) return become_follower(m.term, {}, "a higher term was seen");
   const bool is_of_this_round = stage == Stage::pre_candidate && (m.is_refused || m.term == term + 1);
-  const bool counts = is_of_this_round || (planted(Bug::late_pre_vote_counts) && stage == Stage::candidate);  // S10
-  if (!counts) return;
+  if (!is_of_this_round) return;  // S10
   votes.emplace(m.from, !m.is_refused);
   count_votes();
 }
@@ -141,19 +135,16 @@ void Core::Impl::on_pre_vote_answer(const Message& m) {
 void Core::Impl::on_vote(const Message& m) {
   Message reply = message(MessageType::vote_answer, m.from);
   if (m.term > term) {
-    if (hears_a_leader() && !m.is_transfer && !planted(Bug::vote_despite_leader)) return;  // E2
+    if (hears_a_leader() && !m.is_transfer) return;  // E2
     become_follower(m.term, {}, "somebody campaigns");
     reply.term = term;
   }
-  bool is_vote_free = vote.is_zero() || vote == m.from;
-  if (planted(Bug::two_votes_a_term) || (planted(Bug::transferee_gets_any_vote) && m.is_transfer)) is_vote_free = true;
+  const bool is_vote_free = vote.is_zero() || vote == m.from;
   const bool is_leaderless = leader.is_zero() || leader == m.from;
-  const bool may_vote = !is_damaged || planted(Bug::damaged_votes);
-  reply.is_refused = m.term < term || !is_vote_free || !is_leaderless || !may_vote || !is_up_to_date(m);
+  reply.is_refused = m.term < term || !is_vote_free || !is_leaderless || is_damaged || !is_up_to_date(m);
   if (!reply.is_refused) {
     if (vote != m.from) set_hard_state(term, m.from);
     election_elapsed = 0;
-    if (planted(Bug::vote_before_durable)) return send(std::move(reply));
   }
   send_when_durable(hard_state_write, std::move(reply));
 }

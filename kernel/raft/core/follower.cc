@@ -29,12 +29,11 @@ void Core::Impl::on_append(Message& m) {
     return send_when_durable(hard_state_write, std::move(reply));
   }
   follow(m);
-  if (!is_prev_held(m) && !planted(Bug::skip_prev_check)) return refuse_append(m);
+  if (!is_prev_held(m)) return refuse_append(m);
   const Index checked = merge(m);
   matched = std::max(matched, checked);
   // R3: never beyond what this message has checked (S02).
-  const Index bound = planted(Bug::commit_to_last_index) ? log.last_index() : checked;
-  commit_to(std::min(m.commit, bound));
+  commit_to(std::min(m.commit, checked));
   recover_from_damage();
 }
 
@@ -61,16 +60,11 @@ void Core::Impl::refuse_append(const Message& m) {
 // known to equal the leader's log.
 Index Core::Impl::merge(Message& m) {
   bool is_new = false;
-  if (planted(Bug::truncate_on_duplicate) && m.log_index >= commit && m.log_index < log.last_index()) {
-    roll_back_memberships(m.log_index + 1);
-    log.truncate(m.log_index + 1);
-  }
   for (Entry& entry : m.entries) {
     if (entry.index < log.first_index()) continue;
     if (entry.index <= log.last_index()) {
       if (log.term_at(entry.index) == entry.term) continue;
       DROVER_CHECK(entry.index > commit);  // I4
-      if (planted(Bug::keep_conflicting_tail)) continue;
       DROVER_REACH("a tail that conflicts");
       roll_back_memberships(entry.index);
       log.truncate(entry.index);
@@ -92,10 +86,8 @@ Index Core::Impl::merge(Message& m) {
 // "Accepted up to i" promises that i is durable, with the term (section 3). One answer for all appends since the last.
 void Core::Impl::acknowledge() {
   if (leader.is_zero() || is_leader()) return;
-  const bool is_ours =
-      is_hard_state_durable() && (log.is_durable(start_over_write) || planted(Bug::snapshot_acked_before_durable));
-  if (!is_ours && !planted(Bug::ack_before_durable)) return;
-  const Index upto = planted(Bug::ack_before_durable) ? matched : std::min(matched, log.durable_index());
+  if (!is_hard_state_durable() || !log.is_durable(start_over_write)) return;
+  const Index upto = std::min(matched, log.durable_index());
   if (upto <= acknowledged && !owes_answer) return;
   owes_answer = false;
   acknowledged = std::max(acknowledged, upto);
@@ -150,8 +142,7 @@ void Core::Impl::on(SnapshotArrived& arrived) {
   }
   follow({.from = arrived.from, .term = arrived.leader_term});
   owes_answer = true;
-  const Index old_commit = planted(Bug::old_snapshot_installed) ? 0 : commit;
-  if (arrived.index <= old_commit) {
+  if (arrived.index <= commit) {
     DROVER_REACH("a snapshot of what is committed already");
     matched = std::max(matched, commit);
     return;
@@ -159,7 +150,7 @@ void Core::Impl::on(SnapshotArrived& arrived) {
   Membership membership = epoch_of(arrived.term) == epoch_of(term) ? std::move(arrived.membership) : in_force();
   membership.index = std::min(membership.index, arrived.index);
   // Entries that are not durable yet have been promised to nobody: drop them, so the snapshot is not ahead of its log.
-  const bool is_held = log.holds(arrived.index, arrived.term) || planted(Bug::suffix_kept_on_conflict);
+  const bool is_held = log.holds(arrived.index, arrived.term);
   if (is_held && arrived.index <= log.durable_index()) {
     DROVER_REACH("a snapshot below the end of the log");
     std::erase_if(memberships, [&](const Membership& one) { return one.index <= arrived.index; });

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "drover/result.h"
-#include "kernel/raft/core/planted.h"
+#include "kernel/raft/core/reach.h"
 
 namespace drover::raft {
 
@@ -29,7 +29,7 @@ void LogView::append(Entry entry) {
   terms_.append(index, entry.term);  // I3, I8
   recent_bytes_ += entry_cost(entry);
   recent_.push_back(std::move(entry));
-  const uint64_t seq = planted(Bug::aba_durable) ? confirmed_ + 1 : next_write();
+  const uint64_t seq = next_write();
   if (unconfirmed_.empty() || unconfirmed_.back().write_seq != seq) unconfirmed_.push_back({index, seq});
 }
 

@@ -26,7 +26,7 @@ void Core::Impl::adopt(Membership membership) {
 }
 
 void Core::Impl::roll_back_memberships(Index from) {
-  while (memberships.size() > 1 && memberships.back().index >= from && !planted(Bug::membership_not_rolled_back)) {
+  while (memberships.size() > 1 && memberships.back().index >= from) {
     DROVER_REACH("a membership rolled back");  // S45
     memberships.pop_back();
     is_membership_new = true;
@@ -37,10 +37,8 @@ void Core::Impl::on(ChangeMembership& change) {
   if (!is_leader()) return resolve(change.token, Outcome::not_leader);
   if (transfer) return resolve(change.token, Outcome::busy, 0, "leadership is being transferred");
   const bool is_open = in_force().index > commit || !in_force().outgoing.empty();
-  if (is_open && !planted(Bug::two_changes_at_once)) {
-    return resolve(change.token, Outcome::busy, 0, "another change is under way");
-  }
-  if (!has_own_commit() && !planted(Bug::change_before_own_commit)) {  // 9.3 (S46)
+  if (is_open) return resolve(change.token, Outcome::busy, 0, "another change is under way");
+  if (!has_own_commit()) {  // 9.3 (S46)
     return resolve(change.token, Outcome::busy, 0, "no entry of this term is committed yet");
   }
   std::string why;
@@ -59,11 +57,8 @@ void Core::Impl::commit_to(Index index) {
   commit = index;
   while (!proposed.empty() && proposed.front().index <= commit) {
     const Proposed& one = proposed.front();
-    if (!planted(Bug::uncommitted_bytes_leak)) uncommitted_bytes -= one.bytes;
+    uncommitted_bytes -= one.bytes;
     if (one.token) resolve(*one.token, Outcome::committed, one.index);
-    if (one.token && planted(Bug::token_resolved_twice) && one.index % 16 == 0) {
-      resolve(*one.token, Outcome::committed, one.index);
-    }
     proposed.pop_front();
   }
   const auto later = std::ranges::upper_bound(memberships, commit, {}, &Membership::index);
@@ -75,13 +70,13 @@ void Core::Impl::finish_joint_membership() {
   if (!is_leader() || in_force().index > commit || !has_own_commit()) return;
   sync_peers();
   if (!in_force().outgoing.empty()) {
-    if (transfer || planted(Bug::leave_joint_never)) return;  // whoever leads then proposes it
+    if (transfer) return;  // whoever leads then proposes it
     Membership next{.index = log.last_index() + 1, .members = in_force().members};
     append(EntryType::membership, std::make_shared<const std::string>(encode_membership(next)), std::nullopt);
     adopt(std::move(next));
     return advance_commit();
   }
-  if (is_voter(in_force(), config.id) || planted(Bug::removed_leader_stays)) return;
+  if (is_voter(in_force(), config.id)) return;
   DROVER_REACH("a leader out of the membership");
   const std::optional<NodeId> successor = best_successor();
   if (successor && find_peer(*successor)->match == log.last_index()) send_timeout_now(*successor);
@@ -135,14 +130,14 @@ void Core::Impl::make_way() {
 void Core::Impl::continue_transfer() {
   if (!is_leader() || !transfer || transfer->is_sent) return;
   const Progress* peer = find_peer(transfer->to);
-  if (!peer || (peer->match < log.last_index() && !planted(Bug::transfer_before_match))) return;
+  if (!peer || peer->match < log.last_index()) return;
   transfer->is_sent = true;
   send_timeout_now(transfer->to);
 }
 
 // From here on the followers' promise not to elect another is void, for as long as this message may be under way.
 void Core::Impl::send_timeout_now(const NodeId& to) {
-  if (!planted(Bug::lease_across_transfer)) is_lease_barred = true;
+  is_lease_barred = true;
   send(message(MessageType::timeout_now, to));
 }
 

@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "drover/result.h"
-#include "kernel/raft/core/planted.h"
 
 namespace drover::raft {
 
 // Both counters at once, on every change of state (R8).
 void Progress::clear_window() {
   in_flight.clear();
-  if (!planted(Bug::window_leak)) in_flight_bytes = 0;
+  in_flight_bytes = 0;
 }
 
 void Progress::become_probe(Index next_index) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "kernel/raft/core/planted.h"
-
 namespace drover::raft {
 namespace {
 
@@ -45,9 +43,8 @@ Member* find_member(Membership& membership, const NodeId& id) {
 
 Halves::Halves(const Membership& membership) : outgoing(membership.outgoing) {
   for (const Member& member : membership.members) {
-    if (member.suffrage == Suffrage::voter || planted(Bug::learner_counts)) incoming.push_back(member.id);
+    if (member.suffrage == Suffrage::voter) incoming.push_back(member.id);
   }
-  if (planted(Bug::joint_counted_as_one_half)) outgoing.clear();
 }
 
 bool is_voter(const Membership& membership, const NodeId& id) {
@@ -112,9 +109,7 @@ std::optional<Membership> plan_change(const Membership& now, const std::vector<M
   if (next.members == now.members) return why = "nothing would change", std::nullopt;
   const std::vector<NodeId> before = all_voters(now);
   const std::vector<NodeId> after = all_voters(next);
-  if (after.empty() && !planted(Bug::last_voter_removed)) {
-    return why = "the last voter cannot be removed or demoted", std::nullopt;
-  }
+  if (after.empty()) return why = "the last voter cannot be removed or demoted", std::nullopt;
   std::vector<NodeId> different;
   std::ranges::set_symmetric_difference(before, after, std::back_inserter(different));
   if (different.size() > 1) next.outgoing = before;  // Raft §4.3

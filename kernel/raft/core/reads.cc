@@ -6,7 +6,7 @@
 namespace drover::raft {
 
 // R1: the entries that earlier terms committed are known only once an entry of this term is committed.
-bool Core::Impl::may_read() const { return has_own_commit() || planted(Bug::read_before_own_term); }
+bool Core::Impl::may_read() const { return has_own_commit(); }
 
 // Raft §6.4.1. `at` was read after the request arrived, so a pause between that and this is harmless.
 bool Core::Impl::has_lease(SteadyTime at) const {
@@ -17,7 +17,7 @@ void Core::Impl::on(ReadIndex& read) {
   now = std::max(now, read.now);
   const Read one{.token = read.token, .index = commit};
   if (is_leader()) {
-    if (has_lease(read.now) || planted(Bug::read_without_round)) {
+    if (has_lease(read.now)) {
       ++counters.reads_by_lease;
       return answer(one, Outcome::committed);
     }

@@ -8,7 +8,7 @@
 namespace drover::raft {
 
 std::optional<Outcome> Core::Impl::refuse(const Proposal& proposal) const {
-  if (!is_leader() || (transfer && !planted(Bug::propose_during_transfer))) return Outcome::not_leader;
+  if (!is_leader() || transfer) return Outcome::not_leader;
   if (proposal.only_in_term != 0 && proposal.only_in_term != term) return Outcome::other_term;
   if (proposal.type == EntryType::membership) return Outcome::invalid;
   const uint64_t bytes = proposal.payload ? proposal.payload->size() : 0;
@@ -50,7 +50,7 @@ void Core::Impl::tick_leader() {
     const Progress* peer = find_peer(id);
     return id == config.id || (peer && peer->ticks_since_contact < limit);
   });
-  if (contact != VoteResult::won && !planted(Bug::no_check_quorum)) {
+  if (contact != VoteResult::won) {
     DROVER_REACH("the quorum is gone");
     become_follower(term, {}, "the quorum is gone");
   }
@@ -60,7 +60,7 @@ void Core::Impl::tick_leader() {
 void Core::Impl::send_heartbeats() {
   for (const Progress& peer : peers) {
     Message m = message(MessageType::heartbeat, peer.id);
-    m.commit = planted(Bug::heartbeat_commit_unbounded) ? commit : std::min(commit, peer.match);
+    m.commit = std::min(commit, peer.match);
     m.round = round;
     send(std::move(m));
   }
@@ -87,9 +87,7 @@ Progress* Core::Impl::find_peer(const NodeId& id) {
 }
 
 // I6: the leader counts itself when its own disk has it, not before (S27).
-Index Core::Impl::own_match() const {
-  return planted(Bug::leader_counts_itself_at_once) ? log.last_index() : log.durable_index();
-}
+Index Core::Impl::own_match() const { return log.durable_index(); }
 
 void Core::Impl::replicate(Progress& peer) {
   if (peer.state == Progress::State::probe) {
@@ -221,7 +219,7 @@ void Core::Impl::on_append_answer(const Message& m) {
 void Core::Impl::on_refusal(Progress& peer, const Message& m) {
   ++counters.appends_refused;
   if (peer.state == Progress::State::snapshot) return;
-  if (peer.is_stale_refusal(m.log_index) && !planted(Bug::stale_refusal_counts)) {
+  if (peer.is_stale_refusal(m.log_index)) {
     DROVER_REACH("a refusal that is stale");
     return;
   }
@@ -248,7 +246,7 @@ void Core::Impl::on_heartbeat_answer(const Message& m) {
       peer->become_probe(peer->match + 1);
     }
   }
-  peer->round = planted(Bug::stale_round_confirms) ? round : std::max(peer->round, m.round);
+  peer->round = std::max(peer->round, m.round);
   confirm_reads();
 }
 
@@ -260,7 +258,7 @@ void Core::Impl::advance_commit() {
     return peer ? peer->match : 0;
   });
   if (reached <= commit) return;
-  if (log.term_at(reached) != term && !planted(Bug::commit_earlier_term)) return;
+  if (log.term_at(reached) != term) return;
   commit_to(reached);
   finish_joint_membership();
 }

@@ -12,9 +12,9 @@
 
 #include "kernel/raft/core/core.h"
 #include "kernel/raft/core/log_view.h"
-#include "kernel/raft/core/planted.h"
 #include "kernel/raft/core/progress.h"
 #include "kernel/raft/core/quorum.h"
+#include "kernel/raft/core/reach.h"
 
 namespace drover::raft {
 

@@ -1,6 +1,6 @@
-#include "kernel/raft/core/planted.h"
+#include "tests/simulation/planted/planted.h"
 
-#ifdef DROVER_PLANTED_BUGS
+#include "kernel/raft/core/reach.h"
 
 namespace drover::raft {
 namespace {
@@ -38,5 +38,3 @@ void reach(const char* mark) { ++marks[mark]; }
 const std::map<std::string, uint64_t>& reached() { return marks; }
 
 }  // namespace drover::raft
-
-#endif

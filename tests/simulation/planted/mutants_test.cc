@@ -10,8 +10,8 @@
 #include <set>
 
 #include "gtest/gtest.h"
-#include "kernel/raft/core/planted.h"
 #include "kernel/raft/core/test_support.h"
+#include "tests/simulation/planted/planted.h"
 
 namespace drover::raft {
 namespace {

@@ -1,5 +1,5 @@
-// Bugs on request. A build with DROVER_PLANTED_BUGS can break one rule of the core at a time, to test the tests: a test
-// run that finds no bug has a hole. In every other build planted() is constant false and nothing of this remains.
+// Bugs on request: the core with one rule broken at a time, to test the tests. A test run that finds no bug has a hole.
+// The product knows nothing of them: patches beside this file write them into a copy of the core's sources (README.md).
 #pragma once
 
 #include <cstdint>
@@ -43,23 +43,12 @@ enum class Bug : uint8_t {
 #undef DROVER_BUG
 };
 
-#ifdef DROVER_PLANTED_BUGS
-
 void plant(Bug bug);  // for the whole process; Bug::none heals
 bool planted(Bug bug);
 std::string_view to_string(Bug bug);
 std::vector<Bug> all_bugs();
 
-// Marks on branches that are rarely taken: how often each one was, since start. Single-threaded.
-void reach(const char* mark);
+// How often each mark of kernel/raft/core/reach.h was passed, since start. Single-threaded.
 const std::map<std::string, uint64_t>& reached();
-#define DROVER_REACH(mark) ::drover::raft::reach(mark)
-
-#else
-
-constexpr bool planted(Bug) { return false; }
-#define DROVER_REACH(mark) static_cast<void>(0)
-
-#endif
 
 }  // namespace drover::raft

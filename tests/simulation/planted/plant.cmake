@@ -1,0 +1,23 @@
+# Copies the core's sources to TO/kernel/raft/core and applies every patch. The copies are replaced when all of them fit.
+find_program(PATCH patch REQUIRED)
+file(GLOB originals ${ROOT}/kernel/raft/core/*.cc)
+list(FILTER originals EXCLUDE REGEX "_test[.]cc$")
+file(GLOB patches ${CMAKE_CURRENT_LIST_DIR}/*.patch)
+set(fresh ${TO}/fresh)
+file(REMOVE_RECURSE ${fresh})
+file(COPY ${originals} DESTINATION ${fresh}/kernel/raft/core)
+foreach(patch ${patches})
+  execute_process(COMMAND ${PATCH} --batch --forward --no-backup-if-mismatch --strip=1 --directory=${fresh} --input=${patch}
+                  RESULT_VARIABLE failed OUTPUT_VARIABLE told ERROR_VARIABLE told)
+  if(failed)
+    message(FATAL_ERROR "the planted bugs of ${patch} do not fit the core any more; tests/simulation/planted/README.md "
+                        "says how to mend them. The copy so far, with what was refused: ${fresh}\n${told}")
+  endif()
+endforeach()
+file(MAKE_DIRECTORY ${TO}/kernel/raft/core)
+foreach(original ${originals})
+  cmake_path(GET original FILENAME name)
+  file(COPY_FILE ${fresh}/kernel/raft/core/${name} ${TO}/kernel/raft/core/${name})
+  file(TOUCH ${TO}/kernel/raft/core/${name})
+endforeach()
+file(REMOVE_RECURSE ${fresh})
