@@ -9,11 +9,13 @@
 
 #include "drover/log.h"
 #include "drover/mutex.h"
+#include "drover/reply_meta.h"
 #include "drover/stopping.h"
 #include "kernel/rpc/blocking_read.h"
 #include "kernel/rpc/handler.h"
 #include "kernel/rpc/local_stream.h"
 #include "kernel/rpc/stages/access.h"
+#include "kernel/state/store.h"
 
 namespace drover::rpc {
 namespace {
@@ -153,6 +155,15 @@ ReplyMeta Router::complete(ReplyMeta meta) const {
   return meta;
 }
 
+Result<Reply> Router::complete(Result<Reply> reply) const {
+  if (reply) {
+    reply->meta = complete(std::move(reply->meta));
+  } else if (store_ && reply.status().code() == Code::not_found) {
+    return with_meta(reply.status(), complete({.index = store_->index()}));
+  }
+  return reply;
+}
+
 void Router::call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) {
   Status error;
   auto pending = std::make_shared<Pending>();
@@ -265,11 +276,7 @@ void Router::read_blocking(std::shared_ptr<Pending> pending) {
                        .until = *call.read_until,
                        .leadership = call.leadership,
                        .stopping = stopping_.get_token(),
-                       .done =
-                           [this, pending](Result<Reply> reply) {
-                             if (reply) reply->meta = complete(std::move(reply->meta));
-                             pending->done(std::move(reply));
-                           },
+                       .done = [this, pending](Result<Reply> reply) { pending->done(complete(std::move(reply))); },
                        .again =
                            [this, pending] {
                              pending->is_confirmed = false;
@@ -285,7 +292,7 @@ void Router::write(std::shared_ptr<Pending> pending) {
   Result<Decided> decided = decide_once(*pending->method, *store_, pending->context, pending->request);
   metrics_.observe("nomad.nomad.rpc.handle", clock_.steady() - began,
                    {{"method", pending->method->descriptor->full_name()}});
-  if (!decided) return pending->done(decided.status());
+  if (!decided) return pending->done(complete(Result<Reply>(decided.status())));
   Decision& decision = decided->decision;
   if (decision.command.empty()) {
     Result<std::string> body = decision.answer({});
@@ -321,8 +328,7 @@ Result<Reply> Router::run_unary(const Method& method, const CallContext& context
   const SteadyTime began = clock_.steady();
   Result<Reply> reply = answer_once(method, store_, context, request);
   metrics_.observe("nomad.nomad.rpc.handle", clock_.steady() - began, {{"method", method.descriptor->full_name()}});
-  if (reply) reply->meta = complete(std::move(reply->meta));
-  return reply;
+  return complete(std::move(reply));
 }
 
 // False when another may lead, or nobody.

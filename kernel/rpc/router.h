@@ -72,6 +72,7 @@ class Router final : public Caller {
   bool confirm_and_wait(SteadyTime deadline);
   CallContext outgoing(CallContext context) const;
   ReplyMeta complete(ReplyMeta meta) const;
+  Result<Reply> complete(Result<Reply> reply) const;
   Result<Reply> run_unary(const Method& method, const CallContext& context, std::string_view request);
 
   const Options options_;

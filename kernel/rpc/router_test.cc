@@ -1,3 +1,4 @@
+#include "drover/reply_meta.h"
 #include "kernel/rpc/test_support.h"
 
 namespace drover::rpc {
@@ -46,6 +47,16 @@ TEST_F(RouterTest, AnswersACall) {
 TEST_F(RouterTest, KeepsTheErrorOfTheHandler) {
   EXPECT_EQ(call(to("Local"), "x").status().to_string(), "failed_precondition: local x");
   EXPECT_EQ(call(to("Read"), "a").status().to_string(), "not_found: no thing named a");
+}
+
+TEST_F(RouterTest, SaysWhatTheStateKnewWhereARowIsNotThere) {
+  const auto meta = meta_of(call(to("Read"), "a").status());
+
+  ASSERT_TRUE(meta);
+  EXPECT_EQ(meta->index, store_.index());
+  EXPECT_EQ(meta->last_contact, 7ms);
+  EXPECT_TRUE(meta->known_leader);
+  EXPECT_FALSE(meta_of(call(to("Local"), "x").status())) << "it was there, and refused";
 }
 
 TEST_F(RouterTest, RefusesAMethodThatNobodyAnswers) {

@@ -63,12 +63,6 @@ class HttpPlugin final : public Plugin {
     }
     for (const auto& [name, value] : host.configuration("")->string_map("http_api_response_headers"))
       options.headers[name] = value;
-    options.situation = [&host] {
-      const RaftInfo raft = host.raft();
-      return ReplyMeta{.index = raft.applied_index,
-                       .last_contact = raft.last_contact.value_or(std::chrono::nanoseconds(0)),
-                       .known_leader = raft.is_leader || !raft.leader_address.empty()};
-    };
     server_ = std::make_unique<Server>(std::move(options), routes_, host.caller(), host.metrics());
     DROVER_RETURN_IF_ERROR(server_->start());
     log::info("http", "serving the API", {{"address", server_->address()}, {"routes", routes_.size()}});

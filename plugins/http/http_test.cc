@@ -2,6 +2,7 @@
 #include <google/protobuf/descriptor.h>
 #include <zlib.h>
 
+#include "drover/reply_meta.h"
 #include "gtest/gtest.h"
 #include "gzip.h"
 #include "http_test.pb.h"
@@ -339,13 +340,27 @@ TEST_F(HttpAnswer, WhatIsNotThereHasTheIndexToWaitFor) {
   const Outgoing call = outgoing({.verb = "GET", .target = "/v1/test/thing/7"});
   const ReplyMeta now = {.index = 12, .last_contact = std::chrono::milliseconds(5), .known_leader = true};
 
-  const Answer missing = to_answer(call, not_found("thing not found"), now);
+  const Answer missing = to_answer(call, with_meta(not_found("thing not found"), now));
   EXPECT_EQ(missing.status, 404);
   EXPECT_EQ(header(missing, "X-Nomad-Index"), "12");
   EXPECT_EQ(header(missing, "X-Nomad-LastContact"), "5");
   EXPECT_EQ(header(missing, "X-Nomad-KnownLeader"), "true");
-  EXPECT_EQ(header(to_answer(call, invalid_argument("x"), now), "X-Nomad-Index"), "none");
-  EXPECT_EQ(header(to_answer(call, not_found("x")), "X-Nomad-Index"), "none") << "a node knows no state";
+  EXPECT_EQ(header(to_answer(call, with_meta(invalid_argument("x"), now)), "X-Nomad-Index"), "none");
+  EXPECT_EQ(header(to_answer(call, not_found("x")), "X-Nomad-Index"), "none") << "nobody looked at the state";
+}
+
+TEST(StatusMeta, TravelsInTheDetailsUnlessSomethingElseDoes) {
+  const auto meta = meta_of(with_meta(not_found("x"), {.index = 7, .last_contact = std::chrono::nanoseconds(9)}));
+  ASSERT_TRUE(meta);
+  EXPECT_EQ(meta->index, 7u);
+  EXPECT_EQ(meta->last_contact.count(), 9);
+  EXPECT_FALSE(meta->known_leader);
+  const Status other = with_meta(with_http_status(not_found("x"), 409), {.index = 7});
+  EXPECT_FALSE(meta_of(other));
+  EXPECT_EQ(http_status_of(other), 409);
+  for (const char* damaged : {"", "meta:", "meta:1", "meta:1,2", "meta:1,2,x", "meta:1,2,11x"}) {
+    EXPECT_FALSE(meta_of(not_found("x").with_details(damaged))) << damaged;
+  }
 }
 
 TEST_F(HttpAnswer, AListWithoutIndexSaysZero) {

@@ -9,6 +9,7 @@
 
 #include "drover/duration.h"
 #include "drover/json.h"
+#include "drover/reply_meta.h"
 
 namespace drover::api {
 namespace {
@@ -204,10 +205,10 @@ std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& r
   return out;
 }
 
-Answer to_answer(const Outgoing& call, const Result<Reply>& reply, const ReplyMeta& now) {
+Answer to_answer(const Outgoing& call, const Result<Reply>& reply) {
   if (!reply) {
     Answer answer = error_answer(reply.status());
-    if (answer.status == 404 && now.index > 0) add_meta(now, answer);
+    if (const auto meta = meta_of(reply.status()); meta && answer.status == 404) add_meta(*meta, answer);
     return answer;
   }
   const auto& method = *call.binding->method;

@@ -24,8 +24,6 @@ struct ServerOptions {
   std::chrono::seconds read_timeout{30};
   std::chrono::seconds idle_timeout{300};
   std::map<std::string, std::string> headers;  // on every answer below /v1/
-  // The state's index, the leader and the last contact with it, as far as this agent knows them now. [any]
-  std::function<ReplyMeta()> situation = [] { return ReplyMeta(); };
 };
 
 // [any]

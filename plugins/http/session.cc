@@ -314,8 +314,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     shared_.caller.call(outgoing_.context, std::move(outgoing_.request),
                         [self = shared_from_this()](Result<Reply> reply) {
                           asio::post(self->stream_.get_executor(), [self, reply = std::move(reply)] {
-                            const ReplyMeta now = reply.ok() ? ReplyMeta() : self->shared_.options.situation();
-                            self->write(to_answer(self->outgoing_, reply, now));
+                            self->write(to_answer(self->outgoing_, reply));
                           });
                         });
   }

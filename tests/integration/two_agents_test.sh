@@ -86,6 +86,20 @@ expect 0 "talk" on_client job status
 expect 0 "started as" on_client alloc logs "$ALLOC" t
 expect 1 "" "$DROVER" alloc logs 00000000-0000-0000-0000-000000000000 t
 
+# What is not there is said with the state's index and leader by a node as by a server: a client can wait for it.
+head_of() { # PORT PATH
+  exec 3<> "/dev/tcp/127.0.0.1/$1"
+  printf 'GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' "$2" >&3
+  tr -d '\r' <&3
+  exec 3>&-
+}
+for port in "$SERVER_HTTP" "$CLIENT_HTTP"; do
+  head_of "$port" /v1/job/nothing > "$WORK/head"
+  grep -q '^HTTP/1.1 404' "$WORK/head" && grep -q '^X-Nomad-Index: [1-9]' "$WORK/head" &&
+    grep -q '^X-Nomad-KnownLeader: true' "$WORK/head" && grep -q '^X-Nomad-LastContact: [0-9]' "$WORK/head" ||
+    fail "a job that is not there: $(cat "$WORK/head")"
+done
+
 # The plugins of a node, asked for at a server that is none.
 NODE=$("$DROVER" node status | awk '/ ready$/ { print $1 }')
 expect 0 "The node has no plugins of its own" "$DROVER" plugin status -node "$NODE"

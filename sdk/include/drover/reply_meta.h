@@ -1,0 +1,14 @@
+// What an answer without a message says beside it: of a read that found nothing the router tells what the state knew, so
+// that its caller can wait for a change. Travels in the status's details; a status that carries something keeps that. [any]
+#pragma once
+
+#include <optional>
+
+#include "drover/methods.h"
+
+namespace drover {
+
+Status with_meta(Status status, const ReplyMeta& meta);
+std::optional<ReplyMeta> meta_of(const Status& status);
+
+}  // namespace drover
