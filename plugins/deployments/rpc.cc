@@ -6,6 +6,7 @@
 #include "deployments.pb.h"
 #include "drover/allocation_stub.h"
 #include "drover/api/deployments.pb.h"
+#include "drover/message_fields.h"
 #include "drover/model/listing.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
@@ -70,15 +71,17 @@ std::optional<v1::Job> Rpc::job_of(const v1::Deployment& deployment, Call& call)
   return Table<v1::Job>(tables_.jobs).get(call.view(), job_key(deployment.namespace_(), deployment.job_id()));
 }
 
-Result<v1::ListDeploymentsResponse> Rpc::list(const v1::ListDeploymentsRequest&, Call& call) {
+Result<Encoded<v1::ListDeploymentsResponse>> Rpc::list(const v1::ListDeploymentsRequest&, Call& call) {
   DROVER_TRY(const Listing listing, Listing::by_creation(call.query(), kDeploymentsByCreation));
-  v1::ListDeploymentsResponse response;
+  Encoded<v1::ListDeploymentsResponse> response;
   const auto wanted = [&](const Cursor& row) {
-    std::optional deployment = Table<v1::Deployment>::parse(row.row());
-    if (!in_namespace(deployment->namespace_(), call.query())) deployment.reset();
-    return deployment;
+    std::optional bytes = row.row();
+    if (!in_namespace(bytes_field(*bytes, v1::Deployment::kNamespaceFieldNumber), call.query())) bytes.reset();
+    return bytes;
   };
-  const auto add = [&](v1::Deployment&& deployment) { *response.add_deployments() = std::move(deployment); };
+  const auto add = [&](std::string_view row) {
+    response.add(v1::ListDeploymentsResponse::kDeploymentsFieldNumber, row);
+  };
   DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.deployments, wanted, add));
   // Rows may vanish without any other row changing, so the whole table's index speaks for a list.
   call.set_index(call.view().table_index(tables_.deployments.id()));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/encoded.h"
 #include "drover/plugin.h"
 #include "rules.h"
 #include "tables.h"
@@ -32,7 +33,7 @@ class Rpc {
   void start(Host& host) { host_ = &host; }
 
  private:
-  Result<v1::ListDeploymentsResponse> list(const v1::ListDeploymentsRequest& request, Call& call);
+  Result<Encoded<v1::ListDeploymentsResponse>> list(const v1::ListDeploymentsRequest& request, Call& call);
   Result<v1::DeploymentResponse> get(const v1::DeploymentRequest& request, Call& call);
   Result<v1::AllocationStubsResponse> allocations(const v1::DeploymentRequest& request, Call& call);
   Result<v1::ListDeploymentsResponse> of_job(const v1::OfJobRequest& request, Call& call);

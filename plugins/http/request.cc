@@ -9,6 +9,7 @@
 
 #include "drover/duration.h"
 #include "drover/json.h"
+#include "drover/message_fields.h"
 #include "drover/reply_meta.h"
 
 namespace drover::api {
@@ -97,12 +98,20 @@ Answer no_route(std::string_view path, const Routes& routes) {
 }
 
 // Some answers say in their body what the headers say.
-void tell_meta(const ReplyMeta& meta, google::protobuf::Message& response) {
-  const auto field = [&](const char* name) { return response.GetDescriptor()->FindFieldByName(name); };
-  const auto& reflection = *response.GetReflection();
-  if (const auto* index = field("index")) reflection.SetUInt64(&response, index, meta.index);
-  if (const auto* contact = field("last_contact")) reflection.SetInt64(&response, contact, meta.last_contact.count());
-  if (const auto* leader = field("known_leader")) reflection.SetBool(&response, leader, meta.known_leader);
+void tell_meta(const ReplyMeta& meta, const google::protobuf::Descriptor& type, std::string& response) {
+  const auto tell = [&](const char* name, uint64_t value) {
+    if (const auto* field = type.FindFieldByName(name))
+      append_field(response, static_cast<uint32_t>(field->number()), value);
+  };
+  tell("index", meta.index);
+  tell("last_contact", static_cast<uint64_t>(meta.last_contact.count()));
+  tell("known_leader", meta.known_leader ? 1 : 0);
+}
+
+// The text or the bytes in that field of a serialized message; empty where its type has none of that name.
+std::string_view text_in(std::string_view message, const google::protobuf::Descriptor& type, const char* name) {
+  const auto* field = type.FindFieldByName(name);
+  return field ? bytes_field(message, static_cast<uint32_t>(field->number())) : std::string_view();
 }
 
 std::string_view bearer(std::string_view authorization) {
@@ -205,49 +214,46 @@ std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& r
   return out;
 }
 
-Answer to_answer(const Outgoing& call, const Result<Reply>& reply) {
+Answer to_answer(const Outgoing& call, Result<Reply> reply) {
   if (!reply) {
     Answer answer = error_answer(reply.status());
     if (const auto meta = meta_of(reply.status()); meta && answer.status == 404) add_meta(*meta, answer);
     return answer;
   }
   const auto& method = *call.binding->method;
+  const auto& type = *method.output_type();
   Answer answer;
   const ReplyMeta& meta = reply->meta;
   if (meta.index > 0 || reads_state(method)) add_meta(meta, answer);
   if (!meta.next_token.empty()) answer.headers.emplace_back("X-Nomad-NextToken", one_line(meta.next_token));
   if (call.binding->form.content() == Http::EMPTY) return answer;
-  auto response = new_message(method.output_type());
-  if (!response->ParseFromString(reply->body))
-    return error_answer(internal_error("the answer of " + method.full_name() + " cannot be read"));
-  tell_meta(meta, *response);
   if (call.binding->form.content() == Http::TEXT) {
-    const std::string text =
-        response->GetReflection()->GetString(*response, method.output_type()->FindFieldByName("text"));
-    if (!text.empty()) {
+    if (const std::string_view text = text_in(reply->body, type, "text"); !text.empty()) {
       answer.body = text;
       answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
       return answer;
     }
   }
+  tell_meta(meta, type, reply->body);
   const JsonStyle style{.pretty = call.pretty};
   const std::string& only = call.binding->form.reply();
-  const FieldDescriptor* field = only.empty() ? nullptr : method.output_type()->FindFieldByName(only);
-  answer.body = field ? field_to_json(*response, *field, style) : message_to_json(*response, style);
+  const FieldDescriptor* field = only.empty() ? nullptr : type.FindFieldByName(only);
+  auto json = field ? serialized_to_json(reply->body, *field, style) : serialized_to_json(reply->body, type, style);
+  if (!json) return error_answer(internal_error("the answer of " + method.full_name() + " cannot be read"));
+  answer.body = *std::move(json);
   answer.content_type = "application/json";
   return answer;
 }
 
 bool append_frame(const Outgoing& call, std::string_view bytes, std::string& out) {
-  auto message = new_message(call.binding->method->output_type());
-  if (!message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return false;
-  if (!call.plain) {
-    out += message_to_json(*message);
+  const auto& type = *call.binding->method->output_type();
+  if (call.plain) {
+    out += text_in(bytes, type, "data");
     return true;
   }
-  const FieldDescriptor* data = message->GetDescriptor()->FindFieldByName("data");
-  if (data) out += message->GetReflection()->GetString(*message, data);
-  return true;
+  auto json = serialized_to_json(bytes, type);
+  if (json) out += *json;
+  return json.ok();
 }
 
 bool is_same_origin(std::string_view origin, std::string_view host) {
@@ -267,10 +273,7 @@ Result<std::string> frame_message(const Outgoing& call, std::string_view frame) 
 }
 
 std::string digest_of(const Outgoing& call, std::string_view bytes) {
-  auto message = new_message(call.binding->method->output_type());
-  const FieldDescriptor* digest = message->GetDescriptor()->FindFieldByName("digest");
-  if (!digest || !message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
-  return message->GetReflection()->GetString(*message, digest);
+  return std::string(text_in(bytes, *call.binding->method->output_type(), "digest"));
 }
 
 std::string upload_message(const Outgoing& call, std::string_view bytes) {

@@ -49,7 +49,7 @@ struct Answer {
 
 // The call to make, or the answer to give at once (unknown path, wrong verb, a bad parameter or body).
 std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& routes);
-Answer to_answer(const Outgoing& call, const Result<Reply>& reply);
+Answer to_answer(const Outgoing& call, Result<Reply> reply);
 Answer error_answer(const Status& status);
 // One streamed message in the form that the call asked for; false when the message is not one.
 bool append_frame(const Outgoing& call, std::string_view message, std::string& out);

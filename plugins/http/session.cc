@@ -313,8 +313,8 @@ class Session final : public std::enable_shared_from_this<Session> {
     if (content == Http::FRAMES || content == Http::BYTES) return open_stream();
     shared_.caller.call(outgoing_.context, std::move(outgoing_.request),
                         [self = shared_from_this()](Result<Reply> reply) {
-                          asio::post(self->stream_.get_executor(), [self, reply = std::move(reply)] {
-                            self->write(to_answer(self->outgoing_, reply));
+                          asio::post(self->stream_.get_executor(), [self, reply = std::move(reply)]() mutable {
+                            self->write(to_answer(self->outgoing_, std::move(reply)));
                           });
                         });
   }

@@ -9,6 +9,7 @@
 #include "drover/api/jobs.pb.h"
 #include "drover/api/why.pb.h"
 #include "drover/json.h"
+#include "drover/message_fields.h"
 #include "drover/model/evaluation.h"
 #include "drover/model/job.h"
 #include "drover/model/listing.h"
@@ -27,23 +28,25 @@ namespace {
 
 constexpr size_t kMaxSource = 1 << 20;  // of a job's file; the job without it may be larger
 
-// Fills in what a list says of each group, by the scheduler's numbers.
-void add_counts(v1::JobSummary& summary, const v1::JobCounts& counts) {
+// What the scheduler's numbers add to the summary of a job, to be merged into it.
+v1::JobSummary counted(uint64_t create_index, uint64_t modify_index, const v1::JobCounts& counts) {
+  v1::JobSummary summary;
   auto& groups = *summary.mutable_summary();
-  for (const v1::JobCounts::Group& counted : counts.groups()) {
-    if (counted.job_create_index() != summary.create_index()) continue;  // of a job that was purged
-    v1::TaskGroupSummary& group = groups[counted.name()];
-    group.set_starting(counted.starting());
-    group.set_running(counted.running());
-    group.set_complete(counted.complete());
-    group.set_failed(counted.failed());
-    group.set_lost(counted.lost());
-    group.set_unknown(counted.unknown());
+  for (const v1::JobCounts::Group& each : counts.groups()) {
+    if (each.job_create_index() != create_index) continue;  // of a job that was purged
+    v1::TaskGroupSummary& group = groups[each.name()];
+    group.set_starting(each.starting());
+    group.set_running(each.running());
+    group.set_complete(each.complete());
+    group.set_failed(each.failed());
+    group.set_lost(each.lost());
+    group.set_unknown(each.unknown());
   }
-  if (counts.queued_index() >= summary.create_index()) {
+  if (counts.queued_index() >= create_index) {
     for (const auto& [group, queued] : counts.queued()) groups[group].set_queued(queued);
   }
-  summary.set_modify_index(std::max(summary.modify_index(), counts.modify_index()));
+  summary.set_modify_index(std::max(modify_index, counts.modify_index()));
+  return summary;
 }
 
 }  // namespace
@@ -91,19 +94,44 @@ Result<v1::Job> Rpc::find(const std::string& id, Call& call) const {
 v1::JobListStub Rpc::stub_at(const Cursor& job, const ReadView& view) const {
   auto kept = tables_.stubs.get(view, job.key());
   v1::JobListStub stub = kept ? *std::move(kept) : stub_of(Table<v1::Job>::parse(job.row()));
-  if (const auto counts = counts_.get(view, job.key())) add_counts(*stub.mutable_job_summary(), *counts);
+  if (const auto counts = counts_.get(view, job.key())) {
+    v1::JobSummary& summary = *stub.mutable_job_summary();
+    summary.MergeFrom(counted(summary.create_index(), summary.modify_index(), *counts));
+  }
   return stub;
 }
 
-Result<v1::ListJobsResponse> Rpc::list(const v1::ListJobsRequest& request, Call& call) {
+// A list shows the rows that are kept for it; nothing but their numbers is made here.
+Result<Encoded<v1::ListJobsResponse>> Rpc::list(const v1::ListJobsRequest& request, Call& call) {
+  using Stub = v1::JobListStub;
   DROVER_TRY(const Listing listing, Listing::by_name(call.query()));
-  v1::ListJobsResponse response;
-  const auto stub_of_row = [&](const Cursor& job) { return std::optional(stub_at(job, call.view())); };
-  const auto add = [&](v1::JobListStub&& stub) {
-    if (!request.meta()) stub.clear_meta();
-    *response.add_jobs() = std::move(stub);
+  RowsBeside stubs = listing.beside(call, tables_.stubs.id());
+  RowsBeside counts = listing.beside(call, counts_.id());
+  Encoded<v1::ListJobsResponse> response;
+  std::string stub;
+  v1::JobCounts numbers;
+  const auto add = [&](const Cursor* job) {
+    std::string made;
+    auto row = stubs.at(job->key());
+    if (!row) row = made = serialize(stub_of(Table<v1::Job>::parse(job->row())));
+    stub.clear();
+    if (request.meta()) {
+      stub = *row;
+    } else {
+      append_without(stub, *row, Stub::kMetaFieldNumber);
+    }
+    if (const auto bytes = counts.at(job->key())) {
+      numbers.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()));
+      const std::string_view summary = bytes_field(*row, Stub::kJobSummaryFieldNumber);
+      append_field(stub, Stub::kJobSummaryFieldNumber,
+                   counted(number_field(summary, v1::JobSummary::kCreateIndexFieldNumber),
+                           number_field(summary, v1::JobSummary::kModifyIndexFieldNumber), numbers)
+                       .SerializeAsString());
+    }
+    response.add(v1::ListJobsResponse::kJobsFieldNumber, stub);
   };
-  DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.jobs, stub_of_row, add));
+  const auto row = [](const Cursor& job) { return std::optional(&job); };
+  DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.jobs, row, add));
   return response;
 }
 

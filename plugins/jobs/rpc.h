@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dispatch/rpc.h"
+#include "drover/encoded.h"
 #include "drover/job_parser.h"
 #include "drover/plugin.h"
 #include "scaling/rpc.h"
@@ -58,7 +59,7 @@ class Rpc {
   Status start(Host& host, const Priorities& priorities = {});
 
  private:
-  Result<v1::ListJobsResponse> list(const v1::ListJobsRequest& request, Call& call);
+  Result<Encoded<v1::ListJobsResponse>> list(const v1::ListJobsRequest& request, Call& call);
   Result<Write<v1::RegisterJobResponse>> register_job(const v1::RegisterJobRequest& request, Call& call);
   Result<v1::ParseJobResponse> parse(const v1::ParseJobRequest& request, Call& call);
   Result<v1::ValidateJobResponse> validate_job(const v1::ValidateJobRequest& request, Call& call);

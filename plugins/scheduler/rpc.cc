@@ -7,6 +7,7 @@
 
 #include "alloc_details.h"
 #include "drover/allocation_stub.h"
+#include "drover/message_fields.h"
 #include "drover/model/evaluation.h"
 #include "drover/model/listing.h"
 #include "drover/schema.h"
@@ -32,7 +33,7 @@ std::optional<v1::EvalStatus> eval_status(std::string_view text) {
   return std::nullopt;
 }
 
-// Adds the evaluations that a list request wants, of the page that was asked for.
+// Adds the rows of the evaluations that a list request wants, of the page that was asked for.
 template <typename Add>
 Status list_evaluations(const Tables& tables, const v1::ListEvaluationsRequest& request, Call& call, Add add) {
   std::optional<v1::EvalStatus> status;
@@ -40,14 +41,14 @@ Status list_evaluations(const Tables& tables, const v1::ListEvaluationsRequest& 
     status = eval_status(request.status());
     if (!status) return invalid_argument("evaluation status \"" + request.status() + "\" is unknown");
   }
-  const auto is_wanted = [&](const v1::Evaluation& eval) {
-    return in_namespace(eval.namespace_(), call.query()) && (request.job().empty() || eval.job_id() == request.job()) &&
-           (!status || eval.status() == *status);
-  };
+  using Eval = v1::Evaluation;
   DROVER_TRY(const Listing listing, Listing::by_creation(call.query(), kEvalsByCreation));
   const auto wanted = [&](const Cursor& row) {
-    std::optional eval = Table<v1::Evaluation>::parse(row.row());
-    if (!is_wanted(*eval)) eval.reset();
+    std::optional eval = row.row();
+    const bool is_wanted = in_namespace(bytes_field(*eval, Eval::kNamespaceFieldNumber), call.query()) &&
+                           (request.job().empty() || bytes_field(*eval, Eval::kJobIdFieldNumber) == request.job()) &&
+                           (!status || number_field(*eval, Eval::kStatusFieldNumber) == static_cast<uint64_t>(*status));
+    if (!is_wanted) eval.reset();
     return eval;
   };
   DROVER_RETURN_IF_ERROR(listing.fill(call, tables.evals, wanted, add));
@@ -136,16 +137,18 @@ std::optional<v1::Job> Rpc::job_of(const v1::Allocation& alloc, const ReadView& 
   return job;
 }
 
-Result<v1::ListEvaluationsResponse> Rpc::list_evals(const v1::ListEvaluationsRequest& request, Call& call) {
-  v1::ListEvaluationsResponse response;
-  DROVER_RETURN_IF_ERROR(list_evaluations(
-      tables_, request, call, [&](v1::Evaluation&& eval) { *response.add_evaluations() = std::move(eval); }));
+Result<Encoded<v1::ListEvaluationsResponse>> Rpc::list_evals(const v1::ListEvaluationsRequest& request, Call& call) {
+  Encoded<v1::ListEvaluationsResponse> response;
+  const auto add = [&](std::string_view row) {
+    response.add(v1::ListEvaluationsResponse::kEvaluationsFieldNumber, row);
+  };
+  DROVER_RETURN_IF_ERROR(list_evaluations(tables_, request, call, add));
   return response;
 }
 
 Result<v1::CountEvaluationsResponse> Rpc::count_evals(const v1::ListEvaluationsRequest& request, Call& call) {
   int64_t count = 0;
-  DROVER_RETURN_IF_ERROR(list_evaluations(tables_, request, call, [&](v1::Evaluation&&) { ++count; }));
+  DROVER_RETURN_IF_ERROR(list_evaluations(tables_, request, call, [&](std::string_view) { ++count; }));
   v1::CountEvaluationsResponse response;
   response.set_count(count);
   return response;

@@ -7,6 +7,7 @@
 
 #include "drover/api/allocations.pb.h"
 #include "drover/api/evaluations.pb.h"
+#include "drover/encoded.h"
 #include "drover/node_locator.h"
 #include "drover/plugin.h"
 #include "tables.h"
@@ -23,7 +24,7 @@ class Rpc final : public NodeLocator {
   Result<Uuid> locate(std::string_view id) const override;
 
  private:
-  Result<v1::ListEvaluationsResponse> list_evals(const v1::ListEvaluationsRequest& request, Call& call);
+  Result<Encoded<v1::ListEvaluationsResponse>> list_evals(const v1::ListEvaluationsRequest& request, Call& call);
   Result<v1::CountEvaluationsResponse> count_evals(const v1::ListEvaluationsRequest& request, Call& call);
   Result<v1::DeleteEvaluationsResponse> delete_evals(const v1::DeleteEvaluationsRequest& request, Call& call);
   Result<v1::EvaluationResponse> get_eval(const v1::EvaluationRequest& request, Call& call);

@@ -11,6 +11,30 @@ namespace drover {
 
 namespace pb = google::protobuf;
 
+namespace {
+
+WireType wire_type(const pb::FieldDescriptor& member) {
+  switch (member.type()) {
+    case pb::FieldDescriptor::TYPE_DOUBLE:
+    case pb::FieldDescriptor::TYPE_FIXED64:
+    case pb::FieldDescriptor::TYPE_SFIXED64:
+      return WireType::fixed64;
+    case pb::FieldDescriptor::TYPE_FLOAT:
+    case pb::FieldDescriptor::TYPE_FIXED32:
+    case pb::FieldDescriptor::TYPE_SFIXED32:
+      return WireType::fixed32;
+    case pb::FieldDescriptor::TYPE_STRING:
+    case pb::FieldDescriptor::TYPE_BYTES:
+    case pb::FieldDescriptor::TYPE_MESSAGE:
+    case pb::FieldDescriptor::TYPE_GROUP:
+      return WireType::bytes;
+    default:
+      return WireType::varint;
+  }
+}
+
+}  // namespace
+
 // Every type that was asked for, with all that it reaches.
 class Forms {
  public:
@@ -47,6 +71,11 @@ class Forms {
   FieldForm make(const pb::FieldDescriptor& member, const Message& owner) DROVER_REQUIRES(mutex_) {
     const Field& options = member.options().GetExtension(drover::field);
     FieldForm form{.field = &member, .name = json_name(member)};
+    form.number = static_cast<uint32_t>(member.number());
+    form.wire = wire_type(member);
+    form.is_repeated = member.is_repeated();
+    form.has_presence = member.has_presence();
+    form.oneof = member.real_containing_oneof();
     form.key = '"' + form.name + "\":";
     form.form = options.form();
     form.always = options.always();
@@ -73,8 +102,8 @@ const FieldForm& form_of(const pb::FieldDescriptor& member) {
   return form_of(*member.containing_type()).fields[static_cast<size_t>(member.index())];
 }
 
-std::string_view FieldForm::word(int number) const {
-  const auto found = std::ranges::find(words, number, &std::pair<int, std::string>::first);
+std::string_view FieldForm::word(int value) const {
+  const auto found = std::ranges::find(words, value, &std::pair<int, std::string>::first);
   return found == words.end() ? std::string_view() : found->second;
 }
 

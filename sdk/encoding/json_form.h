@@ -1,9 +1,11 @@
 // How the fields of a message look as JSON, found once for each type: the declarations' options and the names that are
-// made of the fields' own. For json.cc.
+// made of the fields' own. For json.cc and json_write.cc.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "drover/options.pb.h"
+#include "wire_fields.h"
 
 namespace drover {
 
@@ -18,8 +21,13 @@ struct TypeForm;
 
 struct FieldForm {
   const google::protobuf::FieldDescriptor* field = nullptr;
-  std::string name;  // "TaskGroups"
-  std::string key;   // the same in quotes, with its colon
+  uint32_t number = 0;
+  WireType wire = WireType::varint;  // of one value in a serialized message
+  bool is_repeated = false;
+  bool has_presence = false;
+  const google::protobuf::OneofDescriptor* oneof = nullptr;  // the fields that exclude this one; null: none
+  std::string name;                                          // "TaskGroups"
+  std::string key;                                           // the same in quotes, with its colon
   Field::Form form = Field::PLAIN;
   bool may_be_left_out = false;  // when it is empty
   bool always = false;
@@ -27,7 +35,9 @@ struct FieldForm {
   const TypeForm* type = nullptr;                  // of a message
   std::vector<std::pair<int, std::string>> words;  // of an enumeration, by number
 
-  std::string_view word(int number) const;
+  std::string_view word(int value) const;
+  // True when values of this field may stand as a wire field of that type: numbers of a list, packed, as bytes.
+  bool reads(WireType found) const { return found == wire || (found == WireType::bytes && is_repeated); }
 };
 
 struct TypeForm {
@@ -39,6 +49,13 @@ struct TypeForm {
 
   // By the name in JSON, in whatever case: the exact name stands before others. Null: none.
   const FieldForm* find(std::string_view name) const;
+  // By the field's number. Null: none.
+  const FieldForm* with_number(uint32_t number) const {
+    // Most messages count their fields from one on.
+    if (number <= fields.size() && fields[number - 1].number == number) return &fields[number - 1];
+    const auto found = std::ranges::find(fields, number, &FieldForm::number);
+    return found == fields.end() ? nullptr : &*found;
+  }
 
  private:
   friend class Forms;

@@ -1,8 +1,14 @@
 #include "drover/json.h"
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "drover/message_fields.h"
+#include "drover/messages.h"
 #include "drover/uuid.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/evaluation.pb.h"
@@ -86,6 +92,131 @@ TEST(Json, RoundTrip) {
   v1::Job back;
   ASSERT_TRUE(json_to_message(message_to_json(job, {.pretty = true}), back).ok());
   EXPECT_EQ(job.SerializeAsString(), back.SerializeAsString());
+}
+
+TEST(Json, SerializedMessagesArePrintedAsMessagesAre) {
+  v1::Job job;
+  job.set_id("web");
+  (*job.mutable_meta())["b"] = "2";
+  (*job.mutable_meta())["a"] = "1";
+  job.add_task_groups()->set_name("g");
+  const auto* groups = v1::Job::descriptor()->FindFieldByName("task_groups");
+  const std::string bytes = job.SerializeAsString();
+  EXPECT_EQ(*serialized_to_json(bytes, *v1::Job::descriptor()), message_to_json(job));
+  EXPECT_EQ(*serialized_to_json(bytes, *groups), field_to_json(job, *groups));
+  EXPECT_TRUE(contains(message_to_json(job), R"("Meta":{"a":"1","b":"2"})"));
+}
+
+// What protobuf says of parts of a message that stand one behind the other: numbers and entries replace, messages add,
+// lists go on. Unknown fields are passed over.
+TEST(Json, PartsOfASerializedMessageAreOne) {
+  v1::Evaluation first;
+  first.set_priority(50);
+  (*first.mutable_queued_allocations())["a"] = 1;
+  (*first.mutable_queued_allocations())["b"] = 2;
+  v1::Evaluation second;
+  second.set_priority(70);
+  (*second.mutable_queued_allocations())["a"] = 3;
+  std::string bytes = first.SerializeAsString();
+  append_field(bytes, 999, 5);
+  append_field(bytes, 998, "unknown");
+  bytes += second.SerializeAsString();
+  EXPECT_EQ(*serialized_to_json(bytes, *v1::Evaluation::descriptor()),
+            R"({"Priority":70,"DeploymentID":"","FailedTGAllocs":null,"QueuedAllocations":{"a":3,"b":2}})");
+
+  v1::NodeReservedResources reserved;
+  reserved.mutable_cpu()->set_cpu_shares(100);
+  reserved.mutable_cpu()->add_reserved_cpu_cores(1);
+  v1::NodeReservedResources more;
+  more.mutable_cpu()->add_reserved_cpu_cores(2);
+  more.mutable_cpu()->add_reserved_cpu_cores(300);
+  const auto* cpu = v1::NodeReservedResources::descriptor()->FindFieldByName("cpu");
+  v1::NodeReservedResources both = reserved;
+  both.MergeFrom(more);
+  const auto shown = serialized_to_json(reserved.SerializeAsString() + more.SerializeAsString(), *cpu);
+  EXPECT_EQ(*shown, field_to_json(both, *cpu));
+  EXPECT_TRUE(contains(*shown, "[1,2,300]")) << *shown;
+}
+
+TEST(Json, WhatIsNoSerializedMessageIsRefused) {
+  v1::Job job;
+  job.add_task_groups()->set_name("group");
+  const std::string bytes = job.SerializeAsString();
+  for (size_t size = 1; size < bytes.size(); ++size) {
+    const auto shown = serialized_to_json(std::string_view(bytes).substr(0, size), *v1::Job::descriptor());
+    EXPECT_EQ(shown.status().code(), Code::data_loss) << size;
+  }
+  google::protobuf::Value deep;
+  google::protobuf::Value* inner = &deep;
+  for (int i = 0; i < 100; ++i) inner = inner->mutable_list_value()->add_values();
+  EXPECT_EQ(serialized_to_json(deep.SerializeAsString(), *deep.GetDescriptor()).status().code(), Code::data_loss);
+  EXPECT_GT(message_to_json(deep).size(), 1000u);
+}
+
+// Whatever protobuf makes of damaged bytes, they are printed as that.
+TEST(Json, DamagedBytesAreReadAsProtobufReadsThem) {
+  v1::Job job;
+  job.set_id("web");
+  job.set_priority(70);
+  job.add_datacenters("dc1");
+  job.add_datacenters("dc2");
+  (*job.mutable_meta())["a"] = "1";
+  v1::Task* task = job.add_task_groups()->add_tasks();
+  task->set_name("t");
+  task->set_kill_timeout(5'000'000'000);
+  (*task->mutable_env())["PATH"] = "/bin";
+  const std::string whole = job.SerializeAsString();
+  std::mt19937 random(7);
+  size_t compared = 0;
+  const google::protobuf::LogSilencer silence;  // about text that is no UTF-8
+  for (int round = 0; round < 20'000; ++round) {
+    std::string bytes = whole;
+    for (auto changes = 1 + random() % 3; changes > 0; --changes) {
+      const size_t at = random() % bytes.size();
+      if (random() % 2 == 0) {
+        bytes[at] = static_cast<char>(random());
+      } else {
+        bytes.erase(at, 1 + random() % 4);
+      }
+    }
+    v1::Job read;
+    if (!read.ParseFromString(bytes)) continue;
+    const auto shown = serialized_to_json(bytes, *v1::Job::descriptor());
+    if (!shown.ok()) continue;  // a group among unknown fields
+    ++compared;
+    ASSERT_EQ(*shown, message_to_json(read)) << "round " << round;
+  }
+  EXPECT_GT(compared, 1000u);
+}
+
+TEST(Json, OfValuesThatExcludeEachOtherTheLastIsPrinted) {
+  google::protobuf::Value text;
+  text.set_string_value("x");
+  google::protobuf::Value number;
+  number.set_number_value(0.5);
+  EXPECT_EQ(*serialized_to_json(text.SerializeAsString() + number.SerializeAsString(), *text.GetDescriptor()),
+            message_to_json(number));
+}
+
+TEST(Messages, FieldsAreReadAndWrittenInTheirBytes) {
+  v1::Evaluation eval;
+  eval.set_namespace_("default");
+  eval.set_priority(50);
+  eval.set_job_id("web");
+  std::string bytes = eval.SerializeAsString();
+  EXPECT_EQ(number_field(bytes, v1::Evaluation::kPriorityFieldNumber), 50u);
+  EXPECT_EQ(bytes_field(bytes, v1::Evaluation::kJobIdFieldNumber), "web");
+  EXPECT_EQ(bytes_field(bytes, v1::Evaluation::kTypeFieldNumber), "");
+  append_field(bytes, v1::Evaluation::kPriorityFieldNumber, 300);
+  append_field(bytes, v1::Evaluation::kTypeFieldNumber, "batch");
+  std::string without;
+  append_without(without, bytes, v1::Evaluation::kJobIdFieldNumber);
+  eval.set_priority(300);
+  eval.set_type("batch");
+  eval.clear_job_id();
+  v1::Evaluation back;
+  ASSERT_TRUE(back.ParseFromString(without));
+  EXPECT_EQ(back.SerializeAsString(), eval.SerializeAsString());
 }
 
 TEST(Json, ReadsDurationsAsTextAndNamesInAnyCase) {

@@ -13,6 +13,13 @@ bool in_namespace(std::string_view name_space, const QueryOptions& query) {
   return query.name_space == "*" || query.name_space == name_space;
 }
 
+std::optional<std::string_view> RowsBeside::at(std::string_view key) {
+  const auto is_before = [&] { return order_ == Order::reverse ? cursor_->key() > key : cursor_->key() < key; };
+  while (cursor_->valid() && is_before()) cursor_->next();
+  if (!cursor_->valid() || cursor_->key() != key) return std::nullopt;
+  return cursor_->row();
+}
+
 void Listing::begin_at(std::string key) {
   if (order_ == Order::reverse) {
     range_.end = key + '\0';

@@ -126,6 +126,40 @@ TEST_F(Lists, RowsThatAreNotWantedTakeNoRoomOnAPage) {
   EXPECT_EQ(pages(&by_creation, {.per_page = 2}), "c b");
 }
 
+// The rows beside those of a page: of a table with the same keys, not all of which it has.
+TEST_F(Lists, RowsBesideAreFoundInEveryOrder) {
+  TableSpec spec = jobs_table().spec();
+  spec.name = "others";
+  const Table<v1::Job> others(rows_.add_table(spec));
+  for (const char* id : {"cache", "wiki", "zoo"}) {
+    v1::Job other;
+    other.set_namespace_("a");
+    other.set_id(id);
+    other.set_name(std::string("of ") + id);
+    ASSERT_TRUE(others.put(rows_, other).ok());
+  }
+  const auto beside = [&](const QueryOptions& query) {
+    const auto listing = Listing::by_name(query);
+    CallContext context;
+    context.query = query;
+    testing::FakeCall call(std::move(context), std::make_shared<testing::MemoryRows>(rows_));
+    RowsBeside rows = listing->beside(call, others.id());
+    std::string text;
+    const auto key_of = [](const Cursor& row) { return std::optional(std::string(row.key())); };
+    const auto add = [&](const std::string& key) {
+      const auto row = rows.at(key);
+      text += (text.empty() ? "" : ", ") + (row ? Table<v1::Job>::parse(*row).name() : "none");
+    };
+    EXPECT_TRUE(listing->fill(call, jobs_, key_of, add).ok());
+    return text;
+  };
+  EXPECT_EQ(beside({.name_space = "*"}), "of cache, none, of wiki, none");
+  EXPECT_EQ(beside({.name_space = "*", .reverse = true}), "none, of wiki, none, of cache");
+  EXPECT_EQ(beside({.name_space = "a", .prefix = "w"}), "none, of wiki");
+  EXPECT_EQ(beside({.name_space = "a", .next_token = "a.web"}), "none, of wiki");
+  EXPECT_EQ(beside({.name_space = "a", .next_token = "a.web", .reverse = true}), "none, of cache");
+}
+
 TEST_F(Lists, FiltersLookAtRowsAndLeavePagesFull) {
   EXPECT_EQ(all(&Listing::by_name, {.name_space = "*", .filter = "Namespace == a"}), "a/cache a/web a/wiki");
   EXPECT_EQ(pages(&Listing::by_name, {.name_space = "*", .filter = "ID matches `^w`", .per_page = 2}),

@@ -22,8 +22,15 @@ struct JsonStyle {
   bool pretty = false;  // four spaces and a final newline
 };
 
+// Prints a message of that type that stands there serialized, without decoding it; with a field, that field alone, as
+// the answer of a list endpoint is a list. Errors: data_loss when the bytes are no message,
+// or one that is nested more than a hundred deep.
+Result<std::string> serialized_to_json(std::string_view bytes, const google::protobuf::Descriptor& type,
+                                       const JsonStyle& style = {});
+Result<std::string> serialized_to_json(std::string_view bytes, const google::protobuf::FieldDescriptor& field,
+                                       const JsonStyle& style = {});
+// The same of messages.
 std::string message_to_json(const google::protobuf::Message& message, const JsonStyle& style = {});
-// One field of the message alone: the answer of a list endpoint is a list.
 std::string field_to_json(const google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,
                           const JsonStyle& style = {});
 

@@ -5,11 +5,14 @@
 //       [&](const Cursor& row) -> std::optional<v1::JobListStub> { … },   // nothing: the row is not wanted
 //       [&](v1::JobListStub&& stub) { *response.add_jobs() = std::move(stub); }));
 //
+// What a list shows as it stands in the table is not decoded: its entries are the rows' bytes (drover::Encoded).
+//
 // A page ends with a token that names the first row of the next one. A filter looks at the row itself, not at its entry
 // in the list; the method's route says that it takes one (`filters`).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +22,19 @@
 #include "drover/tables.h"
 
 namespace drover {
+
+// Rows of another table that has the same primary keys: a cursor that keeps pace with a listing, so that no key is
+// looked up.
+class RowsBeside {
+ public:
+  explicit RowsBeside(std::unique_ptr<Cursor> cursor, Order order) : cursor_(std::move(cursor)), order_(order) {}
+  // The row of that key, which lives as long as the view. Requires: keys come in the order of the listing.
+  std::optional<std::string_view> at(std::string_view key);
+
+ private:
+  std::unique_ptr<Cursor> cursor_;
+  Order order_;
+};
 
 class Listing {
  public:
@@ -56,6 +72,10 @@ class Listing {
       add(*std::move(entry));
     }
     return ok_status();
+  }
+  // Requires: the listing is in the order of the primary key.
+  RowsBeside beside(const Call& call, TableId table) const {
+    return RowsBeside(call.view().scan(table, kPrimary, range_, order_), order_);
   }
   // True when the filter needs that field of the row.
   bool filters_by(std::string_view field) const { return filter_ && filter_->mentions(field); }
