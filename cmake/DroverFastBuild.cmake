@@ -9,7 +9,8 @@
 # builds have none, so `./dev tidy` finds a missing include. <filesystem> and <iomanip> are left out: with std::quoted in sight,
 # an unqualified quoted(text) means that one.
 #
-# DROVER_COLD: several sources of a target are compiled as one. A first build takes half the time; a later edit takes longer.
+# DROVER_COLD: several sources of a target are compiled as one, generated ones without optimisation. A first build takes half
+# the time; a later edit takes longer.
 # `./dev` sets it for a new build folder while the compiler cache is empty, and the folder keeps it.
 
 option(DROVER_PRECOMPILED "Compile the headers that most sources read once" ON)

@@ -45,8 +45,15 @@ function(drover_generate_messages out_sources root)
       COMMENT "Messages of ${proto}")
     list(APPEND sources ${generated}/${stem}.pb.cc)
   endforeach()
-  # Generated code: no warnings, little optimisation, no debug information; it is compiled once and rarely read.
-  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "-w;-O1;-g0" SKIP_PRECOMPILE_HEADERS ON)
+  # Generated code: no warnings, little optimisation (none in a first build), no debug information; it is compiled once and
+  # rarely read.
+  set(compiled ${sources})
+  set(level -O1)
+  if(DROVER_COLD)
+    set(level -O0)
+    drover_join_messages(compiled ${generated} ${sources})
+  endif()
+  set_source_files_properties(${compiled} PROPERTIES COMPILE_OPTIONS "-w;${level};-g0" SKIP_PRECOMPILE_HEADERS ON)
   # `generated` makes all of it and compiles nothing, for tools that read the sources.
   if(NOT TARGET generated)
     add_custom_target(generated)
@@ -54,7 +61,31 @@ function(drover_generate_messages out_sources root)
   string(MAKE_C_IDENTIFIER "generated_in_${CMAKE_CURRENT_BINARY_DIR}" here)
   add_custom_target(${here} DEPENDS ${sources})
   add_dependencies(generated ${here})
+  list(APPEND sources ${compiled})
+  list(REMOVE_DUPLICATES sources)
   set(${out_sources} ${sources} PARENT_SCOPE)
+endfunction()
+
+# Several generated sources as one: each reads the same headers. Names that every one of them has for itself are told apart.
+function(drover_join_messages out folder)
+  set(joined)
+  set(text)
+  set(count 0)
+  foreach(source ${ARGN})
+    math(EXPR count "${count} + 1")
+    string(APPEND text "#define schemas schemas_${count}\n#define file_default_instances file_default_instances_${count}\n"
+           "#include \"${source}\"\n#undef schemas\n#undef file_default_instances\n")
+    math(EXPR left "${count} % 6")
+    list(LENGTH ARGN all)
+    if(left EQUAL 0 OR count EQUAL all)
+      file(CONFIGURE OUTPUT ${folder}/joined_${count}.cc CONTENT "#include <google/protobuf/generated_message_reflection.h>\n${text}" @ONLY)
+      list(APPEND joined ${folder}/joined_${count}.cc)
+      set(text)
+    endif()
+  endforeach()
+  set_source_files_properties(${ARGN} PROPERTIES HEADER_FILE_ONLY ON)  # made with the target, and read by these
+  set_source_files_properties(${joined} PROPERTIES OBJECT_DEPENDS "${ARGN}")
+  set(${out} ${joined} PARENT_SCOPE)
 endfunction()
 
 # The tier that a manifest says; the build ends where it is none that can be made of sources.
