@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "drover/external/handshake.h"
 #include "drover/hcl.h"
 #include "drover/passport.h"
+#include "drover/plugin_programs/handshake.h"
 
 extern char** environ;
 
@@ -48,7 +48,7 @@ Result<Tried> program_of(const std::string& file, std::vector<std::string> argum
   } else if (::access(path.c_str(), X_OK) != 0) {
     return invalid_argument(file + ": cannot be executed; a plugin is a program (chmod +x) or a shared object (.so)");
   }
-  tried.program.environment = external::plugin_environment(environ);
+  tried.program.environment = plugin_programs::plugin_environment(environ);
   return tried;
 }
 

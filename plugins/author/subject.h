@@ -10,7 +10,7 @@
 namespace drover::author {
 
 struct Tried {
-  external::Program program;
+  plugin_programs::Program program;
   bool is_exact = false;  // a shared object of the exact tier: made with this SDK
 };
 

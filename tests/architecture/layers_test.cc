@@ -12,9 +12,10 @@ const std::map<std::string, int> kHeights = {{"base", 0},   {"config", 1}, {"mod
                                              {"driver", 4}, {"api", 4},    {"program", 5}, {"testing", 6}};
 // The layer of each folder of sources in sdk/; the others serve no layer.
 const std::map<std::string, std::string> kFolders = {
-    {"base", "base"},     {"encoding", "base"},     {"config", "config"},  {"hcl", "config"},      {"model", "model"},
-    {"module", "module"}, {"extensions", "module"}, {"driver", "driver"},  {"launcher", "driver"}, {"api", "api"},
-    {"serve", "program"}, {"external", "program"},  {"testing", "testing"}};
+    {"base", "base"},       {"encoding", "base"}, {"config", "config"},     {"hcl", "config"},
+    {"model", "model"},     {"module", "module"}, {"extensions", "module"}, {"driver", "driver"},
+    {"launcher", "driver"}, {"api", "api"},       {"serve", "program"},     {"plugin_programs", "program"},
+    {"testing", "testing"}};
 
 // By path in sdk/, as layers.txt says.
 std::map<std::string, std::string> layers() {

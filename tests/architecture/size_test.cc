@@ -13,7 +13,7 @@ constexpr int kFolderSources = 15;
 // Folders that have more, and how many they may have.
 const std::map<std::string, int> kFullFolders = {
     {"plugins/cli", 28},
-    {"plugins/external", 20},
+    {"plugins/plugin_programs", 20},
     {"plugins/jobs", 16},
     {"sdk/hcl", 34},
 };
@@ -30,8 +30,8 @@ const std::map<std::string, int> kMessagesInHeaders = {
     {"plugins/autopilot", 1},
     {"plugins/deployments", 1},
     {"plugins/drain", 1},
-    {"plugins/external", 3},
-    {"plugins/external/kinds", 5},
+    {"plugins/plugin_programs", 3},
+    {"plugins/plugin_programs/kinds", 5},
     {"plugins/grpc", 2},
     {"plugins/http", 1},
     {"plugins/jobs", 2},

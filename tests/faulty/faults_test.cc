@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "drover/external/handshake.h"
+#include "drover/plugin_programs/handshake.h"
 #include "instance.h"
 
 extern char** environ;
@@ -37,7 +37,7 @@ conformance::SubjectFactory program(std::string_view kind, const Fault* fault) {
       arguments.insert(arguments.end(), {fault->checks[0], std::to_string(i)});
   }
   return conformance::program_subject(
-      {.file = FAULTY_PLUGIN, .arguments = arguments, .environment = external::plugin_environment(environ)});
+      {.file = FAULTY_PLUGIN, .arguments = arguments, .environment = plugin_programs::plugin_environment(environ)});
 }
 
 const Check* check_named(const PluginKind& kind, std::string_view name) {

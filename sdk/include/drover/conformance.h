@@ -21,10 +21,10 @@
 #include <string_view>
 #include <vector>
 
-#include "drover/external/channel.h"
-#include "drover/external/process.h"
 #include "drover/hcl_value.h"
 #include "drover/plugin_kind.h"
+#include "drover/plugin_programs/channel.h"
+#include "drover/plugin_programs/process.h"
 #include "drover/result.h"
 
 namespace drover {
@@ -39,7 +39,7 @@ class Subject {
  public:
   virtual ~Subject() = default;
   // Leads to the living instance. Every call on it fails with unavailable after kill() or end().
-  virtual external::Channel& channel() = 0;
+  virtual plugin_programs::Channel& channel() = 0;
   virtual void kill() = 0;     // at once, as by SIGKILL; returns when it has gone
   virtual Status end() = 0;    // as a host does it; errors: it had to be killed
   virtual Status start() = 0;  // the next instance. Requires: none lives
@@ -50,7 +50,7 @@ class Subject {
 // A program and its process, for checks of the handshake and of what only a process can do.
 class ProgramSubject : public Subject {
  public:
-  virtual const external::Program& program() const = 0;
+  virtual const plugin_programs::Program& program() const = 0;
   virtual const std::string& socket() const = 0;
   virtual int pid() const = 0;
 };
@@ -59,7 +59,7 @@ class ProgramSubject : public Subject {
 using SubjectFactory = std::function<Result<std::unique_ptr<Subject>>()>;
 
 // `program` is started with the environment of a plugin's host. Its sockets are made in a folder that goes with it.
-SubjectFactory program_subject(external::Program program);
+SubjectFactory program_subject(plugin_programs::Program program);
 // Each instance is what `make` gives, an object with the interface of that kind; it is told to stop and destroyed at a
 // kill, too. A driver's test has configured it; objects of other kinds are configured as programs are.
 SubjectFactory object_subject(const PluginKind& kind, std::function<std::unique_ptr<Configurable>()> make);

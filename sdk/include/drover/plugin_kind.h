@@ -2,7 +2,7 @@
 // kKind of its interface, and the interface in the list at the end; by them every side finds what is its own:
 //
 //   what a program of it serves      sdk/serve, one file
-//   what the agent makes for it      plugins/external/kinds, one file and a row in hosted_plugin.cc
+//   what the agent makes for it      plugins/plugin_programs/kinds, one file and a row in hosted_plugin.cc
 //   what it must do                  sdk/testing/conformance, one file and a row in kinds.cc
 //   the project of a new one         plugins/author/templates, one folder
 #pragma once

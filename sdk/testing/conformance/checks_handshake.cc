@@ -6,7 +6,7 @@
 
 #include <csignal>
 
-#include "drover/external/handshake.h"
+#include "drover/plugin_programs/handshake.h"
 #include "trial.h"
 
 namespace drover::conformance {
@@ -26,8 +26,8 @@ std::string take(int fd) {
 }
 
 // Until it has printed a line or ended, and a moment longer.
-Result<Run> run_program(const external::Program& program, std::chrono::nanoseconds limit) {
-  DROVER_TRY(auto process, external::Process::start(program));
+Result<Run> run_program(const plugin_programs::Program& program, std::chrono::nanoseconds limit) {
+  DROVER_TRY(auto process, plugin_programs::Process::start(program));
   Run run;
   const SteadyTime deadline = std::chrono::steady_clock::now() + limit;
   pollfd events[] = {{.fd = process->ended_fd(), .events = POLLIN, .revents = 0},
@@ -73,9 +73,9 @@ Status expect_field(Trial& trial, size_t index, const std::string& expected, con
 }
 
 Status refuses_cookie(Trial& trial, std::optional<std::string> cookie) {
-  external::Program program = trial.process().program();
-  program.environment.erase(std::string(external::kCookieKey));
-  if (cookie) program.environment[std::string(external::kCookieKey)] = *cookie;
+  plugin_programs::Program program = trial.process().program();
+  program.environment.erase(std::string(plugin_programs::kCookieKey));
+  if (cookie) program.environment[std::string(plugin_programs::kCookieKey)] = *cookie;
   DROVER_TRY(const Run run, run_program(program, 3s));
   if (run.end.empty()) return failure("the program goes on");
   if (run.end == "exit code 0") return failure("the program ends as if all were well (exit code 0)");
@@ -140,7 +140,7 @@ const Check kChecks[] = {
      "make the socket below TMPDIR or PLUGIN_UNIX_SOCKET_DIR; at most 107 bytes", Check::program,
      [](Trial& t) -> Status {
        DROVER_TRY(const auto all, fields(t));
-       return expect(all[3].starts_with('/') && all[3].size() <= external::kMaxSocketPath,
+       return expect(all[3].starts_with('/') && all[3].size() <= plugin_programs::kMaxSocketPath,
                      "the path is \"" + all[3] + "\"");
      }},
     {"handshake.no-tls", "it demands no TLS that the host did not offer", "leave the sixth field empty", Check::program,
@@ -154,8 +154,8 @@ const Check kChecks[] = {
      "at PLUGIN_CLIENT_CERT: show a certificate in the sixth field, and take only a client with that one (AutoMTLS)",
      Check::program,
      [](Trial& t) -> Status {
-       external::Program program = t.process().program();
-       DROVER_RETURN_IF_ERROR(external::ask_for_tls(program));
+       plugin_programs::Program program = t.process().program();
+       DROVER_RETURN_IF_ERROR(plugin_programs::ask_for_tls(program));
        DROVER_TRY(auto other, program_subject(std::move(program))());
        const auto answer =
            other->channel().call(base_method("PluginInfo"), "", std::chrono::steady_clock::now() + t.limit());
@@ -216,7 +216,7 @@ const Check kChecks[] = {
      "do not end with the first connection; hosts connect again", Check::program,
      [](Trial& t) -> Status {
        for (int i = 0; i < 3; ++i) {
-         const auto channel = external::connect(t.process().socket());
+         const auto channel = plugin_programs::connect(t.process().socket());
          DROVER_RETURN_IF_ERROR(
              channel->call(base_method("PluginInfo"), "", std::chrono::steady_clock::now() + t.limit()).status());
        }

@@ -259,7 +259,7 @@ const Check kMany[] = {
      Check::program | Check::endless,
      [](Trial& t) -> Status {
        SlowRelay relay(t.folder() + "/slow", t.process().socket());
-       const auto channel = external::connect(t.folder() + "/slow");
+       const auto channel = plugin_programs::connect(t.folder() + "/slow");
        DROVER_TRY(const auto config, t.config("endless"));
        driver::StartTaskRequest request;
        *request.mutable_task() = config;
@@ -275,7 +275,7 @@ const Check kMany[] = {
        DROVER_TRY(const Task task, t.launch("endless"));
        {
          SlowRelay relay(t.folder() + "/slow", t.process().socket());
-         const auto channel = external::connect(t.folder() + "/slow");
+         const auto channel = plugin_programs::connect(t.folder() + "/slow");
          driver::WaitTaskRequest request;
          request.set_task_id(task.id);
          auto waiting = std::async(std::launch::async, [&] {

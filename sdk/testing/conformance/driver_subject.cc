@@ -2,8 +2,8 @@
 
 #include "../../serve/endpoint.h"
 #include "../../serve/kind_methods.h"
-#include "drover/external/resident.h"
 #include "drover/methods.h"
+#include "drover/plugin_programs/resident.h"
 #include "drover/serve.h"
 #include "nomad/plugins/base.pb.h"
 
@@ -14,7 +14,7 @@ class InProcess final : public Subject {
  public:
   explicit InProcess(std::function<std::unique_ptr<Instance>()> make) : make_(std::move(make)) { (void)start(); }
   ~InProcess() override { kill(); }
-  external::Channel& channel() override { return *channel_; }
+  plugin_programs::Channel& channel() override { return *channel_; }
   void kill() override {
     channel_->cut();
     if (instance_) instance_->stop();
@@ -27,7 +27,7 @@ class InProcess final : public Subject {
   }
   Status start() override {
     instance_ = make_();
-    channel_ = external::connect(serve::make_endpoint(instance_->methods()));
+    channel_ = plugin_programs::connect(serve::make_endpoint(instance_->methods()));
     return ok_status();
   }
   std::string epitaph() const override { return {}; }
@@ -35,7 +35,7 @@ class InProcess final : public Subject {
  private:
   const std::function<std::unique_ptr<Instance>()> make_;
   std::unique_ptr<Instance> instance_;
-  std::unique_ptr<external::ResidentChannel> channel_;
+  std::unique_ptr<plugin_programs::ResidentChannel> channel_;
 };
 
 // Makes the methods by the kind, whose interface the plugin has.

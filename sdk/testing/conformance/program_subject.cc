@@ -13,7 +13,7 @@
 
 #include "drover/conformance.h"
 #include "drover/duration.h"
-#include "drover/external/handshake.h"
+#include "drover/plugin_programs/handshake.h"
 
 extern char** environ;
 
@@ -29,7 +29,7 @@ constexpr size_t kLinesKept = 20;
 // Reads both streams of a process until it ends; keeps what it said last.
 class Listener {
  public:
-  explicit Listener(const external::Process& process) : process_(process) {
+  explicit Listener(const plugin_programs::Process& process) : process_(process) {
     quiet_ = ::eventfd(0, EFD_CLOEXEC);
     thread_ = std::thread([this] { listen(); });
   }
@@ -79,7 +79,7 @@ class Listener {
   void take(bool is_out, std::string_view text, std::string& rest) {
     const std::lock_guard lock(mutex_);
     if (is_out) {
-      if (out_.size() < external::kMaxHandshakeBytes) out_ += text;
+      if (out_.size() < plugin_programs::kMaxHandshakeBytes) out_ += text;
       changed_.notify_all();
       return;
     }
@@ -92,7 +92,7 @@ class Listener {
     if (rest.size() > 4096) rest.clear();
   }
 
-  const external::Process& process_;
+  const plugin_programs::Process& process_;
   int quiet_ = -1;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -104,8 +104,9 @@ class Listener {
 
 class Launched final : public ProgramSubject {
  public:
-  Launched(external::Program program, std::string folder) : program_(std::move(program)), folder_(std::move(folder)) {
-    if (program_.environment.empty()) program_.environment = external::plugin_environment(environ);
+  Launched(plugin_programs::Program program, std::string folder)
+      : program_(std::move(program)), folder_(std::move(folder)) {
+    if (program_.environment.empty()) program_.environment = plugin_programs::plugin_environment(environ);
     program_.environment["TMPDIR"] = folder_;
   }
   ~Launched() override {
@@ -114,14 +115,14 @@ class Launched final : public ProgramSubject {
     std::filesystem::remove_all(folder_, ignored);
   }
 
-  external::Channel& channel() override { return *channel_; }
-  const external::Program& program() const override { return program_; }
+  plugin_programs::Channel& channel() override { return *channel_; }
+  const plugin_programs::Program& program() const override { return program_; }
   const std::string& socket() const override { return socket_; }
   int pid() const override { return process_ ? process_->pid() : 0; }
   std::string epitaph() const override { return epitaph_; }
 
   Status start() override {
-    DROVER_TRY(process_, external::Process::start(program_));
+    DROVER_TRY(process_, plugin_programs::Process::start(program_));
     listener_ = std::make_unique<Listener>(*process_);
     epitaph_.clear();
     const auto greeting = listener_->greeting(kGreetingTime);
@@ -131,15 +132,15 @@ class Launched final : public ProgramSubject {
       return failed_precondition(has_ended ? "the program ended before the handshake: " + epitaph_
                                            : "no handshake within " + format_duration(kGreetingTime));
     }
-    using external::Transport;
+    using plugin_programs::Transport;
     const TlsIdentity* const identity = program_.identity.get();
-    auto handshake = external::parse_handshake(*greeting, identity ? Transport::mutual_tls : Transport::plain);
+    auto handshake = plugin_programs::parse_handshake(*greeting, identity ? Transport::mutual_tls : Transport::plain);
     if (!handshake) {
       kill();
       return handshake.status();
     }
     socket_ = handshake->socket;
-    channel_ = external::connect(*handshake, identity);
+    channel_ = plugin_programs::connect(*handshake, identity);
     return ok_status();
   }
 
@@ -178,17 +179,17 @@ class Launched final : public ProgramSubject {
     if (!socket_.empty()) (void)::unlink(socket_.c_str());
   }
 
-  external::Program program_;
+  plugin_programs::Program program_;
   const std::string folder_;
-  std::unique_ptr<external::Process> process_;
+  std::unique_ptr<plugin_programs::Process> process_;
   std::unique_ptr<Listener> listener_;
-  std::unique_ptr<external::Channel> channel_;
+  std::unique_ptr<plugin_programs::Channel> channel_;
   std::string socket_, epitaph_;
 };
 
 }  // namespace
 
-SubjectFactory program_subject(external::Program program) {
+SubjectFactory program_subject(plugin_programs::Program program) {
   return [program = std::move(program)]() -> Result<std::unique_ptr<Subject>> {
     char folder[] = "/tmp/drover-plugin-XXXXXX";
     if (!::mkdtemp(folder)) return errno_status(errno, "make a folder for the plugin's socket");

@@ -81,7 +81,7 @@ int serve_module(Plugin& plugin, const std::string& config_file, int handshake) 
     std::fprintf(stderr, "%s\n", found.status().message().c_str());
     return 1;
   }
-  std::shared_ptr<external::ResidentChannel> channel;
+  std::shared_ptr<plugin_programs::ResidentChannel> channel;
   if (found->stable) {
     auto opened = open_stable(*found->stable);
     if (!opened) {

@@ -25,8 +25,8 @@ Status write_line(serve::Call& call) {
   return ok_status();
 }
 
-Status hand_on(external::Channel& channel, const std::string& method, serve::Call& call) {
-  const std::shared_ptr<external::Dialogue> dialogue = channel.talk(method);
+Status hand_on(plugin_programs::Channel& channel, const std::string& method, serve::Call& call) {
+  const std::shared_ptr<plugin_programs::Dialogue> dialogue = channel.talk(method);
   const std::stop_callback gone(call.stop(), [&] { dialogue->cancel(); });
   if (dialogue->say(call.request())) {
     const std::jthread speaker([&](const std::stop_token& stop) {
@@ -51,17 +51,17 @@ const google::protobuf::FileDescriptor* protocol_of(std::string_view point) {
 
 }  // namespace
 
-Result<std::shared_ptr<external::ResidentChannel>> open_stable(const StablePlugin& plugin) {
+Result<std::shared_ptr<plugin_programs::ResidentChannel>> open_stable(const StablePlugin& plugin) {
   static const drover_endpoint host = serve::make_endpoint({{"/drover.v1.PluginHost/Log", write_line}});
   drover_endpoint opened{};
   if (const int32_t code = plugin.entry(&host, &opened); code != 0)
     return failed_precondition("its entry refuses to serve here: " + std::string(to_string(static_cast<Code>(code))));
   if (opened.size < sizeof(drover_endpoint) || opened.open == nullptr || opened.release == nullptr)
     return failed_precondition("its entry returned an endpoint without functions");
-  return std::shared_ptr<external::ResidentChannel>(external::connect(opened));
+  return std::shared_ptr<plugin_programs::ResidentChannel>(plugin_programs::connect(opened));
 }
 
-serve::Methods hand_on(const StablePlugin& plugin, const std::shared_ptr<external::ResidentChannel>& channel,
+serve::Methods hand_on(const StablePlugin& plugin, const std::shared_ptr<plugin_programs::ResidentChannel>& channel,
                        const std::function<void()>& end) {
   namespace base = hashicorp::nomad::plugins::base::proto;
   serve::Methods methods;

@@ -23,8 +23,8 @@ namespace drover::conformance {
 
 using namespace std::chrono_literals;
 namespace base = hashicorp::nomad::plugins::base::proto;
-using external::Channel;
-using external::Messages;
+using plugin_programs::Channel;
+using plugin_programs::Messages;
 
 inline constexpr auto kShort = 40ms;  // within which nothing may happen that must not
 

@@ -20,8 +20,8 @@
 
 #include "../../../sdk/serve/endpoint.h"
 #include "drover/conformance.h"
-#include "drover/external/resident.h"
 #include "drover/plugin.h"
+#include "drover/plugin_programs/resident.h"
 #include "drover/stable_plugin.h"
 #include "echo.h"
 #include "sdk/testing/memory_rows.h"
@@ -82,7 +82,7 @@ Calls measure(size_t calls, bool by_many, const std::function<void()>& call) {
   return result;
 }
 
-Calls through(external::Channel& channel, const std::string& method, size_t bytes, size_t calls) {
+Calls through(plugin_programs::Channel& channel, const std::string& method, size_t bytes, size_t calls) {
   const std::string message(bytes, 'x');
   return measure(calls, true, [&] {
     const Result<std::string> answer = channel.call(method, message, {});
@@ -132,7 +132,7 @@ void print_calls(std::vector<Way>& ways, size_t size, size_t bytes, double limit
 void compare_calls(size_t calls) {
   const auto threads = two_threads();
   const auto processes = two_processes();
-  const auto inside = external::connect(serve::make_endpoint(echo_methods()));
+  const auto inside = plugin_programs::connect(serve::make_endpoint(echo_methods()));
   const auto launched = conformance::program_subject({.file = ECHO_PLUGIN})();
   if (!launched) fail("cannot start the plugin: " + launched.status().message());
   const char* const go = std::getenv("DROVER_PLUGINHOST");
@@ -185,7 +185,7 @@ Memory memory_of(const std::string& process) {
   return memory;
 }
 
-void call_once(external::Channel& channel, const char* method) {
+void call_once(plugin_programs::Channel& channel, const char* method) {
   const Result<std::string> answer = channel.call(method, "", {});
   if (!answer.ok()) fail("the first call failed: " + answer.status().message());
 }
@@ -225,7 +225,7 @@ Kept open_stable(void* library) {
   static const drover_endpoint host = serve::make_endpoint({});
   drover_endpoint plugin{.size = sizeof plugin};
   if (!entry || entry(&host, &plugin) != 0) fail("the plugin does not open");
-  std::shared_ptr<external::ResidentChannel> channel = external::connect(plugin);
+  std::shared_ptr<plugin_programs::ResidentChannel> channel = plugin_programs::connect(plugin);
   call_once(*channel, kPluginInfo);
   return channel;
 }

@@ -7,10 +7,10 @@
 #include <sstream>
 #include <thread>
 
-#include "plugins/external/testing/running_plugin.h"
+#include "plugins/plugin_programs/testing/running_plugin.h"
 #include "sdk/testing/exec_caller.h"
 
-namespace drover::external {
+namespace drover::plugin_programs {
 namespace {
 
 using namespace std::chrono_literals;
@@ -147,4 +147,4 @@ TEST_P(GoPlugin, AHostInGoDrivesThisTreesDriver) {
 }
 
 }  // namespace
-}  // namespace drover::external
+}  // namespace drover::plugin_programs

@@ -1,0 +1,109 @@
+#include "task_cgroups.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+
+namespace drover::plugin_programs {
+namespace {
+
+constexpr const char* kShare = "share";
+constexpr const char* kReserve = "reserve";
+
+Status make(const std::string& folder) {
+  if (::mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST) return ok_status();
+  return failed_precondition("cannot make the control group " + folder + ": " + std::strerror(errno));
+}
+
+std::string read(const std::string& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+// The kernel says no when the stream is closed.
+Status write(const std::string& file, const std::string& text) {
+  std::ofstream out(file);
+  out << text << std::flush;
+  return out ? ok_status() : failed_precondition("cannot write " + file + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+TaskCgroups::TaskCgroups(CgroupLayout layout, std::string parent)
+    : layout_(std::move(layout)),
+      is_v2_(layout_.mode == CgroupLayout::Mode::v2),
+      parent_(!parent.empty() ? std::move(parent)
+              : is_v2_        ? "nomad.slice"
+                              : "nomad") {}
+
+std::string TaskCgroups::of(std::string_view controller) const {
+  const auto found = layout_.v1.find(std::string(controller));
+  return found == layout_.v1.end() ? std::string() : found->second + "/" + parent_;
+}
+
+Status TaskCgroups::prepare() const {
+  if (layout_.mode == CgroupLayout::Mode::none) return ok_status();
+  if (is_v2_) {
+    const std::string root = layout_.v2 + "/" + parent_;
+    DROVER_RETURN_IF_ERROR(make(root));
+    for (const std::string& folder : {root, root + "/" + kShare + ".slice", root + "/" + kReserve + ".slice"}) {
+      DROVER_RETURN_IF_ERROR(make(folder));
+      DROVER_RETURN_IF_ERROR(write(folder + "/cgroup.subtree_control", "+cpuset +cpu +io +memory +pids"));
+    }
+    return ok_status();
+  }
+  for (const char* controller : {"freezer", "memory", "cpu"}) {
+    if (const std::string folder = of(controller); !folder.empty()) DROVER_RETURN_IF_ERROR(make(folder));
+  }
+  if (layout_.cpuset.empty()) return ok_status();
+  // A new cpuset is empty, and nothing can run in it until it has processors and memory.
+  const std::string& mount = layout_.cpuset;
+  const std::string cpuset = mount + "/" + parent_;
+  for (const std::string& folder : {cpuset, cpuset + "/" + kShare, cpuset + "/" + kReserve}) {
+    DROVER_RETURN_IF_ERROR(make(folder));
+    for (const char* file : {"/cpuset.mems", "/cpuset.cpus"}) {
+      if (read(folder + file).empty()) DROVER_RETURN_IF_ERROR(write(folder + file, read(mount + file)));
+    }
+  }
+  return ok_status();
+}
+
+std::vector<std::string> TaskCgroups::folders(std::string_view alloc_id, std::string_view task) const {
+  std::vector<std::string> out;
+  if (layout_.mode == CgroupLayout::Mode::none) return out;
+  if (is_v2_) return {told_path(alloc_id, task)};
+  for (const char* controller : {"freezer", "memory", "cpu"}) {
+    const std::string parent = of(controller);
+    if (!parent.empty()) out.push_back(parent + "/" + std::string(alloc_id) + "." + std::string(task));
+  }
+  return out;
+}
+
+std::string TaskCgroups::told_parent() const {
+  if (layout_.mode == CgroupLayout::Mode::none) return {};
+  return is_v2_ ? parent_ : "/" + parent_;
+}
+
+std::string TaskCgroups::told_path(std::string_view alloc_id, std::string_view task) const {
+  if (layout_.mode == CgroupLayout::Mode::none) return {};
+  if (is_v2_) {
+    return layout_.v2 + "/" + parent_ + "/" + kShare + ".slice/" + std::string(alloc_id) + "." + std::string(task) +
+           ".scope";
+  }
+  return layout_.cpuset.empty() ? std::string() : layout_.cpuset + "/" + parent_ + "/" + kShare;
+}
+
+Status TaskCgroups::create(std::string_view alloc_id, std::string_view task) const {
+  for (const std::string& folder : folders(alloc_id, task)) DROVER_RETURN_IF_ERROR(make(folder));
+  return ok_status();
+}
+
+void TaskCgroups::remove(std::string_view alloc_id, std::string_view task) const {
+  for (const std::string& folder : folders(alloc_id, task)) (void)::rmdir(folder.c_str());
+}
+
+}  // namespace drover::plugin_programs
