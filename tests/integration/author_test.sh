@@ -20,10 +20,11 @@ command -v ccache > /dev/null && launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 expect 'no kind of plugin' "$("$drover" plugin new sandwich ham 2>&1 || true)"
 expect 'small letters' "$("$drover" plugin new driver 'Ham & Eggs' 2>&1 || true)"
 
-# Builds a project and passes its tests.
+# Builds a project and passes its tests; those of the examples are tests of the suite already.
 build() { # FOLDER
   { cmake -S "$1" -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Dev -DCMAKE_PREFIX_PATH="$prefix" $launcher && cmake --build "$1/build" -j 2 &&
-    ctest --test-dir "$1/build" -j 4 --output-on-failure; } > "$1.log" 2>&1 || { tail -n 60 "$1.log" >&2; fail "$1 does not build and pass its tests"; }
+    { [[ $1 = examples/* ]] || ctest --test-dir "$1/build" -j 4 --output-on-failure; }; } > "$1.log" 2>&1 ||
+    { tail -n 60 "$1.log" >&2; fail "$1 does not build and pass its tests"; }
 }
 export prefix launcher
 export -f build fail
