@@ -1,6 +1,11 @@
-// eval status, eval list.
+// eval status, eval list, eval delete.
+
+#include <optional>
+
 #include "cli_command.h"
+#include "confirm.h"
 #include "drover/api/evaluations.pb.h"
+#include "drover/api/operator.pb.h"
 #include "eval_monitor.h"
 #include "lookup.h"
 #include "object_output.h"
@@ -73,6 +78,61 @@ int eval_list(Run& run) {
   return 0;
 }
 
+std::string evaluations_text(int64_t count) {
+  return std::to_string(count) + (count == 1 ? " evaluation" : " evaluations");
+}
+
+// Nothing: evaluations may be deleted now. Else the exit code.
+std::optional<int> broker_runs(Run& run) {
+  auto settings = run.client.call<v1::OperatorScheduler::GetConfiguration>({});
+  if (!settings) return run.fail("Error querying scheduler configuration", settings.status());
+  if (settings->message.scheduler_config().pause_eval_broker()) return std::nullopt;
+  return run.usage(
+      "Evaluations are only deleted while the eval broker is paused. Pause it, and resume it afterwards:\n"
+      "  drover operator scheduler set-config -pause-eval-broker=true");
+}
+
+// Nothing: go on. Else the exit code.
+std::optional<int> ask_before_deleting(Run& run, int64_t count) {
+  if (run.arguments.on("yes")) return std::nullopt;
+  return ask(run, "Are you sure you want to delete " + evaluations_text(count) + "?");
+}
+
+int eval_delete(Run& run) {
+  const auto& typed = run.arguments.positional();
+  const std::string filter = run.arguments.value("filter");
+  if (typed.empty() == filter.empty()) {
+    return run.usage(typed.empty() ? "Name evaluations, or give a -filter."
+                                   : "Name evaluations or give a -filter, not both.");
+  }
+  if (auto code = broker_runs(run)) return *code;
+  v1::DeleteEvaluationsRequest request;
+  int64_t found = 0;
+  if (!filter.empty()) {
+    const auto count = run.client.call<v1::Evaluations::Count>({}, {{"filter", filter}});
+    if (!count) return run.fail("Error counting evaluations", count.status());
+    found = count->message.count();
+    request.set_filter(filter);
+  }
+  for (const std::string& prefix : typed) {
+    const auto eval = find_eval(run, prefix);
+    if (!eval) return run.fail("Error querying evaluation", eval.status());
+    request.add_eval_ids(eval->message.evaluation().id());
+    ++found;
+  }
+  if (found > 0) {
+    if (auto code = ask_before_deleting(run, found)) return *code;
+    const auto deleted = run.client.call<v1::Evaluations::Delete>(request);
+    if (!deleted) return run.fail("Error deleting evaluations", deleted.status());
+    if (const int64_t count = deleted->message.count(); count > 0) {
+      run.out << "Successfully deleted " << evaluations_text(count) << "\n";
+      return 0;
+    }
+  }
+  run.out << "No evaluations were deleted\n";
+  return 0;
+}
+
 }  // namespace
 
 std::string next_page_text(const Arguments& arguments, const std::string& next_token) {
@@ -96,7 +156,17 @@ std::vector<Definition> eval_commands() {
                           with_value("per-page", "", "Page size"),
                           with_value("page-token", "", "Where the page begins"),
                           on_off("verbose", "Show full identifiers")}),
-       0, 0, eval_list}};
+       0, 0, eval_list},
+      {"eval delete",
+       "Deletes evaluations while the broker is paused.",
+       "<evaluation> [<evaluation>…] | -filter <expression>",
+       "Those of which allocations live are not deleted. Pause the broker before:\n"
+       "drover operator scheduler set-config -pause-eval-broker=true",
+       {with_value("filter", "", "Delete those that the expression wants: 'Status == pending'"),
+        on_off("yes", "Ask no question")},
+       0,
+       1000,
+       eval_delete}};
 }
 
 }  // namespace drover::cli

@@ -16,18 +16,7 @@
 namespace drover::gc {
 namespace {
 
-// Its place may still be filled again, by the attempts that it remembers.
-bool awaits_rescheduling(const v1::Allocation& alloc, const v1::Job* job, int64_t now_ns) {
-  if (!job || job->stop() || job->status() == v1::JOB_STATUS_DEAD || server_terminal(alloc)) return false;
-  if (alloc.client_status() != v1::CLIENT_STATUS_FAILED || !alloc.next_allocation().empty()) return false;
-  const v1::TaskGroup* group = find_group(*job, alloc.task_group());
-  if (!group) return false;
-  const v1::ReschedulePolicy& policy = group->reschedule_policy();
-  if (policy.unlimited()) return true;
-  const auto& events = alloc.reschedule_tracker().events();
-  return policy.attempts() > 0 &&
-         (events.empty() || now_ns - events[events.size() - 1].reschedule_time() <= policy.interval());
-}
+bool lives(const v1::Job& job) { return !job.stop() && job.status() != v1::JOB_STATUS_DEAD; }
 
 // The deployments that are over for so long and have no allocation that lives.
 std::vector<std::string> over(const ReadView& view, const Tables& tables, std::chrono::nanoseconds age,
@@ -53,6 +42,28 @@ std::vector<std::string> over(const ReadView& view, const Tables& tables, std::c
   return ids;
 }
 
+// The allocations whose evaluation was deleted by hand, once they are so old that it would have gone by itself.
+template <typename Jobs>
+void add_orphans(const ReadView& view, const Tables& tables, const Jobs& jobs, const Thresholds& thresholds,
+                 int64_t now_ns, std::vector<std::string>& out) {
+  std::string eval_id;
+  bool is_there = false;
+  for (auto row = view.scan(tables.allocs, kAllocsByEval, KeyRange::all()); row->valid(); row->next()) {
+    if (!row->key().starts_with(eval_id) || eval_id.empty()) {
+      eval_id = KeyReader(row->key()).id().value_or("");
+      is_there = view.get(tables.evals, eval_id).has_value();
+    }
+    if (is_there) continue;
+    const auto alloc = Table<v1::Allocation>::parse(row->row());
+    const auto job = jobs.find({alloc.namespace_(), alloc.job_id()});
+    const v1::Job* known = job == jobs.end() ? nullptr : &job->second;
+    const bool batch = known && known->type() == "batch";
+    const auto age = std::chrono::nanoseconds(now_ns - alloc.modify_time());
+    if (age < (batch ? thresholds.batch_evaluation : thresholds.evaluation) || (batch && lives(*known))) continue;
+    if (may_be_forgotten(alloc, known, now_ns)) out.push_back(alloc.id());
+  }
+}
+
 }  // namespace
 
 Garbage collect(const ReadView& view, const Tables& tables, const Thresholds& thresholds, int64_t now_ns) {
@@ -71,13 +82,11 @@ Garbage collect(const ReadView& view, const Tables& tables, const Thresholds& th
         auto job = jobs.find(key);
         const auto age = std::chrono::nanoseconds(now_ns - eval.modify_time());
         const bool batch = eval.type() == "batch";
-        const bool job_lives = job != jobs.end() && !job->second.stop() && job->second.status() != v1::JOB_STATUS_DEAD;
         bool goes = !is_open(eval) && age >= (batch ? thresholds.batch_evaluation : thresholds.evaluation) &&
-                    !(batch && job_lives);
+                    !(batch && job != jobs.end() && lives(job->second));
         std::vector<std::string> own;
         allocs.scan(view, kAllocsByEval, of_id(eval.id()), [&](v1::Allocation& alloc, std::string_view) {
-          goes = goes && terminal(alloc) && alloc.client_status() != v1::CLIENT_STATUS_RUNNING &&
-                 !awaits_rescheduling(alloc, job == jobs.end() ? nullptr : &job->second, now_ns);
+          goes = goes && may_be_forgotten(alloc, job == jobs.end() ? nullptr : &job->second, now_ns);
           own.push_back(alloc.id());
           return goes;
         });
@@ -89,6 +98,7 @@ Garbage collect(const ReadView& view, const Tables& tables, const Thresholds& th
         garbage.allocs.insert(garbage.allocs.end(), own.begin(), own.end());
         return true;
       });
+  add_orphans(view, tables, jobs, thresholds, now_ns, garbage.allocs);
   for (const auto& [key, job] : jobs) {
     const bool ended = job.status() == v1::JOB_STATUS_DEAD && (job.stop() || job.type() == "batch");
     const auto age = std::chrono::nanoseconds(now_ns - job.submit_time());

@@ -109,6 +109,33 @@ TEST_F(Collecting, AFailedAllocationStaysWhileItsAttemptsCount) {
   EXPECT_EQ(collect_at(26 * kHour).allocs.size(), 1U);
 }
 
+TEST_F(Collecting, AnAllocationGoesThatOutlivedItsEvaluation) {
+  alloc_.set_client_status(v1::CLIENT_STATUS_COMPLETE);
+  alloc_.set_modify_time(kHour);
+  (void)collect_at(0);
+  Table<v1::Evaluation>(tables_.evals).erase(rows_, kEval);
+  const struct {
+    const char* name;
+    const char* type;
+    v1::ClientStatus client;
+    int64_t now;
+    bool goes;
+  } cases[] = {
+      {"is old", "service", v1::CLIENT_STATUS_COMPLETE, 2 * kHour, true},
+      {"is not old", "service", v1::CLIENT_STATUS_COMPLETE, 2 * kHour - 1, false},
+      {"runs", "service", v1::CLIENT_STATUS_RUNNING, 9 * kHour, false},
+      {"its batch job lives", "batch", v1::CLIENT_STATUS_COMPLETE, 99 * kHour, false},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    job_.set_type(c.type);
+    alloc_.set_client_status(c.client);
+    ASSERT_TRUE(Table<v1::Job>(tables_.jobs).put(rows_, job_).ok());
+    ASSERT_TRUE(Table<v1::Allocation>(tables_.allocs).put(rows_, alloc_).ok());
+    EXPECT_EQ(collect(rows_, tables_, {}, c.now).allocs.size(), c.goes ? 1U : 0U);
+  }
+}
+
 TEST_F(Collecting, ADeploymentGoesWhenItIsOverOldAndNothingOfItLives) {
   const struct {
     const char* name;

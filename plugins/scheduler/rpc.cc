@@ -6,6 +6,7 @@
 #include <set>
 
 #include "alloc_details.h"
+#include "deleting/delete_evals.h"
 #include "drover/allocation_stub.h"
 #include "drover/message_fields.h"
 #include "drover/model/evaluation.h"
@@ -154,8 +155,8 @@ Result<v1::CountEvaluationsResponse> Rpc::count_evals(const v1::ListEvaluationsR
   return response;
 }
 
-Result<v1::DeleteEvaluationsResponse> Rpc::delete_evals(const v1::DeleteEvaluationsRequest&, Call&) {
-  return invalid_argument("eval broker is enabled");
+Result<v1::DeleteEvaluationsResponse> Rpc::delete_evals(const v1::DeleteEvaluationsRequest& request, Call& call) {
+  return delete_evaluations(*host_, tables_, request, call);
 }
 
 Result<v1::EvaluationResponse> Rpc::get_eval(const v1::EvaluationRequest& request, Call& call) {

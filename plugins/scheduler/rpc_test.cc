@@ -69,12 +69,6 @@ TEST_F(Handlers, AListThatWasNeverWrittenHasTheIndexZero) {
   EXPECT_EQ(meta.index, 0U);
 }
 
-TEST_F(Handlers, EvaluationsAreNotDeletedWhileTheBrokerRuns) {
-  const auto answer =
-      host_.answer<v1::DeleteEvaluationsResponse>("/drover.v1.Evaluations/Delete", v1::DeleteEvaluationsRequest());
-  EXPECT_EQ(answer.status().to_string(), "invalid_argument: eval broker is enabled");
-}
-
 TEST_F(Handlers, AnUnknownNodeHasNoAllocations) {
   v1::OfNodeRequest request;
   for (const char* id : {"somewhere", "00000000-0000-0000-0000-000000000001"}) {

@@ -25,6 +25,7 @@ class Writer {
 
   Status put(v1::Evaluation eval) {
     const auto existing = tables_.evals.get(rows_, eval.id());
+    if (!existing && eval.status() == v1::EVAL_STATUS_CANCELED) return ok_status();  // deleted meanwhile
     eval.set_create_index(existing ? existing->create_index() : context_.index());
     if (existing) eval.set_create_time(existing->create_time());
     if (eval.create_time() == 0) eval.set_create_time(time_);
@@ -263,6 +264,10 @@ class Commands {
   }
 
   Result<std::string> evals_deleted(const v1::EvalsDeleted& command, ApplyContext& context) const {
+    if (command.only_while_paused()) {
+      const auto settings = tables_.config.get(context.rows(), "");
+      if (!settings || !settings->pause_eval_broker()) return invalid_argument(std::string(kBrokerRuns));
+    }
     Writer writer(tables_, context, 0);
     for (const std::string& id : command.eval_ids()) writer.erase_eval(id);
     for (const std::string& id : command.alloc_ids()) writer.erase_alloc(id);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "drover/plugin.h"
 #include "drover/tables.h"
@@ -24,6 +25,9 @@ struct Tables {
   TableId nodes;                            // of the plugin nodes
   std::optional<TableId> deployments = {};  // of the plugin deployments, from start on; none where it is not loaded
 };
+
+// Why evaluations are not deleted.
+inline constexpr std::string_view kBrokerRuns = "eval broker is enabled; eval broker must be paused to delete evals";
 
 // The evaluations of that status in kEvalsByStatus.
 KeyRange with_status(v1::EvalStatus status);

@@ -65,6 +65,33 @@ expect 1 "Unknown allocation \"$NOBODY\"" "$DROVER" operator api "/v1/client/fs/
 expect 0 "Shows what running a job would change." "$DROVER" help
 expect 127 "run             Starts running a job" "$DROVER" job
 
+# Evaluations are deleted while the broker is paused, and do not come back when it runs again.
+cat > "$WORK/waits.hcl" << 'JOB'
+job "waits" {
+  group "g" {
+    task "t" {
+      driver = "raw_exec"
+      config {
+        command = "/bin/true"
+      }
+    }
+  }
+}
+JOB
+expect 1 "Evaluations are only deleted while the eval broker is paused" "$DROVER" eval delete -yes -filter "JobID == waits"
+expect 0 "updated" "$DROVER" operator scheduler set-config -pause-eval-broker=true
+for i in 1 2 3; do expect 0 "" "$DROVER" job run -detach "$WORK/waits.hcl"; sed -i "s/count = .*//; s/group \"g\" {/group \"g\" {\ncount = $i/" "$WORK/waits.hcl"; done
+ID=$("$DROVER" eval list -verbose -job waits | awk 'NR == 2 { print $1 }')
+expect 1 "not both" "$DROVER" eval delete -filter "JobID == waits" "$ID"
+expect 0 "Are you sure you want to delete 3 evaluations? [y/N] Cancelling" "$DROVER" eval delete -filter "JobID == waits"
+expect 0 "Successfully deleted 1 evaluation" "$DROVER" eval delete -yes "$ID"
+expect 1 "eval not found" "$DROVER" operator api -X DELETE /v1/evaluations "{\"EvalIDs\": [\"$ID\"]}"
+expect 0 '"Count": 2' "$DROVER" operator api -X DELETE /v1/evaluations '{"Filter": "JobID == waits"}'
+expect 0 "No evaluations were deleted" "$DROVER" eval delete -yes -filter "JobID == waits"
+expect 0 "updated" "$DROVER" operator scheduler set-config -pause-eval-broker=false
+expect 0 "No evals found" "$DROVER" eval list -job waits
+expect 0 "" "$DROVER" job stop -purge waits
+
 kill -TERM "$AGENT"
 eventually 15 "the agent did not stop" gone "$AGENT"
 grep -q "request complete method=GET path=/v1/jobs duration=" "$WORK/dev.log" || fail "requests are not logged"
