@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "drover/model/node.h"
+
 namespace drover::agent {
 namespace {
 
@@ -83,6 +85,10 @@ ConfigSchema client_schema() {
        .type = Type::string,
        .help = "Folder of the allocations' files; absolute. Default: <data_dir>/alloc."},
       {.name = "node_class", .type = Type::string, .help = "Class of this node, for constraints."},
+      {.name = "node_pool",
+       .type = Type::string,
+       .default_text = "default",
+       .help = "Pool of this node; it comes into being with its first node."},
       {.name = "meta", .type = Type::string_map, .help = "Node metadata, for constraints and interpolation."},
       {.name = "options",
        .type = Type::string_map,
@@ -154,6 +160,11 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
   if (config.alloc_dir.empty()) config.alloc_dir = data_dir + "/alloc";
   if (config.alloc_dir.front() != '/') return invalid_argument("client.alloc_dir must be an absolute path");
   config.node_class = client.string("node_class");
+  config.node_pool = client.string("node_pool", config.node_pool);
+  if (!is_pool_name(config.node_pool) || config.node_pool == "all") {
+    return invalid_argument("client.node_pool: \"" + config.node_pool +
+                            "\" is no pool that a node may be in: 1 to 128 letters, digits, - and _, and not all");
+  }
   config.meta = client.string_map("meta");
   config.network_interface = client.string("network_interface");
   config.cpu_total_compute = client.integer("cpu_total_compute");

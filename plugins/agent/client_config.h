@@ -14,6 +14,7 @@ namespace drover::agent {
 struct ClientConfig {
   std::string alloc_dir;  // absolute
   std::string node_class;
+  std::string node_pool = "default";
   Variables meta;
   std::string network_interface;
   int64_t cpu_total_compute = 0;  // MHz; zero: found out

@@ -39,6 +39,7 @@ Status Registration::describe() {
   node->set_name(agent.name);
   node->set_datacenter(agent.datacenter);
   node->set_node_class(client_.config.node_class);
+  node->set_node_pool(client_.config.node_pool);
   node->set_http_addr(agent.advertise_http);
   node->set_status(v1::NODE_STATUS_INITIALIZING);
   for (const auto& [key, value] : client_.config.meta) (*node->mutable_meta())[key] = value;

@@ -6,6 +6,7 @@
 #include "drover/api/jobs.pb.h"
 #include "drover/model/job.h"
 #include "jobs/children.h"
+#include "jobs/job_list.h"
 #include "jobs/launch_text.h"
 #include "lookup.h"
 #include "object_output.h"
@@ -15,12 +16,6 @@
 namespace drover::cli {
 namespace {
 
-// `Job`: a job, or its row in a list.
-template <typename Job>
-std::string status_of(const Job& job) {
-  return word(job.status()) + (job.stop() ? " (stopped)" : "");
-}
-
 int list_jobs(Run& run) {
   auto jobs = run.client.call<v1::Jobs::List>({});
   if (!jobs) return run.fail("Error querying jobs", jobs.status());
@@ -29,16 +24,7 @@ int list_jobs(Run& run) {
     run.out << "No running jobs\n";
     return 0;
   }
-  const bool all_namespaces = run.client.options().name_space == "*";
-  std::vector<std::vector<std::string>> rows = {{"ID", "Type", "Priority", "Status", "Submit Date"}};
-  if (all_namespaces) rows[0].insert(rows[0].begin() + 1, "Namespace");
-  for (const v1::JobListStub& job : jobs->message.jobs()) {
-    std::vector<std::string> row = {job.id(), job.type(), std::to_string(job.priority()), status_of(job),
-                                    full_time(job.submit_time())};
-    if (all_namespaces) row.insert(row.begin() + 1, job.namespace_());
-    rows.push_back(std::move(row));
-  }
-  run.out << format_list(rows);
+  run.out << format_list(job_rows(jobs->message.jobs(), run.client.options().name_space == "*"));
   return 0;
 }
 
@@ -75,16 +61,17 @@ int show_job(Run& run, const std::string& id) {
   const v1::Job& job = found->message.job();
   std::string datacenters;
   for (const std::string& dc : job.datacenters()) datacenters += (datacenters.empty() ? "" : ",") + dc;
-  std::vector<std::pair<std::string, std::string>> pairs = {{"ID", job.id()},
-                                                            {"Name", job.name()},
-                                                            {"Submit Date", full_time(job.submit_time())},
-                                                            {"Type", job.type()},
-                                                            {"Priority", std::to_string(job.priority())},
-                                                            {"Datacenters", datacenters},
-                                                            {"Namespace", job.namespace_()},
-                                                            {"Status", status_of(job)},
-                                                            {"Periodic", yes_no(job.has_periodic())},
-                                                            {"Parameterized", yes_no(is_parameterized(job))}};
+  std::vector<std::pair<std::string, std::string>> pairs = {
+      {"ID", job.id()},
+      {"Name", job.name()},
+      {"Submit Date", full_time(job.submit_time())},
+      {"Type", job.type()},
+      {"Priority", std::to_string(job.priority())},
+      {"Datacenters", datacenters},
+      {"Namespace", job.namespace_()},
+      {"Status", word(job.status()) + (job.stop() ? " (stopped)" : "")},
+      {"Periodic", yes_no(job.has_periodic())},
+      {"Parameterized", yes_no(is_parameterized(job))}};
   if (is_periodic(job) && !is_parameterized(job)) {
     pairs.emplace_back("Next Periodic Launch", job.stop() ? "none (job stopped)" : next_launch_text(job));
   }

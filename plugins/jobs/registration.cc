@@ -6,6 +6,7 @@
 #include "drover/model/evaluation.h"
 #include "drover/model/job.h"
 #include "drover/plugin.h"
+#include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/scheduler_config.pb.h"
@@ -19,6 +20,17 @@ Status may_register(const Call& call, const Host& host) {
   const auto config = Table<v1::SchedulerConfiguration>(*table).get(call.view(), "");
   if (!config || !config->reject_job_registration()) return ok_status();
   return permission_denied("Job registration, dispatch, and scale are disabled by the scheduler configuration");
+}
+
+bool has_pool(const ReadView& view, const Host& host, std::string_view name) {
+  if (name == "default" || name == "all") return true;
+  const auto table = host.find_table("node_pools");
+  return table && view.get(*table, node_pool_key(name));
+}
+
+Status in_known_pool(const ReadView& view, const Host& host, const v1::Job& job) {
+  if (has_pool(view, host, job.node_pool())) return ok_status();
+  return invalid_argument("job \"" + job.id() + "\" is in nonexistent node pool \"" + job.node_pool() + "\"");
 }
 
 v1::JobRegistered registration_of(v1::Job job, std::string_view trigger, int64_t time, int32_t priority) {

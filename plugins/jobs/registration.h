@@ -21,6 +21,11 @@ namespace drover::jobs {
 // Errors: permission_denied while the operator has switched new work off, but for management tokens.
 Status may_register(const Call& call, const Host& host);
 
+// True for a node pool that is there. The two that every cluster has always are.
+bool has_pool(const ReadView& view, const Host& host, std::string_view name);
+// Errors: invalid_argument when the job's node pool is not there.
+Status in_known_pool(const ReadView& view, const Host& host, const v1::Job& job);
+
 // Requires: the job was accepted. Jobs that only start children have no evaluation; `priority`: of the evaluation, 0
 // for the job's.
 v1::JobRegistered registration_of(v1::Job job, std::string_view trigger, int64_t time, int32_t priority = 0);

@@ -53,6 +53,7 @@ v1::JobSummary counted(uint64_t create_index, uint64_t modify_index, const v1::J
 
 Status Rpc::declare(Declarations& declare) {
   std::vector<MethodBinding> methods = {method<&Rpc::list>("List", this),
+                                        method<&Rpc::of_pool>("OfPool", this),
                                         method<&Rpc::register_job>("Register", this),
                                         method<&Rpc::parse>("Parse", this),
                                         method<&Rpc::validate_job>("Validate", this),
@@ -135,6 +136,22 @@ Result<Encoded<v1::ListJobsResponse>> Rpc::list(const v1::ListJobsRequest& reque
   return response;
 }
 
+Result<v1::ListJobsResponse> Rpc::of_pool(const v1::ListJobsOfPoolRequest& request, Call& call) {
+  if (!has_pool(call.view(), *host_, request.name())) return not_found("node pool not found");
+  DROVER_TRY(const Listing listing, Listing::by_name(call.query()));
+  v1::ListJobsResponse response;
+  const auto stub_of_row = [&](const Cursor& job) -> std::optional<v1::JobListStub> {
+    v1::JobListStub stub = stub_at(job, call.view());
+    if (stub.node_pool() != request.name()) return std::nullopt;
+    stub.clear_meta();
+    return stub;
+  };
+  const auto add = [&](v1::JobListStub&& stub) { *response.add_jobs() = std::move(stub); };
+  DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.jobs, stub_of_row, add));
+  call.set_index(call.view().table_index(tables_.jobs.id()));
+  return response;
+}
+
 namespace {
 
 // Clears the fields that only the servers set, whatever a client sends: also those that it read of an earlier version.
@@ -182,6 +199,7 @@ Result<Write<v1::RegisterJobResponse>> Rpc::register_job(const v1::RegisterJobRe
     }
   }
   DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), admission_));
+  DROVER_RETURN_IF_ERROR(in_known_pool(call.view(), *host_, job));
   keep_policy_ids(job, existing ? &*existing : nullptr);
 
   v1::JobRegistered command =

@@ -27,6 +27,7 @@ class JobSummary;
 class JobSummaryResponse;
 class JobSubmissionRequest;
 class JobSubmissionResponse;
+class ListJobsOfPoolRequest;
 class ListJobsRequest;
 class ListJobsResponse;
 class ParseJobRequest;
@@ -60,6 +61,7 @@ class Rpc {
 
  private:
   Result<Encoded<v1::ListJobsResponse>> list(const v1::ListJobsRequest& request, Call& call);
+  Result<v1::ListJobsResponse> of_pool(const v1::ListJobsOfPoolRequest& request, Call& call);
   Result<Write<v1::RegisterJobResponse>> register_job(const v1::RegisterJobRequest& request, Call& call);
   Result<v1::ParseJobResponse> parse(const v1::ParseJobRequest& request, Call& call);
   Result<v1::ValidateJobResponse> validate_job(const v1::ValidateJobRequest& request, Call& call);

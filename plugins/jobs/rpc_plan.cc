@@ -48,6 +48,7 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   DROVER_RETURN_IF_ERROR(resolve_destination(job, call.query(), host_->agent().region));
   canonicalize(job, admission_.priorities);
   DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), admission_));
+  DROVER_RETURN_IF_ERROR(in_known_pool(*host_->snapshot(), *host_, job));
 
   std::shared_ptr<const ReadView> view;
   std::optional<v1::Job> existing;

@@ -8,6 +8,7 @@
 #include "canonical.h"
 #include "drover/duration.h"
 #include "drover/json.h"
+#include "drover/model/node.h"
 #include "drover/nearest.h"
 #include "validate_parts.h"
 
@@ -76,8 +77,8 @@ void check_job(const Place& place, const v1::Job& job, const Admission& admissio
   }
   place["payload"].require(job.payload().empty(), "a job is registered without a payload; it gets one when dispatched");
   place["multiregion"].require(!job.has_multiregion(), "Multiregion jobs are unlicensed.");
-  place["node_pool"].require(job.node_pool() == "default" || job.node_pool() == "all",
-                             "node pool " + quoted(job.node_pool()) + " does not exist");
+  place["node_pool"].require(is_pool_name(job.node_pool()),
+                             quoted(job.node_pool()) + " is no name of a node pool: 1 to 128 letters, digits, - and _");
   for (int i = 0; i < job.constraints_size(); ++i) {
     check_constraint(place.item("constraint", "", i), job.constraints(i), true);
   }

@@ -4,6 +4,7 @@
 #include "driver_events.h"
 #include "drover/log.h"
 #include "drover/metrics.h"
+#include "drover/model/node.h"
 #include "drover/secret.h"
 #include "drover/uuid.h"
 #include "node_evaluations.h"
@@ -63,6 +64,9 @@ Result<Write<v1::HeartbeatResponse>> Registry::register_node(const v1::RegisterN
     return permission_denied("node secret ID does not match. Not registering node.");
   }
   if (node.node_pool().empty()) node.set_node_pool("default");
+  if (!is_pool_name(node.node_pool()) || node.node_pool() == "all") {
+    return invalid_argument("node is not allowed to register in node pool \"" + node.node_pool() + "\"");
+  }
   node.set_status(v1::NODE_STATUS_INITIALIZING);
   node.set_scheduling_eligibility("eligible");
   node.set_computed_class(computed_class(node));

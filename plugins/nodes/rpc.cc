@@ -1,6 +1,8 @@
 #include "rpc.h"
 
 #include "drover/model/listing.h"
+#include "drover/model/node.h"
+#include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "node_evaluations.h"
 #include "nodes.pb.h"
@@ -13,7 +15,8 @@ std::string attribute(const v1::Node& node, const std::string& name) {
   return at == node.attributes().end() ? "" : at->second;
 }
 
-v1::NodeListStub stub_of(const v1::Node& node, const v1::ListNodesRequest& request) {
+template <typename Request>
+v1::NodeListStub stub_of(const v1::Node& node, const Request& request) {
   v1::NodeListStub stub;
   stub.set_address(node.http_addr().substr(0, node.http_addr().rfind(':')));
   stub.set_id(node.id());
@@ -79,16 +82,18 @@ Write<Response> write(const Command& command, uint64_t node_index = 0) {
 }  // namespace
 
 Status Rpc::declare(Declarations& declare) {
-  return declare.service("drover.v1.Nodes",
-                         {method<&Rpc::list>("List", this), method<&Rpc::get>("Get", this),
-                          method<&Rpc::eligibility>("Eligibility", this), method<&Rpc::drain>("Drain", this),
-                          method<&Rpc::evaluate>("Evaluate", this), method<&Rpc::purge>("Purge", this)});
+  return declare.service(
+      "drover.v1.Nodes",
+      {method<&Rpc::list>("List", this), method<&Rpc::of_pool>("OfPool", this), method<&Rpc::get>("Get", this),
+       method<&Rpc::eligibility>("Eligibility", this), method<&Rpc::drain>("Drain", this),
+       method<&Rpc::evaluate>("Evaluate", this), method<&Rpc::purge>("Purge", this)});
 }
 
 Status Rpc::start(Host& host) {
   host_ = &host;
   DROVER_TRY(allocs_, host.find_table("allocs"));
   DROVER_TRY(jobs_, host.find_table("jobs"));
+  DROVER_TRY(node_pools_, host.find_table("node_pools"));
   return ok_status();
 }
 
@@ -100,6 +105,21 @@ Result<v1::ListNodesResponse> Rpc::list(const v1::ListNodesRequest& request, Cal
   };
   const auto add = [&](v1::NodeListStub&& node) { *response.add_nodes() = std::move(node); };
   DROVER_RETURN_IF_ERROR(listing.fill(call, nodes_, stub, add));
+  return response;
+}
+
+Result<v1::ListNodesResponse> Rpc::of_pool(const v1::ListNodesOfPoolRequest& request, Call& call) {
+  if (!call.view().get(node_pools_, node_pool_key(request.name()))) return not_found("node pool not found");
+  DROVER_TRY(const Listing listing, Listing::by_id(call.query()));
+  v1::ListNodesResponse response;
+  const auto stub = [&](const Cursor& row) -> std::optional<v1::NodeListStub> {
+    const auto node = Table<v1::Node>::parse(row.row());
+    if (request.name() != "all" && pool_of(node) != request.name()) return std::nullopt;
+    return stub_of(node, request);
+  };
+  const auto add = [&](v1::NodeListStub&& node) { *response.add_nodes() = std::move(node); };
+  DROVER_RETURN_IF_ERROR(listing.fill(call, nodes_, stub, add));
+  call.set_index(call.view().table_index(nodes_.id()));
   return response;
 }
 

@@ -14,6 +14,7 @@ class Rpc {
 
  private:
   Result<v1::ListNodesResponse> list(const v1::ListNodesRequest& request, Call& call);
+  Result<v1::ListNodesResponse> of_pool(const v1::ListNodesOfPoolRequest& request, Call& call);
   Result<v1::NodeResponse> get(const v1::NodeRequest& request, Call& call);
   Result<Write<v1::NodeUpdateResponse>> eligibility(const v1::NodeEligibilityRequest& request, Call& call);
   Result<Write<v1::NodeDrainResponse>> drain(const v1::NodeDrainRequest& request, Call& call);
@@ -23,6 +24,7 @@ class Rpc {
   const Table<v1::Node>& nodes_;
   TableId allocs_;
   TableId jobs_;
+  TableId node_pools_;
   Host* host_ = nullptr;
 };
 

@@ -9,6 +9,7 @@
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/job.pb.h"
+#include "drover/v1/node_pool.pb.h"
 #include "drover/v1/node_service.pb.h"
 #include "registry.h"
 #include "sdk/testing/fake_host.h"
@@ -27,6 +28,7 @@ class NodeHandlers : public ::testing::Test {
     const Table<v1::Allocation> alloc_rows(host_.rows().add_table(allocs_table().spec()));
     host_.rows().add_table(jobs_table().spec());
     host_.rows().add_table(job_versions_table().spec());
+    pools_ = Table<v1::NodePool>(host_.rows().add_table(node_pools_table().spec()));
     EXPECT_TRUE(declare_tables(host_.rows(), nodes_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     EXPECT_TRUE(registry_.declare(host_.rows()).ok());
@@ -77,6 +79,7 @@ class NodeHandlers : public ::testing::Test {
   }
 
   drover::testing::FakeHost host_;
+  Table<v1::NodePool> pools_;
   Table<v1::Node> nodes_;
   Rpc rpc_{nodes_};
   Registry registry_{nodes_};
@@ -159,6 +162,65 @@ TEST_F(NodeHandlers, OnlyItsOwnSecretProvesANode) {
   }
   EXPECT_EQ(prove("another one's id", kSecret), "not_found: node not found");
   EXPECT_EQ(host_.snapshot()->index(), before);
+}
+
+TEST_F(NodeHandlers, ANodeBringsItsPoolWithIt) {
+  const struct {
+    const char* pool;
+    const char* error;
+    const char* ensured;
+  } cases[] = {
+      {"", "ok", ""},
+      {"default", "ok", ""},
+      {"gpu", "ok", "gpu"},
+      {"all", "invalid_argument: node is not allowed to register in node pool \"all\"", ""},
+      {"a b", "invalid_argument: node is not allowed to register in node pool \"a b\"", ""},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.pool);
+    v1::RegisterNodeRequest request;
+    v1::Node& node = *request.mutable_node();
+    node.set_id("abcdefghijklmnop");
+    node.set_secret_id(kSecret);
+    node.set_name("one");
+    node.set_datacenter("dc1");
+    node.set_node_pool(c.pool);
+    const size_t before = host_.rows().told<v1::NodePoolsEnsured>().size();
+    EXPECT_EQ(host_.answer<v1::HeartbeatResponse>("/drover.v1.NodeRegistry/Register", request).status().to_string(),
+              c.error);
+    const auto told = host_.rows().told<v1::NodePoolsEnsured>();
+    ASSERT_EQ(told.size() - before, *c.ensured ? 1U : 0U);
+    if (*c.ensured) {
+      EXPECT_EQ(told.back().node_pools(0).name(), c.ensured);
+    }
+  }
+}
+
+TEST_F(NodeHandlers, APoolsNodesAreListed) {
+  host_.commit([&](WriteTransaction& rows) {
+    for (const char* name : {"all", "default", "gpu"}) {
+      v1::NodePool pool;
+      pool.set_name(name);
+      EXPECT_TRUE(pools_.put(rows, pool).ok());
+    }
+    v1::Node node;
+    node.set_id("gpugpugpugpugpug");
+    node.set_node_pool("gpu");
+    EXPECT_TRUE(nodes_.put(rows, node).ok());
+  });
+  const auto nodes = [&](const std::string& pool) {
+    v1::ListNodesOfPoolRequest request;
+    request.set_name(pool);
+    const auto answer = host_.answer<v1::ListNodesResponse>("/drover.v1.Nodes/OfPool", request);
+    if (!answer) return answer.status().to_string();
+    std::string ids;
+    for (const auto& node : answer->nodes()) ids += node.id().substr(0, 3) + " ";
+    return ids;
+  };
+  EXPECT_EQ(nodes("gpu"), "gpu ");
+  EXPECT_EQ(nodes("default"), "012 ");
+  EXPECT_EQ(nodes("all"), "012 gpu ");
+  EXPECT_EQ(nodes("none"), "not_found: node pool not found");
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ class NodeLife : public ::testing::Test {
     allocs_ = *declare_table(rows, allocs_table());
     jobs_ = *declare_table(rows, jobs_table());
     versions_ = *declare_table(rows, job_versions_table());
+    host_.rows().add_table(node_pools_table().spec());
     EXPECT_TRUE(declare_tables(host_.rows(), nodes_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     EXPECT_TRUE(rpc_.start(host_).ok());

@@ -1,5 +1,6 @@
 #include "tables.h"
 
+#include "drover/model/node.h"
 #include "drover/schema.h"
 #include "drover/secret.h"
 #include "drover/v1/commands.pb.h"
@@ -25,6 +26,14 @@ Status add_evaluations(const google::protobuf::RepeatedPtrField<v1::Evaluation>&
   *command.mutable_evaluations() = evaluations;
   for (v1::Evaluation& eval : *command.mutable_evaluations()) eval.set_node_modify_index(context.index());
   command.set_time(time);
+  return also(context, command);
+}
+
+// A node's pool comes into being with its first node.
+Status ensure_pool(const v1::Node& node, ApplyContext& context) {
+  if (pool_of(node) == "default") return ok_status();  // every cluster has it
+  v1::NodePoolsEnsured command;
+  command.add_node_pools()->set_name(node.node_pool());
   return also(context, command);
 }
 
@@ -63,6 +72,7 @@ class Commands {
     for (const v1::NodeEvent& further : command.events()) add_event(node, further, context.index());
     node.set_modify_index(context.index());
     DROVER_RETURN_IF_ERROR(nodes_.put(context.rows(), node));
+    DROVER_RETURN_IF_ERROR(ensure_pool(node, context));
     DROVER_RETURN_IF_ERROR(add_evaluations(command.evaluations(), command.time(), context));
     return std::string();
   }

@@ -149,7 +149,7 @@ TEST_F(DeploymentRows, AReportFromANodeThatWasAwayIsNoted) {
   EXPECT_TRUE(rows_.told<v1::NodeCaughtUp>().empty());
   v1::Node node = make_node("n1");
   node.set_status(v1::NODE_STATUS_INITIALIZING);
-  ASSERT_TRUE(Table<v1::Node>(tables_.nodes, 0, nodes_table().keys).put(rows_, node).ok());
+  ASSERT_TRUE(Table<v1::Node>(tables_.nodes).put(rows_, node).ok());
   report(alloc, {});
   ASSERT_EQ(rows_.told<v1::NodeCaughtUp>().size(), 1U);
   EXPECT_EQ(rows_.told<v1::NodeCaughtUp>()[0].node_id(), id_of("n1"));

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "drover/model/allocation.h"
+#include "drover/v1/node_pool.pb.h"
 #include "testing/shell.h"
 
 namespace drover::scheduler {
@@ -406,6 +407,28 @@ TEST_F(Leading, WhateverLeadersLeaveInFlightEverythingFindsItsPlaceOnce) {
   const auto look = columns_.look(0, host_.clock().steady() + 5s, {});
   ASSERT_TRUE(look.ok());
   for (const auto& [node, count] : on_node) EXPECT_EQ(look->cluster.room(node)->used().cpu, 500 * count);
+}
+
+TEST_F(Leading, AJobsPoolSaysHowItIsPlaced) {
+  v1::Node full = make_node("full"), empty = make_node("empty");
+  for (v1::Node* node : {&full, &empty}) {
+    node->set_node_pool("wide");
+    put(*node);
+  }
+  put(make_alloc(job_named("other"), 0, "full", v1::CLIENT_STATUS_RUNNING));
+  host_.commit([&](WriteTransaction& rows) {
+    v1::NodePool pool;
+    pool.set_name("wide");
+    pool.mutable_scheduler_configuration()->set_scheduler_algorithm("spread");
+    EXPECT_TRUE(Table<v1::NodePool>(*tables_.node_pools).put(rows, pool).ok());
+  });
+  v1::Job job = job_named("job");
+  job.set_node_pool("wide");
+  put(job);
+  propose(make_eval("e", job));
+  const auto leader = lead();
+  ASSERT_TRUE(eventually_has("e", v1::EVAL_STATUS_COMPLETE));
+  EXPECT_EQ(allocs_of(job).at(0).node_id(), empty.id());
 }
 
 }  // namespace

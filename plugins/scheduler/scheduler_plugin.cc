@@ -95,6 +95,7 @@ class SchedulerPlugin final : public Plugin {
     DROVER_TRY(options_.initial, initial_configuration((server ? server : &none)->block("default_scheduler_config")));
     options_.rejections = rejections_of((server ? server : &none)->block("plan_rejection_tracker"));
     if (auto deployments = host.find_table("deployments")) tables_.deployments = *deployments;
+    if (auto pools = host.find_table("node_pools")) tables_.node_pools = *pools;
     columns_.emplace(host, tables_);
     DROVER_RETURN_IF_ERROR(rpc_.start(host));
     DROVER_RETURN_IF_ERROR(trial_rpc_.start(host, *columns_, exact_runs_, options_.types));

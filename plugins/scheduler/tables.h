@@ -24,6 +24,7 @@ struct Tables {
   TableId job_versions;                     // of the plugin jobs
   TableId nodes;                            // of the plugin nodes
   std::optional<TableId> deployments = {};  // of the plugin deployments, from start on; none where it is not loaded
+  std::optional<TableId> node_pools = {};   // of the plugin node_pools, likewise
 };
 
 // Why evaluations are not deleted.

@@ -60,6 +60,14 @@ Result<Listing> Listing::by_name(const QueryOptions& query) {
   return listing;
 }
 
+Result<Listing> Listing::by_text(const QueryOptions& query) {
+  Listing listing(Form::word, query);
+  DROVER_RETURN_IF_ERROR(listing.read_filter(query));
+  listing.range_ = KeyRange::prefix(KeyBuilder().text_prefix(query.prefix).view());
+  if (!query.next_token.empty()) listing.begin_at(KeyBuilder().text(query.next_token).take());
+  return listing;
+}
+
 Result<Listing> Listing::by_id(const QueryOptions& query) {
   Listing listing(Form::id, query);
   DROVER_RETURN_IF_ERROR(listing.read_filter(query));
@@ -106,6 +114,8 @@ std::string Listing::token_of(std::string_view key) const {
       const std::string name_space = *reader.text();
       return name_space + "." + *reader.text();
     }
+    case Form::word:
+      return *reader.text();
     case Form::creation: {
       const uint64_t created = *reader.number();
       return std::to_string(created) + "." + Uuid::from_bytes(*reader.id()).to_string();

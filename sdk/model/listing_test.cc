@@ -6,6 +6,7 @@
 #include "drover/uuid.h"
 #include "drover/v1/evaluation.pb.h"
 #include "drover/v1/job.pb.h"
+#include "drover/v1/node_pool.pb.h"
 #include "sdk/testing/fake_host.h"
 
 namespace drover {
@@ -99,6 +100,41 @@ TEST_F(Lists, ByIdAndByCreationAreInTheirOrder) {
   EXPECT_EQ(all(&by_creation, {.reverse = true}), "a b c");
   EXPECT_EQ(all(&by_creation, {.prefix = "6"}), "a b c") << "by identifier where a prefix is given";
   EXPECT_EQ(all(&by_creation, {.prefix = "62"}), "b");
+}
+
+TEST_F(Lists, ByTextAreInItsOrder) {
+  const Table<v1::NodePool> pools(rows_.add_table(node_pools_table().spec()));
+  for (const char* name : {"prod", "a", "prod-b"}) {
+    v1::NodePool pool;
+    pool.set_name(name);
+    ASSERT_TRUE(pools.put(rows_, pool).ok());
+  }
+  const auto names = [&](const QueryOptions& query) {
+    CallContext context;
+    context.query = query;
+    testing::FakeCall call(std::move(context), std::make_shared<testing::MemoryRows>(rows_));
+    std::string text;
+    EXPECT_TRUE(Listing::by_text(query)
+                    ->fill(
+                        call, pools,
+                        [](const Cursor& row) { return std::optional(Table<v1::NodePool>::parse(row.row())); },
+                        [&](const v1::NodePool& pool) { text += pool.name() + " "; })
+                    .ok());
+    return text + "| " + call.meta().next_token;
+  };
+  EXPECT_EQ(names({}), "a prod prod-b | ");
+  QueryOptions query;
+  query.prefix = "prod";
+  EXPECT_EQ(names(query), "prod prod-b | ");
+  query = {};
+  query.per_page = 1;
+  EXPECT_EQ(names(query), "a | prod");
+  query.next_token = "prod";
+  EXPECT_EQ(names(query), "prod | prod-b");
+  query = {};
+  query.next_token = "prod";
+  query.reverse = true;
+  EXPECT_EQ(names(query), "prod a | ");
 }
 
 TEST_F(Lists, PagesGoOnWhereTheLastOneEnded) {

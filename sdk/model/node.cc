@@ -12,10 +12,19 @@ bool is_ready(const v1::Node& node) { return node.status() == v1::NODE_STATUS_RE
 
 bool accepts_work(const v1::Node& node) { return is_ready(node) && node.scheduling_eligibility() != "ineligible"; }
 
+std::string_view pool_of(const v1::Node& node) {
+  if (node.node_pool().empty()) return "default";
+  return node.node_pool();
+}
+
+bool is_pool_name(std::string_view name) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  return !name.empty() && name.size() <= 128 && name.find_first_not_of(kPlain) == std::string_view::npos;
+}
+
 bool in_pool(const v1::Job& job, const v1::Node& node) {
   if (job.node_pool() == "all") return true;
-  const std::string pool = node.node_pool().empty() ? "default" : node.node_pool();
-  return pool == (job.node_pool().empty() ? "default" : job.node_pool());
+  return pool_of(node) == (job.node_pool().empty() ? "default" : job.node_pool());
 }
 
 bool in_reach(const v1::Job& job, const v1::Node& node) {

@@ -1,12 +1,14 @@
 #include "drover/schema.h"
 
 #include "drover/model/job.h"
+#include "drover/model/node.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/deployment.pb.h"
 #include "drover/v1/evaluation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/job_counts.pb.h"
 #include "drover/v1/node.pb.h"
+#include "drover/v1/node_pool.pb.h"
 #include "drover/v1/scheduler_config.pb.h"
 
 namespace drover {
@@ -26,6 +28,10 @@ KeyRange of_job(std::string_view name_space, std::string_view job_id) {
 KeyRange of_dispatch_token(std::string_view name_space, std::string_view job_id, std::string_view token) {
   return KeyRange::prefix(KeyBuilder().text(name_space).text(job_id).text(token).view());
 }
+
+std::string node_pool_key(std::string_view name) { return KeyBuilder().text(name).take(); }
+
+KeyRange nodes_of_pool(std::string_view name) { return KeyRange::prefix(KeyBuilder().text(name).view()); }
 
 KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id).view()); }
 
@@ -51,7 +57,14 @@ TableShape<v1::Job> job_versions_table() {
 }
 
 TableShape<v1::Node> nodes_table() {
-  return {"nodes", {}, [](const v1::Node& node, RowKeys& keys) { keys.primary(node.id()); }};
+  return {"nodes", {{"pool"}}, [](const v1::Node& node, RowKeys& keys) {
+            keys.primary(node.id());
+            keys.add(kNodesByPool, KeyBuilder().text(pool_of(node)).id(node.id()).take());
+          }};
+}
+
+TableShape<v1::NodePool> node_pools_table() {
+  return {"node_pools", {}, [](const v1::NodePool& pool, RowKeys& keys) { keys.primary(node_pool_key(pool.name())); }};
 }
 
 TableShape<v1::Evaluation> evals_table() {

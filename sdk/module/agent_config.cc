@@ -45,6 +45,7 @@ constexpr std::array kFlags = {
     Flag{"encrypt", "server.encrypt", true, "Key of the gossip between servers: 16, 24 or 32 bytes in base64."},
     Flag{"client", "client.enabled", false, "Run as a client: a node that runs allocations."},
     Flag{"servers", "client.servers", true, "RPC addresses of servers, separated by commas."},
+    Flag{"node-pool", "client.node_pool", true, "Pool of this node."},
     Flag{"node-class", "client.node_class", true, "Class of this node, for constraints."},
     Flag{"meta", "client.meta", true, "Node metadata, key=value. Repeatable."},
     Flag{"state-dir", "client.state_dir", true, "Folder of the client's state."},

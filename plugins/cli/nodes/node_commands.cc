@@ -6,6 +6,7 @@
 #include "drover/api/nodes.pb.h"
 #include "drover/time.h"
 #include "lookup.h"
+#include "nodes/node_list.h"
 #include "object_output.h"
 #include "output.h"
 
@@ -13,36 +14,16 @@ namespace drover::cli {
 namespace {
 
 int list_nodes(Run& run) {
-  Parameters wishes;  // as they were typed: the server says what is wrong with them
-  for (const auto& [flag, parameter] :
-       {std::pair("filter", "filter"), {"per-page", "per_page"}, {"page-token", "next_token"}}) {
-    if (run.arguments.is_set(flag)) wishes.emplace(parameter, run.arguments.value(flag));
-  }
-  auto nodes = run.client.call<v1::Nodes::List>({}, wishes);
+  auto nodes = run.client.call<v1::Nodes::List>({}, page_of(run.arguments));
   if (!nodes) return run.fail("Error querying node status", nodes.status());
   const bool verbose = run.verbose();
   if (auto code = print_object(run, *nodes)) return *code;
-  std::vector<std::vector<std::string>> rows;
-  if (verbose) {
-    rows.push_back({"ID", "DC", "Name", "Class", "Address", "Version", "Drain", "Eligibility", "Status"});
+  if (run.arguments.on("quiet")) {
+    for (const v1::NodeListStub& node : nodes->message.nodes()) run.out << id_text(node.id(), verbose) << "\n";
   } else {
-    rows.push_back({"ID", "DC", "Name", "Class", "Drain", "Eligibility", "Status"});
+    run.out << format_list(node_rows(nodes->message.nodes(), verbose));
   }
-  for (const v1::NodeListStub& node : nodes->message.nodes()) {
-    if (run.arguments.on("quiet")) {
-      run.out << id_text(node.id(), verbose) << "\n";
-      continue;
-    }
-    std::vector<std::string> row = {id_text(node.id(), verbose), node.datacenter(), node.name(), node.node_class()};
-    if (verbose) row.insert(row.end(), {node.address(), node.version()});
-    row.insert(row.end(), {yes_no(node.drain()), node.scheduling_eligibility(), word(node.status())});
-    rows.push_back(std::move(row));
-  }
-  if (!run.arguments.on("quiet")) run.out << format_list(rows);
-  if (!nodes->next_token.empty()) {
-    run.out << "\nResults have been paginated. To get the next page run:\n\ndrover node status -page-token "
-            << nodes->next_token << "\n";
-  }
+  print_next_page(run, "node status", nodes->next_token);
   return 0;
 }
 
@@ -144,6 +125,9 @@ int show_node(Run& run, const std::string& id) {
   run.out << devices_of(node, allocs->message);
   run.out << "\nAllocations\n" << (rows.size() > 1 ? format_list(rows) : "No allocations placed\n");
   if (verbose) {
+      std::vector<std::vector<std::string>> networks = {{"Name", "CIDR", "Interface", "ReservedPorts"}};
+        networks.push_back({name, network.cidr(), network.interface(), network.reserved_ports()});
+    }
     run.out << "\nAttributes\n" << format_map(node.attributes());
     if (!node.meta().empty()) run.out << "\nMeta\n" << format_map(node.meta());
   }
@@ -173,11 +157,9 @@ int node_eligibility(Run& run) {
 
 std::vector<Definition> node_commands() {
   return {{"node status", "Shows the nodes, or one node with its resources and allocations.", "[node]", "",
-           with_object_flags({on_off("short", "Leave out the events"), on_off("quiet", "Only identifiers"),
-                              on_off("verbose", "Full identifiers and attributes"),
-                              with_value("filter", "", "Filter expression: 'Status == ready and NodeClass == gpu'"),
-                              with_value("per-page", "", "Page size"),
-                              with_value("page-token", "", "Where the page begins")}),
+           with_page_flags({on_off("short", "Leave out the events"), on_off("quiet", "Only identifiers"),
+                            on_off("verbose", "Full identifiers and attributes")},
+                           "Status == ready and NodeClass == gpu"),
            0, 1, node_status},
           {"node eligibility",
            "Lets the scheduler place allocations on a node, or not.",

@@ -77,6 +77,7 @@ Result<Write<v1::RegisterJobResponse>> VersionHandlers::revert(const v1::RevertJ
   if (request.job_version() == current->version()) return invalid_argument("can't revert to current version");
   DROVER_TRY(v1::Job job, version_of(id, request.job_version(), call));
   DROVER_RETURN_IF_ERROR(check_again(job, *admission_));
+  DROVER_RETURN_IF_ERROR(in_known_pool(call.view(), *host_, job));
   if (request.has_enforce_prior_version() && request.enforce_prior_version() != current->version()) {
     return failed_precondition("Current job has version " + std::to_string(current->version()) +
                                "; enforcing version " + std::to_string(request.enforce_prior_version()));

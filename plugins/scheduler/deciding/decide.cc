@@ -13,6 +13,7 @@
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/deployment.pb.h"
+#include "drover/v1/node_pool.pb.h"
 #include "drover/v1/trial.pb.h"
 #include "placing/board.h"
 
@@ -42,6 +43,22 @@ v1::SchedulerConfiguration default_configuration() {
   return config;
 }
 
+void adopt_pool(const ReadView& view, const Tables& tables, const v1::Job& job, v1::SchedulerConfiguration& config) {
+  if (!tables.node_pools) return;
+  const auto pool = Table<v1::NodePool>(*tables.node_pools).get(view, node_pool_key(job.node_pool()));
+  if (!pool) return;
+  const v1::NodePoolSchedulerConfiguration& own = pool->scheduler_configuration();
+  if (!own.scheduler_algorithm().empty()) config.set_scheduler_algorithm(own.scheduler_algorithm());
+  if (own.has_memory_oversubscription_enabled())
+    config.set_memory_oversubscription_enabled(own.memory_oversubscription_enabled());
+}
+
+v1::SchedulerConfiguration configuration_for(const ReadView& view, const Tables& tables, const v1::Job* job) {
+  v1::SchedulerConfiguration config = tables.config.get(view, "").value_or(default_configuration());
+  if (job) adopt_pool(view, tables, *job, config);
+  return config;
+}
+
 namespace {
 
 // The evaluation of a job that lost allocations to another.
@@ -58,7 +75,6 @@ void describe_preempted(const ReadView& view, const Tables& tables, v1::Evaluati
 DecisionInput::DecisionInput(v1::Evaluation of, const ReadView& view, const Tables& tables, const v1::Job* other_job)
     : eval(std::move(of)),
       allocs(tables.allocs.list(view, kAllocsByJob, of_job(eval.namespace_(), eval.job_id()))),
-      config(tables.config.get(view, "").value_or(default_configuration())),
       new_id([] { return Uuid::random().bytes(); }),
       view_(view),
       tables_(tables) {
@@ -67,6 +83,7 @@ DecisionInput::DecisionInput(v1::Evaluation of, const ReadView& view, const Tabl
   } else {
     job = Table<v1::Job>(tables.jobs).get(view, job_key(eval.namespace_(), eval.job_id()));
   }
+  config = configuration_for(view, tables, job ? &*job : nullptr);
   if (!tables.deployments) return;
   deployments = Table<v1::Deployment>(*tables.deployments)
                     .list(view, kDeploymentsByJob, of_job(eval.namespace_(), eval.job_id()));

@@ -47,6 +47,10 @@ Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const Re
 
 // How allocations are placed where the operator has said nothing.
 v1::SchedulerConfiguration default_configuration();
+// Puts the settings of the job's node pool in the place of those for all.
+void adopt_pool(const ReadView& view, const Tables& tables, const v1::Job& job, v1::SchedulerConfiguration& config);
+// The settings for a job. `job`: null for those for all.
+v1::SchedulerConfiguration configuration_for(const ReadView& view, const Tables& tables, const v1::Job* job);
 
 // All nodes with what the allocations of the snapshot take of them.
 Cluster cluster_of(const ReadView& view, const Tables& tables);

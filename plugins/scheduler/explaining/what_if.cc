@@ -168,7 +168,10 @@ class WhatIf {
     }
     DecisionInput decision_input(new_evaluation(Uuid::random().bytes(), *job, "job-register"), input_.view,
                                  input_.tables, job);
-    if (config_) decision_input.config = *config_;
+    if (config_) {
+      decision_input.config = *config_;
+      adopt_pool(input_.view, input_.tables, *job, decision_input.config);
+    }
     as_it_would_be(name, decision_input.allocs);
     const Decision decision = decide_on(*scheduler, decision_input, input_.now, input_.cluster);
     take(*job, decision_input.allocs, decision);

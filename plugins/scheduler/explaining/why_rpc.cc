@@ -120,7 +120,7 @@ Result<v1::WhyResponse> WhyRpc::of_job(const v1::WhyJobRequest& request, Call& c
     return not_found("job \"" + job->id() + "\" has no group \"" + request.group() + "\"");
   }
   const auto allocs = tables_.allocs.list(view, kAllocsByJob, drover::of_job(job->namespace_(), job->id()));
-  const auto config = tables_.config.get(view, "").value_or(default_configuration());
+  const auto config = configuration_for(view, tables_, &*job);
   v1::WhyResponse response;
   response.set_job_id(job->id());
   response.set_index(view.index());

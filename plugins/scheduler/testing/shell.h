@@ -38,6 +38,7 @@ class ShellTest : public ::testing::Test {
     nodes_ = Table<v1::Node>(host_.rows().add_table(nodes_table().spec()));
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
     tables_.deployments = host_.rows().add_table(deployments_table().spec());
+    tables_.node_pools = host_.rows().add_table(node_pools_table().spec());
     EXPECT_TRUE(declare_config_command(host_.rows(), tables_).ok());
     EXPECT_TRUE(host_.rows().extend<Scheduler>("service", service_).ok());
     EXPECT_TRUE(host_.rows().extend<Scheduler>("batch", batch_).ok());

@@ -17,6 +17,7 @@ class Evaluation;
 class Job;
 class JobCounts;
 class Node;
+class NodePool;
 class SchedulerConfiguration;
 }  // namespace drover::v1
 
@@ -28,6 +29,8 @@ inline constexpr uint32_t kJobsByDispatchToken = 2;  // (namespace, parent, idem
 inline constexpr uint32_t kJobsOnEveryNode = 3;      // (namespace, job); of system and sysbatch jobs, parents apart
 // "job_versions" (owner: jobs)      primary: (namespace, job, version descending)
 // "nodes" (owner: nodes)            primary: node
+inline constexpr uint32_t kNodesByPool = 1;  // (pool, node)
+// "node_pools" (owner: node_pools)  primary: (name)
 // "evals" (owner: scheduler)        primary: evaluation
 inline constexpr uint32_t kEvalsByCreation = 1;  // (create index, evaluation)
 inline constexpr uint32_t kEvalsByJob = 2;       // (namespace, job, evaluation)
@@ -46,6 +49,10 @@ inline constexpr uint32_t kDeploymentsByJob = 2;       // (namespace, job, creat
 
 std::string job_key(std::string_view name_space, std::string_view job_id);
 std::string job_version_key(std::string_view name_space, std::string_view job_id, uint64_t version);
+
+std::string node_pool_key(std::string_view name);
+// In kNodesByPool the nodes of the pool.
+KeyRange nodes_of_pool(std::string_view name);
 
 // Keys that begin with the job: its versions; in kJobsByParent its children; in kEvalsByJob and kAllocsByJob its
 // evaluations and allocations; in kDeploymentsByJob its deployments, the newest first.
@@ -73,6 +80,7 @@ Result<Table<Message>> declare_table(Owner& declarations, TableShape<Message> sh
 TableShape<v1::Job> jobs_table();
 TableShape<v1::Job> job_versions_table();
 TableShape<v1::Node> nodes_table();
+TableShape<v1::NodePool> node_pools_table();
 TableShape<v1::Evaluation> evals_table();
 TableShape<v1::JobCounts> job_counts_table();
 TableShape<v1::Allocation> allocs_table();

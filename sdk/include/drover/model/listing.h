@@ -41,6 +41,8 @@ class Listing {
   // Lists a table with the primary key (namespace, name). The prefix is of the name; tokens are "namespace.name".
   // Errors: invalid_argument for a prefix or token that cannot be read, as for the following.
   static Result<Listing> by_name(const QueryOptions& query);
+  // Lists a table whose primary key is one text, in its order. The prefix is of it, and so are tokens.
+  static Result<Listing> by_text(const QueryOptions& query);
   // Lists a table whose primary key is an identifier. The prefix is of its text, and so are tokens.
   static Result<Listing> by_id(const QueryOptions& query);
   // The same in the order of creation, by the index (create index, identifier) of that number, where no prefix is
@@ -81,7 +83,7 @@ class Listing {
   bool filters_by(std::string_view field) const { return filter_ && filter_->mentions(field); }
 
  private:
-  enum class Form : uint8_t { name, id, creation };
+  enum class Form : uint8_t { name, word, id, creation };
   Listing(Form form, const QueryOptions& query)
       : form_(form), order_(query.reverse ? Order::reverse : Order::forward) {}
   Status read_filter(const QueryOptions& query);

@@ -1,6 +1,8 @@
 // Which nodes take work, and of which jobs. Pure. [any]
 #pragma once
 
+#include <string_view>
+
 namespace drover::v1 {
 class Job;
 class Node;
@@ -12,6 +14,10 @@ namespace drover {
 bool is_ready(const v1::Node& node);
 // True when it may be given new work: it is ready and eligible.
 bool accepts_work(const v1::Node& node);
+// The pool that it is in: "default" where it says none.
+std::string_view pool_of(const v1::Node& node);
+// True for 1 to 128 letters, digits, - and _.
+bool is_pool_name(std::string_view name);
 // True when it is in the job's pool.
 bool in_pool(const v1::Job& job, const v1::Node& node);
 // True when it is in the job's datacenters and pool.
