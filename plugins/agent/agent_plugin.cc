@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "drover/api/client.pb.h"
 #include "drover/duration.h"
 #include "drover/log.h"
 #include "drover/module.h"
@@ -23,6 +24,8 @@ Status AgentPlugin::declare(Declarations& declare) {
                        stream<&Rpc::exec>("Exec", &rpc_)}));
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientStats", {method<&Rpc::host_stats>("Host", &rpc_)}));
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientFiles", {stream<&Rpc::logs>("Logs", &rpc_)}));
+  DROVER_RETURN_IF_ERROR(declare.service(
+      "drover.v1.NodeMetadata", {method<&NodeMeta::read>("Read", &meta_), method<&NodeMeta::apply>("Apply", &meta_)}));
   DROVER_RETURN_IF_ERROR(hooks_.declare(declare));
   DROVER_RETURN_IF_ERROR(declare.extend<AgentStats>("client", *this));
   return declare.extend<NodeLocator>("agent", *this);
@@ -48,6 +51,7 @@ Status AgentPlugin::start(Host& host) {
              .store = *store_,
              .logs = logs_,
              .devices = *devices_,
+             .meta = meta_,
              .pool = *pool_,
              .hooks = std::move(hooks),
              .config = std::move(config),
@@ -68,6 +72,8 @@ Status AgentPlugin::start(Host& host) {
     status_->node_is_known();
     allocations_->node_is_known();
   });
+  DROVER_RETURN_IF_ERROR(meta_.open(*store_, client_->config.meta, [this] { registration_->describe_anew(); })
+                             .with_context("read this node's metadata"));
   DROVER_RETURN_IF_ERROR(registration_->describe());
   devices_->start([this] { registration_->describe_anew(); });
   host.identify_node(client_->identity.id, client_->identity.secret);

@@ -41,6 +41,7 @@ class AgentPlugin final : public Plugin, private NodeLocator, private AgentStats
   std::unique_ptr<AgentStore> store_;
   LogCollector logs_;
   std::unique_ptr<Devices> devices_;
+  NodeMeta meta_;
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Client> client_;
   StandardHooks hooks_{client_};

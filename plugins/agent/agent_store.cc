@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kNode = "node";
 constexpr std::string_view kSecret = "secret";
+constexpr std::string_view kMeta = "meta";
 
 std::string allocation_key(Uuid id) { return "alloc/" + id.bytes(); }
 std::string task_prefix(Uuid id) { return "task/" + id.bytes() + "/"; }
@@ -29,6 +30,25 @@ Result<NodeIdentity> AgentStore::identity() {
   const LocalStore::Write writes[] = {{std::string(kNode), fresh.id.bytes()}, {std::string(kSecret), fresh.secret}};
   DROVER_RETURN_IF_ERROR(rows_.write(writes));
   return fresh;
+}
+
+Result<MetaChanges> AgentStore::meta() {
+  MetaChanges changes;
+  DROVER_TRY(const std::optional<std::string> row, rows_.get(kMeta));
+  if (!row) return changes;
+  DROVER_TRY(const auto stored, parse_message<StoredMeta>(*row));
+  for (const auto& [key, value] : stored.changes())
+    changes[key] = value.has_text() ? std::optional(value.text()) : std::nullopt;
+  return changes;
+}
+
+Status AgentStore::put_meta(const MetaChanges& changes) {
+  StoredMeta stored;
+  for (const auto& [key, value] : changes) {
+    StoredMeta::Value& to = (*stored.mutable_changes())[key];
+    if (value) to.set_text(*value);
+  }
+  return write_one(rows_, std::string(kMeta), stored.SerializeAsString());
 }
 
 Status AgentStore::put_allocation(Uuid id, const StoredAllocation& allocation) {

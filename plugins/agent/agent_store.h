@@ -1,6 +1,7 @@
 // The agent's rows on this machine's disk (agent_state.proto). Every write is durable when it returns. [any]
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "drover/plugin.h"
 #include "drover/result.h"
 #include "drover/uuid.h"
+#include "node_meta/meta_change.h"
 
 namespace drover::agent {
 
@@ -25,6 +27,10 @@ class AgentStore {
 
   // The identity of the first start, or a new one.
   Result<NodeIdentity> identity();
+
+  // What was changed of the node's metadata.
+  Result<MetaChanges> meta();
+  Status put_meta(const MetaChanges& changes);
 
   Status put_allocation(Uuid id, const StoredAllocation& allocation);
   Status put_task(Uuid allocation, const std::string& task, const StoredTask& state);

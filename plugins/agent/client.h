@@ -17,6 +17,7 @@
 #include "hooks/hook_table.h"
 #include "logs/log_collector.h"
 #include "node_devices/devices.h"
+#include "node_meta/node_meta.h"
 
 namespace drover::agent {
 
@@ -25,6 +26,7 @@ struct Client {
   AgentStore& store;
   LogCollector& logs;
   Devices& devices;
+  NodeMeta& meta;
   ThreadPool& pool;  // for strands
   HookTable hooks{};
   ClientConfig config;

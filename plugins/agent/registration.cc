@@ -42,7 +42,7 @@ Status Registration::describe() {
   node->set_node_pool(client_.config.node_pool);
   node->set_http_addr(agent.advertise_http);
   node->set_status(v1::NODE_STATUS_INITIALIZING);
-  for (const auto& [key, value] : client_.config.meta) (*node->mutable_meta())[key] = value;
+  for (const auto& [key, value] : client_.meta.all()) (*node->mutable_meta())[key] = value;
   DROVER_RETURN_IF_ERROR(describe_machine(client_.config, agent.dev_mode, *node));
   (*node->mutable_attributes())["nomad.version"] = kNomadVersion;
   (*node->mutable_attributes())["drover.version"] = agent.version;
@@ -85,7 +85,11 @@ bool Registration::refresh() {
   *known.mutable_devices() = next->node_resources().devices();
   v1::NodeResources devices = client_.devices.resources();
   const bool are_devices_others = serialize(known) != serialize(devices);
-  if (!are_drivers_others && !are_devices_others) return false;
+  const Variables meta = client_.meta.all();
+  const bool is_meta_other = Variables(next->meta().begin(), next->meta().end()) != meta;
+  if (!are_drivers_others && !are_devices_others && !is_meta_other) return false;
+  next->clear_meta();
+  for (const auto& [key, value] : meta) (*next->mutable_meta())[key] = value;
   *next->mutable_node_resources()->mutable_devices() = std::move(*devices.mutable_devices());
   MutexLock lock(mutex_);
   node_ = std::move(next);

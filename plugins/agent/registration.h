@@ -26,7 +26,7 @@ class Registration {
   Status describe();
   void start();
   void stop();  // idempotent
-  // Drivers or devices have changed. [any]
+  // Drivers, devices or metadata have changed. [any]
   void describe_anew();
 
   std::shared_ptr<const v1::Node> node() const;  // [any]

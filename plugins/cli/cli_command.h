@@ -63,6 +63,7 @@ std::vector<Definition> job_why_commands();
 std::vector<Definition> alloc_commands();
 std::vector<Definition> node_commands();
 std::vector<Definition> node_drain_commands();
+std::vector<Definition> node_meta_commands();
 std::vector<Definition> node_pool_commands();
 std::vector<Definition> eval_commands();
 // How to ask for the page of `eval list` that begins at the token.
