@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -37,7 +38,6 @@ namespace drover {
 namespace {
 
 constexpr auto kStopTime = std::chrono::seconds(10);
-constexpr auto kLeaveTime = std::chrono::seconds(10);
 
 // The token of a leadership that has ended.
 std::stop_token ended() {
@@ -54,6 +54,7 @@ class Agent final : public rpc::Environment {
   Status start(std::span<const std::string> arguments);
   // Blocks until a signal ends the agent. The exit code.
   int wait();
+  void leave(const sigset_t& signals);
 
   // --- rpc::Environment [any]
   std::string region() const override { return settings_.region; }
@@ -488,6 +489,26 @@ void Agent::watch(std::stop_token stop) {
   }
 }
 
+// A second signal does not wait until the plugins have left: the agent ends at once, as by a crash, which log and tasks
+// survive.
+void Agent::leave(const sigset_t& signals) {
+  std::atomic<bool> has_left = false;
+  const pthread_t waiting = pthread_self();
+  std::jthread leaver([&] {
+    pthread_setname_np(pthread_self(), "leave");
+    plugins_->leave();
+    has_left = true;
+    pthread_kill(waiting, SIGHUP);  // is blocked, and only wakes sigwait
+  });
+  while (!has_left) {
+    int received = 0;
+    sigwait(&signals, &received);
+    if (received == SIGHUP) continue;
+    log::warn("agent", "a second signal: ends without leaving orderly");
+    std::_Exit(1);
+  }
+}
+
 int Agent::wait() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -502,7 +523,7 @@ int Agent::wait() {
   } while (received == SIGHUP);
   const bool graceful = received == SIGINT ? settings_.leave_on_interrupt : settings_.leave_on_terminate;
   log::info("agent", "stopping", {{"signal", received == SIGINT ? "interrupt" : "terminated"}, {"leave", graceful}});
-  if (graceful) plugins_->leave(clock_.steady() + kLeaveTime);
+  if (graceful) leave(signals);
   shut_down();
   return graceful ? 0 : 1;
 }

@@ -82,8 +82,11 @@ void Lifecycle::lead(std::stop_token until) {
   }
 }
 
-void Lifecycle::leave(SteadyTime deadline) {
-  for (auto& entry : entries_) entry->member.plugin->leave(deadline);
+void Lifecycle::leave() {
+  for (auto at = entries_.rbegin(); at != entries_.rend(); ++at) {
+    Plugin& plugin = *(*at)->member.plugin;
+    plugin.leave(clock_.steady() + plugin.leave_time());
+  }
 }
 
 std::vector<std::string> Lifecycle::stop(std::chrono::nanoseconds time) {

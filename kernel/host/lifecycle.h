@@ -35,8 +35,9 @@ class Lifecycle {
   Status start(const std::function<Host&(const std::string& name)>& host_of);
   // This server leads from now until the token is stopped.
   void lead(std::stop_token until);
-  // The agent goes on purpose; everything still runs. Calls the plugins in the order of start.
-  void leave(SteadyTime deadline);
+  // The agent goes on purpose; everything still runs. Calls the plugins in reverse order of start: those that were
+  // started later count on the others. Each has its own time.
+  void leave();
   // Stops in reverse order. Returns the names of those that missed the deadline; they are left alone, never destroyed.
   std::vector<std::string> stop(std::chrono::nanoseconds time);
 

@@ -8,6 +8,7 @@
 #include "drover/duration.h"
 #include "drover/log.h"
 #include "drover/module.h"
+#include "leaving/shutdown_drain.h"
 
 extern char** environ;
 
@@ -86,6 +87,22 @@ Status AgentPlugin::start(Host& host) {
   metrics_ = std::make_unique<NodeMetrics>(*client_, *allocations_);
   metrics_->start();
   return ok_status();
+}
+
+std::chrono::nanoseconds AgentPlugin::leave_time() const {
+  return client_ && client_->config.drain_on_shutdown ? drain_time(client_->config) : Plugin::leave_time();
+}
+
+void AgentPlugin::leave(SteadyTime deadline) {
+  if (!client_ || !client_->config.drain_on_shutdown || host_->agent().dev_mode) return;
+  log::info("agent", "drains this node before it ends", {{"node", client_->identity.id.to_string()}});
+  const Status status = drain_before_end(*client_, deadline);
+  if (status.ok()) {
+    log::info("agent", "the drain of this node is complete");
+  } else {
+    log::warn("agent", "the drain of this node is not complete; tasks that are left go on without the agent",
+              {{"error", status.message()}});
+  }
 }
 
 void AgentPlugin::stop(SteadyTime deadline) {

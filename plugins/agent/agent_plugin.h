@@ -29,6 +29,8 @@ class AgentPlugin final : public Plugin, private NodeLocator, private AgentStats
   ~AgentPlugin() override;
   Status declare(Declarations& declare) override;
   Status start(Host& host) override;
+  void leave(SteadyTime deadline) override;
+  std::chrono::nanoseconds leave_time() const override;
   void stop(SteadyTime deadline) override;
 
  private:

@@ -56,10 +56,30 @@ void add_without_effect(ConfigSchema& schema) {
                            {"nomad_service_discovery", Type::boolean},
                            {"template", Type::any, "TemplateConfig"},
                            {"artifact", Type::any},
-                           {"drain_on_shutdown", Type::any, "Drain"},
                            {"state_dir", Type::string}};
   for (const auto& [name, type, api_name] : options)
     schema.options.push_back({.name = name, .type = type, .api_name = api_name});
+}
+
+ConfigOption drain_block() {
+  using Type = ConfigType;
+  return {.name = "drain_on_shutdown",
+          .type = Type::block,
+          .help =
+              "Gives this node's allocations away before the agent ends by a signal for which leave_on_interrupt or "
+              "leave_on_terminate is set.",
+          .options =
+              {{.name = "deadline",
+                .type = Type::duration,
+                .default_text = "1h",
+                .help = "Time after which what is left is stopped.",
+                .min = 0.001},
+               {.name = "force", .type = Type::boolean, .default_text = "false", .help = "Stops everything at once."},
+               {.name = "ignore_system_jobs",
+                .type = Type::boolean,
+                .default_text = "false",
+                .help = "Leaves allocations of system jobs running."}},
+          .api_name = "Drain"};
 }
 
 ConfigOption reserved_block() {
@@ -142,7 +162,8 @@ ConfigSchema client_schema() {
        .help = "Longest kill_timeout that a task may ask for.",
        .min = 0,
        .is_api_text = true},
-      reserved_block()};
+      reserved_block(),
+      drain_block()};
   add_without_effect(schema);
   return schema;
 }
@@ -187,6 +208,12 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
     config.reserved_memory_mb = reserved->integer("memory");
     config.reserved_disk_mb = reserved->integer("disk");
     config.reserved_ports = reserved->string("reserved_ports");
+  }
+  // Without a line it was not written: then there is no drain.
+  if (const ConfigBlock* drain = client.block("drain_on_shutdown"); drain && drain->place.line > 0) {
+    config.drain_on_shutdown = {.deadline = drain->duration("deadline", std::chrono::hours(1)),
+                                .force = drain->boolean("force"),
+                                .ignore_system_jobs = drain->boolean("ignore_system_jobs")};
   }
   config.env_denylist = split(kDeniedVariables);
   for (const auto& [key, value] : client.string_map("options")) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,13 @@
 #include "drover/task_environment.h"
 
 namespace drover::agent {
+
+// The drain of the node when its agent goes on purpose.
+struct DrainOnShutdown {
+  std::chrono::nanoseconds deadline = std::chrono::hours(1);  // above zero
+  bool force = false;                                         // everything moves at once
+  bool ignore_system_jobs = false;
+};
 
 struct ClientConfig {
   std::string alloc_dir;  // absolute
@@ -30,6 +38,7 @@ struct ClientConfig {
   Variables chroot_env;  // path on this machine → path in the folder of a task that is locked in
   bool disable_remote_exec = false;
   std::chrono::nanoseconds max_kill_timeout = std::chrono::seconds(30);
+  std::optional<DrainOnShutdown> drain_on_shutdown;
   std::vector<std::string> driver_allowlist;  // empty: all
   std::vector<std::string> driver_denylist;
   std::vector<std::string> env_denylist;

@@ -32,8 +32,22 @@ class AgentTest : public ::testing::Test {
     return *static_cast<NodeLocator*>(
         declarations_.extensions.at({std::string(NodeLocator::kExtensionPoint), "agent"}));
   }
+  // What stands in the block "client" of the next agent's configuration.
+  void configure(const std::string& text) {
+    const auto block = parse_config("client.hcl", text);
+    ASSERT_TRUE(block.ok()) << block.status().message();
+    auto checked = apply_schema(*block, client_schema());
+    ASSERT_TRUE(checked.ok()) << checked.status().message();
+    client_ = *std::move(checked);
+  }
   void start(bool dev_mode = false) {
+    start_unheard(dev_mode);
+    ASSERT_TRUE(servers_.wait([&] { return servers_.ready; }));
+  }
+  // Without waiting for an answer of the servers.
+  void start_unheard(bool dev_mode = false) {
     host_ = std::make_unique<FakeHost>(folder_, servers_, store_, dev_mode);
+    host_->client = client_;
     declarations_ = FakeDeclarations();
     agent_ = std::make_unique<AgentPlugin>();
     ASSERT_TRUE(agent_->declare(declarations_).ok());
@@ -45,7 +59,6 @@ class AgentTest : public ::testing::Test {
     for (AllocHook* hook : alloc_hooks_) ASSERT_TRUE(declarations_.extend<AllocHook>(hook->info().name, *hook).ok());
     host_->extensions = declarations_.extensions;
     ASSERT_TRUE(agent_->start(*host_).ok());
-    ASSERT_TRUE(servers_.wait([&] { return servers_.ready; }));
   }
   void stop() {
     agent_->stop(std::chrono::steady_clock::now() + 10s);
@@ -81,6 +94,7 @@ class AgentTest : public ::testing::Test {
     group.mutable_restart_policy()->set_interval(60'000'000'000);
     group.mutable_restart_policy()->set_delay(1'000'000);
     group.mutable_restart_policy()->set_mode("fail");
+    if (stop_after_ > 0) group.set_stop_after_client_disconnect(stop_after_);
     for (const v1::Task& task : tasks) *group.add_tasks() = task;
     if (!network_mode_.empty()) group.add_networks()->set_mode(network_mode_);
     v1::Allocation allocation;
@@ -125,8 +139,10 @@ class AgentTest : public ::testing::Test {
   std::string alloc_path(const std::string& id) { return folder_ + "/alloc/" + Uuid::from_bytes(id).to_string(); }
 
   int placed_ = 0;
+  int64_t stop_after_ = 0;    // nanoseconds without a server, of what is placed; 0: for ever
   std::string network_mode_;  // of what is placed
   std::string payload_;       // of its job
+  std::optional<ConfigBlock> client_;
   std::string folder_;
   FakeServers servers_;
   FakeDriver driver_;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "drover/api/nodes.pb.h"
+#include "drover/config.h"
 #include "drover/metrics.h"
 #include "drover/node_locator.h"
 #include "drover/plugin.h"
@@ -36,6 +38,7 @@ class FakeServers final : public Caller {
       return heartbeat_reply();
     }
     if (context.method == "/drover.v1.NodeRegistry/Heartbeat") {
+      if (is_silent) return unavailable("nobody answers");
       if (forget_node) {
         forget_node = false;
         return not_found("node not found");
@@ -81,9 +84,35 @@ class FakeServers final : public Caller {
       changed.notify_all();
       return Reply{};
     }
+    if (context.method == "/drover.v1.Nodes/Drain") {
+      drain = *parse_message<v1::NodeDrainRequest>(request);
+      ++index;
+      changed.notify_all();
+      return Reply{};
+    }
+    if (context.method == "/drover.v1.Nodes/Get") {
+      changed.wait_for(lock, context.query.max_wait, [&] { return index > context.query.min_index; });
+      v1::NodeResponse response;
+      response.mutable_node()->mutable_node()->set_drain(drain && !is_drained);
+      Reply reply{response.SerializeAsString(), {}};
+      reply.meta.index = index;
+      return reply;
+    }
     return unimplemented(context.method);
   }
 
+  // Heartbeats are not answered any more, or again.
+  void refuse_heartbeats(bool refuse) {
+    std::lock_guard lock(mutex_);
+    is_silent = refuse;
+  }
+  // The node's drain is over.
+  void end_drain() {
+    std::lock_guard lock(mutex_);
+    is_drained = true;
+    ++index;
+    changed.notify_all();
+  }
   void place(v1::Allocation allocation, v1::Job job) {
     std::lock_guard lock(mutex_);
     allocation.set_alloc_modify_index(++index);
@@ -140,7 +169,9 @@ class FakeServers final : public Caller {
   std::optional<v1::Node> node;
   bool ready = false;
   bool forget_node = false;
-  bool is_stopping = false;
+  bool is_stopping = false, is_silent = false;
+  std::optional<v1::NodeDrainRequest> drain;
+  bool is_drained = false;
   int refused_watches = 0;
   int registrations = 0, updates = 0, refuse_updates = 0;
   std::map<std::string, v1::Allocation> reported;
@@ -208,7 +239,9 @@ class FakeHost final : public Host {
   Caller& caller() override { return servers_; }
   Metrics& metrics() override { return metrics_; }
   LocalStore& local_store() override { return store_; }
-  const ConfigBlock* configuration(std::string_view) const override { return nullptr; }
+  const ConfigBlock* configuration(std::string_view block) const override {
+    return block == "client" && client ? &*client : nullptr;
+  }
   std::string configuration_json() const override { return "{}"; }
   Result<Applied> propose(std::string_view, std::string, SteadyTime, uint64_t) override { return none_; }
   void propose(std::string_view, std::string, SteadyTime, uint64_t, std::function<void(Result<Applied>)> d) override {
@@ -238,7 +271,8 @@ class FakeHost final : public Host {
     return names;
   }
   Uuid node() const { return node_; }
-  Extensions extensions;  // before the agent starts
+  Extensions extensions;              // before the agent starts, as the following
+  std::optional<ConfigBlock> client;  // the agent's configuration
 
  private:
   const Status none_ = unavailable("not a server");

@@ -5,7 +5,7 @@
 //   declare   tables, commands, methods, extension points, configuration; nothing runs yet. [main]
 //   start     state has been restored; handlers may be called as soon as it returns. [main]
 //   lead      this server has become leader; called on a thread of its own, returns soon after `stop` was requested.
-//   leave     this server goes on purpose (leave_on_interrupt, leave_on_terminate): it still takes part; before stop.
+//   leave     this agent goes on purpose (leave_on_interrupt, leave_on_terminate): it still takes part; before stop.
 //   stop      orderly; returns when nothing of the plugin runs any more. The log names what misses the deadline.
 //
 // The exact tier is C++ loaded only into the build it was made for: DROVER_MODULE (drover/module.h) writes the ELF note
@@ -230,6 +230,8 @@ class Plugin {
   virtual Status start(Host& host) = 0;
   virtual void lead(std::stop_token stop) { (void)stop; }
   virtual void leave(SteadyTime deadline) { (void)deadline; }
+  // How long leave() may take. After start.
+  virtual std::chrono::nanoseconds leave_time() const { return std::chrono::seconds(10); }
   virtual void stop(SteadyTime deadline) = 0;
 };
 

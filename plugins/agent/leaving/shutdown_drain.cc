@@ -1,0 +1,49 @@
+#include "leaving/shutdown_drain.h"
+
+#include <algorithm>
+
+#include "drover/api/nodes.pb.h"
+#include "drover/log.h"
+#include "server_calls.h"
+
+namespace drover::agent {
+namespace {
+
+constexpr auto kCallTime = std::chrono::seconds(15);
+constexpr auto kWatchTime = std::chrono::seconds(30);  // one blocking look at the node
+constexpr auto kSpareTime = std::chrono::seconds(5);   // for the words between node and servers
+
+}  // namespace
+
+std::chrono::nanoseconds drain_time(const ClientConfig& config) {
+  const DrainOnShutdown& drain = *config.drain_on_shutdown;
+  return (drain.force ? std::chrono::nanoseconds() : drain.deadline) + config.max_kill_timeout + kSpareTime;
+}
+
+Status drain_before_end(const Client& client, SteadyTime deadline) {
+  const DrainOnShutdown& wanted = *client.config.drain_on_shutdown;
+  v1::NodeDrainRequest request;
+  request.set_node_id(client.identity.id.bytes());
+  request.mutable_drain_spec()->set_deadline(wanted.force ? -1 : wanted.deadline.count());
+  request.mutable_drain_spec()->set_ignore_system_jobs(wanted.ignore_system_jobs);
+  (*request.mutable_meta())["message"] = "shutting down";
+  DROVER_RETURN_IF_ERROR(call<v1::NodeDrainResponse>(
+                             client.host.caller(), node_call(client, "/drover.v1.Nodes/Drain", kCallTime, {}), request)
+                             .status());
+  v1::NodeRequest look;
+  look.set_node_id(client.identity.id.bytes());
+  uint64_t index = 0;
+  while (client.now() < deadline) {
+    const auto time = std::min<std::chrono::nanoseconds>(kWatchTime, deadline - client.now());
+    CallContext context = node_call(client, "/drover.v1.Nodes/Get", time + kSpareTime, {});
+    context.query.min_index = index;
+    context.query.max_wait = time;
+    ReplyMeta meta;
+    DROVER_TRY(const auto answer, call<v1::NodeResponse>(client.host.caller(), std::move(context), look, &meta));
+    if (!answer.node().node().drain()) return ok_status();
+    index = meta.index;
+  }
+  return deadline_exceeded("allocations are still there");
+}
+
+}  // namespace drover::agent

@@ -1,0 +1,18 @@
+// The drain of this node when its agent goes on purpose: the servers move its allocations away before it ends.
+#pragma once
+
+#include <chrono>
+
+#include "client.h"
+#include "drover/result.h"
+
+namespace drover::agent {
+
+// How long a drain may take altogether, with the time that the last tasks have to end.
+std::chrono::nanoseconds drain_time(const ClientConfig& config);
+
+// Asks the servers to drain this node, and waits until that is over. The node stays closed for new work. Errors:
+// deadline_exceeded when something is still there; else those of the calls. [a thread that may wait]
+Status drain_before_end(const Client& client, SteadyTime deadline);
+
+}  // namespace drover::agent

@@ -1,0 +1,54 @@
+#include "leaving/shutdown_drain.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "testing/agent_fixture.h"
+
+namespace drover::agent {
+namespace {
+
+using ShutdownDrain = AgentTest;
+
+TEST_F(ShutdownDrain, IsAskedForAndWaitedFor) {
+  configure(R"(
+    drain_on_shutdown {
+      deadline           = "5m"
+      ignore_system_jobs = true
+    })");
+  start();
+  EXPECT_EQ(agent_->leave_time(), 5min + 30s + 5s);
+  std::jthread leaving([&] { agent_->leave(std::chrono::steady_clock::now() + 1min); });
+  ASSERT_TRUE(servers_.wait([&] { return servers_.drain.has_value(); }));
+  EXPECT_EQ(servers_.drain->node_id(), host_->node().bytes());
+  EXPECT_EQ(servers_.drain->drain_spec().deadline(), std::chrono::nanoseconds(5min).count());
+  EXPECT_TRUE(servers_.drain->drain_spec().ignore_system_jobs());
+  EXPECT_FALSE(servers_.drain->mark_eligible());
+  EXPECT_EQ(servers_.drain->meta().at("message"), "shutting down");
+  servers_.end_drain();
+}
+
+TEST_F(ShutdownDrain, EndsWithItsTime) {
+  configure("drain_on_shutdown { force = true }");
+  start();
+  EXPECT_EQ(agent_->leave_time(), 30s + 5s);
+  agent_->leave(std::chrono::steady_clock::now() + 50ms);
+  ASSERT_TRUE(servers_.drain.has_value());
+  EXPECT_EQ(servers_.drain->drain_spec().deadline(), -1);
+}
+
+TEST_F(ShutdownDrain, IsOffUnlessItIsConfiguredAndForDevelopment) {
+  configure("node_class = \"small\"");
+  start();
+  agent_->leave(std::chrono::steady_clock::now() + 1min);
+  EXPECT_FALSE(servers_.drain.has_value());
+  stop();
+  configure("drain_on_shutdown {}");
+  start(/*dev_mode=*/true);
+  agent_->leave(std::chrono::steady_clock::now() + 1min);
+  EXPECT_FALSE(servers_.drain.has_value());
+}
+
+}  // namespace
+}  // namespace drover::agent
