@@ -63,6 +63,7 @@ Status AgentPlugin::start(Host& host) {
              .follow_events = [this](const std::string& name, TaskDriver& driver) { events_->follow(name, driver); }});
   DROVER_RETURN_IF_ERROR(logs_.start());
   allocations_ = std::make_unique<Allocations>(*client_);
+  contact_ = std::make_unique<ContactWatch>(*client_, *allocations_);
   events_ = std::make_unique<DriverEvents>(
       [this](const TaskPlace& place, const std::string& driver, const driver::DriverTaskEvent& event) {
         if (auto runner = allocations_->find(place.allocation.bytes())) runner->driver_event(place.task, driver, event);
@@ -70,6 +71,7 @@ Status AgentPlugin::start(Host& host) {
   status_ = std::make_unique<StatusReporter>(
       *client_, [this](const std::vector<Uuid>& ids) { return allocations_->describe(ids); });
   registration_ = std::make_unique<Registration>(*client_, [this] {
+    contact_->heard();
     status_->node_is_known();
     allocations_->node_is_known();
   });
@@ -81,6 +83,7 @@ Status AgentPlugin::start(Host& host) {
   rpc_.attach(*client_, *allocations_);
   located_ = allocations_.get();
   DROVER_RETURN_IF_ERROR(allocations_->restore().with_context("restore this node's allocations"));
+  DROVER_RETURN_IF_ERROR(contact_->start().with_context("read when a server was last reached"));
   status_->start();
   allocations_->start();
   registration_->start();
@@ -111,6 +114,7 @@ void AgentPlugin::stop(SteadyTime deadline) {
   if (events_) events_->stop();
   if (devices_) devices_->stop();
   if (registration_) registration_->stop();
+  if (contact_) contact_->stop();
   if (status_) status_->stop();
   // A development agent leaves nothing behind; any other leaves its tasks running, for its next life.
   if (allocations_) allocations_->stop(host_->agent().dev_mode, deadline);

@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kNode = "node";
 constexpr std::string_view kSecret = "secret";
 constexpr std::string_view kMeta = "meta";
+constexpr std::string_view kContact = "contact";
 
 std::string allocation_key(Uuid id) { return "alloc/" + id.bytes(); }
 std::string task_prefix(Uuid id) { return "task/" + id.bytes() + "/"; }
@@ -49,6 +50,20 @@ Status AgentStore::put_meta(const MetaChanges& changes) {
     if (value) to.set_text(*value);
   }
   return write_one(rows_, std::string(kMeta), stored.SerializeAsString());
+}
+
+Result<std::optional<ContactMark>> AgentStore::contact() {
+  DROVER_TRY(const std::optional<std::string> row, rows_.get(kContact));
+  if (!row) return std::optional<ContactMark>();
+  DROVER_TRY(const auto stored, parse_message<StoredContact>(*row));
+  return std::optional(ContactMark{stored.boot(), stored.steady_ns()});
+}
+
+Status AgentStore::put_contact(const ContactMark& mark) {
+  StoredContact stored;
+  stored.set_boot(mark.boot);
+  stored.set_steady_ns(mark.steady_ns);
+  return write_one(rows_, std::string(kContact), stored.SerializeAsString());
 }
 
 Status AgentStore::put_allocation(Uuid id, const StoredAllocation& allocation) {

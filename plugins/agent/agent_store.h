@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "contact/overdue.h"
 #include "drover/plugin.h"
 #include "drover/result.h"
 #include "drover/uuid.h"
@@ -31,6 +32,10 @@ class AgentStore {
   // What was changed of the node's metadata.
   Result<MetaChanges> meta();
   Status put_meta(const MetaChanges& changes);
+
+  // When a server was last reached.
+  Result<std::optional<ContactMark>> contact();
+  Status put_contact(const ContactMark& mark);
 
   Status put_allocation(Uuid id, const StoredAllocation& allocation);
   Status put_task(Uuid allocation, const std::string& task, const StoredTask& state);

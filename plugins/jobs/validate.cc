@@ -103,18 +103,18 @@ void check_disconnect(const Place& place, const v1::TaskGroup& group, const v1::
   place["max_client_disconnect"].require(
       !group.has_max_client_disconnect() || !group.has_stop_after_client_disconnect(),
       "excludes stop_after_client_disconnect");
-  place["stop_after_client_disconnect"].unsupported(group.has_stop_after_client_disconnect(),
-                                                    "stop_after_client_disconnect");
   if (group.has_disconnect()) {
     const v1::DisconnectStrategy& disconnect = group.disconnect();
     const Place at = place["disconnect"];
     at["lost_after"].require(disconnect.lost_after() >= 0, "must not be negative");
     at["stop_on_client_after"].require(disconnect.stop_on_client_after() >= 0, "must not be negative");
+    at["stop_on_client_after"].require(
+        !disconnect.has_stop_on_client_after() || job.type() == "service" || job.type() == "batch",
+        "is for service and batch jobs");
     at.require(!disconnect.has_lost_after() || !disconnect.has_stop_on_client_after(),
                "lost_after and stop_on_client_after exclude each other");
     at["reconcile"].require_one_of(disconnect.reconcile(),
                                    {"best_score", "keep_original", "keep_replacement", "longest_running"});
-    at["stop_on_client_after"].unsupported(disconnect.has_stop_on_client_after(), "stop_on_client_after");
   }
   place["prevent_reschedule_on_lost"].unsupported(group.prevent_reschedule_on_lost(), "prevent_reschedule_on_lost");
   place["max_run_duration"].require(group.max_run_duration() >= 0, "must not be negative");

@@ -1,6 +1,7 @@
 // A driver and devices in the test's memory. For agent_fixture.h.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -188,6 +189,10 @@ class FakeDriver final : public TaskDriver {
   bool wait_recovered(int times) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return recovered_ == times; });
+  }
+  bool wait_stopped(const std::string& name) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return std::ranges::find(stopped_, name) != stopped_.end(); });
   }
   void exits_at_once(const std::string& name, int code) {
     std::lock_guard lock(mutex_);
