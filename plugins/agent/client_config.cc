@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "drover/model/node.h"
+#include "fingerprint/host_ranges.h"
 
 namespace drover::agent {
 namespace {
@@ -46,7 +47,6 @@ void add_without_effect(ConfigSchema& schema) {
                            {"gc_max_allocs", Type::integer},
                            {"no_host_uuid", Type::boolean},
                            {"host_volume", Type::any, "HostVolumes"},
-                           {"host_network", Type::any, "HostNetworks"},
                            {"bind_wildcard_default_host_network", Type::boolean},
                            {"cni_path", Type::string},
                            {"cni_config_dir", Type::string},
@@ -59,6 +59,32 @@ void add_without_effect(ConfigSchema& schema) {
                            {"state_dir", Type::string}};
   for (const auto& [name, type, api_name] : options)
     schema.options.push_back({.name = name, .type = type, .api_name = api_name});
+}
+
+ConfigOption host_network_block() {
+  using Type = ConfigType;
+  return {.name = "host_network",
+          .type = Type::labelled_block,
+          .help = "A network of this machine that jobs ask for by name (host_network of a port).",
+          .options = {{.name = "cidr", .type = Type::string, .help = "Its addresses are in this range: 10.0.0.0/8."},
+                      {.name = "interface", .type = Type::string, .help = "Its addresses are of this interface."},
+                      {.name = "reserved_ports",
+                       .type = Type::string,
+                       .help = "Ports of its addresses that allocations may not use, such as 22,8500-8600."}},
+          .api_name = "HostNetworks"};
+}
+
+Result<HostNetwork> host_network_of(const ConfigBlock& block) {
+  HostNetwork network{.name = block.labels.at(0),
+                      .cidr = block.string("cidr"),
+                      .interface = block.string("interface"),
+                      .reserved_ports = block.string("reserved_ports")};
+  const std::string place = block.place.to_string() + ": client.host_network \"" + network.name + "\"";
+  if (network.cidr.empty() && network.interface.empty())
+    return invalid_argument(place + ": says neither cidr nor interface");
+  if (!network.cidr.empty()) DROVER_RETURN_IF_ERROR(check_cidr(network.cidr).with_context(place + ".cidr"));
+  DROVER_RETURN_IF_ERROR(check_ports(network.reserved_ports).with_context(place + ".reserved_ports"));
+  return network;
 }
 
 ConfigOption drain_block() {
@@ -163,6 +189,7 @@ ConfigSchema client_schema() {
        .min = 0,
        .is_api_text = true},
       reserved_block(),
+      host_network_block(),
       drain_block()};
   add_without_effect(schema);
   return schema;
@@ -208,6 +235,11 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
     config.reserved_memory_mb = reserved->integer("memory");
     config.reserved_disk_mb = reserved->integer("disk");
     config.reserved_ports = reserved->string("reserved_ports");
+    DROVER_RETURN_IF_ERROR(check_ports(config.reserved_ports).with_context("client.reserved.reserved_ports"));
+  }
+  for (const ConfigBlock* described : client.all("host_network")) {
+    DROVER_TRY(HostNetwork network, host_network_of(*described));
+    config.host_networks.push_back(std::move(network));
   }
   // Without a line it was not written: then there is no drain.
   if (const ConfigBlock* drain = client.block("drain_on_shutdown"); drain && drain->place.line > 0) {

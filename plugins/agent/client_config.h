@@ -19,12 +19,22 @@ struct DrainOnShutdown {
   bool ignore_system_jobs = false;
 };
 
+// A network of this machine that jobs ask for by name: its addresses are those of the interface and in the range, where
+// they are said.
+struct HostNetwork {
+  std::string name;
+  std::string cidr;
+  std::string interface;
+  std::string reserved_ports;
+};
+
 struct ClientConfig {
   std::string alloc_dir;  // absolute
   std::string node_class;
   std::string node_pool = "default";
   Variables meta;
   std::string network_interface;
+  std::vector<HostNetwork> host_networks;
   int64_t cpu_total_compute = 0;  // MHz; zero: found out
   int64_t memory_total_mb = 0;
   int64_t disk_total_mb = 0;

@@ -146,14 +146,43 @@ void describe_network(const InterfaceAddress& found, v1::Node& node) {
   network.set_ip(found.address);
   network.set_cidr(found.address + (v6 ? "/128" : "/32"));
   network.set_mbits(1000);
-  v1::NodeNetwork& interface = *resources.add_node_networks();
-  interface.set_mode("host");
-  interface.set_device(found.device);
-  interface.set_speed(1000);
-  v1::NodeAddress& address = *interface.add_addresses();
-  address.set_family(v6 ? "ipv6" : "ipv4");
-  address.set_alias("default");
-  address.set_address(found.address);
+}
+
+// Of all interfaces, IPv4 first; link-local ones are nobody's choice.
+Result<std::vector<InterfaceAddress>> addresses_of_machine() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return errno_status(errno, "list network interfaces");
+  std::vector<InterfaceAddress> v4, v6;
+  for (const ifaddrs* at = list; at; at = at->ifa_next) {
+    if (!at->ifa_addr) continue;
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    if (at->ifa_addr->sa_family == AF_INET) {
+      const auto* address = reinterpret_cast<const sockaddr_in*>(at->ifa_addr);
+      if (::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size())) v4.push_back({at->ifa_name, text.data()});
+    } else if (at->ifa_addr->sa_family == AF_INET6) {
+      const auto* address = reinterpret_cast<const sockaddr_in6*>(at->ifa_addr);
+      if (IN6_IS_ADDR_LINKLOCAL(&address->sin6_addr)) continue;
+      if (::inet_ntop(AF_INET6, &address->sin6_addr, text.data(), text.size()))
+        v6.push_back({at->ifa_name, text.data()});
+    }
+  }
+  ::freeifaddrs(list);
+  v4.insert(v4.end(), v6.begin(), v6.end());
+  return v4;
+}
+
+Status describe_host_networks(const ClientConfig& config, const InterfaceAddress& chosen, v1::Node& node) {
+  DROVER_TRY(const auto found, addresses_of_machine());
+  DROVER_TRY(const auto networks, host_networks(config.host_networks, found, chosen));
+  for (const v1::NodeNetwork& network : networks) *node.mutable_node_resources()->add_node_networks() = network;
+  for (const HostNetwork& configured : config.host_networks) {
+    v1::HostNetwork& shown = (*node.mutable_host_networks())[configured.name];
+    shown.set_name(configured.name);
+    shown.set_cidr(configured.cidr);
+    shown.set_interface(configured.interface);
+    shown.set_reserved_ports(configured.reserved_ports);
+  }
+  return ok_status();
 }
 
 }  // namespace
@@ -222,23 +251,9 @@ Result<InterfaceAddress> find_address(const std::string& wanted, bool loopback) 
   std::string device = wanted;
   if (device.empty() && !loopback) device = parse_default_route(read_text("/proc/net/route"));
   if (device.empty()) device = "lo";
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return errno_status(errno, "list network interfaces");
-  std::string v4, v6;
-  for (const ifaddrs* at = list; at; at = at->ifa_next) {
-    if (!at->ifa_addr || device != at->ifa_name) continue;
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    if (at->ifa_addr->sa_family == AF_INET && v4.empty()) {
-      const auto* address = reinterpret_cast<const sockaddr_in*>(at->ifa_addr);
-      if (::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size())) v4 = text.data();
-    } else if (at->ifa_addr->sa_family == AF_INET6 && v6.empty()) {
-      const auto* address = reinterpret_cast<const sockaddr_in6*>(at->ifa_addr);
-      if (IN6_IS_ADDR_LINKLOCAL(&address->sin6_addr)) continue;
-      if (::inet_ntop(AF_INET6, &address->sin6_addr, text.data(), text.size())) v6 = text.data();
-    }
-  }
-  ::freeifaddrs(list);
-  if (!v4.empty() || !v6.empty()) return InterfaceAddress{device, v4.empty() ? v6 : v4};
+  DROVER_TRY(const auto found, addresses_of_machine());
+  const auto at = std::ranges::find(found, device, &InterfaceAddress::device);
+  if (at != found.end()) return *at;
   if (wanted.empty()) return InterfaceAddress{"lo", "127.0.0.1"};
   return not_found("client.network_interface: interface \"" + wanted + "\" has no address");
 }
@@ -249,6 +264,7 @@ Status describe_machine(const ClientConfig& config, bool dev_mode, v1::Node& nod
   describe_cpu(config, node);
   describe_disk(config, node);
   describe_network(address, node);
+  DROVER_RETURN_IF_ERROR(describe_host_networks(config, address, node));
   uint64_t memory = parse_memory_total(read_text("/proc/meminfo"));
   if (config.memory_total_mb > 0) memory = static_cast<uint64_t>(config.memory_total_mb) << 20;
   (*node.mutable_attributes())["memory.totalbytes"] = std::to_string(memory);

@@ -125,8 +125,11 @@ int show_node(Run& run, const std::string& id) {
   run.out << devices_of(node, allocs->message);
   run.out << "\nAllocations\n" << (rows.size() > 1 ? format_list(rows) : "No allocations placed\n");
   if (verbose) {
+    if (!node.host_networks().empty()) {
       std::vector<std::vector<std::string>> networks = {{"Name", "CIDR", "Interface", "ReservedPorts"}};
+      for (const auto& [name, network] : sorted(node.host_networks()))
         networks.push_back({name, network.cidr(), network.interface(), network.reserved_ports()});
+      run.out << "\nHost Networks\n" << format_list(networks);
     }
     run.out << "\nAttributes\n" << format_map(node.attributes());
     if (!node.meta().empty()) run.out << "\nMeta\n" << format_map(node.meta());
