@@ -96,6 +96,7 @@ Result<v1::Job> Rpc::row_of(v1::Job job, const ReadView& view, Call& call) {
   DROVER_RETURN_IF_ERROR(resolve_destination(job, call.query(), host_->agent().region));
   canonicalize(job, admission_.priorities);
   DROVER_RETURN_IF_ERROR(accept(job, /*overrides_policies=*/false, admission_).status());
+  DROVER_RETURN_IF_ERROR(in_known_pool(view, *host_, job));
   const auto existing = tables_.jobs.get(view, job_key(job.namespace_(), job.id()));
   keep_policy_ids(job, existing ? &*existing : nullptr);
   return as_registered(job, existing ? &*existing : nullptr, view.index() + 1, host_->clock().wall_ns());
@@ -113,7 +114,11 @@ Result<v1::RegisterJobResponse> Rpc::run_plan(const v1::RunPlanRequest& request,
   if (starts_children(job)) return invalid_argument("a job that only starts children has no plan");
   DROVER_TRY(const std::vector<std::string> warnings, accept(job, request.policy_override(), admission_));
   const auto view = host_->snapshot();
+  DROVER_RETURN_IF_ERROR(in_known_pool(*view, *host_, job));
   const auto existing = tables_.jobs.get(*view, job_key(job.namespace_(), job.id()));
+  if ((existing ? existing->job_modify_index() : 0) != request.plan().job_modify_index()) {
+    return aborted("job \"" + job.id() + "\" has changed since it was planned");
+  }
   keep_policy_ids(job, existing ? &*existing : nullptr);
 
   v1::ExactRunRequest run;

@@ -131,6 +131,28 @@ void Broker::release_job(const JobName& job) {
   make_ready(entries_.at(*newest));
 }
 
+void Broker::forget(const std::string& id) {
+  const auto at = entries_.find(id);
+  if (at == entries_.end() || at->second.where == Where::unacked) return;
+  const Entry entry = std::move(at->second);
+  entries_.erase(at);
+  const JobName job = job_of(entry.eval);
+  if (entry.where == Where::waiting) {
+    waiting_.erase({entry.deadline, id});
+  } else if (entry.where == Where::pending) {
+    const auto behind = pending_.find(job);
+    behind->second.erase(id);
+    if (behind->second.empty()) pending_.erase(behind);
+  } else {
+    ready_[entry.eval.type()].erase(order_of(entry.eval));
+  }
+  // A waiting one holds its job while it was nacked.
+  const auto active = active_.find(job);
+  if (active == active_.end() || active->second != id) return;
+  active_.erase(active);
+  release_job(job);
+}
+
 Status Broker::nack(const std::string& id, const std::string& token, Moment now) {
   Entry* entry = in_flight(id, token);
   if (!entry) return not_found("evaluation is not outstanding");

@@ -51,6 +51,8 @@ class Broker {
   void enqueue(const v1::Evaluation& eval, Moment now);
   // `types`: of evaluations; empty: all. `token`: names this delivery; new for each call.
   std::optional<Delivery> dequeue(const std::set<std::string>& types, std::string token, Moment now);
+  // One whose row is gone; one that is in flight is left to its answer.
+  void forget(const std::string& id);
   // One that is in no table yet is handed out at once, so that nobody else looks at its job meanwhile. Nothing when
   // another of the job is ready or in flight.
   std::optional<Delivery> deliver(const v1::Evaluation& eval, std::string token, Moment now);

@@ -50,6 +50,37 @@ TEST(Broker, GivesOnlyTheTypesAskedFor) {
   EXPECT_FALSE(broker.dequeue({"batch"}, "t", at(0s)));
 }
 
+TEST(Broker, WhatIsDeletedStandsInNobodysWay) {
+  Broker broker({});
+  // Behind the first one the registration waits, and a newer one that would make it needless.
+  broker.enqueue(make_eval("first", "a", 50, 1), at(0s));
+  broker.enqueue(make_eval("register", "a", 50, 2), at(0s));
+  broker.enqueue(make_eval("newer", "a", 50, 3), at(0s));
+  v1::Evaluation later = make_eval("later", "b");
+  later.set_wait_until(5'000'000'000);
+  broker.enqueue(later, at(0s));
+  for (const char* id : {"first", "newer", "later", "unknown"}) broker.forget(id_of(id));
+  EXPECT_EQ(next(broker, at(9s), "t1"), id_of("register"));
+  broker.tick(at(9s));
+  EXPECT_EQ(next(broker, at(9s)), "");
+  broker.forget(id_of("register"));  // it is in flight: its answer ends it
+  EXPECT_TRUE(broker.ack(id_of("register"), "t1", at(9s)).ok());
+  EXPECT_TRUE(broker.take_cancelable(10).empty());
+}
+
+TEST(Broker, OneThatIsDeliveredAtOnceKeepsItsJobToItself) {
+  Broker broker({});
+  const v1::Evaluation eval = make_eval("exact", "a");
+  const auto delivery = broker.deliver(eval, "t1", at(0s));
+  ASSERT_TRUE(delivery);
+  EXPECT_FALSE(broker.deliver(make_eval("other", "a"), "t2", at(0s)));
+  EXPECT_TRUE(broker.deliver(make_eval("other", "b"), "t3", at(0s)));
+  broker.enqueue(make_eval("waits", "a", 50, 2), at(0s));
+  EXPECT_EQ(next(broker, at(0s)), "");
+  ASSERT_TRUE(broker.ack(eval.id(), "t1", at(0s)).ok());
+  EXPECT_EQ(next(broker, at(0s)), id_of("waits"));
+}
+
 TEST(Broker, KeepsOneOfAJobInFlightAndCancelsAllButTheNewest) {
   Broker broker({});
   for (const auto& [id, index] : {std::pair("e1", 1U), {"e2", 2U}, {"e3", 3U}}) {

@@ -49,6 +49,13 @@ std::optional<v1::Evaluation> EvalQueue::changed(const v1::Evaluation& eval) {
   return std::nullopt;
 }
 
+void EvalQueue::deleted(const std::string& eval_id) {
+  MutexLock lock(mutex_);
+  blocked_.untrack(eval_id);
+  broker_.forget(eval_id);
+  ready_.notify_all();
+}
+
 void EvalQueue::job_gone(const std::string& name_space, const std::string& job_id) {
   MutexLock lock(mutex_);
   blocked_.untrack_job(name_space, job_id);
@@ -88,6 +95,7 @@ std::optional<Delivery> EvalQueue::next(const std::set<std::string>& types) {
 
 std::optional<Delivery> EvalQueue::deliver(const v1::Evaluation& eval) {
   MutexLock lock(mutex_);
+  if (paused_) return std::nullopt;
   return broker_.deliver(eval, Uuid::random().bytes(), now());
 }
 

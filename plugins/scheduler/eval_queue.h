@@ -31,6 +31,8 @@ class EvalQueue {
 
   // A row of the table as it now stands. Blocked ones that another has made needless are returned to be cancelled.
   std::optional<v1::Evaluation> changed(const v1::Evaluation& eval);
+  // Its row is gone. One that is in flight stays until its answer.
+  void deleted(const std::string& eval_id);
   void job_gone(const std::string& name_space, const std::string& job_id);
   void room_gained(const std::string& node_id, const std::string& computed_class, uint64_t index);
 
@@ -40,7 +42,7 @@ class EvalQueue {
   // Waits for an evaluation of one of the types, or of any if none is named; nothing once stop was requested. Those
   // that are to be decided again come first.
   std::optional<Delivery> dequeue(const std::set<std::string>& types, std::stop_token stop);
-  // As Broker::deliver. Ends by ack, whatever came of it.
+  // As Broker::deliver; nothing while the queue is paused, too. Ends by ack, whatever came of it.
   std::optional<Delivery> deliver(const v1::Evaluation& eval);
   void ack(const Delivery& delivery);
   void nack(const Delivery& delivery);

@@ -153,6 +153,8 @@ void Leader::take(const Change& change, uint64_t index) {
     // Duplicates are cancelled where the table is written.
     if (change.after) {
       (void)evals_.changed(change.after->as<v1::Evaluation>());
+    } else {
+      evals_.deleted(change.before->as<v1::Evaluation>().id());
     }
   } else if (change.table == tables_.allocs.id()) {
     if (!change.before) return;

@@ -67,6 +67,20 @@ TEST_F(Leading, WhatWasLeftUndoneIsDoneAndSoIsWhatComes) {
   EXPECT_EQ(allocs_of(comes)[0].node_id(), id_of("n1"));
 }
 
+TEST_F(Leading, AJobOfMoreThanAnEntryHoldsComesInParts) {
+  v1::Node node = make_node("n1", 10'000'000, 10'000'000);
+  node.mutable_node_resources()->mutable_disk()->set_disk_mb(100'000'000);
+  put(node);
+  const v1::Job job = job_named("large", static_cast<int32_t>(2 * kMostPlacements + 10));
+  put(job);
+  propose(make_eval("e", job));
+  const auto leader = lead();
+  ASSERT_TRUE(eventually_has("e", v1::EVAL_STATUS_COMPLETE));
+  EXPECT_EQ(allocs_of(job).size(), 2 * kMostPlacements + 10);
+  EXPECT_EQ(std::ranges::count(host_.proposed(), kPlanApplied), 3);
+  EXPECT_EQ(eval("e")->queued_allocations().at("app"), 0);
+}
+
 TEST_F(Leading, SeveralWorkersNeverOvercommitANode) {
   for (const char* name : {"n1", "n2", "n3"}) put(make_node(name, 4000));  // eight of 500 MHz each
   std::vector<v1::Job> jobs;

@@ -114,12 +114,8 @@ class Check {
   const InFlight::Entry entry_;
 };
 
-// Canaries that found no place are not of their deployment.
-void drop_canaries(Plan& plan, const std::set<std::string>& refused) {
-  std::set<std::string> dropped;
-  for (const v1::Allocation& alloc : plan.placed) {
-    if (refused.contains(alloc.node_id())) dropped.insert(alloc.id());
-  }
+// Canaries that find no place are not of their deployment. `dropped`: allocations.
+void drop_canaries(Plan& plan, const std::set<std::string>& dropped) {
   for (v1::Deployment& deployment : plan.deployments) {
     for (auto& [name, group] : *deployment.mutable_task_groups()) {
       auto& canaries = *group.mutable_placed_canaries();
@@ -153,6 +149,24 @@ size_t WeighedPlan::allocations() const {
   return count;
 }
 
+bool leave_first(Plan& plan, size_t most) {
+  if (plan.all_at_once || plan.placed.size() <= most) return false;
+  std::set<std::string> left_out;  // and what would have made room for them
+  for (size_t i = most; i < plan.placed.size(); ++i) {
+    const v1::Allocation& alloc = plan.placed[i];
+    left_out.insert(alloc.id());
+    if (!alloc.previous_allocation().empty()) left_out.insert(alloc.previous_allocation());
+    left_out.insert(alloc.preempted_allocations().begin(), alloc.preempted_allocations().end());
+  }
+  plan.placed.resize(most);
+  for (auto& [node, deltas] : plan.changed) {
+    std::erase_if(deltas, [&](const v1::AllocationDelta& delta) { return left_out.contains(delta.id()); });
+  }
+  std::erase_if(plan.changed, [](const auto& changed) { return changed.second.empty(); });
+  drop_canaries(plan, left_out);
+  return true;
+}
+
 CheckedPlan check_plan(WeighedPlan weighed, Columns& columns, InFlight::Entry entry) {
   Plan& plan = weighed.plan;
   drop_ended(plan, columns);
@@ -173,7 +187,11 @@ CheckedPlan check_plan(WeighedPlan weighed, Columns& columns, InFlight::Entry en
   for (const auto& [node_id, on_node] : work) {
     if (!refused.contains(node_id)) check.take(node_id, on_node);
   }
-  drop_canaries(plan, refused);
+  std::set<std::string> dropped;
+  for (const v1::Allocation& alloc : plan.placed) {
+    if (refused.contains(alloc.node_id())) dropped.insert(alloc.id());
+  }
+  drop_canaries(plan, dropped);
   std::erase_if(plan.placed, [&](const v1::Allocation& alloc) { return refused.contains(alloc.node_id()); });
   std::erase_if(plan.changed, [&](const auto& changed) { return refused.contains(changed.first); });
   checked.plan = std::move(plan);

@@ -26,6 +26,15 @@ struct WeighedPlan {
   std::vector<std::shared_ptr<const Holding>> holdings;  // of plan.placed, in its order
 };
 
+// Placements of one plan, and about as many of the plans in one entry: a log entry has a bound, and the apply thread is
+// done with this in some milliseconds.
+inline constexpr size_t kMostPlacements = 2000;
+
+// Leaves the first placements of a plan, and of its changes those that do not belong to others: what is replaced or
+// evicted stays as it is until its successor is placed. False when nothing was left out. Plans that are all or nothing
+// are left whole.
+bool leave_first(Plan& plan, size_t most = kMostPlacements);
+
 struct CheckedPlan {
   struct Refusal {
     std::string node_id;

@@ -14,7 +14,6 @@ namespace drover::scheduler {
 namespace {
 
 constexpr auto kProposeTime = std::chrono::seconds(30);
-constexpr size_t kMaxAllocationsAnEntry = 2000;
 // An entry that failed may still be in the log. It is undone once the state shows all that the log held then.
 constexpr auto kUndoEvery = std::chrono::milliseconds(10);
 
@@ -94,7 +93,7 @@ std::vector<PlanApplier::Submission> PlanApplier::take_plans() {
   std::ranges::stable_sort(waiting, std::greater<>(), &Submission::priority);
   size_t allocations = 0;
   auto end = waiting.begin();
-  for (; end != waiting.end() && (end == waiting.begin() || allocations < kMaxAllocationsAnEntry); ++end) {
+  for (; end != waiting.end() && (end == waiting.begin() || allocations < kMostPlacements); ++end) {
     if (end->registration) {
       if (end == waiting.begin()) ++end;
       break;
@@ -135,7 +134,8 @@ void PlanApplier::apply(std::vector<Submission> plans, std::stop_token stop) {
     auto checked = check(submission, entry, term, index, stop);
     if (!checked) continue;
     note_refused(*checked);
-    const Outcome outcome{.full = checked->full(), .progress = !checked->plan.empty(), .index = index};
+    const Outcome outcome{
+        .full = checked->full() && !submission.is_part, .progress = !checked->plan.empty(), .index = index};
     if (!outcome.full && !outcome.progress) {
       submission.done(outcome);
       continue;

@@ -45,13 +45,14 @@ class PlanApplier {
   struct Submission {
     WeighedPlan plan;
     std::vector<v1::Evaluation> end;  // that the evaluation leaves behind, itself among them, once the plan is whole
+    bool is_part = false;             // there is more to do: the outcome is not full, and the evaluation goes on
     std::string eval_id, token;       // of the delivery it was made for
     int32_t priority = 0;             // of its evaluation
     uint64_t term = 0;                // of consensus, from before the snapshot that it was decided on
     // The job comes with the plan, in an entry of their own: when the log refuses the job, no other plan fails with it.
     std::optional<v1::JobRegistered> registration = {};
-    // Called once, before run() returns at the latest, or at once when it has returned; short. Errors: aborted when the delivery was taken back or the
-    // term is over; what the log said; cancelled once stop was requested. [plans]
+    // Called once, before run() returns at the latest, or at once when it has returned; short. Errors: aborted when the
+    // delivery was taken back or the term is over; what the log said; cancelled once stop was requested. [plans]
     std::function<void(Result<Outcome>)> done;
   };
   void submit(Submission submission);

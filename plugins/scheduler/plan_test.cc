@@ -31,6 +31,30 @@ struct World {
 // Each plan as an entry of its own.
 CheckedPlan check(const Plan& plan, Columns& state) { return check_plan(WeighedPlan(plan), state, state.open()); }
 
+TEST(LeaveFirst, WhatIsReplacedStaysUntilItsSuccessorIsPlaced) {
+  Plan plan;
+  for (int i = 0; i < 5; ++i) {
+    v1::Allocation& alloc = plan.placed.emplace_back();
+    alloc.set_id(id_of("new" + std::to_string(i)));
+    alloc.set_node_id(id_of("n1"));
+    alloc.set_previous_allocation(id_of("old" + std::to_string(i)));
+    v1::AllocationDelta& delta = plan.changed[id_of("n" + std::to_string(i))].emplace_back();
+    delta.set_id(alloc.previous_allocation());
+    delta.set_desired_status(v1::DESIRED_STATUS_STOP);
+  }
+  plan.changed[id_of("n0")].emplace_back().set_id(id_of("other"));
+  (*plan.deployments.emplace_back().mutable_task_groups())["app"].add_placed_canaries(id_of("new4"));
+  Plan whole = plan;
+  EXPECT_FALSE(leave_first(whole, 5));
+  EXPECT_TRUE(leave_first(plan, 2));
+  EXPECT_EQ(plan.placed.size(), 2U);
+  EXPECT_EQ(plan.changed.size(), 2U);
+  EXPECT_EQ(plan.changed.at(id_of("n0")).size(), 2U);
+  EXPECT_TRUE(plan.deployments[0].task_groups().at("app").placed_canaries().empty());
+  whole.all_at_once = true;
+  EXPECT_FALSE(leave_first(whole, 2)) << "all or nothing";
+}
+
 TEST(CheckPlan, DropsOnlyNodesThatCannotTakeTheirPart) {
   World world;
   world.nodes[id_of("n1")] = make_node("n1", 1000);

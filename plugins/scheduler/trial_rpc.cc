@@ -90,11 +90,7 @@ Result<v1::TrialResponse> TrialRpc::run(const v1::TrialRequest& request, Call& c
   input.new_id = ids_after(eval_id);
   const Decision decision = decide_on(*scheduler, input, host_->clock().wall_ns(), look.cluster);
   response.set_eval_id(eval_id);
-  const auto name_of = [&](const std::string& id) {
-    const v1::Node* node = look.cluster.find(id);
-    return node ? node->name() : std::string();
-  };
-  for (v1::PlannedChange& change : planned_changes(decision, input.allocs, name_of)) {
+  for (v1::PlannedChange& change : planned_changes(decision, input.allocs, look.cluster)) {
     *response.add_changes() = std::move(change);
   }
   for (const auto& [name, updates] : decision.desired) {

@@ -1,5 +1,5 @@
-// The handlers of Trials: what an evaluation of a job would decide, without one, which writes and enqueues nothing; and a
-// run that does exactly that.
+// The handlers of Trials: what an evaluation of a job would decide, without one, which writes and enqueues nothing; and
+// a run that does exactly that.
 #pragma once
 
 #include <set>

@@ -105,6 +105,11 @@ Status Worker::schedule(const Scheduler& scheduler, const Delivery& delivery, ui
   const SteadyTime began = host_.clock().steady();
   Decision decision = decide(scheduler, *row, *view, tables_, host_.clock().wall_ns(), std::move(look.cluster));
   note_time(decision, host_.clock().steady() - began);
+  // What an entry cannot hold is decided again, on what was placed by then.
+  if (leave_first(decision.plan)) {
+    submit(delivery, std::move(decision.plan), {}, term);
+    return ok_status();
+  }
   std::vector<v1::Evaluation> end = end_of(*row, decision, view->index());
   if (only_waits_on(*row, decision, end)) {
     evals_.block_again(delivery, end[0]);
@@ -117,8 +122,10 @@ Status Worker::schedule(const Scheduler& scheduler, const Delivery& delivery, ui
 void Worker::submit(const Delivery& delivery, Scheduler::Plan plan, std::vector<v1::Evaluation> end, uint64_t term) {
   // Taken back meanwhile: whoever has it now answers.
   if (!evals_.rest(delivery.eval.id(), delivery.token)) return;
+  const bool is_part = end.empty();
   plans_.submit({.plan = WeighedPlan(std::move(plan)),
                  .end = std::move(end),
+                 .is_part = is_part,
                  .eval_id = delivery.eval.id(),
                  .token = delivery.token,
                  .priority = delivery.eval.priority(),

@@ -32,6 +32,7 @@ class Worker {
   Status process(const Delivery& delivery, std::stop_token stop);
   // One decision; the delivery says how many there were before.
   Status schedule(const Scheduler& scheduler, const Delivery& delivery, uint64_t term, std::stop_token stop);
+  // `end`: empty when the plan is a part.
   void submit(const Delivery& delivery, Scheduler::Plan plan, std::vector<v1::Evaluation> end, uint64_t term);
 
   Host& host_;

@@ -9,11 +9,13 @@
 #include "drover/api/why.pb.h"
 #include "drover/model/allocation.h"
 #include "drover/model/evaluation.h"
+#include "drover/model/job.h"
 #include "drover/model/node.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/trial.pb.h"
+#include "explaining/why.h"
 
 namespace drover::scheduler {
 namespace {
@@ -49,18 +51,19 @@ class WhatIf {
   Result<v1::WhatIfResponse> run(const v1::WhatIfRequest& request) {
     response_.set_index(input_.view.index());
     *response_.mutable_packing()->mutable_before() = packing_of(input_.cluster);
+    for (const v1::Job& job : request.jobs()) {
+      const JobName name{job.namespace_(), job.id()};
+      if (!given_.insert(name).second) return invalid_argument("job \"" + job.id() + "\" is there twice");
+      jobs_[name] = job;
+      want(name);
+    }
     for (const std::string& id : request.drain().nodes()) DROVER_RETURN_IF_ERROR(close(id, /*drains=*/true));
     for (const std::string& id : request.fail().nodes()) DROVER_RETURN_IF_ERROR(close(id, /*drains=*/false));
     for (const v1::WhatIfAdded& added : request.add_nodes()) DROVER_RETURN_IF_ERROR(add(added));
     if (request.has_scheduler()) config_ = request.scheduler();
-    for (const v1::Job& job : request.jobs()) {
-      const JobName name{job.namespace_(), job.id()};
-      if (!jobs_.emplace(name, job).second) return invalid_argument("job \"" + job.id() + "\" is there twice");
-      wanted_.insert(name);
-    }
     if (!request.add_nodes().empty() || request.has_scheduler()) want_the_waiting();
     if (!request.add_nodes().empty()) want_system_jobs();
-    decide_all();
+    DROVER_RETURN_IF_ERROR(decide_all());
     for (auto& [name, unplaced] : unplaced_) *response_.add_unplaced() = std::move(unplaced);
     *response_.mutable_packing()->mutable_after() = packing_of(input_.cluster);
     return std::move(response_);
@@ -92,15 +95,15 @@ class WhatIf {
     }
     put(std::move(row));
     input_.tables.allocs.scan(input_.view, kAllocsByNode, of_id(id), [&](v1::Allocation& alloc, std::string_view) {
-      if (!terminal(alloc)) wanted_.emplace(alloc.namespace_(), alloc.job_id());
+      if (!terminal(alloc)) want({alloc.namespace_(), alloc.job_id()});
       return true;
     });
     return ok_status();
   }
 
   Status add(const v1::WhatIfAdded& added) {
-    if (added.count() < 1 || added.count() > kMaxAdded) {
-      return invalid_argument("AddNodes.Count is 1 to " + std::to_string(kMaxAdded));
+    if (added.count() < 1 || added.count() > kMaxAdded - added_) {
+      return invalid_argument("AddNodes.Count is 1 to " + std::to_string(kMaxAdded) + ", all entries together");
     }
     DROVER_TRY(v1::Node row, node(added.like()));
     const std::string name = row.name();
@@ -118,49 +121,53 @@ class WhatIf {
   void want_the_waiting() {
     input_.tables.evals.scan(input_.view, kEvalsByStatus, with_status(v1::EVAL_STATUS_BLOCKED),
                              [&](v1::Evaluation& eval, std::string_view) {
-                               wanted_.emplace(eval.namespace_(), eval.job_id());
+                               want({eval.namespace_(), eval.job_id()});
                                return true;
                              });
   }
 
   void want_system_jobs() {
     Table<v1::Job>(input_.tables.jobs)
-        .scan(input_.view, kPrimary, KeyRange::all(), [&](v1::Job& job, std::string_view) {
-          if (job.type() == "system" && !job.stop()) wanted_.emplace(job.namespace_(), job.id());
+        .scan(input_.view, kJobsOnEveryNode, KeyRange::all(), [&](v1::Job& job, std::string_view) {
+          if (!job.stop()) want({job.namespace_(), job.id()});
           return true;
         });
   }
 
   // The most important first, as the broker has it.
-  void decide_all() {
+  Status decide_all() {
     while (!wanted_.empty()) {
-      std::optional<JobName> next;
-      int32_t priority = 0;
-      for (const JobName& name : wanted_) {
-        const v1::Job* job = find_job(name);
-        const int32_t its = job ? job->priority() : 0;
-        if (!next || its > priority) std::tie(next, priority) = std::tuple(name, its);
-      }
-      wanted_.erase(*next);
-      if (++turns_[*next] > kTurns) {
-        response_.add_notes("job \"" + next->second +
+      if (input_.stop.stop_requested()) return cancelled("the caller has gone");
+      const JobName next = wanted_.begin()->second;
+      wanted_.erase(wanted_.begin());
+      if (++turns_[next] > kTurns) {
+        response_.add_notes("job \"" + next.second +
                             "\" loses allocations again and again; the rest of it is left out");
         continue;
       }
-      decide_job(*next);
+      decide_job(next);
     }
+    return ok_status();
+  }
+
+  void want(const JobName& name) {
+    const v1::Job* job = find_job(name);
+    if (job) wanted_.emplace(-int64_t{job->priority()}, name);
   }
 
   const v1::Job* find_job(const JobName& name) {
-    const auto known = jobs_.find(name);
-    if (known != jobs_.end()) return &known->second;
-    auto row = Table<v1::Job>(input_.tables.jobs).get(input_.view, job_key(name.first, name.second));
-    return row ? &jobs_.emplace(name, *std::move(row)).first->second : nullptr;
+    const auto [at, is_new] = jobs_.try_emplace(name);
+    if (is_new) at->second = Table<v1::Job>(input_.tables.jobs).get(input_.view, job_key(name.first, name.second));
+    return at->second ? &*at->second : nullptr;
   }
 
   void decide_job(const JobName& name) {
     const v1::Job* job = find_job(name);
     if (!job) return;
+    if (starts_children(*job)) {
+      response_.add_notes("job \"" + job->id() + "\" only starts children, when it is due or dispatched");
+      return;
+    }
     const Scheduler* scheduler = input_.scheduler_of(job->type());
     if (!scheduler) {
       response_.add_notes("job \"" + job->id() + "\" is of type \"" + job->type() + "\", which nobody schedules here");
@@ -169,7 +176,7 @@ class WhatIf {
     DecisionInput decision_input(new_evaluation(Uuid::random().bytes(), *job, "job-register"), input_.view,
                                  input_.tables, job);
     if (config_) {
-      decision_input.config = *config_;
+      decision_input.config.MergeFrom(*config_);
       adopt_pool(input_.view, input_.tables, *job, decision_input.config);
     }
     as_it_would_be(name, decision_input.allocs);
@@ -196,13 +203,15 @@ class WhatIf {
 
   void take(const v1::Job& job, const std::vector<v1::Allocation>& allocs, const Decision& decision) {
     std::set<std::string> replaced;
+    std::map<std::string_view, const v1::Allocation*> own;
+    for (const v1::Allocation& alloc : allocs) own.emplace(alloc.id(), &alloc);
     for (const v1::Allocation& alloc : decision.plan.placed) {
-      const auto previous = std::ranges::find(allocs, alloc.previous_allocation(), &v1::Allocation::id);
+      const auto previous = own.find(alloc.previous_allocation());
       v1::WhatIfMove& move = *response_.add_moved();
-      if (previous != allocs.end() && !alloc.previous_allocation().empty()) {
-        move.set_alloc_id(previous->id());
-        move.set_from(previous->node_id());
-        replaced.insert(previous->id());
+      if (previous != own.end() && !alloc.previous_allocation().empty()) {
+        move.set_alloc_id(previous->second->id());
+        move.set_from(previous->second->node_id());
+        replaced.insert(previous->second->id());
       }
       move.set_to(alloc.node_id());
       move.set_to_name(alloc.node_name());
@@ -222,7 +231,7 @@ class WhatIf {
     }
     // Jobs that lost allocations find them new places.
     for (const v1::Evaluation& eval : decision.plan.evaluations) {
-      if (eval.triggered_by() == "preemption") wanted_.emplace(eval.namespace_(), eval.job_id());
+      if (eval.triggered_by() == "preemption") want({eval.namespace_(), eval.job_id()});
     }
     for (const auto& [group, count] : decision.queued) {
       unplaced_.erase({job.namespace_(), job.id(), group});
@@ -238,28 +247,15 @@ class WhatIf {
     unplaced.set_count(count);
     const auto failed = decision.failed.find(group);
     if (failed == decision.failed.end()) return;
-    const auto add = [&](const std::string& text, int32_t nodes) -> v1::WhyReason& {
-      v1::WhyReason& reason = *unplaced.add_reasons();
-      reason.set_group(group);
-      reason.set_text(text);
-      reason.set_nodes(nodes);
-      return reason;
-    };
-    const v1::AllocMetric& metric = failed->second;
-    using Sorted = std::map<std::string, int32_t>;
-    for (const auto& [text, nodes] : Sorted(metric.constraint_filtered().begin(), metric.constraint_filtered().end())) {
-      add(text, nodes).set_constraint(text);
-    }
-    for (const auto& [text, nodes] : Sorted(metric.dimension_exhausted().begin(), metric.dimension_exhausted().end())) {
-      add(text, nodes).set_dimension(text);
-    }
+    for (v1::WhyReason& reason : reasons_of(failed->second, group)) *unplaced.add_reasons() = std::move(reason);
   }
 
   WhatIfInput input_;
   std::optional<v1::SchedulerConfiguration> config_;
   v1::WhatIfResponse response_;
-  std::map<JobName, v1::Job> jobs_;
-  std::set<JobName> wanted_;  // to be decided
+  std::map<JobName, std::optional<v1::Job>> jobs_;  // nothing: it is gone
+  std::set<JobName> given_;                         // with the request
+  std::set<std::pair<int64_t, JobName>> wanted_;    // to be decided; the highest priority first
   std::map<JobName, int> turns_;
   std::set<std::string> drained_;
   std::map<JobName, std::vector<v1::Allocation>> placed_;

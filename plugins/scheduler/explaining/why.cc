@@ -118,19 +118,18 @@ class Explanation {
       if (client_terminal(alloc)) continue;
       const v1::Node* node = input.cluster.find(alloc.node_id());
       distinct_.add({node, alloc.task_group(), server_terminal(alloc)});
-      if (is_everywhere() && alloc.task_group() == group.name() && !server_terminal(alloc)) served_.insert(node);
+      if (runs_everywhere(input.job) && alloc.task_group() == group.name() && !server_terminal(alloc))
+        served_.insert(node);
     }
   }
 
   void run() {
     input_.cluster.visit([&](const ClusterNode& node) { look_at(node); });
     for (const auto& [text, reason] : reasons_) add_reason(text, reason);
-    if (fitting_ > 0) {
-      show_best();
-    } else {
-      show_nearest();
-      add_changes();
-    }
+    // Where nothing fits, less important allocations may still make room.
+    if ((fitting_ > 0 || input_.rules.preempts) && show_best()) return;
+    show_nearest();
+    add_changes();
   }
 
  private:
@@ -145,9 +144,6 @@ class Explanation {
     Kind kind;
     int32_t nodes = 0;
   };
-
-  // One on each node: those that have one want no more.
-  bool is_everywhere() const { return input_.job.type() == "system" || input_.job.type() == "sysbatch"; }
 
   // How much of what the group asks for is missing, at most of one thing.
   double share_of(const std::vector<Failure>& failures, const NodeRoom& room) const {
@@ -196,8 +192,8 @@ class Explanation {
     if (found.kind == Kind::constraint) reason.set_constraint(text);
   }
 
-  // As the placer sees it: one more is placed on a copy.
-  void show_best() {
+  // As the placer sees it: one more is placed on a copy. False when there is no place.
+  bool show_best() {
     Cluster copy(input_.cluster);
     for (const v1::Node* node : served_) {
       if (node) copy.erase_node(node->id());
@@ -206,7 +202,7 @@ class Explanation {
     const auto placer = board.open(input_.job, group_);
     v1::Allocation alloc;
     alloc.set_id(std::string(16, '\0'));
-    if (!placer->place(alloc, {})) return;
+    if (!placer->place(alloc, {})) return false;
     for (const v1::NodeScoreMeta& meta : alloc.metrics().score_meta_data()) {
       v1::WhyNode& node = *response_.add_best();
       node.set_group(group_.name());
@@ -215,6 +211,7 @@ class Explanation {
       *node.mutable_scores() = meta.scores();
       (*node.mutable_scores())["final"] = meta.norm_score();
     }
+    return true;
   }
 
   void show_nearest() {
@@ -256,23 +253,29 @@ class Explanation {
     }
   }
 
-  // An empty node of a kind that is there already, where that would do.
+  // An empty node of a kind that is there already, where that would do. What is unique to a node is not the kind's.
   void add_node_changes(std::vector<Change>& changes) const {
+    std::set<std::string> said;
     for (uint32_t number = 0; number < input_.cluster.kinds(); ++number) {
       const auto& example = input_.cluster.kind(number).example;
       if (!example) continue;
       v1::Node fresh = *example;
       fresh.set_id(std::string(16, '\0'));
+      fresh.set_name("");
+      for (const auto& [name, value] : example->attributes()) {
+        if (name.starts_with("unique.")) fresh.mutable_attributes()->erase(name);
+      }
       fresh.set_status(v1::NODE_STATUS_READY);
       fresh.set_drain(false);
       fresh.set_scheduling_eligibility("eligible");
       const ClusterNode node{std::make_shared<const v1::Node>(fresh), NodeRoom(fresh), {}};
       if (!failures_of(node, input_.job, group_, distinct_).empty()) continue;
-      const std::string of_class = fresh.node_class().empty() ? "" : " of class " + fresh.node_class();
-      changes.push_back({.text = "one more node" + of_class + " like " + example->name(),
-                         .kind = "add_node",
-                         .nodes = 1,
-                         .share = kCostOfANode});
+      std::string text = "one more node";
+      if (!fresh.node_class().empty()) text += " of class " + fresh.node_class();
+      text += " like those with " + std::to_string(node.room.capacity().cpu) + " MHz and " +
+              std::to_string(node.room.capacity().memory_mb) + " MB in " + fresh.datacenter();
+      if (!said.insert(text).second) continue;
+      changes.push_back({.text = std::move(text), .kind = "add_node", .nodes = 1, .share = kCostOfANode});
     }
   }
 
@@ -281,6 +284,7 @@ class Explanation {
     if (!input_.others.job) return;
     std::vector<std::pair<int32_t, const Holding*>> others;
     for (const auto& holding : node.holdings) {
+      if (!holding->evictable) continue;
       if (holding->job_id == input_.job.id() && holding->name_space == input_.job.namespace_()) continue;
       const v1::Job* job = input_.others.job(holding->name_space, holding->job_id, holding->job_version);
       if (job) others.emplace_back(job->priority(), holding.get());
@@ -333,6 +337,25 @@ class Explanation {
 };
 
 }  // namespace
+
+bool runs_everywhere(const v1::Job& job) { return job.type() == "system" || job.type() == "sysbatch"; }
+
+std::vector<v1::WhyReason> reasons_of(const v1::AllocMetric& metric, const std::string& group) {
+  std::vector<v1::WhyReason> reasons;
+  const auto add = [&](const auto& counts, const auto& set_kind) {
+    for (const auto& [text, nodes] : std::map<std::string, int32_t>(counts.begin(), counts.end())) {
+      v1::WhyReason& reason = reasons.emplace_back();
+      reason.set_group(group);
+      reason.set_text(text);
+      reason.set_nodes(nodes);
+      set_kind(reason, text);
+    }
+  };
+  add(metric.constraint_filtered(),
+      [](v1::WhyReason& reason, const std::string& text) { reason.set_constraint(text); });
+  add(metric.dimension_exhausted(), [](v1::WhyReason& reason, const std::string& text) { reason.set_dimension(text); });
+  return reasons;
+}
 
 void explain_group(const WhyInput& input, const v1::TaskGroup& group, v1::WhyResponse& response) {
   Explanation(input, group, response).run();

@@ -5,12 +5,15 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "placing/board.h"
 
 namespace drover::v1 {
+class AllocMetric;
+class WhyReason;
 class WhyResponse;
-}
+}  // namespace drover::v1
 
 namespace drover::scheduler {
 
@@ -21,6 +24,12 @@ struct WhyInput {
   PlacingRules rules = {};
   OtherJobs others = {};
 };
+
+// One on each node that suits: a system or sysbatch job.
+bool runs_everywhere(const v1::Job& job);
+
+// Why nodes were no use, as a metric counted them, in the order of their texts.
+std::vector<v1::WhyReason> reasons_of(const v1::AllocMetric& metric, const std::string& group);
 
 // Adds what is to be said about one more allocation of the group.
 void explain_group(const WhyInput& input, const v1::TaskGroup& group, v1::WhyResponse& response);

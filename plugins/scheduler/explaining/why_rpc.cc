@@ -45,10 +45,9 @@ class Circumstances {
     note_evaluations();
   }
 
-  void count(const v1::TaskGroup& group, size_t nodes) {
+  void count(const v1::TaskGroup& group, const Cluster& cluster) {
     v1::WhyGroup& numbers = (*response_.mutable_groups())[group.name()];
-    const bool is_everywhere = job_.type() == "system" || job_.type() == "sysbatch";
-    numbers.set_wanted(job_.stop() ? 0 : is_everywhere ? static_cast<int32_t>(nodes) : group.count());
+    numbers.set_wanted(job_.stop() ? 0 : runs_everywhere(job_) ? nodes_for(group, cluster) : group.count());
     for (const v1::Allocation& alloc : allocs_) {
       if (alloc.task_group() != group.name() || terminal(alloc)) continue;
       if (alloc.job_create_index() == job_.create_index()) numbers.set_running(numbers.running() + 1);
@@ -60,6 +59,16 @@ class Circumstances {
   }
 
  private:
+  // Those that a system job has one on.
+  int32_t nodes_for(const v1::TaskGroup& group, const Cluster& cluster) const {
+    Feasibility feasibility(job_, group);
+    int32_t nodes = 0;
+    cluster.visit([&](const ClusterNode& node) {
+      nodes += accepts_work(*node.node) && in_reach(job_, *node.node) && feasibility.check(*node.node).empty();
+    });
+    return nodes;
+  }
+
   void add(std::string text) { response_.add_notes(std::move(text)); }
 
   void note_deployment() {
@@ -133,11 +142,9 @@ Result<v1::WhyResponse> WhyRpc::of_job(const v1::WhyJobRequest& request, Call& c
                        .job = *job,
                        .rules = rules_for(config, job->type()),
                        .others = others_of(view, tables_)};
-  size_t nodes = 0;
-  look.cluster.visit([&](const ClusterNode& node) { nodes += accepts_work(*node.node) && in_reach(*job, *node.node); });
   for (const v1::TaskGroup& group : job->task_groups()) {
     if (!request.group().empty() && group.name() != request.group()) continue;
-    circumstances.count(group, nodes);
+    circumstances.count(group, look.cluster);
     explain_group(input, group, response);
   }
   call.set_index(view.index());
@@ -162,20 +169,7 @@ Result<v1::WhyResponse> WhyRpc::of_allocation(const v1::WhyAllocationRequest& re
     note("it made room for allocation " + short_id(alloc->preempted_by_allocation()));
   }
   const v1::AllocMetric& metric = alloc->metrics();
-  const auto add_reason = [&](const std::string& text, int32_t nodes) -> v1::WhyReason& {
-    v1::WhyReason& reason = *response.add_reasons();
-    reason.set_group(alloc->task_group());
-    reason.set_text(text);
-    reason.set_nodes(nodes);
-    return reason;
-  };
-  using Sorted = std::map<std::string, int32_t>;
-  for (const auto& [text, nodes] : Sorted(metric.constraint_filtered().begin(), metric.constraint_filtered().end())) {
-    add_reason(text, nodes).set_constraint(text);
-  }
-  for (const auto& [text, nodes] : Sorted(metric.dimension_exhausted().begin(), metric.dimension_exhausted().end())) {
-    add_reason(text, nodes).set_dimension(text);
-  }
+  for (v1::WhyReason& reason : reasons_of(metric, alloc->task_group())) *response.add_reasons() = std::move(reason);
   for (const v1::NodeScoreMeta& meta : metric.score_meta_data()) {
     v1::WhyNode& node = *response.add_best();
     node.set_group(alloc->task_group());
@@ -198,6 +192,7 @@ Result<v1::WhatIfResponse> WhyRpc::what_if(const v1::WhatIfRequest& request, Cal
                              .tables = tables_,
                              .cluster = std::move(look.cluster),
                              .now = host_->clock().wall_ns(),
+                             .stop = call.stop(),
                              .scheduler_of = scheduler_of},
                             request);
 }

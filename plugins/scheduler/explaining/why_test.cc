@@ -86,8 +86,9 @@ TEST_F(Whys, TheCheapestChangeComesFirst) {
   constraint.set_operand("=");
   constraint.set_r_target("linux");
   const auto answer = why(job);
-  EXPECT_EQ(changes(answer), (Texts{"200 MB less memory (2)", "drop the constraint ${attr.kernel.name} = linux (1)",
-                                    "make the node eligible (1)", "one more node like away (1)"}));
+  EXPECT_EQ(changes(answer),
+            (Texts{"200 MB less memory (2)", "drop the constraint ${attr.kernel.name} = linux (1)",
+                   "make the node eligible (1)", "one more node like those with 4000 MHz and 8000 MB in dc1 (1)"}));
   EXPECT_EQ(answer.changes(0).kind(), "memory");
   EXPECT_EQ(answer.changes(0).amount(), 200);
   EXPECT_EQ(reasons(answer),
@@ -170,6 +171,19 @@ TEST_F(Whys, ASystemJobAsksOnlyNodesThatHaveNoneYet) {
   EXPECT_EQ(answer.best(0).node_name(), "free");
   EXPECT_EQ(reasons(answer), (Reasons{{"cpu", 1}}));
   EXPECT_EQ(answer.groups().at("app").wanted(), 3);
+}
+
+TEST_F(Whys, WhereOthersMakeRoomThereIsAPlace) {
+  put(make_node("n1", 600));
+  v1::Job other = make_job();
+  other.set_id("other");
+  other.set_priority(20);
+  put(other);
+  put(make_alloc(other, 0, "n1"));
+  const auto answer = why(make_job());
+  ASSERT_EQ(answer.best_size(), 1);
+  EXPECT_TRUE(answer.best(0).scores().contains("preemption"));
+  EXPECT_TRUE(answer.changes().empty());
 }
 
 TEST_F(Whys, WhatWaitsForPeopleIsNoted) {
@@ -267,6 +281,19 @@ TEST_F(WhatIfs, AMoreImportantJobPushesOthersAside) {
   EXPECT_EQ(answer->preempted_size(), 1);
   ASSERT_EQ(answer->unplaced_size(), 1) << "who is pushed aside looks for another place";
   EXPECT_EQ(answer->unplaced(0).job_id(), "web");
+}
+
+TEST_F(WhatIfs, AJobThatOnlyStartsChildrenIsNoted) {
+  v1::WhatIfRequest request;
+  v1::Job& job = *request.add_jobs() = make_job("batch");
+  job.set_id("parent");
+  job.mutable_periodic()->set_enabled(true);
+  job.mutable_periodic()->add_specs("* * * * *");
+  const auto answer = what_if(request);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_TRUE(answer->moved().empty());
+  ASSERT_EQ(answer->notes_size(), 1);
+  EXPECT_EQ(answer->notes(0), "job \"parent\" only starts children, when it is due or dispatched");
 }
 
 TEST_F(WhatIfs, WhatIsNotThereIsSaid) {

@@ -73,11 +73,6 @@ void Distinct::add(const Neighbour& neighbour, int sign) {
   }
 }
 
-void Distinct::forget() {
-  for (Rule& rule : hosts_) rule.used.clear();
-  for (Rule& rule : properties_) rule.used.clear();
-}
-
 bool Distinct::escapes_class() const {
   return std::ranges::any_of(properties_, [](const Rule& rule) {
     v1::Constraint constraint;

@@ -35,7 +35,6 @@ class Distinct {
   bool empty() const { return hosts_.empty() && properties_.empty(); }
   // One more (or with -1: one less) neighbour.
   void add(const Neighbour& neighbour, int sign = 1);
-  void forget();  // all neighbours
 
   // Why the node cannot have one more allocation of the group, as it stands in the metrics; empty when it can. Hosts
   // come before properties.

@@ -213,6 +213,24 @@ void Prospects::screen_block(size_t index) {
   note_best(index);
 }
 
+// What was found stands; only how the nodes rate has changed.
+void Prospects::rate_block(size_t index) {
+  const ClusterBlock& nodes = cluster_.block(index);
+  const uint64_t fits = blocks_[index].fits;
+  const uint64_t rest = wants_devices_ || wants_cores_ ? 0 : fits & ~singled_[index];
+  if (rest != 0 && !escapes_kind_ && nodes.one_kind != ClusterBlock::kMixed) {
+    screen(nodes, ask_, common_[nodes.one_kind].factors, &scores_[index * kSlots]);
+  } else {
+    visit_bits(rest, [&](size_t at) {
+      const ScreenFactors& factors = common_of(index * kSlots + at).factors;
+      const double packing = packing_of(ask_, factors, nodes.cpu_power[at], nodes.memory_power[at]);
+      scores_[index * kSlots + at] = mean_score(packing + factors.extra, factors.count);
+    });
+  }
+  visit_bits(fits & ~rest, [&](size_t at) { scores_[index * kSlots + at] = score(parts_at(index * kSlots + at), {}); });
+  note_best(index);
+}
+
 void Prospects::screen_alike(const ClusterBlock& nodes, size_t index, uint64_t slots) {
   const Common& common = common_[nodes.one_kind];
   if (common.finding != kFits) return note(index, slots, common.finding);
@@ -370,7 +388,11 @@ void Prospects::changed(Slot slot, const Neighbour* moved, int sign) {
           changed = changed || common_[escapes_kind_ ? i * kSlots + at : nodes.kind[at]].has_changed;
         });
       }
-      if (changed) screen_block(i);
+      if (changed && distinct_.has_properties()) {
+        screen_block(i);
+      } else if (changed) {
+        rate_block(i);
+      }
     }
   }
   look_again(slot);

@@ -127,6 +127,7 @@ class Prospects {
 
   void screen_all();
   void screen_block(size_t index);
+  void rate_block(size_t index);
   void screen_alike(const ClusterBlock& nodes, size_t index, uint64_t slots);
   void screen_mixed(const ClusterBlock& nodes, size_t index, uint64_t slots);
   void sort_by_room(const ClusterBlock& nodes, size_t index, uint64_t slots, const ScreenRoom& room);

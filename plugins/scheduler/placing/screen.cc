@@ -54,7 +54,7 @@ __attribute__((target("avx2"))) ScreenRoom screen_avx2(const ClusterBlock& block
   const __m256d base = _mm256_set1_pd(rule.base), sign = _mm256_set1_pd(rule.sign), zero = _mm256_setzero_pd();
   const __m256d most = _mm256_set1_pd(kPackingMax), extra = _mm256_set1_pd(factors.extra),
                 count = _mm256_set1_pd(factors.count);
-  const __m256d resolution = _mm256_set1_pd(kResolution), to_whole = _mm256_set1_pd(6755399441055744.0);
+  const __m256d resolution = _mm256_set1_pd(kResolution), to_whole = _mm256_set1_pd(kToWhole);
   ScreenRoom room;
   for (size_t i = 0; i < kSlots; i += 4) {
     room.cpu |= enough(block.free_cpu.data(), cpu, i);

@@ -15,11 +15,11 @@ inline constexpr double kResolution = 4294967296.0;  // 2^32
 // Of a node that cannot be taken.
 inline constexpr double kNoScore = -std::numeric_limits<double>::infinity();
 
+// 1.5 * 2^52: a number loses what stands behind its point when this is added and taken away.
+inline constexpr double kToWhole = 6755399441055744.0;
+
 // The mean of all that counts for or against a node, as a score. Requires: |sum| below 2^18.
-inline double mean_score(double sum, double count) {
-  constexpr double kToWhole = 6755399441055744.0;  // adding 1.5 * 2^52 leaves no bits behind the point
-  return (sum / count * kResolution + kToWhole) - kToWhole;
-}
+inline double mean_score(double sum, double count) { return (sum / count * kResolution + kToWhole) - kToWhole; }
 
 // The group: what it takes, and how packing is rated.
 struct ScreenAsk {

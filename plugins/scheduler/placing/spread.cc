@@ -81,12 +81,6 @@ void Spreads::add(const Neighbour& neighbour, int sign) {
   }
 }
 
-void Spreads::forget() {
-  for (Block& block : blocks_) {
-    for (Value& value : block.values) value.used = 0;
-  }
-}
-
 bool Spreads::escapes_class() const {
   return std::ranges::any_of(blocks_, [](const Block& block) {
     v1::Constraint constraint;

@@ -24,7 +24,6 @@ class Spreads {
   size_t cell_of(const v1::Node& node);
   // One more (or with -1: one less) neighbour. Those of other groups and those that stop do not count.
   void add(const Neighbour& neighbour, int sign = 1);
-  void forget();  // all neighbours
   // By cell: -1 to 1, or more where a spread is even.
   std::vector<double> scores() const;
   // The values are unique to single nodes.

@@ -103,7 +103,6 @@ TEST(Spread, ScoresByWhatIsThereAlready) {
     }
     neighbours.push_back({nodes.empty() ? nullptr : &nodes[0], "another group"});
     Spreads spreads(job, job.task_groups(0));
-    spreads.forget();
     for (const Neighbour& neighbour : neighbours) spreads.add(neighbour);
     for (const auto& [meta, expected] : c.scores) {
       const size_t cell = spreads.cell_of(node_with("asked", meta));

@@ -1,5 +1,9 @@
 #include "tally.h"
 
+#include <limits>
+
+#include "drover/result.h"
+
 #include "drover/v1/allocation.pb.h"
 
 namespace drover::scheduler {
@@ -8,7 +12,9 @@ Finding Reasons::number_of(Refusal refusal, std::string_view text) {
   std::string key(1, refusal == Refusal::filtered ? 'f' : 'e');
   key += text;
   const auto [at, is_new] = numbers_.try_emplace(std::move(key), static_cast<Finding>(all_.size()));
-  if (is_new) all_.push_back({refusal, std::string(text)});
+  if (!is_new) return at->second;
+  DROVER_CHECK(all_.size() < std::numeric_limits<Finding>::max());
+  all_.push_back({refusal, std::string(text)});
   return at->second;
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "drover/uuid.h"
@@ -51,7 +53,9 @@ std::function<std::string()> ids_after(std::string eval_id) {
 }
 
 std::vector<v1::PlannedChange> planned_changes(const Decision& decision, std::span<const v1::Allocation> allocs,
-                                               const std::function<std::string(const std::string& node_id)>& name_of) {
+                                               const Cluster& cluster) {
+  std::unordered_map<std::string_view, const v1::Allocation*> own;
+  for (const v1::Allocation& alloc : allocs) own.emplace(alloc.id(), &alloc);
   std::vector<v1::PlannedChange> changes;
   const auto add = [&](const std::string& group, const std::string& name, std::string action, const std::string& node) {
     v1::PlannedChange& change = changes.emplace_back();
@@ -59,15 +63,15 @@ std::vector<v1::PlannedChange> planned_changes(const Decision& decision, std::sp
     change.set_name(name);
     change.set_action(std::move(action));
     change.set_node_id(node);
-    change.set_node_name(name_of(node));
+    if (const v1::Node* row = cluster.find(node)) change.set_node_name(row->name());
   };
   for (const v1::Allocation& alloc : decision.plan.placed)
     add(alloc.task_group(), alloc.name(), "place", alloc.node_id());
   for (const auto& [node, deltas] : decision.plan.changed) {
     for (const v1::AllocationDelta& delta : deltas) {
-      const auto own = std::ranges::find(allocs, delta.id(), &v1::Allocation::id);
-      if (own != allocs.end()) {
-        add(own->task_group(), own->name(), action_of(delta), node);
+      const auto at = own.find(delta.id());
+      if (at != own.end()) {
+        add(at->second->task_group(), at->second->name(), action_of(delta), node);
       } else {
         add("", "allocation " + Uuid::from_bytes(delta.id()).to_string(), action_of(delta), node);
       }

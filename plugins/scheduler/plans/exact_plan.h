@@ -19,9 +19,9 @@ namespace drover::scheduler {
 // same ports.
 std::function<std::string()> ids_after(std::string eval_id);
 
-// In the order of group, name, action and node. `allocs`: of the job. `name_of`: a node's name.
+// In the order of group, name, action and node. `allocs`: of the job. `cluster`: knows the names of nodes.
 std::vector<v1::PlannedChange> planned_changes(const Decision& decision, std::span<const v1::Allocation> allocs,
-                                               const std::function<std::string(const std::string& node_id)>& name_of);
+                                               const Cluster& cluster);
 
 // What is in one and not in the other, as sentences; empty when they are the same.
 std::vector<std::string> differences(std::span<const v1::PlannedChange> planned,

@@ -76,6 +76,8 @@ Result<v1::ExactRunResponse> ExactRuns::run(Host& host, const Tables& tables, Sh
   if (!visit.evals()) return unavailable("this server does not lead, or only begins to");
   const v1::Job& job = request.job();
   const v1::Evaluation eval = new_evaluation(request.eval_id(), job, "job-register");
+  const auto config = tables.config.get(*host.snapshot(), "");
+  if (config && config->pause_eval_broker()) return failed_precondition("evaluations are paused");
   const auto delivery = visit.evals()->deliver(eval);
   if (!delivery) return aborted("job \"" + job.id() + "\" is being looked at; try again");
   // The delivery stands for the job until the log has answered; nobody else decides about it meanwhile.
@@ -85,7 +87,7 @@ Result<v1::ExactRunResponse> ExactRuns::run(Host& host, const Tables& tables, Sh
   };
   const uint64_t term = host.term();  // before the snapshot
   auto look = columns.look(0, deadline, stop);
-  if (!look) return end(look.status());
+  if (!look) return end(look.status().code() == Code::cancelled ? unavailable(look.status().message()) : look.status());
   const ReadView& view = *look->view;
   if (tables.evals.get(view, eval.id())) return end(failed_precondition("the plan was done already"));
   const auto known = Table<v1::Job>(tables.jobs).get(view, job_key(job.namespace_(), job.id()));
@@ -95,16 +97,14 @@ Result<v1::ExactRunResponse> ExactRuns::run(Host& host, const Tables& tables, Sh
   DecisionInput input(eval, view, tables, &job);
   input.new_id = ids_after(eval.id());
   Decision decision = decide_on(scheduler, input, host.clock().wall_ns(), look->cluster);
-  const auto name_of = [&](const std::string& id) {
-    const v1::Node* node = look->cluster.find(id);
-    return node ? node->name() : std::string();
-  };
   const std::vector<v1::PlannedChange> planned(request.changes().begin(), request.changes().end());
-  const auto different = differences(planned, planned_changes(decision, input.allocs, name_of));
+  const auto different = differences(planned, planned_changes(decision, input.allocs, look->cluster));
   if (!different.empty()) return end(not_the_same(different));
 
   decision.plan.all_at_once = true;
   auto evals = end_of(eval, decision, view.index());
+  // From here on no answer is due in time: the applier always gives one.
+  if (!visit.evals()->rest(eval.id(), delivery->token)) return end(aborted("the decision took too long; try again"));
   const auto answer = std::make_shared<Answer>();
   visit.plans().submit({.plan = WeighedPlan(std::move(decision.plan)),
                         .end = std::move(evals),
@@ -124,11 +124,18 @@ Result<v1::ExactRunResponse> ExactRuns::run(Host& host, const Tables& tables, Sh
                        [&]() DROVER_REQUIRES(answer->mutex) { return answer->outcome.has_value(); });
   const Result<PlanApplier::Outcome> outcome = *std::move(answer->outcome);
   lock.unlock();
-  DROVER_RETURN_IF_ERROR(end(outcome.status()));
-  if (!outcome->full) return aborted("a node cannot take its part of the plan any more; plan again");
-  v1::ExactRunResponse response;
-  response.set_index(outcome->index);
+  const Status status = end(outcome.status());
+  if (status.ok() && !outcome->full) return aborted("a node cannot take its part of the plan any more; plan again");
+  // An entry whose answer did not come in time may be applied all the same: the evaluation's row says so.
   const auto now = host.snapshot();
+  const auto written = tables.evals.get(*now, eval.id());
+  if (!written) {
+    if (status.code() != Code::cancelled) return status.ok() ? aborted("the plan is not in the state") : status;
+    return unavailable(
+        "this server leads no longer; the plan may still be done: run it again, it is done once at most");
+  }
+  v1::ExactRunResponse response;
+  response.set_index(written->create_index());
   const auto row = Table<v1::Job>(tables.jobs).get(*now, job_key(job.namespace_(), job.id()));
   if (row) response.set_job_modify_index(row->job_modify_index());
   return response;

@@ -80,7 +80,7 @@ class Listing {
     return RowsBeside(call.view().scan(table, kPrimary, range_, order_), order_);
   }
   // True when the filter needs that field of the row.
-  bool filters_by(std::string_view field) const { return filter_ && filter_->mentions(field); }
+  bool filters_by(std::string_view name) const { return filter_ && filter_->mentions(name); }
 
  private:
   enum class Form : uint8_t { name, word, id, creation };
