@@ -15,6 +15,7 @@
 #include "drover/mutex.h"
 #include "drover/node_locator.h"
 #include "drover/pause.h"
+#include "drover/proposer.h"
 #include "drover/reload.h"
 #include "drover/start_order.h"
 #include "drover/wire.h"
@@ -75,6 +76,8 @@ class Agent final : public rpc::Environment {
   }
   void propose(std::string_view plugin, std::string_view command, std::string payload, SteadyTime deadline,
                uint64_t only_in_term, std::function<void(Result<Applied>)> done) override {
+    if (auto* own_way = static_cast<Proposer*>(extensions_.find(Proposer::kExtensionPoint, command)))
+      return own_way->propose(std::move(payload), deadline, only_in_term, std::move(done));
     host::propose(shared_, plugin, command, std::move(payload), deadline, only_in_term, std::move(done));
   }
   std::string leader_address() const override {

@@ -34,6 +34,7 @@ std::string trigger_for(const v1::Allocation& before, const v1::Allocation& repo
 }
 
 Status NodeRpc::declare(Declarations& declare) {
+  DROVER_RETURN_IF_ERROR(declare.extend<Proposer>(v1::AllocationsReported::descriptor()->full_name(), reports_));
   return declare.service("drover.v1.NodeAllocations",
                          {method<&NodeRpc::watch>("Watch", this), method<&NodeRpc::fetch>("Fetch", this),
                           method<&NodeRpc::update>("Update", this)});
@@ -41,6 +42,7 @@ Status NodeRpc::declare(Declarations& declare) {
 
 Status NodeRpc::start(Host& host) {
   host_ = &host;
+  reports_.start(host);
   return ok_status();
 }
 
@@ -94,9 +96,7 @@ Result<Write<v1::UpdateAllocationsResponse>> NodeRpc::update(const v1::UpdateAll
   const auto node = prove(request.node_id(), request.secret_id(), view);
   if (!node) return permission_denied("node secret ID does not match");
   if (node->status() == v1::NODE_STATUS_DOWN || node->status() == v1::NODE_STATUS_DISCONNECTED) {
-    return failed_precondition("node " + Uuid::from_bytes(node->id()).to_string() +
-                               " is not allowed to update allocs while in status " +
-                               std::string(status_text(node->status())));
+    return refused_report(node->id(), node->status());
   }
   v1::AllocationsReported command;
   command.set_time(host_->clock().wall_ns());

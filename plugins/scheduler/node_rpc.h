@@ -7,6 +7,7 @@
 
 #include "drover/plugin.h"
 #include "drover/v1/node_service.pb.h"
+#include "reporting/report_merger.h"
 #include "tables.h"
 
 namespace drover::scheduler {
@@ -20,6 +21,8 @@ class NodeRpc {
   explicit NodeRpc(const Tables& tables) : tables_(tables) {}
   Status declare(Declarations& declare);
   Status start(Host& host);
+  // Requires: no call is decided any more.
+  void stop() { reports_.stop(); }
 
  private:
   Result<v1::WatchAllocationsResponse> watch(const v1::WatchAllocationsRequest& request, Call& call);
@@ -31,6 +34,7 @@ class NodeRpc {
 
   const Tables& tables_;
   Host* host_ = nullptr;
+  ReportMerger reports_;
 };
 
 }  // namespace drover::scheduler

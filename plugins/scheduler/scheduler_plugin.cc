@@ -104,7 +104,7 @@ class SchedulerPlugin final : public Plugin {
   }
 
   void lead(std::stop_token stop) override { Leader(*host_, tables_, *columns_, exact_runs_, options_).run(stop); }
-  void stop(SteadyTime) override {}
+  void stop(SteadyTime) override { node_rpc_.stop(); }
 
  private:
   Tables tables_;

@@ -334,16 +334,19 @@ class Commands {
   Result<std::string> allocations_reported(const v1::AllocationsReported& command, ApplyContext& context) const {
     Writer writer(tables_, context, command.time());
     std::set<std::string> caught_up;  // nodes
-    for (const v1::Allocation& report : command.allocations()) {
+    v1::AllocationsReportedAnswer answer;
+    for (int at = 0; at < command.allocations_size(); ++at) {
+      const v1::Allocation& report = command.allocations(at);
       auto alloc = writer.change(report.id());
       if (!alloc) continue;  // collected meanwhile
       v1::Allocation& row = alloc->row;
       const auto node = status_of(tables_, row.node_id(), context.rows());
-      if (!node) return not_found("node " + Uuid::from_bytes(row.node_id()).to_string() + " not found");
-      if (*node == v1::NODE_STATUS_DOWN || *node == v1::NODE_STATUS_DISCONNECTED) {
-        return failed_precondition("node " + Uuid::from_bytes(row.node_id()).to_string() +
-                                   " is not allowed to update allocs while in status " +
-                                   std::string(status_text(*node)));
+      if (!node || *node == v1::NODE_STATUS_DOWN || *node == v1::NODE_STATUS_DISCONNECTED) {
+        v1::AllocationsReportedAnswer::Refused& refused = *answer.add_refused();
+        refused.set_at(static_cast<uint32_t>(at));
+        refused.set_node_id(row.node_id());
+        refused.set_status(node.value_or(v1::NODE_STATUS_UNSPECIFIED));
+        continue;
       }
       if (*node == v1::NODE_STATUS_INITIALIZING) caught_up.insert(row.node_id());
       row.set_client_status(report.client_status());
@@ -356,6 +359,7 @@ class Commands {
       row.set_modify_time(command.time());
       DROVER_RETURN_IF_ERROR(writer.put_client_side(*std::move(alloc)));
     }
+    if (answer.refused_size() > 0 && answer.refused_size() == command.allocations_size()) return serialize(answer);
     for (const std::string& id : caught_up) {
       v1::NodeCaughtUp node;
       node.set_node_id(id);
@@ -363,7 +367,7 @@ class Commands {
     }
     DROVER_RETURN_IF_ERROR(writer.put(command.evaluations()));
     DROVER_RETURN_IF_ERROR(writer.finish());
-    return std::string();
+    return serialize(answer);
   }
 
   Result<std::string> allocations_transitioned(const v1::AllocationsTransitioned& command,
@@ -412,7 +416,8 @@ class Commands {
     const auto job = Table<v1::Job>(tables_.jobs).get(context.rows(), job_key(wanted.namespace_(), wanted.id()));
     if (!job) return not_found("job \"" + wanted.id() + "\" not found");
     for (v1::Allocation& alloc : *command.mutable_placed()) {
-      if (alloc.job_version() > job->version()) return failed_precondition("the plan is for another version of the job");
+      if (alloc.job_version() > job->version())
+        return failed_precondition("the plan is for another version of the job");
       alloc.set_job_create_index(job->create_index());
     }
     for (v1::Deployment& deployment : *command.mutable_deployments()) {

@@ -169,18 +169,33 @@ TEST_F(SchedulerTables, TakeReportsWithoutTouchingWhatServersDecide) {
   EXPECT_FALSE(rows_.told<v1::JobStatusChanged>().back().has_live_allocs());
 }
 
-TEST_F(SchedulerTables, RefuseReportsOfANodeThatIsDown) {
-  const v1::Allocation one = make_alloc(job_, 0, "n1");
+TEST_F(SchedulerTables, LeaveOutReportsOfANodeThatIsDown) {
+  const v1::Allocation one = make_alloc(job_, 0, "n1"), two = make_alloc(job_, 1, "n2");
   place(one, 7);
+  place(two, 7);
   v1::Node down = make_node("n1");
   down.set_status(v1::NODE_STATUS_DOWN);
   ASSERT_TRUE(Table<v1::Node>(tables_.nodes).put(rows_, down).ok());
+  ASSERT_TRUE(Table<v1::Node>(tables_.nodes).put(rows_, make_node("n2")).ok());
   v1::AllocationsReported command;
   command.add_allocations()->set_id(one.id());
-  const auto answer = rows_.apply(command, 9);
-  EXPECT_EQ(answer.status().code(), Code::failed_precondition);
-  EXPECT_TRUE(answer.status().message().ends_with("is not allowed to update allocs while in status down"));
+  *command.add_evaluations() = eval("e", v1::EVAL_STATUS_PENDING);
+  v1::AllocationsReportedAnswer answer;
+  ASSERT_TRUE(answer.ParseFromString(*rows_.apply(command, 9)));
+  ASSERT_EQ(answer.refused_size(), 1);
+  EXPECT_EQ(answer.refused(0).node_id(), id_of("n1"));
+  EXPECT_EQ(answer.refused(0).status(), v1::NODE_STATUS_DOWN);
   EXPECT_EQ(alloc(one.id()).modify_index(), 7U);
+  EXPECT_FALSE(tables_.evals.get(rows_, id_of("e"))) << "nothing was written";
+
+  // Beside it, another node's report counts.
+  command.add_allocations()->set_id(two.id());
+  ASSERT_TRUE(answer.ParseFromString(*rows_.apply(command, 10)));
+  ASSERT_EQ(answer.refused_size(), 1);
+  EXPECT_EQ(answer.refused(0).at(), 0U);
+  EXPECT_EQ(alloc(one.id()).modify_index(), 7U);
+  EXPECT_EQ(alloc(two.id()).modify_index(), 10U);
+  EXPECT_TRUE(tables_.evals.get(rows_, id_of("e")));
 }
 
 TEST_F(SchedulerTables, ApplyDeltasButKeepTheEndThatANodeReported) {

@@ -93,6 +93,19 @@ class FakeHost final : public Host, private Caller {
     std::lock_guard lock(mutex_);
     holds_ = true;
   }
+  // From now on tasks that are posted for later wait for run_delayed().
+  void delay_tasks() {
+    std::lock_guard lock(mutex_);
+    delays_ = true;
+  }
+  void run_delayed() {
+    std::vector<std::function<void()>> tasks;
+    {
+      std::lock_guard lock(mutex_);
+      tasks.swap(delayed_);
+    }
+    for (const auto& task : tasks) task();
+  }
   // Commits the oldest of them, in order; without a number all, and holds no more.
   void release(size_t count) {
     std::vector<Told> told;
@@ -265,7 +278,13 @@ class FakeHost final : public Host, private Caller {
   void identify_node(Uuid, std::string) override {}
   std::optional<Uuid> local_node() const override { return std::nullopt; }
   void post(std::function<void()> task) override { task(); }
-  void post_after(std::chrono::nanoseconds, std::function<void()> task) override { task(); }
+  void post_after(std::chrono::nanoseconds, std::function<void()> task) override {
+    {
+      std::lock_guard lock(mutex_);
+      if (delays_) return delayed_.push_back(std::move(task));
+    }
+    task();
+  }
   std::vector<std::string> methods() const override { return {}; }
   // Finds what was declared to rows().
   void* find_extension(std::string_view point, std::string_view name) const override {
@@ -398,6 +417,8 @@ class FakeHost final : public Host, private Caller {
   std::vector<std::string> proposed_;
   bool holds_ = false;
   std::deque<Held> held_;
+  bool delays_ = false;
+  std::vector<std::function<void()>> delayed_;
   std::vector<std::weak_ptr<Feed>> feeds_;
 };
 
