@@ -113,8 +113,7 @@ Status Broker::ack(const std::string& id, const std::string& token, Moment now) 
   return ok_status();
 }
 
-// The most recent of those that waited for the job goes on; the others have become needless.
-void Broker::release_job(const JobName& job) {
+void Broker::release_job(const JobName& job, Others others) {
   auto at = pending_.find(job);
   if (at == pending_.end()) return;
   const std::set<std::string> ids = std::move(at->second);
@@ -125,6 +124,10 @@ void Broker::release_job(const JobName& job) {
   });
   for (const std::string& id : ids) {
     if (id == *newest) continue;
+    if (others == Others::wait_on) {
+      pending_[job].insert(id);
+      continue;
+    }
     cancelable_.push_back(std::move(entries_.at(id).eval));
     entries_.erase(id);
   }
@@ -150,7 +153,8 @@ void Broker::forget(const std::string& id) {
   const auto active = active_.find(job);
   if (active == active_.end() || active->second != id) return;
   active_.erase(active);
-  release_job(job);
+  // The next one may be deleted as well, and must not have made the others needless before.
+  release_job(job, Others::wait_on);
 }
 
 Status Broker::nack(const std::string& id, const std::string& token, Moment now) {

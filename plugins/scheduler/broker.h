@@ -109,7 +109,9 @@ class Broker {
   static ReadyOrder order_of(const v1::Evaluation& eval) { return {eval.priority(), eval.create_index(), eval.id()}; }
   void make_ready(Entry& entry);
   void wait(Entry& entry, SteadyTime until);
-  void release_job(const JobName& job);
+  enum class Others { become_needless, wait_on };
+  // The newest of those behind goes on; what becomes of the others.
+  void release_job(const JobName& job, Others others = Others::become_needless);
   Delivery hand_out(Entry& entry, std::string token, Moment now);
   Entry* in_flight(const std::string& id, const std::string& token);
   Status answer_by(const std::string& id, const std::string& token, SteadyTime deadline);

@@ -46,10 +46,6 @@ void PlanApplier::submit(Submission submission) {
 }
 
 void PlanApplier::run(std::stop_token stop) {
-  {
-    MutexLock lock(inbox_->mutex);
-    inbox_->closed = false;
-  }
   while (!stop.stop_requested()) {
     Work work = next(stop);
     const bool was_answered = !work.answers.empty();

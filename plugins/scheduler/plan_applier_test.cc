@@ -153,9 +153,12 @@ TEST_F(Applying, WhoWaitsWhenLeadershipEndsIsTold) {
   // A plan that nobody waits for any more is not done either.
   const v1::Job other = job_named("other");
   const Delivery second = in_flight(other);
-  const auto applier = run();
-  EXPECT_TRUE(submit(plan_of(other, "n1", 1), second).get().ok());
+  PlanApplier next(host_, columns_, queue_);  // each leadership has its own
+  const std::jthread applier([&](std::stop_token until) { next.run(until); });
+  EXPECT_TRUE(submit(next, plan_of(other, "n1", 1), second).get().ok());
   EXPECT_TRUE(allocs_of(job).empty());
+  // Nor is one that comes when it is over.
+  EXPECT_EQ(submit(plan_of(job, "n1", 1), delivery).get().status().code(), Code::cancelled);
 }
 
 TEST_F(Applying, AWorkerLeavesWhatIsClosedAlone) {
