@@ -7,7 +7,7 @@
 //   host.commit([&](WriteTransaction& rows) { return jobs.put(rows, job); });
 //   auto answer = host.answer<v1::JobResponse>("/drover.v1.Jobs/Get", request);
 //
-// [any], but for rows().
+// May be derived from, by whoever owns the clock. [any], but for rows().
 #pragma once
 
 #include <chrono>
@@ -61,11 +61,15 @@ class FakeCall final : public Call {
   const std::shared_ptr<const ReadView> view_;
 };
 
-class FakeHost final : public Host, private Caller {
+class FakeHost : public Host, private Caller {
  public:
   static constexpr std::chrono::seconds kPatience{30};
 
-  MemoryRows& rows() { return rows_; }
+  MemoryRows& rows() {
+    std::lock_guard lock(mutex_);
+    copy_.reset();  // what is declared now is part of the next one
+    return rows_;
+  }
   ForwardClock& forward_clock() { return clock_; }
   // Before anything runs.
   AgentInfo& agent_info() { return info_; }
@@ -73,6 +77,7 @@ class FakeHost final : public Host, private Caller {
   // Writes rows as one commit, as the apply functions of other plugins do. Returns its index.
   uint64_t commit(const std::function<void(WriteTransaction&)>& write) {
     std::lock_guard lock(mutex_);
+    copy_.reset();
     rows_.begin(++index_);
     write(rows_);
     publish();
@@ -351,12 +356,16 @@ class FakeHost final : public Host, private Caller {
     return at->second;
   }
   Result<Applied> append(const std::string& command, const std::string& payload) {
+    copy_.reset();
     DROVER_TRY(std::string answer, rows_.apply(command, payload, ++index_));
     proposed_.emplace_back(command);
     publish();
     return Applied{index_, std::move(answer)};
   }
-  std::shared_ptr<const ReadView> copy() const { return std::make_shared<MemoryRows>(rows_); }
+  std::shared_ptr<const ReadView> copy() {
+    if (!copy_) copy_ = std::make_shared<MemoryRows>(rows_);
+    return copy_;
+  }
   void publish() {
     auto batch = std::make_shared<Batch>();
     batch->at = index_;
@@ -409,7 +418,8 @@ class FakeHost final : public Host, private Caller {
   std::function<Result<std::string>(const CallContext&, const std::string&)> answer_call_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  MemoryRows rows_;  // guarded by mutex_ once anything runs, like the following
+  MemoryRows rows_;                       // guarded by mutex_ once anything runs, like the following
+  std::shared_ptr<const ReadView> copy_;  // of the newest state; null: nobody has asked yet
   uint64_t index_ = 0;
   uint64_t term_ = 1;
   std::map<std::string, Status> refused_;

@@ -5,7 +5,7 @@
 //   rows.apply(command, 7);                // as the entry with index 7
 //   tables.allocs.get(rows, id);
 //
-// A copy is a snapshot. One thread; FakeHost guards one for several.
+// A copy is a snapshot; it shares the tables until they change. One thread; FakeHost guards one for several.
 #pragma once
 
 #include <algorithm>
@@ -33,9 +33,10 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
 
   // A table of another plugin; declare it before whoever reads it.
   TableId add_table(TableSpec spec) {
-    const size_t indexes = spec.indexes.size();
-    tables_.push_back({std::move(spec), {}, {}, 0});
-    tables_.back().indexes.resize(indexes);
+    auto table = std::make_shared<MemoryTable>();
+    table->indexes.resize(spec.indexes.size());
+    table->spec = std::move(spec);
+    tables_.emplace_back(std::move(table));
     return TableId{static_cast<uint32_t>(tables_.size() - 1)};
   }
 
@@ -45,8 +46,8 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
   }
   // Errors: not_found for a command that nobody declared; else what its apply function says, and nothing has changed.
   Result<std::string> apply(const std::string& name, std::string_view payload, uint64_t index) {
-    auto at = commands_.find(name);
-    if (at == commands_.end()) return not_found("no command " + name);
+    auto at = declared_->commands.find(name);
+    if (at == declared_->commands.end()) return not_found("no command " + name);
     index_ = index;
     changes_.clear();
     const auto before = tables_;
@@ -69,7 +70,7 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
   template <typename Command>
   std::vector<Command> told() const {
     std::vector<Command> commands;
-    for (const auto& [name, payload] : told_) {
+    for (const auto& [name, payload] : declared_->told) {
       if (name == Command::descriptor()->full_name()) {
         commands.emplace_back().ParseFromArray(payload.data(), static_cast<int>(payload.size()));
       }
@@ -77,12 +78,12 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     return commands;
   }
   // The handlers that were declared, by "/drover.v1.Jobs/List".
-  const std::map<std::string, MethodBinding>& methods() const { return methods_; }
+  const std::map<std::string, MethodBinding>& methods() const { return declared_->methods; }
 
   // ReadView, WriteTransaction
   uint64_t index() const override { return index_; }
   std::optional<std::string_view> get(TableId id, std::string_view key) const override {
-    const auto& rows = tables_[id.value].rows;
+    const auto& rows = tables_[id.value]->rows;
     auto at = rows.find(std::string(key));
     if (at == rows.end()) return std::nullopt;
     return *at->second;
@@ -94,7 +95,7 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
   }
   std::unique_ptr<drover::Cursor> scan(TableId id, uint32_t index, const KeyRange& range,
                                        Order order = Order::forward) const override {
-    const MemoryTable& table = tables_[id.value];
+    const MemoryTable& table = *tables_[id.value];
     auto cursor = std::make_unique<Cursor>();
     const auto& entries = index == kPrimary ? table.rows : table.indexes[index - 1];
     for (auto at = entries.lower_bound(range.first); at != entries.end(); ++at) {
@@ -104,11 +105,11 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     if (order == Order::reverse) std::ranges::reverse(cursor->entries);
     return cursor;
   }
-  uint64_t row_count(TableId id) const override { return tables_[id.value].rows.size(); }
-  uint64_t table_index(TableId id) const override { return tables_[id.value].changed; }
+  uint64_t row_count(TableId id) const override { return tables_[id.value]->rows.size(); }
+  uint64_t table_index(TableId id) const override { return tables_[id.value]->changed; }
   // Always by the table's own function: keys that are said to be known must be the same.
   Status put(TableId id, std::string row, const KnownKeys& known = {}) override {
-    MemoryTable& table = tables_[id.value];
+    MemoryTable& table = own(id);
     RowKeys keys = keys_of(table.spec, row);
     const std::string key = keys.primary();
     check_known(known.after, keys);
@@ -125,9 +126,9 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     return ok_status();
   }
   bool erase(TableId id, std::string_view key) override {
-    MemoryTable& table = tables_[id.value];
+    if (!tables_[id.value]->rows.contains(std::string(key))) return false;
+    MemoryTable& table = own(id);
     Row before = take(table, std::string(key));
-    if (!before) return false;
     table.changed = index_;
     changes_.push_back({id, std::string(key), std::move(before), nullptr});
     return true;
@@ -139,33 +140,33 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
   Result<TableId> other_table(std::string_view name) override { return find_table(name); }
   Result<TableId> find_table(std::string_view name) const {
     for (size_t i = 0; i < tables_.size(); ++i) {
-      if (tables_[i].spec.name == name) return TableId{static_cast<uint32_t>(i)};
+      if (tables_[i]->spec.name == name) return TableId{static_cast<uint32_t>(i)};
     }
     return not_found(std::string(name));
   }
   Status command(std::string name, ApplyFunction apply) override {
-    commands_[std::move(name)] = std::move(apply);
+    declared_->commands[std::move(name)] = std::move(apply);
     return ok_status();
   }
   using Declarations::command;
   Status service(std::string_view full_name, std::vector<MethodBinding> methods) override {
     for (MethodBinding& method : methods) {
       std::string name = "/" + std::string(full_name) + "/" + method.name;
-      methods_[std::move(name)] = std::move(method);
+      declared_->methods[std::move(name)] = std::move(method);
     }
     return ok_status();
   }
   Status configuration(std::string block, ConfigSchema schema) override {
-    schemas_[std::move(block)] = std::move(schema);
+    declared_->schemas[std::move(block)] = std::move(schema);
     return ok_status();
   }
   Status extension(std::string point, std::string name, void* implementation) override {
-    extensions_[{std::move(point), std::move(name)}] = implementation;
+    declared_->extensions[{std::move(point), std::move(name)}] = implementation;
     return ok_status();
   }
   // The declarations: schemas by block, implementations by extension point and name.
-  const std::map<std::string, ConfigSchema>& schemas() const { return schemas_; }
-  const std::map<std::pair<std::string, std::string>, void*>& extensions() const { return extensions_; }
+  const std::map<std::string, ConfigSchema>& schemas() const { return declared_->schemas; }
+  const std::map<std::pair<std::string, std::string>, void*>& extensions() const { return declared_->extensions; }
 
  private:
   struct MemoryTable {
@@ -173,6 +174,31 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     std::map<std::string, Row> rows;
     std::vector<std::map<std::string, Row>> indexes;
     uint64_t changed = 0;
+  };
+  // A table that copies share until one of them writes.
+  class Slot {
+   public:
+    explicit Slot(std::shared_ptr<MemoryTable> table) : table_(std::move(table)) {}
+    Slot(const Slot& other) : table_(other.table_), is_shared_(true) { other.is_shared_ = true; }
+    Slot& operator=(const Slot& other) {
+      table_ = other.table_;
+      is_shared_ = other.is_shared_ = true;
+      return *this;
+    }
+    Slot(Slot&&) noexcept = default;
+    Slot& operator=(Slot&&) noexcept = default;
+    ~Slot() = default;
+
+    const MemoryTable* operator->() const { return table_.get(); }
+    const MemoryTable& operator*() const { return *table_; }
+    MemoryTable& own() {
+      if (std::exchange(is_shared_, false)) table_ = std::make_shared<MemoryTable>(*table_);
+      return *table_;
+    }
+
+   private:
+    std::shared_ptr<MemoryTable> table_;
+    mutable bool is_shared_ = false;
   };
   struct Cursor final : drover::Cursor {
     std::vector<std::pair<std::string, Row>> entries;
@@ -207,18 +233,24 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
   // ApplyContext
   WriteTransaction& rows() override { return *this; }
   Status also(std::string_view name, std::string_view payload) override {
-    told_.emplace_back(name, payload);
-    auto at = commands_.find(std::string(name));
-    return at == commands_.end() ? ok_status() : at->second(payload, *this).status();
+    declared_->told.emplace_back(name, payload);
+    auto at = declared_->commands.find(std::string(name));
+    return at == declared_->commands.end() ? ok_status() : at->second(payload, *this).status();
   }
 
-  std::vector<MemoryTable> tables_;
-  std::map<std::string, ApplyFunction> commands_;
-  std::map<std::string, MethodBinding> methods_;
-  std::map<std::string, ConfigSchema> schemas_;
-  std::map<std::pair<std::string, std::string>, void*> extensions_;
+  // The table, for writing: whoever looks at a copy goes on seeing what was there.
+  MemoryTable& own(TableId id) { return tables_[id.value].own(); }
+
+  struct Declared {
+    std::map<std::string, ApplyFunction> commands;
+    std::map<std::string, MethodBinding> methods;
+    std::map<std::string, ConfigSchema> schemas;
+    std::map<std::pair<std::string, std::string>, void*> extensions;
+    std::vector<std::pair<std::string, std::string>> told;
+  };
+  std::vector<Slot> tables_;
+  std::shared_ptr<Declared> declared_ = std::make_shared<Declared>();  // of all copies
   std::vector<RowChange> changes_;
-  std::vector<std::pair<std::string, std::string>> told_;
   uint64_t index_ = 0;
 };
 
