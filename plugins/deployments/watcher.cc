@@ -46,11 +46,7 @@ void Watcher::run(std::stop_token stop) {
 // Follows from one snapshot until the feed falls behind, or to the end.
 void Watcher::follow(std::stop_token stop) {
   auto [view, feed] = host_.follow();
-  due_.clear();
-  tables_.deployments.scan(*view, kPrimary, KeyRange::all(), [&](v1::Deployment& deployment, std::string_view) {
-    if (is_active(deployment)) look_at_soon(deployment.id());
-    return true;
-  });
+  restore(*view);
   view.reset();
   while (!stop.stop_requested()) {
     const auto event = feed->next(next_look(), stop);
@@ -60,6 +56,14 @@ void Watcher::follow(std::stop_token stop) {
     }
     if (!stop.stop_requested()) look(host_.clock().steady());
   }
+}
+
+void Watcher::restore(const ReadView& view) {
+  due_.clear();
+  tables_.deployments.scan(view, kPrimary, KeyRange::all(), [&](v1::Deployment& deployment, std::string_view) {
+    if (is_active(deployment)) look_at_soon(deployment.id());
+    return true;
+  });
 }
 
 void Watcher::take(const Change& change) {

@@ -27,14 +27,17 @@ class Watcher {
   // Returns when `stop` was requested.
   void run(std::stop_token stop);
 
+  // The parts of it: what is there at first, then each change, and a look at what is due at `now`.
+  void restore(const ReadView& view);
+  void take(const Change& change);
+  void look(SteadyTime now);
+
  private:
   using JobName = std::pair<std::string, std::string>;
 
   void follow(std::stop_token stop);
-  void take(const Change& change);
   void look_at_soon(const std::string& id);
   SteadyTime next_look() const;
-  void look(SteadyTime now);
   void decide(const std::string& id, const ReadView& view, v1::AllocationsTransitioned& together);
   void fail(const v1::Deployment& deployment, const Revert& revert, const v1::Job* job);
   void promote(const v1::Deployment& deployment, const v1::Job* job);

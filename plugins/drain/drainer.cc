@@ -30,29 +30,34 @@ void Drainer::run(std::stop_token stop) {
 // Follows from one snapshot until the feed falls behind, or to the end.
 void Drainer::follow(std::stop_token stop) {
   auto [view, feed] = host_.follow();
-  draining_.clear();
-  Table<v1::Node>(tables_.nodes).scan(*view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
-    if (node.drain()) draining_.insert(node.id());
-    return true;
-  });
+  restore(*view);
   view.reset();
-  changed_ = true;
-  SteadyTime not_before{};
   while (!stop.stop_requested()) {
-    const SteadyTime now = host_.clock().steady();
-    if (draining_.empty()) changed_ = false;
-    if (changed_ && now >= not_before) {
-      changed_ = !step();
-      not_before = host_.clock().steady() + (changed_ ? std::chrono::nanoseconds(kRetry) : kBetweenSteps);
-    }
-    const auto event = feed->next(changed_ ? not_before : next_look(), stop);
+    look();
+    const auto event = feed->next(changed_ ? not_before_ : next_look(), stop);
     if (std::holds_alternative<ChangeSubscription::Resync>(event)) return;
     if (const auto* batch = std::get_if<std::shared_ptr<const ChangeBatch>>(&event)) {
       for (const Change& change : (*batch)->changes()) take(change);
-    } else if (look_again_at_ && host_.clock().wall_ns() >= *look_again_at_) {
-      changed_ = true;
     }
   }
+}
+
+void Drainer::restore(const ReadView& view) {
+  draining_.clear();
+  Table<v1::Node>(tables_.nodes).scan(view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
+    if (node.drain()) draining_.insert(node.id());
+    return true;
+  });
+  changed_ = true;
+  not_before_ = {};
+}
+
+void Drainer::look() {
+  if (look_again_at_ && host_.clock().wall_ns() >= *look_again_at_) changed_ = true;
+  if (draining_.empty()) changed_ = false;
+  if (!changed_ || host_.clock().steady() < not_before_) return;
+  changed_ = !step();
+  not_before_ = host_.clock().steady() + (changed_ ? std::chrono::nanoseconds(kRetry) : kBetweenSteps);
 }
 
 SteadyTime Drainer::next_look() const {

@@ -23,9 +23,13 @@ class Drainer {
   // [lead] Returns soon after `stop` was requested.
   void run(std::stop_token stop);
 
+  // The parts of it: what is there at first, then each change, and the next step where one is due.
+  void restore(const ReadView& view);
+  void take(const Change& change);
+  void look();
+
  private:
   void follow(std::stop_token stop);
-  void take(const Change& change);
   // Proposes the next step; false when it must be tried again.
   bool step();
   DrainInput input(const ReadView& view);
@@ -39,6 +43,7 @@ class Drainer {
   std::set<std::pair<std::string, std::string>> concerned_;  // jobs with allocations there, at the last look
   std::optional<int64_t> look_again_at_;
   bool changed_ = true;
+  SteadyTime not_before_{};  // the next step
 };
 
 }  // namespace drover::drain

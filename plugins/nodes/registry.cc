@@ -154,31 +154,36 @@ void Registry::watch_again(const std::string& node_id) {
 }
 
 void Registry::lead(std::stop_token stop) {
-  {
-    auto view = host_->snapshot();
-    std::vector<std::string> alive;
-    nodes_.scan(*view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
-      if (node.status() != v1::NODE_STATUS_DOWN) alive.push_back(node.id());
-      return true;
-    });
-    MutexLock lock(mutex_);
-    for (const std::string& node : alive) heartbeats_->expect(node, host_->clock().steady());
-  }
+  expect_nodes();
   while (!stop.stop_requested()) {
-    std::vector<std::string> expired;
-    {
-      MutexLock lock(mutex_);
-      expired = heartbeats_->expired(host_->clock().steady());
-      if (expired.empty()) {
-        const auto next = heartbeats_->next_deadline().value_or(host_->clock().steady() + std::chrono::seconds(10));
-        changed_.wait_until(lock, stop, next, [&, size = heartbeats_->size()]() DROVER_REQUIRES(mutex_) {
-          return heartbeats_->size() != size;
-        });
-        continue;
-      }
-    }
-    for (const std::string& node : expired) invalidate(node);
+    if (mark_silent()) continue;
+    MutexLock lock(mutex_);
+    const auto next = heartbeats_->next_deadline().value_or(host_->clock().steady() + std::chrono::seconds(10));
+    changed_.wait_until(lock, stop, next, [&, size = heartbeats_->size()]() DROVER_REQUIRES(mutex_) {
+      return heartbeats_->size() != size;
+    });
   }
+}
+
+void Registry::expect_nodes() {
+  auto view = host_->snapshot();
+  std::vector<std::string> alive;
+  nodes_.scan(*view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
+    if (node.status() != v1::NODE_STATUS_DOWN) alive.push_back(node.id());
+    return true;
+  });
+  MutexLock lock(mutex_);
+  for (const std::string& node : alive) heartbeats_->expect(node, host_->clock().steady());
+}
+
+bool Registry::mark_silent() {
+  std::vector<std::string> expired;
+  {
+    MutexLock lock(mutex_);
+    expired = heartbeats_->expired(host_->clock().steady());
+  }
+  for (const std::string& node : expired) invalidate(node);
+  return !expired.empty();
 }
 
 }  // namespace drover::nodes

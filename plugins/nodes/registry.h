@@ -21,6 +21,11 @@ class Registry {
   // Watches deadlines while this server leads.
   void lead(std::stop_token stop);
 
+  // The parts of it: the deadlines of a new leader, and what has become of the nodes whose deadline has passed. The
+  // latter returns false when there is none.
+  void expect_nodes();
+  bool mark_silent();
+
  private:
   Result<Write<v1::HeartbeatResponse>> register_node(const v1::RegisterNodeRequest& request, Call& call);
   Result<v1::NodeProofResponse> prove(const v1::NodeProof& request, Call& call);

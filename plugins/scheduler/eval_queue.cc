@@ -79,6 +79,11 @@ std::optional<Delivery> EvalQueue::dequeue(const std::set<std::string>& types, s
   return delivery;
 }
 
+std::optional<Delivery> EvalQueue::try_dequeue(const std::set<std::string>& types) {
+  MutexLock lock(mutex_);
+  return paused_ ? std::nullopt : next(types);
+}
+
 std::optional<Delivery> EvalQueue::next(const std::set<std::string>& types) {
   std::erase_if(again_, [&](const Delivery& one)
                             DROVER_REQUIRES(mutex_) { return !broker_.outstanding(one.eval.id(), one.token); });

@@ -44,6 +44,8 @@ class EvalQueue {
   std::optional<Delivery> dequeue(const std::set<std::string>& types, std::stop_token stop);
   // As Broker::deliver; nothing while the queue is paused, too. Ends by ack, whatever came of it.
   std::optional<Delivery> deliver(const v1::Evaluation& eval);
+  // The same without waiting: nothing when there is none now.
+  std::optional<Delivery> try_dequeue(const std::set<std::string>& types);
   void ack(const Delivery& delivery);
   void nack(const Delivery& delivery);
   // The delivery goes to a worker once more, with the whole time.

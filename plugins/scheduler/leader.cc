@@ -177,23 +177,23 @@ void Leader::take(const Change& change, uint64_t index) {
 }
 
 void Leader::do_chores(std::stop_token stop) {
-  SteadyTime next_retry = host_.clock().steady() + kRetryEvery;
-  SteadyTime next_prune = host_.clock().steady() + kPruneEvery;
-  while (!stop.stop_requested()) {
-    const auto chores = evals_.wait_for_chores(host_.clock().steady() + kReportEvery, stop);
-    if (stop.stop_requested()) return;
-    if (!chores.empty()) write_down(chores);
-    const SteadyTime now = host_.clock().steady();
-    if (now >= next_retry) {
-      evals_.retry_conflicted();
-      next_retry = now + kRetryEvery;
-    }
-    if (now >= next_prune) {
-      evals_.prune();
-      next_prune = now + kPruneEvery;
-    }
-    evals_.report(host_.metrics());
+  while (!stop.stop_requested()) do_due_chores(host_.clock().steady() + kReportEvery, stop);
+}
+
+void Leader::do_due_chores(SteadyTime until, std::stop_token stop) {
+  const auto chores = evals_.wait_for_chores(until, stop);
+  if (stop.stop_requested()) return;
+  if (!chores.empty()) write_down(chores);
+  const SteadyTime now = host_.clock().steady();
+  if (now >= next_retry_) {
+    evals_.retry_conflicted();
+    next_retry_ = now + kRetryEvery;
   }
+  if (now >= next_prune_) {
+    evals_.prune();
+    next_prune_ = now + kPruneEvery;
+  }
+  evals_.report(host_.metrics());
 }
 
 void Leader::write_down(const EvalQueue::Chores& chores) {

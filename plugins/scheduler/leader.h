@@ -48,11 +48,16 @@ class Leader {
   // Returns when `stop` was requested and nothing of it runs any more.
   void run(std::stop_token stop);
 
+  // The parts of it, for whoever takes the steps one by one in one thread. What is there when leadership begins, then
+  // each change; and what is due of that which no worker does, or comes before `until`.
+  void restore(const ReadView& view);
+  void take(const Change& change, uint64_t index);
+  void do_due_chores(SteadyTime until, std::stop_token stop);
+  EvalQueue& evals() { return evals_; }
+
  private:
   void follow(std::stop_token stop);
-  void restore(const ReadView& view);
   void restore_gains(const ReadView& view);
-  void take(const Change& change, uint64_t index);
   void do_chores(std::stop_token stop);
   void write_down(const EvalQueue::Chores& chores);
   void propose(std::vector<v1::Evaluation> evals);
@@ -65,6 +70,7 @@ class Leader {
   const LeaderOptions options_;
   EvalQueue evals_;
   JobGauges gauges_;
+  SteadyTime next_retry_{}, next_prune_{};  // [evals]
 };
 
 }  // namespace drover::scheduler

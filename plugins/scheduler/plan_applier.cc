@@ -46,13 +46,7 @@ void PlanApplier::submit(Submission submission) {
 }
 
 void PlanApplier::run(std::stop_token stop) {
-  while (!stop.stop_requested()) {
-    Work work = next(stop);
-    const bool was_answered = !work.answers.empty();
-    for (Answer& answer : work.answers) take(std::move(answer));
-    if (was_answered || failed_ > 0) finish_undone(stop);
-    if (!work.plans.empty()) apply(std::move(work.plans), stop);
-  }
+  while (!stop.stop_requested()) carry_out(next(stop), stop);
   // Whatever the log says of these, the next leader begins with a state that shows it.
   const Status over = no_longer_leads();
   for (auto& [entry, flight] : std::exchange(flights_, {})) {
@@ -67,9 +61,25 @@ void PlanApplier::run(std::stop_token stop) {
   for (Submission& submission : rest) submission.done(over);
 }
 
+void PlanApplier::turn(std::stop_token stop) {
+  Work work;
+  {
+    MutexLock lock(inbox_->mutex);
+    work = take_work(has_room(), stop);
+  }
+  carry_out(std::move(work), stop);
+}
+
+void PlanApplier::carry_out(Work work, std::stop_token stop) {
+  const bool was_answered = !work.answers.empty();
+  for (Answer& answer : work.answers) take(std::move(answer));
+  if (was_answered || failed_ > 0) finish_undone(stop);
+  if (!work.plans.empty()) apply(std::move(work.plans), stop);
+}
+
 PlanApplier::Work PlanApplier::next(std::stop_token stop) {
   MutexLock lock(inbox_->mutex);
-  const bool has_room = flights_.size() < kMostEntries;
+  const bool has_room = this->has_room();
   const auto has_work = [&]() DROVER_REQUIRES(inbox_->mutex) {
     return !inbox_->answers.empty() || (has_room && !inbox_->plans.empty());
   };
@@ -78,6 +88,10 @@ PlanApplier::Work PlanApplier::next(std::stop_token stop) {
   } else {
     inbox_->changed.wait(lock, stop, has_work);
   }
+  return take_work(has_room, stop);
+}
+
+PlanApplier::Work PlanApplier::take_work(bool has_room, const std::stop_token& stop) {
   Work work{.plans = {}, .answers = std::exchange(inbox_->answers, {})};
   if (has_room && !stop.stop_requested()) work.plans = take_plans();
   return work;

@@ -58,6 +58,8 @@ class PlanApplier {
   void submit(Submission submission);
 
   void run(std::stop_token stop);
+  // One round of run() with what there is now; waits for nothing.
+  void turn(std::stop_token stop);
 
  private:
   struct Answer {
@@ -87,6 +89,9 @@ class PlanApplier {
   };
 
   Work next(std::stop_token stop);
+  Work take_work(bool has_room, const std::stop_token& stop) DROVER_REQUIRES(inbox_->mutex);
+  void carry_out(Work work, std::stop_token stop);
+  bool has_room() const { return flights_.size() < kMostEntries; }
   std::vector<Submission> take_plans() DROVER_REQUIRES(inbox_->mutex);
   void apply(std::vector<Submission> plans, std::stop_token stop);
   std::optional<CheckedPlan> check(Submission& submission, InFlight::Entry entry, uint64_t term, uint64_t& index,

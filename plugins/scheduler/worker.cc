@@ -65,15 +65,17 @@ void answer(EvalQueue& evals, Delivery delivery, const Result<PlanApplier::Outco
 }  // namespace
 
 void Worker::run(std::stop_token stop) {
-  while (const auto delivery = evals_.dequeue(types_, stop)) {
-    const SteadyTime began = host_.clock().steady();
-    const Status status = process(*delivery, stop);
-    host_.metrics().observe("nomad.nomad.worker.invoke_scheduler." + delivery->eval.type(),
-                            host_.clock().steady() - began);
-    if (status.ok()) continue;
-    if (!stop.stop_requested()) tell_unfinished(delivery->eval, status);
-    evals_.nack(*delivery);
-  }
+  while (const auto delivery = evals_.dequeue(types_, stop)) work_on(*delivery, stop);
+}
+
+void Worker::work_on(const Delivery& delivery, std::stop_token stop) {
+  const SteadyTime began = host_.clock().steady();
+  const Status status = process(delivery, stop);
+  host_.metrics().observe("nomad.nomad.worker.invoke_scheduler." + delivery.eval.type(),
+                          host_.clock().steady() - began);
+  if (status.ok()) return;
+  if (!stop.stop_requested()) tell_unfinished(delivery.eval, status);
+  evals_.nack(delivery);
 }
 
 Status Worker::process(const Delivery& delivery, std::stop_token stop) {

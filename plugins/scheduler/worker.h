@@ -26,6 +26,8 @@ class Worker {
       : host_(host), tables_(tables), columns_(columns), evals_(evals), plans_(plans), types_(std::move(types)) {}
 
   void run(std::stop_token stop);
+  // What run() does with each delivery.
+  void work_on(const Delivery& delivery, std::stop_token stop);
 
  private:
   // Ok when the delivery was answered, or its plan is in the applier's hands; else the evaluation comes again.
