@@ -27,12 +27,24 @@ bool fails_at_once(const Situation& now, bool& reverts) {
   return fails;
 }
 
-// A group has fewer healthy allocations than it should by its deadline.
-bool fails_by_deadline(const v1::Deployment& deployment, bool& reverts) {
+// The healthy allocations of each group that are still there.
+std::map<std::string, int32_t> healthy_of(const Situation& now) {
+  std::map<std::string, int32_t> healthy;
+  for (const v1::Allocation& alloc : now.allocs) {
+    if (!terminal(alloc) && is_healthy(alloc)) ++healthy[alloc.task_group()];
+  }
+  return healthy;
+}
+
+// A group has fewer healthy allocations than it should by its deadline. Those that were healthy once and have ended are
+// no progress, but for canaries: they wait for a person.
+bool fails_by_deadline(const Situation& now, bool& reverts) {
+  auto healthy = healthy_of(now);
   bool fails = false;
-  for (const auto& [name, group] : deployment.task_groups()) {
-    const int32_t wanted = awaits_promotion(group) ? group.desired_canaries() : group.desired_total();
-    if (group.healthy_allocs() >= wanted) continue;
+  for (const auto& [name, group] : now.deployment.task_groups()) {
+    const bool is_missing = awaits_promotion(group) ? group.healthy_allocs() < group.desired_canaries()
+                                                    : healthy[name] < group.desired_total();
+    if (!is_missing) continue;
     fails = true;
     reverts = reverts || group.auto_revert();
   }
@@ -41,10 +53,7 @@ bool fails_by_deadline(const v1::Deployment& deployment, bool& reverts) {
 
 // The times by which groups that are not done must have made progress.
 std::vector<int64_t> deadlines(const Situation& now) {
-  std::map<std::string, int32_t> healthy;
-  for (const v1::Allocation& alloc : now.allocs) {
-    if (!terminal(alloc) && is_healthy(alloc)) ++healthy[alloc.task_group()];
-  }
+  auto healthy = healthy_of(now);
   std::vector<int64_t> times;
   for (const auto& [name, group] : now.deployment.task_groups()) {
     const bool is_done = !awaits_promotion(group) && healthy[name] >= group.desired_total();
@@ -103,7 +112,7 @@ Step deployment_step(const Situation& now, int64_t now_ns) {
       step.next = deadline;
     }
   }
-  if (is_late && fails_by_deadline(now.deployment, reverts)) {
+  if (is_late && fails_by_deadline(now, reverts)) {
     step.fail = failure(kFailedDeadline, reverts, now);
     step.next = 0;
     return step;

@@ -159,6 +159,14 @@ const Case kCases[] = {
        group(now).set_require_progress_by(kNow);
      },
      "fail: Failed due to progress deadline", 0},
+    {"those_that_were_healthy_and_ended_do_not_meet_it",
+     [](Situation& now) {
+       add(now, 'a', true);
+       add(now, 'b', true).set_client_status(v1::CLIENT_STATUS_FAILED);
+       group(now).set_healthy_allocs(2);
+       group(now).set_require_progress_by(kNow);
+     },
+     "fail: Failed due to progress deadline", 0},
     {"the_deadline_of_a_group_that_goes_back",
      [](Situation& now) {
        group(now).set_require_progress_by(kNow);

@@ -243,6 +243,19 @@ TEST_F(Leading, ATypeWithoutASchedulerFailsAtOnceWithAReason) {
   EXPECT_EQ(eval("e")->status_description(), "job type \"nowhere\" is not supported by this version of drover");
 }
 
+TEST_F(Leading, WhatAnEarlierJobOfThatNameAndAnotherTypeLeftIsCancelled) {
+  put(make_node("n1"));
+  const v1::Job job = job_named("web");
+  put(job);
+  v1::Evaluation left = make_eval("left", job);
+  left.set_type("everywhere");
+  propose(left);
+  const auto leader = lead();
+  ASSERT_TRUE(eventually_has("left", v1::EVAL_STATUS_CANCELED));
+  EXPECT_EQ(eval("left")->status_description(), "the job is of another type by now");
+  EXPECT_TRUE(allocs_of(job).empty());
+}
+
 TEST_F(Leading, OnlyTypesWithASchedulerCanBeEnabled) {
   const auto some = enabled_types(host_, {"batch", "everywhere"});
   ASSERT_TRUE(some.ok());

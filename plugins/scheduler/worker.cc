@@ -104,8 +104,16 @@ Status Worker::schedule(const Scheduler& scheduler, const Delivery& delivery, ui
     submit(delivery, {}, given_up(*std::move(row), scheduler, delivery.index), term);
     return ok_status();
   }
+  const DecisionInput input(*row, *view, tables_);
+  if (input.job && input.job->type() != row->type()) {
+    // It was left by an earlier job with that name. The new one has evaluations of its own.
+    row->set_status(v1::EVAL_STATUS_CANCELED);
+    row->set_status_description("the job is of another type by now");
+    submit(delivery, {}, {*std::move(row)}, term);
+    return ok_status();
+  }
   const SteadyTime began = host_.clock().steady();
-  Decision decision = decide(scheduler, *row, *view, tables_, host_.clock().wall_ns(), std::move(look.cluster));
+  Decision decision = decide_on(scheduler, input, host_.clock().wall_ns(), look.cluster);
   note_time(decision, host_.clock().steady() - began);
   // What an entry cannot hold is decided again, on what was placed by then.
   if (leave_first(decision.plan)) {

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "alloc_set.h"
 #include "descriptions.h"
 #include "drover/model/allocation.h"
 #include "drover/model/deployment.h"
@@ -30,21 +31,6 @@ void order_by_name(Allocs& allocs) {
     return std::tuple(name_index(alloc->name()).value_or(0), alloc->create_index(), alloc->id());
   });
 }
-
-class AllocSet {
- public:
-  AllocSet() = default;
-  explicit AllocSet(const Allocs& allocs) : members_(allocs.begin(), allocs.end()) {}
-  bool contains(Alloc alloc) const { return members_.contains(alloc); }
-  bool insert(Alloc alloc) { return members_.insert(alloc).second; }
-  bool empty() const { return members_.empty(); }
-  void erase_from(Allocs& allocs) const {
-    std::erase_if(allocs, [this](Alloc alloc) { return contains(alloc); });
-  }
-
- private:
-  std::unordered_set<Alloc> members_;
-};
 
 class GroupReconciler {
  public:
@@ -102,6 +88,12 @@ class GroupReconciler {
   }
   bool is_of_deployment(const v1::Allocation& alloc) const {
     return rollout_.current && alloc.deployment_id() == rollout_.current->id();
+  }
+  bool has_all_healthy() const {
+    return state_.healthy_allocs() >= std::max(state_.desired_total(), state_.desired_canaries()) && !is_canarying();
+  }
+  bool was_canary(const v1::Allocation& alloc) const {
+    return std::ranges::find(state_.placed_canaries(), alloc.id()) != state_.placed_canaries().end();
   }
   bool rolls() const { return input_.deploys && group_.has_update() && group_.update().max_parallel() > 0; }
   bool is_canarying() const { return state_.desired_canaries() > 0 && !state_.promoted(); }
@@ -225,8 +217,25 @@ class GroupReconciler {
   }
 
   void find_rescheduled() {
+    // The newest of each name; canaries that are judged stand beside those that they may replace.
+    using Name = std::pair<std::string, bool>;
+    const auto name_of = [this](const v1::Allocation& alloc) {
+      return Name(alloc.name(), is_canarying() && was_canary(alloc));
+    };
+    std::map<Name, std::pair<uint64_t, std::string>> newest;
+    for (Alloc alloc : by_.untainted) {
+      if (!is_of_job(*alloc) || stays(*alloc) == Stays::no) continue;
+      auto& one = newest[name_of(*alloc)];
+      one = std::max(one, std::pair(alloc->create_index(), alloc->id()));
+    }
+    // It failed, and another has its place by now; or it is of an earlier job with that name.
+    const auto is_history = [&](const v1::Allocation& alloc) {
+      if (alloc.client_status() != v1::CLIENT_STATUS_FAILED || stays(alloc) == Stays::no) return false;
+      return !is_of_job(alloc) || newest[name_of(alloc)].second != alloc.id();
+    };
     Allocs staying;
     for (Alloc alloc : by_.untainted) {
+      if (is_history(*alloc)) continue;
       if (!alloc->next_allocation().empty() && terminal(*alloc) && !(batch_ && ran_successfully(*alloc))) {
         continue;  // replaced already
       }
@@ -241,7 +250,10 @@ class GroupReconciler {
     by_.untainted = std::move(staying);
     order_by_name(by_.untainted);
     if (replaces_disconnected(group_)) {
-      for (Alloc alloc : by_.disconnecting) reschedule_.push_back({alloc, /*is_disconnecting=*/true});
+      for (Alloc alloc : by_.disconnecting) {
+        if (is_canarying() && was_canary(*alloc)) continue;  // as in is_due()
+        reschedule_.push_back({alloc, /*is_disconnecting=*/true});
+      }
     }
     std::ranges::sort(reschedule_, {}, [](const Reschedule& one) {
       return std::tuple(name_index(one.alloc->name()).value_or(0), one.alloc->id());
@@ -251,8 +263,13 @@ class GroupReconciler {
   // True when a failed one is replaced now; notes when it is due where that is later.
   bool is_due(const v1::Allocation& alloc) {
     const v1::DesiredTransition& wish = alloc.desired_transition();
-    // While its deployment is judged, the deployment's watcher says when.
-    if (is_of_deployment(alloc) && is_active(*rollout_.current) && !wish.reschedule()) return false;
+    if (is_canarying() && was_canary(alloc)) return false;  // place_canaries() gives it a successor
+    // While its deployment is judged, the deployment's watcher says when. It has no more to say of one that was healthy
+    // and is no canary, and of none once the deployment has all it needs.
+    if (is_of_deployment(alloc) && is_active(*rollout_.current) && !wish.reschedule() && !has_all_healthy() &&
+        (!is_healthy(alloc) || was_canary(alloc))) {
+      return false;
+    }
     if (wish.force_reschedule()) return true;
     const auto due = next_try(alloc, group_.reschedule_policy());
     if (!due) return false;
@@ -299,21 +316,33 @@ class GroupReconciler {
       if (!terminal(*alloc)) candidates.push_back(alloc);
     }
     int64_t surplus = there - group_.count();
-    if (surplus <= 0) return;
     AllocSet stopped;
+    // Of two versions of a name the older one goes, also where there is no surplus: its place is taken, by a canary
+    // that was promoted for one.
+    std::map<std::string, uint64_t> newest;  // versions
+    const auto counts = [&](Alloc alloc) { return is_of_job(*alloc) && !(is_canarying() && canaries.contains(alloc)); };
+    for (Alloc alloc : by_.untainted) {
+      if (counts(alloc) && !terminal(*alloc)) {
+        uint64_t& version = newest[alloc->name()];
+        version = std::max(version, alloc->job_version());
+      }
+    }
+    for (Alloc alloc : by_.untainted) {
+      const auto holder = newest.find(alloc->name());
+      if (!counts(alloc) || holder == newest.end() || holder->second <= alloc->job_version()) continue;
+      stopped.insert(alloc);
+      --surplus;
+      if (terminal(*alloc)) continue;
+      stop(*alloc, kNotNeeded);
+      ++count_.stop;
+    }
     const auto stop_one = [&](Alloc alloc) {
-      if (surplus == 0 || !stopped.insert(alloc)) return;
+      if (surplus <= 0 || !stopped.insert(alloc)) return;
       stop(*alloc, kNotNeeded);
       ++count_.stop;
       --surplus;
     };
-    if (!is_canarying() && !canaries_.empty()) {
-      std::set<std::string> names;
-      for (Alloc canary : canaries_) names.insert(canary->name());
-      for (Alloc alloc : candidates) {
-        if (!canaries.contains(alloc) && names.contains(alloc->name())) stop_one(alloc);
-      }
-    }
+    if (surplus <= 0) return stopped.erase_from(by_.untainted);
     for (auto at = by_.migrate.rbegin(); at != by_.migrate.rend() && surplus > 0; ++at) {
       stop_one(*at);
       names_.release((*at)->name());
@@ -325,6 +354,12 @@ class GroupReconciler {
     });
     const std::set<std::string> highest = names_.highest(surplus);
     std::set<std::string> gone;
+    // One that ended leaves its place, and nobody has to be told.
+    for (Alloc alloc : by_.untainted) {
+      if (!terminal(*alloc) || surplus <= 0 || !highest.contains(alloc->name())) continue;
+      if (!gone.insert(alloc->name()).second || !stopped.insert(alloc)) continue;
+      --surplus;
+    }
     for (Alloc alloc : candidates) {
       if (!stopped.contains(alloc) && highest.contains(alloc->name()) && gone.insert(alloc->name()).second) {
         stop_one(alloc);
@@ -374,7 +409,8 @@ class GroupReconciler {
   // Returns true when there must be more canaries before anything else is updated.
   bool place_canaries() {
     const int64_t wanted = rolls() ? group_.update().canary() : 0;
-    if (destructive_.empty() || size_of(canaries_) >= wanted || state_.promoted()) return false;
+    // Those that a deployment was promised are needed also when nothing of the old version is left.
+    if ((destructive_.empty() && !is_canarying()) || size_of(canaries_) >= wanted || state_.promoted()) return false;
     state_.set_desired_canaries(static_cast<int32_t>(wanted));
     if (rollout_.paused() || rollout_.failed()) return true;
     const int64_t missing = wanted - size_of(canaries_);
@@ -423,8 +459,16 @@ class GroupReconciler {
       plan_.placements.push_back(rescheduled(one));
       ++placed;
     }
+    std::set<std::string> held;  // by what replaced one of these while it was out of reach, for one
+    for (const Allocs* staying : {&by_.untainted, &by_.migrate}) {
+      for (Alloc alloc : *staying) held.insert(alloc->name());
+    }
+    for (const Placement& placement : plan_.placements) {
+      if (!placement.is_canary) held.insert(placement.name);
+    }
     for (Alloc alloc : by_.lost) {
       if (existing + placed >= group_.count()) break;
+      if (!held.insert(alloc->name()).second) continue;
       plan_.placements.push_back(successor_of(*alloc));
       ++placed;
     }
@@ -472,9 +516,13 @@ class GroupReconciler {
   }
 
   void migrate() {
+    std::set<std::string> held;  // by what replaced one of these while it was out of reach
+    for (Alloc alloc : by_.untainted) {
+      if (!terminal(*alloc)) held.insert(alloc->name());
+    }
     for (Alloc alloc : by_.migrate) {
       stop(*alloc, kMigrating);
-      plan_.placements.push_back(successor_of(*alloc));
+      if (!held.contains(alloc->name())) plan_.placements.push_back(successor_of(*alloc));
     }
     count_.migrate = by_.migrate.size();
   }
@@ -501,12 +549,12 @@ class GroupReconciler {
 
   bool is_complete(bool needs_canaries) const {
     if (!plan_.destructive.empty() || !plan_.in_place.empty() || !plan_.placements.empty() || !destructive_.empty() ||
-        !by_.migrate.empty() || !reschedule_.empty() || !plan_.later.empty() || needs_canaries || waits_for_place_ ||
+        !by_.migrate.empty() || !plan_.later.empty() || needs_canaries || waits_for_place_ ||
         !plan_.lost_later.empty()) {
       return false;
     }
     if (!has_state_) return true;
-    return state_.healthy_allocs() >= std::max(state_.desired_total(), state_.desired_canaries()) && !is_canarying();
+    return has_all_healthy();
   }
 
   void write_counts() {
