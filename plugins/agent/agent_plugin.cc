@@ -99,7 +99,7 @@ std::chrono::nanoseconds AgentPlugin::leave_time() const {
 void AgentPlugin::leave(SteadyTime deadline) {
   if (!client_ || !client_->config.drain_on_shutdown || host_->agent().dev_mode) return;
   log::info("agent", "drains this node before it ends", {{"node", client_->identity.id.to_string()}});
-  const Status status = drain_before_end(*client_, deadline);
+  const Status status = drain_before_end(*client_, *allocations_, deadline);
   if (status.ok()) {
     log::info("agent", "the drain of this node is complete");
   } else {

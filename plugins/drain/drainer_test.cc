@@ -38,7 +38,7 @@ class Drains : public ::testing::Test {
     job.set_type("service");
     job.add_task_groups()->set_name("app");
     job.mutable_task_groups(0)->set_count(1);
-    host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(jobs_.put(rows, job).ok()); });
+    host_.commit([&](WriteTransaction& write) { EXPECT_TRUE(jobs_.put(write, job).ok()); });
   }
 
   Result<std::string> transitioned(std::string_view bytes, ApplyContext& context) {

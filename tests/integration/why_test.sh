@@ -88,7 +88,7 @@ expect 1 "The plan is in more.plan" "$DROVER" job plan -out more.plan more.hcl
 expect 1 "exclude each other" "$DROVER" job run -plan more.plan -check-index 1 more.hcl
 expect 0 "Job registration successful" "$DROVER" job run -detach -plan more.plan more.hcl
 expect 0 'Group "app": 2 wanted, 2 running' "$DROVER" job why more
-expect 1 "the plan was done already" "$DROVER" job run -detach -plan more.plan more.hcl
+expect 1 "has changed since it was planned" "$DROVER" job run -detach -plan more.plan more.hcl
 job more 11
 expect 1 "The plan is in more.plan" "$DROVER" job plan -out more.plan more.hcl
 job more 12

@@ -13,14 +13,7 @@ constexpr auto kCallTime = std::chrono::seconds(15);
 constexpr auto kWatchTime = std::chrono::seconds(30);  // one blocking look at the node
 constexpr auto kSpareTime = std::chrono::seconds(5);   // for the words between node and servers
 
-}  // namespace
-
-std::chrono::nanoseconds drain_time(const ClientConfig& config) {
-  const DrainOnShutdown& drain = *config.drain_on_shutdown;
-  return (drain.force ? std::chrono::nanoseconds() : drain.deadline) + config.max_kill_timeout + kSpareTime;
-}
-
-Status drain_before_end(const Client& client, SteadyTime deadline) {
+Status drain_node(const Client& client, SteadyTime deadline) {
   const DrainOnShutdown& wanted = *client.config.drain_on_shutdown;
   v1::NodeDrainRequest request;
   request.set_node_id(client.identity.id.bytes());
@@ -40,10 +33,37 @@ Status drain_before_end(const Client& client, SteadyTime deadline) {
     context.query.max_wait = time;
     ReplyMeta meta;
     DROVER_TRY(const auto answer, call<v1::NodeResponse>(client.host.caller(), std::move(context), look, &meta));
-    if (!answer.node().node().drain()) return ok_status();
+    if (!answer.node().node().drain()) {
+      if (answer.node().node().last_drain().status() == v1::DRAIN_STATUS_CANCELED) return cancelled("it was cancelled");
+      return ok_status();
+    }
     index = meta.index;
   }
   return deadline_exceeded("allocations are still there");
+}
+
+// The servers end a drain at its deadline with the order to move what is left: that still has to end here.
+Status wait_for_ends(const Client& client, const Allocations& allocations, SteadyTime deadline) {
+  for (const auto& runner : allocations.all()) {
+    const AllocSpecPtr spec = runner->spec();
+    const std::string& type = spec->job->type();
+    const bool system = type == "system" || type == "sysbatch";
+    if (system && client.config.drain_on_shutdown->ignore_system_jobs) continue;
+    if (!runner->wait_terminal(deadline)) return deadline_exceeded("allocations are still there");
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+std::chrono::nanoseconds drain_time(const ClientConfig& config) {
+  const DrainOnShutdown& drain = *config.drain_on_shutdown;
+  return (drain.force ? std::chrono::nanoseconds() : drain.deadline) + config.max_kill_timeout + kSpareTime;
+}
+
+Status drain_before_end(const Client& client, const Allocations& allocations, SteadyTime deadline) {
+  DROVER_RETURN_IF_ERROR(drain_node(client, deadline));
+  return wait_for_ends(client, allocations, deadline);
 }
 
 }  // namespace drover::agent

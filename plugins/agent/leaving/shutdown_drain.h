@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "allocations.h"
 #include "client.h"
 #include "drover/result.h"
 
@@ -11,8 +12,9 @@ namespace drover::agent {
 // How long a drain may take altogether, with the time that the last tasks have to end.
 std::chrono::nanoseconds drain_time(const ClientConfig& config);
 
-// Asks the servers to drain this node, and waits until that is over. The node stays closed for new work. Errors:
-// deadline_exceeded when something is still there; else those of the calls. [a thread that may wait]
-Status drain_before_end(const Client& client, SteadyTime deadline);
+// Asks the servers to drain this node, and waits until that is over and what it moved has ended here. The node stays
+// closed for new work. Errors: deadline_exceeded when something is still there; cancelled when an operator called
+// the drain off; else those of the calls. [a thread that may wait]
+Status drain_before_end(const Client& client, const Allocations& allocations, SteadyTime deadline);
 
 }  // namespace drover::agent

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
 #include "testing/agent_fixture.h"
@@ -27,6 +28,23 @@ TEST_F(ShutdownDrain, IsAskedForAndWaitedFor) {
   EXPECT_FALSE(servers_.drain->mark_eligible());
   EXPECT_EQ(servers_.drain->meta().at("message"), "shutting down");
   servers_.end_drain();
+}
+
+TEST_F(ShutdownDrain, WaitsForWhatIsMovedAtTheDeadline) {
+  configure("drain_on_shutdown {\n  ignore_system_jobs = true\n}");
+  start();
+  const std::string web = place({task("web")}), everywhere = place({task("log")}, "system");
+  until_status(web, v1::CLIENT_STATUS_RUNNING);
+  until_status(everywhere, v1::CLIENT_STATUS_RUNNING);
+  servers_.end_drain();  // before the order to stop comes
+  auto leaving = std::async(std::launch::async, [&] { agent_->leave(std::chrono::steady_clock::now() + 1min); });
+  ASSERT_TRUE(servers_.wait([&] { return servers_.drain.has_value(); }));
+  EXPECT_EQ(leaving.wait_for(50ms), std::future_status::timeout);
+  servers_.stop(web);
+  EXPECT_EQ(leaving.wait_for(10s), std::future_status::ready);
+  EXPECT_EQ(until_status(web, v1::CLIENT_STATUS_COMPLETE).client_status(), v1::CLIENT_STATUS_COMPLETE);
+  EXPECT_EQ(servers_.until(everywhere, [](const v1::Allocation&) { return true; }).client_status(),
+            v1::CLIENT_STATUS_RUNNING);
 }
 
 TEST_F(ShutdownDrain, EndsWithItsTime) {
