@@ -29,7 +29,7 @@ class AgentStore {
   // The identity of the first start, or a new one.
   Result<NodeIdentity> identity();
 
-  // What was changed of the node's metadata.
+  // The changes made to the node's metadata.
   Result<MetaChanges> meta();
   Status put_meta(const MetaChanges& changes);
 

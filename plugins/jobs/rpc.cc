@@ -28,7 +28,7 @@ namespace {
 
 constexpr size_t kMaxSource = 1 << 20;  // of a job's file; the job without it may be larger
 
-// What the scheduler's numbers add to the summary of a job, to be merged into it.
+// The scheduler's numbers for the summary of a job, to be merged into it.
 v1::JobSummary counted(uint64_t create_index, uint64_t modify_index, const v1::JobCounts& counts) {
   v1::JobSummary summary;
   auto& groups = *summary.mutable_summary();

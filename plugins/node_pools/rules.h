@@ -1,4 +1,4 @@
-// What a node pool may be called and say. Pure.
+// The rules for the name and the content of a node pool. Pure.
 #pragma once
 
 #include <string>

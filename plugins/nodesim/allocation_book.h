@@ -1,4 +1,4 @@
-// What one simulated node knows of its allocations, and what it reports of them when.
+// The allocations that one simulated node knows, and the reports it makes of them.
 //
 //   listed ──fetched──▶ starting ──start_after──▶ running ──run_for, or the servers stop it──▶ ended
 //                                                  │  ▲ report_every

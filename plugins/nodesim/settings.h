@@ -1,4 +1,4 @@
-// What the operator asks of the simulated nodes: the options of `drover dev nodesim`. Pure.
+// The operator's wishes for the simulated nodes: the options of `drover dev nodesim`. Pure.
 #pragma once
 
 #include <chrono>

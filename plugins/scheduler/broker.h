@@ -37,7 +37,7 @@ struct Moment {
 struct Delivery {
   v1::Evaluation eval;
   std::string token;
-  // Of one that is decided again after its plan was refused in part: how often that was without any of it being done,
+  // An evaluation whose plan was refused in part is decided again: how often that was without any of it being done,
   // and which index shows why.
   int attempts = 0;
   uint64_t index = 0;

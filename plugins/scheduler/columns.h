@@ -48,7 +48,7 @@ class Columns {
 
   // The following is for plans. An allocation that is terminal on either side takes nothing then.
 
-  // What is taken of the node for a plan that is to come, at the most: whichever of the plans in flight are committed.
+  // The most that can be taken of the node when the next plan comes, whichever of the plans in flight are committed.
   // Nothing when the node is unknown.
   std::optional<NodeRoom> room(const std::string& node_id) const;
   // More is taken of the node than it has, in the state alone. O(allocations there).

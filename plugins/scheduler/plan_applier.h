@@ -66,7 +66,7 @@ class PlanApplier {
     InFlight::Entry entry;
     Result<Applied> applied;
   };
-  // What other threads hand to this one; answers of the log may come when this object is gone.
+  // Holds what other threads hand to this one; answers of the log may come when the applier is gone.
   struct Inbox {
     Mutex mutex;
     CondVarAny changed;

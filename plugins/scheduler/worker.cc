@@ -56,7 +56,7 @@ void answer(EvalQueue& evals, Delivery delivery, const Result<PlanApplier::Outco
     return evals.nack(delivery);
   }
   if (outcome->full) return evals.ack(delivery);
-  // What was placed stays placed: the rest has all its attempts again.
+  // Placed allocations stay placed; the rest has all its attempts again.
   delivery.attempts = outcome->progress ? 0 : delivery.attempts + 1;
   delivery.index = outcome->index;
   evals.again(std::move(delivery));
@@ -115,7 +115,7 @@ Status Worker::schedule(const Scheduler& scheduler, const Delivery& delivery, ui
   const SteadyTime began = host_.clock().steady();
   Decision decision = decide_on(scheduler, input, host_.clock().wall_ns(), look.cluster);
   note_time(decision, host_.clock().steady() - began);
-  // What an entry cannot hold is decided again, on what was placed by then.
+  // One entry cannot hold the rest of such a plan: it is decided again, on what was placed by then.
   if (leave_first(decision.plan)) {
     submit(delivery, std::move(decision.plan), {}, term);
     return ok_status();

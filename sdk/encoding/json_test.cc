@@ -107,7 +107,7 @@ TEST(Json, SerializedMessagesArePrintedAsMessagesAre) {
   EXPECT_TRUE(contains(message_to_json(job), R"("Meta":{"a":"1","b":"2"})"));
 }
 
-// What protobuf says of parts of a message that stand one behind the other: numbers and entries replace, messages add,
+// Parts of a message that stand one behind the other merge as protobuf says: numbers and entries replace, messages add,
 // lists go on. Unknown fields are passed over.
 TEST(Json, PartsOfASerializedMessageAreOne) {
   v1::Evaluation first;

@@ -39,7 +39,7 @@ struct Value {
   std::string_view bytes;
 };
 
-// What a message holds of one field.
+// The occurrences of one field in a message.
 struct Found {
   Value last;
   uint32_t count = 0;  // of occurrences
@@ -119,7 +119,7 @@ class Writer {
     return base;
   }
 
-  // Of fields that exclude each other the last one stands.
+  // The last one of fields that exclude each other stands.
   void forget_others(const FieldForm& f, const TypeForm& type, size_t base) {
     for (size_t i = 0; i < type.fields.size(); ++i) {
       if (type.fields[i].oneof == f.oneof && &type.fields[i] != &f) found_[base + i] = {};
@@ -401,7 +401,7 @@ class Writer {
   int depth_ = 0;    // of brackets
   int nesting_ = 0;  // of messages
   bool is_broken_ = false;
-  // Of all messages around what is being written, the innermost last.
+  // The fields of all messages around the place of writing, the innermost message last.
   std::vector<Found> found_;
   std::vector<Entry> entries_;
 };

@@ -86,7 +86,7 @@ expect 0 "talk" on_client job status
 expect 0 "started as" on_client alloc logs "$ALLOC" t
 expect 1 "" "$DROVER" alloc logs 00000000-0000-0000-0000-000000000000 t
 
-# What is not there is said with the state's index and leader by a node as by a server: a client can wait for it.
+# A node and a server both say with a 404 which index and leader the state had: a client can wait for the thing.
 head_of() { # PORT PATH
   exec 3<> "/dev/tcp/127.0.0.1/$1"
   printf 'GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' "$2" >&3

@@ -148,7 +148,7 @@ void describe_network(const InterfaceAddress& found, v1::Node& node) {
   network.set_mbits(1000);
 }
 
-// Of all interfaces, IPv4 first; link-local ones are nobody's choice.
+// The addresses of all interfaces, IPv4 first; link-local ones are left out.
 Result<std::vector<InterfaceAddress>> addresses_of_machine() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return errno_status(errno, "list network interfaces");

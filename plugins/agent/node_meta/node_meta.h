@@ -26,7 +26,7 @@ class NodeMeta {
   // `changed`: may not block. Before this the handlers answer unavailable. Errors: those of the store.
   Status open(AgentStore& store, Variables configured, std::function<void()> changed);
 
-  // What the configuration and the changes say together.
+  // The configuration with the changes applied.
   Variables all() const;
 
   Result<v1::NodeMetaResponse> read(const v1::NodeMetaRequest& request, Call& call);

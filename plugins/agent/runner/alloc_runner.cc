@@ -343,7 +343,7 @@ Async<> AllocRunner::run_tasks() {
     // Tasks that are being stopped say nothing about health.
     const auto next_look = now.stop ? std::nullopt : look_at_health();
     tell_if_changed(tasks);
-    // What was ordered while a hook was called woke nobody.
+    // An order that came while a hook was called woke nobody.
     if (!is_over && !has_orders()) co_await wakeup_.wait(next_look);
   }
   if (is_over) {

@@ -32,7 +32,7 @@ class AgentTest : public ::testing::Test {
     return *static_cast<NodeLocator*>(
         declarations_.extensions.at({std::string(NodeLocator::kExtensionPoint), "agent"}));
   }
-  // What stands in the block "client" of the next agent's configuration.
+  // Sets the block "client" of the next agent's configuration.
   void configure(const std::string& text) {
     const auto block = parse_config("client.hcl", text);
     ASSERT_TRUE(block.ok()) << block.status().message();

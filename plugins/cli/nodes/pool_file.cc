@@ -36,7 +36,7 @@ const char* const kPoolExample = R"(node_pool "example" {
     owner       = "sre"
   }
 
-  # What the scheduler does otherwise for the jobs of this pool. What is left out is as for all jobs:
+  # The scheduler's settings for the jobs of this pool. A setting that is left out is as for all jobs:
   # drover operator scheduler get-config
   #
   # scheduler_config {

@@ -317,7 +317,7 @@ class GroupReconciler {
     }
     int64_t surplus = there - group_.count();
     AllocSet stopped;
-    // Of two versions of a name the older one goes, also where there is no surplus: its place is taken, by a canary
+    // The older of two versions of a name goes, also where there is no surplus: its place is taken, by a canary
     // that was promoted for one.
     std::map<std::string, uint64_t> newest;  // versions
     const auto counts = [&](Alloc alloc) { return is_of_job(*alloc) && !(is_canarying() && canaries.contains(alloc)); };

@@ -1,4 +1,5 @@
-// What failed, was lost or ended, beside deployments and other holders of its name: each place is filled once.
+// Allocations that failed, were lost or ended, beside deployments and other holders of their names: each place is
+// filled once.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -31,7 +31,7 @@ class Deletion {
     call_.set_index(applied->index);
     return ok_status();
   }
-  // What has been deleted stays so: the error of a later page says it.
+  // Deleted evaluations stay deleted: the error of a later page says so.
   Status so_far(const Status& status) const {
     if (count_ == 0) return status;
     return Status(status.code(), status.message() + "; " + std::to_string(count_) + " evaluations were deleted before");

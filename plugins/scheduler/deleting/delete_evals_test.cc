@@ -44,7 +44,7 @@ class DeleteEvals : public testing::ShellTest {
     alloc.set_desired_status(desired);
     put(alloc);
   }
-  // What was deleted, or the error.
+  // The count that the answer gives, or the error.
   std::string deleted(const v1::DeleteEvaluationsRequest& request, QueryOptions query = {}) {
     const auto answer =
         host_.answer<v1::DeleteEvaluationsResponse>("/drover.v1.Evaluations/Delete", request, std::move(query));

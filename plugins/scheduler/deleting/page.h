@@ -21,7 +21,7 @@ struct DeletionPage {
   std::string next;  // where the page after this one begins; empty: there is none
 };
 
-// What a request by a filter asks for.
+// A request to delete by a filter.
 struct DeletionQuery {
   const Filter& filter;
   std::string name_space;  // "*": all

@@ -1,4 +1,4 @@
-// What would happen if nodes were drained or lost, nodes or jobs came, or the settings were others: the same schedulers
+// Foretells what happens if nodes are drained or lost, nodes or jobs come, or the settings change: the same schedulers
 // decide on a fork of the cluster, job after job. Nothing is written.
 #pragma once
 

@@ -99,7 +99,7 @@ TEST_F(Whys, TheCheapestChangeComesFirst) {
   EXPECT_EQ(answer.best(0).failures(0), "memory (200 short)");
 }
 
-// What the answer promises is tried: after the change there is a place.
+// The test tries what the answer promises: after the change there is a place.
 TEST_F(Whys, TheFirstChangeIsEnough) {
   put(make_node("n1", 1000, 1800));
   put(make_node("n2", 400, 4000));

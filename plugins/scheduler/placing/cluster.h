@@ -1,6 +1,6 @@
 // All nodes with what is taken of them, as one evaluation sees and changes them. Pure; one owner.
 //
-// What is asked of every node stands in columns, in blocks of 64 slots; what is asked of few stands beside it. Nodes
+// Columns, in blocks of 64 slots, hold what is asked of every node; what is asked of few stands beside them. Nodes
 // that are alike in all that a class of nodes shares are of one kind; a kind that has many nodes has blocks of its own,
 // so that a question about the kind is a question about the block.
 //
@@ -41,8 +41,8 @@ struct ClusterNode {
   std::vector<std::shared_ptr<const Holding>> holdings;  // that the room counts
 };
 
-// What nodes share: capacity, datacenter, pool, class, shared attributes, health of drivers, modes and names of
-// networks.
+// The properties that nodes share: capacity, datacenter, pool, class, shared attributes, health of drivers, modes and
+// names of networks.
 struct NodeKind {
   std::shared_ptr<const v1::Node> example;
   Amount capacity;

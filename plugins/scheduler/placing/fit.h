@@ -76,7 +76,7 @@ class NodeRoom {
   double binpack(const Amount& ask) const;
   double spread(const Amount& ask) const;
 
-  // What columns of many nodes keep of the ports. At least so many dynamic ones are free on the first address of the
+  // The ports as columns of many nodes keep them. At least so many dynamic ones are free on the first address of the
   // default network; and port_bit() of each port beside the dynamic ones that is taken or reserved on any address.
   int32_t spare_ports() const;
   uint64_t port_bits() const;

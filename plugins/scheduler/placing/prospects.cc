@@ -213,7 +213,7 @@ void Prospects::screen_block(size_t index) {
   note_best(index);
 }
 
-// What was found stands; only how the nodes rate has changed.
+// The findings stand; only the nodes' ratings have changed.
 void Prospects::rate_block(size_t index) {
   const ClusterBlock& nodes = cluster_.block(index);
   const uint64_t fits = blocks_[index].fits;

@@ -72,7 +72,7 @@ class Prospects {
   // Adds the node's score, term by term.
   void show(Slot slot, const Parts& parts, const Extra& extra, v1::AllocMetric& metric) const;
 
-  // Of all nodes that were looked at by best().
+  // The findings about all nodes that best() looked at.
   const Tally& tally() const { return tally_; }
   const Reasons& reasons() const { return reasons_; }
   // With what was found of every class of nodes.
@@ -83,7 +83,7 @@ class Prospects {
   void changed(Slot slot, const Neighbour* moved, int sign);
 
  private:
-  // What the nodes of a kind (or where something escapes the kind, one node) have in common for the group.
+  // The answers that hold for all nodes of a kind (or for one node, where something escapes its kind).
   struct Common {
     bool is_known = false;
     bool has_changed = false;        // with the last change of the neighbours

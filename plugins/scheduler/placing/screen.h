@@ -12,7 +12,7 @@ namespace drover::scheduler {
 
 // Scores are whole numbers of this many parts of one, so that scores nearer than that are equal.
 inline constexpr double kResolution = 4294967296.0;  // 2^32
-// Of a node that cannot be taken.
+// The score of a node that cannot be taken.
 inline constexpr double kNoScore = -std::numeric_limits<double>::infinity();
 
 // 1.5 * 2^52: a number loses what stands behind its point when this is added and taken away.
@@ -27,7 +27,7 @@ struct ScreenAsk {
   bool spreads = false;  // the emptiest node is the best, not the fullest
 };
 
-// What the nodes of a kind have in common for the group.
+// The factors that all nodes of a kind share.
 struct ScreenFactors {
   double cpu = 1, memory = 1;  // power_of_ask()
   double extra = 0;            // the sum of what counts beside packing

@@ -15,7 +15,7 @@ class AllocMetric;
 
 namespace drover::scheduler {
 
-// What was found about a node: out of reach, can be taken, or one of the reasons why not, as a small number.
+// The finding about a node: out of reach, can be taken, or one of the reasons why not, as a small number.
 using Finding = uint16_t;
 inline constexpr Finding kUnreachable = 0, kFits = 1;
 

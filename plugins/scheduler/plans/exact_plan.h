@@ -1,4 +1,4 @@
-// What a decision does with each allocation, in a form that two decisions can be compared by. Pure.
+// Lists what a decision does with each allocation, so that two decisions can be compared. Pure.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ std::function<std::string()> ids_after(std::string eval_id);
 std::vector<v1::PlannedChange> planned_changes(const Decision& decision, std::span<const v1::Allocation> allocs,
                                                const Cluster& cluster);
 
-// What is in one and not in the other, as sentences; empty when they are the same.
+// The changes that are in one list only, as sentences; empty when the lists are the same.
 std::vector<std::string> differences(std::span<const v1::PlannedChange> planned,
                                      std::span<const v1::PlannedChange> now);
 

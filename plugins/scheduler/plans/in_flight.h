@@ -23,7 +23,7 @@
 
 namespace drover::scheduler {
 
-// What `wanted` takes that `there` does not, in each dimension.
+// The part of `wanted` that exceeds `there`, in each dimension.
 Usage beyond(const Usage& wanted, const Usage& there);
 // Adds one share to another.
 void add(Usage& sum, const Usage& more);

@@ -27,7 +27,7 @@ class AllocationsReported;
 
 namespace drover::scheduler {
 
-// What one call of a node reports.
+// The report of one call of a node.
 struct Report {
   std::shared_ptr<v1::AllocationsReported> command;
   uint64_t term = 0;  // of consensus, in which it was decided
@@ -58,7 +58,7 @@ class ReportQueue {
 
   // Takes a report in. Returns the entries that go now, in this order.
   std::vector<ReportEntry> add(Report report, SteadyTime now);
-  // What is gathered, also before its time; nothing when nothing is.
+  // Takes all that is gathered, also before its time; nothing when nothing is.
   std::optional<ReportEntry> take(SteadyTime now);
   // When to take; nothing when nothing is gathered.
   std::optional<SteadyTime> due() const;

@@ -1,5 +1,6 @@
-// What an answer without a message says beside it: of a read that found nothing the router tells what the state knew, so
-// that its caller can wait for a change. Travels in the status's details; a status that carries something keeps that. [any]
+// The facts beside an answer without a message: when a read found nothing, the router tells what the state knew, so
+// that its caller can wait for a change. They travel in the status's details; a status that carries something keeps
+// that. [any]
 #pragma once
 
 #include <optional>

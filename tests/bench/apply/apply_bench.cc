@@ -281,8 +281,8 @@ void run() {
   print("a registration", cost_of(2000, [&](int) { log.apply(registrations[next++]); }), limit_of(job.job(), 1));
 }
 
-// Whether entries that delete hold the apply thread for less than two milliseconds: each of another job, which is the
-// dearest case, since the numbers of each job change with it.
+// Shows if entries that delete hold the apply thread for less than two milliseconds: each evaluation is of another job,
+// which is the dearest case, since the numbers of each job change with it.
 void run_deletions() {
   Log log;
   std::printf("\n%-42s %10s %10s\n", "an entry that deletes", "ns", "ns each");

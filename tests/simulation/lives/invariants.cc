@@ -61,8 +61,8 @@ void no_node_is_overcommitted(const Rows& rows, const Commit& commit, Problems& 
   }
 }
 
-// Of a version of a job, a name has one live allocation; of a job of every node, one on each node. Beside it may stand
-// what is out of reach.
+// A name has one live allocation in a version of a job, or one on each node where the job runs on every node. An
+// allocation out of reach may stand beside it.
 void a_name_has_one_holder(const Rows& rows, const Commit& commit, Problems& problems) {
   std::set<std::string> touched;
   for (const auto& changed : commit.allocs) {
@@ -117,7 +117,7 @@ void updates_keep_max_parallel(const Rows& rows, const Commit& commit, Problems&
     if (terminal(alloc) || alloc.deployment_id().empty() || is_healthy(alloc)) continue;
     const auto previous = rows.allocs.find(alloc.previous_allocation());
     if (previous == rows.allocs.end() || previous->second.desired_description() != kUpdating) continue;
-    // What another deployment had begun is not of this one's doing.
+    // This deployment did not begin what another one had begun.
     const auto deployment = rows.deployments.find(alloc.deployment_id());
     if (deployment == rows.deployments.end() || alloc.create_index() < deployment->second.create_index()) continue;
     ++waiting[alloc.deployment_id()];
@@ -201,7 +201,7 @@ void drains_leave_enough(const Rows& rows, const Commit& commit, int64_t now, Pr
   }
 }
 
-// What ended stays ended: the servers take nothing back that they stopped, and no end that a node reported.
+// An ended allocation stays ended: the servers take nothing back that they stopped, and no end that a node reported.
 void the_end_is_the_end(const Rows& rows, const Commit& commit, Problems& problems) {
   for (const auto& changed : commit.allocs) {
     const auto at = rows.allocs.find(changed.id);

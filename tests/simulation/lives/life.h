@@ -23,7 +23,7 @@ class Life {
   void run();
 
   const Problems& problems() const { return problems_; }
-  // What happened, step by step.
+  // The history of the life, step by step.
   const std::vector<std::string>& transcript() const { return transcript_; }
   size_t commits() const { return commits_; }
   size_t placed() const { return rows_.allocs.size(); }

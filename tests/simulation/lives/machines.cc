@@ -109,7 +109,7 @@ void Machine::learn(const Weather& weather) {
     const auto at = seen_.find(entry.alloc_id());
     if (at == seen_.end() || at->second < entry.alloc_modify_index()) fetch.add_alloc_ids(entry.alloc_id());
   }
-  // What was collected is stopped without a word.
+  // A collected allocation is stopped without a word.
   std::erase_if(runs_, [&](const auto& run) { return !there.contains(run.first); });
   seen_ = std::move(there);
   if (fetch.alloc_ids().empty()) return;

@@ -20,8 +20,8 @@ class Operator {
   // An act on the machine.
   std::string act_on(const std::string& node_id);
 
-  // What is done at the end, so that all can come to rest: what waits for a person is decided, and a job whose
-  // deployment failed gets a version that works. Returns what was done.
+  // Ends a life, so that all can come to rest: decides what waits for a person, and gives a job whose deployment failed
+  // a version that works. Returns what was done.
   std::string tidy(const Rows& rows);
 
  private:

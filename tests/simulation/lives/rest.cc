@@ -85,7 +85,7 @@ void drained_nodes_are_empty(const Rows& rows, Problems& problems) {
   }
 }
 
-// What nobody wants has ended.
+// Allocations that nobody wants have ended.
 void nothing_runs_without_a_job(const Rows& rows, Problems& problems) {
   for (const auto& [id, alloc] : rows.allocs) {
     if (client_terminal(alloc)) continue;

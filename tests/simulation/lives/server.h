@@ -55,7 +55,7 @@ class Server {
   // Every part does what is due, `many` evaluations among it; then hears what has changed. Returns true when there may
   // be more to do.
   bool turn(int many);
-  // What has changed since the last call, entry by entry, in `rows`.
+  // Takes the changes since the last call into `rows`, entry by entry.
   bool next_commit(Rows& rows, Commit& commit);
   // Another server led for a moment, or this one again: it begins with what the log holds. Of the entries that were not
   // committed it keeps the oldest `kept`.

@@ -5,7 +5,7 @@
 //       [&](const Cursor& row) -> std::optional<v1::JobListStub> { … },   // nothing: the row is not wanted
 //       [&](v1::JobListStub&& stub) { *response.add_jobs() = std::move(stub); }));
 //
-// What a list shows as it stands in the table is not decoded: its entries are the rows' bytes (drover::Encoded).
+// A list does not decode rows that it shows as they stand: its entries are the rows' bytes (drover::Encoded).
 //
 // A page ends with a token that names the first row of the next one. A filter looks at the row itself, not at its entry
 // in the list; the method's route says that it takes one (`filters`).
