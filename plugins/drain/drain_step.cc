@@ -13,8 +13,6 @@ namespace {
 // Deadlines within this of each other are dealt with together.
 constexpr int64_t kWindow = 5'000'000'000;
 
-bool is_system(const v1::Job& job) { return job.type() == "system" || job.type() == "sysbatch"; }
-
 // Known to work or not to work; without a deployment it works when it runs.
 bool has_health(const v1::Allocation& alloc) {
   if (alloc.deployment_status().has_healthy()) return true;
@@ -63,7 +61,7 @@ class Step {
     for (const v1::Allocation& alloc : each.allocs) {
       At* at = draining(alloc);
       if (!at || client_terminal(alloc)) continue;
-      if (each.job && is_system(*each.job)) {
+      if (each.job && runs_everywhere(*each.job)) {
         at->system_left += !at->node->drain_strategy().ignore_system_jobs();
       } else {
         ++at->left;
@@ -73,7 +71,7 @@ class Step {
 
   void move(size_t index) {
     const DrainInput::JobAllocs& each = input_.jobs[index];
-    const bool system = each.job && is_system(*each.job);
+    const bool system = each.job && runs_everywhere(*each.job);
     std::map<std::string, std::vector<const v1::Allocation*>> movable;  // by group
     std::map<std::string, int64_t> healthy;
     for (const v1::Allocation& alloc : each.allocs) {

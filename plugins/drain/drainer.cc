@@ -23,6 +23,13 @@ constexpr int kMovesAnEntry = 2000;
 
 }  // namespace
 
+Status Tables::find(Declarations& declare) {
+  DROVER_TRY(nodes, declare.other_table("nodes"));
+  DROVER_TRY(allocs, declare.other_table("allocs"));
+  DROVER_TRY(jobs, declare.other_table("jobs"));
+  return ok_status();
+}
+
 void Drainer::run(std::stop_token stop) {
   while (!stop.stop_requested()) follow(stop);
 }

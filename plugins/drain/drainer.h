@@ -13,6 +13,9 @@
 namespace drover::drain {
 
 struct Tables {
+  // Finds the tables of the other plugins. Errors: as Declarations::other_table().
+  Status find(Declarations& declare);
+
   TableId nodes, allocs, jobs;
 };
 

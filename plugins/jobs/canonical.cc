@@ -1,6 +1,7 @@
 #include "canonical.h"
 
 #include "canonical_parts.h"
+#include "drover/model/job.h"
 
 namespace drover::jobs {
 namespace {

@@ -28,7 +28,6 @@ constexpr int64_t ns(std::chrono::nanoseconds duration) { return duration.count(
 enum class Side { client, server };
 
 inline bool is_batch(const v1::Job& job) { return job.type() == "batch" || job.type() == "sysbatch"; }
-inline bool runs_everywhere(const v1::Job& job) { return job.type() == "system" || job.type() == "sysbatch"; }
 
 // For a job, a group, a task or a device.
 template <typename Owner>

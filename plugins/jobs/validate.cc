@@ -8,6 +8,7 @@
 #include "canonical.h"
 #include "drover/duration.h"
 #include "drover/json.h"
+#include "drover/model/job.h"
 #include "drover/model/node.h"
 #include "drover/nearest.h"
 #include "validate_parts.h"
@@ -29,9 +30,8 @@ void check_ui(const Place& place, const v1::JobUi& ui) {
 }
 
 void check_placement(const Place& place, const v1::Job& job, bool has_affinities, bool has_spreads) {
-  const bool is_system = job.type() == "system" || job.type() == "sysbatch";
-  place["affinity"].require(!has_affinities || !is_system, "a system job has no affinities");
-  place["spread"].require(!has_spreads || !is_system, "a system job has no spreads");
+  place["affinity"].require(!has_affinities || !runs_everywhere(job), "a system job has no affinities");
+  place["spread"].require(!has_spreads || !runs_everywhere(job), "a system job has no spreads");
 }
 
 void check_type(const Place& place, const v1::Job& job, const std::vector<std::string>& scheduled) {

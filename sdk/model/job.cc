@@ -25,6 +25,8 @@ std::string specification(v1::Job job) {
   return serialize(job);
 }
 
+bool runs_everywhere(const v1::Job& job) { return job.type() == "system" || job.type() == "sysbatch"; }
+
 bool is_parameterized(const v1::Job& job) { return job.has_parameterized_job() && !job.dispatched(); }
 
 bool is_periodic(const v1::Job& job) { return job.has_periodic(); }

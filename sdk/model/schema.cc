@@ -38,8 +38,7 @@ KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id
 TableShape<v1::Job> jobs_table() {
   return {"jobs", {{"parent"}, {"dispatch_token"}, {"every_node"}}, [](const v1::Job& job, RowKeys& keys) {
             keys.primary(job_key(job.namespace_(), job.id()));
-            const bool on_every_node = job.type() == "system" || job.type() == "sysbatch";
-            if (on_every_node && !starts_children(job)) {
+            if (runs_everywhere(job) && !starts_children(job)) {
               keys.add(kJobsOnEveryNode, job_key(job.namespace_(), job.id()));
             }
             if (job.parent_id().empty()) return;

@@ -4,6 +4,7 @@
 
 #include "drover/api/nodes.pb.h"
 #include "drover/log.h"
+#include "drover/model/job.h"
 #include "server_calls.h"
 
 namespace drover::agent {
@@ -45,10 +46,7 @@ Status drain_node(const Client& client, SteadyTime deadline) {
 // The servers end a drain at its deadline with the order to move what is left: that still has to end here.
 Status wait_for_ends(const Client& client, const Allocations& allocations, SteadyTime deadline) {
   for (const auto& runner : allocations.all()) {
-    const AllocSpecPtr spec = runner->spec();
-    const std::string& type = spec->job->type();
-    const bool system = type == "system" || type == "sysbatch";
-    if (system && client.config.drain_on_shutdown->ignore_system_jobs) continue;
+    if (client.config.drain_on_shutdown->ignore_system_jobs && runs_everywhere(*runner->spec()->job)) continue;
     if (!runner->wait_terminal(deadline)) return deadline_exceeded("allocations are still there");
   }
   return ok_status();

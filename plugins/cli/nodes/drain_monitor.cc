@@ -4,6 +4,7 @@
 #include "drover/api/allocations.pb.h"
 #include "drover/api/nodes.pb.h"
 #include "drover/model/allocation.h"
+#include "drover/model/job.h"
 #include "node_drain.h"
 #include "output.h"
 
@@ -46,8 +47,7 @@ class DrainMonitor {
   void say(const std::string& words) { run_.out << full_time(now_ns()) << ": " << words << std::endl; }
 
   bool counts(const v1::AllocationWithJob& each) const {
-    const bool system = each.job().type() == "system" || each.job().type() == "sysbatch";
-    return !client_terminal(each.allocation()) && !(system && ignore_system_);
+    return !client_terminal(each.allocation()) && !(ignore_system_ && runs_everywhere(each.job()));
   }
 
   void show(const v1::Allocation& alloc) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "drover/api/jobs.pb.h"
+#include "drover/model/job.h"
 #include "drover/v1/job.pb.h"
 
 namespace drover::jobs {
@@ -59,7 +60,7 @@ Status scale(v1::Job& job, const v1::ScaleJobRequest& request, v1::ScalingEvent&
   const std::string name = target(request, "Group");
   v1::TaskGroup* group = group_of(job, name);
   if (!group) return invalid_argument("task group \"" + name + "\" specified for scaling does not exist in job");
-  if (job.type() == "system" || job.type() == "sysbatch") {
+  if (runs_everywhere(job)) {
     return invalid_argument("cannot scale jobs of type \"" + job.type() + "\"");
   }
   event.set_previous_count(group->count());

@@ -338,8 +338,6 @@ class Explanation {
 
 }  // namespace
 
-bool runs_everywhere(const v1::Job& job) { return job.type() == "system" || job.type() == "sysbatch"; }
-
 std::vector<v1::WhyReason> reasons_of(const v1::AllocMetric& metric, const std::string& group) {
   std::vector<v1::WhyReason> reasons;
   const auto add = [&](const auto& counts, const auto& set_kind) {

@@ -25,9 +25,6 @@ struct WhyInput {
   OtherJobs others = {};
 };
 
-// One on each node that suits: a system or sysbatch job.
-bool runs_everywhere(const v1::Job& job);
-
 // Why nodes were no use, as a metric counted them, in the order of their texts.
 std::vector<v1::WhyReason> reasons_of(const v1::AllocMetric& metric, const std::string& group);
 

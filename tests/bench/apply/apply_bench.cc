@@ -295,25 +295,21 @@ void run_deletions() {
   };
   const auto job_name = [](int each, int round, int i) { return "job-" + std::to_string(round * each + i); };
   const std::string node_id = Uuid::random().bytes();
-  measure("evaluations of as many jobs", 150, 200, [&](int each, int round) {
+  const auto deletion_of_evals = [&log](int each, const auto& name_of) {
     v1::EvalsUpdated made;
     v1::EvalsDeleted deleted;
     for (int i = 0; i < each; ++i) {
-      *made.add_evaluations() = make_evaluation(job_name(each, round, i), v1::EVAL_STATUS_PENDING);
+      *made.add_evaluations() = make_evaluation(name_of(i), v1::EVAL_STATUS_PENDING);
       deleted.add_eval_ids(made.evaluations(i).id());
     }
     log.apply(made);
     return Log::entry(deleted);
+  };
+  measure("evaluations of as many jobs", 150, 200, [&](int each, int round) {
+    return deletion_of_evals(each, [&](int i) { return job_name(each, round, i); });
   });
   measure("evaluations of one job", 150, 200, [&](int each, int) {
-    v1::EvalsUpdated made;
-    v1::EvalsDeleted deleted;
-    for (int i = 0; i < each; ++i) {
-      *made.add_evaluations() = make_evaluation("web", v1::EVAL_STATUS_PENDING);
-      deleted.add_eval_ids(made.evaluations(i).id());
-    }
-    log.apply(made);
-    return Log::entry(deleted);
+    return deletion_of_evals(each, [](int) { return std::string("web"); });
   });
   measure("allocations of as many jobs", 50, 200, [&](int each, int round) {
     v1::PlanApplied made;

@@ -8,12 +8,7 @@ namespace {
 
 class DrainPart final : public Part {
  public:
-  Status declare(Declarations& declare) override {
-    DROVER_TRY(tables_.nodes, declare.other_table("nodes"));
-    DROVER_TRY(tables_.allocs, declare.other_table("allocs"));
-    DROVER_TRY(tables_.jobs, declare.other_table("jobs"));
-    return ok_status();
-  }
+  Status declare(Declarations& declare) override { return tables_.find(declare); }
   Status start(Host& host) override {
     host_ = &host;
     return ok_status();

@@ -18,6 +18,9 @@ const v1::TaskGroup* find_group(const v1::Job& job, std::string_view name);
 // The part of a job whose change makes a new version: everything but what the servers keep about it. To be compared.
 std::string specification(v1::Job job);
 
+// Runs on every node that it fits: of type system or sysbatch.
+bool runs_everywhere(const v1::Job& job);
+
 // Runs nothing itself: it starts a child whenever it is told to, with the child's own input. A child keeps the block.
 bool is_parameterized(const v1::Job& job);
 // Runs nothing itself: it starts a child whenever its expressions are due.
