@@ -16,7 +16,8 @@ constexpr std::string_view kContact = "contact";
 std::string allocation_key(Uuid id) { return "alloc/" + id.bytes(); }
 std::string task_prefix(Uuid id) { return "task/" + id.bytes() + "/"; }
 
-Status write_one(LocalStore& rows, std::string key, std::string value) {
+// No value: the row goes.
+Status write_one(LocalStore& rows, std::string key, std::optional<std::string> value) {
   const LocalStore::Write write{std::move(key), std::move(value)};
   return rows.write(std::span(&write, 1));
 }
@@ -65,6 +66,8 @@ Status AgentStore::put_contact(const ContactMark& mark) {
   stored.set_steady_ns(mark.steady_ns);
   return write_one(rows_, std::string(kContact), stored.SerializeAsString());
 }
+
+Status AgentStore::erase_contact() { return write_one(rows_, std::string(kContact), std::nullopt); }
 
 Status AgentStore::put_allocation(Uuid id, const StoredAllocation& allocation) {
   return write_one(rows_, allocation_key(id), allocation.SerializeAsString());

@@ -36,6 +36,7 @@ class AgentStore {
   // When a server was last reached.
   Result<std::optional<ContactMark>> contact();
   Status put_contact(const ContactMark& mark);
+  Status erase_contact();
 
   Status put_allocation(Uuid id, const StoredAllocation& allocation);
   Status put_task(Uuid allocation, const std::string& task, const StoredTask& state);

@@ -7,7 +7,7 @@
 #include "deployments/deployment_text.h"
 #include "drover/api/allocations.pb.h"
 #include "drover/api/client.pb.h"
-#include "eval_monitor.h"
+#include "evals/eval_monitor.h"
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"

@@ -7,6 +7,7 @@
 #include "drover/v1/allocation.pb.h"
 #include "flags.h"
 #include "output.h"
+#include "paging.h"
 #include "placement.h"
 
 namespace drover::cli {
@@ -23,6 +24,18 @@ TEST(EvalList, SaysHowToGetTheNextPage) {
   const std::vector<std::string> words = {"-job", "web", "-per-page", "1", "-page-token", "3.cd"};
   EXPECT_EQ("There are more evaluations. The next page:\n\ndrover eval list -job web -per-page 1 -page-token 7.ab\n",
             next_page_text(*Arguments::parse(words, flags), "7.ab"));
+}
+
+TEST(Paging, TheNextPageIsAskedForWithTheFlagsThatWereGiven) {
+  std::vector<Flag> flags = with_page_flags({on_off("verbose", ""), on_off("quiet", "")}, "Status == ready");
+  flags.insert(flags.end(), client_flags().begin(), client_flags().end());
+  const std::vector<std::string> words = {"-namespace",   "*",           "-token",    "secret",      "-verbose",
+                                          "-quiet=false", "--filter",    "Name == a", "-per-page=1", "-region",
+                                          "it's",         "-page-token", "3.cd"};
+  EXPECT_EQ(
+      "drover node status -namespace '*' -verbose -quiet=false -filter 'Name == a' -per-page 1 "
+      "-region 'it'\\''s' -page-token 7.ab",
+      next_page_command(*Arguments::parse(words, flags), "node status", "7.ab"));
 }
 
 TEST(Commands, ThatFollowSomethingEndWellOnAnInterrupt) {

@@ -45,7 +45,7 @@ Result<Arguments> Arguments::parse(std::span<const std::string> words, const std
       value = words[i];
     }
     if (equals == std::string_view::npos && !flag->takes_value) value = "true";
-    out.given_.insert(name);
+    out.given_.push_back({name, value, flag->takes_value});
     if (flag->takes_value) {
       out.values_[name].push_back(value);  // as it stands: cxxopts would split it at commas
     } else {

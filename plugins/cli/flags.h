@@ -2,8 +2,8 @@
 // before or after the arguments. cxxopts does the reading; only flags.cc includes it.
 #pragma once
 
+#include <algorithm>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,7 +27,14 @@ class Arguments {
   static Result<Arguments> parse(std::span<const std::string> words, const std::vector<Flag>& flags,
                                  std::span<const std::string> rest = {});
 
-  bool is_set(std::string_view flag) const { return given_.contains(flag); }
+  struct Given {
+    std::string flag;
+    std::string value;  // "true" for a switch without one
+    bool takes_value = false;
+  };
+  // In the order in which they were typed.
+  const std::vector<Given>& given() const { return given_; }
+  bool is_set(std::string_view flag) const { return std::ranges::find(given_, flag, &Given::flag) != given_.end(); }
   // The last value given, or the flag's fallback.
   std::string value(std::string_view flag) const;
   std::vector<std::string> values(std::string_view flag) const;
@@ -36,7 +43,7 @@ class Arguments {
 
  private:
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
-  std::set<std::string, std::less<>> given_;
+  std::vector<Given> given_;
   std::vector<std::string> positional_;
 };
 

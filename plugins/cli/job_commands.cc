@@ -9,7 +9,7 @@
 #include "confirm.h"
 #include "drover/api/jobs.pb.h"
 #include "drover/job_validator.h"
-#include "eval_monitor.h"
+#include "evals/eval_monitor.h"
 #include "job_source.h"
 #include "jobs/launch_text.h"
 #include "jobs/plan_file.h"

@@ -9,6 +9,7 @@
 #include "drover/duration.h"
 #include "drover/log.h"
 #include "drover/model/disconnect.h"
+#include "drover/pause.h"
 
 namespace drover::agent {
 namespace {
@@ -30,6 +31,7 @@ Status ContactWatch::start() {
   {
     const MutexLock lock(mutex_);
     last_ = contact_of(mark, boot_, client_.now());
+    is_marked_ = mark.has_value();
   }
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   return ok_status();
@@ -43,14 +45,22 @@ void ContactWatch::stop() {
 
 void ContactWatch::heard() {
   const SteadyTime now = client_.now();
+  const bool is_asked_for = !limits().empty();
   {
     const MutexLock lock(mutex_);
     last_ = now;
+    if (!is_asked_for && !is_marked_) return;
   }
-  if (limits().empty()) return;
-  const Status written = client_.store.put_contact({boot_, std::chrono::nanoseconds(now.time_since_epoch()).count()});
-  if (!written.ok())
+  // A mark that nobody renews would be taken for a silence by whoever asks for it next: it goes.
+  const Status written =
+      is_asked_for ? client_.store.put_contact({boot_, std::chrono::nanoseconds(now.time_since_epoch()).count()})
+                   : client_.store.erase_contact();
+  if (!written.ok()) {
     log::warn("agent", "the time of the last contact with a server was not kept", {{"error", written.message()}});
+    return;
+  }
+  const MutexLock lock(mutex_);
+  is_marked_ = is_asked_for;
 }
 
 std::vector<ContactLimit> ContactWatch::limits() const {
@@ -68,14 +78,12 @@ void ContactWatch::run(const std::stop_token& stop) {
   ::pthread_setname_np(::pthread_self(), "contact");
   std::set<Uuid> told;
   SteadyTime next = client_.now() + kGrace;
-  while (!stop.stop_requested()) {
+  while (pause_until(next, stop)) {
     SteadyTime last;
     {
-      MutexLock lock(mutex_);
-      woken_.wait_until(lock, stop, next, [] { return false; });
+      const MutexLock lock(mutex_);
       last = last_;
     }
-    if (stop.stop_requested()) return;
     const SteadyTime now = client_.now();
     const Overdue due = overdue(limits(), last, now);
     for (const Uuid& id : due.stop) {

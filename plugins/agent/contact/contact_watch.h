@@ -34,8 +34,8 @@ class ContactWatch {
   const Allocations& allocations_;
   std::string boot_;
   Mutex mutex_;
-  CondVarAny woken_;
   SteadyTime last_ DROVER_GUARDED_BY(mutex_);
+  bool is_marked_ DROVER_GUARDED_BY(mutex_) = false;  // a last contact stands on the disk
   std::jthread thread_;
 };
 

@@ -81,5 +81,21 @@ TEST_F(Contact, TheSilenceOfAFormerAgentCounts) {
   EXPECT_TRUE(driver_.wait_stopped("web"));
 }
 
+TEST_F(Contact, ASilenceIsNotCountedFromBeforeAnybodyAskedForIt) {
+  start();
+  const std::string limited = place_with_limit(1h);
+  until_status(limited, v1::CLIENT_STATUS_RUNNING);
+  ASSERT_TRUE(servers_.wait([&] { return AgentStore(store_).contact()->has_value(); }));
+  servers_.stop(limited);
+  until_status(limited, v1::CLIENT_STATUS_COMPLETE);
+  EXPECT_TRUE(servers_.wait([&] { return !AgentStore(store_).contact()->has_value(); }));
+}
+
+TEST_F(Contact, TheMarkOfAFormerAgentGoesWhenNobodyAsksForIt) {
+  ASSERT_TRUE(AgentStore(store_).put_contact({"boot", 1}).ok());
+  start();
+  EXPECT_TRUE(servers_.wait([&] { return !AgentStore(store_).contact()->has_value(); }));
+}
+
 }  // namespace
 }  // namespace drover::agent

@@ -9,10 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "fingerprint/trim.h"
+
 namespace drover::agent {
 namespace {
 
 constexpr int kMaxPort = 65535;
+constexpr std::string_view kBlanks = " ";  // the servers skip no others between ports
 
 // The bytes of an address: four or sixteen.
 std::optional<std::vector<uint8_t>> bytes_of(std::string_view text) {
@@ -31,19 +34,25 @@ std::optional<int> number(std::string_view text) {
   return value;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
+struct Range {
+  std::vector<uint8_t> bytes;  // of an address in it
+  int bits = 0;                // how many of its first bits all its addresses share
+};
+
+// Nothing: it is no range of addresses.
+std::optional<Range> parse_range(std::string_view cidr) {
+  const size_t slash = cidr.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  auto bytes = bytes_of(cidr.substr(0, slash));
+  const auto bits = number(cidr.substr(slash + 1));
+  if (!bytes || !bits || *bits < 0 || *bits > static_cast<int>(bytes->size()) * 8) return std::nullopt;
+  return Range{*std::move(bytes), *bits};
 }
 
 }  // namespace
 
 Status check_cidr(std::string_view cidr) {
-  const size_t slash = cidr.find('/');
-  const auto address = bytes_of(cidr.substr(0, slash));
-  const auto bits = slash == std::string_view::npos ? std::nullopt : number(cidr.substr(slash + 1));
-  if (address && bits && *bits >= 0 && *bits <= static_cast<int>(address->size()) * 8) return ok_status();
+  if (parse_range(cidr)) return ok_status();
   return invalid_argument("\"" + std::string(cidr) + "\" is no range of addresses such as 10.0.0.0/8");
 }
 
@@ -51,11 +60,11 @@ Status check_ports(std::string_view ports) {
   std::string_view left = ports;
   while (!left.empty()) {
     const size_t comma = std::min(left.find(','), left.size());
-    const std::string_view part = trimmed(left.substr(0, comma));
+    const std::string_view part = trim(left.substr(0, comma), kBlanks);
     left.remove_prefix(std::min(left.size(), comma + 1));
     const size_t dash = part.find('-');
-    const auto first = number(trimmed(part.substr(0, dash)));
-    const auto last = dash == std::string_view::npos ? first : number(trimmed(part.substr(dash + 1)));
+    const auto first = number(trim(part.substr(0, dash), kBlanks));
+    const auto last = dash == std::string_view::npos ? first : number(trim(part.substr(dash + 1), kBlanks));
     if (first && last && *first >= 1 && *first <= *last && *last <= kMaxPort) continue;
     return invalid_argument("\"" + std::string(part) + "\" is neither a port nor a range of ports such as 8500-8600");
   }
@@ -63,13 +72,13 @@ Status check_ports(std::string_view ports) {
 }
 
 bool is_in_cidr(std::string_view address, std::string_view cidr) {
-  const size_t slash = cidr.find('/');
-  const auto wanted = bytes_of(cidr.substr(0, slash)), given = bytes_of(address);
-  if (!wanted || !given || wanted->size() != given->size()) return false;
-  int bits = number(cidr.substr(slash + 1)).value_or(0);
+  const auto range = parse_range(cidr);
+  const auto given = bytes_of(address);
+  if (!range || !given || range->bytes.size() != given->size()) return false;
+  int bits = range->bits;
   for (size_t i = 0; i < given->size() && bits > 0; ++i, bits -= 8) {
     const auto mask = static_cast<uint8_t>(bits >= 8 ? 0xff : 0xff << (8 - bits));
-    if (((*wanted)[i] & mask) != ((*given)[i] & mask)) return false;
+    if ((range->bytes[i] & mask) != ((*given)[i] & mask)) return false;
   }
   return true;
 }

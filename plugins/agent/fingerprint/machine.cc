@@ -17,9 +17,12 @@
 #include <vector>
 
 #include "drover/v1/node.pb.h"
+#include "fingerprint/trim.h"
 
 namespace drover::agent {
 namespace {
+
+constexpr std::string_view kBlanks = " \t";
 
 // The content of os.signals: the names that kill_signal and change_signal may use.
 constexpr std::string_view kSignals =
@@ -39,12 +42,6 @@ std::string_view next_line(std::string_view& text) {
   const std::string_view line = text.substr(0, end);
   text.remove_prefix(std::min(end + 1, text.size()));
   return line;
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 double max_frequency_mhz() {
@@ -193,8 +190,8 @@ CpuInfo parse_cpuinfo(std::string_view text) {
     const std::string_view line = next_line(text);
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
-    const std::string_view key = trim(line.substr(0, colon));
-    const std::string value(trim(line.substr(colon + 1)));
+    const std::string_view key = trim(line.substr(0, colon), kBlanks);
+    const std::string value(trim(line.substr(colon + 1), kBlanks));
     if (key == "processor") ++info.cores;
     if (key == "model name" && info.model.empty()) info.model = value;
     if (key == "cpu MHz") info.mhz = std::max(info.mhz, std::strtod(value.c_str(), nullptr));
@@ -206,7 +203,7 @@ uint64_t parse_memory_total(std::string_view text) {
   while (!text.empty()) {
     std::string_view line = next_line(text);
     if (!line.starts_with("MemTotal:")) continue;
-    line = trim(line.substr(9));
+    line = trim(line.substr(9), kBlanks);
     uint64_t kilobytes = 0;
     std::from_chars(line.data(), line.data() + line.size(), kilobytes);
     return kilobytes * 1024;

@@ -5,6 +5,8 @@
 #include "drover/api/nodes.pb.h"
 #include "drover/log.h"
 #include "drover/model/job.h"
+#include "drover/pause.h"
+#include "drover/stopping.h"
 #include "server_calls.h"
 
 namespace drover::agent {
@@ -13,6 +15,25 @@ namespace {
 constexpr auto kCallTime = std::chrono::seconds(15);
 constexpr auto kWatchTime = std::chrono::seconds(30);  // one blocking look at the node
 constexpr auto kSpareTime = std::chrono::seconds(5);   // for the words between node and servers
+constexpr auto kRetry = std::chrono::seconds(1);
+
+// True when the same call may come through later: the servers elect a leader, or are out of reach for a moment.
+bool may_pass(const Status& status) {
+  if (is_agent_stopping(status)) return false;
+  return status.code() == Code::unavailable || status.code() == Code::deadline_exceeded;
+}
+
+// The result of `attempt`, which is made again while no server answers, until the deadline.
+template <typename Attempt>
+auto insist(const Client& client, SteadyTime deadline, const Attempt& attempt) {
+  while (true) {
+    auto result = attempt();
+    if (result.ok() || !may_pass(result.status()) || client.now() + kRetry >= deadline) return result;
+    log::info("agent", "no server answers about the drain of this node; asks again",
+              {{"error", result.status().message()}});
+    pause_for(kRetry, {});
+  }
+}
 
 Status drain_node(const Client& client, SteadyTime deadline) {
   const DrainOnShutdown& wanted = *client.config.drain_on_shutdown;
@@ -21,19 +42,24 @@ Status drain_node(const Client& client, SteadyTime deadline) {
   request.mutable_drain_spec()->set_deadline(wanted.force ? -1 : wanted.deadline.count());
   request.mutable_drain_spec()->set_ignore_system_jobs(wanted.ignore_system_jobs);
   (*request.mutable_meta())["message"] = "shutting down";
-  DROVER_RETURN_IF_ERROR(call<v1::NodeDrainResponse>(
-                             client.host.caller(), node_call(client, "/drover.v1.Nodes/Drain", kCallTime, {}), request)
-                             .status());
+  const auto order = [&] {
+    return call<v1::NodeDrainResponse>(client.host.caller(), node_call(client, "/drover.v1.Nodes/Drain", kCallTime, {}),
+                                       request);
+  };
+  DROVER_RETURN_IF_ERROR(insist(client, deadline, order).status());
   v1::NodeRequest look;
   look.set_node_id(client.identity.id.bytes());
+  ReplyMeta meta;
   uint64_t index = 0;
-  while (client.now() < deadline) {
+  const auto watch = [&] {
     const auto time = std::min<std::chrono::nanoseconds>(kWatchTime, deadline - client.now());
     CallContext context = node_call(client, "/drover.v1.Nodes/Get", time + kSpareTime, {});
     context.query.min_index = index;
     context.query.max_wait = time;
-    ReplyMeta meta;
-    DROVER_TRY(const auto answer, call<v1::NodeResponse>(client.host.caller(), std::move(context), look, &meta));
+    return call<v1::NodeResponse>(client.host.caller(), std::move(context), look, &meta);
+  };
+  while (client.now() < deadline) {
+    DROVER_TRY(const auto answer, insist(client, deadline, watch));
     if (!answer.node().node().drain()) {
       if (answer.node().node().last_drain().status() == v1::DRAIN_STATUS_CANCELED) return cancelled("it was cancelled");
       return ok_status();

@@ -13,8 +13,8 @@ namespace drover::agent {
 std::chrono::nanoseconds drain_time(const ClientConfig& config);
 
 // Asks the servers to drain this node, and waits until that is over and what it moved has ended here. The node stays
-// closed for new work. Errors: deadline_exceeded when something is still there; cancelled when an operator called
-// the drain off; else those of the calls. [a thread that may wait]
+// closed for new work. While no server answers it asks again. Errors: deadline_exceeded when something is still there;
+// cancelled when an operator called the drain off; else those of the calls. [a thread that may wait]
 Status drain_before_end(const Client& client, const Allocations& allocations, SteadyTime deadline);
 
 }  // namespace drover::agent

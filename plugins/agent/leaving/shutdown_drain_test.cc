@@ -47,6 +47,34 @@ TEST_F(ShutdownDrain, WaitsForWhatIsMovedAtTheDeadline) {
             v1::CLIENT_STATUS_RUNNING);
 }
 
+TEST_F(ShutdownDrain, AsksAgainWhileNoServerAnswers) {
+  configure("drain_on_shutdown {}");
+  start();
+  servers_.fail_next("/drover.v1.Nodes/Drain", unavailable("No cluster leader"));
+  servers_.fail_next("/drover.v1.Nodes/Get", deadline_exceeded("no answer in time"));
+  servers_.end_drain();
+  agent_->leave(std::chrono::steady_clock::now() + 1min);
+  EXPECT_TRUE(servers_.drain.has_value());
+  EXPECT_EQ(servers_.looks, 1);
+}
+
+TEST_F(ShutdownDrain, EndsWithItsTimeWhenNoServerAnswers) {
+  configure("drain_on_shutdown {}");
+  start();
+  for (int i = 0; i < 60; ++i) servers_.fail_next("/drover.v1.Nodes/Drain", unavailable("No cluster leader"));
+  auto leaving = std::async(std::launch::async, [&] { agent_->leave(std::chrono::steady_clock::now() + 50ms); });
+  EXPECT_EQ(leaving.wait_for(10s), std::future_status::ready);
+  EXPECT_FALSE(servers_.drain.has_value());
+}
+
+TEST_F(ShutdownDrain, GivesUpWhenItIsRefused) {
+  configure("drain_on_shutdown {}");
+  start();
+  servers_.fail_next("/drover.v1.Nodes/Drain", permission_denied("not this node"));
+  agent_->leave(std::chrono::steady_clock::now() + 1min);
+  EXPECT_FALSE(servers_.drain.has_value());
+}
+
 TEST_F(ShutdownDrain, EndsWithItsTime) {
   configure("drain_on_shutdown { force = true }");
   start();

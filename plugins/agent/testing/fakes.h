@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,6 +32,11 @@ class FakeServers final : public Caller {
   }
   Result<Reply> call_and_wait(CallContext context, std::string request) override {
     std::unique_lock lock(mutex_);
+    if (const auto at = failures.find(context.method); at != failures.end() && !at->second.empty()) {
+      Status failure = std::move(at->second.front());
+      at->second.pop_front();
+      return failure;
+    }
     if (context.method == "/drover.v1.NodeRegistry/Register") {
       node.emplace().ParseFromString(parse_message<v1::RegisterNodeRequest>(request)->node().SerializeAsString());
       ++registrations;
@@ -92,6 +98,7 @@ class FakeServers final : public Caller {
     }
     if (context.method == "/drover.v1.Nodes/Get") {
       changed.wait_for(lock, context.query.max_wait, [&] { return index > context.query.min_index; });
+      ++looks;
       v1::NodeResponse response;
       response.mutable_node()->mutable_node()->set_drain(drain && !is_drained);
       Reply reply{response.SerializeAsString(), {}};
@@ -105,6 +112,11 @@ class FakeServers final : public Caller {
   void refuse_heartbeats(bool refuse) {
     std::lock_guard lock(mutex_);
     is_silent = refuse;
+  }
+  // The next call of the method that has no such answer yet gets this one.
+  void fail_next(const std::string& method, Status failure) {
+    std::lock_guard lock(mutex_);
+    failures[method].push_back(std::move(failure));
   }
   // The node's drain is over.
   void end_drain() {
@@ -172,6 +184,7 @@ class FakeServers final : public Caller {
   bool is_stopping = false, is_silent = false;
   std::optional<v1::NodeDrainRequest> drain;
   bool is_drained = false;
+  int looks = 0;  // at the node
   int refused_watches = 0;
   int registrations = 0, updates = 0, refuse_updates = 0;
   std::map<std::string, v1::Allocation> reported;
@@ -185,6 +198,7 @@ class FakeServers final : public Caller {
   std::mutex mutex_;
   std::condition_variable_any changed;
   uint64_t index = 1;
+  std::map<std::string, std::deque<Status>> failures;  // by method
   std::map<std::string, v1::Allocation> allocations;
   std::map<std::string, v1::Job> jobs;
 };

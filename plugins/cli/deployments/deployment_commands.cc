@@ -5,7 +5,7 @@
 #include "drover/api/allocations.pb.h"
 #include "drover/api/deployments.pb.h"
 #include "drover/api/jobs.pb.h"
-#include "eval_monitor.h"
+#include "evals/eval_monitor.h"
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"

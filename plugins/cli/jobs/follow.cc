@@ -1,6 +1,6 @@
 #include "jobs/follow.h"
 
-#include "eval_monitor.h"
+#include "evals/eval_monitor.h"
 #include "output.h"
 
 namespace drover::cli {

@@ -9,6 +9,7 @@
 #include "nodes/node_list.h"
 #include "object_output.h"
 #include "output.h"
+#include "paging.h"
 
 namespace drover::cli {
 namespace {

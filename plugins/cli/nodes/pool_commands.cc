@@ -11,6 +11,7 @@
 #include "nodes/pool_file.h"
 #include "object_output.h"
 #include "output.h"
+#include "paging.h"
 
 namespace drover::cli {
 namespace {

@@ -6,10 +6,11 @@
 #include "confirm.h"
 #include "drover/api/evaluations.pb.h"
 #include "drover/api/operator.pb.h"
-#include "eval_monitor.h"
+#include "evals/eval_monitor.h"
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"
+#include "paging.h"
 #include "placement.h"
 
 namespace drover::cli {
@@ -55,11 +56,7 @@ int eval_list(Run& run) {
   v1::ListEvaluationsRequest request;
   request.set_job(run.arguments.value("job"));
   request.set_status(run.arguments.value("status"));
-  Parameters page;
-  if (run.arguments.is_set("per-page")) page.emplace("per_page", run.arguments.value("per-page"));
-  if (run.arguments.is_set("page-token")) page.emplace("next_token", run.arguments.value("page-token"));
-  if (run.arguments.is_set("filter")) page.emplace("filter", run.arguments.value("filter"));
-  auto evals = run.client.call<v1::Evaluations::List>(request, page);
+  auto evals = run.client.call<v1::Evaluations::List>(request, page_of(run.arguments));
   if (!evals) return run.fail("Error querying evaluations", evals.status());
   if (auto code = print_object(run, *evals)) return *code;
   if (evals->message.evaluations().empty()) {
@@ -136,13 +133,8 @@ int eval_delete(Run& run) {
 }  // namespace
 
 std::string next_page_text(const Arguments& arguments, const std::string& next_token) {
-  std::string text = "There are more evaluations. The next page:\n\ndrover eval list";
-  for (const char* flag : {"job", "status", "filter", "per-page"}) {
-    if (!arguments.is_set(flag)) continue;
-    const std::string value = arguments.value(flag);
-    text += std::string(" -") + flag + " " + (value.find(' ') == std::string::npos ? value : "'" + value + "'");
-  }
-  return text + " -page-token " + next_token + "\n";
+  return "There are more evaluations. The next page:\n\n" + next_page_command(arguments, "eval list", next_token) +
+         "\n";
 }
 
 std::vector<Definition> eval_commands() {
@@ -151,11 +143,9 @@ std::vector<Definition> eval_commands() {
        with_object_flags({on_off("monitor", "Follow it until it ends"), on_off("verbose", "Show full identifiers")}), 1,
        1, eval_status},
       {"eval list", "Lists evaluations.", "", "",
-       with_object_flags({with_value("job", "", "Only of this job"), with_value("status", "", "Only with this status"),
-                          with_value("filter", "", "Filter expression: 'Priority == 50 and Type == service'"),
-                          with_value("per-page", "", "Page size"),
-                          with_value("page-token", "", "Where the page begins"),
-                          on_off("verbose", "Show full identifiers")}),
+       with_page_flags({with_value("job", "", "Only of this job"), with_value("status", "", "Only with this status"),
+                        on_off("verbose", "Show full identifiers")},
+                       "Priority == 50 and Type == service"),
        0, 0, eval_list},
       {"eval delete",
        "Deletes evaluations while the broker is paused.",

@@ -1,4 +1,4 @@
-#include "eval_monitor.h"
+#include "evals/eval_monitor.h"
 
 #include <map>
 
