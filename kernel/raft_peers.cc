@@ -65,13 +65,13 @@ class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
   struct Peer {
     NodeId id{};
     std::string address;
+    raft::ClusterId cluster{};
     bool is_guest = false;  // not of the membership: here as long as it speaks to us
-    Lanes lanes{};          // by LaneName; none before reach_out()
+    Lanes lanes{};          // by LaneName
   };
-  using PeerPointer = std::shared_ptr<Peer>;
 
-  void reach_out(raft::ClusterId cluster, const PeerPointer& peer);
-  std::shared_ptr<Lane> open_lane(raft::ClusterId cluster, NodeId id, const std::string& address, LaneName lane);
+  Peer reach_out(Peer peer) DROVER_REQUIRES(mutex_);
+  std::shared_ptr<Lane> open_lane(const Peer& peer, LaneName lane) DROVER_REQUIRES(mutex_);
   LaneEvents events_of(const PeerHello& hello, const std::string& address);
   void welcome_guest(const std::shared_ptr<const PeerHello>& hello);
   void learn_commands(const PeerHello& hello);
@@ -83,8 +83,7 @@ class RaftPeers::Impl : public std::enable_shared_from_this<Impl> {
   raft::Member self_;  // constant after start()
   Receiver receiver_;
   mutable Mutex mutex_;
-  raft::ClusterId cluster_ DROVER_GUARDED_BY(mutex_){};
-  std::map<NodeId, PeerPointer> peers_ DROVER_GUARDED_BY(mutex_);  // with what they point at
+  std::map<NodeId, Peer> peers_ DROVER_GUARDED_BY(mutex_);
   // By the newest lane that they opened here.
   std::map<NodeId, std::weak_ptr<const PeerHello>> speaking_ DROVER_GUARDED_BY(mutex_);
   std::map<NodeId, std::vector<std::string>> lacking_ DROVER_GUARDED_BY(mutex_);  // our commands that others lack
@@ -96,6 +95,7 @@ LaneEvents RaftPeers::Impl::events_of(const PeerHello& hello, const std::string&
     refusal->clear();
     if (lane == LaneName::control) log::info("raft", "connected to a server", {{"address", address}});
     if (lane == LaneName::bulk) return;
+    { const MutexLock lock(self->mutex_); }  // the lane is in its place now: who hears of it may use it
     self->receiver_.with([&](raft::PeerEvents& events) { events.peer_reconnected(to); });
   };
   const auto broken = [self = shared_from_this(), refusal, lane = hello.lane, to = hello.to, address](const Status& why,
@@ -109,81 +109,59 @@ LaneEvents RaftPeers::Impl::events_of(const PeerHello& hello, const std::string&
   return {.open = open, .broken = broken};
 }
 
-// Opens the lanes, outside the lock; they close at once when the peer has been let go of meanwhile.
-void RaftPeers::Impl::reach_out(raft::ClusterId cluster, const PeerPointer& peer) {
-  Lanes lanes;
+RaftPeers::Impl::Peer RaftPeers::Impl::reach_out(Peer peer) {
   for (const LaneName lane : {LaneName::control, LaneName::append, LaneName::bulk})
-    lanes.push_back(open_lane(cluster, peer->id, peer->address, lane));
-  const MutexLock lock(mutex_);
-  const auto known = peers_.find(peer->id);
-  if (known != peers_.end() && known->second == peer) peer->lanes.swap(lanes);
+    peer.lanes.push_back(open_lane(peer, lane));
+  return peer;
 }
 
-std::shared_ptr<Lane> RaftPeers::Impl::open_lane(raft::ClusterId cluster, NodeId id, const std::string& address,
-                                                 LaneName lane) {
+// Under the lock, for no event of the lane to come before the lane is in its place.
+std::shared_ptr<Lane> RaftPeers::Impl::open_lane(const Peer& peer, LaneName lane) {
   const PeerHello hello{.lane = lane,
-                        .cluster = cluster,
+                        .cluster = peer.cluster,
                         .from = self_.id,
-                        .to = id,
+                        .to = peer.id,
                         .incarnation = incarnation_,
                         .address = self_.address,
                         .commands = commands_};
-  return wire_.open_lane(address, lane == LaneName::bulk ? "raft-bulk" : "raft", raft::encode_hello(hello),
-                         events_of(hello, address));
+  return wire_.open_lane(peer.address, lane == LaneName::bulk ? "raft-bulk" : "raft", raft::encode_hello(hello),
+                         events_of(hello, peer.address));
 }
 
 void RaftPeers::Impl::renew_appends(NodeId to) {
   constexpr size_t kAppend = static_cast<size_t>(LaneName::append) - 1;
-  PeerPointer peer;
-  raft::ClusterId cluster;
-  {
-    const MutexLock lock(mutex_);
-    const auto known = peers_.find(to);
-    if (known == peers_.end() || known->second->lanes.empty()) return;
-    peer = known->second;
-    cluster = cluster_;
-  }
-  std::shared_ptr<Lane> lane =
-      open_lane(cluster, to, peer->address, LaneName::append);  // the old one closes outside the lock
+  std::shared_ptr<Lane> former;  // closes outside the lock
   const MutexLock lock(mutex_);
   const auto known = peers_.find(to);
-  if (known != peers_.end() && known->second == peer && !peer->lanes.empty()) peer->lanes[kAppend].swap(lane);
+  if (known == peers_.end()) return;
+  Peer& peer = known->second;
+  former = std::exchange(peer.lanes[kAppend], open_lane(peer, LaneName::append));
 }
 
 void RaftPeers::Impl::set_peers(raft::ClusterId cluster, const std::vector<raft::Member>& members) {
-  std::map<NodeId, PeerPointer> next;  // at the end those who are gone, whose lanes close outside the lock
-  std::vector<PeerPointer> fresh;
-  {
-    const MutexLock lock(mutex_);
-    cluster_ = cluster;
-    for (const raft::Member& member : members) {
-      const auto known = peers_.find(member.id);
-      if (known != peers_.end() && known->second->address == member.address) {
-        known->second->is_guest = false;
-        next.insert(peers_.extract(known));
-        continue;
-      }
-      fresh.push_back(std::make_shared<Peer>(Peer{.id = member.id, .address = member.address}));
-      next.insert_or_assign(member.id, fresh.back());
+  std::map<NodeId, Peer> next;  // at the end those who are gone, whose lanes close outside the lock
+  const MutexLock lock(mutex_);
+  for (const raft::Member& member : members) {
+    const auto known = peers_.find(member.id);
+    if (known != peers_.end() && known->second.address == member.address) {
+      known->second.is_guest = false;
+      next.insert(peers_.extract(known));
+      continue;
     }
-    std::swap(peers_, next);
+    next.insert_or_assign(member.id, reach_out({.id = member.id, .address = member.address, .cluster = cluster}));
   }
-  next.clear();
-  for (const PeerPointer& peer : fresh) reach_out(cluster, peer);
+  std::swap(peers_, next);
 }
 
 void RaftPeers::Impl::welcome_guest(const std::shared_ptr<const PeerHello>& hello) {
-  PeerPointer former;  // let go of outside the lock
-  const auto guest = std::make_shared<Peer>(Peer{.id = hello->from, .address = hello->address, .is_guest = true});
-  {
-    const MutexLock lock(mutex_);
-    speaking_[hello->from] = hello;
-    PeerPointer& known = peers_[hello->from];
-    if (known && (!known->is_guest || known->address == hello->address)) return;
-    former = std::exchange(known, guest);
-  }
-  former.reset();
-  reach_out(hello->cluster, guest);
+  Peer former;  // its lanes close outside the lock
+  const MutexLock lock(mutex_);
+  speaking_[hello->from] = hello;
+  const auto known = peers_.find(hello->from);
+  if (known != peers_.end() && (!known->second.is_guest || known->second.address == hello->address)) return;
+  Peer guest =
+      reach_out({.id = hello->from, .address = hello->address, .cluster = hello->cluster, .is_guest = true});
+  former = std::exchange(peers_[hello->from], std::move(guest));
 }
 
 // The membership may have dropped a peer that still waits for answers: one from before its joining, of a snapshot. It
@@ -194,8 +172,7 @@ void RaftPeers::Impl::send(NodeId to, LaneName lane, std::string bytes) {
   {
     const MutexLock lock(mutex_);
     const auto peer = peers_.find(to);
-    if (peer != peers_.end() && !peer->second->lanes.empty())
-      open = peer->second->lanes.at(static_cast<size_t>(lane) - 1);
+    if (peer != peers_.end()) open = peer->second.lanes.at(static_cast<size_t>(lane) - 1);
     const auto speaking = speaking_.find(to);
     if (peer == peers_.end() && speaking != speaking_.end()) guest = speaking->second.lock();
   }
@@ -220,8 +197,8 @@ std::string RaftPeers::Impl::who_lacks(std::string_view command) const {
   const MutexLock lock(mutex_);
   for (const auto& [id, lacking] : lacking_) {
     const auto peer = peers_.find(id);
-    if (peer == peers_.end() || peer->second->is_guest) continue;
-    if (std::ranges::find(lacking, command) != lacking.end()) return peer->second->address;
+    if (peer == peers_.end() || peer->second.is_guest) continue;
+    if (std::ranges::find(lacking, command) != lacking.end()) return peer->second.address;
   }
   return {};
 }
