@@ -51,6 +51,16 @@ Status check_again(const v1::Job& version, const Admission& admission) {
   return findings.errors.empty() ? ok_status() : invalid_argument(as_list(findings.errors));
 }
 
+void keep_submission(const v1::JobSubmission& submission, v1::JobRegistered& command,
+                     std::vector<std::string>& warnings) {
+  constexpr size_t kMost = 1 << 20;  // the job without its file may be larger
+  if (submission.source().size() > kMost) {
+    warnings.emplace_back("the file of the job is larger than 1 MiB and is not kept");
+  } else if (!submission.source().empty()) {
+    *command.mutable_submission() = submission;
+  }
+}
+
 void keep_policy_ids(v1::Job& job, const v1::Job* existing) {
   for (v1::TaskGroup& group : *job.mutable_task_groups()) {
     if (!group.has_scaling()) continue;

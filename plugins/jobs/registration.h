@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "drover/methods.h"
 #include "validate.h"
@@ -13,6 +15,7 @@ class Host;
 namespace drover::v1 {
 class Job;
 class JobRegistered;
+class JobSubmission;
 class RegisterJobResponse;
 }  // namespace drover::v1
 
@@ -29,6 +32,10 @@ Status in_known_pool(const ReadView& view, const Host& host, const v1::Job& job)
 // Requires: the job was accepted. Jobs that only start children have no evaluation; `priority`: of the evaluation, 0
 // for the job's.
 v1::JobRegistered registration_of(v1::Job job, std::string_view trigger, int64_t time, int32_t priority = 0);
+
+// Keeps the file that the job came from, unless it is too large: that is a warning.
+void keep_submission(const v1::JobSubmission& submission, v1::JobRegistered& command,
+                     std::vector<std::string>& warnings);
 
 // Checks a stored version as registering it would: what the servers take may have changed. Errors: invalid_argument.
 Status check_again(const v1::Job& version, const Admission& admission);

@@ -26,8 +26,6 @@
 namespace drover::jobs {
 namespace {
 
-constexpr size_t kMaxSource = 1 << 20;  // of a job's file; the job without it may be larger
-
 // The scheduler's numbers for the summary of a job, to be merged into it.
 v1::JobSummary counted(uint64_t create_index, uint64_t modify_index, const v1::JobCounts& counts) {
   v1::JobSummary summary;
@@ -206,11 +204,7 @@ Result<Write<v1::RegisterJobResponse>> Rpc::register_job(const v1::RegisterJobRe
       registration_of(std::move(job), "job-register", host_->clock().wall_ns(), request.eval_priority());
   command.set_enforce_index(request.enforce_index());
   command.set_job_modify_index(request.job_modify_index());
-  if (request.submission().source().size() > kMaxSource) {
-    warnings.push_back("the file of the job is larger than 1 MiB and is not kept");
-  } else if (!request.submission().source().empty()) {
-    *command.mutable_submission() = request.submission();
-  }
+  keep_submission(request.submission(), command, warnings);
   v1::RegisterJobResponse response;
   response.set_eval_id(command.evaluation().id());
   response.set_warnings(joined(warnings));

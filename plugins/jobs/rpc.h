@@ -79,9 +79,11 @@ class Rpc {
 
   v1::JobListStub stub_at(const Cursor& job, const ReadView& view) const;
   Result<v1::Job> find(const std::string& id, Call& call) const;
+  // Makes a client's job ready to be registered or tried. The warnings about it. Errors: invalid_argument.
+  Result<std::vector<std::string>> prepare(v1::Job& job, bool overrides_policies, const ReadView& view, Call& call);
+  // The row that registering the prepared job now would store.
+  v1::Job row_of(v1::Job& job, const std::optional<v1::Job>& existing, const ReadView& view) const;
   // Asks the scheduler for a plan for that row; `refusal` says why it did not. Errors: aborted when the job changed.
-  // The row that registering the job now would store. Errors: invalid_argument.
-  Result<v1::Job> row_of(v1::Job job, const ReadView& view, Call& call);
   Result<v1::TrialResponse> try_out(const v1::Job& job, uint64_t known_index, Call& call);
 
   const Tables& tables_;

@@ -24,6 +24,15 @@ namespace {
 // A job may change between the look at it and the trial; then both are done again.
 constexpr int kAttempts = 3;
 
+Status names_one_job(const auto& request) {
+  if (!request.has_job()) return invalid_argument("Job must be specified");
+  if (request.job().id().empty()) return invalid_argument("Job ID hasn't been provided");
+  if (!request.job_id().empty() && request.job_id() != request.job().id()) {
+    return invalid_argument("Job ID does not match");
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 Result<v1::TrialResponse> Rpc::try_out(const v1::Job& job, uint64_t known_index, Call& call) {
@@ -41,25 +50,16 @@ Result<v1::TrialResponse> Rpc::try_out(const v1::Job& job, uint64_t known_index,
 }
 
 Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& call) {
-  if (!request.has_job()) return invalid_argument("Job must be specified");
+  DROVER_RETURN_IF_ERROR(names_one_job(request));
   v1::Job job = request.job();
-  if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
-  if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match");
-  DROVER_RETURN_IF_ERROR(resolve_destination(job, call.query(), host_->agent().region));
-  canonicalize(job, admission_.priorities);
-  DROVER_TRY(std::vector<std::string> warnings, accept(job, request.policy_override(), admission_));
-  DROVER_RETURN_IF_ERROR(in_known_pool(*host_->snapshot(), *host_, job));
-
-  std::shared_ptr<const ReadView> view;
+  std::shared_ptr<const ReadView> view = host_->snapshot();
+  DROVER_TRY(std::vector<std::string> warnings, prepare(job, request.policy_override(), *view, call));
   std::optional<v1::Job> existing;
   Result<v1::TrialResponse> trial = aborted("");
   for (int attempt = 0; attempt < kAttempts && trial.status().code() == Code::aborted; ++attempt) {
     view = host_->snapshot();
     existing = tables_.jobs.get(*view, job_key(job.namespace_(), job.id()));
-    keep_policy_ids(job, existing ? &*existing : nullptr);
-    const v1::Job row =
-        as_registered(job, existing ? &*existing : nullptr, view->index() + 1, host_->clock().wall_ns());
-    trial = try_out(row, existing ? existing->job_modify_index() : 0, call);
+    trial = try_out(row_of(job, existing, *view), existing ? existing->job_modify_index() : 0, call);
   }
   if (!trial) return trial.status();
 
@@ -91,42 +91,39 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
   return response;
 }
 
-Result<v1::Job> Rpc::row_of(v1::Job job, const ReadView& view, Call& call) {
+Result<std::vector<std::string>> Rpc::prepare(v1::Job& job, bool overrides_policies, const ReadView& view,
+                                              Call& call) {
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
   DROVER_RETURN_IF_ERROR(resolve_destination(job, call.query(), host_->agent().region));
   canonicalize(job, admission_.priorities);
-  DROVER_RETURN_IF_ERROR(accept(job, /*overrides_policies=*/false, admission_).status());
+  DROVER_TRY(std::vector<std::string> warnings, accept(job, overrides_policies, admission_));
   DROVER_RETURN_IF_ERROR(in_known_pool(view, *host_, job));
-  const auto existing = tables_.jobs.get(view, job_key(job.namespace_(), job.id()));
+  return warnings;
+}
+
+v1::Job Rpc::row_of(v1::Job& job, const std::optional<v1::Job>& existing, const ReadView& view) const {
   keep_policy_ids(job, existing ? &*existing : nullptr);
   return as_registered(job, existing ? &*existing : nullptr, view.index() + 1, host_->clock().wall_ns());
 }
 
 Result<v1::RegisterJobResponse> Rpc::run_plan(const v1::RunPlanRequest& request, Call& call) {
   DROVER_RETURN_IF_ERROR(may_register(call, *host_));
-  if (!request.has_job()) return invalid_argument("Job must be specified");
+  DROVER_RETURN_IF_ERROR(names_one_job(request));
   if (!request.has_plan()) return invalid_argument("a plan must be specified; `job plan -out` writes one");
   v1::Job job = request.job();
-  if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
-  if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match");
-  DROVER_RETURN_IF_ERROR(resolve_destination(job, call.query(), host_->agent().region));
-  canonicalize(job, admission_.priorities);
-  if (starts_children(job)) return invalid_argument("a job that only starts children has no plan");
-  DROVER_TRY(const std::vector<std::string> warnings, accept(job, request.policy_override(), admission_));
   const auto view = host_->snapshot();
-  DROVER_RETURN_IF_ERROR(in_known_pool(*view, *host_, job));
+  DROVER_TRY(std::vector<std::string> warnings, prepare(job, request.policy_override(), *view, call));
+  if (starts_children(job)) return invalid_argument("a job that only starts children has no plan");
   const auto existing = tables_.jobs.get(*view, job_key(job.namespace_(), job.id()));
   if ((existing ? existing->job_modify_index() : 0) != request.plan().job_modify_index()) {
     return aborted("job \"" + job.id() + "\" has changed since it was planned");
   }
-  keep_policy_ids(job, existing ? &*existing : nullptr);
 
   v1::ExactRunRequest run;
-  const int64_t now = host_->clock().wall_ns();
-  *run.mutable_job() = as_registered(job, existing ? &*existing : nullptr, view->index() + 1, now);
-  *run.mutable_registration() = registration_of(std::move(job), "job-register", now);
+  *run.mutable_job() = row_of(job, existing, *view);
+  *run.mutable_registration() = registration_of(std::move(job), "job-register", host_->clock().wall_ns());
   run.mutable_registration()->set_job_modify_index(request.plan().job_modify_index());
-  if (!request.submission().source().empty()) *run.mutable_registration()->mutable_submission() = request.submission();
+  keep_submission(request.submission(), *run.mutable_registration(), warnings);
   run.set_eval_id(request.plan().eval_id());
   *run.mutable_changes() = request.plan().changes();
   CallContext context = call.context();
@@ -146,7 +143,8 @@ Result<v1::WhatIfResponse> Rpc::what_if(const v1::WhatIfRequest& request, Call& 
   const auto view = host_->snapshot();
   v1::WhatIfRequest prepared = request;
   for (v1::Job& job : *prepared.mutable_jobs()) {
-    DROVER_TRY(job, row_of(job, *view, call));
+    DROVER_RETURN_IF_ERROR(prepare(job, /*overrides_policies=*/false, *view, call).status());
+    job = row_of(job, tables_.jobs.get(*view, job_key(job.namespace_(), job.id())), *view);
   }
   CallContext context = call.context();
   context.method = "/drover.v1.WhatIfTrials/Run";

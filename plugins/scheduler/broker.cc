@@ -76,13 +76,12 @@ std::optional<Delivery> Broker::deliver(const v1::Evaluation& eval, std::string 
 
 Broker::Entry* Broker::in_flight(const std::string& id, const std::string& token) {
   auto at = entries_.find(id);
-  if (at == entries_.end() || at->second.where != Where::unacked || at->second.token != token) return nullptr;
-  return &at->second;
+  return at != entries_.end() && is_held(at->second, token) ? &at->second : nullptr;
 }
 
 bool Broker::outstanding(const std::string& id, const std::string& token) const {
-  auto at = entries_.find(id);
-  return at != entries_.end() && at->second.where == Where::unacked && at->second.token == token;
+  const auto at = entries_.find(id);
+  return at != entries_.end() && is_held(at->second, token);
 }
 
 Status Broker::answer_by(const std::string& id, const std::string& token, SteadyTime deadline) {

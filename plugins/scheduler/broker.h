@@ -113,6 +113,9 @@ class Broker {
   // The newest of those behind goes on; what becomes of the others.
   void release_job(const JobName& job, Others others = Others::become_needless);
   Delivery hand_out(Entry& entry, std::string token, Moment now);
+  static bool is_held(const Entry& entry, const std::string& token) {
+    return entry.where == Where::unacked && entry.token == token;
+  }
   Entry* in_flight(const std::string& id, const std::string& token);
   Status answer_by(const std::string& id, const std::string& token, SteadyTime deadline);
 

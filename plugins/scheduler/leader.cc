@@ -56,6 +56,21 @@ Result<std::set<std::string>> enabled_types(const Host& host, const std::vector<
   return std::set<std::string>(types.begin(), types.end());
 }
 
+const Scheduler* scheduler_of(const Host& host, const std::set<std::string>& types, const std::string& type) {
+  return types.empty() || types.contains(type) ? host.extension<Scheduler>(type) : nullptr;
+}
+
+Leader::Leader(Host& host, const Tables& tables, SharedColumns& columns, ExactRuns& exact_runs, LeaderOptions options)
+    : host_(host),
+      tables_(tables),
+      columns_(columns),
+      exact_runs_(exact_runs),
+      options_(std::move(options)),
+      evals_(host.clock()),
+      gauges_(host.metrics(), tables),
+      next_retry_(host.clock().steady() + kRetryEvery),
+      next_prune_(host.clock().steady() + kPruneEvery) {}
+
 void Leader::run(std::stop_token stop) {
   // The entries that former leaders committed must be seen before anything is decided.
   const uint64_t last = host_.raft().last_index;
@@ -126,8 +141,7 @@ void Leader::restore_gains(const ReadView& view) {
 
 void Leader::restore(const ReadView& view) {
   evals_.forget_blocked();
-  const auto config = tables_.config.get(view, "");
-  evals_.pause(config && config->pause_eval_broker());
+  evals_.pause(is_paused(tables_, view));
   restore_gains(view);
   std::vector<v1::Evaluation> needless;
   for (const v1::EvalStatus status : {v1::EVAL_STATUS_PENDING, v1::EVAL_STATUS_BLOCKED}) {

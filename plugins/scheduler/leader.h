@@ -17,6 +17,7 @@
 #include "columns.h"
 #include "counts/job_gauges.h"
 #include "drover/plugin.h"
+#include "drover/scheduler.h"
 #include "eval_queue.h"
 #include "plans/exact_runs.h"
 #include "rejections.h"
@@ -31,19 +32,15 @@ struct LeaderOptions {
   RejectionOptions rejections = {};
 };
 
+// The scheduler of jobs of that type; null where this server has none or does not use it. `types`: as in LeaderOptions.
+const Scheduler* scheduler_of(const Host& host, const std::set<std::string>& types, const std::string& type);
+
 // The value of enabled_schedulers. Errors: invalid_argument for a type of job that no loaded plugin schedules.
 Result<std::set<std::string>> enabled_types(const Host& host, const std::vector<std::string>& types);
 
 class Leader {
  public:
-  Leader(Host& host, const Tables& tables, SharedColumns& columns, ExactRuns& exact_runs, LeaderOptions options)
-      : host_(host),
-        tables_(tables),
-        columns_(columns),
-        exact_runs_(exact_runs),
-        options_(std::move(options)),
-        evals_(host.clock()),
-        gauges_(host.metrics(), tables) {}
+  Leader(Host& host, const Tables& tables, SharedColumns& columns, ExactRuns& exact_runs, LeaderOptions options);
 
   // Returns when `stop` was requested and nothing of it runs any more.
   void run(std::stop_token stop);
@@ -70,7 +67,7 @@ class Leader {
   const LeaderOptions options_;
   EvalQueue evals_;
   JobGauges gauges_;
-  SteadyTime next_retry_{}, next_prune_{};  // [evals]
+  SteadyTime next_retry_, next_prune_;  // [evals]
 };
 
 }  // namespace drover::scheduler

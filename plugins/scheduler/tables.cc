@@ -6,6 +6,7 @@
 
 #include "counts/job_counts.h"
 #include "drover/keys.h"
+#include "drover/message_fields.h"
 #include "drover/model/allocation.h"
 #include "drover/model/evaluation.h"
 #include "drover/schema.h"
@@ -264,9 +265,8 @@ class Commands {
   }
 
   Result<std::string> evals_deleted(const v1::EvalsDeleted& command, ApplyContext& context) const {
-    if (command.only_while_paused()) {
-      const auto settings = tables_.config.get(context.rows(), "");
-      if (!settings || !settings->pause_eval_broker()) return invalid_argument(std::string(kBrokerRuns));
+    if (command.only_while_paused() && !is_paused(tables_, context.rows())) {
+      return invalid_argument(std::string(kBrokerRuns));
     }
     Writer writer(tables_, context, 0);
     for (const std::string& id : command.eval_ids()) writer.erase_eval(id);
@@ -462,6 +462,11 @@ class Commands {
 };
 
 }  // namespace
+
+bool is_paused(const Tables& tables, const ReadView& view) {
+  const auto config = tables.config.get(view, "");
+  return config && config->pause_eval_broker();
+}
 
 KeyRange with_status(v1::EvalStatus status) {
   return KeyRange::prefix(KeyBuilder().byte(static_cast<uint8_t>(status)).view());

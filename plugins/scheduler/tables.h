@@ -30,6 +30,9 @@ struct Tables {
 // Why evaluations are not deleted.
 inline constexpr std::string_view kBrokerRuns = "eval broker is enabled; eval broker must be paused to delete evals";
 
+// The operator has stopped the handing out of evaluations.
+bool is_paused(const Tables& tables, const ReadView& view);
+
 // The evaluations of that status in kEvalsByStatus.
 KeyRange with_status(v1::EvalStatus status);
 

@@ -9,6 +9,7 @@
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
+#include "leader.h"
 #include "plans/exact_plan.h"
 
 namespace drover::scheduler {
@@ -54,8 +55,8 @@ Result<v1::ExactRunResponse> TrialRpc::apply(const v1::ExactRunRequest& request,
     return invalid_argument("the registration is of another job");
   }
   if (request.eval_id().size() != Uuid().bytes().size()) return invalid_argument("the plan names no evaluation");
-  const auto* scheduler = host_->extension<Scheduler>(job.type());
-  if (!scheduler || (!types_.empty() && !types_.contains(job.type()))) {
+  const auto* scheduler = scheduler_of(*host_, types_, job.type());
+  if (!scheduler) {
     return failed_precondition("nobody here schedules jobs of type \"" + job.type() + "\"");
   }
   v1::ExactRunRequest guarded = request;
@@ -68,14 +69,13 @@ Result<v1::TrialResponse> TrialRpc::run(const v1::TrialRequest& request, Call& c
   const v1::Job& job = request.job();
   DROVER_RETURN_IF_ERROR(check(job, call));
   v1::TrialResponse response;
-  const auto* scheduler = host_->extension<Scheduler>(job.type());
+  const auto* scheduler = scheduler_of(*host_, types_, job.type());
   if (!scheduler) {
-    response.set_refusal("job type \"" + job.type() + "\" has no scheduler in this version of drover");
-    return response;
-  }
-  if (!types_.empty() && !types_.contains(job.type())) {
-    response.set_refusal("the leading server does not schedule jobs of type \"" + job.type() +
-                         "\" (server.enabled_schedulers)");
+    const std::string type = "\"" + job.type() + "\"";
+    response.set_refusal(host_->extension<Scheduler>(job.type())
+                             ? "the leading server does not schedule jobs of type " + type +
+                                   " (server.enabled_schedulers)"
+                             : "job type " + type + " has no scheduler in this version of drover");
     return response;
   }
   DROVER_TRY(auto look, columns_->look(0, call.context().deadline, call.stop()));

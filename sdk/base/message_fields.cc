@@ -25,6 +25,15 @@ std::string_view bytes_field(std::string_view bytes, uint32_t number) {
   return value;
 }
 
+uint64_t number_field(std::string_view bytes, uint32_t number) {
+  uint64_t value = 0;
+  WireFields all(bytes);
+  for (WireField one; all.next(one);) {
+    if (one.number == number && one.type == WireType::varint) value = one.value;
+  }
+  return value;
+}
+
 void append_field(std::string& bytes, uint32_t number, uint64_t value) {
   append_tag(bytes, number, WireType::varint);
   append_varint(bytes, value);

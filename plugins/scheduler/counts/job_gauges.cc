@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drover/message_fields.h"
 #include "drover/messages.h"
 #include "drover/v1/job.pb.h"
 

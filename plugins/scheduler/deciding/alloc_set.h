@@ -2,6 +2,7 @@
 #pragma once
 
 #include <unordered_set>
+#include <vector>
 
 #include "disconnects.h"
 
@@ -13,7 +14,6 @@ class AllocSet {
   explicit AllocSet(const Allocs& allocs) : members_(allocs.begin(), allocs.end()) {}
   bool contains(Alloc alloc) const { return members_.contains(alloc); }
   bool insert(Alloc alloc) { return members_.insert(alloc).second; }
-  bool empty() const { return members_.empty(); }
   void erase_from(Allocs& allocs) const {
     std::erase_if(allocs, [this](Alloc alloc) { return contains(alloc); });
   }

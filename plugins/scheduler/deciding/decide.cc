@@ -120,11 +120,6 @@ Decision decide_on(const Scheduler& scheduler, const DecisionInput& input, int64
   return decision;
 }
 
-Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const ReadView& view, const Tables& tables,
-                int64_t now, Cluster cluster, const v1::Job* other_job) {
-  return decide_on(scheduler, DecisionInput(eval, view, tables, other_job), now, cluster);
-}
-
 v1::Evaluation blocked_after(const v1::Evaluation& eval, std::string id, std::string_view trigger,
                              std::string description) {
   v1::Evaluation blocked = evaluation_after(eval, std::move(id), trigger);

@@ -41,9 +41,6 @@ class DecisionInput {
 // `now`: nanoseconds since 1970. `cluster`: as cluster_of(view); it is left with what the decision places, and without
 // what makes room for that.
 Decision decide_on(const Scheduler& scheduler, const DecisionInput& input, int64_t now, Cluster& cluster);
-// All in one.
-Decision decide(const Scheduler& scheduler, const v1::Evaluation& eval, const ReadView& view, const Tables& tables,
-                int64_t now, Cluster cluster, const v1::Job* other_job = nullptr);
 
 // How allocations are placed where the operator has said nothing.
 v1::SchedulerConfiguration default_configuration();

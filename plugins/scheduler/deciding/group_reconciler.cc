@@ -97,6 +97,9 @@ class GroupReconciler {
   }
   bool rolls() const { return input_.deploys && group_.has_update() && group_.update().max_parallel() > 0; }
   bool is_canarying() const { return state_.desired_canaries() > 0 && !state_.promoted(); }
+  bool is_judged_canary(const v1::Allocation& alloc) const { return is_canarying() && was_canary(alloc); }
+  // Placing and replacing wait for nobody's decision.
+  bool goes_on() const { return !rollout_.paused() && !rollout_.failed() && !is_canarying(); }
 
   void stop(const v1::Allocation& alloc, const char* why,
             v1::ClientStatus client_status = v1::CLIENT_STATUS_UNSPECIFIED) {
@@ -220,7 +223,7 @@ class GroupReconciler {
     // The newest of each name; canaries that are judged stand beside those that they may replace.
     using Name = std::pair<std::string, bool>;
     const auto name_of = [this](const v1::Allocation& alloc) {
-      return Name(alloc.name(), is_canarying() && was_canary(alloc));
+      return Name(alloc.name(), is_judged_canary(alloc));
     };
     std::map<Name, std::pair<uint64_t, std::string>> newest;
     for (Alloc alloc : by_.untainted) {
@@ -251,7 +254,7 @@ class GroupReconciler {
     order_by_name(by_.untainted);
     if (replaces_disconnected(group_)) {
       for (Alloc alloc : by_.disconnecting) {
-        if (is_canarying() && was_canary(*alloc)) continue;  // as in is_due()
+        if (is_judged_canary(*alloc)) continue;  // as in is_due()
         reschedule_.push_back({alloc, /*is_disconnecting=*/true});
       }
     }
@@ -263,7 +266,7 @@ class GroupReconciler {
   // True when a failed one is replaced now; notes when it is due where that is later.
   bool is_due(const v1::Allocation& alloc) {
     const v1::DesiredTransition& wish = alloc.desired_transition();
-    if (is_canarying() && was_canary(alloc)) return false;  // place_canaries() gives it a successor
+    if (is_judged_canary(alloc)) return false;  // place_canaries() gives it a successor
     // While its deployment is judged, the deployment's watcher says when. It has no more to say of one that was healthy
     // and is no canary, and of none once the deployment has all it needs.
     if (is_of_deployment(alloc) && is_active(*rollout_.current) && !wish.reschedule() && !has_all_healthy() &&
@@ -424,7 +427,7 @@ class GroupReconciler {
   // How many may be placed or replaced in this step of a rolling update.
   int64_t step() const {
     if (!rolls() || (destructive_.empty() && by_.migrate.empty())) return group_.count();
-    if (rollout_.paused() || rollout_.failed() || is_canarying()) return 0;
+    if (!goes_on()) return 0;
     if (!rollout_.current) return group_.update().max_parallel();
     int64_t left = group_.update().max_parallel();
     for (Alloc alloc : by_.untainted) {
@@ -446,7 +449,6 @@ class GroupReconciler {
   void place_missing() {
     left_ = step();
     if (!plan_.lost_later.empty()) return;
-    const bool is_ready = !rollout_.paused() && !rollout_.failed() && !is_canarying();
     int64_t existing = size_of(by_.untainted) + size_of(by_.migrate);
     int64_t placed = 0;
     for (const Reschedule& one : reschedule_) {
@@ -455,7 +457,7 @@ class GroupReconciler {
         if (!one.is_disconnecting && !terminal_on_server(one)) stop(*one.alloc, kNotNeeded);
         continue;
       }
-      if (!is_ready && rollout_.failed() && is_of_deployment(*one.alloc)) continue;
+      if (!goes_on() && rollout_.failed() && is_of_deployment(*one.alloc)) continue;
       plan_.placements.push_back(rescheduled(one));
       ++placed;
     }
@@ -476,7 +478,7 @@ class GroupReconciler {
     count_.place += static_cast<uint64_t>(placed);
     const int64_t missing = std::max<int64_t>(group_.count() - existing - placed, 0);
     waits_for_place_ = missing > 0;
-    if (!is_ready) return;
+    if (!goes_on()) return;
     for (std::string& name : names_.next(missing)) plan_.placements.push_back({.name = std::move(name)});
     if (!has_state_) add_to_total(missing);
     count_.place += static_cast<uint64_t>(missing);
@@ -503,9 +505,8 @@ class GroupReconciler {
   void add_to_total(int64_t number) { state_.set_desired_total(state_.desired_total() + static_cast<int32_t>(number)); }
 
   void update_destructively() {
-    const bool is_ready = !rollout_.paused() && !rollout_.failed() && !is_canarying();
     std::ranges::stable_sort(destructive_, {}, [](Alloc alloc) { return !client_terminal(*alloc); });
-    const int64_t now = is_ready ? std::min(left_, size_of(destructive_)) : 0;
+    const int64_t now = goes_on() ? std::min(left_, size_of(destructive_)) : 0;
     for (int64_t i = 0; i < now; ++i) {
       const v1::Allocation& alloc = *destructive_[static_cast<size_t>(i)];
       plan_.destructive.push_back({.name = alloc.name(), .previous = alloc.id(), .stop_previous = kUpdating});

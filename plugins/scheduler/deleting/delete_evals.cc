@@ -97,8 +97,7 @@ Result<v1::DeleteEvaluationsResponse> delete_by_filter(Host& host, const Tables&
 
 Result<v1::DeleteEvaluationsResponse> delete_evaluations(Host& host, const Tables& tables,
                                                          const v1::DeleteEvaluationsRequest& request, Call& call) {
-  const auto settings = tables.config.get(*host.snapshot(), "");
-  if (!settings || !settings->pause_eval_broker()) return invalid_argument(std::string(kBrokerRuns));
+  if (!is_paused(tables, *host.snapshot())) return invalid_argument(std::string(kBrokerRuns));
   const bool by_ids = request.eval_ids_size() > 0, by_filter = !request.filter().empty();
   if (by_ids && by_filter) return invalid_argument("evals cannot be deleted by both ID and filter");
   if (!by_ids && !by_filter) return invalid_argument("evals must be deleted by either ID or filter");

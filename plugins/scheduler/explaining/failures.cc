@@ -42,7 +42,7 @@ class Check {
     if (std::string problem = distinct_.check(node_); !problem.empty()) add(Failure::Kind::distinct, problem);
     ports();
     if (has_devices && wants_devices(group_) && !choose_devices(node_, group_, candidate_.room.devices())) {
-      add(Failure::Kind::device_in_use, "devices: no devices match request");
+      add(Failure::Kind::device_in_use, std::string(kNoDevices));
     }
     amounts();
     return std::move(failures_);

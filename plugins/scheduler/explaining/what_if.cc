@@ -16,6 +16,7 @@
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/trial.pb.h"
 #include "explaining/why.h"
+#include "settings/config_row.h"
 
 namespace drover::scheduler {
 namespace {
@@ -60,7 +61,10 @@ class WhatIf {
     for (const std::string& id : request.drain().nodes()) DROVER_RETURN_IF_ERROR(close(id, /*drains=*/true));
     for (const std::string& id : request.fail().nodes()) DROVER_RETURN_IF_ERROR(close(id, /*drains=*/false));
     for (const v1::WhatIfAdded& added : request.add_nodes()) DROVER_RETURN_IF_ERROR(add(added));
-    if (request.has_scheduler()) config_ = request.scheduler();
+    if (request.has_scheduler()) {
+      DROVER_RETURN_IF_ERROR(check_configuration(request.scheduler()));
+      config_ = request.scheduler();
+    }
     if (!request.add_nodes().empty() || request.has_scheduler()) want_the_waiting();
     if (!request.add_nodes().empty()) want_system_jobs();
     DROVER_RETURN_IF_ERROR(decide_all());

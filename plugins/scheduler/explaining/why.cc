@@ -172,11 +172,14 @@ class Explanation {
     std::vector<std::string> key;
     for (const Failure& failure : failures) key.push_back(name_of(failure.kind) + (":" + failure.text));
     Near near{failures.size(), share_of(failures, node.room), &node, std::move(failures)};
-    const auto [at, is_new] = by_failures_.try_emplace(std::move(key), Alike{0, near});
+    auto at = by_failures_.find(key);
+    if (at == by_failures_.end()) at = by_failures_.try_emplace(std::move(key), Alike{0, near}).first;
     ++at->second.nodes;
     if (near < at->second.nearest) at->second.nearest = near;
-    nearest_.insert(std::upper_bound(nearest_.begin(), nearest_.end(), near), near);
-    if (nearest_.size() > kNodesShown) nearest_.pop_back();
+    if (nearest_.size() < kNodesShown || near < nearest_.back()) {
+      nearest_.insert(std::upper_bound(nearest_.begin(), nearest_.end(), near), near);
+      if (nearest_.size() > kNodesShown) nearest_.pop_back();
+    }
     if (std::ranges::all_of(near.failures,
                             [](const Failure& one) { return is_amount(one.kind) || one.kind == Kind::port; })) {
       note_priority(node);
@@ -203,13 +206,11 @@ class Explanation {
     v1::Allocation alloc;
     alloc.set_id(std::string(16, '\0'));
     if (!placer->place(alloc, {})) return false;
-    for (const v1::NodeScoreMeta& meta : alloc.metrics().score_meta_data()) {
-      v1::WhyNode& node = *response_.add_best();
-      node.set_group(group_.name());
-      node.set_node_id(meta.node_id());
-      if (const v1::Node* row = input_.cluster.find(meta.node_id())) node.set_node_name(row->name());
-      *node.mutable_scores() = meta.scores();
-      (*node.mutable_scores())["final"] = meta.norm_score();
+    const int before = response_.best_size();
+    add_best(alloc.metrics(), group_.name(), response_);
+    for (int i = before; i < response_.best_size(); ++i) {
+      v1::WhyNode& node = *response_.mutable_best(i);
+      if (const v1::Node* row = input_.cluster.find(node.node_id())) node.set_node_name(row->name());
     }
     return true;
   }
@@ -257,13 +258,16 @@ class Explanation {
   void add_node_changes(std::vector<Change>& changes) const {
     std::set<std::string> said;
     for (uint32_t number = 0; number < input_.cluster.kinds(); ++number) {
-      const auto& example = input_.cluster.kind(number).example;
+      const v1::Node* example = input_.cluster.example(number);
       if (!example) continue;
       v1::Node fresh = *example;
       fresh.set_id(std::string(16, '\0'));
       fresh.set_name("");
       for (const auto& [name, value] : example->attributes()) {
         if (name.starts_with("unique.")) fresh.mutable_attributes()->erase(name);
+      }
+      for (const auto& [name, value] : example->meta()) {
+        if (name.starts_with("unique.")) fresh.mutable_meta()->erase(name);
       }
       fresh.set_status(v1::NODE_STATUS_READY);
       fresh.set_drain(false);
@@ -337,6 +341,16 @@ class Explanation {
 };
 
 }  // namespace
+
+void add_best(const v1::AllocMetric& metric, const std::string& group, v1::WhyResponse& response) {
+  for (const v1::NodeScoreMeta& meta : metric.score_meta_data()) {
+    v1::WhyNode& node = *response.add_best();
+    node.set_group(group);
+    node.set_node_id(meta.node_id());
+    *node.mutable_scores() = meta.scores();
+    (*node.mutable_scores())["final"] = meta.norm_score();
+  }
+}
 
 std::vector<v1::WhyReason> reasons_of(const v1::AllocMetric& metric, const std::string& group) {
   std::vector<v1::WhyReason> reasons;

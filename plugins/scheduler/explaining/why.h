@@ -28,6 +28,9 @@ struct WhyInput {
 // Why nodes were no use, as a metric counted them, in the order of their texts.
 std::vector<v1::WhyReason> reasons_of(const v1::AllocMetric& metric, const std::string& group);
 
+// Adds the best nodes that a metric names, term by term, without the nodes' names.
+void add_best(const v1::AllocMetric& metric, const std::string& group, v1::WhyResponse& response);
+
 // Adds what is to be said about one more allocation of the group.
 void explain_group(const WhyInput& input, const v1::TaskGroup& group, v1::WhyResponse& response);
 

@@ -17,13 +17,12 @@
 #include "drover/uuid.h"
 #include "explaining/what_if.h"
 #include "explaining/why.h"
+#include "leader.h"
 
 namespace drover::scheduler {
 namespace {
 
-constexpr size_t kShortId = 8;
-
-std::string short_id(const std::string& id) { return Uuid::from_bytes(id).to_string().substr(0, kShortId); }
+std::string short_id(const std::string& id) { return Uuid::from_bytes(id).short_string(); }
 
 // The numbers of a group, and what keeps its allocations waiting beside the nodes.
 class Circumstances {
@@ -37,8 +36,7 @@ class Circumstances {
     if (is_parameterized(job_)) add("a parameterized job runs when it is dispatched");
     if (is_periodic(job_)) add("a periodic job runs when it is due; its children are jobs of their own");
     if (!has_scheduler) add("jobs of type \"" + job_.type() + "\" have no scheduler on the leading server");
-    const auto config = tables_.config.get(view_, "");
-    if (config && config->pause_eval_broker()) {
+    if (is_paused(tables_, view_)) {
       add("evaluations are paused; `drover operator scheduler set-config -pause-eval-broker=false` goes on with them");
     }
     note_deployment();
@@ -134,9 +132,7 @@ Result<v1::WhyResponse> WhyRpc::of_job(const v1::WhyJobRequest& request, Call& c
   response.set_job_id(job->id());
   response.set_index(view.index());
   Circumstances circumstances(view, tables_, *job, allocs, response);
-  const bool has_scheduler =
-      host_->extension<Scheduler>(job->type()) && (types_.empty() || types_.contains(job->type()));
-  circumstances.note(has_scheduler);
+  circumstances.note(scheduler_of(*host_, types_, job->type()) != nullptr);
   const WhyInput input{.cluster = look.cluster,
                        .allocs = allocs,
                        .job = *job,
@@ -170,13 +166,9 @@ Result<v1::WhyResponse> WhyRpc::of_allocation(const v1::WhyAllocationRequest& re
   }
   const v1::AllocMetric& metric = alloc->metrics();
   for (v1::WhyReason& reason : reasons_of(metric, alloc->task_group())) *response.add_reasons() = std::move(reason);
-  for (const v1::NodeScoreMeta& meta : metric.score_meta_data()) {
-    v1::WhyNode& node = *response.add_best();
-    node.set_group(alloc->task_group());
-    node.set_node_id(meta.node_id());
-    if (const auto row = Table<v1::Node>(tables_.nodes).get(*view, meta.node_id())) node.set_node_name(row->name());
-    *node.mutable_scores() = meta.scores();
-    (*node.mutable_scores())["final"] = meta.norm_score();
+  add_best(metric, alloc->task_group(), response);
+  for (v1::WhyNode& node : *response.mutable_best()) {
+    if (const auto row = Table<v1::Node>(tables_.nodes).get(*view, node.node_id())) node.set_node_name(row->name());
   }
   call.set_index(view->index());
   return response;
@@ -184,16 +176,13 @@ Result<v1::WhyResponse> WhyRpc::of_allocation(const v1::WhyAllocationRequest& re
 
 Result<v1::WhatIfResponse> WhyRpc::what_if(const v1::WhatIfRequest& request, Call& call) {
   DROVER_TRY(auto look, columns_->look(0, call.context().deadline, call.stop()));
-  const auto scheduler_of = [this](const std::string& type) -> const Scheduler* {
-    return types_.empty() || types_.contains(type) ? host_->extension<Scheduler>(type) : nullptr;
-  };
   call.set_index(look.view->index());
   return scheduler::what_if({.view = *look.view,
                              .tables = tables_,
                              .cluster = std::move(look.cluster),
                              .now = host_->clock().wall_ns(),
                              .stop = call.stop(),
-                             .scheduler_of = scheduler_of},
+                             .scheduler_of = [this](const std::string& type) { return scheduler_of(*host_, types_, type); }},
                             request);
 }
 

@@ -140,7 +140,7 @@ uint32_t Cluster::enter_kind(const std::shared_ptr<const v1::Node>& node) {
     }
     at->second = kinds.unused.back();
     kinds.unused.pop_back();
-    kinds.all[at->second] = {.kind = {.example = node, .capacity = capacity_of(*node)}, .key = std::move(key)};
+    kinds.all[at->second] = {.example = node, .key = std::move(key)};
   }
   ++kinds.all[at->second].nodes;
   return at->second;
@@ -268,9 +268,11 @@ bool Cluster::remove(const std::string& node_id, const std::string& alloc_id) {
   const auto slot = slot_of(node_id);
   if (!slot) return false;
   const auto is_it = [&](const std::shared_ptr<const Holding>& one) { return one->id == alloc_id; };
-  if (std::ranges::none_of(at(*slot).holdings, is_it)) return false;
+  const auto& holdings = at(*slot).holdings;
+  const auto index = std::ranges::find_if(holdings, is_it) - holdings.begin();
+  if (index == std::ssize(holdings)) return false;
   ClusterNode& node = edit(*slot);
-  const auto found = std::ranges::find_if(node.holdings, is_it);
+  const auto found = node.holdings.begin() + index;
   node.room.remove((*found)->usage);
   node.holdings.erase(found);
   refresh(*slot);

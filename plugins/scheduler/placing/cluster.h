@@ -41,13 +41,6 @@ struct ClusterNode {
   std::vector<std::shared_ptr<const Holding>> holdings;  // that the room counts
 };
 
-// The properties that nodes share: capacity, datacenter, pool, class, shared attributes, health of drivers, modes and
-// names of networks.
-struct NodeKind {
-  std::shared_ptr<const v1::Node> example;
-  Amount capacity;
-};
-
 struct ClusterBlock {
   static constexpr size_t kSlots = 64;
   static constexpr uint32_t kMixed = UINT32_MAX;
@@ -110,12 +103,14 @@ class Cluster {
   }
   // Numbers of kinds are below this; those that no node is of have no example.
   size_t kinds() const { return kinds_->all.size(); }
-  const NodeKind& kind(uint32_t number) const { return kinds_->all[number].kind; }
+  // A node of the kind; null when none is left. Nodes of a kind share capacity, datacenter, pool, class, shared
+  // attributes, health of drivers, modes and names of networks.
+  const v1::Node* example(uint32_t kind) const { return kinds_->all[kind].example.get(); }
 
  private:
   struct Kinds {
     struct Counted {
-      NodeKind kind;
+      std::shared_ptr<const v1::Node> example;
       std::string key;
       size_t nodes = 0;
     };

@@ -45,10 +45,10 @@ void expect_whole(const Cluster& cluster) {
       EXPECT_EQ(block.spare_ports[i], node.room.spare_ports());
       EXPECT_EQ(block.port_bits[i], node.room.port_bits());
       if (block.one_kind != ClusterBlock::kMixed) EXPECT_EQ(block.kind[i], block.one_kind);
-      const NodeKind& kind = cluster.kind(block.kind[i]);
-      ASSERT_NE(kind.example, nullptr);
-      EXPECT_EQ(kind.example->computed_class(), node.node->computed_class());
-      EXPECT_EQ(kind.capacity, node.room.capacity());
+      const v1::Node* example = cluster.example(block.kind[i]);
+      ASSERT_NE(example, nullptr);
+      EXPECT_EQ(example->computed_class(), node.node->computed_class());
+      EXPECT_EQ(capacity_of(*example), node.room.capacity());
       ++nodes_of_kind[block.kind[i]];
     }
   }

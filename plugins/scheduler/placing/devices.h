@@ -18,6 +18,9 @@
 
 namespace drover::scheduler {
 
+// Why a node with such devices cannot be taken: they are in use.
+inline constexpr std::string_view kNoDevices = "devices: no devices match request";
+
 bool wants_devices(const v1::TaskGroup& group);
 
 // Instances that allocations of one node hold.

@@ -13,8 +13,6 @@ namespace drover::scheduler {
 namespace {
 
 constexpr size_t kSlots = ClusterBlock::kSlots;
-constexpr const char* kNoDevices = "devices: no devices match request";
-constexpr const char* kNone = "devices: no devices available";
 
 uint64_t bit_of(Slot slot) { return uint64_t{1} << (slot % kSlots); }
 
@@ -142,7 +140,7 @@ void Prospects::learn_again() {
     if (common.finding != kFits) continue;
     common.has_changed = take_spread(common);
     if (!distinct_.has_properties()) continue;
-    const Finding now = used_up(escapes_kind_ ? *node_at(i).node : *cluster_.kind(static_cast<uint32_t>(i)).example);
+    const Finding now = used_up(escapes_kind_ ? *node_at(i).node : *cluster_.example(static_cast<uint32_t>(i)));
     common.has_changed = common.has_changed || now != common.used_up;
     common.used_up = now;
   }
@@ -152,10 +150,9 @@ void Prospects::learn_again() {
 void Prospects::learn_all() {
   if (learned_) return;
   learned_ = true;
-  const Cluster& cluster = cluster_;
-  std::vector<int32_t> there(cluster.kinds()), accepting(cluster.kinds());
-  for (size_t i = 0; i < cluster.blocks(); ++i) {
-    const ClusterBlock& nodes = cluster.block(i);
+  std::vector<int32_t> there(cluster_.kinds()), accepting(cluster_.kinds());
+  for (size_t i = 0; i < cluster_.blocks(); ++i) {
+    const ClusterBlock& nodes = cluster_.block(i);
     const auto learn_slot = [&](size_t at) { common_of(i * kSlots + at); };
     if (nodes.one_kind != ClusterBlock::kMixed) {
       if (nodes.live == 0) continue;
@@ -170,9 +167,9 @@ void Prospects::learn_all() {
       });
     }
   }
-  for (uint32_t kind = 0; kind < cluster.kinds(); ++kind) {
+  for (uint32_t kind = 0; kind < cluster_.kinds(); ++kind) {
     if (there[kind] == 0) continue;
-    const v1::Node& example = *cluster.kind(kind).example;
+    const v1::Node& example = *cluster_.example(kind);
     if (in_pool(job_, example)) tally_.add_in_pool(there[kind]);
     if (accepting[kind] > 0 && in_reach(job_, example)) tally_.look_at(example.datacenter(), accepting[kind]);
   }
@@ -199,11 +196,10 @@ void Prospects::screen_block(size_t index) {
   for (const Found& found : block.found) refuse(nodes, found.slots, found.finding, -1);
   block.found.clear();
   block.fits = 0;
-  const bool each = wants_devices_ || wants_cores_;
-  const uint64_t singled = nodes.accepting & (each ? ~uint64_t{0} : singled_[index]);
+  const uint64_t singled = nodes.accepting & (judges_each() ? ~uint64_t{0} : singled_[index]);
   const uint64_t rest = nodes.accepting & ~singled;
   if (rest != 0) {
-    if (!escapes_kind_ && nodes.one_kind != ClusterBlock::kMixed) {
+    if (is_alike(nodes)) {
       screen_alike(nodes, index, rest);
     } else {
       screen_mixed(nodes, index, rest);
@@ -217,8 +213,8 @@ void Prospects::screen_block(size_t index) {
 void Prospects::rate_block(size_t index) {
   const ClusterBlock& nodes = cluster_.block(index);
   const uint64_t fits = blocks_[index].fits;
-  const uint64_t rest = wants_devices_ || wants_cores_ ? 0 : fits & ~singled_[index];
-  if (rest != 0 && !escapes_kind_ && nodes.one_kind != ClusterBlock::kMixed) {
+  const uint64_t rest = judges_each() ? 0 : fits & ~singled_[index];
+  if (rest != 0 && is_alike(nodes)) {
     screen(nodes, ask_, common_[nodes.one_kind].factors, &scores_[index * kSlots]);
   } else {
     visit_bits(rest, [&](size_t at) {
@@ -233,8 +229,7 @@ void Prospects::rate_block(size_t index) {
 
 void Prospects::screen_alike(const ClusterBlock& nodes, size_t index, uint64_t slots) {
   const Common& common = common_[nodes.one_kind];
-  if (common.finding != kFits) return note(index, slots, common.finding);
-  if (common.used_up != kFits) return note(index, slots, common.used_up);
+  if (common.shared() != kFits) return note(index, slots, common.shared());
   sort_by_room(nodes, index, slots, screen(nodes, ask_, common.factors, &scores_[index * kSlots]));
 }
 
@@ -243,7 +238,7 @@ void Prospects::screen_mixed(const ClusterBlock& nodes, size_t index, uint64_t s
   uint64_t left = slots;
   visit_bits(slots, [&](size_t at) {
     const Common& common = common_of(index * kSlots + at);
-    const Finding finding = common.finding != kFits ? common.finding : common.used_up;
+    const Finding finding = common.shared();
     if (finding == kFits) {
       factors[at] = common.factors;
     } else {
@@ -304,7 +299,7 @@ Finding Prospects::find(Slot slot, const Common& common) {
     return refused(Refusal::exhausted, reason);
   }
   if (wants_devices_ && !choose_devices(node, group_, room.devices())) {
-    return refused(Refusal::exhausted, node.node_resources().devices().empty() ? kNone : kNoDevices);
+    return refused(Refusal::exhausted, kNoDevices);
   }
   if (wants_cores_ && room.cores_exhausted(group_)) return refused(Refusal::exhausted, "cores");
   const std::string dimension = room.exhausted(ask_of(room));
@@ -320,7 +315,7 @@ void Prospects::judge(Slot slot) {
 void Prospects::refuse(const ClusterBlock& nodes, uint64_t slots, Finding finding, int32_t sign) {
   if (finding == kFits) return;
   if (nodes.one_kind != ClusterBlock::kMixed) {
-    tally_.refuse(finding, cluster_.kind(nodes.one_kind).example->node_class(), sign * std::popcount(slots));
+    tally_.refuse(finding, cluster_.example(nodes.one_kind)->node_class(), sign * std::popcount(slots));
   } else {
     visit_bits(slots, [&](size_t at) { tally_.refuse(finding, nodes.nodes[at]->node->node_class(), sign); });
   }
@@ -377,11 +372,10 @@ void Prospects::changed(Slot slot, const Neighbour* moved, int sign) {
   }
   if (moved && (!spreads_.empty() || distinct_.has_properties())) {
     learn_again();
-    const Cluster& cluster = cluster_;
     for (size_t i = 0; i < blocks_.size(); ++i) {
-      const ClusterBlock& nodes = cluster.block(i);
+      const ClusterBlock& nodes = cluster_.block(i);
       bool changed = false;
-      if (!escapes_kind_ && nodes.one_kind != ClusterBlock::kMixed) {
+      if (is_alike(nodes)) {
         changed = common_[nodes.one_kind].has_changed;
       } else {
         visit_bits(nodes.accepting, [&](size_t at) {

@@ -92,6 +92,8 @@ class Prospects {
     double affinity = 0;
     size_t cell = 0;  // of the spreads
     ScreenFactors factors{};
+
+    Finding shared() const { return finding != kFits ? finding : used_up; }
   };
   struct Found {
     uint64_t slots;
@@ -113,6 +115,8 @@ class Prospects {
   };
 
   bool escapes_kind() const;
+  bool is_alike(const ClusterBlock& nodes) const { return !escapes_kind_ && nodes.one_kind != ClusterBlock::kMixed; }
+  bool judges_each() const { return wants_devices_ || wants_cores_; }
   PortAsk port_ask() const;
   Amount ask_of(const NodeRoom& room) const { return wants_cores_ ? room.ask_of(group_) : ask_.amount; }
   const ClusterNode& node_at(Slot slot) const { return cluster_.at(slot); }

@@ -28,7 +28,6 @@ class Reasons {
   bool is_filtered(Finding finding) const { return finding > kFits && all_[finding].refusal == Refusal::filtered; }
   bool is_exhausted(Finding finding) const { return finding > kFits && all_[finding].refusal == Refusal::exhausted; }
   const std::string& text(Finding finding) const { return all_[finding].text; }
-  size_t size() const { return all_.size(); }
 
  private:
   struct Reason {

@@ -76,8 +76,7 @@ Result<v1::ExactRunResponse> ExactRuns::run(Host& host, const Tables& tables, Sh
   if (!visit.evals()) return unavailable("this server does not lead, or only begins to");
   const v1::Job& job = request.job();
   const v1::Evaluation eval = new_evaluation(request.eval_id(), job, "job-register");
-  const auto config = tables.config.get(*host.snapshot(), "");
-  if (config && config->pause_eval_broker()) return failed_precondition("evaluations are paused");
+  if (is_paused(tables, *host.snapshot())) return failed_precondition("evaluations are paused");
   const auto delivery = visit.evals()->deliver(eval);
   if (!delivery) return aborted("job \"" + job.id() + "\" is being looked at; try again");
   // The delivery stands for the job until the log has answered; nobody else decides about it meanwhile.

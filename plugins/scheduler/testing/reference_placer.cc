@@ -127,8 +127,7 @@ class Reference {
     const NodeRoom room = room_of(node);
     reason = room.ports_exhausted(group_, node);
     if (reason.empty() && wants_devices(group_) && !choose_devices(node, group_, room.devices())) {
-      reason = node.node_resources().devices().empty() ? "devices: no devices available"
-                                                       : "devices: no devices match request";
+      reason = std::string(kNoDevices);
     }
     if (reason.empty() && room.cores_exhausted(group_)) reason = "cores";
     if (reason.empty()) reason = room.exhausted(room.ask_of(group_));

@@ -9,8 +9,11 @@
 namespace drover {
 
 // Text, bytes or a message in a field; of several the last one, empty where there is none. Requires: a field of the
-// message itself, not repeated. For numbers: number_field (drover/messages.h).
+// message itself, not repeated.
 std::string_view bytes_field(std::string_view bytes, uint32_t field);
+// A number, boolean or enumerator in a field; of several the last one, 0 where there is none. Requires: a field of the
+// message itself, neither repeated nor signed zigzag nor fixed.
+uint64_t number_field(std::string_view bytes, uint32_t field);
 
 // Adds a field: to a list one more, in place of a single value another, and to a single message what that one says.
 void append_field(std::string& bytes, uint32_t field, uint64_t number);

@@ -14,8 +14,4 @@ namespace drover {
 
 std::string serialize(const google::protobuf::MessageLite& message);
 
-// A number, boolean or enumerator of a serialized message, by its field number, without decoding the rest; 0 where the
-// message does not have it. Requires: a field of the message itself, neither repeated nor signed zigzag nor fixed.
-uint64_t number_field(std::string_view bytes, int field);
-
 }  // namespace drover

@@ -177,7 +177,8 @@ int main(int argc, char** argv) {
   eval.set_type(job.type());
   const auto view = store.shared_snapshot("bench");
   const auto decided = [&](Cluster cluster) {
-    const auto decision = decide(GenericScheduler(/*is_batch=*/false), eval, *view, tables, 1, std::move(cluster));
+    const auto decision =
+        decide_on(GenericScheduler(/*is_batch=*/false), DecisionInput(eval, *view, tables), 1, cluster);
     if (decision.plan.placed.size() != static_cast<size_t>(count)) std::abort();
   };
   Columns columns(tables);
