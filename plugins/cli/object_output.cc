@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "template/template.h"
+#include "drover/text_template.h"
 
 namespace drover::cli {
 
@@ -16,7 +16,7 @@ std::vector<Flag> with_object_flags(std::vector<Flag> flags) {
 
 std::optional<int> print_by_template(Run& run, const nlohmann::json& object) {
   if (!run.arguments.is_set("t")) return std::nullopt;
-  auto form = Template::parse(run.arguments.value("t"));
+  auto form = text_template::Template::parse(run.arguments.value("t"));
   if (!form) return run.fail("Error in -t", form.status());
   auto text = form->run(object);
   if (!text) return run.fail("Error in -t", text.status());

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/cli/template/template.h"
+#include "drover/text_template.h"
 
-namespace drover::cli {
+namespace drover::text_template {
 namespace {
 
 namespace fs = std::filesystem;
@@ -144,4 +144,4 @@ TEST_F(TemplateDifferential, FormatsAtRandom) {
 }
 
 }  // namespace
-}  // namespace drover::cli
+}  // namespace drover::text_template

@@ -1,5 +1,3 @@
-#include "template.h"
-
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -8,7 +6,7 @@
 #include "lexer.h"
 #include "parser.h"
 
-namespace drover::cli {
+namespace drover::text_template {
 namespace {
 
 using nlohmann::json;
@@ -18,10 +16,11 @@ constexpr size_t kBytesPerStep = 16;
 
 class Runner {
  public:
-  Runner(const TemplateTrees& trees, TemplateValue object) : trees_(trees), variables_{{"$", std::move(object)}} {}
+  Runner(const Trees& trees, Value object, const Options& options)
+      : trees_(trees), options_(options), variables_{{"$", std::move(object)}} {}
 
   Result<std::string> run() {
-    TemplateValue dot = variables_[0].second;
+    Value dot = variables_[0].second;
     DROVER_TRY(Flow flow, walk(trees_.main, dot));
     static_cast<void>(flow);
     return std::move(out_);
@@ -44,7 +43,7 @@ class Runner {
 
   // ---- nodes
 
-  Result<Flow> walk(const std::vector<Node>& nodes, const TemplateValue& dot) {
+  Result<Flow> walk(const std::vector<Node>& nodes, const Value& dot) {
     if (nodes.empty()) return Flow::on;
     if (depth_ == kMaxCalls) return template_error(nodes[0].place, "templates invoke each other too deep");
     ++depth_;
@@ -57,14 +56,14 @@ class Runner {
     return flow;
   }
 
-  Result<Flow> visit(const Node& node, const TemplateValue& dot) {
+  Result<Flow> visit(const Node& node, const Value& dot) {
     DROVER_RETURN_IF_ERROR(step(node.place));
     switch (node.kind) {
       case Node::Kind::text:
         DROVER_RETURN_IF_ERROR(write(node.place, node.text));
         return Flow::on;
       case Node::Kind::action: {
-        DROVER_TRY(TemplateValue value, evaluate(*node.pipeline, dot));
+        DROVER_TRY(Value value, evaluate(*node.pipeline, dot));
         if (node.pipeline->variables.empty()) DROVER_RETURN_IF_ERROR(write(node.place, shown(*value)));
         return Flow::on;
       }
@@ -85,19 +84,19 @@ class Runner {
 
   static std::string shown(const json& value) { return value.is_null() ? "<no value>" : printed(value); }
 
-  Result<Flow> branch(const Node& node, const TemplateValue& dot) {
+  Result<Flow> branch(const Node& node, const Value& dot) {
     size_t visible = variables_.size();
-    DROVER_TRY(TemplateValue value, evaluate(*node.pipeline, dot));
+    DROVER_TRY(Value value, evaluate(*node.pipeline, dot));
     bool is_chosen = is_true(*value);
-    const TemplateValue& inner = node.kind == Node::Kind::with && is_chosen ? value : dot;
+    const Value& inner = node.kind == Node::Kind::with && is_chosen ? value : dot;
     Result<Flow> flow = walk(is_chosen ? node.body : node.otherwise, inner);
     variables_.resize(visible);
     return flow;
   }
 
-  Result<Flow> range(const Node& node, const TemplateValue& dot) {
+  Result<Flow> range(const Node& node, const Value& dot) {
     size_t visible = variables_.size();
-    DROVER_TRY(TemplateValue value, evaluate(*node.pipeline, dot));
+    DROVER_TRY(Value value, evaluate(*node.pipeline, dot));
     if (!value->is_null() && !value->is_array() && !value->is_object() && !value->is_number_integer()) {
       return template_error(node.place,
                             "range takes a list, a map or an integer, this is " + std::string(type_of(*value)));
@@ -109,10 +108,10 @@ class Runner {
   }
 
   // True when there was a round.
-  Result<bool> each(const Node& node, const TemplateValue& value) {
+  Result<bool> each(const Node& node, const Value& value) {
     int64_t rounds = 0;
     for (const auto& element : value->items()) {
-      TemplateValue key = value->is_array() ? value_of(rounds) : value_of(element.key());
+      Value key = value->is_array() ? value_of(rounds) : value_of(element.key());
       ++rounds;
       DROVER_TRY(Flow flow, round(node, key, part_of(value, element.value())));
       if (flow == Flow::break_loop) break;
@@ -128,7 +127,7 @@ class Runner {
     return end > 0;
   }
 
-  Result<Flow> round(const Node& node, const TemplateValue& key, const TemplateValue& item) {
+  Result<Flow> round(const Node& node, const Value& key, const Value& item) {
     DROVER_RETURN_IF_ERROR(step(node.place));
     size_t visible = variables_.size();
     const std::vector<std::string>& names = node.pipeline->variables;
@@ -139,20 +138,37 @@ class Runner {
     return flow;
   }
 
-  Result<Flow> invoke(const Node& node, const TemplateValue& dot) {
-    auto found = trees_.named.find(node.text);
-    if (found == trees_.named.end()) return template_error(node.place, "there is no template \"" + node.text + "\"");
-    TemplateValue argument = no_value();
+  Result<Flow> invoke(const Node& node, const Value& dot) {
+    Value argument = no_value();
     if (node.pipeline) {
       DROVER_TRY(argument, evaluate(*node.pipeline, dot));
     }
+    return run_named(node.text, node.place, argument);
+  }
+
+  Result<Flow> run_named(const std::string& name, const Place& place, const Value& argument) {
+    const auto found = trees_.named.find(name);
+    if (found == trees_.named.end()) return template_error(place, "there is no template \"" + name + "\"");
     Variables outer = std::exchange(variables_, {{"$", argument}});
     Result<Flow> flow = walk(found->second, argument);
     variables_ = std::move(outer);
     return flow;
   }
 
-  void assign(const std::string& name, const TemplateValue& value) {
+  // What `executeTemplate` gives: the text of a template that is defined.
+  Result<Value> text_of(const Place& place, std::span<const Value> arguments) {
+    if (arguments.empty() || arguments.size() > 2 || !arguments[0]->is_string()) {
+      return template_error(place, "executeTemplate: takes the name of a template, and its dot if it has one");
+    }
+    const Value& dot = arguments.size() == 2 ? arguments[1] : no_value();
+    std::string outer = std::exchange(out_, {});
+    const Result<Flow> flow = run_named(arguments[0]->get<std::string>(), place, dot);
+    std::string text = std::exchange(out_, std::move(outer));
+    if (!flow) return flow.status();
+    return value_of(std::move(text));
+  }
+
+  void assign(const std::string& name, const Value& value) {
     for (size_t i = variables_.size(); i-- > 0;) {
       if (variables_[i].first != name) continue;
       variables_[i].second = value;
@@ -162,8 +178,8 @@ class Runner {
 
   // ---- pipelines
 
-  Result<TemplateValue> evaluate(const Pipeline& pipeline, const TemplateValue& dot) {
-    TemplateValue value;
+  Result<Value> evaluate(const Pipeline& pipeline, const Value& dot) {
+    Value value;
     for (const Command& command : pipeline.commands) {
       DROVER_TRY(value, evaluate(command, dot, value));
     }
@@ -177,7 +193,7 @@ class Runner {
   }
 
   // `last`: what the command in front of it gave, or null.
-  Result<TemplateValue> evaluate(const Command& command, const TemplateValue& dot, const TemplateValue& last) {
+  Result<Value> evaluate(const Command& command, const Value& dot, const Value& last) {
     const Operand& first = command.words[0];
     if (first.kind != Operand::Kind::function) {
       if (command.words.size() > 1 || last) {
@@ -185,17 +201,17 @@ class Runner {
       }
       return evaluate(first, dot);
     }
-    DROVER_TRY(TemplateValue value, call(first.name, first.place, command, dot, last));
+    DROVER_TRY(Value value, call(first.name, first.place, command, dot, last));
     return fields_of(first, std::move(value));
   }
 
-  Result<TemplateValue> call(const std::string& name, const Place& place, const Command& command,
-                             const TemplateValue& dot, const TemplateValue& last) {
+  Result<Value> call(const std::string& name, const Place& place, const Command& command,
+                             const Value& dot, const Value& last) {
     DROVER_RETURN_IF_ERROR(step(place));
     bool is_and = name == "and", is_logical = is_and || name == "or";
-    std::vector<TemplateValue> arguments;
+    std::vector<Value> arguments;
     for (size_t i = 1; i < command.words.size(); ++i) {
-      DROVER_TRY(TemplateValue value, evaluate(command.words[i], dot));
+      DROVER_TRY(Value value, evaluate(command.words[i], dot));
       if (is_logical && is_true(*value) != is_and) return value;
       arguments.push_back(std::move(value));
     }
@@ -204,8 +220,8 @@ class Runner {
       if (arguments.empty()) return template_error(place, name + ": takes 1 or more arguments, not 0");
       return arguments.back();
     }
-    Result<TemplateValue> value = call_template_function(name, arguments);
-    if (!value) return template_error(place, name + ": " + std::string(value.status().message()));
+    Result<Value> value = call(name, place, arguments);
+    if (!value) return value;
     // A made text takes memory as long as a variable holds it.
     if ((*value)->is_string()) {
       DROVER_RETURN_IF_ERROR(step(place, (*value)->get_ref<const std::string&>().size() / kBytesPerStep));
@@ -213,8 +229,18 @@ class Runner {
     return value;
   }
 
-  Result<TemplateValue> evaluate(const Operand& operand, const TemplateValue& dot) {
-    TemplateValue value = dot;
+  Result<Value> call(const std::string& name, const Place& place, std::span<const Value> arguments) {
+    if (is_own_function(name)) {
+      auto value = call_own_function(name, arguments);
+      return value ? value : template_error(place, name + ": " + value.status().message());
+    }
+    if (name == "executeTemplate") return text_of(place, arguments);
+    if (!options_.functions) return template_error(place, "there is no function " + name);
+    return options_.functions->call(name, arguments).with_context(template_error(place, name).message());
+  }
+
+  Result<Value> evaluate(const Operand& operand, const Value& dot) {
+    Value value = dot;
     switch (operand.kind) {
       case Operand::Kind::dot:
         break;
@@ -240,14 +266,14 @@ class Runner {
     return fields_of(operand, std::move(value));
   }
 
-  TemplateValue variable(const std::string& name) const {
+  Value variable(const std::string& name) const {
     for (size_t i = variables_.size(); i-- > 0;) {
       if (variables_[i].first == name) return variables_[i].second;
     }
     return no_value();
   }
 
-  static Result<TemplateValue> fields_of(const Operand& operand, TemplateValue value) {
+  Result<Value> fields_of(const Operand& operand, Value value) const {
     for (const std::string& name : operand.fields) {
       if (value == no_value()) return value;
       if (!value->is_object()) {
@@ -255,14 +281,17 @@ class Runner {
                               "there is no field " + name + " in a value of the type " + std::string(type_of(*value)));
       }
       auto found = value->find(name);
+      if (found == value->end() && options_.missing_key_is_error)
+        return template_error(operand.place, "map has no entry for key \"" + name + "\"");
       value = found == value->end() ? no_value() : part_of(value, *found);
     }
     return value;
   }
 
-  using Variables = std::vector<std::pair<std::string, TemplateValue>>;
+  using Variables = std::vector<std::pair<std::string, Value>>;
 
-  const TemplateTrees& trees_;
+  const Trees& trees_;
+  const Options options_;
   Variables variables_;
   std::string out_;
   size_t steps_ = 0;
@@ -271,11 +300,13 @@ class Runner {
 
 }  // namespace
 
-Result<Template> Template::parse(std::string_view text) {
-  DROVER_TRY(TemplateTrees trees, parse_template(text));
-  return Template(std::make_shared<const TemplateTrees>(std::move(trees)));
+Result<Template> Template::parse(std::string_view text, const Syntax& syntax) {
+  DROVER_TRY(Trees trees, parse_trees(text, syntax));
+  return Template(std::make_shared<const Trees>(std::move(trees)));
 }
 
-Result<std::string> Template::run(const json& object) const { return Runner(*trees_, part_of(nullptr, object)).run(); }
+Result<std::string> Template::run(const json& object, const Options& options) const {
+  return Runner(*trees_, part_of(nullptr, object), options).run();
+}
 
-}  // namespace drover::cli
+}  // namespace drover::text_template

@@ -7,12 +7,11 @@
 #include "functions.h"
 #include "lexer.h"
 #include "print.h"
-#include "template.h"
 
-namespace drover::cli {
+namespace drover::text_template {
 namespace {
 
-using Kind = TemplateToken::Kind;
+using Kind = Token::Kind;
 
 bool is_keyword(std::string_view word) {
   static constexpr std::string_view kWords[] = {"block", "break", "continue", "define",   "else",
@@ -57,9 +56,10 @@ nlohmann::json number_of(std::string_view text) {
 
 class Parser {
  public:
-  explicit Parser(std::vector<TemplateToken> tokens) : tokens_(std::move(tokens)) {}
+  Parser(std::vector<Token> tokens, const Functions* functions)
+      : tokens_(std::move(tokens)), functions_(functions) {}
 
-  Result<TemplateTrees> run() {
+  Result<Trees> run() {
     variables_ = {"$"};
     DROVER_TRY(std::string ended_by, list(trees_.main, 0));
     if (!ended_by.empty()) return error(ended_at_, "{{" + ended_by + "}} ends nothing here");
@@ -67,15 +67,15 @@ class Parser {
   }
 
  private:
-  const TemplateToken& peek() const { return tokens_[at_]; }
-  const TemplateToken& next() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
+  const Token& peek() const { return tokens_[at_]; }
+  const Token& next() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
   bool at_mark(std::string_view mark) const { return peek().kind == Kind::mark && peek().text == mark; }
 
-  static Status error(const TemplateToken& token, const std::string& problem) {
+  static Status error(const Token& token, const std::string& problem) {
     return template_error(token.place, problem);
   }
 
-  static std::string describe(const TemplateToken& token) {
+  static std::string describe(const Token& token) {
     if (token.kind == Kind::close) return "the end of the action";
     if (token.kind == Kind::end) return "the end of the template";
     if (token.kind == Kind::string) return "a string";
@@ -95,7 +95,7 @@ class Parser {
   Result<std::string> list(std::vector<Node>& nodes, size_t depth) {
     if (depth > kMaxTemplateNesting) return error(peek(), "this is nested too deep");
     while (peek().kind != Kind::end) {
-      TemplateToken token = next();
+      Token token = next();
       if (token.kind == Kind::text) {
         nodes.push_back({Node::Kind::text, token.place, token.text, nullptr, {}, {}});
         continue;
@@ -106,7 +106,7 @@ class Parser {
         nodes.push_back({Node::Kind::action, token.place, "", std::move(pipeline), {}, {}});
         continue;
       }
-      TemplateToken word = next();
+      Token word = next();
       if (word.text == "end" || word.text == "else") {
         ended_at_ = word;
         if (word.text == "end") DROVER_RETURN_IF_ERROR(close("end"));
@@ -117,7 +117,7 @@ class Parser {
     return std::string();
   }
 
-  Status control(const TemplateToken& word, std::vector<Node>& nodes, size_t depth) {
+  Status control(const Token& word, std::vector<Node>& nodes, size_t depth) {
     if (word.text == "define") return definition(word, depth);
     if (word.text == "template" || word.text == "block") return invocation(word, nodes, depth);
     if (word.text == "break" || word.text == "continue") {
@@ -131,7 +131,7 @@ class Parser {
   }
 
   // if, with and range, from behind their word to their end.
-  Status branch(const TemplateToken& word, std::vector<Node>& nodes, size_t depth) {
+  Status branch(const Token& word, std::vector<Node>& nodes, size_t depth) {
     if (depth > kMaxTemplateNesting) return error(word, "this is nested too deep");
     size_t visible = variables_.size();
     Node node;
@@ -145,7 +145,7 @@ class Parser {
     if (is_range) --loops_;
     if (ended_by == "else") {
       if (!is_range && peek().kind == Kind::word && peek().text == word.text) {
-        TemplateToken inner = next();  // else if, else with: its end is also this one's
+        Token inner = next();  // else if, else with: its end is also this one's
         DROVER_RETURN_IF_ERROR(branch(inner, node.otherwise, depth + 1));
         ended_by = "end";
       } else {
@@ -160,7 +160,7 @@ class Parser {
     return ok_status();
   }
 
-  Status definition(const TemplateToken& word, size_t depth) {
+  Status definition(const Token& word, size_t depth) {
     if (depth > 0) return error(word, "{{define}} stands outside of everything else");
     if (peek().kind != Kind::string) return error(peek(), "define takes a name in quotes");
     std::string name = next().text;
@@ -168,7 +168,7 @@ class Parser {
     return body_of(name, word, depth);
   }
 
-  Status body_of(const std::string& name, const TemplateToken& word, size_t depth) {
+  Status body_of(const std::string& name, const Token& word, size_t depth) {
     std::vector<std::string> outer = std::exchange(variables_, {"$"});
     size_t loops = std::exchange(loops_, 0);
     std::vector<Node> body;
@@ -185,7 +185,7 @@ class Parser {
     return ok_status();
   }
 
-  Status invocation(const TemplateToken& word, std::vector<Node>& nodes, size_t depth) {
+  Status invocation(const Token& word, std::vector<Node>& nodes, size_t depth) {
     if (peek().kind != Kind::string) return error(peek(), word.text + " takes a name in quotes");
     Node node;
     node.kind = Node::Kind::invoke;
@@ -255,7 +255,7 @@ class Parser {
 
   Status words_of(Command& command, size_t depth) {
     while (true) {
-      const TemplateToken& token = peek();
+      const Token& token = peek();
       if (token.kind == Kind::close || at_mark("|") || at_mark(")")) return ok_status();
       if (token.kind == Kind::end) return error(token, "this action is not closed");
       if (!command.words.empty() && !token.has_space) {
@@ -268,7 +268,7 @@ class Parser {
   }
 
   Status operand_of(Operand& operand, size_t depth) {
-    TemplateToken token = next();
+    Token token = next();
     operand.place = token.place;
     operand.kind = Operand::Kind::literal;
     switch (token.kind) {
@@ -315,7 +315,11 @@ class Parser {
   // A field follows without a space.
   bool chained() const { return peek().kind == Kind::field && !peek().has_space; }
 
-  static Status word_of(Operand& operand, const TemplateToken& token) {
+  bool is_function(const std::string& name) const {
+    return is_own_function(name) || (functions_ && functions_->has(name));
+  }
+
+  Status word_of(Operand& operand, const Token& token) {
     if (token.text == "true" || token.text == "false") {
       operand.literal = value_of(token.text == "true");
       return ok_status();
@@ -326,24 +330,26 @@ class Parser {
     }
     operand.kind = Operand::Kind::function;
     operand.name = token.text;
-    if (is_template_function(token.text)) return ok_status();
+    if (chained() && is_function(token.text + peek().text)) operand.name += next().text;  // a method
+    if (is_function(operand.name)) return ok_status();
     if (is_keyword(token.text)) return error(token, "unexpected " + token.text);
     return error(token, "there is no function " + token.text);
   }
 
-  const std::vector<TemplateToken> tokens_;
+  const std::vector<Token> tokens_;
+  const Functions* const functions_;  // added ones; may be null
   size_t at_ = 0;
-  TemplateToken ended_at_;  // the last {{end}} or {{else}}
+  Token ended_at_;  // the last {{end}} or {{else}}
   size_t loops_ = 0;
   std::vector<std::string> variables_;  // that can be seen here
-  TemplateTrees trees_;
+  Trees trees_;
 };
 
 }  // namespace
 
-Result<TemplateTrees> parse_template(std::string_view text) {
-  DROVER_TRY(std::vector<TemplateToken> tokens, tokens_of(text));
-  return Parser(std::move(tokens)).run();
+Result<Trees> parse_trees(std::string_view text, const Syntax& syntax) {
+  DROVER_TRY(std::vector<Token> tokens, tokens_of(text, syntax));
+  return Parser(std::move(tokens), syntax.functions).run();
 }
 
-}  // namespace drover::cli
+}  // namespace drover::text_template

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-namespace drover::cli {
+namespace drover::text_template {
 namespace {
 
 using nlohmann::json;
-using Arguments = std::span<const TemplateValue>;
+using Arguments = std::span<const Value>;
 
 Status wrong_type(const json& value, std::string_view expected) {
   return invalid_argument("expected " + std::string(expected) + ", this is " + std::string(type_of(value)));
@@ -39,7 +39,7 @@ Result<bool> equal(const json& a, const json& b) {
   return x == y && a == b;
 }
 
-Result<TemplateValue> eq(Arguments arguments) {
+Result<Value> eq(Arguments arguments) {
   for (size_t i = 1; i < arguments.size(); ++i) {
     DROVER_TRY(bool is_equal, equal(*arguments[0], *arguments[i]));
     if (is_equal) return value_of(true);
@@ -47,7 +47,7 @@ Result<TemplateValue> eq(Arguments arguments) {
   return value_of(false);
 }
 
-Result<TemplateValue> ne(Arguments arguments) {
+Result<Value> ne(Arguments arguments) {
   DROVER_TRY(bool is_equal, equal(*arguments[0], *arguments[1]));
   return value_of(!is_equal);
 }
@@ -60,31 +60,31 @@ Result<bool> less(const json& a, const json& b) {
   return a < b;
 }
 
-Result<TemplateValue> lt(Arguments arguments) {
+Result<Value> lt(Arguments arguments) {
   DROVER_TRY(bool is_less, less(*arguments[0], *arguments[1]));
   return value_of(is_less);
 }
 
-Result<TemplateValue> gt(Arguments arguments) {
+Result<Value> gt(Arguments arguments) {
   DROVER_TRY(bool is_less, less(*arguments[0], *arguments[1]));
   return value_of(!is_less && *arguments[0] != *arguments[1]);
 }
 
-Result<TemplateValue> le(Arguments arguments) {
+Result<Value> le(Arguments arguments) {
   DROVER_TRY(bool is_less, less(*arguments[0], *arguments[1]));
   return value_of(is_less || *arguments[0] == *arguments[1]);
 }
 
-Result<TemplateValue> ge(Arguments arguments) {
+Result<Value> ge(Arguments arguments) {
   DROVER_TRY(bool is_less, less(*arguments[0], *arguments[1]));
   return value_of(!is_less);
 }
 
-Result<TemplateValue> negated(Arguments arguments) { return value_of(!is_true(*arguments[0])); }
+Result<Value> negated(Arguments arguments) { return value_of(!is_true(*arguments[0])); }
 
 // ---- parts of values
 
-Result<TemplateValue> length(Arguments arguments) {
+Result<Value> length(Arguments arguments) {
   const json& value = *arguments[0];
   if (value.is_string()) return value_of(value.get_ref<const std::string&>().size());
   if (value.is_array() || value.is_object()) return value_of(value.size());
@@ -100,9 +100,9 @@ Result<size_t> place_of(const json& key, size_t size, bool may_be_end) {
   return key.get<size_t>();
 }
 
-Result<TemplateValue> index(Arguments arguments) {
-  TemplateValue value = arguments[0];
-  for (const TemplateValue& key : arguments.subspan(1)) {
+Result<Value> index(Arguments arguments) {
+  Value value = arguments[0];
+  for (const Value& key : arguments.subspan(1)) {
     if (value->is_object()) {
       if (!key->is_string()) return wrong_type(*key, "a string as the key of a map");
       auto found = value->find(key->get_ref<const std::string&>());
@@ -121,7 +121,7 @@ Result<TemplateValue> index(Arguments arguments) {
   return value;
 }
 
-Result<TemplateValue> slice(Arguments arguments) {
+Result<Value> slice(Arguments arguments) {
   const json& value = *arguments[0];
   if (!value.is_array() && !value.is_string()) return wrong_type(value, "a list or a string to cut");
   if (arguments.size() > 4) return invalid_argument("there are too many indexes");
@@ -142,25 +142,25 @@ Result<TemplateValue> slice(Arguments arguments) {
 
 // ---- text
 
-Result<TemplateValue> print(Arguments arguments) { return value_of(print_all(arguments)); }
-Result<TemplateValue> println(Arguments arguments) { return value_of(print_line(arguments)); }
+Result<Value> print(Arguments arguments) { return value_of(print_all(arguments)); }
+Result<Value> println(Arguments arguments) { return value_of(print_line(arguments)); }
 
-Result<TemplateValue> printf(Arguments arguments) {
+Result<Value> printf(Arguments arguments) {
   if (!arguments[0]->is_string()) return wrong_type(*arguments[0], "a string as the format");
   return value_of(print_format(arguments[0]->get_ref<const std::string&>(), arguments.subspan(1)));
 }
 
 // The text that html, js and urlquery change: the values as print writes them, but for those that are not there.
 std::string text_of(Arguments arguments) {
-  static const TemplateValue kNone = value_of("<no value>");
-  std::vector<TemplateValue> shown(arguments.begin(), arguments.end());
-  for (TemplateValue& value : shown) {
+  static const Value kNone = value_of("<no value>");
+  std::vector<Value> shown(arguments.begin(), arguments.end());
+  for (Value& value : shown) {
     if (value->is_null()) value = kNone;
   }
   return print_all(shown);
 }
 
-Result<TemplateValue> html(Arguments arguments) {
+Result<Value> html(Arguments arguments) {
   std::string out;
   for (char c : text_of(arguments)) {
     if (c == '<')
@@ -181,7 +181,7 @@ Result<TemplateValue> html(Arguments arguments) {
   return value_of(std::move(out));
 }
 
-Result<TemplateValue> js(Arguments arguments) {
+Result<Value> js(Arguments arguments) {
   std::string out;
   for (char c : text_of(arguments)) {
     auto byte = static_cast<unsigned char>(c);
@@ -196,7 +196,7 @@ Result<TemplateValue> js(Arguments arguments) {
   return value_of(std::move(out));
 }
 
-Result<TemplateValue> urlquery(Arguments arguments) {
+Result<Value> urlquery(Arguments arguments) {
   std::string out;
   for (char c : text_of(arguments)) {
     auto byte = static_cast<unsigned char>(c);
@@ -214,7 +214,7 @@ Result<TemplateValue> urlquery(Arguments arguments) {
 
 struct Function {
   size_t least, most;
-  Result<TemplateValue> (*call)(Arguments);
+  Result<Value> (*call)(Arguments);
 };
 
 constexpr size_t kAny = static_cast<size_t>(-1);
@@ -241,9 +241,9 @@ const std::map<std::string_view, Function>& functions() {
 
 }  // namespace
 
-bool is_template_function(std::string_view name) { return name == "and" || name == "or" || functions().contains(name); }
+bool is_own_function(std::string_view name) { return name == "and" || name == "or" || functions().contains(name); }
 
-Result<TemplateValue> call_template_function(std::string_view name, Arguments arguments) {
+Result<Value> call_own_function(std::string_view name, Arguments arguments) {
   const Function& function = functions().at(name);
   if (arguments.size() < function.least || arguments.size() > function.most) {
     return invalid_argument("takes " + std::to_string(function.least) + (function.most == kAny ? " or more" : "") +
@@ -259,11 +259,11 @@ bool is_true(const json& value) {
   return !value.empty();
 }
 
-TemplateValue value_of(json value) { return std::make_shared<const json>(std::move(value)); }
+Value value_of(json value) { return std::make_shared<const json>(std::move(value)); }
 
-const TemplateValue& no_value() {
-  static const TemplateValue kNone = value_of(nullptr);
+const Value& no_value() {
+  static const Value kNone = value_of(nullptr);
   return kNone;
 }
 
-}  // namespace drover::cli
+}  // namespace drover::text_template

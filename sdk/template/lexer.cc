@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "print.h"
-#include "template.h"
 
-namespace drover::cli {
+namespace drover::text_template {
 namespace {
 
-using Kind = TemplateToken::Kind;
+using Kind = Token::Kind;
 
 constexpr std::string_view kSpaces = " \t\r\n";
 
@@ -21,11 +20,11 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 class Lexer {
  public:
-  explicit Lexer(std::string_view text) : text_(text) {}
+  Lexer(std::string_view text, const Syntax& syntax) : text_(text), left_(syntax.left), right_(syntax.right) {}
 
-  Result<std::vector<TemplateToken>> run() {
+  Result<std::vector<Token>> run() {
     while (at_ < text_.size()) {
-      size_t open = std::min(text_.find("{{", at_), text_.size());
+      size_t open = std::min(text_.find(left_, at_), text_.size());
       DROVER_RETURN_IF_ERROR(plain(open));
       if (open < text_.size()) DROVER_RETURN_IF_ERROR(action());
     }
@@ -59,7 +58,7 @@ class Lexer {
   Status plain(size_t end) {
     std::string_view text = text_.substr(at_, end - at_);
     if (trims_) text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
-    bool trims_end = text_.substr(end).starts_with("{{-") && end + 3 < text_.size() && is_space(text_[end + 3]);
+    const bool trims_end = end < text_.size() && trims_before(end);
     if (trims_end) text.remove_suffix(text.size() - (text.find_last_not_of(kSpaces) + 1));
     trims_ = false;
     if (!text.empty()) add(Kind::text, std::string(text));
@@ -67,33 +66,42 @@ class Lexer {
     return ok_status();
   }
 
-  // The length of the action's end here; 0 when it does not end here.
+  // The action that opens there takes the space in front of it away.
+  bool trims_before(size_t open) const {
+    const std::string_view inner = text_.substr(open + left_.size());
+    return inner.size() > 1 && inner[0] == '-' && is_space(inner[1]);
+  }
+
+  // The length of the action's end here; 0 when it does not end here. One that takes the space behind it away is longer
+  // than right_.
   size_t closing() const {
-    if (rest().starts_with("}}")) return 2;
-    return peek() == '-' && rest().substr(1).starts_with("}}") && at_ > 0 && is_space(text_[at_ - 1]) ? 3 : 0;
+    if (rest().starts_with(right_)) return right_.size();
+    const bool trims = peek() == '-' && rest().substr(1).starts_with(right_) && at_ > 0 && is_space(text_[at_ - 1]);
+    return trims ? right_.size() + 1 : 0;
   }
 
   Status action() {
     Place opened = place();
     size_t begin = at_;
-    at_ += peek(2) == '-' && is_space(peek(3)) ? 3 : 2;
+    const bool trims = trims_before(at_);
+    at_ += left_.size() + (trims ? 1 : 0);
     size_t inner = at_;
     while (is_space(peek())) ++at_;
-    if (rest().starts_with("/*") && (at_ == inner || inner - begin == 3)) return comment(opened);
+    if (rest().starts_with("/*") && (at_ == inner || trims)) return comment(opened);
     at_ = begin;
     has_space_ = false;
-    add(Kind::open, "{{", inner - begin);
+    add(Kind::open, std::string(left_), inner - begin);
     int depth = 0;
     while (true) {
       while (at_ < text_.size() && is_space(text_[at_])) {
         ++at_;
         has_space_ = true;
       }
-      if (at_ == text_.size()) return template_error(opened, "this action is not closed: }} is missing");
+      if (at_ == text_.size()) return template_error(opened, "this action is not closed: " + std::string(right_) + " is missing");
       if (size_t length = closing()) {
         if (depth > 0) return template_error(place(), "a ) is missing");
-        trims_ = length == 3;
-        add(Kind::close, "}}", length);
+        trims_ = length > right_.size();
+        add(Kind::close, std::string(right_), length);
         return ok_status();
       }
       if (peek() == '(') ++depth;
@@ -108,9 +116,11 @@ class Lexer {
     at_ = end + 2;
     while (is_space(peek())) ++at_;
     size_t length = closing();
-    if (length == 0 || (length == 2 && is_space(text_[at_ - 1])))
-      return template_error(place(), "a comment is followed by }} or by \" -}}\"");
-    trims_ = length == 3;
+    if (length == 0 || (length == right_.size() && is_space(text_[at_ - 1]))) {
+      const std::string mark(right_);
+      return template_error(place(), "a comment is followed by " + mark + " or by \" -" + mark + "\"");
+    }
+    trims_ = length > right_.size();
     at_ += length;
     return ok_status();
   }
@@ -228,13 +238,13 @@ class Lexer {
     return first + digits;
   }
 
-  const std::string_view text_;
+  const std::string_view text_, left_, right_;
   size_t at_ = 0;
   size_t counted_ = 0;
   Place place_;
   bool trims_ = false;
   bool has_space_ = false;
-  std::vector<TemplateToken> tokens_;
+  std::vector<Token> tokens_;
 };
 
 }  // namespace
@@ -244,9 +254,9 @@ Status template_error(const Place& place, const std::string& problem) {
                           problem);
 }
 
-Result<std::vector<TemplateToken>> tokens_of(std::string_view text) {
+Result<std::vector<Token>> tokens_of(std::string_view text, const Syntax& syntax) {
   if (text.size() > kMaxTemplate) return invalid_argument("the template is larger than 1 MiB");
-  return Lexer(text).run();
+  return Lexer(text, syntax).run();
 }
 
-}  // namespace drover::cli
+}  // namespace drover::text_template

@@ -5,9 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "template.h"
-
-namespace drover::cli {
+namespace drover::text_template {
 namespace {
 
 using nlohmann::json;
@@ -280,7 +278,7 @@ class Printer {
 // A format and what it takes from the values.
 class Format {
  public:
-  Format(std::string_view format, std::span<const TemplateValue> values) : rest_(format), values_(values) {}
+  Format(std::string_view format, std::span<const Value> values) : rest_(format), values_(values) {}
 
   std::string run() {
     while (!rest_.empty() && out_.size() <= kMaxTemplateOutput) {
@@ -437,7 +435,7 @@ class Format {
   }
 
   std::string_view rest_;
-  std::span<const TemplateValue> values_;
+  std::span<const Value> values_;
   std::string out_;
   size_t next_ = 0;
   bool is_reordered_ = false;
@@ -494,7 +492,7 @@ std::string printed(const json& value) {
   return out;
 }
 
-std::string print_all(std::span<const TemplateValue> values) {
+std::string print_all(std::span<const Value> values) {
   std::string out;
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0 && !values[i]->is_string() && !values[i - 1]->is_string()) out += ' ';
@@ -503,14 +501,14 @@ std::string print_all(std::span<const TemplateValue> values) {
   return out;
 }
 
-std::string print_line(std::span<const TemplateValue> values) {
+std::string print_line(std::span<const Value> values) {
   std::string out;
   for (size_t i = 0; i < values.size(); ++i) out += (i > 0 ? " " : "") + printed(*values[i]);
   return out + "\n";
 }
 
-std::string print_format(std::string_view format, std::span<const TemplateValue> values) {
+std::string print_format(std::string_view format, std::span<const Value> values) {
   return Format(format, values).run();
 }
 
-}  // namespace drover::cli
+}  // namespace drover::text_template

@@ -6,9 +6,9 @@
 #include "drover/result.h"
 #include "tree.h"
 
-namespace drover::cli {
+namespace drover::text_template {
 
 // Errors: invalid_argument with the place.
-Result<TemplateTrees> parse_template(std::string_view text);
+Result<Trees> parse_trees(std::string_view text, const Syntax& syntax);
 
-}  // namespace drover::cli
+}  // namespace drover::text_template

@@ -3,14 +3,12 @@
 
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-namespace drover::cli {
+#include "drover/text_template.h"
 
-// A value of a template; shares its owner. Never null: what is not there is JSON's null.
-using TemplateValue = std::shared_ptr<const nlohmann::json>;
+namespace drover::text_template {
 
 struct Place {
   size_t line = 1, column = 1;  // columns count characters
@@ -24,7 +22,7 @@ struct Operand {
   Kind kind = Kind::dot;
   Place place;
   std::string name;                       // of a variable, with its $, or a function
-  TemplateValue literal;                  // bool, integer, float or string
+  Value literal;                  // bool, integer, float or string
   std::shared_ptr<const Pipeline> inner;  // in parentheses
   std::vector<std::string> fields;        // taken one after the other from it
 };
@@ -49,9 +47,9 @@ struct Node {
   std::vector<Node> body, otherwise;
 };
 
-struct TemplateTrees {
+struct Trees {
   std::vector<Node> main;
   std::map<std::string, std::vector<Node>> named;
 };
 
-}  // namespace drover::cli
+}  // namespace drover::text_template

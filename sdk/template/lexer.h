@@ -8,9 +8,9 @@
 #include "drover/result.h"
 #include "tree.h"
 
-namespace drover::cli {
+namespace drover::text_template {
 
-struct TemplateToken {
+struct Token {
   // field: ".Name"; variable: "$name" or "$"; mark: one of | ( ) , := =
   enum class Kind { text, open, close, word, field, dot, variable, string, character, number, mark, end };
   Kind kind = Kind::end;
@@ -20,8 +20,8 @@ struct TemplateToken {
 };
 
 // Errors: invalid_argument with the place.
-Result<std::vector<TemplateToken>> tokens_of(std::string_view text);
+Result<std::vector<Token>> tokens_of(std::string_view text, const Syntax& syntax);
 
 Status template_error(const Place& place, const std::string& problem);
 
-}  // namespace drover::cli
+}  // namespace drover::text_template

@@ -1,4 +1,4 @@
-#include "template.h"
+#include "drover/text_template.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 void fuzz_template(std::string_view text);
 
-namespace drover::cli {
+namespace drover::text_template {
 namespace {
 
 using nlohmann::json;
@@ -214,4 +214,4 @@ TEST(Template, MutatedInputsNeverCrash) {
 }
 
 }  // namespace
-}  // namespace drover::cli
+}  // namespace drover::text_template
