@@ -4,8 +4,26 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace drover {
+namespace {
+
+constexpr std::string_view kKind = "kind:", kAll = ".*";
+
+// It asks for all plugins of a kind, or for all that provide a capability which begins so.
+bool names_several(const Requirement& requirement) {
+  return requirement.capability.starts_with(kKind) || requirement.capability.ends_with(kAll);
+}
+
+bool is_meant(const Requirement& requirement, const Manifest& plugin) {
+  const std::string_view wanted = requirement.capability;
+  if (wanted.starts_with(kKind)) return plugin.kind == wanted.substr(kKind.size());
+  const std::string_view prefix = wanted.substr(0, wanted.size() - 1);  // with its dot
+  return std::ranges::any_of(plugin.provides, [&](const std::string& one) { return one.starts_with(prefix); });
+}
+
+}  // namespace
 
 Result<std::vector<size_t>> start_order(const std::vector<const Manifest*>& plugins) {
   std::map<std::string, size_t> provider;
@@ -37,10 +55,9 @@ Result<std::vector<size_t>> start_order(const std::vector<const Manifest*>& plug
     marks[i] = Mark::open;
     trail.push_back(i);
     for (const Requirement& requirement : plugins[i]->requirements) {
-      if (requirement.capability.starts_with("kind:")) {  // whoever there is of that kind
+      if (names_several(requirement)) {  // whoever there is
         for (size_t other : by_name) {
-          if (other != i && plugins[other]->kind == requirement.capability.substr(5))
-            DROVER_RETURN_IF_ERROR(visit(other));
+          if (other != i && is_meant(requirement, *plugins[other])) DROVER_RETURN_IF_ERROR(visit(other));
         }
         continue;
       }

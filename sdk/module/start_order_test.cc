@@ -43,6 +43,13 @@ TEST(StartOrder, AnOptionalRequirementOrdersButIsNotNeeded) {
   EXPECT_EQ(order_of({plugin("a", {}, {"z?"}), plugin("b", {"z"}, {})}), "b a");
 }
 
+TEST(StartOrder, AStarMeansAllThatProvideACapabilityWhichBeginsSo) {
+  EXPECT_EQ(order_of({plugin("a", {}, {"hook.*"})}), "a");
+  EXPECT_EQ(order_of({plugin("a", {}, {"hook.*"}), plugin("b", {"hooks"}, {}), plugin("c", {"hook.x"}, {}),
+                      plugin("d", {"other", "hook.y"}, {})}),
+            "c d a b");
+}
+
 TEST(StartOrder, APluginMayRequireWhatItProvides) { EXPECT_EQ(order_of({plugin("a", {"x"}, {"x"})}), "a"); }
 
 TEST(StartOrder, NamesAMissingCapabilityAndWhoNeedsIt) {

@@ -4,7 +4,8 @@
 //     "summary": "one line for people",
 //     "roles": ["server"],                    server, client, command; where the plugin is loaded
 //     "provides": ["jobs"], "requires": ["scheduler"],     capabilities; "x?" can be done without;
-//                                           "kind:task_driver": every plugin of that kind starts before
+//                                           "kind:task_driver": every plugin of that kind starts before,
+//                                           "hook.*": every one that provides such a capability
 //     "commands": ["job run"],                subcommands of the program that the plugin implements
 //     "enabled": true }                       false: only where the configuration says so
 #pragma once
