@@ -241,7 +241,6 @@ TEST(Validate, EveryViolationIsNamedWithItsPlace) {
       {"memory", [](v1::Job& j) { task(j).mutable_resources()->set_memory_mb(1); },
        "task[\"t\"].resources.memory: must be at least 10"},
       {"operator", [](v1::Job& j) { j.add_constraints()->set_operand("=~"); }, "operator \"=~\" is unknown"},
-      {"template", [](v1::Job& j) { task(j).add_templates(); }, "template is not supported"},
       {"service", [](v1::Job& j) { j.mutable_task_groups(0)->add_services(); }, "service is not supported"},
       {"bridge", [](v1::Job& j) { j.mutable_task_groups(0)->add_networks()->set_mode("bridge"); },
        "mode \"bridge\" is not supported"},

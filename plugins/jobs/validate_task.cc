@@ -152,7 +152,6 @@ void check_templates(const Place& place, const v1::Task& task) {
     if (!destination.empty() && !destinations.insert(destination).second) {
       at["destination"].error(quoted(destination) + " is the destination of another template as well");
     }
-    at.unsupported(true, "template");
   }
 }
 

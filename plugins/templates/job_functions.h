@@ -1,0 +1,55 @@
+// What a template of a task may call: the pure functions, and those that look at the task, its files and the time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "drover/task_environment.h"
+#include "functions/table.h"
+
+namespace drover::templates {
+
+// The world as one template sees it while it is run. Outlives the functions.
+struct World {
+  const Variables& environment;  // of the task
+  const Variables& node;         // node_variables()
+  int64_t now_ns;                // since 1970
+  std::function<Result<std::string>(const std::string& path)> read_file;
+};
+
+// True for a name that templates may call, also where the call is refused then.
+bool is_job_function(std::string_view name);
+
+// For one run of one template. One thread.
+class JobFunctions final : public text_template::Functions {
+ public:
+  // `denied`: refused when they are called; outlives this.
+  JobFunctions(const World& world, const std::set<std::string, std::less<>>& denied) : world_(world), denied_(denied) {}
+
+  bool has(std::string_view name) const override { return is_job_function(name); }
+  Result<Value> call(std::string_view name, Arguments arguments) override;
+
+  // The paths that `file` was asked for, and those of them that are not there: what was made of them is empty.
+  const std::set<std::string>& files() const { return files_; }
+  const std::set<std::string>& missing() const { return missing_; }
+
+ private:
+  Result<Value> env(Arguments arguments);
+  Result<Value> env_or_default(Arguments arguments);
+  Result<Value> must_env(Arguments arguments);
+  Result<Value> file(Arguments arguments);
+  Result<Value> timestamp(Arguments arguments);
+  Result<Value> scratch(std::string_view method, Arguments arguments);
+  const std::string* variable(const std::string& name) const;
+
+  const World& world_;
+  const std::set<std::string, std::less<>>& denied_;
+  std::set<std::string> files_, missing_;
+  std::map<std::string, Value> scratch_;
+};
+
+}  // namespace drover::templates

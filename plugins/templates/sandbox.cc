@@ -1,0 +1,194 @@
+#include "sandbox.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "drover/uuid.h"
+
+namespace drover::templates {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kLargestFile = 16 << 20;
+constexpr mode_t kFolderMode = 0755;
+
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// Opens what lies below `folder`, whatever links say; without a resolve flag also elsewhere.
+int open_at(int folder, const std::string& path, int flags, uint64_t resolve) {
+  open_how how{};
+  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
+  how.resolve = resolve;
+  return static_cast<int>(::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how));
+}
+
+Status failure(int error, std::string_view doing, std::string_view path) {
+  if (error == EXDEV || error == ELOOP)
+    return invalid_argument("'" + std::string(path) + "' is outside of sandbox: only files of the allocation are seen");
+  return errno_status(error, std::string(doing) + " " + std::string(path));
+}
+
+bool is_below(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder + "/");
+}
+
+Result<std::string> read_all(int fd, std::string_view path) {
+  std::string text;
+  std::array<char, 65536> part;
+  while (true) {
+    const ssize_t size = ::read(fd, part.data(), part.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return failure(errno, "read", path);
+    if (size == 0) return text;
+    text.append(part.data(), static_cast<size_t>(size));
+    if (text.size() > kLargestFile) return resource_exhausted(std::string(path) + " is larger than 16 MiB");
+  }
+}
+
+Status write_all(int fd, std::string_view text, std::string_view path) {
+  while (!text.empty()) {
+    const ssize_t size = ::write(fd, text.data(), text.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return failure(errno, "write", path);
+    text.remove_prefix(static_cast<size_t>(size));
+  }
+  return ok_status();
+}
+
+bool is_owned(const struct stat& found, const Sandbox::Ownership& owner) {
+  return (found.st_mode & 07777) == owner.mode && (!owner.user || found.st_uid == *owner.user) &&
+         (!owner.group || found.st_gid == *owner.group);
+}
+
+}  // namespace
+
+std::string host_path(std::string_view path, const TemplateFolders& folders) {
+  const fs::path said(path);
+  if (!said.is_absolute()) return (fs::path(folders.task.root) / said).lexically_normal();
+  const std::string text = said.lexically_normal();
+  const std::pair<const std::string*, const std::string*> shown[] = {
+      {&folders.seen.secrets_dir, &folders.task.secrets},
+      {&folders.seen.task_dir, &folders.task.local},
+      {&folders.seen.alloc_dir, &folders.alloc.shared}};
+  for (const auto& [seen, here] : shown) {
+    if (!seen->empty() && is_below(text, *seen)) return *here + text.substr(seen->size());
+  }
+  return text;
+}
+
+// A file by the folder from which it is opened.
+struct Sandbox::Place {
+  Fd base;
+  std::string path;  // below the base
+  uint64_t resolve;
+
+  int open(int flags) const { return open_at(base.get(), path, flags, resolve); }
+
+  // The folder of the file, made where it is missing.
+  Result<Fd> folder(std::string_view said) const {
+    Fd at(::dup(base.get()));
+    std::string below;
+    for (const fs::path& part : fs::path(path).parent_path()) {
+      below = below.empty() ? part.string() : below + "/" + part.string();
+      Fd next(open_at(base.get(), below, O_PATH | O_DIRECTORY, resolve));
+      if (next.get() < 0 && errno == ENOENT) {
+        if (::mkdirat(at.get(), part.c_str(), kFolderMode) != 0 && errno != EEXIST)
+          return failure(errno, "create the folder of", said);
+        next = Fd(open_at(base.get(), below, O_PATH | O_DIRECTORY, resolve));
+      }
+      if (next.get() < 0) return failure(errno, "open the folder of", said);
+      at = std::move(next);
+    }
+    return at;
+  }
+};
+
+Result<Sandbox::Place> Sandbox::place_of(std::string_view path) const {
+  const std::string here = host_path(path, folders_);
+  const std::string base = is_closed_ ? folders_.alloc.root : "/";
+  if (is_closed_ && !is_below(here, base)) return failure(EXDEV, "open", path);
+  std::string below = here.substr(std::min(here.size(), base.size()));
+  below.erase(0, below.find_first_not_of('/'));
+  if (below.empty()) return invalid_argument("'" + std::string(path) + "' names no file");
+  Fd folder(::open(base.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) return failure(errno, "open", base);
+  return Place{std::move(folder), std::move(below),
+               is_closed_ ? uint64_t{RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS} : uint64_t{0}};
+}
+
+Result<std::string> Sandbox::read(std::string_view path) const {
+  DROVER_TRY(const Place place, place_of(path));
+  const Fd file(place.open(O_RDONLY | O_NONBLOCK));  // a FIFO is no file that waits for a writer here
+  if (file.get() < 0) return failure(errno, "open", path);
+  struct stat found {};
+  if (::fstat(file.get(), &found) != 0) return failure(errno, "look at", path);
+  if (!S_ISREG(found.st_mode)) return invalid_argument("'" + std::string(path) + "' is no file");
+  return read_all(file.get(), path);
+}
+
+std::optional<Sandbox::Mark> Sandbox::mark(std::string_view path) const {
+  const auto place = place_of(path);
+  if (!place) return std::nullopt;
+  const Fd file(place->open(O_PATH));
+  struct stat found {};
+  if (file.get() < 0 || ::fstat(file.get(), &found) != 0) return std::nullopt;
+  return Mark{.inode = found.st_ino,
+              .size = found.st_size,
+              .modified = int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
+}
+
+Result<bool> Sandbox::write(std::string_view path, std::string_view content, const Ownership& owner) const {
+  DROVER_TRY(const Place place, place_of(path));
+  DROVER_TRY(const Fd folder, place.folder(path));
+  const std::string name = fs::path(place.path).filename();
+  if (const Fd known(place.open(O_RDONLY | O_NONBLOCK | O_NOFOLLOW)); known.get() >= 0) {
+    struct stat found {};
+    const bool is_file = ::fstat(known.get(), &found) == 0 && S_ISREG(found.st_mode);
+    if (is_file && is_owned(found, owner) && static_cast<size_t>(found.st_size) == content.size()) {
+      if (const auto text = read_all(known.get(), path); text && *text == content) return false;
+    }
+  }
+  const std::string fresh = "." + name.substr(0, 100) + "." + Uuid::random().to_string();
+  const Fd file(::openat(folder.get(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (file.get() < 0) return failure(errno, "write beside", path);
+  const auto put = [&]() -> Status {
+    DROVER_RETURN_IF_ERROR(write_all(file.get(), content, path));
+    if ((owner.user || owner.group) &&
+        ::fchown(file.get(), owner.user.value_or(static_cast<uid_t>(-1)), owner.group.value_or(static_cast<gid_t>(-1))))
+      return failure(errno, "set the owner of", path);
+    if (::fchmod(file.get(), owner.mode) != 0) return failure(errno, "set the mode of", path);
+    if (::fsync(file.get()) != 0) return failure(errno, "write", path);
+    if (::renameat(folder.get(), fresh.c_str(), folder.get(), name.c_str()) != 0) return failure(errno, "write", path);
+    return ok_status();
+  };
+  if (const Status status = put(); !status.ok()) {
+    ::unlinkat(folder.get(), fresh.c_str(), 0);
+    return status;
+  }
+  return true;
+}
+
+}  // namespace drover::templates

@@ -1,0 +1,59 @@
+// The files that the templates of a task read and write: those of its allocation, or all of this machine where the
+// operator allows it. No link leads out of the allocation's folder. [any]
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "drover/hook.h"
+#include "drover/result.h"
+#include "drover/task_environment.h"
+
+namespace drover::templates {
+
+struct TemplateFolders {
+  AllocFolders alloc;
+  TaskFolders task;
+  TaskPaths seen;  // as the task sees alloc, local and secrets
+};
+
+// The path on this machine for one that a job says: as its task sees it, or relative to the task's folder. Pure.
+std::string host_path(std::string_view path, const TemplateFolders& folders);
+
+class Sandbox {
+ public:
+  Sandbox(TemplateFolders folders, bool is_closed) : folders_(std::move(folders)), is_closed_(is_closed) {}
+
+  // Errors: not_found; invalid_argument when it is outside; resource_exhausted for more than 16 MiB.
+  Result<std::string> read(std::string_view path) const;
+
+  struct Ownership {
+    mode_t mode = 0644;
+    std::optional<uid_t> user;  // none: the agent's
+    std::optional<gid_t> group;
+  };
+  // Replaces the file as a whole, with the folders above it. False when it was that already. Errors: invalid_argument
+  // when it is outside.
+  Result<bool> write(std::string_view path, std::string_view content, const Ownership& owner) const;
+
+  // Something that is another one whenever the file has changed; nothing when there is none that can be read.
+  struct Mark {
+    uint64_t inode = 0;
+    int64_t size = 0, modified = 0;
+    friend bool operator==(const Mark&, const Mark&) = default;
+  };
+  std::optional<Mark> mark(std::string_view path) const;
+
+ private:
+  struct Place;
+  Result<Place> place_of(std::string_view path) const;
+
+  TemplateFolders folders_;
+  bool is_closed_;
+};
+
+}  // namespace drover::templates

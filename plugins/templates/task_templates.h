@@ -1,0 +1,78 @@
+// The templates of one task: made out, written, and looked at again when what they read has changed. One thread at a
+// time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "changes.h"
+#include "config.h"
+#include "drover/text_template.h"
+#include "sandbox.h"
+
+namespace drover::v1 {
+class Task;
+class Template;
+}  // namespace drover::v1
+
+namespace drover::templates {
+
+class TaskTemplates {
+ public:
+  struct Setup {
+    const v1::Task& task;
+    Sandbox sandbox;
+    Config config;
+    Variables environment;  // of the task, without what its templates add
+    Variables node;         // node_variables()
+  };
+  // Reads the sources, once. Errors: invalid_argument for a template that does not parse or a path that is not the
+  // task's; not_found for a source that is not there.
+  static Result<TaskTemplates> make(const Setup& setup);
+
+  struct Pass {
+    std::vector<const v1::Template*> changed;  // those that have been written anew
+    std::set<std::string> missing;             // "file(PATH)": their templates have not been written
+  };
+  // All of them. Errors: invalid_argument, with the template's source, for one that cannot be made out; else those of
+  // writing.
+  Result<Pass> render(int64_t now_ns);
+  // Those whose files have changed, and have then stayed as they are for their wait.
+  Result<Pass> render_due(SteadyTime now, int64_t now_ns);
+
+  // The variables of the templates with `env`, the later ones win. Errors: invalid_argument with the line.
+  Result<Variables> environment() const;
+  // Something may change: a template has read a file.
+  bool is_watched() const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<const v1::Template> block;
+    std::string source;       // for errors: its path, or "(dynamic)"
+    std::string destination;  // with references resolved
+    text_template::Template form;
+    Sandbox::Ownership owner;
+    Wait wait;
+    std::optional<std::string> text;  // as it was written last
+    std::map<std::string, std::optional<Sandbox::Mark>> files{};  // that it has read, as they were then
+    Quiescence quiescence{};
+  };
+
+  TaskTemplates(const Setup& setup)
+      : sandbox_(setup.sandbox), denied_(setup.config.denied), environment_(setup.environment), node_(setup.node) {}
+  static Result<Entry> entry_of(const v1::Template& block, const Setup& setup);
+  Status render_one(Entry& entry, int64_t now_ns, Pass& pass);
+
+  Sandbox sandbox_;
+  std::set<std::string, std::less<>> denied_;
+  Variables environment_, node_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace drover::templates

@@ -1,0 +1,36 @@
+// The hook "template": writes a task's templates before it starts, gives it their variables, and restarts it, signals it
+// or runs a script in it when they come out otherwise later.
+#pragma once
+
+#include <memory>
+
+#include "config.h"
+#include "drover/plugin.h"
+#include "drover/task_hook.h"
+#include "watcher.h"
+
+namespace drover::templates {
+
+class TemplateHook final : public TaskHook {
+ public:
+  explicit TemplateHook(std::chrono::nanoseconds look_every) : watcher_(look_every) {}
+
+  // Before anything is attached; the host outlives the hook.
+  void start(Host& host, Config config) {
+    host_ = &host;
+    config_ = std::move(config);
+  }
+  void stop() { watcher_.stop(); }
+
+  HookInfo info() const override {
+    return {.name = "template", .after = {"devices", "dispatch_payload", "artifacts"}, .supports = {"template"}};
+  }
+  std::unique_ptr<Part> attach(HookedTask& task, HookState& state) override;
+
+ private:
+  Watcher watcher_;
+  Host* host_ = nullptr;
+  Config config_;
+};
+
+}  // namespace drover::templates
