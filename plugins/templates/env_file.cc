@@ -26,7 +26,8 @@ Result<std::string> key_of(std::string_view text) {
   std::string_view key = trimmed(text);
   if (key.starts_with("export ")) key = trimmed(key.substr(7));
   if (key.empty()) return invalid_argument("empty key");
-  if (!begins_key(key.front())) return invalid_argument("key must start with [A-Za-z_] but found " + quoted(key.front()));
+  if (!begins_key(key.front()))
+    return invalid_argument("key must start with [A-Za-z_] but found " + quoted(key.front()));
   for (const char c : key) {
     if (!is_of_key(c)) return invalid_argument("key characters must be [A-Za-z0-9_./] but found " + quoted(c));
   }

@@ -9,7 +9,8 @@ namespace drover::templates {
 namespace {
 
 const Function* pure(std::string_view name) {
-  for (const FunctionTable* table : {&text_functions(), &regex_functions(), &number_functions(), &list_functions(), &document_functions()}) {
+  for (const FunctionTable* table : {&text_functions(), &regex_functions(), &number_functions(), &list_functions(),
+                                     &document_functions()}) {
     if (const auto found = table->find(name); found != table->end()) return &found->second;
   }
   return nullptr;
@@ -31,9 +32,9 @@ const std::map<std::string_view, Bounds>& own_functions() {
 
 // Functions of things that are not there: why a call is refused.
 std::string_view absence(std::string_view name) {
-  static constexpr std::string_view kConsul[] = {"byKey",       "byMeta", "caLeaf", "caRoots",  "connect",  "datacenters",
-                                                 "explode",     "key",    "keyExists", "keyOrDefault", "ls", "node",
-                                                 "nodes",       "safeLs", "safeTree", "service", "services", "tree"};
+  static constexpr std::string_view kConsul[] = {
+      "byKey", "byMeta",       "caLeaf", "caRoots", "connect", "datacenters", "explode",  "key",     "keyExists",
+      "keyOrDefault", "ls", "node", "nodes", "safeLs", "safeTree", "service", "services", "tree"};
   static constexpr std::string_view kVault[] = {"pkiCert", "secret", "secrets"};
   static constexpr std::string_view kServices[] = {"nomadService", "nomadServices"};
   static constexpr std::string_view kVariables[] = {"nomadVar", "nomadVarExists", "nomadVarList", "nomadVarListSafe"};

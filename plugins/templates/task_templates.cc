@@ -29,8 +29,8 @@ Wait wait_for(const v1::Template& block, const Config& config) {
           .max = std::clamp(wait.max, config.bounds->min, config.bounds->max)};
 }
 
-Result<Sandbox::Ownership> owner_of(const v1::Template& block) {
-  Sandbox::Ownership owner;
+Result<TaskFiles::Ownership> owner_of(const v1::Template& block) {
+  TaskFiles::Ownership owner;
   if (!block.perms().empty()) {
     if (block.perms().find_first_not_of("01234567") != std::string::npos || block.perms().size() > 5) {
       return invalid_argument("Failed to parse \"" + block.perms() + "\" as octal");
@@ -50,14 +50,14 @@ Result<TaskTemplates::Entry> TaskTemplates::entry_of(const v1::Template& block, 
   std::string source = "(dynamic)";
   if (!block.source_path().empty()) {
     source = resolved(block.source_path());
-    DROVER_TRY(text, setup.sandbox.read(source).with_context("source"));
+    DROVER_TRY(text, setup.files.read(source).with_context("source"));
   }
   static const Names kNames;
   text_template::Syntax syntax{.functions = &kNames};
   if (!block.left_delim().empty()) syntax.left = block.left_delim();
   if (!block.right_delim().empty()) syntax.right = block.right_delim();
   DROVER_TRY(text_template::Template form, text_template::Template::parse(text, syntax).with_context(source));
-  DROVER_TRY(const Sandbox::Ownership owner, owner_of(block));
+  DROVER_TRY(const TaskFiles::Ownership owner, owner_of(block));
   return Entry{.block = std::make_shared<const v1::Template>(block),
                .source = std::move(source),
                .destination = resolved(block.dest_path()),
@@ -77,22 +77,23 @@ Result<TaskTemplates> TaskTemplates::make(const Setup& setup) {
 }
 
 Status TaskTemplates::render_one(Entry& entry, int64_t now_ns, Pass& pass) {
-  std::map<std::string, std::optional<Sandbox::Mark>> files;
+  std::map<std::string, std::optional<TaskFiles::Mark>> files;
   const World world{.environment = environment_,
                     .node = node_,
                     .now_ns = now_ns,
                     .read_file = [&](const std::string& path) {
-                      files[path] = sandbox_.mark(path);  // before: a change meanwhile is seen the next time
-                      return sandbox_.read(path);
+                      files[path] = task_files_.mark(path);  // before: a change meanwhile is seen the next time
+                      return task_files_.read(path);
                     }};
   JobFunctions functions(world, denied_);
-  auto text = entry.form.run(nullptr, {.functions = &functions, .missing_key_is_error = entry.block->err_missing_key()});
+  auto text =
+      entry.form.run(nullptr, {.functions = &functions, .missing_key_is_error = entry.block->err_missing_key()});
   if (!text) return text.status().with_context(entry.source);
   entry.files = std::move(files);
   entry.quiescence.acted();
   for (const std::string& path : functions.missing()) pass.missing.insert("file(" + path + ")");
   if (!functions.missing().empty()) return ok_status();
-  DROVER_TRY(const bool is_new, sandbox_.write(entry.destination, *text, entry.owner).with_context("destination"));
+  DROVER_TRY(const bool is_new, task_files_.write(entry.destination, *text, entry.owner).with_context("destination"));
   if (is_new) pass.changed.push_back(entry.block.get());
   entry.text = *std::move(text);
   return ok_status();
@@ -109,7 +110,7 @@ Result<TaskTemplates::Pass> TaskTemplates::render_due(SteadyTime now, int64_t no
   for (Entry& entry : entries_) {
     if (entry.block->once() && entry.text) continue;
     for (auto& [path, mark] : entry.files) {
-      const auto found = sandbox_.mark(path);
+      const auto found = task_files_.mark(path);
       if (found == mark) continue;
       mark = found;
       entry.quiescence.changed(now);

@@ -13,8 +13,8 @@
 
 #include "changes.h"
 #include "config.h"
+#include "drover/task_files.h"
 #include "drover/text_template.h"
-#include "sandbox.h"
 
 namespace drover::v1 {
 class Task;
@@ -27,7 +27,7 @@ class TaskTemplates {
  public:
   struct Setup {
     const v1::Task& task;
-    Sandbox sandbox;
+    TaskFiles files;
     Config config;
     Variables environment;  // of the task, without what its templates add
     Variables node;         // node_variables()
@@ -57,19 +57,19 @@ class TaskTemplates {
     std::string source;       // for errors: its path, or "(dynamic)"
     std::string destination;  // with references resolved
     text_template::Template form;
-    Sandbox::Ownership owner;
+    TaskFiles::Ownership owner;
     Wait wait;
     std::optional<std::string> text;  // as it was written last
-    std::map<std::string, std::optional<Sandbox::Mark>> files{};  // that it has read, as they were then
+    std::map<std::string, std::optional<TaskFiles::Mark>> files{};  // that it has read, as they were then
     Quiescence quiescence{};
   };
 
   TaskTemplates(const Setup& setup)
-      : sandbox_(setup.sandbox), denied_(setup.config.denied), environment_(setup.environment), node_(setup.node) {}
+      : task_files_(setup.files), denied_(setup.config.denied), environment_(setup.environment), node_(setup.node) {}
   static Result<Entry> entry_of(const v1::Template& block, const Setup& setup);
   Status render_one(Entry& entry, int64_t now_ns, Pass& pass);
 
-  Sandbox sandbox_;
+  TaskFiles task_files_;
   std::set<std::string, std::less<>> denied_;
   Variables environment_, node_;
   std::vector<Entry> entries_;

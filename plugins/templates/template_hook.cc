@@ -119,13 +119,13 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
       const auto found = start.environment.find(name);
       return found == start.environment.end() ? std::string() : found->second;
     };
-    const TemplateFolders folders{.alloc = task_.alloc_folders(),
+    const TaskFileFolders folders{.alloc = task_.alloc_folders(),
                                   .task = task_.folders(),
                                   .seen = {.alloc_dir = folder("NOMAD_ALLOC_DIR"),
                                            .task_dir = folder("NOMAD_TASK_DIR"),
                                            .secrets_dir = folder("NOMAD_SECRETS_DIR")}};
     DROVER_TRY(TaskTemplates made, TaskTemplates::make({.task = *spec->task(task_.name()),
-                                                        .sandbox = Sandbox(folders, config_.is_sandboxed),
+                                                        .files = TaskFiles(folders, config_.is_sandboxed),
                                                         .config = config_,
                                                         .environment = start.environment,
                                                         .node = start.node}));

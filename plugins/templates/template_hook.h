@@ -1,4 +1,4 @@
-// The hook "template": writes a task's templates before it starts, gives it their variables, and restarts it, signals it
+// The hook "template": writes a task's templates before it starts and gives it their variables; restarts it, signals it
 // or runs a script in it when they come out otherwise later.
 #pragma once
 

@@ -1,6 +1,5 @@
 #include "rendezvous.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 #include <filesystem>
 
 #include "drover/clock.h"
+#include "drover/installed.h"
 #include "drover/log.h"
 #include "protocol.h"
 
@@ -24,20 +24,6 @@ namespace drover::launcher {
 namespace {
 
 constexpr auto kLockRetry = std::chrono::milliseconds(10);
-
-// lib/libdrover_sdk.so → lib/drover/drover-launcher. A plugin inside the agent that carries this code itself uses the
-// agent's: bin/drover → lib/drover/drover-launcher.
-std::string installed_program() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&installed_program), &info) == 0 || !info.dli_fname) return {};
-  std::error_code error;
-  const std::filesystem::path library = info.dli_fname;
-  const std::filesystem::path beside = library.parent_path() / "drover/drover-launcher";
-  if (std::filesystem::exists(beside, error)) return beside;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path of_agent = program.parent_path() / "../lib/drover/drover-launcher";
-  return !error && std::filesystem::exists(of_agent, error) ? of_agent : beside;
-}
 
 // A folder's path may be longer than a socket address holds; a descriptor's name is short.
 sockaddr_un address_in(const Fd& folder) {
@@ -96,8 +82,8 @@ Result<Fd> connect_to(const Fd& folder) {
 Status start_launcher(const Fd& folder, const Launcher::Options& options) {
   // The launcher starts in "/": a relative path must be told from here.
   std::error_code ignored;
-  const std::string program =
-      std::filesystem::absolute(options.program.empty() ? installed_program() : options.program, ignored).string();
+  const std::string said = options.program.empty() ? installed_program("drover-launcher") : options.program;
+  const std::string program = std::filesystem::absolute(said, ignored).string();
   unlinkat(folder.get(), kSocketName, 0);  // of a launcher that was killed; the lock is held
   Fd listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!listening) return errno_status(errno, "socket");

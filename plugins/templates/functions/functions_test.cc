@@ -94,7 +94,8 @@ TEST(JobFunctions, Lists) {
        "true false"},
       {R"({{ split "," "a" | containsNone (split "," "b") }} {{ split "," "a" | containsNotAll (split "," "a,b") }})",
        "true true"},
-      {R"({{ $a := parseJSON "{\"a\":1,\"m\":{\"x\":1}}" }}{{ $b := parseJSON "{\"a\":2,\"m\":{\"y\":2}}" }}{{ mergeMap $a $b | toJSON }}{{ mergeMapWithOverride $a $b | toJSON }})",
+      {R"({{ $a := parseJSON "{\"a\":1,\"m\":{\"x\":1}}" }}{{ $b := parseJSON "{\"a\":2,\"m\":{\"y\":2}}" }})"
+       R"({{ mergeMap $a $b | toJSON }}{{ mergeMapWithOverride $a $b | toJSON }})",
        R"({"a":1,"m":{"x":1,"y":2}}{"a":2,"m":{"x":1,"y":2}})"},
       {R"({{ (parseJSON "{\"a/b\":1,\"a/c\":2}" | explodeMap).a.c }})", "2"},
       {R"({{ parseJSON "{\"a\":1,\"a/b\":2}" | explodeMap }})", "template 1:38: explodeMap: not a map: b"},
@@ -116,13 +117,15 @@ TEST(JobFunctions, Documents) {
        "a: x\nb:\n- \"1\"\n- c: true\nd:\n  e: null"},
       {R"({{ parseJSON "{\"t\":{\"x\":\"y\",\"u\":{\"z\":true}},\"a\":[\"p\",\"q\"]}" | toTOML }})",
        "a = [\"p\", \"q\"]\n\n[t]\n  x = \"y\"\n\n  [t.u]\n    z = true"},
-      {R"({{ parseJSON "{" }})", "template 1:4: parseJSON: JSON:1:2: error: expected the name of a property in double quotes"},
+      {R"({{ parseJSON "{" }})",
+       "template 1:4: parseJSON: JSON:1:2: error: expected the name of a property in double quotes"},
   });
 }
 
 TEST(JobFunctions, Scratch) {
   check({{R"({{ scratch.Set "a" 1 }}{{ scratch.SetX "a" 2 }}{{ scratch.Get "a" }} {{ scratch.Key "b" }})", "1 false"},
-         {R"({{ scratch.MapSet "m" "y" 2 }}{{ scratch.MapSet "m" "x" 1 }}{{ scratch.MapSetX "m" "x" 9 }}{{ scratch.MapValues "m" }})",
+         {R"({{ scratch.MapSet "m" "y" 2 }}{{ scratch.MapSet "m" "x" 1 }}{{ scratch.MapSetX "m" "x" 9 }})"
+          R"({{ scratch.MapValues "m" }})",
           "[1 2]"},
          {R"({{ scratch.Nope "a" }})", "template 1:4: there is no function scratch"}});
 }

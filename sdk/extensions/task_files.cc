@@ -1,4 +1,4 @@
-#include "sandbox.h"
+#include "drover/task_files.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -12,7 +12,7 @@
 
 #include "drover/uuid.h"
 
-namespace drover::templates {
+namespace drover {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,14 +78,14 @@ Status write_all(int fd, std::string_view text, std::string_view path) {
   return ok_status();
 }
 
-bool is_owned(const struct stat& found, const Sandbox::Ownership& owner) {
+bool is_owned(const struct stat& found, const TaskFiles::Ownership& owner) {
   return (found.st_mode & 07777) == owner.mode && (!owner.user || found.st_uid == *owner.user) &&
          (!owner.group || found.st_gid == *owner.group);
 }
 
 }  // namespace
 
-std::string host_path(std::string_view path, const TemplateFolders& folders) {
+std::string host_path(std::string_view path, const TaskFileFolders& folders) {
   const fs::path said(path);
   if (!said.is_absolute()) return (fs::path(folders.task.root) / said).lexically_normal();
   const std::string text = said.lexically_normal();
@@ -100,18 +100,19 @@ std::string host_path(std::string_view path, const TemplateFolders& folders) {
 }
 
 // A file by the folder from which it is opened.
-struct Sandbox::Place {
+struct TaskFiles::Place {
   Fd base;
   std::string path;  // below the base
   uint64_t resolve;
 
   int open(int flags) const { return open_at(base.get(), path, flags, resolve); }
 
-  // The folder of the file, made where it is missing.
-  Result<Fd> folder(std::string_view said) const {
+  // The folder below the base, made where it is missing.
+  Result<Fd> folder(const fs::path& wanted, std::string_view said) const {
     Fd at(::dup(base.get()));
     std::string below;
-    for (const fs::path& part : fs::path(path).parent_path()) {
+    for (const fs::path& part : wanted) {
+      if (part.empty()) continue;  // behind a slash at the end
       below = below.empty() ? part.string() : below + "/" + part.string();
       Fd next(open_at(base.get(), below, O_PATH | O_DIRECTORY, resolve));
       if (next.get() < 0 && errno == ENOENT) {
@@ -126,7 +127,7 @@ struct Sandbox::Place {
   }
 };
 
-Result<Sandbox::Place> Sandbox::place_of(std::string_view path) const {
+Result<TaskFiles::Place> TaskFiles::place_of(std::string_view path) const {
   const std::string here = host_path(path, folders_);
   const std::string base = is_closed_ ? folders_.alloc.root : "/";
   if (is_closed_ && !is_below(here, base)) return failure(EXDEV, "open", path);
@@ -139,7 +140,7 @@ Result<Sandbox::Place> Sandbox::place_of(std::string_view path) const {
                is_closed_ ? uint64_t{RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS} : uint64_t{0}};
 }
 
-Result<std::string> Sandbox::read(std::string_view path) const {
+Result<std::string> TaskFiles::read(std::string_view path) const {
   DROVER_TRY(const Place place, place_of(path));
   const Fd file(place.open(O_RDONLY | O_NONBLOCK));  // a FIFO is no file that waits for a writer here
   if (file.get() < 0) return failure(errno, "open", path);
@@ -149,7 +150,7 @@ Result<std::string> Sandbox::read(std::string_view path) const {
   return read_all(file.get(), path);
 }
 
-std::optional<Sandbox::Mark> Sandbox::mark(std::string_view path) const {
+std::optional<TaskFiles::Mark> TaskFiles::mark(std::string_view path) const {
   const auto place = place_of(path);
   if (!place) return std::nullopt;
   const Fd file(place->open(O_PATH));
@@ -160,9 +161,17 @@ std::optional<Sandbox::Mark> Sandbox::mark(std::string_view path) const {
               .modified = int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
 }
 
-Result<bool> Sandbox::write(std::string_view path, std::string_view content, const Ownership& owner) const {
+Result<int> TaskFiles::open_folder(std::string_view path) const {
   DROVER_TRY(const Place place, place_of(path));
-  DROVER_TRY(const Fd folder, place.folder(path));
+  DROVER_TRY(const Fd folder, place.folder(place.path, path));
+  const int fd = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return failure(errno, "open", path);
+  return fd;
+}
+
+Result<bool> TaskFiles::write(std::string_view path, std::string_view content, const Ownership& owner) const {
+  DROVER_TRY(const Place place, place_of(path));
+  DROVER_TRY(const Fd folder, place.folder(fs::path(place.path).parent_path(), path));
   const std::string name = fs::path(place.path).filename();
   if (const Fd known(place.open(O_RDONLY | O_NONBLOCK | O_NOFOLLOW)); known.get() >= 0) {
     struct stat found {};
@@ -191,4 +200,4 @@ Result<bool> Sandbox::write(std::string_view path, std::string_view content, con
   return true;
 }
 
-}  // namespace drover::templates
+}  // namespace drover

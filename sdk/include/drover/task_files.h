@@ -1,5 +1,5 @@
-// The files that the templates of a task read and write: those of its allocation, or all of this machine where the
-// operator allows it. No link leads out of the allocation's folder. [any]
+// The files that a job names for a task: those of its allocation, or all of this machine where the operator allows it.
+// No link leads out of the allocation's folder. [any]
 #pragma once
 
 #include <sys/types.h>
@@ -13,20 +13,20 @@
 #include "drover/result.h"
 #include "drover/task_environment.h"
 
-namespace drover::templates {
+namespace drover {
 
-struct TemplateFolders {
+struct TaskFileFolders {
   AllocFolders alloc;
   TaskFolders task;
   TaskPaths seen;  // as the task sees alloc, local and secrets
 };
 
 // The path on this machine for one that a job says: as its task sees it, or relative to the task's folder. Pure.
-std::string host_path(std::string_view path, const TemplateFolders& folders);
+std::string host_path(std::string_view path, const TaskFileFolders& folders);
 
-class Sandbox {
+class TaskFiles {
  public:
-  Sandbox(TemplateFolders folders, bool is_closed) : folders_(std::move(folders)), is_closed_(is_closed) {}
+  TaskFiles(TaskFileFolders folders, bool is_closed) : folders_(std::move(folders)), is_closed_(is_closed) {}
 
   // Errors: not_found; invalid_argument when it is outside; resource_exhausted for more than 16 MiB.
   Result<std::string> read(std::string_view path) const;
@@ -40,6 +40,10 @@ class Sandbox {
   // when it is outside.
   Result<bool> write(std::string_view path, std::string_view content, const Ownership& owner) const;
 
+  // The folder, made where it is missing, as a descriptor that the caller closes. Errors: invalid_argument when it is
+  // outside, or is none.
+  Result<int> open_folder(std::string_view path) const;
+
   // Something that is another one whenever the file has changed; nothing when there is none that can be read.
   struct Mark {
     uint64_t inode = 0;
@@ -52,8 +56,8 @@ class Sandbox {
   struct Place;
   Result<Place> place_of(std::string_view path) const;
 
-  TemplateFolders folders_;
+  TaskFileFolders folders_;
   bool is_closed_;
 };
 
-}  // namespace drover::templates
+}  // namespace drover

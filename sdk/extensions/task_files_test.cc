@@ -1,4 +1,4 @@
-#include "sandbox.h"
+#include "drover/task_files.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -6,20 +6,20 @@
 #include <filesystem>
 #include <fstream>
 
-namespace drover::templates {
+namespace drover {
 namespace {
 
 namespace fs = std::filesystem;
 
-class SandboxTest : public ::testing::Test {
+class TaskFilesTest : public ::testing::Test {
  protected:
-  SandboxTest() {
+  TaskFilesTest() {
     fs::create_directories(root_ + "/alloc");
     fs::create_directories(root_ + "/web/local");
     fs::create_directories(root_ + "/web/secrets");
     put(outside_ + "/secret", "not yours");
   }
-  ~SandboxTest() override { fs::remove_all(outside_); }
+  ~TaskFilesTest() override { fs::remove_all(outside_); }
 
   static void put(const std::string& path, const std::string& text) {
     fs::create_directories(fs::path(path).parent_path());
@@ -32,14 +32,14 @@ class SandboxTest : public ::testing::Test {
 
   const std::string outside_ = fs::path(::testing::TempDir()) / ("sandbox." + std::to_string(::getpid()));
   const std::string root_ = outside_ + "/id";
-  const TemplateFolders folders_{
+  const TaskFileFolders folders_{
       .alloc = {.root = root_, .shared = root_ + "/alloc", .logs = root_ + "/alloc/logs"},
       .task = {.root = root_ + "/web", .local = root_ + "/web/local", .secrets = root_ + "/web/secrets"},
       .seen = {.alloc_dir = "/alloc", .task_dir = "/local", .secrets_dir = "/secrets"}};
-  const Sandbox closed_{folders_, true}, open_{folders_, false};
+  const TaskFiles closed_{folders_, true}, open_{folders_, false};
 };
 
-TEST_F(SandboxTest, PathsAreThoseOfTheTask) {
+TEST_F(TaskFilesTest, PathsAreThoseOfTheTask) {
   EXPECT_EQ(host_path("local/a", folders_), root_ + "/web/local/a");
   EXPECT_EQ(host_path("/local/a", folders_), root_ + "/web/local/a");
   EXPECT_EQ(host_path("/alloc/data/x", folders_), root_ + "/alloc/data/x");
@@ -48,7 +48,7 @@ TEST_F(SandboxTest, PathsAreThoseOfTheTask) {
   EXPECT_EQ(host_path("/locals/a", folders_), "/locals/a");
 }
 
-TEST_F(SandboxTest, WritesTheWholeFileOnceWithItsMode) {
+TEST_F(TaskFilesTest, WritesTheWholeFileOnceWithItsMode) {
   EXPECT_EQ(closed_.write("local/etc/app.conf", "one", {.mode = 0640}).value_or(false), true);
   EXPECT_EQ(closed_.read("/local/etc/app.conf").value_or(""), "one");
   EXPECT_EQ(mode_of(root_ + "/web/local/etc/app.conf"), 0640U);
@@ -60,7 +60,7 @@ TEST_F(SandboxTest, WritesTheWholeFileOnceWithItsMode) {
   EXPECT_EQ(files, 1U);  // nothing is left beside it
 }
 
-TEST_F(SandboxTest, NothingOutsideIsReadOrWritten) {
+TEST_F(TaskFilesTest, NothingOutsideIsReadOrWritten) {
   fs::create_symlink(outside_ + "/secret", root_ + "/web/local/link");
   fs::create_symlink("../../../secret", root_ + "/web/local/relative");
   fs::create_directory_symlink(outside_, root_ + "/web/local/folder");
@@ -80,19 +80,19 @@ TEST_F(SandboxTest, NothingOutsideIsReadOrWritten) {
   EXPECT_EQ(text, "not yours");
 }
 
-TEST_F(SandboxTest, WithoutASandboxTheMachineIsSeen) {
+TEST_F(TaskFilesTest, WithoutASandboxTheMachineIsSeen) {
   EXPECT_EQ(open_.read(outside_ + "/secret").value_or(""), "not yours");
   EXPECT_TRUE(open_.write(outside_ + "/deep/new", "x", {}).ok());
 }
 
-TEST_F(SandboxTest, OnlyFilesAreRead) {
+TEST_F(TaskFilesTest, OnlyFilesAreRead) {
   ASSERT_EQ(::mkfifo((root_ + "/web/local/pipe").c_str(), 0600), 0);
   EXPECT_FALSE(closed_.read("local/pipe").ok());
   EXPECT_FALSE(closed_.read("local").ok());
   EXPECT_EQ(closed_.read("local/nothing").status().code(), Code::not_found);
 }
 
-TEST_F(SandboxTest, AMarkTellsWhenAFileIsAnother) {
+TEST_F(TaskFilesTest, AMarkTellsWhenAFileIsAnother) {
   EXPECT_FALSE(closed_.mark("local/a"));
   put(root_ + "/web/local/a", "1");
   const auto first = closed_.mark("local/a");
@@ -103,4 +103,4 @@ TEST_F(SandboxTest, AMarkTellsWhenAFileIsAnother) {
 }
 
 }  // namespace
-}  // namespace drover::templates
+}  // namespace drover
