@@ -54,7 +54,6 @@ void add_without_effect(ConfigSchema& schema) {
                            {"bridge_network_subnet", Type::string},
                            {"bridge_network_hairpin_mode", Type::boolean},
                            {"nomad_service_discovery", Type::boolean},
-                           {"artifact", Type::any},
                            {"state_dir", Type::string}};
   for (const auto& [name, type, api_name] : options)
     schema.options.push_back({.name = name, .type = type, .api_name = api_name});

@@ -97,7 +97,8 @@ class Lexer {
         ++at_;
         has_space_ = true;
       }
-      if (at_ == text_.size()) return template_error(opened, "this action is not closed: " + std::string(right_) + " is missing");
+      if (at_ == text_.size())
+        return template_error(opened, "this action is not closed: " + std::string(right_) + " is missing");
       if (size_t length = closing()) {
         if (depth > 0) return template_error(place(), "a ) is missing");
         trims_ = length > right_.size();

@@ -123,7 +123,10 @@ const std::initializer_list<Library> kLibraries = {
     {"spdlog", {"spdlog/"}, {"kernel/log_sink.cc"}},
     {"cxxopts", {"cxxopts"}, {"plugins/cli/"}},
     {"zlib", {"zlib.h"}, {"plugins/http/gzip.cc", "plugins/http/http_test.cc", "plugins/http/gzip_test.cc"}},
-    {"libarchive", {"archive.h", "archive_entry.h"}, {"storage/snapshot_archive.cc", "tests/support/gzip_text.h"}},
+    {"libarchive",
+     {"archive.h", "archive_entry.h"},
+     {"plugins/artifacts/fetcher/fetch_test.cc", "plugins/artifacts/fetcher/unpack.cc",
+      "plugins/artifacts/fetcher/unpack_test.cc", "storage/snapshot_archive.cc", "tests/support/gzip_text.h"}},
     {"utf8proc", {"utf8proc"}, {"sdk/hcl/unicode.cc"}},
     {"yaml-cpp", {"yaml-cpp/"}, {"sdk/hcl/functions_yaml.cc"}},
     {"RE2",
@@ -132,7 +135,8 @@ const std::initializer_list<Library> kLibraries = {
       "sdk/model/filter/filter.cc"}},
     {"OpenSSL",
      {"openssl/"},
-     {"kernel/host/loader.cc", "plugins/gossip/seal.cc", "sdk/hcl/functions_crypto.cc",
+     {"kernel/host/loader.cc", "plugins/artifacts/fetcher/digest.cc", "plugins/gossip/seal.cc",
+      "sdk/hcl/functions_crypto.cc",
       "sdk/hcl/functions_crypto_test.cc", "sdk/encoding/sha256.cc", "sdk/config/tls_identity.cc"}},
     {"libcrypt", {"crypt.h"}, {"sdk/hcl/functions_crypto.cc", "sdk/hcl/functions_crypto_test.cc"}},
     {"Boost.Asio and Beast",
@@ -140,7 +144,9 @@ const std::initializer_list<Library> kLibraries = {
      {"plugins/http/conversation.cc", "plugins/http/conversation.h", "plugins/http/server.cc",
       "plugins/http/session.cc", "plugins/http/session.h", "plugins/cli/client/curl_stream.h",
       "plugins/cli/client/exec_client.cc", "plugins/cli/client/https_test.cc", "plugins/gossip/network.cc"}},
-    {"libcurl", {"curl/"}, {"plugins/cli/client/connection.h", "plugins/cli/client/curl_stream.h"}},
+    {"libcurl",
+     {"curl/"},
+     {"plugins/artifacts/fetcher/http.cc", "plugins/cli/client/connection.h", "plugins/cli/client/curl_stream.h"}},
 };
 
 std::optional<std::string> misplaced_library(const std::string& path, const Include& include) {
