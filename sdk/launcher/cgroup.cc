@@ -11,8 +11,12 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <set>
+
+#include "cgroup_limits.h"
+#include "device_program.h"
 
 namespace drover {
 namespace {
@@ -107,6 +111,8 @@ std::vector<std::string> folders_below(const std::string& top) {
   return folders;
 }
 
+std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
 Status make_folder(const std::string& path) {
   if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return ok_status();
   return errno_status(errno, "make control group " + path);
@@ -143,6 +149,7 @@ CgroupLayout parse_cgroup_mounts(std::string_view mountinfo) {
       if (std::ranges::find(kControllers, option) != kControllers.end())
         layout.v1.try_emplace(std::string(option), where);
       if (option == "cpuset" && layout.cpuset.empty()) layout.cpuset = where;
+      if (option == "devices" && layout.devices.empty()) layout.devices = where;
     }
   }
   using enum CgroupLayout::Mode;
@@ -155,7 +162,9 @@ CgroupLayout detect_cgroups() {
   auto is_writable = [](const std::string& path) { return access(path.c_str(), W_OK) == 0; };
   std::erase_if(layout.v1, [&](const auto& mount) { return !is_writable(mount.second); });
   if (!layout.v2.empty() && !is_writable(layout.v2)) layout.v2.clear();
-  if (!layout.cpuset.empty() && !is_writable(layout.cpuset)) layout.cpuset.clear();
+  for (std::string* each : {&layout.cpuset, &layout.devices}) {
+    if (!each->empty() && !is_writable(*each)) each->clear();
+  }
   using enum CgroupLayout::Mode;
   layout.mode = layout.v1.empty() ? (layout.v2.empty() ? none : v2) : (layout.v2.empty() ? v1 : hybrid);
   return layout;
@@ -192,30 +201,82 @@ Cgroup::Cgroup(const CgroupLayout& layout, std::string path) : path_(std::move(p
     unified_ = layout.v2 + "/" + path_;
     add(layout.v2);
   }
+  if (!layout.cpuset.empty()) cpuset_ = layout.cpuset + "/" + path_;
+  if (!layout.devices.empty()) devices_ = layout.devices + "/" + path_;
 }
 
 bool Cgroup::exists() const {
   return std::ranges::any_of(folders_, [](const std::string& folder) { return access(folder.c_str(), F_OK) == 0; });
 }
 
-Status Cgroup::create() const {
-  const auto create_once = [this]() -> Status {
-    for (const std::string& parent : parents_) DROVER_RETURN_IF_ERROR(make_folder(parent));
-    if (!unified_.empty()) {
-      // Controllers reach a group only through its ancestors. Those that are taken by version 1 or absent stay away.
-      const std::string parent = unified_.substr(0, unified_.rfind('/'));
-      for (const std::string& above : {parent.substr(0, parent.rfind('/')), parent}) {
-        for (const char* controller : {"+cpu", "+memory", "+pids"})
-          write_file(above + "/cgroup.subtree_control", controller);
-      }
+Status Cgroup::make_folders(bool has_cpus, bool has_devices) const {
+  for (const std::string& parent : parents_) DROVER_RETURN_IF_ERROR(make_folder(parent));
+  if (!unified_.empty()) {
+    // Controllers reach a group only through its ancestors. Those that are taken by version 1 or absent stay away.
+    const std::string parent = parent_of(unified_);
+    for (const std::string& above : {parent_of(parent), parent}) {
+      for (const char* controller : {"+cpu", "+cpuset", "+memory", "+pids"})
+        write_file(above + "/cgroup.subtree_control", controller);
     }
-    for (const std::string& folder : folders_) {
-      if (Status made = make_folder(folder); !made.ok()) {
-        (void)remove();
-        return made;
-      }
+  }
+  for (const std::string& folder : folders_) DROVER_RETURN_IF_ERROR(make_folder(folder));
+  if (has_cpus && !cpuset_.empty()) DROVER_RETURN_IF_ERROR(make_cpuset());
+  if (!has_devices || devices_.empty()) return ok_status();
+  if (path_.find('/') != std::string::npos) DROVER_RETURN_IF_ERROR(make_folder(parent_of(devices_)));
+  return make_folder(devices_);
+}
+
+// A new group of this controller has no processors and no memory, and could hold no process.
+Status Cgroup::make_cpuset() const {
+  std::vector<std::string> folders = {cpuset_};
+  if (path_.find('/') != std::string::npos) folders.insert(folders.begin(), parent_of(cpuset_));
+  for (const std::string& folder : folders) {
+    DROVER_RETURN_IF_ERROR(make_folder(folder));
+    for (const char* file : {"/cpuset.mems", "/cpuset.cpus"}) {
+      const std::string own = read_file(folder + file).value_or("");
+      if (own.find_first_not_of('\n') != std::string::npos) continue;
+      if (!write_file(folder + file, read_file(parent_of(folder) + file).value_or("")))
+        return errno_status(errno, "write " + folder + file);
+    }
+  }
+  return ok_status();
+}
+
+Status Cgroup::limit(const CgroupLimits& limits) const {
+  // By version 1 where it has the controller, else by version 2.
+  const auto apply = [this](const std::vector<CgroupWrite>& writes, CgroupVersion version) -> Status {
+    for (const CgroupWrite& write : writes) {
+      const std::string where = folder(write.controller);
+      const bool is_v2 = where == unified_ && !where.empty();
+      if (where.empty() && !write.is_optional)
+        return failed_precondition("this machine has no controller \"" + write.controller +
+                                   "\" of control groups, by which the task is to be limited");
+      if (where.empty() || is_v2 != (version == CgroupVersion::v2)) continue;
+      const std::string file = where + "/" + write.file;
+      if (write_file(file, write.text) || (write.is_optional && errno != EINVAL)) continue;
+      const std::string why = "write \"" + write.text + "\" to " + file + ": " + std::strerror(errno);
+      return errno == ENOENT ? not_found(why) : invalid_argument(why);
     }
     return ok_status();
+  };
+  DROVER_RETURN_IF_ERROR(check_limits(limits));
+  std::vector<CgroupWrite> first = cgroup_writes(limits, CgroupVersion::v1);
+  const bool has_no_devices = devices_.empty();
+  if (has_no_devices) std::erase_if(first, [](const CgroupWrite& write) { return write.controller == "devices"; });
+  DROVER_RETURN_IF_ERROR(apply(first, CgroupVersion::v1));
+  DROVER_RETURN_IF_ERROR(apply(cgroup_writes(limits, CgroupVersion::v2), CgroupVersion::v2));
+  if (!limits.devices || !has_no_devices) return ok_status();
+  if (unified_.empty())
+    return failed_precondition("this machine has no control groups by which a task's devices could be limited");
+  return attach_devices(unified_, *limits.devices);
+}
+
+Status Cgroup::create(const CgroupLimits& limits) const {
+  const auto create_once = [&]() -> Status {
+    Status made = make_folders(!limits.cpus.empty(), limits.devices.has_value());
+    if (made.ok()) made = limit(limits);
+    if (!made.ok()) (void)remove();
+    return made;
   };
   // Another task's end may take the empty parent away between two steps: then once more from the top.
   constexpr int kAttempts = 5;
@@ -227,6 +288,9 @@ Status Cgroup::create() const {
 std::vector<std::string> Cgroup::join_files() const {
   std::vector<std::string> files;
   for (const std::string& folder : folders_) files.push_back(folder + "/cgroup.procs");
+  for (const std::string* folder : {&cpuset_, &devices_}) {
+    if (!folder->empty() && access(folder->c_str(), F_OK) == 0) files.push_back(*folder + "/cgroup.procs");
+  }
   return files;
 }
 
@@ -271,7 +335,14 @@ Status Cgroup::kill(SteadyTime deadline) const {
 
 Status Cgroup::remove() const {
   Status status;
-  for (const std::string& top : folders_) {
+  std::vector<std::string> all = folders_;
+  std::vector<std::string> parents = parents_;
+  for (const std::string* folder : {&cpuset_, &devices_}) {
+    if (folder->empty()) continue;
+    all.push_back(*folder);
+    if (path_.find('/') != std::string::npos) parents.push_back(parent_of(*folder));
+  }
+  for (const std::string& top : all) {
     for (const std::string& folder : folders_below(top)) {
       if (rmdir(folder.c_str()) == 0 || errno == ENOENT || !status.ok()) continue;
       status = errno == EBUSY ? failed_precondition("control group " + folder + " is in use")
@@ -279,12 +350,14 @@ Status Cgroup::remove() const {
     }
   }
   // The last task's group takes the common parent with it; while others are in there this fails, as it should.
-  for (auto parent = parents_.rbegin(); parent != parents_.rend(); ++parent) rmdir(parent->c_str());
+  for (auto parent = parents.rbegin(); parent != parents.rend(); ++parent) rmdir(parent->c_str());
   return status;
 }
 
 std::string Cgroup::folder(std::string_view controller) const {
   if (auto at = controllers_.find(std::string(controller)); at != controllers_.end()) return at->second;
+  if (controller == "cpuset" && !cpuset_.empty()) return cpuset_;
+  if (controller == "devices" && !devices_.empty()) return devices_;
   if (unified_.empty()) return {};
   const std::optional<std::string> present = read_file(unified_ + "/cgroup.controllers");
   for (std::string_view line : split(present.value_or(""), '\n')) {

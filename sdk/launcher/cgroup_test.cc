@@ -23,7 +23,9 @@ TEST(Cgroup, ReadsTheLayoutFromTheMounts) {
        "33 31 0:30 / /sys/fs/cgroup/devices rw - cgroup cgroup rw,devices\n",
        {.mode = Mode::v1,
         .v1 = {{"cpu", "/sys/fs/cgroup/cpu,cpuacct"}, {"cpuacct", "/sys/fs/cgroup/cpu,cpuacct"}},
-        .v2 = ""}},
+        .v2 = "",
+        .cpuset = "",
+        .devices = "/sys/fs/cgroup/devices"}},
       {"both",
        "36 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
        "40 31 0:37 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd\n"

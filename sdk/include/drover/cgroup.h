@@ -23,7 +23,9 @@ struct CgroupLayout {
   Mode mode = Mode::none;
   std::map<std::string, std::string> v1;  // controller → where it is mounted
   std::string v2;                         // where the unified tree is mounted, or empty
-  std::string cpuset;  // where version 1 has it mounted; no part of `v1`, for a new group there can hold no process
+  // Where version 1 has these mounted. No parts of `v1`: a task is in them only when it is limited by them.
+  std::string cpuset;
+  std::string devices;
 
   friend bool operator==(const CgroupLayout&, const CgroupLayout&) = default;
 };
@@ -36,6 +38,30 @@ CgroupLayout detect_cgroups();
 
 // A task's identifier as the name of one folder: all but letters, digits, '-', '_' and '.' becomes '_'. Pure.
 std::string cgroup_name(std::string_view task_id);
+
+// What the processes of one group may use together.
+struct CgroupLimits {
+  struct Quota {
+    uint64_t time_us = 0, period_us = 100'000;  // of all processors together
+    friend bool operator==(const Quota&, const Quota&) = default;
+  };
+  // One kind of device that may be used; all others may not. Absent numbers: any.
+  struct Device {
+    char type = 'c';  // or 'b'
+    std::optional<uint32_t> major, minor;
+    std::string access = "rwm";  // read, write, make
+    friend bool operator==(const Device&, const Device&) = default;
+  };
+  std::optional<uint64_t> memory_bytes{};           // what exceeds it is killed
+  std::optional<uint64_t> memory_reserved_bytes{};  // below it others are asked first
+  std::optional<uint64_t> cpu_shares{};             // from 2 to 262144, against those of others
+  std::optional<Quota> cpu_quota{};
+  std::string cpus{};  // "0,2-3"; empty: all
+  std::optional<uint64_t> pids{};
+  std::optional<std::vector<Device>> devices{};
+
+  friend bool operator==(const CgroupLimits&, const CgroupLimits&) = default;
+};
 
 struct CgroupUsage {
   std::optional<uint64_t> cpu_ns, cpu_user_ns, cpu_system_ns;
@@ -53,8 +79,9 @@ class Cgroup {
   bool is_empty() const { return folders_.empty(); }  // no tree is of use: every call does nothing
   bool exists() const;
 
-  // Makes the folders; all of them or none.
-  Status create() const;
+  // Makes the folders, with these limits; all of them or none. Errors: failed_precondition for a limit whose controller
+  // this machine lacks; invalid_argument for one that it refuses.
+  Status create(const CgroupLimits& limits = {}) const;
   // The files that a process writes itself into, to join.
   std::vector<std::string> join_files() const;
   // All processes in it and in groups that they made below it. Sorted.
@@ -71,10 +98,15 @@ class Cgroup {
   std::string folder(std::string_view controller) const;
 
  private:
+  Status make_folders(bool has_cpus, bool has_devices) const;
+  Status make_cpuset() const;
+  Status limit(const CgroupLimits& limits) const;
+
   const std::string path_;
   std::map<std::string, std::string> controllers_;  // of version 1 → folder
   std::string unified_;
-  std::vector<std::string> folders_;  // each once
+  std::string cpuset_, devices_;      // of version 1, or empty; there only with such limits
+  std::vector<std::string> folders_;  // of the others; each once
   std::vector<std::string> parents_;
 };
 
