@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "confinement_codec.h"
 #include "drover/launcher.h"
 #include "drover/mutex.h"
 #include "fd.h"
@@ -278,7 +279,21 @@ launcher::StartRequest request_of(const Launcher::Start& start) {
   }
   request.cgroup_files = start.cgroup_files;
   request.network_namespace = start.network_namespace;
+  request.confinement = start.confinement;
   return request;
+}
+
+// The kind by what the request holds beyond the first version's fields: a launcher that does not know it says so.
+Kind kind_of(const launcher::StartRequest& request, bool is_exec) {
+  if (request.confinement) return is_exec ? Kind::exec_confined : Kind::start_confined;
+  if (!request.network_namespace.empty()) return is_exec ? Kind::exec_within : Kind::start_within;
+  return is_exec ? Kind::exec : Kind::start;
+}
+
+void write_start(launcher::Writer& out, const launcher::StartRequest& request) {
+  if (request.confinement) launcher::write_confinement(out, *request.confinement);
+  if (request.confinement || !request.network_namespace.empty()) out.text(request.network_namespace);
+  request.write(out);
 }
 
 Result<Launcher::Task> read_started(const std::string& answer) {
@@ -292,14 +307,9 @@ Result<Launcher::Task> read_started(const std::string& answer) {
 
 Result<Launcher::Task> Launcher::start(const Start& start, SteadyTime deadline) {
   const launcher::StartRequest request = request_of(start);
-  const bool is_within = !request.network_namespace.empty();
-  DROVER_TRY(std::string answer, connection_->call(
-                                     is_within ? Kind::start_within : Kind::start,
-                                     [&](launcher::Writer& out) {
-                                       if (is_within) out.text(request.network_namespace);
-                                       request.write(out);
-                                     },
-                                     deadline));
+  DROVER_TRY(std::string answer,
+             connection_->call(
+                 kind_of(request, false), [&](launcher::Writer& out) { write_start(out, request); }, deadline));
   return read_started(answer);
 }
 
@@ -354,12 +364,10 @@ Result<std::unique_ptr<Launcher::Exec>> Launcher::exec(const Start& start, const
     if (!connection_->execs.try_emplace(start.id, state).second)
       return already_exists("command " + start.id + " was started before");
   }
-  const bool is_within = !request.network_namespace.empty();
   auto answer = connection_->call(
-      is_within ? Kind::exec_within : Kind::exec,
+      kind_of(request, true),
       [&](launcher::Writer& out) {
-        if (is_within) out.text(request.network_namespace);
-        request.write(out);
+        write_start(out, request);
         paths.write(out);
       },
       deadline);

@@ -28,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "confinement_codec.h"
 #include "drover/process.h"
 #include "protocol.h"
 #include "spawn.h"
@@ -191,6 +192,20 @@ class Server {
     client.out += out.finish();
   }
 
+  // What comes before the fields of a start, and those. False: nobody here knows what else it shall be confined by.
+  static bool read_start(Reader& in, StartRequest& start) {
+    const Kind kind = in.kind();
+    const bool is_confined = kind == Kind::start_confined || kind == Kind::exec_confined;
+    const bool is_within = is_confined || kind == Kind::start_within || kind == Kind::exec_within;
+    std::optional<Confinement> confinement;
+    if (is_confined && !(confinement = read_confinement(in))) return false;
+    const std::string network = is_within ? in.text() : std::string();
+    start = StartRequest::read(in);
+    start.network_namespace = network;
+    start.confinement = std::move(confinement);
+    return true;
+  }
+
   void answer(Client& client, const std::string& frame) {
     Reader in(frame);
     const uint64_t request = in.request();
@@ -204,18 +219,18 @@ class Server {
         return;
       }
       case Kind::start:
-      case Kind::start_within: {
-        const std::string network = in.kind() == Kind::start_within ? in.text() : std::string();
-        StartRequest start = StartRequest::read(in);
-        start.network_namespace = network;
+      case Kind::start_within:
+      case Kind::start_confined: {
+        StartRequest start;
+        if (!read_start(in, start)) return fail(client, request, ENOSYS, "a confinement of another form");
         if (!in.ok() || start.id.empty() || start.arguments.size() < 2) return fail(client, request, EINVAL, "start");
         return start_task(client, request, start);
       }
       case Kind::exec:
-      case Kind::exec_within: {
-        const std::string network = in.kind() == Kind::exec_within ? in.text() : std::string();
-        StartRequest start = StartRequest::read(in);
-        start.network_namespace = network;
+      case Kind::exec_within:
+      case Kind::exec_confined: {
+        StartRequest start;
+        if (!read_start(in, start)) return fail(client, request, ENOSYS, "a confinement of another form");
         const ExecStreams streams = ExecStreams::read(in);
         if (!in.ok() || start.id.empty() || start.arguments.size() < 2) return fail(client, request, EINVAL, "exec");
         return start_exec(client, request, start, streams);

@@ -10,9 +10,12 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "drover/confinement.h"
 
 namespace drover::launcher {
 
@@ -33,8 +36,10 @@ enum class Kind : uint8_t {
   hold = 6,     // name, list of FIFOs            → done; they stay open until they are released
   release = 7,  // name                           → done; an unknown one is done too
   exec = 8,     // StartRequest, ExecStreams      → started; a task that goes with its client, and is forgotten then
-  start_within = 9,  // network namespace, then as `start`
-  exec_within = 10,  // network namespace, then as `exec`
+  start_within = 9,     // network namespace, then as `start`
+  exec_within = 10,     // network namespace, then as `exec`
+  start_confined = 11,  // Confinement (confinement_codec.h), then as `start_within`
+  exec_confined = 12,   // Confinement, then as `exec_within`
   hello_reply = 64,
   started = 65,
   tasks = 66,
@@ -147,8 +152,9 @@ struct StartRequest {
   bool changes_user = false;
   uint64_t user = 0, group = 0;
   std::vector<uint64_t> groups;
-  std::vector<std::string> cgroup_files;  // cgroup.procs of every cgroup to join
-  std::string network_namespace;          // empty: the launcher's. Not of the fields: the kinds …_within carry it
+  std::vector<std::string> cgroup_files;   // cgroup.procs of every cgroup to join
+  std::string network_namespace;           // empty: the launcher's. Not of the fields: the kinds …_within carry it
+  std::optional<Confinement> confinement;  // absent: none. Not of the fields: the kinds …_confined carry it
 
   void write(Writer& out) const {
     out.text(id);

@@ -14,23 +14,35 @@
 #include <functional>
 #include <vector>
 
+#include "confine.h"
+
 namespace drover::launcher {
 namespace {
 
 constexpr int kSignals = 64;
 constexpr mode_t kUmask = 022;
 
-enum Stage : int { kSession, kCgroup, kNetwork, kStreams, kUser, kDirectory, kExec };
+enum Stage : int { kSession, kCgroup, kNetwork, kStreams, kConfine, kUser, kDirectory, kExec };
+constexpr size_t kLongestStep = 400;
 
 struct Failure {
   int stage;
   int error;
   size_t cgroup;
+  char step[kLongestStep];  // of the confinement
 };
 
 [[noreturn]] void fail(int report, int stage, size_t cgroup = 0) {
-  const Failure failure{stage, errno, cgroup};
+  const Failure failure{.stage = stage, .error = errno, .cgroup = cgroup, .step = {}};
   // If even this write fails, the reader sees an exit without a report and says so.
+  [[maybe_unused]] ssize_t n = write(report, &failure, sizeof failure);
+  _exit(127);
+}
+
+void go_on(int report, const Confined& confined) {
+  if (!confined) return;
+  Failure failure{.stage = kConfine, .error = confined->error, .cgroup = 0, .step = {}};
+  confined->step.copy(failure.step, kLongestStep - 1);
   [[maybe_unused]] ssize_t n = write(report, &failure, sizeof failure);
   _exit(127);
 }
@@ -52,6 +64,8 @@ std::string what(const Failure& failure, const StartRequest& request) {
       return "join the network namespace " + request.network_namespace;
     case kStreams:
       return "connect the task's streams";
+    case kConfine:
+      return failure.step;
     case kUser:
       return "become user " + std::to_string(request.user);
     case kDirectory:
@@ -102,12 +116,21 @@ Spawned spawn(const StartRequest& request, const ExecStreams& streams) {
 namespace {
 
 Spawned spawn_with(const StartRequest& request, const std::function<bool()>& connect_streams) {
-  // All memory is taken before the fork: behind it only async-signal-safe calls are made.
+  // All memory is taken before the fork: behind it only async-signal-safe calls are made, but by the confiner, which
+  // relies on the one thread.
   const std::vector<char*> arguments = pointers(request.arguments, 1);
   const std::vector<char*> environment = pointers(request.environment, 0);
   const std::vector<gid_t> groups(request.groups.begin(), request.groups.end());
+  const Confinement unconfined;
+  const bool is_confined = request.confinement.has_value();
+  Confiner confiner(is_confined ? *request.confinement : unconfined);
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) return {.error = errno, .what = "pipe"};
+  if (const Confined failure = confiner.prepare()) {
+    close(report[0]);
+    close(report[1]);
+    return {.error = failure->error, .what = failure->step};
+  }
 
   const pid_t pid = fork();
   if (pid == 0) {
@@ -124,11 +147,18 @@ Spawned spawn_with(const StartRequest& request, const std::function<bool()>& con
       close(fd);
     }
     if (!connect_streams()) fail(report[1], kStreams);
+    if (is_confined) {
+      go_on(report[1], confiner.surround());
+      go_on(report[1], confiner.filter());
+      go_on(report[1], confiner.keep_over_user());
+    }
     if (request.changes_user) {
       if (setgroups(groups.size(), groups.data()) != 0 || setgid(static_cast<gid_t>(request.group)) != 0 ||
           setuid(static_cast<uid_t>(request.user)) != 0)
         fail(report[1], kUser);
     }
+    if (is_confined)
+      go_on(report[1], confiner.reduce(request.changes_user ? static_cast<uid_t>(request.user) : getuid()));
     if (!request.directory.empty() && chdir(request.directory.c_str()) != 0) fail(report[1], kDirectory);
     umask(kUmask);
     for (int signal = 1; signal <= kSignals; ++signal) {
@@ -145,6 +175,7 @@ Spawned spawn_with(const StartRequest& request, const std::function<bool()>& con
   }
 
   const int fork_error = errno;
+  confiner.leave();
   close(report[1]);
   Spawned spawned{.pid = pid};
   if (pid < 0) {

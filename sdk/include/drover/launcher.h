@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "drover/clock.h"
+#include "drover/confinement.h"
 #include "drover/result.h"
 
 namespace drover {
@@ -43,6 +44,8 @@ class Launcher {
     std::optional<User> user;               // absent: the agent's
     std::vector<std::string> cgroup_files;  // cgroup.procs of every cgroup to join before the program runs
     std::string network_namespace{};        // path of the one to run in; empty: the launcher's
+    // Absent: none. With a root the program and the directory are paths in there.
+    std::optional<Confinement> confinement{};
   };
   struct Exit {
     int exit_code = 0;
@@ -77,7 +80,7 @@ class Launcher {
 
   // Returns when the program runs. Errors: invalid_argument when it cannot be executed, with the system's words;
   // failed_precondition when the machine is short of something; already_exists; unimplemented for a network namespace
-  // by a launcher of an older version.
+  // or a confinement by a launcher of an older version.
   Result<Task> start(const Start& start, SteadyTime deadline);
   // All tasks it knows: running ones, and ended ones that were not forgotten.
   Result<std::vector<Task>> list(SteadyTime deadline);
