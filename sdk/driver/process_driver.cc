@@ -11,6 +11,7 @@
 #include "drover/process.h"
 #include "drover/process_exec.h"
 #include "drover/signals.h"
+#include "first_process.h"
 #include "nomad/plugins/driver.pb.h"
 #include "process_handle.h"
 #include "process_task.h"
@@ -84,6 +85,8 @@ struct ProcessDriver::Tasks {
   // Returns when all of it is gone.
   static Status kill(const ProcessTask& task);
   void stop();
+  // The task's folder is its root: programs and users are looked for in there.
+  bool is_rooted() const;
 
  private:
   Mutex connecting_;
@@ -124,6 +127,12 @@ Result<std::shared_ptr<ProcessTask>> ProcessDriver::Tasks::find(std::string_view
   std::shared_ptr<ProcessTask> task = store.find(id);
   if (!task || task->state() == ProcessTask::State::starting) return not_found(std::string(kTaskNotFound));
   return task;
+}
+
+bool ProcessDriver::Tasks::is_rooted() const {
+  driver::DriverCapabilities capabilities;
+  for (const auto& part : parts) part->describe(capabilities);
+  return capabilities.fs_isolation() == driver::DriverCapabilities::CHROOT;
 }
 
 Status ProcessDriver::Tasks::kill(const ProcessTask& task) {
@@ -225,7 +234,7 @@ Result<driver::StartTaskResponse> ProcessDriver::start_task(const driver::TaskCo
   IsolationSet isolation;
   const auto process = [&]() -> Result<TaskProcess> {
     DROVER_TRY(const Command wanted, command_of(config));
-    DROVER_TRY(Launcher::Start start, start_of(config, wanted));
+    DROVER_TRY(Launcher::Start start, start_of(config, wanted, tasks_->is_rooted()));
     start.stdout_path = fifo(config.stdout_path());
     start.stderr_path = fifo(config.stderr_path());
     return tasks_->launch(std::move(start), *task, isolation);
@@ -305,7 +314,7 @@ Status ProcessDriver::stop_task(std::string_view id, std::chrono::nanoseconds ti
   DROVER_TRY(const int number, parse_signal(signal.empty() ? kDefaultSignal : signal));
   if (task->state() == ProcessTask::State::exited) return ok_status();
   const TaskProcess process = task->process();
-  signal_process(process.pid, process.start_time, number);
+  signal_first_process(process.pid, process.start_time, number);
   if (task->wait_until(after(std::clamp(timeout, std::chrono::nanoseconds(0), kLongestTimeout)))) return ok_status();
   return Tasks::kill(*task);
 }
@@ -344,7 +353,7 @@ Status ProcessDriver::signal_task(std::string_view id, std::string_view signal) 
   DROVER_TRY(const auto task, tasks_->find(id));
   DROVER_TRY(const int number, parse_signal(signal.empty() ? kDefaultSignal : signal));
   const TaskProcess process = task->process();
-  if (task->state() == ProcessTask::State::exited || !signal_process(process.pid, process.start_time, number))
+  if (task->state() == ProcessTask::State::exited || !signal_first_process(process.pid, process.start_time, number))
     return failed_precondition("task " + std::string(id) + " has ended");
   return ok_status();
 }
@@ -358,10 +367,18 @@ Status ProcessDriver::exec_task_streaming(const ExecCommand& wanted, ExecStream&
   DROVER_TRY(Command command, command_of(task->config()));
   command.program = wanted.command.front();
   command.arguments.assign(wanted.command.begin() + 1, wanted.command.end());
-  DROVER_TRY(Launcher::Start start, start_of(task->config(), command));
+  DROVER_TRY(Launcher::Start start, start_of(task->config(), command, tasks_->is_rooted()));
   task->isolation().apply(start);
+  if (start.confinement) {
+    // Nothing is made anew: the command goes where the task is.
+    start.confinement->root.reset();
+    start.confinement->joins = {.pid = task->process().pid, .start_time = task->process().start_time};
+  }
   DROVER_TRY(const auto connected, tasks_->launcher());
-  return run_process_exec(*connected, std::move(start), wanted.tty, stream, task->ended(), tasks_->execs.ending());
+  const Status done =
+      run_process_exec(*connected, std::move(start), wanted.tty, stream, task->ended(), tasks_->execs.ending());
+  // The launcher did not find the process that the command was to join.
+  return done.code() == Code::not_found ? failed_precondition("task " + wanted.task_id + " has ended") : done;
 }
 
 }  // namespace drover

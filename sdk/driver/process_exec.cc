@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +34,8 @@ constexpr auto kHangUpTime = 1s;    // from the hang-up to the kill
 constexpr auto kKillTime = 2s;      // for all of the session to go
 constexpr auto kTerminalTime = 1s;  // for what a terminal still holds when its process has ended
 constexpr char kEndOfInput = 0x04;  // what a terminal takes for it
-constexpr int kSignalBase = 128;    // the exit code of who died of a signal: this and its number
+constexpr unsigned kTerminalMajor = 5, kTerminalMinor = 2;  // the device that makes terminals
+constexpr int kSignalBase = 128;  // the exit code of who died of a signal: this and its number
 
 SteadyTime after(std::chrono::nanoseconds time) { return SystemClock().steady() + time; }
 
@@ -105,17 +107,33 @@ Result<ExecPtr> start_on_fifos(Launcher& launcher, const Launcher::Start& start,
   return launcher.exec(start, paths, after(kLauncherTime));
 }
 
+// A terminal among those that the command sees: of this machine, or of the root that it joins.
+Fd open_terminal(const std::string& root) {
+  if (root.empty()) {
+    Fd master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+    return master && ::grantpt(master.get()) == 0 ? std::move(master) : Fd();
+  }
+  Fd master(::open((root + "/dev/pts/ptmx").c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  struct stat found {};
+  const bool is_terminal = master && ::fstat(master.get(), &found) == 0 && S_ISCHR(found.st_mode) &&
+                           found.st_rdev == makedev(kTerminalMajor, kTerminalMinor);
+  return is_terminal ? std::move(master) : Fd();
+}
+
 Result<ExecPtr> start_on_terminal(Launcher& launcher, const Launcher::Start& start, Ends& ends) {
+  const bool is_inside = start.confinement && (start.confinement->own & Confinement::mounts) != 0;
+  const std::string root =
+      is_inside ? "/proc/" + std::to_string(start.confinement->joins.pid) + "/root" : std::string();
   ends.is_terminal = true;
-  ends.output = Fd(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+  ends.output = open_terminal(root);
   std::array<char, 64> name{};
   const int master = ends.output.get();
-  if (!ends.output || ::grantpt(master) != 0 || ::unlockpt(master) != 0 ||
-      ::ptsname_r(master, name.data(), name.size()) != 0)
+  if (!ends.output || ::unlockpt(master) != 0 || ::ptsname_r(master, name.data(), name.size()) != 0)
     return errno_status(errno, "make a terminal");
   ends.input = Fd(::fcntl(master, F_DUPFD_CLOEXEC, 0));
   if (!ends.input) return errno_status(errno, "make a terminal");
-  return launcher.exec(start, {.input = {}, .output = {}, .error = {}, .terminal = name.data()}, after(kLauncherTime));
+  return launcher.exec(start, {.input = {}, .output = {}, .error = {}, .terminal = root + name.data()},
+                       after(kLauncherTime));
 }
 
 bool wait_readable(int fd, std::chrono::milliseconds time) {

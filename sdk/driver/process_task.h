@@ -14,7 +14,7 @@
 
 #include "drover/exit_watchers.h"
 #include "drover/mutex.h"
-#include "isolation_set.h"
+#include "isolation/isolation_set.h"
 
 namespace hashicorp::nomad::plugins::drivers::proto {
 class TaskStatus;

@@ -110,6 +110,8 @@ Result<TaskOptions> TaskOptions::from_json(std::string_view text) {
   return TaskOptions(std::move(values));
 }
 
+bool TaskOptions::has(std::string_view option) { return values_->find(option) != nullptr; }
+
 std::string TaskOptions::text(std::string_view option, std::string fallback) {
   const Json* value = values_->find(option);
   if (!value) return fallback;

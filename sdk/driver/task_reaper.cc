@@ -150,7 +150,9 @@ bool TaskReaper::finish_closing(const Closing& closing) {
   if (!is_empty) log::error(name_, "processes of a task could not be killed", {{"task", task.id()}});
 
   TaskEnd end{.exit = closing.exit, .at = closing.exit ? closing.exit->at : SystemClock().wall_ns()};
-  if (const Cgroup* group = task.isolation().cgroup(); group && end.exit && end.exit->signal == SIGKILL)
+  // The first process itself, or one without which it could not go on.
+  const bool may_be_oom = end.exit && (end.exit->signal == SIGKILL || end.exit->exit_code != 0);
+  if (const Cgroup* group = task.isolation().cgroup(); group && may_be_oom)
     end.is_oom_killed = group->oom_kills().value_or(0) > 0;
   if (const Status gone = task.isolation().tear_down(); !gone.ok())
     log::warn(name_, "isolation of a task was not torn down", {{"task", task.id()}, {"error", gone.message()}});

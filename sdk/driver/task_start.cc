@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "isolation/root_folder.h"
+#include "isolation/root_plan.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover {
@@ -41,7 +43,35 @@ Result<std::string> find_program(const std::string& program, const std::string& 
                           ", nor in the task's folder " + task_folder);
 }
 
-Result<Launcher::Start> start_of(const driver::TaskConfig& config, const ProcessDriver::Command& command) {
+namespace {
+
+// Finds program, directory and user on this machine.
+Status place(const driver::TaskConfig& config, const ProcessDriver::Command& command, const std::string& search_path,
+             Launcher::Start& start) {
+  DROVER_TRY(start.program, find_program(command.program, task_folder(config), search_path));
+  start.directory = command.directory.empty() ? task_folder(config) : command.directory;
+  const std::string& user = command.user.empty() ? config.user() : command.user;
+  if (!user.empty()) {
+    DROVER_TRY(start.user, find_user(user));
+  }
+  return ok_status();
+}
+
+// The same inside of the task's folder.
+Status place_inside(const driver::TaskConfig& config, const ProcessDriver::Command& command, Launcher::Start& start) {
+  DROVER_TRY(const RootFolder root, RootFolder::open(task_folder(config)));
+  DROVER_TRY(start.program, root.find_program(command.program, shown_in(config)));
+  start.directory = command.directory.empty() ? "/" : command.directory;
+  const std::string& user = command.user.empty() ? config.user() : command.user;
+  if (user.empty()) return ok_status();
+  DROVER_TRY(start.user, root.find_user(user));
+  return root.give_secrets(*start.user);
+}
+
+}  // namespace
+
+Result<Launcher::Start> start_of(const driver::TaskConfig& config, const ProcessDriver::Command& command,
+                                 bool is_rooted) {
   const auto holds_zero = [](const std::string& text) { return text.find('\0') != std::string::npos; };
   if (holds_zero(command.program) || std::ranges::any_of(command.arguments, holds_zero))
     return invalid_argument("a command and its arguments must not hold a zero byte");
@@ -52,15 +82,11 @@ Result<Launcher::Start> start_of(const driver::TaskConfig& config, const Process
 
   Launcher::Start start{.id = config.id()};
   const auto path = environment.find("PATH");
-  DROVER_TRY(start.program, find_program(command.program, task_folder(config),
-                                         path == environment.end() ? std::string() : path->second));
+  DROVER_RETURN_IF_ERROR(is_rooted ? place_inside(config, command, start)
+                                   : place(config, command, path == environment.end() ? "" : path->second, start));
   start.arguments.push_back(command.program);
   start.arguments.insert(start.arguments.end(), command.arguments.begin(), command.arguments.end());
   for (const auto& [name, value] : environment) start.environment.push_back(name + "=" + value);
-  start.directory = command.directory.empty() ? task_folder(config) : command.directory;
-  if (!config.user().empty()) {
-    DROVER_TRY(start.user, find_user(config.user()));
-  }
   return start;
 }
 

@@ -15,7 +15,9 @@ std::string task_folder(const driver::TaskConfig& config);
 Result<std::string> find_program(const std::string& program, const std::string& task_folder,
                                  const std::string& search_path);
 
-// Without streams and isolation, so for the task and for a command beside it. Errors: invalid_argument.
-Result<Launcher::Start> start_of(const driver::TaskConfig& config, const ProcessDriver::Command& command);
+// Without streams and isolation, so for the task and for a command beside it. `is_rooted`: the task's folder is its
+// root, and what the command names is looked for in there. Errors: invalid_argument.
+Result<Launcher::Start> start_of(const driver::TaskConfig& config, const ProcessDriver::Command& command,
+                                 bool is_rooted);
 
 }  // namespace drover

@@ -12,6 +12,12 @@ namespace drover {
 
 using IsolationParts = std::vector<std::unique_ptr<IsolationPart>>;
 
+// What the launcher is told to lock the process into.
+inline Confinement& confinement_of(Launcher::Start& start) {
+  if (!start.confinement) start.confinement.emplace();
+  return *start.confinement;
+}
+
 // Constant once made. [any]
 class IsolationSet {
  public:

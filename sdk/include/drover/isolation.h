@@ -8,9 +8,12 @@
 // Parts are set up in the driver's order and torn down in the reverse one.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "drover/cgroup.h"
 #include "drover/launcher.h"
@@ -46,13 +49,58 @@ class IsolationPart {
   virtual Result<std::unique_ptr<TaskIsolation>> recover(const driver::TaskConfig& task, std::string_view state) = 0;
 };
 
+// What a part does for one task, where that depends on the task. Errors fail its start. [any]
+template <typename T>
+using OfTask = std::function<Result<T>(const driver::TaskConfig& task)>;
+
 // A control group for each task, PARENT/<id>, in every tree of `layout`; with the mode `none` no task gets one. It
-// limits nothing: it counts what the task uses, and finds its processes wherever they hide. Tasks are told the parent
-// as NOMAD_PARENT_CGROUP. State: the group's path, under "cgroup".
-std::unique_ptr<IsolationPart> control_groups(CgroupLayout layout, std::string parent);
+// counts what the task uses, finds its processes wherever they hide, and limits them as `limits` says; without it not
+// at all. Tasks are told the parent as NOMAD_PARENT_CGROUP. State: the group's path, under "cgroup". Errors:
+// failed_precondition for limits on a machine without control groups.
+std::unique_ptr<IsolationPart> control_groups(CgroupLayout layout, std::string parent,
+                                              OfTask<CgroupLimits> limits = {});
+// The limits that a task's resources ask for: memory and its reserve, processor shares, a quota when one is named, the
+// cores that are reserved. Errors: invalid_argument.
+Result<CgroupLimits> limits_of(const driver::TaskConfig& task);
+// The devices that every task in a root of its own may use, and those that it was given. Errors: invalid_argument for a
+// path of this machine that is no device.
+Result<std::vector<CgroupLimits::Device>> devices_of(const driver::TaskConfig& task);
 
 // The network namespace that the task's configuration names, made by somebody else; without a name the task has the
 // network of the machine. No state.
 std::unique_ptr<IsolationPart> network_namespace();
+
+// Namespaces of the task's own, of Confinement::Own but for mounts. Its host name is that of its group's network, where
+// it has one. State: which, under "namespaces".
+std::unique_ptr<IsolationPart> own_namespaces(OfTask<uint32_t> own);
+
+// The task's folder as its root: processes, kernel and devices are shown in /proc, /sys and /dev, masked as containers
+// have it, beside the mounts and devices that the task is given, with resolv.conf and hosts by its network. Programs,
+// and users by their names, are looked for in there. No state.
+struct RootOptions {
+  bool is_pivoted = true;  // false only where the machine's root cannot be left, such as an initial RAM disk
+};
+std::unique_ptr<IsolationPart> own_root(RootOptions options = {});
+
+// What a task's processes are allowed to do. State under "rights".
+struct Rights {
+  uint64_t capabilities = 0;  // bit N: capability N
+  bool no_new_privileges = true;
+  bool are_calls_filtered = true;  // no calls to the kernel that a program in a container has no use for
+};
+std::unique_ptr<IsolationPart> reduced_rights(OfTask<Rights> rights);
+
+// The names of capabilities, in any case, with or without "CAP_"; "all" are all. Pure. Errors: invalid_argument, as
+// "WHERE configured with capabilities not supported by system: …".
+Result<uint64_t> capabilities_of(const std::vector<std::string>& names, std::string_view where);
+struct CapabilityWishes {
+  std::vector<std::string> add, drop;
+};
+// (`basis` ∩ `allowed` − drop) ∪ add. Pure. Errors: invalid_argument for unknown names, and for what `allowed` lacks.
+Result<uint64_t> decide_capabilities(uint64_t basis, uint64_t allowed, const CapabilityWishes& wishes);
+// What operators allow unless they say otherwise, and what of it tasks have unless they say otherwise: those that read
+// and change files of others, and become others, are for root, who asks for the rest of them by being root.
+std::vector<std::string> default_allowed_capabilities();
+uint64_t default_capabilities(bool is_root);
 
 }  // namespace drover

@@ -34,7 +34,8 @@ class ProcessDriver : public TaskDriver {
     std::string program;                               // a path, or a name: looked for in the task's folder and PATH
     std::vector<std::string> arguments{};              // without the program's name
     std::map<std::string, std::string> environment{};  // beside the task's own, and over it
-    std::string directory{};                           // empty: the task's folder
+    std::string directory{};                           // empty: the task's folder, or the root of its own
+    std::string user{};                                // empty: the task's, or the driver's own
   };
 
   // `launcher_folder`: holds the launcher's socket, made with mode 0700. Empty: the agent's launcher for a driver

@@ -33,6 +33,8 @@ class TaskOptions {
   TaskOptions(TaskOptions&&) noexcept;
   TaskOptions& operator=(TaskOptions&&) noexcept;
 
+  // False: it is absent or null.
+  bool has(std::string_view option);
   // An absent or null option gives `fallback`; a value of another type is remembered for finish(). Numbers and booleans
   // are accepted as text and the other way round, as in a job file.
   std::string text(std::string_view option, std::string fallback = {});

@@ -16,6 +16,7 @@
 #include "drover/hclspec.h"
 #include "drover/task_driver.h"
 #include "drover/uuid.h"
+#include "sdk/testing/task_root.h"
 
 namespace drover::conformance {
 namespace {
@@ -384,9 +385,18 @@ Result<driver::ExecTaskResponse> Trial::exec(const std::string& id, std::vector<
 
 std::string Trial::new_id() { return std::string(kAlloc) + "/web/" + Uuid::random().to_string().substr(0, 8); }
 
+// What a host lays into the folder of a task that is locked in there.
+Status Trial::lay_root() {
+  if (std::exchange(has_root_, true)) return ok_status();
+  const auto can = capabilities();
+  if (!can.ok() || can->fs_isolation() != driver::DriverCapabilities::CHROOT) return ok_status();
+  return make_task_root(folder_ + "/alloc/web", {"sh", "sleep", "cat", "true"});
+}
+
 Result<driver::TaskConfig> Trial::config(std::string_view kind) {
   const auto spec = setup_.tasks.find(kind);
   if (spec == setup_.tasks.end()) return failure("there is no task \"" + std::string(kind) + "\" to run");
+  DROVER_RETURN_IF_ERROR(lay_root());
   driver::TaskConfig config;
   config.set_id(new_id());
   config.set_name("web");

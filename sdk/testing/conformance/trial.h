@@ -188,11 +188,13 @@ class Trial {
 
  private:
   Status revive();
+  Status lay_root();
 
   Subject& subject_;
   const Setup& setup_;
   const std::string folder_;
   std::string inapplicable_;
+  bool has_root_ = false;  // or needs none
   std::map<std::string, driver::TaskHandle> kept_;
   std::unique_ptr<Pipe> out_, err_;
 };

@@ -1,0 +1,88 @@
+#include <algorithm>
+
+#include "drover/isolation.h"
+#include "nomad/plugins/driver.pb.h"
+
+namespace drover {
+namespace {
+
+constexpr int kMegabyteBits = 20;
+
+class InControlGroup final : public TaskIsolation {
+ public:
+  explicit InControlGroup(Cgroup group) : group_(std::move(group)) {}
+  std::string state() const override { return group_.path(); }
+  void apply(Launcher::Start& start) const override {
+    const std::string variable = "NOMAD_PARENT_CGROUP=";
+    std::erase_if(start.environment, [&](const std::string& each) { return each.starts_with(variable); });
+    start.environment.push_back(variable + group_.path().substr(0, group_.path().rfind('/')));
+    const std::vector<std::string> files = group_.join_files();
+    start.cgroup_files.insert(start.cgroup_files.end(), files.begin(), files.end());
+  }
+  const Cgroup* cgroup() const override { return group_.is_empty() ? nullptr : &group_; }
+  Status tear_down() const override { return group_.remove(); }
+
+ private:
+  const Cgroup group_;
+};
+
+class ControlGroups final : public IsolationPart {
+ public:
+  ControlGroups(CgroupLayout layout, std::string parent, OfTask<CgroupLimits> limits)
+      : layout_(std::move(layout)), parent_(std::move(parent)), limits_(std::move(limits)) {}
+  std::string_view name() const override { return "cgroup"; }
+  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task) override {
+    CgroupLimits limits;
+    if (limits_) {
+      DROVER_TRY(limits, limits_(task));
+    }
+    if (layout_.mode == CgroupLayout::Mode::none) {
+      if (limits == CgroupLimits()) return std::unique_ptr<TaskIsolation>();
+      return failed_precondition("this machine has no control groups by which the task could be limited");
+    }
+    Cgroup group(layout_, parent_ + "/" + cgroup_name(task.id()));
+    DROVER_RETURN_IF_ERROR(group.create(limits));
+    return std::unique_ptr<TaskIsolation>(std::make_unique<InControlGroup>(std::move(group)));
+  }
+  Result<std::unique_ptr<TaskIsolation>> recover(const driver::TaskConfig&, std::string_view state) override {
+    if (state.empty()) return std::unique_ptr<TaskIsolation>();
+    // Whatever ".." reaches is not ours to kill.
+    if (state.find("..") != std::string_view::npos) return invalid_argument("its control group cannot be its own");
+    // The setting may have changed since; the task has not.
+    Cgroup group(layout_.mode == CgroupLayout::Mode::none ? detect_cgroups() : layout_, std::string(state));
+    return std::unique_ptr<TaskIsolation>(std::make_unique<InControlGroup>(std::move(group)));
+  }
+
+ private:
+  const CgroupLayout layout_;
+  const std::string parent_;
+  const OfTask<CgroupLimits> limits_;
+};
+
+}  // namespace
+
+std::unique_ptr<IsolationPart> control_groups(CgroupLayout layout, std::string parent, OfTask<CgroupLimits> limits) {
+  return std::make_unique<ControlGroups>(std::move(layout), std::move(parent), std::move(limits));
+}
+
+Result<CgroupLimits> limits_of(const driver::TaskConfig& task) {
+  const driver::LinuxResources& given = task.resources().linux_resources();
+  const driver::AllocatedMemoryResources& memory = task.resources().allocated_resources().memory();
+  const auto unsigned_of = [](int64_t value) { return static_cast<uint64_t>(std::max<int64_t>(value, 0)); };
+  CgroupLimits limits;
+  if (given.memory_limit_bytes() > 0) limits.memory_bytes = unsigned_of(given.memory_limit_bytes());
+  if (memory.memory_max_mb() > memory.memory_mb() && memory.memory_mb() > 0)
+    limits.memory_reserved_bytes = unsigned_of(memory.memory_mb()) << kMegabyteBits;
+  if (given.cpu_shares() != 0) limits.cpu_shares = unsigned_of(given.cpu_shares());
+  if (given.cpu_quota() > 0) {
+    limits.cpu_quota = CgroupLimits::Quota{.time_us = unsigned_of(given.cpu_quota())};
+    if (given.cpu_period() > 0) limits.cpu_quota->period_us = unsigned_of(given.cpu_period());
+  }
+  const std::string& cpus = given.cpuset_cpus();
+  if (cpus.find_first_not_of("0123456789,-") != std::string::npos)
+    return invalid_argument("\"" + cpus + "\" is no list of processors");
+  limits.cpus = cpus;
+  return limits;
+}
+
+}  // namespace drover

@@ -1,0 +1,151 @@
+#include "root_folder.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "../../launcher/fd.h"
+
+namespace drover {
+namespace {
+
+using launcher::Fd;
+
+constexpr uint32_t kNobody = 65534;
+constexpr size_t kLargestText = size_t{1} << 20;
+constexpr mode_t kExecutable = 0555, kAnyExecutable = 0111;
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::optional<uint32_t> number_of(std::string_view text) {
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+Result<Launcher::User> find_user_among(std::string_view name, std::string_view passwd, std::string_view group) {
+  const std::optional<uint32_t> number = number_of(name);
+  std::optional<Launcher::User> user;
+  std::string_view called = name;
+  for (const std::string_view line : split(passwd, '\n')) {
+    const std::vector<std::string_view> fields = split(line, ':');  // name:password:user:group:…
+    if (fields.size() < 4) continue;
+    const std::optional<uint32_t> id = number_of(fields[2]), own_group = number_of(fields[3]);
+    if (!id || !own_group || (fields[0] != name && number != id)) continue;
+    user = Launcher::User{.id = *id, .group = *own_group, .groups = {*own_group}};
+    called = fields[0];
+    break;
+  }
+  if (!user && !number)
+    return invalid_argument("unable to find user " + std::string(name) + ": no matching entries in passwd file");
+  if (!user) return Launcher::User{.id = *number, .group = kNobody, .groups = {kNobody}};
+  for (const std::string_view line : split(group, '\n')) {
+    const std::vector<std::string_view> fields = split(line, ':');  // name:password:group:member,…
+    if (fields.size() < 4) continue;
+    const std::vector<std::string_view> members = split(fields[3], ',');
+    const std::optional<uint32_t> id = number_of(fields[2]);
+    if (id && *id != user->group && std::ranges::find(members, called) != members.end()) user->groups.push_back(*id);
+  }
+  return *std::move(user);
+}
+
+Result<RootFolder> RootFolder::open(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return errno_status(errno, "open the task's folder " + path);
+  return RootFolder(fd, path);
+}
+RootFolder::~RootFolder() {
+  if (fd_ >= 0) ::close(fd_);
+}
+RootFolder::RootFolder(RootFolder&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+
+int RootFolder::find(const std::string& path, int flags) const {
+  open_how how{};
+  how.flags = static_cast<uint64_t>(flags) | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const std::string relative = "./" + path;
+  return static_cast<int>(syscall(SYS_openat2, fd_, relative.c_str(), &how, sizeof how));
+}
+
+std::string RootFolder::text_of(const std::string& path) const {
+  const Fd file(find(path, O_RDONLY | O_NONBLOCK));
+  std::string text;
+  char chunk[4096];
+  ssize_t n = 0;
+  while (file && text.size() < kLargestText && (n = ::read(file.get(), chunk, sizeof chunk)) > 0)
+    text.append(chunk, static_cast<size_t>(n));
+  return text;
+}
+
+Result<Launcher::User> RootFolder::find_user(const std::string& name) const {
+  const std::string passwd = text_of("etc/passwd");
+  if (passwd.empty() && name == "nobody") return Launcher::User{.id = kNobody, .group = kNobody, .groups = {kNobody}};
+  return find_user_among(name, passwd, text_of("etc/group"));
+}
+
+bool RootFolder::has_program(const std::string& path) const {
+  struct stat found {};
+  const Fd file(find(path, O_PATH));
+  if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return false;
+  if ((found.st_mode & kAnyExecutable) != 0) return true;
+  // One that has another name may be the machine's.
+  const Fd own(found.st_nlink == 1 ? find(path, O_RDONLY | O_NONBLOCK) : -1);
+  return own && ::fchmod(own.get(), (found.st_mode & 07777) | kExecutable) == 0;
+}
+
+Result<std::string> RootFolder::find_program(const std::string& name, const std::vector<Shown>& shown) const {
+  const std::string below = name.starts_with('/') ? name : "/" + name;
+  const auto is_shown = [&](const std::string& path) {
+    const auto over = std::ranges::find_if(shown, [&](const Shown& one) { return path.starts_with(one.target + "/"); });
+    if (over == shown.end()) return false;
+    const auto folder = open(over->source);
+    return folder.ok() && folder->has_program(path.substr(over->target.size()));
+  };
+  for (const std::string& path : {"/local" + below, below}) {
+    if (has_program(path) || is_shown(path)) return path;
+  }
+  for (const Shown& one : shown) {
+    const std::string path = one.target + below;
+    if (is_shown(path)) return path;
+  }
+  if (name.find('/') != std::string::npos) return invalid_argument("file " + name + " not found under path " + path_);
+  for (const char* folder : {"/usr/local/bin", "/usr/bin", "/bin"}) {
+    const std::string path = folder + below;
+    if (has_program(path) || is_shown(path)) return path;
+  }
+  return invalid_argument("file " + name + " not found under path");
+}
+
+Status RootFolder::give_secrets(const Launcher::User& user) const {
+  struct stat found {};
+  open_how how{};
+  how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  const Fd folder(static_cast<int>(syscall(SYS_openat2, fd_, "secrets", &how, sizeof how)));
+  if (!folder) return errno == ENOENT ? ok_status() : errno_status(errno, "open the task's secrets in " + path_);
+  if (::fstat(folder.get(), &found) != 0) return errno_status(errno, "look at the task's secrets in " + path_);
+  if (found.st_uid != ::geteuid() || found.st_uid == user.id) return ok_status();
+  if (::fchown(folder.get(), user.id, user.group) == 0) return ok_status();
+  return errno_status(errno, "give the task's secrets in " + path_ + " to its user");
+}
+
+}  // namespace drover

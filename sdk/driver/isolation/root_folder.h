@@ -1,0 +1,49 @@
+// The folder that a task has as its root, looked into from outside: its links lead where they lead the task, never out.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/launcher.h"
+
+namespace drover {
+
+// Finds a user, by name or number, among the lines of passwd and group; of a number without a line it is all that is
+// known. Pure. Errors: invalid_argument.
+Result<Launcher::User> find_user_among(std::string_view name, std::string_view passwd, std::string_view group);
+
+class RootFolder {
+ public:
+  // Errors: those of open.
+  static Result<RootFolder> open(const std::string& path);
+  ~RootFolder();
+  RootFolder(RootFolder&& other) noexcept;
+  RootFolder& operator=(RootFolder&&) = delete;
+
+  // By /etc/passwd in there. Where there is none, "nobody" is who it is on every machine. Errors: invalid_argument.
+  Result<Launcher::User> find_user(const std::string& name) const;
+
+  // What is shown in there at another place while the task runs.
+  struct Shown {
+    std::string target, source;
+  };
+  // Finds a command: in local, in the root itself, in what is shown, and, for a name without a slash, in
+  // /usr/local/bin, /usr/bin, /bin; returns its path in there. One of the task's own that cannot be executed is made
+  // so. Errors: invalid_argument.
+  Result<std::string> find_program(const std::string& name, const std::vector<Shown>& shown) const;
+
+  // Gives the task's secrets to its user, unless somebody has them already.
+  Status give_secrets(const Launcher::User& user) const;
+
+ private:
+  RootFolder(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  int find(const std::string& path, int flags) const;  // a descriptor, or -1
+  bool has_program(const std::string& path) const;
+  std::string text_of(const std::string& path) const;  // empty when it cannot be read
+
+  int fd_;
+  std::string path_;
+};
+
+}  // namespace drover
