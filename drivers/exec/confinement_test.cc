@@ -1,0 +1,160 @@
+// What a task must not be able to do, one case each; tried by exec_probe and by commands from inside of a task.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "drover/process.h"
+#include "exec_node.h"
+#include "nomad/plugins/driver.pb.h"
+
+namespace drover::exec {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What the probe says of the attempts, as nobody or as a root that asks for every capability.
+std::string tried(Node& node, const std::string& attempts, const std::string& user = {}) {
+  driver::TaskConfig config = node.talking("/bin/exec_probe " + attempts);
+  (*config.mutable_env())["OF_MACHINE"] = node.path("alloc");
+  config.set_user(user);
+  return node.said(config);
+}
+
+TEST(Confinement, SeesItsOwnProcessesOnly) {
+  Node node;
+  EXPECT_EQ("1\n", node.said(node.talking("cd /proc; ls -d [0-9]* | grep -v $(readlink self | grep -v 1) > /local/x; "
+                                          "for each in [0-9]*; do test $each = 1 && echo $each; done")));
+  // Nobody else is there even to be named.
+  driver::TaskConfig killer = node.talking("kill -0 " + std::to_string(::getpid()) + " 2> /dev/null || echo unknown");
+  killer.set_user("root");
+  EXPECT_EQ("unknown\n", node.said(killer));
+}
+
+TEST(Confinement, CannotLeaveItsRoot) {
+  Node node;
+  EXPECT_EQ("climb ENOENT\n", tried(node, "climb", "root"));
+  EXPECT_EQ("alloc\nbin\ndev\netc\nlib\nlib64\nlocal\nproc\nsecrets\nsys\ntmp\n",
+            node.said(node.talking("ls /proc/1/root/")));
+}
+
+TEST(Confinement, CannotLeaveAMovedRoot) {
+  Node node({.is_pivoted = false});
+  EXPECT_EQ("climb ENOENT\n", tried(node, "climb", "root"));
+}
+
+TEST(Confinement, CannotReadSecretsOfOthers) {
+  Node node;
+  std::ofstream(node.root() + "/etc/shadow") << "root:secret\n";
+  (void)::chmod((node.root() + "/etc/shadow").c_str(), 0600);
+  std::filesystem::create_directories(node.path("alloc/other/secrets"));
+  std::ofstream(node.path("alloc/other/secrets/token")) << "secret of another";
+  EXPECT_EQ("shadow EACCES\n", tried(node, "shadow"));
+  EXPECT_EQ("shadow EACCES\n", tried(node, "become_root shadow").substr(std::string("become_root EPERM\n").size()));
+  const std::string found =
+      node.said(node.talking("cat " + node.path("alloc/other/secrets/token") + " /../other/secrets/token"));
+  EXPECT_EQ(std::string::npos, found.find("secret of another")) << found;
+}
+
+TEST(Confinement, ReadsItsOwnSecrets) {
+  Node node;
+  std::ofstream(node.root() + "/secrets/token") << "its own\n";
+  EXPECT_EQ("its own\n", node.said(node.talking("cat /secrets/token")));
+  struct stat found {};
+  ASSERT_EQ(0, ::stat((node.root() + "/secrets").c_str(), &found));
+  EXPECT_EQ(65534U, found.st_uid);
+  EXPECT_EQ(0700U, found.st_mode & 0777U);
+}
+
+TEST(Confinement, CannotLoadIntoTheKernel) {
+  Node node;
+  EXPECT_EQ("load EPERM\nload_file EPERM\nkexec EPERM\nbpf EPERM\nreboot EPERM\n",
+            tried(node, "load load_file kexec bpf reboot", "root"));
+}
+
+TEST(Confinement, CannotMount) {
+  Node node;
+  const std::string refused = "mount EPERM\nremount EPERM\nunmount EPERM\nopen_tree EPERM\n";
+  EXPECT_EQ(refused, tried(node, "mount remount unmount open_tree", "root"));
+  // Nor where only the rights of the task stand in the way.
+  Node unfiltered({.are_calls_filtered = false});
+  EXPECT_EQ(refused, tried(unfiltered, "mount remount unmount open_tree", "root"));
+}
+
+TEST(Confinement, CannotTrace) {
+  Node node;
+  EXPECT_EQ("trace EPERM\nmemory EPERM\n", tried(node, "trace memory", "root"));
+}
+
+TEST(Confinement, CannotMakeNamespaces) {
+  Node node;
+  EXPECT_EQ("user_namespace EPERM\nmount_namespace EPERM\nchild_namespace EPERM\nkey EPERM\n",
+            tried(node, "user_namespace mount_namespace child_namespace key"));
+}
+
+TEST(Confinement, CannotUseDevicesThatItMakes) {
+  Node node;
+  EXPECT_EQ("own_null done\ndisk EPERM\nkernel_memory EPERM\n", tried(node, "own_null disk kernel_memory", "root"));
+}
+
+TEST(Confinement, CannotSteerTheMachine) {
+  Node node;
+  const std::string said = tried(node, "sysctl hostname raw_socket", "root");
+  EXPECT_EQ("sysctl EROFS\nhostname EPERM\nraw_socket EPERM\n", said);
+}
+
+TEST(Confinement, CannotWriteWhereTheAgentLaidTheMachinesFiles) {
+  Node node;
+  driver::TaskConfig config = node.talking("/bin/exec_probe write_program; touch /bin/other");
+  config.set_user("root");
+  driver::Mount& mount = *config.add_mounts();
+  mount.set_task_path("/bin");
+  mount.set_host_path(node.root() + "/bin");
+  mount.set_readonly(true);
+  const std::string said = node.said(config);
+  EXPECT_TRUE(said.starts_with("write_program EROFS\n")) << said;
+  EXPECT_FALSE(std::filesystem::exists(node.root() + "/bin/other"));
+}
+
+TEST(Confinement, CannotLayItselfATrapForTheNextStart) {
+  Node node;
+  // A link in the place of /proc would put the kernel's files, and what hides them, somewhere else.
+  std::filesystem::remove(node.root() + "/proc");
+  std::filesystem::create_symlink("/local", node.root() + "/proc");
+  const auto started = node.driver().start_task(node.talking("true"));
+  EXPECT_EQ("failed to launch command with executor: mount proc at /proc: Too many levels of symbolic links",
+            started.status().message());
+  std::filesystem::remove(node.root() + "/proc");
+  // What a job mounts follows links, inside of the root.
+  std::filesystem::create_symlink("/..", node.root() + "/local/up");
+  std::filesystem::create_directories(node.path("volume"));
+  std::ofstream(node.path("volume/file")) << "shown\n";
+  driver::TaskConfig config = node.talking("cat /volume/file");
+  driver::Mount& mount = *config.add_mounts();
+  mount.set_task_path("/local/up/volume");
+  mount.set_host_path(node.path("volume"));
+  EXPECT_EQ("shown\n", node.said(config));
+}
+
+TEST(Confinement, LeavesNothingBehindItsStop) {
+  Node node;
+  node.start(node.shell("a", "setsid sh -c 'setsid sleep 3601 & sleep 3602 &' & echo > /local/up; sleep 3600"));
+  ASSERT_TRUE(eventually([&] { return node.cgroup("a").pids().size() >= 4; }));
+  const std::vector<int> all = node.cgroup("a").pids();
+  EXPECT_TRUE(node.driver().stop_task("a", 0s, "SIGINT").ok());
+  for (const int pid : all) EXPECT_FALSE(process_stat(pid) && process_stat(pid)->state != 'Z') << pid;
+  EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
+}
+
+TEST(Confinement, NoProgramGivesItMoreRights) {
+  Node node;
+  const std::string status = node.said(node.talking("grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status"));
+  EXPECT_EQ("NoNewPrivs:\t1\nSeccomp:\t2\n", status);
+  Node open({.no_new_privileges = false, .are_calls_filtered = false});
+  EXPECT_EQ("NoNewPrivs:\t0\nSeccomp:\t0\n",
+            open.said(open.talking("grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status")));
+}
+
+}  // namespace
+}  // namespace drover::exec
