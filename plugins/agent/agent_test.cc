@@ -435,6 +435,7 @@ TEST(Chroot, HoldsWhatTheMachineHas) {
 
   ASSERT_TRUE(build_chroot(task.path, entries, {machine.path + "/bin/allocs"}, {}).ok());
 
+  EXPECT_EQ(std::vector<std::string>({"/bin", "/etc/deep/hosts"}), filled_paths(task.path, entries));
   EXPECT_EQ("shell", task.read("bin/sh"));
   EXPECT_EQ("tool", task.read("bin/deep/tool"));
   EXPECT_EQ("names", task.read("etc/deep/hosts"));

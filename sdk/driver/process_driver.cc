@@ -130,9 +130,7 @@ Result<std::shared_ptr<ProcessTask>> ProcessDriver::Tasks::find(std::string_view
 }
 
 bool ProcessDriver::Tasks::is_rooted() const {
-  driver::DriverCapabilities capabilities;
-  for (const auto& part : parts) part->describe(capabilities);
-  return capabilities.fs_isolation() == driver::DriverCapabilities::CHROOT;
+  return std::ranges::any_of(parts, [](const auto& part) { return part->makes_root(); });
 }
 
 Status ProcessDriver::Tasks::kill(const ProcessTask& task) {

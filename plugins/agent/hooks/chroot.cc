@@ -111,4 +111,16 @@ Status build_chroot(const std::string& root, const Variables& entries, const std
   return ok_status();
 }
 
+std::vector<std::string> filled_paths(const std::string& root, const Variables& entries) {
+  std::vector<std::string> paths;
+  for (const auto& [source, wanted] : entries) {
+    const auto target = target_in(root, wanted);
+    struct stat found {};
+    const bool is_there = target.ok() && ::lstat(target->c_str(), &found) == 0;
+    if (is_there && (S_ISDIR(found.st_mode) || S_ISREG(found.st_mode)))
+      paths.push_back(target->string().substr(root.size()));
+  }
+  return paths;
+}
+
 }  // namespace drover::agent

@@ -5,6 +5,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "drover/result.h"
 #include "drover/task_environment.h"
@@ -17,5 +18,8 @@ namespace drover::agent {
 // followed. Errors: invalid_argument for a target outside of `root`; cancelled. [any]
 Status build_chroot(const std::string& root, const Variables& entries, const std::set<std::string>& skip,
                     const std::stop_token& stop);
+
+// The places of `entries` that `root` holds, as the task sees them: "/usr". Requires: build_chroot() has filled it.
+std::vector<std::string> filled_paths(const std::string& root, const Variables& entries);
 
 }  // namespace drover::agent

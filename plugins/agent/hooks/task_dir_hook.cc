@@ -23,10 +23,21 @@ class TaskDir final : public TaskHook::Part {
       DROVER_RETURN_IF_ERROR(build_chroot(root, client_.config.chroot_env, {client_.config.alloc_dir}, start.stop));
       DROVER_RETURN_IF_ERROR(state_.put(kFilled, "yes"));
     }
+    protect(root, start.adds);
     return show_shared(task_.alloc_folders(), root);
   }
 
  private:
+  // The links lead to the machine's own files: whoever may write there would write to those.
+  void protect(const std::string& root, driver::TaskConfig& adds) const {
+    for (const std::string& path : filled_paths(root, client_.config.chroot_env)) {
+      driver::Mount& mount = *adds.add_mounts();
+      mount.set_task_path(path);
+      mount.set_host_path(root + path);
+      mount.set_readonly(true);
+    }
+  }
+
   const Client& client_;
   HookedTask& task_;
   HookState& state_;

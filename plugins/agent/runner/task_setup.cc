@@ -20,6 +20,8 @@ void set_resources(const AllocSpec& spec, const std::string& task, int64_t total
     out.mutable_allocated_resources()->mutable_memory()->set_memory_max_mb(memory_max);
     out.mutable_linux_resources()->set_cpu_shares(mhz);
     out.mutable_linux_resources()->set_memory_limit_bytes(std::max(memory, memory_max) << 20);
+    std::string& cores = *out.mutable_linux_resources()->mutable_cpuset_cpus();
+    for (const uint32_t core : given.cpu().reserved_cores()) cores += (cores.empty() ? "" : ",") + std::to_string(core);
     if (total_mhz > 0) {
       out.mutable_linux_resources()->set_percentticks(static_cast<double>(mhz) / static_cast<double>(total_mhz));
     }

@@ -42,6 +42,8 @@ class IsolationPart {
   virtual std::string_view name() const = 0;
   // Adds what a driver can do because of this part. The default adds nothing. [any]
   virtual void describe(driver::DriverCapabilities& capabilities) const;
+  // True: the task's folder becomes its root, where its programs and users are then looked for. Constant. [any]
+  virtual bool makes_root() const { return false; }
   // Makes what the task needs. Null: the task needs nothing. An error fails the start and leaves nothing behind. [any]
   virtual Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task) = 0;
   // Finds what was made for a task, under whatever settings. `state`: from its handle, empty when it holds none. Null:
