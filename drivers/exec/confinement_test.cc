@@ -4,10 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "drover/process.h"
-#include "exec_node.h"
 #include "nomad/plugins/driver.pb.h"
+#include "testing/exec_node.h"
 
 namespace drover::exec {
 namespace {

@@ -6,11 +6,12 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "drover/process.h"
-#include "exec_node.h"
 #include "nomad/plugins/driver.pb.h"
 #include "sdk/testing/driver_conformance.h"
+#include "testing/exec_node.h"
 
 namespace drover::exec {
 namespace {
@@ -233,6 +234,7 @@ TEST(ExecDriver, RunsCommandsWhereTheTaskIs) {
   const std::string terminal = node.said_beside("a", {"/bin/sh", "-c", "test -t 0 && tty"}, true);
   EXPECT_TRUE(terminal.starts_with("/dev/pts/")) << terminal;
   EXPECT_NE(std::string::npos, node.said_beside("a", {"cat", "/proc/1/cmdline"}).find("while"));
+  EXPECT_EQ("out\nerr\n", node.said_beside("a", {"/bin/sh", "-c", "echo out > /dev/stdout; echo err > /dev/stderr"}));
 
   EXPECT_TRUE(node.driver().destroy_task("a", true).ok());
 }

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace drover {
 namespace {
 
@@ -67,6 +70,48 @@ TEST(Cgroup, IsMadeAndRemovedWhole) {
   EXPECT_TRUE(group.remove().ok());
   EXPECT_TRUE(parent.remove().ok());
   EXPECT_FALSE(parent.exists());
+}
+
+TEST(Cgroup, LimitsByTheControllersThatThereAre) {
+  const CgroupLayout layout = detect_cgroups();
+  const std::string parent = "drover-test-limits-" + std::to_string(getpid());
+  const Cgroup group(layout, parent + "/task");
+  if (group.folder("memory").empty() || group.folder("pids").empty() || group.folder("cpuset").empty())
+    GTEST_SKIP() << "missing: writable controllers memory, pids and cpuset";
+
+  const Status made = group.create({.memory_bytes = 64 << 20, .cpus = "0", .pids = 40});
+
+  ASSERT_TRUE(made.ok()) << made.to_string();
+  const auto read = [&](const char* controller, const std::string& file) {
+    std::ifstream in(group.folder(controller) + "/" + file);
+    std::string text;
+    in >> text;
+    return text;
+  };
+  const bool is_v2 = layout.mode == Mode::v2;
+  EXPECT_EQ("67108864", read("memory", is_v2 ? "memory.max" : "memory.limit_in_bytes"));
+  EXPECT_EQ("40", read("pids", "pids.max"));
+  EXPECT_EQ("0", read("cpuset", "cpuset.cpus"));
+  EXPECT_EQ(Code::invalid_argument, Cgroup(layout, parent + "/other").create({.cpus = "100000"}).code());
+  EXPECT_TRUE(group.remove().ok());
+  EXPECT_FALSE(Cgroup(layout, parent).exists());
+  EXPECT_FALSE(std::filesystem::exists(layout.cpuset + "/" + parent)) << layout.cpuset;
+}
+
+TEST(Cgroup, RefusesALimitWithoutItsController) {
+  const CgroupLayout layout = detect_cgroups();
+  if (layout.v2.empty() || layout.mode != Mode::hybrid)
+    GTEST_SKIP() << "missing: a tree of version 2 without controllers";
+  const Cgroup group({.mode = Mode::v2, .v1 = {}, .v2 = layout.v2}, "drover-test-none-" + std::to_string(getpid()));
+
+  EXPECT_EQ(
+      failed_precondition("this machine has no controller \"memory\" of control groups, by which the task is to be "
+                          "limited"),
+      group.create({.memory_bytes = 1 << 20}));
+
+  EXPECT_FALSE(group.exists());
+  EXPECT_TRUE(group.create({.devices = std::vector<CgroupLimits::Device>{}}).ok());
+  EXPECT_TRUE(group.remove().ok());
 }
 
 }  // namespace

@@ -116,6 +116,8 @@ Confined Confiner::surround() {
     const Fd score(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
     [[maybe_unused]] const ssize_t n = score ? write(score.get(), "0", 1) : 0;
   }
+  // Others in there must not reach into this process while it has the machine's files; a program's start ends it.
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return failed("close this process to others");
   if (Confined failure = confinement_.joins.pid != 0 ? join() : make()) return failure;
   if (confinement_.has_own_keyring && syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS)
     return failed("make a session keyring");

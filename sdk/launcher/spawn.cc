@@ -94,6 +94,14 @@ bool connect_fifos(const ExecStreams& streams) {
          connect_fifo(streams.error.c_str(), O_WRONLY, 2);
 }
 
+// Behind /dev/stdout and its like stands a FIFO that the process opens anew, as the user that it will be.
+void give_fifos(uid_t user) {
+  for (const int stream : {0, 1, 2}) {
+    struct stat found {};
+    if (fstat(stream, &found) == 0 && S_ISFIFO(found.st_mode)) (void)!fchown(stream, user, static_cast<gid_t>(-1));
+  }
+}
+
 Spawned spawn_with(const StartRequest& request, const std::function<bool()>& connect_streams);
 
 }  // namespace
@@ -148,6 +156,7 @@ Spawned spawn_with(const StartRequest& request, const std::function<bool()>& con
     }
     if (!connect_streams()) fail(report[1], kStreams);
     if (is_confined) {
+      if (request.changes_user) give_fifos(static_cast<uid_t>(request.user));
       go_on(report[1], confiner.surround());
       go_on(report[1], confiner.filter());
       go_on(report[1], confiner.keep_over_user());

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <nlohmann/json.hpp>
 
 #include "drover/process.h"
 #include "nomad/plugins/driver.pb.h"
