@@ -1,6 +1,9 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -24,6 +27,10 @@ class Shared final : public ::testing::Environment {
   static Node& get() {
     if (!node()) node() = std::make_unique<Node>();
     return *node();
+  }
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "missing: root";
+    if (detect_cgroups().mode == CgroupLayout::Mode::none) GTEST_SKIP() << "missing: writable control groups";
   }
   void TearDown() override { node().reset(); }
 
@@ -221,6 +228,81 @@ TEST(ExecDriver, TellsTheTaskItsNamesAndServers) {
        {"search example.com\nnameserver 10.1.2.3\noptions ndots:2\n", "\n10.9.9.9 web-1\n", "\nweb-1\n"})
     EXPECT_NE(std::string::npos, said.find(part)) << part << " is missing in " << said;
   EXPECT_FALSE(std::filesystem::exists(node.path("no")));
+}
+
+// A process in a network namespace of its own, as an agent makes one for a group.
+class OtherNetwork {
+ public:
+  OtherNetwork() {
+    int made[2];
+    EXPECT_EQ(0, ::pipe2(made, O_CLOEXEC));
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const char is_made = ::unshare(CLONE_NEWNET) == 0 ? 'y' : 'n';
+      (void)!::write(made[1], &is_made, 1);
+      while (true) ::pause();
+    }
+    char answer = 'n';
+    EXPECT_EQ(1, ::read(made[0], &answer, 1));
+    EXPECT_EQ('y', answer);
+    ::close(made[0]);
+    ::close(made[1]);
+  }
+  ~OtherNetwork() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  std::string path() const { return "/proc/" + std::to_string(pid_) + "/ns/net"; }
+
+ private:
+  pid_t pid_;
+};
+
+TEST(ExecDriver, SeesTheNetworkOfItsGroup) {
+  Node node;
+  const OtherNetwork network;
+  driver::TaskConfig config = node.talking("readlink /proc/self/ns/net; ls /sys/class/net");
+  config.mutable_network_isolation_spec()->set_path(network.path());
+  EXPECT_EQ(std::filesystem::read_symlink(network.path()).string() + "\nlo\n", node.said(config));
+}
+
+// A folder on which other folders can be mounted so that it is seen elsewhere.
+class SharedFolder {
+ public:
+  explicit SharedFolder(std::string path) : path_(std::move(path)) {
+    std::filesystem::create_directories(path_);
+    EXPECT_EQ(0, ::mount("none", path_.c_str(), "tmpfs", 0, nullptr));
+    EXPECT_EQ(0, ::mount(nullptr, path_.c_str(), nullptr, MS_SHARED, nullptr));
+    std::filesystem::create_directories(path_ + "/later");
+  }
+  ~SharedFolder() { EXPECT_EQ(0, ::umount2(path_.c_str(), MNT_DETACH)); }
+  void mount_later() const {
+    ASSERT_EQ(0, ::mount("none", (path_ + "/later").c_str(), "tmpfs", 0, nullptr));
+    std::ofstream(path_ + "/later/file") << "mounted later\n";
+  }
+
+ private:
+  const std::string path_;
+};
+
+TEST(ExecDriver, SeesLaterMountsWhereTheJobWantsThem) {
+  Node node;
+  {
+    const SharedFolder volume(node.path("volume"));
+    driver::TaskConfig config = node.task("a", {{"command", "/bin/sleep"}, {"args", {"3600"}}});
+    for (const char* mode : {"private", "host-to-task", "bidirectional"}) {
+      driver::Mount& mount = *config.add_mounts();
+      mount.set_task_path(std::string("/") + mode);
+      mount.set_host_path(node.path("volume"));
+      mount.set_propagation_mode(mode);
+    }
+    node.start(config);
+    volume.mount_later();
+    EXPECT_EQ("mounted later\n", node.said_beside("a", {"cat", "/host-to-task/later/file"}));
+    EXPECT_EQ("mounted later\n", node.said_beside("a", {"cat", "/bidirectional/later/file"}));
+    EXPECT_EQ("", node.said_beside("a", {"ls", "/private/later"}));
+    EXPECT_TRUE(node.driver().destroy_task("a", true).ok());
+  }
 }
 
 TEST(ExecDriver, RunsCommandsWhereTheTaskIs) {
