@@ -1,6 +1,9 @@
 // What a task must not be able to do, one case each; tried by exec_probe and by commands from inside of a task.
 #include <gtest/gtest.h>
+#include <linux/keyctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -25,8 +28,7 @@ std::string tried(Node& node, const std::string& attempts, const std::string& us
 
 TEST(Confinement, SeesItsOwnProcessesOnly) {
   Node node;
-  EXPECT_EQ("1\n", node.said(node.talking("cd /proc; ls -d [0-9]* | grep -v $(readlink self | grep -v 1) > /local/x; "
-                                          "for each in [0-9]*; do test $each = 1 && echo $each; done")));
+  EXPECT_EQ("/proc/1\n", node.said(node.talking("for each in /proc/[0-9]*; do echo $each; done")));
   // Nobody else is there even to be named.
   driver::TaskConfig killer = node.talking("kill -0 " + std::to_string(::getpid()) + " 2> /dev/null || echo unknown");
   killer.set_user("root");
@@ -136,6 +138,28 @@ TEST(Confinement, CannotLayItselfATrapForTheNextStart) {
   mount.set_task_path("/local/up/volume");
   mount.set_host_path(node.path("volume"));
   EXPECT_EQ("shown\n", node.said(config));
+}
+
+TEST(Confinement, SeesNothingBehindWhatIsHidden) {
+  Node node;
+  const std::string said = node.said(node.talking(
+      "for f in /proc/kcore /proc/keys /proc/timer_list /proc/sched_debug /sys/firmware /proc/acpi /proc/scsi; do "
+      "test -e $f || continue; test -d $f && ls $f || cat $f; echo $f; done"));
+  std::string expected;
+  for (const char* path : {"/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/sys/firmware",
+                           "/proc/acpi", "/proc/scsi"}) {
+    if (std::filesystem::exists(path)) expected += std::string(path) + "\n";
+  }
+  EXPECT_EQ(expected, said);
+  EXPECT_NE("", expected) << "this machine has nothing to hide";
+}
+
+// The launcher's keyring is that of whoever started it.
+TEST(Confinement, FindsNoKeyOfTheMachine) {
+  ASSERT_GE(::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr), 0);
+  ASSERT_GE(::syscall(SYS_add_key, "user", "drover-test", "secret", 6, KEY_SPEC_SESSION_KEYRING), 0);
+  Node node({.are_calls_filtered = false});
+  EXPECT_EQ("machines_key ENOKEY\n", tried(node, "machines_key", "root"));
 }
 
 TEST(Confinement, LeavesNothingBehindItsStop) {

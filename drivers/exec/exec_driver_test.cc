@@ -305,6 +305,20 @@ TEST(ExecDriver, SeesLaterMountsWhereTheJobWantsThem) {
   }
 }
 
+TEST(ExecDriver, CannotWriteBelowAReadOnlyMountEither) {
+  Node node;
+  const SharedFolder volume(node.path("volume"));
+  volume.mount_later();
+  driver::TaskConfig config =
+      node.talking("cat /data/later/file; touch /data/later/other 2> /dev/null || echo read only");
+  config.set_user("root");
+  driver::Mount& mount = *config.add_mounts();
+  mount.set_task_path("/data");
+  mount.set_host_path(node.path("volume"));
+  mount.set_readonly(true);
+  EXPECT_EQ("mounted later\nread only\n", node.said(config));
+}
+
 TEST(ExecDriver, RunsCommandsWhereTheTaskIs) {
   Node node;
   const std::string script =
@@ -334,8 +348,13 @@ TEST(ExecDriver, FindsATaskAgainWithItsRights) {
 }
 
 TEST(ExecDriver, DoesNotInheritHowLikelyAVictimTheAgentIs) {
-  Node node;
-  EXPECT_EQ("0\n", node.said(node.talking("cat /proc/self/oom_score_adj")));
+  const std::string before = read_text("/proc/self/oom_score_adj");
+  std::ofstream("/proc/self/oom_score_adj") << 500;
+  {
+    Node node;
+    EXPECT_EQ("0\n", node.said(node.talking("cat /proc/self/oom_score_adj")));
+  }
+  std::ofstream("/proc/self/oom_score_adj") << before;
 }
 
 }  // namespace

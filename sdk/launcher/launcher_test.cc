@@ -335,5 +335,56 @@ TEST_F(LauncherTest, SaysThatItCannotBeStarted) {
   EXPECT_EQ(unavailable("start /bin/nope: No such file or directory"), client.status());
 }
 
+std::string namespace_of(int pid, const char* name) {
+  return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/ns/" + name).string();
+}
+
+TEST_F(LauncherTest, SaysWhichStepOfAConfinementFailedAndGoesOn) {
+  if (geteuid() != 0) GTEST_SKIP() << "missing: root";
+  auto client = connect(exits());
+  Launcher::Start start{.id = "a", .program = "/bin/sleep", .arguments = {"sleep", "3600"}};
+  start.confinement = Confinement{.own = Confinement::mounts | Confinement::processes,
+                                  .joins = {},
+                                  .root = Confinement::Root{.folder = folder_ + "/none"}};
+  const auto refused = client->start(start, soon());
+  EXPECT_EQ(invalid_argument("mount the root " + folder_ + "/none: No such file or directory"), refused.status());
+
+  // What comes next is where the launcher is, and not where the last one was to be.
+  start.confinement.reset();
+  const auto plain = client->start(start, soon());
+  ASSERT_TRUE(plain.ok()) << plain.status().to_string();
+  EXPECT_EQ(namespace_of(getpid(), "pid"), namespace_of(plain->pid, "pid"));
+  EXPECT_TRUE(client->signal("a", SIGKILL, Launcher::To::process, soon()).ok());
+  EXPECT_EQ(SIGKILL, exit_of("a").signal);
+  EXPECT_TRUE(client->forget("a", soon()).ok());
+}
+
+TEST_F(LauncherTest, JoinsTheProcessThatIsMeantAndNoOtherOfItsNumber) {
+  if (geteuid() != 0) GTEST_SKIP() << "missing: root";
+  auto client = connect(exits());
+  Launcher::Start start{.id = "a", .program = "/bin/sleep", .arguments = {"sleep", "3600"}};
+  start.confinement = Confinement{.own = Confinement::ipc | Confinement::processes};
+  const auto task = client->start(start, soon());
+  ASSERT_TRUE(task.ok()) << task.status().to_string();
+  EXPECT_NE(namespace_of(getpid(), "ipc"), namespace_of(task->pid, "ipc"));
+
+  start.id = "beside";
+  start.confinement->joins = {.pid = task->pid, .start_time = task->start_time};
+  const auto beside = client->start(start, soon());
+  ASSERT_TRUE(beside.ok()) << beside.status().to_string();
+  EXPECT_EQ(namespace_of(task->pid, "ipc"), namespace_of(beside->pid, "ipc"));
+  EXPECT_EQ(namespace_of(task->pid, "pid"), namespace_of(beside->pid, "pid"));
+
+  start.id = "stranger";
+  start.confinement->joins.start_time += 1;
+  EXPECT_EQ(Code::not_found, client->start(start, soon()).status().code());
+
+  // With its first process a namespace ends, and all that is in there.
+  EXPECT_TRUE(client->signal("a", SIGKILL, Launcher::To::process, soon()).ok());
+  EXPECT_EQ(SIGKILL, exit_of("a").signal);
+  EXPECT_EQ(SIGKILL, exit_of("beside").signal);
+  for (const char* id : {"a", "beside"}) EXPECT_TRUE(client->forget(id, soon()).ok());
+}
+
 }  // namespace
 }  // namespace drover

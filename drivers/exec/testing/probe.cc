@@ -75,6 +75,8 @@ const std::map<std::string, Attempt> kAttempts = {
     {"mount_namespace", [] { return new_namespaces(CLONE_NEWNS); }},
     {"child_namespace", [] { return new_namespaces(CLONE_NEWUSER | CLONE_NEWPID); }},
     {"key", [] { return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, -3, 0) >= 0; }},
+    {"machines_key",
+     [] { return syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", "drover-test", 0) >= 0; }},
     {"climb", climb},
     {"disk", [] { return use_node(S_IFBLK, 254, 0, O_RDONLY); }},
     {"kernel_memory", [] { return use_node(S_IFCHR, 1, 1, O_RDONLY); }},
