@@ -1,5 +1,7 @@
 // The whole conformance kit over this driver and a real engine, and over the driver as a program.
-#include "drover/plugin_programs/process.h"
+#include <unistd.h>
+
+#include "drover/plugin_programs/handshake.h"
 #include "sdk/testing/driver_conformance.h"
 #include "testing/real_engine.h"
 
@@ -62,7 +64,10 @@ class DockerConformance : public EngineConformance {
 class DockerProgramConformance : public EngineConformance {
  protected:
   static void SetUpTestSuite() {
-    outcomes = run([](RealEngine&) { return conformance::program_subject({.file = DOCKER_PROGRAM}); });
+    outcomes = run([](RealEngine&) {
+      return conformance::program_subject(
+          {.file = DOCKER_PROGRAM, .arguments = {}, .environment = plugin_programs::plugin_environment(environ)});
+    });
   }
   static inline conformance::Outcomes outcomes;
 };
