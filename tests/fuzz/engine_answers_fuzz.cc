@@ -34,7 +34,8 @@ void fuzz_engine_answers(std::string_view text) {
   // The same content, however the stream is cut.
   std::string whole, cut;
   FrameParser first, second;
-  LogStamps stamps(1);
+  LogStamps stamps({.time = 1, .count = 1});
+  (void)read_position(text);
   const Status status = first.feed(text, [&](Output, std::string_view bytes, bool is_first) {
     whole += bytes;
     (void)stamps.strip(bytes, is_first);

@@ -81,34 +81,51 @@ TEST(Frames, StopAtTheFirstErrorOfTheListener) {
             parser.feed(frame(1, "x"), [](Output, std::string_view, bool) { return cancelled("enough"); }));
 }
 
+constexpr int64_t kNoon = 1'682'942'400'000'000'000;
+
 TEST(LogStamps, AreTakenOff) {
-  LogStamps stamps(0);
+  LogStamps stamps({});
   EXPECT_EQ("hello\n", stamps.strip("2023-05-01T12:00:00.000000005Z hello\n", true));
   EXPECT_EQ("more of it\n", stamps.strip("more of it\n", false));
-  EXPECT_EQ(1'682'942'400'000'000'005, stamps.seen());
+  EXPECT_EQ((LogPosition{.time = kNoon + 5, .count = 1}), stamps.position(true));
+  EXPECT_EQ(LogPosition{}, stamps.position(false));
 }
 
 TEST(LogStamps, MayComeInPieces) {
-  LogStamps stamps(0);
+  LogStamps stamps({});
   EXPECT_EQ("", stamps.strip("2023-05-01T12:00", true));
   EXPECT_EQ("", stamps.strip(":00Z", false));
   EXPECT_EQ("a b\n", stamps.strip(" a b\n", false));
 }
 
 TEST(LogStamps, LeaveOutWhatWasReadBefore) {
-  LogStamps stamps(1'682'942'400'000'000'005);
+  LogStamps stamps({.time = kNoon + 5, .count = 1});
+  EXPECT_EQ("", stamps.strip("2023-05-01T12:00:00.000000004Z older\n", true));
   EXPECT_EQ("", stamps.strip("2023-05-01T12:00:00.000000005Z old\n", true));
   EXPECT_EQ("", stamps.strip("still old\n", false));
   EXPECT_EQ("new\n", stamps.strip("2023-05-01T12:00:00.000000006Z new\n", true));
-  // The other output, a little late.
+  // The other output, at the same moment.
   EXPECT_EQ("new, too\n", stamps.strip("2023-05-01T12:00:00.000000006Z new, too\n", true));
-  EXPECT_EQ(1'682'942'400'000'000'006, stamps.seen());
+  EXPECT_EQ((LogPosition{.time = kNoon + 6, .count = 2}), stamps.position(true));
+  EXPECT_EQ((LogPosition{.time = kNoon + 6, .count = 1}), stamps.position(false));
 }
 
-TEST(LogStamps, SayWhereToGoOn) {
-  EXPECT_EQ("", since_after(0));
-  EXPECT_EQ("1682942400.000000006", since_after(1'682'942'400'000'000'005));
-  EXPECT_EQ("2.000000000", since_after(1'999'999'999));
+TEST(LogStamps, OfWholeSecondsAreCounted) {
+  LogStamps stamps({.time = kNoon, .count = 2});
+  EXPECT_EQ("", stamps.strip("2023-05-01T12:00:00Z 1\n", true));
+  EXPECT_EQ("", stamps.strip("2023-05-01T12:00:00Z 2\n", true));
+  EXPECT_EQ("3\n", stamps.strip("2023-05-01T12:00:00Z 3\n", true));
+  EXPECT_EQ((LogPosition{.time = kNoon, .count = 3}), stamps.position(true));
+}
+
+TEST(LogPosition, IsKeptAsText) {
+  const LogPosition position{.time = kNoon + 5, .count = 7};
+  EXPECT_EQ("01682942400000000005 0000000007\n", write_position(position));
+  EXPECT_EQ(position, read_position(write_position(position)));
+  for (const char* bad : {"", "x", "-1682942400000000005 0000000007", "0168294240000000000x 000000000x"})
+    EXPECT_EQ(LogPosition{}, read_position(bad)) << bad;
+  EXPECT_EQ("", since_position({}));
+  EXPECT_EQ("1682942399.999999005", since_position(position));
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "network/pause_network.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "create/container_body.h"
 #include "drover/log.h"
+#include "drover/pause.h"
 #include "images/image_store.h"
 #include "nomad/plugins/driver.pb.h"
 #include "task/containers.h"
@@ -12,6 +14,9 @@ namespace drover::docker {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr int kTries = 10;
+constexpr std::chrono::milliseconds kPause{200};
 
 Result<std::string> provide_pause_image(const NetworkParts& parts, const std::stop_token& stop) {
   ContainerOptions options;
@@ -46,31 +51,49 @@ std::string pause_body(const driver::CreateNetworkRequest& request, const std::s
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Result<PauseNetwork> make_pause_network(const NetworkParts& parts, const driver::CreateNetworkRequest& request,
-                                        std::stop_token stop) {
-  const std::string name = pause_name(request.alloc_id());
-  const auto patience = [&] { return Patience::of(Engine::kCallTime, stop); };
-  auto found = inspect_container(parts.engine, name, patience());
-  if (found && found->is_running) return network_of_container(*found, false);
-  if (!found && found.status().code() != Code::not_found) return found.status();
-  if (found) DROVER_RETURN_IF_ERROR(remove_container(parts.engine, found->id));
+namespace {
+
+// Nothing: somebody else was faster.
+Result<std::optional<PauseNetwork>> create(const NetworkParts& parts, const driver::CreateNetworkRequest& request,
+                                           const std::stop_token& stop) {
   DROVER_TRY(const std::string image, provide_pause_image(parts, stop));
   auto made = parts.engine.call({.method = "POST",
-                                 .target = "/containers/create" + query({{"name", name}}),
+                                 .target = "/containers/create" + query({{"name", pause_name(request.alloc_id())}}),
                                  .body = pause_body(request, image, parts.node)},
-                                patience());
+                                Patience::of(Engine::kCallTime, stop));
+  if (is_name_in_use(made.status())) return std::optional<PauseNetwork>();
   if (!made) return made.status().with_context("failed to create the group's network container");
   DROVER_TRY(const std::string id, read_text(*made, "Id", "a new container"));
   Status started = start_container(parts.engine, id);
   if (started.ok()) {
-    auto now = inspect_container(parts.engine, id, patience());
-    if (now && now->is_running) return network_of_container(*now, true);
+    auto now = inspect_container(parts.engine, id, Patience::of(Engine::kCallTime, stop));
+    if (now && now->is_running) return std::optional(network_of_container(*now, true));
     started = now ? failed_precondition("it ended at once, with exit code " + std::to_string(now->exit_code) +
                                         "; infra_image must be one that waits")
                   : now.status();
   }
   (void)remove_container(parts.engine, id);
   return started.with_context("failed to start the group's network container");
+}
+
+}  // namespace
+
+Result<PauseNetwork> make_pause_network(const NetworkParts& parts, const driver::CreateNetworkRequest& request,
+                                        std::stop_token stop) {
+  for (int tries = 1; tries <= kTries; ++tries) {
+    const auto found =
+        inspect_container(parts.engine, pause_name(request.alloc_id()), Patience::of(Engine::kCallTime, stop));
+    if (found && found->is_running) return network_of_container(*found, false);
+    if (!found && found.status().code() != Code::not_found) return found.status();
+    // One that does not run may be about to: another call makes it.
+    if (found && tries == kTries - 1) DROVER_RETURN_IF_ERROR(remove_container(parts.engine, found->id));
+    if (!found) {
+      DROVER_TRY(const std::optional<PauseNetwork> made, create(parts, request, stop));
+      if (made) return *made;
+    }
+    if (!pause_for(kPause, stop)) return cancelled("the group's network is not needed any more");
+  }
+  return unavailable("the group's network container is there and does not run");
 }
 
 }  // namespace drover::docker

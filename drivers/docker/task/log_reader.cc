@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 
 #include "drover/log.h"
 #include "drover/pause.h"
@@ -25,7 +24,6 @@ constexpr auto kFirstPause = 500ms;
 constexpr auto kLongestPause = 2min;
 constexpr auto kConnectTime = 30s;
 constexpr int kFullPipeLook = 200;  // ms between two looks at a stop while nobody reads a pipe
-constexpr int64_t kSecond = 1'000'000'000;
 
 class File {
  public:
@@ -51,25 +49,20 @@ int open_pipe(const std::string& path) {
   return fd;
 }
 
-// The time of the last piece that was passed on, over restarts: 20 digits.
+// How far the log was passed on, over restarts.
 class Position {
  public:
-  Position(const std::string& path, int64_t otherwise) : file_(open(path)), seen_(otherwise) {
-    std::array<char, 20> text{};
-    if (file_.get() < 0 || ::pread(file_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-      return;
-    int64_t kept = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), kept);
-    if (read.ec == std::errc()) seen_ = std::max(kept, seen_);
+  explicit Position(const std::string& path) : file_(open(path)) {
+    std::array<char, 64> text{};
+    const ssize_t size = file_.get() < 0 ? 0 : ::pread(file_.get(), text.data(), text.size(), 0);
+    if (size > 0) now_ = read_position({text.data(), static_cast<size_t>(size)});
   }
-  int64_t seen() const { return seen_; }
-  void set(int64_t seen) {
-    if (seen == seen_) return;
-    seen_ = seen;
-    if (file_.get() < 0) return;
-    std::array<char, 24> text{};
-    std::snprintf(text.data(), text.size(), "%020lld", static_cast<long long>(seen));
-    (void)!::pwrite(file_.get(), text.data(), 20, 0);
+  const LogPosition& get() const { return now_; }
+  void set(const LogPosition& position) {
+    if (position == now_) return;
+    now_ = position;
+    const std::string text = write_position(now_);
+    if (file_.get() >= 0) (void)!::pwrite(file_.get(), text.data(), text.size(), 0);
   }
 
  private:
@@ -78,7 +71,7 @@ class Position {
     return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   }
   const File file_;
-  int64_t seen_;
+  LogPosition now_;
 };
 
 class Reading {
@@ -89,15 +82,15 @@ class Reading {
         stop_(std::move(stop)),
         out_(open_pipe(order.stdout_path)),
         error_(open_pipe(order.stderr_path)),
-        position_(order.position_file, order.since) {}
+        position_(order.position_file) {}
 
   void run() {
     std::chrono::nanoseconds pause = kFirstPause;
     while (!stop_.stop_requested()) {
-      const int64_t before = position_.seen();
+      const LogPosition before = position_.get();
       const Status read = follow();
       if (stop_.stop_requested() || is_over(read)) return;
-      if (position_.seen() != before) pause = kFirstPause;
+      if (position_.get() != before) pause = kFirstPause;
       if (!read.ok())
         log::debug("docker", "a container's log broke off and is read again",
                    {{"container", order_.container}, {"error", read.message()}});
@@ -129,25 +122,26 @@ class Reading {
                                       {"stdout", "1"},
                                       {"stderr", "1"},
                                       {"timestamps", has_stamps ? "1" : "0"},
-                                      {"since", since_after(position_.seen())}});
+                                      {"since", since_position(position_.get())}});
     DROVER_TRY(auto exchange, engine_.open({.target = target}, Patience::of(kConnectTime, stop_)));
     std::array<char, 32 * 1024> piece;
     FrameParser frames;
-    LogStamps stamps(position_.seen());
+    LogStamps stamps(position_.get());
     while (true) {
       DROVER_TRY(const size_t size, exchange->read(piece, {SteadyTime::max(), stop_}));
       if (size == 0) return ok_status();
       const std::string_view bytes(piece.data(), size);
       if (!has_stamps) {
         DROVER_RETURN_IF_ERROR(write(out_.get(), bytes));
-        position_.set(SystemClock().wall_ns());
+        // Without times in it, a terminal's log is read on from now.
+        position_.set({.time = SystemClock().wall_ns(), .count = 0});
         continue;
       }
       DROVER_RETURN_IF_ERROR(frames.feed(bytes, [&](Output output, std::string_view content, bool is_first) {
         return write(output == Output::out ? out_.get() : error_.get(), stamps.strip(content, is_first));
       }));
-      // A piece that has come in part is read again after a restart, not left out.
-      position_.set(frames.is_between() ? stamps.seen() : std::max(position_.seen(), stamps.seen() - 1));
+      // A piece that has come in part is read again after a restart.
+      position_.set(stamps.position(frames.is_between()));
     }
   }
 

@@ -18,7 +18,6 @@ struct LogOrder {
   bool has_tty = false;
   std::string stdout_path, stderr_path;
   std::string position_file;  // empty: none
-  int64_t since = 0;          // where the file says nothing: nanoseconds since 1970; 0: from the beginning
 };
 
 class LogReader {
