@@ -71,6 +71,7 @@ class DockerDriver final : public TaskDriver {
   // constant after configure()
   PluginOptions options_;
   std::string agent_folder_, state_folder_;
+  bool is_dev_mode_ = false;
   std::optional<std::string> configured_;
   std::unique_ptr<Running> running_;
 

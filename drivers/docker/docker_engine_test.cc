@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <future>
+#include <nlohmann/json.hpp>
 
 #include "create/container_body.h"
 #include "dangling/dangling.h"
@@ -421,7 +422,7 @@ TEST_P(OverEngine, MountsWhatTheOperatorLets) {
   const std::string shared = folder_ + "/shared";
   std::filesystem::create_directory(shared);
   std::ofstream(shared + "/f") << "shared\n";
-  driver_ = engine_.driver({{"volumes", {{"enabled", true}}}});
+  driver_ = engine_.driver({{"volumes", hcl::Object{{"enabled", true}}}});
   const auto config = shell("cat /v/f /m/f; touch /m/x || echo read-only; grep -c tmpfs.*size=1024k /proc/mounts",
                             {{"volumes", {shared + ":/v"}},
                              {"mount",
@@ -474,7 +475,7 @@ TEST_P(OverEngine, RemovesAnImageThatNobodyUses) {
   const auto made = client.call(
       {.method = "POST", .target = "/commit?container=" + container_of(base) + "&repo=own&tag=t", .body = "{}"});
   ASSERT_TRUE(made.ok()) << made.status().to_string();
-  driver_ = engine_.driver({{"gc", {{"image_delay", "1ms"}}}});
+  driver_ = engine_.driver({{"gc", hcl::Object{{"image_delay", "1ms"}}}});
   const auto config = shell("sleep 100", {{"image", "own:t"}});
   start(config);
   EXPECT_TRUE(client.call({.target = "/images/own:t/json"}).ok());
@@ -498,7 +499,7 @@ TEST_P(OverEngine, FindsContainersThatBelongToNoTask) {
 }
 
 TEST_P(OverEngine, KeepsTheContainerWhenItIsTold) {
-  driver_ = engine_.driver({{"gc", {{"container", false}}}});
+  driver_ = engine_.driver({{"gc", hcl::Object{{"container", false}}}});
   const auto config = shell("exit 0");
   const auto handle = start(config);
   wait(config);

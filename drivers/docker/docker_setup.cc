@@ -63,10 +63,13 @@ DockerDriver::~DockerDriver() { stop(); }
 hclspec::Spec DockerDriver::config_schema() const { return plugin_schema(); }
 hclspec::Spec DockerDriver::task_config_schema() const { return container_schema(); }
 
-void DockerDriver::set_agent(const AgentInfo& agent) { agent_folder_ = agent.data_dir; }
+void DockerDriver::set_agent(const AgentInfo& agent) {
+  agent_folder_ = agent.data_dir;
+  is_dev_mode_ = agent.dev_mode;
+}
 
 Status DockerDriver::configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request) {
-  DROVER_TRY(PluginOptions options, read_plugin_options(request.msgpack_config()));
+  DROVER_TRY(PluginOptions options, read_plugin_options(request.msgpack_config(), is_dev_mode_));
   DROVER_TRY(std::string socket, socket_of(endpoint_of(options)));
   if (configured_) {
     if (*configured_ == request.msgpack_config()) return ok_status();

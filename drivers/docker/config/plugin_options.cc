@@ -92,7 +92,7 @@ Status read_blocks(Fields& fields, PluginOptions& out) {
     DROVER_RETURN_IF_ERROR(logging->finish());
   }
   if (auto volumes = fields.block("volumes")) {
-    out.has_volumes = volumes->boolean("enabled");
+    out.has_volumes = volumes->boolean("enabled", out.has_volumes);
     out.selinux_label = volumes->text("selinuxlabel");
     DROVER_RETURN_IF_ERROR(volumes->finish());
   }
@@ -149,16 +149,17 @@ hclspec::Spec plugin_schema() {
   add_block(schema, "volumes",
             hclspec::object_of({{.name = "enabled",
                                  .type = "bool",
-                                 .default_literal = "false",
-                                 .help = "Let jobs mount paths of the machine, volumes and volume drivers."},
+                                 .help = "Let jobs mount paths of the machine, volumes and volume drivers. Off unless "
+                                         "the agent runs in development mode."},
                                 {.name = "selinuxlabel", .type = "string"}}));
   add_gc(schema);
   return schema;
 }
 
-Result<PluginOptions> read_plugin_options(std::string_view msgpack) {
+Result<PluginOptions> read_plugin_options(std::string_view msgpack, bool is_dev_mode) {
   DROVER_TRY(Fields fields, Fields::from_msgpack(msgpack));
   PluginOptions out;
+  out.has_volumes = is_dev_mode;
   out.endpoint = fields.text("endpoint");
   out.state_dir = fields.text("state_dir");
   out.extra_labels = fields.texts("extra_labels");

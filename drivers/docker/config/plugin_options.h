@@ -40,7 +40,8 @@ struct PluginOptions {
 
 hclspec::Spec plugin_schema();
 
-// Errors: invalid_argument naming the option.
-Result<PluginOptions> read_plugin_options(std::string_view msgpack);
+// `is_dev_mode`: of the agent, where jobs may mount what they like unless the operator says otherwise. Errors:
+// invalid_argument naming the option.
+Result<PluginOptions> read_plugin_options(std::string_view msgpack, bool is_dev_mode = false);
 
 }  // namespace drover::docker

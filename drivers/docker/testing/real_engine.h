@@ -11,11 +11,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "docker_driver.h"
 #include "drover/hcl_value.h"
+#include "drover/hclspec.h"
 #include "engine/engine.h"
 #include "nomad/plugins/base.pb.h"
 #include "nomad/plugins/driver.pb.h"
@@ -43,12 +43,11 @@ class RealEngine {
   Engine client() const { return Engine(socket()); }
 
   // Configured, with its state in a folder of this program.
-  std::unique_ptr<DockerDriver> driver(nlohmann::json options = nlohmann::json::object()) const {
+  std::unique_ptr<DockerDriver> driver(hcl::Object options = {}) const {
     options["endpoint"] = "unix://" + socket();
-    if (!options.contains("state_dir")) options["state_dir"] = folder_ + "/state";
-    const std::vector<uint8_t> bytes = nlohmann::json::to_msgpack(options);
+    options["state_dir"] = folder_ + "/state";
     hashicorp::nomad::plugins::base::proto::SetConfigRequest request;
-    request.set_msgpack_config(std::string(bytes.begin(), bytes.end()));
+    request.set_msgpack_config(hclspec::to_msgpack(options));
     auto driver = std::make_unique<DockerDriver>();
     const Status configured = driver->configure(request);
     EXPECT_TRUE(configured.ok()) << configured.to_string();
