@@ -4,7 +4,7 @@
 
 #include "config/fields.h"
 #include "config/hcl_spec.h"
-#include "create/capabilities.h"
+#include "drover/isolation.h"
 #include "nomad/plugins/hclspec.pb.h"
 
 namespace drover::docker {
@@ -164,7 +164,7 @@ Result<PluginOptions> read_plugin_options(std::string_view msgpack, bool is_dev_
   out.state_dir = fields.text("state_dir");
   out.extra_labels = fields.texts("extra_labels");
   out.allows_privileged = fields.boolean("allow_privileged");
-  out.allowed_caps = fields.maybe_texts("allow_caps").value_or(default_allowed_caps());
+  out.allowed_caps = fields.maybe_texts("allow_caps").value_or(default_allowed_capabilities());
   out.nvidia_runtime = fields.text("nvidia_runtime", out.nvidia_runtime);
   out.allowed_runtimes = fields.maybe_texts("allow_runtimes").value_or(out.allowed_runtimes);
   out.infra_image = fields.text("infra_image");

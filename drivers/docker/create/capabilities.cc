@@ -4,6 +4,8 @@
 #include <cctype>
 #include <set>
 
+#include "drover/isolation.h"
+
 namespace drover::docker {
 namespace {
 
@@ -24,7 +26,7 @@ Names names_of(const std::vector<std::string>& names) {
 }
 
 Names engine_defaults() {
-  Names names = names_of(default_allowed_caps());
+  Names names = names_of(default_allowed_capabilities());
   names.insert("net_raw");
   return names;
 }
@@ -36,11 +38,6 @@ std::string joined(const Names& names) {
 }
 
 }  // namespace
-
-std::vector<std::string> default_allowed_caps() {
-  return {"audit_write",      "chown",   "dac_override", "fowner",  "fsetid", "kill",      "mknod",
-          "net_bind_service", "setfcap", "setgid",       "setpcap", "setuid", "sys_chroot"};
-}
 
 Result<CapabilityChange> capability_change(const std::vector<std::string>& allowed, const std::vector<std::string>& add,
                                            const std::vector<std::string>& drop) {

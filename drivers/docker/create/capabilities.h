@@ -9,9 +9,6 @@
 
 namespace drover::docker {
 
-// The thirteen that tasks may have unless the operator says otherwise.
-std::vector<std::string> default_allowed_caps();
-
 struct CapabilityChange {
   std::vector<std::string> add, drop;  // from what the engine gives by itself; lower case, sorted
 };

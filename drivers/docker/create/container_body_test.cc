@@ -9,6 +9,7 @@
 #include "create/capabilities.h"
 #include "drover/hcl_value.h"
 #include "drover/hclspec.h"
+#include "drover/isolation.h"
 #include "nomad/plugins/driver.pb.h"
 #include "nomad/plugins/hclspec.pb.h"
 
@@ -535,7 +536,7 @@ TEST(Capabilities, AreThoseOfBoth) {
     const char* name;
     std::vector<std::string> allowed, add, drop, added, dropped;
   };
-  const auto defaults = default_allowed_caps();
+  const auto defaults = default_allowed_capabilities();
   const CapCase cases[] = {
       {"nothing asked", defaults, {}, {}, {}, {"net_raw"}},
       {"all allowed", {"all"}, {"SYS_ADMIN"}, {}, {"sys_admin"}, {}},
