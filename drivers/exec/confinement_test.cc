@@ -1,4 +1,4 @@
-// What a task must not be able to do, one case each; tried by exec_probe and by commands from inside of a task.
+// One case for each thing that a task must not be able to do; tried by exec_probe and by commands from inside of one.
 #include <gtest/gtest.h>
 #include <linux/keyctl.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the probe says of the attempts, as nobody or as a root that asks for every capability.
+// The probe's answers to the attempts, as nobody or as `user`.
 std::string tried(Node& node, const std::string& attempts, const std::string& user = {}) {
   driver::TaskConfig config = node.talking("/bin/exec_probe " + attempts);
   (*config.mutable_env())["OF_MACHINE"] = node.path("alloc");
@@ -129,7 +129,7 @@ TEST(Confinement, CannotLayItselfATrapForTheNextStart) {
   EXPECT_EQ("failed to launch command with executor: mount proc at /proc: Too many levels of symbolic links",
             started.status().message());
   std::filesystem::remove(node.root() + "/proc");
-  // What a job mounts follows links, inside of the root.
+  // A job's mounts follow links, inside of the root.
   std::filesystem::create_symlink("/..", node.root() + "/local/up");
   std::filesystem::create_directories(node.path("volume"));
   std::ofstream(node.path("volume/file")) << "shown\n";

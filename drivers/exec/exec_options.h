@@ -1,4 +1,4 @@
-// What the operator says of the driver "exec", what a job says of a task of it, and what follows for its isolation.
+// The operator's options of the driver "exec", a job's wishes for a task of it, and what follows for its isolation.
 // Pure.
 #pragma once
 

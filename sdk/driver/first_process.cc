@@ -17,7 +17,7 @@ namespace {
 constexpr std::array kHarmless = {SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
 constexpr int kHex = 16;
 
-// What stands behind "NAME:" and white space.
+// The text behind "NAME:" and white space.
 std::string_view field(std::string_view status, std::string_view name) {
   for (size_t at = 0; at < status.size();) {
     const size_t end = std::min(status.find('\n', at), status.size());

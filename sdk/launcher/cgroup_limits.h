@@ -1,4 +1,4 @@
-// What is written into the files of a control group for its limits. Pure.
+// The texts that limit a control group, and the files that they are written into. Pure.
 #pragma once
 
 #include <string>

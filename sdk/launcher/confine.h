@@ -14,7 +14,7 @@
 
 namespace drover::launcher {
 
-// What went wrong: errno, and the step.
+// The step that went wrong, and its errno.
 struct ConfineFailure {
   int error = 0;
   std::string step;

@@ -131,7 +131,7 @@ class Root {
   }
 
   Confined open() {
-    // What is mounted on the machine from now on is seen where it is wanted; nothing goes back.
+    // Mounts that the machine makes from now on are seen where they are wanted; nothing goes back.
     if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return failed("separate the mounts");
     const char* const folder = wanted_.folder.c_str();
     root_ = copy_tree(AT_FDCWD, folder, AT_SYMLINK_NOFOLLOW);

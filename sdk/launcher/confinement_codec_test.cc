@@ -41,7 +41,7 @@ TEST(ConfinementCodec, KeepsEveryField) {
   Reader in(frame);
   const auto read = read_confinement(in);
   ASSERT_TRUE(read && in.ok());
-  // What is written again is the same, and nothing of it is a default.
+  // Written again it is the same, and nothing of it is a default.
   EXPECT_EQ(frame, frame_of(*read));
   EXPECT_EQ(7, read->joins.pid);
   EXPECT_EQ("/root", read->root->folder);

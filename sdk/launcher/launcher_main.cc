@@ -192,7 +192,7 @@ class Server {
     client.out += out.finish();
   }
 
-  // What comes before the fields of a start, and those. False: nobody here knows what else it shall be confined by.
+  // Reads a start and what comes before it. False: it shall be confined by something that is not known here.
   static bool read_start(Reader& in, StartRequest& start) {
     const Kind kind = in.kind();
     const bool is_confined = kind == Kind::start_confined || kind == Kind::exec_confined;

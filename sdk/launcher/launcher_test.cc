@@ -349,7 +349,7 @@ TEST_F(LauncherTest, SaysWhichStepOfAConfinementFailedAndGoesOn) {
   const auto refused = client->start(start, soon());
   EXPECT_EQ(invalid_argument("mount the root " + folder_ + "/none: No such file or directory"), refused.status());
 
-  // What comes next is where the launcher is, and not where the last one was to be.
+  // The next one is where the launcher is, and not where the last one was to be.
   start.confinement.reset();
   const auto plain = client->start(start, soon());
   ASSERT_TRUE(plain.ok()) << plain.status().to_string();

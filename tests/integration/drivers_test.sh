@@ -69,7 +69,7 @@ refused() { local alloc; alloc=$("$DROVER" job status greedy | awk '/^Allocation
 eventually 30 "the refused capability is not named" refused
 expect 0 "" "$DROVER" job stop -detach greedy
 
-# What the agent laid there may be the machine's own: root itself cannot write it. (This would change nothing.)
+# Files that the agent laid there may be the machine's own: root itself cannot write it. (This would change nothing.)
 sed 's/"confined" {/"rooted" {\n  type = "batch"/; s/driver .*/driver = "exec"\n      user = "root"/; s|args .*|args = ["-c", "id -u; (: >> /bin/cat); : > /local/own \&\& echo its own"]|' \
   "$WORK/confined.hcl" > "$WORK/rooted.hcl"
 expect 0 "" "$DROVER" job run -detach "$WORK/rooted.hcl"

@@ -23,7 +23,7 @@ class TaskDir final : public TaskHook::Part {
       DROVER_RETURN_IF_ERROR(build_chroot(root, client_.config.chroot_env, {client_.config.alloc_dir}, start.stop));
       DROVER_RETURN_IF_ERROR(state_.put(kFilled, "yes"));
     }
-    protect(root, start.adds);
+    if (start.capabilities.mount_configs() != driver::DriverCapabilities::NO_MOUNTS) protect(root, start.adds);
     return show_shared(task_.alloc_folders(), root);
   }
 

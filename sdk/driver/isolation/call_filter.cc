@@ -124,7 +124,7 @@ void refuse_call(Program& program, uint32_t number, int error) {
   program.push_back(answer(refuse(error)));
 }
 
-// What to say to the calls of one table.
+// The answers to the calls of one table.
 Program program_of(CallTable table, uint64_t capabilities) {
   const auto of = static_cast<size_t>(table);
   Program program = {load(offsetof(seccomp_data, nr)), jump(BPF_JGT, kLastNumber.at(of), 0, 1), answer(refuse(ENOSYS))};

@@ -12,7 +12,7 @@ namespace drover {
 
 using IsolationParts = std::vector<std::unique_ptr<IsolationPart>>;
 
-// What the launcher is told to lock the process into.
+// The part of the launcher's orders that locks the process in.
 inline Confinement& confinement_of(Launcher::Start& start) {
   if (!start.confinement) start.confinement.emplace();
   return *start.confinement;

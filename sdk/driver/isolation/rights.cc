@@ -61,7 +61,7 @@ class ReducedRights final : public IsolationPart {
     DROVER_TRY(const Rights rights, rights_(task));
     return std::unique_ptr<TaskIsolation>(std::make_unique<WithRights>(rights));
   }
-  // What it was started with, whatever is allowed now.
+  // The task keeps what it was started with, whatever is allowed now.
   Result<std::unique_ptr<TaskIsolation>> recover(const driver::TaskConfig&, std::string_view state) override {
     DROVER_TRY(const Rights rights, rights_from(state));
     return std::unique_ptr<TaskIsolation>(std::make_unique<WithRights>(rights));

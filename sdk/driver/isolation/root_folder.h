@@ -24,7 +24,7 @@ class RootFolder {
   // By /etc/passwd in there. Where there is none, "nobody" is who it is on every machine. Errors: invalid_argument.
   Result<Launcher::User> find_user(const std::string& name) const;
 
-  // What is shown in there at another place while the task runs.
+  // Something of this machine that is shown in there while the task runs.
   struct Shown {
     std::string target, source;
   };

@@ -26,7 +26,7 @@ constexpr StandardDevice kDevices[] = {{"/dev/null", 1, 3},   {"/dev/zero", 1, 5
                                        {"/dev/random", 1, 8}, {"/dev/urandom", 1, 9}, {"/dev/tty", 5, 0}};
 constexpr uint32_t kTerminals = 136, kTunnelMajor = 10, kTunnelMinor = 200;
 
-// What tells of the whole machine, or steers it.
+// These tell of the whole machine, or steer it.
 constexpr const char* kHidden[] = {"/proc/acpi",          "/proc/asound",
                                    "/proc/kcore",         "/proc/keys",
                                    "/proc/latency_stats", "/proc/sched_debug",

@@ -1,4 +1,4 @@
-// What a task in a root of its own sees there: the plan that the launcher carries out. Pure, but for the numbers of the
+// Plans what a task in a root of its own sees there, for the launcher to carry out. Pure, but for the numbers of the
 // devices that the task is given.
 #pragma once
 

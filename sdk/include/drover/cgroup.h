@@ -23,7 +23,7 @@ struct CgroupLayout {
   Mode mode = Mode::none;
   std::map<std::string, std::string> v1;  // controller → where it is mounted
   std::string v2;                         // where the unified tree is mounted, or empty
-  // Where version 1 has these mounted. No parts of `v1`: a task is in them only when it is limited by them.
+  // The places where version 1 has these mounted. No parts of `v1`: a task is in them only when it is limited by them.
   std::string cpuset;
   std::string devices;
 
@@ -39,7 +39,7 @@ CgroupLayout detect_cgroups();
 // A task's identifier as the name of one folder: all but letters, digits, '-', '_' and '.' becomes '_'. Pure.
 std::string cgroup_name(std::string_view task_id);
 
-// What the processes of one group may use together.
+// The limits of what the processes of one group use together.
 struct CgroupLimits {
   struct Quota {
     uint64_t time_us = 0, period_us = 100'000;  // of all processors together

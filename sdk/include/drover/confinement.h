@@ -1,5 +1,5 @@
-// What a process is locked into: of which things of the machine it has its own, what it sees of the files, and which
-// rights it is left with. A value; the launcher carries it out between fork and exec, in the order of the fields.
+// Says what a process is locked into: of which things of the machine it has its own, what it sees of the files, and
+// which rights it is left with. A value; the launcher carries it out between fork and exec, in the order of the fields.
 //
 // Needs nothing but the standard library: the launcher outlives the build that it is of.
 #pragma once

@@ -51,7 +51,7 @@ class IsolationPart {
   virtual Result<std::unique_ptr<TaskIsolation>> recover(const driver::TaskConfig& task, std::string_view state) = 0;
 };
 
-// What a part does for one task, where that depends on the task. Errors fail its start. [any]
+// Says what a part does for one task, where that depends on the task. Errors fail its start. [any]
 template <typename T>
 using OfTask = std::function<Result<T>(const driver::TaskConfig& task)>;
 
@@ -84,7 +84,7 @@ struct RootOptions {
 };
 std::unique_ptr<IsolationPart> own_root(RootOptions options = {});
 
-// What a task's processes are allowed to do. State under "rights".
+// The rights that a task's processes are left with. State under "rights".
 struct Rights {
   uint64_t capabilities = 0;  // bit N: capability N
   bool no_new_privileges = true;
@@ -100,7 +100,7 @@ struct CapabilityWishes {
 };
 // (`basis` ∩ `allowed` − drop) ∪ add. Pure. Errors: invalid_argument for unknown names, and for what `allowed` lacks.
 Result<uint64_t> decide_capabilities(uint64_t basis, uint64_t allowed, const CapabilityWishes& wishes);
-// What operators allow unless they say otherwise, and what of it tasks have unless they say otherwise: those that read
+// The capabilities that operators allow and, of those, tasks have unless somebody says otherwise: the ones that read
 // and change files of others, and become others, are for root, who asks for the rest of them by being root.
 std::vector<std::string> default_allowed_capabilities();
 uint64_t default_capabilities(bool is_root);

@@ -385,7 +385,7 @@ Result<driver::ExecTaskResponse> Trial::exec(const std::string& id, std::vector<
 
 std::string Trial::new_id() { return std::string(kAlloc) + "/web/" + Uuid::random().to_string().substr(0, 8); }
 
-// What a host lays into the folder of a task that is locked in there.
+// Lays what a host lays into the folder of a task that is locked in there.
 Status Trial::lay_root() {
   if (std::exchange(has_root_, true)) return ok_status();
   const auto can = capabilities();
