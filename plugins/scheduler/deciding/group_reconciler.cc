@@ -448,8 +448,10 @@ class GroupReconciler {
   // the first three.
   void place_missing() {
     left_ = step();
-    if (!plan_.lost_later.empty()) return;
     int64_t existing = size_of(by_.untainted) + size_of(by_.migrate);
+    // A deployment is to bring the group to its count, also what has to wait for promotion or for the clock.
+    if (!has_state_) add_to_total(std::max<int64_t>(group_.count() - existing, 0));
+    if (!plan_.lost_later.empty()) return;
     int64_t placed = 0;
     for (const Reschedule& one : reschedule_) {
       // What the surplus does not want any more is not replaced, but its end is known.
@@ -474,13 +476,11 @@ class GroupReconciler {
       plan_.placements.push_back(successor_of(*alloc));
       ++placed;
     }
-    if (!has_state_) add_to_total(placed);
     count_.place += static_cast<uint64_t>(placed);
     const int64_t missing = std::max<int64_t>(group_.count() - existing - placed, 0);
     waits_for_place_ = missing > 0;
     if (!goes_on()) return;
     for (std::string& name : names_.next(missing)) plan_.placements.push_back({.name = std::move(name)});
-    if (!has_state_) add_to_total(missing);
     count_.place += static_cast<uint64_t>(missing);
     left_ -= std::min(left_, placed + missing);
   }
@@ -523,7 +523,9 @@ class GroupReconciler {
     }
     for (Alloc alloc : by_.migrate) {
       stop(*alloc, kMigrating);
-      if (!held.contains(alloc->name())) plan_.placements.push_back(successor_of(*alloc));
+      if (held.contains(alloc->name())) continue;
+      plan_.placements.push_back(successor_of(*alloc));
+      if (!has_state_) add_to_total(1);
     }
     count_.migrate = by_.migrate.size();
   }

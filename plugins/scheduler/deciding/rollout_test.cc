@@ -167,6 +167,59 @@ TEST(Rollout, CanariesComeBesideWhatRuns) {
   EXPECT_EQ(wanted.deployment->task_groups().at("app").desired_total(), 4);
 }
 
+TEST(Rollout, ANewOneIsToBringTheGroupToItsCount) {
+  struct Case {
+    const char* name;
+    int running, canaries;
+    bool one_migrates, one_is_lost_later;
+  };
+  const Case cases[] = {{"all are there", 6, 0, false, false},
+                        {"some found no room", 2, 0, false, false},
+                        {"some found no room, and canaries come first", 2, 1, false, false},
+                        {"one leaves its node", 6, 0, true, false},
+                        {"one leaves its node, and canaries come first", 6, 2, true, false},
+                        {"the client of one may run it for some time", 6, 0, false, true}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    World world;
+    world.job = make_job("service", 6);
+    world.update(1).set_canary(c.canaries);
+    if (c.one_is_lost_later) world.group().mutable_disconnect()->set_stop_on_client_after(60 * testing::kSecond);
+    world.run(c.running);
+    world.next_destructive_version();
+    if (c.one_migrates) world.allocs[0].mutable_desired_transition()->set_migrate(true);
+    if (c.one_is_lost_later) world.down.insert(id_of("n0"));
+    const Reconciled wanted = world.all();
+    ASSERT_TRUE(wanted.deployment);
+    EXPECT_EQ(wanted.deployment->task_groups().at("app").desired_total(), 6);
+  }
+}
+
+TEST(Rollout, OneOutOfReachHoldsNothingUpOnceItsReplacementIsHealthy) {
+  World world;
+  world.job = make_job("service", 2);
+  world.update(1);
+  world.group().mutable_disconnect()->set_lost_after(600 * testing::kSecond);
+  world.run(2);
+  world.next_destructive_version();
+  world.deploy(v1::DEPLOYMENT_STATUS_RUNNING, 2);
+  world.allocs.erase(world.allocs.begin());
+  v1::Allocation& replacement = world.add_deployed(0, Health::healthy);
+  replacement.set_id(id_of("replacement"));
+  v1::Allocation& away = world.add_deployed(0, Health::unhealthy);
+  away.set_node_id(id_of("away"));
+  away.set_create_index(29);
+  away.set_next_allocation(id_of("replacement"));
+  away.set_client_status(v1::CLIENT_STATUS_UNKNOWN);
+  v1::AllocState& state = *away.add_alloc_states();
+  state.set_value("unknown");
+  state.set_time(testing::kNow);
+  world.away.insert(id_of("away"));
+  const GroupPlan plan = world.plan();
+  ASSERT_EQ(plan.destructive.size(), 1U);
+  EXPECT_EQ(plan.destructive[0].name, "web.app[1]");
+}
+
 TEST(Rollout, MoreCanariesThanTheCountTakeFurtherNames) {
   World world;
   world.job = make_job("service", 3);

@@ -109,12 +109,14 @@ void no_more_than_the_count(const Rows& rows, const Commit& commit, Problems& pr
   }
 }
 
-// A rolling update replaces at most max_parallel at a time: what it placed waits to be healthy.
+// A rolling update replaces at most max_parallel at a time: what it placed waits to be healthy. One out of reach that
+// has been replaced waits no longer, its replacement does.
 void updates_keep_max_parallel(const Rows& rows, const Commit& commit, Problems& problems) {
   if (commit.allocs.empty()) return;
   std::map<std::string, int> waiting;  // by deployment
   for (const auto& [id, alloc] : rows.allocs) {
     if (terminal(alloc) || alloc.deployment_id().empty() || is_healthy(alloc)) continue;
+    if (is_in_doubt(alloc, rows) && !alloc.next_allocation().empty()) continue;
     const auto previous = rows.allocs.find(alloc.previous_allocation());
     if (previous == rows.allocs.end() || previous->second.desired_description() != kUpdating) continue;
     // This deployment did not begin what another one had begun.
