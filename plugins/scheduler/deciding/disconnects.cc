@@ -85,14 +85,16 @@ BySituation split(const Allocs& allocs, int64_t now,
       by.lost.push_back(alloc);
     } else if (terminal(*alloc) && !back) {
       by.untainted.push_back(alloc);
+    } else if (back && client == v1::CLIENT_STATUS_FAILED) {
+      by.ignore.push_back(alloc);  // it failed away from us, and is stopped already
     } else if (supports && expired(*alloc, *group, now)) {
       by.lost.push_back(alloc);
     } else if (back && client == v1::CLIENT_STATUS_RUNNING && !is_gone(node)) {
       by.reconnecting.push_back(alloc);
     } else if (alloc->desired_transition().migrate() && !is_gone(node)) {
       by.migrate.push_back(alloc);
-    } else if (supports && (client == v1::CLIENT_STATUS_UNKNOWN || client == v1::CLIENT_STATUS_FAILED)) {
-      by.ignore.push_back(alloc);  // it may come back; or it failed away from us, and is stopped already
+    } else if (supports && client == v1::CLIENT_STATUS_UNKNOWN) {
+      by.ignore.push_back(alloc);  // it may come back
     } else if (is_gone(node)) {
       by.lost.push_back(alloc);
     } else {

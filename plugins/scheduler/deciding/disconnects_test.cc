@@ -195,6 +195,20 @@ TEST(Disconnects, OneThatFailedWhileAwayStopsAsFailed) {
   EXPECT_TRUE(plan.placements.empty());
 }
 
+TEST(Disconnects, OneThatFailedWhileAwayAndWasToldToMoveBeforeTakesNoPlace) {
+  World world = one_back();
+  world.job = make_job("service", 1);
+  world.group().set_max_client_disconnect(kWindow);
+  for (v1::Allocation& alloc : world.allocs) alloc.mutable_desired_transition()->set_migrate(true);
+  world.allocs[0].set_desired_status(v1::DESIRED_STATUS_STOP);
+  world.allocs[0].set_client_status(v1::CLIENT_STATUS_FAILED);
+  const GroupPlan plan = world.plan();
+  ASSERT_EQ(plan.stops.size(), 1U);
+  EXPECT_EQ(plan.stops[0].description, kMigrating);
+  ASSERT_EQ(plan.placements.size(), 1U);
+  EXPECT_EQ(plan.placements[0].previous, world.allocs[1].id());
+}
+
 TEST(Disconnects, AGroupWaitsWhileALostNodeMayStillRunIt) {
   World world;
   world.group().set_stop_after_client_disconnect(10 * kSecond);

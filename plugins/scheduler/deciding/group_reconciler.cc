@@ -200,6 +200,11 @@ class GroupReconciler {
     }
   }
 
+  // False for a name above the count: nobody waits for it since the group was scaled down.
+  bool has_place(const v1::Allocation& alloc) const {
+    return is_canary(alloc) || name_index(alloc.name()).value_or(0) < group_.count();
+  }
+
   enum class Stays { yes, no, failed };
   // Whether an allocation on a node that is well keeps its place, before anybody asks whether it is tried again.
   Stays stays(const v1::Allocation& alloc) const {
@@ -220,21 +225,24 @@ class GroupReconciler {
   }
 
   void find_rescheduled() {
-    // The newest of each name; canaries that are judged stand beside those that they may replace.
+    // The holder of each name: one that has not failed, else the newest. Canaries that are judged stand beside those that
+    // they may replace; once promoted they may be older than the last one of the former version.
     using Name = std::pair<std::string, bool>;
     const auto name_of = [this](const v1::Allocation& alloc) {
       return Name(alloc.name(), is_judged_canary(alloc));
     };
-    std::map<Name, std::pair<uint64_t, std::string>> newest;
-    for (Alloc alloc : by_.untainted) {
-      if (!is_of_job(*alloc) || stays(*alloc) == Stays::no) continue;
-      auto& one = newest[name_of(*alloc)];
-      one = std::max(one, std::pair(alloc->create_index(), alloc->id()));
+    std::map<Name, std::tuple<bool, uint64_t, std::string>> holder;
+    for (const Allocs* some : {&by_.untainted, &by_.migrate, &by_.disconnecting, &by_.lost}) {
+      for (Alloc alloc : *some) {
+        if (!is_of_job(*alloc) || stays(*alloc) == Stays::no) continue;
+        auto& one = holder[name_of(*alloc)];
+        one = std::max(one, std::tuple(stays(*alloc) != Stays::failed, alloc->create_index(), alloc->id()));
+      }
     }
     // It failed, and another has its place by now; or it is of an earlier job with that name.
     const auto is_history = [&](const v1::Allocation& alloc) {
       if (alloc.client_status() != v1::CLIENT_STATUS_FAILED || stays(alloc) == Stays::no) return false;
-      return !is_of_job(alloc) || newest[name_of(alloc)].second != alloc.id();
+      return !is_of_job(alloc) || std::get<std::string>(holder[name_of(alloc)]) != alloc.id();
     };
     Allocs staying;
     for (Alloc alloc : by_.untainted) {
@@ -244,6 +252,7 @@ class GroupReconciler {
       }
       const Stays stay = stays(*alloc);
       if (stay == Stays::no) continue;
+      if (stay == Stays::failed && !has_place(*alloc)) continue;
       if (stay == Stays::failed && is_due(*alloc)) {
         reschedule_.push_back({alloc, /*is_disconnecting=*/false});
       } else {

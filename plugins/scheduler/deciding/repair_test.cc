@@ -207,5 +207,73 @@ TEST(Repair, WhatEndedLeavesItsPlaceBeforeOthersWhenTheCountFalls) {
   EXPECT_TRUE(plan.placements.empty());
 }
 
+TEST(Repair, AFailedOneAboveTheCountHoldsNoPlace) {
+  struct Case {
+    const char* name;
+    bool is_lost;  // the one that is left; it moves otherwise
+    bool tries_again;
+  };
+  for (const Case& c : {Case{"moved, and given up", false, false}, Case{"lost, and given up", true, false},
+                        Case{"moved, and to be tried again", false, true}}) {
+    SCOPED_TRACE(c.name);
+    World world;
+    world.job = make_job("service", 1);
+    world.group().mutable_reschedule_policy()->set_unlimited(c.tries_again);
+    world.group().mutable_reschedule_policy()->set_delay(3600 * kSecond);
+    world.run(3);
+    world.allocs.erase(world.allocs.begin() + 1);
+    world.allocs[1].set_client_status(v1::CLIENT_STATUS_FAILED);
+    world.allocs[1].set_modify_time(kNow);
+    if (c.is_lost) {
+      world.down.insert(id_of("n0"));
+    } else {
+      world.allocs[0].mutable_desired_transition()->set_migrate(true);
+    }
+    const GroupPlan plan = world.plan();
+    EXPECT_EQ(names(plan.placements), (std::vector<std::string>{"web.app[0]"}));
+    EXPECT_TRUE(plan.later.empty());
+  }
+}
+
+TEST(Repair, AFailureOfANameIsHistoryWhereverItsNewestHolderIs) {
+  for (const char* where : {"on its node", "leaving it", "lost", "out of reach"}) {
+    SCOPED_TRACE(where);
+    World world;
+    world.job = make_job("service", 1);
+    world.group().mutable_disconnect()->set_lost_after(3600 * kSecond);
+    world.group().mutable_reschedule_policy()->set_unlimited(true);
+    world.run(1);
+    fail(world.allocs[0]).set_id(id_of("failed"));
+    v1::Allocation& holder = world.allocs.emplace_back(make_alloc(world.job, 0, "n1"));
+    holder.set_create_index(world.allocs[0].create_index() + 1);
+    if (where == std::string("leaving it")) holder.mutable_desired_transition()->set_migrate(true);
+    if (where == std::string("lost")) world.down.insert(id_of("n1"));
+    if (where == std::string("out of reach")) world.away.insert(id_of("n1"));
+    const GroupPlan plan = world.plan();
+    if (where == std::string("on its node")) {
+      EXPECT_TRUE(plan.placements.empty());
+    } else {
+      ASSERT_EQ(plan.placements.size(), 1U);
+      EXPECT_EQ(plan.placements[0].previous, holder.id());
+    }
+  }
+}
+
+TEST(Repair, APromotedCanaryHoldsItsNameAgainstALaterOneOfTheFormerVersion) {
+  World world;
+  world.job = make_job("service", 1);
+  world.update(1).set_canary(1);
+  world.group().mutable_reschedule_policy()->set_unlimited(true);
+  world.next_destructive_version();
+  v1::DeploymentState& state = world.deploy(v1::DEPLOYMENT_STATUS_FAILED, 1);
+  state.set_desired_canaries(1);
+  state.set_promoted(true);
+  world.add_deployed(0, Health::healthy, /*canary=*/true);
+  v1::Allocation& former = fail(world.allocs.emplace_back(make_alloc(world.job, 0, "n1")));
+  former.set_job_version(world.job.version() - 1);
+  former.set_create_index(world.allocs[0].create_index() + 1);
+  EXPECT_TRUE(world.plan().placements.empty());
+}
+
 }  // namespace
 }  // namespace drover::scheduler
