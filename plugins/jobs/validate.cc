@@ -8,6 +8,7 @@
 #include "canonical.h"
 #include "drover/duration.h"
 #include "drover/json.h"
+#include "drover/model/disconnect.h"
 #include "drover/model/job.h"
 #include "drover/model/node.h"
 #include "drover/nearest.h"
@@ -113,10 +114,14 @@ void check_disconnect(const Place& place, const v1::TaskGroup& group, const v1::
         "is for service and batch jobs");
     at.require(!disconnect.has_lost_after() || !disconnect.has_stop_on_client_after(),
                "lost_after and stop_on_client_after exclude each other");
+    at["replace"].require(!disconnect.has_stop_on_client_after() || !disconnect.has_replace() || disconnect.replace(),
+                          "must not be false with stop_on_client_after: nothing would run until the node is back");
     at["reconcile"].require_one_of(disconnect.reconcile(),
                                    {"best_score", "keep_original", "keep_replacement", "longest_running"});
   }
-  place["prevent_reschedule_on_lost"].unsupported(group.prevent_reschedule_on_lost(), "prevent_reschedule_on_lost");
+  place["prevent_reschedule_on_lost"].require(
+      !group.prevent_reschedule_on_lost() || !stop_on_client_after(group),
+      "excludes stop_after_client_disconnect and disconnect.stop_on_client_after: nothing would run until the node is back");
   place["max_run_duration"].require(group.max_run_duration() >= 0, "must not be negative");
   place["max_run_duration"].unsupported(group.has_max_run_duration(), "max_run_duration");
 }

@@ -47,9 +47,10 @@ class Check {
     if (work.placed.empty() && !has_updates && std::ranges::none_of(work.changed, is_unknown_mark)) return {};
     const v1::Node* node = columns_.cluster().find(node_id);
     if (!node) return "node does not exist";
-    if (node->status() == v1::NODE_STATUS_DISCONNECTED) {
-      const bool only_marks = work.placed.empty() && !has_updates;
-      return only_marks ? "" : "node is disconnected and contains invalid updates";
+    const bool is_down = node->status() == v1::NODE_STATUS_DOWN;
+    if (is_down || node->status() == v1::NODE_STATUS_DISCONNECTED) {
+      if (work.placed.empty() && !has_updates) return {};  // what is out of reach is marked so
+      if (!is_down) return "node is disconnected and contains invalid updates";
     }
     if (node->status() != v1::NODE_STATUS_READY) return "node is not ready for placements";
     if (work.placed.empty()) {  // what is there already may change also where no new ones are wanted

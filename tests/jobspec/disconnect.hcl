@@ -21,4 +21,14 @@ job "far" {
       driver = "raw_exec"
     }
   }
+  group "nobody" {
+    disconnect {
+      stop_on_client_after = "1h"
+      replace              = false
+    }
+    prevent_reschedule_on_lost = true
+    task "t" {
+      driver = "raw_exec"
+    }
+  }
 }

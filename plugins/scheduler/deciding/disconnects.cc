@@ -43,6 +43,7 @@ bool is_gone(v1::NodeStatus status) { return status == v1::NODE_STATUS_UNSPECIFI
 }  // namespace
 
 bool replaces_disconnected(const v1::TaskGroup& group) {
+  if (group.prevent_reschedule_on_lost()) return false;
   return !group.disconnect().has_replace() || group.disconnect().replace();
 }
 
@@ -60,7 +61,7 @@ std::optional<int64_t> stopped_on_client_at(const v1::Allocation& alloc, const v
   return lost_at + *after + kill_timeout;
 }
 
-BySituation split(const Allocs& allocs, int64_t now,
+BySituation split(const Allocs& allocs, int64_t now, bool replaces,
                   const std::function<v1::NodeStatus(const std::string& node_id)>& node_status,
                   const std::function<const v1::TaskGroup*(const v1::Allocation&)>& group_of) {
   BySituation by;
@@ -73,7 +74,10 @@ BySituation split(const Allocs& allocs, int64_t now,
       continue;
     }
     const v1::TaskGroup* group = away || node == v1::NODE_STATUS_DISCONNECTED ? group_of(*alloc) : nullptr;
-    const bool supports = group && lost_after(*group);
+    const bool has_window = group && lost_after(*group);
+    const bool supports = has_window || !replaces;
+    // A person's stop is what ends one whose node is down and that keeps its place.
+    const bool keeps_place = !replaces && node != v1::NODE_STATUS_UNSPECIFIED && !alloc->desired_transition().migrate();
     const bool back = supports && away && (client == v1::CLIENT_STATUS_RUNNING || client == v1::CLIENT_STATUS_FAILED);
     if (back && client == v1::CLIENT_STATUS_FAILED && alloc->desired_status() == v1::DESIRED_STATUS_RUN) {
       by.reconnecting.push_back(alloc);
@@ -87,8 +91,14 @@ BySituation split(const Allocs& allocs, int64_t now,
       by.untainted.push_back(alloc);
     } else if (back && client == v1::CLIENT_STATUS_FAILED) {
       by.ignore.push_back(alloc);  // it failed away from us, and is stopped already
-    } else if (supports && expired(*alloc, *group, now)) {
+    } else if (server_terminal(*alloc) && is_gone(node)) {
+      by.untainted.push_back(alloc);  // where it ends is said apart
+    } else if (has_window && !keeps_place && expired(*alloc, *group, now)) {
       by.lost.push_back(alloc);
+    } else if (is_gone(node) && !replaces && !keeps_place) {
+      by.lost.push_back(alloc);
+    } else if (is_gone(node) && keeps_place && client == v1::CLIENT_STATUS_RUNNING) {
+      by.disconnecting.push_back(alloc);
     } else if (back && client == v1::CLIENT_STATUS_RUNNING && !is_gone(node)) {
       by.reconnecting.push_back(alloc);
     } else if (alloc->desired_transition().migrate() && !is_gone(node)) {

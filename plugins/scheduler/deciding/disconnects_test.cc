@@ -94,6 +94,102 @@ TEST(Disconnects, OneThatMayNotBeReplacedKeepsItsPlace) {
   EXPECT_TRUE(plan.stops.empty());
 }
 
+// A group that never gives up its allocations by itself, both ways to say so; one runs on a node that is down.
+World one_held(bool by_block, v1::ClientStatus status = v1::CLIENT_STATUS_RUNNING) {
+  World world;
+  world.job = make_job("service", 1);
+  if (by_block) {
+    world.group().mutable_disconnect()->set_replace(false);
+  } else {
+    world.group().set_prevent_reschedule_on_lost(true);
+  }
+  world.run(1);
+  world.allocs[0].set_client_status(status);
+  world.down.insert(id_of("n0"));
+  return world;
+}
+
+TEST(Disconnects, OneOfADownNodeThatMayNotBeRescheduledIsUnknownWithoutEnd) {
+  for (const bool by_block : {true, false}) {
+    SCOPED_TRACE(by_block);
+    World world = one_held(by_block);
+    GroupPlan plan = world.plan();
+    ASSERT_EQ(plan.unknown.size(), 1U);
+    EXPECT_EQ(plan.unknown[0].due, Later::kNever);
+    EXPECT_TRUE(plan.stops.empty());
+    EXPECT_TRUE(plan.placements.empty());
+    world.allocs[0].set_client_status(v1::CLIENT_STATUS_UNKNOWN);
+    note_unknown(world.allocs[0], 100 * kWindow);
+    plan = world.plan();
+    EXPECT_TRUE(plan.unknown.empty());
+    EXPECT_TRUE(plan.stops.empty());
+    EXPECT_TRUE(plan.placements.empty());
+    world.allocs[0].set_client_status(v1::CLIENT_STATUS_RUNNING);  // it says so itself
+    world.down.clear();
+    plan = world.plan();
+    EXPECT_EQ(plan.reconnected.size(), 1U);
+    EXPECT_TRUE(plan.stops.empty());
+    EXPECT_TRUE(plan.placements.empty());
+  }
+}
+
+TEST(Disconnects, OneThatMayNotBeRescheduledOutlivesItsWindow) {
+  World world = one_held(/*by_block=*/true, v1::CLIENT_STATUS_UNKNOWN);
+  world.group().mutable_disconnect()->set_lost_after(kWindow);
+  note_unknown(world.allocs[0], kWindow);
+  const GroupPlan plan = world.plan();
+  EXPECT_TRUE(plan.stops.empty());
+  EXPECT_TRUE(plan.placements.empty());
+}
+
+TEST(Disconnects, OneThatMayNotBeRescheduledIsReplacedOnceThatIsWanted) {
+  struct Case {
+    const char* name;
+    void (*change)(World&);
+  };
+  const Case cases[] = {
+      {"it has never run", [](World& world) { world.allocs[0].set_client_status(v1::CLIENT_STATUS_PENDING); }},
+      {"somebody stops it", [](World& world) { world.allocs[0].mutable_desired_transition()->set_migrate(true); }},
+      {"the job gives up on it", [](World& world) { world.group().set_prevent_reschedule_on_lost(false); }},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    World world = one_held(/*by_block=*/false, v1::CLIENT_STATUS_UNKNOWN);
+    note_unknown(world.allocs[0], kSecond);
+    c.change(world);
+    const GroupPlan plan = world.plan();
+    ASSERT_EQ(plan.stops.size(), 1U);
+    EXPECT_EQ(plan.stops[0].client_status, v1::CLIENT_STATUS_LOST);
+    EXPECT_EQ(plan.placements.size(), 1U);
+  }
+}
+
+TEST(Disconnects, OneOutOfReachIsNotToldOfAChangeThatItCouldTake) {
+  World world = one_held(/*by_block=*/false);
+  world.next_version();
+  world.group().mutable_restart_policy()->set_attempts(7);
+  const GroupPlan plan = world.plan();
+  EXPECT_TRUE(plan.in_place.empty());
+  EXPECT_EQ(plan.unknown.size(), 1U);
+  EXPECT_TRUE(plan.placements.empty());
+}
+
+TEST(Disconnects, ACanaryThatMayNotBeRescheduledHasNoSuccessor) {
+  World world;
+  world.job = make_job("service", 1);
+  world.update(1).set_canary(1);
+  world.group().set_prevent_reschedule_on_lost(true);
+  world.run(1);
+  world.next_destructive_version();
+  world.deploy(v1::DEPLOYMENT_STATUS_RUNNING, 1).set_desired_canaries(1);
+  v1::Allocation& canary = world.add_deployed(0, World::Health::unset, /*canary=*/true);
+  world.down.insert(canary.node_id());
+  EXPECT_TRUE(world.plan().placements.empty());
+  canary.set_client_status(v1::CLIENT_STATUS_UNKNOWN);
+  note_unknown(canary, kSecond);
+  EXPECT_TRUE(world.plan().placements.empty());
+}
+
 TEST(Disconnects, AnUnknownOneIsLostWhenItsWindowIsOver) {
   World world = one_away(v1::CLIENT_STATUS_UNKNOWN);
   note_unknown(world.allocs[0], kWindow - kSecond);

@@ -13,7 +13,9 @@ constexpr int64_t kWindow = 5'000'000'000;
 }  // namespace
 
 void FollowUps::add(const std::vector<Later>& later, const char* trigger, const char* why) {
-  for (const Later& one : later) all_.push_back({one, trigger, why});
+  for (const Later& one : later) {
+    if (one.due != Later::kNever) all_.push_back({one, trigger, why});
+  }
 }
 
 bool FollowUps::write(const std::map<std::string, const v1::Allocation*>& allocs) {

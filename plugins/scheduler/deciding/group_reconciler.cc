@@ -1,6 +1,7 @@
 #include "group_reconciler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "drover/model/allocation.h"
 #include "drover/model/deployment.h"
 #include "drover/model/job.h"
+#include "holders.h"
 #include "names.h"
 #include "reschedule.h"
 #include "updates.h"
@@ -19,8 +21,6 @@ namespace {
 
 // Later than this is later; what is due sooner is done now.
 constexpr int64_t kNowWindow = 1'000'000'000;
-
-bool ran_successfully(const v1::Allocation& alloc) { return alloc.client_status() == v1::CLIENT_STATUS_COMPLETE; }
 
 bool is_canary(const v1::Allocation& alloc) { return alloc.deployment_status().canary(); }
 
@@ -48,7 +48,8 @@ class GroupReconciler {
     open_state();
     ignore_finished(all);
     take_canaries(all);
-    by_ = split(all, input_.now, input_.node_status, [this](const v1::Allocation& alloc) { return group_of(alloc); });
+    by_ = split(all, input_.now, replaces_disconnected(group_), input_.node_status,
+                [this](const v1::Allocation& alloc) { return group_of(alloc); });
     count_.ignore += by_.ignore.size();
     reconnect();
     find_rescheduled();
@@ -150,15 +151,18 @@ class GroupReconciler {
     for (Alloc alloc : all) {
       if (wanted.contains(alloc->id())) canaries.push_back(alloc);
     }
-    BySituation by = split(canaries, input_.now, input_.node_status,
+    const bool replaces = replaces_disconnected(group_);
+    BySituation by = split(canaries, input_.now, replaces, input_.node_status,
                            [this](const v1::Allocation& alloc) { return group_of(alloc); });
     // A canary that must leave its node is no progress and no setback of the job: it is in no count.
     for (Alloc alloc : by.migrate) stop(*alloc, kMigrating);
     for (Alloc alloc : by.lost) stop(*alloc, kLost, v1::CLIENT_STATUS_LOST);
     AllocSet(by.migrate).erase_from(all);
     AllocSet(by.lost).erase_from(all);
-    for (Alloc alloc : by.untainted) {
-      if (!terminal(*alloc)) canaries_.push_back(alloc);
+    std::vector<const Allocs*> staying{&by.untainted};
+    if (!replaces) staying.insert(staying.end(), {&by.disconnecting, &by.ignore});
+    for (const Allocs* some : staying) {
+      std::ranges::copy_if(*some, std::back_inserter(canaries_), [](Alloc alloc) { return !terminal(*alloc); });
     }
     order_by_name(canaries_);
   }
@@ -205,52 +209,16 @@ class GroupReconciler {
     return is_canary(alloc) || name_index(alloc.name()).value_or(0) < group_.count();
   }
 
-  enum class Stays { yes, no, failed };
-  // Whether an allocation on a node that is well keeps its place, before anybody asks whether it is tried again.
-  Stays stays(const v1::Allocation& alloc) const {
-    if (batch_) {
-      if (server_terminal(alloc)) return ran_successfully(alloc) ? Stays::yes : Stays::no;
-      return alloc.client_status() == v1::CLIENT_STATUS_FAILED ? Stays::failed : Stays::yes;
-    }
-    if (server_terminal(alloc)) return Stays::no;
-    switch (alloc.client_status()) {
-      case v1::CLIENT_STATUS_COMPLETE:
-      case v1::CLIENT_STATUS_LOST:
-        return Stays::no;
-      case v1::CLIENT_STATUS_FAILED:
-        return Stays::failed;
-      default:
-        return Stays::yes;
-    }
-  }
-
   void find_rescheduled() {
-    // The holder of each name: one that has not failed, else the newest. Canaries that are judged stand beside those that
-    // they may replace; once promoted they may be older than the last one of the former version.
-    using Name = std::pair<std::string, bool>;
-    const auto name_of = [this](const v1::Allocation& alloc) {
-      return Name(alloc.name(), is_judged_canary(alloc));
-    };
-    std::map<Name, std::tuple<bool, uint64_t, std::string>> holder;
-    for (const Allocs* some : {&by_.untainted, &by_.migrate, &by_.disconnecting, &by_.lost}) {
-      for (Alloc alloc : *some) {
-        if (!is_of_job(*alloc) || stays(*alloc) == Stays::no) continue;
-        auto& one = holder[name_of(*alloc)];
-        one = std::max(one, std::tuple(stays(*alloc) != Stays::failed, alloc->create_index(), alloc->id()));
-      }
-    }
-    // It failed, and another has its place by now; or it is of an earlier job with that name.
-    const auto is_history = [&](const v1::Allocation& alloc) {
-      if (alloc.client_status() != v1::CLIENT_STATUS_FAILED || stays(alloc) == Stays::no) return false;
-      return !is_of_job(alloc) || std::get<std::string>(holder[name_of(alloc)]) != alloc.id();
-    };
+    Holders holders(batch_, job_.create_index(), [this](const v1::Allocation& alloc) { return is_judged_canary(alloc); });
+    for (const Allocs* some : {&by_.untainted, &by_.migrate, &by_.disconnecting, &by_.lost}) holders.add(*some);
     Allocs staying;
     for (Alloc alloc : by_.untainted) {
-      if (is_history(*alloc)) continue;
+      if (holders.is_history(*alloc)) continue;
       if (!alloc->next_allocation().empty() && terminal(*alloc) && !(batch_ && ran_successfully(*alloc))) {
         continue;  // replaced already
       }
-      const Stays stay = stays(*alloc);
+      const Stays stay = stays(*alloc, batch_);
       if (stay == Stays::no) continue;
       if (stay == Stays::failed && !has_place(*alloc)) continue;
       if (stay == Stays::failed && is_due(*alloc)) {
@@ -302,7 +270,9 @@ class GroupReconciler {
   void mark_unknown() {
     order_by_name(by_.disconnecting);
     for (Alloc alloc : by_.disconnecting) {
-      plan_.unknown.push_back({alloc->id(), input_.now + lost_after(*group_of(*alloc)).value_or(0)});
+      const v1::TaskGroup* group = group_of(*alloc);
+      const auto window = group ? lost_after(*group) : std::nullopt;
+      plan_.unknown.push_back({alloc->id(), window ? input_.now + *window : Later::kNever});
     }
     if (!replaces_disconnected(group_)) {
       // Their places stay theirs.
@@ -399,6 +369,7 @@ class GroupReconciler {
 
   // Allocations of earlier versions take the new one: as they are where that is possible.
   void find_updates() {
+    const AllocSet disconnecting(by_.disconnecting);
     for (Alloc alloc : by_.untainted) {
       if (is_of_version(*alloc) || server_terminal(*alloc) || (batch_ && ran_successfully(*alloc))) {
         ++count_.ignore;
@@ -409,10 +380,11 @@ class GroupReconciler {
       const bool replace = !old || needs_replacement(*from, *old, job_, group_);
       if (replace || (!client_terminal(*alloc) && !input_.may_stay(*alloc, group_))) {
         destructive_.push_back(alloc);
-      } else if (!client_terminal(*alloc)) {
+      } else if (!client_terminal(*alloc) && alloc->client_status() != v1::CLIENT_STATUS_UNKNOWN &&
+                 !disconnecting.contains(alloc)) {
         plan_.in_place.push_back(alloc->id());
       } else {
-        ++count_.ignore;
+        ++count_.ignore;  // it has ended, or cannot be told
       }
     }
     if (!has_state_) state_.set_desired_total(static_cast<int32_t>(destructive_.size() + plan_.in_place.size()));

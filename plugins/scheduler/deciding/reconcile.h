@@ -62,6 +62,8 @@ struct Stop {
 
 // An allocation that is looked at again later.
 struct Later {
+  static constexpr int64_t kNever = INT64_MAX;
+
   std::string alloc_id;
   int64_t due = 0;
 };
@@ -73,7 +75,7 @@ struct GroupPlan {
   std::vector<Placement> destructive;    // placed before the others
   std::vector<Later> later;              // failed, to be replaced when due
   std::vector<Later> lost_later;         // lost and stopped; its node may run it until then, and nothing is placed
-  std::vector<Later> unknown;            // out of reach from now on, and lost when due
+  std::vector<Later> unknown;            // out of reach from now on, and lost when due, if ever
   std::vector<std::string> reconnected;  // within reach again, and kept
   v1::DesiredUpdates desired;            // the same as numbers, for people; what is to be placed may yet find no room
 };

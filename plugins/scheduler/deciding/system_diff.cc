@@ -83,18 +83,23 @@ class Diff {
     }
     const v1::Job* job = version_of(alloc);
     const v1::TaskGroup* own = job ? find_group(*job, group->name()) : group;
-    const bool supports = own && lost_after(*own);
+    const auto window = own ? lost_after(*own) : std::nullopt;
+    const bool keeps_place = !replaces_disconnected(*group) && node != v1::NODE_STATUS_UNSPECIFIED &&
+                             !alloc.desired_transition().migrate();
+    const bool supports = window || keeps_place;
+    const bool is_lost = is_gone(node) && (!keeps_place || server_terminal(alloc));
     if (alloc.desired_transition().migrate() && !is_gone(node)) return stop(alloc, kNodeTainted);
-    if (supports && expired(alloc, *own, input_.now)) return stop(alloc, kLost, v1::CLIENT_STATUS_LOST);
-    if (alloc.client_status() == v1::CLIENT_STATUS_UNKNOWN && !is_gone(node)) return ignore(alloc);
+    if (window && !keeps_place && expired(alloc, *own, input_.now)) return stop(alloc, kLost, v1::CLIENT_STATUS_LOST);
+    if (alloc.client_status() == v1::CLIENT_STATUS_UNKNOWN && !is_lost) return ignore(alloc);
     if (supports && needs_reconnect(alloc) && node != v1::NODE_STATUS_DISCONNECTED && !is_gone(node)) {
       if (terminal(alloc)) return remember(alloc);
       plan_of(alloc).reconnected.push_back(alloc.id());
       taken_.insert({alloc.node_id(), alloc.name()});
       return;
     }
-    if (node == v1::NODE_STATUS_DISCONNECTED && supports && alloc.client_status() == v1::CLIENT_STATUS_RUNNING) {
-      plan_of(alloc).unknown.push_back({alloc.id(), input_.now + *lost_after(*own)});
+    if ((node == v1::NODE_STATUS_DISCONNECTED || is_gone(node)) && !is_lost && supports &&
+        alloc.client_status() == v1::CLIENT_STATUS_RUNNING) {
+      plan_of(alloc).unknown.push_back({alloc.id(), window ? input_.now + *window : Later::kNever});
       taken_.insert({alloc.node_id(), alloc.name()});
       return;
     }

@@ -185,6 +185,29 @@ TEST(SystemDiff, OneOutOfReachIsUnknownAndKeptWhenItIsBack) {
   EXPECT_TRUE(plan.placements.empty());
 }
 
+TEST(SystemDiff, OneOfADownNodeStaysUnknownWhereTheGroupSaysSo) {
+  World world(1);
+  world.job.mutable_task_groups(0)->set_prevent_reschedule_on_lost(true);
+  world.run_everywhere();
+  world.leave("n0", world.down);
+  SystemGroupPlan plan = world.plan();
+  ASSERT_EQ(plan.unknown.size(), 1U);
+  EXPECT_EQ(plan.unknown[0].due, Later::kNever);
+  v1::AllocState& state = *world.allocs[0].add_alloc_states();
+  state.set_value("unknown");
+  state.set_time(1);
+  world.allocs[0].set_client_status(v1::CLIENT_STATUS_UNKNOWN);
+  plan = world.plan();
+  EXPECT_TRUE(plan.stops.empty());
+  EXPECT_TRUE(plan.unknown.empty());
+  world.down.clear();
+  world.nodes.insert(id_of("n0"));
+  world.allocs[0].set_client_status(v1::CLIENT_STATUS_RUNNING);
+  plan = world.plan();
+  EXPECT_EQ(plan.reconnected.size(), 1U);
+  EXPECT_TRUE(plan.placements.empty());
+}
+
 TEST(SystemDiff, AStoppedJobStopsEverywhere) {
   World world(3);
   world.run_everywhere();

@@ -8,6 +8,7 @@
 #include "drover/api/nodes.pb.h"
 #include "drover/model/allocation.h"
 #include "drover/model/deployment.h"
+#include "drover/model/disconnect.h"
 #include "drover/uuid.h"
 
 namespace drover::lives {
@@ -66,7 +67,7 @@ void add_policies(v1::TaskGroup& group, Random& random) {
     } else {
       disconnect.set_lost_after(random.between(1, 5) * kMinute);
     }
-    disconnect.set_replace(random.one_in(2));
+    disconnect.set_replace(random.one_in(2) || disconnect.has_stop_on_client_after());
     constexpr const char* kWays[] = {"best_score", "keep_original", "keep_replacement", "longest_running"};
     disconnect.set_reconcile(kWays[random.below(4)]);
   }
@@ -112,6 +113,7 @@ v1::Job Operator::a_job(const std::string& id) {
   task.set_name("main");
   task.set_driver("mock");
   (*task.mutable_env())["version"] = std::to_string(next_++);
+  if (next_ % 4 == 0 && !stop_on_client_after(group)) group.set_prevent_reschedule_on_lost(true);
   if (random_.one_in(5)) {
     task.mutable_resources()->set_cores(random_.between(1, 2));
   } else {
