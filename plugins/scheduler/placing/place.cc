@@ -1,5 +1,6 @@
 #include "place.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "drover/model/node.h"
@@ -21,7 +22,8 @@ Placer::Placer(Surroundings& around, const v1::Job& job, const v1::TaskGroup& gr
     : around_(around),
       job_(job),
       group_(group),
-      prospects_(around.cluster, around.neighbours, around.rules.spreads, around.seed, job, group) {}
+      prospects_(around.cluster, around.neighbours, around.rules.spreads, around.seed, job, group),
+      others_(job, around.importance) {}
 
 const v1::AllocMetric& Placer::failure() {
   failure_ = tally().metric();
@@ -29,7 +31,10 @@ const v1::AllocMetric& Placer::failure() {
 }
 
 void Placer::changed(const std::string& node_id, const Neighbour* moved, int sign) {
-  if (const auto slot = around_.cluster.slot_of(node_id)) prospects_.changed(*slot, moved, sign);
+  const auto slot = around_.cluster.slot_of(node_id);
+  if (!slot) return;
+  prospects_.changed(*slot, moved, sign);
+  if (*slot < exits_.size()) exits_[*slot].reset();
 }
 
 // One node, as if there were no other; nothing when it cannot be taken.
@@ -62,19 +67,42 @@ std::optional<Choice> Placer::place(const std::string& alloc_id, const GroupPlac
   return place_by_preemption(alloc_id, wish);
 }
 
+class Placer::Best {
+ public:
+  void add(const Rank& rank) {
+    ranks_.insert(std::upper_bound(ranks_.begin(), ranks_.end(), rank), rank);
+    if (ranks_.size() > kScoresShown) ranks_.pop_back();
+  }
+  // True when nothing of that score is among the best any more.
+  bool excludes(double score) const { return ranks_.size() == kScoresShown && score < ranks_.back().score; }
+  const std::vector<Rank>& ranks() const { return ranks_; }
+
+ private:
+  std::vector<Rank> ranks_;
+};
+
+Prospects::Extra Placer::extra_of(Slot slot, const GroupPlacer::Wish& wish, double preemption) const {
+  const bool is_penalised = !wish.penalised.empty() && wish.penalised.contains(node_at(slot).node->id());
+  return {.penalised = is_penalised, .preemption = preemption};
+}
+
+int32_t Placer::evicted_of(const Holding& holding) const {
+  const auto at = around_.evicted.find({holding.name_space, holding.job_id, holding.group});
+  return at == around_.evicted.end() ? 0 : at->second;
+}
+
 // The allocations that must leave the node so that the group fits, and how it rates then.
 std::optional<Placer::Way> Placer::way_into(Slot slot) {
   const ClusterNode& node = node_at(slot);
   std::vector<Candidate> candidates;
   for (const auto& holding : node.holdings) {
-    if (holding->job_id == job_.id() && holding->name_space == job_.namespace_()) continue;
-    const auto importance = around_.importance(*holding);
-    if (!importance) continue;
-    const auto evicted = around_.evicted.find({holding->name_space, holding->job_id, holding->group});
+    const auto group = others_.group_of(holding);
+    if (!group) continue;
+    const Importance& importance = *others_.at(*group).importance;
     candidates.push_back({.holding = holding,
-                          .priority = importance->priority,
-                          .max_parallel = importance->max_parallel,
-                          .evicted = evicted == around_.evicted.end() ? 0 : evicted->second});
+                          .priority = importance.priority,
+                          .max_parallel = importance.max_parallel,
+                          .evicted = evicted_of(*holding)});
   }
   auto found = preempt(*node.node, node.room, group_, job_.priority(), std::move(candidates));
   if (!found || found->leaving.empty()) return std::nullopt;
@@ -82,40 +110,142 @@ std::optional<Placer::Way> Placer::way_into(Slot slot) {
   return Way{.parts = parts, .preemption = *std::move(found)};
 }
 
-std::optional<Choice> Placer::place_by_preemption(const std::string& alloc_id, const GroupPlacer::Wish& wish) {
-  const auto extra_of = [&](Slot slot, const Way& way) {
-    return Prospects::Extra{.penalised = wish.penalised.contains(node_at(slot).node->id()),
-                            .preemption = preemption_score(way.preemption.leaving)};
+bool Placer::add_way(Slot slot, const GroupPlacer::Wish& wish, Best& best) {
+  const auto way = way_into(slot);
+  if (!way) return false;
+  const auto extra = extra_of(slot, wish, preemption_score(way->preemption.leaving));
+  best.add({prospects_.score(way->parts, extra), prospects_.order_of(slot), slot});
+  return true;
+}
+
+Placer::Exit& Placer::exit_of(Slot slot) {
+  if (exits_.size() <= slot) exits_.resize(around_.cluster.blocks() * ClusterBlock::kSlots);
+  if (exits_[slot]) return *exits_[slot];
+  const ClusterNode& node = node_at(slot);
+  Exit& exit = exits_[slot].emplace();
+  for (const auto& holding : node.holdings) {
+    const auto number = others_.group_of(holding);
+    if (!number) continue;
+    Others::Group& group = others_.at(*number);
+    if (job_.priority() - group.importance->priority < kPriorityGap) continue;
+    const int32_t evicted = around_.evicted.empty() ? 0 : evicted_of(*holding);
+    exit.weights.push_back(
+        {holding->usage.amount, group.importance->priority, group.importance->max_parallel, evicted});
+    exit.groups.push_back(*number);
+    if (group.importance->max_parallel > 0 && (group.slots.empty() || group.slots.back() != slot)) {
+      group.slots.push_back(slot);
+    }
+  }
+  const Offer offer(exit.weights);
+  Amount over = node.room.used();
+  over += node.room.ask_of(group_);
+  over -= node.room.capacity();
+  exit.is_enough = offer.is_enough(over);
+  if (!exit.is_enough) return exit;
+  Amount used = node.room.used();  // by those that stay: the most of them, or the fewest where the emptiest is the best
+  used -= around_.rules.spreads ? offer.all : offer.least_to_leave(over);
+  exit.packing = prospects_.packing_with(slot, used);
+  exit.preemption = preemption_score(offer.lowest, offer.lowest);
+  return exit;
+}
+
+// Chooses who leaves, as way_into() will.
+void Placer::look_closer(Slot slot, Exit& exit) {
+  const NodeRoom& room = node_at(slot).room;
+  const Amount ask = room.ask_of(group_);
+  Amount over = room.used(), used = room.used();
+  over += ask;
+  over -= room.capacity();
+  const auto leaving = leave_for_amount(over, ask, exit.weights);
+  exit.is_exact = true;
+  double sum = 0, most = 0;
+  for (const size_t at : *leaving) {
+    used -= exit.weights[at].amount;
+    sum += exit.weights[at].priority;
+    most = std::max<double>(most, exit.weights[at].priority);
+  }
+  exit.packing = prospects_.packing_with(slot, used);
+  exit.preemption = preemption_score(sum, most);
+}
+
+// Where some of a group were evicted, others of it are dearer: what was chosen among them is chosen anew.
+void Placer::heed_evictions() {
+  std::set<Slot> stale;
+  for (; heeded_ < around_.evictions.size(); ++heeded_) {
+    const auto& name = around_.evictions[heeded_];
+    for (const uint32_t number : others_.find(name)) {
+      for (const Slot slot : others_.at(number).slots) {
+        if (!exits_[slot]) continue;
+        Exit& exit = *exits_[slot];
+        if (exit.is_exact) stale.insert(slot);
+        for (size_t i = 0; i < exit.groups.size(); ++i) {
+          if (exit.groups[i] == number) exit.weights[i].evicted = around_.evicted.at(name);
+        }
+      }
+    }
+  }
+  for (const Slot slot : stale) look_closer(slot, *exits_[slot]);
+}
+
+// The best ways, exactly: nodes are looked at in the order of the best score that they could have, until those that are
+// left cannot be among the best. `left`: loses all nodes into which there is a way.
+void Placer::find_ways(const GroupPlacer::Wish& wish, Tally& left, Best& best) {
+  constexpr double kRounding = 1;  // of powers, far below the resolution of scores
+  heed_evictions();
+  const auto score_of = [&](Slot slot, const Exit& exit) {
+    return prospects_.score(prospects_.parts_with(slot, exit.packing), extra_of(slot, wish, exit.preemption));
   };
-  std::vector<std::pair<Slot, Finding>> exhausted;
+  std::vector<Open> open;
+  for (const auto& [slot, finding] : prospects_.exhausted()) {
+    bool has_way = false;
+    if (prospects_.lacks_amount(finding)) {
+      const Exit& exit = exit_of(slot);
+      has_way = exit.is_enough;
+      if (has_way) open.push_back({score_of(slot, exit) + (exit.is_exact ? 0 : kRounding), slot});
+    } else {
+      has_way = add_way(slot, wish, best);
+    }
+    if (has_way) left.refuse(finding, node_at(slot).node->node_class(), -1);
+  }
+  std::ranges::make_heap(open, {}, &Open::best);
+  for (; !open.empty() && !best.excludes(open.front().best); open.pop_back()) {
+    std::ranges::pop_heap(open, {}, &Open::best);
+    const Slot slot = open.back().slot;
+    Exit& exit = *exits_[slot];
+    if (!exit.is_exact) look_closer(slot, exit);
+    best.add({score_of(slot, exit), prospects_.order_of(slot), slot});
+  }
+}
+
+std::optional<Choice> Placer::place_by_preemption(const std::string& alloc_id, const GroupPlacer::Wish& wish) {
+  Tally left = tally();  // without those that are no longer exhausted
+  Best best;
   if (wish.only_node.empty()) {
-    exhausted = prospects_.exhausted();
+    find_ways(wish, left, best);
   } else if (const auto slot = around_.cluster.slot_of(wish.only_node)) {
     const Finding finding = prospects_.look_at(*slot);
-    if (prospects_.reasons().is_exhausted(finding)) exhausted.emplace_back(*slot, finding);
+    if (prospects_.reasons().is_exhausted(finding) && add_way(*slot, wish, best))
+      left.refuse(finding, node_at(*slot).node->node_class(), -1);
   }
-  Tally left = tally();  // without those that are no longer exhausted
-  std::map<Rank, Way> ways;
-  for (const auto& [slot, finding] : exhausted) {
-    auto way = way_into(slot);
-    if (!way) continue;
-    left.refuse(finding, node_at(slot).node->node_class(), -1);
-    const double score = prospects_.score(way->parts, extra_of(slot, *way));
-    ways.emplace(Rank{score, prospects_.order_of(slot), slot}, *std::move(way));
-    if (ways.size() > kScoresShown) ways.erase(std::prev(ways.end()));
-  }
-  if (ways.empty()) return std::nullopt;
+  if (best.ranks().empty()) return std::nullopt;
   v1::AllocMetric metric = left.metric();
-  for (const auto& [rank, way] : ways) prospects_.show(rank.slot, way.parts, extra_of(rank.slot, way), metric);
-  const auto& [best, chosen] = *ways.begin();
-  const std::string node_id = node_at(best.slot).node->id();
+  std::vector<Candidate> leaving;  // of the best
+  for (const Rank& rank : best.ranks()) {
+    auto way = way_into(rank.slot);
+    const double preemption = preemption_score(way->preemption.leaving);
+    prospects_.show(rank.slot, way->parts, extra_of(rank.slot, wish, preemption), metric);
+    if (leaving.empty()) leaving = std::move(way->preemption.leaving);
+  }
+  const Slot chosen = best.ranks().front().slot;
+  const std::string node_id = node_at(chosen).node->id();
   std::vector<std::shared_ptr<const Holding>> evicted;
-  for (const Candidate& one : chosen.preemption.leaving) {
+  for (const Candidate& one : leaving) {
     around_.cluster.remove(node_id, one.holding->id);
-    ++around_.evicted[{one.holding->name_space, one.holding->job_id, one.holding->group}];
+    const auto& group = around_.evictions.emplace_back(one.holding->name_space, one.holding->job_id, one.holding->group);
+    ++around_.evicted[group];
     evicted.push_back(one.holding);
   }
-  Choice choice = give(alloc_id, best.slot, std::move(metric));
+  Choice choice = give(alloc_id, chosen, std::move(metric));
   choice.evicted = std::move(evicted);
   return choice;
 }
@@ -151,6 +281,7 @@ Choice Placer::give(const std::string& alloc_id, Slot slot, v1::AllocMetric metr
                                                                                  .job_version = job_.version(),
                                                                                  .usage = usage_of(choice.resources)}));
   prospects_.changed(slot, &around_.neighbours.back(), 1);
+  if (slot < exits_.size()) exits_[slot].reset();
   return choice;
 }
 

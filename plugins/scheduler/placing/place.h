@@ -30,14 +30,6 @@ struct PlacingRules {
 };
 PlacingRules rules_for(const v1::SchedulerConfiguration& config, const std::string& job_type);
 
-// How important an allocation of another job is to preemption.
-struct Importance {
-  int32_t priority = 0;
-  int32_t max_parallel = 0;  // of the migrate block
-};
-// Nothing when the job is not known any more: the allocation stays then.
-using ImportanceOf = std::function<std::optional<Importance>(const Holding& holding)>;
-
 // Shared by the placers of one evaluation. Requires: it outlives them.
 struct Surroundings {
   Cluster& cluster;
@@ -45,7 +37,8 @@ struct Surroundings {
   std::string seed;                    // decides between nodes that are equally good
   PlacingRules rules = {};
   ImportanceOf importance = {};
-  std::map<std::tuple<std::string, std::string, std::string>, int32_t> evicted = {};  // by namespace, job, group
+  std::map<GroupName, int32_t> evicted = {};
+  std::vector<GroupName> evictions = {};  // the same one by one
 };
 
 struct Choice {
@@ -76,11 +69,32 @@ class Placer {
     Prospects::Parts parts;
     Preemption preemption;
   };
+  // What is known of a node on which others might leave enough cpu, memory and disk. Bounds, until it was looked at.
+  struct Exit {
+    std::vector<Weight> weights;   // those that may leave
+    std::vector<uint32_t> groups;  // theirs
+    bool is_enough = false, is_exact = false;
+    double packing = 0, preemption = 0;
+  };
+  struct Open {
+    double best;  // score
+    Slot slot;
+  };
+  // The best ranks, at most kScoresShown.
+  class Best;
 
   const ClusterNode& node_at(Slot slot) const { return around_.cluster.at(slot); }
   const Tally& tally() const { return alone_ ? *alone_ : prospects_.tally(); }
   std::optional<Slot> look_at(const std::string& node_id);
+  Prospects::Extra extra_of(Slot slot, const GroupPlacer::Wish& wish, double preemption) const;
   std::optional<Way> way_into(Slot slot);
+  int32_t evicted_of(const Holding& holding) const;
+  Exit& exit_of(Slot slot);
+  void look_closer(Slot slot, Exit& exit);
+  void heed_evictions();
+  // False when there is no way into the node.
+  bool add_way(Slot slot, const GroupPlacer::Wish& wish, Best& best);
+  void find_ways(const GroupPlacer::Wish& wish, Tally& left, Best& best);
   std::optional<Choice> place_by_preemption(const std::string& alloc_id, const GroupPlacer::Wish& wish);
   Choice take(const std::string& alloc_id, const std::vector<Slot>& slots, const std::set<std::string>& penalised);
   Choice give(const std::string& alloc_id, Slot slot, v1::AllocMetric metric);
@@ -89,7 +103,10 @@ class Placer {
   const v1::Job& job_;
   const v1::TaskGroup& group_;
   Prospects prospects_;
-  std::optional<Tally> alone_;  // where one node was asked for
+  Others others_;
+  std::vector<std::optional<Exit>> exits_;  // by slot; those that are known
+  size_t heeded_ = 0;                       // of the evictions
+  std::optional<Tally> alone_;              // where one node was asked for
   v1::AllocMetric failure_;
 };
 

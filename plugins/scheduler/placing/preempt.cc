@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <set>
+#include <tuple>
 
 #include "devices.h"
 
@@ -15,12 +18,20 @@ constexpr double kScoreRate = 0.0048, kScoreOrigin = 2048;
 
 bool may_leave(const Candidate& candidate, int32_t priority) { return priority - candidate.priority >= kPriorityGap; }
 
-double distance(const Amount& needed, const Candidate& candidate) {
+double distance(const Amount& needed, const Weight& weight) {
   double penalty = 0;
-  if (candidate.max_parallel > 0 && candidate.evicted >= candidate.max_parallel) {
-    penalty = kParallelPenalty * (candidate.evicted + 1 - candidate.max_parallel);
+  if (weight.max_parallel > 0 && weight.evicted >= weight.max_parallel) {
+    penalty = kParallelPenalty * (weight.evicted + 1 - weight.max_parallel);
   }
-  return preemption_distance(needed, candidate.holding->usage.amount) + penalty;
+  return preemption_distance(needed, weight.amount) + penalty;
+}
+
+bool is_over(const Amount& over) { return over.cpu > 0 || over.memory_mb > 0 || over.disk_mb > 0; }
+
+Amount over_of(const NodeRoom& room, const Amount& ask) {
+  Amount over = room.used();
+  over += ask;
+  return over -= room.capacity();
 }
 
 NodeRoom without(NodeRoom room, const std::vector<Candidate>& leaving) {
@@ -45,12 +56,12 @@ std::vector<Candidate> by_priority(const std::vector<Candidate>& candidates, int
 }
 
 // Leaves out those whose room others give already.
-std::vector<Candidate> shortest_prefix(const NodeRoom& room, const Amount& ask, std::vector<Candidate> leaving) {
+std::vector<size_t> shortest_prefix(Amount over, const Amount& ask, std::vector<size_t> leaving,
+                                    std::span<const Weight> weights) {
   std::ranges::stable_sort(leaving, std::greater<>(),
-                           [&](const Candidate& one) { return preemption_distance(ask, one.holding->usage.amount); });
-  NodeRoom left = room;
+                           [&](size_t at) { return preemption_distance(ask, weights[at].amount); });
   size_t count = 0;
-  while (count < leaving.size() && !left.exhausted(ask).empty()) left.remove(leaving[count++].holding->usage);
+  while (count < leaving.size() && is_over(over)) over -= weights[leaving[count++]].amount;
   leaving.resize(count);
   return leaving;
 }
@@ -143,23 +154,44 @@ double preemption_distance(const Amount& needed, const Amount& held) {
 
 std::optional<std::vector<Candidate>> preempt_for_amount(const NodeRoom& room, const Amount& ask, int32_t priority,
                                                          const std::vector<Candidate>& candidates) {
-  if (room.exhausted(ask).empty()) return std::vector<Candidate>();
-  std::vector<Candidate> open = by_priority(candidates, priority);
+  std::vector<Weight> weights;
+  std::vector<const Candidate*> open;
+  for (const Candidate& one : candidates) {
+    if (!may_leave(one, priority)) continue;
+    open.push_back(&one);
+    weights.push_back({one.holding->usage.amount, one.priority, one.max_parallel, one.evicted});
+  }
+  const auto chosen = leave_for_amount(over_of(room, ask), ask, weights);
+  if (!chosen) return std::nullopt;
   std::vector<Candidate> leaving;
-  NodeRoom left = room;
-  Amount needed = ask;
-  while (!open.empty() && !left.exhausted(ask).empty()) {
-    const auto end = std::ranges::upper_bound(open, open.front().priority, {}, &Candidate::priority);
-    const auto nearest = std::min_element(open.begin(), end, [&](const Candidate& a, const Candidate& b) {
-      return distance(needed, a) < distance(needed, b);
-    });
-    left.remove(nearest->holding->usage);
-    needed -= nearest->holding->usage.amount;
+  for (const size_t at : *chosen) leaving.push_back(*open[at]);
+  return leaving;
+}
+
+// The lowest priority first, and of that the nearest to what is needed, until there is room.
+std::optional<std::vector<size_t>> leave_for_amount(const Amount& over, const Amount& ask,
+                                                    std::span<const Weight> weights) {
+  std::vector<size_t> leaving;
+  if (!is_over(over)) return leaving;
+  std::vector<size_t> open(weights.size());
+  std::iota(open.begin(), open.end(), size_t{0});
+  std::ranges::stable_sort(open, {}, [&](size_t at) { return weights[at].priority; });
+  Amount left = over, needed = ask;
+  while (!open.empty() && is_over(left)) {
+    const int32_t lowest = weights[open.front()].priority;
+    auto nearest = open.begin();
+    double least = std::numeric_limits<double>::infinity();
+    for (auto at = open.begin(); at != open.end() && weights[*at].priority == lowest; ++at) {
+      const double now = distance(needed, weights[*at]);
+      if (now < least) std::tie(least, nearest) = std::tie(now, at);
+    }
+    left -= weights[*nearest].amount;
+    needed -= weights[*nearest].amount;
     leaving.push_back(*nearest);
     open.erase(nearest);
   }
-  if (!left.exhausted(ask).empty()) return std::nullopt;
-  return shortest_prefix(room, ask, std::move(leaving));
+  if (is_over(left)) return std::nullopt;
+  return shortest_prefix(over, ask, std::move(leaving), weights);
 }
 
 std::optional<std::vector<Candidate>> preempt_for_ports(const v1::Node& node, const NodeRoom& room,
@@ -229,14 +261,80 @@ std::optional<Preemption> preempt(const v1::Node& node, const NodeRoom& room, co
   return Preemption{.leaving = std::move(leaving), .room = without(std::move(left), *more)};
 }
 
+Offer::Offer(std::span<const Weight> weights) {
+  if (weights.empty()) return;
+  least = most = weights.front().amount;
+  lowest = weights.front().priority;
+  for (const Weight& weight : weights) {
+    const Amount& amount = weight.amount;
+    all += amount;
+    least = {std::min(least.cpu, amount.cpu), std::min(least.memory_mb, amount.memory_mb),
+             std::min(least.disk_mb, amount.disk_mb)};
+    most = {std::max(most.cpu, amount.cpu), std::max(most.memory_mb, amount.memory_mb),
+            std::max(most.disk_mb, amount.disk_mb)};
+    lowest = std::min(lowest, weight.priority);
+  }
+}
+
+bool Offer::is_enough(const Amount& over) const {
+  Amount left = over;
+  return !is_over(left -= all);
+}
+
+Amount Offer::least_to_leave(const Amount& over) const {
+  int64_t at_least = 1;  // so many allocations leave
+  const auto count_for = [&](int64_t lacks, int64_t largest) {
+    if (lacks > 0 && largest > 0) at_least = std::max(at_least, (lacks + largest - 1) / largest);
+  };
+  count_for(over.cpu, most.cpu);
+  count_for(over.memory_mb, most.memory_mb);
+  count_for(over.disk_mb, most.disk_mb);
+  return {std::max(over.cpu, at_least * least.cpu), std::max(over.memory_mb, at_least * least.memory_mb),
+          std::max(over.disk_mb, at_least * least.disk_mb)};
+}
+
+std::optional<uint32_t> Others::group_of(const std::shared_ptr<const Holding>& holding) {
+  if (!holding->evictable) return std::nullopt;
+  const std::hash<std::string_view> hash;
+  const size_t key = hash(holding->job_id) + holding->job_version;
+  std::optional<uint32_t> number;
+  for (auto [at, end] = numbers_.equal_range(key); at != end && !number; ++at) {
+    const Holding& known = *groups_[at->second].example;
+    if (known.job_id == holding->job_id && known.group == holding->group && known.name_space == holding->name_space &&
+        known.job_version == holding->job_version) {
+      number = at->second;
+    }
+  }
+  if (!number) {
+    number = static_cast<uint32_t>(groups_.size());
+    numbers_.emplace(key, *number);
+    const bool is_own = holding->job_id == job_->id() && holding->name_space == job_->namespace_();
+    groups_.push_back({holding, is_own ? std::nullopt : importance_(*holding)});
+  }
+  return groups_[*number].importance ? number : std::nullopt;
+}
+
+std::vector<uint32_t> Others::find(const GroupName& name) const {
+  std::vector<uint32_t> found;
+  for (uint32_t number = 0; number < groups_.size(); ++number) {
+    const Holding& known = *groups_[number].example;
+    if (std::tie(known.name_space, known.job_id, known.group) == name) found.push_back(number);
+  }
+  return found;
+}
+
+double preemption_score(double sum, double most) {
+  const double net = most > 0 ? most + sum / most : 0;
+  return 1 / (1 + std::exp(kScoreRate * (net - kScoreOrigin)));
+}
+
 double preemption_score(const std::vector<Candidate>& leaving) {
   double sum = 0, most = 0;
   for (const Candidate& one : leaving) {
     sum += one.priority;
     most = std::max<double>(most, one.priority);
   }
-  const double net = most > 0 ? most + sum / most : 0;
-  return 1 / (1 + std::exp(kScoreRate * (net - kScoreOrigin)));
+  return preemption_score(sum, most);
 }
 
 }  // namespace drover::scheduler

@@ -4,13 +4,26 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cluster.h"
 #include "drover/v1/job.pb.h"
 
 namespace drover::scheduler {
+
+// How important an allocation of another job is to preemption.
+struct Importance {
+  int32_t priority = 0;
+  int32_t max_parallel = 0;  // of the migrate block
+};
+// Nothing when the job is not known any more: the allocation stays then.
+using ImportanceOf = std::function<std::optional<Importance>(const Holding& holding)>;
 
 // An allocation of another job on the node.
 struct Candidate {
@@ -48,7 +61,58 @@ struct Preemption {
 std::optional<Preemption> preempt(const v1::Node& node, const NodeRoom& room, const v1::TaskGroup& group,
                                   int32_t priority, std::vector<Candidate> candidates);
 
+// An allocation that may leave, as far as amounts decide about it.
+struct Weight {
+  Amount amount;
+  int32_t priority = 0;
+  int32_t max_parallel = 0, evicted = 0;  // as Candidate's
+};
+// The choice of preempt_for_amount(): the places in `weights` of those that leave. `over`: by how much the node is too
+// small for the ask; 0 and below: it is not. Nothing when all of them are not enough.
+std::optional<std::vector<size_t>> leave_for_amount(const Amount& over, const Amount& ask,
+                                                    std::span<const Weight> weights);
+
+// Bounds of what leave_for_amount() may choose, whatever was evicted before.
+struct Offer {
+  Amount all, least, most;  // together; the smallest and the largest in each dimension
+  int32_t lowest = 0;       // priority
+
+  explicit Offer(std::span<const Weight> weights);
+  bool is_enough(const Amount& over) const;
+  // So much at least leaves. Requires: it is enough.
+  Amount least_to_leave(const Amount& over) const;
+};
+
+using GroupName = std::tuple<std::string, std::string, std::string>;  // namespace, job, group
+
+// The other jobs, as one evaluation of a job sees them: asks once about each group of each. One owner.
+class Others {
+ public:
+  // Requires: the job and what `importance` reads outlive it.
+  Others(const v1::Job& job, ImportanceOf importance) : job_(&job), importance_(std::move(importance)) {}
+
+  // The group of a job that an allocation is of.
+  struct Group {
+    std::shared_ptr<const Holding> example;
+    std::optional<Importance> importance;  // nothing when its allocations stay
+    std::vector<Slot> slots = {};          // kept for the caller: where it is known to be
+  };
+  // Nothing when the allocation stays: it is the job's own, or nobody knows how important it is.
+  std::optional<uint32_t> group_of(const std::shared_ptr<const Holding>& holding);
+  Group& at(uint32_t number) { return groups_[number]; }
+  // The numbers of all versions of that group.
+  std::vector<uint32_t> find(const GroupName& name) const;
+
+ private:
+  const v1::Job* job_;
+  ImportanceOf importance_;
+  std::vector<Group> groups_;
+  std::unordered_multimap<size_t, uint32_t> numbers_;  // by a hash of what its allocations have in common
+};
+
 // Near 1 for few and unimportant allocations, near 0 for many and important ones.
 double preemption_score(const std::vector<Candidate>& leaving);
+// The same, from the sum of the priorities and the highest.
+double preemption_score(double sum, double most);
 
 }  // namespace drover::scheduler

@@ -404,19 +404,35 @@ Prospects::Parts Prospects::parts_after(Slot slot, const NodeRoom& room) {
 }
 
 Prospects::Parts Prospects::parts_of(Slot slot, const NodeRoom& room, double cpu_power, double memory_power) {
-  const Common& common = common_of(slot);
-  const v1::Node& node = *node_at(slot).node;
-  ScreenFactors factors = common.factors;
+  ScreenFactors factors = common_of(slot).factors;
   if (wants_cores_) factors.cpu = power_of_ask(room.capacity().cpu, ask_of(room).cpu);
-  Parts parts{.affinity = common.affinity, .spread = spread_of(common)};
-  parts.packing = packing_of(ask_, factors, cpu_power, memory_power);
+  Parts parts = parts_with(slot, packing_of(ask_, factors, cpu_power, memory_power));
   if (wants_devices_) {
-    const auto choice = choose_devices(node, group_, room.devices());
+    const auto choice = choose_devices(*node_at(slot).node, group_, room.devices());
     parts.devices = choice ? choice->preference : std::nullopt;
   }
-  const auto there = collisions_.find(&node);
+  return parts;
+}
+
+Prospects::Parts Prospects::parts_with(Slot slot, double packing) {
+  const Common& common = common_of(slot);
+  Parts parts{.packing = packing, .affinity = common.affinity, .spread = spread_of(common)};
+  if (collisions_.empty()) return parts;
+  const auto there = collisions_.find(node_at(slot).node.get());
   parts.collisions = there == collisions_.end() ? 0 : there->second;
   return parts;
+}
+
+double Prospects::packing_with(Slot slot, const Amount& used) {
+  const Amount& capacity = node_at(slot).room.capacity();
+  return packing_of(ask_, common_of(slot).factors, power_of_free(capacity.cpu, used.cpu),
+                    power_of_free(capacity.memory_mb, used.memory_mb));
+}
+
+bool Prospects::lacks_amount(Finding finding) const {
+  if (judges_each() || !reasons_.is_exhausted(finding)) return false;
+  const std::string& text = reasons_.text(finding);
+  return text == "cpu" || text == "memory" || text == "disk";
 }
 
 double Prospects::anti_affinity(const Parts& parts) const {

@@ -67,6 +67,11 @@ class Prospects {
 
   Parts parts_at(Slot slot);
   Parts parts_after(Slot slot, const NodeRoom& room);  // some have left
+  // True when nothing but an amount of cpu, memory or disk is missing, and nothing else depends on who leaves.
+  bool lacks_amount(Finding finding) const;
+  // Packing where so much is taken; and the parts with it, for a group of which lacks_amount() can be true.
+  double packing_with(Slot slot, const Amount& used);
+  Parts parts_with(Slot slot, double packing);
   double score(const Parts& parts, const Extra& extra) const;
   uint64_t order_of(Slot slot) const;
   // Adds the node's score, term by term.
