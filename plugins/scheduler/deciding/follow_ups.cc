@@ -18,7 +18,7 @@ void FollowUps::add(const std::vector<Later>& later, const char* trigger, const 
   }
 }
 
-bool FollowUps::write(const std::map<std::string, const v1::Allocation*>& allocs) {
+bool FollowUps::write(const AllocIndex& allocs) {
   std::ranges::sort(all_, {}, [](const One& one) {
     return std::tuple(std::string_view(one.trigger), one.later.due, std::string_view(one.later.alloc_id));
   });

@@ -2,7 +2,6 @@
 // time. Pure.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,7 @@ class FollowUps {
 
   void add(const std::vector<Later>& later, const char* trigger, const char* why);
   // Writes the evaluations, and names them in their allocations. True when there is one.
-  bool write(const std::map<std::string, const v1::Allocation*>& allocs);
+  bool write(const AllocIndex& allocs);
 
  private:
   struct One {

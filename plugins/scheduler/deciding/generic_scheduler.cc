@@ -17,7 +17,8 @@ class Evaluation {
  public:
   Evaluation(const Scheduler::Input& input, Board& board, bool is_batch)
       : input_(input), job_(input.job), board_(board), is_batch_(is_batch), changes_(decision_.plan, input, board) {
-    for (const v1::Allocation& alloc : input.allocs) allocs_[alloc.id()] = &alloc;
+    allocs_.reserve(input.allocs.size());
+    for (const v1::Allocation& alloc : input.allocs) allocs_.emplace(alloc.id(), &alloc);
   }
 
   Scheduler::Decision run() {
@@ -184,7 +185,7 @@ class Evaluation {
   const v1::Job* job_;
   Board& board_;
   const bool is_batch_;
-  std::map<std::string, const v1::Allocation*> allocs_;
+  AllocIndex allocs_;
   std::string deployment_id_;  // of the deployment under way; empty: there is none
   RoomWait wait_;
   Scheduler::Decision decision_;

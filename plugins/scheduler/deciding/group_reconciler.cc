@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -14,6 +16,7 @@
 #include "holders.h"
 #include "names.h"
 #include "reschedule.h"
+#include "sorting.h"
 #include "updates.h"
 
 namespace drover::scheduler {
@@ -25,12 +28,6 @@ constexpr int64_t kNowWindow = 1'000'000'000;
 bool is_canary(const v1::Allocation& alloc) { return alloc.deployment_status().canary(); }
 
 int64_t size_of(const auto& container) { return static_cast<int64_t>(container.size()); }
-
-void order_by_name(Allocs& allocs) {
-  std::ranges::sort(allocs, {}, [](Alloc alloc) {
-    return std::tuple(name_index(alloc->name()).value_or(0), alloc->create_index(), alloc->id());
-  });
-}
 
 class GroupReconciler {
  public:
@@ -211,7 +208,9 @@ class GroupReconciler {
 
   void find_rescheduled() {
     Holders holders(batch_, job_.create_index(), [this](const v1::Allocation& alloc) { return is_judged_canary(alloc); });
-    for (const Allocs* some : {&by_.untainted, &by_.migrate, &by_.disconnecting, &by_.lost}) holders.add(*some);
+    if (std::ranges::any_of(by_.untainted, [this](Alloc alloc) { return stays(*alloc, batch_) == Stays::failed; })) {
+      for (const Allocs* some : {&by_.untainted, &by_.migrate, &by_.disconnecting, &by_.lost}) holders.add(*some);
+    }
     Allocs staying;
     for (Alloc alloc : by_.untainted) {
       if (holders.is_history(*alloc)) continue;
@@ -301,17 +300,19 @@ class GroupReconciler {
     AllocSet stopped;
     // The older of two versions of a name goes, also where there is no surplus: its place is taken, by a canary
     // that was promoted for one.
-    std::map<std::string, uint64_t> newest;  // versions
     const auto counts = [&](Alloc alloc) { return is_of_job(*alloc) && !(is_canarying() && canaries.contains(alloc)); };
-    for (Alloc alloc : by_.untainted) {
-      if (counts(alloc) && !terminal(*alloc)) {
+    const auto is_other_version = [&](Alloc alloc) { return counts(alloc) && !is_of_version(*alloc); };
+    std::unordered_map<std::string_view, uint64_t> newest;  // versions
+    if (std::ranges::any_of(by_.untainted, is_other_version)) {
+      for (Alloc alloc : by_.untainted) {
+        if (!counts(alloc) || terminal(*alloc)) continue;
         uint64_t& version = newest[alloc->name()];
         version = std::max(version, alloc->job_version());
       }
     }
     for (Alloc alloc : by_.untainted) {
       const auto holder = newest.find(alloc->name());
-      if (!counts(alloc) || holder == newest.end() || holder->second <= alloc->job_version()) continue;
+      if (holder == newest.end() || !counts(alloc) || holder->second <= alloc->job_version()) continue;
       stopped.insert(alloc);
       --surplus;
       if (terminal(*alloc)) continue;
@@ -330,7 +331,7 @@ class GroupReconciler {
       names_.release((*at)->name());
     }
     // Those that are not of this version, or do not run yet, go before others of their name.
-    std::ranges::stable_sort(candidates, {}, [this](Alloc alloc) {
+    sort_by(candidates, [this](Alloc alloc) {
       return std::tuple(is_of_version(*alloc), alloc->client_status() == v1::CLIENT_STATUS_RUNNING,
                         -static_cast<int64_t>(alloc->create_index()), -name_index(alloc->name()).value_or(0));
     });
@@ -367,6 +368,16 @@ class GroupReconciler {
     for (Alloc alloc : candidates) stop_one(alloc);
   }
 
+  // True when what is of the allocation's version cannot take the present one as it is.
+  bool replaces_version(const v1::Allocation& alloc) {
+    if (!is_of_job(alloc)) return true;
+    const auto [known, is_new] = replaces_.try_emplace(alloc.job_version(), true);
+    if (!is_new) return known->second;
+    const v1::Job* from = input_.version(alloc.job_version());
+    const v1::TaskGroup* old = from ? find_group(*from, group_.name()) : nullptr;
+    return known->second = !old || needs_replacement(*from, *old, job_, group_);
+  }
+
   // Allocations of earlier versions take the new one: as they are where that is possible.
   void find_updates() {
     const AllocSet disconnecting(by_.disconnecting);
@@ -375,10 +386,7 @@ class GroupReconciler {
         ++count_.ignore;
         continue;
       }
-      const v1::Job* from = is_of_job(*alloc) ? input_.version(alloc->job_version()) : nullptr;
-      const v1::TaskGroup* old = from ? find_group(*from, group_.name()) : nullptr;
-      const bool replace = !old || needs_replacement(*from, *old, job_, group_);
-      if (replace || (!client_terminal(*alloc) && !input_.may_stay(*alloc, group_))) {
+      if (replaces_version(*alloc) || (!client_terminal(*alloc) && !input_.may_stay(*alloc, group_))) {
         destructive_.push_back(alloc);
       } else if (!client_terminal(*alloc) && alloc->client_status() != v1::CLIENT_STATUS_UNKNOWN &&
                  !disconnecting.contains(alloc)) {
@@ -444,19 +452,7 @@ class GroupReconciler {
       plan_.placements.push_back(rescheduled(one));
       ++placed;
     }
-    std::set<std::string> held;  // by what replaced one of these while it was out of reach, for one
-    for (const Allocs* staying : {&by_.untainted, &by_.migrate}) {
-      for (Alloc alloc : *staying) held.insert(alloc->name());
-    }
-    for (const Placement& placement : plan_.placements) {
-      if (!placement.is_canary) held.insert(placement.name);
-    }
-    for (Alloc alloc : by_.lost) {
-      if (existing + placed >= group_.count()) break;
-      if (!held.insert(alloc->name()).second) continue;
-      plan_.placements.push_back(successor_of(*alloc));
-      ++placed;
-    }
+    placed += replace_lost(group_.count() - existing - placed);
     count_.place += static_cast<uint64_t>(placed);
     const int64_t missing = std::max<int64_t>(group_.count() - existing - placed, 0);
     waits_for_place_ = missing > 0;
@@ -464,6 +460,26 @@ class GroupReconciler {
     for (std::string& name : names_.next(missing)) plan_.placements.push_back({.name = std::move(name)});
     count_.place += static_cast<uint64_t>(missing);
     left_ -= std::min(left_, placed + missing);
+  }
+
+  // Replaces at most so many, and returns how many.
+  int64_t replace_lost(int64_t wanted) {
+    if (by_.lost.empty() || wanted <= 0) return 0;
+    std::set<std::string> held;  // by what replaced one of these while it was out of reach, for one
+    for (const Allocs* staying : {&by_.untainted, &by_.migrate}) {
+      for (Alloc alloc : *staying) held.insert(alloc->name());
+    }
+    for (const Placement& placement : plan_.placements) {
+      if (!placement.is_canary) held.insert(placement.name);
+    }
+    int64_t placed = 0;
+    for (Alloc alloc : by_.lost) {
+      if (placed >= wanted) break;
+      if (!held.insert(alloc->name()).second) continue;
+      plan_.placements.push_back(successor_of(*alloc));
+      ++placed;
+    }
+    return placed;
   }
 
   static bool terminal_on_server(const Reschedule& one) { return server_terminal(*one.alloc); }
@@ -498,6 +514,7 @@ class GroupReconciler {
   }
 
   void migrate() {
+    if (by_.migrate.empty()) return;
     std::set<std::string> held;  // by what replaced one of these while it was out of reach
     for (Alloc alloc : by_.untainted) {
       if (!terminal(*alloc)) held.insert(alloc->name());
@@ -564,6 +581,7 @@ class GroupReconciler {
   BySituation by_;
   std::vector<Reschedule> reschedule_;  // to be replaced now
   Allocs destructive_;
+  std::map<uint64_t, bool> replaces_;  // by version: replaces_version()
   int64_t left_ = 0;              // of the step of a rolling update
   bool waits_for_place_ = false;  // the count is not reached
   struct {

@@ -30,7 +30,7 @@ void Holders::add(const Allocs& allocs) {
     const Stays stay = stays(*alloc, is_batch_);
     if (!is_of_job(*alloc) || stay == Stays::no) continue;
     auto& holder = holders_[name_of(*alloc)];
-    holder = std::max(holder, std::tuple(stay != Stays::failed, alloc->create_index(), alloc->id()));
+    holder = std::max(holder, std::tuple(stay != Stays::failed, alloc->create_index(), std::string_view(alloc->id())));
   }
 }
 
@@ -38,7 +38,7 @@ bool Holders::is_history(const v1::Allocation& alloc) const {
   if (alloc.client_status() != v1::CLIENT_STATUS_FAILED || stays(alloc, is_batch_) == Stays::no) return false;
   if (!is_of_job(alloc)) return true;
   const auto holder = holders_.find(name_of(alloc));
-  return holder != holders_.end() && std::get<std::string>(holder->second) != alloc.id();
+  return holder != holders_.end() && std::get<std::string_view>(holder->second) != alloc.id();
 }
 
 }  // namespace drover::scheduler

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -19,7 +19,7 @@ enum class Stays { yes, no, failed };
 Stays stays(const v1::Allocation& alloc, bool is_batch);
 
 // The holder of a name has not failed, else it is the newest. Canaries that are judged stand beside those that they may
-// replace; once promoted they may be older than the last one of the former version.
+// replace; once promoted they may be older than the last one of the former version. Requires: what is added outlives it.
 class Holders {
  public:
   // Requires: `is_judged_canary` can be called as long as this lives.
@@ -31,14 +31,14 @@ class Holders {
   bool is_history(const v1::Allocation& alloc) const;
 
  private:
-  using Name = std::pair<std::string, bool>;
+  using Name = std::pair<std::string_view, bool>;
   Name name_of(const v1::Allocation& alloc) const { return {alloc.name(), is_judged_canary_(alloc)}; }
   bool is_of_job(const v1::Allocation& alloc) const { return alloc.job_create_index() == job_create_index_; }
 
   const bool is_batch_;
   const uint64_t job_create_index_;
   const std::function<bool(const v1::Allocation&)> is_judged_canary_;
-  std::map<Name, std::tuple<bool, uint64_t, std::string>> holders_;  // well, created, identifier
+  std::map<Name, std::tuple<bool, uint64_t, std::string_view>> holders_;  // well, created, identifier
 };
 
 }  // namespace drover::scheduler

@@ -38,11 +38,18 @@ class NameIndex {
   std::set<std::string> highest(int64_t number);
 
  private:
+  static constexpr int64_t kFew = 1 << 20;  // indexes below stand in a bitmap
+
   std::string name(int64_t index) const { return prefix_ + "[" + std::to_string(index) + "]"; }
+  bool is_taken(int64_t index) const;
+  // False when it was taken already.
+  bool take(int64_t index);
+  void release(int64_t index);
 
   std::string prefix_;
   int64_t count_;
-  std::set<int64_t> taken_;
+  std::vector<bool> low_;     // taken ones
+  std::set<int64_t> high_;  // the same
 };
 
 }  // namespace drover::scheduler

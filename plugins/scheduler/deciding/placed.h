@@ -3,6 +3,8 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "drover/scheduler.h"
@@ -12,6 +14,9 @@
 #include "drover/v1/job.pb.h"
 
 namespace drover::scheduler {
+
+// Allocations by identifier, which they own.
+using AllocIndex = std::unordered_map<std::string_view, const v1::Allocation*>;
 
 class Changes {
  public:

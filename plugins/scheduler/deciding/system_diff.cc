@@ -1,7 +1,11 @@
 #include "system_diff.h"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "descriptions.h"
 #include "drover/model/allocation.h"
@@ -38,7 +42,13 @@ class Diff {
   }
 
  private:
-  using Slot = std::pair<std::string, std::string>;  // node and name
+  using Slot = std::pair<std::string_view, std::string_view>;  // node and name
+  struct HashOfSlot {
+    size_t operator()(const Slot& slot) const {
+      const std::hash<std::string_view> hash;
+      return hash(slot.first) * 31 + hash(slot.second);
+    }
+  };
 
   SystemGroupPlan& plan_of(const v1::Allocation& alloc) { return diff_.groups[alloc.task_group()]; }
 
@@ -135,9 +145,10 @@ class Diff {
 
   void place(const v1::TaskGroup& group) {
     SystemGroupPlan& plan = diff_.groups[group.name()];
+    std::vector<std::string> names;
+    for (int64_t i = 0; i < group.count(); ++i) names.push_back(alloc_name(input_.job->name(), group.name(), i));
     for (const std::string& node : input_.nodes) {
-      for (int64_t i = 0; i < group.count(); ++i) {
-        std::string name = alloc_name(input_.job->name(), group.name(), i);
+      for (const std::string& name : names) {
         if (taken_.contains({node, name})) continue;
         SystemPlacement placement{.node_id = node, .name = name};
         if (const auto at = ended_.find({node, name}); at != ended_.end()) {
@@ -163,8 +174,8 @@ class Diff {
   const SystemInput& input_;
   const bool wanted_;
   std::optional<int64_t> replacements_left_ = std::nullopt;  // nothing: as many as there are
-  std::set<Slot> taken_;
-  std::map<Slot, const v1::Allocation*> ended_;
+  std::unordered_set<Slot, HashOfSlot> taken_;
+  std::unordered_map<Slot, const v1::Allocation*, HashOfSlot> ended_;
   SystemDiff diff_;
 };
 

@@ -22,7 +22,8 @@ class SystemEvaluation {
         board_(board),
         is_sysbatch_(is_sysbatch),
         changes_(decision_.plan, input, board) {
-    for (const v1::Allocation& alloc : input.allocs) allocs_[alloc.id()] = &alloc;
+    allocs_.reserve(input.allocs.size());
+    for (const v1::Allocation& alloc : input.allocs) allocs_.emplace(alloc.id(), &alloc);
   }
 
   Scheduler::Decision run() {
@@ -144,7 +145,7 @@ class SystemEvaluation {
   const v1::Job* job_;
   Board& board_;
   const bool is_sysbatch_;
-  std::map<std::string, const v1::Allocation*> allocs_;
+  AllocIndex allocs_;
   Scheduler::Decision decision_;
   Changes changes_;
 };

@@ -69,7 +69,9 @@ bool ClusterBoard::accepts_work(const v1::Node& node) const { return drover::acc
 bool ClusterBoard::reaches(const v1::Node& node, const v1::Job& job) const { return in_reach(job, node); }
 
 bool ClusterBoard::suits(const v1::Node& node, const v1::Job& job, const v1::TaskGroup& group) const {
-  return in_reach(job, node) && Feasibility(job, group).check(node).empty();
+  if (!in_reach(job, node)) return false;
+  if (!asked_ || asked_->job != &job || asked_->group != &group) asked_.emplace(&job, &group, Feasibility(job, group));
+  return asked_->feasibility.check(node).empty();
 }
 
 std::optional<Importance> ClusterBoard::importance_of(const Holding& holding) {

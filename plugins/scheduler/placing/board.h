@@ -51,7 +51,15 @@ class ClusterBoard final : public Board {
   // Something on that node changed behind the back of all placers but one. `moved`, `sign`: as Placer::changed.
   void tell(const std::string& node_id, const OpenPlacer* except, const Neighbour* moved = nullptr, int sign = 0);
 
+  // The last group that was asked about by suits(): it is asked for many nodes in a row.
+  struct Asked {
+    const v1::Job* job;
+    const v1::TaskGroup* group;
+    Feasibility feasibility;
+  };
+
   Cluster cluster_;
+  mutable std::optional<Asked> asked_;
   const std::span<const v1::Allocation> allocs_;
   const OtherJobs others_;
   std::set<std::string> left_;
