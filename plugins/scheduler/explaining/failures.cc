@@ -6,6 +6,7 @@
 #include "drover/model/node.h"
 #include "drover/v1/job.pb.h"
 #include "placing/feasibility.h"
+#include "placing/prospects.h"
 
 namespace drover::scheduler {
 namespace {
@@ -23,58 +24,44 @@ std::string state_of(const v1::Node& node) {
   }
 }
 
+using List = std::vector<Failure>;
+
+void add(List& failures, Failure::Kind kind, std::string text, int64_t amount = 0, std::string detail = {}) {
+  const auto is_same = [&](const Failure& known) { return known.kind == kind && known.text == text; };
+  if (std::ranges::any_of(failures, is_same)) return;
+  failures.push_back({kind, std::move(text), std::move(detail), amount});
+}
+
+void find_reach(const v1::Job& job, const v1::Node& node, List& failures) {
+  const std::string pool = node.node_pool().empty() ? "default" : node.node_pool();
+  if (!in_pool(job, node)) add(failures, Failure::Kind::node_pool, "node pool " + pool);
+  const auto matches = [&](const std::string& pattern) { return glob_matches(pattern, node.datacenter()); };
+  if (std::ranges::none_of(job.datacenters(), matches)) {
+    add(failures, Failure::Kind::datacenter, "datacenter " + node.datacenter());
+  }
+}
+
+void find_constraints_and_drivers(const v1::Job& job, const v1::TaskGroup& group, const v1::Node& node,
+                                  List& failures) {
+  const auto constrain = [&](const v1::Constraint& constraint) {
+    if (is_distinct(constraint) || meets_constraint(constraint, node)) return;
+    add(failures, Failure::Kind::constraint, constraint_text(constraint));
+  };
+  for (const v1::Constraint& constraint : job.constraints()) constrain(constraint);
+  for (const v1::Task& task : group.tasks()) {
+    if (!driver_works(task.driver(), node)) add(failures, Failure::Kind::driver, "driver " + task.driver());
+  }
+  for (const v1::Constraint& constraint : group.constraints()) constrain(constraint);
+  for (const v1::Task& task : group.tasks()) {
+    for (const v1::Constraint& constraint : task.constraints()) constrain(constraint);
+  }
+}
+
+// What the node itself lacks at present.
 class Check {
  public:
-  Check(const ClusterNode& candidate, const v1::Job& job, const v1::TaskGroup& group, const Distinct& distinct)
-      : candidate_(candidate), node_(*candidate.node), job_(job), group_(group), distinct_(distinct) {}
-
-  std::vector<Failure> run() {
-    reach();
-    for (const v1::Constraint& constraint : job_.constraints()) constrain(constraint);
-    drivers();
-    for (const v1::Constraint& constraint : group_.constraints()) constrain(constraint);
-    for (const v1::Task& task : group_.tasks()) {
-      for (const v1::Constraint& constraint : task.constraints()) constrain(constraint);
-    }
-    const bool has_devices = could_have_devices(node_, group_);
-    if (!has_devices) add(Failure::Kind::device, "missing devices");
-    if (std::string problem = network_problem(group_, node_); !problem.empty()) add(Failure::Kind::network, problem);
-    if (std::string problem = distinct_.check(node_); !problem.empty()) add(Failure::Kind::distinct, problem);
-    ports();
-    if (has_devices && wants_devices(group_) && !choose_devices(node_, group_, candidate_.room.devices())) {
-      add(Failure::Kind::device_in_use, std::string(kNoDevices));
-    }
-    amounts();
-    return std::move(failures_);
-  }
-
- private:
-  void add(Failure::Kind kind, std::string text, int64_t amount = 0, std::string detail = {}) {
-    const auto is_same = [&](const Failure& known) { return known.kind == kind && known.text == text; };
-    if (std::ranges::any_of(failures_, is_same)) return;
-    failures_.push_back({kind, std::move(text), std::move(detail), amount});
-  }
-
-  void reach() {
-    const std::string pool = node_.node_pool().empty() ? "default" : node_.node_pool();
-    if (!in_pool(job_, node_)) add(Failure::Kind::node_pool, "node pool " + pool);
-    const auto matches = [&](const std::string& pattern) { return glob_matches(pattern, node_.datacenter()); };
-    if (std::ranges::none_of(job_.datacenters(), matches)) {
-      add(Failure::Kind::datacenter, "datacenter " + node_.datacenter());
-    }
-    if (!accepts_work(node_)) add(Failure::Kind::node, state_of(node_));
-  }
-
-  void constrain(const v1::Constraint& constraint) {
-    if (is_distinct(constraint) || meets_constraint(constraint, node_)) return;
-    add(Failure::Kind::constraint, constraint_text(constraint));
-  }
-
-  void drivers() {
-    for (const v1::Task& task : group_.tasks()) {
-      if (!driver_works(task.driver(), node_)) add(Failure::Kind::driver, "driver " + task.driver());
-    }
-  }
+  Check(const ClusterNode& candidate, const v1::TaskGroup& group, List& failures)
+      : candidate_(candidate), node_(*candidate.node), group_(group), failures_(failures) {}
 
   void ports() {
     const std::string problem = candidate_.room.ports_exhausted(group_, node_);
@@ -86,8 +73,22 @@ class Check {
         if (is_this) holder = holder_of(port.value());
       }
     }
-    add(Failure::Kind::port, problem, 0, holder);
+    add(failures_, Failure::Kind::port, problem, 0, holder);
   }
+
+  void amounts(const Amount& ask) {
+    const NodeRoom& room = candidate_.room;
+    const int64_t cores = room.cores_missing(group_);
+    if (cores > 0) add(failures_, Failure::Kind::cores, "cores", cores);
+    const auto compare = [&](Failure::Kind kind, const char* text, int64_t wanted, int64_t capacity) {
+      if (wanted > capacity) add(failures_, kind, text, wanted - capacity);
+    };
+    compare(Failure::Kind::cpu, "cpu", room.used().cpu + ask.cpu, room.capacity().cpu);
+    compare(Failure::Kind::memory, "memory", room.used().memory_mb + ask.memory_mb, room.capacity().memory_mb);
+    compare(Failure::Kind::disk, "disk", room.used().disk_mb + ask.disk_mb, room.capacity().disk_mb);
+  }
+
+ private:
   std::string holder_of(int32_t port) const {
     for (const auto& holding : candidate_.holdings) {
       const auto is_it = [&](const HeldPort& held) { return held.port == port; };
@@ -96,31 +97,59 @@ class Check {
     return "the node";
   }
 
-  void amounts() {
-    const NodeRoom& room = candidate_.room;
-    if (const int64_t missing = room.cores_missing(group_); missing > 0) add(Failure::Kind::cores, "cores", missing);
-    const Amount ask = room.ask_of(group_);
-    const auto compare = [&](Failure::Kind kind, const char* text, int64_t wanted, int64_t capacity) {
-      if (wanted > capacity) add(kind, text, wanted - capacity);
-    };
-    compare(Failure::Kind::cpu, "cpu", room.used().cpu + ask.cpu, room.capacity().cpu);
-    compare(Failure::Kind::memory, "memory", room.used().memory_mb + ask.memory_mb, room.capacity().memory_mb);
-    compare(Failure::Kind::disk, "disk", room.used().disk_mb + ask.disk_mb, room.capacity().disk_mb);
-  }
-
   const ClusterNode& candidate_;
   const v1::Node& node_;
-  const v1::Job& job_;
   const v1::TaskGroup& group_;
-  const Distinct& distinct_;
-  std::vector<Failure> failures_;
+  List& failures_;
 };
+
+bool wants_cores(const v1::TaskGroup& group) {
+  return std::ranges::any_of(group.tasks(), [](const v1::Task& task) { return task.resources().cores() > 0; });
+}
 
 }  // namespace
 
-std::vector<Failure> failures_of(const ClusterNode& node, const v1::Job& job, const v1::TaskGroup& group,
-                                 const Distinct& distinct) {
-  return Check(node, job, group, distinct).run();
+FailureFinder::FailureFinder(const v1::Job& job, const v1::TaskGroup& group, const Distinct& distinct)
+    : job_(job),
+      group_(group),
+      distinct_(distinct),
+      escapes_kind_(Feasibility(job, group).escaped() || ports_escape_kind(group)),
+      wants_devices_(wants_devices(group)),
+      ask_(wants_cores(group) ? std::nullopt : std::optional(amount_of(group))) {}
+
+void FailureFinder::learn(const v1::Node& example, Shared& shared) const {
+  shared.is_known = true;
+  find_reach(job_, example, shared.reach);
+  find_constraints_and_drivers(job_, group_, example, shared.constraints_and_drivers);
+  if (std::string problem = network_problem(group_, example); !problem.empty()) {
+    add(shared.network, Failure::Kind::network, problem);
+  }
+}
+
+std::vector<Failure> FailureFinder::failures_of(const ClusterNode& candidate, bool accepts,
+                                                std::optional<uint32_t> kind) {
+  const v1::Node& node = *candidate.node;
+  Shared own;
+  if (escapes_kind_) kind.reset();
+  if (kind && *kind >= shared_.size()) shared_.resize(*kind + size_t{1});
+  Shared& shared = kind ? shared_[*kind] : own;
+  if (!shared.is_known) learn(node, shared);
+  List failures = shared.reach;
+  if (!accepts) add(failures, Failure::Kind::node, state_of(node));
+  failures.insert(failures.end(), shared.constraints_and_drivers.begin(), shared.constraints_and_drivers.end());
+  const bool has_devices = !wants_devices_ || could_have_devices(node, group_);
+  if (!has_devices) add(failures, Failure::Kind::device, "missing devices");
+  failures.insert(failures.end(), shared.network.begin(), shared.network.end());
+  if (!distinct_.empty()) {
+    if (std::string problem = distinct_.check(node); !problem.empty()) add(failures, Failure::Kind::distinct, problem);
+  }
+  Check check(candidate, group_, failures);
+  if (!group_.networks().empty()) check.ports();
+  if (has_devices && wants_devices_ && !choose_devices(node, group_, candidate.room.devices())) {
+    add(failures, Failure::Kind::device_in_use, std::string(kNoDevices));
+  }
+  check.amounts(ask_of(candidate.room));
+  return failures;
 }
 
 }  // namespace drover::scheduler

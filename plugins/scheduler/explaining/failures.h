@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,32 @@ struct Failure {
   int64_t amount = 0;  // how much is missing: MHz, MB, cores
 };
 
-// In the order in which they are checked; empty: the group fits. `distinct`: knows where the job's allocations are.
-std::vector<Failure> failures_of(const ClusterNode& node, const v1::Job& job, const v1::TaskGroup& group,
-                                 const Distinct& distinct);
+// Finds the failures of a group on one node after the other. What the nodes of a kind share is asked once. One owner.
+class FailureFinder {
+ public:
+  // `distinct`: knows where the job's allocations are. Requires: all outlive it.
+  FailureFinder(const v1::Job& job, const v1::TaskGroup& group, const Distinct& distinct);
+
+  // In the order in which they are checked; empty: the group fits. `accepts`: the node takes new work. `kind`: of the
+  // node, in its cluster; nothing: it is in none.
+  std::vector<Failure> failures_of(const ClusterNode& node, bool accepts, std::optional<uint32_t> kind);
+  Amount ask_of(const NodeRoom& room) const { return ask_ ? *ask_ : room.ask_of(group_); }
+
+ private:
+  // The failures that all nodes of a kind have.
+  struct Shared {
+    bool is_known = false;
+    std::vector<Failure> reach{}, constraints_and_drivers{}, network{};
+  };
+  void learn(const v1::Node& example, Shared& shared) const;
+
+  const v1::Job& job_;
+  const v1::TaskGroup& group_;
+  const Distinct& distinct_;
+  const bool escapes_kind_;  // two nodes of a kind may differ in what the group asks for
+  const bool wants_devices_;
+  const std::optional<Amount> ask_;  // nothing: it depends on the node's cores
+  std::vector<Shared> shared_;       // by kind
+};
 
 }  // namespace drover::scheduler

@@ -1,9 +1,12 @@
 #include "explaining/why.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "drover/api/why.pb.h"
@@ -113,7 +116,11 @@ struct Change {
 class Explanation {
  public:
   Explanation(const WhyInput& input, const v1::TaskGroup& group, v1::WhyResponse& response)
-      : input_(input), group_(group), response_(response), distinct_(input.job, group) {
+      : input_(input),
+        group_(group),
+        response_(response),
+        distinct_(input.job, group),
+        finder_(input.job, group, distinct_) {
     for (const v1::Allocation& alloc : input.allocs) {
       if (client_terminal(alloc)) continue;
       const v1::Node* node = input.cluster.find(alloc.node_id());
@@ -124,7 +131,13 @@ class Explanation {
   }
 
   void run() {
-    input_.cluster.visit([&](const ClusterNode& node) { look_at(node); });
+    for (size_t i = 0; i < input_.cluster.blocks(); ++i) {
+      const ClusterBlock& block = input_.cluster.block(i);
+      for (uint64_t left = block.live; left != 0; left &= left - 1) {
+        const auto at = static_cast<size_t>(std::countr_zero(left));
+        look_at(*block.nodes[at], (block.accepting >> at & 1) != 0, block.kind[at]);
+      }
+    }
     for (const auto& [text, reason] : reasons_) add_reason(text, reason);
     // Where nothing fits, less important allocations may still make room.
     if ((fitting_ > 0 || input_.rules.preempts) && show_best()) return;
@@ -144,10 +157,20 @@ class Explanation {
     Kind kind;
     int32_t nodes = 0;
   };
+  using Key = std::vector<std::pair<Kind, std::string>>;
+  struct Less {  // looks up without a copy of the texts
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const {
+      return std::ranges::lexicographical_compare(a, b, [](const auto& one, const auto& other) {
+        if (one.first != other.first) return one.first < other.first;
+        return std::string_view(one.second) < std::string_view(other.second);
+      });
+    }
+  };
 
   // How much of what the group asks for is missing, at most of one thing.
   double share_of(const std::vector<Failure>& failures, const NodeRoom& room) const {
-    const Amount ask = room.ask_of(group_);
+    const Amount ask = finder_.ask_of(room);
     double most = 0;
     for (const Failure& failure : failures) {
       const int64_t whole = failure.kind == Kind::cpu      ? ask.cpu
@@ -160,20 +183,20 @@ class Explanation {
     return most;
   }
 
-  void look_at(const ClusterNode& node) {
-    if (served_.contains(node.node.get())) return;
-    std::vector<Failure> failures = failures_of(node, input_.job, group_, distinct_);
+  void look_at(const ClusterNode& node, bool accepts, uint32_t kind) {
+    if (!served_.empty() && served_.contains(node.node.get())) return;
+    std::vector<Failure> failures = finder_.failures_of(node, accepts, kind);
     if (failures.empty()) {
       ++fitting_;
       return;
     }
     Reason& reason = reasons_.try_emplace(failures.front().text, Reason{failures.front().kind}).first->second;
     ++reason.nodes;
-    std::vector<std::string> key;
-    for (const Failure& failure : failures) key.push_back(name_of(failure.kind) + (":" + failure.text));
+    std::vector<std::pair<Kind, std::string_view>> key;
+    for (const Failure& failure : failures) key.emplace_back(failure.kind, failure.text);
     Near near{failures.size(), share_of(failures, node.room), &node, std::move(failures)};
     auto at = by_failures_.find(key);
-    if (at == by_failures_.end()) at = by_failures_.try_emplace(std::move(key), Alike{0, near}).first;
+    if (at == by_failures_.end()) at = by_failures_.try_emplace(Key(key.begin(), key.end()), Alike{0, near}).first;
     ++at->second.nodes;
     if (near < at->second.nearest) at->second.nearest = near;
     if (nearest_.size() < kNodesShown || near < nearest_.back()) {
@@ -255,7 +278,7 @@ class Explanation {
   }
 
   // An empty node of a kind that is there already, where that would do. What is unique to a node is not the kind's.
-  void add_node_changes(std::vector<Change>& changes) const {
+  void add_node_changes(std::vector<Change>& changes) {
     std::set<std::string> said;
     for (uint32_t number = 0; number < input_.cluster.kinds(); ++number) {
       const v1::Node* example = input_.cluster.example(number);
@@ -273,7 +296,7 @@ class Explanation {
       fresh.set_drain(false);
       fresh.set_scheduling_eligibility("eligible");
       const ClusterNode node{std::make_shared<const v1::Node>(fresh), NodeRoom(fresh), {}};
-      if (!failures_of(node, input_.job, group_, distinct_).empty()) continue;
+      if (!finder_.failures_of(node, /*accepts=*/true, std::nullopt).empty()) continue;
       std::string text = "one more node";
       if (!fresh.node_class().empty()) text += " of class " + fresh.node_class();
       text += " like those with " + std::to_string(node.room.capacity().cpu) + " MHz and " +
@@ -331,10 +354,11 @@ class Explanation {
   const v1::TaskGroup& group_;
   v1::WhyResponse& response_;
   Distinct distinct_;
+  FailureFinder finder_;
   std::set<const v1::Node*> served_;
   int32_t fitting_ = 0;
   std::map<std::string, Reason> reasons_;  // by text
-  std::map<std::vector<std::string>, Alike> by_failures_;
+  std::map<Key, Alike, Less> by_failures_;
   std::vector<Near> nearest_;  // sorted, at most kNodesShown
   std::optional<int32_t> priority_;
   int32_t priority_nodes_ = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "drover/api/why.pb.h"
+#include "explaining/failures.h"
 #include "explaining/what_if.h"
 #include "explaining/why_rpc.h"
 #include "testing/shell.h"
@@ -56,6 +57,63 @@ class Whys : public testing::ShellTest {
 
 using Texts = std::vector<std::string>;
 using Reasons = std::map<std::string, int>;
+
+// What nodes of a kind share is asked once; the answer must be that of asking each node.
+TEST(Failures, AreThoseOfTheNodeWhateverItsKindWasAskedBefore) {
+  const auto text = [](const std::vector<Failure>& failures) {
+    std::string all;
+    for (const Failure& one : failures) all += one.text + " " + std::to_string(one.amount) + "; ";
+    return all;
+  };
+  struct Case {
+    const char* name;
+    void (*change)(v1::Job& job);
+  };
+  const auto constrain = [](v1::Job& job, const char* target, const char* value) {
+    v1::Constraint& constraint = *job.add_constraints();
+    constraint.set_l_target(target);
+    constraint.set_operand("=");
+    constraint.set_r_target(value);
+  };
+  const Case cases[] = {
+      {"plain", [](v1::Job&) {}},
+      {"a driver that is not there",
+       [](v1::Job& job) { job.mutable_task_groups(0)->mutable_tasks(0)->set_driver("none"); }},
+      {"cores", [](v1::Job& job) { job.mutable_task_groups(0)->mutable_tasks(0)->mutable_resources()->set_cores(2); }}};
+  for (const Case& c : cases) {
+    for (const bool escapes : {false, true}) {
+      SCOPED_TRACE(std::string(c.name) + (escapes ? ", of one node" : ""));
+      Cluster cluster;
+      for (int i = 0; i < 70; ++i) {
+        v1::Node node = make_node("n" + std::to_string(i), 400 + 10 * i, i % 3 == 0 ? 100 : 4000);
+        if (i % 7 == 0) node.set_scheduling_eligibility("ineligible");
+        if (i % 2 == 0) (*node.mutable_attributes())["rack"] = "r1";
+        if (i % 2 == 0) node.set_computed_class("r1");
+        cluster.put_node(std::make_shared<const v1::Node>(node));
+      }
+      v1::Job job = make_job();
+      c.change(job);
+      constrain(job, "${attr.rack}", "r1");
+      if (escapes) constrain(job, "${node.unique.name}", "n4");
+      const v1::TaskGroup& group = job.task_groups(0);
+      const Distinct distinct(job, group);
+      FailureFinder finder(job, group, distinct);
+      std::set<std::string> different;
+      for (size_t i = 0; i < cluster.blocks(); ++i) {
+        const ClusterBlock& block = cluster.block(i);
+        for (size_t at = 0; at < ClusterBlock::kSlots; ++at) {
+          if ((block.live >> at & 1) == 0) continue;
+          const bool accepts = (block.accepting >> at & 1) != 0;
+          const ClusterNode& node = *block.nodes[at];
+          const auto alone = FailureFinder(job, group, distinct).failures_of(node, accepts, std::nullopt);
+          EXPECT_EQ(text(finder.failures_of(node, accepts, block.kind[at])), text(alone)) << node.node->name();
+          different.insert(text(alone));
+        }
+      }
+      EXPECT_GT(different.size(), 5U);
+    }
+  }
+}
 
 TEST_F(Whys, TheBestNodesAreShownTermByTerm) {
   put(make_node("small", 600, 1000));

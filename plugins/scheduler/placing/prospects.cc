@@ -23,6 +23,16 @@ void visit_bits(uint64_t bits, Visit visit) {
 
 }  // namespace
 
+bool ports_escape_kind(const v1::TaskGroup& group) {
+  const auto looks_at_one = [](const v1::Port& port) {
+    return port.host_network().find("unique.") != std::string::npos;
+  };
+  return std::ranges::any_of(group.networks(), [&](const v1::NetworkResource& network) {
+    return std::ranges::any_of(network.dynamic_ports(), looks_at_one) ||
+           std::ranges::any_of(network.reserved_ports(), looks_at_one);
+  });
+}
+
 Prospects::Prospects(const Cluster& cluster, std::span<const Neighbour> neighbours, bool spreads, std::string_view seed,
                      const v1::Job& job, const v1::TaskGroup& group)
     : cluster_(cluster),
@@ -48,13 +58,7 @@ Prospects::Prospects(const Cluster& cluster, std::span<const Neighbour> neighbou
 bool Prospects::escapes_kind() const {
   if (wants_devices_ || feasibility_.escaped() || affinities_.escaped()) return true;
   if (distinct_.escapes_class() || spreads_.escapes_class()) return true;
-  const auto looks_at_one = [](const v1::Port& port) {
-    return port.host_network().find("unique.") != std::string::npos;
-  };
-  return std::ranges::any_of(group_.networks(), [&](const v1::NetworkResource& network) {
-    return std::ranges::any_of(network.dynamic_ports(), looks_at_one) ||
-           std::ranges::any_of(network.reserved_ports(), looks_at_one);
-  });
+  return ports_escape_kind(group_);
 }
 
 Prospects::PortAsk Prospects::port_ask() const {

@@ -31,6 +31,9 @@ namespace drover::scheduler {
 
 inline constexpr size_t kScoresShown = 5;
 
+// True when the host networks of the group's ports depend on what is a node's own.
+bool ports_escape_kind(const v1::TaskGroup& group);
+
 class Prospects {
  public:
   // `spreads`: the emptiest node is the best. `seed`: decides between nodes that are equally good. Requires: cluster,
