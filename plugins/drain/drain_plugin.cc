@@ -1,13 +1,14 @@
 // Drain: empties nodes that shall be taken out of service, without taking services down.
 #include "drainer.h"
 #include "drover/module.h"
+#include "tables.h"
 
 namespace drover::drain {
 namespace {
 
 class DrainPlugin final : public Plugin {
  public:
-  Status declare(Declarations& declare) override { return tables_.find(declare); }
+  Status declare(Declarations& declare) override { return declare_tables(declare, tables_); }
   Status start(Host& host) override {
     host_ = &host;
     return ok_status();

@@ -73,37 +73,26 @@ class Step {
     const DrainInput::JobAllocs& each = input_.jobs[index];
     const bool system = each.job && runs_everywhere(*each.job);
     std::map<std::string, std::vector<const v1::Allocation*>> movable;  // by group
-    std::map<std::string, int64_t> healthy;
+    std::set<std::string> leaving;
     for (const v1::Allocation& alloc : each.allocs) {
-      if (!terminal(alloc) && has_health(alloc)) ++healthy[alloc.task_group()];
       At* at = draining(alloc);
       if (!at || terminal(alloc) || alloc.desired_transition().migrate()) continue;
       if (system && at->node->drain_strategy().ignore_system_jobs()) continue;
       if (at->forced || (system && at->left == 0)) {
-        step_.moves.push_back({alloc.id(), index});
-        --healthy[alloc.task_group()];
+        step_.moves.push_back({alloc.id(), index, /*spares=*/false});
+        leaving.insert(alloc.id());
       } else if (each.job && each.job->type() == "service") {
         movable[alloc.task_group()].push_back(&alloc);
       }
     }
     for (auto& [name, allocs] : movable) {
-      const v1::TaskGroup* group = find_group(*each.job, name);
-      // What the job no longer wants is nothing to be careful with.
-      const int64_t keep = group ? group->count() - std::max(group->migrate().max_parallel(), 1) : 0;
-      const int64_t allowed = group ? healthy[name] - marked(each, name) - keep : static_cast<int64_t>(allocs.size());
+      const int64_t all = static_cast<int64_t>(allocs.size());
+      const int64_t allowed = std::min(may_move(*each.job, name, each.allocs, leaving).value_or(all), all);
       std::ranges::sort(allocs, {}, [](const v1::Allocation* alloc) { return alloc->name(); });
-      for (int64_t i = 0; i < std::min(allowed, static_cast<int64_t>(allocs.size())); ++i) {
-        step_.moves.push_back({allocs[static_cast<size_t>(i)]->id(), index});
+      for (int64_t i = 0; i < allowed; ++i) {
+        step_.moves.push_back({allocs[static_cast<size_t>(i)]->id(), index, /*spares=*/true});
       }
     }
-  }
-
-  // Those that were told to move and still run: they are healthy no longer than that.
-  static int64_t marked(const DrainInput::JobAllocs& each, const std::string& group) {
-    return std::ranges::count_if(each.allocs, [&](const v1::Allocation& alloc) {
-      return alloc.task_group() == group && !terminal(alloc) && has_health(alloc) &&
-             alloc.desired_transition().migrate();
-    });
   }
 
   void finish(const std::string& id, const At& at) {
@@ -123,5 +112,17 @@ class Step {
 }  // namespace
 
 DrainStep drain_step(const DrainInput& input) { return Step(input).run(); }
+
+std::optional<int64_t> may_move(const v1::Job& job, const std::string& name, const std::vector<v1::Allocation>& allocs,
+                                const std::set<std::string>& leaving) {
+  const v1::TaskGroup* group = job.type() == "service" ? find_group(job, name) : nullptr;
+  if (!group) return std::nullopt;
+  // Those that were told to move and still run are healthy no longer than that.
+  const auto healthy = std::ranges::count_if(allocs, [&](const v1::Allocation& alloc) {
+    return alloc.task_group() == name && !terminal(alloc) && has_health(alloc) &&
+           !alloc.desired_transition().migrate() && !leaving.contains(alloc.id());
+  });
+  return healthy - (group->count() - std::max(group->migrate().max_parallel(), 1));
+}
 
 }  // namespace drover::drain

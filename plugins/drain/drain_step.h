@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,8 @@ struct DrainInput {
 struct DrainStep {
   struct Move {
     std::string alloc_id;
-    size_t job;  // its place in DrainInput::jobs
+    size_t job;   // its place in DrainInput::jobs
+    bool spares;  // only while its group keeps as many healthy ones as it must
   };
   std::vector<Move> moves;
   struct Done {
@@ -43,5 +45,11 @@ struct DrainStep {
 };
 
 DrainStep drain_step(const DrainInput& input);
+
+// How many more of a group may be told to move, so that it keeps count - migrate.max_parallel healthy ones; may be below
+// 0. Nothing: any number, the job is no service or does not want the group any more. `allocs`: of the job. `leaving`:
+// those that move in any case.
+std::optional<int64_t> may_move(const v1::Job& job, const std::string& group,
+                                const std::vector<v1::Allocation>& allocs, const std::set<std::string>& leaving);
 
 }  // namespace drover::drain

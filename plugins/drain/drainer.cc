@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 
+#include "drain.pb.h"
 #include "drover/log.h"
 #include "drover/model/evaluation.h"
 #include "drover/pause.h"
@@ -22,13 +23,6 @@ constexpr auto kIdle = 1min;
 constexpr int kMovesAnEntry = 2000;
 
 }  // namespace
-
-Status Tables::find(Declarations& declare) {
-  DROVER_TRY(nodes, declare.other_table("nodes"));
-  DROVER_TRY(allocs, declare.other_table("allocs"));
-  DROVER_TRY(jobs, declare.other_table("jobs"));
-  return ok_status();
-}
 
 void Drainer::run(std::stop_token stop) {
   while (!stop.stop_requested()) follow(stop);
@@ -119,11 +113,10 @@ DrainInput Drainer::input(const ReadView& view) {
 }
 
 bool Drainer::move(const DrainInput& input, const DrainStep& step, uint64_t term) {
-  v1::AllocationsTransitioned command;
+  v1::DrainMoved command;
   std::set<size_t> evaluated;
   const auto flush = [&] {
-    if (command.alloc_ids().empty()) return true;
-    command.mutable_transition()->set_migrate(true);
+    if (command.alloc_ids().empty() && command.spared_ids().empty()) return true;
     command.set_time(host_.clock().wall_ns());
     const Status status = host_.propose(command, host_.clock().steady() + kProposeTime, term).status();
     if (!status.ok()) log::warn("drain", "allocations were not told to move", {{"error", status.message()}});
@@ -132,14 +125,14 @@ bool Drainer::move(const DrainInput& input, const DrainStep& step, uint64_t term
     return status.ok();
   };
   for (const DrainStep::Move& one : step.moves) {
-    command.add_alloc_ids(one.alloc_id);
+    (one.spares ? command.add_spared_ids() : command.add_alloc_ids())->assign(one.alloc_id);
     if (evaluated.insert(one.job).second) {
       const DrainInput::JobAllocs& of = input.jobs[one.job];
       const v1::Allocation& any = of.allocs.front();
       *command.add_evaluations() = new_evaluation(Uuid::random().bytes(), any.namespace_(), any.job_id(),
                                                   of.job ? &*of.job : nullptr, "node-drain");
     }
-    if (command.alloc_ids_size() >= kMovesAnEntry && !flush()) return false;
+    if (command.alloc_ids_size() + command.spared_ids_size() >= kMovesAnEntry && !flush()) return false;
   }
   return flush();
 }

@@ -9,15 +9,9 @@
 
 #include "drain_step.h"
 #include "drover/plugin.h"
+#include "tables.h"
 
 namespace drover::drain {
-
-struct Tables {
-  // Finds the tables of the other plugins. Errors: as Declarations::other_table().
-  Status find(Declarations& declare);
-
-  TableId nodes, allocs, jobs;
-};
 
 class Drainer {
  public:

@@ -8,7 +8,7 @@ namespace {
 
 class DrainPart final : public Part {
  public:
-  Status declare(Declarations& declare) override { return tables_.find(declare); }
+  Status declare(Declarations& declare) override { return drain::declare_tables(declare, tables_); }
   Status start(Host& host) override {
     host_ = &host;
     return ok_status();
