@@ -46,10 +46,10 @@ struct DrainStep {
 
 DrainStep drain_step(const DrainInput& input);
 
-// How many more of a group may be told to move, so that it keeps count - migrate.max_parallel healthy ones; may be below
-// 0. Nothing: any number, the job is no service or does not want the group any more. `allocs`: of the job. `leaving`:
-// those that move in any case.
-std::optional<int64_t> may_move(const v1::Job& job, const std::string& group,
-                                const std::vector<v1::Allocation>& allocs, const std::set<std::string>& leaving);
+// How many more of a group may be told to move, so that it keeps count - migrate.max_parallel healthy ones; may be
+// below 0. Nothing: any number, the job is no service or does not want the group any more. `allocs`: of the job.
+// `leaving`: those that move in any case.
+std::optional<int64_t> may_move(const v1::Job& job, const std::string& group, const std::vector<v1::Allocation>& allocs,
+                                const std::set<std::string>& leaving);
 
 }  // namespace drover::drain

@@ -24,9 +24,7 @@ class Drains : public testing::DrainTest {
     host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(nodes_.put(rows, node).ok()); });
   }
   std::jthread lead() {
-    return std::jthread([this](std::stop_token stop) {
-      Drainer(host_, tables_).run(stop);
-    });
+    return std::jthread([this](std::stop_token stop) { Drainer(host_, tables_).run(stop); });
   }
   bool moves() {
     return host_.eventually(

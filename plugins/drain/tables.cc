@@ -60,15 +60,15 @@ class Moves {
     if (!is_new) return at->second;
     const auto job = Table<v1::Job>(tables_.jobs).get(rows_, job_key(alloc.namespace_(), alloc.job_id()));
     if (!job) return at->second;
-    const auto allocs = Table<v1::Allocation>(tables_.allocs)
-                            .list(rows_, kAllocsByJob, of_job(alloc.namespace_(), alloc.job_id()));
+    const auto allocs =
+        Table<v1::Allocation>(tables_.allocs).list(rows_, kAllocsByJob, of_job(alloc.namespace_(), alloc.job_id()));
     return at->second = may_move(*job, alloc.task_group(), allocs, moved_);
   }
 
   const Tables& tables_;
   const ReadView& rows_;
   std::set<std::string> moved_;
-  std::set<std::pair<std::string, std::string>> jobs_;  // by namespace and job
+  std::set<std::pair<std::string, std::string>> jobs_;                                        // by namespace and job
   std::map<std::tuple<std::string, std::string, std::string>, std::optional<int64_t>> left_;  // the same and the group
 };
 

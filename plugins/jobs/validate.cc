@@ -121,7 +121,8 @@ void check_disconnect(const Place& place, const v1::TaskGroup& group, const v1::
   }
   place["prevent_reschedule_on_lost"].require(
       !group.prevent_reschedule_on_lost() || !stop_on_client_after(group),
-      "excludes stop_after_client_disconnect and disconnect.stop_on_client_after: nothing would run until the node is back");
+      "excludes stop_after_client_disconnect and disconnect.stop_on_client_after: nothing would run until the node is "
+      "back");
   place["max_run_duration"].require(group.max_run_duration() >= 0, "must not be negative");
   place["max_run_duration"].unsupported(group.has_max_run_duration(), "max_run_duration");
 }

@@ -18,8 +18,8 @@ namespace drover::scheduler {
 using Alloc = const v1::Allocation*;
 using Allocs = std::vector<Alloc>;
 
-// True when one that is out of reach is replaced meanwhile, and one whose node is down is lost. Else both are unknown and
-// keep their places until the node is back or gone, or somebody stops them.
+// True when one that is out of reach is replaced meanwhile, and one whose node is down is lost. Else both are unknown
+// and keep their places until the node is back or gone, or somebody stops them.
 bool replaces_disconnected(const v1::TaskGroup& group);
 
 // When its node has certainly stopped it, if it was lost and its group says so.
@@ -28,8 +28,8 @@ std::optional<int64_t> stopped_on_client_at(const v1::Allocation& alloc, const v
 struct BySituation {
   Allocs untainted, migrate, lost, disconnecting, reconnecting, ignore;
 };
-// `replaces`: replaces_disconnected() of the group as it is wanted. `group_of`: the group in the allocation's own version
-// of the job; null when it is no longer known.
+// `replaces`: replaces_disconnected() of the group as it is wanted. `group_of`: the group in the allocation's own
+// version of the job; null when it is no longer known.
 BySituation split(const Allocs& allocs, int64_t now, bool replaces,
                   const std::function<v1::NodeStatus(const std::string& node_id)>& node_status,
                   const std::function<const v1::TaskGroup*(const v1::Allocation&)>& group_of);

@@ -207,7 +207,8 @@ class GroupReconciler {
   }
 
   void find_rescheduled() {
-    Holders holders(batch_, job_.create_index(), [this](const v1::Allocation& alloc) { return is_judged_canary(alloc); });
+    Holders holders(batch_, job_.create_index(),
+                    [this](const v1::Allocation& alloc) { return is_judged_canary(alloc); });
     if (std::ranges::any_of(by_.untainted, [this](Alloc alloc) { return stays(*alloc, batch_) == Stays::failed; })) {
       for (const Allocs* some : {&by_.untainted, &by_.migrate, &by_.disconnecting, &by_.lost}) holders.add(*some);
     }
@@ -582,8 +583,8 @@ class GroupReconciler {
   std::vector<Reschedule> reschedule_;  // to be replaced now
   Allocs destructive_;
   std::map<uint64_t, bool> replaces_;  // by version: replaces_version()
-  int64_t left_ = 0;              // of the step of a rolling update
-  bool waits_for_place_ = false;  // the count is not reached
+  int64_t left_ = 0;                   // of the step of a rolling update
+  bool waits_for_place_ = false;       // the count is not reached
   struct {
     uint64_t ignore = 0, place = 0, migrate = 0, stop = 0, destructive = 0, canary = 0;
   } count_;

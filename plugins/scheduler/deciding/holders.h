@@ -19,7 +19,8 @@ enum class Stays { yes, no, failed };
 Stays stays(const v1::Allocation& alloc, bool is_batch);
 
 // The holder of a name has not failed, else it is the newest. Canaries that are judged stand beside those that they may
-// replace; once promoted they may be older than the last one of the former version. Requires: what is added outlives it.
+// replace; once promoted they may be older than the last one of the former version. Requires: what is added outlives
+// it.
 class Holders {
  public:
   // Requires: `is_judged_canary` can be called as long as this lives.

@@ -48,7 +48,7 @@ class NameIndex {
 
   std::string prefix_;
   int64_t count_;
-  std::vector<bool> low_;     // taken ones
+  std::vector<bool> low_;   // taken ones
   std::set<int64_t> high_;  // the same
 };
 

@@ -94,8 +94,8 @@ class Diff {
     const v1::Job* job = version_of(alloc);
     const v1::TaskGroup* own = job ? find_group(*job, group->name()) : group;
     const auto window = own ? lost_after(*own) : std::nullopt;
-    const bool keeps_place = !replaces_disconnected(*group) && node != v1::NODE_STATUS_UNSPECIFIED &&
-                             !alloc.desired_transition().migrate();
+    const bool keeps_place =
+        !replaces_disconnected(*group) && node != v1::NODE_STATUS_UNSPECIFIED && !alloc.desired_transition().migrate();
     const bool supports = window || keeps_place;
     const bool is_lost = is_gone(node) && (!keeps_place || server_terminal(alloc));
     if (alloc.desired_transition().migrate() && !is_gone(node)) return stop(alloc, kNodeTainted);

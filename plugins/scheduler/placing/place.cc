@@ -241,7 +241,8 @@ std::optional<Choice> Placer::place_by_preemption(const std::string& alloc_id, c
   std::vector<std::shared_ptr<const Holding>> evicted;
   for (const Candidate& one : leaving) {
     around_.cluster.remove(node_id, one.holding->id);
-    const auto& group = around_.evictions.emplace_back(one.holding->name_space, one.holding->job_id, one.holding->group);
+    const auto& group =
+        around_.evictions.emplace_back(one.holding->name_space, one.holding->job_id, one.holding->group);
     ++around_.evicted[group];
     evicted.push_back(one.holding);
   }

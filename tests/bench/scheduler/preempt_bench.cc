@@ -2,8 +2,8 @@
 //
 //   preempt_bench [nodes]      default: 1,000, 5,000
 //
-// Beside it in the same rounds, in turn: the exact algorithm on every node, without a bound, and reading the columns once.
-// Both must find a place of the same score. Processor time of one thread; the median of five rounds.
+// Beside it in the same rounds, in turn: the exact algorithm on every node, without a bound, and reading the columns
+// once. Both must find a place of the same score. Processor time of one thread; the median of five rounds.
 #include <time.h>
 
 #include <algorithm>
@@ -107,10 +107,9 @@ struct World {
     }
   }
   OtherJobs others() const {
-    return {.job = [this](const std::string&, const std::string& id, uint64_t) -> const v1::Job* {
-              return &jobs.at(id);
-            },
-            .alloc = {}};
+    return {
+        .job = [this](const std::string&, const std::string& id, uint64_t) -> const v1::Job* { return &jobs.at(id); },
+        .alloc = {}};
   }
 
   std::map<std::string, v1::Job> jobs;
@@ -176,10 +175,11 @@ void run(int nodes, int priorities) {
     further.push_back((all - placed) / kFurther);
     if (std::abs(alloc.metrics().score_meta_data(0).norm_score() - best) > 1e-9) std::abort();
   }
-  std::printf("%6d nodes, %6d held, %d priorities  first %8.0f us, each further %7.0f us; every node %8.0f us "
-              "(%.1f and %.1f x these; the columns %.1f us)\n",
-              nodes, world.held, priorities, median(first), median(further), median(exhaustive),
-              median(exhaustive) / median(first), median(exhaustive) / median(further), median(columns));
+  std::printf(
+      "%6d nodes, %6d held, %d priorities  first %8.0f us, each further %7.0f us; every node %8.0f us "
+      "(%.1f and %.1f x these; the columns %.1f us)\n",
+      nodes, world.held, priorities, median(first), median(further), median(exhaustive),
+      median(exhaustive) / median(first), median(exhaustive) / median(further), median(columns));
 }
 
 }  // namespace

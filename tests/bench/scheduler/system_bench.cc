@@ -3,7 +3,8 @@
 //   system_bench [nodes]      default: 5,000, 10,000
 //
 // Whole decisions without rows or a log: from the fork of the cluster to the plan. Beside them in the same rounds, in
-// turn: two powers and the maximum of 64 numbers for each node. Processor time of one thread; the median of five rounds.
+// turn: two powers and the maximum of 64 numbers for each node. Processor time of one thread; the median of five
+// rounds.
 #include <time.h>
 
 #include <algorithm>
@@ -134,10 +135,11 @@ void run(int nodes) {
     one.push_back(next.us);
     bounds.push_back(two_powers_and_a_maximum(nodes));
   }
-  std::printf("%6d nodes  everywhere %9.0f us, %5.2f us each (%.1f x the powers); one joins %8.0f us, %5.2f us a node "
-              "(%.1f x)\n",
-              nodes, median(all), median(all) / nodes, median(all) / median(bounds), median(one), median(one) / nodes,
-              median(one) / median(bounds));
+  std::printf(
+      "%6d nodes  everywhere %9.0f us, %5.2f us each (%.1f x the powers); one joins %8.0f us, %5.2f us a node "
+      "(%.1f x)\n",
+      nodes, median(all), median(all) / nodes, median(all) / median(bounds), median(one), median(one) / nodes,
+      median(one) / median(bounds));
 }
 
 }  // namespace
