@@ -339,7 +339,7 @@ TEST(ContainerBody, HasEachOptionAtItsPlace) {
          w.engine.is_podman = true;
          w.task.mutable_network_isolation_spec()->clear_labels();
        }},
-      {"network of the machine", {{"network_mode", "host"}}, "/HostConfig/NetworkMode", "host", privileged},
+      {"network of the machine", {{"network_mode", "host"}}, "/HostConfig/NetworkMode", "host"},
       {"ports",
        {{"ports", {"http"}}},
        "/HostConfig/PortBindings",
@@ -436,7 +436,6 @@ TEST(ContainerBody, RefusesWithItsReason) {
       {"processes of the machine", {{"pid_mode", "host"}}, "pid_mode \"host\" needs the operator's permission"},
       {"memory of another", {{"ipc_mode", "container:x"}}, "ipc_mode \"container:x\" needs the operator's permission"},
       {"users of the machine", {{"userns_mode", "host"}}, "userns_mode \"host\" needs the operator's permission"},
-      {"network of the machine", {{"network_mode", "host"}}, "network_mode \"host\" needs the operator's permission"},
       {"runtime", {{"runtime", "kata"}}, "requested runtime \"kata\" is not allowed"},
       {"a missing runtime", Json::object(), "requested docker runtime \"nvidia\" was not found",
        [](World& w) {
