@@ -475,13 +475,34 @@ TEST_P(OverEngine, RemovesAnImageThatNobodyUses) {
   const auto made = client.call(
       {.method = "POST", .target = "/commit?container=" + container_of(base) + "&repo=own&tag=t", .body = "{}"});
   ASSERT_TRUE(made.ok()) << made.status().to_string();
-  driver_ = engine_.driver({{"gc", hcl::Object{{"image_delay", "1ms"}}}});
+  driver_ = engine_.driver({{"state_dir", folder_ + "/own"}, {"gc", hcl::Object{{"image_delay", "1ms"}}}});
   const auto config = shell("sleep 100", {{"image", "own:t"}});
   start(config);
   EXPECT_TRUE(client.call({.target = "/images/own:t/json"}).ok());
   ASSERT_TRUE(driver_->destroy_task(config.id(), true).ok());
   EXPECT_TRUE(
       eventually([&] { return client.call({.target = "/images/own:t/json"}).status().code() == Code::not_found; }));
+  (void)remove_container(client, container_of(base));
+}
+
+TEST_P(OverEngine, RemovesAnImageOfATaskThatARestartForgot) {
+  Engine client = engine_.client();
+  const auto base = start(shell("sleep 100", Json::object(), "00000009"));
+  ASSERT_TRUE(client
+                  .call({.method = "POST",
+                         .target = "/commit?container=" + container_of(base) + "&repo=forgotten&tag=t",
+                         .body = "{}"})
+                  .ok());
+  const hcl::Object keeps{{"state_dir", folder_ + "/own"}, {"gc", hcl::Object{{"image_delay", "1h"}}}};
+  driver_ = engine_.driver(keeps);
+  const auto config = shell("sleep 100", {{"image", "forgotten:t"}});
+  start(config);
+  ASSERT_TRUE(driver_->destroy_task(config.id(), true).ok());
+  driver_.reset();
+  EXPECT_TRUE(client.call({.target = "/images/forgotten:t/json"}).ok());
+  driver_ = engine_.driver({{"state_dir", folder_ + "/own"}, {"gc", hcl::Object{{"image_delay", "1ms"}}}});
+  EXPECT_TRUE(eventually(
+      [&] { return client.call({.target = "/images/forgotten:t/json"}).status().code() == Code::not_found; }));
   (void)remove_container(client, container_of(base));
 }
 

@@ -10,11 +10,12 @@
 namespace drover::docker {
 
 struct DockerDriver::Running {
-  Running(std::string socket, const PluginOptions& options,
+  Running(std::string socket, const PluginOptions& options, const std::string& state_folder,
           std::function<std::optional<DanglingContainers::Held>()> held)
       : engine(std::move(socket)),
         puller(engine),
-        keeper(engine, options.removes_images ? std::optional(options.image_delay) : std::nullopt),
+        keeper(engine, options.removes_images ? std::optional(options.image_delay) : std::nullopt,
+               state_folder.empty() ? std::string() : state_folder + "/images"),
         dangling(engine,
                  {.is_dry_run = options.is_dry_run,
                   .takes_ended = options.removes_containers,

@@ -79,8 +79,8 @@ Status DockerDriver::configure(const hashicorp::nomad::plugins::base::proto::Set
   state_folder_ = state_folder(options_, agent_folder_);
   if (state_folder_.empty())
     log::warn("docker", "there is no folder for the driver's state; logs may be read twice after a restart", {});
-  running_ =
-      std::make_unique<Running>(std::move(socket), options_, [this]() -> std::optional<DanglingContainers::Held> {
+  running_ = std::make_unique<Running>(
+      std::move(socket), options_, state_folder_, [this]() -> std::optional<DanglingContainers::Held> {
         DanglingContainers::Held held{.node = node_of(nullptr), .containers = held_containers()};
         if (held.node.empty()) return std::nullopt;
         return held;

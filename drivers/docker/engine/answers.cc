@@ -174,6 +174,13 @@ Result<std::string> read_text(std::string_view text, const char* member, std::st
   return out;
 }
 
+Result<Image> read_image(std::string_view text) {
+  DROVER_TRY(const Json json, object(text, "an image"));
+  Image out{.id = text_at(json, "Id"), .work_dir = text_at(at(json, "Config"), "WorkingDir")};
+  if (out.id.empty()) return data_loss("the engine's answer about an image has no Id");
+  return out;
+}
+
 Result<ExecState> read_exec(std::string_view text) {
   DROVER_TRY(const Json json, object(text, "a command"));
   ExecState out{.is_running = bool_at(json, "Running"), .pid = int_at(json, "Pid"), .exit_code = {}};

@@ -58,6 +58,12 @@ Status read_bridge(std::string_view json, EngineFacts& facts);
 // The member of that name, a text: an "Id" of something made, the "ID" of an image.
 Result<std::string> read_text(std::string_view json, const char* member, std::string_view what);
 
+// Of GET /images/NAME/json.
+struct Image {
+  std::string id, work_dir;
+};
+Result<Image> read_image(std::string_view json);
+
 // Of GET /exec/ID/json.
 struct ExecState {
   bool is_running = false;

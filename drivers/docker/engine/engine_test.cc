@@ -14,6 +14,7 @@
 
 #include "create/container_body.h"
 #include "dangling/dangling.h"
+#include "images/image_keeper.h"
 #include "images/image_puller.h"
 #include "images/image_store.h"
 #include "task/containers.h"
@@ -295,6 +296,20 @@ TEST(ImageStore, PullsOnlyWhatIsNotThere) {
   EXPECT_EQ(2, fake.count("/images/create"));
 }
 
+TEST(ImageStore, RefusesAnImageThatBeginsOutsideOfItself) {
+  for (const char* folder : {"/proc/self/fd/7", "//proc/self/fd/7", "/a/../proc", "proc/1/cwd"}) {
+    EXPECT_TRUE(is_of_processes(folder)) << folder;
+    FakeEngine fake([&](const Asked&, int) {
+      return FakeEngine::reply(200, std::string("{\"Id\":\"1\",\"Config\":{\"WorkingDir\":\"") + folder + "\"}}");
+    });
+    Engine engine(fake.socket());
+    Wish wish;
+    wish.options.image = "a:1";
+    EXPECT_EQ(Code::invalid_argument, wish.provide(engine).status().code());
+  }
+  for (const char* folder : {"", "/", "/process", "/home"}) EXPECT_FALSE(is_of_processes(folder)) << folder;
+}
+
 TEST(ImageStore, AsksForCredentialsUnlessTheyMayFail) {
   FakeEngine fake([](const Asked& asked, int) {
     if (asked.line.starts_with("POST")) return FakeEngine::chunked({"{\"status\":\"x\"}\n"});
@@ -420,6 +435,25 @@ TEST(LogReader, IsStoppedWhileNobodyReads) {
   LogReader reader(engine, {.container = "c", .stdout_path = out.path, .stderr_path = {}, .position_file = {}});
   EXPECT_FALSE(reader.wait_end(SystemClock().steady() + 100ms));
   reader.stop();
+}
+
+TEST(ImageKeeper, ForcesOnlyAnImageOfSeveralNames) {
+  FakeEngine fake([](const Asked& asked, int) {
+    if (asked.line.find("force") != std::string::npos) return FakeEngine::reply(200, "[]");
+    const bool is_used = asked.line.find("used") != std::string::npos;
+    return FakeEngine::reply(409, is_used ? "{\"message\":\"image is being used by stopped container 1\"}"
+                                          : "{\"message\":\"image is referenced in multiple repositories\"}");
+  });
+  Engine engine(fake.socket());
+  ImageKeeper keeper(engine, 0ms, {});
+  keeper.use("used", "t");
+  keeper.release("used", "t");
+  while (fake.count("DELETE /v1.41/images/used") == 0) std::this_thread::yield();
+  keeper.use("named", "t");
+  keeper.release("named", "t");
+  while (fake.count("/images/named?force=true") == 0) std::this_thread::yield();
+  EXPECT_EQ(1, fake.count("/images/used"));
+  EXPECT_EQ(2, fake.count("/images/named"));
 }
 
 ListedContainer listed(const std::string& id, std::map<std::string, std::string> labels, bool is_running = true,

@@ -3,7 +3,8 @@
 //   used ──last task gone──▶ unused ──image_delay──▶ removed from the engine
 //     ▲────── a new use ────────┘
 //
-// In memory: after a restart, images of the tasks that are found again are known again. [any]
+// A file has the images that were used, so that those of tasks that ended before a restart, or with it, go as well:
+// after it all of them are unused until a task that is found again uses them. [any]
 #pragma once
 
 #include <map>
@@ -26,6 +27,7 @@ class ImageUses {
   void release(const std::string& image, const std::string& task, SteadyTime now);
   // Takes out those that are unused since `before`.
   std::vector<std::string> unused_since(SteadyTime before);
+  std::vector<std::string> all() const;
   // When the next one of these is due, if there is one: the time since which it is unused.
   std::optional<SteadyTime> oldest_unused() const;
 
@@ -36,8 +38,8 @@ class ImageUses {
 
 class ImageKeeper {
  public:
-  // `delay`: nothing, images stay for ever.
-  ImageKeeper(Engine& engine, std::optional<std::chrono::nanoseconds> delay);
+  // `delay`: nothing, images stay for ever. `file`: empty, nothing is kept over a restart.
+  ImageKeeper(Engine& engine, std::optional<std::chrono::nanoseconds> delay, std::string file);
   ~ImageKeeper() { stop(); }
 
   void use(const std::string& image, const std::string& task);
@@ -46,13 +48,17 @@ class ImageKeeper {
 
  private:
   void run(const std::stop_token& stop);
+  void load();
+  void save(const std::vector<std::string>& images) const;
   void remove(const std::string& image, const std::stop_token& stop);
 
   Engine& engine_;
   const std::optional<std::chrono::nanoseconds> delay_;
+  const std::string file_;
   Mutex mutex_;
   CondVarAny changed_;
   ImageUses uses_ DROVER_GUARDED_BY(mutex_);
+  std::vector<std::string> saved_ DROVER_GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 

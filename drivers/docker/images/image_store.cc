@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "drover/log.h"
 #include "engine/answers.h"
@@ -78,10 +79,19 @@ Result<std::string> registry_header(const ImageWish& wish, const ImageName& imag
 
 }  // namespace
 
+bool is_of_processes(const std::string& folder) {
+  const std::string normal = std::filesystem::path("/" + folder).lexically_normal();
+  return normal == "/proc" || normal.starts_with("/proc/");
+}
+
 Result<std::string> find_image(Engine& engine, const ImageName& image, const std::stop_token& stop) {
   DROVER_TRY(const std::string answer,
              engine.call({.target = "/images/" + image.encoded() + "/json"}, Patience::of(Engine::kCallTime, stop)));
-  return read_text(answer, "Id", "an image");
+  DROVER_TRY(Image found, read_image(answer));
+  if (is_of_processes(found.work_dir))
+    return invalid_argument("the image " + image.text() + " has the working directory " + found.work_dir +
+                            ", which leads out of its container");
+  return std::move(found.id);
 }
 
 Result<std::string> provide_image(Engine& engine, ImagePuller& puller, const ImageWish& wish, std::stop_token stop) {

@@ -22,7 +22,10 @@ struct ImageWish {
 // The image's ID. Blocks as long as a pull does. Errors: failed_precondition where a later try may help; cancelled.
 Result<std::string> provide_image(Engine& engine, ImagePuller& puller, const ImageWish& wish, std::stop_token stop);
 
-// The ID of one that is there. Errors: not_found.
+// True for a folder of the kernel's own views of processes: a container that begins there gets out of its files.
+bool is_of_processes(const std::string& folder);
+
+// The ID of one that is there. Errors: not_found; invalid_argument for one that would begin in such a folder.
 Result<std::string> find_image(Engine& engine, const ImageName& image, const std::stop_token& stop);
 
 }  // namespace drover::docker

@@ -146,7 +146,13 @@ class Session {
 
   void end_by_force() {
     exchange_->close_write();
-    const auto now = state();
+    // A command may speak before the engine knows its process.
+    const SteadyTime known_by = SystemClock().steady() + kResultTime;
+    auto now = state();
+    while (now && now->is_running && now->pid <= 1 && SystemClock().steady() < known_by) {
+      (void)pause_for(kResultLook, {});
+      now = state();
+    }
     if (!now || !now->is_running || now->pid <= 1) return;
     const auto begun = process_start_time(now->pid);
     if (!begun || !is_inside(now->pid)) {

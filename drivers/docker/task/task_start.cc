@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 
 constexpr int kTries = 5;
 constexpr auto kFirstPause = 200ms;  // fourfold after each try
+constexpr auto kCleanTime = 10s;
 constexpr size_t kLongestProfile = 1 << 20;
 
 // Files of the driver in the task's folder, which the task itself does not see there.
@@ -71,6 +72,8 @@ class Start {
 
   Result<Started> run() {
     DROVER_TRY(options_, read_container_options(task_.msgpack_driver_config()));
+    if (is_of_processes(options_.work_dir))
+      return invalid_argument("work_dir \"" + options_.work_dir + "\" leads out of the container");
     auto image = provide_image(parts_.engine, parts_.puller,
                                {.options = options_,
                                 .plugin = parts_.plugin,
@@ -93,7 +96,10 @@ class Start {
                                             "\" (\"" + image_ + "\")");
     for (const ContainerBody::File& file : body->files) DROVER_RETURN_IF_ERROR(write_file(file));
     auto id = create(body->json);
-    if (!id) return start_error(id.status(), "failed to create container");
+    if (!id) {
+      remove_unheard(id.status());
+      return start_error(id.status(), "failed to create container");
+    }
     auto container = run_created(*id);
     if (!container) {
       if (const Status removed = remove_container(parts_.engine, *id); !removed.ok())
@@ -139,18 +145,31 @@ class Start {
     }
   }
 
+  // A create whose answer was not waited for may have made a container all the same.
+  void remove_unheard(const Status& cause) {
+    const bool is_unheard =
+        cause.code() == Code::cancelled || cause.code() == Code::unavailable || cause.code() == Code::deadline_exceeded;
+    if (!is_unheard) return;
+    for (const std::string& name : {container_name(task_), other_container_name(task_)}) {
+      const auto made = inspect_container(parts_.engine, name, Patience::of(kCleanTime));
+      if (made && is_of_this_start(*made)) (void)remove_container(parts_.engine, made->id);
+    }
+  }
+
+  static std::string label(const Container& container, const char* key) {
+    const auto at = container.labels.find(key);
+    return at == container.labels.end() ? std::string() : at->second;
+  }
+  bool is_of_this_start(const Container& container) const { return label(container, kTaskLabel) == task_.id(); }
+
   // Removes what an earlier life of this node left of this very task. False: it is somebody else's, and stays.
   Result<bool> free_name(const std::string& name) {
     const auto holder = inspect_container(parts_.engine, name, Patience::of(Engine::kCallTime, stop_));
     if (holder.status().code() == Code::not_found) return false;  // it is being made, or removed
     if (!holder) return holder.status();
-    const auto label = [&](const char* key) {
-      const auto at = holder->labels.find(key);
-      return at == holder->labels.end() ? std::string() : at->second;
-    };
-    const bool is_ours = !task_.node_id().empty() && label(kNodeLabel) == task_.node_id() &&
-                         label(kAllocLabel) == task_.alloc_id() && !parts_.is_held(holder->id);
-    if (!is_ours) return false;
+    const bool is_left = !task_.node_id().empty() && label(*holder, kNodeLabel) == task_.node_id() &&
+                         label(*holder, kAllocLabel) == task_.alloc_id() && !parts_.is_held(holder->id);
+    if (!is_left && !is_of_this_start(*holder)) return false;
     log::info("docker", "a container that an earlier start left behind is removed",
               {{"container", holder->id}, {"name", name}});
     DROVER_RETURN_IF_ERROR(remove_container(parts_.engine, holder->id));

@@ -45,7 +45,7 @@ class RealEngine {
   // Configured, with its state in a folder of this program.
   std::unique_ptr<DockerDriver> driver(hcl::Object options = {}) const {
     options["endpoint"] = "unix://" + socket();
-    options["state_dir"] = folder_ + "/state";
+    options.try_emplace("state_dir", folder_ + "/state");
     hashicorp::nomad::plugins::base::proto::SetConfigRequest request;
     request.set_msgpack_config(hclspec::to_msgpack(options));
     auto driver = std::make_unique<DockerDriver>();
