@@ -9,6 +9,9 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <random>
+
+void fuzz_artifact_archive(std::string_view bytes);
 
 namespace drover::artifacts {
 namespace {
@@ -113,6 +116,25 @@ TEST_F(Unpack, WhatIsNoArchiveSaysSo) {
   for (const char* form : {"tar.gz", "zip"}) {
     const std::string text = unpack(folder_ + "/text", form, target_, "", {}).message();
     EXPECT_NE(text.find("archive cannot be unpacked: "), std::string::npos) << text;
+  }
+}
+
+TEST_F(Unpack, MutatedArchivesStayInside) {
+  std::mt19937_64 random(7);
+  for (const char* form : {"tar", "tar.gz", "zip"}) {
+    ASSERT_EQ(run({{"dir/a", "aaaa"}, {"link", "", 0777, AE_IFLNK, "dir/a"}, {"dir/b", "bbbb", 0755}}, form), "");
+    std::ifstream file(folder_ + "/archive", std::ios::binary);
+    const std::string good{std::istreambuf_iterator<char>(file), {}};
+    for (int i = 0; i < 30; ++i) {
+      std::string bytes = good;
+      for (size_t edits = 1 + random() % 8; edits > 0; --edits) {
+        const size_t at = random() % bytes.size();
+        static constexpr std::string_view kPieces[] = {"../", "/etc/", "2", "1", "6", "\xff", "..", "5"};
+        const std::string_view piece = kPieces[random() % std::size(kPieces)];
+        bytes.replace(at, std::min(piece.size(), bytes.size() - at), piece);
+      }
+      fuzz_artifact_archive(bytes);
+    }
   }
 }
 
