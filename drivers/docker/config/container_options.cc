@@ -161,7 +161,7 @@ Status check(const ContainerOptions& options) {
   if (!options.isolation.empty() && options.isolation != "default")
     return invalid_argument("image \"" + options.image + "\" cannot use isolation mode \"" + options.isolation +
                             "\" on linux");
-  if (options.port_map.size() > 0 && options.ports)
+  if (!options.port_map.empty() && options.ports)
     return invalid_argument("'port_map' cannot map group network ports, use 'ports' instead");
   return ok_status();
 }

@@ -35,7 +35,7 @@ std::string ImageName::encoded() const {
 
 std::string ImageName::registry() const {
   const size_t slash = repository.find('/');
-  const std::string first = slash == std::string::npos ? "" : repository.substr(0, slash);
+  std::string first = slash == std::string::npos ? "" : repository.substr(0, slash);
   const bool is_host = first == "localhost" || first.find_first_of(".:") != std::string::npos;
   if (!is_host || first == "docker.io" || first == "index.docker.io") return std::string(kDockerRegistry);
   return first;

@@ -33,13 +33,13 @@ Result<Container> inspect_container(Engine& engine, const std::string& id, const
 }
 
 Status remove_container(Engine& engine, const std::string& id) {
-  const Status done = engine.call({.method = "DELETE", .target = target_of(id, "?force=1&v=1")}).status();
+  Status done = engine.call({.method = "DELETE", .target = target_of(id, "?force=1&v=1")}).status();
   const bool is_going = says(done, "is already in progress");
   return done.code() == Code::not_found || is_going ? ok_status() : done;
 }
 
 Status kill_container(Engine& engine, const std::string& id, const std::string& signal) {
-  const Status done =
+  Status done =
       engine.call({.method = "POST", .target = target_of(id, "/kill" + query({{"signal", signal}}))}).status();
   if (is_not_running(done)) return failed_precondition(done.message());
   return done;
