@@ -446,6 +446,27 @@ TEST(Chroot, HoldsWhatTheMachineHas) {
   EXPECT_TRUE(build_chroot(task.path, entries, {machine.path + "/bin/allocs"}, {}).ok()) << "a second time";
 }
 
+TEST(Chroot, IsShownWhereTheDriverCan) {
+  const Folder machine;
+  machine.write("usr/bin/tool", "tool");
+  machine.write("srv/allocs/secret", "of another task");
+  std::filesystem::create_symlink("usr/bin", machine.path + "/bin");
+  const Variables usual = {{machine.path + "/usr", "/usr"}, {machine.path + "/bin", "bin"}};
+  const std::set<std::string> skip = {machine.path + "/srv/allocs"};
+  EXPECT_EQ(usual, plan_chroot(usual, skip, true).shown);
+  EXPECT_EQ(Variables(), plan_chroot(usual, skip, true).linked);
+  EXPECT_EQ(usual, plan_chroot(usual, skip, false).linked);
+
+  Variables entries = usual;
+  entries[machine.path + "/nothing"] = "/nothing";
+  EXPECT_EQ(usual, plan_chroot(entries, skip, true).shown);
+  entries[machine.path + "/srv"] = "/srv";  // would show the allocations of others
+  EXPECT_EQ(usual, plan_chroot(entries, skip, true).shown);
+  EXPECT_EQ(Variables({{machine.path + "/srv", "/srv"}}), plan_chroot(entries, skip, true).linked);
+  entries[machine.path + "/usr/bin"] = "/usr/local/bin";  // nothing can be made in what is read-only
+  EXPECT_EQ(entries, plan_chroot(entries, skip, true).linked);
+}
+
 TEST(Chroot, StaysInTheTasksFolder) {
   const Folder machine, task;
   machine.write("file", "text");

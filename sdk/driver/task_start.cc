@@ -59,8 +59,8 @@ Status place(const driver::TaskConfig& config, const ProcessDriver::Command& com
 
 // The same inside of the task's folder.
 Status place_inside(const driver::TaskConfig& config, const ProcessDriver::Command& command, Launcher::Start& start) {
-  DROVER_TRY(const RootFolder root, RootFolder::open(task_folder(config)));
-  DROVER_TRY(start.program, root.find_program(command.program, shown_in(config)));
+  DROVER_TRY(const RootFolder root, RootFolder::open(task_folder(config), shown_in(config)));
+  DROVER_TRY(start.program, root.find_program(command.program));
   start.directory = command.directory.empty() ? "/" : command.directory;
   const std::string& user = command.user.empty() ? config.user() : command.user;
   if (user.empty()) return ok_status();

@@ -111,6 +111,27 @@ Status build_chroot(const std::string& root, const Variables& entries, const std
   return ok_status();
 }
 
+ChrootPlan plan_chroot(const Variables& entries, const std::set<std::string>& skip, bool can_show) {
+  if (!can_show) return {.linked = entries};
+  const auto place = [](const std::string& wanted) { return (fs::path("/") / wanted).lexically_normal().string(); };
+  const auto is_within = [](const std::string& path, const std::string& other) {
+    return path == other || path.starts_with(other + "/");
+  };
+  ChrootPlan plan;
+  for (const auto& [source, wanted] : entries) {
+    for (const auto& [another, beside] : entries) {
+      if (source != another && is_within(place(wanted), place(beside))) return {.linked = entries};
+    }
+    std::error_code error;
+    const std::string real = fs::canonical(source, error);
+    if (error) continue;
+    const bool is_apart = std::ranges::none_of(
+        skip, [&](const std::string& folder) { return is_within(folder, real) || is_within(real, folder); });
+    (is_apart && place(wanted) != "/" ? plan.shown : plan.linked).emplace(source, wanted);
+  }
+  return plan;
+}
+
 std::vector<std::string> filled_paths(const std::string& root, const Variables& entries) {
   std::vector<std::string> paths;
   for (const auto& [source, wanted] : entries) {

@@ -19,6 +19,15 @@ namespace drover::agent {
 Status build_chroot(const std::string& root, const Variables& entries, const std::set<std::string>& skip,
                     const std::stop_token& stop);
 
+// How the machine's paths come into the root of a task.
+struct ChrootPlan {
+  Variables linked{};  // laid there by build_chroot()
+  Variables shown{};   // the machine's path and its place: for the driver to show, read-only
+};
+// `can_show`: the driver takes mounts. Everything is linked when it does not, and when places lie in each other; so is
+// what holds a folder of `skip`, or lies in one. Paths that are not on this machine are left out of what is shown. [any]
+ChrootPlan plan_chroot(const Variables& entries, const std::set<std::string>& skip, bool can_show);
+
 // The places of `entries` that `root` holds, as the task sees them: "/usr". Requires: build_chroot() has filled it.
 std::vector<std::string> filled_paths(const std::string& root, const Variables& entries);
 

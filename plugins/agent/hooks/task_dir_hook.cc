@@ -1,3 +1,5 @@
+#include <set>
+
 #include "alloc_dir.h"
 #include "chroot.h"
 #include "nomad/plugins/driver.pb.h"
@@ -19,23 +21,27 @@ class TaskDir final : public TaskHook::Part {
     if (start.capabilities.fs_isolation() != driver::DriverCapabilities::CHROOT) return ok_status();
     // The driver makes the task's folder its root: the machine's programs and the shared folder have to be there.
     const std::string& root = task_.folders().root;
-    if (!state_.get(kFilled)) {
-      DROVER_RETURN_IF_ERROR(build_chroot(root, client_.config.chroot_env, {client_.config.alloc_dir}, start.stop));
+    const bool can_show = start.capabilities.mount_configs() != driver::DriverCapabilities::NO_MOUNTS;
+    const std::set<std::string> skip = {client_.config.alloc_dir};
+    const ChrootPlan plan = plan_chroot(client_.config.chroot_env, skip, can_show);
+    if (!plan.linked.empty() && !state_.get(kFilled)) {
+      DROVER_RETURN_IF_ERROR(build_chroot(root, plan.linked, skip, start.stop));
       DROVER_RETURN_IF_ERROR(state_.put(kFilled, "yes"));
     }
-    if (start.capabilities.mount_configs() != driver::DriverCapabilities::NO_MOUNTS) protect(root, start.adds);
+    for (const auto& [source, place] : plan.shown) show(source, place, start.adds);
+    if (can_show) {
+      // The links lead to the machine's own files: whoever may write there would write to those.
+      for (const std::string& path : filled_paths(root, plan.linked)) show(root + path, path, start.adds);
+    }
     return show_shared(task_.alloc_folders(), root);
   }
 
  private:
-  // The links lead to the machine's own files: whoever may write there would write to those.
-  void protect(const std::string& root, driver::TaskConfig& adds) const {
-    for (const std::string& path : filled_paths(root, client_.config.chroot_env)) {
-      driver::Mount& mount = *adds.add_mounts();
-      mount.set_task_path(path);
-      mount.set_host_path(root + path);
-      mount.set_readonly(true);
-    }
+  static void show(const std::string& source, const std::string& place, driver::TaskConfig& adds) {
+    driver::Mount& mount = *adds.add_mounts();
+    mount.set_task_path(place);
+    mount.set_host_path(source);
+    mount.set_readonly(true);
   }
 
   const Client& client_;

@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
+#include <deque>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -19,6 +22,7 @@ namespace {
 using launcher::Fd;
 
 constexpr uint32_t kNobody = 65534;
+constexpr int kMostLinks = 40;  // as the kernel's
 constexpr size_t kLargestText = size_t{1} << 20;
 constexpr mode_t kExecutable = 0555, kAnyExecutable = 0111;
 
@@ -67,16 +71,16 @@ Result<Launcher::User> find_user_among(std::string_view name, std::string_view p
   return *std::move(user);
 }
 
-Result<RootFolder> RootFolder::open(const std::string& path) {
+Result<RootFolder> RootFolder::open(const std::string& path, std::vector<Shown> shown) {
   const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return errno_status(errno, "open the task's folder " + path);
-  return RootFolder(fd, path);
+  return RootFolder(fd, path, std::move(shown));
 }
 RootFolder::~RootFolder() {
   if (fd_ >= 0) ::close(fd_);
 }
 RootFolder::RootFolder(RootFolder&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)), shown_(std::move(other.shown_)) {}
 
 int RootFolder::find(const std::string& path, int flags) const {
   open_how how{};
@@ -86,8 +90,67 @@ int RootFolder::find(const std::string& path, int flags) const {
   return static_cast<int>(syscall(SYS_openat2, fd_, relative.c_str(), &how, sizeof how));
 }
 
+std::string RootFolder::link_in_root(const std::string& path) const {
+  const Fd link(find(path, O_PATH | O_NOFOLLOW));
+  char to[PATH_MAX];
+  const ssize_t size = link ? ::readlinkat(link.get(), "", to, sizeof to) : -1;
+  return size > 0 ? std::string(to, static_cast<size_t>(size)) : std::string();
+}
+
+std::string RootFolder::source_of(const std::string& path) const {
+  const Shown* longest = nullptr;
+  for (const Shown& one : shown_) {
+    const bool is_below = path == one.target || path.starts_with(one.target + "/");
+    if (is_below && (!longest || one.target.size() > longest->target.size())) longest = &one;
+  }
+  return longest ? longest->source + path.substr(longest->target.size()) : std::string();
+}
+
+std::string RootFolder::shown_at(const std::string& path) const {
+  std::deque<std::string> left;
+  const auto go_first = [&left](std::string_view way) {
+    const std::vector<std::string_view> parts = split(way, '/');
+    left.insert(left.begin(), parts.begin(), parts.end());
+  };
+  go_first(path);
+  std::string at;
+  for (int links = 0; !left.empty();) {
+    const std::string part = std::move(left.front());
+    left.pop_front();
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      at.erase(std::min(at.rfind('/'), at.size()));
+      continue;
+    }
+    const std::string next = at + "/" + part, source = source_of(next);
+    // A mount's own source is followed on the machine.
+    const bool is_mount = std::ranges::any_of(shown_, [&](const Shown& one) { return one.target == next; });
+    std::error_code none;  // it is no link
+    const std::string to = source.empty() ? link_in_root(next)
+                           : is_mount     ? std::string()
+                                          : std::filesystem::read_symlink(source, none).string();
+    if (to.empty()) {
+      at = next;
+      continue;
+    }
+    if (++links > kMostLinks) return {};
+    if (to.starts_with('/')) at.clear();
+    go_first(to);
+  }
+  return source_of(at);
+}
+
+bool RootFolder::shows_program(const std::string& path) const {
+  const std::string source = shown_at(path);
+  struct stat found {};
+  return !source.empty() && ::stat(source.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+         (found.st_mode & kAnyExecutable) != 0;
+}
+
 std::string RootFolder::text_of(const std::string& path) const {
-  const Fd file(find(path, O_RDONLY | O_NONBLOCK));
+  const std::string source = shown_at("/" + path);
+  const Fd file(source.empty() ? find(path, O_RDONLY | O_NONBLOCK)
+                               : ::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   std::string text;
   char chunk[4096];
   ssize_t n = 0;
@@ -112,27 +175,24 @@ bool RootFolder::has_program(const std::string& path) const {
   return own && ::fchmod(own.get(), (found.st_mode & 07777) | kExecutable) == 0;
 }
 
-Result<std::string> RootFolder::find_program(const std::string& name, const std::vector<Shown>& shown) const {
+Result<std::string> RootFolder::find_program(const std::string& name) const {
   const std::string below = name.starts_with('/') ? name : "/" + name;
-  const auto is_shown = [&](const std::string& path) {
-    const auto over = std::ranges::find_if(shown, [&](const Shown& one) { return path.starts_with(one.target + "/"); });
-    if (over == shown.end()) return false;
-    const auto folder = open(over->source);
-    return folder.ok() && folder->has_program(path.substr(over->target.size()));
+  const auto is_there = [this](const std::string& path) {
+    return shows_program(path) || (source_of(path).empty() && has_program(path));
   };
   for (const std::string& path : {"/local" + below, below}) {
-    if (has_program(path) || is_shown(path)) return path;
+    if (is_there(path)) return path;
   }
-  for (const Shown& one : shown) {
-    const std::string path = one.target + below;
-    if (is_shown(path)) return path;
-  }
-  if (name.find('/') != std::string::npos) return invalid_argument("file " + name + " not found under path " + path_);
+  const bool is_plain = name.find('/') == std::string::npos;
   for (const char* folder : {"/usr/local/bin", "/usr/bin", "/bin"}) {
     const std::string path = folder + below;
-    if (has_program(path) || is_shown(path)) return path;
+    if (is_plain && is_there(path)) return path;
   }
-  return invalid_argument("file " + name + " not found under path");
+  for (const Shown& one : shown_) {
+    const std::string path = one.target + below;
+    if (shows_program(path)) return path;
+  }
+  return invalid_argument("file " + name + " not found under path" + (is_plain ? "" : " " + path_));
 }
 
 Status RootFolder::give_secrets(const Launcher::User& user) const {

@@ -15,8 +15,12 @@ Result<Launcher::User> find_user_among(std::string_view name, std::string_view p
 
 class RootFolder {
  public:
+  // Something of this machine that is shown in there while the task runs.
+  struct Shown {
+    std::string target, source;
+  };
   // Errors: those of open.
-  static Result<RootFolder> open(const std::string& path);
+  static Result<RootFolder> open(const std::string& path, std::vector<Shown> shown = {});
   ~RootFolder();
   RootFolder(RootFolder&& other) noexcept;
   RootFolder& operator=(RootFolder&&) = delete;
@@ -24,26 +28,30 @@ class RootFolder {
   // By /etc/passwd in there. Where there is none, "nobody" is who it is on every machine. Errors: invalid_argument.
   Result<Launcher::User> find_user(const std::string& name) const;
 
-  // Something of this machine that is shown in there while the task runs.
-  struct Shown {
-    std::string target, source;
-  };
-  // Finds a command: in local, in the root itself, in what is shown, and, for a name without a slash, in
-  // /usr/local/bin, /usr/bin, /bin; returns its path in there. One of the task's own that cannot be executed is made
+  // Finds a command: in local, in the root itself, for a name without a slash in /usr/local/bin, /usr/bin and /bin, and
+  // then in what is shown; returns its path in there. One of the task's own that cannot be executed is made
   // so. Errors: invalid_argument.
-  Result<std::string> find_program(const std::string& name, const std::vector<Shown>& shown) const;
+  Result<std::string> find_program(const std::string& name) const;
 
   // Gives the task's secrets to its user, unless somebody has them already.
   Status give_secrets(const Launcher::User& user) const;
 
  private:
-  RootFolder(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  RootFolder(int fd, std::string path, std::vector<Shown> shown)
+      : fd_(fd), path_(std::move(path)), shown_(std::move(shown)) {}
   int find(const std::string& path, int flags) const;  // a descriptor, or -1
   bool has_program(const std::string& path) const;
-  std::string text_of(const std::string& path) const;  // empty when it cannot be read
+  bool shows_program(const std::string& path) const;
+  std::string text_of(const std::string& path) const;       // empty when it cannot be read
+  std::string link_in_root(const std::string& path) const;  // where it leads; empty: it is none
+  // The machine's path of what stands at that place, links left alone; empty: nothing that is shown.
+  std::string source_of(const std::string& path) const;
+  // The same of what the task finds there, by the links that it follows.
+  std::string shown_at(const std::string& path) const;
 
   int fd_;
   std::string path_;
+  std::vector<Shown> shown_;
 };
 
 }  // namespace drover

@@ -54,9 +54,9 @@ class RootFolderTest : public ::testing::Test {
     (void)::chmod((path_ + "/" + where).c_str(), mode);
   }
   std::string found(const std::string& name, const std::vector<RootFolder::Shown>& shown = {}) const {
-    const auto root = RootFolder::open(path_);
+    const auto root = RootFolder::open(path_, shown);
     EXPECT_TRUE(root.ok());
-    const auto program = root->find_program(name, shown);
+    const auto program = root->find_program(name);
     return program.ok() ? *program : program.status().message();
   }
 
@@ -93,6 +93,39 @@ TEST_F(RootFolderTest, FindsProgramsInWhatIsShown) {
   file("elsewhere/bin/tool");
   EXPECT_EQ("/opt/bin/tool", found("/opt/bin/tool", {{"/opt", path_ + "/elsewhere"}}));
   EXPECT_EQ("/opt/bin/tool", found("bin/tool", {{"/opt", path_ + "/elsewhere"}}));
+}
+
+TEST_F(RootFolderTest, FollowsLinksThroughWhatIsShown) {
+  const std::vector<RootFolder::Shown> shown = {
+      {"/usr", path_ + "/machine/usr"}, {"/etc", path_ + "/machine/etc"}, {"/bin", path_ + "/machine/bin"}};
+  file("machine/usr/bin/mawk");
+  fs::create_directories(path_ + "/machine/etc/alternatives");
+  fs::create_symlink("/etc/alternatives/awk", path_ + "/machine/usr/bin/awk");
+  fs::create_symlink("/usr/bin/mawk", path_ + "/machine/etc/alternatives/awk");
+  fs::create_symlink("usr/bin", path_ + "/machine/bin");  // a mount follows it on the machine
+  EXPECT_EQ("/usr/bin/awk", found("awk", shown));
+  EXPECT_EQ("/bin/mawk", found("/bin/mawk", shown));
+  fs::create_symlink("../../../bin/none", path_ + "/machine/usr/bin/climbs");
+  EXPECT_EQ("file climbs not found under path", found("climbs", shown));
+  fs::create_symlink("loop", path_ + "/machine/usr/bin/loop");
+  EXPECT_EQ("file loop not found under path", found("loop", shown));
+  fs::create_directories(path_ + "/local");
+  fs::create_symlink("/usr/bin/mawk", path_ + "/local/mine");
+  EXPECT_EQ("/local/mine", found("mine", shown));
+  file("machine/usr/bin/plain", 0644);
+  EXPECT_EQ("file plain not found under path", found("plain", shown));
+  struct stat info {};
+  ASSERT_EQ(0, ::stat((path_ + "/machine/usr/bin/plain").c_str(), &info));
+  EXPECT_EQ(0644U, info.st_mode & 0777U) << "the machine's file is left alone";
+}
+
+TEST_F(RootFolderTest, ReadsUsersInWhatIsShown) {
+  fs::create_directories(path_ + "/machine/etc");
+  std::ofstream(path_ + "/machine/etc/passwd") << kPasswd;
+  std::ofstream(path_ + "/machine/etc/group") << kGroup;
+  const auto root = RootFolder::open(path_, {{"/etc", path_ + "/machine/etc"}});
+  ASSERT_TRUE(root.ok());
+  EXPECT_EQ(1000U, root->find_user("web")->id);
 }
 
 TEST_F(RootFolderTest, MakesItsOwnFilesExecutableAndNoOthers) {
