@@ -273,15 +273,15 @@ Status Cgroup::limit(const CgroupLimits& limits) const {
 
 Status Cgroup::create(const CgroupLimits& limits) const {
   const auto create_once = [&]() -> Status {
-    Status made = make_folders(!limits.cpus.empty(), limits.devices.has_value());
-    if (made.ok()) made = limit(limits);
-    if (!made.ok()) (void)remove();
-    return made;
+    const Status made = make_folders(!limits.cpus.empty(), limits.devices.has_value());
+    return made.ok() ? limit(limits) : made;
   };
-  // Another task's end may take the empty parent away between two steps: then once more from the top.
-  constexpr int kAttempts = 5;
+  // Another task's end may take the empty parent away between two steps: then once more from the top. The parent stays
+  // meanwhile, or two that try would take it away from each other.
+  constexpr int kAttempts = 100;
   Status made = create_once();
   for (int attempt = 1; attempt < kAttempts && made.code() == Code::not_found; ++attempt) made = create_once();
+  if (!made.ok()) (void)remove();
   return made;
 }
 

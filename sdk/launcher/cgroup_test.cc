@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 namespace drover {
 namespace {
@@ -70,6 +72,22 @@ TEST(Cgroup, IsMadeAndRemovedWhole) {
   EXPECT_TRUE(group.remove().ok());
   EXPECT_TRUE(parent.remove().ok());
   EXPECT_FALSE(parent.exists());
+}
+
+TEST(Cgroup, ManyComeAndGoBelowOneParent) {
+  const CgroupLayout layout = detect_cgroups();
+  if (layout.mode == Mode::none) GTEST_SKIP() << "missing: writable control groups";
+  const std::string parent = "drover-test-" + std::to_string(getpid()) + "-many";
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 6; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 150; ++i) {
+        const Cgroup group(layout, parent + "/task-" + std::to_string(thread));
+        EXPECT_EQ(group.create(), ok_status());
+        EXPECT_EQ(group.remove(), ok_status());
+      }
+    });
+  }
 }
 
 TEST(Cgroup, LimitsByTheControllersThatThereAre) {
