@@ -32,6 +32,11 @@ make_root() {
 }
 RUN='CMD ["/bin/sh", "-c", "trap \"exit 0\" TERM INT; while :; do sleep 1 & wait $!; done"]'
 
+# An engine that serves, on a machine that lets it run nothing, is none.
+runs_one() { # COMMAND…
+  "$@" run --rm --memory 64m --cpu-shares 64 bb:t /bin/true > "$DIR/reason" 2>&1 || skip "no container runs: $(tail -n 3 "$DIR/reason")"
+}
+
 start_docker() {
   command -v dockerd > /dev/null || skip "dockerd is not installed (package docker.io)"
   command -v ip > /dev/null || skip "ip is not installed (package iproute2)"
@@ -44,7 +49,8 @@ start_docker() {
     --bridge "$bridge" --iptables=false --ip-forward=false --ip-masq=false --shutdown-timeout 2 \
     > "$DIR/log" 2>&1 < /dev/null &
   waits 30 docker -H "unix://$DIR/socket" version || skip "dockerd does not start: $(tail -n 3 "$DIR/log")"
-  docker -H "unix://$DIR/socket" import -c "$RUN" "$DIR/root.tar" bb:t > /dev/null
+  docker -H "unix://$DIR/socket" import -c "$RUN" "$DIR/root.tar" bb:t > /dev/null || skip "docker takes no image"
+  runs_one docker -H "unix://$DIR/socket"
 }
 
 podman_() { CONTAINERS_CONF=$DIR/containers.conf podman --root "$DIR/root" --runroot "$DIR/exec" "$@"; }
@@ -57,6 +63,7 @@ start_podman() {
     "unix://$DIR/socket" > "$DIR/log" 2>&1 < /dev/null &
   echo $! > "$DIR/pid"
   waits 30 podman --url "unix://$DIR/socket" version || skip "podman does not serve: $(tail -n 3 "$DIR/log")"
+  runs_one podman_
 }
 
 stop() {
