@@ -90,14 +90,15 @@ Result<driver::StartTaskResponse> DockerDriver::start_task(const driver::TaskCon
 
 Result<driver::StartTaskResponse> DockerDriver::start_known(const driver::TaskConfig& config,
                                                             const std::stop_token& stop) {
-  // What is wrong with the job itself is wrong without an engine, too.
-  DROVER_RETURN_IF_ERROR(read_container_options(config.msgpack_driver_config()).status());
+  // A mistake of the job itself is one without an engine, too.
+  DROVER_TRY(const ContainerOptions options, read_container_options(config.msgpack_driver_config()));
   auto known = facts();
   if (!known) return start_error(known.status(), "Failed to connect to docker daemon");
   (void)node_of(&config);
   const auto is_held = [this](const std::string& container) { return held_containers().contains(container); };
-  const std::string image = read_container_options(config.msgpack_driver_config())->image;
-  const auto tell = [this, config, image](const std::string& text) { events_.tell(config, text, {{"image", image}}); };
+  const auto tell = [this, config, image = options.image](const std::string& text) {
+    events_.tell(config, text, {{"image", image}});
+  };
   DROVER_TRY(const Started started, start_container_of({.engine = running_->engine,
                                                         .puller = running_->puller,
                                                         .keeper = running_->keeper,
@@ -200,7 +201,7 @@ Status DockerDriver::destroy_task(std::string_view id, bool force) {
   }
   task->let_go();
   if (options_.removes_containers) {
-    // What stays is found again as one that belongs to no task.
+    // One that stays is found again as belonging to no task.
     if (const Status removed = remove_container(running_->engine, task->id()); !removed.ok())
       log::warn("docker", "the container of an ended task could not be removed",
                 {{"container", task->id()}, {"error", removed.message()}});

@@ -93,7 +93,7 @@ class OverEngine : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(result.ok()) << result.status().to_string();
     return result.ok() ? *result : driver::ExitResult();
   }
-  // What the task wrote, once it has this text in it.
+  // The task's output, once it has this text in it.
   bool hears(const std::string& text, int fd = -1) {
     return eventually([&] {
       heard_ += read_pipe(fd < 0 ? out_ : fd);

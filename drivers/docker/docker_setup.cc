@@ -1,4 +1,4 @@
-// What the driver is before any task: its configuration, its engine, its health.
+// The driver before any task: its configuration, its engine, its health.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -68,7 +68,6 @@ JOB
 # The API's answer on one line, without spaces behind names.
 api() { "$DROVER" operator api "$1" | sed 's/^ *//; s/": */":/g' | tr -d '\n'; }
 says() { local text=$1; shift; "$@" 2>&1 | tee "$WORK/said" | grep -q -- "$text" || { cat "$WORK/said"; return 1; }; }
-alloc_of() { "$DROVER" job status "$1" | awk '/^Allocations/ { found = 1 } found && / run / { print $1; exit }'; }
 replaced() { ALLOC=$(alloc_of "$1"); [ -n "$ALLOC" ] && [ "$ALLOC" != "$2" ]; }
 has_alloc() { ALLOC=$(alloc_of "$1"); [ -n "$ALLOC" ]; }
 full_id() { api /v1/allocations | grep -o "\"ID\":\"$1[^\"]*" | head -n 1 | cut -d '"' -f 4; }

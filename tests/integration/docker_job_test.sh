@@ -92,7 +92,6 @@ job program docker_two << 'CONFIG'
         args    = ["-c", "echo by a program; exec sleep 1000"]
         init    = true
 CONFIG
-alloc_of() { "$DROVER" job status "$1" | awk '/^Allocations/ { found = 1 } found && / run / { print $1; exit }'; }
 runs() { ALLOC=$(alloc_of "$1") && [ -n "$ALLOC" ] && "$DROVER" alloc status "$ALLOC" | grep -q 'is "running"'; }
 says() { "$DROVER" alloc logs "$ALLOC" | grep -qx "$1"; }
 fails_with() {

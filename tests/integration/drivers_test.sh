@@ -28,7 +28,6 @@ chroot_env() {
 config one < <(printf 'client {\n  chroot_env = {\n'; chroot_env; printf '  }\n}\n')
 # section WORD…: the lines of the page's indented block that begins so, without the indent.
 section() { awk -v begin="    $*" 'index($0, begin) == 1 { on = 1 } on && !/^    / { exit } on' "$PAGE" | sed 's/^    //'; }
-alloc_of() { "$DROVER" job status "$1" | awk '/^Allocations/ { found = 1 } found && / run / { print $1; exit }'; }
 runs() { ALLOC=$(alloc_of "$1") && [ -n "$ALLOC" ] && "$DROVER" alloc status "$ALLOC" | grep -q 'is "running"'; }
 says() { local text=$1; shift; "$@" 2>&1 | tee "$WORK/said" | grep -q "$text" || { cat "$WORK/said"; return 1; }; }
 first_lines() { "$DROVER" alloc logs -job "$1" | head -n "$2"; }

@@ -38,7 +38,6 @@ job told mock_two << 'CONFIG'
           exit_code     = 9
         }
 CONFIG
-alloc_of() { "$DROVER" job status "$1" | awk '/^Allocations/ { found = 1 } found && / run / { print $1; exit }'; }
 runs() { ALLOC=$(alloc_of "$1") && [ -n "$ALLOC" ] && "$DROVER" alloc status "$ALLOC" | grep -q 'is "running"'; }
 shows() { "$DROVER" alloc status "$ALLOC" | grep -q "$1"; }
 # run EXPECTED-CODE COMMAND…: its output is in OUT.

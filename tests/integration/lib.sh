@@ -89,3 +89,42 @@ node_is_ready() {
 }
 gone() { ! kill -0 "$1" 2> /dev/null; }
 passed() { echo "$CHECKS checks passed"; }
+# The first allocation of a job that shall run, and whether there is one.
+alloc_of() { # JOB
+  "$DROVER" job status "$1" | awk '/^Allocations/ { found = 1 } found && / run / { print $1; exit }'
+}
+has_alloc() { [ -n "$(alloc_of "$1")" ]; }
+# Whether the output of an allocation's task, or the status of an allocation, has a line like this.
+prints() { "$DROVER" alloc logs "$1" | grep -q -- "$2"; }
+tells() { "$DROVER" alloc status "$1" | grep -q -- "$2"; }
+# The first job file that a page of the documentation shows.
+example_of() { awk '/^```hcl/ { inside = 1; next } /^```/ { exit } inside' "$1"; }
+# once_job NAME SCRIPT BLOCK: runs a job of one task "t" that is not tried again. SCRIPT is the shell's, BLOCK stands in
+# the task. ALLOC is its allocation.
+once_job() {
+  cat > "$1.hcl" << JOB
+job "$1" {
+  group "g" {
+    restart {
+      attempts = 0
+      mode     = "fail"
+    }
+    reschedule {
+      attempts  = 0
+      unlimited = false
+    }
+    task "t" {
+      driver = "raw_exec"
+      config {
+        command = "/bin/sh"
+        args    = ["-c", "$2"]
+      }
+      $3
+    }
+  }
+}
+JOB
+  expect 0 "Job registration successful" "$DROVER" job run -detach "$1.hcl"
+  eventually 20 "$1 is not placed" has_alloc "$1"
+  ALLOC=$(alloc_of "$1")
+}

@@ -56,7 +56,6 @@ job "$1" {
 }
 JOB
 }
-alloc_of() { "$DROVER" job status "$1" | awk '/^Allocations/ { found = 1 } found && / run / { print $1; exit }'; }
 runs() { ALLOC=$(alloc_of "$1") && [ -n "$ALLOC" ] && [ "$("$DROVER" alloc status "$ALLOC" | grep -c 'is "running"')" = 2 ]; }
 network_of() { "$DROVER" alloc logs "$ALLOC" "$1"; }
 has_said() { [ -n "$(network_of one)" ] && [ -n "$(network_of two)" ]; }

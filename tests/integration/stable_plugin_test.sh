@@ -46,7 +46,6 @@ job "$1" {
 JOB
 }
 says() { local text=$1; shift; "$@" 2>&1 | tee "$WORK/said" | grep -q "$text" || { cat "$WORK/said"; return 1; }; }
-alloc_of() { "$DROVER" job status "$1" | awk '/^Allocations/ { found = 1 } found && / run / { print $1; exit }'; }
 has_alloc() { ALLOC=$(alloc_of "$1"); [ -n "$ALLOC" ]; }
 
 start one

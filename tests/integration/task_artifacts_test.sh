@@ -29,57 +29,30 @@ answers() { (exec 3<> "/dev/tcp/127.0.0.1/$PORT"); }
 eventually 10 "the server of files does not answer" answers
 
 # --- the page's job, with the server of this test
-awk '/^```hcl/ {inside = 1; next} /^```/ {exit} inside' "$PAGE" | sed "s#https://releases.example.com#https://127.0.0.1:$PORT#;
+example_of "$PAGE" | sed "s#https://releases.example.com#https://127.0.0.1:$PORT#;
   s#sha256:[0-9a-f]*#sha256:$(sha256sum served/app.tgz | cut -d' ' -f1)#; s#mode  *= \"any\"#insecure = true#" > web.hcl
 expect 0 "Job registration successful" "$DROVER" job run -detach web.hcl
-alloc_of() { "$DROVER" job status "$1" | awk '/^Allocations/ {found = 1; getline; next} found {print $1; exit}'; }
-is_there() { [ -n "$(alloc_of "$1")" ]; }
-eventually 20 "web is not placed" is_there web
+eventually 20 "web is not placed" has_alloc web
 alloc=$(alloc_of web)
-prints() { "$DROVER" alloc logs "$1" | grep -q "$2"; }
 eventually 20 "the program of the archive does not run" prints "$alloc" "hello from .*local/app/run.sh"
 expect 0 "Client is downloading artifacts" "$DROVER" alloc status "$alloc"
 
 # --- what goes wrong
-task() { # NAME ARTIFACT
-  cat > "$1.hcl" << JOB
-job "$1" {
-  group "g" {
-    restart {
-      attempts = 0
-      mode     = "fail"
-    }
-    reschedule {
-      attempts  = 0
-      unlimited = false
-    }
-    task "t" {
-      driver = "raw_exec"
-      config {
-        command = "/bin/cat"
-        args    = ["local/settings"]
-      }
-      artifact {
+show='cat local/settings; exec sleep 1000'
+fetch() { # NAME ARTIFACT
+  once_job "$1" "$show" "artifact {
         insecure = true
         $2
-      }
-    }
-  }
+      }"
 }
-JOB
-  expect 0 "Job registration successful" "$DROVER" job run -detach "$1.hcl"
-  eventually 20 "$1 is not placed" is_there "$1"
-  alloc=$(alloc_of "$1")
-}
-tells() { "$DROVER" alloc status "$1" | grep -qF "$2"; }
-task sum "source = \"https://127.0.0.1:$PORT/settings\"
+fetch sum "source = \"https://127.0.0.1:$PORT/settings\"
         options {
           checksum = \"md5:00000000000000000000000000000000\"
         }"
-eventually 20 "the checksum is not looked at" tells "$alloc" "Checksums did not match: expected md5:0000"
-task scheme 'source = "file:///etc/passwd"'
-eventually 20 "a file of the machine is fetched" tells "$alloc" "download not supported for scheme 'file'"
-task trust "source = \"https://127.0.0.1:$PORT/settings\""
+eventually 20 "the checksum is not looked at" tells "$ALLOC" "Checksums did not match: expected md5:0000"
+fetch scheme 'source = "file:///etc/passwd"'
+eventually 20 "a file of the machine is fetched" tells "$ALLOC" "download not supported for scheme 'file'"
+fetch trust "source = \"https://127.0.0.1:$PORT/settings\""
 sed -i 's/insecure = true//' trust.hcl
 expect 0 "Job registration successful" "$DROVER" job run -detach trust.hcl
 untrusted() { "$DROVER" job status trust | awk '/^Allocations/ {found = 1; getline; next} found {print $1}' | while read -r one; do tells "$one" "certificate" && echo yes; done | grep -q yes; }
@@ -88,12 +61,12 @@ eventually 20 "a certificate that nobody signed is trusted" untrusted
 # --- a server that is away for a moment: the restart policy tries again
 kill "$SERVER"
 sed "s#attempts = 0#attempts = 20\n      delay    = \"1s\"#; s#mode     = \"fail\"#interval = \"10m\"#; s#reschedule {#reschedule {\n#" sum.hcl |
-  sed "s/\"sum\"/\"later\"/; /options {/,/}/d; s#args    = .*#args    = [\"local/settings\", \"-\"]#" > later.hcl
+  sed "s/\"sum\"/\"later\"/; /options {/,/}/d" > later.hcl
 expect 0 "Job registration successful" "$DROVER" job run -detach later.hcl
-eventually 20 "later is not placed" is_there later
-alloc=$(alloc_of later)
-eventually 20 "the failure is not shown" tells "$alloc" "Failed Artifact Download"
+eventually 20 "later is not placed" has_alloc later
+ALLOC=$(alloc_of later)
+eventually 20 "the failure is not shown" tells "$ALLOC" "Failed Artifact Download"
 serve
-eventually 30 "the download is not tried again" prints "$alloc" "level = 3"
+eventually 30 "the download is not tried again" prints "$ALLOC" "level = 3"
 for name in web sum scheme trust later; do expect 0 "" "$DROVER" job stop -purge -detach "$name"; done
 passed

@@ -14,13 +14,10 @@ start one
 cd "$WORK" || exit 1
 
 # --- the page's job waits for a file, and says so
-awk '/^```hcl/ {inside = 1; next} /^```/ {exit} inside' "$PAGE" > web.hcl
+example_of "$PAGE" > web.hcl
 expect 0 "Job registration successful" "$DROVER" job run -detach web.hcl
-alloc_of() { "$DROVER" job status "$1" | awk '/^Allocations/ {found = 1; getline; next} found {print $1; exit}'; }
-is_there() { [ -n "$(alloc_of "$1")" ]; }
-eventually 20 "web is not placed" is_there web
+eventually 20 "web is not placed" has_alloc web
 alloc=$(alloc_of web)
-tells() { "$DROVER" alloc status "$1" | grep -q "$2"; }
 eventually 20 "the task does not say for what it waits" tells "$alloc" "Missing: file(.*/alloc/limits.json)"
 
 # --- it starts when the file comes, and is signalled when it changes
@@ -29,7 +26,6 @@ limit() {
   echo "{\"requests\": \"$1\"}" > "$folder/alloc/limits.json.new"
   mv "$folder/alloc/limits.json.new" "$folder/alloc/limits.json"
 }
-prints() { "$DROVER" alloc logs "$1" | grep -q "$2"; }
 limit 50
 eventually 20 "the file was not written" prints "$alloc" "limit  100;"
 eventually 20 "the variable is not there" prints "$alloc" "level=info"
@@ -49,60 +45,38 @@ eventually 30 "the change was not seen" prints "$alloc" "limit  140;"
 expect 0 "" "$DROVER" job stop -purge -detach web
 
 # --- one that is restarted, with a source and delimiters of its own
-task() { # NAME TEMPLATE
-  cat > "$1.hcl" << JOB
-job "$1" {
-  group "g" {
-    restart {
-      attempts = 0
-      mode     = "fail"
-    }
-    reschedule {
-      attempts  = 0
-      unlimited = false
-    }
-    task "t" {
-      driver = "raw_exec"
-      config {
-        command = "/bin/sh"
-        args    = ["-c", "cat local/out; exec sleep 1000"]
-      }
-      template {
-        $2
-      }
-    }
-  }
-}
-JOB
-  expect 0 "Job registration successful" "$DROVER" job run -detach "$1.hcl"
-  eventually 20 "$1 is not placed" is_there "$1"
-  alloc=$(alloc_of "$1")
-}
-task again 'destination = "local/out"
+show='cat local/out; exec sleep 1000'
+once_job again "$show" 'template {
+        destination = "local/out"
         left_delimiter = "[["
         right_delimiter = "]]"
         data = "n=[[ file \"local/n\" ]]\n"
         splay = "0s"
         wait {
           min = "0s"
-        }'
-folder=$(echo "$WORK"/one-data/alloc/"$alloc"*)
+        }
+      }'
+folder=$(echo "$WORK"/one-data/alloc/"$ALLOC"*)
 folder_is_there() { [ -d "$folder/t/local" ]; }
 eventually 20 "the task has no folder" folder_is_there
 echo 1 > "$folder/t/local/n"
-eventually 20 "the task does not run" prints "$alloc" "n=1"
+eventually 20 "the task does not run" prints "$ALLOC" "n=1"
 echo 22 > "$folder/t/local/n"
-eventually 20 "the task was not restarted" prints "$alloc" "n=22"
-expect 0 "Template with change_mode restart re-rendered" "$DROVER" alloc status "$alloc"
+eventually 20 "the task was not restarted" prints "$ALLOC" "n=22"
+expect 0 "Template with change_mode restart re-rendered" "$DROVER" alloc status "$ALLOC"
 expect 0 "" "$DROVER" job stop -purge -detach again
 
 # --- what goes wrong says where
-task wrong 'destination = "local/out"
-        data = "a\n{{ divide 0 1 }}"'
-eventually 20 "the error is not shown" tells "$alloc" "template: (dynamic): template 2:4: divide: integer divide by zero"
-task outside 'destination = "local/out"
-        data = "{{ file \"/etc/hostname\" }}"'
-eventually 20 "the file was read" tells "$alloc" "'/etc/hostname' is outside of sandbox"
+once_job wrong "$show" 'template {
+        destination = "local/out"
+        data = "a\n{{ divide 0 1 }}"
+      }'
+eventually 20 "the error is not shown" tells "$ALLOC" "template: (dynamic): template 2:4: divide: integer divide by zero"
+once_job outside "$show" 'template {
+        destination = "local/out"
+        data = "{{ file \"/etc/hostname\" }}"
+      }'
+eventually 20 "the file was read" tells "$ALLOC" "'/etc/hostname' is outside of sandbox"
 expect 1 "the path leaves the task's folder" "$DROVER" job validate <(sed 's#local/out"#../../out"#' wrong.hcl)
 for name in wrong outside; do expect 0 "" "$DROVER" job stop -purge -detach "$name"; done
 passed

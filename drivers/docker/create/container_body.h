@@ -27,7 +27,7 @@ struct BodyInput {
   const EngineFacts& engine;
   std::string image;  // a name or an ID
   int cores = 1;      // of the machine
-  // What the files that security_opt names hold, by the name as it is written there.
+  // The content of the files that security_opt names, by the name as it is written there.
   std::map<std::string, std::string> seccomp_profiles{};
 };
 

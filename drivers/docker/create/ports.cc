@@ -70,7 +70,7 @@ Status add_ports(const BodyInput& input, Json& body, ContainerBody& out) {
   } else if (!input.options.port_map.empty()) {
     DROVER_TRY(ports, by_map(input, out));
   }
-  // What shares a network has its ports where that network is.
+  // A container that shares a network has its ports where that network is.
   if (shares_network(input) || network_mode(input) == "host") return ok_status();
   Json exposed = Json::object(), bindings = Json::object();
   for (const Published& port : ports) {

@@ -30,7 +30,7 @@ class DanglingContainers {
     bool is_dry_run = false, takes_ended = true;
     std::chrono::nanoseconds period{}, grace{};
   };
-  // What the driver holds, and its node; nothing while it does not know its node.
+  // The driver's containers and its node; nothing while it does not know its node.
   struct Held {
     std::string node;
     std::set<std::string> containers;

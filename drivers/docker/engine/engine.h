@@ -23,7 +23,7 @@ std::string percent_encode(std::string_view text);
 // ?a=b&c=d, without those that have no value.
 std::string query(std::initializer_list<std::pair<std::string_view, std::string>> values);
 
-// What a bad status of an answer means. `body` is its content. Pure.
+// The meaning of a bad status of an answer. `body` is its content. Pure.
 Status error_of(int status, std::string_view body);
 // The version to speak with an engine that offers this one, "v1.41"; empty: it says none. Pure.
 std::string version_for(std::string_view offered);

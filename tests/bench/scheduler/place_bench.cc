@@ -24,24 +24,15 @@
 #include "drover/uuid.h"
 #include "plugins/scheduler/explaining/why.h"
 #include "plugins/scheduler/placing/board.h"
+#include "tests/bench/scheduler/measure.h"
 
 namespace {
 
 using namespace drover;
+using namespace drover::bench;
 using namespace drover::scheduler;
 
 constexpr int kRounds = 5;
-
-double processor_us() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 struct Variant {
   const char* name;

@@ -17,44 +17,17 @@
 
 #include "drover/uuid.h"
 #include "plugins/scheduler/placing/board.h"
+#include "tests/bench/scheduler/measure.h"
 
 namespace {
 
 using namespace drover;
+using namespace drover::bench;
 using namespace drover::scheduler;
 
 constexpr int kRounds = 5;
 constexpr int kFurther = 20;
 constexpr int kJobs = 500;
-
-double processor_us() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
-v1::Node make_node(int number) {
-  v1::Node node;
-  node.set_id(Uuid::random().bytes());
-  node.set_name("node-" + std::to_string(number));
-  node.set_datacenter("dc1");
-  node.set_node_pool("default");
-  node.set_computed_class("v1:1");
-  node.set_status(v1::NODE_STATUS_READY);
-  node.set_scheduling_eligibility("eligible");
-  v1::NodeResources& resources = *node.mutable_node_resources();
-  resources.mutable_cpu()->set_cpu_shares(32000);
-  resources.mutable_memory()->set_memory_mb(65536);
-  resources.mutable_disk()->set_disk_mb(500000);
-  (*node.mutable_drivers())["exec"].set_detected(true);
-  (*node.mutable_drivers())["exec"].set_healthy(true);
-  return node;
-}
 
 v1::Job make_job() {
   v1::Job job;

@@ -21,42 +21,15 @@
 #include "drover/v1/trial.pb.h"
 #include "plugins/scheduler/deciding/system_scheduler.h"
 #include "plugins/scheduler/placing/board.h"
+#include "tests/bench/scheduler/measure.h"
 
 namespace {
 
 using namespace drover;
+using namespace drover::bench;
 using namespace drover::scheduler;
 
 constexpr int kRounds = 5;
-
-double processor_us() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
-std::shared_ptr<const v1::Node> make_node(int number) {
-  v1::Node node;
-  node.set_id(Uuid::random().bytes());
-  node.set_name("node-" + std::to_string(number));
-  node.set_datacenter("dc1");
-  node.set_node_pool("default");
-  node.set_computed_class("v1:1");
-  node.set_status(v1::NODE_STATUS_READY);
-  node.set_scheduling_eligibility("eligible");
-  v1::NodeResources& resources = *node.mutable_node_resources();
-  resources.mutable_cpu()->set_cpu_shares(32000);
-  resources.mutable_memory()->set_memory_mb(65536);
-  resources.mutable_disk()->set_disk_mb(500000);
-  (*node.mutable_drivers())["exec"].set_detected(true);
-  (*node.mutable_drivers())["exec"].set_healthy(true);
-  return std::make_shared<const v1::Node>(std::move(node));
-}
 
 v1::Job make_job() {
   v1::Job job;
@@ -118,7 +91,7 @@ double two_powers_and_a_maximum(int times) {
 void run(int nodes) {
   const v1::Job job = make_job();
   Cluster cluster;
-  for (int i = 0; i < nodes; ++i) cluster.put_node(make_node(i));
+  for (int i = 0; i < nodes; ++i) cluster.put_node(std::make_shared<const v1::Node>(make_node(i)));
   std::vector<v1::Allocation> there = decide(cluster, job, {}).placed;
   if (there.size() != static_cast<size_t>(nodes)) std::abort();
   Cluster joined = cluster;
@@ -126,7 +99,7 @@ void run(int nodes) {
     alloc.set_client_status(v1::CLIENT_STATUS_RUNNING);
     joined.add(alloc);
   }
-  joined.put_node(make_node(nodes));
+  joined.put_node(std::make_shared<const v1::Node>(make_node(nodes)));
   std::vector<double> all, one, bounds;
   for (int round = 0; round < kRounds; ++round) {
     all.push_back(decide(cluster, job, {}).us);
