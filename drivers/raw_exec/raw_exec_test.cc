@@ -15,26 +15,13 @@
 #include "raw_exec_driver.h"
 #include "sdk/testing/driver_conformance.h"
 #include "sdk/testing/exec_caller.h"
+#include "sdk/testing/waiting.h"
 
 namespace drover::raw_exec {
 namespace {
 
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
-
-bool eventually(const std::function<bool()>& condition, std::chrono::nanoseconds limit = 20s) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    poll(nullptr, 0, 5);
-  }
-  return true;
-}
-
-bool is_alive(int pid) {
-  std::optional<ProcessStat> stat = process_stat(pid);
-  return stat && stat->state != 'Z';
-}
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path);

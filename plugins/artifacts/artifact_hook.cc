@@ -42,15 +42,6 @@ struct Wanted {
   bool is_insecure = false, is_users = false;
 };
 
-v1::TaskEvent event_of(int64_t now, const char* type, const std::string& text) {
-  v1::TaskEvent event;
-  event.set_type(type);
-  event.set_time(now);
-  event.set_message(text);
-  event.set_display_message(text);
-  return event;
-}
-
 std::string key_of(const Wanted& wanted) {
   Sha256 sum;
   const auto add = [&](std::string_view text) {
@@ -79,18 +70,6 @@ class Scratch {
 
  private:
   std::string path_;
-};
-
-class Folder {
- public:
-  explicit Folder(int fd) : fd_(fd) {}
-  ~Folder() { ::close(fd_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
 };
 
 Status give_to(const std::string& user, int folder) {
@@ -125,7 +104,7 @@ class ArtifactsPart final : public TaskHook::Part {
       if (!state_.get(wanted.key)) missing.push_back(std::move(wanted));
     }
     if (!missing.empty()) {
-      task_.tell(event_of(now(), "Downloading Artifacts", "Client is downloading artifacts"));
+      task_.tell(task_event(now(), "Downloading Artifacts", "Client is downloading artifacts"));
       DROVER_RETURN_IF_ERROR(fetch_all(missing, start));
     }
     start.done = true;
@@ -163,7 +142,7 @@ class ArtifactsPart final : public TaskHook::Part {
         if (status.ok()) status = state_.put(missing[at].key, "done");
         if (status.ok()) continue;
         status = status.with_context("failed to download artifact \"" + missing[at].source + "\"");
-        task_.tell(event_of(now(), "Failed Artifact Download", status.message()));
+        task_.tell(task_event(now(), "Failed Artifact Download", status.message()));
         const MutexLock lock(mutex);
         if (worst.ok() || worst.code() == Code::unavailable) worst = status;
       }
@@ -183,13 +162,12 @@ class ArtifactsPart final : public TaskHook::Part {
     const fs::path said(wanted.destination);
     if (is_file && !said.has_filename()) return invalid_argument("mode \"file\" wants a destination that names a file");
     const std::string folder_path = is_file ? said.parent_path().string() : wanted.destination;
-    const TaskFiles files(folders(start), config_.is_isolated);
-    auto opened = files.open_folder(folder_path.empty() ? "." : folder_path);
-    if (!opened) return opened.status().with_context("artifact destination path");
-    const Folder folder(*opened);
+    const TaskFiles files(task_file_folders(task_.alloc_folders(), task_.folders(), start.environment),
+                          config_.is_isolated);
+    DROVER_TRY(const Fd folder,
+               files.open_folder(folder_path.empty() ? "." : folder_path).with_context("artifact destination path"));
     const Scratch scratch(task_.alloc_folders().root);
     if (scratch.path().empty()) return errno_status(errno, "make a folder in " + task_.alloc_folders().root);
-    const std::string checksum = source.options.contains("checksum") ? source.options.at("checksum") : "";
     const Request request{.getter = source.getter,
                           .url = source.url,
                           .part = source.part,
@@ -212,18 +190,6 @@ class ArtifactsPart final : public TaskHook::Part {
                                        start.stop));
     const std::string& user = task_.spec()->task(task_.name())->user();
     return wanted.is_users && !user.empty() ? give_to(user, folder.get()) : ok_status();
-  }
-
-  TaskFileFolders folders(const TaskPrestart& start) const {
-    const auto seen = [&](const char* name) {
-      const auto found = start.environment.find(name);
-      return found == start.environment.end() ? std::string() : found->second;
-    };
-    return {.alloc = task_.alloc_folders(),
-            .task = task_.folders(),
-            .seen = {.alloc_dir = seen("NOMAD_ALLOC_DIR"),
-                     .task_dir = seen("NOMAD_TASK_DIR"),
-                     .secrets_dir = seen("NOMAD_SECRETS_DIR")}};
   }
 
   std::chrono::nanoseconds timeout_of(const std::string& getter) const {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "drover/clock.h"
+#include "drover/fd.h"
 #include "fetcher/request.h"
 
 namespace drover::artifacts {
@@ -19,20 +20,15 @@ namespace {
 
 constexpr size_t kLongestAnswer = 1 << 20;
 
-class Pipe {
- public:
-  ~Pipe() { close_read(), close_write(); }
-  bool open() { return ::pipe2(ends_.data(), O_CLOEXEC) == 0; }
-  int read_end() const { return ends_[0]; }
-  int write_end() const { return ends_[1]; }
-  void close_read() { close(ends_[0]); }
-  void close_write() { close(ends_[1]); }
-
- private:
-  static void close(int& fd) {
-    if (fd >= 0) ::close(std::exchange(fd, -1));
+struct Pipe {
+  Fd read_end, write_end;
+  bool open() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+    read_end = Fd(ends[0]);
+    write_end = Fd(ends[1]);
+    return true;
   }
-  std::array<int, 2> ends_{-1, -1};
 };
 
 // The process group, killed once.
@@ -54,8 +50,8 @@ Result<pid_t> spawn(const FetcherRun& run, const Pipe& input, const Pipe& output
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addfchdir_np(&actions, run.folder);
-  posix_spawn_file_actions_adddup2(&actions, input.read_end(), 0);
-  posix_spawn_file_actions_adddup2(&actions, output.write_end(), 1);
+  posix_spawn_file_actions_adddup2(&actions, input.read_end.get(), 0);
+  posix_spawn_file_actions_adddup2(&actions, output.write_end.get(), 1);
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -115,11 +111,11 @@ Status run_fetcher(const FetcherRun& run, const std::stop_token& stop) {
   {
     const Child child(pid);
     const std::stop_callback kill_on_stop(stop, [&] { child.kill(); });
-    input.close_read();
-    output.close_write();
-    write_all(input.write_end(), run.request);
-    input.close_write();
-    is_in_time = read_all(output.read_end(), SystemClock().steady() + run.time, answer);
+    input.read_end.close();
+    output.write_end.close();
+    write_all(input.write_end.get(), run.request);
+    input.write_end.close();
+    is_in_time = read_all(output.read_end.get(), SystemClock().steady() + run.time, answer);
   }
   if (stop.stop_requested()) return cancelled("the download was stopped");
   if (!is_in_time) return deadline_exceeded("the download took too long");

@@ -20,16 +20,6 @@ constexpr auto kTellAfter = std::chrono::seconds(3);   // that something is miss
 constexpr auto kScriptTime = std::chrono::seconds(5);  // for a script that says no timeout
 constexpr size_t kNamesShown = 3;
 
-v1::TaskEvent event_of(int64_t now, const char* type, const std::string& text) {
-  v1::TaskEvent event;
-  event.set_type(type);
-  event.set_time(now);
-  event.set_message(text);
-  event.set_display_message(text);
-  (*event.mutable_details())["message"] = text;
-  return event;
-}
-
 std::string missing_text(const std::set<std::string>& names) {
   std::string text = "Missing: ";
   size_t shown = 0;
@@ -115,15 +105,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
     const MutexLock lock(mutex_);
     if (templates_) return ok_status();
     const AllocSpecPtr spec = task_.spec();
-    const auto folder = [&](const char* name) {
-      const auto found = start.environment.find(name);
-      return found == start.environment.end() ? std::string() : found->second;
-    };
-    const TaskFileFolders folders{.alloc = task_.alloc_folders(),
-                                  .task = task_.folders(),
-                                  .seen = {.alloc_dir = folder("NOMAD_ALLOC_DIR"),
-                                           .task_dir = folder("NOMAD_TASK_DIR"),
-                                           .secrets_dir = folder("NOMAD_SECRETS_DIR")}};
+    const TaskFileFolders folders = task_file_folders(task_.alloc_folders(), task_.folders(), start.environment);
     DROVER_TRY(TaskTemplates made, TaskTemplates::make({.task = *spec->task(task_.name()),
                                                         .files = TaskFiles(folders, config_.is_sandboxed),
                                                         .config = config_,
@@ -147,7 +129,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
       }
       if (missing.empty()) return ok_status();
       if (host_.clock().steady() >= tell_at && missing != told) {
-        task_.tell(event_of(now(), "Template", missing_text(missing)));
+        task_.tell(task_event(now(), "Template", missing_text(missing)));
         told = std::move(missing);
       }
       if (!pause_for(kLookAgain, stop)) return cancelled("the task is to end");
@@ -226,7 +208,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
     const Status status = task_.exec(std::move(command), /*tty=*/false, call);
     const auto code = call.exit_code();
     if (status.ok() && code == 0) {
-      return task_.tell(event_of(now(), "Task hook message", "Template successfully ran " + what + ". Exit code: 0"));
+      return task_.tell(task_event(now(), "Task hook message", "Template successfully ran " + what + ". Exit code: 0"));
     }
     std::string text;
     if (status.code() == Code::unimplemented) {
@@ -238,7 +220,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
     } else {
       text = "Template ran " + what + " on change but it exited with code: " + std::to_string(*code);
     }
-    task_.tell(event_of(now(), "Task hook failed", text));
+    task_.tell(task_event(now(), "Task hook failed", text));
     if (script.fail_on_error()) fail("Template script failed, task is being killed");
   }
 
@@ -255,7 +237,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
   }
 
   void fail(const std::string& why) {
-    v1::TaskEvent event = event_of(now(), "Killing", why);
+    v1::TaskEvent event = task_event(now(), "Killing", why);
     event.set_kill_reason(why);
     event.set_fails_task(true);
     (*event.mutable_details())["kill_reason"] = why;

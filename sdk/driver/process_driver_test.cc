@@ -13,6 +13,7 @@
 #include "nomad/plugins/driver.pb.h"
 #include "process_handle.h"
 #include "sdk/testing/exec_caller.h"
+#include "sdk/testing/waiting.h"
 #include "task_start.h"
 
 namespace drover {
@@ -20,20 +21,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Lines = std::vector<std::string>;
-
-bool is_alive(int pid) {
-  const auto stat = process_stat(pid);
-  return stat && stat->state != 'Z';
-}
-
-bool eventually(const std::function<bool()>& condition) {
-  const auto deadline = SystemClock().steady() + 20s;
-  while (!condition()) {
-    if (SystemClock().steady() >= deadline) return false;
-    poll(nullptr, 0, 5);
-  }
-  return true;
-}
 
 // The calls to all parts, in order.
 class Diary {

@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-#include "../launcher/fd.h"
+#include "drover/fd.h"
 #include "drover/mutex.h"
 #include "drover/process.h"
 #include "drover/uuid.h"
@@ -26,7 +26,6 @@
 namespace drover {
 namespace {
 
-using launcher::Fd;
 using namespace std::chrono_literals;
 
 constexpr auto kLauncherTime = 10s;

@@ -2,33 +2,11 @@
 
 #include <unistd.h>
 
-#include <charconv>
-#include <fstream>
-
 #include "drover/process.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover {
 namespace {
-
-// Mean over the cores; zero where the machine does not tell.
-double mhz_per_core() {
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  double sum = 0;
-  int cores = 0;
-  for (std::string line; std::getline(cpuinfo, line);) {
-    if (!line.starts_with("cpu MHz")) continue;
-    const size_t colon = line.find(':');
-    double mhz = 0;
-    if (colon == std::string::npos) continue;
-    const size_t digits = line.find_first_not_of(' ', colon + 1);
-    if (digits == std::string::npos) continue;
-    std::from_chars(line.data() + digits, line.data() + line.size(), mhz);
-    sum += mhz;
-    ++cores;
-  }
-  return cores > 0 ? sum / cores : 0;
-}
 
 uint64_t nanoseconds(uint64_t ticks) { return ticks * (1'000'000'000U / static_cast<uint64_t>(sysconf(_SC_CLK_TCK))); }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "drover/model/job.h"
+#include "drover/task_hook.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 
@@ -106,6 +107,16 @@ const v1::AllocatedTaskResources& AllocSpec::given(const std::string& task) cons
   const auto& tasks = allocation->allocated_resources().tasks();
   const auto at = tasks.find(task);
   return at == tasks.end() ? v1::AllocatedTaskResources::default_instance() : at->second;
+}
+
+v1::TaskEvent task_event(int64_t now_ns, const std::string& type, const std::string& said) {
+  v1::TaskEvent event;
+  event.set_type(type);
+  event.set_time(now_ns);
+  event.set_message(said);
+  event.set_display_message(said);
+  (*event.mutable_details())["message"] = said;
+  return event;
 }
 
 }  // namespace drover

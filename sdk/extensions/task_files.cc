@@ -20,23 +20,6 @@ namespace fs = std::filesystem;
 constexpr size_t kLargestFile = 16 << 20;
 constexpr mode_t kFolderMode = 0755;
 
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 // Opens what lies below `folder`, whatever links say; without a resolve flag also elsewhere.
 int open_at(int folder, const std::string& path, int flags, uint64_t resolve) {
   open_how how{};
@@ -97,6 +80,18 @@ std::string host_path(std::string_view path, const TaskFileFolders& folders) {
     if (!seen->empty() && is_below(text, *seen)) return *here + text.substr(seen->size());
   }
   return text;
+}
+
+TaskFileFolders task_file_folders(const AllocFolders& alloc, const TaskFolders& task, const Variables& environment) {
+  const auto seen = [&](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string() : found->second;
+  };
+  return {.alloc = alloc,
+          .task = task,
+          .seen = {.alloc_dir = seen("NOMAD_ALLOC_DIR"),
+                   .task_dir = seen("NOMAD_TASK_DIR"),
+                   .secrets_dir = seen("NOMAD_SECRETS_DIR")}};
 }
 
 // A file by the folder from which it is opened.
@@ -161,12 +156,12 @@ std::optional<TaskFiles::Mark> TaskFiles::mark(std::string_view path) const {
               .modified = int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
 }
 
-Result<int> TaskFiles::open_folder(std::string_view path) const {
+Result<Fd> TaskFiles::open_folder(std::string_view path) const {
   DROVER_TRY(const Place place, place_of(path));
   DROVER_TRY(const Fd folder, place.folder(place.path, path));
-  const int fd = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return failure(errno, "open", path);
-  return fd;
+  Fd opened(::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened) return failure(errno, "open", path);
+  return opened;
 }
 
 Result<bool> TaskFiles::write(std::string_view path, std::string_view content, const Ownership& owner) const {

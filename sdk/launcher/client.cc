@@ -16,15 +16,15 @@
 #include <utility>
 
 #include "confinement_codec.h"
+#include "drover/fd.h"
 #include "drover/launcher.h"
 #include "drover/mutex.h"
-#include "fd.h"
 #include "protocol.h"
 #include "rendezvous.h"
 
 namespace drover {
 
-using launcher::Fd, launcher::Kind;
+using launcher::Kind;
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "drover/confinement.h"
-#include "fd.h"
+#include "drover/fd.h"
 
 namespace drover::launcher {
 

@@ -7,12 +7,11 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "fd.h"
+#include "drover/fd.h"
+
 
 namespace drover {
 namespace {
-
-using launcher::Fd;
 
 enum Register : uint8_t { result = BPF_REG_0, context = BPF_REG_1, access = BPF_REG_2, type, major, minor, scratch };
 

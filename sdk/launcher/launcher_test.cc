@@ -17,25 +17,12 @@
 #include <mutex>
 
 #include "drover/process.h"
+#include "sdk/testing/waiting.h"
 
 namespace drover {
 namespace {
 
 using namespace std::chrono_literals;
-
-bool eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + 20s;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    poll(nullptr, 0, 5);
-  }
-  return true;
-}
-
-bool is_alive(int pid) {
-  std::optional<ProcessStat> stat = process_stat(pid);
-  return stat && stat->state != 'Z';
-}
 
 SteadyTime soon() { return SystemClock().steady() + 20s; }
 

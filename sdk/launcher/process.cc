@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <set>
 #include <string>
 
@@ -102,6 +103,24 @@ std::vector<ProcessStat> tree_of(pid_t root, uint64_t start_time, const std::vec
     if (members.contains(process.pid)) tree.push_back(process);
   }
   return tree;
+}
+
+double mhz_per_core() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  double sum = 0;
+  int cores = 0;
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (!line.starts_with("cpu MHz")) continue;
+    const size_t colon = line.find(':');
+    double mhz = 0;
+    if (colon == std::string::npos) continue;
+    const size_t digits = line.find_first_not_of(' ', colon + 1);
+    if (digits == std::string::npos) continue;
+    std::from_chars(line.data() + digits, line.data() + line.size(), mhz);
+    sum += mhz;
+    ++cores;
+  }
+  return cores > 0 ? sum / cores : 0;
 }
 
 int open_process(pid_t pid, uint64_t start_time) {

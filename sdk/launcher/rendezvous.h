@@ -9,8 +9,8 @@
 
 #include <string>
 
+#include "drover/fd.h"
 #include "drover/launcher.h"
-#include "fd.h"
 
 namespace drover::launcher {
 

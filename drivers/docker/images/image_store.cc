@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "drover/fd.h"
 #include "drover/log.h"
 #include "engine/answers.h"
 #include "images/credentials.h"
@@ -18,23 +19,9 @@ namespace {
 
 constexpr size_t kPiece = 256 * 1024;
 
-class File {
- public:
-  explicit File(int fd) : fd_(fd) {}
-  ~File() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
-
 // A file of the task's, by a name that must not lead out of its folder: the task may have put links there.
 int open_beneath(const std::string& folder, const std::string& name) {
-  const File root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Fd root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (root.get() < 0) return -1;
   open_how how{};
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
@@ -43,7 +30,7 @@ int open_beneath(const std::string& folder, const std::string& name) {
 }
 
 Status load_image(Engine& engine, const ImageWish& wish, const std::stop_token& stop) {
-  const File archive(open_beneath(wish.local_folder, wish.options.load));
+  const Fd archive(open_beneath(wish.local_folder, wish.options.load));
   struct stat about {};
   if (archive.get() < 0 || ::fstat(archive.get(), &about) != 0)
     return errno_status(errno, "unable to open image archive: " + wish.options.load);

@@ -6,6 +6,7 @@
 
 #include "drover/log.h"
 #include "drover/pause.h"
+#include "drover/process.h"
 #include "nomad/plugins/driver.pb.h"
 #include "task/containers.h"
 #include "task/usage.h"

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 
+#include "drover/fd.h"
 #include "drover/log.h"
 #include "drover/pause.h"
 #include "engine/frames.h"
@@ -24,20 +25,6 @@ constexpr auto kFirstPause = 500ms;
 constexpr auto kLongestPause = 2min;
 constexpr auto kConnectTime = 30s;
 constexpr int kFullPipeLook = 200;  // ms between two looks at a stop while nobody reads a pipe
-
-class File {
- public:
-  explicit File(int fd) : fd_(fd) {}
-  ~File() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 // For reading too, so that a FIFO opens without a reader and a writer never sees a broken pipe.
 int open_pipe(const std::string& path) {
@@ -70,7 +57,7 @@ class Position {
     if (path.empty()) return -1;
     return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   }
-  const File file_;
+  const Fd file_;
   LogPosition now_;
 };
 
@@ -165,7 +152,7 @@ class Reading {
   Engine& engine_;
   const LogOrder& order_;
   const std::stop_token stop_;
-  const File out_, error_;
+  const Fd out_, error_;
   Position position_;
 };
 

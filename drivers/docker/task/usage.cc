@@ -1,8 +1,5 @@
 #include "task/usage.h"
 
-#include <charconv>
-#include <fstream>
-
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover::docker {
@@ -61,22 +58,6 @@ driver::TaskStats stats_of(const std::string& task, const Sample& sample, double
   set_memory(memory, sample.usage, driver::MemoryUsage::USAGE, &driver::MemoryUsage::set_usage);
   set_memory(memory, sample.max_usage, driver::MemoryUsage::MAX_USAGE, &driver::MemoryUsage::set_max_usage);
   return stats;
-}
-
-double mhz_per_core() {
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  double sum = 0;
-  int cores = 0;
-  for (std::string line; std::getline(cpuinfo, line);) {
-    if (!line.starts_with("cpu MHz")) continue;
-    const size_t digits = line.find_first_of("0123456789");
-    double mhz = 0;
-    if (digits == std::string::npos) continue;
-    std::from_chars(line.data() + digits, line.data() + line.size(), mhz);
-    sum += mhz;
-    ++cores;
-  }
-  return cores > 0 ? sum / cores : 0;
 }
 
 }  // namespace drover::docker

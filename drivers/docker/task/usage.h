@@ -15,7 +15,4 @@ double cpu_percent(const std::optional<Sample>& before, const Sample& now, std::
 // `mhz`: of a core; 0: unknown. `now_ns`: since 1970.
 driver::TaskStats stats_of(const std::string& task, const Sample& sample, double percent, double mhz, int64_t now_ns);
 
-// Mean over the cores of this machine; zero where it does not tell.
-double mhz_per_core();
-
 }  // namespace drover::docker

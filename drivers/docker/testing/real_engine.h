@@ -19,6 +19,7 @@
 #include "engine/engine.h"
 #include "nomad/plugins/base.pb.h"
 #include "nomad/plugins/driver.pb.h"
+#include "sdk/testing/waiting.h"
 
 namespace drover::docker {
 
@@ -71,15 +72,5 @@ class RealEngine {
   const std::string kind_;
   std::string folder_, why_not_;
 };
-
-inline bool eventually(const std::function<bool()>& condition,
-                       std::chrono::nanoseconds limit = std::chrono::seconds(20)) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
-}
 
 }  // namespace drover::docker

@@ -13,6 +13,7 @@
 #include "nomad/plugins/driver.pb.h"
 #include "sdk/testing/exec_caller.h"
 #include "sdk/testing/task_root.h"
+#include "sdk/testing/waiting.h"
 
 namespace drover::exec {
 namespace {
@@ -23,21 +24,7 @@ const std::vector<std::string> kPrograms = {
     "sh",   "sleep", "cat",   "true", "ls",       "id",       "env",  "grep",   "tail",  "chmod", "mkdir",
     "stat", "tty",   "mkdir", "head", "readlink", "hostname", "stty", "setsid", "touch", "rm",    EXEC_PROBE};
 
-bool is_alive(int pid) {
-  const std::optional<ProcessStat> stat = process_stat(pid);
-  return stat && stat->state != 'Z';
-}
-
 }  // namespace
-
-bool eventually(const std::function<bool()>& condition, std::chrono::nanoseconds limit) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    poll(nullptr, 0, 5);
-  }
-  return true;
-}
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path);

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "exec_driver.h"
+#include "sdk/testing/waiting.h"
 
 namespace drover::exec {
 
 using Json = nlohmann::json;
 
-bool eventually(const std::function<bool()>& condition, std::chrono::nanoseconds limit = std::chrono::seconds(20));
 std::string read_text(const std::string& path);
 
 // Takes everything away at its end and says what stayed: tasks, control groups, mounts.

@@ -14,12 +14,10 @@
 #include <optional>
 #include <utility>
 
-#include "../../launcher/fd.h"
+#include "drover/fd.h"
 
 namespace drover {
 namespace {
-
-using launcher::Fd;
 
 constexpr uint32_t kNobody = 65534;
 constexpr int kMostLinks = 40;  // as the kernel's

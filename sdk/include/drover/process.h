@@ -30,6 +30,9 @@ std::vector<ProcessStat> all_processes();
 // session and lost its parent is not found this way; control groups are there for that.
 std::vector<ProcessStat> tree_of(pid_t root, uint64_t start_time, const std::vector<ProcessStat>& all);
 
+// Mean over this machine's cores; zero where it does not tell.
+double mhz_per_core();
+
 // A descriptor of exactly this process (pidfd), or -1: it is gone, or the number belongs to another one by now.
 int open_process(pid_t pid, uint64_t start_time);
 // False: it was gone already.

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "drover/fd.h"
 #include "drover/hook.h"
 #include "drover/result.h"
 #include "drover/task_environment.h"
@@ -20,6 +21,9 @@ struct TaskFileFolders {
   TaskFolders task;
   TaskPaths seen;  // as the task sees alloc, local and secrets
 };
+
+// By the task's own variables, where they say it: NOMAD_ALLOC_DIR, NOMAD_TASK_DIR, NOMAD_SECRETS_DIR. Pure.
+TaskFileFolders task_file_folders(const AllocFolders& alloc, const TaskFolders& task, const Variables& environment);
 
 // The path on this machine for one that a job says: as its task sees it, or relative to the task's folder. Pure.
 std::string host_path(std::string_view path, const TaskFileFolders& folders);
@@ -40,9 +44,8 @@ class TaskFiles {
   // when it is outside.
   Result<bool> write(std::string_view path, std::string_view content, const Ownership& owner) const;
 
-  // The folder, made where it is missing, as a descriptor that the caller closes. Errors: invalid_argument when it is
-  // outside, or is none.
-  Result<int> open_folder(std::string_view path) const;
+  // The folder, made where it is missing. Errors: invalid_argument when it is outside, or is none.
+  Result<Fd> open_folder(std::string_view path) const;
 
   // Something that is another one whenever the file has changed; nothing when there is none that can be read.
   struct Mark {

@@ -20,6 +20,7 @@
 // come in parallel.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <stop_token>
@@ -71,6 +72,9 @@ struct TaskPrestart {
   driver::TaskConfig& adds;
   bool done = false;  // set: this hook's prestart has nothing more to do for this task
 };
+
+// An event for people to see, of this type, with a text. Pure.
+v1::TaskEvent task_event(int64_t now_ns, const std::string& type, const std::string& said);
 
 class TaskHook {
  public:

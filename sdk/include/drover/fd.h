@@ -1,11 +1,11 @@
-// A file descriptor that is closed with its owner.
+// A file descriptor that is closed with its owner. Needs nothing but the standard library: the launcher uses it, too.
 #pragma once
 
 #include <unistd.h>
 
 #include <utility>
 
-namespace drover::launcher {
+namespace drover {
 
 class Fd {
  public:
@@ -30,4 +30,4 @@ class Fd {
   int fd_ = -1;
 };
 
-}  // namespace drover::launcher
+}  // namespace drover
