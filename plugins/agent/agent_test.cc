@@ -398,8 +398,8 @@ TEST_F(AgentTest, ATaskThatCannotShareANetworkDoesNotStart) {
   start();
   const v1::TaskState state = until_status(place({task("web")}), v1::CLIENT_STATUS_FAILED).task_states().at("web");
   EXPECT_EQ(
-      "failed to setup alloc: pre-run hook \"network\" failed: tasks of the driver \"fake\" cannot share a network of "
-      "their own",
+      "failed to setup alloc: pre-run hook \"network\" failed: task web does not support \"none\" networking "
+      "mode",
       state.events(state.events_size() - 1).setup_error());
   EXPECT_TRUE(driver_.starts().empty());
 }
@@ -407,14 +407,32 @@ TEST_F(AgentTest, ATaskThatCannotShareANetworkDoesNotStart) {
 TEST(NetworkMaker, IsTheOneDriverThatMustOrTheAgent) {
   driver::DriverCapabilities joins, makes;
   joins.add_network_isolation_modes(driver::NetworkIsolationSpec::GROUP);
+  joins.set_fs_isolation(driver::DriverCapabilities::NONE);
   makes = joins;
   makes.set_must_create_network(true);
-  EXPECT_EQ("", *network_maker({{"a", joins}, {"b", joins}}));
-  EXPECT_EQ("b", *network_maker({{"a", joins}, {"b", makes}}));
-  EXPECT_EQ(invalid_argument("the drivers \"a\" and \"b\" both have to make the group's network, and only one can"),
-            network_maker({{"a", makes}, {"b", makes}}).status());
-  EXPECT_EQ(invalid_argument("tasks of the driver \"c\" cannot share a network of their own"),
-            network_maker({{"a", makes}, {"c", {}}}).status());
+  const auto maker = [](const std::vector<std::pair<std::string, driver::DriverCapabilities>>& tasks,
+                        const std::string& hostname = "") {
+    v1::TaskGroup group;
+    group.add_networks()->set_mode("bridge");
+    group.mutable_networks(0)->set_hostname(hostname);
+    DriverAbilities abilities;
+    for (const auto& [driver, can] : tasks) {
+      v1::Task& task = *group.add_tasks();
+      task.set_name("of_" + driver);
+      task.set_driver(driver);
+      abilities[driver] = can;
+    }
+    return network_maker(group, abilities);
+  };
+  EXPECT_EQ("", *maker({{"a", joins}, {"b", joins}}));
+  EXPECT_EQ("b", *maker({{"a", joins}, {"b", makes}}));
+  EXPECT_EQ("b", *maker({{"b", makes}, {"b", makes}}));
+  EXPECT_EQ(
+      invalid_argument("tasks of_a and of_b want to initiate networking but only one driver can do so"),
+      maker({{"a", makes}, {"b", makes}}).status());
+  EXPECT_EQ(invalid_argument("task of_c does not support \"bridge\" networking mode"),
+            maker({{"a", makes}, {"c", {}}}).status());
+  EXPECT_EQ(invalid_argument("hostname is not currently supported on driver a"), maker({{"a", joins}}, "db").status());
 }
 
 TEST_F(AgentTest, ATaskThatEndedMeanwhileKeepsItsResult) {

@@ -47,12 +47,6 @@ void add_without_effect(ConfigSchema& schema) {
                            {"gc_max_allocs", Type::integer},
                            {"no_host_uuid", Type::boolean},
                            {"host_volume", Type::any, "HostVolumes"},
-                           {"bind_wildcard_default_host_network", Type::boolean},
-                           {"cni_path", Type::string},
-                           {"cni_config_dir", Type::string},
-                           {"bridge_network_name", Type::string},
-                           {"bridge_network_subnet", Type::string},
-                           {"bridge_network_hairpin_mode", Type::boolean},
                            {"nomad_service_discovery", Type::boolean},
                            {"state_dir", Type::string}};
   for (const auto& [name, type, api_name] : options)

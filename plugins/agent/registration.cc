@@ -8,6 +8,7 @@
 #include "driver_lookup.h"
 #include "drover/log.h"
 #include "drover/messages.h"
+#include "drover/node_fingerprint.h"
 #include "drover/v1/node_service.pb.h"
 #include "fingerprint/drivers.h"
 #include "fingerprint/machine.h"
@@ -47,6 +48,8 @@ Status Registration::describe() {
   (*node->mutable_attributes())["nomad.version"] = kNomadVersion;
   (*node->mutable_attributes())["drover.version"] = agent.version;
   (*node->mutable_attributes())["nomad.advertise.address"] = agent.advertise_http;
+  for (const std::string& name : client_.host.extensions<NodeFingerprint>())
+    DROVER_RETURN_IF_ERROR(client_.host.extension<NodeFingerprint>(name)->describe(*node));
   MutexLock lock(mutex_);
   node_ = std::move(node);
   return ok_status();

@@ -22,7 +22,7 @@ class Registration {
   Registration(const Client& client, std::function<void()> known) : client_(client), known_(std::move(known)) {}
   ~Registration() { stop(); }
 
-  // Finds out what this machine is. Errors: a configured network interface is missing.
+  // Finds out what this machine is. Errors: a configured network interface is missing; those of NodeFingerprint.
   Status describe();
   void start();
   void stop();  // idempotent

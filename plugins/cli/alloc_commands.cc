@@ -93,10 +93,14 @@ int alloc_status(Run& run) {
       const bool is_reserved = network && std::ranges::any_of(network->reserved_ports(), [&](const v1::Port& reserved) {
                                  return reserved.label() == port.label();
                                });
+      const std::string inside = port.to() > 0 ? " -> " + std::to_string(port.to()) : "";
       rows.push_back(
-          {"*" + port.label(), is_reserved ? "no" : "yes", port.host_ip() + ":" + std::to_string(port.value())});
+          {"*" + port.label(), is_reserved ? "no" : "yes", port.host_ip() + ":" + std::to_string(port.value()) + inside});
     }
-    run.out << "\nAllocation Addresses:\n" << format_list(rows);
+    const std::string mode = network && !network->mode().empty() && network->mode() != "host"
+                                 ? " (mode = \"" + network->mode() + "\")"
+                                 : std::string();
+    run.out << "\nAllocation Addresses" << mode << ":\n" << format_list(rows);
   }
   const auto states = sorted(alloc.task_states());
   if (run.arguments.on("short")) {

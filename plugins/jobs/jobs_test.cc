@@ -242,8 +242,13 @@ TEST(Validate, EveryViolationIsNamedWithItsPlace) {
        "task[\"t\"].resources.memory: must be at least 10"},
       {"operator", [](v1::Job& j) { j.add_constraints()->set_operand("=~"); }, "operator \"=~\" is unknown"},
       {"service", [](v1::Job& j) { j.mutable_task_groups(0)->add_services(); }, "service is not supported"},
-      {"bridge", [](v1::Job& j) { j.mutable_task_groups(0)->add_networks()->set_mode("bridge"); },
-       "mode \"bridge\" is not supported"},
+      {"a name for the machine",
+       [](v1::Job& j) {
+         v1::NetworkResource& network = *j.mutable_task_groups(0)->add_networks();
+         network.set_mode("host");
+         network.set_hostname("db");
+       },
+       "hostname: cannot be set on task group using \"host\" networking mode"},
       {"logs", [](v1::Job& j) { task(j).mutable_log_config()->set_max_files(40); },
        "log storage (400 MB) must be below"},
       {"restart", [](v1::Job& j) { task(j).mutable_restart_policy()->set_mode("often"); },

@@ -3,38 +3,24 @@
 #include <map>
 #include <set>
 
+#include "drover/model/job.h"
 #include "validate_parts.h"
 
 namespace drover::jobs {
 namespace {
-
-bool is_dns_name(const std::string& name) {
-  if (name.find("${") != std::string::npos) return true;
-  size_t label = 0;
-  for (size_t i = 0; i <= name.size(); ++i) {
-    if (i == name.size() || name[i] == '.') {
-      const bool is_good = i > label && i - label <= 63 && name[label] != '-' && name[i - 1] != '-';
-      if (!is_good) return false;
-      label = i + 1;
-      continue;
-    }
-    const char c = name[i];
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-')) return false;
-  }
-  return name.size() <= 253;
-}
 
 void check_network(const Place& place, const v1::NetworkResource& network, std::set<std::string>& labels,
                    std::map<std::string, std::set<int32_t>>& values) {
   const std::string& mode = network.mode();
   const bool is_known = mode == "none" || mode == "bridge" || mode == "host" || mode.starts_with("cni/");
   place["mode"].require(is_known, quoted(mode) + " is unknown; use none, bridge, host or cni/<name>");
-  place["mode"].unsupported(is_known && mode != "host" && mode != "none", "mode " + quoted(mode));
-  place["hostname"].require(network.hostname().empty() || is_dns_name(network.hostname()),
-                            quoted(network.hostname()) + " is no host name");
-  place["hostname"].unsupported(!network.hostname().empty(), "hostname");
-  place["dns"].unsupported(network.has_dns(), "dns");
-  place["cni"].unsupported(network.has_cni(), "cni");
+  const std::string& hostname = network.hostname();
+  const bool is_decided_later = hostname.find("${") != std::string::npos;
+  place["hostname"].require(hostname.empty() || is_decided_later || is_dns_name(hostname),
+                            quoted(hostname) + " is no host name");
+  place["hostname"].require(hostname.empty() || mode != "host",
+                            "cannot be set on task group using \"host\" networking mode");
+  place["cni"].require(!network.has_cni() || mode.starts_with("cni/"), "is for network modes cni/<name>");
   if (network.mbits() != 0) place["mbits"].warn("has no effect any more");
   for (const auto* ports : {&network.reserved_ports(), &network.dynamic_ports()}) {
     for (int i = 0; i < ports->size(); ++i) {

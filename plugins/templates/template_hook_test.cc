@@ -37,6 +37,7 @@ class FakeTask final : public HookedTask {
   AllocSpecPtr spec() const override { return spec_; }
   const AllocFolders& alloc_folders() const override { return alloc_; }
   const TaskFolders& folders() const override { return tasks_; }
+  v1::NetworkStatus network_status() const override { return {}; }
   void tell(v1::TaskEvent event) override { add(event.type() + ": " + event.display_message()); }
   Status restart(std::string reason) override { return add("restart: " + reason), ok_status(); }
   Status signal(const std::string& name) override { return add("signal " + name), signal_status; }

@@ -80,6 +80,18 @@ void add_ports(Variables& out, const v1::Allocation& allocation, const std::stri
     add_port(out, port.label(), port.host_ip(), port.value(), port.to());
 }
 
+// The ports inside of the network that the allocation's tasks share.
+void add_shared_network(Variables& out, const v1::Allocation& allocation, const v1::NetworkStatus& network) {
+  if (network.address().empty()) return;
+  for (const v1::PortMapping& port : allocation.allocated_resources().shared().ports()) {
+    const std::string name = clean(port.label());
+    const int inside = port.to() > 0 ? port.to() : port.value();
+    out["NOMAD_ALLOC_INTERFACE_" + name] = network.interface_name();
+    out["NOMAD_ALLOC_IP_" + name] = network.address();
+    out["NOMAD_ALLOC_ADDR_" + name] = join(network.address(), inside);
+  }
+}
+
 void add_limits(Variables& out, const v1::Allocation& allocation, const std::string& task) {
   auto at = allocation.allocated_resources().tasks().find(task);
   if (at == allocation.allocated_resources().tasks().end()) return;
@@ -173,6 +185,7 @@ Variables task_environment(const EnvironmentInput& input) {
   if (!input.job.parent_id().empty()) out["NOMAD_JOB_PARENT_ID"] = input.job.parent_id();
   add_limits(out, allocation, input.task.name());
   add_ports(out, allocation, input.task.name());
+  if (input.network) add_shared_network(out, allocation, *input.network);
   add_meta(out, input.job.meta(), input.node);
   if (const v1::TaskGroup* group = find_group(input.job, allocation.task_group()))
     add_meta(out, group->meta(), input.node);

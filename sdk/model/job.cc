@@ -33,4 +33,18 @@ bool is_periodic(const v1::Job& job) { return job.has_periodic(); }
 
 bool starts_children(const v1::Job& job) { return is_parameterized(job) || is_periodic(job); }
 
+bool is_dns_name(std::string_view name) {
+  if (name.size() > 253) return false;
+  while (true) {
+    const std::string_view label = name.substr(0, name.find('.'));
+    const bool is_good = !label.empty() && label.size() <= 63 && label.front() != '-' && label.back() != '-';
+    const bool is_plain = std::ranges::all_of(label, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+    });
+    if (!is_good || !is_plain) return false;
+    if (label.size() == name.size()) return true;
+    name.remove_prefix(label.size() + 1);
+  }
+}
+
 }  // namespace drover

@@ -15,6 +15,7 @@ class Environment final : public TaskHook::Part {
     const bool has_image = isolation == driver::DriverCapabilities::IMAGE;
     const bool has_own_files = has_image || isolation == driver::DriverCapabilities::CHROOT;
     const auto node = client_.node();
+    const v1::NetworkStatus network = task_.network_status();
     const Variables all = task_environment({.job = *spec->job,
                                             .allocation = *spec->allocation,
                                             .task = *spec->task(task_.name()),
@@ -22,7 +23,8 @@ class Environment final : public TaskHook::Part {
                                             .region = client_.host.agent().region,
                                             .datacenter = node->datacenter(),
                                             .paths = paths_seen(task_.alloc_folders(), task_.folders(), has_own_files),
-                                            .host = has_image ? nullptr : &client_.host_environment});
+                                            .host = has_image ? nullptr : &client_.host_environment,
+                                            .network = &network});
     start.adds.mutable_env()->insert(all.begin(), all.end());
     return ok_status();
   }

@@ -18,7 +18,7 @@ class Network final : public AllocHook::Part {
     DROVER_TRY(const std::optional<StoredNetwork> before, stored());
     if (!before && (!spec->group || !has_own_network(*spec->group))) return ok_status();
     DROVER_TRY(const StoredNetwork network, before ? restore_network(client_, alloc_.id(), *before)
-                                                   : set_up_network(client_, alloc_.id(), *spec->group));
+                                                   : set_up_network(client_, *spec));
     // Before anybody is in it, so that it is torn down whatever happens.
     DROVER_RETURN_IF_ERROR(state_.put(kNetwork, network.SerializeAsString()));
     alloc_.share_network(network.spec());

@@ -2,14 +2,20 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <net/if.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <thread>
+
+#include "drover/fd.h"
 
 namespace drover::agent {
 namespace {
@@ -21,11 +27,20 @@ bool is_namespace(const std::string& path) {
   return ::statfs(path.c_str(), &of) == 0 && of.f_type == NSFS_MAGIC;
 }
 
+// Addresses of the loopback work in a network that has nothing else.
+bool raise_loopback() {
+  const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  std::strcpy(request.ifr_name, "lo");
+  request.ifr_flags = IFF_UP;
+  return socket.get() >= 0 && ::ioctl(socket.get(), SIOCSIFFLAGS, &request) == 0;
+}
+
 // A namespace is a thread's own: one that does nothing else makes it and puts it under `path`.
 int make_at(const std::string& path) {
   int error = 0;
   std::thread([&] {
-    const bool is_made = ::unshare(CLONE_NEWNET) == 0 &&
+    const bool is_made = ::unshare(CLONE_NEWNET) == 0 && raise_loopback() &&
                          ::mount("/proc/thread-self/ns/net", path.c_str(), nullptr, MS_BIND, nullptr) == 0;
     if (!is_made) error = errno;
   }).join();

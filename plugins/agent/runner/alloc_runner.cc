@@ -224,14 +224,9 @@ v1::Allocation AllocRunner::report() const {
   }
   for (const auto& runner : runners_) (*out.mutable_task_states())[runner->name()] = runner->state();
   const auto spec = this->spec();
-  if (spec->allocation->allocated_resources().shared().networks_size() > 0) {
-    const v1::NetworkResource& network = spec->allocation->allocated_resources().shared().networks(0);
-    out.mutable_network_status()->set_interface_name(network.device());
-    out.mutable_network_status()->set_address(network.ip());
-    if (network.has_dns()) *out.mutable_network_status()->mutable_dns() = network.dns();
-  }
   {
     MutexLock lock(mutex_);
+    if (network_status_) *out.mutable_network_status() = *network_status_;
     if (auto health = health_.report(*spec)) *out.mutable_deployment_status() = *std::move(health);
   }
   out.set_modify_time(client_.wall_ns());
@@ -261,7 +256,24 @@ bool AllocRunner::wait_gone(SteadyTime deadline) const {
 // --- For the hooks
 
 void AllocRunner::share_network(const driver::NetworkIsolationSpec& network) {
+  {
+    MutexLock lock(mutex_);
+    network_ = network;
+  }
   for (const auto& runner : runners_) runner->join_network(network);
+}
+
+std::optional<driver::NetworkIsolationSpec> AllocRunner::shared_network() const {
+  MutexLock lock(mutex_);
+  return network_;
+}
+
+void AllocRunner::describe_network(const v1::NetworkStatus& status) {
+  {
+    MutexLock lock(mutex_);
+    network_status_ = status;
+  }
+  for (const auto& runner : runners_) runner->describe_network(status);
 }
 
 StoredHook AllocRunner::hook(const std::string& name) const {

@@ -84,6 +84,8 @@ class AllocRunner final : private HookedAlloc, private HookRows {
 
   // HookedAlloc, HookRows
   void share_network(const driver::NetworkIsolationSpec& network) override;
+  std::optional<driver::NetworkIsolationSpec> shared_network() const override;
+  void describe_network(const v1::NetworkStatus& status) override;
   StoredHook hook(const std::string& name) const override;
   Status change_hook(const std::string& name, const std::function<void(StoredHook&)>& change) override;
 
@@ -119,6 +121,8 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   AllocSpecPtr spec_ DROVER_GUARDED_BY(mutex_);
   std::map<std::string, StoredHook> hooks_rows_ DROVER_GUARDED_BY(mutex_);
   HealthWatch health_ DROVER_GUARDED_BY(mutex_);
+  std::optional<driver::NetworkIsolationSpec> network_ DROVER_GUARDED_BY(mutex_);  // absent: the machine's
+  std::optional<v1::NetworkStatus> network_status_ DROVER_GUARDED_BY(mutex_);
   Flags flags_ DROVER_GUARDED_BY(mutex_);
   std::stop_source interrupt_ DROVER_GUARDED_BY(mutex_);  // of prerun
   bool terminal_ DROVER_GUARDED_BY(mutex_) = false;

@@ -106,6 +106,16 @@ void TaskRunner::join_network(const driver::NetworkIsolationSpec& network) {
   network_ = network;
 }
 
+void TaskRunner::describe_network(const v1::NetworkStatus& status) {
+  MutexLock lock(mutex_);
+  network_status_ = status;
+}
+
+v1::NetworkStatus TaskRunner::network_status() const {
+  MutexLock lock(mutex_);
+  return network_status_;
+}
+
 void TaskRunner::update(AllocSpecPtr spec) {
   if (!spec->task(name_)) return;
   order([&](Orders& orders) DROVER_REQUIRES(mutex_) {

@@ -69,6 +69,7 @@ class TaskRunner final : public HookedTask, private HookRows {
   void finish();
   // The next start is in this network instead of the machine's.
   void join_network(const driver::NetworkIsolationSpec& network);
+  void describe_network(const v1::NetworkStatus& status);
   // The next start uses it. Ignored when the task is not in it.
   void update(AllocSpecPtr spec);
   void tell(v1::TaskEvent event) override;
@@ -79,6 +80,7 @@ class TaskRunner final : public HookedTask, private HookRows {
   AllocSpecPtr spec() const override;
   const AllocFolders& alloc_folders() const override { return alloc_folders_; }
   const TaskFolders& folders() const override { return folders_; }
+  v1::NetworkStatus network_status() const override;
   v1::TaskState state() const;
   TaskView view() const;
   Result<driver::TaskStats> stats() const;
@@ -176,6 +178,7 @@ class TaskRunner final : public HookedTask, private HookRows {
   TaskDriver* driver_ = nullptr;                       // the strand writes it under the lock, and reads it without
   std::string starting_id_ DROVER_GUARDED_BY(mutex_);  // what a driver was told to start
   std::optional<driver::NetworkIsolationSpec> network_ DROVER_GUARDED_BY(mutex_);  // absent: the machine's
+  v1::NetworkStatus network_status_ DROVER_GUARDED_BY(mutex_);
 
   Wakeup wakeup_;                       // an order came
   std::vector<std::string> ended_ids_;  // the strand's own; still known to the driver

@@ -63,4 +63,13 @@ Result<TaskSetup> set_up_task(const TaskSetupInput& input) {
   return setup;
 }
 
+void set_dns(const AllocSpec& spec, const v1::NetworkStatus& network, driver::TaskConfig& out) {
+  const bool has_own = spec.group && spec.group->networks_size() > 0 && spec.group->networks(0).has_dns();
+  if (!has_own && !network.has_dns()) return;
+  const v1::DnsConfig& dns = has_own ? spec.group->networks(0).dns() : network.dns();
+  *out.mutable_dns()->mutable_servers() = dns.servers();
+  *out.mutable_dns()->mutable_searches() = dns.searches();
+  *out.mutable_dns()->mutable_options() = dns.options();
+}
+
 }  // namespace drover::agent

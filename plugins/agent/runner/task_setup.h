@@ -25,4 +25,7 @@ struct TaskSetupInput {
 // Errors: invalid_argument.
 Result<TaskSetup> set_up_task(const TaskSetupInput& input);
 
+// The job's name servers, else those of the network that the tasks share, else none: the machine's. Pure.
+void set_dns(const AllocSpec& spec, const v1::NetworkStatus& network, driver::TaskConfig& out);
+
 }  // namespace drover::agent

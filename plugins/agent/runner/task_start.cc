@@ -192,6 +192,7 @@ TaskRunner::Launch TaskRunner::launch_on(TaskDriver& driver, const AllocSpec& sp
   {
     MutexLock lock(mutex_);
     if (network_) *task_config.mutable_network_isolation_spec() = *network_;
+    set_dns(spec, network_status_, task_config);
     starting_id_ = task_config.id();
   }
   if (client_.follow_events) client_.follow_events(task.driver(), driver);

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 
 #include "drover/hook.h"
@@ -28,6 +29,9 @@
 
 namespace hashicorp::nomad::plugins::drivers::proto {
 class NetworkIsolationSpec;
+}
+namespace drover::v1 {
+class NetworkStatus;
 }
 
 namespace drover {
@@ -39,8 +43,12 @@ class HookedAlloc {
   virtual Uuid id() const = 0;
   virtual AllocSpecPtr spec() const = 0;
   virtual const AllocFolders& folders() const = 0;
-  // The tasks start in this network instead of the machine's. During prerun.
+  // The tasks start in this network instead of the machine's; the last word counts. During prerun.
   virtual void share_network(const hashicorp::nomad::plugins::drivers::proto::NetworkIsolationSpec& network) = 0;
+  // As a hook before shared it; nothing: the machine's.
+  virtual std::optional<hashicorp::nomad::plugins::drivers::proto::NetworkIsolationSpec> shared_network() const = 0;
+  // Tells the tasks and the servers under which address the shared network is reached. During prerun.
+  virtual void describe_network(const v1::NetworkStatus& status) = 0;
 };
 
 class AllocHook {

@@ -16,6 +16,7 @@
 namespace drover::v1 {
 class Allocation;
 class Job;
+class NetworkStatus;
 class Node;
 class Task;
 }  // namespace drover::v1
@@ -39,6 +40,7 @@ struct EnvironmentInput {
   std::string datacenter;
   TaskPaths paths;
   const Variables* host = nullptr;  // the agent's environment without what is denied; null: the task gets none of it
+  const v1::NetworkStatus* network = nullptr;  // that the allocation's tasks share; null: the machine's
 };
 
 Variables task_environment(const EnvironmentInput& input);

@@ -33,6 +33,7 @@
 #include "drover/uuid.h"
 
 namespace drover::v1 {
+class NetworkStatus;
 class Node;
 class TaskEvent;
 }  // namespace drover::v1
@@ -48,6 +49,8 @@ class HookedTask {
   virtual AllocSpecPtr spec() const = 0;  // has a group with a task of this name
   virtual const AllocFolders& alloc_folders() const = 0;
   virtual const TaskFolders& folders() const = 0;
+  // The network that the allocation's tasks share, as a hook described it. Without an address: the machine's.
+  virtual v1::NetworkStatus network_status() const = 0;
 
   // Adds an event to the task's, for people to see.
   virtual void tell(v1::TaskEvent event) = 0;

@@ -28,4 +28,7 @@ bool is_periodic(const v1::Job& job);
 // Either of both.
 bool starts_children(const v1::Job& job);
 
+// A host name as DNS takes it: labels of letters, digits and inner dashes, with dots between.
+bool is_dns_name(std::string_view name);
+
 }  // namespace drover
