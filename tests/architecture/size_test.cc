@@ -35,6 +35,8 @@ const std::map<std::string, int> kMessagesInHeaders = {
     {"plugins/grpc", 2},
     {"plugins/http", 1},
     {"plugins/jobs", 2},
+    {"plugins/networks", 1},
+    {"plugins/networks/native", 1},
     {"plugins/nodes", 2},
     {"plugins/scheduler", 8},
     {"plugins/scheduler/deciding", 5},
