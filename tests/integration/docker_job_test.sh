@@ -17,6 +17,7 @@ clean_up_all() {
   local pid
   for pid in "${AGENTS[@]}"; do ! is_own_child "$pid" || kill -9 "$pid" 2> /dev/null; done
   "$ENGINE" stop "$WORK/engine"
+  ip link del "dtd$$" 2> /dev/null
   clean_up
 }
 trap clean_up_all EXIT
@@ -26,6 +27,10 @@ mkdir "$WORK/plugins"
 cp "$DRIVERS/docker-plugin" "$WORK/plugins"
 config one << CONFIG
 plugin_dir = "$WORK/plugins"
+client {
+  bridge_network_name   = "dtd$$"
+  bridge_network_subnet = "10.213.6.0/24"
+}
 plugin "docker" {
   config {
     endpoint     = "unix://$WORK/engine/socket"
@@ -85,6 +90,17 @@ job alone docker 'network {
         image   = "bb:t"
         command = "/bin/sh"
         args    = ["-c", "ls /sys/class/net; exec sleep 1000"]
+CONFIG
+job bridged docker 'network {
+      mode     = "bridge"
+      hostname = "box"
+      port "http" {
+        to = 80
+      }
+    }' << 'CONFIG'
+        image   = "bb:t"
+        command = "/bin/sh"
+        args    = ["-c", "hostname; ls /sys/class/net; while :; do echo from $NOMAD_ALLOC_ADDR_http | nc -l -p 80; done"]
 CONFIG
 job program docker_two << 'CONFIG'
         image   = "bb:t"
@@ -151,6 +167,21 @@ eventually 20 "the network has more than itself" says lo
 expect 0 "" "$DROVER" job stop -detach alone
 no_holder() { [ -z "$(containers --filter name=nomad_init_)" ]; }
 eventually 30 "the network stays" no_holder
+
+# The same with an address on a bridge, and a port of the machine that leads to it.
+if "$DROVER" operator api "/v1/node/$("$DROVER" node status -verbose | awk 'NR == 2 { print $1 }')" | grep -q '"drover.bridge"'; then
+  expect 0 "" "$DROVER" job run -detach "$WORK/bridged.nomad"
+  eventually 60 "the task does not run" runs bridged
+  eventually 20 "the container has no interface" says eth0
+  says box || fail "the container has another name"
+  port=$("$DROVER" alloc status "$ALLOC" | sed -n 's/.*:\([0-9]*\) -> 80$/\1/p')
+  speaks() { timeout 5 cat < "/dev/tcp/127.0.0.1/$port" | grep -q '^from 10.213.6.[0-9]*:80$'; }
+  eventually 20 "no answer by the machine's port" speaks
+  expect 0 "" "$DROVER" job stop -detach -purge bridged
+  eventually 30 "the network stays" no_holder
+else
+  echo "no bridge is tried: this machine cannot make one"
+fi
 
 # The driver as a program of its own.
 expect 0 "" "$DROVER" job run -detach "$WORK/program.nomad"
