@@ -435,6 +435,48 @@ TEST(NetworkMaker, IsTheOneDriverThatMustOrTheAgent) {
   EXPECT_EQ(invalid_argument("hostname is not currently supported on driver a"), maker({{"a", joins}}, "db").status());
 }
 
+// The rows of an agent that ended while its driver was starting the task.
+void interrupt_start(LocalStore& store, const std::string& id, const std::string& name) {
+  const std::string key = "task/" + id + "/" + name;
+  StoredTask row = *parse_message<StoredTask>(**store.get(key));
+  row.set_starting(true);
+  row.mutable_handle()->clear_driver_state();
+  row.mutable_state()->set_state("pending");
+  row.mutable_state()->clear_events();
+  const LocalStore::Write write{key, serialize(row)};
+  ASSERT_TRUE(store.write({&write, 1}).ok());
+}
+
+TEST_F(AgentTest, AStartOfWhichTheAgentDidNotHearIsNotRepeated) {
+  start();
+  const std::string id = place({task("web")});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  stop();
+  interrupt_start(store_, id, "web");
+  start();
+  const std::vector<std::string> events = {"Started"};
+  const v1::Allocation last = servers_.until(
+      id, [&](const v1::Allocation& report) { return event_types(report.task_states().at("web")) == events; });
+  EXPECT_EQ(events, event_types(last.task_states().at("web")));
+  EXPECT_EQ((std::vector<std::string>{"web"}), driver_.starts());
+}
+
+TEST_F(AgentTest, AStartThatCameToNothingIsMadeAgain) {
+  start();
+  const std::string id = place({task("web")});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  stop();
+  interrupt_start(store_, id, "web");
+  driver_.lose_everything();
+  start();
+  const std::vector<std::string> events = {"Task Setup", "Started"};
+  const v1::Allocation last = servers_.until(
+      id, [&](const v1::Allocation& report) { return event_types(report.task_states().at("web")) == events; });
+  EXPECT_EQ(events, event_types(last.task_states().at("web")));
+  EXPECT_EQ(0U, last.task_states().at("web").restarts());
+  EXPECT_EQ((std::vector<std::string>{"web", "web"}), driver_.starts());
+}
+
 TEST_F(AgentTest, ATaskThatEndedMeanwhileKeepsItsResult) {
   start();
   const std::string id = place({task("job")}, "batch");

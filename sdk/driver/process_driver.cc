@@ -258,12 +258,15 @@ Status ProcessDriver::recover_task(const driver::TaskHandle& handle) {
   const std::string& id = config.id();
   if (id.empty()) return invalid_argument("the handle names no task");
   if (tasks_->store.find(id)) return ok_status();
-  if (handle.version() != kHandleVersion)
+  // Without a state the driver was told to start the task and could not say what became of it.
+  const bool is_sure = !handle.driver_state().empty();
+  if (is_sure && handle.version() != kHandleVersion)
     return invalid_argument("handle of task " + id + " has version " + std::to_string(handle.version()) +
                             ", this driver reads version " + std::to_string(kHandleVersion));
-  auto state = read_handle(handle.driver_state());
+  auto state = is_sure ? read_handle(handle.driver_state()) : std::optional(ProcessHandle());
   if (!state) return invalid_argument("handle of task " + id + " has a driver state that cannot be read");
-  auto isolation = IsolationSet::recover(tasks_->parts, config, state->isolation);
+  auto isolation = is_sure ? IsolationSet::recover(tasks_->parts, config, state->isolation)
+                           : IsolationSet::set_up(tasks_->parts, config);
   if (!isolation) return isolation.status().with_context("handle of task " + id);
   // Known before the launcher is asked, so that an exit between its answer and the next line is not missed.
   const auto task = std::make_shared<ProcessTask>(config);
@@ -276,15 +279,16 @@ Status ProcessDriver::recover_task(const driver::TaskHandle& handle) {
   }
   TaskProcess& process = state->process;
   for (const Launcher::Task& one : known.value_or({})) {
-    if (one.id != id || one.pid != process.pid || one.start_time != process.start_time) continue;
-    process.started_at = one.started_at;
+    if (one.id != id) continue;
+    if (is_sure && (one.pid != process.pid || one.start_time != process.start_time)) continue;
+    process = {.pid = one.pid, .start_time = one.start_time, .started_at = one.started_at};
     auto exit = task->set_running(process, *std::move(isolation));
     if (one.exit) exit = one.exit;
     if (exit) tasks_->reaper().exited(id, *exit);
     return ok_status();
   }
   // The launcher that started it is gone.
-  if (const int fd = open_process(process.pid, process.start_time); fd >= 0) {
+  if (const int fd = is_sure ? open_process(process.pid, process.start_time) : -1; fd >= 0) {
     ::close(fd);
     (void)task->set_running(process, *std::move(isolation));
     tasks_->reaper().watch(task);

@@ -218,6 +218,22 @@ TEST_F(ProcessDriverTest, RecoversATaskFromAHandleOfTheOlderForm) {
   EXPECT_FALSE(is_alive(state->process.pid));
 }
 
+TEST_F(ProcessDriverTest, FindsATaskOfWhoseStartNobodyHeard) {
+  auto shell = plain();
+  driver::TaskHandle handle = start(*shell, task("exec sleep 1000"));
+  const std::string pid = shell->inspect_task("alloc/web/1")->driver().attributes().at("pid");
+  shell.reset();
+  shell = plain();
+
+  handle.clear_driver_state();
+  handle.clear_version();
+  ASSERT_TRUE(shell->recover_task(handle).ok());
+  EXPECT_EQ(pid, shell->inspect_task("alloc/web/1")->driver().attributes().at("pid"));
+  EXPECT_TRUE(shell->destroy_task("alloc/web/1", true).ok());
+  EXPECT_FALSE(is_alive(std::stoi(pid)));
+  EXPECT_EQ(Code::not_found, shell->recover_task(handle).code());
+}
+
 TEST_F(ProcessDriverTest, KillsWhatATaskLeavesBehindBeforeItHasExited) {
   const auto shell = plain();
   start(*shell, task("sleep 1000 & echo $! > pid.txt"));

@@ -35,7 +35,7 @@ TaskRunner::TaskRunner(const Client& client, Strand& strand, const AllocFolders&
     progress_ = Progress::dead;
   } else if (stored_.has_handle()) {
     progress_ = Progress::running;
-  } else if (stored_.restart_count() > 0 || stored_.state().restarts() > 0) {
+  } else if (had_turn()) {
     // It had its turn and was about to be started again.
     progress_ = Progress::starting;
     orders_.allowed = true;

@@ -119,6 +119,11 @@ class TaskRunner final : public HookedTask, private HookRows {
 
   Result<Running> running() const;  // failed_precondition when it does not
   Async<Next> reattach();
+  void note_started() DROVER_REQUIRES(mutex_);
+  void forget_start() DROVER_REQUIRES(mutex_);
+  bool had_turn() const DROVER_REQUIRES(mutex_) {
+    return stored_.restart_count() > 0 || stored_.state().restarts() > 0;
+  }
   Async<Status> recover(driver::TaskHandle handle);
   Async<Next> await_permission();
   Async<Next> give_up(Kill kill);

@@ -57,9 +57,11 @@ Async<Status> TaskRunner::recover(driver::TaskHandle handle) {
 
 Async<TaskRunner::Next> TaskRunner::reattach() {
   driver::TaskHandle handle;
+  bool is_unsure = false;  // a former agent ended while the driver started it
   {
     MutexLock lock(mutex_);
     handle = stored_.handle();
+    is_unsure = stored_.starting();
   }
   const Status status = co_await recover(handle);
   {
@@ -68,18 +70,42 @@ Async<TaskRunner::Next> TaskRunner::reattach() {
     running_ = status.ok();
   }
   if (status.ok()) {
+    if (is_unsure) change([&]() DROVER_REQUIRES(mutex_) { note_started(); });
     co_await call_hooks([](TaskHooks& hooks) { hooks.poststart(); });
     co_return Next::watch;
   }
   ended_ids_.push_back(handle.config().id());  // what there may be of it
-  log::warn("agent", "task not recovered", {{"task", name_}, {"error", status.message()}});
   co_await call_hooks([](TaskHooks& hooks) { hooks.exited(); });
+  if (is_unsure) {
+    log::info("agent", "task was not started", {{"task", name_}, {"error", status.message()}});
+    change([&]() DROVER_REQUIRES(mutex_) { forget_start(); });
+    co_await release();
+    co_return co_await await_permission();
+  }
+  log::warn("agent", "task not recovered", {{"task", name_}, {"error", status.message()}});
   change([&]() DROVER_REQUIRES(mutex_) {
     stored_.clear_handle();
     progress_ = Progress::starting;
     event::append(*stored_.mutable_state(), event::failed_restore(client_.wall_ns(), status.message()));
   });
   co_return co_await after_end({TaskEnd::Kind::failed});
+}
+
+void TaskRunner::note_started() {
+  stored_.clear_starting();
+  v1::TaskState& state = *stored_.mutable_state();
+  state.set_state("running");
+  state.set_started_at(client_.wall_ns());
+  event::append(state, event::started(client_.wall_ns()));
+}
+
+// As if the start had not been tried.
+void TaskRunner::forget_start() {
+  stored_.clear_handle();
+  stored_.clear_starting();
+  const bool had_its_turn = had_turn();
+  progress_ = had_its_turn ? Progress::starting : Progress::waiting;
+  orders_.allowed = orders_.allowed || had_its_turn;
 }
 
 Async<TaskRunner::Next> TaskRunner::await_permission() {
@@ -120,6 +146,11 @@ Async<TaskRunner::Next> TaskRunner::start() {
       if (orders_.detach) co_return Next::detached;
     }
     co_await call_hooks([](TaskHooks& hooks) { hooks.exited(); });
+    {
+      MutexLock lock(mutex_);
+      stored_.clear_handle();
+      stored_.clear_starting();
+    }
     if (!launched.end) co_return co_await fail_setup(*std::move(launched.failure));
     if (launched.failure) tell(*std::move(launched.failure));
     co_return co_await after_end({*launched.end});
@@ -130,10 +161,7 @@ Async<TaskRunner::Next> TaskRunner::start() {
     running_ = true;
     progress_ = Progress::running;
     *stored_.mutable_handle() = std::move(launched.handle);
-    v1::TaskState& state = *stored_.mutable_state();
-    state.set_state("running");
-    state.set_started_at(client_.wall_ns());
-    event::append(state, event::started(client_.wall_ns()));
+    note_started();
   });
   co_await call_hooks([](TaskHooks& hooks) { hooks.poststart(); });
   co_return Next::watch;
@@ -194,7 +222,11 @@ TaskRunner::Launch TaskRunner::launch_on(TaskDriver& driver, const AllocSpec& sp
     if (network_) *task_config.mutable_network_isolation_spec() = *network_;
     set_dns(spec, network_status_, task_config);
     starting_id_ = task_config.id();
+    // On disk before the driver acts: an agent that ends meanwhile must not start it twice in its next life.
+    *stored_.mutable_handle()->mutable_config() = task_config;
+    stored_.set_starting(true);
   }
+  (void)persist();  // logged
   if (client_.follow_events) client_.follow_events(task.driver(), driver);
   auto started = driver.start_task(task_config);
   if (!started) {

@@ -103,7 +103,9 @@ class TaskDriver : public Configurable {
   // outlives the reader. Refuses a known identifier with already_exists.
   virtual Result<driver::StartTaskResponse> start_task(const driver::TaskConfig& config) = 0;
 
-  // Finds a task that this driver started earlier. Idempotent. not_found: it is gone and its result with it.
+  // Finds a task that this driver started earlier. Idempotent. not_found: it is gone and its result with it. A handle
+  // without a driver_state: the agent ended while start_task was under way, and asks for what may have come of it; a
+  // driver that cannot tell answers with any error and is told to start the task anew.
   virtual Status recover_task(const driver::TaskHandle& handle) = 0;
 
   // Blocks until the task has exited, or `stop` is requested (cancelled; the task is not touched). Several callers may

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# From the order to running tasks, and to their end, on one node: COUNT tasks of a driver in one job, beside plain fork and
+# exec in the same run. The times are the servers' and the node's own: when the job was submitted, when the last task began
+# and ended. Needs root.
+#   task_start_bench.sh [COUNT] [DRIVER…]     500, raw_exec and exec; docker: with the engine of the tests
+set -u
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export DROVER=${DROVER:-$HERE/../../../build-release/bin/drover}
+. "$HERE/../../integration/lib.sh"
+ENGINE=$HERE/../../../drivers/docker/testing/engine.sh
+COUNT=${1:-500}
+shift
+DRIVERS=("$@")
+[ ${#DRIVERS[@]} -gt 0 ] || DRIVERS=(raw_exec exec)
+
+clean_up_all() {
+  local path
+  pkill -9 -f "task-start-$$"
+  for path in "${AGENTS[@]}"; do kill -9 "$path" 2> /dev/null; done
+  [ ! -e "$WORK/engine" ] || "$ENGINE" stop "$WORK/engine"
+  awk -v work="$WORK" 'index($2, work) == 1 { print $2 }' /proc/self/mounts | while read -r path; do umount "$path"; done
+  clean_up
+}
+trap clean_up_all EXIT
+
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+seconds() { awk -v ms="$1" 'BEGIN { printf "%.2f", ms / 1000 }'; }
+each() { awk -v ms="$1" -v n="$COUNT" 'BEGIN { printf "%.1f", ms / n }'; }
+
+case " ${DRIVERS[*]} " in *' docker '*) "$ENGINE" start docker "$WORK/engine" > /dev/null || exit 77 ;; esac
+config one << MORE
+client {
+  cpu_total_compute = 10000000
+  memory_total_mb   = 10000000
+  disk_free_mb      = 10000000
+  disk_total_mb     = 10000000
+  # A small root: building it is the measure of a disk, not of an agent.
+  chroot_env {
+    "/bin/busybox" = "/bin/busybox"
+  }
+}
+plugin "raw_exec" {
+  config {
+    enabled = true
+  }
+}
+plugin "docker" {
+  config {
+    endpoint = "unix://$WORK/engine/socket"
+  }
+}
+MORE
+start one
+
+# The work without any orchestrator.
+fork_and_exec() {
+  local began i
+  began=$(now_ms)
+  for ((i = 0; i < COUNT; i++)); do (exec -a "task-start-$$" /bin/sleep 1000) & disown; done
+  until [ "$(pgrep -c -f "^task-start-$$")" -ge "$COUNT" ]; do :; done
+  echo $(($(now_ms) - began))
+  pkill -9 -f "^task-start-$$"
+}
+docker_run() {
+  local began i
+  began=$(now_ms)
+  for ((i = 0; i < COUNT; i++)); do docker -H "unix://$WORK/engine/socket" run -d --network host bb:t /bin/sleep 1000 > /dev/null; done
+  echo $(($(now_ms) - began))
+  docker -H "unix://$WORK/engine/socket" ps -q | xargs docker -H "unix://$WORK/engine/socket" rm -f > /dev/null
+}
+job() { # DRIVER
+  local image='' command=/bin/busybox arguments='["sleep", "1000"]'
+  [ "$1" != docker ] || image='image = "bb:t"' command=/bin/sleep arguments='["1000"]'
+  cat << JOB
+job "$1" {
+  group "g" {
+    count = $COUNT
+    ephemeral_disk {
+      size = 10
+    }
+    task "t" {
+      driver       = "$1"
+      kill_timeout = "50ms"
+      config {
+        $image
+        command = "$command"
+        args    = $arguments
+      }
+      resources {
+        cpu    = 1
+        memory = 10
+      }
+      logs {
+        max_files     = 1
+        max_file_size = 1
+      }
+    }
+  }
+}
+JOB
+}
+count_is() { [ "$("$DROVER" job status "$1" | awk -v at="$2" '$1 == "g" { print $at; exit }')" = "$3" ]; }
+# The latest of a time of all tasks of a job, in milliseconds since 1970.
+latest() { # JOB FIELD
+  "$DROVER" operator api "/v1/job/$1/allocations" | sed -n "s/.*\"$2\": \"\(.*\)\".*/\1/p" | sort | tail -n 1 | { read -r at; echo $(($(date -d "$at" +%s%N) / 1000000)); }
+}
+memory_kb() { awk '/^(VmRSS|RssAnon)/ && !done { print $2; done = 1 }' "/proc/$AGENT/status"; }
+threads() { awk '/^Threads/ { print $2 }' "/proc/$AGENT/status"; }
+launcher_kb() { awk '/^VmRSS/ { print $2 }' "/proc/$(pgrep -f "$WORK.*launcher" | head -n 1)/status" 2> /dev/null || echo 0; }
+
+printf '%-10s %10s %10s %10s %12s %12s %10s %10s\n' driver tasks 'start s' 'ms each' 'x fork+exec' 'stop s' 'kB each' threads
+plain=$(fork_and_exec)
+printf '%-10s %10s %10s %10s %12s\n' 'fork+exec' "$COUNT" "$(seconds "$plain")" "$(each "$plain")" 1
+for driver in "${DRIVERS[@]}"; do
+  [ "$driver" != docker ] || {
+    other=$(docker_run)
+    printf '%-10s %10s %10s %10s %12s\n' 'docker run' "$COUNT" "$(seconds "$other")" "$(each "$other")" "$(awk -v a="$other" -v b="$plain" 'BEGIN { printf "%.1f", a / b }')"
+  }
+  before=$(memory_kb)
+  job "$driver" > "$WORK/$driver.hcl"
+  began=$(now_ms)
+  "$DROVER" job run -detach "$WORK/$driver.hcl" > /dev/null || fail "the job is not taken"
+  eventually 300 "not all of $driver run" count_is "$driver" 4 "$COUNT"
+  started=$(($(latest "$driver" StartedAt) - began))
+  after=$(memory_kb) busy=$(threads)
+  began=$(now_ms)
+  "$DROVER" job stop -detach "$driver" > /dev/null
+  eventually 300 "not all of $driver end" count_is "$driver" 4 0
+  stopped=$(($(latest "$driver" FinishedAt) - began))
+  printf '%-10s %10s %10s %10s %12s %12s %10s %10s\n' "$driver" "$COUNT" "$(seconds "$started")" "$(each "$started")" \
+    "$(awk -v a="$started" -v b="$plain" 'BEGIN { printf "%.1f", a / b }')" "$(seconds "$stopped")" $(((after - before) / COUNT)) "$busy"
+  "$DROVER" job stop -purge -detach "$driver" > /dev/null
+  "$DROVER" system gc > /dev/null
+done
