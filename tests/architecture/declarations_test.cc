@@ -120,7 +120,7 @@ class Check {
       if (route.target() == Route::TARGET_UNSPECIFIED)
         problems.push_back(method.full_name() + ": its route has no target");
       if (route.kind() == Route::KIND_UNSPECIFIED) problems.push_back(method.full_name() + ": its route has no kind");
-      for (const std::string& field : {route.node_field(), route.alloc_field()}) {
+      for (const std::string& field : {route.node_field(), route.alloc_field(), route.server_field()}) {
         if (!field.empty() && !method.input_type()->FindFieldByName(field))
           problems.push_back(method.full_name() + ": its route names " + field + ", no field of the request");
       }
