@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <map>
+#include <random>
 
 #include "files/file_forms.h"
 #include "files/file_reader.h"
@@ -105,6 +106,35 @@ TEST(PathWalk, FollowsLinksThatStayInside) {
       {"web/a/x", "too many levels of symbolic links"},
   };
   for (const auto& [said, expected] : cases) EXPECT_EQ(walked(said, links), expected) << said;
+}
+
+TEST(PathWalk, WhateverLinksSayItEndsInsideOrWithAnError) {
+  std::mt19937 random(20261124);
+  const std::vector<std::string> names = {"a",        "b",   "web", "secrets", "..", ".", "", "/", "/data/alloc/id",
+                                          "/real/id", "/etc"};
+  const auto path = [&] {
+    std::string text;
+    for (auto parts = random() % 6; parts > 0; --parts)
+      text += names[random() % names.size()] + (random() % 3 ? "/" : "");
+    return text;
+  };
+  int inside = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::map<std::string, std::string> links;
+    for (int j = 0; j < 4; ++j) links[joined(path_parts(path()).value_or({"a"}))] = path();
+    const std::string said = path(), end = walked(said, links);
+    if (end == escapes().message() || end == "too many levels of symbolic links") continue;
+    ++inside;
+    // Names alone, none of which is a link.
+    const std::string around = "/" + end + "/";
+    ASSERT_TRUE(end.empty() || around.find("//") == std::string::npos) << said << " ends at " << end;
+    ASSERT_EQ(around.find("/../"), std::string::npos) << said << " ends at " << end;
+    for (size_t at = end.find('/'); !end.empty(); at = end.find('/', at + 1)) {
+      ASSERT_FALSE(links.contains(end.substr(0, at))) << said << " ends at " << end;
+      if (at == std::string::npos) break;
+    }
+  }
+  EXPECT_GT(inside, 1000);
 }
 
 TEST(FileForms, ModesLookAsGoShowsThem) {
