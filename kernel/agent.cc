@@ -30,6 +30,7 @@
 #include "kernel/raft_control.h"
 #include "kernel/raft_peers.h"
 #include "kernel/rpc/router.h"
+#include "kernel/rpc/server_names.h"
 #include "kernel/state_machine.h"
 #include "kernel/version.h"
 
@@ -88,6 +89,7 @@ class Agent final : public rpc::Environment {
   std::string any_server_address() const override {
     return settings_.servers.empty() ? "" : settings_.servers[server_at_.load() % settings_.servers.size()];
   }
+  std::optional<std::string> server_address(std::string_view server) const override;
   std::optional<Uuid> local_node() const override {
     MutexLock lock(node_mutex_);
     return node_;
@@ -310,6 +312,18 @@ void Agent::fill_shared() {
     wire_->attach({.node = node, .secret = Uuid::parse(secret).value_or(Uuid()).bytes(), .server = server});
   };
   shared_.local_node = [this] { return local_node(); };
+}
+
+std::optional<std::string> Agent::server_address(std::string_view server) const {
+  if (!consensus_) return std::nullopt;
+  const std::string leader = is_leader() ? "" : leader_address();
+  if (server == "leader") return is_leader() || !leader.empty() ? std::optional(leader) : std::nullopt;
+  if (is_named(consensus_->node_id(), settings_.name, settings_.region, server)) return "";
+  for (const std::string& name : extensions_.names(ServerDirectory::kExtensionPoint)) {
+    const auto* directory = static_cast<ServerDirectory*>(extensions_.find(ServerDirectory::kExtensionPoint, name));
+    if (auto address = server_address_of(directory->servers(), server, settings_.region)) return address;
+  }
+  return std::nullopt;
 }
 
 // The next server gets its turn, unless another call has moved on already.

@@ -40,7 +40,10 @@ class Environment {
   // Where another server leads; empty where this one does, or none is known. A call is never forwarded to its own
   // server, even if it becomes the leader between two questions.
   virtual std::string leader_address() const = 0;
-  virtual std::string any_server_address() const = 0;         // for a pure client; empty: none known
+  virtual std::string any_server_address() const = 0;  // for a pure client; empty: none known
+  // Of the server of this region with that name or identifier, or of the one that is the "leader". Empty for this
+  // server; nothing when none is known.
+  virtual std::optional<std::string> server_address(std::string_view server) const = 0;
   virtual std::optional<Uuid> local_node() const = 0;         // the node whose agent runs in this process
   virtual std::chrono::nanoseconds last_contact() const = 0;  // since the leader was heard; zero on the leader
   // The node that runs what `id` names. Errors: not_found, in the words of the plugin that should know it.

@@ -55,6 +55,12 @@ Situation agent_of(Situation now, const Uuid& node) {
   return now;
 }
 
+Situation names(Situation now, std::string server, std::optional<std::string> address) {
+  now.wanted_server = std::move(server);
+  now.wanted_address = std::move(address);
+  return now;
+}
+
 TEST(Forward, EverySituationHasItsDestination) {
   CallContext plain;
   CallContext stale;
@@ -95,6 +101,24 @@ TEST(Forward, EverySituationHasItsDestination) {
       {"any server will do, on a client that knows none", Route::ANY, Route::READ, plain, lonely_client(), "wait"},
       {"local, on a client", Route::LOCAL, Route::READ, plain, client(), "here"},
       {"local, whatever the region", Route::LOCAL, Route::READ, elsewhere, leader(), "here"},
+      {"local, and this server is named", Route::LOCAL, Route::ACT, plain, names(leader(), "s1", ""), "here"},
+      {"local, and another server is named", Route::LOCAL, Route::ACT, plain, names(follower(), "s7", "s7:4647"),
+       "server s7:4647"},
+      {"local, and a server that nobody knows", Route::LOCAL, Route::ACT, plain, names(leader(), "s8", std::nullopt),
+       "not_found: unknown server s8"},
+      {"local, and a client asks a server for a server", Route::LOCAL, Route::ACT, plain,
+       names(client(), "s1", std::nullopt), "server s3:4647"},
+      {"local, and a client that knows none", Route::LOCAL, Route::ACT, plain,
+       names(lonely_client(), "s1", std::nullopt), "wait"},
+      {"local, and a node is named", Route::LOCAL, Route::ACT, plain, connected(wants(leader(), kNode)), "node"},
+      {"local, and this node is named", Route::LOCAL, Route::ACT, plain, wants(agent_of(client(), kNode), kNode),
+       "here"},
+      {"local, and a node that nobody knows", Route::LOCAL, Route::ACT, plain, wants(leader(), kNode),
+       "not_found: No path to node"},
+      {"local, and a server of another region", Route::LOCAL, Route::ACT, elsewhere, names(leader(), "s7", "s7:4647"),
+       "failed_precondition: No path to region"},
+      {"local, and both are named", Route::LOCAL, Route::ACT, plain, names(wants(leader(), kNode), "s7", "s7:4647"),
+       "invalid_argument: a node and a server are named: one of them is asked at a time"},
       {"another region", Route::LEADER, Route::WRITE, elsewhere, leader(), "failed_precondition: No path to region"},
       {"this region by name", Route::LEADER, Route::WRITE, at_home, leader(), "here"},
       {"this node's own", Route::NODE, Route::READ, plain, wants(agent_of(leader(), kNode), kNode), "here"},

@@ -85,6 +85,11 @@ Status refuse_ignored(const Method& method, const QueryOptions& query) {
   return ok_status();
 }
 
+// One that the receiving agent answers, unless its request names another agent.
+bool names_others(const Route& route) {
+  return route.target() == Route::LOCAL && (!route.node_field().empty() || !route.server_field().empty());
+}
+
 }  // namespace
 
 const Method* Router::method_of(CallContext& context, Status& error) const {
@@ -111,11 +116,16 @@ Destination Router::destination(const Method& method, const CallContext& context
                 .is_leader = environment_.is_leader()};
   if (now.is_leader) {
     now.is_ready = environment_.is_ready();
-  } else if (target != Route::LOCAL) {
+  } else if (target != Route::LOCAL || names_others(method.route)) {
     now.leader_address = environment_.leader_address();
     now.any_server_address = environment_.any_server_address();
   }
-  if (target == Route::NODE) {
+  if (const std::string& field = method.route.server_field(); !field.empty()) {
+    now.wanted_server = field_bytes(method, request, field);
+    if (now.is_server && !now.wanted_server.empty())
+      now.wanted_address = environment_.server_address(now.wanted_server);
+  }
+  if (target == Route::NODE || names_others(method.route)) {
     now.local_node = environment_.local_node();
     std::string node = field_bytes(method, request, method.route.node_field());
     if (node.size() == 16) {

@@ -318,6 +318,22 @@ TEST_F(RouterTest, ANodeMethodWithoutTargetIsAnsweredByTheNodeItself) {
   EXPECT_EQ(call(to("OnNode"))->body, "here");
 }
 
+TEST_F(RouterTest, ALocalMethodIsAnsweredByTheAgentThatTheRequestNames) {
+  const Uuid node = Uuid::from_bytes("0123456789abcdef");
+  FakePeers peers;
+  peers.connected = node;
+  router_->set_peers(&peers);
+  EXPECT_EQ(call(to("Local")).status().message(), "local ");
+  test::ThingRequest on_server;
+  on_server.set_server("s7");
+  EXPECT_EQ(call(to("Local"), on_server.SerializeAsString())->body, "server s7:4647: " + on_server.SerializeAsString());
+  on_server.set_server("s8");
+  EXPECT_EQ(call(to("Local"), on_server.SerializeAsString()).status(), not_found("unknown server s8"));
+  test::ThingRequest on_node;
+  on_node.set_node(node.bytes());
+  EXPECT_EQ(call(to("Local"), on_node.SerializeAsString())->body, "node " + node.to_string());
+}
+
 // --- access --------------------------------------------------------------------------------------------------------
 
 TEST_F(RouterTest, AccessControlDecides) {

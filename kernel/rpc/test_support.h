@@ -120,6 +120,10 @@ class FakeEnvironment final : public Environment {
     return now.is_leader ? "" : std::move(now.leader_address);
   }
   std::string any_server_address() const override { return facts().leader_address; }
+  std::optional<std::string> server_address(std::string_view server) const override {
+    if (server == facts().server_name) return "";
+    return server == "s7" ? std::optional<std::string>("s7:4647") : std::nullopt;
+  }
   std::optional<Uuid> local_node() const override { return facts().local_node; }
   std::chrono::nanoseconds last_contact() const override { return 7ms; }
   Result<Uuid> locate(std::string_view id) const override {

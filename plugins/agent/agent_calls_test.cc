@@ -185,7 +185,7 @@ TEST_F(AgentTest, ShowsTheLogsOfATask) {
   EXPECT_EQ(Code::invalid_argument, logs(request).status().code());
   request.set_type("stdout");
   request.set_task("db");
-  EXPECT_EQ("task not found", logs(request).status().message());
+  EXPECT_EQ("unknown task name \"db\"", logs(request).status().message());
   request.set_alloc_id(std::string(16, '\0'));
   EXPECT_EQ("Unknown allocation \"00000000-0000-0000-0000-000000000000\"", logs(request).status().message());
 }

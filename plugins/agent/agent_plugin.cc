@@ -24,7 +24,10 @@ Status AgentPlugin::declare(Declarations& declare) {
                        method<&Rpc::stats>("Stats", &rpc_), method<&Rpc::collect_garbage>("GarbageCollect", &rpc_),
                        stream<&Rpc::exec>("Exec", &rpc_)}));
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientStats", {method<&Rpc::host_stats>("Host", &rpc_)}));
-  DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientFiles", {stream<&Rpc::logs>("Logs", &rpc_)}));
+  DROVER_RETURN_IF_ERROR(declare.service(
+      "drover.v1.ClientFiles", {method<&FileRpc::list>("List", &files_), method<&FileRpc::stat>("Stat", &files_),
+                                stream<&FileRpc::cat>("Cat", &files_), stream<&FileRpc::read_at>("ReadAt", &files_),
+                                stream<&FileRpc::stream>("Stream", &files_), stream<&FileRpc::logs>("Logs", &files_)}));
   DROVER_RETURN_IF_ERROR(declare.service(
       "drover.v1.NodeMetadata", {method<&NodeMeta::read>("Read", &meta_), method<&NodeMeta::apply>("Apply", &meta_)}));
   DROVER_RETURN_IF_ERROR(hooks_.declare(declare));
@@ -81,6 +84,7 @@ Status AgentPlugin::start(Host& host) {
   devices_->start([this] { registration_->describe_anew(); });
   host.identify_node(client_->identity.id, client_->identity.secret);
   rpc_.attach(*client_, *allocations_);
+  files_.attach(*client_, *allocations_);
   located_ = allocations_.get();
   DROVER_RETURN_IF_ERROR(allocations_->restore().with_context("restore this node's allocations"));
   DROVER_RETURN_IF_ERROR(contact_->start().with_context("read when a server was last reached"));
@@ -120,6 +124,7 @@ void AgentPlugin::stop(SteadyTime deadline) {
   if (allocations_) allocations_->stop(host_->agent().dev_mode, deadline);
   if (pool_) pool_->stop();
   logs_.stop();
+  files_.stop();
   host_ = nullptr;
 }
 

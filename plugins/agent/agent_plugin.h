@@ -1,9 +1,9 @@
 // The node agent: this machine as a node of the cluster. Put together here; the parts know only what they are given.
 //
 // Threads: "node" (registration, heartbeats), "devices" (asks device plugins), "allocs" (follows the servers), "status"
-// (tells them), "contact" (stops what may not run without them), "logs" (collects task output), "driver-events"
-// (follows one driver each), "node-metrics" (sets gauges), and those of the pool on which allocations and tasks have
-// their strands, with what they borrow for calls that may wait.
+// (tells them), "contact" (stops what may not run without them), "logs" (collects task output), "files" (hears of
+// changes of files that somebody follows), "driver-events" (follows one driver each), "node-metrics" (sets gauges), and
+// those of the pool on which allocations and tasks have their strands, with what they borrow for calls that may wait.
 #pragma once
 
 #include <atomic>
@@ -16,6 +16,7 @@
 #include "drover/node_locator.h"
 #include "drover/plugin.h"
 #include "drover/thread_pool.h"
+#include "files/file_rpc.h"
 #include "hooks/standard_hooks.h"
 #include "node_metrics.h"
 #include "registration.h"
@@ -40,6 +41,7 @@ class AgentPlugin final : public Plugin, private NodeLocator, private AgentStats
 
   Host* host_ = nullptr;
   Rpc rpc_;
+  FileRpc files_;
   std::atomic<const Allocations*> located_{nullptr};  // set once start has come that far
   std::unique_ptr<AgentStore> store_;
   LogCollector logs_;

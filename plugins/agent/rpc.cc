@@ -3,7 +3,6 @@
 #include "drover/json.h"
 #include "drover/uuid.h"
 #include "exec_call.h"
-#include "logs/log_reader.h"
 #include "nomad/plugins/driver.pb.h"
 #include "usage.h"
 
@@ -122,31 +121,6 @@ Result<v1::ClientResponse> Rpc::collect_garbage(const v1::GarbageCollectRequest&
   if (!attached_.load(std::memory_order_acquire)) return unavailable("the agent is starting");
   DROVER_RETURN_IF_ERROR(allocations_->collect(request.alloc_id(), client_->now() + kCollectTime));
   return v1::ClientResponse();
-}
-
-Status Rpc::logs(const v1::LogsRequest& request, Call& call, Replies<v1::FileFrame>& replies) {
-  auto found = find(request.alloc_id());
-  if (!found) return found.status();
-  const AllocRunner& runner = **found;
-  if (request.task().empty()) return invalid_argument("must provide task name");
-  if (request.type() != "stdout" && request.type() != "stderr") {
-    return invalid_argument("log type must be \"stdout\" or \"stderr\", not \"" + request.type() + "\"");
-  }
-  if (!request.origin().empty() && request.origin() != "start" && request.origin() != "end") {
-    return invalid_argument("origin must be \"start\" or \"end\", not \"" + request.origin() + "\"");
-  }
-  if (request.offset() < 0) return invalid_argument("offset must not be negative");
-  const TaskRunner* task = runner.task(request.task());
-  if (!task) return not_found("task not found");
-  if (!task->has_started()) return not_found("task \"" + request.task() + "\" not started yet. No logs available");
-  LogReadOptions options{.folder = runner.folders().logs,
-                         .base = request.task() + "." + request.type(),
-                         .from_end = request.origin() == "end",
-                         .offset = static_cast<uint64_t>(request.offset()),
-                         .follow = request.follow()};
-  auto growth = client_->logs.growth(options.folder + "/" + options.base);
-  return read_logs(options, *growth, client_->host.clock(), call.stop(),
-                   [&](const v1::FileFrame& frame) { return replies.send(frame); });
 }
 
 }  // namespace drover::agent

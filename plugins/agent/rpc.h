@@ -23,7 +23,6 @@ class Rpc {
   Result<v1::AllocationStatsResponse> stats(const v1::AllocationStatsRequest& request, Call& call);
   Result<v1::HostStats> host_stats(const v1::HostStatsRequest& request, Call& call);
   Result<v1::ClientResponse> collect_garbage(const v1::GarbageCollectRequest& request, Call& call);
-  Status logs(const v1::LogsRequest& request, Call& call, Replies<v1::FileFrame>& replies);
 
  private:
   Result<std::shared_ptr<AllocRunner>> find(const std::string& id) const;

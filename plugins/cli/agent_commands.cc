@@ -4,7 +4,9 @@
 
 #include "cli_command.h"
 #include "drover/api/members.pb.h"
+#include "drover/api/nodes.pb.h"
 #include "drover/api/system.pb.h"
+#include "lookup.h"
 #include "object_output.h"
 #include "output.h"
 
@@ -66,6 +68,14 @@ int system_gc(Run& run) {
 
 int monitor(Run& run) {
   v1::MonitorRequest request;
+  if (run.arguments.is_set("node-id") && run.arguments.is_set("server-id"))
+    return run.usage("-node-id and -server-id exclude each other: one agent is asked at a time");
+  if (const std::string node = run.arguments.value("node-id"); !node.empty()) {
+    auto found = find_node(run, node);
+    if (!found) return run.fail("Error querying node", found.status());
+    request.set_node_id(found->message.node().node().id());
+  }
+  request.set_server_id(run.arguments.value("server-id"));
   request.set_plain(true);
   request.set_log_level(run.arguments.value("log-level"));
   request.set_log_json(run.arguments.on("json"));
@@ -134,10 +144,12 @@ std::vector<Definition> agent_commands() {
            0,
            system_gc},
           {"monitor",
-           "Shows the agent's log as it is written.",
+           "Shows the agent's log as it is written, or that of a node or a server.",
            "",
            "",
-           {with_value("log-level", "", "Least severe lines: TRACE, DEBUG, INFO, WARN, ERROR"),
+           {with_value("node-id", "", "The agent of this node"),
+            with_value("server-id", "", "This server: its name, its identifier, or leader"),
+            with_value("log-level", "", "Least severe lines: TRACE, DEBUG, INFO, WARN, ERROR"),
             on_off("json", "One JSON object a line")},
            0,
            0,

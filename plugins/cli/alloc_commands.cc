@@ -1,4 +1,4 @@
-// alloc status, logs, restart, signal, stop.
+// alloc status, restart, signal, stop.
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
@@ -121,66 +121,6 @@ int alloc_status(Run& run) {
   return 0;
 }
 
-// The last `lines` lines of a text that ends where the log ends.
-std::string last_lines(const std::string& whole, size_t lines) {
-  size_t at = whole.size();
-  if (at > 0 && whole[at - 1] == '\n') --at;
-  while (at > 0 && lines > 0) {
-    at = whole.rfind('\n', at - 1);
-    if (at == std::string::npos) return whole;
-    --lines;
-  }
-  return lines == 0 ? whole.substr(at + 1) : whole;
-}
-
-int alloc_logs(Run& run) {
-  const auto& words = run.arguments.positional();
-  std::string alloc_id = words[0];
-  if (run.arguments.is_set("job")) {
-    auto allocs = allocs_of(run, words[0]);
-    if (!allocs) return run.fail("Error querying job allocations", allocs.status());
-    alloc_id.clear();
-    for (const v1::AllocationListStub& each : allocs->message.allocations()) {
-      if (alloc_id.empty() || each.client_status() == v1::CLIENT_STATUS_RUNNING) alloc_id = id_text(each.id());
-    }
-    if (alloc_id.empty()) return run.usage("Error: job \"" + words[0] + "\" has no allocations");
-  }
-  auto alloc = find_alloc(run, alloc_id);
-  if (!alloc) return run.fail("Error querying allocation", alloc.status());
-  auto task = pick_task(alloc->message.allocation(), words.size() > 1 ? words[1] : run.arguments.value("task"));
-  if (!task) return run.fail("Error", task.status());
-  const bool follow = run.arguments.on("f");
-  if (follow) leave_on_interrupt();
-  const bool tail = run.arguments.on("tail") || run.arguments.is_set("n") || run.arguments.is_set("c");
-  v1::LogsRequest request;
-  request.set_alloc_id(alloc->message.allocation().allocation().id());
-  request.set_task(*task);
-  request.set_type(run.arguments.on("stderr") ? "stderr" : "stdout");
-  request.set_plain(true);
-  const auto print = run.printer();
-  Status status;
-  if (tail) request.set_origin("end");
-  if (!tail || run.arguments.is_set("c")) {
-    if (tail) request.set_offset(std::atoll(run.arguments.value("c").c_str()));
-    request.set_follow(follow);
-    status = run.client.stream<v1::ClientFiles::Logs>(request, print);
-  } else {
-    const size_t lines = static_cast<size_t>(std::max(0, std::atoi(run.arguments.value("n").c_str())));
-    constexpr size_t kBytesPerLine = 120;  // enough for most; what is more is cut
-    request.set_offset(static_cast<int64_t>(std::max<size_t>(lines * kBytesPerLine, 16384)));
-    std::string whole;
-    status = run.client.stream<v1::ClientFiles::Logs>(
-        request, [&](std::string_view bytes) { return whole.append(bytes), true; });
-    if (status.ok()) print(last_lines(whole, lines));
-    if (status.ok() && follow) {
-      request.set_offset(0);
-      request.set_follow(true);
-      status = run.client.stream<v1::ClientFiles::Logs>(request, print);
-    }
-  }
-  return status.ok() ? 0 : run.fail("Error reading logs", status);
-}
-
 int alloc_restart(Run& run) {
   const auto& words = run.arguments.positional();
   auto alloc = find_alloc(run, words[0]);
@@ -231,21 +171,6 @@ int alloc_stop(Run& run) {
   return monitor_evaluation(run, eval);
 }
 
-Definition logs(std::string name) {
-  return {
-      std::move(name),
-      "Shows what a task wrote.",
-      "<allocation> [task]",
-      "  Standard output unless -stderr is given. -f follows what is still being written.\n",
-      {on_off("f", "Follow"), on_off("stderr", "Standard error"), on_off("stdout", "Standard output, the default"),
-       on_off("tail", "Only the end"), with_value("n", "10", "Lines of the end"),
-       with_value("c", "", "Bytes of the end"), with_value("task", "", "The task, where there are several"),
-       on_off("job", "The argument is a job: take one of its allocations"), on_off("verbose", "Show full identifiers")},
-      1,
-      2,
-      alloc_logs};
-}
-
 }  // namespace
 
 std::vector<Definition> alloc_commands() {
@@ -253,8 +178,6 @@ std::vector<Definition> alloc_commands() {
            with_object_flags(
                {on_off("short", "One line a task"), on_off("verbose", "Full identifiers and placement metrics")}),
            1, 1, alloc_status},
-          logs("alloc logs"),
-          logs("logs"),
           {"alloc restart",
            "Restarts the tasks of an allocation where they are.",
            "<allocation> [task]",

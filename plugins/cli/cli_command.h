@@ -61,6 +61,8 @@ std::vector<Definition> job_version_commands();
 std::vector<Definition> job_scaling_commands();
 std::vector<Definition> job_why_commands();
 std::vector<Definition> alloc_commands();
+std::vector<Definition> fs_commands();
+std::vector<Definition> logs_commands();
 std::vector<Definition> node_commands();
 std::vector<Definition> node_drain_commands();
 std::vector<Definition> node_meta_commands();

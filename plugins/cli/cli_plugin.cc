@@ -8,12 +8,13 @@ namespace {
 class CliPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
-    for (auto* group : {job_commands,          job_init_commands, job_plan_commands,    job_status_commands,
-                        job_dispatch_commands, job_why_commands,  job_version_commands, job_scaling_commands,
-                        alloc_commands,        node_commands,     node_drain_commands,  eval_commands,
-                        deployment_commands,   agent_commands,    operator_commands,    fmt_commands,
-                        raft_recover_commands, snapshot_commands, raft_file_commands,   exec_commands,
-                        autocomplete_commands, plugin_commands,   node_pool_commands,   node_meta_commands}) {
+    for (auto* group :
+         {job_commands,       job_init_commands,    job_plan_commands,     job_status_commands,   job_dispatch_commands,
+          job_why_commands,   job_version_commands, job_scaling_commands,  alloc_commands,        fs_commands,
+          logs_commands,      node_commands,        node_drain_commands,   eval_commands,         deployment_commands,
+          agent_commands,     operator_commands,    fmt_commands,          raft_recover_commands, snapshot_commands,
+          raft_file_commands, exec_commands,        autocomplete_commands, plugin_commands,       node_pool_commands,
+          node_meta_commands}) {
       for (Definition& definition : group()) {
         std::string name = definition.name;
         commands_.push_back(make_command(std::move(definition)));

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "cli_command.h"
 #include "client/exec_client.h"
@@ -17,18 +16,6 @@ namespace {
 
 constexpr size_t kMostWords = 10'000;
 
-// One of those of the job that run, by chance.
-Result<std::string> pick_alloc(Run& run, const std::string& job) {
-  DROVER_TRY(const auto allocs, allocs_of(run, job));
-  std::vector<std::string> running;
-  for (const v1::AllocationListStub& each : allocs->allocations()) {
-    if (each.client_status() == v1::CLIENT_STATUS_RUNNING) running.push_back(id_text(each.id()));
-  }
-  if (running.empty()) return not_found("no allocation of job \"" + job + "\" is running");
-  std::random_device chance;
-  return running[chance() % running.size()];
-}
-
 int alloc_exec(Run& run) {
   const auto& words = run.arguments.positional();
   bool is_valid = false;
@@ -36,7 +23,7 @@ int alloc_exec(Run& run) {
   if (!is_valid) return run.usage("-e requires a single character, or \"none\"");
   std::string id = words[0];
   if (run.arguments.on("job")) {
-    auto picked = pick_alloc(run, words[0]);
+    auto picked = some_alloc_of(run, words[0], true);
     if (!picked) return run.fail("Error querying job allocations", picked.status());
     id = *picked;
   }

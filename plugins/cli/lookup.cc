@@ -1,6 +1,7 @@
 #include "lookup.h"
 
 #include <algorithm>
+#include <random>
 
 #include "drover/api/deployments.pb.h"
 #include "drover/api/evaluations.pb.h"
@@ -97,6 +98,18 @@ Result<Answer<v1::AllocationStubsResponse>> allocs_of(Run& run, const std::strin
   request.set_job_id(job);
   request.set_all(all);
   return run.client.call<v1::Allocations::OfJob>(request);
+}
+
+Result<std::string> some_alloc_of(Run& run, const std::string& job, bool must_run) {
+  DROVER_TRY(const auto allocs, allocs_of(run, job));
+  std::vector<std::string> running, others;
+  for (const v1::AllocationListStub& each : allocs->allocations())
+    (each.client_status() == v1::CLIENT_STATUS_RUNNING ? running : others).push_back(id_text(each.id()));
+  if (running.empty() && must_run) return not_found("no allocation of job \"" + job + "\" is running");
+  if (running.empty()) running = std::move(others);
+  if (running.empty()) return not_found("job \"" + job + "\" doesn't exist or it has no allocations");
+  std::random_device chance;
+  return running[chance() % running.size()];
 }
 
 Result<std::string> pick_task(const v1::AllocationWithJob& alloc, const std::string& wanted) {

@@ -26,6 +26,9 @@ Result<Answer<v1::EvaluationResponse>> find_eval(Run& run, const std::string& id
 Result<Answer<v1::DeploymentResponse>> find_deployment(Run& run, const std::string& id);
 // `all`: also those of earlier jobs with that ID.
 Result<Answer<v1::AllocationStubsResponse>> allocs_of(Run& run, const std::string& job, bool all = false);
+// The identifier of an allocation of the job, by chance one of those that run; unless it must run, else of the others.
+// Errors: not_found.
+Result<std::string> some_alloc_of(Run& run, const std::string& job, bool must_run = false);
 // The task named, or the only one. Errors: invalid_argument naming the choices.
 Result<std::string> pick_task(const v1::AllocationWithJob& alloc, const std::string& wanted);
 

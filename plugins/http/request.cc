@@ -276,6 +276,11 @@ std::string digest_of(const Outgoing& call, std::string_view bytes) {
   return std::string(text_in(bytes, *call.binding->method->output_type(), "digest"));
 }
 
+std::string content_type_of(const Outgoing& call, std::string_view bytes) {
+  const std::string_view said = text_in(bytes, *call.binding->method->output_type(), "content_type");
+  return said.empty() ? "application/octet-stream" : one_line(std::string(said));
+}
+
 std::string upload_message(const Outgoing& call, std::string_view bytes) {
   auto message = new_message(call.binding->method->input_type());
   message->GetReflection()->SetString(message.get(), message->GetDescriptor()->FindFieldByName("data"),

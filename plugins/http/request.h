@@ -60,6 +60,8 @@ bool is_same_origin(std::string_view origin, std::string_view host);
 Result<std::string> frame_message(const Outgoing& call, std::string_view frame);
 // The value of the header Digest, which a download's first message brings; empty when there is none.
 std::string digest_of(const Outgoing& call, std::string_view first_message);
+// Likewise of the header Content-Type; without one, bytes.
+std::string content_type_of(const Outgoing& call, std::string_view first_message);
 // A piece of an uploaded body as the message that goes to the handler.
 std::string upload_message(const Outgoing& call, std::string_view bytes);
 

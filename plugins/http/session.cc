@@ -363,6 +363,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     CondVarAny room;
     std::string bytes DROVER_GUARDED_BY(mutex);
     std::string digest DROVER_GUARDED_BY(mutex);
+    std::string content_type DROVER_GUARDED_BY(mutex) = "application/octet-stream";
     bool has_begun DROVER_GUARDED_BY(mutex) = false;
     std::optional<Status> closed DROVER_GUARDED_BY(mutex);
     bool is_draining DROVER_GUARDED_BY(mutex) = false;
@@ -377,7 +378,10 @@ class Session final : public std::enable_shared_from_this<Session> {
       MutexLock lock(pipe->mutex);
       pipe->room.wait(lock, stop, [&]() DROVER_REQUIRES(pipe->mutex) { return pipe->bytes.size() < kMaxQueuedBytes; });
       if (stop.stop_requested() || !append_frame(form, message, pipe->bytes)) return false;
-      if (!std::exchange(pipe->has_begun, true)) pipe->digest = digest_of(form, message);
+      if (!std::exchange(pipe->has_begun, true)) {
+        pipe->digest = digest_of(form, message);
+        pipe->content_type = content_type_of(form, message);
+      }
       if (!std::exchange(pipe->is_draining, true)) asio::post(self->stream_.get_executor(), [self] { self->drain(); });
       return true;
     };
@@ -393,13 +397,13 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   // Writes what the stream has produced; the header goes with the first bytes, or an error takes its place.
   void drain() {
-    std::string bytes;
-    std::string digest;
+    std::string bytes, digest, content_type;
     std::optional<Status> closed;
     {
       MutexLock lock(pipe_->mutex);
       bytes.swap(pipe_->bytes);
-      digest.swap(pipe_->digest);
+      digest = pipe_->digest;
+      content_type = pipe_->content_type;
       closed = pipe_->closed;
       pipe_->room.notify_all();
       if (bytes.empty() && !closed) {
@@ -412,7 +416,7 @@ class Session final : public std::enable_shared_from_this<Session> {
         stream_call_.reset();
         return write(error_answer(*closed));
       }
-      return send_header(std::move(bytes), digest);
+      return send_header(std::move(bytes), digest, content_type);
     }
     if (bytes.empty()) return closed->ok() || !is_download() ? finish_stream() : abandon_stream();
     send_chunk(std::move(bytes));
@@ -421,12 +425,14 @@ class Session final : public std::enable_shared_from_this<Session> {
   // A download that broke off is not ended as if it were whole.
   bool is_download() const { return outgoing_.binding->form.content() == Http::BYTES; }
 
-  void send_header(std::string first, const std::string& digest) {
+  void send_header(std::string first, const std::string& digest, const std::string& content_type) {
     header_sent_ = true;
     header_.emplace(bhttp::status::ok, 11);
-    header_->set(bhttp::field::content_type, is_download()     ? "application/octet-stream"
+    header_->set(bhttp::field::content_type, is_download()     ? content_type
                                              : outgoing_.plain ? "text/plain; charset=utf-8"
                                                                : "application/json");
+    // A browser takes a file for what the header says, and for nothing else.
+    if (is_download() || outgoing_.plain) header_->set("X-Content-Type-Options", "nosniff");
     if (!digest.empty()) header_->set("Digest", digest);
     header_->chunked(true);
     header_->keep_alive(keep_alive_);

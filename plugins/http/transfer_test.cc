@@ -90,6 +90,24 @@ TEST_F(HttpServer, ADownloadIsItsBytesWithTheirDigest) {
   EXPECT_EQ(answer.body, std::string("\0\xff\0\xff", 4));
 }
 
+TEST_F(HttpServer, ADownloadSaysOfWhatTypeItIs) {
+  Client client(start());
+  client.send("GET /v1/test/large HTTP/1.1\r\nHost: test\r\n\r\n");
+  StreamReceiver* stream = caller_.stream();
+  ASSERT_NE(stream, nullptr);
+  thing::Piece piece;
+  piece.set_content_type("image/png\r\nX-Other: header");
+  stream->message(piece.SerializeAsString());  // without a byte of it
+  caller_.end_stream(ok_status());
+
+  const Received answer = client.receive();
+
+  EXPECT_EQ(answer.status(), 200);
+  EXPECT_TRUE(answer.has("Content-Type: image/png  X-Other: header")) << answer.head;
+  EXPECT_TRUE(answer.has("X-Content-Type-Options: nosniff")) << answer.head;
+  EXPECT_EQ(answer.body, "");
+}
+
 TEST_F(HttpServer, ADownloadThatBreaksOffIsNotEndedAsIfItWereWhole) {
   Client client(start());
   client.send("GET /v1/test/large HTTP/1.1\r\nHost: test\r\n\r\n");

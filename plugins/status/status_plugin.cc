@@ -6,6 +6,7 @@
 #include "drover/server_directory.h"
 #include "drover/v1/member.pb.h"
 #include "monitor.h"
+#include "profiles.h"
 
 namespace drover::status {
 namespace {
@@ -17,9 +18,10 @@ class StatusPlugin final : public Plugin {
         declare.service("drover.v1.ClusterStatus",
                         {method<&StatusPlugin::leader>("Leader", this), method<&StatusPlugin::peers>("Peers", this),
                          method<&StatusPlugin::regions>("Regions", this)}));
-    return declare.service("drover.v1.AgentInformation",
-                           {method<&StatusPlugin::self>("Self", this), method<&StatusPlugin::health>("Health", this),
-                            stream<&StatusPlugin::watch_log>("Monitor", this)});
+    return declare.service(
+        "drover.v1.AgentInformation",
+        {method<&StatusPlugin::self>("Self", this), method<&StatusPlugin::health>("Health", this),
+         stream<&StatusPlugin::watch_log>("Monitor", this), stream<&StatusPlugin::profile>("Profile", this)});
   }
 
   Status start(Host& host) override {
@@ -65,6 +67,17 @@ class StatusPlugin final : public Plugin {
   }
   Status watch_log(const v1::MonitorRequest& request, Call& call, Replies<v1::MonitorFrame>& replies) {
     return monitor(request, call, replies);
+  }
+
+  Status profile(const v1::ProfileRequest& request, Call&, Replies<v1::ProfileBytes>& replies) {
+    if (!may_debug(host_->configuration_json()))
+      return permission_denied("profiles are taken where the agent's enable_debug is set: Permission denied");
+    DROVER_TRY(std::string text, take_profile(request.profile(), request.debug()));
+    v1::ProfileBytes bytes;
+    bytes.set_data(std::move(text));
+    bytes.set_content_type("text/plain; charset=utf-8");
+    replies.send(bytes);
+    return ok_status();
   }
 
   Host* host_ = nullptr;

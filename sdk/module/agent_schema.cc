@@ -92,7 +92,7 @@ ConfigSchema core_schema() {
       option("log_rotate_max_files", Type::integer, "0", "Old log files to keep; 0: the newest hundred."),
       option("enable_syslog", Type::boolean, "false"),
       option("syslog_facility", Type::string, "LOCAL0"),
-      option("enable_debug", Type::boolean, "false"),
+      option("enable_debug", Type::boolean, "false", "Let the API take profiles of this agent."),
       shown_as("LeaveOnInt", option("leave_on_interrupt", Type::boolean, "false", "Leave orderly on SIGINT.")),
       shown_as("LeaveOnTerm", option("leave_on_terminate", Type::boolean, "false", "Leave orderly on SIGTERM.")),
       option("disable_update_check", Type::boolean, "false"),

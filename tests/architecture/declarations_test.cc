@@ -120,10 +120,12 @@ class Check {
       if (route.target() == Route::TARGET_UNSPECIFIED)
         problems.push_back(method.full_name() + ": its route has no target");
       if (route.kind() == Route::KIND_UNSPECIFIED) problems.push_back(method.full_name() + ": its route has no kind");
-      for (const std::string& field : {route.node_field(), route.alloc_field()}) {
+      for (const std::string& field : {route.node_field(), route.alloc_field(), route.server_field()}) {
         if (!field.empty() && !method.input_type()->FindFieldByName(field))
           problems.push_back(method.full_name() + ": its route names " + field + ", no field of the request");
       }
+      if (!route.server_field().empty() && route.target() != Route::LOCAL)
+        problems.push_back(method.full_name() + ": its route names a server, and is none of an agent's own methods");
       if (!says_who(method.options().GetExtension(drover::access)))
         problems.push_back(method.full_name() + ": has no access rule");
       if (method.options().HasExtension(drover::http)) form(method, method.options().GetExtension(drover::http));
@@ -249,6 +251,13 @@ TEST(Declarations, TellWhatIsMissing) {
        method("Do",
               std::string("option (drover.route) = { target: NODE kind: READ node_field: \"node\" }; ") + kAccess),
        "x.S.Do: its route names node, no field of the request\n"},
+      {"a server field that is none",
+       method("Do",
+              std::string("option (drover.route) = { target: LOCAL kind: ACT server_field: \"server\" }; ") + kAccess),
+       "x.S.Do: its route names server, no field of the request\n"},
+      {"a server field of a method that goes elsewhere",
+       method("Do", std::string("option (drover.route) = { target: ANY kind: ACT server_field: \"id\" }; ") + kAccess),
+       "x.S.Do: its route names a server, and is none of an agent's own methods\n"},
       {"one path twice",
        method("Do", both + "option (drover.http) = { get: \"/v1/x/{id}\" };") +
            method("Go", both + "option (drover.http) = { get: \"/v1/x/{id}\" };"),

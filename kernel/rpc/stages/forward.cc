@@ -30,6 +30,18 @@ Destination to_node(const CallContext& context, const Situation& now) {
   return now.any_server_address.empty() ? Destination(WaitForLeader{}) : Destination(ToServer{now.any_server_address});
 }
 
+// Another agent than the receiving one, where the request names it.
+Destination to_agent(const CallContext& context, const Situation& now) {
+  if (now.names_target && !now.wanted_server.empty())
+    return invalid_argument("a node and a server are named: one of them is asked at a time");
+  if (now.names_target) return to_node(context, now);
+  if (!now.is_server)
+    return now.any_server_address.empty() ? Destination(WaitForLeader{})
+                                          : Destination(ToServer{now.any_server_address});
+  if (!now.wanted_address) return not_found("unknown server " + now.wanted_server);
+  return now.wanted_address->empty() ? Destination(Here{}) : Destination(ToServer{*now.wanted_address});
+}
+
 }  // namespace
 
 Destination decide(const Route& route, const CallContext& context, const Situation& now) {
@@ -37,10 +49,12 @@ Destination decide(const Route& route, const CallContext& context, const Situati
     return internal_error("call " + context.method + " came back to server " + now.server_name +
                           "; it is not forwarded in a loop");
   }
-  if (route.target() == Route::LOCAL) return Here{};
+  if (route.target() == Route::LOCAL && !now.names_target && now.wanted_server.empty()) return Here{};
   const std::string& region = context.query.region;
   if (!region.empty() && region != now.region) return failed_precondition("No path to region");
   switch (route.target()) {
+    case Route::LOCAL:
+      return to_agent(context, now);
     case Route::NODE:
       return to_node(context, now);
     case Route::ANY:

@@ -31,12 +31,15 @@ struct Situation {
   std::string leader_address;
   std::string any_server_address;
   std::optional<Uuid> local_node;
-  std::optional<Uuid> wanted_node;  // NODE: from the request; nothing when it could not be told
-  bool names_target = false;        // NODE: the request names a node or an allocation
-  bool node_is_connected = false;   // NODE: the wanted node opened a connection to this server
+  std::optional<Uuid> wanted_node;            // NODE, LOCAL: from the request; nothing when it could not be told
+  bool names_target = false;                  // NODE, LOCAL: the request names a node or an allocation
+  bool node_is_connected = false;             // NODE, LOCAL: the wanted node opened a connection to this server
+  std::string wanted_server;                  // LOCAL: the request's name of a server
+  std::optional<std::string> wanted_address;  // of that one, empty for this server; nothing when none is known
 };
 
-// Errors: failed_precondition "No path to region", not_found "No path to node"; internal when a call comes round again.
+// Errors: failed_precondition "No path to region", not_found "No path to node" and "unknown server"; invalid_argument
+// for a node and a server at once; internal when a call comes round again.
 Destination decide(const Route& route, const CallContext& context, const Situation& now);
 
 }  // namespace drover::rpc

@@ -1,5 +1,7 @@
 // Streams the logs of a task across its rotated files. A function of files and of a signal that they grew; runs on the
-// caller's thread until everything is sent, or, when following, until the caller goes.
+// caller's thread until everything is sent, or, when following, until the caller goes. A follower hears where the end
+// is: by an empty frame as soon as it is reached, and then as a sign of life; and of files that are truncated or
+// deleted.
 #pragma once
 
 #include <cstdint>

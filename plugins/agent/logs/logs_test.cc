@@ -178,8 +178,9 @@ struct Received {
 
   bool take(const v1::FileFrame& frame) {
     std::lock_guard lock(mutex);
-    if (frame.data().empty()) ++heartbeats;
+    if (frame.ByteSizeLong() == 0) ++heartbeats;
     data += frame.data();
+    if (!frame.file_event().empty()) data += "[" + frame.file_event() + "]";
     if (!frame.file().empty() && (files.empty() || files.back() != frame.file())) files.push_back(frame.file());
     changed.notify_all();
     return true;
@@ -237,7 +238,50 @@ TEST(LogReader, FollowsRotationAndShowsThatItLives) {
 
   reader.request_stop();
   reader.join();
-  EXPECT_EQ((std::vector<std::string>{"web.stdout.0", "web.stdout.1"}), received.files);
+  EXPECT_EQ((std::vector<std::string>{"alloc/logs/web.stdout.0", "alloc/logs/web.stdout.1"}), received.files);
+}
+
+TEST(LogReader, TellsOfFilesThatAreTruncatedOrDeleted) {
+  TemporaryFolder folder;
+  const std::string path = folder.path() + "/web.stdout.0";
+  write_file(path, "first");
+  LogGrowth growth;
+  SystemClock clock;
+  Received received;
+  std::jthread reader([&](const std::stop_token& stop) {
+    EXPECT_TRUE(read_logs({.folder = folder.path(), .base = "web.stdout", .follow = true, .heartbeat = 1h}, growth,
+                          clock, stop, [&](const v1::FileFrame& frame) { return received.take(frame); })
+                    .ok());
+  });
+  const auto becomes = [&](const std::string& text) { return received.until([&] { return received.data == text; }); };
+  ASSERT_TRUE(received.until([&] { return received.heartbeats == 1; }));  // the end of what there is, at once
+
+  std::filesystem::resize_file(path, 0);
+  growth.grew();
+  ASSERT_TRUE(becomes("first[file truncated]"));
+  std::filesystem::remove(path);
+  growth.grew();
+  ASSERT_TRUE(becomes("first[file truncated][file deleted]"));
+  write_file(folder.path() + "/web.stdout.1", "second");
+  growth.grew();
+  EXPECT_TRUE(becomes("first[file truncated][file deleted]second"));
+}
+
+TEST(LogReader, EndsWhereTheLogEndedWhenItBegan) {
+  TemporaryFolder folder;
+  write_file(folder.path() + "/web.stdout.0", "0123456789");
+  LogGrowth growth;
+  SystemClock clock;
+  std::string data;
+  const Status status =
+      read_logs({.folder = folder.path(), .base = "web.stdout"}, growth, clock, {}, [&](const v1::FileFrame& frame) {
+        data += frame.data();
+        write_file(folder.path() + "/web.stdout.0", "0123456789" + data);
+        write_file(folder.path() + "/web.stdout.1", "later");
+        return data.size() < 100;
+      });
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ("0123456789", data);
 }
 
 }  // namespace

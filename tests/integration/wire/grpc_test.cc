@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 
 #include "kernel/rpc/router.h"
 #include "plugins/grpc/wire.h"
@@ -28,6 +29,7 @@ class World final : public rpc::Environment {
   bool is_ready() const override { return server; }
   void confirm_leadership(SteadyTime, std::function<void(Status)> done) override { done(ok_status()); }
   std::string leader_address() const override { return ""; }
+  std::optional<std::string> server_address(std::string_view) const override { return std::nullopt; }
   std::string any_server_address() const override {
     std::lock_guard lock(mutex);
     return address;

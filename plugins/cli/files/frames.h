@@ -1,0 +1,36 @@
+// Reads the frames of a file's or a log's stream: JSON objects, one behind the other. Single-owner.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "drover/result.h"
+
+namespace drover::v1 {
+class FileFrame;
+}
+
+namespace drover::cli {
+
+class FrameReader {
+ public:
+  using Receiver = std::function<bool(const v1::FileFrame&)>;  // false: no more, please
+  explicit FrameReader(Receiver receive) : receive_(std::move(receive)) {}
+
+  // Takes the next bytes. False when no more are wanted: the receiver's word, or an error.
+  bool take(std::string_view bytes);
+  // Errors: data_loss for what is no frame.
+  const Status& status() const { return status_; }
+
+ private:
+  bool end_object();
+
+  Receiver receive_;
+  Status status_;
+  std::string object_;  // begun
+  int depth_ = 0;
+  bool in_text_ = false, is_escaped_ = false;
+};
+
+}  // namespace drover::cli
