@@ -61,13 +61,12 @@ Status Allocations::restore() {
     StoredRun stored{
         .hooks = {row.hooks().begin(), row.hooks().end()}, .health = row.health(), .tasks = std::move(tasks)};
     auto runner = std::make_shared<AllocRunner>(client_, std::move(spec), std::move(stored));
-    {
-      MutexLock lock(mutex_);
-      runners_[id] = runner;
-      known_[id] = index;
-    }
-    runner->begin();
+    MutexLock lock(mutex_);
+    runners_[id] = runner;
+    known_[id] = index;
   }
+  // Once all are there: one may wait for another.
+  for (const auto& runner : all()) runner->begin();
   return ok_status();
 }
 
@@ -96,8 +95,9 @@ void Allocations::stop(bool end_tasks, SteadyTime deadline) {
       if (runner->wait_terminal(deadline)) runner->destroy();
     }
     for (const auto& runner : runners) {
-      if (!runner->wait_gone(deadline))
-        log::warn("agent", "allocation not ended in time", {{"alloc", runner->id().to_string()}});
+      if (const Status status = runner->wait_removed(deadline); !status.ok())
+        log::warn("agent", "allocation not ended in time",
+                  {{"alloc", runner->id().to_string()}, {"error", status.message()}});
     }
   }
   for (const auto& runner : runners) runner->detach();
@@ -138,10 +138,16 @@ Status Allocations::collect(std::string_view id, SteadyTime deadline) {
   if (!runner) return not_found("Unknown allocation \"" + Uuid::from_bytes(id).to_string() + "\"");
   if (!runner->is_terminal()) return failed_precondition("alloc is not terminal: stop it before it can be collected");
   runner->destroy();
-  if (!runner->wait_gone(deadline)) return deadline_exceeded("the allocation's files are still being removed");
+  return await_removal(runner->id(), deadline);
+}
+
+Status Allocations::await_removal(const Uuid& id, SteadyTime deadline) {
+  const auto runner = find(id.bytes());
+  if (!runner) return ok_status();
+  DROVER_RETURN_IF_ERROR(runner->wait_removed(deadline));
   // It stays known, so that it is not fetched again while the servers list it.
   MutexLock lock(mutex_);
-  runners_.erase(runner->id());
+  runners_.erase(id);
   return ok_status();
 }
 
