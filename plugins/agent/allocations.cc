@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
+#include "disk/secrets.h"
 #include "drover/log.h"
 #include "drover/model/allocation.h"
 #include "drover/pause.h"
@@ -53,6 +55,9 @@ Allocations::~Allocations() { stop(false, client_.now()); }
 
 Status Allocations::restore() {
   DROVER_TRY(auto rows, client_.store.allocations());
+  std::set<Uuid> known;
+  for (const auto& [id, row] : rows) known.insert(id);
+  unmount_strays(client_.config.alloc_dir, known);
   for (auto& [id, row] : rows) {
     DROVER_TRY(auto tasks, client_.store.tasks(id));
     auto spec = std::make_shared<const AllocSpec>(std::move(*row.mutable_allocation()),

@@ -1,7 +1,7 @@
 // The agent's own hooks:
 //
 //   allocations   alloc_dir ──▶ network
-//   tasks         environment ──▶ task_dir ──▶ logs ──▶ dispatch_payload ──▶ devices
+//   tasks         environment ──▶ task_dir ──▶ secrets ──▶ logs ──▶ dispatch_payload ──▶ devices
 #pragma once
 
 #include <memory>
@@ -37,6 +37,8 @@ std::unique_ptr<AllocHook> network_hook(const ClientSlot& client);
 std::unique_ptr<TaskHook> environment_hook(const ClientSlot& client);
 // The task's folders, and what a task that is locked in there finds of the machine.
 std::unique_ptr<TaskHook> task_dir_hook(const ClientSlot& client);
+// The task's secrets, in memory where the agent is root (disk/secrets.h).
+std::unique_ptr<TaskHook> secrets_hook();
 // Collects what the task prints into files (log_collector.h).
 std::unique_ptr<TaskHook> logs_hook(const ClientSlot& client);
 // The payload of a dispatched job, as a file in the task's folder "local".
