@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "drover/api/client.pb.h"
+#include "drover/api/client_disk.pb.h"
 #include "drover/duration.h"
 #include "drover/log.h"
 #include "drover/module.h"
@@ -18,13 +19,15 @@ AgentPlugin::~AgentPlugin() { stop(SystemClock().steady()); }
 
 Status AgentPlugin::declare(Declarations& declare) {
   DROVER_RETURN_IF_ERROR(declare.configuration("client", client_schema()));
-  DROVER_RETURN_IF_ERROR(
-      declare.service("drover.v1.ClientAllocations",
-                      {method<&Rpc::restart>("Restart", &rpc_), method<&Rpc::signal>("Signal", &rpc_),
-                       method<&Rpc::stats>("Stats", &rpc_), method<&Rpc::collect_garbage>("GarbageCollect", &rpc_),
-                       stream<&Rpc::exec>("Exec", &rpc_)}));
+  DROVER_RETURN_IF_ERROR(declare.service(
+      "drover.v1.ClientAllocations",
+      {method<&Rpc::restart>("Restart", &rpc_), method<&Rpc::signal>("Signal", &rpc_),
+       method<&Rpc::stats>("Stats", &rpc_), method<&Rpc::collect_garbage>("GarbageCollect", &rpc_),
+       stream<&Rpc::exec>("Exec", &rpc_)}));
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientStats", {method<&Rpc::host_stats>("Host", &rpc_)}));
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientFiles", {stream<&Rpc::logs>("Logs", &rpc_)}));
+  DROVER_RETURN_IF_ERROR(
+      declare.service("drover.v1.ClientDisk", {stream<&SnapshotRpc::snapshot>("Snapshot", &snapshots_)}));
   DROVER_RETURN_IF_ERROR(declare.service(
       "drover.v1.NodeMetadata", {method<&NodeMeta::read>("Read", &meta_), method<&NodeMeta::apply>("Apply", &meta_)}));
   DROVER_RETURN_IF_ERROR(hooks_.declare(declare));
@@ -60,6 +63,7 @@ Status AgentPlugin::start(Host& host) {
              .identity = std::move(identity),
              .node = [this] { return registration_->node(); },
              .changed = [this](Uuid id, bool urgent) { status_->changed(id, urgent); },
+             .find_alloc = [this](const Uuid& id) { return allocations_->find(id.bytes()); },
              .follow_events = [this](const std::string& name, TaskDriver& driver) { events_->follow(name, driver); }});
   DROVER_RETURN_IF_ERROR(logs_.start());
   allocations_ = std::make_unique<Allocations>(*client_);
@@ -81,6 +85,7 @@ Status AgentPlugin::start(Host& host) {
   devices_->start([this] { registration_->describe_anew(); });
   host.identify_node(client_->identity.id, client_->identity.secret);
   rpc_.attach(*client_, *allocations_);
+  snapshots_.attach(*client_);
   located_ = allocations_.get();
   DROVER_RETURN_IF_ERROR(allocations_->restore().with_context("restore this node's allocations"));
   DROVER_RETURN_IF_ERROR(contact_->start().with_context("read when a server was last reached"));

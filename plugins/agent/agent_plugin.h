@@ -11,6 +11,7 @@
 
 #include "allocations.h"
 #include "contact/contact_watch.h"
+#include "disk/snapshot_rpc.h"
 #include "driver_events.h"
 #include "drover/agent_stats.h"
 #include "drover/node_locator.h"
@@ -40,6 +41,7 @@ class AgentPlugin final : public Plugin, private NodeLocator, private AgentStats
 
   Host* host_ = nullptr;
   Rpc rpc_;
+  SnapshotRpc snapshots_;
   std::atomic<const Allocations*> located_{nullptr};  // set once start has come that far
   std::unique_ptr<AgentStore> store_;
   LogCollector logs_;

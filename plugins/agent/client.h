@@ -21,6 +21,8 @@
 
 namespace drover::agent {
 
+class AllocRunner;
+
 struct Client {
   Host& host;
   AgentStore& store;
@@ -36,6 +38,8 @@ struct Client {
   std::function<std::shared_ptr<const v1::Node>()> node;
   // An allocation's client status or task states have changed. [any]
   std::function<void(Uuid allocation, bool urgent)> changed;
+  // An allocation of this node; null: it is not here. [any]
+  std::function<std::shared_ptr<AllocRunner>(const Uuid& id)> find_alloc;
   // A task runs on this driver, whose events shall be followed. May be empty. [any]
   std::function<void(const std::string& name, TaskDriver& driver)> follow_events{};
 

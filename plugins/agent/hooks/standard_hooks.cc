@@ -4,6 +4,8 @@ namespace drover::agent {
 
 StandardHooks::StandardHooks(const ClientSlot& client) {
   allocs_.push_back(alloc_dir_hook());
+  allocs_.push_back(await_previous_hook(client));
+  allocs_.push_back(migrate_disk_hook(client));
   allocs_.push_back(network_hook(client));
   tasks_.push_back(environment_hook(client));
   tasks_.push_back(task_dir_hook(client));

@@ -1,6 +1,6 @@
 // The agent's own hooks:
 //
-//   allocations   alloc_dir ──▶ network
+//   allocations   alloc_dir ──▶ await_previous_allocations ──▶ migrate_disk ──▶ network
 //   tasks         environment ──▶ task_dir ──▶ secrets ──▶ logs ──▶ dispatch_payload ──▶ devices
 #pragma once
 
@@ -30,6 +30,10 @@ class StandardHooks {
 
 // The allocation's folders: made, and removed with it.
 std::unique_ptr<AllocHook> alloc_dir_hook();
+// Waits for the end of those on this node whose place the allocation takes (disk/disk_plan.h).
+std::unique_ptr<AllocHook> await_previous_hook(const ClientSlot& client);
+// Takes over the ephemeral disk of its predecessor, from this node or another one. A failure leaves it empty.
+std::unique_ptr<AllocHook> migrate_disk_hook(const ClientSlot& client);
 // The network that the tasks of a group share (group_network.h).
 std::unique_ptr<AllocHook> network_hook(const ClientSlot& client);
 
