@@ -46,7 +46,6 @@ void add_without_effect(ConfigSchema& schema) {
                            {"gc_inode_usage_threshold", Type::number},
                            {"gc_max_allocs", Type::integer},
                            {"no_host_uuid", Type::boolean},
-                           {"host_volume", Type::any, "HostVolumes"},
                            {"bind_wildcard_default_host_network", Type::boolean},
                            {"cni_path", Type::string},
                            {"cni_config_dir", Type::string},
@@ -83,6 +82,27 @@ Result<HostNetwork> host_network_of(const ConfigBlock& block) {
   if (!network.cidr.empty()) DROVER_RETURN_IF_ERROR(check_cidr(network.cidr).with_context(place + ".cidr"));
   DROVER_RETURN_IF_ERROR(check_ports(network.reserved_ports).with_context(place + ".reserved_ports"));
   return network;
+}
+
+ConfigOption host_volume_block() {
+  using Type = ConfigType;
+  return {.name = "host_volume",
+          .type = Type::labelled_block,
+          .help = "A folder of this machine that jobs ask for by name (volume with the type \"host\").",
+          .options = {{.name = "path", .type = Type::string, .help = "Where it lies; absolute."},
+                      {.name = "read_only",
+                       .type = Type::boolean,
+                       .default_text = "false",
+                       .help = "No task may write there."}},
+          .api_name = "HostVolumes"};
+}
+
+Result<HostVolume> host_volume_of(const ConfigBlock& block) {
+  HostVolume volume{
+      .name = block.labels.at(0), .path = block.string("path"), .is_read_only = block.boolean("read_only")};
+  const std::string place = block.place.to_string() + ": client.host_volume \"" + volume.name + "\"";
+  if (!volume.path.starts_with('/')) return invalid_argument(place + ".path: must be an absolute path");
+  return volume;
 }
 
 ConfigOption drain_block() {
@@ -188,6 +208,7 @@ ConfigSchema client_schema() {
        .is_api_text = true},
       reserved_block(),
       host_network_block(),
+      host_volume_block(),
       drain_block()};
   add_without_effect(schema);
   return schema;
@@ -238,6 +259,10 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
   for (const ConfigBlock* described : client.all("host_network")) {
     DROVER_TRY(HostNetwork network, host_network_of(*described));
     config.host_networks.push_back(std::move(network));
+  }
+  for (const ConfigBlock* described : client.all("host_volume")) {
+    DROVER_TRY(HostVolume volume, host_volume_of(*described));
+    config.host_volumes.push_back(std::move(volume));
   }
   // Without a line it was not written: then there is no drain.
   if (const ConfigBlock* drain = client.block("drain_on_shutdown"); drain && drain->place.line > 0) {

@@ -28,6 +28,13 @@ struct HostNetwork {
   std::string reserved_ports;
 };
 
+// A folder or file of this machine that jobs ask for by name.
+struct HostVolume {
+  std::string name;
+  std::string path;  // absolute
+  bool is_read_only = false;
+};
+
 struct ClientConfig {
   std::string alloc_dir;  // absolute
   std::string node_class;
@@ -35,6 +42,7 @@ struct ClientConfig {
   Variables meta;
   std::string network_interface;
   std::vector<HostNetwork> host_networks;
+  std::vector<HostVolume> host_volumes;
   int64_t cpu_total_compute = 0;  // MHz; zero: found out
   int64_t memory_total_mb = 0;
   int64_t disk_total_mb = 0;

@@ -124,7 +124,7 @@ void check_volume_mounts(const Place& place, const v1::Task& task, const v1::Tas
     at["volume"].require(group.volumes().contains(mount.volume()), "the group has no volume " + quoted(mount.volume()));
     at["destination"].require(!mount.destination().empty(), "destination is missing");
     at["propagation_mode"].require_one_of(mount.propagation_mode(), {"private", "host-to-task", "bidirectional"});
-    at.unsupported(true, "volume_mount");
+    at["selinux_label"].unsupported(!mount.selinux_label().empty(), "volume_mount.selinux_label");
   }
 }
 

@@ -12,6 +12,7 @@ StandardHooks::StandardHooks(const ClientSlot& client) {
   tasks_.push_back(secrets_hook());
   tasks_.push_back(logs_hook(client));
   tasks_.push_back(dispatch_payload_hook());
+  tasks_.push_back(volumes_hook(client));
   tasks_.push_back(devices_hook(client));
 }
 

@@ -1,7 +1,8 @@
 // The agent's own hooks:
 //
 //   allocations   alloc_dir ──▶ await_previous_allocations ──▶ migrate_disk ──▶ network
-//   tasks         environment ──▶ task_dir ──▶ secrets ──▶ logs ──▶ dispatch_payload ──▶ devices
+//   tasks         environment ──▶ task_dir ──▶ secrets ──▶ logs ──▶ dispatch_payload ──▶ volumes
+//                 ──▶ devices
 #pragma once
 
 #include <memory>
@@ -47,6 +48,8 @@ std::unique_ptr<TaskHook> secrets_hook();
 std::unique_ptr<TaskHook> logs_hook(const ClientSlot& client);
 // The payload of a dispatched job, as a file in the task's folder "local".
 std::unique_ptr<TaskHook> dispatch_payload_hook();
+// The machine's folders that the task mounts (disk/host_volumes.h).
+std::unique_ptr<TaskHook> volumes_hook(const ClientSlot& client);
 // The instances of devices that the task was given (devices.h).
 std::unique_ptr<TaskHook> devices_hook(const ClientSlot& client);
 
