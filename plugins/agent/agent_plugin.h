@@ -1,15 +1,16 @@
 // The node agent: this machine as a node of the cluster. Put together here; the parts know only what they are given.
 //
 // Threads: "node" (registration, heartbeats), "devices" (asks device plugins), "allocs" (follows the servers), "status"
-// (tells them), "contact" (stops what may not run without them), "logs" (collects task output), "driver-events"
-// (follows one driver each), "node-metrics" (sets gauges), and those of the pool on which allocations and tasks have
-// their strands, with what they borrow for calls that may wait.
+// (tells them), "contact" (stops what may not run without them), "collector" (forgets what is over), "logs" (collects
+// task output), "driver-events" (follows one driver each), "node-metrics" (sets gauges), and those of the pool on which
+// allocations and tasks have their strands, with what they borrow for calls that may wait.
 #pragma once
 
 #include <atomic>
 #include <memory>
 
 #include "allocations.h"
+#include "collecting/collector.h"
 #include "contact/contact_watch.h"
 #include "disk/snapshot_rpc.h"
 #include "driver_events.h"
@@ -53,6 +54,7 @@ class AgentPlugin final : public Plugin, private NodeLocator, private AgentStats
   std::unique_ptr<Registration> registration_;
   std::unique_ptr<StatusReporter> status_;
   std::unique_ptr<Allocations> allocations_;
+  std::unique_ptr<Collector> collector_;
   std::unique_ptr<ContactWatch> contact_;
   std::unique_ptr<DriverEvents> events_;
   std::unique_ptr<NodeMetrics> metrics_;

@@ -156,6 +156,13 @@ Status Allocations::await_removal(const Uuid& id, SteadyTime deadline) {
   return ok_status();
 }
 
+void Allocations::collect_all(SteadyTime deadline) {
+  std::vector<std::shared_ptr<AllocRunner>> over = all();
+  std::erase_if(over, [](const auto& runner) { return !runner->is_terminal(); });
+  for (const auto& runner : over) runner->destroy();
+  for (const auto& runner : over) (void)await_removal(runner->id(), deadline);  // what is left is logged
+}
+
 void Allocations::run(const std::stop_token& stop) {
   ::pthread_setname_np(::pthread_self(), "allocs");
   std::mt19937_64 random{std::random_device{}()};

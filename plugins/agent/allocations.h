@@ -52,6 +52,8 @@ class Allocations final : public NodeLocator {
   Status collect(std::string_view id, SteadyTime deadline);
   // Waits for what destroy() of its runner has ordered, and forgets it. Errors: as AllocRunner::wait_removed.
   Status await_removal(const Uuid& id, SteadyTime deadline);
+  // All that are over. What cannot be removed stays.
+  void collect_all(SteadyTime deadline);
   std::vector<std::shared_ptr<AllocRunner>> all() const;
 
  private:

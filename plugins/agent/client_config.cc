@@ -40,11 +40,6 @@ void add_without_effect(ConfigSchema& schema) {
                            {"reservable_cores", Type::string, "ReserveableCores"},
                            {"client_min_port", Type::integer},
                            {"client_max_port", Type::integer},
-                           {"gc_interval", Type::duration},
-                           {"gc_parallel_destroys", Type::integer},
-                           {"gc_disk_usage_threshold", Type::number},
-                           {"gc_inode_usage_threshold", Type::number},
-                           {"gc_max_allocs", Type::integer},
                            {"no_host_uuid", Type::boolean},
                            {"bind_wildcard_default_host_network", Type::boolean},
                            {"cni_path", Type::string},
@@ -124,6 +119,47 @@ ConfigOption drain_block() {
                 .default_text = "false",
                 .help = "Leaves allocations of system jobs running."}},
           .api_name = "Drain"};
+}
+
+void add_collection(ConfigSchema& schema) {
+  using Type = ConfigType;
+  schema.options.insert(
+      schema.options.end(),
+      {{.name = "gc_interval",
+        .type = Type::duration,
+        .default_text = "1m",
+        .help = "Time between two looks for allocations to forget.",
+        .min = 0.001},
+       {.name = "gc_parallel_destroys",
+        .type = Type::integer,
+        .default_text = "2",
+        .help = "Allocations that are removed at the same time.",
+        .min = 1},
+       {.name = "gc_disk_usage_threshold",
+        .type = Type::number,
+        .default_text = "80",
+        .help = "Percent of the allocations' disk; while as much is used, allocations that are over are forgotten.",
+        .min = 0,
+        .max = 100},
+       {.name = "gc_inode_usage_threshold",
+        .type = Type::number,
+        .default_text = "70",
+        .help = "The same of its inodes.",
+        .min = 0,
+        .max = 100},
+       {.name = "gc_max_allocs",
+        .type = Type::integer,
+        .default_text = "50",
+        .help = "Allocations on this node; above, those that are over are forgotten.",
+        .min = 0}});
+}
+
+CollectLimits collect_limits_of(const ConfigBlock& client) {
+  const CollectLimits usual;
+  return {.disk_percent = client.number("gc_disk_usage_threshold", usual.disk_percent),
+          .inodes_percent = client.number("gc_inode_usage_threshold", usual.inodes_percent),
+          .allocations = static_cast<size_t>(client.integer("gc_max_allocs", static_cast<int64_t>(usual.allocations))),
+          .at_once = static_cast<size_t>(client.integer("gc_parallel_destroys", static_cast<int64_t>(usual.at_once)))};
 }
 
 ConfigOption reserved_block() {
@@ -210,6 +246,7 @@ ConfigSchema client_schema() {
       host_network_block(),
       host_volume_block(),
       drain_block()};
+  add_collection(schema);
   add_without_effect(schema);
   return schema;
 }
@@ -249,6 +286,8 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
   }
   config.disable_remote_exec = client.boolean("disable_remote_exec", false);
   config.max_kill_timeout = client.duration("max_kill_timeout", std::chrono::seconds(30));
+  config.collect_interval = client.duration("gc_interval", config.collect_interval);
+  config.collect_limits = collect_limits_of(client);
   if (const ConfigBlock* reserved = client.block("reserved")) {
     config.reserved_cpu = reserved->integer("cpu");
     config.reserved_memory_mb = reserved->integer("memory");

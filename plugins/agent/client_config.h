@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collecting/collect_plan.h"
 #include "drover/config.h"
 #include "drover/task_environment.h"
 
@@ -57,6 +58,8 @@ struct ClientConfig {
   bool disable_remote_exec = false;
   std::chrono::nanoseconds max_kill_timeout = std::chrono::seconds(30);
   std::optional<DrainOnShutdown> drain_on_shutdown;
+  std::chrono::nanoseconds collect_interval = std::chrono::minutes(1);
+  CollectLimits collect_limits;
   std::vector<std::string> driver_allowlist;  // empty: all
   std::vector<std::string> driver_denylist;
   std::vector<std::string> env_denylist;

@@ -124,6 +124,12 @@ Result<v1::ClientResponse> Rpc::collect_garbage(const v1::GarbageCollectRequest&
   return v1::ClientResponse();
 }
 
+Result<v1::ClientResponse> Rpc::collect_all_garbage(const v1::GarbageCollectAllRequest&, Call&) {
+  if (!attached_.load(std::memory_order_acquire)) return unavailable("the agent is starting");
+  allocations_->collect_all(client_->now() + kCollectTime);
+  return v1::ClientResponse();
+}
+
 Status Rpc::logs(const v1::LogsRequest& request, Call& call, Replies<v1::FileFrame>& replies) {
   auto found = find(request.alloc_id());
   if (!found) return found.status();

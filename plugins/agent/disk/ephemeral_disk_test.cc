@@ -221,6 +221,20 @@ TEST_F(EphemeralDisk, AWaitGoesOnWithTheNextAgent) {
   EXPECT_EQ("kept", read(alloc_path(after) + "/alloc/data/file"));
 }
 
+TEST_F(EphemeralDisk, IsNotForgottenBeforeItIsTakenOver) {
+  configure("gc_interval = \"20ms\"\ngc_max_allocs = 0\n");
+  start();
+  const std::string before = place({task("web")});
+  until_status(before, v1::CLIENT_STATUS_RUNNING);
+  write(alloc_path(before) + "/alloc/data/file", "kept");
+  const std::string after = place_after(before, false);
+  servers_.until(after, [](const v1::Allocation& a) { return !said(a).empty(); });
+  servers_.stop(before);
+  until_status(after, v1::CLIENT_STATUS_RUNNING);
+  EXPECT_EQ("kept", read(alloc_path(after) + "/alloc/data/file"));
+  EXPECT_TRUE(eventually([&] { return !fs::exists(alloc_path(before)); })) << "now it may go";
+}
+
 TEST_F(EphemeralDisk, ComesFromAnotherNode) {
   answer(other_nodes_data(), ok_status());
   start();

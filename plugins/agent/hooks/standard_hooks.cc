@@ -3,6 +3,7 @@
 namespace drover::agent {
 
 StandardHooks::StandardHooks(const ClientSlot& client) {
+  allocs_.push_back(make_room_hook(client));
   allocs_.push_back(alloc_dir_hook());
   allocs_.push_back(await_previous_hook(client));
   allocs_.push_back(migrate_disk_hook(client));

@@ -1,6 +1,6 @@
 // The agent's own hooks:
 //
-//   allocations   alloc_dir ──▶ await_previous_allocations ──▶ migrate_disk ──▶ network
+//   allocations   make_room ──▶ alloc_dir ──▶ await_previous_allocations ──▶ migrate_disk ──▶ network
 //   tasks         environment ──▶ task_dir ──▶ secrets ──▶ logs ──▶ dispatch_payload ──▶ volumes
 //                 ──▶ devices
 #pragma once
@@ -29,6 +29,8 @@ class StandardHooks {
   std::vector<std::unique_ptr<TaskHook>> tasks_;
 };
 
+// Room on the disk and among the node's allocations (collecting/collector.h).
+std::unique_ptr<AllocHook> make_room_hook(const ClientSlot& client);
 // The allocation's folders: made, and removed with it.
 std::unique_ptr<AllocHook> alloc_dir_hook();
 // Waits for the end of those on this node whose place the allocation takes (disk/disk_plan.h).
