@@ -43,8 +43,9 @@ ours() {
 }
 clean_up() {
   [ -n "$AGENT_PID" ] && kill -9 "$AGENT_PID" 2> /dev/null
-  local pid
+  local pid dir
   for pid in $(ours); do kill -9 "$pid" 2> /dev/null; done
+  awk -v work="$HOME_DIR/" 'index($5, work) == 1 { print $5 }' /proc/self/mountinfo | sort -r | while read -r dir; do umount -l "$dir"; done
   rm -rf "$HOME_DIR"
 }
 trap clean_up EXIT

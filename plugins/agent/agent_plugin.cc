@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "drover/api/client.pb.h"
+#include "drover/api/client_disk.pb.h"
 #include "drover/duration.h"
 #include "drover/log.h"
 #include "drover/module.h"
@@ -18,16 +19,18 @@ AgentPlugin::~AgentPlugin() { stop(SystemClock().steady()); }
 
 Status AgentPlugin::declare(Declarations& declare) {
   DROVER_RETURN_IF_ERROR(declare.configuration("client", client_schema()));
-  DROVER_RETURN_IF_ERROR(
-      declare.service("drover.v1.ClientAllocations",
-                      {method<&Rpc::restart>("Restart", &rpc_), method<&Rpc::signal>("Signal", &rpc_),
-                       method<&Rpc::stats>("Stats", &rpc_), method<&Rpc::collect_garbage>("GarbageCollect", &rpc_),
-                       stream<&Rpc::exec>("Exec", &rpc_)}));
+  DROVER_RETURN_IF_ERROR(declare.service(
+      "drover.v1.ClientAllocations",
+      {method<&Rpc::restart>("Restart", &rpc_), method<&Rpc::signal>("Signal", &rpc_),
+       method<&Rpc::stats>("Stats", &rpc_), method<&Rpc::collect_garbage>("GarbageCollect", &rpc_),
+       method<&Rpc::collect_all_garbage>("GarbageCollectAll", &rpc_), stream<&Rpc::exec>("Exec", &rpc_)}));
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientStats", {method<&Rpc::host_stats>("Host", &rpc_)}));
   DROVER_RETURN_IF_ERROR(declare.service(
       "drover.v1.ClientFiles", {method<&FileRpc::list>("List", &files_), method<&FileRpc::stat>("Stat", &files_),
                                 stream<&FileRpc::cat>("Cat", &files_), stream<&FileRpc::read_at>("ReadAt", &files_),
                                 stream<&FileRpc::stream>("Stream", &files_), stream<&FileRpc::logs>("Logs", &files_)}));
+  DROVER_RETURN_IF_ERROR(
+      declare.service("drover.v1.ClientDisk", {stream<&SnapshotRpc::snapshot>("Snapshot", &snapshots_)}));
   DROVER_RETURN_IF_ERROR(declare.service(
       "drover.v1.NodeMetadata", {method<&NodeMeta::read>("Read", &meta_), method<&NodeMeta::apply>("Apply", &meta_)}));
   DROVER_RETURN_IF_ERROR(hooks_.declare(declare));
@@ -63,9 +66,12 @@ Status AgentPlugin::start(Host& host) {
              .identity = std::move(identity),
              .node = [this] { return registration_->node(); },
              .changed = [this](Uuid id, bool urgent) { status_->changed(id, urgent); },
+             .find_alloc = [this](const Uuid& id) { return allocations_->find(id.bytes()); },
+             .make_room = [this](int64_t mb, std::stop_token stop) { collector_->make_room(mb, std::move(stop)); },
              .follow_events = [this](const std::string& name, TaskDriver& driver) { events_->follow(name, driver); }});
   DROVER_RETURN_IF_ERROR(logs_.start());
   allocations_ = std::make_unique<Allocations>(*client_);
+  collector_ = std::make_unique<Collector>(*client_, *allocations_, [this] { return measure_disk(client_->config); });
   contact_ = std::make_unique<ContactWatch>(*client_, *allocations_);
   events_ = std::make_unique<DriverEvents>(
       [this](const TaskPlace& place, const std::string& driver, const driver::DriverTaskEvent& event) {
@@ -85,7 +91,9 @@ Status AgentPlugin::start(Host& host) {
   host.identify_node(client_->identity.id, client_->identity.secret);
   rpc_.attach(*client_, *allocations_);
   files_.attach(*client_, *allocations_);
+  snapshots_.attach(*client_);
   located_ = allocations_.get();
+  collector_->start();
   DROVER_RETURN_IF_ERROR(allocations_->restore().with_context("restore this node's allocations"));
   DROVER_RETURN_IF_ERROR(contact_->start().with_context("read when a server was last reached"));
   status_->start();
@@ -115,6 +123,7 @@ void AgentPlugin::leave(SteadyTime deadline) {
 void AgentPlugin::stop(SteadyTime deadline) {
   if (!host_) return;
   if (metrics_) metrics_->stop();
+  if (collector_) collector_->stop();
   if (events_) events_->stop();
   if (devices_) devices_->stop();
   if (registration_) registration_->stop();

@@ -1,16 +1,19 @@
 // The node agent: this machine as a node of the cluster. Put together here; the parts know only what they are given.
 //
 // Threads: "node" (registration, heartbeats), "devices" (asks device plugins), "allocs" (follows the servers), "status"
-// (tells them), "contact" (stops what may not run without them), "logs" (collects task output), "files" (hears of
-// changes of files that somebody follows), "driver-events" (follows one driver each), "node-metrics" (sets gauges), and
-// those of the pool on which allocations and tasks have their strands, with what they borrow for calls that may wait.
+// (tells them), "contact" (stops what may not run without them), "collector" (forgets what is over), "logs" (collects
+// task output), "files" (hears of changes of files that somebody follows), "driver-events" (follows one driver each),
+// "node-metrics" (sets gauges), and those of the pool on which allocations and tasks have their strands, with what they
+// borrow for calls that may wait.
 #pragma once
 
 #include <atomic>
 #include <memory>
 
 #include "allocations.h"
+#include "collecting/collector.h"
 #include "contact/contact_watch.h"
+#include "disk/snapshot_rpc.h"
 #include "driver_events.h"
 #include "drover/agent_stats.h"
 #include "drover/node_locator.h"
@@ -42,6 +45,7 @@ class AgentPlugin final : public Plugin, private NodeLocator, private AgentStats
   Host* host_ = nullptr;
   Rpc rpc_;
   FileRpc files_;
+  SnapshotRpc snapshots_;
   std::atomic<const Allocations*> located_{nullptr};  // set once start has come that far
   std::unique_ptr<AgentStore> store_;
   LogCollector logs_;
@@ -53,6 +57,7 @@ class AgentPlugin final : public Plugin, private NodeLocator, private AgentStats
   std::unique_ptr<Registration> registration_;
   std::unique_ptr<StatusReporter> status_;
   std::unique_ptr<Allocations> allocations_;
+  std::unique_ptr<Collector> collector_;
   std::unique_ptr<ContactWatch> contact_;
   std::unique_ptr<DriverEvents> events_;
   std::unique_ptr<NodeMetrics> metrics_;

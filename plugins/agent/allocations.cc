@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
+#include "disk/secrets.h"
 #include "drover/log.h"
 #include "drover/model/allocation.h"
 #include "drover/pause.h"
@@ -53,6 +55,9 @@ Allocations::~Allocations() { stop(false, client_.now()); }
 
 Status Allocations::restore() {
   DROVER_TRY(auto rows, client_.store.allocations());
+  std::set<Uuid> known;
+  for (const auto& [id, row] : rows) known.insert(id);
+  unmount_strays(client_.config.alloc_dir, known);
   for (auto& [id, row] : rows) {
     DROVER_TRY(auto tasks, client_.store.tasks(id));
     auto spec = std::make_shared<const AllocSpec>(std::move(*row.mutable_allocation()),
@@ -61,13 +66,12 @@ Status Allocations::restore() {
     StoredRun stored{
         .hooks = {row.hooks().begin(), row.hooks().end()}, .health = row.health(), .tasks = std::move(tasks)};
     auto runner = std::make_shared<AllocRunner>(client_, std::move(spec), std::move(stored));
-    {
-      MutexLock lock(mutex_);
-      runners_[id] = runner;
-      known_[id] = index;
-    }
-    runner->begin();
+    MutexLock lock(mutex_);
+    runners_[id] = runner;
+    known_[id] = index;
   }
+  // Once all are there: one may wait for another.
+  for (const auto& runner : all()) runner->begin();
   return ok_status();
 }
 
@@ -96,8 +100,9 @@ void Allocations::stop(bool end_tasks, SteadyTime deadline) {
       if (runner->wait_terminal(deadline)) runner->destroy();
     }
     for (const auto& runner : runners) {
-      if (!runner->wait_gone(deadline))
-        log::warn("agent", "allocation not ended in time", {{"alloc", runner->id().to_string()}});
+      if (const Status status = runner->wait_removed(deadline); !status.ok())
+        log::warn("agent", "allocation not ended in time",
+                  {{"alloc", runner->id().to_string()}, {"error", status.message()}});
     }
   }
   for (const auto& runner : runners) runner->detach();
@@ -138,11 +143,24 @@ Status Allocations::collect(std::string_view id, SteadyTime deadline) {
   if (!runner) return not_found("Unknown allocation \"" + Uuid::from_bytes(id).to_string() + "\"");
   if (!runner->is_terminal()) return failed_precondition("alloc is not terminal: stop it before it can be collected");
   runner->destroy();
-  if (!runner->wait_gone(deadline)) return deadline_exceeded("the allocation's files are still being removed");
+  return await_removal(runner->id(), deadline);
+}
+
+Status Allocations::await_removal(const Uuid& id, SteadyTime deadline) {
+  const auto runner = find(id.bytes());
+  if (!runner) return ok_status();
+  DROVER_RETURN_IF_ERROR(runner->wait_removed(deadline));
   // It stays known, so that it is not fetched again while the servers list it.
   MutexLock lock(mutex_);
-  runners_.erase(runner->id());
+  runners_.erase(id);
   return ok_status();
+}
+
+void Allocations::collect_all(SteadyTime deadline) {
+  std::vector<std::shared_ptr<AllocRunner>> over = all();
+  std::erase_if(over, [](const auto& runner) { return !runner->is_terminal(); });
+  for (const auto& runner : over) runner->destroy();
+  for (const auto& runner : over) (void)await_removal(runner->id(), deadline);  // what is left is logged
 }
 
 void Allocations::run(const std::stop_token& stop) {

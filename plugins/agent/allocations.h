@@ -50,6 +50,10 @@ class Allocations final : public NodeLocator {
   std::vector<v1::Allocation> describe(const std::vector<Uuid>& ids) const;
   // Errors: not_found; failed_precondition while it runs.
   Status collect(std::string_view id, SteadyTime deadline);
+  // Waits for what destroy() of its runner has ordered, and forgets it. Errors: as AllocRunner::wait_removed.
+  Status await_removal(const Uuid& id, SteadyTime deadline);
+  // All that are over. What cannot be removed stays.
+  void collect_all(SteadyTime deadline);
   std::vector<std::shared_ptr<AllocRunner>> all() const;
 
  private:

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "agent_store.h"
@@ -21,6 +22,8 @@
 
 namespace drover::agent {
 
+class AllocRunner;
+
 struct Client {
   Host& host;
   AgentStore& store;
@@ -36,6 +39,10 @@ struct Client {
   std::function<std::shared_ptr<const v1::Node>()> node;
   // An allocation's client status or task states have changed. [any]
   std::function<void(Uuid allocation, bool urgent)> changed;
+  // An allocation of this node; null: it is not here. [any]
+  std::function<std::shared_ptr<AllocRunner>(const Uuid& id)> find_alloc;
+  // Makes room for an allocation that is about to start. May be empty. [any]
+  std::function<void(int64_t disk_mb, std::stop_token stop)> make_room{};
   // A task runs on this driver, whose events shall be followed. May be empty. [any]
   std::function<void(const std::string& name, TaskDriver& driver)> follow_events{};
 

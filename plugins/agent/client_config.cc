@@ -40,13 +40,7 @@ void add_without_effect(ConfigSchema& schema) {
                            {"reservable_cores", Type::string, "ReserveableCores"},
                            {"client_min_port", Type::integer},
                            {"client_max_port", Type::integer},
-                           {"gc_interval", Type::duration},
-                           {"gc_parallel_destroys", Type::integer},
-                           {"gc_disk_usage_threshold", Type::number},
-                           {"gc_inode_usage_threshold", Type::number},
-                           {"gc_max_allocs", Type::integer},
                            {"no_host_uuid", Type::boolean},
-                           {"host_volume", Type::any, "HostVolumes"},
                            {"nomad_service_discovery", Type::boolean},
                            {"state_dir", Type::string}};
   for (const auto& [name, type, api_name] : options)
@@ -79,6 +73,27 @@ Result<HostNetwork> host_network_of(const ConfigBlock& block) {
   return network;
 }
 
+ConfigOption host_volume_block() {
+  using Type = ConfigType;
+  return {.name = "host_volume",
+          .type = Type::labelled_block,
+          .help = "A folder of this machine that jobs ask for by name (volume with the type \"host\").",
+          .options = {{.name = "path", .type = Type::string, .help = "Where it lies; absolute."},
+                      {.name = "read_only",
+                       .type = Type::boolean,
+                       .default_text = "false",
+                       .help = "No task may write there."}},
+          .api_name = "HostVolumes"};
+}
+
+Result<HostVolume> host_volume_of(const ConfigBlock& block) {
+  HostVolume volume{
+      .name = block.labels.at(0), .path = block.string("path"), .is_read_only = block.boolean("read_only")};
+  const std::string place = block.place.to_string() + ": client.host_volume \"" + volume.name + "\"";
+  if (!volume.path.starts_with('/')) return invalid_argument(place + ".path: must be an absolute path");
+  return volume;
+}
+
 ConfigOption drain_block() {
   using Type = ConfigType;
   return {.name = "drain_on_shutdown",
@@ -98,6 +113,47 @@ ConfigOption drain_block() {
                 .default_text = "false",
                 .help = "Leaves allocations of system jobs running."}},
           .api_name = "Drain"};
+}
+
+void add_collection(ConfigSchema& schema) {
+  using Type = ConfigType;
+  schema.options.insert(
+      schema.options.end(),
+      {{.name = "gc_interval",
+        .type = Type::duration,
+        .default_text = "1m",
+        .help = "Time between two looks for allocations to forget.",
+        .min = 0.001},
+       {.name = "gc_parallel_destroys",
+        .type = Type::integer,
+        .default_text = "2",
+        .help = "Allocations that are removed at the same time.",
+        .min = 1},
+       {.name = "gc_disk_usage_threshold",
+        .type = Type::number,
+        .default_text = "80",
+        .help = "Percent of the allocations' disk; while as much is used, allocations that are over are forgotten.",
+        .min = 0,
+        .max = 100},
+       {.name = "gc_inode_usage_threshold",
+        .type = Type::number,
+        .default_text = "70",
+        .help = "The same of its inodes.",
+        .min = 0,
+        .max = 100},
+       {.name = "gc_max_allocs",
+        .type = Type::integer,
+        .default_text = "50",
+        .help = "Allocations on this node; above, those that are over are forgotten.",
+        .min = 0}});
+}
+
+CollectLimits collect_limits_of(const ConfigBlock& client) {
+  const CollectLimits usual;
+  return {.disk_percent = client.number("gc_disk_usage_threshold", usual.disk_percent),
+          .inodes_percent = client.number("gc_inode_usage_threshold", usual.inodes_percent),
+          .allocations = static_cast<size_t>(client.integer("gc_max_allocs", static_cast<int64_t>(usual.allocations))),
+          .at_once = static_cast<size_t>(client.integer("gc_parallel_destroys", static_cast<int64_t>(usual.at_once)))};
 }
 
 ConfigOption reserved_block() {
@@ -182,7 +238,9 @@ ConfigSchema client_schema() {
        .is_api_text = true},
       reserved_block(),
       host_network_block(),
+      host_volume_block(),
       drain_block()};
+  add_collection(schema);
   add_without_effect(schema);
   return schema;
 }
@@ -222,6 +280,8 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
   }
   config.disable_remote_exec = client.boolean("disable_remote_exec", false);
   config.max_kill_timeout = client.duration("max_kill_timeout", std::chrono::seconds(30));
+  config.collect_interval = client.duration("gc_interval", config.collect_interval);
+  config.collect_limits = collect_limits_of(client);
   if (const ConfigBlock* reserved = client.block("reserved")) {
     config.reserved_cpu = reserved->integer("cpu");
     config.reserved_memory_mb = reserved->integer("memory");
@@ -232,6 +292,10 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
   for (const ConfigBlock* described : client.all("host_network")) {
     DROVER_TRY(HostNetwork network, host_network_of(*described));
     config.host_networks.push_back(std::move(network));
+  }
+  for (const ConfigBlock* described : client.all("host_volume")) {
+    DROVER_TRY(HostVolume volume, host_volume_of(*described));
+    config.host_volumes.push_back(std::move(volume));
   }
   // Without a line it was not written: then there is no drain.
   if (const ConfigBlock* drain = client.block("drain_on_shutdown"); drain && drain->place.line > 0) {

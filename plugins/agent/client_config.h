@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collecting/collect_plan.h"
 #include "drover/config.h"
 #include "drover/task_environment.h"
 
@@ -28,6 +29,13 @@ struct HostNetwork {
   std::string reserved_ports;
 };
 
+// A folder or file of this machine that jobs ask for by name.
+struct HostVolume {
+  std::string name;
+  std::string path;  // absolute
+  bool is_read_only = false;
+};
+
 struct ClientConfig {
   std::string alloc_dir;  // absolute
   std::string node_class;
@@ -35,6 +43,7 @@ struct ClientConfig {
   Variables meta;
   std::string network_interface;
   std::vector<HostNetwork> host_networks;
+  std::vector<HostVolume> host_volumes;
   int64_t cpu_total_compute = 0;  // MHz; zero: found out
   int64_t memory_total_mb = 0;
   int64_t disk_total_mb = 0;
@@ -49,6 +58,8 @@ struct ClientConfig {
   bool disable_remote_exec = false;
   std::chrono::nanoseconds max_kill_timeout = std::chrono::seconds(30);
   std::optional<DrainOnShutdown> drain_on_shutdown;
+  std::chrono::nanoseconds collect_interval = std::chrono::minutes(1);
+  CollectLimits collect_limits;
   std::vector<std::string> driver_allowlist;  // empty: all
   std::vector<std::string> driver_denylist;
   std::vector<std::string> env_denylist;

@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "disk/mounts.h"
+
 namespace drover::agent {
 namespace {
 
@@ -19,26 +21,13 @@ Result<std::string> read_text(const char* path) {
   return text;
 }
 
-// A path in /proc/mounts: "\040" is a space.
-std::string unescaped(const std::string& text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      out += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
-      i += 3;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
 double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// False when nobody can look at the file system.
-bool measure(const std::string& path, v1::HostDiskStats& disk) {
+}  // namespace
+
+bool measure_file_system(const std::string& path, v1::HostDiskStats& disk) {
   struct statvfs found {};
   if (::statvfs(path.c_str(), &found) != 0 || found.f_blocks == 0) return false;
   const uint64_t size = found.f_frsize;
@@ -49,8 +38,6 @@ bool measure(const std::string& path, v1::HostDiskStats& disk) {
   disk.set_inodes_used_percent(percent(found.f_files - found.f_ffree, found.f_files));
   return true;
 }
-
-}  // namespace
 
 std::vector<CpuTicks> parse_cpu_ticks(std::string_view text) {
   std::vector<CpuTicks> all;
@@ -89,8 +76,8 @@ std::vector<v1::HostDiskStats> parse_mounts(std::string_view text) {
     std::string device, mountpoint;
     if (!(words >> device >> mountpoint) || !device.starts_with("/dev/") || !seen.insert(device).second) continue;
     v1::HostDiskStats& disk = all.emplace_back();
-    disk.set_device(unescaped(device));
-    disk.set_mountpoint(unescaped(mountpoint));
+    disk.set_device(unescape_mount(device));
+    disk.set_mountpoint(unescape_mount(mountpoint));
   }
   return all;
 }
@@ -131,10 +118,10 @@ Result<v1::HostStats> HostStatistics::take(const std::string& alloc_dir, int64_t
   for (const v1::HostCpuStats& cpu : out.cpu()) total += cpu.total();
   if (out.cpu_size() > 0) out.set_cpu_ticks_consumed(total / 100 / out.cpu_size() * static_cast<double>(total_mhz));
   for (v1::HostDiskStats& disk : parse_mounts(mounts)) {
-    if (measure(disk.mountpoint(), disk)) *out.add_disk_stats() = std::move(disk);
+    if (measure_file_system(disk.mountpoint(), disk)) *out.add_disk_stats() = std::move(disk);
   }
   out.mutable_alloc_dir_stats()->set_mountpoint(alloc_dir);
-  (void)measure(alloc_dir, *out.mutable_alloc_dir_stats());
+  (void)measure_file_system(alloc_dir, *out.mutable_alloc_dir_stats());
   return out;
 }
 

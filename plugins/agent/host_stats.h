@@ -21,6 +21,9 @@ std::vector<CpuTicks> parse_cpu_ticks(std::string_view text);        // /proc/st
 v1::HostMemoryStats parse_memory_stats(std::string_view text);       // /proc/meminfo
 std::vector<v1::HostDiskStats> parse_mounts(std::string_view text);  // /proc/mounts; of devices, each once
 
+// The file system that holds the path. False when nobody can look at it.
+bool measure_file_system(const std::string& path, v1::HostDiskStats& disk);
+
 // The use of the processors between the two, by the name.
 std::vector<v1::HostCpuStats> usage_between(const std::vector<CpuTicks>& before, const std::vector<CpuTicks>& after);
 

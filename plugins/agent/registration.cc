@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "disk/host_volumes.h"
 #include "driver_lookup.h"
 #include "drover/log.h"
 #include "drover/messages.h"
@@ -45,6 +46,8 @@ Status Registration::describe() {
   node->set_status(v1::NODE_STATUS_INITIALIZING);
   for (const auto& [key, value] : client_.meta.all()) (*node->mutable_meta())[key] = value;
   DROVER_RETURN_IF_ERROR(describe_machine(client_.config, agent.dev_mode, *node));
+  describe_host_volumes(client_.config.host_volumes, *node);
+  report_absent(client_.config.host_volumes, *node);
   (*node->mutable_attributes())["nomad.version"] = kNomadVersion;
   (*node->mutable_attributes())["drover.version"] = agent.version;
   (*node->mutable_attributes())["nomad.advertise.address"] = agent.advertise_http;
@@ -89,8 +92,9 @@ bool Registration::refresh() {
   v1::NodeResources devices = client_.devices.resources();
   const bool are_devices_others = serialize(known) != serialize(devices);
   const Variables meta = client_.meta.all();
+  const bool are_volumes_others = describe_host_volumes(client_.config.host_volumes, *next);
   const bool is_meta_other = Variables(next->meta().begin(), next->meta().end()) != meta;
-  if (!are_drivers_others && !are_devices_others && !is_meta_other) return false;
+  if (!are_drivers_others && !are_devices_others && !are_volumes_others && !is_meta_other) return false;
   next->clear_meta();
   for (const auto& [key, value] : meta) (*next->mutable_meta())[key] = value;
   *next->mutable_node_resources()->mutable_devices() = std::move(*devices.mutable_devices());

@@ -123,4 +123,10 @@ Result<v1::ClientResponse> Rpc::collect_garbage(const v1::GarbageCollectRequest&
   return v1::ClientResponse();
 }
 
+Result<v1::ClientResponse> Rpc::collect_all_garbage(const v1::GarbageCollectAllRequest&, Call&) {
+  if (!attached_.load(std::memory_order_acquire)) return unavailable("the agent is starting");
+  allocations_->collect_all(client_->now() + kCollectTime);
+  return v1::ClientResponse();
+}
+
 }  // namespace drover::agent

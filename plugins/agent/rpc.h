@@ -23,6 +23,7 @@ class Rpc {
   Result<v1::AllocationStatsResponse> stats(const v1::AllocationStatsRequest& request, Call& call);
   Result<v1::HostStats> host_stats(const v1::HostStatsRequest& request, Call& call);
   Result<v1::ClientResponse> collect_garbage(const v1::GarbageCollectRequest& request, Call& call);
+  Result<v1::ClientResponse> collect_all_garbage(const v1::GarbageCollectAllRequest& request, Call& call);
 
  private:
   Result<std::shared_ptr<AllocRunner>> find(const std::string& id) const;

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -57,6 +58,13 @@ std::string key_of(const Wanted& wanted) {
 }
 
 // A folder of its own in the allocation's, gone with the object.
+// A run of the machine. Empty: unknown.
+std::string boot_id() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+  return id;
+}
+
 class Scratch {
  public:
   explicit Scratch(const std::string& root) : path_(root + "/.artifact-XXXXXX") {
@@ -99,19 +107,32 @@ class ArtifactsPart final : public TaskHook::Part {
   Status prestart(TaskPrestart& start) override {
     if (start.recovered) return ok_status();
     std::vector<Wanted> missing;
+    bool is_any_secret = false;
     for (const v1::Artifact& artifact : task_.spec()->task(task_.name())->artifacts()) {
       Wanted wanted = resolved(artifact, start);
+      // Secrets lie in memory: they are gone when the machine starts anew.
+      if (is_secret(wanted, start)) {
+        is_any_secret = true;
+        wanted.key += "/" + boot_id();
+      }
       if (!state_.get(wanted.key)) missing.push_back(std::move(wanted));
     }
     if (!missing.empty()) {
       task_.tell(task_event(now(), "Downloading Artifacts", "Client is downloading artifacts"));
       DROVER_RETURN_IF_ERROR(fetch_all(missing, start));
     }
-    start.done = true;
+    start.done = !is_any_secret;
     return ok_status();
   }
 
  private:
+  bool is_secret(const Wanted& wanted, const TaskPrestart& start) const {
+    const TaskFolders& folders = task_.folders();
+    const std::string path =
+        host_path(wanted.destination, task_file_folders(task_.alloc_folders(), folders, start.environment));
+    return path == folders.secrets || path.starts_with(folders.secrets + "/");
+  }
+
   int64_t now() const { return host_.clock().wall_ns(); }
 
   static Wanted resolved(const v1::Artifact& artifact, const TaskPrestart& start) {

@@ -286,6 +286,10 @@ TEST(Validate, VolumesByTypeAndAttachment) {
        "volume[\"v\"].attachment_mode: is for csi volumes"},
       {"access to a host volume", [](v1::Job& j) { volume(j, "host").set_access_mode("single-node-writer"); },
        "volume[\"v\"].access_mode: is for csi volumes"},
+      {"a host volume by allocation", [](v1::Job& j) { volume(j, "host").set_per_alloc(true); },
+       "volume[\"v\"].per_alloc: per_alloc of a host volume is not supported by this version of drover"},
+      {"a csi volume", [](v1::Job& j) { volume(j, "csi").set_source("s"); },
+       "volume[\"v\"]: volume of the type \"csi\" is not supported by this version of drover"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -298,6 +302,20 @@ TEST(Validate, VolumesByTypeAndAttachment) {
   volume(job, "csi").set_attachment_mode("file-system");
   volume(job, "csi").mutable_mount_options()->set_fs_type("ext4");
   EXPECT_EQ(std::string::npos, joined(validate(job).errors).find("mount_options"));
+}
+
+TEST(Validate, HostVolumesAndDisksThatMoveAreTaken) {
+  v1::Job job = minimal();
+  volume(job, "host").set_source("data");
+  v1::TaskGroup& group = *job.mutable_task_groups(0);
+  group.mutable_ephemeral_disk()->set_migrate(true);
+  group.mutable_ephemeral_disk()->set_sticky(true);
+  v1::VolumeMount& mount = *group.mutable_tasks(0)->add_volume_mounts();
+  mount.set_volume("v");
+  mount.set_destination("/srv");
+  mount.set_propagation_mode("private");
+  group.mutable_tasks(0)->mutable_resources()->set_secrets_mb(4);
+  EXPECT_EQ("", joined(validate(job).errors));
 }
 
 TEST(Validate, PrioritiesAreAsTheServersAreConfigured) {

@@ -169,8 +169,6 @@ void check_group(const Place& place, const v1::TaskGroup& group, const v1::Job& 
   check_group_services(place, group);
   check_disconnect(place, group, job);
   const Place disk = place["ephemeral_disk"];
-  disk.unsupported(group.ephemeral_disk().sticky() || group.ephemeral_disk().migrate(),
-                   "ephemeral_disk sticky and migrate");
   disk["size"].require(group.ephemeral_disk().size_mb() >= 10, "must be at least 10");
   place["shutdown_delay"].require(group.shutdown_delay() >= 0, "must not be negative");
   check_restart(place["restart"], group.restart_policy());

@@ -89,7 +89,6 @@ void check_resources(const Place& place, const v1::Resources& resources) {
   if (resources.iops() != 0) place["iops"].warn("has no effect any more");
   place["network"].unsupported(!resources.networks().empty(), "resources.network (use the group's network)");
   place["secrets"].require(resources.secrets_mb() >= 0, "must not be negative");
-  place["secrets"].unsupported(resources.secrets_mb() > 0, "resources.secrets");
   if (resources.has_numa()) {
     place["numa"]["affinity"].require_one_of(resources.numa().affinity(), {"none", "prefer", "require"});
     place["numa"].unsupported(resources.numa().affinity() != "none", "numa");
@@ -125,7 +124,7 @@ void check_volume_mounts(const Place& place, const v1::Task& task, const v1::Tas
     at["volume"].require(group.volumes().contains(mount.volume()), "the group has no volume " + quoted(mount.volume()));
     at["destination"].require(!mount.destination().empty(), "destination is missing");
     at["propagation_mode"].require_one_of(mount.propagation_mode(), {"private", "host-to-task", "bidirectional"});
-    at.unsupported(true, "volume_mount");
+    at["selinux_label"].unsupported(!mount.selinux_label().empty(), "volume_mount.selinux_label");
   }
 }
 

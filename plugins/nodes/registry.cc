@@ -1,5 +1,7 @@
 #include "registry.h"
 
+#include <algorithm>
+
 #include "computed_class.h"
 #include "driver_events.h"
 #include "drover/log.h"
@@ -15,10 +17,20 @@ namespace {
 
 constexpr auto kProposeTime = std::chrono::seconds(10);
 
+bool has_other_volumes(const v1::Node& a, const v1::Node& b) {
+  const auto offers = [](const v1::Node& node, const v1::HostVolume& wanted) {
+    const auto at = node.host_volumes().find(wanted.name());
+    return at != node.host_volumes().end() && serialize(at->second) == serialize(wanted);
+  };
+  return a.host_volumes_size() != b.host_volumes_size() ||
+         std::ranges::any_of(a.host_volumes(), [&](const auto& volume) { return !offers(b, volume.second); });
+}
+
 // True when the scheduler's constraints can see a difference between the nodes' descriptions.
 bool looks_different(const v1::Node& a, const v1::Node& b) {
   return a.computed_class() != b.computed_class() || a.name() != b.name() ||
-         serialize(a.node_resources()) != serialize(b.node_resources()) || a.drivers_size() != b.drivers_size();
+         serialize(a.node_resources()) != serialize(b.node_resources()) || a.drivers_size() != b.drivers_size() ||
+         has_other_volumes(a, b);
 }
 
 }  // namespace

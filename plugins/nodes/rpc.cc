@@ -31,6 +31,7 @@ v1::NodeListStub stub_of(const v1::Node& node, const Request& request) {
   stub.set_status(node.status());
   stub.set_status_description(node.status_description());
   *stub.mutable_drivers() = node.drivers();
+  *stub.mutable_host_volumes() = node.host_volumes();
   if (request.resources()) {
     *stub.mutable_node_resources() = node.node_resources();
     *stub.mutable_reserved_resources() = node.reserved_resources();

@@ -148,6 +148,34 @@ TEST_F(NodeHandlers, ANodeIsShownWithTheOlderFormsOfItsResources) {
   }
 }
 
+TEST_F(NodeHandlers, OtherHostVolumesHaveItsJobsLookedAtAgain) {
+  v1::RegisterNodeRequest request;
+  v1::Node& node = *request.mutable_node();
+  const auto evaluations_after_registering = [&] {
+    const size_t before = evaluations().size();
+    EXPECT_TRUE(host_.answer<v1::HeartbeatResponse>("/drover.v1.NodeRegistry/Register", request).ok());
+    host_.commit([&](WriteTransaction& rows) {
+      auto row = nodes_.get(rows, kNode);
+      row->set_status(v1::NODE_STATUS_READY);
+      EXPECT_TRUE(nodes_.put(rows, *row).ok());
+    });
+    return evaluations().size() - before;
+  };
+  node.set_id(kNode);
+  node.set_secret_id(kSecret);
+  node.set_name("one");
+  node.set_datacenter("dc1");
+  evaluations_after_registering();
+  EXPECT_EQ(evaluations_after_registering(), 0U) << "as before";
+  v1::HostVolume& volume = (*node.mutable_host_volumes())["data"];
+  volume.set_name("data");
+  EXPECT_EQ(evaluations_after_registering(), 1U) << "one more";
+  volume.set_read_only(true);
+  EXPECT_EQ(evaluations_after_registering(), 1U) << "another one";
+  node.clear_host_volumes();
+  EXPECT_EQ(evaluations_after_registering(), 1U) << "none";
+}
+
 TEST_F(NodeHandlers, OnlyItsOwnSecretProvesANode) {
   const auto prove = [&](const std::string& node, const std::string& secret) {
     v1::NodeProof proof;

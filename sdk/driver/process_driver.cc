@@ -183,6 +183,7 @@ driver::DriverCapabilities ProcessDriver::capabilities() const {
   capabilities.set_send_signals(true);
   capabilities.set_exec(true);
   capabilities.set_fs_isolation(driver::DriverCapabilities::NONE);
+  capabilities.set_mount_configs(driver::DriverCapabilities::NO_MOUNTS);  // a task sees the machine's
   capabilities.add_network_isolation_modes(driver::NetworkIsolationSpec::HOST);
   for (const auto& part : tasks_->parts) part->describe(capabilities);
   return capabilities;

@@ -68,12 +68,15 @@ std::vector<Block> used_blocks(const v1::TaskGroup& group, const v1::Task& task)
       {"dispatch_payload", task.has_dispatch_payload()},
       {"volume_mount", task.volume_mounts_size() > 0},
       {"csi_plugin", task.has_csi_plugin_config()},
-      {"identity", task.identity().env() || task.identity().file() || task.identities_size() > 0},
-      {"volume", group.volumes_size() > 0}};
+      {"identity", task.identity().env() || task.identity().file() || task.identities_size() > 0}};
   std::vector<Block> used;
   for (const auto& [name, is_used] : candidates) {
     if (is_used) used.push_back({name, std::string("the block ") + name});
   }
+  std::set<std::string> types;
+  for (const auto& [name, volume] : group.volumes()) types.insert(volume.type());
+  for (const std::string& type : types)
+    used.push_back({"volume." + type, "the block volume with the type \"" + type + "\""});
   for (const v1::NetworkResource& network : group.networks()) {
     const std::string& mode = network.mode();
     if (mode.empty() || mode == "host") continue;  // the machine's: nobody has to do anything

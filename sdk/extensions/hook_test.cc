@@ -38,15 +38,16 @@ TEST(UsedBlocks, AreThoseThatSomebodyMustCarryOut) {
   EXPECT_TRUE(used_blocks(group, task).empty());
   task.add_artifacts();
   task.mutable_identity()->set_file(true);
-  (*group.mutable_volumes())["data"];
+  (*group.mutable_volumes())["data"].set_type("csi");
+  (*group.mutable_volumes())["more"].set_type("csi");
   group.add_networks()->set_mode("cni/blue");
 
   std::string names;
   for (const Block& block : used_blocks(group, task)) names += block.name + " = " + block.text + "\n";
 
   EXPECT_EQ(names,
-            "artifact = the block artifact\nidentity = the block identity\nvolume = the block volume\n"
-            "network.cni = the network mode \"cni/blue\"\n");
+            "artifact = the block artifact\nidentity = the block identity\n"
+            "volume.csi = the block volume with the type \"csi\"\nnetwork.cni = the network mode \"cni/blue\"\n");
 }
 
 TEST(UsedBlocks, AreSupportedWhenAHookSaysSo) {

@@ -2,14 +2,24 @@
 
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
+
+#include "disk/secrets.h"
 
 namespace drover::agent {
 namespace {
 
-Status make_folder(const std::string& path, mode_t mode) {
+constexpr uid_t kNobody = 65534;
+
+enum class Owner : uint8_t { agent, nobody };
+
+// `owner` counts where the agent is root.
+Status make_folder(const std::string& path, mode_t mode, Owner owner = Owner::agent) {
   if (::mkdir(path.c_str(), mode) == 0) {
+    if (owner == Owner::nobody && ::geteuid() == 0 && ::lchown(path.c_str(), kNobody, kNobody) != 0)
+      return errno_status(errno, "set the owner of " + path);
     // The process's umask must not narrow what tasks of other users need.
     return ::chmod(path.c_str(), mode) == 0 ? ok_status() : errno_status(errno, "set the mode of " + path);
   }
@@ -48,19 +58,23 @@ Status create_folders(const AllocFolders& alloc) {
   std::filesystem::create_directories(parent, error);
   if (error) return errno_status(error.value(), "create " + parent);
   DROVER_RETURN_IF_ERROR(make_folder(alloc.root, 0755));
-  // Only the owner of a file in it may move that file: "logs" is ours.
+  // Only the owner of a file in it may move that file: these three are ours.
   DROVER_RETURN_IF_ERROR(make_folder(alloc.shared, 01777));
   DROVER_RETURN_IF_ERROR(make_folder(alloc.shared + "/data", 0777));
   DROVER_RETURN_IF_ERROR(make_folder(alloc.logs, 0755));
   return make_folder(alloc.shared + "/tmp", 0777);
 }
 
-Status create_task_folders(const std::string& task, const TaskFolders& folders) {
+Status create_task_root(const std::string& task, const TaskFolders& folders) {
   if (!is_plain_name(task)) return invalid_argument("task name \"" + task + "\" cannot name a folder");
-  DROVER_RETURN_IF_ERROR(make_folder(folders.root, 0777));
-  DROVER_RETURN_IF_ERROR(make_folder(folders.local, 0777));
+  return make_folder(folders.root, 0777, Owner::nobody);
+}
+
+Status create_task_folders(const std::string& task, const TaskFolders& folders) {
+  DROVER_RETURN_IF_ERROR(create_task_root(task, folders));
+  DROVER_RETURN_IF_ERROR(make_folder(folders.local, 0777, Owner::nobody));
   DROVER_RETURN_IF_ERROR(make_folder(folders.secrets, 0700));
-  return make_folder(folders.root + "/tmp", 0777);
+  return make_folder(folders.root + "/tmp", 01777, Owner::nobody);
 }
 
 Status show_shared(const AllocFolders& alloc, const std::string& task_root) {
@@ -71,14 +85,11 @@ Status show_shared(const AllocFolders& alloc, const std::string& task_root) {
   return errno_status(errno, "mount " + alloc.shared + " at " + target);
 }
 
-// Mounts in a task's folder are taken away first: they are not the folder's own to remove.
+// What is mounted in there is not the folder's own to remove.
 Status remove_folders(const AllocFolders& alloc) {
   std::error_code error;
-  for (std::filesystem::directory_iterator at(alloc.root, error), end; !error && at != end; at.increment(error)) {
-    const std::string shown = at->path().string() + "/alloc";
-    if (!is_same_folder(shown, alloc.shared) || shown == alloc.shared) continue;
-    if (::umount2(shown.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0) return errno_status(errno, "unmount " + shown);
-  }
+  if (!std::filesystem::exists(alloc.root, error)) return ok_status();
+  DROVER_RETURN_IF_ERROR(unmount_all(alloc));
   std::filesystem::remove_all(alloc.root, error);
   return error ? errno_status(error.value(), "remove " + alloc.root) : ok_status();
 }

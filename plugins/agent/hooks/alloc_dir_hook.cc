@@ -1,4 +1,5 @@
 #include "alloc_dir.h"
+#include "disk/secrets.h"
 #include "standard_hooks.h"
 
 namespace drover::agent {
@@ -12,6 +13,8 @@ class AllocDirHook final : public AllocHook {
    public:
     explicit Dir(const AllocFolders& folders) : folders_(folders) {}
     Status prerun(std::stop_token) override { return create_folders(folders_); }
+    // No task starts any more: nobody needs its secrets.
+    Status postrun() override { return unmount_all(folders_); }
     Status destroy() override { return remove_folders(folders_); }
 
    private:

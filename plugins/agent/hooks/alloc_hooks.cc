@@ -41,9 +41,14 @@ void AllocHooks::postrun() {
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
     note(entry->part->postrun(), alloc_.id(), entry->name, "postrun");
 }
-void AllocHooks::destroy() {
-  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
-    note(entry->part->destroy(), alloc_.id(), entry->name, "destroy");
+Status AllocHooks::destroy() {
+  Status first;
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+    const Status status = entry->part->destroy();
+    note(status, alloc_.id(), entry->name, "destroy");
+    if (first.ok()) first = status;
+  }
+  return first;
 }
 void AllocHooks::shutdown() {
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) entry->part->shutdown();

@@ -18,7 +18,8 @@ class AllocHooks {
   void update();
   void prekill();
   void postrun();
-  void destroy();
+  // Asks all of them. Errors: of the first that failed.
+  Status destroy();
   void shutdown();
 
  private:

@@ -89,6 +89,29 @@ TEST(Chroot, EndsWhenTheTaskIsNotWanted) {
   EXPECT_EQ(Code::cancelled, build_chroot(task.path, {{machine.path, "/all"}}, {}, stop.get_token()).code());
 }
 
+TEST(AllocDir, HasTheModesAndOwnersThatTheGuideShows) {
+  const Folder root;
+  const AllocFolders alloc = alloc_folders(root.path, Uuid::random());
+  const TaskFolders web = task_folders(alloc, "web");
+  const mode_t before = ::umask(077);
+  ASSERT_TRUE(create_folders(alloc).ok());
+  ASSERT_TRUE(create_task_folders("web", web).ok());
+  ::umask(before);
+  const struct {
+    std::string path;
+    mode_t mode;
+    bool is_nobodys;
+  } wanted[] = {{alloc.root, 0755, false}, {alloc.shared, 01777, false},         {alloc.shared + "/data", 0777, false},
+                {alloc.logs, 0755, false}, {alloc.shared + "/tmp", 0777, false}, {web.root, 0777, true},
+                {web.local, 0777, true},   {web.root + "/tmp", 01777, true},     {web.secrets, 0700, false}};
+  for (const auto& [path, mode, is_nobodys] : wanted) {
+    struct stat found {};
+    ASSERT_EQ(0, ::lstat(path.c_str(), &found)) << path;
+    EXPECT_EQ(mode, found.st_mode & 07777u) << path;
+    EXPECT_EQ(is_nobodys && ::geteuid() == 0 ? 65534u : ::geteuid(), found.st_uid) << path;
+  }
+}
+
 TEST(AllocDir, ShowsTheSharedFolderToATaskThatIsLockedIn) {
   if (::geteuid() != 0) GTEST_SKIP() << "mounts need root";
   const Folder root;

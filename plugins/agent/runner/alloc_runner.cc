@@ -119,7 +119,10 @@ void AllocRunner::stop(std::optional<std::chrono::nanoseconds> cap) {
 }
 
 void AllocRunner::destroy() {
-  note([](Flags& flags) { flags.stop = flags.destroy = true; });
+  note([this](Flags& flags) DROVER_REQUIRES(mutex_) {
+    flags.stop = flags.destroy = true;
+    removal_ = ok_status();
+  });
 }
 
 void AllocRunner::detach() {
@@ -243,14 +246,26 @@ bool AllocRunner::is_gone() const {
   return gone_;
 }
 
-bool AllocRunner::wait_terminal(SteadyTime deadline) const {
+bool AllocRunner::wait_terminal(SteadyTime deadline, std::stop_token stop) const {
   MutexLock lock(mutex_);
-  return changed_.wait_until(lock, deadline, [&]() DROVER_REQUIRES(mutex_) { return terminal_; });
+  return changed_.wait_until(lock, std::move(stop), deadline, [&]() DROVER_REQUIRES(mutex_) { return terminal_; });
 }
 
 bool AllocRunner::wait_gone(SteadyTime deadline) const {
   MutexLock lock(mutex_);
   return changed_.wait_until(lock, deadline, [&]() DROVER_REQUIRES(mutex_) { return gone_; });
+}
+
+Status AllocRunner::wait_removed(SteadyTime deadline) const {
+  MutexLock lock(mutex_);
+  changed_.wait_until(lock, deadline, [&]() DROVER_REQUIRES(mutex_) { return gone_ || !removal_.ok(); });
+  if (gone_) return ok_status();
+  return removal_.ok() ? deadline_exceeded("the allocation's files are still being removed") : removal_;
+}
+
+bool AllocRunner::is_left_behind() const {
+  MutexLock lock(mutex_);
+  return !removal_.ok();
 }
 
 // --- For the hooks
@@ -274,6 +289,11 @@ void AllocRunner::describe_network(const v1::NetworkStatus& status) {
     network_status_ = status;
   }
   for (const auto& runner : runners_) runner->describe_network(status);
+}
+
+void AllocRunner::tell(const v1::TaskEvent& event) {
+  for (const auto& runner : runners_) runner->tell(event);
+  client_.changed(id_, false);  // nobody looks at the tasks before they may start
 }
 
 StoredHook AllocRunner::hook(const std::string& name) const {
@@ -418,26 +438,36 @@ Async<> AllocRunner::await_destruction() {
     {
       MutexLock lock(mutex_);
       now = flags_;
+      flags_.destroy = false;
     }
-    if (now.destroy) break;
+    if (now.destroy) {
+      const auto work = [this] { return remove_everything(); };
+      if (co_await strand_.borrow(work)) co_return;
+      continue;  // an order may have come meanwhile
+    }
     if (now.detach) co_return;
     co_await wakeup_.wait();
   }
-  const auto work = [this] { return remove_everything(), true; };
-  co_await strand_.borrow(work);
 }
 
-void AllocRunner::remove_everything() {
-  hooks_.destroy();
-  if (Status status = client_.store.remove(id_); !status.ok()) {
-    log::error("agent", "allocation rows not removed", {{"alloc", id_.to_string()}, {"error", status.message()}});
+bool AllocRunner::remove_everything() {
+  Status status = hooks_.destroy();
+  if (status.ok()) {
+    status = client_.store.remove(id_);
+    if (!status.ok()) {
+      log::error("agent", "allocation rows not removed", {{"alloc", id_.to_string()}, {"error", status.message()}});
+    }
+    client_.host.metrics().add("nomad.client.allocs.destroy");
+    status = ok_status();
   }
-  client_.host.metrics().add("nomad.client.allocs.destroy");
+  const bool is_removed = status.ok();
   {
     MutexLock lock(mutex_);
-    gone_ = true;
+    gone_ = is_removed;
+    removal_ = std::move(status);
   }
   changed_.notify_all();
+  return is_removed;
 }
 
 void AllocRunner::tell_why_unhealthy(const AllocSpec& spec, const std::vector<TaskHealth>& tasks, int64_t began) {

@@ -1,8 +1,8 @@
 // Runs one allocation: its hooks first, then its tasks in the order of their life cycle (lifecycle.h).
 //
 //   new ──begin──▶ prerun ──▶ running ──all tasks dead──▶ postrun ──▶ done ──destroy──▶ gone (files and rows removed)
-//                                │ stop ──▶ tasks end in order ──▶ postrun
-//                                └ detach ──▶ tasks are left as they are, for the agent's next life
+//                                │ stop ──▶ tasks end in order ──▶ postrun   └ it failed: done, until it is ordered
+//                                again └ detach ──▶ tasks are left as they are, for the agent's next life
 //
 // Owned by Allocations. A coroutine on a strand of its own decides; its tasks are coroutines on the same strand. No
 // thread is held while nothing happens, and a slow driver or hook holds up nobody else's allocation.
@@ -47,7 +47,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   void reconnected();
   // Ends the tasks, each within `cap` when given.
   void stop(std::optional<std::chrono::nanoseconds> cap = {});
-  // Stops, and when done removes files and rows.
+  // Stops, and when done removes files and rows. Where that fails it is kept, until the next order.
   void destroy();
   void detach();
   // Restarts one task, or all that run when `task` is empty.
@@ -66,8 +66,12 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   v1::ClientStatus client_status() const;
   bool is_terminal() const;
   bool is_gone() const;
-  bool wait_terminal(SteadyTime deadline) const;
+  bool wait_terminal(SteadyTime deadline, std::stop_token stop = {}) const;
   bool wait_gone(SteadyTime deadline) const;
+  // Waits for what destroy() has ordered. Errors: why it could not be removed; deadline_exceeded.
+  Status wait_removed(SteadyTime deadline) const;
+  // It could not be removed when that was ordered last.
+  bool is_left_behind() const;
   const TaskRunner* task(const std::string& name) const;  // null: unknown
   std::vector<const TaskRunner*> tasks() const;
 
@@ -86,6 +90,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   void share_network(const driver::NetworkIsolationSpec& network) override;
   std::optional<driver::NetworkIsolationSpec> shared_network() const override;
   void describe_network(const v1::NetworkStatus& status) override;
+  void tell(const v1::TaskEvent& event) override;
   StoredHook hook(const std::string& name) const override;
   Status change_hook(const std::string& name, const std::function<void(StoredHook&)>& change) override;
 
@@ -95,7 +100,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   Async<> apply_update();
   Async<> carry_out(LifecycleDecision decision);
   Async<> await_destruction();
-  void remove_everything();  // [borrowed]
+  bool remove_everything();  // false: it is kept. [borrowed]
   template <typename Call>
   Async<> call_hooks(Call call);  // on a borrowed thread
 
@@ -117,7 +122,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
 
   Mutex persisting_;  // held while the row is written; outside of mutex_
   mutable Mutex mutex_;
-  mutable CondVar changed_;
+  mutable CondVarAny changed_;
   AllocSpecPtr spec_ DROVER_GUARDED_BY(mutex_);
   std::map<std::string, StoredHook> hooks_rows_ DROVER_GUARDED_BY(mutex_);
   HealthWatch health_ DROVER_GUARDED_BY(mutex_);
@@ -127,6 +132,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   std::stop_source interrupt_ DROVER_GUARDED_BY(mutex_);  // of prerun
   bool terminal_ DROVER_GUARDED_BY(mutex_) = false;
   bool gone_ DROVER_GUARDED_BY(mutex_) = false;
+  Status removal_ DROVER_GUARDED_BY(mutex_);  // of the last attempt
 
   Strand strand_;
   Wakeup wakeup_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 
 #include <chrono>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "agent_plugin.h"
+#include "disk/mounts.h"
 #include "testing/fakes.h"
 
 namespace drover::agent {
@@ -24,6 +26,8 @@ class AgentTest : public ::testing::Test {
   }
   ~AgentTest() override {
     if (agent_) stop();
+    // The secrets of allocations that the test leaves running.
+    for (const MountPoint& mount : mounts_below(folder_).value_or({})) ::umount2(mount.path.c_str(), MNT_DETACH);
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
   }

@@ -27,8 +27,9 @@ class FakeServers final : public Caller {
   void call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) override {
     done(call_and_wait(std::move(context), std::move(request)));
   }
-  Result<std::unique_ptr<StreamCall>> open(CallContext, std::string, StreamReceiver) override {
-    return unimplemented("no streams");
+  Result<std::unique_ptr<StreamCall>> open(CallContext context, std::string request, StreamReceiver receiver) override {
+    if (!streams) return unimplemented("no streams");
+    return streams(context, request, std::move(receiver));
   }
   Result<Reply> call_and_wait(CallContext context, std::string request) override {
     std::unique_lock lock(mutex_);
@@ -177,6 +178,9 @@ class FakeServers final : public Caller {
     });
   }
 
+  // Answers streaming calls. Before the agent starts.
+  std::function<Result<std::unique_ptr<StreamCall>>(const CallContext&, const std::string& request, StreamReceiver)>
+      streams;
   // Guarded by mutex_, as everything.
   std::optional<v1::Node> node;
   bool ready = false;

@@ -121,6 +121,9 @@ void FailureFinder::learn(const v1::Node& example, Shared& shared) const {
   shared.is_known = true;
   find_reach(job_, example, shared.reach);
   find_constraints_and_drivers(job_, group_, example, shared.constraints_and_drivers);
+  if (std::string problem = volume_problem(group_, example); !problem.empty()) {
+    add(shared.constraints_and_drivers, Failure::Kind::volume, problem);
+  }
   if (std::string problem = network_problem(group_, example); !problem.empty()) {
     add(shared.network, Failure::Kind::network, problem);
   }

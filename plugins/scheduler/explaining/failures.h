@@ -23,6 +23,7 @@ struct Failure {
     node,  // it is down, drains, or takes no new work
     constraint,
     driver,
+    volume,
     device,  // the node has none that would do
     network,
     distinct,

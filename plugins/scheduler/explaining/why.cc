@@ -41,6 +41,8 @@ const char* name_of(Kind kind) {
       return "constraint";
     case Kind::driver:
       return "driver";
+    case Kind::volume:
+      return "volume";
     case Kind::device:
     case Kind::device_in_use:
       return "device";
@@ -76,6 +78,8 @@ std::string remedy(const Failure& failure) {
       return "drop the constraint " + failure.text;
     case Kind::driver:
       return "have a healthy " + failure.text + " there";
+    case Kind::volume:
+      return "offer the host volumes there (client.host_volume)";
     case Kind::device:
       return "have the devices there";
     case Kind::device_in_use:

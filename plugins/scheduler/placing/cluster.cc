@@ -64,6 +64,16 @@ void add_networks(const v1::Node& node, KeyText& key) {
   }
 }
 
+void add_volumes(const v1::Node& node, KeyText& key) {
+  std::map<std::string, bool> volumes;
+  for (const auto& [name, volume] : node.host_volumes()) volumes[name] = volume.read_only();
+  key.add("volumes");
+  for (const auto& [name, is_read_only] : volumes) {
+    key.add(name);
+    key.add(is_read_only ? "r" : "w");
+  }
+}
+
 std::string kind_key(const v1::Node& node) {
   KeyText key;
   key.add(node.computed_class());
@@ -74,6 +84,7 @@ std::string kind_key(const v1::Node& node) {
   add_capacity(node, key);
   add_drivers(node, key);
   add_networks(node, key);
+  add_volumes(node, key);
   return key.take();
 }
 

@@ -73,6 +73,20 @@ TEST(Cluster, AKindWithManyNodesHasBlocksOfItsOwn) {
   EXPECT_EQ(own, 90U);
 }
 
+TEST(Cluster, NodesThatOfferOtherHostVolumesAreOfAnotherKind) {
+  Cluster cluster;
+  const auto put = [&](int number, const char* volume, bool read_only) {
+    v1::Node node = node_of_class(number, "same");
+    if (*volume) (*node.mutable_host_volumes())[volume].set_read_only(read_only);
+    cluster.put_node(shared(node));
+    return cluster.block(cluster.slot_of(node.id()).value() / ClusterBlock::kSlots)
+        .kind[cluster.slot_of(node.id()).value() % ClusterBlock::kSlots];
+  };
+  const uint32_t none = put(1, "", false), data = put(2, "data", false), certs = put(3, "certs", false);
+  EXPECT_EQ(data, put(4, "data", false));
+  EXPECT_EQ(4u, (std::set<uint32_t>{none, data, certs, put(5, "data", true)}).size());
+}
+
 TEST(Cluster, WhateverChangesTheColumnsFollow) {
   std::mt19937 random(3);
   const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };

@@ -41,6 +41,16 @@ bool driver_works(const std::string& driver, const v1::Node& node) {
   return at != node.attributes().end() && parse_bool(at->second).value_or(false);
 }
 
+std::string volume_problem(const v1::TaskGroup& group, const v1::Node& node) {
+  for (const auto& [name, wanted] : group.volumes()) {
+    if (wanted.type() != "host") continue;
+    const auto at = node.host_volumes().find(wanted.source());
+    if (at == node.host_volumes().end() || (at->second.read_only() && !wanted.read_only()))
+      return "missing compatible host volumes";
+  }
+  return {};
+}
+
 // Only the first network of a group counts.
 std::string network_problem(const v1::TaskGroup& group, const v1::Node& node) {
   if (group.networks().empty()) return {};
@@ -93,11 +103,12 @@ std::string Feasibility::check(const v1::Node& node) {
   const std::string of_job = job_.check(node);
   const std::string of_group = group_constraints_.check(node);
   if (!of_job.empty()) return of_job;
-  // The health of drivers and devices and the networks are not part of the class.
+  // The health of drivers and devices, the networks and the volumes are not part of the class.
   for (const v1::Task& task : group_.tasks()) {
     if (!driver_works(task.driver(), node)) return "missing drivers";
   }
   if (!of_group.empty()) return of_group;
+  if (std::string problem = volume_problem(group_, node); !problem.empty()) return problem;
   if (!could_have_devices(node, group_)) return "missing devices";
   return network_problem(group_, node);
 }

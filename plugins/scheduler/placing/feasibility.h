@@ -15,6 +15,9 @@ namespace drover::scheduler {
 
 // True when the node has the driver, and it is healthy.
 bool driver_works(const std::string& driver, const v1::Node& node);
+// Why the node's folders cannot be the group's volumes of the type "host", as it stands in the metrics; empty when they
+// can.
+std::string volume_problem(const v1::TaskGroup& group, const v1::Node& node);
 // Why the node's networks cannot be the group's, as it stands in the metrics; empty when they can.
 std::string network_problem(const v1::TaskGroup& group, const v1::Node& node);
 
@@ -42,7 +45,7 @@ class Feasibility {
   Feasibility(const v1::Job& job, const v1::TaskGroup& group);
 
   // Why the node cannot run the group, as it stands in the metrics; empty when it can. In order: the job's constraints,
-  // drivers, the group's and its tasks' constraints, devices, network.
+  // drivers, the group's and its tasks' constraints, host volumes, devices, network.
   std::string check(const v1::Node& node);
 
   // For blocked evaluations: whether a node of the class can do, and whether there are constraints that classes do not

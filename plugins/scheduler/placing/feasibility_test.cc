@@ -109,6 +109,34 @@ TEST(Feasibility, F7TheFirstNetworkMustBeThere) {
   }
 }
 
+TEST(Feasibility, F5AHostVolumeIsThereAndMayBeWrittenIfItShall) {
+  v1::Node node = make_node("n1");
+  (*node.mutable_host_volumes())["data"].set_name("data");
+  (*node.mutable_host_volumes())["certs"].set_read_only(true);
+  const char* const missing = "missing compatible host volumes";
+  const struct {
+    const char* name;
+    const char* type;
+    const char* source;
+    bool read_only;
+    const char* reason;
+  } cases[] = {{"there", "host", "data", false, ""},
+               {"there, to be read", "host", "data", true, ""},
+               {"not there", "host", "none", true, missing},
+               {"read-only, to be read", "host", "certs", true, ""},
+               {"read-only, to be written", "host", "certs", false, missing},
+               {"of another type", "csi", "none", false, ""}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    v1::Job job = make_job();
+    v1::VolumeRequest& volume = (*job.mutable_task_groups(0)->mutable_volumes())["v"];
+    volume.set_type(c.type);
+    volume.set_source(c.source);
+    volume.set_read_only(c.read_only);
+    EXPECT_EQ(Feasibility(job, job.task_groups(0)).check(node), c.reason);
+  }
+}
+
 TEST(Feasibility, TheJobsConstraintsComeBeforeDriversAndTheGroupsAfter) {
   v1::Constraint never;
   never.set_l_target("a");

@@ -42,6 +42,9 @@ int64_t cpu_of(const v1::Resources& resources, int64_t mhz_per_core) {
   return resources.cores() > 0 ? resources.cores() * mhz_per_core : resources.cpu();
 }
 
+// The task's secrets lie in memory, beside what its processes may use.
+int64_t memory_of(const v1::Resources& resources) { return int64_t{resources.memory_mb()} + resources.secrets_mb(); }
+
 void add_sorted(std::vector<uint32_t>& sorted, uint32_t value) {
   sorted.insert(std::ranges::lower_bound(sorted, value), value);
 }
@@ -90,7 +93,7 @@ Amount amount_of(const v1::AllocatedResources& resources) {
 Amount amount_of(const v1::TaskGroup& group, int64_t mhz_per_core) {
   TaskSum sum;
   for (const v1::Task& task : group.tasks()) {
-    sum.add({cpu_of(task.resources(), mhz_per_core), task.resources().memory_mb(), 0}, task.lifecycle());
+    sum.add({cpu_of(task.resources(), mhz_per_core), memory_of(task.resources()), 0}, task.lifecycle());
   }
   Amount amount = sum.total();
   amount.disk_mb += group.ephemeral_disk().size_mb();
@@ -193,7 +196,7 @@ v1::AllocatedResources NodeRoom::grant(const v1::TaskGroup& group, const v1::Nod
     for (int i = 0; i < wanted.cores() && next_core < cores.size(); ++i) {
       resources.mutable_cpu()->add_reserved_cores(cores[next_core++]);
     }
-    resources.mutable_memory()->set_memory_mb(wanted.memory_mb());
+    resources.mutable_memory()->set_memory_mb(memory_of(wanted));
     if (memory_max) resources.mutable_memory()->set_memory_max_mb(wanted.memory_max_mb());
     if (!task.lifecycle().hook().empty()) (*granted.mutable_task_lifecycles())[task.name()] = task.lifecycle();
   }

@@ -36,6 +36,16 @@ TEST(Fit, NamesTheDimensionThatIsExhausted) {
   for (const Case& c : cases) EXPECT_EQ(room.exhausted(c.ask), c.dimension);
 }
 
+TEST(Fit, SecretsLieInMemory) {
+  v1::TaskGroup group = make_job().task_groups(0);
+  const int64_t before = amount_of(group).memory_mb;
+  group.mutable_tasks(0)->mutable_resources()->set_secrets_mb(8);
+  EXPECT_EQ(before + 8, amount_of(group).memory_mb);
+  const v1::Node node = make_node("n1");
+  const auto granted = NodeRoom(node).grant(group, node, false, "seed");
+  EXPECT_EQ(before + 8, amount_of(granted).memory_mb);
+}
+
 TEST(Fit, ReadsPortLists) {
   EXPECT_EQ(parse_ports("22,80, 8000-8002"), (std::set<int32_t>{22, 80, 8000, 8001, 8002}));
   EXPECT_EQ(parse_ports("x,70000,-1"), std::set<int32_t>{});

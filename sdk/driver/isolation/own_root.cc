@@ -25,6 +25,7 @@ class OwnRoot final : public IsolationPart {
   std::string_view name() const override { return "root"; }
   void describe(driver::DriverCapabilities& capabilities) const override {
     capabilities.set_fs_isolation(driver::DriverCapabilities::CHROOT);
+    capabilities.set_mount_configs(driver::DriverCapabilities::ANY_MOUNTS);
   }
   bool makes_root() const override { return true; }
   Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task) override {

@@ -14,7 +14,7 @@
 // Failure: a failed prerun fails every task of the allocation with "failed to setup alloc: pre-run hook "NAME" failed:
 // CAUSE", and no later hook's prerun runs. Other failures are logged. postrun and destroy come in any case, also when
 // prerun failed or never ran, and after a failed postrun once more with the agent's next start: they must be
-// idempotent.
+// idempotent. A failed destroy keeps the allocation, and all hooks are asked again with the node's next collection.
 //
 // Threads: the calls for one allocation come one at a time, each on a thread where it may wait. Those for different
 // allocations come in parallel.
@@ -34,6 +34,10 @@ namespace drover::v1 {
 class NetworkStatus;
 }
 
+namespace drover::v1 {
+class TaskEvent;
+}
+
 namespace drover {
 
 // An allocation of this node, as a hook sees it. Lives longer than the hook's part in it. [any]
@@ -49,6 +53,8 @@ class HookedAlloc {
   virtual std::optional<hashicorp::nomad::plugins::drivers::proto::NetworkIsolationSpec> shared_network() const = 0;
   // Tells the tasks and the servers under which address the shared network is reached. During prerun.
   virtual void describe_network(const v1::NetworkStatus& status) = 0;
+  // Adds an event to those of each of its tasks, for people to see.
+  virtual void tell(const v1::TaskEvent& event) = 0;
 };
 
 class AllocHook {

@@ -37,7 +37,7 @@ Result<std::vector<size_t>> order_hooks(std::span<const HookInfo> hooks);
 
 // A part of a job that somebody on the node must carry out.
 struct Block {
-  std::string name;  // "artifact", "network.bridge"
+  std::string name;  // "artifact", "network.bridge", "volume.host"
   std::string text;  // in a sentence: the block artifact
 };
 // Those that a task of this group uses, with those of the group. Pure.

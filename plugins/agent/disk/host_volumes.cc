@@ -1,0 +1,82 @@
+#include "disk/host_volumes.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+
+#include "drover/log.h"
+#include "drover/v1/job.pb.h"
+#include "drover/v1/node.pb.h"
+#include "nomad/plugins/driver.pb.h"
+
+namespace drover::agent {
+namespace {
+
+const HostVolume* find(const std::vector<HostVolume>& volumes, const std::string& name) {
+  const auto at = std::ranges::find(volumes, name, &HostVolume::name);
+  return at == volumes.end() ? nullptr : &*at;
+}
+
+// As whoever wrote the job counts them.
+std::string missing_of(const MountInput& input) {
+  std::string missing;
+  std::map<std::string, const v1::VolumeRequest*> wanted;
+  for (const auto& [name, request] : input.group.volumes()) wanted[name] = &request;
+  for (const auto& [name, request] : wanted) {
+    if (request->type() == "host" && !find(input.volumes, request->source()))
+      missing += (missing.empty() ? "" : ", ") + request->source();
+  }
+  return missing;
+}
+
+}  // namespace
+
+bool describe_host_volumes(const std::vector<HostVolume>& volumes, v1::Node& node) {
+  std::map<std::string, bool> before, now;
+  for (const auto& [name, volume] : node.host_volumes()) before[name] = volume.read_only();
+  node.clear_host_volumes();
+  for (const HostVolume& volume : volumes) {
+    struct stat found {};
+    if (::stat(volume.path.c_str(), &found) != 0) continue;
+    v1::HostVolume& shown = (*node.mutable_host_volumes())[volume.name];
+    shown.set_name(volume.name);
+    shown.set_path(volume.path);
+    shown.set_read_only(volume.is_read_only);
+    now[volume.name] = volume.is_read_only;
+  }
+  return before != now;
+}
+
+void report_absent(const std::vector<HostVolume>& volumes, const v1::Node& node) {
+  for (const HostVolume& volume : volumes) {
+    if (node.host_volumes().contains(volume.name)) continue;
+    log::warn("agent", "a host volume is not offered: its path is not on this machine",
+              {{"volume", volume.name}, {"path", volume.path}});
+  }
+}
+
+Status add_host_volumes(const MountInput& input, driver::TaskConfig& adds) {
+  const std::string missing = missing_of(input);
+  if (!missing.empty()) return invalid_argument("host volume validation error: missing " + missing);
+  for (const v1::VolumeMount& mount : input.task.volume_mounts()) {
+    const auto request = input.group.volumes().find(mount.volume());
+    if (request == input.group.volumes().end())
+      return invalid_argument("No group volume declaration found named: " + mount.volume());
+    if (request->second.type() != "host") continue;  // somebody else's
+    const HostVolume* volume = find(input.volumes, request->second.source());
+    if (!volume) return invalid_argument("No host volume named: " + request->second.source());
+    if (input.driver.mount_configs() == driver::DriverCapabilities::NO_MOUNTS) {
+      return invalid_argument("task driver \"" + input.task.driver() + "\" for \"" + input.task.name() +
+                              "\" does not support host volumes");
+    }
+    driver::Mount& added = *adds.add_mounts();
+    added.set_host_path(volume->path);
+    added.set_task_path(interpolate(mount.destination(), input.environment, input.node));
+    added.set_readonly(volume->is_read_only || request->second.read_only() || mount.read_only());
+    added.set_propagation_mode(mount.propagation_mode());
+  }
+  return ok_status();
+}
+
+}  // namespace drover::agent

@@ -1,0 +1,66 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "disk/secrets.h"
+#include "drover/launcher.h"
+#include "drover/log.h"
+#include "drover/v1/task.pb.h"
+#include "hooks/standard_hooks.h"
+#include "nomad/plugins/driver.pb.h"
+
+namespace drover::agent {
+namespace {
+
+constexpr int kDefaultSizeMb = 1;
+
+// The names of users inside of an image, or of a root of its own, are not this machine's: there the driver knows them.
+std::optional<SecretsMount::Owner> owner_of(const std::string& user, const driver::DriverCapabilities& driver) {
+  const std::optional<SecretsMount::Owner> none;
+  uid_t number = 0;
+  const bool is_number =
+      std::from_chars(user.data(), user.data() + user.size(), number).ptr == user.data() + user.size();
+  if (user.empty()) return none;
+  if (driver.fs_isolation() == driver::DriverCapabilities::IMAGE)
+    return is_number ? std::optional(SecretsMount::Owner{number, static_cast<gid_t>(-1)}) : none;
+  if (driver.fs_isolation() != driver::DriverCapabilities::NONE) return none;
+  const auto found = find_user(user);
+  return found ? std::optional(SecretsMount::Owner{found->id, found->group}) : none;
+}
+
+class Secrets final : public TaskHook::Part {
+ public:
+  explicit Secrets(HookedTask& task) : task_(task) {}
+
+  Status prestart(TaskPrestart& start) override {
+    // Whoever is not root has them in a plain folder of their own.
+    if (start.recovered || ::geteuid() != 0) return ok_status();
+    const AllocSpecPtr spec = task_.spec();
+    const v1::Task& task = *spec->task(task_.name());
+    const std::string user = interpolate(task.user(), start.environment, start.node);
+    const Status status = mount_secrets(task_.alloc_folders(), task_.folders(),
+                                        {.size_mb = std::max(kDefaultSizeMb, task.resources().secrets_mb()),
+                                         .owner = owner_of(user, start.capabilities)});
+    if (status.code() != Code::permission_denied) return status;
+    // Root in a container may not mount: its operator hears of it, and the task runs.
+    log::warn("agent", "the secrets of a task lie on disk: this agent may not mount",
+              {{"alloc", task_.allocation().to_string()}, {"task", task_.name()}, {"error", status.message()}});
+    return ok_status();
+  }
+
+ private:
+  HookedTask& task_;
+};
+
+class SecretsHook final : public TaskHook {
+ public:
+  HookInfo info() const override { return {.name = "secrets", .after = {"task_dir"}, .before = {"logs"}}; }
+  std::unique_ptr<Part> attach(HookedTask& task, HookState&) override { return std::make_unique<Secrets>(task); }
+};
+
+}  // namespace
+
+std::unique_ptr<TaskHook> secrets_hook() { return std::make_unique<SecretsHook>(); }
+
+}  // namespace drover::agent

@@ -1,0 +1,43 @@
+#include "disk/snapshot_rpc.h"
+
+#include "disk/disk_archive.h"
+#include "drover/api/client_disk.pb.h"
+#include "drover/log.h"
+#include "runner/alloc_runner.h"
+
+namespace drover::agent {
+namespace {
+
+constexpr auto kSignOfLife = std::chrono::seconds(5);
+
+}  // namespace
+
+void SnapshotRpc::attach(const Client& client) { client_.store(&client, std::memory_order_release); }
+
+Status SnapshotRpc::snapshot(const v1::DiskSnapshotRequest& request, Call& call,
+                             Replies<v1::DiskSnapshotPart>& replies) {
+  const Client* client = client_.load(std::memory_order_acquire);
+  if (!client) return unavailable("the agent is starting");
+  if (request.alloc_id().size() != 16) return invalid_argument("no allocation is named");
+  const Uuid id = Uuid::from_bytes(request.alloc_id());
+  const auto runner = client->find_alloc(id);
+  if (!runner) return not_found("Unknown allocation \"" + id.to_string() + "\"");
+  while (request.when_over() && !runner->wait_terminal(client->now() + kSignOfLife, call.stop())) {
+    if (call.stop().stop_requested() || !replies.send({})) return cancelled("the caller has gone");
+  }
+  std::vector<std::string> tasks;
+  for (const TaskRunner* task : runner->tasks()) tasks.push_back(task->name());
+  const auto send = [&](std::string_view bytes) {
+    v1::DiskSnapshotPart part;
+    part.set_data(std::string(bytes));
+    return replies.send(part);
+  };
+  const Status status = pack_data(runner->folders(), id, tasks, send, call.stop());
+  if (status.ok() || status.code() == Code::cancelled) return status;
+  // The archive itself says so to the reader.
+  log::warn("agent", "the snapshot of an allocation is not complete",
+            {{"alloc", id.to_string()}, {"error", status.message()}});
+  return ok_status();
+}
+
+}  // namespace drover::agent
