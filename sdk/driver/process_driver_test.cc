@@ -66,7 +66,7 @@ class NotedPart final : public IsolationPart {
   void describe(driver::DriverCapabilities& capabilities) const override {
     capabilities.set_fs_isolation(driver::DriverCapabilities::CHROOT);
   }
-  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task) override {
+  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task, const IsolationNeeds&) override {
     diary_.add("set up " + name_);
     if (fails_) return resource_exhausted("no room for " + name_);
     return made("of " + task.id());
