@@ -1,7 +1,9 @@
 #include "sdk/testing/driver_node.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -35,6 +37,19 @@ void expect_no_groups_below(const Cgroup& parent) {
 std::string read_text(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+OutputFifo::OutputFifo(std::string path) : path_(std::move(path)) {
+  EXPECT_EQ(0, ::mkfifo(path_.c_str(), 0600)) << path_;
+  fd_ = Fd(::open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  EXPECT_TRUE(fd_) << path_;
+}
+
+const std::string& OutputFifo::text() {
+  char chunk[4096];
+  for (ssize_t size = 0; (size = ::read(fd_.get(), chunk, sizeof chunk)) > 0;)
+    text_.append(chunk, static_cast<size_t>(size));
+  return text_;
 }
 
 DriverNode::DriverNode(Make make) : make_(std::move(make)) {

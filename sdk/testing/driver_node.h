@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/fd.h"
 #include "drover/process_driver.h"
 #include "sdk/testing/waiting.h"
 
@@ -19,6 +20,19 @@ namespace drover {
 
 // Empty when it cannot be read.
 std::string read_text(const std::string& path);
+
+// A FIFO for the output of a task, read as far as it goes.
+class OutputFifo {
+ public:
+  explicit OutputFifo(std::string path);
+  const std::string& path() const { return path_; }
+  const std::string& text();  // all that was written until now
+
+ private:
+  const std::string path_;
+  Fd fd_;
+  std::string text_;
+};
 
 class DriverNode {
  public:

@@ -390,7 +390,9 @@ Status Trial::lay_root() {
   if (std::exchange(has_root_, true)) return ok_status();
   const auto can = capabilities();
   if (!can.ok() || can->fs_isolation() != driver::DriverCapabilities::CHROOT) return ok_status();
-  return make_task_root(folder_ + "/alloc/web", {"sh", "sleep", "cat", "true"});
+  const std::string root = folder_ + "/alloc/web";
+  for (const std::string& program : setup_.programs) DROVER_RETURN_IF_ERROR(lay_in_root(root, program));
+  return make_task_root(root, {"sh", "sleep", "cat", "true"});
 }
 
 Result<driver::TaskConfig> Trial::config(std::string_view kind) {
