@@ -29,6 +29,8 @@ constexpr int32_t kHandleVersion = 1;
 constexpr std::string_view kDefaultSignal = "SIGINT";
 constexpr auto kLauncherLimit = 10s;
 constexpr auto kKillLimit = 10s;
+constexpr std::chrono::nanoseconds kAfterAsking =
+    1s;                             // between the signal to a task that was asked in vain, and the kill
 constexpr auto kSettleLimit = 20s;  // above what the reaper gives a task to die
 constexpr std::chrono::nanoseconds kLongestTimeout = std::chrono::hours(24 * 365);
 
@@ -210,6 +212,8 @@ Result<ProcessDriver::Command> ProcessDriver::command_of(const driver::TaskConfi
   return wanted;
 }
 
+bool ProcessDriver::ask_to_end(const driver::TaskConfig&) { return false; }
+
 Result<IsolationNeeds> ProcessDriver::isolation_needs(const driver::TaskConfig&) { return IsolationNeeds(); }
 
 Result<TaskProcess> ProcessDriver::launch(const ProcessTask& task, const Command& wanted, IsolationSet& isolation) {
@@ -315,9 +319,14 @@ Status ProcessDriver::stop_task(std::string_view id, std::chrono::nanoseconds ti
   DROVER_TRY(const auto task, tasks_->find(id));
   DROVER_TRY(const int number, parse_signal(signal.empty() ? kDefaultSignal : signal));
   if (task->state() == ProcessTask::State::exited) return ok_status();
+  std::chrono::nanoseconds left = std::clamp(timeout, std::chrono::nanoseconds(0), kLongestTimeout);
+  if (ask_to_end(task->config())) {
+    if (task->wait_until(after(left))) return ok_status();
+    left = std::min(left, kAfterAsking);
+  }
   const TaskProcess process = task->process();
   signal_first_process(process.pid, process.start_time, number);
-  if (task->wait_until(after(std::clamp(timeout, std::chrono::nanoseconds(0), kLongestTimeout)))) return ok_status();
+  if (task->wait_until(after(left))) return ok_status();
   return Tasks::kill(*task);
 }
 

@@ -100,6 +100,21 @@ class Shell final : public ProcessDriver {
   }
 };
 
+// Asks its tasks to end by a file in their folder.
+class Asking final : public ProcessDriver {
+ public:
+  explicit Asking(const std::string& folder) : ProcessDriver("asking") {
+    set_launcher({.folder = folder, .program = {}, .grace = 50ms});
+  }
+  Result<Command> command(const driver::TaskConfig& task, TaskOptions&) override {
+    return Command{.program = "/bin/sh", .arguments = {"-c", task.env().at("SCRIPT")}};
+  }
+  bool ask_to_end(const driver::TaskConfig& task) override {
+    std::ofstream(task_folder(task) + "/please") << "end";
+    return true;
+  }
+};
+
 class ProcessDriverTest : public ::testing::Test {
  protected:
   ProcessDriverTest() {
@@ -227,6 +242,28 @@ TEST_F(ProcessDriverTest, KillsWhatATaskLeavesBehindBeforeItHasExited) {
   ASSERT_GT(left, 1);
   EXPECT_FALSE(is_alive(left));
   EXPECT_TRUE(shell->destroy_task("alloc/web/1", false).ok());
+}
+
+TEST_F(ProcessDriverTest, AsksATaskToEndAndSignalsItOnlyThen) {
+  const struct {
+    const char* name;
+    const char* script;
+    std::chrono::nanoseconds timeout;
+    int exit_code;
+  } cases[] = {
+      {"it listens", "trap 'exit 3' TERM; while [ ! -e please ]; do sleep 0.01; done; exit 5", 60s, 5},
+      {"it does not", "exec sleep 3600", 200ms, 128 + SIGTERM},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    Asking asking(folder_ + "/run");
+    std::filesystem::remove(folder_ + "/alloc/web/please");
+    const auto started = asking.start_task(task(c.script));
+    ASSERT_TRUE(started.ok()) << started.status().to_string();
+    EXPECT_TRUE(asking.stop_task("alloc/web/1", c.timeout, "SIGTERM").ok());
+    EXPECT_EQ(c.exit_code, asking.wait_task("alloc/web/1", {})->exit_code());
+    EXPECT_TRUE(asking.destroy_task("alloc/web/1", false).ok());
+  }
 }
 
 TEST_F(ProcessDriverTest, WatchesATaskWhoseLauncherWasKilled) {
