@@ -99,8 +99,7 @@ TEST(JavaDriver, SaysWhatItLacks) {
   Node node;
   EXPECT_EQ("jar_path or class must be specified",
             node.driver().start_task(node.task("a", Json::object())).status().message());
-  const std::string before = std::getenv("PATH");
-  ::setenv("PATH", node.path("nowhere").c_str(), 1);
+  auto path = std::make_optional<SearchPath>(node.path("nowhere"));
   const std::string none =
       "failed to find java binary: failed to resolve path to \"java\" executable: exec: \"java\": executable file not "
       "found in $PATH";
@@ -109,7 +108,7 @@ TEST(JavaDriver, SaysWhatItLacks) {
   EXPECT_EQ(driver::FingerprintResponse::UNDETECTED, print.health());
   EXPECT_EQ(none, print.health_description());
   EXPECT_TRUE(print.attributes().empty());
-  ::setenv("PATH", before.c_str(), 1);
+  path.reset();
   node.fake_java();
   std::filesystem::remove(node.root() + node.java());
   EXPECT_EQ("failed to launch command with executor: file " + node.java() + " not found under path " + node.root(),

@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "sdk/testing/search_path.h"
 
 namespace drover {
 namespace {
@@ -18,14 +19,8 @@ class MachineProgram : public ::testing::Test {
     char name[] = "/tmp/drover-machine-program-XXXXXX";
     EXPECT_NE(nullptr, mkdtemp(name));
     folder_ = name;
-    const char* const path = std::getenv("PATH");
-    before_ = path ? path : "";
   }
-  ~MachineProgram() override {
-    ::setenv("PATH", before_.c_str(), 1);
-    std::filesystem::remove_all(folder_);
-  }
-  void look_in(const std::string& path) const { ::setenv("PATH", path.c_str(), 1); }
+  ~MachineProgram() override { std::filesystem::remove_all(folder_); }
   std::string script(const std::string& name, const std::string& text) const {
     const std::string path = folder_ + "/" + name;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
@@ -34,7 +29,7 @@ class MachineProgram : public ::testing::Test {
     return path;
   }
 
-  std::string folder_, before_;
+  std::string folder_;
 };
 
 TEST_F(MachineProgram, IsFoundByItsRealPath) {
@@ -43,7 +38,7 @@ TEST_F(MachineProgram, IsFoundByItsRealPath) {
   std::filesystem::create_symlink("../jdk/bin/java", folder_ + "/bin/java");
   std::filesystem::create_directories(folder_ + "/first/java");  // a folder is no program
 
-  look_in("bin::" + folder_ + "/first:" + folder_ + "/bin");
+  const SearchPath path("bin::" + folder_ + "/first:" + folder_ + "/bin");
 
   EXPECT_EQ(real, find_machine_program("java").value_or("none"));
 }
@@ -51,7 +46,7 @@ TEST_F(MachineProgram, IsFoundByItsRealPath) {
 TEST_F(MachineProgram, IsMissingInTheWordsOfNomad) {
   std::ofstream(folder_ + "/java") << "not to be executed";
   for (const std::string& path : {folder_, std::string()}) {
-    look_in(path);
+    const SearchPath only(path);
     EXPECT_EQ(invalid_argument(
                   "failed to resolve path to \"java\" executable: exec: \"java\": executable file not found in $PATH"),
               find_machine_program("java").status());

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -31,11 +30,7 @@ std::unique_ptr<JavaDriver> make(const DriverNode::Place& place) {
 
 }  // namespace
 
-Node::Node() : DriverNode(make), path_before_(std::getenv("PATH")) {
-  lay_root({"sh", "sleep", "cat", "true", "id", "grep", "readlink"});
-}
-
-Node::~Node() { ::setenv("PATH", path_before_.c_str(), 1); }
+Node::Node() : DriverNode(make) { lay_root({"sh", "sleep", "cat", "true", "id", "grep", "readlink"}); }
 
 void Node::fake_java() {
   std::filesystem::create_directories(path("jdk/bin"));
@@ -44,7 +39,7 @@ void Node::fake_java() {
   std::ofstream(java_) << kScript;
   EXPECT_EQ(0, ::chmod(java_.c_str(), 0755));
   std::filesystem::create_symlink(java_, path("bin/java"));
-  ::setenv("PATH", (path("bin") + ":" + path_before_).c_str(), 1);
+  path_.emplace(SearchPath::with(path("bin")));
   EXPECT_TRUE(lay_in_root(root(), java_).ok());
 }
 

@@ -1,10 +1,12 @@
 // A machine of its own for a test of the driver "java", with a root for tasks.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "java_driver.h"
 #include "sdk/testing/driver_node.h"
+#include "sdk/testing/search_path.h"
 
 namespace drover::java {
 
@@ -15,10 +17,10 @@ class Node : public DriverNode {
   // otherwise it runs its last argument as a shell's script, with all of its arguments.
   void fake_java();
   const std::string& java() const { return java_; }  // its real path; empty: none
-  ~Node();
 
  private:
-  std::string java_, path_before_;
+  std::string java_;
+  std::optional<SearchPath> path_;
 };
 
 }  // namespace drover::java
