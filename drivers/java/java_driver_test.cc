@@ -19,6 +19,8 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
+const std::string kMachinesPath = std::getenv("PATH");  // before a test had another
+
 // For the conformance kit: one node for all checks, looked over when all is done.
 class Shared final : public ::testing::Environment {
  public:
@@ -159,6 +161,7 @@ class RealJava : public ::testing::Test {
     return out_.text();
   }
 
+  const SearchPath path_{kMachinesPath};
   Node node_;
   OutputFifo out_{node_.path("out")};
 };

@@ -30,6 +30,8 @@ using namespace std::chrono_literals;
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
+const std::string kMachinesPath = std::getenv("PATH");  // before a test had another
+
 // With an image that the operator allows and, unless it is told otherwise, the other program as qemu in the PATH.
 class Node : public DriverNode {
  public:
@@ -300,6 +302,7 @@ class RealQemu : public ::testing::Test {
     EXPECT_TRUE(node_.driver().destroy_task("a", false).ok());
   }
 
+  const SearchPath path_{kMachinesPath};
   Node node_{false};
   OutputFifo out_{node_.path("out")};
 };

@@ -53,8 +53,8 @@ class ProcessDriver : public TaskDriver {
   virtual Result<Command> command(const driver::TaskConfig& task, TaskOptions& options) = 0;
   // Says how far the parts go for a task that starts. The default asks nothing of them. Errors fail the start. [any]
   virtual Result<IsolationNeeds> isolation_needs(const driver::TaskConfig& task);
-  // Asks a task to end by another way than a signal. True: it was asked; only when it has not ended within the timeout of
-  // its stop the signal is sent, and it is killed a second later at most. The default does not ask. [any]
+  // Asks a task to end by another way than a signal. True: it was asked; the signal is sent only when it has not ended
+  // within the timeout of its stop, and a second later at most it is killed. The default does not ask. [any]
   virtual bool ask_to_end(const driver::TaskConfig& task);
   // Says whether tasks can run here, and attributes. The default: healthy, with "driver.NAME" = "1".
   driver::FingerprintResponse fingerprint() override;
