@@ -22,7 +22,7 @@ class MachineProgram : public ::testing::Test {
   }
   ~MachineProgram() override { std::filesystem::remove_all(folder_); }
   std::string script(const std::string& name, const std::string& text) const {
-    const std::string path = folder_ + "/" + name;
+    std::string path = folder_ + "/" + name;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
     EXPECT_EQ(0, ::chmod(path.c_str(), 0755));
