@@ -19,6 +19,8 @@
 namespace drover::exec {
 namespace {
 
+using Json = nlohmann::json;
+
 using namespace std::chrono_literals;
 
 // For the conformance kit: one node for all checks, looked over when all is done.
@@ -77,6 +79,25 @@ TEST(ExecDriver, RefusesUsersAndProgramsThatItsRootLacks) {
             node.driver().start_task(node.task("a", {{"command", "/no/such"}})).status().message());
   EXPECT_EQ("failed to launch command with executor: file nonesuch not found under path",
             node.driver().start_task(node.task("a", {{"command", "nonesuch"}})).status().message());
+}
+
+TEST(ExecDriver, NamesWhatIsWrongInItsOptions) {
+  ExecDriver exec;
+  const struct {
+    const char* json;
+    const char* error;
+  } cases[] = {
+      {"{}", "config option \"command\" is missing"},
+      {R"({"command": ["x"]})", "failed to decode driver config: config option \"command\" must be a text"},
+      {R"({"command": "x", "pid_mod": "host"})",
+       "failed to decode driver config: unknown config option \"pid_mod\"; did you mean \"pid_mode\"?"},
+      {R"({"command": "x", "pid_mode": "shared"})",
+       "failed to decode driver config: pid_mode must be \"private\" or \"host\", got \"shared\""},
+      {R"({"command": "x", "cap_add": ["sys_admin"]})",
+       "failed driver config validation: driver does not allow the following capabilities: sys_admin"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(invalid_argument(c.error), exec.encode_config(c.json).status()) << c.json;
+  EXPECT_TRUE(exec.encode_config(R"({"command": "x", "args": ["a"], "cap_drop": ["all"]})").ok());
 }
 
 TEST(ExecDriver, GivesATaskFewCapabilities) {

@@ -14,6 +14,7 @@
 #include "drover/process.h"
 #include "raw_exec_driver.h"
 #include "sdk/testing/driver_conformance.h"
+#include "sdk/testing/driver_node.h"
 #include "sdk/testing/exec_caller.h"
 #include "sdk/testing/waiting.h"
 
@@ -23,100 +24,31 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// A machine of its own: folders, control groups, a launcher. Takes everything away at its end and says what stayed.
-class Node {
+class Node : public DriverNode {
  public:
-  explicit Node(bool uses_cgroups = true) : uses_cgroups_(uses_cgroups) {
-    char name[] = "/tmp/drover-raw-exec-XXXXXX";
-    EXPECT_NE(nullptr, mkdtemp(name));
-    folder_ = name;
-    std::filesystem::create_directories(folder_ + "/alloc/web/local");
-    parent_ = "drover-test-" + folder_.substr(folder_.rfind('-') + 1);
-    restart();
-  }
-  ~Node() {
-    driver_.reset();
-    int launcher_pid = 0;
-    {
-      auto client = Launcher::connect(launcher_options(), {}, SystemClock().steady() + 10s);
-      EXPECT_TRUE(client.ok()) << client.status().to_string();
-      if (client.ok()) {
-        launcher_pid = (*client)->pid();
-        auto left = (*client)->list(SystemClock().steady() + 10s);
-        if (left.ok()) {
-          for (const Launcher::Task& task : *left) {
-            EXPECT_TRUE(task.exit) << task.id << " was left running";
-            kill_tree(task.pid, task.start_time, 1000);
-          }
-          for (const Launcher::Task& task : *left) {
-            EXPECT_TRUE(eventually([&] { return (*client)->forget(task.id, SystemClock().steady() + 5s).ok(); }));
-          }
-        }
-      }
-    }
-    EXPECT_TRUE(eventually([&] { return !is_alive(launcher_pid); })) << "launcher stays";
-    const CgroupLayout layout = detect_cgroups();
-    const Cgroup group(layout, parent_);
-    EXPECT_EQ(std::vector<int>{}, group.pids());
-    for (const std::string& file : group.join_files()) {
-      const std::string folder = std::filesystem::path(file).parent_path();
-      if (!std::filesystem::exists(folder)) continue;
-      for (const auto& entry : std::filesystem::directory_iterator(folder))
-        EXPECT_FALSE(entry.is_directory()) << entry.path() << " was left behind";
-    }
-    EXPECT_TRUE(group.remove().ok());
-    std::filesystem::remove_all(folder_);
-  }
+  explicit Node(bool uses_cgroups = true)
+      : DriverNode([uses_cgroups](const Place& place) { return make(uses_cgroups, place); }) {}
 
-  Launcher::Options launcher_options() const {
-    return {.folder = folder_ + "/launcher", .program = {}, .grace = std::chrono::milliseconds(50)};
-  }
-  RawExecDriver& driver() { return *driver_; }
-  void stop() { driver_.reset(); }
-  void restart() {
-    driver_.reset();
-    driver_ = another_driver();
-  }
-  std::unique_ptr<RawExecDriver> another_driver() const {
-    auto driver = std::make_unique<RawExecDriver>();
-    driver->open(
-        {.is_enabled = true, .uses_cgroups = uses_cgroups_, .cgroup_parent = parent_, .launcher = launcher_options()});
-    return driver;
-  }
+  const Launcher::Options& launcher_options() const { return place().launcher; }
   int launcher_pid() const {
     auto client = Launcher::connect(launcher_options(), {}, SystemClock().steady() + 10s);
     return client.ok() ? (*client)->pid() : -1;
   }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
   std::string fifo(const std::string& name) const {
     std::string at = path(name);
     EXPECT_EQ(0, mkfifo(at.c_str(), 0600));
     return at;
   }
-  driver::TaskConfig task(const std::string& id, const Json& options) const {
-    driver::TaskConfig config;
-    config.set_id(id);
-    config.set_name("web");
-    config.set_alloc_dir(folder_ + "/alloc");
-    (*config.mutable_env())["PATH"] = "/usr/bin:/bin";
-    std::vector<uint8_t> bytes = Json::to_msgpack(options);
-    config.set_msgpack_driver_config(std::string(bytes.begin(), bytes.end()));
-    return config;
-  }
-  driver::TaskConfig shell(const std::string& id, const std::string& script) const {
-    return task(id, {{"command", "/bin/sh"}, {"args", {"-c", script}}});
-  }
-  Cgroup cgroup(const std::string& id) const { return Cgroup(detect_cgroups(), parent_ + "/" + cgroup_name(id)); }
 
  private:
-  const bool uses_cgroups_;
-  std::string folder_, parent_;
-  std::unique_ptr<RawExecDriver> driver_;
+  static std::unique_ptr<RawExecDriver> make(bool uses_cgroups, const Place& place) {
+    auto driver = std::make_unique<RawExecDriver>();
+    driver->open({.is_enabled = true,
+                  .uses_cgroups = uses_cgroups,
+                  .cgroup_parent = place.cgroup_parent,
+                  .launcher = place.launcher});
+    return driver;
+  }
 };
 
 // For the conformance kit: one node for all checks, with control groups and without, looked over when all is done.
@@ -145,26 +77,10 @@ conformance::SubjectFactory subject(bool uses_cgroups) {
 DROVER_DRIVER_CONFORMANCE(RawExec, subject(true));
 DROVER_DRIVER_CONFORMANCE(RawExecWithoutCgroups, subject(false));
 
-driver::ExitResult wait(RawExecDriver& raw, const std::string& id) {
-  auto waiting = std::async(std::launch::async, [&] {
-    std::stop_source never;
-    return raw.wait_task(id, never.get_token());
-  });
-  EXPECT_EQ(std::future_status::ready, waiting.wait_for(60s));
-  auto result = waiting.get();
-  EXPECT_TRUE(result.ok()) << result.status().to_string();
-  return result.value_or(driver::ExitResult());
-}
-
-void start(RawExecDriver& raw, const driver::TaskConfig& config) {
-  auto started = raw.start_task(config);
-  ASSERT_TRUE(started.ok()) << started.status().to_string();
-}
-
 TEST(RawExec, ReportsADeathBySignal) {
   Node node;
-  start(node.driver(), node.shell("a", "kill -SEGV $$"));
-  driver::ExitResult result = wait(node.driver(), "a");
+  node.start(node.shell("a", "kill -SEGV $$"));
+  driver::ExitResult result = node.wait("a");
   EXPECT_EQ(11, result.signal());
   EXPECT_EQ(139, result.exit_code());
   EXPECT_FALSE(result.oom_killed());
@@ -179,8 +95,8 @@ TEST(RawExec, GivesTheTaskItsEnvironmentAndFolderAndNothingElse) {
   (*config.mutable_env())["GPU"] = "none";
   (*config.mutable_device_env())["GPU"] = "0";
 
-  start(node.driver(), config);
-  EXPECT_EQ(0, wait(node.driver(), "a").exit_code());
+  node.start(config);
+  EXPECT_EQ(0, node.wait("a").exit_code());
 
   const std::string env = read_text(node.path("alloc/web/env.txt"));
   EXPECT_NE(std::string::npos, env.find("NOMAD_TASK_NAME=web\n")) << env;
@@ -199,7 +115,7 @@ TEST(RawExec, RunsCommandsInTheTasksSurroundings) {
   Node node;
   driver::TaskConfig config = node.shell("a", "exec sleep 1000");
   (*config.mutable_env())["GREETING"] = "hello";
-  start(node.driver(), config);
+  node.start(config);
   ExecCaller caller;
   caller.end_input();
 
@@ -256,8 +172,8 @@ TEST(RawExec, RunsAsTheUserThatTheTaskNames) {
   ASSERT_EQ(0, chmod(node.path("alloc/web").c_str(), 0777));
   driver::TaskConfig config = node.shell("a", "id -u > id.txt");
   config.set_user("nobody");
-  start(node.driver(), config);
-  EXPECT_EQ(0, wait(node.driver(), "a").exit_code());
+  node.start(config);
+  EXPECT_EQ(0, node.wait("a").exit_code());
   EXPECT_EQ("65534\n", read_text(node.path("alloc/web/id.txt")));
   config.set_id("b");
   config.set_user("no-such-user");
@@ -332,7 +248,7 @@ int written_pid(const std::string& path) {
 TEST(RawExec, KillsTheWholeTreeAfterTheTimeout) {
   if (detect_cgroups().mode == CgroupLayout::Mode::none) GTEST_SKIP() << "missing: writable control groups";
   Node node;
-  start(node.driver(), node.shell("a", kRunaways));
+  node.start(node.shell("a", kRunaways));
   const int session = written_pid(node.path("alloc/web/session.pid"));
   const int orphan = written_pid(node.path("alloc/web/orphan.pid"));
 
@@ -342,7 +258,7 @@ TEST(RawExec, KillsTheWholeTreeAfterTheTimeout) {
   EXPECT_GE(std::chrono::steady_clock::now() - before, 100ms);
   EXPECT_FALSE(is_alive(session));
   EXPECT_FALSE(is_alive(orphan));
-  EXPECT_EQ(9, wait(node.driver(), "a").signal());
+  EXPECT_EQ(9, node.wait("a").signal());
   EXPECT_FALSE(node.cgroup("a").exists());
   EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
 }
@@ -350,10 +266,10 @@ TEST(RawExec, KillsTheWholeTreeAfterTheTimeout) {
 TEST(RawExec, KillsWhatATaskLeavesBehindAtItsEnd) {
   if (detect_cgroups().mode == CgroupLayout::Mode::none) GTEST_SKIP() << "missing: writable control groups";
   Node node;
-  start(node.driver(), node.shell("a",
-                                  "setsid sh -c 'echo $$ > left.pid; exec sleep 3600' & "
-                                  "until test -s left.pid; do sleep 0.01; done; exit 5"));
-  EXPECT_EQ(5, wait(node.driver(), "a").exit_code());
+  node.start(node.shell("a",
+                        "setsid sh -c 'echo $$ > left.pid; exec sleep 3600' & "
+                        "until test -s left.pid; do sleep 0.01; done; exit 5"));
+  EXPECT_EQ(5, node.wait("a").exit_code());
   EXPECT_FALSE(is_alive(written_pid(node.path("alloc/web/left.pid"))));
   EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
 }
@@ -361,9 +277,9 @@ TEST(RawExec, KillsWhatATaskLeavesBehindAtItsEnd) {
 TEST(RawExec, KillsGroupsAndSessionsOfDescendantsWithoutControlGroups) {
   Node node(false);
   EXPECT_EQ("none", node.driver().fingerprint().attributes().at("driver.raw_exec.cgroups").string_val());
-  start(node.driver(), node.shell("a",
-                                  "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > s.pid; while :; do sleep 60; "
-                                  "done' & while :; do sleep 60; done"));
+  node.start(node.shell("a",
+                        "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > s.pid; while :; do sleep 60; "
+                        "done' & while :; do sleep 60; done"));
   const int session = written_pid(node.path("alloc/web/s.pid"));
   EXPECT_TRUE(node.driver().stop_task("a", 20ms, "SIGTERM").ok());
   EXPECT_FALSE(is_alive(session));
@@ -372,9 +288,9 @@ TEST(RawExec, KillsGroupsAndSessionsOfDescendantsWithoutControlGroups) {
 
 TEST(RawExec, SendsSignalsByNameAndNumber) {
   Node node;
-  start(node.driver(), node.shell("a",
-                                  "trap 'echo hup >> got.txt' HUP; trap 'exit 3' USR1; touch ready; "
-                                  "while :; do sleep 0.01; done"));
+  node.start(node.shell("a",
+                        "trap 'echo hup >> got.txt' HUP; trap 'exit 3' USR1; touch ready; "
+                        "while :; do sleep 0.01; done"));
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(node.path("alloc/web/ready")); }));
   for (int i = 1; const char* name : {"SIGHUP", "hup", "1"}) {
     EXPECT_TRUE(node.driver().signal_task("a", name).ok());
@@ -382,7 +298,7 @@ TEST(RawExec, SendsSignalsByNameAndNumber) {
     EXPECT_TRUE(eventually([&] { return read_text(node.path("alloc/web/got.txt")).size() == lines; })) << name;
   }
   EXPECT_TRUE(node.driver().signal_task("a", "SIGUSR1").ok());
-  EXPECT_EQ(3, wait(node.driver(), "a").exit_code());
+  EXPECT_EQ(3, node.wait("a").exit_code());
   EXPECT_EQ(Code::failed_precondition, node.driver().signal_task("a", "SIGHUP").code());
   EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
 }
@@ -401,8 +317,8 @@ TEST(RawExec, WritesToTheFifosAndTheReaderSeesTheEnd) {
   config.set_stderr_path(node.fifo("err"));
   const int out = open(config.stdout_path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   const int err = open(config.stderr_path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  start(node.driver(), config);
-  EXPECT_EQ(0, wait(node.driver(), "a").exit_code());
+  node.start(config);
+  EXPECT_EQ(0, node.wait("a").exit_code());
   std::string text;
   EXPECT_TRUE(eventually([&] {
     char chunk[256];
@@ -434,7 +350,7 @@ TEST(RawExec, KeepsOutputAndExitCodeOfATaskThatEndsWhileNobodyIsConnected) {
   const int out = open(config.stdout_path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   Status recovered = node.driver().recover_task(started->handle());
   ASSERT_TRUE(recovered.ok()) << recovered.to_string();
-  EXPECT_EQ(42, wait(node.driver(), "a").exit_code());
+  EXPECT_EQ(42, node.wait("a").exit_code());
   EXPECT_EQ("written alone\n", drain(out));
   close(out);
   EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
@@ -511,7 +427,7 @@ TEST(RawExec, RecoversATaskWhoseLauncherWasKilledAndNeverAStranger) {
 TEST(RawExec, TellsADeathForLackOfMemoryApart) {
   Node node;
   // Waits for its limit, then takes more than it: tail keeps the one endless line of zeros in memory.
-  start(node.driver(), node.shell("a", "until test -e go; do sleep 0.01; done; exec tail /dev/zero"));
+  node.start(node.shell("a", "until test -e go; do sleep 0.01; done; exec tail /dev/zero"));
   const std::string memory = node.cgroup("a").folder("memory");
   const bool is_limited = !memory.empty() && [&] {
     std::ofstream limit(memory +
@@ -524,7 +440,7 @@ TEST(RawExec, TellsADeathForLackOfMemoryApart) {
     GTEST_SKIP() << "missing: a writable memory controller";
   }
   std::ofstream(node.path("alloc/web/go")) << "";
-  driver::ExitResult result = wait(node.driver(), "a");
+  driver::ExitResult result = node.wait("a");
   EXPECT_EQ(9, result.signal());
   EXPECT_TRUE(result.oom_killed());
   EXPECT_TRUE(node.driver().destroy_task("a", false).ok());
@@ -532,7 +448,7 @@ TEST(RawExec, TellsADeathForLackOfMemoryApart) {
 
 TEST(RawExec, CountsProcessorTimeBetweenTwoSamples) {
   Node node;
-  start(node.driver(), node.shell("a", "while :; do :; done"));
+  node.start(node.shell("a", "while :; do :; done"));
   ASSERT_TRUE(node.driver().task_stats("a").ok());
   EXPECT_TRUE(eventually([&] {
     auto stats = node.driver().task_stats("a");

@@ -29,6 +29,8 @@ constexpr int32_t kHandleVersion = 1;
 constexpr std::string_view kDefaultSignal = "SIGINT";
 constexpr auto kLauncherLimit = 10s;
 constexpr auto kKillLimit = 10s;
+constexpr std::chrono::nanoseconds kAfterAsking =
+    1s;                             // between the signal to a task that was asked in vain, and the kill
 constexpr auto kSettleLimit = 20s;  // above what the reaper gives a task to die
 constexpr std::chrono::nanoseconds kLongestTimeout = std::chrono::hours(24 * 365);
 
@@ -81,7 +83,6 @@ struct ProcessDriver::Tasks {
   TaskReaper& reaper();
   // Errors: not_found, also of a task that is being started.
   Result<std::shared_ptr<ProcessTask>> find(std::string_view id) const;
-  Result<TaskProcess> launch(Launcher::Start start, const ProcessTask& task, IsolationSet& isolation);
   // Returns when all of it is gone.
   static Status kill(const ProcessTask& task);
   void stop();
@@ -212,17 +213,25 @@ Result<ProcessDriver::Command> ProcessDriver::command_of(const driver::TaskConfi
   return wanted;
 }
 
-Result<TaskProcess> ProcessDriver::Tasks::launch(Launcher::Start start, const ProcessTask& task,
-                                                 IsolationSet& isolation) {
-  DROVER_TRY(const auto connected, launcher());
-  DROVER_TRY(isolation, IsolationSet::set_up(parts, task.config()));
+bool ProcessDriver::ask_to_end(const driver::TaskConfig&) { return false; }
+
+Result<IsolationNeeds> ProcessDriver::isolation_needs(const driver::TaskConfig&) { return IsolationNeeds(); }
+
+Result<TaskProcess> ProcessDriver::launch(const ProcessTask& task, const Command& wanted, IsolationSet& isolation) {
+  const driver::TaskConfig& config = task.config();
+  DROVER_TRY(Launcher::Start start, start_of(config, wanted, tasks_->is_rooted()));
+  start.stdout_path = fifo(config.stdout_path());
+  start.stderr_path = fifo(config.stderr_path());
+  DROVER_TRY(const IsolationNeeds needs, isolation_needs(config));
+  DROVER_TRY(const auto connected, tasks_->launcher());
+  DROVER_TRY(isolation, IsolationSet::set_up(tasks_->parts, config, needs));
   isolation.apply(start);
   const auto started = start_or_find(*connected, start);
   if (!started) {
     undo(isolation);
     return may_try_again(started.status());
   }
-  if (started->exit) reaper().exited(task.id(), *started->exit);
+  if (started->exit) tasks_->reaper().exited(task.id(), *started->exit);
   return TaskProcess{.pid = started->pid, .start_time = started->start_time, .started_at = started->started_at};
 }
 
@@ -233,10 +242,9 @@ Result<driver::StartTaskResponse> ProcessDriver::start_task(const driver::TaskCo
   IsolationSet isolation;
   const auto process = [&]() -> Result<TaskProcess> {
     DROVER_TRY(const Command wanted, command_of(config));
-    DROVER_TRY(Launcher::Start start, start_of(config, wanted, tasks_->is_rooted()));
-    start.stdout_path = fifo(config.stdout_path());
-    start.stderr_path = fifo(config.stderr_path());
-    return tasks_->launch(std::move(start), *task, isolation);
+    auto launched = launch(*task, wanted, isolation);
+    if (launch_context().empty()) return launched;
+    return std::move(launched).with_context(launch_context());
   }();
   if (!process) {
     tasks_->store.erase(*task);
@@ -316,9 +324,14 @@ Status ProcessDriver::stop_task(std::string_view id, std::chrono::nanoseconds ti
   DROVER_TRY(const auto task, tasks_->find(id));
   DROVER_TRY(const int number, parse_signal(signal.empty() ? kDefaultSignal : signal));
   if (task->state() == ProcessTask::State::exited) return ok_status();
+  std::chrono::nanoseconds left = std::clamp(timeout, std::chrono::nanoseconds(0), kLongestTimeout);
+  if (ask_to_end(task->config())) {
+    if (task->wait_until(after(left))) return ok_status();
+    left = std::min(left, kAfterAsking);
+  }
   const TaskProcess process = task->process();
   signal_first_process(process.pid, process.start_time, number);
-  if (task->wait_until(after(std::clamp(timeout, std::chrono::nanoseconds(0), kLongestTimeout)))) return ok_status();
+  if (task->wait_until(after(left))) return ok_status();
   return Tasks::kill(*task);
 }
 

@@ -66,7 +66,7 @@ class NotedPart final : public IsolationPart {
   void describe(driver::DriverCapabilities& capabilities) const override {
     capabilities.set_fs_isolation(driver::DriverCapabilities::CHROOT);
   }
-  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task) override {
+  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task, const IsolationNeeds&) override {
     diary_.add("set up " + name_);
     if (fails_) return resource_exhausted("no room for " + name_);
     return made("of " + task.id());
@@ -97,6 +97,21 @@ class Shell final : public ProcessDriver {
   }
   Result<Command> command(const driver::TaskConfig& task, TaskOptions&) override {
     return Command{.program = "/bin/sh", .arguments = {"-c", task.env().at("SCRIPT")}};
+  }
+};
+
+// Asks its tasks to end by a file in their folder.
+class Asking final : public ProcessDriver {
+ public:
+  explicit Asking(const std::string& folder) : ProcessDriver("asking") {
+    set_launcher({.folder = folder, .program = {}, .grace = 50ms});
+  }
+  Result<Command> command(const driver::TaskConfig& task, TaskOptions&) override {
+    return Command{.program = "/bin/sh", .arguments = {"-c", task.env().at("SCRIPT")}};
+  }
+  bool ask_to_end(const driver::TaskConfig& task) override {
+    std::ofstream(task_folder(task) + "/please") << "end";
+    return true;
   }
 };
 
@@ -243,6 +258,28 @@ TEST_F(ProcessDriverTest, KillsWhatATaskLeavesBehindBeforeItHasExited) {
   ASSERT_GT(left, 1);
   EXPECT_FALSE(is_alive(left));
   EXPECT_TRUE(shell->destroy_task("alloc/web/1", false).ok());
+}
+
+TEST_F(ProcessDriverTest, AsksATaskToEndAndSignalsItOnlyThen) {
+  const struct {
+    const char* name;
+    const char* script;
+    std::chrono::nanoseconds timeout;
+    int exit_code;
+  } cases[] = {
+      {"it listens", "trap 'exit 3' TERM; while [ ! -e please ]; do sleep 0.01; done; exit 5", 60s, 5},
+      {"it does not", "exec sleep 3600", 200ms, 128 + SIGTERM},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    Asking asking(folder_ + "/run");
+    std::filesystem::remove(folder_ + "/alloc/web/please");
+    const auto started = asking.start_task(task(c.script));
+    ASSERT_TRUE(started.ok()) << started.status().to_string();
+    EXPECT_TRUE(asking.stop_task("alloc/web/1", c.timeout, "SIGTERM").ok());
+    EXPECT_EQ(c.exit_code, asking.wait_task("alloc/web/1", {})->exit_code());
+    EXPECT_TRUE(asking.destroy_task("alloc/web/1", false).ok());
+  }
 }
 
 TEST_F(ProcessDriverTest, WatchesATaskWhoseLauncherWasKilled) {

@@ -186,6 +186,23 @@ std::vector<std::string> TaskOptions::text_list(std::string_view option) {
   return list;
 }
 
+std::map<std::string, int64_t> TaskOptions::integer_map(std::string_view option) {
+  std::map<std::string, int64_t> all;
+  const Json* const value = values_->find(option);
+  if (!value) return all;
+  for (const Json& block : value->is_array() ? *value : Json::array({*value})) {
+    if (!block.is_object()) {
+      values_->wrong(option, "a block of whole numbers");
+      return {};
+    }
+    TaskOptions inside(std::make_unique<Values>());
+    inside.values_->json = block;
+    for (const auto& [name, number] : block.items()) all[name] = inside.integer(name);
+    if (!inside.values_->problem.ok()) values_->wrong(option, "a block of whole numbers");
+  }
+  return all;
+}
+
 std::optional<TaskOptions> TaskOptions::block(std::string_view option) {
   const Json* value = values_->find(option);
   if (!value || (value->is_array() && value->empty())) return {};

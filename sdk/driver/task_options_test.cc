@@ -35,5 +35,24 @@ TEST(TaskOptions, RefusesWhatWouldTakeAllOfTheStack) {
   EXPECT_EQ(Code::invalid_argument, TaskOptions::from_msgpack("\xc1").status().code());
 }
 
+TEST(TaskOptions, ReadsNumbersUnderAnyNames) {
+  const std::map<std::string, int64_t> ports = {{"http", 80}, {"db", 5432}};
+  for (const char* json : {R"({"ports": {"http": 80, "db": "5432"}})", R"({"ports": [{"http": 80}, {"db": 5432}]})"}) {
+    auto options = TaskOptions::from_json(json);
+    EXPECT_EQ(ports, options->integer_map("ports")) << json;
+    EXPECT_TRUE(options->finish().ok()) << json;
+  }
+  for (const char* json : {"{}", R"({"ports": null})", R"({"ports": []})"}) {
+    auto options = TaskOptions::from_json(json);
+    EXPECT_TRUE(options->integer_map("ports").empty()) << json;
+    EXPECT_TRUE(options->finish().ok()) << json;
+  }
+  for (const char* json : {R"({"ports": 80})", R"({"ports": ["http"]})", R"({"ports": {"http": "x"}})"}) {
+    auto options = TaskOptions::from_json(json);
+    (void)options->integer_map("ports");
+    EXPECT_EQ(invalid_argument("config option \"ports\" must be a block of whole numbers"), options->finish()) << json;
+  }
+}
+
 }  // namespace
 }  // namespace drover

@@ -73,12 +73,13 @@ inline void expect_holds(const Check& check, const Outcomes& outcomes) {
 // At namespace scope. FACTORY is an expression that gives the same factory each time.
 #define DROVER_DRIVER_CONFORMANCE(NAME, FACTORY) DROVER_DRIVER_CONFORMANCE_OF(NAME, FACTORY, FACTORY)
 // Where the tasks must be guessed from another form of the driver.
-#define DROVER_DRIVER_CONFORMANCE_OF(NAME, FACTORY, GUESSED_FROM)                                               \
+#define DROVER_DRIVER_CONFORMANCE_OF(NAME, FACTORY, GUESSED_FROM) \
+  DROVER_DRIVER_CONFORMANCE_WITH(NAME, FACTORY, ::drover::conformance::sdk_setup(GUESSED_FROM))
+// Where they cannot be guessed.
+#define DROVER_DRIVER_CONFORMANCE_WITH(NAME, FACTORY, SETUP)                                                    \
   class NAME##Conformance : public ::testing::TestWithParam<const ::drover::conformance::Check*> {              \
    protected:                                                                                                   \
-    static void SetUpTestSuite() {                                                                              \
-      outcomes = ::drover::conformance::run_cases(FACTORY, ::drover::conformance::sdk_setup(GUESSED_FROM));     \
-    }                                                                                                           \
+    static void SetUpTestSuite() { outcomes = ::drover::conformance::run_cases(FACTORY, SETUP); }               \
     static inline ::drover::conformance::Outcomes outcomes;                                                     \
   };                                                                                                            \
   TEST_P(NAME##Conformance, Holds) { ::drover::conformance::expect_holds(*GetParam(), outcomes); }              \

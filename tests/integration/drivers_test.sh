@@ -26,8 +26,7 @@ chroot_env() {
   printf '    "/etc/passwd" = "/etc/passwd"\n    "/etc/group" = "/etc/group"\n'
 }
 config one < <(printf 'client {\n  chroot_env = {\n'; chroot_env; printf '  }\n}\n')
-# section WORD…: the lines of the page's indented block that begins so, without the indent.
-section() { awk -v begin="    $*" 'index($0, begin) == 1 { on = 1 } on && !/^    / { exit } on' "$PAGE" | sed 's/^    //'; }
+section() { indented_example "$*" "$PAGE"; }
 runs() { ALLOC=$(alloc_of "$1") && [ -n "$ALLOC" ] && "$DROVER" alloc status "$ALLOC" | grep -q 'is "running"'; }
 says() { local text=$1; shift; "$@" 2>&1 | tee "$WORK/said" | grep -q "$text" || { cat "$WORK/said"; return 1; }; }
 first_lines() { "$DROVER" alloc logs -job "$1" | head -n "$2"; }

@@ -102,6 +102,8 @@ prints() { "$DROVER" alloc logs "$1" | grep -q -- "$2"; }
 tells() { "$DROVER" alloc status "$1" | grep -q -- "$2"; }
 # The first job file that a page of the documentation shows.
 example_of() { awk '/^```hcl/ { inside = 1; next } /^```/ { exit } inside' "$1"; }
+# indented_example BEGINNING PAGE: the lines of the page's indented block that begins so, without the indent.
+indented_example() { awk -v begin="    $1" 'index($0, begin) == 1 { on = 1 } on && !/^    / { exit } on' "$2" | sed 's/^    //'; }
 # once_job NAME SCRIPT BLOCK: runs a job of one task "t" that is not tried again. SCRIPT is the shell's, BLOCK stands in
 # the task. ALLOC is its allocation.
 once_job() {

@@ -28,6 +28,7 @@ ROOT=$WORK/root
 dpkg-deb -x "$PACKAGE" "$ROOT"
 dpkg-deb -x "$SDK" "$ROOT"
 for file in usr/bin/drover usr/lib/drover/drover-launcher usr/lib/drover/plugins/jobs.so usr/lib/drover/drivers/raw_exec-plugin usr/lib/drover/drivers/exec-plugin \
+  usr/lib/drover/drivers/java-plugin usr/lib/drover/drivers/qemu-plugin \
   lib/systemd/system/drover.service etc/drover.d/drover.hcl var/lib/drover usr/share/bash-completion/completions/drover \
   usr/share/doc/drover/copyright usr/share/doc/drover/changelog.gz usr/lib/libdrover_stable.a usr/include/drover/abi.h; do
   [ -e "$ROOT/$file" ] || fail "there is no /$file in the packages"

@@ -12,13 +12,12 @@ Result<std::string> run_credential_helper(const std::string& name, const std::st
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
   });
   if (!is_name) return invalid_argument("\"" + name + "\" is no name of a credential helper");
-  const std::string program = "docker-credential-" + name;
-  auto end = run_program(
-      {.program = program, .arguments = {"get"}, .input = registry, .time = std::chrono::seconds(30), .longest = 1 << 18},
-      stop);
-  if (!end) return end.status();
-  if (end->code != 0) return unavailable(program + " failed, with exit code " + std::to_string(end->code));
-  return std::move(end->output);
+  return ask_program({.program = "docker-credential-" + name,
+                      .arguments = {"get"},
+                      .input = registry,
+                      .time = std::chrono::seconds(30),
+                      .longest = 1 << 18},
+                     stop);
 }
 
 }  // namespace drover::docker

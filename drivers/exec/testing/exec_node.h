@@ -1,55 +1,27 @@
-// A machine of its own for a test of the driver "exec": folders with a root for tasks, control groups, a launcher.
+// A machine of its own for a test of the driver "exec", with a root for tasks.
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <nlohmann/json_fwd.hpp>
-#include <string>
-#include <vector>
-
 #include "exec_driver.h"
-#include "sdk/testing/waiting.h"
+#include "sdk/testing/driver_node.h"
 
 namespace drover::exec {
 
-using Json = nlohmann::json;
-
-std::string read_text(const std::string& path);
-
-// Takes everything away at its end and says what stayed: tasks, control groups, mounts.
-class Node {
+class Node : public DriverNode {
  public:
-  explicit Node(Options options = {});
-  ~Node();
-
-  ExecDriver& driver() { return *driver_; }
-  void stop() { driver_.reset(); }
-  void restart();
-  std::unique_ptr<ExecDriver> another_driver() const;
-
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  std::string root() const { return path("alloc/web"); }
-  Cgroup cgroup(const std::string& id) const;
-
-  driver::TaskConfig task(const std::string& id, const Json& options) const;
-  driver::TaskConfig shell(const std::string& id, const std::string& script) const;
-
-  void start(const driver::TaskConfig& config);
-  driver::ExitResult wait(const std::string& id);
-  // The whole life of a task; returns what it wrote into /local/said.
-  std::string said(const driver::TaskConfig& config);
-  // The script's, with its output there.
-  driver::TaskConfig talking(const std::string& script) const;
-  // That of a command beside a running task.
-  std::string said_beside(const std::string& id, const std::vector<std::string>& command, bool tty = false);
+  explicit Node(const IsolationOptions& options = {})
+      : DriverNode([options](const Place& place) { return make(options, place); }) {
+    lay_root({"sh",   "sleep", "cat",  "true",     "ls",       "id",   "env",    "grep",  "tail", "chmod",   "mkdir",
+              "stat", "tty",   "head", "readlink", "hostname", "stty", "setsid", "touch", "rm",   EXEC_PROBE});
+  }
 
  private:
-  Launcher::Options launcher_options() const;
-
-  const Options options_;
-  std::string folder_, parent_;
-  std::unique_ptr<ExecDriver> driver_;
+  static std::unique_ptr<ExecDriver> make(IsolationOptions options, const Place& place) {
+    options.cgroup_parent = place.cgroup_parent;
+    options.launcher = place.launcher;
+    auto driver = std::make_unique<ExecDriver>();
+    driver->open(std::move(options));
+    return driver;
+  }
 };
 
 }  // namespace drover::exec

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 
 #include "drover/clock.h"
 #include "drover/duration.h"
@@ -162,6 +164,28 @@ Result<ProgramEnd> run_program(const ProgramRun& run, const std::stop_token& sto
   if (!is_whole) return deadline_exceeded(run.program + " took longer than " + format_duration(run.time));
   end.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return end;
+}
+
+Result<std::string> ask_program(const ProgramRun& run, const std::stop_token& stop) {
+  DROVER_TRY(ProgramEnd end, run_program(run, stop));
+  if (end.code != 0) return unavailable(run.program + " failed, with exit code " + std::to_string(end.code));
+  return std::move(end.output);
+}
+
+Result<std::string> find_machine_program(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path ? path : "";
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(':'), rest.size());
+    const std::string at = std::string(rest.substr(0, end)) + "/" + name;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    std::error_code error;
+    if (!at.starts_with('/') || !std::filesystem::is_regular_file(at, error) || ::access(at.c_str(), X_OK) != 0)
+      continue;
+    if (std::string real = std::filesystem::canonical(at, error).string(); !error) return real;
+  }
+  return invalid_argument("failed to resolve path to \"" + name + "\" executable: exec: \"" + name +
+                          "\": executable file not found in $PATH");
 }
 
 }  // namespace drover

@@ -1,8 +1,13 @@
 #include "drover/program.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
+
+#include "sdk/testing/search_path.h"
 
 namespace drover {
 namespace {
@@ -59,10 +64,55 @@ TEST(Program, IsKilledWhenItPrintsTooMuch) {
   EXPECT_EQ(resource_exhausted("sh printed too much"), run_program(run).status());
 }
 
+TEST(Program, FailsWithoutSayingWhatItWrote) {
+  EXPECT_EQ("said\n", *ask_program(shell("echo said; echo more >&2")));
+  EXPECT_EQ(unavailable("sh failed, with exit code 3"), ask_program(shell("echo secret; exit 3")).status());
+}
+
 TEST(Program, IsStopped) {
   std::stop_source source;
   std::jthread stops([&] { source.request_stop(); });
   EXPECT_EQ(cancelled("sh was stopped"), run_program(shell("sleep 600"), source.get_token()).status());
+}
+
+class MachineProgram : public ::testing::Test {
+ protected:
+  MachineProgram() {
+    char name[] = "/tmp/drover-machine-program-XXXXXX";
+    EXPECT_NE(nullptr, mkdtemp(name));
+    folder_ = name;
+  }
+  ~MachineProgram() override { std::filesystem::remove_all(folder_); }
+  std::string script(const std::string& name, const std::string& text) const {
+    std::string path = folder_ + "/" + name;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
+    EXPECT_EQ(0, ::chmod(path.c_str(), 0755));
+    return path;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(MachineProgram, IsFoundByItsRealPath) {
+  const std::string real = script("jdk/bin/java", "true");
+  std::filesystem::create_directories(folder_ + "/bin");
+  std::filesystem::create_symlink("../jdk/bin/java", folder_ + "/bin/java");
+  std::filesystem::create_directories(folder_ + "/first/java");  // a folder is no program
+
+  const SearchPath path("bin::" + folder_ + "/first:" + folder_ + "/bin");
+
+  EXPECT_EQ(real, find_machine_program("java").value_or("none"));
+}
+
+TEST_F(MachineProgram, IsMissingInTheWordsOfNomad) {
+  std::ofstream(folder_ + "/java") << "not to be executed";
+  for (const std::string& path : {folder_, std::string()}) {
+    const SearchPath only(path);
+    EXPECT_EQ(invalid_argument(
+                  "failed to resolve path to \"java\" executable: exec: \"java\": executable file not found in $PATH"),
+              find_machine_program("java").status());
+  }
 }
 
 }  // namespace

@@ -28,20 +28,15 @@ class InControlGroup final : public TaskIsolation {
 
 class ControlGroups final : public IsolationPart {
  public:
-  ControlGroups(CgroupLayout layout, std::string parent, OfTask<CgroupLimits> limits)
-      : layout_(std::move(layout)), parent_(std::move(parent)), limits_(std::move(limits)) {}
+  ControlGroups(CgroupLayout layout, std::string parent) : layout_(std::move(layout)), parent_(std::move(parent)) {}
   std::string_view name() const override { return "cgroup"; }
-  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task) override {
-    CgroupLimits limits;
-    if (limits_) {
-      DROVER_TRY(limits, limits_(task));
-    }
+  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task, const IsolationNeeds& needs) override {
     if (layout_.mode == CgroupLayout::Mode::none) {
-      if (limits == CgroupLimits()) return std::unique_ptr<TaskIsolation>();
+      if (needs.limits == CgroupLimits()) return std::unique_ptr<TaskIsolation>();
       return failed_precondition("this machine has no control groups by which the task could be limited");
     }
     Cgroup group(layout_, parent_ + "/" + cgroup_name(task.id()));
-    DROVER_RETURN_IF_ERROR(group.create(limits));
+    DROVER_RETURN_IF_ERROR(group.create(needs.limits));
     return std::unique_ptr<TaskIsolation>(std::make_unique<InControlGroup>(std::move(group)));
   }
   Result<std::unique_ptr<TaskIsolation>> recover(const driver::TaskConfig&, std::string_view state) override {
@@ -56,13 +51,12 @@ class ControlGroups final : public IsolationPart {
  private:
   const CgroupLayout layout_;
   const std::string parent_;
-  const OfTask<CgroupLimits> limits_;
 };
 
 }  // namespace
 
-std::unique_ptr<IsolationPart> control_groups(CgroupLayout layout, std::string parent, OfTask<CgroupLimits> limits) {
-  return std::make_unique<ControlGroups>(std::move(layout), std::move(parent), std::move(limits));
+std::unique_ptr<IsolationPart> control_groups(CgroupLayout layout, std::string parent) {
+  return std::make_unique<ControlGroups>(std::move(layout), std::move(parent));
 }
 
 Result<CgroupLimits> limits_of(const driver::TaskConfig& task) {

@@ -36,12 +36,11 @@ TEST(LimitsOf, RefusesWhatIsNoListOfProcessors) {
 }
 
 TEST(ControlGroups, RefuseToLimitWithoutAny) {
-  const auto limited = [](const driver::TaskConfig&) -> Result<CgroupLimits> { return CgroupLimits{.pids = 1}; };
   driver::TaskConfig task;
   task.set_id("a");
   EXPECT_EQ(failed_precondition("this machine has no control groups by which the task could be limited"),
-            control_groups({}, "drover", limited)->set_up(task).status());
-  EXPECT_TRUE(control_groups({}, "drover")->set_up(task).ok());
+            control_groups({}, "drover")->set_up(task, {.limits = {.pids = 1}}).status());
+  EXPECT_TRUE(control_groups({}, "drover")->set_up(task, {}).ok());
 }
 
 }  // namespace

@@ -12,10 +12,11 @@ Status IsolationSet::add(std::string_view name, Result<std::unique_ptr<TaskIsola
   return ok_status();
 }
 
-Result<IsolationSet> IsolationSet::set_up(const IsolationParts& parts, const driver::TaskConfig& task) {
+Result<IsolationSet> IsolationSet::set_up(const IsolationParts& parts, const driver::TaskConfig& task,
+                                          const IsolationNeeds& needs) {
   IsolationSet set;
   for (const auto& part : parts) {
-    const Status added = set.add(part->name(), part->set_up(task));
+    const Status added = set.add(part->name(), part->set_up(task, needs));
     if (added.ok()) continue;
     (void)set.tear_down();
     return added;

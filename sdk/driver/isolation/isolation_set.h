@@ -24,7 +24,8 @@ class IsolationSet {
   using States = std::map<std::string, std::string>;  // by the part's name; empty: the task has nothing of it
 
   // All parts or, with an error, none.
-  static Result<IsolationSet> set_up(const IsolationParts& parts, const driver::TaskConfig& task);
+  static Result<IsolationSet> set_up(const IsolationParts& parts, const driver::TaskConfig& task,
+                                     const IsolationNeeds& needs);
   static Result<IsolationSet> recover(const IsolationParts& parts, const driver::TaskConfig& task,
                                       const States& states);
 

@@ -21,13 +21,13 @@ class NetworkNamespace final : public IsolationPart {
   void describe(driver::DriverCapabilities& capabilities) const override {
     capabilities.add_network_isolation_modes(driver::NetworkIsolationSpec::GROUP);
   }
-  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task) override {
+  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task, const IsolationNeeds&) override {
     const std::string& path = task.network_isolation_spec().path();
     if (path.empty()) return std::unique_ptr<TaskIsolation>();
     return std::unique_ptr<TaskIsolation>(std::make_unique<InNetworkNamespace>(path));
   }
   Result<std::unique_ptr<TaskIsolation>> recover(const driver::TaskConfig& task, std::string_view) override {
-    return set_up(task);
+    return set_up(task, {});
   }
 };
 
@@ -48,10 +48,9 @@ class InOwnNamespaces final : public TaskIsolation {
 
 class OwnNamespaces final : public IsolationPart {
  public:
-  explicit OwnNamespaces(OfTask<uint32_t> own) : own_(std::move(own)) {}
   std::string_view name() const override { return "namespaces"; }
-  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task) override {
-    DROVER_TRY(const uint32_t own, own_(task));
+  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task, const IsolationNeeds& needs) override {
+    const uint32_t own = needs.own_namespaces;
     const bool has_name = (own & Confinement::hostname) != 0;
     return made(own, has_name ? task.network_isolation_spec().hostsconfig().hostname() : std::string());
   }
@@ -67,14 +66,11 @@ class OwnNamespaces final : public IsolationPart {
   static std::unique_ptr<TaskIsolation> made(uint32_t own, std::string host_name) {
     return std::make_unique<InOwnNamespaces>(own, std::move(host_name));
   }
-  const OfTask<uint32_t> own_;
 };
 
 }  // namespace
 
 std::unique_ptr<IsolationPart> network_namespace() { return std::make_unique<NetworkNamespace>(); }
-std::unique_ptr<IsolationPart> own_namespaces(OfTask<uint32_t> own) {
-  return std::make_unique<OwnNamespaces>(std::move(own));
-}
+std::unique_ptr<IsolationPart> own_namespaces() { return std::make_unique<OwnNamespaces>(); }
 
 }  // namespace drover

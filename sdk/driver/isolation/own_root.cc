@@ -28,7 +28,7 @@ class OwnRoot final : public IsolationPart {
     capabilities.set_mount_configs(driver::DriverCapabilities::ANY_MOUNTS);
   }
   bool makes_root() const override { return true; }
-  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task) override {
+  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task, const IsolationNeeds&) override {
     if (task.alloc_dir().empty()) return invalid_argument("the task has no folder that could be its root");
     DROVER_TRY(Confinement::Root root, plan_root(task, task_folder(task), options_, device_at));
     return std::unique_ptr<TaskIsolation>(std::make_unique<InOwnRoot>(std::move(root)));

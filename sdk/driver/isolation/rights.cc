@@ -55,26 +55,19 @@ class WithRights final : public TaskIsolation {
 
 class ReducedRights final : public IsolationPart {
  public:
-  explicit ReducedRights(OfTask<Rights> rights) : rights_(std::move(rights)) {}
   std::string_view name() const override { return "rights"; }
-  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task) override {
-    DROVER_TRY(const Rights rights, rights_(task));
-    return std::unique_ptr<TaskIsolation>(std::make_unique<WithRights>(rights));
+  Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig&, const IsolationNeeds& needs) override {
+    return std::unique_ptr<TaskIsolation>(std::make_unique<WithRights>(needs.rights));
   }
   // The task keeps what it was started with, whatever is allowed now.
   Result<std::unique_ptr<TaskIsolation>> recover(const driver::TaskConfig&, std::string_view state) override {
     DROVER_TRY(const Rights rights, rights_from(state));
     return std::unique_ptr<TaskIsolation>(std::make_unique<WithRights>(rights));
   }
-
- private:
-  const OfTask<Rights> rights_;
 };
 
 }  // namespace
 
-std::unique_ptr<IsolationPart> reduced_rights(OfTask<Rights> rights) {
-  return std::make_unique<ReducedRights>(std::move(rights));
-}
+std::unique_ptr<IsolationPart> reduced_rights() { return std::make_unique<ReducedRights>(); }
 
 }  // namespace drover

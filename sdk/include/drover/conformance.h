@@ -105,6 +105,8 @@ struct Setup {
   std::map<std::string, LoginSpec, std::less<>> logins{};
   // Returns all that is published for a node, as a text with the ID of each of its instances. Any thread may call.
   std::function<Result<std::string>(const std::string& node_id)> published{};
+  // Absolute paths of what a driver that locks its tasks in runs them by: it lies in the root of each at the same path.
+  std::vector<std::string> programs{};
   bool runs_programs = true;  // commands in tasks are programs: /bin/sh is there
   bool is_sdk = false;        // made with this SDK: errors have the codes of drover/task_driver.h
   std::chrono::nanoseconds limit = std::chrono::seconds(20);  // of one call, and so of what is waited for

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +34,20 @@ class TaskIsolation {
   virtual Status tear_down() const { return ok_status(); }
 };
 
+// The rights that a task's processes are left with.
+struct Rights {
+  uint64_t capabilities = 0;  // bit N: capability N
+  bool no_new_privileges = true;
+  bool are_calls_filtered = true;  // no calls to the kernel that a program in a container has no use for
+};
+
+// How far the parts go for one task. A driver decides it once for each start (ProcessDriver::isolation_needs).
+struct IsolationNeeds {
+  CgroupLimits limits{};        // of its control group
+  uint32_t own_namespaces = 0;  // of Confinement::Own but for mounts
+  Rights rights{};
+};
+
 class IsolationPart {
  public:
   virtual ~IsolationPart() = default;
@@ -45,22 +58,18 @@ class IsolationPart {
   // True: the task's folder becomes its root, where its programs and users are then looked for. Constant. [any]
   virtual bool makes_root() const { return false; }
   // Makes what the task needs. Null: the task needs nothing. An error fails the start and leaves nothing behind. [any]
-  virtual Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task) = 0;
+  virtual Result<std::unique_ptr<TaskIsolation>> set_up(const driver::TaskConfig& task,
+                                                        const IsolationNeeds& needs) = 0;
   // Finds what was made for a task, under whatever settings. `state`: from its handle, empty when it holds none. Null:
   // nothing was made. Errors: invalid_argument for a state that cannot be used. [any]
   virtual Result<std::unique_ptr<TaskIsolation>> recover(const driver::TaskConfig& task, std::string_view state) = 0;
 };
 
-// Says what a part does for one task, where that depends on the task. Errors fail its start. [any]
-template <typename T>
-using OfTask = std::function<Result<T>(const driver::TaskConfig& task)>;
-
 // A control group for each task, PARENT/<id>, in every tree of `layout`; with the mode `none` no task gets one. It
-// counts what the task uses, finds its processes wherever they hide, and limits them as `limits` says; without it not
-// at all. Tasks are told the parent as NOMAD_PARENT_CGROUP. State: the group's path, under "cgroup". Errors:
-// failed_precondition for limits on a machine without control groups.
-std::unique_ptr<IsolationPart> control_groups(CgroupLayout layout, std::string parent,
-                                              OfTask<CgroupLimits> limits = {});
+// counts what the task uses, finds its processes wherever they hide, and limits them as the task needs. Tasks are told
+// the parent as NOMAD_PARENT_CGROUP. State: the group's path, under "cgroup". Errors: failed_precondition for limits on
+// a machine without control groups.
+std::unique_ptr<IsolationPart> control_groups(CgroupLayout layout, std::string parent);
 // The limits that a task's resources ask for: memory and its reserve, processor shares, a quota when one is named, the
 // cores that are reserved. Errors: invalid_argument.
 Result<CgroupLimits> limits_of(const driver::TaskConfig& task);
@@ -72,9 +81,9 @@ Result<std::vector<CgroupLimits::Device>> devices_of(const driver::TaskConfig& t
 // network of the machine. No state.
 std::unique_ptr<IsolationPart> network_namespace();
 
-// Namespaces of the task's own, of Confinement::Own but for mounts. Its host name is that of its group's network, where
-// it has one. State: which, under "namespaces".
-std::unique_ptr<IsolationPart> own_namespaces(OfTask<uint32_t> own);
+// The namespaces of its own that the task needs. Its host name is that of its group's network, where it has one. State:
+// which, under "namespaces".
+std::unique_ptr<IsolationPart> own_namespaces();
 
 // The task's folder as its root: processes, kernel and devices are shown in /proc, /sys and /dev, masked as containers
 // have it, beside the mounts and devices that the task is given, with resolv.conf and hosts by its network. Programs,
@@ -84,13 +93,8 @@ struct RootOptions {
 };
 std::unique_ptr<IsolationPart> own_root(RootOptions options = {});
 
-// The rights that a task's processes are left with. State under "rights".
-struct Rights {
-  uint64_t capabilities = 0;  // bit N: capability N
-  bool no_new_privileges = true;
-  bool are_calls_filtered = true;  // no calls to the kernel that a program in a container has no use for
-};
-std::unique_ptr<IsolationPart> reduced_rights(OfTask<Rights> rights);
+// Leaves a task's processes the rights that it needs. State under "rights".
+std::unique_ptr<IsolationPart> reduced_rights();
 
 // The names of capabilities, in any case, with or without "CAP_"; "all" are all. Pure. Errors: invalid_argument, as
 // "WHERE configured with capabilities not supported by system: …".

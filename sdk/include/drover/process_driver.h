@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "drover/isolation.h"
@@ -27,6 +28,10 @@
 #include "drover/task_options.h"
 
 namespace drover {
+
+class IsolationSet;
+class ProcessTask;
+struct TaskProcess;
 
 class ProcessDriver : public TaskDriver {
  public:
@@ -46,6 +51,11 @@ class ProcessDriver : public TaskDriver {
   // Says what a task runs. `options` is its config; options that nobody asked for are refused afterwards, by name.
   // Errors fail the start. [any]
   virtual Result<Command> command(const driver::TaskConfig& task, TaskOptions& options) = 0;
+  // Says how far the parts go for a task that starts. The default asks nothing of them. Errors fail the start. [any]
+  virtual Result<IsolationNeeds> isolation_needs(const driver::TaskConfig& task);
+  // Asks a task to end by another way than a signal. True: it was asked; the signal is sent only when it has not ended
+  // within the timeout of its stop, and a second later at most it is killed. The default does not ask. [any]
+  virtual bool ask_to_end(const driver::TaskConfig& task);
   // Says whether tasks can run here, and attributes. The default: healthy, with "driver.NAME" = "1".
   driver::FingerprintResponse fingerprint() override;
 
@@ -70,11 +80,14 @@ class ProcessDriver : public TaskDriver {
   void set_launcher(Launcher::Options options);
   // Replaces the parts that isolate every task. Without this call: network_namespace().
   void isolate_with(std::vector<std::unique_ptr<IsolationPart>> parts);
+  // Stands before the errors of a start whose command() was in order. Empty, the default: nothing.
+  virtual std::string_view launch_context() const { return {}; }
 
  private:
   struct Tasks;
 
   Result<Command> command_of(const driver::TaskConfig& config);
+  Result<TaskProcess> launch(const ProcessTask& task, const Command& wanted, IsolationSet& isolation);
 
   const std::unique_ptr<Tasks> tasks_;
 };

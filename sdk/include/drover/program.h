@@ -33,5 +33,12 @@ struct ProgramEnd {
 // is no such program; unavailable when it cannot be started; deadline_exceeded; cancelled when `stop` was requested;
 // resource_exhausted when it printed more than it may.
 Result<ProgramEnd> run_program(const ProgramRun& run, const std::stop_token& stop = {});
+// The standard output of one that succeeds. Errors also: unavailable with its exit code. What it wrote is not part of
+// them, for it may be secret.
+Result<std::string> ask_program(const ProgramRun& run, const std::stop_token& stop = {});
+
+// The real path of a program that is looked for in this process's PATH; folders in it that are no absolute path are
+// passed over. Errors: invalid_argument, as Nomad's drivers say it.
+Result<std::string> find_machine_program(const std::string& name);
 
 }  // namespace drover

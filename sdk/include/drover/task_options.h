@@ -43,6 +43,8 @@ class TaskOptions {
   // "1h30m", or a number of nanoseconds.
   std::chrono::nanoseconds duration(std::string_view option, std::chrono::nanoseconds fallback = {});
   std::vector<std::string> text_list(std::string_view option);
+  // A block, or several as one, of whole numbers under names of the writer's.
+  std::map<std::string, int64_t> integer_map(std::string_view option);
   // A block inside this one, with a finish() of its own; nothing when it is not there.
   std::optional<TaskOptions> block(std::string_view option);
 

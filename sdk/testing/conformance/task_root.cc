@@ -58,6 +58,8 @@ Status lay(const std::string& from, const std::string& to) {
 
 }  // namespace
 
+Status lay_in_root(const std::string& folder, const std::string& file) { return lay(file, folder + file); }
+
 Status make_task_root(const std::string& folder, const std::vector<std::string>& programs) {
   for (const std::string& program : programs) {
     const std::string path = where_is(program);

@@ -25,6 +25,7 @@ constexpr const char* kAlloc = "5f1c7d2e-0000-4000-8000-000000000001";
 
 SteadyTime after(std::chrono::nanoseconds time) { return std::chrono::steady_clock::now() + time; }
 
+constexpr int64_t kMemoryMegabytes = 128;  // of a task; virtual machines take no less
 constexpr size_t kMostInPipe = 1 << 20;
 constexpr auto kDying = 2s;  // for a task that ends with its plugin
 
@@ -390,7 +391,9 @@ Status Trial::lay_root() {
   if (std::exchange(has_root_, true)) return ok_status();
   const auto can = capabilities();
   if (!can.ok() || can->fs_isolation() != driver::DriverCapabilities::CHROOT) return ok_status();
-  return make_task_root(folder_ + "/alloc/web", {"sh", "sleep", "cat", "true"});
+  const std::string root = folder_ + "/alloc/web";
+  for (const std::string& program : setup_.programs) DROVER_RETURN_IF_ERROR(lay_in_root(root, program));
+  return make_task_root(root, {"sh", "sleep", "cat", "true"});
 }
 
 Result<driver::TaskConfig> Trial::config(std::string_view kind) {
@@ -417,9 +420,9 @@ Result<driver::TaskConfig> Trial::config(std::string_view kind) {
   env["PATH"] = "/usr/local/bin:/usr/bin:/bin";
   auto& resources = *config.mutable_resources();
   resources.mutable_allocated_resources()->mutable_cpu()->set_cpu_shares(100);
-  resources.mutable_allocated_resources()->mutable_memory()->set_memory_mb(64);
+  resources.mutable_allocated_resources()->mutable_memory()->set_memory_mb(kMemoryMegabytes);
   resources.mutable_linux_resources()->set_cpu_shares(100);
-  resources.mutable_linux_resources()->set_memory_limit_bytes(64 << 20);
+  resources.mutable_linux_resources()->set_memory_limit_bytes(kMemoryMegabytes << 20);
   DROVER_TRY(*config.mutable_msgpack_driver_config(), encode(spec->second.config));
   return config;
 }

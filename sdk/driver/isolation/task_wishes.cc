@@ -1,9 +1,11 @@
-#include "exec_options.h"
+#include "task_wishes.h"
 
 #include "nomad/plugins/driver.pb.h"
 
-namespace drover::exec {
+namespace drover {
 namespace {
+
+using Sharing = IsolationOptions::Sharing;
 
 constexpr std::string_view kPrivate = "private", kHost = "host";
 
@@ -34,9 +36,8 @@ bool is_root(const std::string& user) { return user == "root" || user == "0"; }
 
 }  // namespace
 
-Result<Options> read_options(TaskOptions& raw) {
-  Options options;
-  options.is_pivoted = !raw.boolean("no_pivot_root");
+Result<IsolationOptions> read_isolation_options(TaskOptions& raw) {
+  IsolationOptions options;
   DROVER_TRY(options.pid_mode, read_mode(raw, "default_pid_mode"));
   DROVER_TRY(options.ipc_mode, read_mode(raw, "default_ipc_mode"));
   // An empty list allows nothing; one that is not there, or null, what operators mostly allow.
@@ -47,42 +48,30 @@ Result<Options> read_options(TaskOptions& raw) {
   options.are_calls_filtered = raw.boolean("seccomp", true);
   DROVER_TRY(options.pids_limit, read_count(raw, "pids_limit"));
   options.launcher.folder = raw.text("launcher_dir");
-  DROVER_RETURN_IF_ERROR(raw.finish());
   if (const std::string& folder = options.launcher.folder; !folder.empty() && !folder.starts_with('/'))
     return invalid_argument("config option \"launcher_dir\" must be an absolute path");
   return options;
 }
 
 Result<TaskWishes> read_wishes(TaskOptions& raw) {
-  TaskWishes wishes{.command = raw.text("command"),
-                    .arguments = raw.text_list("args"),
-                    .pid_mode = raw.text("pid_mode"),
+  TaskWishes wishes{.pid_mode = raw.text("pid_mode"),
                     .ipc_mode = raw.text("ipc_mode"),
                     .capabilities = {.add = raw.text_list("cap_add"), .drop = raw.text_list("cap_drop")},
                     .has_hard_cpu_limit = raw.boolean("cpu_hard_limit")};
   DROVER_TRY(wishes.pids_limit, read_count(raw, "pids_limit"));
-  DROVER_RETURN_IF_ERROR(raw.finish());
-  if (wishes.command.empty()) return invalid_argument("config option \"command\" is missing");
   DROVER_RETURN_IF_ERROR(check_mode("pid_mode", wishes.pid_mode));
   DROVER_RETURN_IF_ERROR(check_mode("ipc_mode", wishes.ipc_mode));
   return wishes;
 }
 
-Result<TaskWishes> wishes_of(const driver::TaskConfig& task) {
-  DROVER_TRY(TaskOptions raw, TaskOptions::from_msgpack(task.msgpack_driver_config()));
-  return read_wishes(raw);
-}
-
-Result<uint32_t> own_namespaces_of(const Options& options, const TaskWishes& wishes) {
-  DROVER_RETURN_IF_ERROR(check_mode("pid_mode", wishes.pid_mode));
-  DROVER_RETURN_IF_ERROR(check_mode("ipc_mode", wishes.ipc_mode));
+Result<uint32_t> own_namespaces_of(const IsolationOptions& options, const TaskWishes& wishes) {
   uint32_t own = Confinement::hostname | Confinement::cgroups;
   if (sharing_of(wishes.pid_mode, options.pid_mode) == Sharing::apart) own |= Confinement::processes;
   if (sharing_of(wishes.ipc_mode, options.ipc_mode) == Sharing::apart) own |= Confinement::ipc;
   return own;
 }
 
-Result<Rights> rights_of(const Options& options, const TaskWishes& wishes, const std::string& user) {
+Result<Rights> rights_of(const IsolationOptions& options, const TaskWishes& wishes, const std::string& user) {
   Rights rights{.capabilities = 0,
                 .no_new_privileges = options.no_new_privileges,
                 .are_calls_filtered = options.are_calls_filtered};
@@ -91,8 +80,8 @@ Result<Rights> rights_of(const Options& options, const TaskWishes& wishes, const
   return rights;
 }
 
-Result<CgroupLimits> task_limits(const Options& options, const TaskWishes& wishes, const driver::TaskConfig& task,
-                                 uint32_t processors) {
+Result<CgroupLimits> task_limits(const IsolationOptions& options, const TaskWishes& wishes,
+                                 const driver::TaskConfig& task, uint32_t processors) {
   DROVER_TRY(CgroupLimits limits, limits_of(task));
   const double share = task.resources().linux_resources().percentticks();
   if (wishes.has_hard_cpu_limit && share <= 0)
@@ -111,4 +100,4 @@ Result<CgroupLimits> task_limits(const Options& options, const TaskWishes& wishe
   return limits;
 }
 
-}  // namespace drover::exec
+}  // namespace drover
