@@ -36,7 +36,6 @@ void add_without_effect(ConfigSchema& schema) {
     const char* api_name = "";
   };
   const Known options[] = {{"server_join", Type::any},
-                           {"network_speed", Type::integer},
                            {"reservable_cores", Type::string, "ReserveableCores"},
                            {"client_min_port", Type::integer},
                            {"client_max_port", Type::integer},
@@ -190,6 +189,10 @@ ConfigSchema client_schema() {
       {.name = "network_interface",
        .type = Type::string,
        .help = "Interface whose address allocations use. Default: that of the default route."},
+      {.name = "network_speed",
+       .type = Type::integer,
+       .help = "Mbit/s of this machine's interfaces, instead of what is found.",
+       .min = 0},
       {.name = "cpu_total_compute",
        .type = Type::integer,
        .help = "MHz of all cores together, instead of what is found.",
@@ -265,6 +268,7 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
   }
   config.meta = client.string_map("meta");
   config.network_interface = client.string("network_interface");
+  config.network_speed = static_cast<int32_t>(client.integer("network_speed"));
   config.cpu_total_compute = client.integer("cpu_total_compute");
   config.memory_total_mb = client.integer("memory_total_mb");
   config.disk_total_mb = client.integer("disk_total_mb");

@@ -42,6 +42,7 @@ struct ClientConfig {
   std::string node_pool = "default";
   Variables meta;
   std::string network_interface;
+  int32_t network_speed = 0;  // Mbit/s; zero: found out
   std::vector<HostNetwork> host_networks;
   std::vector<HostVolume> host_volumes;
   int64_t cpu_total_compute = 0;  // MHz; zero: found out

@@ -274,8 +274,11 @@ Status ProcessDriver::recover_task(const driver::TaskHandle& handle) {
                             ", this driver reads version " + std::to_string(kHandleVersion));
   auto state = is_sure ? read_handle(handle.driver_state()) : std::optional(ProcessHandle());
   if (!state) return invalid_argument("handle of task " + id + " has a driver state that cannot be read");
-  auto isolation = is_sure ? IsolationSet::recover(tasks_->parts, config, state->isolation)
-                           : IsolationSet::set_up(tasks_->parts, config);
+  const auto set_up_again = [&]() -> Result<IsolationSet> {
+    DROVER_TRY(const IsolationNeeds needs, isolation_needs(config));
+    return IsolationSet::set_up(tasks_->parts, config, needs);
+  };
+  auto isolation = is_sure ? IsolationSet::recover(tasks_->parts, config, state->isolation) : set_up_again();
   if (!isolation) return isolation.status().with_context("handle of task " + id);
   // Known before the launcher is asked, so that an exit between its answer and the next line is not missed.
   const auto task = std::make_shared<ProcessTask>(config);

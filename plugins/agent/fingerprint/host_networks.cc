@@ -8,8 +8,6 @@
 namespace drover::agent {
 namespace {
 
-constexpr int32_t kSpeed = 1000;  // Mbit/s, where nobody says
-
 bool belongs(const InterfaceAddress& address, const HostNetwork& network) {
   return (network.interface.empty() || network.interface == address.device) &&
          (network.cidr.empty() || is_in_cidr(address.address, network.cidr));
@@ -34,7 +32,6 @@ Result<std::vector<v1::NodeNetwork>> host_networks(const std::vector<HostNetwork
       at = networks.insert(networks.end(), v1::NodeNetwork());
       at->set_mode("host");
       at->set_device(address.device);
-      at->set_speed(kSpeed);
     }
     v1::NodeAddress& entry = *at->add_addresses();
     entry.set_family(address.address.find(':') == std::string::npos ? "ipv4" : "ipv6");

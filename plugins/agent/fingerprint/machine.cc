@@ -2,8 +2,10 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <linux/landlock.h>
 #include <net/if.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -23,6 +25,7 @@ namespace drover::agent {
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
+constexpr int32_t kUsualSpeed = 1000;  // Mbit/s, of an interface that does not tell
 
 // The content of os.signals: the names that kill_signal and change_signal may use.
 constexpr std::string_view kSignals =
@@ -127,13 +130,25 @@ void describe_system(v1::Node& node) {
       attributes["unique.cgroup.version"] = "v2";
       break;
     case CgroupMode::hybrid:
-      attributes["unique.cgroup.version"] = "hybrid";
+      // Its controllers are those of version 1, and constraints of jobs know no third word.
+      attributes["unique.cgroup.version"] = "v1";
+      attributes["drover.cgroup.mode"] = "hybrid";
       break;
   }
   if (attributes.contains("unique.cgroup.version")) attributes["unique.cgroup.mountpoint"] = root;
+  // Asked without rules, the call tells its version.
+  const long landlock = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  if (landlock > 0) attributes["kernel.landlock"] = "v" + std::to_string(landlock);
 }
 
-void describe_network(const InterfaceAddress& found, v1::Node& node) {
+// Mbit/s of an interface: the operator's word, else the driver's, where it knows.
+int32_t speed_of(const ClientConfig& config, const std::string& device) {
+  if (config.network_speed > 0) return config.network_speed;
+  const int speed = std::atoi(read_text("/sys/class/net/" + device + "/speed").c_str());
+  return speed > 0 ? speed : kUsualSpeed;
+}
+
+void describe_network(const ClientConfig& config, const InterfaceAddress& found, v1::Node& node) {
   (*node.mutable_attributes())["unique.network.ip-address"] = found.address;
   const bool v6 = found.address.find(':') != std::string::npos;
   v1::NodeResources& resources = *node.mutable_node_resources();
@@ -142,7 +157,7 @@ void describe_network(const InterfaceAddress& found, v1::Node& node) {
   network.set_device(found.device);
   network.set_ip(found.address);
   network.set_cidr(found.address + (v6 ? "/128" : "/32"));
-  network.set_mbits(1000);
+  network.set_mbits(speed_of(config, found.device));
 }
 
 // The addresses of all interfaces, IPv4 first; link-local ones are left out.
@@ -171,7 +186,11 @@ Result<std::vector<InterfaceAddress>> addresses_of_machine() {
 Status describe_host_networks(const ClientConfig& config, const InterfaceAddress& chosen, v1::Node& node) {
   DROVER_TRY(const auto found, addresses_of_machine());
   DROVER_TRY(const auto networks, host_networks(config.host_networks, found, chosen));
-  for (const v1::NodeNetwork& network : networks) *node.mutable_node_resources()->add_node_networks() = network;
+  for (const v1::NodeNetwork& network : networks) {
+    v1::NodeNetwork& shown = *node.mutable_node_resources()->add_node_networks();
+    shown = network;
+    shown.set_speed(speed_of(config, network.device()));
+  }
   for (const HostNetwork& configured : config.host_networks) {
     v1::HostNetwork& shown = (*node.mutable_host_networks())[configured.name];
     shown.set_name(configured.name);
@@ -260,7 +279,7 @@ Status describe_machine(const ClientConfig& config, bool dev_mode, v1::Node& nod
   describe_system(node);
   describe_cpu(config, node);
   describe_disk(config, node);
-  describe_network(address, node);
+  describe_network(config, address, node);
   DROVER_RETURN_IF_ERROR(describe_host_networks(config, address, node));
   uint64_t memory = parse_memory_total(read_text("/proc/meminfo"));
   if (config.memory_total_mb > 0) memory = static_cast<uint64_t>(config.memory_total_mb) << 20;
