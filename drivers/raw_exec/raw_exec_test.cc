@@ -161,6 +161,10 @@ void start(RawExecDriver& raw, const driver::TaskConfig& config) {
   ASSERT_TRUE(started.ok()) << started.status().to_string();
 }
 
+TEST(RawExec, TakesNoMounts) {
+  EXPECT_EQ(driver::DriverCapabilities::NO_MOUNTS, RawExecDriver().capabilities().mount_configs());
+}
+
 TEST(RawExec, ReportsADeathBySignal) {
   Node node;
   start(node.driver(), node.shell("a", "kill -SEGV $$"));
