@@ -77,6 +77,10 @@ conformance::SubjectFactory subject(bool uses_cgroups) {
 DROVER_DRIVER_CONFORMANCE(RawExec, subject(true));
 DROVER_DRIVER_CONFORMANCE(RawExecWithoutCgroups, subject(false));
 
+TEST(RawExec, TakesNoMounts) {
+  EXPECT_EQ(driver::DriverCapabilities::NO_MOUNTS, RawExecDriver().capabilities().mount_configs());
+}
+
 TEST(RawExec, ReportsADeathBySignal) {
   Node node;
   node.start(node.shell("a", "kill -SEGV $$"));
