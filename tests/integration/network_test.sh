@@ -93,6 +93,4 @@ eventually 60 "the network outlives its allocation" is_gone
 trap clean_up EXIT
 
 # A job that this client cannot serve is refused before anything runs.
-job bridged bridge
-expect 1 "bridge" "$DROVER" job run -detach "$WORK/bridged.nomad"
 passed
