@@ -90,6 +90,10 @@ class Agent final : public rpc::Environment {
     return settings_.servers.empty() ? "" : settings_.servers[server_at_.load() % settings_.servers.size()];
   }
   std::optional<std::string> server_address(std::string_view server) const override;
+  std::string unvisited_server(const std::vector<std::string>& path) const override {
+    return unvisited_server_of(servers(), settings_.region, settings_.name, path);
+  }
+  std::vector<ServerMember> servers() const;
   std::optional<Uuid> local_node() const override {
     MutexLock lock(node_mutex_);
     return node_;
@@ -314,16 +318,18 @@ void Agent::fill_shared() {
   shared_.local_node = [this] { return local_node(); };
 }
 
+std::vector<ServerMember> Agent::servers() const {
+  const std::vector<std::string> names = extensions_.names(ServerDirectory::kExtensionPoint);
+  if (names.empty()) return {};
+  return static_cast<ServerDirectory*>(extensions_.find(ServerDirectory::kExtensionPoint, names[0]))->servers();
+}
+
 std::optional<std::string> Agent::server_address(std::string_view server) const {
   if (!consensus_) return std::nullopt;
   const std::string leader = is_leader() ? "" : leader_address();
   if (server == "leader") return is_leader() || !leader.empty() ? std::optional(leader) : std::nullopt;
   if (is_named(consensus_->node_id(), settings_.name, settings_.region, server)) return "";
-  for (const std::string& name : extensions_.names(ServerDirectory::kExtensionPoint)) {
-    const auto* directory = static_cast<ServerDirectory*>(extensions_.find(ServerDirectory::kExtensionPoint, name));
-    if (auto address = server_address_of(directory->servers(), server, settings_.region)) return address;
-  }
-  return std::nullopt;
+  return server_address_of(servers(), server, settings_.region);
 }
 
 // The next server gets its turn, unless another call has moved on already.

@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "drover/clock.h"
 #include "drover/methods.h"
@@ -44,6 +45,8 @@ class Environment {
   // Of the server of this region with that name or identifier, or of the one that is the "leader". Empty for this
   // server; nothing when none is known.
   virtual std::optional<std::string> server_address(std::string_view server) const = 0;
+  // Of a living server of this region that is neither this one nor named in `path`; empty when there is none.
+  virtual std::string unvisited_server(const std::vector<std::string>& path) const = 0;
   virtual std::optional<Uuid> local_node() const = 0;         // the node whose agent runs in this process
   virtual std::chrono::nanoseconds last_contact() const = 0;  // since the leader was heard; zero on the leader
   // The node that runs what `id` names. Errors: not_found, in the words of the plugin that should know it.

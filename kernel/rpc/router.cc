@@ -141,6 +141,8 @@ Destination Router::destination(const Method& method, const CallContext& context
       }
     }
     now.node_is_connected = now.wanted_node && peers_ && peers_->has_node(*now.wanted_node);
+    if (now.is_server && now.wanted_node && !now.node_is_connected)
+      now.unvisited_server = environment_.unvisited_server(context.path);
   }
   return decide(method.route, context, now);
 }

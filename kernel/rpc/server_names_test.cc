@@ -22,5 +22,17 @@ TEST(ServerNames, AreThoseOfTheRegionThatLive) {
   for (const Case& c : cases) EXPECT_EQ(server_address_of(servers, c.said, "global"), c.address) << c.said;
 }
 
+TEST(ServerNames, OneThatWasNotVisitedLives) {
+  const std::vector<ServerMember> servers = {
+      {.name = "away", .region = "mars", .rpc_address = "mars:4647"},
+      {.name = "one", .region = "global", .rpc_address = "one:4647"},
+      {.name = "three", .region = "global", .rpc_address = "three:4647", .status = ServerStatus::failed},
+      {.name = "two", .region = "global", .rpc_address = "two:4647"},
+  };
+  EXPECT_EQ("one:4647", unvisited_server_of(servers, "global", "two", {}));
+  EXPECT_EQ("two:4647", unvisited_server_of(servers, "global", "one", {}));
+  EXPECT_EQ("", unvisited_server_of(servers, "global", "two", {"one"}));
+}
+
 }  // namespace
 }  // namespace drover

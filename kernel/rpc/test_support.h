@@ -124,6 +124,9 @@ class FakeEnvironment final : public Environment {
     if (server == facts().server_name) return "";
     return server == "s7" ? std::optional<std::string>("s7:4647") : std::nullopt;
   }
+  std::string unvisited_server(const std::vector<std::string>& path) const override {
+    return path.empty() ? leader_address() : std::string();
+  }
   std::optional<Uuid> local_node() const override { return facts().local_node; }
   std::chrono::nanoseconds last_contact() const override { return 7ms; }
   Result<Uuid> locate(std::string_view id) const override {

@@ -92,5 +92,4 @@ is_gone() { ! [ -e "/run/netns/$FILE" ]; }
 eventually 60 "the network outlives its allocation" is_gone
 trap clean_up EXIT
 
-# A job that this client cannot serve is refused before anything runs.
 passed

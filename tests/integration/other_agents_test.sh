@@ -71,6 +71,7 @@ shows_log two one -server-id=one.global
 shows_log one "$LEADER" -server-id=leader
 shows_log node two -server-id two
 shows_log one node "-node-id=$NODE"
+shows_log two node "-node-id=$NODE"
 shows_log one node "-node-id=${NODE:0:8}"
 shows_log node node "-node-id=$NODE"
 expect 1 "unknown server three" on one monitor -server-id=three
@@ -96,7 +97,7 @@ get 404 "Unknown profile: brain" two /v1/agent/pprof/brain
 NOMAD_ADDR=http://127.0.0.1:${HTTP[one]}
 export NOMAD_ADDR
 once_job talk 'echo said; echo kept > local/kept; exec sleep 1000' ''
-for agent in one node; do
+for agent in one two node; do
   kept() { [ "$(on "$agent" alloc fs "$ALLOC" t/local/kept)" = kept ]; }
   eventually 20 "$agent does not show the file" kept
   expect 0 "said" on "$agent" alloc logs "$ALLOC"

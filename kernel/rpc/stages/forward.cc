@@ -22,8 +22,8 @@ Destination to_node(const CallContext& context, const Situation& now) {
   if (now.is_server) {
     if (!now.wanted_node) return not_found("No path to node");
     if (now.node_is_connected) return ToNode{*now.wanted_node};
-    // Another server may hold the connection; the leader hears from every node. Once only: the path forbids a loop.
-    if (context.path.empty() && !now.is_leader && !now.leader_address.empty()) return ToServer{now.leader_address};
+    // A node opens one connection, to any server: each asks another one that was not asked yet.
+    if (!now.unvisited_server.empty()) return ToServer{now.unvisited_server};
     return not_found("No path to node");
   }
   if (!context.path.empty()) return not_found("No path to node");

@@ -34,6 +34,7 @@ struct Situation {
   std::optional<Uuid> wanted_node;            // NODE, LOCAL: from the request; nothing when it could not be told
   bool names_target = false;                  // NODE, LOCAL: the request names a node or an allocation
   bool node_is_connected = false;             // NODE, LOCAL: the wanted node opened a connection to this server
+  std::string unvisited_server;               // NODE, LOCAL: of this region; address, or empty
   std::string wanted_server;                  // LOCAL: the request's name of a server
   std::optional<std::string> wanted_address;  // of that one, empty for this server; nothing when none is known
 };

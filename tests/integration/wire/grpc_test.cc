@@ -30,6 +30,7 @@ class World final : public rpc::Environment {
   void confirm_leadership(SteadyTime, std::function<void(Status)> done) override { done(ok_status()); }
   std::string leader_address() const override { return ""; }
   std::optional<std::string> server_address(std::string_view) const override { return std::nullopt; }
+  std::string unvisited_server(const std::vector<std::string>&) const override { return {}; }
   std::string any_server_address() const override {
     std::lock_guard lock(mutex);
     return address;
