@@ -124,8 +124,8 @@ for id in $ids; do
   umount /run/netns/"$id"*
 done
 start native
-after=$(address_of "$one")
-[ "$after" != "$before" ] || fail "the namespace was not connected anew"
+has_moved() { after=$(address_of "$one") && [ "$after" != "$before" ]; }
+eventually 20 "the namespace was not connected anew" has_moved
 eventually 30 "no answer from a new namespace" answers 127.0.0.1 "$(port_of "$one")" "hello from $after:8080"
 
 expect 0 "" "$DROVER" job stop -detach web

@@ -34,9 +34,12 @@ client {
   memory_total_mb   = 10000000
   disk_free_mb      = 10000000
   disk_total_mb     = 10000000
+  gc_max_allocs     = 100000
   # A small root: building it is the measure of a disk, not of an agent.
   chroot_env {
     "/bin/busybox" = "/bin/busybox"
+    "/etc/passwd"  = "/etc/passwd"
+    "/etc/group"   = "/etc/group"
   }
 }
 plugin "raw_exec" {
