@@ -38,10 +38,9 @@ class NetworkKind {
   virtual Status begin(const Wanted& wanted, StoredAttachment& out) = 0;
   // Fills what the job's tasks need. A failed one has undone its part. Errors: the reason.
   virtual Status attach(const Wanted& wanted, StoredAttachment& out) = 0;
-  // The agent found it as it was. Errors are logged.
-  virtual Status found(const Wanted& wanted, const StoredAttachment& attachment) {
-    return (void)wanted, (void)attachment, ok_status();
-  }
+  // The agent found it, by the name of its namespace. Errors: not_found when it is not connected any more: the kernel
+  // gives names of namespaces again; others are logged.
+  virtual Status found(const Wanted& wanted, const StoredAttachment& attachment) = 0;
   // Idempotent; also of what was begun only, and of a namespace that is gone.
   virtual Status detach(const Wanted& wanted, const StoredAttachment& attachment) = 0;
 };

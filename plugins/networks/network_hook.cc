@@ -52,8 +52,9 @@ class AttachedNetwork final : public AllocHook::Part {
     DROVER_TRY(const std::string name_space, namespace_id(network->path()));
     DROVER_TRY(const auto before, stored());
     if (before && before->namespace_id() == name_space) {
-      if (const Status status = kind_of(*before).found(wanted, *before); !status.ok()) warn(status);
-      return describe(*network, *before), ok_status();
+      const Status status = kind_of(*before).found(wanted, *before);
+      if (!status.ok()) warn(status);
+      if (status.code() != Code::not_found) return describe(*network, *before), ok_status();
     }
     if (before) {
       // Of a namespace that is gone, with the machine's last run or its container.

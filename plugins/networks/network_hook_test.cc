@@ -27,13 +27,14 @@ class FakeKind final : public NetworkKind {
     out.mutable_status()->set_address("10.9.0.2");
     return ok_status();
   }
-  Status found(const Wanted&, const StoredAttachment&) override { return note("found"), ok_status(); }
+  Status found(const Wanted&, const StoredAttachment&) override { return note("found"), still_there; }
   Status detach(const Wanted& wanted, const StoredAttachment&) override {
     return note("detach " + wanted.path.substr(wanted.path.rfind('/') + 1)), ok_status();
   }
 
   std::vector<std::string> calls;
   int failures = 0;
+  Status still_there;
   Status refusal;
 
  private:
@@ -144,6 +145,14 @@ TEST_F(NetworkHookTest, AttachesAnotherNamespaceAnew) {
   use("second");  // the machine, or the container that held it, was started again
   ASSERT_TRUE(prerun().ok());
   EXPECT_EQ((std::vector<std::string>{"begin", "attach first", "detach first", "begin", "attach second"}), native.calls);
+}
+
+TEST_F(NetworkHookTest, AttachesANamespaceThatHasAnOldName) {
+  ASSERT_TRUE(prerun().ok());
+  native.still_there = not_found("there is no link eth0");
+  ASSERT_TRUE(prerun().ok());
+  EXPECT_EQ((std::vector<std::string>{"begin", "attach first", "found", "detach first", "begin", "attach first"}),
+            native.calls);
 }
 
 TEST_F(NetworkHookTest, TriesAgainAndTellsTheFirstError) {

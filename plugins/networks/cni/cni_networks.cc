@@ -8,6 +8,7 @@
 #include "drover/log.h"
 #include "drover/program.h"
 #include "drover/v1/allocation.pb.h"
+#include "native/links.h"
 
 namespace drover::networks::cni {
 namespace {
@@ -187,6 +188,11 @@ Status CniNetworks::attach(const Wanted& wanted, StoredAttachment& out) {
   out.set_result(*std::move(result));
   *out.mutable_status() = *std::move(status);
   return ok_status();
+}
+
+Status CniNetworks::found(const Wanted& wanted, const StoredAttachment&) {
+  DROVER_TRY(Links inside, Links::open_in(wanted.path));
+  return inside.check(kInterface);
 }
 
 Status CniNetworks::detach(const Wanted& wanted, const StoredAttachment& attachment) {

@@ -29,6 +29,7 @@ class CniNetworks final : public NetworkKind {
 
   Status begin(const Wanted& wanted, StoredAttachment& out) override;
   Status attach(const Wanted& wanted, StoredAttachment& out) override;
+  Status found(const Wanted& wanted, const StoredAttachment& attachment) override;
   Status detach(const Wanted& wanted, const StoredAttachment& attachment) override;
 
  private:

@@ -151,6 +151,8 @@ Status Links::add_default_route(const std::string& link, const std::string& gate
   return error == -NLE_EXIST ? ok_status() : failed(error, "add the route by " + gateway);
 }
 
+Status Links::check(const std::string& link) { return find(socket_.get(), link).status(); }
+
 Status Links::remove(const std::string& link) {
   const auto here = find(socket_.get(), link);
   if (here.status().code() == Code::not_found) return ok_status();

@@ -27,6 +27,8 @@ class Links {
   Status add_address(const std::string& link, const std::string& address);
   Status raise(const std::string& link);
   Status add_default_route(const std::string& link, const std::string& gateway);
+  // Errors: not_found.
+  Status check(const std::string& link);
   // One that is not there is fine.
   Status remove(const std::string& link);
 

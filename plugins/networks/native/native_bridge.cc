@@ -149,6 +149,8 @@ Status NativeBridge::attach(const Wanted& wanted, StoredAttachment& out) {
 Status NativeBridge::found(const Wanted& wanted, const StoredAttachment&) {
   const MutexLock lock(mutex_);
   if (!leases_.contains(wanted.allocation)) return not_found("its address is not known any more");
+  DROVER_TRY(Links inside, Links::open_in(wanted.path));
+  DROVER_RETURN_IF_ERROR(inside.check(kInterface));
   const auto printed = packet_filter_.run("list table inet " + table_name(config_));
   return printed ? ok_status() : filter();
 }
