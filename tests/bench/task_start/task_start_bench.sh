@@ -90,7 +90,7 @@ job "$1" {
         args    = $arguments
       }
       resources {
-        cpu    = 1
+        cpu    = 2
         memory = 10
       }
       logs {
