@@ -23,25 +23,7 @@ using Json = nlohmann::json;
 
 using namespace std::chrono_literals;
 
-// For the conformance kit: one node for all checks, looked over when all is done.
-class Shared final : public ::testing::Environment {
- public:
-  static Node& get() {
-    if (!node()) node() = std::make_unique<Node>();
-    return *node();
-  }
-  void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "missing: root";
-    if (detect_cgroups().mode == CgroupLayout::Mode::none) GTEST_SKIP() << "missing: writable control groups";
-  }
-  void TearDown() override { node().reset(); }
-
- private:
-  static std::unique_ptr<Node>& node() {
-    static std::unique_ptr<Node> one;
-    return one;
-  }
-};
+using Shared = RootedNode<Node>;
 const ::testing::Environment* const kShared = ::testing::AddGlobalTestEnvironment(new Shared);
 
 conformance::SubjectFactory subject() {

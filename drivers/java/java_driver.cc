@@ -36,12 +36,7 @@ driver::FingerprintResponse JavaDriver::fingerprint() {
   driver::FingerprintResponse print = IsolatedDriver::fingerprint();
   if (print.health() != driver::FingerprintResponse::HEALTHY) return print;
   const auto version = ask_version();
-  if (!version) {
-    driver::FingerprintResponse none;
-    none.set_health(driver::FingerprintResponse::UNDETECTED);
-    none.set_health_description(version.status().message());
-    return none;
-  }
+  if (!version) return undetected(version.status().message());
   auto& attributes = *print.mutable_attributes();
   attributes["driver.java.version"].set_string_val(version->version);
   attributes["driver.java.runtime"].set_string_val(version->runtime);

@@ -21,28 +21,11 @@ using Json = nlohmann::json;
 
 const std::string kMachinesPath = std::getenv("PATH");  // before a test had another
 
-// For the conformance kit: one node for all checks, looked over when all is done.
-class Shared final : public ::testing::Environment {
- public:
-  static Node& get() {
-    if (!node()) {
-      node() = std::make_unique<Node>();
-      node()->fake_java();
-    }
-    return *node();
-  }
-  void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "missing: root";
-    if (detect_cgroups().mode == CgroupLayout::Mode::none) GTEST_SKIP() << "missing: writable control groups";
-  }
-  void TearDown() override { node().reset(); }
-
- private:
-  static std::unique_ptr<Node>& node() {
-    static std::unique_ptr<Node> one;
-    return one;
-  }
+// A node whose Java is the script.
+struct FakeJavaNode : Node {
+  FakeJavaNode() { fake_java(); }
 };
+using Shared = RootedNode<FakeJavaNode>;
 const ::testing::Environment* const kShared = ::testing::AddGlobalTestEnvironment(new Shared);
 
 conformance::TaskSpec running(const std::string& script) {
@@ -155,7 +138,7 @@ class RealJava : public ::testing::Test {
     config.set_stdout_path(out_.path());
     return config;
   }
-  // Of a task that ends by itself.
+  // For a task that ends by itself.
   std::string printed_by(const Json& options) {
     (void)node_.said(task(options));
     return out_.text();

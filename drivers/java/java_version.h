@@ -1,4 +1,4 @@
-// What `java -version` says of itself. Pure.
+// Reads what `java -version` prints. Pure.
 #pragma once
 
 #include <string>

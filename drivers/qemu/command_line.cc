@@ -31,7 +31,7 @@ int number_of(std::string_view text) {
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 Result<std::string> socket_path(const driver::TaskConfig& config, std::string_view name) {
-  std::string path = config.alloc_dir() + "/" + config.name() + "/" + std::string(name);
+  std::string path = task_folder(config) + "/" + std::string(name);
   if (path.size() < kLongestSocketPath) return path;
   return invalid_argument("socket path " + path + " is longer than the maximum length allowed (" +
                           std::to_string(kLongestSocketPath) +

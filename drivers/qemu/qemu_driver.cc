@@ -18,8 +18,6 @@ using namespace std::chrono_literals;
 constexpr const char* kQemu = "qemu-system-x86_64";
 constexpr auto kVersionLimit = 10s;
 
-std::string task_folder(const driver::TaskConfig& task) { return task.alloc_dir() + "/" + task.name(); }
-
 Result<std::string> ask_version() {
   DROVER_TRY(const std::string qemu, find_machine_program(kQemu));
   DROVER_TRY(const std::string said,
@@ -44,22 +42,13 @@ hclspec::Spec QemuDriver::config_schema() const {
        {.name = "args_allowlist",
         .type = "list(string)",
         .help = "Options of qemu that jobs may give in `args`, each as it is written there. Unless said: every one."},
-       {.name = "launcher_dir",
-        .type = "string",
-        .help = "Absolute path of the folder with the launcher's socket. Unless said, inside the agent the agent's, "
-                "for a program /run/drover-qemu."}});
+       launcher_option()});
 }
 
 Status QemuDriver::configure(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request) {
   DROVER_TRY(TaskOptions raw, TaskOptions::from_msgpack(request.msgpack_config()));
   DROVER_TRY(Options wanted, read_options(raw));
-  if (!configured_) {
-    open(std::move(wanted));
-    configured_ = request.msgpack_config();
-  } else if (*configured_ != request.msgpack_config()) {
-    return failed_precondition("qemu is configured already; another configuration needs a new process");
-  }
-  return ok_status();
+  return configure_once(request, [&] { open(std::move(wanted)); });
 }
 
 void QemuDriver::open(Options options) {
@@ -73,12 +62,7 @@ void QemuDriver::open(Options options) {
 
 driver::FingerprintResponse QemuDriver::fingerprint() {
   const auto version = ask_version();
-  if (!version) {
-    driver::FingerprintResponse none;
-    none.set_health(driver::FingerprintResponse::UNDETECTED);
-    none.set_health_description(version.status().message());
-    return none;
-  }
+  if (!version) return undetected(version.status().message());
   driver::FingerprintResponse print = ProcessDriver::fingerprint();
   (*print.mutable_attributes())["driver.qemu.version"].set_string_val(*version);
   return print;

@@ -2,9 +2,6 @@
 // user or of the agent; the machine is its isolation. How tasks live and are found again: drover/process_driver.h.
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "drover/process_driver.h"
 #include "qemu_options.h"
 
@@ -33,7 +30,6 @@ class QemuDriver final : public ProcessDriver {
   Status exec_task_streaming(const ExecCommand& command, ExecStream& stream) override;
 
  private:
-  std::optional<std::string> configured_;  // by these bytes
   Options options_;
 };
 

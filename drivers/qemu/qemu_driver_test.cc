@@ -62,21 +62,7 @@ class Node : public DriverNode {
   std::optional<SearchPath> path_;
 };
 
-// For the conformance kit: one node for all checks, looked over when all is done.
-class Shared final : public ::testing::Environment {
- public:
-  static Node& get() {
-    if (!node()) node() = std::make_unique<Node>();
-    return *node();
-  }
-  void TearDown() override { node().reset(); }
-
- private:
-  static std::unique_ptr<Node>& node() {
-    static std::unique_ptr<Node> one;
-    return one;
-  }
-};
+using Shared = SharedNode<Node>;
 const ::testing::Environment* const kShared = ::testing::AddGlobalTestEnvironment(new Shared);
 
 conformance::TaskSpec running(const std::string& fake) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "drover/process_driver.h"
+
 namespace drover::qemu {
 namespace {
 
@@ -58,14 +60,12 @@ bool takes_value(std::string_view option) {
 
 Result<Options> read_options(TaskOptions& raw) {
   Options options{.image_paths = raw.text_list("image_paths"), .args_allowlist = raw.text_list("args_allowlist")};
-  options.launcher.folder = raw.text("launcher_dir");
+  DROVER_TRY(options.launcher, read_launcher_option(raw));
   DROVER_RETURN_IF_ERROR(raw.finish());
   for (const std::string& path : options.image_paths) {
     if (!path.starts_with('/'))
       return invalid_argument("config option \"image_paths\" must hold absolute paths, \"" + path + "\" is none");
   }
-  if (const std::string& folder = options.launcher.folder; !folder.empty() && !folder.starts_with('/'))
-    return invalid_argument("config option \"launcher_dir\" must be an absolute path");
   return options;
 }
 

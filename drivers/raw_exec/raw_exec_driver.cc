@@ -19,10 +19,7 @@ hclspec::Spec RawExecDriver::config_schema() const {
         .help =
             "Leave tasks in the launcher's control groups; processes that a task abandons are then not found when it "
             "is stopped."},
-       {.name = "launcher_dir",
-        .type = "string",
-        .help = "Absolute path of the folder with the launcher's socket. Unless said, inside the agent the agent's, "
-                "for a program /run/drover-raw_exec."}});
+       launcher_option()});
 }
 
 void RawExecDriver::set_agent(const AgentInfo& agent) {
@@ -35,17 +32,9 @@ Status RawExecDriver::configure(const hashicorp::nomad::plugins::base::proto::Se
   Options wanted;
   wanted.is_enabled = raw.boolean("enabled", is_enabled_by_default_);
   wanted.uses_cgroups = !raw.boolean("no_cgroups");
-  wanted.launcher.folder = raw.text("launcher_dir");
+  DROVER_TRY(wanted.launcher, read_launcher_option(raw));
   DROVER_RETURN_IF_ERROR(raw.finish());
-  if (const std::string& folder = wanted.launcher.folder; !folder.empty() && !folder.starts_with('/'))
-    return invalid_argument("config option \"launcher_dir\" must be an absolute path");
-  if (!configured_) {
-    open(std::move(wanted));
-    configured_ = request.msgpack_config();
-  } else if (*configured_ != request.msgpack_config()) {
-    return failed_precondition("raw_exec is configured already; another configuration needs a new process");
-  }
-  return ok_status();
+  return configure_once(request, [&] { open(std::move(wanted)); });
 }
 
 void RawExecDriver::open(Options options) {
@@ -59,14 +48,9 @@ void RawExecDriver::open(Options options) {
 }
 
 driver::FingerprintResponse RawExecDriver::fingerprint() {
-  if (options_.is_enabled) {
-    driver::FingerprintResponse print = ProcessDriver::fingerprint();
-    (*print.mutable_attributes())["driver.raw_exec.cgroups"].set_string_val(std::string(to_string(layout_.mode)));
-    return print;
-  }
-  driver::FingerprintResponse print;
-  print.set_health(driver::FingerprintResponse::UNDETECTED);
-  print.set_health_description("disabled");
+  if (!options_.is_enabled) return undetected("disabled");
+  driver::FingerprintResponse print = ProcessDriver::fingerprint();
+  (*print.mutable_attributes())["driver.raw_exec.cgroups"].set_string_val(std::string(to_string(layout_.mode)));
   return print;
 }
 

@@ -34,7 +34,6 @@ class RawExecDriver final : public ProcessDriver {
 
  private:
   bool is_enabled_by_default_ = false;
-  std::optional<std::string> configured_;  // by these bytes
   Options options_;
   CgroupLayout layout_;
 };

@@ -26,7 +26,7 @@ bool has_mount_calls() { return ::syscall(SYS_mount_setattr, -1, "", 0, nullptr,
 
 }  // namespace
 
-IsolatedDriver::IsolatedDriver(std::string name) : ProcessDriver(name), name_(std::move(name)) {}
+IsolatedDriver::IsolatedDriver(std::string name) : ProcessDriver(std::move(name)) {}
 
 IsolatedDriver::~IsolatedDriver() = default;
 
@@ -63,10 +63,7 @@ hclspec::Spec IsolatedDriver::config_schema() const {
         .type = "number",
         .default_literal = "0",
         .help = "Most processes and threads of a task; a job may ask for fewer. 0: no limit."},
-       {.name = "launcher_dir",
-        .type = "string",
-        .help = "Absolute path of the folder with the launcher's socket. Unless said, inside the agent the agent's, "
-                "for a program /run/drover-NAME."}});
+       launcher_option()});
 }
 
 Result<IsolationOptions> IsolatedDriver::read_options(TaskOptions& raw) const { return read_isolation_options(raw); }
@@ -75,13 +72,7 @@ Status IsolatedDriver::configure(const hashicorp::nomad::plugins::base::proto::S
   DROVER_TRY(TaskOptions raw, TaskOptions::from_msgpack(request.msgpack_config()));
   DROVER_TRY(IsolationOptions wanted, read_options(raw));
   DROVER_RETURN_IF_ERROR(raw.finish());
-  if (!configured_) {
-    open(std::move(wanted));
-    configured_ = request.msgpack_config();
-  } else if (*configured_ != request.msgpack_config()) {
-    return failed_precondition(name_ + " is configured already; another configuration needs a new process");
-  }
-  return ok_status();
+  return configure_once(request, [&] { open(std::move(wanted)); });
 }
 
 void IsolatedDriver::open(IsolationOptions options) {
@@ -98,18 +89,13 @@ void IsolatedDriver::open(IsolationOptions options) {
 }
 
 driver::FingerprintResponse IsolatedDriver::fingerprint() {
+  if (::geteuid() != 0) return undetected("Driver must run as root");
+  const bool has_cgroups = layout_.mode != CgroupLayout::Mode::none;
+  if (has_cgroups && has_mount_calls()) return ProcessDriver::fingerprint();
   driver::FingerprintResponse print;
   print.set_health(driver::FingerprintResponse::UNHEALTHY);
-  if (::geteuid() != 0) {
-    print.set_health(driver::FingerprintResponse::UNDETECTED);
-    print.set_health_description("Driver must run as root");
-  } else if (layout_.mode == CgroupLayout::Mode::none) {
-    print.set_health_description("Cgroup mount point unavailable");
-  } else if (!has_mount_calls()) {
-    print.set_health_description("this kernel lacks mount_setattr; Linux 5.12 has it");
-  } else {
-    return ProcessDriver::fingerprint();
-  }
+  print.set_health_description(has_cgroups ? "this kernel lacks mount_setattr; Linux 5.12 has it"
+                                           : "Cgroup mount point unavailable");
   return print;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "drover/hclspec.h"
 #include "drover/log.h"
 #include "drover/mutex.h"
 #include "drover/plugin.h"
@@ -12,6 +13,7 @@
 #include "drover/process_exec.h"
 #include "drover/signals.h"
 #include "first_process.h"
+#include "nomad/plugins/base.pb.h"
 #include "nomad/plugins/driver.pb.h"
 #include "process_handle.h"
 #include "process_task.h"
@@ -27,6 +29,7 @@ namespace {
 
 constexpr int32_t kHandleVersion = 1;
 constexpr std::string_view kDefaultSignal = "SIGINT";
+constexpr std::string_view kLauncherOption = "launcher_dir";
 constexpr auto kLauncherLimit = 10s;
 constexpr auto kKillLimit = 10s;
 constexpr std::chrono::nanoseconds kAfterAsking =
@@ -177,6 +180,31 @@ void ProcessDriver::set_launcher(Launcher::Options options) { tasks_->launcher_o
 
 void ProcessDriver::isolate_with(std::vector<std::unique_ptr<IsolationPart>> parts) {
   tasks_->parts = std::move(parts);
+}
+
+Status ProcessDriver::configure_once(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request,
+                                     const std::function<void()>& open) {
+  if (!configured_) {
+    open();
+    configured_ = request.msgpack_config();
+  } else if (*configured_ != request.msgpack_config()) {
+    return failed_precondition(tasks_->driver + " is configured already; another configuration needs a new process");
+  }
+  return ok_status();
+}
+
+hclspec::Attribute ProcessDriver::launcher_option() const {
+  return {.name = std::string(kLauncherOption),
+          .type = "string",
+          .help = "Absolute path of the folder with the launcher's socket. Unless said, inside the agent the agent's, "
+                  "for a program /run/drover-" +
+                  tasks_->driver + "."};
+}
+
+Result<Launcher::Options> read_launcher_option(TaskOptions& raw) {
+  Launcher::Options launcher{.folder = raw.text(kLauncherOption)};
+  if (launcher.folder.empty() || launcher.folder.starts_with('/')) return launcher;
+  return invalid_argument("config option \"" + std::string(kLauncherOption) + "\" must be an absolute path");
 }
 
 driver::DriverCapabilities ProcessDriver::capabilities() const {

@@ -21,10 +21,6 @@ bool is_executable(const std::string& path) {
 
 }  // namespace
 
-std::string task_folder(const driver::TaskConfig& config) {
-  return config.alloc_dir().empty() ? std::string("/") : config.alloc_dir() + "/" + config.name();
-}
-
 Result<std::string> find_program(const std::string& program, const std::string& task_folder,
                                  const std::string& search_path) {
   if (program.starts_with('/')) return program;

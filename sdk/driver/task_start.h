@@ -7,9 +7,6 @@
 
 namespace drover {
 
-// The task's folder: the working directory, and where its programs are looked for first.
-std::string task_folder(const driver::TaskConfig& config);
-
 // The path to execute: an absolute one as it is; else <task>/local/<program>, <task>/<program>, and then the folders of
 // `search_path`. Errors: invalid_argument naming the places.
 Result<std::string> find_program(const std::string& program, const std::string& task_folder,

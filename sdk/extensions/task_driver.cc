@@ -9,6 +9,17 @@
 
 namespace drover {
 
+driver::FingerprintResponse undetected(std::string why) {
+  driver::FingerprintResponse print;
+  print.set_health(driver::FingerprintResponse::UNDETECTED);
+  print.set_health_description(std::move(why));
+  return print;
+}
+
+std::string task_folder(const driver::TaskConfig& config) {
+  return config.alloc_dir().empty() ? std::string("/") : config.alloc_dir() + "/" + config.name();
+}
+
 bool TaskDriver::watch_task(std::string_view, std::stop_token, TellExit) { return false; }
 namespace {
 

@@ -6,6 +6,9 @@
 //   };
 #pragma once
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -36,7 +39,7 @@ class OutputFifo {
 
 class DriverNode {
  public:
-  // What a driver is to use instead of the machine's.
+  // A driver uses these instead of the machine's.
   struct Place {
     std::string cgroup_parent;
     Launcher::Options launcher;
@@ -81,6 +84,34 @@ class DriverNode {
   std::string folder_;
   Place place_;
   std::unique_ptr<ProcessDriver> driver_;
+};
+
+// For the conformance kit: one node for all checks of a program, looked over when all is done.
+//   const auto* const kShared = ::testing::AddGlobalTestEnvironment(new SharedNode<Node>);
+template <typename Node>
+class SharedNode : public ::testing::Environment {
+ public:
+  static Node& get() {
+    if (!node()) node() = std::make_unique<Node>();
+    return *node();
+  }
+  void TearDown() override { node().reset(); }
+
+ private:
+  static std::unique_ptr<Node>& node() {
+    static std::unique_ptr<Node> one;
+    return one;
+  }
+};
+
+// The same where tasks need root and control groups of their own: without them all tests are skipped.
+template <typename Node>
+class RootedNode final : public SharedNode<Node> {
+ public:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "missing: root";
+    if (detect_cgroups().mode == CgroupLayout::Mode::none) GTEST_SKIP() << "missing: writable control groups";
+  }
 };
 
 }  // namespace drover

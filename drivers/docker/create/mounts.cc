@@ -164,8 +164,6 @@ Result<Json> device_of(DeviceOption option) {
 
 }  // namespace
 
-std::string task_folder(const driver::TaskConfig& task) { return task.alloc_dir() + "/" + task.name(); }
-
 std::string path_from(const std::string& folder, const std::string& path) {
   std::string out = (std::filesystem::path(folder) / path).lexically_normal();
   while (out.size() > 1 && out.back() == '/') out.pop_back();

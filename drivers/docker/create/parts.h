@@ -19,7 +19,6 @@ Status add_ports(const BodyInput& input, nlohmann::json& body, ContainerBody& ou
 Status add_security(const BodyInput& input, nlohmann::json& host);
 
 // Paths of the task's folders on this machine.
-std::string task_folder(const driver::TaskConfig& task);
 // True when `path` is `folder` or below it, by its text.
 bool is_below(const std::string& path, const std::string& folder);
 // Absolute, without "." and "..".

@@ -1,9 +1,7 @@
 #include "images/image_store.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +9,7 @@
 
 #include "drover/fd.h"
 #include "drover/log.h"
+#include "drover/open_below.h"
 #include "engine/answers.h"
 #include "images/credentials.h"
 
@@ -20,17 +19,13 @@ namespace {
 constexpr size_t kPiece = 256 * 1024;
 
 // A file of the task's, by a name that must not lead out of its folder: the task may have put links there.
-int open_beneath(const std::string& folder, const std::string& name) {
+Fd open_image(const std::string& folder, const std::string& name) {
   const Fd root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (root.get() < 0) return -1;
-  open_how how{};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  return static_cast<int>(::syscall(SYS_openat2, root.get(), name.c_str(), &how, sizeof how));
+  return open_below(root, name, O_RDONLY | O_NONBLOCK, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
 }
 
 Status load_image(Engine& engine, const ImageWish& wish, const std::stop_token& stop) {
-  const Fd archive(open_beneath(wish.local_folder, wish.options.load));
+  const Fd archive = open_image(wish.local_folder, wish.options.load);
   struct stat about {};
   if (archive.get() < 0 || ::fstat(archive.get(), &about) != 0)
     return errno_status(errno, "unable to open image archive: " + wish.options.load);

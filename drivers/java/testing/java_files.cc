@@ -66,7 +66,7 @@ struct Entry {
   std::string name, content;
   uint32_t offset = 0;
 
-  // What the header in front of it and the one in the directory share.
+  // The header in front of it and the one in the directory share this.
   std::string header() const {
     const auto size = static_cast<uint32_t>(content.size());
     return little(10, 2) + little(0, 2) + little(0, 2) + little(0, 2) + little(0x21, 2) + little(checksum(content), 4) +

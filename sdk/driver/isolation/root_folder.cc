@@ -1,9 +1,7 @@
 #include "root_folder.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "drover/fd.h"
+#include "drover/open_below.h"
 
 namespace drover {
 namespace {
@@ -70,26 +68,17 @@ Result<Launcher::User> find_user_among(std::string_view name, std::string_view p
 }
 
 Result<RootFolder> RootFolder::open(const std::string& path, std::vector<Shown> shown) {
-  const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return errno_status(errno, "open the task's folder " + path);
-  return RootFolder(fd, path, std::move(shown));
+  Fd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) return errno_status(errno, "open the task's folder " + path);
+  return RootFolder(std::move(folder), path, std::move(shown));
 }
-RootFolder::~RootFolder() {
-  if (fd_ >= 0) ::close(fd_);
-}
-RootFolder::RootFolder(RootFolder&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)), shown_(std::move(other.shown_)) {}
 
-int RootFolder::find(const std::string& path, int flags) const {
-  open_how how{};
-  how.flags = static_cast<uint64_t>(flags) | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  const std::string relative = "./" + path;
-  return static_cast<int>(syscall(SYS_openat2, fd_, relative.c_str(), &how, sizeof how));
+Fd RootFolder::find(const std::string& path, int flags) const {
+  return open_below(folder_, "./" + path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
 std::string RootFolder::link_in_root(const std::string& path) const {
-  const Fd link(find(path, O_PATH | O_NOFOLLOW));
+  const Fd link = find(path, O_PATH | O_NOFOLLOW);
   char to[PATH_MAX];
   const ssize_t size = link ? ::readlinkat(link.get(), "", to, sizeof to) : -1;
   return size > 0 ? std::string(to, static_cast<size_t>(size)) : std::string();
@@ -147,8 +136,8 @@ bool RootFolder::shows_program(const std::string& path) const {
 
 std::string RootFolder::text_of(const std::string& path) const {
   const std::string source = shown_at("/" + path);
-  const Fd file(source.empty() ? find(path, O_RDONLY | O_NONBLOCK)
-                               : ::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  const Fd file = source.empty() ? find(path, O_RDONLY | O_NONBLOCK)
+                                 : Fd(::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   std::string text;
   char chunk[4096];
   ssize_t n = 0;
@@ -165,11 +154,11 @@ Result<Launcher::User> RootFolder::find_user(const std::string& name) const {
 
 bool RootFolder::has_program(const std::string& path) const {
   struct stat found {};
-  const Fd file(find(path, O_PATH));
+  const Fd file = find(path, O_PATH);
   if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return false;
   if ((found.st_mode & kAnyExecutable) != 0) return true;
   // One that has another name may be the machine's.
-  const Fd own(found.st_nlink == 1 ? find(path, O_RDONLY | O_NONBLOCK) : -1);
+  const Fd own = found.st_nlink == 1 ? find(path, O_RDONLY | O_NONBLOCK) : Fd();
   return own && ::fchmod(own.get(), (found.st_mode & 07777) | kExecutable) == 0;
 }
 
@@ -195,10 +184,8 @@ Result<std::string> RootFolder::find_program(const std::string& name) const {
 
 Status RootFolder::give_secrets(const Launcher::User& user) const {
   struct stat found {};
-  open_how how{};
-  how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  const Fd folder(static_cast<int>(syscall(SYS_openat2, fd_, "secrets", &how, sizeof how)));
+  const Fd folder =
+      open_below(folder_, "secrets", O_RDONLY | O_DIRECTORY, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
   if (!folder) return errno == ENOENT ? ok_status() : errno_status(errno, "open the task's secrets in " + path_);
   if (::fstat(folder.get(), &found) != 0) return errno_status(errno, "look at the task's secrets in " + path_);
   if (found.st_uid != ::geteuid() || found.st_uid == user.id) return ok_status();

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/fd.h"
 #include "drover/launcher.h"
 
 namespace drover {
@@ -21,9 +22,6 @@ class RootFolder {
   };
   // Errors: those of open.
   static Result<RootFolder> open(const std::string& path, std::vector<Shown> shown = {});
-  ~RootFolder();
-  RootFolder(RootFolder&& other) noexcept;
-  RootFolder& operator=(RootFolder&&) = delete;
 
   // By /etc/passwd in there. Where there is none, "nobody" is who it is on every machine. Errors: invalid_argument.
   Result<Launcher::User> find_user(const std::string& name) const;
@@ -37,9 +35,9 @@ class RootFolder {
   Status give_secrets(const Launcher::User& user) const;
 
  private:
-  RootFolder(int fd, std::string path, std::vector<Shown> shown)
-      : fd_(fd), path_(std::move(path)), shown_(std::move(shown)) {}
-  int find(const std::string& path, int flags) const;  // a descriptor, or -1
+  RootFolder(Fd folder, std::string path, std::vector<Shown> shown)
+      : folder_(std::move(folder)), path_(std::move(path)), shown_(std::move(shown)) {}
+  Fd find(const std::string& path, int flags) const;
   bool has_program(const std::string& path) const;
   bool shows_program(const std::string& path) const;
   std::string text_of(const std::string& path) const;       // empty when it cannot be read
@@ -49,7 +47,7 @@ class RootFolder {
   // The same of what the task finds there, by the links that it follows.
   std::string shown_at(const std::string& path) const;
 
-  int fd_;
+  Fd folder_;
   std::string path_;
   std::vector<Shown> shown_;
 };

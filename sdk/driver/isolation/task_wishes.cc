@@ -47,9 +47,7 @@ Result<IsolationOptions> read_isolation_options(TaskOptions& raw) {
   options.no_new_privileges = raw.boolean("no_new_privs", true);
   options.are_calls_filtered = raw.boolean("seccomp", true);
   DROVER_TRY(options.pids_limit, read_count(raw, "pids_limit"));
-  options.launcher.folder = raw.text("launcher_dir");
-  if (const std::string& folder = options.launcher.folder; !folder.empty() && !folder.starts_with('/'))
-    return invalid_argument("config option \"launcher_dir\" must be an absolute path");
+  DROVER_TRY(options.launcher, read_launcher_option(raw));
   return options;
 }
 

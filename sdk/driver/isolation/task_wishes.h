@@ -1,4 +1,4 @@
-// What an operator and a job say of a task's isolation, and what follows for it. Pure.
+// A task's isolation as its operator and its job say it, and what follows. Pure.
 #pragma once
 
 #include <string>

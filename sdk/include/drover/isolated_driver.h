@@ -18,7 +18,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -71,8 +70,6 @@ class IsolatedDriver : public ProcessDriver {
   std::string_view launch_context() const override;
 
  private:
-  const std::string name_;
-  std::optional<std::string> configured_;  // by these bytes
   IsolationOptions options_;
   CgroupLayout layout_;
 };

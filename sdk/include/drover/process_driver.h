@@ -16,8 +16,10 @@
 // (drover/isolation.h); unless it does, a task has the rights of its user and the network that it is given. [any]
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +31,16 @@
 
 namespace drover {
 
+namespace hclspec {
+struct Attribute;
+}
+
 class IsolationSet;
 class ProcessTask;
 struct TaskProcess;
+
+// The operator's option "launcher_dir", as it is said. Errors: invalid_argument. Pure.
+Result<Launcher::Options> read_launcher_option(TaskOptions& raw);
 
 class ProcessDriver : public TaskDriver {
  public:
@@ -80,6 +89,13 @@ class ProcessDriver : public TaskDriver {
   void set_launcher(Launcher::Options options);
   // Replaces the parts that isolate every task. Without this call: network_namespace().
   void isolate_with(std::vector<std::unique_ptr<IsolationPart>> parts);
+  // For configure(): runs `open` with the first configuration. The tasks run by that one, so another one later is an
+  // error: failed_precondition.
+  Status configure_once(const hashicorp::nomad::plugins::base::proto::SetConfigRequest& request,
+                        const std::function<void()>& open);
+  // The operator's option "launcher_dir", as the schema has it.
+  hclspec::Attribute launcher_option() const;
+
   // Stands before the errors of a start whose command() was in order. Empty, the default: nothing.
   virtual std::string_view launch_context() const { return {}; }
 
@@ -90,6 +106,7 @@ class ProcessDriver : public TaskDriver {
   Result<TaskProcess> launch(const ProcessTask& task, const Command& wanted, IsolationSet& isolation);
 
   const std::unique_ptr<Tasks> tasks_;
+  std::optional<std::string> configured_;  // by these bytes
 };
 
 }  // namespace drover

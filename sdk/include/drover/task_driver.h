@@ -70,6 +70,11 @@ class ExecStream {
   virtual std::stop_token stop() const = 0;
 };
 
+// The fingerprint of a driver that cannot work on this machine, and why. Pure.
+driver::FingerprintResponse undetected(std::string why);
+// The task's folder on this machine; "/" for one without an allocation. Pure.
+std::string task_folder(const driver::TaskConfig& config);
+
 class TaskDriver : public Configurable {
  public:
   static constexpr PluginKind kKind{.type = 2,
