@@ -33,13 +33,13 @@ std::vector<StoredPort> mapped_ports(const v1::Allocation& allocation, bool bind
 class NetworkKind {
  public:
   virtual ~NetworkKind() = default;
-  // What is to be attached and by what; changes nothing. From then on detach() can undo what attach() did.
+  // Decides what is attached and by what; changes nothing. From then on detach() can undo what attach() did.
   // Errors: the reason why it cannot be.
   virtual Status begin(const Wanted& wanted, StoredAttachment& out) = 0;
   // Fills what the job's tasks need. A failed one has undone its part. Errors: the reason.
   virtual Status attach(const Wanted& wanted, StoredAttachment& out) = 0;
-  // The agent found it, by the name of its namespace. Errors: not_found when it is not connected any more: the kernel
-  // gives names of namespaces again; others are logged.
+  // Looks, for an agent that begins, whether the namespace there is connected. Errors: not_found when it is not: it is
+  // attached anew; others are logged.
   virtual Status found(const Wanted& wanted, const StoredAttachment& attachment) = 0;
   // Idempotent; also of what was begun only, and of a namespace that is gone.
   virtual Status detach(const Wanted& wanted, const StoredAttachment& attachment) = 0;

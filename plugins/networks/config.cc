@@ -29,7 +29,7 @@ bool is_interface_name(std::string_view name) {
 
 Result<Subnet> read_subnet(const std::string& option, const std::string& text, bool is_v6) {
   auto subnet = parse_subnet(text);
-  if (!subnet || subnet->is_v6() != is_v6 || hosts_of(*subnet) < 2) {
+  if (!subnet || subnet->is_v6() != is_v6 || hosts_in(*subnet) < 2) {
     return invalid_argument("client." + option + ": \"" + text + "\" is no " + (is_v6 ? "IPv6" : "IPv4") +
                             " range with room for allocations, such as " + (is_v6 ? "fd00:a110:c8::/112" : kSubnet));
   }

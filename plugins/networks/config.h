@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "drover/config.h"
-#include "subnet.h"
+#include "drover/subnet.h"
 
 namespace drover::networks {
 

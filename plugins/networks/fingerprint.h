@@ -1,4 +1,4 @@
-// What this machine has for networks of allocations, for the servers to place jobs by.
+// This machine's means for networks of allocations, for the servers to place jobs by.
 #pragma once
 
 #include <string>

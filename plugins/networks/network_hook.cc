@@ -1,8 +1,5 @@
 #include "network_hook.h"
 
-#include <sys/stat.h>
-
-#include <fstream>
 #include <random>
 
 #include "drover/log.h"
@@ -28,15 +25,6 @@ std::string mode_of(const AllocSpec& spec) {
 
 }  // namespace
 
-Result<std::string> namespace_id(const std::string& path) {
-  struct stat found {};
-  if (::stat(path.c_str(), &found) != 0) return not_found("there is no network namespace " + path);
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  file >> boot;
-  return boot + ":" + std::to_string(found.st_dev) + ":" + std::to_string(found.st_ino);
-}
-
 class AttachedNetwork final : public AllocHook::Part {
  public:
   AttachedNetwork(const NetworkHook& hook, HookedAlloc& alloc, HookState& state)
@@ -49,19 +37,16 @@ class AttachedNetwork final : public AllocHook::Part {
     const auto network = alloc_.shared_network();
     if (!network) return failed_precondition("nobody has made a network for the mode \"" + mode + "\"");
     const Wanted wanted = wanted_of(*spec, network->path());
-    DROVER_TRY(const std::string name_space, namespace_id(network->path()));
     DROVER_TRY(const auto before, stored());
-    if (before && before->namespace_id() == name_space) {
-      const Status status = kind_of(*before).found(wanted, *before);
-      if (!status.ok()) warn(status);
-      if (status.code() != Code::not_found) return describe(*network, *before), ok_status();
-    }
     if (before) {
-      // Of a namespace that is gone, with the machine's last run or its container.
+      const Status found = before->is_attached() ? kind_of(*before).found(wanted, *before) : not_found("it was begun");
+      if (!found.ok()) warn(found);
+      if (found.code() != Code::not_found) return describe(*network, *before), ok_status();
+      // The namespace is another: the machine or its container was started again, or the agent ended in the middle.
       const Wanted old = wanted_of(*spec, before->path());
       if (const Status status = kind_of(*before).detach(old, *before); !status.ok()) warn(status);
     }
-    DROVER_TRY(const StoredAttachment made, attach(wanted, name_space, stop));
+    DROVER_TRY(const StoredAttachment made, attach(wanted, stop));
     return describe(*network, made), ok_status();
   }
 
@@ -91,7 +76,7 @@ class AttachedNetwork final : public AllocHook::Part {
   }
 
   // The first error is told: those of later tries may speak of what the first left behind.
-  Result<StoredAttachment> attach(const Wanted& wanted, const std::string& name_space, const std::stop_token& stop) {
+  Result<StoredAttachment> attach(const Wanted& wanted, const std::stop_token& stop) {
     NetworkKind& kind = wanted.mode == "bridge" ? hook_.kinds_->bridge : hook_.kinds_->cni;
     StoredAttachment attachment;
     const std::string what = "failed to configure networking for alloc: failed to configure network";
@@ -103,7 +88,7 @@ class AttachedNetwork final : public AllocHook::Part {
     for (int i = 0; i < kTries; ++i) {
       const Status status = kind.attach(wanted, attachment);
       if (status.ok()) {
-        attachment.set_namespace_id(name_space);
+        attachment.set_is_attached(true);
         DROVER_RETURN_IF_ERROR(state_.put(kAttachment, serialize(attachment)));
         return attachment;
       }

@@ -30,7 +30,4 @@ class NetworkHook final : public AllocHook {
   std::optional<Kinds> kinds_;
 };
 
-// Names a network namespace while it lives; one that is made later is mostly another. Errors: not_found.
-Result<std::string> namespace_id(const std::string& path);
-
 }  // namespace drover::networks

@@ -1,42 +1,15 @@
-// The pure parts: addresses, options, mapped ports, the rules of the packet filter.
+// The pure parts: leases, options, mapped ports, the rules of the packet filter.
 #include <gtest/gtest.h>
 
 #include "attachment.h"
 #include "config.h"
 #include "drover/v1/allocation.pb.h"
 #include "fingerprint.h"
+#include "native/leases.h"
 #include "native/rules.h"
-#include "subnet.h"
 
 namespace drover::networks {
 namespace {
-
-std::string shown(std::string_view text) {
-  const auto subnet = parse_subnet(text);
-  if (!subnet) return subnet.status().message();
-  const uint32_t hosts = hosts_of(*subnet);
-  std::string out = text_of(*subnet) + " " + std::to_string(hosts);
-  if (hosts > 0) out += " " + address_of(*subnet, 1) + " " + address_of(*subnet, hosts);
-  return out;
-}
-
-TEST(Subnet, AddressesByNumber) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"172.26.64.0/20", "172.26.64.0/20 4094 172.26.64.1 172.26.79.254"},
-      {"10.1.2.3/30", "10.1.2.0/30 2 10.1.2.1 10.1.2.2"},
-      {"10.1.2.3/31", "10.1.2.2/31 0"},
-      {"10.0.0.0/8", "10.0.0.0/8 16777214 10.0.0.1 10.255.255.254"},
-      {"0.0.0.0/0", "0.0.0.0/0 16777214 0.0.0.1 0.255.255.254"},
-      {"fd00:1::/112", "fd00:1::/112 65534 fd00:1::1 fd00:1::fffe"},
-      {"fd00::ffff/64", "fd00::/64 16777214 fd00::1 fd00::ff:fffe"},
-      {"10.1.2.3", "\"10.1.2.3\" is no range of addresses"},
-      {"10.1.2.3/33", "\"10.1.2.3/33\" is no range of addresses"},
-      {"10.1.2.3/-1", "\"10.1.2.3/-1\" is no range of addresses"},
-      {"fd00::/129", "\"fd00::/129\" is no range of addresses"},
-      {"10.1.2/24", "\"10.1.2/24\" is no range of addresses"},
-      {"", "\"\" is no range of addresses"}};
-  for (const auto& [text, expected] : cases) EXPECT_EQ(expected, shown(text)) << text;
-}
 
 TEST(FreeNumber, IsTheNextOne) {
   EXPECT_EQ(2U, *free_number({}, 1, 6));
@@ -55,7 +28,7 @@ Result<Config> configured(const std::string& text) {
 
 TEST(NetworkConfig, SaysWhatIsWrong) {
   EXPECT_EQ((std::vector<std::string>{"/a", "/b"}), configured("cni_path = \"/a::/b\"")->cni_folders);
-  EXPECT_EQ("172.26.64.0/20", text_of(configured("")->subnet));
+  EXPECT_EQ("172.26.64.0/20", to_string(configured("")->subnet));
   const std::pair<const char*, const char*> cases[] = {
       {"bridge_network_name = \"a/b\"",
        "client.bridge_network_name: \"a/b\" is no name of an interface: at most 15 letters, digits, - and _"},
@@ -145,6 +118,17 @@ TEST(Rules, MapBothFamilies) {
   EXPECT_FALSE(has("2001:db8::1 . 81 : 10.9")) << script;
   EXPECT_TRUE(has("meta nfproto ipv6 dnat ip6 to meta l4proto . th dport map @any6")) << script;
   EXPECT_TRUE(has("ip6 saddr fd00:9::/112 ip6 daddr != fd00:9::/112 ip6 daddr != ff00::/8 masquerade")) << script;
+}
+
+TEST(CheckPorts, FindsAPortThatIsTaken) {
+  const Leases leases = {{"a1", lease(2, 80, 80)}, {"a2", lease(3, 81, 80, "10.0.0.1")}};
+  const auto check = [&](const std::string& allocation, const StoredLease& wanted) {
+    return check_ports(leases, {.allocation = allocation, .mode = {}, .path = {}, .ports = {wanted.ports(0)}}).message();
+  };
+  EXPECT_EQ("port 80 of this machine is mapped to allocation a1", check("new", lease(9, 80, 1, "10.0.0.9")));
+  EXPECT_EQ("port 81 of this machine is mapped to allocation a2", check("new", lease(9, 81, 1)));
+  EXPECT_EQ("", check("new", lease(9, 81, 1, "10.0.0.9")));
+  EXPECT_EQ("", check("a1", lease(9, 80, 1)));
 }
 
 TEST(Admission, IsFoundAgain) {

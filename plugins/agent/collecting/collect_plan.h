@@ -1,9 +1,8 @@
-// Which allocations that are over a node forgets, and when. Pure.
+// When a node forgets allocations that are over, and which. Pure.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -20,23 +19,26 @@ struct CollectLimits {
 
 struct CollectState {
   double disk_percent = 0, inodes_percent = 0;
-  int64_t free_mb = 0;    // for allocations
-  int64_t needed_mb = 0;  // by those that are about to start
-  struct Allocation {
-    Uuid id;
-    std::optional<int64_t> ended{};  // nanoseconds since 1970; absent: it is not over
-    std::optional<Uuid> inherits{};  // it has yet to take over the data of this one
-  };
-  std::vector<Allocation> allocations;
+  int64_t free_mb = 0;     // for allocations
+  int64_t needed_mb = 0;   // by those that are about to start
+  size_t allocations = 0;  // those that are about to start among them
 };
 
-struct CollectPlan {
-  std::string reason;         // empty: nothing has to go
-  std::vector<Uuid> collect;  // now, those that ended first; empty with a reason: nothing can go
+struct CollectNeed {
+  std::string reason;  // empty: nothing has to go
+  size_t most = 0;     // that go at once
 };
-// For the regular look; `needed_mb` does not matter.
-CollectPlan plan_collection(const CollectLimits& limits, const CollectState& state);
-// For allocations that are about to start; they are among those of the state.
-CollectPlan plan_room(const CollectLimits& limits, const CollectState& state);
+// At the regular look; `needed_mb` does not matter.
+CollectNeed need_of_look(const CollectLimits& limits, const CollectState& state);
+// Before allocations start.
+CollectNeed need_of_start(const CollectLimits& limits, const CollectState& state);
+
+struct Collectable {
+  Uuid id;
+  std::optional<int64_t> ended{};  // nanoseconds since 1970; absent: it is not over
+  std::optional<Uuid> inherits{};  // it has yet to take over the data of this one
+};
+// Those that ended first, at most so many, without those of whose data somebody has need.
+std::vector<Uuid> first_to_go(const std::vector<Collectable>& allocations, size_t most);
 
 }  // namespace drover::agent

@@ -1,4 +1,4 @@
-// What a node forgets: the decision, and that it is carried out.
+// A node forgets allocations: the decision, and that it is carried out.
 #include <filesystem>
 
 #include "collecting/collect_plan.h"
@@ -8,51 +8,44 @@
 namespace drover::agent {
 namespace {
 
-using Allocation = CollectState::Allocation;
-
 Uuid id_of(uint8_t number) { return Uuid::from_bytes(std::string(15, '\0') + static_cast<char>(number)); }
 
 TEST(CollectPlan, TakesWhatEndedFirstWhileThereIsAReason) {
   const CollectLimits limits{.disk_percent = 80, .inodes_percent = 70, .allocations = 3, .at_once = 2};
-  const Allocation old{.id = id_of(1), .ended = 10}, older{.id = id_of(2), .ended = 5},
+  const Collectable old{.id = id_of(1), .ended = 10}, older{.id = id_of(2), .ended = 5},
       young{.id = id_of(3), .ended = 20}, live{.id = id_of(4)}, also_live{.id = id_of(5)};
   const struct {
     const char* name;
-    CollectState state;
+    CollectState state;  // without the count
+    std::vector<Collectable> allocations;
     std::vector<Uuid> regular, room;
     bool has_reason = true;
   } cases[] = {
-      {"nothing to do",
-       {.disk_percent = 79.9, .inodes_percent = 69.9, .free_mb = 10, .allocations = {old, live}},
-       {},
-       {},
-       false},
-      {"the disk is full",
-       {.disk_percent = 80, .free_mb = 10, .allocations = {old, older, young}},
-       {older.id, old.id},
-       {}},
-      {"no inodes are left", {.inodes_percent = 70, .free_mb = 10, .allocations = {young, live}}, {young.id}, {}},
-      {"one too many", {.free_mb = 10, .allocations = {old, older, live, also_live}}, {older.id}, {older.id}},
-      {"too many, and all run",
-       {.free_mb = 10, .allocations = {live, also_live, {.id = id_of(6)}, {.id = id_of(7)}}},
-       {},
-       {}},
-      {"a new one needs room", {.free_mb = 99, .needed_mb = 100, .allocations = {young, old}}, {}, {old.id, young.id}},
-      {"a new one fits", {.free_mb = 100, .needed_mb = 100, .allocations = {young, old}}, {}, {}, false},
+      {"nothing to do", {.disk_percent = 79.9, .inodes_percent = 69.9, .free_mb = 10}, {old, live}, {}, {}, false},
+      {"the disk is full", {.disk_percent = 80, .free_mb = 10}, {old, older, young}, {older.id, old.id}, {}},
+      {"no inodes are left", {.inodes_percent = 70, .free_mb = 10}, {young, live}, {young.id}, {}},
+      {"one too many", {.free_mb = 10}, {old, older, live, also_live}, {older.id}, {older.id}},
+      {"too many, and all run", {.free_mb = 10}, {live, also_live, {.id = id_of(6)}, {.id = id_of(7)}}, {}, {}},
+      {"a new one needs room", {.free_mb = 99, .needed_mb = 100}, {young, old}, {}, {old.id, young.id}},
+      {"a new one fits", {.free_mb = 100, .needed_mb = 100}, {young, old}, {}, {}, false},
       {"its data is yet to be taken over",
-       {.disk_percent = 99, .free_mb = 10, .allocations = {older, old, {.id = id_of(6), .inherits = older.id}}},
+       {.disk_percent = 99, .free_mb = 10},
+       {older, old, {.id = id_of(6), .inherits = older.id}},
        {old.id},
        {}},
       {"who took it over has ended as well",
-       {.disk_percent = 99, .free_mb = 10, .allocations = {older, {.id = id_of(6), .ended = 30, .inherits = older.id}}},
+       {.disk_percent = 99, .free_mb = 10},
+       {older, {.id = id_of(6), .ended = 30, .inherits = older.id}},
        {older.id, id_of(6)},
        {}},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
-    const CollectPlan regular = plan_collection(limits, c.state), room = plan_room(limits, c.state);
-    EXPECT_EQ(c.regular, regular.collect);
-    EXPECT_EQ(c.room, room.collect);
+    CollectState state = c.state;
+    state.allocations = c.allocations.size();
+    const CollectNeed regular = need_of_look(limits, state), room = need_of_start(limits, state);
+    EXPECT_EQ(c.regular, first_to_go(c.allocations, regular.most));
+    EXPECT_EQ(c.room, first_to_go(c.allocations, room.most));
     EXPECT_EQ(c.has_reason, !regular.reason.empty() || !room.reason.empty());
   }
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kRemovalTime = std::chrono::minutes(1);
 
-// Of the last of its tasks.
+// The end of the last of its tasks.
 int64_t end_of(const v1::Allocation& report) {
   int64_t end = 0;
   for (const auto& [name, task] : report.task_states()) end = std::max(end, task.finished_at());
@@ -75,7 +75,7 @@ void Collector::run(const std::stop_token& stop) {
     }
     int64_t needed_mb = 0;
     for (const auto& request : requests) needed_mb += request->needed_mb;
-    if (!requests.empty()) collect_while(plan_room, needed_mb, stop);
+    if (!requests.empty()) collect_while(need_of_start, needed_mb, stop);
     {
       MutexLock lock(mutex_);
       for (const auto& request : requests) request->is_done = true;
@@ -84,7 +84,7 @@ void Collector::run(const std::stop_token& stop) {
     }
     if (client_.now() < next) continue;
     retry_left_behind();
-    collect_while(plan_collection, 0, stop);
+    collect_while(need_of_look, 0, stop);
     next = client_.now() + client_.config.collect_interval;
   }
 }
@@ -98,33 +98,42 @@ void Collector::retry_left_behind() {
 CollectState Collector::look(int64_t needed_mb) const {
   CollectState state = measure_();
   state.needed_mb = needed_mb;
+  const auto runners = allocations_.all();
+  state.allocations = static_cast<size_t>(
+      std::ranges::count_if(runners, [](const auto& runner) { return !runner->is_left_behind(); }));
+  return state;
+}
+
+std::vector<Collectable> Collector::collectables() const {
+  std::vector<Collectable> all;
   for (const auto& runner : allocations_.all()) {
-    CollectState::Allocation one{.id = runner->id()};
     if (runner->is_left_behind()) continue;
+    Collectable one{.id = runner->id()};
     if (runner->is_terminal()) one.ended = end_of(runner->report());
     const AllocSpecPtr spec = runner->spec();
     const std::string& previous = spec->allocation->previous_allocation();
     if (previous.size() == 16 && runner->client_status() == v1::CLIENT_STATUS_PENDING)
       one.inherits = Uuid::from_bytes(previous);
-    state.allocations.push_back(one);
+    all.push_back(one);
   }
-  return state;
+  return all;
 }
 
-void Collector::collect_while(Plan plan, int64_t needed_mb, const std::stop_token& stop) {
+void Collector::collect_while(Need need, int64_t needed_mb, const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const CollectPlan now = plan(client_.config.collect_limits, look(needed_mb));
+    const CollectNeed now = need(client_.config.collect_limits, look(needed_mb));
     if (now.reason.empty()) return;
-    if (now.collect.empty()) {
+    const std::vector<Uuid> collect = first_to_go(collectables(), now.most);
+    if (collect.empty()) {
       log::debug("agent", "nothing is over that could be forgotten", {{"reason", now.reason}});
       return;
     }
-    for (const Uuid& id : now.collect) {
+    for (const Uuid& id : collect) {
       log::info("agent", "forgets an allocation that is over", {{"alloc", id.to_string()}, {"reason", now.reason}});
       if (const auto runner = allocations_.find(id.bytes())) runner->destroy();
     }
     // One that cannot be removed is not planned for again; one that hangs holds nobody up.
-    for (const Uuid& id : now.collect) {
+    for (const Uuid& id : collect) {
       const Status status = allocations_.await_removal(id, client_.now() + kRemovalTime);
       if (status.code() == Code::deadline_exceeded) return;
     }

@@ -37,11 +37,12 @@ class Collector {
     int64_t needed_mb = 0;
     bool is_done = false;
   };
-  using Plan = CollectPlan (*)(const CollectLimits&, const CollectState&);
+  using Need = CollectNeed (*)(const CollectLimits&, const CollectState&);
   void run(const std::stop_token& stop);
   void retry_left_behind();
-  void collect_while(Plan plan, int64_t needed_mb, const std::stop_token& stop);
+  void collect_while(Need need, int64_t needed_mb, const std::stop_token& stop);
   CollectState look(int64_t needed_mb) const;
+  std::vector<Collectable> collectables() const;
 
   const Client& client_;
   Allocations& allocations_;
@@ -53,7 +54,7 @@ class Collector {
   std::jthread thread_;
 };
 
-// Of the file system with the client's allocations.
+// Looks at the file system with the client's allocations.
 CollectState measure_disk(const ClientConfig& config);
 
 }  // namespace drover::agent

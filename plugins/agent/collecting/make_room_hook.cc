@@ -1,45 +1,30 @@
 #include "collecting/collector.h"
 #include "drover/v1/job.pb.h"
-#include "hooks/standard_hooks.h"
+#include "hooks/client_hook.h"
 
 namespace drover::agent {
 namespace {
 
-// Set once the allocation has its room: one that is restored has it.
-constexpr std::string_view kHasRoom = "has_room";
-
 class MakeRoom final : public AllocHook::Part {
  public:
-  MakeRoom(const Client& client, HookedAlloc& alloc, HookState& state)
-      : client_(client), alloc_(alloc), state_(state) {}
+  MakeRoom(const Client& client, HookedAlloc& alloc, HookState&) : client_(client), alloc_(alloc) {}
 
   Status prerun(std::stop_token stop) override {
+    if (alloc_.is_restored() || !client_.make_room) return ok_status();  // it has its room
     const AllocSpecPtr spec = alloc_.spec();
-    if (state_.get(kHasRoom) || !client_.make_room) return ok_status();
-    client_.make_room(spec->group ? spec->group->ephemeral_disk().size_mb() : 0, stop);
-    return stop.stop_requested() ? ok_status() : state_.put(kHasRoom, "yes");
+    client_.make_room(spec->group ? spec->group->ephemeral_disk().size_mb() : 0, std::move(stop));
+    return ok_status();
   }
 
  private:
   const Client& client_;
   HookedAlloc& alloc_;
-  HookState& state_;
-};
-
-class MakeRoomHook final : public AllocHook {
- public:
-  explicit MakeRoomHook(const ClientSlot& client) : client_(client) {}
-  HookInfo info() const override { return {.name = "make_room", .before = {"alloc_dir"}}; }
-  std::unique_ptr<Part> attach(HookedAlloc& alloc, HookState& state) override {
-    return std::make_unique<MakeRoom>(*client_, alloc, state);
-  }
-
- private:
-  const ClientSlot& client_;
 };
 
 }  // namespace
 
-std::unique_ptr<AllocHook> make_room_hook(const ClientSlot& client) { return std::make_unique<MakeRoomHook>(client); }
+std::unique_ptr<AllocHook> make_room_hook(const ClientSlot& client) {
+  return std::make_unique<ClientHook<MakeRoom>>(client, HookInfo{.name = "make_room", .before = {"alloc_dir"}});
+}
 
 }  // namespace drover::agent

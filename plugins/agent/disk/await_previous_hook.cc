@@ -2,7 +2,7 @@
 
 #include "disk/disk_plan.h"
 #include "drover/v1/allocation.pb.h"
-#include "hooks/standard_hooks.h"
+#include "hooks/client_hook.h"
 #include "runner/alloc_runner.h"
 
 namespace drover::agent {
@@ -10,7 +10,7 @@ namespace {
 
 class Await final : public AllocHook::Part {
  public:
-  Await(const Client& client, HookedAlloc& alloc) : client_(client), alloc_(alloc) {}
+  Await(const Client& client, HookedAlloc& alloc, HookState&) : client_(client), alloc_(alloc) {}
 
   Status prerun(std::stop_token stop) override {
     const AllocSpecPtr spec = alloc_.spec();
@@ -33,22 +33,11 @@ class Await final : public AllocHook::Part {
   HookedAlloc& alloc_;
 };
 
-class AwaitHook final : public AllocHook {
- public:
-  explicit AwaitHook(const ClientSlot& client) : client_(client) {}
-  HookInfo info() const override {
-    return {.name = "await_previous_allocations", .after = {"alloc_dir"}, .before = {"network"}};
-  }
-  std::unique_ptr<Part> attach(HookedAlloc& alloc, HookState&) override {
-    return std::make_unique<Await>(*client_, alloc);
-  }
-
- private:
-  const ClientSlot& client_;
-};
-
 }  // namespace
 
-std::unique_ptr<AllocHook> await_previous_hook(const ClientSlot& client) { return std::make_unique<AwaitHook>(client); }
+std::unique_ptr<AllocHook> await_previous_hook(const ClientSlot& client) {
+  return std::make_unique<ClientHook<Await>>(
+      client, HookInfo{.name = "await_previous_allocations", .after = {"alloc_dir"}, .before = {"network"}});
+}
 
 }  // namespace drover::agent

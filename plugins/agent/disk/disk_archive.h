@@ -22,8 +22,7 @@ namespace drover::agent {
 // Takes the next bytes of the archive; false: no more, please.
 using ArchiveSink = std::function<bool(std::string_view bytes)>;
 
-// What goes wrong on the way stands in a last file, NOMAD-<allocation>-ERROR.log. Errors: cancelled, by `sink` or
-// `stop`.
+// A last file, NOMAD-<allocation>-ERROR.log, says what went wrong on the way. Errors: cancelled, by `sink` or `stop`.
 Status pack_data(const AllocFolders& folders, Uuid allocation, const std::vector<std::string>& tasks,
                  const ArchiveSink& sink, const std::stop_token& stop);
 

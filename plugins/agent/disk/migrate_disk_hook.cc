@@ -10,7 +10,7 @@
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "hooks/alloc_dir.h"
-#include "hooks/standard_hooks.h"
+#include "hooks/client_hook.h"
 #include "runner/alloc_runner.h"
 
 namespace drover::agent {
@@ -25,7 +25,7 @@ std::vector<std::string> task_names(const AllocSpec& spec) {
   return names;
 }
 
-// What comes from elsewhere is laid here first: all of it arrives, or nothing.
+// Data from elsewhere is laid here first: all of it arrives, or nothing.
 class Staging {
  public:
   explicit Staging(const AllocFolders& alloc) : root_(alloc.root + "/.snapshot") {
@@ -109,24 +109,12 @@ class MigrateDisk final : public AllocHook::Part {
   HookState& state_;
 };
 
-class MigrateDiskHook final : public AllocHook {
- public:
-  explicit MigrateDiskHook(const ClientSlot& client) : client_(client) {}
-  HookInfo info() const override {
-    return {.name = "migrate_disk", .after = {"alloc_dir", "await_previous_allocations"}, .before = {"network"}};
-  }
-  std::unique_ptr<Part> attach(HookedAlloc& alloc, HookState& state) override {
-    return std::make_unique<MigrateDisk>(*client_, alloc, state);
-  }
-
- private:
-  const ClientSlot& client_;
-};
-
 }  // namespace
 
 std::unique_ptr<AllocHook> migrate_disk_hook(const ClientSlot& client) {
-  return std::make_unique<MigrateDiskHook>(client);
+  return std::make_unique<ClientHook<MigrateDisk>>(client, HookInfo{.name = "migrate_disk",
+                                                                    .after = {"alloc_dir", "await_previous_allocations"},
+                                                                    .before = {"network"}});
 }
 
 }  // namespace drover::agent

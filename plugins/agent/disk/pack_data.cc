@@ -11,6 +11,7 @@
 
 #include "disk/disk_archive.h"
 #include "drover/fd.h"
+#include "drover/freed.h"
 #include "hooks/alloc_dir.h"
 
 namespace drover::agent {
@@ -19,16 +20,7 @@ namespace {
 constexpr int kDeepest = 512;  // folders in folders: each keeps a descriptor open
 constexpr int kBlock = 1 << 16;
 
-struct FreeArchive {
-  void operator()(archive* one) const { archive_free(one); }
-};
-struct FreeEntry {
-  void operator()(archive_entry* one) const { archive_entry_free(one); }
-};
-struct CloseFolder {
-  void operator()(DIR* one) const { ::closedir(one); }
-};
-using Entry = std::unique_ptr<archive_entry, FreeEntry>;
+using Entry = std::unique_ptr<archive_entry, Freed<archive_entry_free>>;
 
 class Packer {
  public:
@@ -79,7 +71,7 @@ class Packer {
     return add(folder, name, shown, 0);
   }
 
-  // What vanishes meanwhile is left out.
+  // Leaves out a file that vanishes meanwhile.
   Status add(const Fd& parent, const char* name, const std::string& shown, int depth) {
     if (is_over()) return cancelled("the reader has gone");
     struct stat found {};
@@ -106,7 +98,7 @@ class Packer {
     struct stat found {};
     if (!folder || ::fstat(folder.get(), &found) != 0) return errno_status(errno, "open " + shown);
     DROVER_RETURN_IF_ERROR(write_header(shown + "/", found));
-    const std::unique_ptr<DIR, CloseFolder> list(::fdopendir(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)));
+    const std::unique_ptr<DIR, Freed<::closedir>> list(::fdopendir(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)));
     if (!list) return errno_status(errno, "list " + shown);
     while (const dirent* at = ::readdir(list.get())) {
       const std::string below = at->d_name;
@@ -154,7 +146,7 @@ class Packer {
   const std::stop_token& stop_;
   bool is_unwanted_ = false;
   std::array<char, kBlock> bytes_;
-  const std::unique_ptr<archive, FreeArchive> writer_{archive_write_new()};  // last: its end may still give bytes
+  const std::unique_ptr<archive, Freed<archive_free>> writer_{archive_write_new()};  // last: its end may still give bytes
 };
 
 }  // namespace

@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include "disk/mounts.h"
 #include "drover/fd.h"
 #include "drover/log.h"
+#include "drover/open_below.h"
 
 namespace drover::agent {
 namespace {
@@ -25,11 +24,8 @@ constexpr const char* kSource = "drover-secrets";  // in the machine's list of m
 // The task's folder is anybody's: the way to its secrets takes no link.
 Fd open_secrets(const AllocFolders& alloc, const TaskFolders& task) {
   const Fd root(::open(alloc.root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  open_how how{};
-  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  const std::string path = fs::path(task.secrets).lexically_relative(alloc.root);
-  return Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+  return open_below(root, fs::path(task.secrets).lexically_relative(alloc.root), O_PATH | O_DIRECTORY,
+                    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
 bool is_in_memory(const Fd& folder) {

@@ -5,7 +5,7 @@
 //                                ▼                                                ▼
 //                              gone                                        gone, made anew with the next start
 //
-// What a killed agent leaves of an allocation that is not known any more, unmount_strays finds.
+// unmount_strays finds what a killed agent left of an allocation that is not known any more.
 //
 // Needs the rights of root. [any]
 #pragma once
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "drover/hook.h"
+#include "drover/mounts.h"
 #include "drover/uuid.h"
 
 namespace drover::agent {
@@ -43,7 +44,6 @@ bool are_in_memory(const AllocFolders& alloc, const TaskFolders& task);
 
 // The mounts of this agent below its folder of allocations that belong to none of `known`. Pure. `mounts`: those below
 // `alloc_dir`.
-struct MountPoint;
 std::vector<std::string> stray_mounts(const std::vector<MountPoint>& mounts, const std::string& alloc_dir,
                                       const std::set<Uuid>& known);
 // Takes them away. What fails is logged.

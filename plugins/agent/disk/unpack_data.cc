@@ -1,26 +1,21 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <memory>
 
 #include "disk/disk_archive.h"
-#include "drover/fd.h"
+#include "drover/freed.h"
+#include "drover/open_below.h"
 
 namespace drover::agent {
 namespace {
 
 constexpr size_t kLongestError = 4096;
 constexpr mode_t kKeptMode = 01777;  // programs of other users (setuid) stay where they were made
-
-struct FreeArchive {
-  void operator()(archive* one) const { archive_free(one); }
-};
 
 std::string joined(const std::vector<std::string>& parts, size_t count) {
   std::string path;
@@ -109,10 +104,8 @@ class Unpacker {
   }
 
   Result<Fd> open_folder(const std::string& path) const {
-    open_how how{};
-    how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-    Fd found(static_cast<int>(::syscall(SYS_openat2, root_.get(), path.c_str(), &how, sizeof how)));
+    Fd found = open_below(root_, path, O_RDONLY | O_DIRECTORY,
+                          RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     if (!found) return invalid_argument("the snapshot has something in " + path + ", which is no folder of it");
     return found;
   }
@@ -155,7 +148,7 @@ class Unpacker {
       if (next < ARCHIVE_WARN) return wrong();
       DROVER_RETURN_IF_ERROR(put(file, {static_cast<const char*>(data), size}, at, name));
     }
-    // Of a file with holes the end may be one.
+    // A file with holes may end in one.
     if (like.st_size < 0 || static_cast<uint64_t>(like.st_size) > most_bytes_)
       return resource_exhausted(name + " is larger than the group's ephemeral_disk.size allows");
     if (::ftruncate(file.get(), like.st_size) != 0) return errno_status(errno, "write " + name);
@@ -189,7 +182,7 @@ class Unpacker {
   const std::vector<std::string>& tasks_;
   const ArchiveSource& source_;
   const uint64_t most_bytes_;
-  const std::unique_ptr<archive, FreeArchive> reader_{archive_read_new()};
+  const std::unique_ptr<archive, Freed<archive_free>> reader_{archive_read_new()};
   std::string part_;  // libarchive reads it until it asks for the next
   Status broken_;     // of the source
   std::vector<Folder> folders_;

@@ -1,6 +1,6 @@
 #include "disk/host_volumes.h"
 #include "drover/v1/job.pb.h"
-#include "hooks/standard_hooks.h"
+#include "hooks/client_hook.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover::agent {
@@ -8,7 +8,7 @@ namespace {
 
 class Volumes final : public TaskHook::Part {
  public:
-  Volumes(const Client& client, HookedTask& task) : client_(client), task_(task) {}
+  Volumes(const Client& client, HookedTask& task, HookState&) : client_(client), task_(task) {}
 
   Status prestart(TaskPrestart& start) override {
     if (start.recovered) return ok_status();
@@ -27,25 +27,13 @@ class Volumes final : public TaskHook::Part {
   HookedTask& task_;
 };
 
-class VolumesHook final : public TaskHook {
- public:
-  explicit VolumesHook(const ClientSlot& client) : client_(client) {}
-  HookInfo info() const override {
-    return {.name = "volumes",
-            .after = {"dispatch_payload"},
-            .before = {"devices", "artifacts"},
-            .supports = {"volume.host", "volume_mount"}};
-  }
-  std::unique_ptr<Part> attach(HookedTask& task, HookState&) override {
-    return std::make_unique<Volumes>(*client_, task);
-  }
-
- private:
-  const ClientSlot& client_;
-};
-
 }  // namespace
 
-std::unique_ptr<TaskHook> volumes_hook(const ClientSlot& client) { return std::make_unique<VolumesHook>(client); }
+std::unique_ptr<TaskHook> volumes_hook(const ClientSlot& client) {
+  return std::make_unique<ClientHook<Volumes>>(client, HookInfo{.name = "volumes",
+                                                                .after = {"dispatch_payload"},
+                                                                .before = {"devices", "artifacts"},
+                                                                .supports = {"volume.host", "volume_mount"}});
+}
 
 }  // namespace drover::agent

@@ -2,8 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +12,8 @@
 #include <optional>
 
 #include "drover/api/client.pb.h"
+#include "drover/freed.h"
+#include "drover/open_below.h"
 #include "files/file_forms.h"
 #include "files/path_rules.h"
 
@@ -23,12 +23,10 @@ namespace {
 constexpr size_t kMostEntries = 10'000;
 constexpr int kTries = 8;  // while what is on the way is renamed
 
-// What stands at a path below the folder; no link is followed, the last one is opened itself.
-int open_below(int folder, const std::string& path) {
-  open_how how{};
-  how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  return static_cast<int>(::syscall(SYS_openat2, folder, path.empty() ? "." : path.c_str(), &how, sizeof how));
+// Opens the thing at a path below the folder: no link is followed, and a last one is opened itself.
+Fd open_itself(const Fd& folder, const std::string& path) {
+  return open_below(folder, path.empty() ? "." : path, O_PATH | O_NOFOLLOW,
+                    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
 std::string lower(std::string text) {
@@ -92,10 +90,6 @@ std::optional<std::string> target_of(const Fd& link) {
   return target;
 }
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
-
 }  // namespace
 
 Result<AllocTree> AllocTree::open(std::string root) {
@@ -124,7 +118,7 @@ Result<AllocTree::Place> AllocTree::find(std::string_view said) const {
 // even that they are there.
 Result<AllocTree::Place> AllocTree::look(const std::string& path, std::string_view said) const {
   if (is_secret(path)) return failed_precondition("Reading secret file prohibited: " + shown(said));
-  Place place{.fd = Fd(open_below(folder_.get(), path)), .path = path, .said = std::string(said)};
+  Place place{.fd = open_itself(folder_, path), .path = path, .said = std::string(said)};
   if (!place.fd && (errno == ELOOP || errno == EAGAIN)) return aborted("a link is on the way to " + in_quotes(said));
   if (!place.fd && errno == EXDEV) return escapes();
   if (!place.fd || ::fstat(place.fd.get(), &place.found) != 0) return failure(errno, "stat", said);
@@ -155,7 +149,7 @@ Status AllocTree::list(const Place& folder, v1::ListFilesResponse& out) const {
   if (!S_ISDIR(folder.found.st_mode)) return invalid_argument("file " + in_quotes(folder.said) + " is not a directory");
   const Fd opened = reopen(folder.fd, O_DIRECTORY);
   if (!opened) return failure(errno, "open", folder.said);
-  const std::unique_ptr<DIR, CloseFolder> entries(::fdopendir(::fcntl(opened.get(), F_DUPFD_CLOEXEC, 0)));
+  const std::unique_ptr<DIR, Freed<::closedir>> entries(::fdopendir(::fcntl(opened.get(), F_DUPFD_CLOEXEC, 0)));
   if (!entries) return failure(errno, "open", folder.said);
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string name = entry->d_name;

@@ -1,4 +1,4 @@
-// What the files API reaches, and above all what it does not.
+// The files API reaches what it shall, and above all nothing else.
 #include "files/alloc_tree.h"
 
 #include <fcntl.h>

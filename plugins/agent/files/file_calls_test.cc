@@ -29,7 +29,7 @@ class FileCalls : public AgentTest {
   }
   void put(const std::string& path, const std::string& text) { std::ofstream(alloc_path(id_) + "/" + path) << text; }
 
-  // What is sent by a stream, or its error.
+  // The text that a stream sends, or its error.
   template <typename Response = v1::FileFrame, typename Request>
   std::string streamed(const std::string& method, Request request) {
     FakeCall call;

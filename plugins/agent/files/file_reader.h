@@ -23,7 +23,7 @@ inline constexpr size_t kFrameBytes = 64 * 1024;
 inline constexpr const char* kFileDeleted = "file deleted";
 inline constexpr const char* kFileTruncated = "file truncated";
 
-// What a reader sees when it looks at its file.
+// A file as its reader sees it.
 struct FileLook {
   uint64_t size = 0;
   bool has_name = true;  // its path still leads to it

@@ -19,7 +19,7 @@ class FileWatch {
   ~FileWatch();
   void stop();  // idempotent
 
-  // What grows when the file changes: in content, size, name or number of names. `is_told`: false where the kernel
+  // `growth` grows when the file changes: in content, size, name or number of names. `is_told`: false where the kernel
   // watches nothing more, and the reader must look by itself.
   struct Watched {
     std::shared_ptr<LogGrowth> growth;

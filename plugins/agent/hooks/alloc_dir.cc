@@ -85,7 +85,7 @@ Status show_shared(const AllocFolders& alloc, const std::string& task_root) {
   return errno_status(errno, "mount " + alloc.shared + " at " + target);
 }
 
-// What is mounted in there is not the folder's own to remove.
+// Mounts in there are not the folder's own to remove.
 Status remove_folders(const AllocFolders& alloc) {
   std::error_code error;
   if (!std::filesystem::exists(alloc.root, error)) return ok_status();

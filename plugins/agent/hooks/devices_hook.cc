@@ -1,7 +1,7 @@
+#include "client_hook.h"
 #include "drover/v1/job.pb.h"
 #include "nomad/plugins/device.pb.h"
 #include "nomad/plugins/driver.pb.h"
-#include "standard_hooks.h"
 
 namespace drover::agent {
 namespace {
@@ -30,8 +30,8 @@ void add(const device::ContainerReservation& reserved, driver::TaskConfig& adds)
 
 class GivenDevices final : public TaskHook::Part {
  public:
-  GivenDevices(Devices& devices, HookedTask& task, HookState& state)
-      : devices_(devices), task_(task), state_(state), holder_(task.allocation().to_string() + "/" + task.name()) {
+  GivenDevices(const Client& client, HookedTask& task, HookState& state)
+      : devices_(client.devices), task_(task), state_(state), holder_(task.allocation().to_string() + "/" + task.name()) {
     if (state_.get(kHeld)) devices_.hold(holder_, task_.spec()->given(task_.name()));
   }
 
@@ -55,20 +55,10 @@ class GivenDevices final : public TaskHook::Part {
   const std::string holder_;
 };
 
-class DevicesHook final : public TaskHook {
- public:
-  explicit DevicesHook(const ClientSlot& client) : client_(client) {}
-  HookInfo info() const override { return {.name = "devices", .after = {"dispatch_payload"}}; }
-  std::unique_ptr<Part> attach(HookedTask& task, HookState& state) override {
-    return std::make_unique<GivenDevices>(client_->devices, task, state);
-  }
-
- private:
-  const ClientSlot& client_;
-};
-
 }  // namespace
 
-std::unique_ptr<TaskHook> devices_hook(const ClientSlot& client) { return std::make_unique<DevicesHook>(client); }
+std::unique_ptr<TaskHook> devices_hook(const ClientSlot& client) {
+  return std::make_unique<ClientHook<GivenDevices>>(client, HookInfo{.name = "devices", .after = {"dispatch_payload"}});
+}
 
 }  // namespace drover::agent

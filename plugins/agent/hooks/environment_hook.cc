@@ -1,13 +1,13 @@
 #include "alloc_dir.h"
+#include "client_hook.h"
 #include "nomad/plugins/driver.pb.h"
-#include "standard_hooks.h"
 
 namespace drover::agent {
 namespace {
 
 class Environment final : public TaskHook::Part {
  public:
-  Environment(const Client& client, HookedTask& task) : client_(client), task_(task) {}
+  Environment(const Client& client, HookedTask& task, HookState&) : client_(client), task_(task) {}
 
   Status prestart(TaskPrestart& start) override {
     const AllocSpecPtr spec = task_.spec();
@@ -34,22 +34,10 @@ class Environment final : public TaskHook::Part {
   HookedTask& task_;
 };
 
-class EnvironmentHook final : public TaskHook {
- public:
-  explicit EnvironmentHook(const ClientSlot& client) : client_(client) {}
-  HookInfo info() const override { return {.name = "environment"}; }
-  std::unique_ptr<Part> attach(HookedTask& task, HookState&) override {
-    return std::make_unique<Environment>(*client_, task);
-  }
-
- private:
-  const ClientSlot& client_;
-};
-
 }  // namespace
 
 std::unique_ptr<TaskHook> environment_hook(const ClientSlot& client) {
-  return std::make_unique<EnvironmentHook>(client);
+  return std::make_unique<ClientHook<Environment>>(client, HookInfo{.name = "environment"});
 }
 
 }  // namespace drover::agent

@@ -1,6 +1,6 @@
+#include "client_hook.h"
 #include "drover/v1/job.pb.h"
 #include "nomad/plugins/driver.pb.h"
-#include "standard_hooks.h"
 
 namespace drover::agent {
 namespace {
@@ -15,7 +15,7 @@ LogStream stream_of(const HookedTask& task, std::string type) {
 
 class Logs final : public TaskHook::Part {
  public:
-  Logs(LogCollector& collector, HookedTask& task) : collector_(collector), task_(task) {}
+  Logs(const Client& client, HookedTask& task, HookState&) : collector_(client.logs), task_(task) {}
 
   Status prestart(TaskPrestart& start) override {
     if (task_.spec()->task(task_.name())->log_config().disabled()) {
@@ -41,20 +41,10 @@ class Logs final : public TaskHook::Part {
   HookedTask& task_;
 };
 
-class LogsHook final : public TaskHook {
- public:
-  explicit LogsHook(const ClientSlot& client) : client_(client) {}
-  HookInfo info() const override { return {.name = "logs", .after = {"task_dir"}}; }
-  std::unique_ptr<Part> attach(HookedTask& task, HookState&) override {
-    return std::make_unique<Logs>(client_->logs, task);
-  }
-
- private:
-  const ClientSlot& client_;
-};
-
 }  // namespace
 
-std::unique_ptr<TaskHook> logs_hook(const ClientSlot& client) { return std::make_unique<LogsHook>(client); }
+std::unique_ptr<TaskHook> logs_hook(const ClientSlot& client) {
+  return std::make_unique<ClientHook<Logs>>(client, HookInfo{.name = "logs", .after = {"task_dir"}});
+}
 
 }  // namespace drover::agent

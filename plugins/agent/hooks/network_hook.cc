@@ -1,6 +1,6 @@
+#include "client_hook.h"
 #include "drover/methods.h"
 #include "group_network.h"
-#include "standard_hooks.h"
 
 #include "agent_state.pb.h"
 
@@ -44,20 +44,11 @@ class Network final : public AllocHook::Part {
   HookState& state_;
 };
 
-class NetworkHook final : public AllocHook {
- public:
-  explicit NetworkHook(const ClientSlot& client) : client_(client) {}
-  HookInfo info() const override { return {.name = "network", .after = {"alloc_dir"}, .supports = {"network.none"}}; }
-  std::unique_ptr<Part> attach(HookedAlloc& alloc, HookState& state) override {
-    return std::make_unique<Network>(*client_, alloc, state);
-  }
-
- private:
-  const ClientSlot& client_;
-};
-
 }  // namespace
 
-std::unique_ptr<AllocHook> network_hook(const ClientSlot& client) { return std::make_unique<NetworkHook>(client); }
+std::unique_ptr<AllocHook> network_hook(const ClientSlot& client) {
+  return std::make_unique<ClientHook<Network>>(
+      client, HookInfo{.name = "network", .after = {"alloc_dir"}, .supports = {"network.none"}});
+}
 
 }  // namespace drover::agent

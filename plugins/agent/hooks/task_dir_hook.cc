@@ -2,8 +2,8 @@
 
 #include "alloc_dir.h"
 #include "chroot.h"
+#include "client_hook.h"
 #include "nomad/plugins/driver.pb.h"
-#include "standard_hooks.h"
 
 namespace drover::agent {
 namespace {
@@ -49,20 +49,10 @@ class TaskDir final : public TaskHook::Part {
   HookState& state_;
 };
 
-class TaskDirHook final : public TaskHook {
- public:
-  explicit TaskDirHook(const ClientSlot& client) : client_(client) {}
-  HookInfo info() const override { return {.name = "task_dir", .after = {"environment"}}; }
-  std::unique_ptr<Part> attach(HookedTask& task, HookState& state) override {
-    return std::make_unique<TaskDir>(*client_, task, state);
-  }
-
- private:
-  const ClientSlot& client_;
-};
-
 }  // namespace
 
-std::unique_ptr<TaskHook> task_dir_hook(const ClientSlot& client) { return std::make_unique<TaskDirHook>(client); }
+std::unique_ptr<TaskHook> task_dir_hook(const ClientSlot& client) {
+  return std::make_unique<ClientHook<TaskDir>>(client, HookInfo{.name = "task_dir", .after = {"environment"}});
+}
 
 }  // namespace drover::agent

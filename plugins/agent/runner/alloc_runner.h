@@ -87,6 +87,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   void make_runners(const std::vector<std::pair<std::string, StoredTask>>& stored);
 
   // HookedAlloc, HookRows
+  bool is_restored() const override { return restored_; }
   void share_network(const driver::NetworkIsolationSpec& network) override;
   std::optional<driver::NetworkIsolationSpec> shared_network() const override;
   void describe_network(const v1::NetworkStatus& status) override;

@@ -42,7 +42,7 @@ HealthVerdict judge_health(const HealthRule& rule, std::span<const TaskHealth> t
 // Says why a task made its allocation unhealthy; empty: it did not. `began` as above.
 std::string unhealthy_reason(const HealthRule& rule, const TaskHealth& task, int64_t began);
 
-// What is known of one allocation's health. It outlives the agent by its row.
+// The knowledge of one allocation's health. It outlives the agent by its row.
 class HealthWatch {
  public:
   explicit HealthWatch(StoredHealth stored) : stored_(std::move(stored)) {}

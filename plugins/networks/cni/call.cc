@@ -34,7 +34,7 @@ Json port_mappings(const Wanted& wanted) {
   return mappings;
 }
 
-// What the plugin declared that it can do with what this run knows.
+// The declared abilities of the plugin, with what this run knows for them.
 Json runtime_config(const Json& plugin, const Wanted& wanted) {
   Json runtime = Json::object();
   const auto declared = plugin.find("capabilities");

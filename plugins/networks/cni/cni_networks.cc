@@ -139,7 +139,7 @@ Status CniNetworks::remove(const NetworkList& list, const Wanted& wanted, const 
 // Packets for the allocations pass whatever else filters them: the operator's chain begins with that.
 Status CniNetworks::admit(bool is_v6, const Subnet& subnet) {
   (void)programs_.iptables(is_v6, {"-N", kAdminChain});  // it may be there already
-  const std::vector<std::string> rule{kAdminChain, "-o", config_.bridge, "-d", text_of(subnet), "-j", "ACCEPT"};
+  const std::vector<std::string> rule{kAdminChain, "-o", config_.bridge, "-d", to_string(subnet), "-j", "ACCEPT"};
   const auto with = [&](const char* action) {
     std::vector<std::string> words{action};
     words.insert(words.end(), rule.begin(), rule.end());

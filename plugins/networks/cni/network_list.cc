@@ -14,7 +14,7 @@ constexpr const char* kBridgeVersion = "0.4.0";
 constexpr const char* kAdminChain = "NOMAD-ADMIN";
 constexpr const char* kOldestVersion = "0.1.0";  // of a list that says none
 
-Json range(const Subnet& subnet) { return Json::array({{{"subnet", text_of(subnet)}}}); }
+Json range(const Subnet& subnet) { return Json::array({{{"subnet", to_string(subnet)}}}); }
 
 Status add_plugin(const Json& plugin, NetworkList& list) {
   const auto type = plugin.is_object() ? plugin.find("type") : plugin.end();

@@ -17,16 +17,11 @@
 #include <optional>
 #include <thread>
 
+#include "drover/freed.h"
+
 namespace drover::networks {
 namespace {
 
-template <auto Free>
-struct Freed {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
 using Link = std::unique_ptr<rtnl_link, Freed<rtnl_link_put>>;
 using Address = std::unique_ptr<nl_addr, Freed<nl_addr_put>>;
 using LinkAddress = std::unique_ptr<rtnl_addr, Freed<rtnl_addr_put>>;

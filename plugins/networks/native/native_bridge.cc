@@ -31,23 +31,6 @@ Status set_sysctl(const std::string& path, const char* value) {
   return file ? ok_status() : unavailable("set /proc/sys/net/" + path + " to " + value);
 }
 
-// Two allocations that listen on one port of the machine: the second would get nothing.
-Status check_ports(const std::map<std::string, StoredLease>& leases, const Wanted& wanted) {
-  for (const auto& [allocation, lease] : leases) {
-    if (allocation == wanted.allocation) continue;
-    for (const StoredPort& theirs : lease.ports()) {
-      for (const StoredPort& ours : wanted.ports) {
-        const bool is_same_address =
-            theirs.host_ip() == ours.host_ip() || theirs.host_ip().empty() || ours.host_ip().empty();
-        if (theirs.host() == ours.host() && is_same_address)
-          return failed_precondition("port " + std::to_string(ours.host()) + " of this machine is mapped to allocation " +
-                                     allocation);
-      }
-    }
-  }
-  return ok_status();
-}
-
 }  // namespace
 
 Status NativeBridge::start() {
@@ -59,29 +42,32 @@ Status NativeBridge::start() {
     leases_[key.substr(kLease.size())] = std::move(lease);
   }
   if (leases_.empty()) return ok_status();
+  admit();
   if (const Status status = filter(); !status.ok())
     log::error("networks", "the rules for allocations are not in place", {{"error", status.message()}});
   return ok_status();
 }
 
 std::string NativeBridge::range_address(const Subnet& subnet, uint32_t number) const {
-  return address_of(subnet, number) + "/" + std::to_string(subnet.bits);
+  return host_address(subnet, number) + "/" + std::to_string(subnet.bits);
 }
 
 Status NativeBridge::filter() {
   std::vector<StoredLease> leases;
   for (const auto& [allocation, lease] : leases_) leases.push_back(lease);
-  DROVER_RETURN_IF_ERROR(packet_filter_.run(rules_script(config_, leases)).status());
-  admit("ip");
-  if (config_.subnet6) admit("ip6");
-  return ok_status();
+  return packet_filter_.run(rules_script(config_, leases)).status();
 }
 
-void NativeBridge::admit(const std::string& family) {
-  const auto printed = packet_filter_.run("list chain " + family + " filter FORWARD");
-  if (!printed || is_admitted(config_, *printed)) return;
-  if (const Status status = packet_filter_.run(admission_script(config_, family)).status(); !status.ok())
-    log::warn("networks", "other rules of this machine may drop packets of allocations", {{"error", status.message()}});
+void NativeBridge::admit() {
+  std::vector<std::string> families = {"ip"};
+  if (config_.subnet6) families.emplace_back("ip6");
+  for (const std::string& family : families) {
+    const auto printed = packet_filter_.run("list chain " + family + " filter FORWARD");
+    if (!printed || is_admitted(config_, *printed)) continue;
+    if (const Status status = packet_filter_.run(admission_script(config_, family)).status(); !status.ok())
+      log::warn("networks", "other rules of this machine may drop packets of allocations",
+                {{"error", status.message()}});
+  }
 }
 
 Status NativeBridge::begin(const Wanted&, StoredAttachment& out) {
@@ -92,8 +78,8 @@ Status NativeBridge::begin(const Wanted&, StoredAttachment& out) {
 Result<StoredLease> NativeBridge::lease_for(const Wanted& wanted) {
   std::set<uint32_t> taken;
   for (const auto& [allocation, lease] : leases_) taken.insert(lease.number());
-  uint32_t hosts = hosts_of(config_.subnet);
-  if (config_.subnet6) hosts = std::min(hosts, hosts_of(*config_.subnet6));
+  uint32_t hosts = hosts_in(config_.subnet);
+  if (config_.subnet6) hosts = std::min(hosts, hosts_in(*config_.subnet6));
   StoredLease lease;
   DROVER_TRY(const uint32_t number, free_number(taken, last_, hosts));
   lease.set_number(number);
@@ -105,8 +91,7 @@ Result<StoredLease> NativeBridge::lease_for(const Wanted& wanted) {
   return lease;
 }
 
-Status NativeBridge::connect(const Wanted& wanted, const StoredLease& lease) const {
-  DROVER_TRY(Links here, Links::open());
+Status NativeBridge::raise_bridge(Links& here) {
   DROVER_RETURN_IF_ERROR(here.make_bridge(config_.bridge));
   DROVER_RETURN_IF_ERROR(here.add_address(config_.bridge, range_address(config_.subnet, 1)));
   if (config_.subnet6) DROVER_RETURN_IF_ERROR(here.add_address(config_.bridge, range_address(*config_.subnet6, 1)));
@@ -114,7 +99,13 @@ Status NativeBridge::connect(const Wanted& wanted, const StoredLease& lease) con
   DROVER_RETURN_IF_ERROR(set_sysctl("ipv4/ip_forward", "1"));
   DROVER_RETURN_IF_ERROR(set_sysctl("ipv4/conf/" + config_.bridge + "/route_localnet", "1"));
   if (config_.subnet6) DROVER_RETURN_IF_ERROR(set_sysctl("ipv6/conf/all/forwarding", "1"));
+  admit();
+  return ok_status();
+}
 
+Status NativeBridge::connect(const Wanted& wanted, const StoredLease& lease) {
+  DROVER_TRY(Links here, Links::open());
+  DROVER_RETURN_IF_ERROR(raise_bridge(here));
   const Fd name_space(::open(wanted.path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!name_space) return errno_status(errno, "open the network namespace " + wanted.path);
   const std::string wire = wire_name(wanted.allocation);
@@ -124,10 +115,10 @@ Status NativeBridge::connect(const Wanted& wanted, const StoredLease& lease) con
   DROVER_RETURN_IF_ERROR(inside.raise("lo"));
   DROVER_RETURN_IF_ERROR(inside.raise(kInterface));
   DROVER_RETURN_IF_ERROR(inside.add_address(kInterface, range_address(config_.subnet, lease.number())));
-  DROVER_RETURN_IF_ERROR(inside.add_default_route(kInterface, address_of(config_.subnet, 1)));
+  DROVER_RETURN_IF_ERROR(inside.add_default_route(kInterface, host_address(config_.subnet, 1)));
   if (!config_.subnet6) return ok_status();
   DROVER_RETURN_IF_ERROR(inside.add_address(kInterface, range_address(*config_.subnet6, lease.number())));
-  return inside.add_default_route(kInterface, address_of(*config_.subnet6, 1));
+  return inside.add_default_route(kInterface, host_address(*config_.subnet6, 1));
 }
 
 Status NativeBridge::attach(const Wanted& wanted, StoredAttachment& out) {
@@ -141,18 +132,16 @@ Status NativeBridge::attach(const Wanted& wanted, StoredAttachment& out) {
     return status;
   }
   out.mutable_status()->set_interface_name(kInterface);
-  out.mutable_status()->set_address(address_of(config_.subnet, lease.number()));
+  out.mutable_status()->set_address(host_address(config_.subnet, lease.number()));
   return ok_status();
 }
 
-// After a restart of the machine, or when somebody has flushed all rules, they are put in place again.
+// The rules are in place: start() has seen to that.
 Status NativeBridge::found(const Wanted& wanted, const StoredAttachment&) {
   const MutexLock lock(mutex_);
   if (!leases_.contains(wanted.allocation)) return not_found("its address is not known any more");
   DROVER_TRY(Links inside, Links::open_in(wanted.path));
-  DROVER_RETURN_IF_ERROR(inside.check(kInterface));
-  const auto printed = packet_filter_.run("list table inet " + table_name(config_));
-  return printed ? ok_status() : filter();
+  return inside.check(kInterface);
 }
 
 Status NativeBridge::release(const std::string& allocation) {

@@ -5,15 +5,16 @@
 // each change and at the agent's start.
 #pragma once
 
-#include <map>
-
 #include "attachment.h"
 #include "config.h"
 #include "drover/mutex.h"
 #include "drover/plugin.h"
+#include "native/leases.h"
 #include "native/packet_filter.h"
 
 namespace drover::networks {
+
+class Links;
 
 class NativeBridge final : public NetworkKind {
  public:
@@ -30,18 +31,19 @@ class NativeBridge final : public NetworkKind {
 
  private:
   Result<StoredLease> lease_for(const Wanted& wanted) DROVER_REQUIRES(mutex_);
-  Status connect(const Wanted& wanted, const StoredLease& lease) const DROVER_REQUIRES(mutex_);
+  Status raise_bridge(Links& here) DROVER_REQUIRES(mutex_);
+  Status connect(const Wanted& wanted, const StoredLease& lease) DROVER_REQUIRES(mutex_);
   Status release(const std::string& allocation) DROVER_REQUIRES(mutex_);
   Status filter() DROVER_REQUIRES(mutex_);
-  void admit(const std::string& family) DROVER_REQUIRES(mutex_);
+  void admit() DROVER_REQUIRES(mutex_);
   std::string range_address(const Subnet& subnet, uint32_t number) const;
 
   const Config& config_;
   LocalStore& store_;
   Mutex mutex_;
   PacketFilter packet_filter_ DROVER_GUARDED_BY(mutex_);
-  std::map<std::string, StoredLease> leases_ DROVER_GUARDED_BY(mutex_);  // by allocation
-  uint32_t last_ DROVER_GUARDED_BY(mutex_) = 1;                          // number that was given
+  Leases leases_ DROVER_GUARDED_BY(mutex_);
+  uint32_t last_ DROVER_GUARDED_BY(mutex_) = 1;  // number that was given
 };
 
 }  // namespace drover::networks

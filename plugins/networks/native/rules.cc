@@ -7,7 +7,7 @@ namespace {
 std::string elements(const std::vector<StoredLease>& leases, const Subnet& subnet, bool with_host) {
   std::string text;
   for (const StoredLease& lease : leases) {
-    const std::string address = address_of(subnet, lease.number());
+    const std::string address = host_address(subnet, lease.number());
     for (const StoredPort& port : lease.ports()) {
       const bool is_v6 = port.host_ip().find(':') != std::string::npos;
       if (port.host_ip().empty() == with_host || (with_host && is_v6 != subnet.is_v6())) continue;
@@ -47,7 +47,7 @@ std::string mapping_rules(const Family& family) {
 
 std::string masquerade_rules(const Config& config, const Subnet& subnet, const Family& family) {
   const std::string from = "    " + family.name + " saddr ", to = " " + family.name + " daddr ";
-  const std::string range = text_of(subnet), bridge = quoted(config.bridge);
+  const std::string range = to_string(subnet), bridge = quoted(config.bridge);
   std::string rules = from + range + to + "!= " + range + to + "!= " + family.everybody + " masquerade\n";
   // A connection from this machine to itself, or of an allocation to itself, comes back the way it went.
   if (!subnet.is_v6()) rules += from + "127.0.0.0/8 oifname " + bridge + " masquerade\n";

@@ -47,6 +47,8 @@ class HookedAlloc {
   virtual Uuid id() const = 0;
   virtual AllocSpecPtr spec() const = 0;
   virtual const AllocFolders& folders() const = 0;
+  // A former agent has begun to run it.
+  virtual bool is_restored() const = 0;
   // The tasks start in this network instead of the machine's; the last word counts. During prerun.
   virtual void share_network(const hashicorp::nomad::plugins::drivers::proto::NetworkIsolationSpec& network) = 0;
   // As a hook before shared it; nothing: the machine's.
