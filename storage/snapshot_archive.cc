@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "drover/freed.h"
 #include "drover/printable.h"
 #include "drover/sha256.h"
 
@@ -24,11 +25,6 @@ constexpr int64_t kMostFilling = 1 << 20;  // headers and zeros around a member
 
 enum Member : size_t { kMeta, kState, kSums };
 constexpr std::array<std::string_view, 3> kNames = {"meta.json", "state.bin", "SHA256SUMS"};
-
-struct Free {
-  void operator()(archive* archive) const { archive_free(archive); }
-  void operator()(archive_entry* entry) const { archive_entry_free(entry); }
-};
 
 Status damaged(std::string_view what) { return data_loss("snapshot archive: " + std::string(what)); }
 
@@ -113,7 +109,7 @@ class Writer {
   Status open() { return check(archive_write_open(archive_.get(), this, nullptr, &Writer::take, nullptr)); }
 
   Status header(Member member, uint64_t size) {
-    const std::unique_ptr<archive_entry, Free> entry(archive_entry_new());
+    const std::unique_ptr<archive_entry, Freed<archive_entry_free>> entry(archive_entry_new());
     archive_entry_set_pathname(entry.get(), kNames[member].data());
     archive_entry_set_filetype(entry.get(), AE_IFREG);
     archive_entry_set_perm(entry.get(), 0600);
@@ -142,7 +138,7 @@ class Writer {
 
   ByteSink& out_;
   Status failure_;                          // of the sink
-  std::unique_ptr<archive, Free> archive_;  // the last: its end may call take()
+  std::unique_ptr<archive, Freed<archive_free>> archive_;  // the last: its end may call take()
 };
 
 class Reader {
@@ -257,7 +253,7 @@ class Reader {
   ArchiveMeta meta_;
   std::string text_;  // of the member being read, unless it is the state
   std::array<std::string, 3> sums_;
-  std::unique_ptr<archive, Free> archive_;
+  std::unique_ptr<archive, Freed<archive_free>> archive_;
 };
 
 }  // namespace

@@ -42,10 +42,10 @@ class Environment {
   // server, even if it becomes the leader between two questions.
   virtual std::string leader_address() const = 0;
   virtual std::string any_server_address() const = 0;  // for a pure client; empty: none known
-  // Of the server of this region with that name or identifier, or of the one that is the "leader". Empty for this
+  // The address of the server of this region with that name or identifier, or of the "leader". Empty for this
   // server; nothing when none is known.
   virtual std::optional<std::string> server_address(std::string_view server) const = 0;
-  // Of a living server of this region that is neither this one nor named in `path`; empty when there is none.
+  // The address of a living server of this region that is neither this one nor named in `path`, or empty.
   virtual std::string unvisited_server(const std::vector<std::string>& path) const = 0;
   virtual std::optional<Uuid> local_node() const = 0;         // the node whose agent runs in this process
   virtual std::chrono::nanoseconds last_contact() const = 0;  // since the leader was heard; zero on the leader

@@ -226,7 +226,7 @@ class Commands {
     summary.set_modify_index(context.index());
     return tables_.stubs.put(context.rows(), *parent);
   }
-  // What is said about a version beside its description; of the newest it is said in the job as well.
+  // A version's words beside its description; the newest one's stand in the job as well.
   Result<std::string> put_version(v1::Job version, ApplyContext& context) const {
     version.set_modify_index(context.index());
     DROVER_RETURN_IF_ERROR(tables_.versions.put(context.rows(), version));

@@ -1,4 +1,4 @@
-// What becomes of a node that falls silent, is heard again, or drains; and which jobs must look at it.
+// The fate of a node that falls silent, is heard again, or drains; and which jobs must look at it.
 #include <gtest/gtest.h>
 
 #include "drover/api/nodes.pb.h"

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "drover/base64.h"
+#include "drover/freed.h"
 #include "drover/tls.h"
 
 namespace drover {
@@ -18,17 +19,10 @@ constexpr long kClockSkew = 30;                 // seconds
 constexpr long kLifetime = 262'980L * 60 * 60;  // thirty years, as the protocol has it
 constexpr int kSerialBits = 128;
 
-template <auto Free>
-struct Freer {
-  template <typename T>
-  void operator()(T* what) const {
-    Free(what);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Freer<X509_free>>;
-using Bio = std::unique_ptr<BIO, Freer<BIO_free_all>>;
-using Number = std::unique_ptr<BIGNUM, Freer<BN_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
+using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
+using Number = std::unique_ptr<BIGNUM, Freed<BN_free>>;
 
 Status failed(const char* what) { return internal_error(std::string("a key for TLS cannot be made: ") + what); }
 
@@ -56,7 +50,7 @@ bool set_extensions(X509* certificate) {
         {NID_ext_key_usage, "clientAuth,serverAuth"},
         {NID_basic_constraints, "critical,CA:TRUE"},
         {NID_subject_alt_name, "DNS:localhost"}}) {
-    std::unique_ptr<X509_EXTENSION, Freer<X509_EXTENSION_free>> extension(
+    std::unique_ptr<X509_EXTENSION, Freed<X509_EXTENSION_free>> extension(
         X509V3_EXT_conf_nid(nullptr, &context, id, value));
     if (!extension || X509_add_ext(certificate, extension.get(), -1) != 1) return false;
   }

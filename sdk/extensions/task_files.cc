@@ -1,15 +1,14 @@
 #include "drover/task_files.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <filesystem>
 #include <utility>
 
+#include "drover/open_below.h"
 #include "drover/uuid.h"
 
 namespace drover {
@@ -19,14 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t kLargestFile = 16 << 20;
 constexpr mode_t kFolderMode = 0755;
-
-// Opens what lies below `folder`, whatever links say; without a resolve flag also elsewhere.
-int open_at(int folder, const std::string& path, int flags, uint64_t resolve) {
-  open_how how{};
-  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
-  how.resolve = resolve;
-  return static_cast<int>(::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how));
-}
 
 Status failure(int error, std::string_view doing, std::string_view path) {
   if (error == EXDEV || error == ELOOP)
@@ -100,7 +91,7 @@ struct TaskFiles::Place {
   std::string path;  // below the base
   uint64_t resolve;
 
-  int open(int flags) const { return open_at(base.get(), path, flags, resolve); }
+  Fd open(int flags) const { return open_below(base, path, flags, resolve); }
 
   // The folder below the base, made where it is missing.
   Result<Fd> folder(const fs::path& wanted, std::string_view said) const {
@@ -109,11 +100,11 @@ struct TaskFiles::Place {
     for (const fs::path& part : wanted) {
       if (part.empty()) continue;  // behind a slash at the end
       below = below.empty() ? part.string() : below + "/" + part.string();
-      Fd next(open_at(base.get(), below, O_PATH | O_DIRECTORY, resolve));
+      Fd next = open_below(base, below, O_PATH | O_DIRECTORY, resolve);
       if (next.get() < 0 && errno == ENOENT) {
         if (::mkdirat(at.get(), part.c_str(), kFolderMode) != 0 && errno != EEXIST)
           return failure(errno, "create the folder of", said);
-        next = Fd(open_at(base.get(), below, O_PATH | O_DIRECTORY, resolve));
+        next = open_below(base, below, O_PATH | O_DIRECTORY, resolve);
       }
       if (next.get() < 0) return failure(errno, "open the folder of", said);
       at = std::move(next);
@@ -137,7 +128,7 @@ Result<TaskFiles::Place> TaskFiles::place_of(std::string_view path) const {
 
 Result<std::string> TaskFiles::read(std::string_view path) const {
   DROVER_TRY(const Place place, place_of(path));
-  const Fd file(place.open(O_RDONLY | O_NONBLOCK));  // a FIFO is no file that waits for a writer here
+  const Fd file = place.open(O_RDONLY | O_NONBLOCK);  // a FIFO is no file that waits for a writer here
   if (file.get() < 0) return failure(errno, "open", path);
   struct stat found {};
   if (::fstat(file.get(), &found) != 0) return failure(errno, "look at", path);
@@ -148,7 +139,7 @@ Result<std::string> TaskFiles::read(std::string_view path) const {
 std::optional<TaskFiles::Mark> TaskFiles::mark(std::string_view path) const {
   const auto place = place_of(path);
   if (!place) return std::nullopt;
-  const Fd file(place->open(O_PATH));
+  const Fd file = place->open(O_PATH);
   struct stat found {};
   if (file.get() < 0 || ::fstat(file.get(), &found) != 0) return std::nullopt;
   return Mark{.inode = found.st_ino,
@@ -168,7 +159,7 @@ Result<bool> TaskFiles::write(std::string_view path, std::string_view content, c
   DROVER_TRY(const Place place, place_of(path));
   DROVER_TRY(const Fd folder, place.folder(fs::path(place.path).parent_path(), path));
   const std::string name = fs::path(place.path).filename();
-  if (const Fd known(place.open(O_RDONLY | O_NONBLOCK | O_NOFOLLOW)); known.get() >= 0) {
+  if (const Fd known = place.open(O_RDONLY | O_NONBLOCK | O_NOFOLLOW)) {
     struct stat found {};
     const bool is_file = ::fstat(known.get(), &found) == 0 && S_ISREG(found.st_mode);
     if (is_file && is_owned(found, owner) && static_cast<size_t>(found.st_size) == content.size()) {

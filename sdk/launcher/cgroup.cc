@@ -17,6 +17,7 @@
 
 #include "cgroup_limits.h"
 #include "device_program.h"
+#include "drover/mounts.h"
 
 namespace drover {
 namespace {
@@ -37,20 +38,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return parts;
-}
-
-// mountinfo writes spaces, tabs, newlines and backslashes of paths as three octal digits.
-std::string unescape(std::string_view text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      plain.push_back(static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0')));
-      i += 3;
-    } else {
-      plain.push_back(text[i]);
-    }
-  }
-  return plain;
 }
 
 std::optional<std::string> read_file(const std::string& path) {
@@ -135,21 +122,14 @@ std::string_view to_string(CgroupLayout::Mode mode) {
 
 CgroupLayout parse_cgroup_mounts(std::string_view mountinfo) {
   CgroupLayout layout;
-  for (std::string_view line : split(mountinfo, '\n')) {
-    // 36 35 98:0 /root /mount/point options optional… - type source super-options
-    const size_t dash = line.find(" - ");
-    if (dash == std::string_view::npos) continue;
-    const std::vector<std::string_view> left = split(line.substr(0, dash), ' ');
-    const std::vector<std::string_view> right = split(line.substr(dash + 3), ' ');
-    if (left.size() < 6 || right.size() < 3) continue;
-    const std::string where = unescape(left[4]);
-    if (right[0] == "cgroup2" && layout.v2.empty()) layout.v2 = where;
-    if (right[0] != "cgroup") continue;
-    for (std::string_view option : split(right[2], ',')) {
+  for (const MountPoint& mount : parse_mountinfo(mountinfo)) {
+    if (mount.type == "cgroup2" && layout.v2.empty()) layout.v2 = mount.path;
+    if (mount.type != "cgroup") continue;
+    for (std::string_view option : split(mount.options, ',')) {
       if (std::ranges::find(kControllers, option) != kControllers.end())
-        layout.v1.try_emplace(std::string(option), where);
-      if (option == "cpuset" && layout.cpuset.empty()) layout.cpuset = where;
-      if (option == "devices" && layout.devices.empty()) layout.devices = where;
+        layout.v1.try_emplace(std::string(option), mount.path);
+      if (option == "cpuset" && layout.cpuset.empty()) layout.cpuset = mount.path;
+      if (option == "devices" && layout.devices.empty()) layout.devices = mount.path;
     }
   }
   using enum CgroupLayout::Mode;

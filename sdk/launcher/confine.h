@@ -44,7 +44,7 @@ class Confiner {
   bool is_own(Confinement::Own one) const { return (confinement_.own & one) != 0; }
 
   const Confinement& confinement_;
-  // Of the process that is joined.
+  // Belongs to the process that is joined.
   Fd mounts_, processes_, ipc_, host_name_, cgroups_, root_;
   Fd own_processes_;  // the parent's own pid namespace, while its children go elsewhere
   uint64_t capabilities_ = 0;

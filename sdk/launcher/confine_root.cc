@@ -1,6 +1,5 @@
 // The root of a confined process, by descriptors: what lies in there may have been laid by somebody who wants out.
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "confine.h"
+#include "drover/open_below.h"
 
 namespace drover::launcher {
 namespace {
@@ -86,13 +86,9 @@ class Root {
   enum class Links : uint8_t { followed, refused };
   enum class Kind : uint8_t { folder, file };
 
-  Fd find(const std::string& path, Links links, uint64_t flags = O_PATH | O_CLOEXEC) const {
-    open_how how{};
-    how.flags = flags;
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    if (links == Links::refused) how.resolve |= RESOLVE_NO_SYMLINKS;
-    const std::string relative = "./" + path;
-    return Fd(static_cast<int>(syscall(SYS_openat2, root_.get(), relative.c_str(), &how, sizeof how)));
+  Fd find(const std::string& path, Links links, int flags = O_PATH) const {
+    const uint64_t refused = links == Links::refused ? RESOLVE_NO_SYMLINKS : 0;
+    return open_below(root_, "./" + path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | refused);
   }
 
   // Makes what is missing. On errors errno says why.

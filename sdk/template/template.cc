@@ -155,7 +155,7 @@ class Runner {
     return flow;
   }
 
-  // What `executeTemplate` gives: the text of a template that is defined.
+  // `executeTemplate` gives the text of a template that is defined.
   Result<Value> text_of(const Place& place, std::span<const Value> arguments) {
     if (arguments.empty() || arguments.size() > 2 || !arguments[0]->is_string()) {
       return template_error(place, "executeTemplate: takes the name of a template, and its dot if it has one");

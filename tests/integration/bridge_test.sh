@@ -36,11 +36,7 @@ client {
   cni_config_dir        = "$WORK/nets"
   $(cat)
 }
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
+$RAW_EXEC
 MORE
 }
 address_of() { "$DROVER" alloc status -t '{{ .NetworkStatus.Address }}' "$1"; }
@@ -155,7 +151,7 @@ prints_alone() { prints "$("$DROVER" job status alone | awk '/^Allocations/ { fo
 eventually 20 "the loopback does not work" prints_alone works
 prints_alone '^1$' || fail "there are other interfaces"
 
-# What a job asks for in vain.
+# A job asks in vain.
 expect 1 'cannot be set on task group using "host" networking mode' "$DROVER" job run -detach <(sed 's/"bridge"/"host"/; s/web/host/' "$WORK/web.hcl")
 sed 's/"bridge"/"cni\/nowhere"/; s/job "web"/job "nowhere"/' "$WORK/web.hcl" > "$WORK/nowhere.hcl"
 expect 2 "missing network" "$DROVER" job run "$WORK/nowhere.hcl"
@@ -166,7 +162,7 @@ eventually 20 "a name is given to raw_exec" refused
 kill "$AGENT"
 eventually 20 "the agent lives" gone "$AGENT"
 
-# What the operator writes in vain.
+# An operator writes in vain.
 sed 's#bridge_network_subnet = .*#bridge_network_subnet = "10.0.0.0/33"#' "$WORK/native.hcl" > "$WORK/bad.hcl"
 expect 1 'client.bridge_network_subnet: "10.0.0.0/33" is no IPv4 range' "$DROVER" agent -config "$WORK/bad.hcl"
 

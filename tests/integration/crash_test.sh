@@ -29,11 +29,7 @@ client {
   bridge_network_name   = "$BRIDGE"
   bridge_network_subnet = "10.213.5.0/24"
 }
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
+$RAW_EXEC
 MORE
 # Each task counts its lines, and its process says of which allocation it is.
 task() { # NAME DRIVER

@@ -23,11 +23,7 @@ client {
     path = "$WORK/no-such-folder"
   }
 }
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
+$RAW_EXEC
 CONFIG
 mkdir "$WORK/site"
 echo "welcome" > "$WORK/site/index.html"
@@ -35,24 +31,7 @@ start one
 node_id() { "$DROVER" operator api "/v1/nodes?filter=Name==$1" | tr -d ' \n' | sed 's/.*"ID":"\([0-9a-f-]\{36\}\)".*/\1/'; }
 ONE=$(node_id one)
 grep -q "a host volume is not offered.*nowhere" "$WORK/one.log" || fail "nobody was told of the volume that is not there"
-cat > "$WORK/two.hcl" << CONFIG
-name      = "two"
-data_dir  = "$WORK/two-data"
-bind_addr = "127.0.0.1"
-ports {
-  http = $(free_port)
-}
-client {
-  enabled           = true
-  servers           = ["127.0.0.1:$RPC"]
-  network_interface = "lo"
-}
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
-CONFIG
+client_config two "$(free_port)" "$RPC" <<< "$RAW_EXEC"
 "$DROVER" agent -config "$WORK/two.hcl" >> "$WORK/two.log" 2>&1 &
 AGENTS+=("$!")
 two_is_ready() { "$DROVER" operator api '/v1/nodes?filter=Name==two' | tr -d ' \n' | grep -q '"Status":"ready"'; }

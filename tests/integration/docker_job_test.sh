@@ -48,11 +48,7 @@ plugin "docker-plugin" {
     state_dir = "$WORK/state"
   }
 }
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
+$RAW_EXEC
 CONFIG
 # job NAME DRIVER [NETWORK]: with the task's config from standard input.
 job() {
@@ -155,7 +151,7 @@ expect 0 "" "$DROVER" job stop -detach counter
 said_bye() { "$DROVER" alloc logs "$COUNTER" | grep -qx bye; }
 eventually 20 "the task was not asked to end" said_bye
 
-# What cannot run says why.
+# A task that cannot run says why.
 expect 0 "" "$DROVER" job run -detach "$WORK/bad.nomad"
 eventually 60 "a program that there is not is not told" fails_with bad '/no/such/program'
 expect 0 "" "$DROVER" job run -detach "$WORK/forbidden.nomad"

@@ -8,11 +8,7 @@ mkdir "$WORK/plugins"
 cp "$DRIVERS/mock-plugin" "$WORK/plugins"
 config one << CONFIG
 plugin_dir = "$WORK/plugins"
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
+$RAW_EXEC
 plugin "mock-plugin" {
   args      = ["--name", "mock_two"]
   auto_mtls = true

@@ -3,13 +3,7 @@
 # launches, versions with revert, start and tags, scaling with its events and policies.
 . "$(dirname "$0")/lib.sh"
 
-config one << 'MORE'
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
-MORE
+config one <<< "$RAW_EXEC"
 start one
 cd "$WORK" || exit 1
 status_is() { "$DROVER" job status -t '{{.Status}}' "$1" | grep -qx "$2"; }

@@ -3,13 +3,7 @@
 # index, the file kept beside the job, and what the API's parse endpoint may and may not do.
 . "$(dirname "$0")/lib.sh"
 
-config one << 'MORE'
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
-MORE
+config one <<< "$RAW_EXEC"
 start one
 cd "$WORK" || exit 1
 

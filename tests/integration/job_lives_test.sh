@@ -4,34 +4,11 @@
 . "$(dirname "$0")/lib.sh"
 
 # --- a server that is a node, and a second node
-config one << CONFIG
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
-CONFIG
+config one <<< "$RAW_EXEC"
 sed -i 's/^server {/server {\n  min_heartbeat_ttl = "2s"\n  heartbeat_grace   = "5s"/' "$WORK/one.hcl"
 start one
 NODE_HTTP=$(free_port)
-cat > "$WORK/two.hcl" << CONFIG
-name      = "two"
-data_dir  = "$WORK/two-data"
-bind_addr = "127.0.0.1"
-ports {
-  http = $NODE_HTTP
-}
-client {
-  enabled           = true
-  servers           = ["127.0.0.1:$RPC"]
-  network_interface = "lo"
-}
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
-CONFIG
+client_config two "$NODE_HTTP" "$RPC" <<< "$RAW_EXEC"
 "$DROVER" agent -config "$WORK/two.hcl" >> "$WORK/two.log" 2>&1 &
 SECOND=$!
 AGENTS+=("$SECOND")

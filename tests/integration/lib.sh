@@ -55,6 +55,12 @@ expect() {
   [ "$got" -eq "$code" ] || fail "exit code $got, expected $code: $* : $output"
   case $output in *"$text"*) ;; *) fail "the output does not say \"$text\": $* : $output" ;; esac
 }
+# For configurations: jobs may run programs with the agent's rights.
+RAW_EXEC='plugin "raw_exec" {
+  config {
+    enabled = true
+  }
+}'
 # config NAME: a working configuration for one agent, with further lines from standard input.
 config() {
   HTTP=$(free_port)
@@ -78,6 +84,23 @@ client {
 CONFIG
   cat >> "$WORK/$1.hcl"
 }
+# client_config NAME HTTP RPC: one for an agent that is a node only, of the server with that RPC port.
+client_config() {
+  cat > "$WORK/$1.hcl" << CONFIG
+name      = "$1"
+data_dir  = "$WORK/$1-data"
+bind_addr = "127.0.0.1"
+ports {
+  http = $2
+}
+client {
+  enabled           = true
+  servers           = ["127.0.0.1:$3"]
+  network_interface = "lo"
+}
+CONFIG
+  cat >> "$WORK/$1.hcl"
+}
 # start NAME: runs the agent in the background until its node is ready. AGENT is its process.
 start() {
   "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
@@ -97,7 +120,7 @@ alloc_of() { # JOB
   "$DROVER" job status "$1" | awk '/^Allocations/ { found = 1 } found && / run / { print $1; exit }'
 }
 has_alloc() { [ -n "$(alloc_of "$1")" ]; }
-# Whether the output of an allocation's task, or the status of an allocation, has a line like this.
+# True when the output of an allocation's task, or the status of an allocation, has a line like this.
 prints() { "$DROVER" alloc logs "$1" | grep -q -- "$2"; }
 tells() { "$DROVER" alloc status "$1" | grep -q -- "$2"; }
 # The first job file that a page of the documentation shows.

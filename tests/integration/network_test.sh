@@ -9,11 +9,7 @@ mkdir "$WORK/plugins"
 cp "$DRIVERS/raw_exec-plugin" "$WORK/plugins"
 config one << CONFIG
 plugin_dir = "$WORK/plugins"
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
+$RAW_EXEC
 plugin "raw_exec-plugin" {
   args = ["--name", "raw_two"]
   config {

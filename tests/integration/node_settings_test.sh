@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What operators say about single nodes: their pools, metadata that changes, how long allocations run without a server, the drain at
+# The words of operators about single nodes: their pools, metadata that changes, how long allocations run without a server, the drain at
 # an agent's own end.
 . "$(dirname "$0")/lib.sh"
 
@@ -35,11 +35,7 @@ client {
     reserved_ports = "22,8500-8600"
   }
 }
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
+$RAW_EXEC
 CONFIG
 start_second() {
   "$DROVER" agent -config "$WORK/two.hcl" >> "$WORK/two.log" 2>&1 &

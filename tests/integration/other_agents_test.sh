@@ -8,24 +8,9 @@ take_serf one two
 server_config one 2 < /dev/null
 server_config two 2 <<< 'enable_debug = true'
 HTTP[node]=$(free_port)
-cat > "$WORK/node.hcl" << CONFIG
-name         = "node"
-data_dir     = "$WORK/node-data"
-bind_addr    = "127.0.0.1"
+client_config node "${HTTP[node]}" "${RPC[one]}" << CONFIG
 enable_debug = true
-ports {
-  http = ${HTTP[node]}
-}
-client {
-  enabled           = true
-  servers           = ["127.0.0.1:${RPC[one]}"]  # the server that can call it
-  network_interface = "lo"
-}
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
+$RAW_EXEC
 CONFIG
 for server in one two; do run_server "$server"; done
 for server in one two; do eventually 30 "$server knows no leader" leads "$server"; done

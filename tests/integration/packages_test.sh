@@ -49,13 +49,7 @@ fi
 DROVER=$ROOT/usr/bin/drover
 expect 0 "v0." "$DROVER" version
 expect 0 "Configuration is valid!" "$DROVER" plugin validate-config -config "$ROOT/etc/drover.d"
-config one << CONFIG
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
-CONFIG
+config one <<< "$RAW_EXEC"
 start one
 cat > "$WORK/hello.nomad" << 'JOB'
 job "hello" {

@@ -4,13 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 PAGE=$(dirname "$0")/../../docs/operator/files.md
 
-config one << 'MORE'
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
-MORE
+config one <<< "$RAW_EXEC"
 start one
 cd "$WORK" || exit 1
 # get STATUS TEXT PATH: the answer's status, and a text in what it says. BODY is the answer.

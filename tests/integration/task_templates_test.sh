@@ -3,13 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 PAGE=$(dirname "$0")/../../docs/operator/templates.md
 
-config one << 'MORE'
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
-MORE
+config one <<< "$RAW_EXEC"
 start one
 cd "$WORK" || exit 1
 

@@ -17,24 +17,7 @@ server {
   bootstrap_expect = 1
 }
 CONFIG
-cat > "$WORK/client.hcl" << CONFIG
-name      = "client"
-data_dir  = "$WORK/client-data"
-bind_addr = "127.0.0.1"
-ports {
-  http = $CLIENT_HTTP
-}
-client {
-  enabled           = true
-  servers           = ["127.0.0.1:$SERVER_RPC"]
-  network_interface = "lo"
-}
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
-CONFIG
+client_config client "$CLIENT_HTTP" "$SERVER_RPC" <<< "$RAW_EXEC"
 cat > "$WORK/talk.nomad" << 'JOB'
 job "talk" {
   group "g" {

@@ -3,13 +3,7 @@
 # shows what they print.
 . "$(dirname "$0")/lib.sh"
 
-config one << 'MORE'
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
-MORE
+config one <<< "$RAW_EXEC"
 start one
 cd "$WORK" || exit 1
 job() { # NAME MEMORY [COUNT]

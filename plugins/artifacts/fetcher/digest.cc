@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "drover/freed.h"
+
 namespace drover::artifacts {
 namespace {
 
@@ -32,10 +34,6 @@ std::string_view kind_of(size_t digits) {
   }
   return {};
 }
-
-struct Free {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
 
 }  // namespace
 
@@ -78,7 +76,7 @@ Result<Checksum> find_checksum(std::string_view list, std::string_view file_name
 Status check_file(const std::string& path, const Checksum& wanted) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return unavailable("cannot read " + path);
-  const std::unique_ptr<EVP_MD_CTX, Free> context(EVP_MD_CTX_new());
+  const std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>> context(EVP_MD_CTX_new());
   if (EVP_DigestInit_ex(context.get(), EVP_get_digestbyname(wanted.kind.c_str()), nullptr) != 1) {
     return failed_precondition("this machine's libcrypto refuses " + wanted.kind);
   }

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "drover/freed.h"
+
 namespace drover::artifacts {
 namespace {
 
@@ -17,10 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 14> kForms = {"tar.bz2", "tar.zst", "tar.gz", "tar.xz", "tbz2", "tzst", "tar",
                                                      "tgz",     "txz",     "zip",    "bz2",    "zst",  "gz",   "xz"};
 
-struct Free {
-  void operator()(archive* one) const { archive_free(one); }
-};
-using Archive = std::unique_ptr<archive, Free>;
+using Archive = std::unique_ptr<archive, Freed<archive_free>>;
 
 Status wrong(archive* reader, std::string_view form) {
   const char* words = archive_error_string(reader);

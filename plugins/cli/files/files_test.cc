@@ -41,7 +41,7 @@ TEST(FileText, ARowSaysWhatIsAskedFor) {
             (Row{"drwxr-xr-x", "4096", "2023-11-14T22:13:20Z", "application/octet-stream", "logs/"}));
 }
 
-// What a reader hears of bytes that come in pieces of a size, and its error.
+// A reader's frames of bytes that come in pieces of a size, and its error.
 std::string heard(const std::string& bytes, size_t piece) {
   std::string text;
   FrameReader frames([&](const v1::FileFrame& frame) {

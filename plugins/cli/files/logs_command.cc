@@ -79,7 +79,7 @@ int alloc_logs(Run& run) {
   request.set_follow(follow);
   if (follow) leave_on_interrupt();
   Output output;
-  // Who follows without a choice sees both.
+  // A follower without a choice sees both.
   const bool both = follow && only_out == only_err && (only_out || !*tail);
   const Status status = both ? show_both(run, request, *tail) : show_log(run.client, request, *tail, run.out, output);
   return status.ok() ? 0 : run.fail("Error reading logs", status);

@@ -1,4 +1,4 @@
-// What may be dispatched, and the child that comes of it. Pure.
+// Jobs that may be dispatched, and the child that comes of it. Pure.
 #pragma once
 
 #include <cstdint>

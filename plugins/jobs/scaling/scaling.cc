@@ -11,7 +11,7 @@
 namespace drover::jobs {
 namespace {
 
-// What the target says under that name; "" without it.
+// The target's word under that name; "" without it.
 std::string target(const v1::ScaleJobRequest& request, const std::string& name) {
   const auto at = request.target().find(name);
   return at == request.target().end() ? "" : at->second;

@@ -57,7 +57,7 @@ void find_constraints_and_drivers(const v1::Job& job, const v1::TaskGroup& group
   }
 }
 
-// What the node itself lacks at present.
+// The node itself lacks these at present.
 class Check {
  public:
   Check(const ClusterNode& candidate, const v1::TaskGroup& group, List& failures)

@@ -58,7 +58,7 @@ class Whys : public testing::ShellTest {
 using Texts = std::vector<std::string>;
 using Reasons = std::map<std::string, int>;
 
-// What nodes of a kind share is asked once; the answer must be that of asking each node.
+// A question that nodes of a kind share is asked once; the answer must be that of asking each node.
 TEST(Failures, AreThoseOfTheNodeWhateverItsKindWasAskedBefore) {
   const auto text = [](const std::vector<Failure>& failures) {
     std::string all;

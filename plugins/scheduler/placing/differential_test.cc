@@ -12,6 +12,7 @@
 
 #include "board.h"
 #include "drover/model/allocation.h"
+#include "sdk/testing/chance.h"
 #include "testing/fixtures.h"
 #include "testing/reference_placer.h"
 
@@ -28,16 +29,7 @@ using testing::ReferenceWorld;
 
 constexpr double kNear = 1e-9;
 
-class Random {
- public:
-  explicit Random(uint64_t seed) : engine_(seed) {}
-  int below(int limit) { return static_cast<int>(engine_() % static_cast<uint64_t>(limit)); }
-  int between(int low, int high) { return low + below(high - low + 1); }
-  bool one_in(int many) { return below(many) == 0; }
-
- private:
-  std::mt19937_64 engine_;
-};
+using Random = Chance;
 
 v1::Constraint constraint_of(const std::string& left, const std::string& operand, const std::string& right) {
   v1::Constraint constraint;

@@ -101,7 +101,7 @@ class Scheduler {
     const v1::Job* job;                         // null: the job is gone
     const std::vector<v1::Allocation>& allocs;  // all of the job's name, also ended ones and those of earlier jobs
     std::function<const v1::Job*(uint64_t version)> version;  // of the job; null when it is no longer kept
-    // Of the job's name, the newest first; null: nobody keeps deployments here, and none may be made.
+    // Those of the job's name, the newest first; null: nobody keeps deployments here, and none may be made.
     const std::vector<v1::Deployment>* deployments;
     const v1::SchedulerConfiguration& config;
     int64_t now;                          // nanoseconds since 1970

@@ -217,7 +217,7 @@ const Check kCrash[] = {
        const auto started = starting.get();
        DROVER_RETURN_IF_ERROR(t.subject().start());
        DROVER_RETURN_IF_ERROR(t.configure());
-       // What runs although nobody was told is found by its ID, where the driver can, and goes with the check.
+       // The driver finds by its ID what runs although nobody was told, where it can; that goes with the check.
        const auto known = started.ok() ? started : t.call<driver::StartTaskResponse>("StartTask", request);
        if (known.ok() && known->result() == driver::StartTaskResponse::SUCCESS) t.keep(known->handle());
        return t.launch("endless").status();

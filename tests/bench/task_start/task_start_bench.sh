@@ -42,11 +42,7 @@ client {
     "/etc/group"   = "/etc/group"
   }
 }
-plugin "raw_exec" {
-  config {
-    enabled = true
-  }
-}
+$RAW_EXEC
 plugin "docker" {
   config {
     endpoint = "unix://$WORK/engine/socket"

@@ -1,4 +1,4 @@
-// What the statuses of a deployment and of its allocations mean. Pure. [any]
+// The meaning of the statuses of a deployment and of its allocations. Pure. [any]
 #pragma once
 
 namespace drover::v1 {

@@ -1,4 +1,4 @@
-// What it means for an allocation that its node is out of reach: how long it may be so, and where it stands. Pure.
+// An allocation whose node is out of reach: how long it may be so, and where it stands. Pure.
 // [any]
 #pragma once
 

@@ -31,7 +31,7 @@ class Filter {
   // Errors: invalid_argument with the place: "1:8 (7): no match found".
   static Result<Filter> parse(std::string_view expression);
 
-  // Whether the row is wanted. Errors: invalid_argument, when the row has no such field, or one that cannot be compared
+  // True when the row is wanted. Errors: invalid_argument, when the row has no such field, or one that cannot be compared
   // so. One filter serves one thread.
   Result<bool> matches(const google::protobuf::Message& row) const;
 
