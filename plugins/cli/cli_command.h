@@ -52,6 +52,8 @@ inline Flag with_value(std::string name, std::string fallback, std::string help)
   return {std::move(name), true, std::move(fallback), std::move(help)};
 }
 
+std::vector<Definition> acl_commands();
+std::vector<Definition> acl_token_commands();
 std::vector<Definition> job_commands();
 std::vector<Definition> job_init_commands();
 std::vector<Definition> job_plan_commands();

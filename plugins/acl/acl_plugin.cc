@@ -1,0 +1,98 @@
+// Access control: who calls, and what their policies allow.
+#include <atomic>
+
+#include "acl.pb.h"
+#include "client_resolver.h"
+#include "drover/config.h"
+#include "drover/log.h"
+#include "drover/module.h"
+#include "drover/pause.h"
+#include "drover/v1/acl.pb.h"
+#include "rpc.h"
+#include "server_resolver.h"
+#include "tables.h"
+
+namespace drover::acl {
+namespace {
+
+constexpr auto kCollectEvery = std::chrono::minutes(5);
+constexpr auto kKeptAfterEnd = std::chrono::hours(1);  // people look for what became of a token
+constexpr int kMostAtOnce = 4096;
+constexpr auto kProposeTime = std::chrono::seconds(10);
+
+class AclPlugin final : public Plugin, public AccessControl {
+ public:
+  Status declare(Declarations& declare) override {
+    DROVER_RETURN_IF_ERROR(declare_tables(declare, tables_));
+    DROVER_RETURN_IF_ERROR(rpc_.declare(declare));
+    return declare.extend<AccessControl>("acl", *this);
+  }
+
+  Status start(Host& host) override {
+    host_ = &host;
+    if (const auto nodes = host.find_table("nodes")) tables_.nodes = *nodes;
+    Settings settings;
+    std::chrono::nanoseconds trusted = std::chrono::seconds(30);
+    if (const ConfigBlock* acl = host.configuration("acl")) {
+      settings.is_enabled = acl->boolean("enabled");
+      settings.lifetimes = {acl->duration("token_min_expiration_ttl"), acl->duration("token_max_expiration_ttl")};
+      trusted = acl->duration("token_ttl");
+    }
+    rpc_.start(host, settings);
+    if (host.agent().server) {
+      server_.start(host);
+    } else {
+      client_.start(host, trusted);
+    }
+    has_started_.store(true, std::memory_order_release);
+    return ok_status();
+  }
+
+  void authenticate(const CallContext& context, std::function<void(Result<Identity>)> done) override {
+    if (!has_started_.load(std::memory_order_acquire)) return done(unavailable("this agent is starting"));
+    if (host_->agent().server) return done(server_.resolve(context));
+    client_.resolve(context, std::move(done));
+  }
+
+  void lead(std::stop_token stop) override {
+    while (pause_for(kCollectEvery, stop)) {
+      const Status status = collect();
+      if (!status.ok() && !stop.stop_requested())
+        log::warn("acl", "tokens that have ended are not removed yet", {{"error", status.message()}});
+    }
+  }
+  void stop(SteadyTime) override {}
+
+ private:
+  Status collect() {
+    const auto view = host_->snapshot();
+    const int64_t now = host_->clock().wall_ns();
+    v1::AclTokensDeleted ended;
+    tables_.tokens.scan(*view, kTokensByEnd, KeyRange::all(), [&](const v1::AclToken& token, std::string_view) {
+      if (token.expiration_time() + std::chrono::nanoseconds(kKeptAfterEnd).count() > now) return false;
+      ended.add_accessor_ids(token.accessor_id());
+      return ended.accessor_ids_size() < kMostAtOnce;
+    });
+    v1::OneTimeTokensUsed unused;
+    tables_.one_time_tokens.scan(*view, kPrimary, KeyRange::all(), [&](const v1::OneTimeToken& made, std::string_view) {
+      if (made.expires_at() <= now) unused.add_accessor_ids(made.accessor_id());
+      return unused.accessor_ids_size() < kMostAtOnce;
+    });
+    const SteadyTime deadline = host_->clock().steady() + kProposeTime;
+    if (!ended.accessor_ids().empty()) DROVER_RETURN_IF_ERROR(host_->propose(ended, deadline).status());
+    if (!unused.accessor_ids().empty()) DROVER_RETURN_IF_ERROR(host_->propose(unused, deadline).status());
+    return ok_status();
+  }
+
+  Host* host_ = nullptr;
+  Tables tables_;
+  Rpc rpc_{tables_};
+  ServerResolver server_{tables_};
+  ClientResolver client_;
+  std::atomic<bool> has_started_{false};
+};
+
+}  // namespace
+}  // namespace drover::acl
+
+DROVER_MODULE(drover::acl::AclPlugin, "module", "acl", "0.1.0");

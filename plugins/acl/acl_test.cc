@@ -1,0 +1,281 @@
+// The handlers, over a state in memory, and what the resolvers make of proofs.
+#include <gtest/gtest.h>
+
+#include "acl.pb.h"
+#include "client_resolver.h"
+#include "drover/api/acl.pb.h"
+#include "drover/options.pb.h"
+#include "drover/schema.h"
+#include "drover/uuid.h"
+#include "drover/v1/acl.pb.h"
+#include "drover/v1/node.pb.h"
+#include "rpc.h"
+#include "sdk/testing/fake_host.h"
+#include "server_resolver.h"
+
+namespace drover::acl {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Acl : public ::testing::Test {
+ protected:
+  Acl() {
+    nodes_ = Table<v1::Node>(host_.rows().add_table(nodes_table().spec()));
+    EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
+    tables_.nodes = nodes_.id();
+    EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
+    rpc_.start(host_, {.is_enabled = true});
+    resolver_.start(host_);
+  }
+
+  template <typename Response, typename Request>
+  Result<Response> call(const std::string& method, const Request& request) {
+    return host_.answer<Response>("/drover.v1.Acl/" + method, request);
+  }
+  Status policy(const std::string& name, const std::string& rules) {
+    v1::ApplyAclPolicyRequest request;
+    request.set_name(name);
+    request.mutable_policy()->set_rules(rules);
+    return call<v1::AclChangedResponse>("ApplyPolicy", request).status();
+  }
+  Result<v1::AclTokenResponse> token(const std::function<void(v1::AclToken&)>& fill) {
+    v1::ApplyAclTokenRequest request;
+    request.mutable_token()->set_type("client");
+    fill(*request.mutable_token());
+    if (!request.token().accessor_id().empty())
+      request.set_accessor_id(Uuid::from_bytes(request.token().accessor_id()).to_string());
+    return call<v1::AclTokenResponse>("ApplyToken", request);
+  }
+  Result<v1::AclTokenResponse> token_with(const std::string& name) {
+    return token([&](v1::AclToken& made) { made.add_policies(name); });
+  }
+  Result<Identity> resolve(const std::string& secret, const std::string& node_secret = "") {
+    CallContext context;
+    context.query.token = secret;
+    context.node_secret = node_secret;
+    return resolver_.resolve(context);
+  }
+  static std::string text(const std::string& bytes) { return Uuid::from_bytes(bytes).to_string(); }
+
+  drover::testing::FakeHost host_;
+  Tables tables_;
+  Table<v1::Node> nodes_;
+  Rpc rpc_{tables_};
+  ServerResolver resolver_{tables_};
+};
+
+TEST_F(Acl, IsBootstrappedOnce) {
+  v1::BootstrapAclRequest request;
+  request.set_bootstrap_secret("not a secret");
+  EXPECT_EQ(call<v1::AclTokenResponse>("Bootstrap", request).status().message(), "invalid acl token");
+  request.set_bootstrap_secret("2b778dd9-f5f1-6f29-b4b4-9a5fa948757a");
+  const auto made = call<v1::AclTokenResponse>("Bootstrap", request);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(made->token().type(), "management");
+  EXPECT_EQ(text(made->token().secret_id()), request.bootstrap_secret());
+  EXPECT_NE(call<v1::AclTokenResponse>("Bootstrap", request).status().message().find("ACL bootstrap already done"),
+            std::string::npos);
+  const auto caller = resolve(request.bootstrap_secret());
+  ASSERT_TRUE(caller.ok());
+  EXPECT_EQ(caller->kind, Identity::Kind::management);
+  EXPECT_TRUE(caller->permissions->is_management());
+}
+
+TEST_F(Acl, ATokenHasWhatItsPoliciesGrantAndLosesItAtOnce) {
+  ASSERT_TRUE(policy("read", "namespace \"default\" { policy = \"read\" }").ok());
+  const auto made = token_with("read");
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const std::string secret = text(made->token().secret_id());
+  auto caller = resolve(secret);
+  ASSERT_TRUE(caller.ok());
+  EXPECT_TRUE(caller->permissions->may(Access::READ_JOB, "default"));
+  EXPECT_FALSE(caller->permissions->may(Access::SUBMIT_JOB, "default"));
+  ASSERT_TRUE(policy("read", "namespace \"default\" { policy = \"write\" }").ok());
+  EXPECT_TRUE(resolve(secret)->permissions->may(Access::SUBMIT_JOB, "default"));
+  v1::AclNameRequest gone;
+  gone.set_name("read");
+  ASSERT_TRUE(call<v1::AclChangedResponse>("DeletePolicy", gone).ok());
+  EXPECT_FALSE(resolve(secret)->permissions->may(Access::READ_JOB, "default"));
+  v1::AclTokenRequest its;
+  its.set_accessor_id(text(made->token().accessor_id()));
+  ASSERT_TRUE(call<v1::AclChangedResponse>("DeleteToken", its).ok());
+  EXPECT_EQ(resolve(secret).status().code(), Code::permission_denied);
+}
+
+TEST_F(Acl, ATokenEnds) {
+  ASSERT_TRUE(policy("read", "").ok());
+  const auto made = token([](v1::AclToken& t) {
+    t.add_policies("read");
+    t.set_expiration_ttl(std::chrono::nanoseconds(1h).count());
+  });
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const std::string secret = text(made->token().secret_id());
+  EXPECT_TRUE(resolve(secret).ok());
+  host_.forward_clock().advance(2h);
+  EXPECT_EQ(resolve(secret).status().code(), Code::permission_denied);
+}
+
+TEST_F(Acl, RolesAreNamedAndFollowed) {
+  ASSERT_TRUE(policy("ops", "node { policy = \"write\" }").ok());
+  v1::ApplyAclRoleRequest request;
+  request.mutable_role()->set_name("operators");
+  EXPECT_EQ(call<v1::AclRoleResponse>("ApplyRole", request).status().message(),
+            "role 0 invalid: at least one policy should be specified");
+  request.mutable_role()->add_policies()->set_name("nobody's");
+  EXPECT_EQ(call<v1::AclRoleResponse>("ApplyRole", request).status().message(), "cannot find policy nobody's");
+  request.mutable_role()->mutable_policies(0)->set_name("ops");
+  const auto role = call<v1::AclRoleResponse>("ApplyRole", request);
+  ASSERT_TRUE(role.ok()) << role.status().message();
+  EXPECT_EQ(call<v1::AclRoleResponse>("ApplyRole", request).status().message(),
+            "role with name operators already exists");
+  const auto made = token([](v1::AclToken& t) { t.add_roles()->set_name("operators"); });
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(made->token().roles(0).id(), role->role().id());
+  EXPECT_EQ(made->token().roles(0).name(), "operators");
+  EXPECT_EQ(resolve(text(made->token().secret_id()))->permissions->granted(Area::node), Grant::write);
+  v1::AclRoleRequest its;
+  its.set_id(text(role->role().id()));
+  ASSERT_TRUE(call<v1::AclChangedResponse>("DeleteRole", its).ok());
+  EXPECT_EQ(resolve(text(made->token().secret_id()))->permissions->granted(Area::node), Grant::none);
+}
+
+TEST_F(Acl, RefusesTokensThatCannotBe) {
+  const struct {
+    std::function<void(v1::AclToken&)> fill;
+    const char* problem;
+  } cases[] = {
+      {[](v1::AclToken&) {}, "client token missing policies or roles"},
+      {[](v1::AclToken& t) { t.set_type("management"), t.add_policies("x"); },
+       "management token cannot be associated with policies or roles"},
+      {[](v1::AclToken& t) { t.set_type("other"); }, "token type must be client or management"},
+      {[](v1::AclToken& t) { t.set_type("management"), t.set_name(std::string(257, 'x')); }, "token name too long"},
+      {[](v1::AclToken& t) { t.set_type("management"), t.set_expiration_ttl(-1); }, "should not be negative"},
+      {[](v1::AclToken& t) { t.set_type("management"), t.set_expiration_ttl(std::chrono::nanoseconds(1s).count()); },
+       "expiration time cannot be less than 1m0s in the future (was 1s)"},
+      {[](v1::AclToken& t) { t.set_type("management"), t.set_expiration_ttl(std::chrono::nanoseconds(25h).count()); },
+       "expiration time cannot be more than 24h0m0s in the future (was 25h0m0s)"},
+      {[](v1::AclToken& t) { t.add_roles()->set_name("none"); }, "cannot find role none"},
+      {[](v1::AclToken& t) { t.set_accessor_id(std::string(16, 'a')), t.add_policies("x"); }, "cannot find token 61"},
+  };
+  for (const auto& c : cases) {
+    const auto made = token(c.fill);
+    EXPECT_EQ(made.status().code(), Code::invalid_argument) << c.problem;
+    EXPECT_NE(made.status().message().find(c.problem), std::string::npos) << made.status().message();
+  }
+}
+
+TEST_F(Acl, ATokenKeepsWhatItIs) {
+  auto made = token_with("a");
+  ASSERT_TRUE(made.ok());
+  const v1::AclToken before = made->token();
+  const auto changed = token([&](v1::AclToken& t) {
+    t = before;
+    t.set_secret_id(std::string(16, 'x'));
+    t.set_name("new");
+  });
+  ASSERT_TRUE(changed.ok()) << changed.status().message();
+  EXPECT_EQ(changed->token().secret_id(), before.secret_id());
+  EXPECT_EQ(changed->token().create_index(), before.create_index());
+  EXPECT_TRUE(resolve(text(before.secret_id())).ok());
+  EXPECT_NE(token([&](v1::AclToken& t) { t = before, t.set_global(true); }).status().message().find("toggle global"),
+            std::string::npos);
+}
+
+TEST_F(Acl, AnonymousCallersHaveTheirPolicy) {
+  EXPECT_FALSE(resolve("")->permissions->may(Access::LIST_JOBS, "default"));
+  ASSERT_TRUE(policy("anonymous", "namespace \"default\" { policy = \"read\" }").ok());
+  EXPECT_TRUE(resolve("")->permissions->may(Access::LIST_JOBS, "default"));
+  EXPECT_EQ(resolve("")->kind, Identity::Kind::anonymous);
+}
+
+TEST_F(Acl, ANodeIsKnownByItsSecretAndHasNoPermissions) {
+  const Uuid id = Uuid::random(), secret = Uuid::random();
+  host_.commit([&](WriteTransaction& rows) {
+    v1::Node node;
+    node.set_id(id.bytes());
+    node.set_secret_id(secret.bytes());
+    EXPECT_TRUE(nodes_.put(rows, node).ok());
+  });
+  const auto caller = resolve("", secret.to_string());
+  ASSERT_TRUE(caller.ok());
+  EXPECT_EQ(caller->kind, Identity::Kind::client);
+  EXPECT_EQ(caller->name, id.to_string());
+  EXPECT_EQ(caller->permissions, nullptr);
+  for (const char* wrong : {"", "x", "00000000-0000-0000-0000-000000000000", "2b778dd9-f5f1-6f29-b4b4-9a5fa948757a"}) {
+    if (*wrong != '\0') EXPECT_EQ(resolve(wrong).status().code(), Code::permission_denied) << wrong;
+  }
+  EXPECT_EQ(resolve("", Uuid::random().to_string()).status().code(), Code::permission_denied);
+}
+
+TEST_F(Acl, OthersSeeTheirOwnOnly) {
+  ASSERT_TRUE(policy("mine", "").ok());
+  ASSERT_TRUE(policy("others", "").ok());
+  const auto made = token_with("mine");
+  host_.call_as(*resolve(text(made->token().secret_id())));
+  const auto list = call<v1::ListAclPoliciesResponse>("ListPolicies", v1::ListAclPoliciesRequest());
+  ASSERT_TRUE(list.ok());
+  ASSERT_EQ(list->policies_size(), 1);
+  EXPECT_EQ(list->policies(0).name(), "mine");
+  v1::AclNameRequest others;
+  others.set_name("others");
+  EXPECT_EQ(call<v1::AclPolicyResponse>("GetPolicy", others).status().code(), Code::permission_denied);
+  v1::AclTokenRequest its;
+  its.set_accessor_id(text(made->token().accessor_id()));
+  EXPECT_TRUE(call<v1::AclTokenResponse>("GetToken", its).ok());
+  its.set_accessor_id(Uuid::random().to_string());
+  EXPECT_EQ(call<v1::AclTokenResponse>("GetToken", its).status().code(), Code::permission_denied);
+}
+
+TEST_F(Acl, AOneTimeSecretWorksOnceAndForTenMinutes) {
+  const auto made = token_with("a");
+  host_.call_as(*resolve(text(made->token().secret_id())));
+  auto once = call<v1::OneTimeTokenResponse>("MakeOneTimeToken", v1::OwnAclTokenRequest());
+  ASSERT_TRUE(once.ok()) << once.status().message();
+  v1::ExchangeOneTimeTokenRequest request;
+  request.set_one_time_secret_id(once->one_time_token().one_time_secret_id());
+  const auto got = call<v1::ExchangeOneTimeTokenResponse>("ExchangeOneTimeToken", request);
+  ASSERT_TRUE(got.ok()) << got.status().message();
+  EXPECT_EQ(got->token().secret_id(), made->token().secret_id());
+  EXPECT_EQ(call<v1::ExchangeOneTimeTokenResponse>("ExchangeOneTimeToken", request).status().code(),
+            Code::permission_denied);
+  once = call<v1::OneTimeTokenResponse>("MakeOneTimeToken", v1::OwnAclTokenRequest());
+  request.set_one_time_secret_id(once->one_time_token().one_time_secret_id());
+  host_.forward_clock().advance(11min);
+  EXPECT_EQ(call<v1::ExchangeOneTimeTokenResponse>("ExchangeOneTimeToken", request).status().code(),
+            Code::permission_denied);
+}
+
+TEST_F(Acl, SaysWhenItIsOff) {
+  rpc_.start(host_, {});
+  EXPECT_EQ(call<v1::ListAclPoliciesResponse>("ListPolicies", v1::ListAclPoliciesRequest()).status().message(),
+            "ACL support disabled");
+}
+
+TEST_F(Acl, ANodeAgentHearsWhoCalls) {
+  ASSERT_TRUE(policy("read", "namespace \"default\" { policy = \"read\" }").ok());
+  const auto made = token_with("read");
+  host_.call_as(*resolve(text(made->token().secret_id())));
+  const auto answer = call<v1::WhoAmIResponse>("WhoAmI", v1::WhoAmIRequest());
+  ASSERT_TRUE(answer.ok());
+  const auto resolved = resolved_from(*answer);
+  ASSERT_TRUE(resolved.ok());
+  EXPECT_EQ(resolved->identity.kind, Identity::Kind::token);
+  EXPECT_TRUE(resolved->identity.permissions->may(Access::READ_JOB, "default"));
+  EXPECT_FALSE(resolved->identity.permissions->may(Access::SUBMIT_JOB, "default"));
+}
+
+TEST(Recent, ForgetsWhatNobodyAskedFor) {
+  Recent<int> recent(2);
+  recent.put("a", 1);
+  recent.put("b", 2);
+  ASSERT_NE(recent.find("a"), nullptr);
+  recent.put("c", 3);
+  EXPECT_EQ(recent.find("b"), nullptr);
+  EXPECT_EQ(*recent.find("a"), 1);
+  recent.erase("a");
+  EXPECT_EQ(recent.find("a"), nullptr);
+}
+
+}  // namespace
+}  // namespace drover::acl

@@ -1,0 +1,47 @@
+// Finds out on a client agent who calls, by asking a server with the caller's own proof. Answers are trusted for a
+// while; while no server answers, for a day at most and never beyond the token's end. What this agent only passes on is
+// judged by who answers it. [any]
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "drover/access_control.h"
+#include "drover/mutex.h"
+#include "drover/plugin.h"
+#include "resolved.h"
+
+namespace drover::v1 {
+class WhoAmIResponse;
+}
+
+namespace drover::acl {
+
+class ClientResolver {
+ public:
+  void start(Host& host, std::chrono::nanoseconds trusted);
+
+  // `done` runs at once when the answer is known, else on a thread of the router.
+  void resolve(const CallContext& context, std::function<void(Result<Identity>)> done);
+
+ private:
+  struct Known {
+    Resolved resolved;
+    SteadyTime asked_at;
+  };
+  Result<Identity> answered(const std::string& key, const Result<Reply>& reply);
+  bool is_usable(const Known& known, std::chrono::nanoseconds age) const;
+
+  Host* host_ = nullptr;
+  std::chrono::nanoseconds trusted_{};
+  std::set<std::string, std::less<>> own_methods_;
+  Mutex mutex_;
+  Recent<Known> known_ DROVER_GUARDED_BY(mutex_){512};
+};
+
+// What a server says of a caller. Errors: those of policies that cannot be read.
+Result<Resolved> resolved_from(const v1::WhoAmIResponse& answer);
+
+}  // namespace drover::acl

@@ -1,0 +1,113 @@
+#include "server_resolver.h"
+
+#include <algorithm>
+
+#include "drover/schema.h"
+#include "drover/sha256.h"
+#include "drover/uuid.h"
+#include "drover/v1/acl.pb.h"
+#include "drover/v1/node.pb.h"
+#include "rules/compiled.h"
+
+namespace drover::acl {
+namespace {
+
+// The proof of a call, as a key that is no secret.
+std::string key_of(const CallContext& context) {
+  Sha256 sum;
+  sum.add(context.query.token);
+  sum.add(std::string_view("\0", 1));
+  sum.add(context.node_secret);
+  return sum.take();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Permissions>> permissions_of(const std::vector<v1::AclPolicy>& policies) {
+  std::vector<PolicyRules> rules;
+  for (const v1::AclPolicy& policy : policies) {
+    auto parsed = parse_policy(policy.rules());
+    if (!parsed) return failed_precondition("failed to parse \"" + policy.name() + "\": " + parsed.status().message());
+    rules.push_back(*std::move(parsed));
+  }
+  return std::shared_ptr<const Permissions>(std::make_shared<Compiled>(rules));
+}
+
+uint64_t ServerResolver::index_of_tables(const ReadView& view) const {
+  return std::max({view.table_index(tables_.tokens.id()), view.table_index(tables_.policies.id()),
+                   view.table_index(tables_.roles.id())});
+}
+
+Result<Identity> ServerResolver::resolve(const CallContext& context) {
+  if (!host_) return unavailable("this agent is starting");
+  const auto view = host_->snapshot();
+  const bool is_node = context.query.token.empty() && !context.node_secret.empty();
+  // A node is looked up each time: its row changes with every registration, and the look is one step.
+  if (is_node) {
+    DROVER_TRY(Resolved resolved, look_up(context, *view));
+    return std::move(resolved.identity);
+  }
+  const std::string key = key_of(context);
+  const uint64_t index = index_of_tables(*view);
+  const int64_t now = host_->clock().wall_ns();
+  {
+    const MutexLock lock(mutex_);
+    const Known* known = known_.find(key);
+    if (known && known->index == index && (known->resolved.ends_at == 0 || now < known->resolved.ends_at))
+      return known->resolved.identity;
+  }
+  DROVER_TRY(Resolved resolved, look_up(context, *view));
+  const MutexLock lock(mutex_);
+  known_.put(key, {resolved, index});
+  return std::move(resolved.identity);
+}
+
+Result<Resolved> ServerResolver::look_up(const CallContext& context, const ReadView& view) {
+  const std::string& shown = context.query.token;
+  if (shown.empty() && context.node_secret.empty()) {
+    std::vector<v1::AclPolicy> policies;
+    if (auto policy = tables_.policies.get(view, kAnonymous)) policies.push_back(*std::move(policy));
+    DROVER_TRY(auto permissions, compiled(policies));
+    return Resolved{{Identity::Kind::anonymous, std::string(kAnonymous), std::move(permissions)}};
+  }
+  const auto secret = Uuid::parse(shown.empty() ? context.node_secret : shown);
+  if (!secret || secret->is_zero()) return permission_denied("ACL token not found");
+  if (!shown.empty()) {
+    if (const auto token = token_of_secret(view, tables_, secret->bytes())) return of_token(*token, view);
+  }
+  if (tables_.nodes) {
+    const auto node = view.scan(*tables_.nodes, kNodesBySecret, node_of_secret(secret->bytes()));
+    if (node->valid()) {
+      const std::string id = Uuid::from_bytes(Table<v1::Node>::parse(node->row()).id()).to_string();
+      return Resolved{{Identity::Kind::client, id, nullptr}};
+    }
+  }
+  return permission_denied("ACL token not found");
+}
+
+Result<Resolved> ServerResolver::of_token(const v1::AclToken& token, const ReadView& view) {
+  if (token.expiration_time() > 0 && host_->clock().wall_ns() >= token.expiration_time())
+    return permission_denied("ACL token expired");
+  const std::string accessor = Uuid::from_bytes(token.accessor_id()).to_string();
+  if (token.type() == "management")
+    return Resolved{{Identity::Kind::management, accessor, all_permissions()}, token.expiration_time()};
+  DROVER_TRY(auto permissions, compiled(policies_of(view, tables_, token)));
+  return Resolved{{Identity::Kind::token, accessor, std::move(permissions)}, token.expiration_time()};
+}
+
+// Tokens with the same policies share what these allow.
+Result<std::shared_ptr<const Permissions>> ServerResolver::compiled(const std::vector<v1::AclPolicy>& policies) {
+  std::string key;
+  for (const v1::AclPolicy& policy : policies)
+    key += policy.name() + "@" + std::to_string(policy.modify_index()) + " ";
+  {
+    const MutexLock lock(mutex_);
+    if (const auto* known = compiled_.find(key)) return *known;
+  }
+  DROVER_TRY(auto permissions, permissions_of(policies));
+  const MutexLock lock(mutex_);
+  compiled_.put(key, permissions);
+  return permissions;
+}
+
+}  // namespace drover::acl

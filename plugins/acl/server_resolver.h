@@ -1,0 +1,52 @@
+// Finds out on a server who calls, from the state.
+//
+//   no proof        anonymous, with the policy of that name
+//   token           by its secret; refused when it has ended
+//   node secret     that node
+//
+// What was found is remembered until one of the tables changes. [any]
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "drover/access_control.h"
+#include "drover/mutex.h"
+#include "drover/plugin.h"
+#include "resolved.h"
+#include "tables.h"
+
+namespace drover::acl {
+
+inline constexpr std::string_view kAnonymous = "anonymous";  // the policy, and the accessor
+
+// The permissions of policies together. Errors: that of the first that cannot be read: it takes all rights away.
+Result<std::shared_ptr<const Permissions>> permissions_of(const std::vector<v1::AclPolicy>& policies);
+
+class ServerResolver {
+ public:
+  explicit ServerResolver(const Tables& tables) : tables_(tables) {}
+  void start(Host& host) { host_ = &host; }
+
+  // Errors: permission_denied.
+  Result<Identity> resolve(const CallContext& context);
+
+ private:
+  Result<Resolved> look_up(const CallContext& context, const ReadView& view);
+  Result<Resolved> of_token(const v1::AclToken& token, const ReadView& view);
+  Result<std::shared_ptr<const Permissions>> compiled(const std::vector<v1::AclPolicy>& policies);
+  uint64_t index_of_tables(const ReadView& view) const;
+
+  struct Known {
+    Resolved resolved;
+    uint64_t index = 0;  // of the tables that it rests on
+  };
+
+  const Tables& tables_;
+  Host* host_ = nullptr;
+  Mutex mutex_;
+  Recent<Known> known_ DROVER_GUARDED_BY(mutex_){4096};
+  Recent<std::shared_ptr<const Permissions>> compiled_ DROVER_GUARDED_BY(mutex_){512};
+};
+
+}  // namespace drover::acl

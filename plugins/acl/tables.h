@@ -1,0 +1,48 @@
+// The tables of this plugin and what its log commands do to them. Deterministic. [apply]
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "drover/plugin.h"
+#include "drover/tables.h"
+
+namespace drover::v1 {
+class AclBootstrap;
+class AclPolicy;
+class AclRole;
+class AclToken;
+class OneTimeToken;
+}  // namespace drover::v1
+
+namespace drover::acl {
+
+inline constexpr uint32_t kTokensBySecret = 1;   // SHA-256 of the secret: how long a look takes tells nothing of it
+inline constexpr uint32_t kTokensByEnd = 2;      // (time, token); of those that end
+inline constexpr uint32_t kRolesByName = 1;      // name
+inline constexpr uint32_t kOneTimeBySecret = 1;  // as kTokensBySecret
+
+struct Tables {
+  Table<v1::AclPolicy> policies;  // by name
+  Table<v1::AclToken> tokens;     // by accessor
+  Table<v1::AclRole> roles;       // by identifier
+  Table<v1::OneTimeToken> one_time_tokens;  // by accessor
+  Table<v1::AclBootstrap> bootstrap;        // one row, of an empty key
+  std::optional<TableId> nodes = {};  // of the plugin nodes, from start on
+};
+
+// Of the last bootstrap; 0: there was none.
+uint64_t bootstrap_index(const ReadView& view, const Tables& tables);
+
+std::optional<v1::AclToken> token_of_secret(const ReadView& view, const Tables& tables, std::string_view secret);
+
+// What the token has, by itself and through its roles, each once. What is named and not there gives nothing.
+std::vector<v1::AclPolicy> policies_of(const ReadView& view, const Tables& tables, const v1::AclToken& token);
+
+// With the roles' present names, and without those that are not there.
+v1::AclToken with_role_names(const ReadView& view, const Tables& tables, v1::AclToken token);
+
+// Requires: `tables` outlives the declarations.
+Status declare_tables(Declarations& declare, Tables& tables);
+
+}  // namespace drover::acl
