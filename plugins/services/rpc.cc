@@ -68,8 +68,7 @@ Status Rpc::declare(Declarations& declare) {
       "drover.v1.Services",
       {method<&Rpc::list>("List", this), method<&Rpc::get>("Get", this), method<&Rpc::erase>("Delete", this),
        method<&Rpc::of_job>("OfJob", this), method<&Rpc::of_allocation>("OfAllocation", this)}));
-  return declare.service("drover.v1.NodeServices",
-                         {method<&Rpc::sync>("Sync", this)});
+  return declare.service("drover.v1.NodeServices", {method<&Rpc::sync>("Sync", this)});
 }
 
 void Rpc::set_index(Call& call) const {

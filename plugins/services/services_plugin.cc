@@ -10,6 +10,8 @@
 #include "node/service_hooks.h"
 #include "rpc.h"
 #include "rules.h"
+#include "services.pb.h"
+#include "sync_merger.h"
 
 namespace drover::services {
 namespace {
@@ -29,6 +31,7 @@ class ServicesPlugin final : public Plugin, private NodeFingerprint {
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(declare_tables(declare, tables_));
     DROVER_RETURN_IF_ERROR(rpc_.declare(declare));
+    DROVER_RETURN_IF_ERROR(declare.extend<Proposer>(v1::ServicesSynced::descriptor()->full_name(), syncs_));
     DROVER_RETURN_IF_ERROR(declare.extend<ServiceProvider>("nomad", native_));
     DROVER_RETURN_IF_ERROR(declare.configuration("client", client_options()));
     DROVER_RETURN_IF_ERROR(declare.extend<NodeFingerprint>("services", *this));
@@ -39,6 +42,7 @@ class ServicesPlugin final : public Plugin, private NodeFingerprint {
 
   Status start(Host& host) override {
     host_ = &host;
+    syncs_.start(host);
     for (const auto& [name, table] :
          {std::pair{"nodes", &tables_.nodes}, {"allocs", &tables_.allocs}, {"jobs", &tables_.jobs}}) {
       if (const auto found = host.find_table(name)) *table = *found;
@@ -69,7 +73,10 @@ class ServicesPlugin final : public Plugin, private NodeFingerprint {
   void lead(std::stop_token stop) override {
     while (pause_for(kSweepEvery, stop)) sweep();
   }
-  void stop(SteadyTime) override { publisher_.stop(); }
+  void stop(SteadyTime) override {
+    publisher_.stop();
+    syncs_.stop();
+  }
 
  private:
   // Rows that outlived what they stand for, whatever the reason.
@@ -86,6 +93,7 @@ class ServicesPlugin final : public Plugin, private NodeFingerprint {
   Host* host_ = nullptr;
   Tables tables_;
   Rpc rpc_{tables_};
+  SyncMerger syncs_;
   Publisher publisher_;
   NativeProvider native_;
   HookSetup setup_;

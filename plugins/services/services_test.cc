@@ -15,6 +15,7 @@
 #include "sdk/testing/chance.h"
 #include "sdk/testing/fake_host.h"
 #include "services.pb.h"
+#include "sync_merger.h"
 #include "tables.h"
 
 namespace drover::services {
@@ -299,6 +300,38 @@ TEST_F(ServicesTest, OneIsDeletedByName) {
   EXPECT_TRUE(erase().ok());
   EXPECT_EQ(ids(), "a2-api");
   EXPECT_FALSE(erase().ok());
+}
+
+TEST_F(ServicesTest, ManyNodesAreWrittenTogether) {
+  SyncMerger merger;
+  merger.start(host_);
+  host_.delay_tasks();
+  std::vector<Result<Applied>> told;
+  const auto say = [&](const std::string& alloc, const std::string& node, uint64_t term) {
+    v1::ServicesSynced command;
+    v1::NodeServicesChanged& change = *command.add_nodes();
+    change.set_node_id(id_of(node));
+    *change.add_upserts() = said(alloc, "api");
+    change.mutable_upserts(0)->set_node_id(id_of(node));
+    merger.propose(serialize(command), SteadyTime::max(), term,
+                   [&](Result<Applied> applied) { told.push_back(applied); });
+  };
+  const uint64_t term = host_.term();
+  say("a1", "n1", term);  // nobody has said anything for long: at once
+  EXPECT_EQ(told.size(), 1U);
+  say("a2", "n1", term);
+  say("b1", "n2", term);
+  EXPECT_EQ(told.size(), 1U);
+  host_.run_delayed();
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_EQ(told[1]->index, told[2]->index);
+  EXPECT_EQ(rows().size(), 3U);
+  say("a1", "n1", term);
+  say("a1", "n1", term + 1);  // decided in another term: not in one entry
+  merger.stop();
+  EXPECT_EQ(told.size(), 5U);
+  say("a1", "n1", term);  // at once
+  EXPECT_EQ(told.size(), 6U);
 }
 
 // Nodes, allocations and lost calls in any order: after one sync of every node that is there and one sweep, the rows

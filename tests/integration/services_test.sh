@@ -2,7 +2,7 @@
 # Native services on a server and a node of its own: the example of docs/operator/services.md, found by API, command line
 # and template, through restarts, changes in place, crashes and the loss of the node.
 . "$(dirname "$0")/lib.sh"
-PAGE=$(dirname "$0")/../../docs/operator/services.md
+PAGE=$(cd "$(dirname "$0")/../.." && pwd)/docs/operator/services.md
 
 SERVER_HTTP=$(free_port) SERVER_RPC=$(free_port) CLIENT_HTTP=$(free_port)
 export NOMAD_ADDR=http://127.0.0.1:$SERVER_HTTP
@@ -15,10 +15,11 @@ ports {
   rpc  = $SERVER_RPC
 }
 server {
-  enabled           = true
-  bootstrap_expect  = 1
-  min_heartbeat_ttl = "2s"
-  heartbeat_grace   = "3s"
+  enabled                = true
+  bootstrap_expect       = 1
+  min_heartbeat_ttl      = "2s"
+  heartbeat_grace        = "3s"
+  failover_heartbeat_ttl = "8s"
 }
 CONFIG
 client_config client "$CLIENT_HTTP" "$SERVER_RPC" <<< "$RAW_EXEC"
