@@ -139,6 +139,8 @@ eventually 60 "a lost node's services stay" has shop 0
 has shop-web 0 || fail "a task's service stays"
 kill -CONT "$CLIENT"
 eventually 60 "the services did not come back" has shop 1
+look_again() { look=$(alloc_of look) && prints "$look" '\[v2\];shop'; }
+eventually 60 "the template did not come back" look_again
 
 # --- the end
 expect 0 "" "$DROVER" job stop -detach shop
