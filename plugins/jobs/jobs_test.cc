@@ -241,7 +241,8 @@ TEST(Validate, EveryViolationIsNamedWithItsPlace) {
       {"memory", [](v1::Job& j) { task(j).mutable_resources()->set_memory_mb(1); },
        "task[\"t\"].resources.memory: must be at least 10"},
       {"operator", [](v1::Job& j) { j.add_constraints()->set_operand("=~"); }, "operator \"=~\" is unknown"},
-      {"a service in Consul", [](v1::Job& j) { j.mutable_task_groups(0)->add_services(); }, "say provider = \"nomad\""},
+      {"a service in Consul", [](v1::Job& j) { j.mutable_task_groups(0)->add_services()->set_provider("consul"); },
+       "say provider = \"nomad\""},
       {"a check",
        [](v1::Job& j) {
          v1::Service& service = *j.mutable_task_groups(0)->add_services();

@@ -15,7 +15,11 @@ void Publisher::start(std::map<std::string, ServiceProvider*> providers,
                       std::function<std::optional<NodeProofOf>()> who) {
   who_ = std::move(who);
   for (const auto& [name, provider] : providers)
-    outlets_.push_back(std::make_unique<Outlet>(Outlet{.name = name, .provider = provider}));
+    outlets_.push_back(std::make_unique<Outlet>(Outlet{.name = name, .provider = provider, .at = outlets_.size()}));
+  {
+    MutexLock lock(mutex_);
+    progress_.resize(outlets_.size());
+  }
   for (const auto& outlet : outlets_)
     outlet->thread = std::jthread([this, &outlet = *outlet](const std::stop_token& stop) { run(outlet, stop); });
 }
@@ -50,17 +54,15 @@ bool Publisher::settle(std::chrono::nanoseconds patience) {
   MutexLock lock(mutex_);
   const uint64_t until = change_;
   return settled_.wait_until(lock, end, [&]() DROVER_REQUIRES(mutex_) {
-    return std::ranges::all_of(outlets_, [&](const auto& outlet) { return outlet->published >= until; });
+    return std::ranges::all_of(progress_, [&](const Progress& each) { return each.published >= until; });
   });
 }
 
 void Publisher::registered() {
   MutexLock lock(mutex_);
-  for (const auto& outlet : outlets_) outlet->is_due = true;
+  for (Progress& each : progress_) each.is_due = true;
   woken_.notify_all();
 }
-
-bool Publisher::has_news(const Outlet& outlet) const { return outlet.is_due || outlet.published < change_; }
 
 void Publisher::run(Outlet& outlet, const std::stop_token& stop) {
   ::pthread_setname_np(::pthread_self(), "services");
@@ -68,8 +70,8 @@ void Publisher::run(Outlet& outlet, const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (!who_()) {
       MutexLock lock(mutex_);
-      woken_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return outlet.is_due; });
-      if (!outlet.is_due) return;
+      woken_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return progress_[outlet.at].is_due; });
+      if (!progress_[outlet.at].is_due) return;
     }
     pause_for(kGather, stop);
     if (const Status status = sync(outlet, stop); !status.ok()) {
@@ -81,8 +83,9 @@ void Publisher::run(Outlet& outlet, const std::stop_token& stop) {
     }
     retry = kFirstRetry;
     MutexLock lock(mutex_);
-    woken_.wait_for(lock, stop, outlet.provider->sync_every(),
-                    [&]() DROVER_REQUIRES(mutex_) { return has_news(outlet); });
+    woken_.wait_for(lock, stop, outlet.provider->sync_every(), [&]() DROVER_REQUIRES(mutex_) {
+      return progress_[outlet.at].is_due || progress_[outlet.at].published < change_;
+    });
   }
 }
 
@@ -95,7 +98,7 @@ Status Publisher::sync(Outlet& outlet, const std::stop_token& stop) {
   uint64_t change = 0;
   {
     MutexLock lock(mutex_);
-    outlet.is_due = false;
+    progress_[outlet.at].is_due = false;
     change = change_;
     for (const auto& [name, stored] : workloads_) {
       for (const auto& each : stored->instances()) {
@@ -106,14 +109,14 @@ Status Publisher::sync(Outlet& outlet, const std::stop_token& stop) {
   auto answer = outlet.provider->sync(request, stop);
   MutexLock lock(mutex_);
   if (!answer) {
-    outlet.is_due = true;
+    progress_[outlet.at].is_due = true;
     return answer.status();
   }
   for (const v1::UnpublishedInstance& failure : answer->failures()) {
     log::warn("services", "a service is not published",
               {{"provider", outlet.name}, {"id", failure.id()}, {"error", failure.reason()}});
   }
-  outlet.published = std::max(outlet.published, change);
+  progress_[outlet.at].published = change;
   settled_.notify_all();
   return ok_status();
 }

@@ -60,13 +60,15 @@ class Publisher final : public NodeRegistered {
   struct Outlet {
     std::string name;
     ServiceProvider* provider;
+    size_t at;  // of its progress
+    std::jthread thread{};
+  };
+  struct Progress {
     uint64_t published = 0;  // up to this change
     bool is_due = false;     // said again whatever has changed
-    std::jthread thread{};
   };
   void run(Outlet& outlet, const std::stop_token& stop);
   Status sync(Outlet& outlet, const std::stop_token& stop);
-  bool has_news(const Outlet& outlet) const DROVER_REQUIRES(mutex_);
   void changed() DROVER_REQUIRES(mutex_);
 
   std::function<std::optional<NodeProofOf>()> who_;
@@ -74,7 +76,8 @@ class Publisher final : public NodeRegistered {
   CondVarAny woken_, settled_;
   std::map<WorkloadName, std::shared_ptr<const v1::StoredInstances>> workloads_ DROVER_GUARDED_BY(mutex_);
   uint64_t change_ DROVER_GUARDED_BY(mutex_) = 1;
-  std::vector<std::unique_ptr<Outlet>> outlets_;  // constant after start; their counters are guarded by mutex_
+  std::vector<Progress> progress_ DROVER_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Outlet>> outlets_;  // constant after start
 };
 
 }  // namespace drover::services
