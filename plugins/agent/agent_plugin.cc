@@ -10,6 +10,7 @@
 #include "drover/log.h"
 #include "drover/module.h"
 #include "leaving/shutdown_drain.h"
+#include "server_calls.h"
 
 extern char** environ;
 
@@ -35,6 +36,7 @@ Status AgentPlugin::declare(Declarations& declare) {
       "drover.v1.NodeMetadata", {method<&NodeMeta::read>("Read", &meta_), method<&NodeMeta::apply>("Apply", &meta_)}));
   DROVER_RETURN_IF_ERROR(hooks_.declare(declare));
   DROVER_RETURN_IF_ERROR(declare.extend<AgentStats>("client", *this));
+  DROVER_RETURN_IF_ERROR(declare.extend<NodeCalls>("agent", *this));
   return declare.extend<NodeLocator>("agent", *this);
 }
 
@@ -79,11 +81,7 @@ Status AgentPlugin::start(Host& host) {
       });
   status_ = std::make_unique<StatusReporter>(
       *client_, [this](const std::vector<Uuid>& ids) { return allocations_->describe(ids); });
-  registration_ = std::make_unique<Registration>(*client_, [this] {
-    contact_->heard();
-    status_->node_is_known();
-    allocations_->node_is_known();
-  });
+  registration_ = std::make_unique<Registration>(*client_, [this](bool anew) { known(anew); });
   DROVER_RETURN_IF_ERROR(meta_.open(*store_, client_->config.meta, [this] { registration_->describe_anew(); })
                              .with_context("read this node's metadata"));
   DROVER_RETURN_IF_ERROR(registration_->describe());
@@ -102,6 +100,30 @@ Status AgentPlugin::start(Host& host) {
   metrics_ = std::make_unique<NodeMetrics>(*client_, *allocations_);
   metrics_->start();
   return ok_status();
+}
+
+void AgentPlugin::known(bool anew) {
+  contact_->heard();
+  status_->node_is_known();
+  allocations_->node_is_known();
+  is_known_ = true;
+  if (!anew) return;
+  for (const std::string& name : host_->extensions<NodeRegistered>())
+    host_->extension<NodeRegistered>(name)->registered();
+}
+
+std::optional<NodeProofOf> AgentPlugin::proof() const {
+  if (!is_known_) return std::nullopt;
+  return NodeProofOf{.id = client_->identity.id, .secret = secret_bytes(*client_), .name = client_->node()->name()};
+}
+
+CallContext AgentPlugin::context(std::string method, std::chrono::nanoseconds timeout, std::stop_token stop) const {
+  return node_call(*client_, std::move(method), timeout, std::move(stop));
+}
+
+Variables AgentPlugin::variables() const {
+  const auto node = client_ ? client_->node() : nullptr;
+  return node ? node_variables(*node, client_->host.agent().region) : Variables();
 }
 
 std::chrono::nanoseconds AgentPlugin::leave_time() const {

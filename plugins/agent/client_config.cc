@@ -40,7 +40,6 @@ void add_without_effect(ConfigSchema& schema) {
                            {"client_min_port", Type::integer},
                            {"client_max_port", Type::integer},
                            {"no_host_uuid", Type::boolean},
-                           {"nomad_service_discovery", Type::boolean},
                            {"state_dir", Type::string}};
   for (const auto& [name, type, api_name] : options)
     schema.options.push_back({.name = name, .type = type, .api_name = api_name});

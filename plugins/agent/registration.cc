@@ -125,6 +125,8 @@ void Registration::run(const std::stop_token& stop) {
       }
     }
     if (client_.now() >= next_call) {
+      const Heartbeats before = heartbeats();
+      const bool is_anew = !registered || client_.now() - before.last > before.ttl;
       Status status = registered ? ok_status() : register_node(stop);
       if (status.ok()) {
         registered = true;
@@ -136,7 +138,7 @@ void Registration::run(const std::stop_token& stop) {
         delay = kFirstRetry;
         // Well inside the TTL, so that one lost call does no harm.
         next_call = client_.now() + scaled(heartbeats_.ttl, between(0.5, 0.75));
-        known_();
+        known_(is_anew);
       } else {
         if (stop.stop_requested()) return;
         if (status.code() == Code::not_found) registered = false;

@@ -18,8 +18,9 @@ namespace drover::agent {
 
 class Registration {
  public:
-  // `known`: called after every successful heartbeat.
-  Registration(const Client& client, std::function<void()> known) : client_(client), known_(std::move(known)) {}
+  // `known`: called after every successful heartbeat; `anew` for the first, and when the servers may have given the node
+  // up before.
+  Registration(const Client& client, std::function<void(bool anew)> known) : client_(client), known_(std::move(known)) {}
   ~Registration() { stop(); }
 
   // Finds out what this machine is. Errors: a configured network interface is missing; those of NodeFingerprint.
@@ -44,7 +45,7 @@ class Registration {
   bool refresh();
 
   const Client& client_;
-  const std::function<void()> known_;
+  const std::function<void(bool anew)> known_;
   mutable Mutex mutex_;
   CondVarAny woken_;
   std::shared_ptr<const v1::Node> node_ DROVER_GUARDED_BY(mutex_);

@@ -15,6 +15,7 @@
 #include "drover/api/jobs.pb.h"
 #include "drover/api/nodes.pb.h"
 #include "drover/api/plugins.pb.h"
+#include "drover/api/services.pb.h"
 
 namespace drover::cli {
 namespace {
@@ -51,7 +52,7 @@ std::vector<std::string> complete_argument(const std::string& command, const std
   if (word.starts_with('-'))
     return word.find('=') == std::string::npos ? flags_of(help, word) : std::vector<std::string>();
   const std::string usage = help.substr(0, help.find('\n'));
-  for (const std::string kind : {"job", "node", "allocation", "evaluation", "plugin"}) {
+  for (const std::string kind : {"job", "node", "allocation", "evaluation", "plugin", "service"}) {
     if (usage.find("<" + kind + ">") != std::string::npos || usage.find("[" + kind + "]") != std::string::npos)
       return known.ids_of(kind, word);
   }
@@ -69,7 +70,20 @@ void erase_all(std::string& text, std::string_view line) {
 
 // ---- the command ----
 
+std::vector<std::string> service_names(Client& client, const std::string& prefix) {
+  std::set<std::string> names;
+  if (const auto found = client.call<v1::Services::List>({})) {
+    for (const auto& each : found->message.namespaces()) {
+      for (const v1::ServiceStub& stub : each.services()) {
+        if (stub.service_name().starts_with(prefix)) names.insert(stub.service_name());
+      }
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
 std::vector<std::string> look_up(Client& client, const std::string& kind, const std::string& prefix) {
+  if (kind == "service") return service_names(client, prefix);
   // An identifier's prefix has whole bytes.
   const size_t asked = kind == "job" ? prefix.size() : prefix.size() & ~size_t{1};
   const Parameters page = {{"prefix", prefix.substr(0, asked)}, {"per_page", "100"}};

@@ -69,7 +69,7 @@ void service_defaults(Side side, const v1::Job& job, const v1::TaskGroup& group,
   DROVER_DEFAULT_TEXT(service, on_update, "require_healthy");
   if (side == Side::server) {
     std::string name = service.name();
-    replace_all(name, "${BASE}", base);
+    replace_all(name, "${BASE}", task ? base : base + "-group");
     replace_all(name, "${JOB}", job.name());
     replace_all(name, "${TASKGROUP}", group.name());
     if (task) replace_all(name, "${TASK}", task->name());

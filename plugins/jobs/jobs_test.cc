@@ -241,7 +241,16 @@ TEST(Validate, EveryViolationIsNamedWithItsPlace) {
       {"memory", [](v1::Job& j) { task(j).mutable_resources()->set_memory_mb(1); },
        "task[\"t\"].resources.memory: must be at least 10"},
       {"operator", [](v1::Job& j) { j.add_constraints()->set_operand("=~"); }, "operator \"=~\" is unknown"},
-      {"service", [](v1::Job& j) { j.mutable_task_groups(0)->add_services(); }, "service is not supported"},
+      {"a service in Consul", [](v1::Job& j) { j.mutable_task_groups(0)->add_services()->set_provider("consul"); },
+       "say provider = \"nomad\""},
+      {"a check",
+       [](v1::Job& j) {
+         v1::Service& service = *j.mutable_task_groups(0)->add_services();
+         service.set_provider("nomad");
+         service.set_port_label("80");
+         service.add_checks()->set_type("tcp");
+       },
+       "check is not supported"},
       {"a name for the machine",
        [](v1::Job& j) {
          v1::NetworkResource& network = *j.mutable_task_groups(0)->add_networks();

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr int64_t kSecond = std::chrono::nanoseconds(1s).count();
 
-// RFC 1123; what is interpolated on the node is looked at there.
+// RFC 1123; a reference that only the node can fill in counts as a good part of it.
 bool is_service_name(const std::string& name) {
   if (name.find("${") != std::string::npos) return true;
   const auto is_good = [](char c) {
@@ -134,7 +134,9 @@ void check_connect(const Place& place, const v1::Service& service, const v1::Tas
 void check_service(const Place& place, const v1::Service& service, const v1::TaskGroup& group, const v1::Task* task) {
   place["name"].require(is_service_name(service.name()),
                         quoted(service.name()) + " is no service name: letters, digits and dashes, at most 63");
-  place["provider"].require_one_of(service.provider(), {"consul", "nomad"});
+  place["provider"].require(service.provider() != "consul",
+                            "services in Consul, which is the default, are not carried out by this version of drover: "
+                            "say provider = \"nomad\"");
   place["address_mode"].require_one_of(service.address_mode(), {"auto", "host", "driver", "alloc"});
   place["address_mode"].require(service.address_mode() != "driver" || task, "\"driver\" is for the services of a task");
   place["address_mode"].require(service.address_mode() != "alloc" || !task, "\"alloc\" is for the services of a group");
@@ -152,7 +154,9 @@ void check_service(const Place& place, const v1::Service& service, const v1::Tas
     check_check(at, service.checks(i), service, group, task);
   }
   if (service.has_connect()) check_connect(place["connect"], service, group, task);
-  place.unsupported(true, "service");
+  // Until something runs checks: this line and the next.
+  place.unsupported(service.checks_size() > 0, "check");
+  place.unsupported(service.has_check_restart(), "check_restart");
 }
 
 }  // namespace drover::jobs

@@ -59,6 +59,7 @@ class FakeAlloc final : public HookedAlloc {
   void share_network(const driver::NetworkIsolationSpec& network) override { this->network = network; }
   std::optional<driver::NetworkIsolationSpec> shared_network() const override { return network; }
   void describe_network(const v1::NetworkStatus& status) override { this->status = status; }
+  v1::NetworkStatus network_status() const override { return status; }
   void tell(const v1::TaskEvent&) override {}
 
   std::optional<driver::NetworkIsolationSpec> network;

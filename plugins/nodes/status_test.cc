@@ -7,6 +7,7 @@
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/job.pb.h"
 #include "node_evaluations.h"
+#include "nodes.pb.h"
 #include "rpc.h"
 #include "sdk/testing/fake_host.h"
 #include "tables.h"
@@ -89,6 +90,23 @@ class NodeLife : public ::testing::Test {
   Rpc rpc_{nodes_};
   v1::Node node_;
 };
+
+TEST_F(NodeLife, ServicesGoWithANodeThatIsDownOrDeleted) {
+  const auto told = [&] { return host_.rows().told<v1::ServicesForgotten>(); };
+  v1::NodeStatusUpdated status;
+  status.set_node_id(kNode);
+  status.set_status(v1::NODE_STATUS_DISCONNECTED);
+  ASSERT_TRUE(host_.propose(status, SteadyTime::max()).ok());
+  EXPECT_TRUE(told().empty());
+  status.set_status(v1::NODE_STATUS_DOWN);
+  ASSERT_TRUE(host_.propose(status, SteadyTime::max()).ok());
+  ASSERT_EQ(told().size(), 1U);
+  EXPECT_EQ(told()[0].node_ids(0), kNode);
+  v1::NodesDeleted deleted;
+  deleted.add_node_ids(kNode);
+  ASSERT_TRUE(host_.propose(deleted, SteadyTime::max()).ok());
+  EXPECT_EQ(told().size(), 2U);
+}
 
 TEST_F(NodeLife, ASilentNodeIsDownUnlessSomethingThereMayBeOutOfReach) {
   EXPECT_EQ(when_silent(), v1::NODE_STATUS_DOWN);

@@ -37,6 +37,14 @@ Status ensure_pool(const v1::Node& node, ApplyContext& context) {
   return also(context, command);
 }
 
+// What others found on nodes that are gone is not there any more.
+template <typename Ids>
+Status forget_services(const Ids& node_ids, ApplyContext& context) {
+  v1::ServicesForgotten command;
+  for (const std::string& id : node_ids) command.add_node_ids(id);
+  return also(context, command);
+}
+
 class Commands {
  public:
   explicit Commands(Table<v1::Node> nodes) : nodes_(nodes) {}
@@ -91,6 +99,8 @@ class Commands {
     if (command.has_event()) add_event(*node, command.event(), context.index());
     node->set_modify_index(context.index());
     DROVER_RETURN_IF_ERROR(nodes_.put(context.rows(), *node));
+    if (command.status() == v1::NODE_STATUS_DOWN)
+      DROVER_RETURN_IF_ERROR(forget_services(std::vector{command.node_id()}, context));
     DROVER_RETURN_IF_ERROR(add_evaluations(command.evaluations(), command.time(), context));
     return std::string();
   }
@@ -149,6 +159,7 @@ class Commands {
 
   Result<std::string> deleted(const v1::NodesDeleted& command, ApplyContext& context) const {
     for (const std::string& id : command.node_ids()) nodes_.erase(context.rows(), id);
+    DROVER_RETURN_IF_ERROR(forget_services(command.node_ids(), context));
     DROVER_RETURN_IF_ERROR(add_evaluations(command.evaluations(), command.time(), context));
     return std::string();
   }

@@ -53,13 +53,15 @@ class Writer {
     v1::Allocation row;
     RowKeys keys;
     CountedAlloc counted;
+    bool was_over = false;  // on its node
   };
   std::optional<AllocChange> change(const std::string& id) const {
     auto row = tables_.allocs.get(rows_, id);
     if (!row) return std::nullopt;
     RowKeys keys = tables_.allocs.keys(*row);
     CountedAlloc counted(*row);
-    return AllocChange{*std::move(row), std::move(keys), std::move(counted)};
+    const bool was_over = client_terminal(*row);
+    return AllocChange{*std::move(row), std::move(keys), std::move(counted), was_over};
   }
   // A change made by a server: its node shall know.
   Status put(AllocChange change) {
@@ -68,6 +70,7 @@ class Writer {
   }
   Status put_client_side(AllocChange change) {
     change.row.set_modify_index(context_.index());
+    if (client_terminal(change.row) && !change.was_over) forgotten_.add_alloc_ids(change.row.id());
     v1::JobCounts& counts = counts_of(change.row.namespace_(), change.row.job_id());
     change.counted.add_to(counts, -1);
     CountedAlloc(change.row).add_to(counts, 1);
@@ -95,6 +98,7 @@ class Writer {
     if (!alloc) return;
     CountedAlloc(*alloc).add_to(counts_of(alloc->namespace_(), alloc->job_id()), -1);
     tables_.allocs.erase(rows_, id);
+    if (!client_terminal(*alloc)) forgotten_.add_alloc_ids(id);
   }
 
   // Counts the job anew. Queued numbers stay, unless an evaluation that is there says something newer.
@@ -139,10 +143,11 @@ class Writer {
     status.set_modify_index(context_.index());
   }
 
-  // Last of all: tells the deployments, writes the numbers, and says what they mean for a job's status where that is
+  // Last of all: tells the deployments, has the services of what has ended forgotten, writes the numbers, and says what they mean for a job's status where that is
   // something else now.
   Status finish() {
     for (const auto& [of, progress] : progress_) DROVER_RETURN_IF_ERROR(also(context_, progress));
+    if (!forgotten_.alloc_ids().empty()) DROVER_RETURN_IF_ERROR(also(context_, forgotten_));
     for (auto& [name, job] : jobs_) {
       v1::JobCounts& counts = job.counts;
       counts.set_modify_index(context_.index());
@@ -244,6 +249,7 @@ class Writer {
   const int64_t time_;
   std::map<std::pair<std::string, std::string>, Job> jobs_;
   std::map<std::pair<std::string, std::string>, v1::DeploymentProgressed> progress_;  // by deployment and group
+  v1::ServicesForgotten forgotten_;
 };
 
 // The status of a node, without decoding all that its fingerprint found.

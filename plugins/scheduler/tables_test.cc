@@ -167,6 +167,10 @@ TEST_F(SchedulerTables, TakeReportsWithoutTouchingWhatServersDecide) {
   EXPECT_EQ(row.alloc_modify_index(), 7U);
   EXPECT_EQ(row.modify_time(), 900);
   EXPECT_FALSE(rows_.told<v1::JobStatusChanged>().back().has_live_allocs());
+  ASSERT_EQ(rows_.told<v1::ServicesForgotten>().size(), 1U);
+  EXPECT_EQ(rows_.told<v1::ServicesForgotten>()[0].alloc_ids(0), one.id());
+  ASSERT_TRUE(rows_.apply(command, 10).ok());  // it had ended before
+  EXPECT_EQ(rows_.told<v1::ServicesForgotten>().size(), 1U);
 }
 
 TEST_F(SchedulerTables, LeaveOutReportsOfANodeThatIsDown) {

@@ -9,8 +9,8 @@ namespace drover::templates {
 namespace {
 
 const Function* pure(std::string_view name) {
-  for (const FunctionTable* table : {&text_functions(), &regex_functions(), &number_functions(), &list_functions(),
-                                     &document_functions()}) {
+  for (const FunctionTable* table :
+       {&text_functions(), &regex_functions(), &number_functions(), &list_functions(), &document_functions()}) {
     if (const auto found = table->find(name); found != table->end()) return &found->second;
   }
   return nullptr;
@@ -23,26 +23,24 @@ struct Bounds {
 // Functions of the task, its files and the time.
 const std::map<std::string_view, Bounds>& own_functions() {
   static const std::map<std::string_view, Bounds> kOwn = {
-      {"env", {1, 1}},           {"envOrDefault", {2, 2}}, {"executeTemplate", {1, 2}}, {"file", {1, 1}},
-      {"mustEnv", {1, 1}},       {"scratch.Get", {1, 1}},  {"scratch.Key", {1, 1}},     {"scratch.MapSet", {3, 3}},
-      {"scratch.MapSetX", {3, 3}}, {"scratch.MapValues", {1, 1}}, {"scratch.Set", {2, 2}}, {"scratch.SetX", {2, 2}},
-      {"timestamp", {0, 1}}};
+      {"env", {1, 1}},         {"envOrDefault", {2, 2}},   {"executeTemplate", {1, 2}}, {"file", {1, 1}},
+      {"mustEnv", {1, 1}},     {"nomadService", {1, 3}},   {"nomadServices", {0, 1}},   {"scratch.Get", {1, 1}},
+      {"scratch.Key", {1, 1}}, {"scratch.MapSet", {3, 3}}, {"scratch.MapSetX", {3, 3}}, {"scratch.MapValues", {1, 1}},
+      {"scratch.Set", {2, 2}}, {"scratch.SetX", {2, 2}},   {"timestamp", {0, 1}}};
   return kOwn;
 }
 
 // Functions of things that are not there: why a call is refused.
 std::string_view absence(std::string_view name) {
   static constexpr std::string_view kConsul[] = {
-      "byKey", "byMeta",       "caLeaf", "caRoots", "connect", "datacenters", "explode",  "key",     "keyExists",
-      "keyOrDefault", "ls", "node", "nodes", "safeLs", "safeTree", "service", "services", "tree"};
+      "byKey",        "byMeta", "caLeaf", "caRoots", "connect", "datacenters", "explode", "key",      "keyExists",
+      "keyOrDefault", "ls",     "node",   "nodes",   "safeLs",  "safeTree",    "service", "services", "tree"};
   static constexpr std::string_view kVault[] = {"pkiCert", "secret", "secrets"};
-  static constexpr std::string_view kServices[] = {"nomadService", "nomadServices"};
   static constexpr std::string_view kVariables[] = {"nomadVar", "nomadVarExists", "nomadVarList", "nomadVarListSafe"};
   static constexpr std::string_view kDebug[] = {"spew_dump", "spew_printf", "spew_sdump", "spew_sprintf"};
   const auto is_one_of = [&](const auto& names) { return std::ranges::find(names, name) != std::end(names); };
   if (is_one_of(kConsul)) return "needs Consul, which this version does not ask";
   if (is_one_of(kVault)) return "needs Vault, which this version does not ask";
-  if (is_one_of(kServices)) return "needs native services, which this version does not have";
   if (is_one_of(kVariables)) return "needs variables, which this version does not have";
   if (is_one_of(kDebug)) return "prints the inside of Go's values; printf with %v shows what is there";
   if (name == "plugin" || name == "writeToFile") return "is not carried out: a template only writes its destination";
@@ -78,6 +76,8 @@ Result<Value> JobFunctions::call(std::string_view name, Arguments arguments) {
   if (name == "mustEnv") return must_env(arguments);
   if (name == "file") return file(arguments);
   if (name == "timestamp") return timestamp(arguments);
+  if (name == "nomadService") return service(arguments);
+  if (name == "nomadServices") return services(arguments);
   return scratch(name.substr(name.find('.') + 1), arguments);
 }
 
@@ -114,8 +114,47 @@ Result<Value> JobFunctions::file(Arguments arguments) {
   auto text = world_.read_file(path);
   if (text) return value_of(*std::move(text));
   if (text.status().code() != Code::not_found) return text.status();
-  missing_.insert(path);
+  missing_.insert("file(" + path + ")");
   return value_of("");
+}
+
+Value JobFunctions::rows_for(const ServiceWish& wish) {
+  ServiceQuery query = wish.query;
+  if (const std::string* own = variable("NOMAD_NAMESPACE")) query.name_space = *own;
+  Value rows = world_.find_services ? world_.find_services(query) : nullptr;
+  if (!rows) {
+    missing_.insert(name_of(wish));
+    return value_of(json::array());
+  }
+  if (wish.tag.empty()) return rows;
+  json tagged = json::array();
+  for (const json& row : *rows) {
+    if (std::ranges::find(row["Tags"], json(wish.tag)) != row["Tags"].end()) tagged.push_back(row);
+  }
+  return value_of(std::move(tagged));
+}
+
+// nomadService "name", or nomadService COUNT "key" "name".
+Result<Value> JobFunctions::service(Arguments arguments) {
+  if (arguments.size() == 2) return invalid_argument("takes a name, or a number, a key and a name");
+  DROVER_TRY(const std::string name, text_at(arguments, arguments.size() - 1));
+  DROVER_TRY(ServiceWish wish, parse_service(name));
+  if (arguments.size() == 3) {
+    if (!arguments[0]->is_number_integer() || arguments[0]->get<int64_t>() < 1)
+      return invalid_argument("the number of instances must be at least 1");
+    DROVER_TRY(const std::string key, text_at(arguments, 1));
+    wish.query.choose = std::to_string(arguments[0]->get<int64_t>()) + "|" + key;
+  }
+  return rows_for(wish);
+}
+
+Result<Value> JobFunctions::services(Arguments arguments) {
+  std::string region;
+  if (!arguments.empty()) {
+    DROVER_TRY(region, text_at(arguments, 0));
+  }
+  DROVER_TRY(const ServiceWish wish, parse_services(region));
+  return rows_for(wish);
 }
 
 Result<Value> JobFunctions::timestamp(Arguments arguments) {

@@ -10,6 +10,7 @@
 
 #include "drover/task_environment.h"
 #include "functions/table.h"
+#include "services/service_query.h"
 
 namespace drover::templates {
 
@@ -19,6 +20,8 @@ struct World {
   const Variables& node;         // node_variables()
   int64_t now_ns;                // since 1970
   std::function<Result<std::string>(const std::string& path)> read_file;
+  // The rows that the servers have for it; null before they have answered.
+  std::function<Value(const ServiceQuery& query)> find_services;
 };
 
 // True for a name that templates may call, also where the call is refused then.
@@ -33,8 +36,9 @@ class JobFunctions final : public text_template::Functions {
   bool has(std::string_view name) const override { return is_job_function(name); }
   Result<Value> call(std::string_view name, Arguments arguments) override;
 
-  // The paths that `file` was asked for, and those of them that are not there: what was made of them is empty.
+  // The paths that `file` was asked for.
   const std::set<std::string>& files() const { return files_; }
+  // What is not there, "file(PATH)", "nomad.service(NAME)": what was made of it is empty.
   const std::set<std::string>& missing() const { return missing_; }
 
  private:
@@ -42,6 +46,9 @@ class JobFunctions final : public text_template::Functions {
   Result<Value> env_or_default(Arguments arguments);
   Result<Value> must_env(Arguments arguments);
   Result<Value> file(Arguments arguments);
+  Result<Value> service(Arguments arguments);
+  Result<Value> services(Arguments arguments);
+  Value rows_for(const ServiceWish& wish);
   Result<Value> timestamp(Arguments arguments);
   Result<Value> scratch(std::string_view method, Arguments arguments);
   const std::string* variable(const std::string& name) const;

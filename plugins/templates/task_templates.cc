@@ -78,20 +78,28 @@ Result<TaskTemplates> TaskTemplates::make(const Setup& setup) {
 
 Status TaskTemplates::render_one(Entry& entry, int64_t now_ns, Pass& pass) {
   std::map<std::string, std::optional<TaskFiles::Mark>> files;
+  std::map<ServiceQuery, uint64_t> services;
   const World world{.environment = environment_,
                     .node = node_,
                     .now_ns = now_ns,
-                    .read_file = [&](const std::string& path) {
-                      files[path] = task_files_.mark(path);  // before: a change meanwhile is seen the next time
-                      return task_files_.read(path);
+                    .read_file =
+                        [&](const std::string& path) {
+                          files[path] = task_files_.mark(path);  // before: a change meanwhile is seen the next time
+                          return task_files_.read(path);
+                        },
+                    .find_services = [&](const ServiceQuery& query) -> Value {
+                      const auto known = services_ ? services_->find(query) : std::nullopt;
+                      services[query] = known ? known->version : 0;
+                      return known ? known->rows : nullptr;
                     }};
   JobFunctions functions(world, denied_);
   auto text =
       entry.form.run(nullptr, {.functions = &functions, .missing_key_is_error = entry.block->err_missing_key()});
   if (!text) return text.status().with_context(entry.source);
   entry.files = std::move(files);
+  entry.services = std::move(services);
   entry.quiescence.acted();
-  for (const std::string& path : functions.missing()) pass.missing.insert("file(" + path + ")");
+  pass.missing.insert(functions.missing().begin(), functions.missing().end());
   if (!functions.missing().empty()) return ok_status();
   DROVER_TRY(const bool is_new, task_files_.write(entry.destination, *text, entry.owner).with_context("destination"));
   if (is_new) pass.changed.push_back(entry.block.get());
@@ -115,6 +123,12 @@ Result<TaskTemplates::Pass> TaskTemplates::render_due(SteadyTime now, int64_t no
       mark = found;
       entry.quiescence.changed(now);
     }
+    for (auto& [query, version] : entry.services) {
+      const uint64_t found = services_->version(query);
+      if (found == version) continue;
+      version = found;
+      entry.quiescence.changed(now);
+    }
     if (const auto due = entry.quiescence.due(entry.wait); due && *due <= now) {
       DROVER_RETURN_IF_ERROR(render_one(entry, now_ns, pass));
     }
@@ -134,7 +148,8 @@ Result<Variables> TaskTemplates::environment() const {
 }
 
 bool TaskTemplates::is_watched() const {
-  return std::ranges::any_of(entries_, [](const Entry& entry) { return !entry.files.empty(); });
+  return std::ranges::any_of(entries_,
+                             [](const Entry& entry) { return !entry.files.empty() || !entry.services.empty(); });
 }
 
 }  // namespace drover::templates

@@ -15,6 +15,7 @@
 #include "config.h"
 #include "drover/task_files.h"
 #include "drover/text_template.h"
+#include "services/service_watch.h"
 
 namespace drover::v1 {
 class Task;
@@ -29,8 +30,9 @@ class TaskTemplates {
     const v1::Task& task;
     TaskFiles files;
     Config config;
-    Variables environment;  // of the task, without what its templates add
-    Variables node;         // node_variables()
+    Variables environment;             // of the task, without what its templates add
+    Variables node;                    // node_variables()
+    ServiceWatch* services = nullptr;  // outlives the templates; null: nobody knows of services
   };
   // Reads the sources, once. Errors: invalid_argument for a template that does not parse or a path that is not the
   // task's; not_found for a source that is not there.
@@ -38,7 +40,7 @@ class TaskTemplates {
 
   struct Pass {
     std::vector<const v1::Template*> changed;  // those that have been written anew
-    std::set<std::string> missing;             // "file(PATH)": their templates have not been written
+    std::set<std::string> missing;             // "file(PATH)", "nomad.service(NAME)": templates that are not written
   };
   // All of them. Errors: invalid_argument, with the template's source, for one that cannot be made out; else those of
   // writing.
@@ -48,7 +50,7 @@ class TaskTemplates {
 
   // The variables of the templates with `env`, the later ones win. Errors: invalid_argument with the line.
   Result<Variables> environment() const;
-  // Something may change: a template has read a file.
+  // Something may change: a template has read a file, or asked for services.
   bool is_watched() const;
 
  private:
@@ -59,19 +61,25 @@ class TaskTemplates {
     text_template::Template form;
     TaskFiles::Ownership owner;
     Wait wait;
-    std::optional<std::string> text;  // as it was written last
+    std::optional<std::string> text;                                // as it was written last
     std::map<std::string, std::optional<TaskFiles::Mark>> files{};  // that it has read, as they were then
+    std::map<ServiceQuery, uint64_t> services{};                    // that it has asked for, by what was known then
     Quiescence quiescence{};
   };
 
   TaskTemplates(const Setup& setup)
-      : task_files_(setup.files), denied_(setup.config.denied), environment_(setup.environment), node_(setup.node) {}
+      : task_files_(setup.files),
+        denied_(setup.config.denied),
+        environment_(setup.environment),
+        node_(setup.node),
+        services_(setup.services) {}
   static Result<Entry> entry_of(const v1::Template& block, const Setup& setup);
   Status render_one(Entry& entry, int64_t now_ns, Pass& pass);
 
   TaskFiles task_files_;
   std::set<std::string, std::less<>> denied_;
   Variables environment_, node_;
+  ServiceWatch* services_;
   std::vector<Entry> entries_;
 };
 

@@ -56,8 +56,13 @@ class ScriptRun final : public ExecStream {
 
 class TemplatesPart final : public TaskHook::Part, public Watched {
  public:
-  TemplatesPart(Host& host, const Config& config, Watcher& watcher, HookedTask& task)
-      : host_(host), config_(config), watcher_(watcher), task_(task), doing_(std::make_shared<Doing>()) {
+  TemplatesPart(Host& host, const Config& config, Watcher& watcher, ServiceWatch& services, HookedTask& task)
+      : host_(host),
+        config_(config),
+        watcher_(watcher),
+        services_(services),
+        task_(task),
+        doing_(std::make_shared<Doing>()) {
     doing_->part = this;
   }
   ~TemplatesPart() override { end(); }
@@ -110,7 +115,8 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
                                                         .files = TaskFiles(folders, config_.is_sandboxed),
                                                         .config = config_,
                                                         .environment = start.environment,
-                                                        .node = start.node}));
+                                                        .node = start.node,
+                                                        .services = &services_}));
     templates_.emplace(std::move(made));
     return ok_status();
   }
@@ -255,6 +261,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
   Host& host_;
   const Config& config_;
   Watcher& watcher_;
+  ServiceWatch& services_;
   HookedTask& task_;
   const std::shared_ptr<Doing> doing_;
   bool has_started_ = false;
@@ -268,7 +275,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
 
 std::unique_ptr<TaskHook::Part> TemplateHook::attach(HookedTask& task, HookState&) {
   if (task.spec()->task(task.name())->templates_size() == 0) return nullptr;
-  return std::make_unique<TemplatesPart>(*host_, config_, watcher_, task);
+  return std::make_unique<TemplatesPart>(*host_, config_, watcher_, services_, task);
 }
 
 }  // namespace drover::templates

@@ -7,6 +7,7 @@
 #include "config.h"
 #include "drover/plugin.h"
 #include "drover/task_hook.h"
+#include "services/service_watch.h"
 #include "watcher.h"
 
 namespace drover::templates {
@@ -19,8 +20,12 @@ class TemplateHook final : public TaskHook {
   void start(Host& host, Config config) {
     host_ = &host;
     config_ = std::move(config);
+    services_.start(host);
   }
-  void stop() { watcher_.stop(); }
+  void stop() {
+    watcher_.stop();
+    services_.stop();
+  }
 
   HookInfo info() const override {
     return {.name = "template", .after = {"devices", "dispatch_payload", "artifacts"}, .supports = {"template"}};
@@ -28,6 +33,7 @@ class TemplateHook final : public TaskHook {
   std::unique_ptr<Part> attach(HookedTask& task, HookState& state) override;
 
  private:
+  ServiceWatch services_;
   Watcher watcher_;
   Host* host_ = nullptr;
   Config config_;

@@ -38,6 +38,7 @@ class FakeTask final : public HookedTask {
   const AllocFolders& alloc_folders() const override { return alloc_; }
   const TaskFolders& folders() const override { return tasks_; }
   v1::NetworkStatus network_status() const override { return {}; }
+  driver::NetworkOverride driver_network() const override { return {}; }
   void tell(v1::TaskEvent event) override { add(event.type() + ": " + event.display_message()); }
   Status restart(std::string reason) override { return add("restart: " + reason), ok_status(); }
   Status signal(const std::string& name) override { return add("signal " + name), signal_status; }

@@ -41,13 +41,16 @@ TEST(UsedBlocks, AreThoseThatSomebodyMustCarryOut) {
   (*group.mutable_volumes())["data"].set_type("csi");
   (*group.mutable_volumes())["more"].set_type("csi");
   group.add_networks()->set_mode("cni/blue");
+  group.add_services()->set_provider("nomad");
+  task.add_services()->set_provider("nomad");
 
   std::string names;
   for (const Block& block : used_blocks(group, task)) names += block.name + " = " + block.text + "\n";
 
   EXPECT_EQ(names,
             "artifact = the block artifact\nidentity = the block identity\n"
-            "volume.csi = the block volume with the type \"csi\"\nnetwork.cni = the network mode \"cni/blue\"\n");
+            "volume.csi = the block volume with the type \"csi\"\nnetwork.cni = the network mode \"cni/blue\"\n"
+            "service.nomad = the block service with the provider \"nomad\"\n");
 }
 
 TEST(UsedBlocks, AreSupportedWhenAHookSaysSo) {

@@ -11,6 +11,7 @@
 #include "drover/v1/node.pb.h"
 #include "drover/v1/node_pool.pb.h"
 #include "drover/v1/scheduler_config.pb.h"
+#include "drover/v1/service_registration.pb.h"
 
 namespace drover {
 
@@ -28,6 +29,14 @@ KeyRange of_job(std::string_view name_space, std::string_view job_id) {
 
 KeyRange of_dispatch_token(std::string_view name_space, std::string_view job_id, std::string_view token) {
   return KeyRange::prefix(KeyBuilder().text(name_space).text(job_id).text(token).view());
+}
+
+std::string service_key(std::string_view name_space, std::string_view id) {
+  return KeyBuilder().text(name_space).text(id).take();
+}
+
+KeyRange of_service(std::string_view name_space, std::string_view name) {
+  return KeyRange::prefix(KeyBuilder().text(name_space).text(name).view());
 }
 
 std::string node_pool_key(std::string_view name) { return KeyBuilder().text(name).take(); }
@@ -108,6 +117,19 @@ TableShape<v1::Deployment> deployments_table() {
                                             .number(row.create_index())
                                             .id(row.id())
                                             .take());
+          }};
+}
+
+TableShape<v1::ServiceRegistration> service_registrations_table() {
+  return {"service_registrations",
+          {{"name"}, {"job"}, {"node"}, {"alloc"}},
+          [](const v1::ServiceRegistration& row, RowKeys& keys) {
+            const std::string& ns = row.namespace_();
+            keys.primary(service_key(ns, row.id()));
+            keys.add(kServicesByName, KeyBuilder().text(ns).text(row.service_name()).text(row.id()).take());
+            keys.add(kServicesByJob, KeyBuilder().text(ns).text(row.job_id()).text(row.id()).take());
+            keys.add(kServicesByNode, KeyBuilder().id(row.node_id()).text(ns).text(row.id()).take());
+            keys.add(kServicesByAlloc, KeyBuilder().id(row.alloc_id()).text(ns).text(row.id()).take());
           }};
 }
 

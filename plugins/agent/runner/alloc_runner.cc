@@ -291,6 +291,11 @@ void AllocRunner::describe_network(const v1::NetworkStatus& status) {
   for (const auto& runner : runners_) runner->describe_network(status);
 }
 
+v1::NetworkStatus AllocRunner::network_status() const {
+  MutexLock lock(mutex_);
+  return network_status_.value_or(v1::NetworkStatus());
+}
+
 void AllocRunner::tell(const v1::TaskEvent& event) {
   for (const auto& runner : runners_) runner->tell(event);
   client_.changed(id_, false);  // nobody looks at the tasks before they may start

@@ -91,6 +91,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   void share_network(const driver::NetworkIsolationSpec& network) override;
   std::optional<driver::NetworkIsolationSpec> shared_network() const override;
   void describe_network(const v1::NetworkStatus& status) override;
+  v1::NetworkStatus network_status() const override;
   void tell(const v1::TaskEvent& event) override;
   StoredHook hook(const std::string& name) const override;
   Status change_hook(const std::string& name, const std::function<void(StoredHook&)>& change) override;

@@ -116,6 +116,11 @@ v1::NetworkStatus TaskRunner::network_status() const {
   return network_status_;
 }
 
+driver::NetworkOverride TaskRunner::driver_network() const {
+  MutexLock lock(mutex_);
+  return stored_.network();
+}
+
 void TaskRunner::update(AllocSpecPtr spec) {
   if (!spec->task(name_)) return;
   order([&](Orders& orders) DROVER_REQUIRES(mutex_) {

@@ -81,6 +81,7 @@ class TaskRunner final : public HookedTask, private HookRows {
   const AllocFolders& alloc_folders() const override { return alloc_folders_; }
   const TaskFolders& folders() const override { return folders_; }
   v1::NetworkStatus network_status() const override;
+  driver::NetworkOverride driver_network() const override;
   v1::TaskState state() const;
   TaskView view() const;
   Result<driver::TaskStats> stats() const;
@@ -109,6 +110,7 @@ class TaskRunner final : public HookedTask, private HookRows {
   struct Launch {
     TaskDriver* driver = nullptr;  // null: it did not start
     driver::TaskHandle handle{};
+    driver::NetworkOverride network{};
     std::optional<v1::TaskEvent> failure{};
     std::optional<TaskEnd::Kind> end{};  // nothing: it fails at once, whatever the restart policy says
   };

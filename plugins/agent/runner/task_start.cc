@@ -161,6 +161,7 @@ Async<TaskRunner::Next> TaskRunner::start() {
     running_ = true;
     progress_ = Progress::running;
     *stored_.mutable_handle() = std::move(launched.handle);
+    *stored_.mutable_network() = std::move(launched.network);
     note_started();
   });
   co_await call_hooks([](TaskHooks& hooks) { hooks.poststart(); });
@@ -234,7 +235,7 @@ TaskRunner::Launch TaskRunner::launch_on(TaskDriver& driver, const AllocSpec& sp
     return {.failure = event::driver_failure(now(), started.status().message()),
             .end = may_do_better ? TaskEnd::Kind::start_failed : TaskEnd::Kind::start_impossible};
   }
-  Launch launched{.driver = &driver, .handle = started->handle()};
+  Launch launched{.driver = &driver, .handle = started->handle(), .network = started->network_override()};
   if (launched.handle.config().id().empty()) *launched.handle.mutable_config() = task_config;
   return launched;
 }

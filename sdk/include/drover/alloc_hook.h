@@ -55,6 +55,8 @@ class HookedAlloc {
   virtual std::optional<hashicorp::nomad::plugins::drivers::proto::NetworkIsolationSpec> shared_network() const = 0;
   // Tells the tasks and the servers under which address the shared network is reached. During prerun.
   virtual void describe_network(const v1::NetworkStatus& status) = 0;
+  // As a hook described it. Without an address: the machine's.
+  virtual v1::NetworkStatus network_status() const = 0;
   // Adds an event to those of each of its tasks, for people to see.
   virtual void tell(const v1::TaskEvent& event) = 0;
 };

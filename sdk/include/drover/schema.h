@@ -19,6 +19,7 @@ class JobCounts;
 class Node;
 class NodePool;
 class SchedulerConfiguration;
+class ServiceRegistration;
 }  // namespace drover::v1
 
 namespace drover {
@@ -46,10 +47,20 @@ inline constexpr uint32_t kAllocsByEval = 4;      // (evaluation, allocation)
 // "deployments" (owner: deployments)  primary: deployment
 inline constexpr uint32_t kDeploymentsByCreation = 1;  // (create index, deployment)
 inline constexpr uint32_t kDeploymentsByJob = 2;       // (namespace, job, create index descending, deployment)
+// "service_registrations" (owner: services)  primary: (namespace, registration)
+inline constexpr uint32_t kServicesByName = 1;   // (namespace, service, registration)
+inline constexpr uint32_t kServicesByJob = 2;    // (namespace, job, registration)
+inline constexpr uint32_t kServicesByNode = 3;   // (node, namespace, registration)
+inline constexpr uint32_t kServicesByAlloc = 4;  // (allocation, namespace, registration)
 // "scheduler_config" (owner: scheduler)  primary: nothing, there is one row or none
 
 std::string job_key(std::string_view name_space, std::string_view job_id);
 std::string job_version_key(std::string_view name_space, std::string_view job_id, uint64_t version);
+
+// A row of "service_registrations".
+std::string service_key(std::string_view name_space, std::string_view id);
+// In kServicesByName the instances of a service.
+KeyRange of_service(std::string_view name_space, std::string_view name);
 
 std::string node_pool_key(std::string_view name);
 // In kNodesByPool the nodes of the pool.
@@ -58,11 +69,12 @@ KeyRange nodes_of_pool(std::string_view name);
 KeyRange node_of_secret(std::string_view secret);
 
 // Keys that begin with the job: its versions; in kJobsByParent its children; in kEvalsByJob and kAllocsByJob its
-// evaluations and allocations; in kDeploymentsByJob its deployments, the newest first.
+// evaluations and allocations; in kServicesByJob the instances of its services; in kDeploymentsByJob its deployments, the newest first.
 KeyRange of_job(std::string_view name_space, std::string_view job_id);
 // In kJobsByDispatchToken the children of the job that were dispatched with that token.
 KeyRange of_dispatch_token(std::string_view name_space, std::string_view job_id, std::string_view token);
-// Keys that begin with the identifier: in kAllocsByNode and kAllocsByEval the allocations of a node or an evaluation.
+// Keys that begin with the identifier: in kAllocsByNode and kAllocsByEval the allocations of a node or an evaluation;
+// in kServicesByNode and kServicesByAlloc the instances of services on a node or of an allocation.
 KeyRange of_id(std::string_view id);
 
 // The shape of a table, for its owner, who declares it, and for tests that stand in for the owner.
@@ -88,6 +100,7 @@ TableShape<v1::Evaluation> evals_table();
 TableShape<v1::JobCounts> job_counts_table();
 TableShape<v1::Allocation> allocs_table();
 TableShape<v1::Deployment> deployments_table();
+TableShape<v1::ServiceRegistration> service_registrations_table();
 TableShape<v1::SchedulerConfiguration> scheduler_config_table();
 
 }  // namespace drover

@@ -32,6 +32,9 @@
 #include "drover/task_environment.h"
 #include "drover/uuid.h"
 
+namespace hashicorp::nomad::plugins::drivers::proto {
+class NetworkOverride;
+}
 namespace drover::v1 {
 class NetworkStatus;
 class Node;
@@ -51,6 +54,8 @@ class HookedTask {
   virtual const TaskFolders& folders() const = 0;
   // The network that the allocation's tasks share, as a hook described it. Without an address: the machine's.
   virtual v1::NetworkStatus network_status() const = 0;
+  // The network that the driver has made for the task, once it runs. Empty: none.
+  virtual hashicorp::nomad::plugins::drivers::proto::NetworkOverride driver_network() const = 0;
 
   // Adds an event to the task's, for people to see.
   virtual void tell(v1::TaskEvent event) = 0;

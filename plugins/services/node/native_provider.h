@@ -1,0 +1,22 @@
+// The provider "nomad": tells the servers, which keep the registrations in their state. [any]
+#pragma once
+
+#include "drover/node_calls.h"
+#include "drover/plugin.h"
+#include "drover/service_provider.h"
+
+namespace drover::services {
+
+class NativeProvider final : public ServiceProvider {
+ public:
+  void start(Host& host) { host_ = &host; }
+  Result<v1::SyncServicesResponse> sync(const v1::SyncServicesRequest& request, std::stop_token stop) override;
+
+ private:
+  Host* host_ = nullptr;
+};
+
+// The agent's way to its servers; null where no node runs.
+const NodeCalls* node_calls(const Host& host);
+
+}  // namespace drover::services

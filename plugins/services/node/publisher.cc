@@ -1,0 +1,124 @@
+#include "node/publisher.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "drover/log.h"
+#include "drover/pause.h"
+#include "drover/v1/service_provider.pb.h"
+#include "services.pb.h"
+
+namespace drover::services {
+
+void Publisher::start(std::map<std::string, ServiceProvider*> providers,
+                      std::function<std::optional<NodeProofOf>()> who) {
+  who_ = std::move(who);
+  for (const auto& [name, provider] : providers)
+    outlets_.push_back(std::make_unique<Outlet>(Outlet{.name = name, .provider = provider, .at = outlets_.size()}));
+  {
+    MutexLock lock(mutex_);
+    progress_.resize(outlets_.size());
+  }
+  for (const auto& outlet : outlets_)
+    outlet->thread = std::jthread([this, &outlet = *outlet](const std::stop_token& stop) { run(outlet, stop); });
+}
+
+void Publisher::stop() {
+  for (const auto& outlet : outlets_) outlet->thread.request_stop();
+  for (const auto& outlet : outlets_) {
+    if (outlet->thread.joinable()) outlet->thread.join();
+  }
+}
+
+void Publisher::changed() {
+  ++change_;
+  woken_.notify_all();
+}
+
+void Publisher::put(const WorkloadName& name, const v1::StoredInstances& instances) {
+  MutexLock lock(mutex_);
+  auto& kept = workloads_[name];
+  if (kept && serialize(*kept) == serialize(instances)) return;
+  kept = std::make_shared<const v1::StoredInstances>(instances);
+  changed();
+}
+
+void Publisher::remove(const WorkloadName& name) {
+  MutexLock lock(mutex_);
+  if (workloads_.erase(name) > 0) changed();
+}
+
+bool Publisher::settle(std::chrono::nanoseconds patience) {
+  const SteadyTime end = SystemClock().steady() + patience;
+  MutexLock lock(mutex_);
+  const uint64_t until = change_;
+  return settled_.wait_until(lock, end, [&]() DROVER_REQUIRES(mutex_) {
+    return std::ranges::all_of(progress_, [&](const Progress& each) { return each.published >= until; });
+  });
+}
+
+void Publisher::registered() {
+  MutexLock lock(mutex_);
+  for (Progress& each : progress_) each.is_due = true;
+  woken_.notify_all();
+}
+
+void Publisher::run(Outlet& outlet, const std::stop_token& stop) {
+  ::pthread_setname_np(::pthread_self(), "services");
+  std::chrono::nanoseconds retry = kFirstRetry;
+  while (!stop.stop_requested()) {
+    if (!who_()) {
+      MutexLock lock(mutex_);
+      woken_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return progress_[outlet.at].is_due; });
+      if (!progress_[outlet.at].is_due) return;
+    }
+    pause_for(kGather, stop);
+    if (const Status status = sync(outlet, stop); !status.ok()) {
+      if (stop.stop_requested()) return;
+      log::warn("services", "services are not published", {{"provider", outlet.name}, {"error", status.message()}});
+      pause_for(retry, stop);
+      retry = std::min<std::chrono::nanoseconds>(retry * 2, kLastRetry);
+      continue;
+    }
+    retry = kFirstRetry;
+    MutexLock lock(mutex_);
+    woken_.wait_for(lock, stop, outlet.provider->sync_every(), [&]() DROVER_REQUIRES(mutex_) {
+      return progress_[outlet.at].is_due || progress_[outlet.at].published < change_;
+    });
+  }
+}
+
+Status Publisher::sync(Outlet& outlet, const std::stop_token& stop) {
+  const auto node = who_();
+  if (!node) return unavailable("the servers do not know this node yet");
+  v1::SyncServicesRequest request;
+  request.set_node_id(node->id.to_string());
+  request.set_node_name(node->name);
+  uint64_t change = 0;
+  {
+    MutexLock lock(mutex_);
+    progress_[outlet.at].is_due = false;
+    change = change_;
+    for (const auto& [name, stored] : workloads_) {
+      for (const auto& each : stored->instances()) {
+        if (each.provider() == outlet.name) *request.add_instances() = each.instance();
+      }
+    }
+  }
+  auto answer = outlet.provider->sync(request, stop);
+  MutexLock lock(mutex_);
+  if (!answer) {
+    progress_[outlet.at].is_due = true;
+    return answer.status();
+  }
+  for (const v1::UnpublishedInstance& failure : answer->failures()) {
+    log::warn("services", "a service is not published",
+              {{"provider", outlet.name}, {"id", failure.id()}, {"error", failure.reason()}});
+  }
+  progress_[outlet.at].published = change;
+  settled_.notify_all();
+  return ok_status();
+}
+
+}  // namespace drover::services

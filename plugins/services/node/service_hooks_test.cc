@@ -1,0 +1,215 @@
+#include "node/service_hooks.h"
+
+#include <gtest/gtest.h>
+
+#include "drover/v1/allocation.pb.h"
+#include "drover/v1/job.pb.h"
+#include "drover/v1/service.pb.h"
+#include "drover/v1/service_provider.pb.h"
+#include "nomad/plugins/driver.pb.h"
+#include "sdk/testing/fake_host.h"
+
+namespace drover::services {
+namespace {
+
+using namespace std::chrono_literals;
+
+class FakeProvider final : public ServiceProvider {
+ public:
+  Result<v1::SyncServicesResponse> sync(const v1::SyncServicesRequest& request, std::stop_token) override {
+    MutexLock lock(mutex_);
+    said_.clear();
+    for (const auto& each : request.instances())
+      said_ += each.service() + "/" + each.task() + (each.tags_size() > 0 ? "#" + each.tags(0) : "") + " ";
+    return v1::SyncServicesResponse();
+  }
+  std::string said() {
+    MutexLock lock(mutex_);
+    return said_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::string said_ DROVER_GUARDED_BY(mutex_);
+};
+
+class FakeState final : public HookState {
+ public:
+  std::optional<std::string> get(std::string_view key) const override {
+    const auto at = values_.find(std::string(key));
+    return at == values_.end() ? std::nullopt : std::optional(at->second);
+  }
+  Status put(std::string_view key, std::string value) override {
+    if (value.empty()) return values_.erase(std::string(key)), ok_status();
+    return values_[std::string(key)] = std::move(value), ok_status();
+  }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+AllocSpecPtr spec_with(const std::string& tag, const std::string& port = "8080") {
+  v1::Allocation allocation;
+  allocation.set_id(std::string(16, 'a'));
+  allocation.set_task_group("g");
+  auto job = std::make_shared<v1::Job>();
+  v1::TaskGroup& group = *job->add_task_groups();
+  group.set_name("g");
+  v1::Service& of_group = *group.add_services();
+  v1::Task& task = *group.add_tasks();
+  task.set_name("t");
+  v1::Service& of_task = *task.add_services();
+  for (v1::Service* service : {&of_group, &of_task}) {
+    service->set_provider("nomad");
+    service->set_port_label(port);
+    service->add_tags(tag);
+  }
+  of_group.set_name("front");
+  of_task.set_name("back-${COLOR}");
+  return std::make_shared<AllocSpec>(std::move(allocation), std::move(job));
+}
+
+class FakeAlloc final : public HookedAlloc {
+ public:
+  Uuid id() const override { return Uuid::from_bytes(std::string(16, 'a')); }
+  AllocSpecPtr spec() const override { return now; }
+  const AllocFolders& folders() const override { return folders_; }
+  bool is_restored() const override { return false; }
+  void share_network(const driver::NetworkIsolationSpec&) override {}
+  std::optional<driver::NetworkIsolationSpec> shared_network() const override { return std::nullopt; }
+  void describe_network(const v1::NetworkStatus&) override {}
+  v1::NetworkStatus network_status() const override { return {}; }
+  void tell(const v1::TaskEvent&) override {}
+  AllocSpecPtr now = spec_with("one");
+
+ private:
+  AllocFolders folders_;
+};
+
+class FakeTask final : public HookedTask {
+ public:
+  Uuid allocation() const override { return Uuid::from_bytes(std::string(16, 'a')); }
+  const std::string& name() const override { return name_; }
+  AllocSpecPtr spec() const override { return now; }
+  const AllocFolders& alloc_folders() const override { return alloc_; }
+  const TaskFolders& folders() const override { return folders_; }
+  v1::NetworkStatus network_status() const override { return {}; }
+  driver::NetworkOverride driver_network() const override { return {}; }
+  void tell(v1::TaskEvent event) override { told = event.display_message(); }
+  Status restart(std::string) override { return ok_status(); }
+  Status signal(const std::string&) override { return ok_status(); }
+  Status exec(std::vector<std::string>, bool, ExecStream&) const override { return ok_status(); }
+  void fail(v1::TaskEvent) override {}
+  AllocSpecPtr now = spec_with("one");
+  std::string told;
+
+ private:
+  const std::string name_ = "t";
+  AllocFolders alloc_;
+  TaskFolders folders_;
+};
+
+class ServiceHooksTest : public ::testing::Test {
+ protected:
+  ServiceHooksTest() {
+    publisher_.start({{"nomad", &provider_}},
+                     [] { return std::optional(NodeProofOf{.id = Uuid(), .secret = "", .name = "n1"}); });
+  }
+  std::string said() {
+    EXPECT_TRUE(publisher_.settle(20s));
+    return provider_.said();
+  }
+  static Status prestart(TaskHook::Part& part) {
+    driver::DriverCapabilities capabilities;
+    driver::TaskConfig adds;
+    const Variables environment{{"COLOR", "blue"}}, node;
+    TaskPrestart start{
+        .capabilities = capabilities, .environment = environment, .node = node, .stop = {}, .adds = adds};
+    return part.prestart(start);
+  }
+
+  testing::FakeHost host_;
+  FakeProvider provider_;
+  Publisher publisher_;
+  HookSetup setup_{.host = &host_, .publisher = &publisher_, .supports = {"service.nomad"}};
+  FakeState state_;
+};
+
+TEST_F(ServiceHooksTest, AGroupIsFoundFromBeforeItsTasksUntilTheyAreKilled) {
+  GroupServicesHook hook(setup_);
+  FakeAlloc alloc;
+  auto part = hook.attach(alloc, state_);
+  ASSERT_TRUE(part->prerun({}).ok());
+  EXPECT_EQ(said(), "front/#one ");
+  alloc.now = spec_with("two");
+  ASSERT_TRUE(part->update().ok());
+  EXPECT_EQ(said(), "front/#two ");
+  ASSERT_TRUE(part->prekill().ok());
+  EXPECT_EQ(provider_.said(), "");  // when it returns
+  ASSERT_TRUE(part->update().ok());
+  EXPECT_EQ(said(), "");
+  ASSERT_TRUE(part->postrun().ok() && part->destroy().ok());
+}
+
+TEST_F(ServiceHooksTest, AGroupWhoseServiceCannotBeResolvedFails) {
+  GroupServicesHook hook(setup_);
+  FakeAlloc alloc;
+  alloc.now = spec_with("one", "nowhere");
+  const Status status = hook.attach(alloc, state_)->prerun({});
+  EXPECT_EQ(status.message(),
+            "unable to get address for service \"front\": invalid port \"nowhere\": port label not found");
+  EXPECT_EQ(said(), "");
+}
+
+TEST_F(ServiceHooksTest, ATaskIsFoundWhileItRuns) {
+  TaskServicesHook hook(setup_);
+  FakeTask task;
+  auto part = hook.attach(task, state_);
+  ASSERT_TRUE(prestart(*part).ok());
+  EXPECT_EQ(said(), "");
+  ASSERT_TRUE(part->poststart().ok());
+  EXPECT_EQ(said(), "back-blue/t#one ");
+  task.now = spec_with("two");
+  ASSERT_TRUE(part->update().ok());
+  EXPECT_EQ(said(), "back-blue/t#two ");
+  ASSERT_TRUE(part->exited().ok());
+  EXPECT_EQ(said(), "");
+  ASSERT_TRUE(part->update().ok());
+  EXPECT_EQ(said(), "");
+  ASSERT_TRUE(part->poststart().ok());
+  EXPECT_EQ(said(), "back-blue/t#two ");
+  ASSERT_TRUE(part->prekill().ok());
+  EXPECT_EQ(provider_.said(), "");
+}
+
+TEST_F(ServiceHooksTest, ATaskWhoseServiceCannotBeResolvedGoesOn) {
+  TaskServicesHook hook(setup_);
+  FakeTask task;
+  task.now = spec_with("one", "nowhere");
+  auto part = hook.attach(task, state_);
+  ASSERT_TRUE(prestart(*part).ok());
+  EXPECT_FALSE(part->poststart().ok());
+  EXPECT_NE(task.told.find("The services of the task are not published"), std::string::npos);
+}
+
+TEST_F(ServiceHooksTest, AnAgentsNextLifeBeginsWithWhatWasPublished) {
+  {
+    TaskServicesHook hook(setup_);
+    FakeTask task;
+    auto part = hook.attach(task, state_);
+    ASSERT_TRUE(prestart(*part).ok() && part->poststart().ok());
+    part->shutdown();
+  }
+  publisher_.remove({Uuid::from_bytes(std::string(16, 'a')), "t"});  // as a new process has nothing
+  EXPECT_EQ(said(), "");
+  TaskServicesHook hook(setup_);
+  FakeTask task;
+  auto part = hook.attach(task, state_);
+  EXPECT_EQ(said(), "back-blue/t#one ");
+  ASSERT_TRUE(part->exited().ok());  // it is not there any more
+  EXPECT_EQ(said(), "");
+  EXPECT_FALSE(state_.get("published"));
+}
+
+}  // namespace
+}  // namespace drover::services

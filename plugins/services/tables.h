@@ -1,0 +1,25 @@
+// The table of registrations and what the log's commands do to it. Deterministic. [apply]
+#pragma once
+
+#include <optional>
+
+#include "drover/plugin.h"
+#include "drover/tables.h"
+
+namespace drover::v1 {
+class ServiceRegistration;
+}
+
+namespace drover::services {
+
+struct Tables {
+  Table<v1::ServiceRegistration> services;
+  // Of the plugins nodes, scheduler and jobs, from start on.
+  std::optional<TableId> nodes = {}, allocs = {}, jobs = {};
+};
+
+inline constexpr std::string_view kUnknown = "service registration not found";
+
+Status declare_tables(Declarations& declare, Tables& tables);
+
+}  // namespace drover::services
