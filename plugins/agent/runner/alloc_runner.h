@@ -92,6 +92,9 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   std::optional<driver::NetworkIsolationSpec> shared_network() const override;
   void describe_network(const v1::NetworkStatus& status) override;
   void tell(const v1::TaskEvent& event) override;
+  void health_changed() override {
+    note([](Flags&) {});
+  }
   StoredHook hook(const std::string& name) const override;
   Status change_hook(const std::string& name, const std::function<void(StoredHook&)>& change) override;
 
@@ -109,7 +112,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   void tell_if_changed(const std::vector<TaskView>& views);
   // Decides about its health; when to do so again.
   std::optional<SteadyTime> look_at_health();
-  void tell_why_unhealthy(const AllocSpec& spec, const std::vector<TaskHealth>& tasks, int64_t began);
+  void tell_why_unhealthy(const AllocSpec& spec, const HealthFacts& facts, int64_t began);
   std::vector<TaskView> views() const;
   TaskRunner* find(const std::string& name) const;
   void note(const std::function<void(Flags&)>& change);
