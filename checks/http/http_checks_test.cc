@@ -98,7 +98,7 @@ TEST(HttpRequest, IsWhatTheCheckSays) {
   };
   for (const Case& each : cases) {
     const auto request = request_of(check_of(8080, Json::parse(each.options)));
-    ASSERT_TRUE(request.ok()) << each.name << request.status();
+    ASSERT_TRUE(request.ok()) << each.name << request.status().message();
     EXPECT_EQ(request->url, each.url) << each.name;
   }
 }
@@ -113,7 +113,7 @@ TEST(HttpRequest, IsRefusedByTheNameOfTheOption) {
   };
   for (const auto& [options, error] : cases) {
     const auto request = request_of(check_of(8080, Json::parse(options)));
-    EXPECT_NE(request.status().message().find(error), std::string::npos) << options << request.status();
+    EXPECT_NE(request.status().message().find(error), std::string::npos) << options << request.status().message();
   }
   EXPECT_FALSE(request_of(check_of(0)).ok()) << "no port";
 }
@@ -133,7 +133,7 @@ TEST(HttpChecks, AreJudgedByTheStatus) {
     const bool is_empty = std::string_view(each.status).starts_with("204");
     Server server({answer_of(each.status, is_empty ? "" : "words")});
     const auto result = checks.run(check_of(server.port()), {});
-    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_TRUE(result.ok()) << result.status().message();
     EXPECT_EQ(result->status(), each.expected) << each.status;
     EXPECT_EQ(result->output(), each.output) << each.status;
     EXPECT_EQ(result->code(), std::stoi(each.status));
@@ -172,7 +172,7 @@ TEST(HttpChecks, ReadThreeKibibytes) {
 TEST(HttpChecks, NobodyThereIsCritical) {
   HttpChecks checks;
   const auto result = checks.run(check_of(1), {});
-  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_EQ(result->status(), v1::CheckResult::CRITICAL);
   EXPECT_TRUE(result->output().starts_with("nomad: ")) << result->output();
 }

@@ -44,7 +44,7 @@ TEST(TcpChecks, PassWhereSomebodyListens) {
   TcpChecks checks;
   const auto [socket, port] = listen_somewhere();
   const auto result = checks.run(check_of("127.0.0.1", port), {});
-  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_EQ(result->status(), v1::CheckResult::PASSING);
   EXPECT_EQ(result->output(), "nomad: tcp ok");
 }
@@ -52,7 +52,7 @@ TEST(TcpChecks, PassWhereSomebodyListens) {
 TEST(TcpChecks, AreCriticalWhereNobodyDoes) {
   TcpChecks checks;
   const auto result = checks.run(check_of("127.0.0.1", 1), {});
-  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_EQ(result->status(), v1::CheckResult::CRITICAL);
   EXPECT_EQ(result->output(), "nomad: dial tcp 127.0.0.1:1: connect: connection refused");
 }
@@ -61,7 +61,7 @@ TEST(TcpChecks, ANameIsLookedUpOnAThread) {
   TcpChecks checks;
   EXPECT_FALSE(checks.begin(check_of("no.such.host.invalid", 80), {}, [](const auto&) { FAIL(); }));
   const auto result = checks.run(check_of("no.such.host.invalid", 80), {});
-  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_EQ(result->status(), v1::CheckResult::CRITICAL);
 }
 

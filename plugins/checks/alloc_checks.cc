@@ -6,6 +6,7 @@
 
 #include "checks_state.pb.h"
 #include "drover/api/client_checks.pb.h"
+#include "drover/v1/check_provider.pb.h"
 
 namespace drover::checks {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "checks/check_commands.h"
+#include "service_checks/check_commands.h"
 #include "cli_command.h"
 #include "deployments/deployment_text.h"
 #include "drover/api/allocations.pb.h"

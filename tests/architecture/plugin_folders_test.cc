@@ -15,7 +15,9 @@ std::string manifest_problem(const std::string& folder, const std::string& text)
     const auto at = json.find(key);
     if (at == json.end() || !at->is_string()) return folder + "/plugin.json: " + key + " is missing";
   }
-  const std::string expected = std::filesystem::path(folder).filename();
+  // Names are one namespace, and "http" is a plugin already: a check provider is named with its house.
+  const std::string last = std::filesystem::path(folder).filename();
+  const std::string expected = folder.starts_with("checks/") ? "check_" + last : last;
   if (json["name"] != expected) {
     return folder + "/plugin.json: names the plugin " + json["name"].get<std::string>() + ", its folder " + expected;
   }

@@ -79,7 +79,12 @@ job "$1" {
 }
 JOB
 }
-config agent <<< "$RAW_EXEC"
+mkdir "$WORK/plugins"
+[ -z "${REDIS_PING:-}" ] || cp "$REDIS_PING/redis_ping-plugin" "$WORK/plugins/"
+config agent << MORE
+plugin_dir = "$WORK/plugins"
+$RAW_EXEC
+MORE
 start agent
 
 deployment_is() { "$DROVER" deployment list -json | grep -q "\"Status\": *\"$1\"" || { "$DROVER" deployment list; return 1; }; }
@@ -144,6 +149,59 @@ sed 's/interval = "1s"/interval = "500ms"/' good.hcl > bad.hcl
 expect 1 "interval (500ms) cannot be lower than 1s" "$DROVER" job run -detach bad.hcl
 sed 's/path     = "/success_before_passing = 2\n        path = "/' good.hcl > bad.hcl
 expect 1 "success_before_passing may only be set for Consul service checks" "$DROVER" job run -detach bad.hcl
+
+# A type that a plugin brings, with options of its own: the example is a program that the agent starts.
+if [ -n "${REDIS_PING:-}" ]; then
+  cat > redis.py << 'PYTHON'
+import socketserver, sys
+class Redis(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.recv(100)
+        self.request.sendall(b"+PONG\r\n")
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+Server(("", int(sys.argv[1])), Redis).serve_forever()
+PYTHON
+  cat > redis.hcl << JOB
+job "redis" {
+  group "g" {
+    network {
+      port "db" {}
+    }
+    service {
+      name     = "redis"
+      provider = "nomad"
+      port     = "db"
+      check {
+        name     = "pong"
+        type     = "redis"
+        interval = "1s"
+        timeout  = "2s"
+        config {
+          expect = "+PONG"
+        }
+      }
+    }
+    task "t" {
+      driver = "raw_exec"
+      config {
+        command = "python3"
+        args    = ["$WORK/redis.py", "\${NOMAD_PORT_db}"]
+      }
+    }
+  }
+}
+JOB
+  takes_redis() { "$DROVER" job run -detach redis.hcl; }
+  eventually 45 "no node runs checks of the type redis" takes_redis
+  eventually 20 "no allocation" has_alloc redis
+  eventually 20 "the check does not pass" check_is "$(alloc_of redis)" pong success
+  expect 0 "+PONG" "$DROVER" alloc checks "$(alloc_of redis)"
+  sed 's/expect = /expected = /' redis.hcl > wrong.hcl
+  expect 0 "" "$DROVER" job run -detach wrong.hcl
+  says_why() { "$DROVER" alloc checks "$(alloc_of redis)" | grep -q "the check could not run: .*expected"; }
+  eventually 20 "nobody says that there is no such option" says_why
+fi
 
 # Stopped: nothing is checked any more.
 expect 0 "" "$DROVER" job stop -detach sick

@@ -6,6 +6,8 @@
 
 #include "drover/duration.h"
 
+#include "drover/v1/check_provider.pb.h"
+
 namespace drover::checks {
 namespace {
 
@@ -17,10 +19,24 @@ constexpr auto kIdle = 1h;
 
 }  // namespace
 
+struct CheckEngine::Answer {
+  uint64_t number, turn;
+  EngineCheck::Result result;
+};
+
+struct CheckEngine::Inbox {
+  Mutex mutex;
+  CondVarAny changed;
+  std::vector<Answer> answers DROVER_GUARDED_BY(mutex);
+  bool is_woken DROVER_GUARDED_BY(mutex) = false;
+  size_t waiting DROVER_GUARDED_BY(mutex) = 0;  // threads in run()
+};
+
 CheckEngine::CheckEngine(Clock& clock, std::function<void()> tick, Limits limits)
     : clock_(clock),
       tick_(std::move(tick)),
       limits_(limits),
+      inbox_(std::make_shared<Inbox>()),
       pool_({.workers = 1, .max_borrowed = limits.waiting}, clock) {
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }

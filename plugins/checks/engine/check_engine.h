@@ -20,8 +20,6 @@
 #include "drover/thread_pool.h"
 #include "engine/timetable.h"
 
-#include "drover/v1/check_provider.pb.h"
-
 namespace drover::checks {
 
 struct EngineCheck {
@@ -61,18 +59,8 @@ class CheckEngine {
     bool is_running = false;
   };
   using EntryPtr = std::shared_ptr<Entry>;
-  struct Answer {
-    uint64_t number, turn;
-    EngineCheck::Result result;
-  };
-  // Outlives the engine while a provider still has something to say.
-  struct Inbox {
-    Mutex mutex;
-    CondVarAny changed;
-    std::vector<Answer> answers DROVER_GUARDED_BY(mutex);
-    bool is_woken DROVER_GUARDED_BY(mutex) = false;
-    size_t waiting DROVER_GUARDED_BY(mutex) = 0;  // threads in run()
-  };
+  struct Answer;
+  struct Inbox;  // outlives the engine while a provider still has something to say
   struct Due {
     uint64_t number, turn;
     EntryPtr entry;
@@ -92,7 +80,7 @@ class CheckEngine {
   Clock& clock_;
   const std::function<void()> tick_;
   const Limits limits_;
-  const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  const std::shared_ptr<Inbox> inbox_;
 
   mutable Mutex mutex_;
   CondVar called_;  // an `answered` has returned

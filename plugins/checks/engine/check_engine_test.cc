@@ -6,6 +6,8 @@
 
 #include "sdk/testing/waiting.h"
 
+#include "drover/v1/check_provider.pb.h"
+
 namespace drover::checks {
 namespace {
 

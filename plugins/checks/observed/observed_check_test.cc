@@ -37,7 +37,7 @@ AllocSpec spec_with(const std::string& of_group, const std::string& of_web) {
   return {std::move(alloc), std::move(job)};
 }
 
-std::vector<ObservedCheck> observe(const AllocSpec& spec) {
+std::vector<ObservedCheck> observed(const AllocSpec& spec) {
   const Variables node = {{"attr.kernel.name", "linux"}};
   return observe({.spec = spec, .network = nullptr, .node = node});
 }
@@ -49,7 +49,7 @@ std::string service_with(const std::string& checks, const std::string& more = R"
 }
 
 TEST(Observed, AreTheChecksOfTheGroupAndOfItsTasks) {
-  const auto found = observe(spec_with(service_with(kHttp), service_with(kHttp)));
+  const auto found = observed(spec_with(service_with(kHttp), service_with(kHttp)));
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].task, "");
   EXPECT_EQ(found[0].inside, "") << "it is restarted as a whole";
@@ -62,13 +62,13 @@ TEST(Observed, AreTheChecksOfTheGroupAndOfItsTasks) {
   EXPECT_EQ(found[0].check->path(), "/linux");
   EXPECT_EQ(found[0].interval, 10s);
   EXPECT_FALSE(found[0].restart);
-  EXPECT_EQ(observe(spec_with(service_with(kHttp), service_with(kHttp)))[0].id, found[0].id);
+  EXPECT_EQ(observed(spec_with(service_with(kHttp), service_with(kHttp)))[0].id, found[0].id);
 }
 
 TEST(Observed, NameTheTaskThatTheyAreAbout) {
   const std::string script =
       R"({"Name":"a","Type":"script","Command":"/bin/true","TaskName":"db","OnUpdate":"ignore","CheckRestart":{"Limit":3,"Grace":5}})";
-  const auto found = observe(spec_with(service_with(script, R"("PortLabel":"nowhere")"), ""));
+  const auto found = observed(spec_with(service_with(script, R"("PortLabel":"nowhere")"), ""));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].inside, "db");
   EXPECT_EQ(found[0].problem, "") << "a script needs no address";
@@ -79,14 +79,14 @@ TEST(Observed, NameTheTaskThatTheyAreAbout) {
 }
 
 TEST(Observed, SayWhyTheyCannotRun) {
-  const auto found = observe(spec_with(service_with(kHttp, R"("PortLabel":"nowhere")"), ""));
+  const auto found = observed(spec_with(service_with(kHttp, R"("PortLabel":"nowhere")"), ""));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_NE(found[0].problem.find("port label not found"), std::string::npos) << found[0].problem;
 }
 
 TEST(Observed, UseTheirOwnPortWhereTheServiceHasNone) {
   const std::string own = R"({"Name":"a","Type":"tcp","PortLabel":"http","Interval":1000000000})";
-  const auto found = observe(spec_with(service_with(own, R"("PortLabel":"nowhere")"), ""));
+  const auto found = observed(spec_with(service_with(own, R"("PortLabel":"nowhere")"), ""));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].port, 8080u) << found[0].problem;
 }
@@ -102,7 +102,7 @@ TEST(Options, AreWhatTheCheckSaysUnderTheNamesOfTheSchema) {
                                                              {"depth", "number", true},
                                                              {"tls_skip_verify", "bool"}}));
   const auto bytes = encode_options(check, type);
-  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
   auto options = TaskOptions::from_msgpack(*bytes);
   EXPECT_EQ(options->text("path"), "/p");
   EXPECT_EQ(options->integer("depth"), 3);
@@ -111,7 +111,7 @@ TEST(Options, AreWhatTheCheckSaysUnderTheNamesOfTheSchema) {
 
   check.set_config(R"({"deep":3})");
   const auto wrong = encode_options(check, type);
-  EXPECT_NE(wrong.status().message().find("deep"), std::string::npos) << wrong.status();
+  EXPECT_NE(wrong.status().message().find("deep"), std::string::npos) << wrong.status().message();
   EXPECT_FALSE(encode_options(check, check::type("y", "Y.", {})).ok()) << "it takes no options";
 }
 

@@ -1,4 +1,4 @@
-#include "checks/check_commands.h"
+#include "service_checks/check_commands.h"
 
 #include <algorithm>
 #include <tuple>

@@ -1,4 +1,4 @@
-#include "grpc_checks.h"
+#include "health_checks.h"
 
 #include "drover/task_options.h"
 
