@@ -18,7 +18,7 @@ class ChecksPlugin final : public Plugin {
   }
 
   Status start(Host& host) override {
-    fingerprint_.start(providers_, host.agent().region);
+    fingerprint_.start(host, providers_);
     engine_ = std::make_unique<CheckEngine>(
         host.clock(),
         [this] {

@@ -6,12 +6,16 @@
 #include "drover/task_environment.h"
 #include "providers.h"
 
+namespace drover {
+class Host;
+}
+
 namespace drover::checks {
 
 // [any]
 class ChecksFingerprint final : public NodeFingerprint {
  public:
-  void start(const Providers& providers, std::string region);
+  void start(const Host& host, const Providers& providers);
   Status describe(v1::Node& node) override;
   bool refresh(v1::Node& node) override;
   void watch(std::function<void()> changed) override;
@@ -23,6 +27,7 @@ class ChecksFingerprint final : public NodeFingerprint {
  private:
   const Providers* providers_ = nullptr;  // constant after start
   std::string region_;
+  bool has_services_ = true;  // client.nomad_service_discovery
   mutable Mutex mutex_;
   std::function<void()> changed_ DROVER_GUARDED_BY(mutex_);
   Variables variables_ DROVER_GUARDED_BY(mutex_);

@@ -57,7 +57,7 @@ client {
   disk_total_mb     = 100000000
   gc_max_allocs     = 100000
 }
-plugin "mock" {}
+
 MORE
 start one
 job 0 > "$WORK/none.hcl"
