@@ -67,14 +67,21 @@ void Registration::start() {
   for (PluginSource* source : plugin_sources(client_.host)) {
     source->watch<TaskDriver>([this] { describe_anew(); });
   }
+  watch_fingerprints([this] { describe_anew(); });
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
 void Registration::stop() {
   if (!thread_.joinable()) return;
   for (PluginSource* source : plugin_sources(client_.host)) source->watch<TaskDriver>({});
+  watch_fingerprints({});
   thread_.request_stop();
   thread_.join();
+}
+
+void Registration::watch_fingerprints(const std::function<void()>& changed) {
+  for (const std::string& name : client_.host.extensions<NodeFingerprint>())
+    client_.host.extension<NodeFingerprint>(name)->watch(changed);
 }
 
 void Registration::describe_anew() {
@@ -94,7 +101,10 @@ bool Registration::refresh() {
   const Variables meta = client_.meta.all();
   const bool are_volumes_others = describe_host_volumes(client_.config.host_volumes, *next);
   const bool is_meta_other = Variables(next->meta().begin(), next->meta().end()) != meta;
-  if (!are_drivers_others && !are_devices_others && !are_volumes_others && !is_meta_other) return false;
+  bool has_more = false;
+  for (const std::string& name : client_.host.extensions<NodeFingerprint>())
+    has_more = client_.host.extension<NodeFingerprint>(name)->refresh(*next) || has_more;
+  if (!are_drivers_others && !are_devices_others && !are_volumes_others && !is_meta_other && !has_more) return false;
   next->clear_meta();
   for (const auto& [key, value] : meta) (*next->mutable_meta())[key] = value;
   *next->mutable_node_resources()->mutable_devices() = std::move(*devices.mutable_devices());

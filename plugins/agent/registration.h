@@ -38,6 +38,7 @@ class Registration {
   Heartbeats heartbeats() const;  // [any]
 
  private:
+  void watch_fingerprints(const std::function<void()>& changed);
   void run(const std::stop_token& stop);
   Status register_node(const std::stop_token& stop);
   Status heartbeat(const std::stop_token& stop);

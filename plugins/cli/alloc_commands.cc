@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "service_checks/check_commands.h"
 #include "cli_command.h"
 #include "deployments/deployment_text.h"
 #include "drover/api/allocations.pb.h"
@@ -45,6 +46,17 @@ const v1::NetworkResource* network_of(const v1::AllocationWithJob& alloc) {
     if (group.name() == alloc.allocation().task_group() && !group.networks().empty()) return &group.networks(0);
   }
   return nullptr;
+}
+
+bool has_checks(const v1::AllocationWithJob& alloc) {
+  const auto have_some = [](const auto& services) {
+    return std::ranges::any_of(services, [](const v1::Service& service) { return !service.checks().empty(); });
+  };
+  return std::ranges::any_of(alloc.job().task_groups(), [&](const v1::TaskGroup& group) {
+    return group.name() == alloc.allocation().task_group() &&
+           (have_some(group.services()) ||
+            std::ranges::any_of(group.tasks(), [&](const v1::Task& task) { return have_some(task.services()); }));
+  });
 }
 
 std::string hook_of(const v1::Job& job, const std::string& name) {
@@ -102,6 +114,9 @@ int alloc_status(Run& run) {
                                  : std::string();
     run.out << "\nAllocation Addresses" << mode << ":\n" << format_list(rows);
   }
+  const bool has_ended = alloc.client_status() != v1::CLIENT_STATUS_PENDING &&
+                         alloc.client_status() != v1::CLIENT_STATUS_RUNNING;
+  if (!has_ended && has_checks(whole)) run.out << checks_section(run, alloc.id());
   const auto states = sorted(alloc.task_states());
   if (run.arguments.on("short")) {
     std::vector<std::vector<std::string>> rows = {{"Name", "State", "Last Event", "Time", "Lifecycle"}};

@@ -63,6 +63,7 @@ std::vector<Definition> job_version_commands();
 std::vector<Definition> job_scaling_commands();
 std::vector<Definition> job_why_commands();
 std::vector<Definition> alloc_commands();
+std::vector<Definition> check_commands();
 std::vector<Definition> fs_commands();
 std::vector<Definition> logs_commands();
 std::vector<Definition> node_commands();

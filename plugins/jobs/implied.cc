@@ -40,6 +40,10 @@ void of_service(const v1::Job& job, const v1::Service& service, v1::TaskGroup& g
   if (service.provider() == "nomad") {
     add(group, constraint_of("${attr.nomad.service_discovery}", "=", "true"));
     if (service.checks_size() > 0) add(group, constraint_of("${attr.nomad.version}", "semver", ">= 1.4.0"));
+    for (const v1::ServiceCheck& check : service.checks()) {
+      if (check.type() == "http" || check.type() == "tcp") continue;  // every node has them
+      add(group, constraint_of(("${attr.check." + check.type() + "}").c_str(), "is_set", ""));
+    }
     return;
   }
   add_default(job, group, constraint_of("${attr.consul.version}", "semver", ">= 1.7.0"));

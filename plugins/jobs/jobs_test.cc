@@ -225,6 +225,38 @@ struct Case {
 
 v1::Task& task(v1::Job& job) { return *job.mutable_task_groups(0)->mutable_tasks(0); }
 
+// A good check of a service of the group, for a test to spoil.
+v1::ServiceCheck& check(v1::Job& job) {
+  v1::Service& service = *job.mutable_task_groups(0)->add_services();
+  service.set_name("web");
+  service.set_provider("nomad");
+  service.set_address_mode("auto");
+  service.set_on_update("require_healthy");
+  service.set_port_label("http");
+  v1::ServiceCheck& check = *service.add_checks();
+  check.set_name("c");
+  check.set_type("tcp");
+  check.set_interval(10'000'000'000);
+  check.set_timeout(2'000'000'000);
+  check.set_on_update("require_healthy");
+  return check;
+}
+
+TEST(Validate, TakesChecksOfDroversTypesAndOfThosePluginsBring) {
+  for (const char* type : {"tcp", "grpc"}) {
+    v1::Job job = minimal();
+    check(job).set_type(type);
+    EXPECT_TRUE(validate(job).errors.empty()) << type << ": " << as_list(validate(job).errors);
+  }
+  v1::Job job = minimal();
+  v1::ServiceCheck& redis = check(job);
+  redis.set_type("redis");
+  redis.set_config(R"({"database":3})");
+  const Admission admission{.has_check_type = [](const std::string& type) { return type == "redis"; }};
+  EXPECT_TRUE(validate(job, admission).errors.empty()) << as_list(validate(job, admission).errors);
+  EXPECT_FALSE(validate(job).errors.empty()) << "nobody runs it";
+}
+
 TEST(Validate, EveryViolationIsNamedWithItsPlace) {
   const Case cases[] = {
       {"no id", [](v1::Job& j) { j.clear_id(); }, "the job has no ID"},
@@ -243,14 +275,26 @@ TEST(Validate, EveryViolationIsNamedWithItsPlace) {
       {"operator", [](v1::Job& j) { j.add_constraints()->set_operand("=~"); }, "operator \"=~\" is unknown"},
       {"a service in Consul", [](v1::Job& j) { j.mutable_task_groups(0)->add_services()->set_provider("consul"); },
        "say provider = \"nomad\""},
-      {"a check",
+      {"a type of checks", [](v1::Job& j) { check(j).set_type("ping"); },
+       "check[\"c\"].type: invalid check type (\"ping\"), must be one of tcp, http, grpc, script, or a type that"},
+      {"interval", [](v1::Job& j) { check(j).set_interval(500'000'000); }, "interval (500ms) cannot be lower than 1s"},
+      {"timeout", [](v1::Job& j) { check(j).set_timeout(500'000'000); },
+       "timeout (500ms) is lower than required minimum timeout 1s"},
+      {"successes", [](v1::Job& j) { check(j).set_success_before_passing(2); },
+       "success_before_passing may only be set for Consul service checks"},
+      {"failures", [](v1::Job& j) { check(j).set_failures_before_critical(2); },
+       "failures_before_critical may only be set for Consul service checks"},
+      {"expose", [](v1::Job& j) { check(j).set_expose(true); }, "expose may only be set for Consul service checks"},
+      {"ignored and restarted",
        [](v1::Job& j) {
-         v1::Service& service = *j.mutable_task_groups(0)->add_services();
-         service.set_provider("nomad");
-         service.set_port_label("80");
-         service.add_checks()->set_type("tcp");
+         v1::ServiceCheck& ignored = check(j);
+         ignored.set_on_update("ignore");
+         ignored.mutable_check_restart()->set_limit(2);
        },
-       "check is not supported"},
+       "on_update value \"ignore\" is not compatible with check_restart"},
+      {"options of nobody", [](v1::Job& j) { check(j).set_config("{}"); }, "is for types of checks that plugins bring"},
+      {"a script of a group", [](v1::Job& j) { check(j).set_type("script"); },
+       "a script check of a group's service needs a task"},
       {"a name for the machine",
        [](v1::Job& j) {
          v1::NetworkResource& network = *j.mutable_task_groups(0)->add_networks();

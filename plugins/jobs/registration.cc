@@ -11,6 +11,7 @@
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/node.pb.h"
 #include "drover/v1/scheduler_config.pb.h"
 
 namespace drover::jobs {
@@ -64,6 +65,17 @@ bool has_pool(const ReadView& view, const Host& host, std::string_view name) {
 Status in_known_pool(const ReadView& view, const Host& host, const v1::Job& job) {
   if (has_pool(view, host, job.node_pool())) return ok_status();
   return invalid_argument("job \"" + job.id() + "\" is in nonexistent node pool \"" + job.node_pool() + "\"");
+}
+
+bool runs_checks(Host& host, const std::string& type) {
+  const auto table = host.find_table("nodes");
+  if (!table) return false;
+  const auto view = host.snapshot();
+  for (auto row = view->scan(*table, 0, {}); row->valid(); row->next()) {
+    const auto node = parse_message<v1::Node>(row->row());
+    if (node && node->attributes().contains("check." + type)) return true;
+  }
+  return false;
 }
 
 v1::JobRegistered registration_of(v1::Job job, std::string_view trigger, int64_t time, int32_t priority) {

@@ -33,6 +33,9 @@ bool has_pool(const ReadView& view, const Host& host, std::string_view name);
 // Errors: invalid_argument when the job's node pool is not there.
 Status in_known_pool(const ReadView& view, const Host& host, const v1::Job& job);
 
+// A node says that a plugin of it runs checks of that type.
+bool runs_checks(Host& host, const std::string& type);
+
 // Requires: the job was accepted. Jobs that only start children have no evaluation; `priority`: of the evaluation, 0
 // for the job's.
 v1::JobRegistered registration_of(v1::Job job, std::string_view trigger, int64_t time, int32_t priority = 0);

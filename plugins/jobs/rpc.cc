@@ -79,6 +79,7 @@ Status Rpc::start(Host& host, const Priorities& priorities) {
   counts_ = Table<v1::JobCounts>(counts);
   if (auto allocs = host.find_table("allocs")) allocs_ = Table<v1::Allocation>(*allocs);
   dispatches_.start(host, priorities.highest);
+  admission_.has_check_type = [&host](const std::string& type) { return runs_checks(host, type); };
   versions_.start(host, admission_);
   scaling_.start(host);
   return ok_status();

@@ -247,6 +247,22 @@ std::string as_list(const std::vector<std::string>& errors) {
   return text + "\n";
 }
 
+// Types of checks that only plugins bring; those of drover's own are judged with the rest of the check.
+void check_foreign_types(const Place& place, const google::protobuf::RepeatedPtrField<v1::Service>& services,
+                         const Admission& admission) {
+  for (int i = 0; i < services.size(); ++i) {
+    const Place at = place.item("service", services[i].name(), i);
+    for (int c = 0; c < services[i].checks_size(); ++c) {
+      const v1::ServiceCheck& check = services[i].checks(c);
+      if (is_own_check_type(check.type()) || (admission.has_check_type && admission.has_check_type(check.type())))
+        continue;
+      at.item("check", check.name(), c)["type"].error(
+          "invalid check type (" + quoted(check.type()) +
+          "), must be one of tcp, http, grpc, script, or a type that a plugin of a node runs");
+    }
+  }
+}
+
 Findings validate(const v1::Job& job, const Admission& admission) {
   Findings findings;
   const Place root(findings);
@@ -258,6 +274,9 @@ Findings validate(const v1::Job& job, const Admission& admission) {
     const Place at = root.item("group", is_new ? group.name() : "", i);
     if (!is_new) at.error("group " + quoted(group.name()) + " is defined twice");
     check_group(at, group, job);
+    check_foreign_types(at, group.services(), admission);
+    for (int t = 0; t < group.tasks_size(); ++t)
+      check_foreign_types(at.item("task", group.tasks(t).name(), t), group.tasks(t).services(), admission);
   }
   warn_of_promotion(root, job);
   return findings;
@@ -280,7 +299,8 @@ Result<JobValidator::Findings> Validator::validate(std::string_view json) const 
   v1::Job job;
   DROVER_RETURN_IF_ERROR(json_to_message(json, job));
   canonicalize(job);
-  jobs::Findings found = jobs::validate(job, {.priorities = {.highest = kMaxPriority}});
+  jobs::Findings found = jobs::validate(
+      job, {.priorities = {.highest = kMaxPriority}, .has_check_type = [](const std::string&) { return true; }});
   if (job.priority() > Priorities().highest) {
     found.warnings.push_back("priority: is above " + std::to_string(Priorities().highest) +
                              ", which servers take only where job_max_priority says so");

@@ -1,6 +1,7 @@
 // Every rule of the job specification that this version knows, all violations at once. Pure.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Findings {
 struct Admission {
   Priorities priorities = {};
   std::vector<std::string> scheduled = {"service", "batch"};  // types of jobs that have a scheduler
+  // Says of a type of check that is none of drover's own whether a plugin of some node runs it. Empty: none does.
+  std::function<bool(const std::string& type)> has_check_type = {};
 };
 
 // Requires: the job is canonical. A part that this version cannot carry out is an error, never silently left out.

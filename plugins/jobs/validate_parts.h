@@ -58,6 +58,8 @@ void check_periodic(const Place& place, const v1::PeriodicConfig& periodic);
 void check_parameterized(const Place& place, const v1::ParameterizedJob& parameterized);
 void check_volume(const Place& place, const v1::VolumeRequest& volume, const v1::TaskGroup& group, const v1::Job& job);
 void check_scaling(const Place& place, const v1::ScalingPolicy& policy, const v1::TaskGroup& group, bool is_of_task);
+// http, tcp, grpc and script.
+bool is_own_check_type(std::string_view type);
 // `task` is null for a service of the group.
 void check_service(const Place& place, const v1::Service& service, const v1::TaskGroup& group, const v1::Task* task);
 void check_task(const Place& place, const v1::Task& task, const v1::TaskGroup& group, const v1::Job& job);

@@ -22,12 +22,10 @@ bool is_service_name(const std::string& name) {
          name.back() != '-';
 }
 
-void check_kind(const Place& place, const v1::ServiceCheck& check, const v1::Service& service, bool is_consul) {
-  if (is_consul) {
-    place["type"].require_one_of(check.type(), {"http", "tcp", "grpc", "script"});
-  } else {
-    place["type"].require_one_of(check.type(), {"http", "tcp"});
-  }
+// Nomad's words, which people search for.
+std::string for_consul(const char* field) { return std::string(field) + " may only be set for Consul service checks"; }
+
+void check_kind(const Place& place, const v1::ServiceCheck& check, const v1::Service& service) {
   const bool needs_port = check.type() == "http" || check.type() == "tcp" || check.type() == "grpc";
   place["port"].require(!needs_port || !check.port_label().empty() || !service.port_label().empty(),
                         "port is missing, here and in the service");
@@ -39,14 +37,22 @@ void check_kind(const Place& place, const v1::ServiceCheck& check, const v1::Ser
                             quoted(check.method()) + " is no HTTP method");
   }
   if (check.type() == "script") place["command"].require(!check.command().empty(), "a script check needs a command");
+  place["config"].require(check.config().empty() || !is_own_check_type(check.type()),
+                          "is for types of checks that plugins bring");
+}
+
+void check_times(const Place& place, const v1::ServiceCheck& check) {
+  place["interval"].require(check.interval() >= kSecond,
+                            "interval (" + duration_text(check.interval()) + ") cannot be lower than 1s");
+  place["timeout"].require(check.timeout() >= kSecond, "timeout (" + duration_text(check.timeout()) +
+                                                           ") is lower than required minimum timeout 1s");
 }
 
 void check_check(const Place& place, const v1::ServiceCheck& check, const v1::Service& service,
                  const v1::TaskGroup& group, const v1::Task* task) {
   const bool is_consul = service.provider() == "consul";
-  check_kind(place, check, service, is_consul);
-  place["interval"].require(check.interval() >= kSecond, "must be at least 1s");
-  place["timeout"].require(check.timeout() >= kSecond, "must be at least 1s");
+  check_kind(place, check, service);
+  check_times(place, check);
   if (!check.address_mode().empty())
     place["address_mode"].require_one_of(check.address_mode(), {"alloc", "driver", "host"});
   place["address_mode"].require(check.address_mode() != "driver" || (task && is_consul),
@@ -54,23 +60,28 @@ void check_check(const Place& place, const v1::ServiceCheck& check, const v1::Se
   if (!check.initial_status().empty()) {
     place["initial_status"].require_one_of(check.initial_status(), {"passing", "warning", "critical"});
   }
-  const bool needs_task = !task && (check.type() == "script" || check.type() == "grpc");
+  const bool needs_task = !task && (check.type() == "script" || (check.type() == "grpc" && is_consul));
   const std::string& name = check.task_name().empty() ? service.task_name() : check.task_name();
   place["task"].require(!needs_task || !name.empty(), "a " + check.type() + " check of a group's service needs a task");
   const bool exists = std::ranges::any_of(group.tasks(), [&](const v1::Task& each) { return each.name() == name; });
   place["task"].require(name.empty() || exists, "the group has no task " + quoted(name));
   place["success_before_passing"].require(check.success_before_passing() >= 0, "must not be negative");
   place["failures_before_critical"].require(check.failures_before_critical() >= 0, "must not be negative");
-  const bool counts = check.success_before_passing() > 0 || check.failures_before_critical() > 0;
-  place["success_before_passing"].require(!counts || (is_consul && check.type() != "script"),
-                                          "counting is for http, tcp and grpc checks in Consul");
+  const bool can_count = is_consul && check.type() != "script";
+  place["success_before_passing"].require(check.success_before_passing() <= 0 || can_count,
+                                          for_consul("success_before_passing"));
+  place["failures_before_critical"].require(check.failures_before_critical() <= 0 || can_count,
+                                            for_consul("failures_before_critical"));
+  place["failures_before_warning"].require(check.failures_before_warning() <= 0 || can_count,
+                                           for_consul("failures_before_warning"));
   place["expose"].require(!check.expose() || (is_consul && (check.type() == "http" || check.type() == "grpc")),
-                          "is for http and grpc checks in Consul");
+                          for_consul("expose"));
   place["on_update"].require_one_of(check.on_update(), {"require_healthy", "ignore_warnings", "ignore"});
   place["check_restart"].require(check.check_restart().limit() >= 0, "limit must not be negative");
   place["check_restart"]["grace"].require(check.check_restart().grace() >= 0, "must not be negative");
   if (check.on_update() == "ignore") {
-    place["on_update"].require(check.check_restart().limit() == 0, "\"ignore\" excludes check_restart");
+    place["on_update"].require(check.check_restart().limit() == 0,
+                               "on_update value \"ignore\" is not compatible with check_restart");
   }
   if (check.on_update() == "ignore_warnings") {
     place["on_update"].require(is_consul, "\"ignore_warnings\" is for checks in Consul");
@@ -131,6 +142,10 @@ void check_connect(const Place& place, const v1::Service& service, const v1::Tas
 
 }  // namespace
 
+bool is_own_check_type(std::string_view type) {
+  return type == "http" || type == "tcp" || type == "grpc" || type == "script";
+}
+
 void check_service(const Place& place, const v1::Service& service, const v1::TaskGroup& group, const v1::Task* task) {
   place["name"].require(is_service_name(service.name()),
                         quoted(service.name()) + " is no service name: letters, digits and dashes, at most 63");
@@ -154,9 +169,6 @@ void check_service(const Place& place, const v1::Service& service, const v1::Tas
     check_check(at, service.checks(i), service, group, task);
   }
   if (service.has_connect()) check_connect(place["connect"], service, group, task);
-  // Until something runs checks: this line and the next.
-  place.unsupported(service.checks_size() > 0, "check");
-  place.unsupported(service.has_check_restart(), "check_restart");
 }
 
 }  // namespace drover::jobs

@@ -39,7 +39,7 @@ BlockRule check() {
                {"failures_before_warning", "FailuresBeforeWarning", integer},
                {"on_update", "OnUpdate", text},
                {"notes", "Notes", text}},
-              {check_restart(), {"header", "Header", Shape::list_map, "", {}, {}}});
+              {check_restart(), {"header", "Header", Shape::list_map, "", {}, {}}, free_block("config", "Config")});
 }
 
 BlockRule upstreams() {

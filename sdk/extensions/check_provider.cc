@@ -1,8 +1,11 @@
 #include "drover/check_provider.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 #include "../encoding/utf8.h"
+#include "drover/mutex.h"
 #include "drover/v1/check_provider.pb.h"
 #include "nomad/plugins/hclspec.pb.h"
 
@@ -20,6 +23,24 @@ v1::CheckResult result(v1::CheckResult::Status status, std::string output) {
 }
 
 }  // namespace
+
+Result<v1::CheckResult> run_begun(CheckProvider& provider, const v1::RunCheckRequest& request, std::stop_token stop) {
+  struct Answer {
+    Mutex mutex;
+    CondVar changed;
+    std::optional<Result<v1::CheckResult>> result DROVER_GUARDED_BY(mutex);
+  };
+  const auto answer = std::make_shared<Answer>();  // whoever tells may still be at it when it is here
+  const auto told = [answer](Result<v1::CheckResult> result) {
+    const MutexLock lock(answer->mutex);
+    answer->result = std::move(result);
+    answer->changed.notify_all();
+  };
+  if (!provider.begin(request, std::move(stop), told)) return internal_error("the check provider cannot begin a run");
+  MutexLock lock(answer->mutex);
+  answer->changed.wait(lock, [&]() DROVER_REQUIRES(answer->mutex) { return answer->result.has_value(); });
+  return *std::move(answer->result);
+}
 
 v1::CheckType type(std::string name, std::string description,
                    const hashicorp::nomad::plugins::shared::hclspec::Spec& options) {
@@ -54,3 +75,9 @@ std::string cut_output(std::string_view output) {
 }
 
 }  // namespace drover::check
+
+namespace drover {
+
+bool CheckProvider::begin(const v1::RunCheckRequest&, std::stop_token, Told) { return false; }
+
+}  // namespace drover

@@ -54,7 +54,7 @@ std::optional<std::string> broken_arrow(const std::string& path, const Include& 
       return "kernel/" + from_room + " does not include kernel/" + to_room;
     return std::nullopt;
   }
-  for (std::string_view other : {"plugins/", "drivers/", "csi/", "devices/", "examples/"}) {
+  for (std::string_view other : {"plugins/", "drivers/", "csi/", "devices/", "checks/", "examples/"}) {
     if (name.starts_with(other)) {
       if (house == "tests") return std::nullopt;
       return "nothing includes a plugin by its path: plugins meet through methods, tables and extension points";
@@ -112,7 +112,7 @@ struct Library {
 const std::initializer_list<Library> kLibraries = {
     {"gRPC",
      {"grpc"},
-     {"plugins/grpc/credentials.h", "plugins/grpc/server.cc", "plugins/grpc/stream.cc", "plugins/grpc/stream.h",
+     {"checks/grpc/health_checks_test.cc", "checks/grpc/health_call.cc", "plugins/grpc/credentials.h", "plugins/grpc/server.cc", "plugins/grpc/stream.cc", "plugins/grpc/stream.h",
       "sdk/plugin_programs/callback_threads.cc", "sdk/plugin_programs/callback_threads_test.cc",
       "sdk/plugin_programs/channel.cc", "sdk/serve/grpc_server.cc", "tests/bench/raft_write/load.cc",
       "tests/bench/raft_write/load.h"}},
@@ -148,7 +148,7 @@ const std::initializer_list<Library> kLibraries = {
       "drivers/docker/engine/exchange.cc"}},
     {"libcurl",
      {"curl/"},
-     {"plugins/artifacts/fetcher/http.cc", "plugins/cli/client/connection.h", "plugins/cli/client/curl_stream.h"}},
+     {"checks/http/exchange.cc", "plugins/artifacts/fetcher/http.cc", "plugins/cli/client/connection.h", "plugins/cli/client/curl_stream.h"}},
 };
 
 std::optional<std::string> misplaced_library(const std::string& path, const Include& include) {
@@ -184,7 +184,7 @@ std::vector<std::string> broken_arrows(const std::vector<SourceFile>& files, con
 
 std::vector<SourceFile> with_protos() {
   std::vector<SourceFile> known = sources();
-  for (const char* folder : {"plugins", "drivers", "csi", "devices", "examples"}) {
+  for (const char* folder : {"plugins", "drivers", "csi", "devices", "checks", "examples"}) {
     for (SourceFile& file : files_below(folder, {".proto"})) known.push_back(std::move(file));
   }
   return known;

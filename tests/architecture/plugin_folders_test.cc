@@ -15,7 +15,9 @@ std::string manifest_problem(const std::string& folder, const std::string& text)
     const auto at = json.find(key);
     if (at == json.end() || !at->is_string()) return folder + "/plugin.json: " + key + " is missing";
   }
-  const std::string expected = std::filesystem::path(folder).filename();
+  // Names are one namespace, and "http" is a plugin already: a check provider is named with its house.
+  const std::string last = std::filesystem::path(folder).filename();
+  const std::string expected = folder.starts_with("checks/") ? "check_" + last : last;
   if (json["name"] != expected) {
     return folder + "/plugin.json: names the plugin " + json["name"].get<std::string>() + ", its folder " + expected;
   }
@@ -25,7 +27,7 @@ std::string manifest_problem(const std::string& folder, const std::string& text)
 // The folders that CMake makes a plugin of.
 std::vector<std::string> plugin_folders() {
   std::vector<std::string> folders;
-  for (const char* top : {"plugins", "drivers", "csi", "devices"}) {
+  for (const char* top : {"plugins", "drivers", "csi", "devices", "checks"}) {
     for (const SourceFile& file : files_below(top, {".txt"})) {
       if (file.text.find("drover_add_plugin(") != std::string::npos)
         folders.push_back(std::filesystem::path(file.path).parent_path());
@@ -53,7 +55,7 @@ TEST(PluginFolders, EachHasAManifestThatBearsItsName) {
 TEST(PluginFolders, EveryManifestBelongsToAPlugin) {
   const std::vector<std::string> folders = plugin_folders();
 
-  for (const char* top : {"plugins", "drivers", "csi", "devices"}) {
+  for (const char* top : {"plugins", "drivers", "csi", "devices", "checks"}) {
     for (const SourceFile& file : files_below(top, {".json"})) {
       const std::filesystem::path path = file.path;
       if (path.filename() != "plugin.json") continue;

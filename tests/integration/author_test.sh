@@ -37,9 +37,9 @@ for kind in driver device check service auth; do
   expect 'is there and not empty' "$("$drover" plugin new $kind "my-$kind" 2>&1 || true)"
 done
 cp -r "$EXAMPLES" examples  # such projects, too
-build_all my-{driver,device,check,service,auth} examples/{hello,hello_c,nap,slots}
+build_all my-{driver,device,check,service,auth} examples/{hello,hello_c,nap,redis_ping,slots}
 for kind in driver device check service auth; do expect '100% tests passed' "$(cat "my-$kind.log")"; done
-for example in hello hello_c nap slots; do
+for example in hello hello_c nap redis_ping slots; do
   expect 'passes every check' "$("$drover" plugin check "examples/$example/build/$example.so" 2>&1)"
 done
 # The author's part of a working driver is less than sixty lines.

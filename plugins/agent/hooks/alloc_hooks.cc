@@ -54,4 +54,12 @@ void AllocHooks::shutdown() {
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) entry->part->shutdown();
 }
 
+std::vector<PartHealth> AllocHooks::health() const {
+  std::vector<PartHealth> all;
+  for (const Entry& entry : entries_) {
+    if (auto health = entry.part->health()) all.push_back(*std::move(health));
+  }
+  return all;
+}
+
 }  // namespace drover::agent

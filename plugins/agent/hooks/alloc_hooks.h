@@ -21,6 +21,8 @@ class AllocHooks {
   // Asks all of them. Errors: of the first that failed.
   Status destroy();
   void shutdown();
+  // What the hooks have to say of the allocation's health. Does not wait.
+  std::vector<PartHealth> health() const;
 
  private:
   struct Entry {

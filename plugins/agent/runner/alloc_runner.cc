@@ -475,10 +475,13 @@ bool AllocRunner::remove_everything() {
   return is_removed;
 }
 
-void AllocRunner::tell_why_unhealthy(const AllocSpec& spec, const std::vector<TaskHealth>& tasks, int64_t began) {
+void AllocRunner::tell_why_unhealthy(const AllocSpec& spec, const HealthFacts& facts, int64_t began) {
   const auto rule = health_rule(spec);
-  for (size_t i = 0; rule && i < tasks.size(); ++i) {
-    const std::string why = unhealthy_reason(*rule, tasks[i], began);
+  for (size_t i = 0; rule && i < facts.tasks.size(); ++i) {
+    std::string why = unhealthy_reason(*rule, facts.tasks[i], began);
+    for (const PartHealth& part : facts.parts) {
+      if (why.empty() && rule->asks_hooks) why = unhealthy_reason(part, runners_[i]->name());
+    }
     if (!why.empty()) runners_[i]->tell(event::unhealthy(client_.wall_ns(), why));
   }
 }
@@ -486,10 +489,10 @@ void AllocRunner::tell_why_unhealthy(const AllocSpec& spec, const std::vector<Ta
 std::optional<SteadyTime> AllocRunner::look_at_health() {
   DROVER_ASSERT_ON(strand_);
   const AllocSpecPtr spec = this->spec();
-  std::vector<TaskHealth> tasks;
+  HealthFacts facts{.tasks = {}, .parts = hooks_.health()};
   for (const auto& runner : runners_) {
     const TaskView view = runner->view();
-    tasks.push_back({.stage = view.stage, .sidecar = view.sidecar, .state = runner->state()});
+    facts.tasks.push_back({.stage = view.stage, .sidecar = view.sidecar, .state = runner->state()});
   }
   const int64_t now = client_.wall_ns();
   bool is_changed = false;
@@ -497,7 +500,7 @@ std::optional<SteadyTime> AllocRunner::look_at_health() {
   int64_t next = 0, began = 0;
   {
     MutexLock lock(mutex_);
-    is_changed = health_.look(*spec, tasks, now);
+    is_changed = health_.look(*spec, facts, now);
     if (health_.stored().has_healthy()) healthy = health_.stored().healthy();
     next = health_.next();
     began = health_.stored().began();
@@ -506,7 +509,7 @@ std::optional<SteadyTime> AllocRunner::look_at_health() {
     (void)store_spec();  // logged
     if (healthy) {
       log::info("agent", "allocation health", {{"alloc", id_.to_string()}, {"healthy", *healthy}});
-      if (!*healthy) tell_why_unhealthy(*spec, tasks, began);
+      if (!*healthy) tell_why_unhealthy(*spec, facts, began);
       client_.changed(id_, true);
     }
   }

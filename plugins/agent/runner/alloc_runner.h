@@ -93,6 +93,9 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   void describe_network(const v1::NetworkStatus& status) override;
   v1::NetworkStatus network_status() const override;
   void tell(const v1::TaskEvent& event) override;
+  void health_changed() override {
+    note([](Flags&) {});
+  }
   StoredHook hook(const std::string& name) const override;
   Status change_hook(const std::string& name, const std::function<void(StoredHook&)>& change) override;
 
@@ -110,7 +113,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   void tell_if_changed(const std::vector<TaskView>& views);
   // Decides about its health; when to do so again.
   std::optional<SteadyTime> look_at_health();
-  void tell_why_unhealthy(const AllocSpec& spec, const std::vector<TaskHealth>& tasks, int64_t began);
+  void tell_why_unhealthy(const AllocSpec& spec, const HealthFacts& facts, int64_t began);
   std::vector<TaskView> views() const;
   TaskRunner* find(const std::string& name) const;
   void note(const std::function<void(Flags&)>& change);

@@ -56,10 +56,48 @@ TEST(Health, IsJudgedByWhatTheTasksDo) {
        0},
   };
   for (const Case& each : cases) {
-    const HealthVerdict verdict = judge_health(rule, each.tasks, 100 * kSecond, each.now * kSecond);
+    const HealthVerdict verdict = judge_health(rule, {.tasks = each.tasks}, 100 * kSecond, each.now * kSecond);
     EXPECT_EQ(verdict.healthy, each.healthy) << each.name;
     EXPECT_EQ(verdict.next, each.next * kSecond) << each.name;
   }
+}
+
+// As above, with a task that runs since 105 s.
+TEST(Health, IsJudgedByThePartsOfHooksWhereTheJobAsks) {
+  const PartHealth good{.since_ns = 120 * kSecond};
+  const PartHealth bad{.is_good = false, .faults = {{"", "Services not healthy by deadline: web"}}};
+  struct Case {
+    const char* name;
+    bool asks_hooks;
+    std::vector<PartHealth> parts;
+    int64_t now;  // seconds
+    std::optional<bool> healthy;
+    int64_t next;
+  };
+  const Case cases[] = {
+      {"none has anything to say", true, {}, 115, true, 0},
+      {"not good yet", true, {bad}, 115, {}, 160},
+      {"good, not for long enough", true, {good}, 121, {}, 130},
+      {"good for long enough", true, {good}, 130, true, 0},
+      {"one of two", true, {good, bad}, 140, {}, 160},
+      {"not good by the deadline", true, {bad}, 160, false, 0},
+      {"not good, which nobody asks for", false, {bad}, 115, true, 0},
+      {"good, which nobody asks for", false, {good}, 115, true, 0},
+  };
+  for (const Case& each : cases) {
+    const HealthRule rule{.min_healthy_time = 10s, .healthy_deadline = 60s, .asks_hooks = each.asks_hooks};
+    const HealthFacts facts{.tasks = {running_since(105)}, .parts = each.parts};
+    const HealthVerdict verdict = judge_health(rule, facts, 100 * kSecond, each.now * kSecond);
+    EXPECT_EQ(verdict.healthy, each.healthy) << each.name;
+    EXPECT_EQ(verdict.next, each.next * kSecond) << each.name;
+  }
+}
+
+TEST(Health, SaysWhichPartIsToBlame) {
+  const PartHealth part{.is_good = false, .faults = {{"", "a"}, {"web", "b"}}};
+  EXPECT_EQ(unhealthy_reason(part, "web"), "a; b");
+  EXPECT_EQ(unhealthy_reason(part, "db"), "a");
+  EXPECT_EQ(unhealthy_reason(PartHealth(), "web"), "");
 }
 
 TEST(Health, SaysWhichTaskIsToBlame) {
@@ -91,6 +129,8 @@ AllocSpec spec_of(const std::string& deployment, const std::string& health_check
 TEST(Health, RulesAreTheUpdateBlocksInADeploymentAndElseTheMigrateBlocks) {
   EXPECT_EQ(health_rule(spec_of("d"))->min_healthy_time, 10s);
   EXPECT_EQ(health_rule(spec_of("d", "checks"))->healthy_deadline, 60s);
+  EXPECT_TRUE(health_rule(spec_of("d", "checks"))->asks_hooks);
+  EXPECT_FALSE(health_rule(spec_of("d", "task_states"))->asks_hooks);
   EXPECT_EQ(health_rule(spec_of(""))->min_healthy_time, 5s);
   EXPECT_FALSE(health_rule(spec_of("d", "manual"))) << "a person decides";
   EXPECT_TRUE(health_rule(spec_of("", "manual"))) << "which is about deployments";
@@ -99,7 +139,7 @@ TEST(Health, RulesAreTheUpdateBlocksInADeploymentAndElseTheMigrateBlocks) {
 
 TEST(Health, IsDecidedOnceForEachDeployment) {
   HealthWatch watch({});
-  const std::vector<TaskHealth> up = {running_since(100)};
+  const HealthFacts up{.tasks = {running_since(100)}};
   EXPECT_TRUE(watch.look(spec_of("d1"), up, 101 * kSecond)) << "when it began is kept";
   EXPECT_EQ(watch.next(), 110 * kSecond);
   EXPECT_FALSE(watch.report(spec_of("d1")));
@@ -107,7 +147,7 @@ TEST(Health, IsDecidedOnceForEachDeployment) {
   ASSERT_TRUE(watch.report(spec_of("d1")));
   EXPECT_TRUE(watch.report(spec_of("d1"))->healthy());
   EXPECT_EQ(watch.report(spec_of("d1"))->timestamp(), 110 * kSecond);
-  const std::vector<TaskHealth> failed = {in_state("dead", TaskStage::main, true)};
+  const HealthFacts failed{.tasks = {in_state("dead", TaskStage::main, true)}};
   EXPECT_FALSE(watch.look(spec_of("d1"), failed, 120 * kSecond)) << "it was healthy";
 
   EXPECT_FALSE(watch.report(spec_of("d2"))) << "of another deployment";
@@ -117,15 +157,15 @@ TEST(Health, IsDecidedOnceForEachDeployment) {
 
 TEST(Health, OutlivesTheAgent) {
   HealthWatch before({});
-  before.look(spec_of("d1"), std::vector{in_state("pending")}, 100 * kSecond);
+  before.look(spec_of("d1"), {.tasks = {in_state("pending")}}, 100 * kSecond);
   HealthWatch after(before.stored());
-  EXPECT_TRUE(after.look(spec_of("d1"), std::vector{in_state("pending")}, 160 * kSecond));
+  EXPECT_TRUE(after.look(spec_of("d1"), {.tasks = {in_state("pending")}}, 160 * kSecond));
   EXPECT_FALSE(after.report(spec_of("d1"))->healthy()) << "the deadline is that of the beginning";
 }
 
 TEST(Health, TheServersWordStandsAndACanaryStaysOne) {
   HealthWatch watch({});
-  const std::vector<TaskHealth> up = {running_since(1)};
+  const HealthFacts up{.tasks = {running_since(1)}};
   AllocSpec canary = spec_of("d1");
   v1::Allocation alloc = *canary.allocation;
   alloc.mutable_deployment_status()->set_canary(true);

@@ -41,7 +41,7 @@ void TaskRunner::append_reason(const Kill& kill) {
 // Carries out the orders that came while the task runs; nothing: it is watched on.
 Async<TaskRunner::Next> TaskRunner::obey() {
   std::optional<Kill> kill;
-  std::optional<std::string> restart;
+  std::optional<Restart> restart;
   bool is_updated = false;
   {
     MutexLock lock(mutex_);
@@ -61,10 +61,10 @@ Async<TaskRunner::Next> TaskRunner::obey() {
     co_return Next::settle;
   }
   if (!restart) co_return Next::watch;
-  tell(event::restart_signaled(client_.wall_ns(), *restart));
+  tell(event::restart_signaled(client_.wall_ns(), restart->reason));
   const bool has_ended = co_await end_task({});
   if (!has_ended) co_return Next::detached;
-  co_return co_await after_end({TaskEnd::Kind::asked_to_restart});
+  co_return co_await after_end({restart->as});
 }
 
 Async<Result<driver::ExitResult>> TaskRunner::wait_exit(std::string id) {

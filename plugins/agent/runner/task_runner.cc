@@ -89,13 +89,19 @@ void TaskRunner::revive(std::string reason) {
   });
 }
 
-Status TaskRunner::restart(std::string reason) {
+Status TaskRunner::restart(std::string reason) { return order_restart({.reason = std::move(reason)}); }
+
+Status TaskRunner::restart_failed(std::string reason) {
+  return order_restart({.reason = std::move(reason), .as = TaskEnd::Kind::failed});
+}
+
+Status TaskRunner::order_restart(Restart restart) {
   Status status;
   order([&](Orders& orders) DROVER_REQUIRES(mutex_) {
     if (!running_ || orders.kill) {
       status = failed_precondition("Task not running");
     } else if (!orders.restart) {
-      orders.restart = std::move(reason);
+      orders.restart = std::move(restart);
     }
   });
   return status;

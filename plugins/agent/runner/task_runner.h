@@ -59,6 +59,7 @@ class TaskRunner final : public HookedTask, private HookRows {
   void fail(v1::TaskEvent event) override;
   // Errors: failed_precondition when the task does not run.
   Status restart(std::string reason) override;
+  Status restart_failed(std::string reason) override;
   Status signal(const std::string& name) override;
   // The driver has something to tell of it. Drops events that were told before or are not of the task that runs now.
   void driver_event(const std::string& driver, const driver::DriverTaskEvent& event);
@@ -92,13 +93,17 @@ class TaskRunner final : public HookedTask, private HookRows {
 
  private:
   enum class Next : uint8_t { start, watch, settle, detached, finished };
+  struct Restart {
+    std::string reason;
+    TaskEnd::Kind as = TaskEnd::Kind::asked_to_restart;
+  };
   struct Orders {
     bool allowed = false;
     bool detach = false;
     bool finish = false;
     bool update = false;
     std::optional<Kill> kill;
-    std::optional<std::string> restart;
+    std::optional<Restart> restart;
     std::optional<v1::TaskEvent> fail;
     std::optional<std::string> revive;
   };
@@ -138,6 +143,7 @@ class TaskRunner final : public HookedTask, private HookRows {
   Async<Next> watch();
   Async<Result<driver::ExitResult>> wait_exit(std::string id);
   Async<Next> obey();
+  Status order_restart(Restart restart);
   Async<Next> after_end(TaskEnd end);
   Async<Next> wait_when_dead();      // waits to be revived or left
   Async<bool> end_task(Kill order);  // false: left as it is, because of detach

@@ -23,6 +23,8 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "drover/hook.h"
 #include "drover/uuid.h"
@@ -59,6 +61,19 @@ class HookedAlloc {
   virtual v1::NetworkStatus network_status() const = 0;
   // Adds an event to those of each of its tasks, for people to see.
   virtual void tell(const v1::TaskEvent& event) = 0;
+  // The part's health() says another thing than before: it is asked anew.
+  virtual void health_changed() {}
+};
+
+// Whether an allocation is healthy by what one hook knows of it, beside the states of its tasks.
+struct PartHealth {
+  struct Fault {
+    std::string task;  // empty: all of them
+    std::string why;   // a sentence, shown with an allocation that is unhealthy at its deadline
+  };
+  bool is_good = true;
+  int64_t since_ns = 0;           // while good: without a break since then, nanoseconds since 1970
+  std::vector<Fault> faults = {};  // while not
 };
 
 class AllocHook {
@@ -79,6 +94,9 @@ class AllocHook {
     virtual Status postrun() { return ok_status(); }
     virtual Status destroy() { return ok_status(); }  // what is kept of an allocation that has ended is removed
     virtual void shutdown() {}
+    // Nothing: the hook has nothing to say of the allocation's health. Asked where the job wants more than running tasks
+    // (health_check = "checks"). Must not wait. [any]
+    virtual std::optional<PartHealth> health() const { return std::nullopt; }
   };
   // Null: it has nothing to do for this allocation. Must not wait. Both arguments outlive the part. [any]
   virtual std::unique_ptr<Part> attach(HookedAlloc& alloc, HookState& state) = 0;

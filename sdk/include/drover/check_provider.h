@@ -18,6 +18,7 @@
 // option; resource_exhausted when there is too much to do at once; any other code for what failed, with a sentence.
 #pragma once
 
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -55,9 +56,20 @@ class CheckProvider : public Configurable {
   // critical. Must not change what it looks at: the host may run it again at any time, and after a crash does.
   // The output is for people. The SDK cuts it at 3 KiB, between two characters, and marks the cut.
   virtual Result<v1::CheckResult> run(const v1::RunCheckRequest& request, std::stop_token stop) = 0;
+
+  // The same without a thread that waits: calls `told` once with what run() would return, on any thread, perhaps before
+  // it returns; `told` must not wait. False, the default: the provider cannot, for this request, and has done nothing;
+  // its host then keeps a thread in run(), of which it has a few only. Must not wait. Before stop() returns, all have
+  // been told.
+  using Told = std::function<void(Result<v1::CheckResult> result)>;
+  virtual bool begin(const v1::RunCheckRequest& request, std::stop_token stop, Told told);
 };
 
 namespace check {
+
+// Waits for what begin() tells, for the run() of a provider that can always begin. An answer that comes after a request
+// to stop is waited for, too.
+Result<v1::CheckResult> run_begun(CheckProvider& provider, const v1::RunCheckRequest& request, std::stop_token stop);
 
 v1::CheckType type(std::string name, std::string description,
                    const hashicorp::nomad::plugins::shared::hclspec::Spec& options);

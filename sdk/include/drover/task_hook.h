@@ -61,6 +61,8 @@ class HookedTask {
   virtual void tell(v1::TaskEvent event) = 0;
   // Errors: failed_precondition when the task does not run.
   virtual Status restart(std::string reason) = 0;
+  // The same, because the task does not work: it counts as a failure for its restart policy.
+  virtual Status restart_failed(std::string reason) { return restart(std::move(reason)); }
   virtual Status signal(const std::string& name) = 0;
   virtual Status exec(std::vector<std::string> command, bool tty, ExecStream& caller) const = 0;
   // Ends the task for good; it counts as failed.

@@ -1,0 +1,62 @@
+// Checks of services on the node that runs them.
+#include "checks_hook.h"
+#include "drover/api/client_checks.pb.h"
+#include "drover/module.h"
+#include "fingerprint.h"
+
+namespace drover::checks {
+namespace {
+
+class ChecksPlugin final : public Plugin {
+ public:
+  Status declare(Declarations& declare) override {
+    DROVER_RETURN_IF_ERROR(
+        declare.service("drover.v1.ClientChecks", {method<&ChecksPlugin::list>("List", this)}));
+    DROVER_RETURN_IF_ERROR(declare.extend<NodeFingerprint>("checks", fingerprint_));
+    DROVER_RETURN_IF_ERROR(declare.extend<AllocHook>("checks", alloc_hook_));
+    return declare.extend<TaskHook>("checks", task_hook_);
+  }
+
+  Status start(Host& host) override {
+    fingerprint_.start(host, providers_);
+    engine_ = std::make_unique<CheckEngine>(
+        host.clock(),
+        [this] {
+          for (const auto& checks : registry_.all()) checks->look_for_restarts();
+        },
+        CheckEngine::Limits{});
+    node_ = std::make_unique<Node>(Node{.host = host,
+                                        .engine = *engine_,
+                                        .providers = providers_,
+                                        .variables = [this] { return fingerprint_.variables(); }});
+    registry_.start(*node_);
+    providers_.start(host, [this] { fingerprint_.changed(); });
+    return ok_status();
+  }
+
+  void stop(SteadyTime) override {
+    providers_.stop();
+    if (engine_) engine_->stop();
+  }
+
+ private:
+  Result<v1::AllocationChecksResponse> list(const v1::AllocationChecksRequest& request, Call&) {
+    const Uuid id = Uuid::from_bytes(request.alloc_id());
+    const auto checks = registry_.find(id);
+    if (!checks) return not_found("Unknown allocation \"" + id.to_string() + "\"");
+    return checks->list();
+  }
+
+  Providers providers_;
+  ChecksFingerprint fingerprint_;
+  std::unique_ptr<CheckEngine> engine_;
+  std::unique_ptr<Node> node_;
+  Registry registry_;
+  AllocChecksHook alloc_hook_{registry_};
+  TaskChecksHook task_hook_{registry_};
+};
+
+}  // namespace
+}  // namespace drover::checks
+
+DROVER_MODULE(drover::checks::ChecksPlugin, "module", "checks", "0.1.0");

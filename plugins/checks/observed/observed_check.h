@@ -1,0 +1,52 @@
+// The checks of an allocation as the node runs them: references filled in, addresses found, identified. Pure.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check_state.h"
+#include "drover/hook.h"
+#include "drover/task_environment.h"
+
+namespace drover::v1 {
+class CheckType;
+class ServiceCheck;
+}  // namespace drover::v1
+
+namespace drover::checks {
+
+inline constexpr const char* kScript = "script";  // the type that runs inside a task
+
+struct ObservedCheck {
+  std::string id;  // in hexadecimal; the same for the same check of an allocation as long as it stays what it is
+  std::shared_ptr<const v1::ServiceCheck> check;  // references filled in
+  std::string service;
+  std::string task;    // whose service it is; empty: the group's
+  std::string inside;  // the task in which a script runs, and which is restarted; empty: none, all
+  std::string address;
+  uint32_t port = 0;
+  std::string problem;  // why it cannot be run; empty: it can
+  bool is_readiness = false;  // an update does not look at it
+  std::chrono::nanoseconds interval{}, timeout{};
+  Thresholds thresholds;
+  std::optional<RestartRule> restart;
+};
+
+// The surroundings of an allocation. Borrowed.
+struct ObservedPlace {
+  const AllocSpec& spec;
+  const v1::NetworkStatus* network = nullptr;  // that the tasks share; null: none
+  const Variables& node;                       // node_variables()
+};
+
+// All of them, those of services of the group first.
+std::vector<ObservedCheck> observe(const ObservedPlace& place);
+
+// The options of a check as its provider gets them: what the check says under the names of the type's schema, and its
+// block `config`. Errors: invalid_argument naming the option.
+Result<std::string> encode_options(const v1::ServiceCheck& check, const v1::CheckType& type);
+
+}  // namespace drover::checks
