@@ -10,6 +10,7 @@
 #include "drover/log.h"
 #include "drover/module.h"
 #include "leaving/shutdown_drain.h"
+#include "server_calls.h"
 
 extern char** environ;
 
@@ -35,6 +36,7 @@ Status AgentPlugin::declare(Declarations& declare) {
       "drover.v1.NodeMetadata", {method<&NodeMeta::read>("Read", &meta_), method<&NodeMeta::apply>("Apply", &meta_)}));
   DROVER_RETURN_IF_ERROR(hooks_.declare(declare));
   DROVER_RETURN_IF_ERROR(declare.extend<AgentStats>("client", *this));
+  DROVER_RETURN_IF_ERROR(declare.extend<NodeCalls>("agent", *this));
   return declare.extend<NodeLocator>("agent", *this);
 }
 
@@ -83,6 +85,7 @@ Status AgentPlugin::start(Host& host) {
     contact_->heard();
     status_->node_is_known();
     allocations_->node_is_known();
+    is_known_ = true;
   });
   DROVER_RETURN_IF_ERROR(meta_.open(*store_, client_->config.meta, [this] { registration_->describe_anew(); })
                              .with_context("read this node's metadata"));
@@ -102,6 +105,15 @@ Status AgentPlugin::start(Host& host) {
   metrics_ = std::make_unique<NodeMetrics>(*client_, *allocations_);
   metrics_->start();
   return ok_status();
+}
+
+std::optional<NodeProofOf> AgentPlugin::proof() const {
+  if (!is_known_) return std::nullopt;
+  return NodeProofOf{.id = client_->identity.id, .secret = secret_bytes(*client_), .name = client_->node()->name()};
+}
+
+CallContext AgentPlugin::context(std::string method, std::chrono::nanoseconds timeout, std::stop_token stop) const {
+  return node_call(*client_, std::move(method), timeout, std::move(stop));
 }
 
 std::chrono::nanoseconds AgentPlugin::leave_time() const {

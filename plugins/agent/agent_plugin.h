@@ -16,6 +16,7 @@
 #include "disk/snapshot_rpc.h"
 #include "driver_events.h"
 #include "drover/agent_stats.h"
+#include "drover/node_calls.h"
 #include "drover/node_locator.h"
 #include "drover/plugin.h"
 #include "drover/thread_pool.h"
@@ -28,7 +29,7 @@
 
 namespace drover::agent {
 
-class AgentPlugin final : public Plugin, private NodeLocator, private AgentStats {
+class AgentPlugin final : public Plugin, private NodeLocator, private NodeCalls, private AgentStats {
  public:
   AgentPlugin() = default;
   ~AgentPlugin() override;
@@ -41,12 +42,15 @@ class AgentPlugin final : public Plugin, private NodeLocator, private AgentStats
  private:
   Result<Uuid> locate(std::string_view id) const override;
   std::map<std::string, std::string> stats() const override;
+  std::optional<NodeProofOf> proof() const override;
+  CallContext context(std::string method, std::chrono::nanoseconds timeout, std::stop_token stop) const override;
 
   Host* host_ = nullptr;
   Rpc rpc_;
   FileRpc files_;
   SnapshotRpc snapshots_;
   std::atomic<const Allocations*> located_{nullptr};  // set once start has come that far
+  std::atomic<bool> is_known_{false};                 // by the servers, in this life
   std::unique_ptr<AgentStore> store_;
   LogCollector logs_;
   std::unique_ptr<Devices> devices_;

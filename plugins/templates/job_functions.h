@@ -10,6 +10,7 @@
 
 #include "drover/task_environment.h"
 #include "functions/table.h"
+#include "variables/variable_functions.h"
 
 namespace drover::templates {
 
@@ -19,6 +20,9 @@ struct World {
   const Variables& node;         // node_variables()
   int64_t now_ns;                // since 1970
   std::function<Result<std::string>(const std::string& path)> read_file;
+  UseVariable use_variable = {};        // how the task reads variables
+  std::string region = {};              // of this agent
+  std::chrono::nanoseconds patience{};  // how long servers may take to answer for the first time
 };
 
 // True for a name that templates may call, also where the call is refused then.
@@ -28,10 +32,13 @@ bool is_job_function(std::string_view name);
 class JobFunctions final : public text_template::Functions {
  public:
   // `denied`: refused when they are called; outlives this.
-  JobFunctions(const World& world, const std::set<std::string, std::less<>>& denied) : world_(world), denied_(denied) {}
+  JobFunctions(const World& world, const std::set<std::string, std::less<>>& denied)
+      : world_(world), denied_(denied), variables_(world.use_variable, world.region, world.patience) {}
 
   bool has(std::string_view name) const override { return is_job_function(name); }
   Result<Value> call(std::string_view name, Arguments arguments) override;
+  Value method(const Value& value, std::string_view name) override { return variables_.method(value, name); }
+  const VariableFunctions& variables() const { return variables_; }
 
   // The paths that `file` was asked for, and those of them that are not there: what was made of them is empty.
   const std::set<std::string>& files() const { return files_; }
@@ -50,6 +57,7 @@ class JobFunctions final : public text_template::Functions {
   const std::set<std::string, std::less<>>& denied_;
   std::set<std::string> files_, missing_;
   std::map<std::string, Value> scratch_;
+  VariableFunctions variables_;
 };
 
 }  // namespace drover::templates

@@ -15,6 +15,7 @@
 #include "config.h"
 #include "drover/task_files.h"
 #include "drover/text_template.h"
+#include "variables/variable_functions.h"
 
 namespace drover::v1 {
 class Task;
@@ -31,6 +32,8 @@ class TaskTemplates {
     Config config;
     Variables environment;  // of the task, without what its templates add
     Variables node;         // node_variables()
+    UseVariable use_variable = {};
+    std::string region = {};
   };
   // Reads the sources, once. Errors: invalid_argument for a template that does not parse or a path that is not the
   // task's; not_found for a source that is not there.
@@ -38,7 +41,7 @@ class TaskTemplates {
 
   struct Pass {
     std::vector<const v1::Template*> changed;  // those that have been written anew
-    std::set<std::string> missing;             // "file(PATH)": their templates have not been written
+    std::set<std::string> missing;             // "file(PATH)", "nomad.var.block(PATH)": their templates have not been written
   };
   // All of them. Errors: invalid_argument, with the template's source, for one that cannot be made out; else those of
   // writing.
@@ -48,7 +51,7 @@ class TaskTemplates {
 
   // The variables of the templates with `env`, the later ones win. Errors: invalid_argument with the line.
   Result<Variables> environment() const;
-  // Something may change: a template has read a file.
+  // Something may change: a template has read a file or a variable.
   bool is_watched() const;
 
  private:
@@ -61,17 +64,26 @@ class TaskTemplates {
     Wait wait;
     std::optional<std::string> text;  // as it was written last
     std::map<std::string, std::optional<TaskFiles::Mark>> files{};  // that it has read, as they were then
+    std::map<VariableQuery, VariableFunctions::Used> variables{};   // likewise
     Quiescence quiescence{};
   };
 
   TaskTemplates(const Setup& setup)
-      : task_files_(setup.files), denied_(setup.config.denied), environment_(setup.environment), node_(setup.node) {}
+      : task_files_(setup.files),
+        denied_(setup.config.denied),
+        environment_(setup.environment),
+        node_(setup.node),
+        use_variable_(setup.use_variable),
+        region_(setup.region) {}
   static Result<Entry> entry_of(const v1::Template& block, const Setup& setup);
-  Status render_one(Entry& entry, int64_t now_ns, Pass& pass);
+  // `patience`: how long servers may take to answer for the first time.
+  Status render_one(Entry& entry, int64_t now_ns, std::chrono::nanoseconds patience, Pass& pass);
 
   TaskFiles task_files_;
   std::set<std::string, std::less<>> denied_;
   Variables environment_, node_;
+  UseVariable use_variable_;
+  std::string region_;
   std::vector<Entry> entries_;
 };
 

@@ -56,8 +56,8 @@ class ScriptRun final : public ExecStream {
 
 class TemplatesPart final : public TaskHook::Part, public Watched {
  public:
-  TemplatesPart(Host& host, const Config& config, Watcher& watcher, HookedTask& task)
-      : host_(host), config_(config), watcher_(watcher), task_(task), doing_(std::make_shared<Doing>()) {
+  TemplatesPart(Host& host, const Config& config, Watcher& watcher, VariableWatches& variables, HookedTask& task)
+      : host_(host), config_(config), watcher_(watcher), variables_(variables), task_(task), doing_(std::make_shared<Doing>()) {
     doing_->part = this;
   }
   ~TemplatesPart() override { end(); }
@@ -110,9 +110,21 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
                                                         .files = TaskFiles(folders, config_.is_sandboxed),
                                                         .config = config_,
                                                         .environment = start.environment,
-                                                        .node = start.node}));
+                                                        .node = start.node,
+                                                        .use_variable = use_variable(*spec),
+                                                        .region = host_.agent().region}));
     templates_.emplace(std::move(made));
     return ok_status();
+  }
+
+  // Children of periodic and dispatched jobs are who they are: the servers know their parent.
+  UseVariable use_variable(const AllocSpec& spec) {
+    const VariableReader reader{.allocation = task_.allocation(),
+                                .name_space = spec.allocation->namespace_(),
+                                .job = spec.allocation->job_id(),
+                                .group = spec.allocation->task_group(),
+                                .task = task_.name()};
+    return [&all = variables_, reader](const VariableQuery& query) { return all.use(reader, query); };
   }
 
   // Waits until every template has been written once.
@@ -255,6 +267,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
   Host& host_;
   const Config& config_;
   Watcher& watcher_;
+  VariableWatches& variables_;
   HookedTask& task_;
   const std::shared_ptr<Doing> doing_;
   bool has_started_ = false;
@@ -268,7 +281,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
 
 std::unique_ptr<TaskHook::Part> TemplateHook::attach(HookedTask& task, HookState&) {
   if (task.spec()->task(task.name())->templates_size() == 0) return nullptr;
-  return std::make_unique<TemplatesPart>(*host_, config_, watcher_, task);
+  return std::make_unique<TemplatesPart>(*host_, config_, watcher_, variables_, task);
 }
 
 }  // namespace drover::templates

@@ -7,6 +7,7 @@
 #include "config.h"
 #include "drover/plugin.h"
 #include "drover/task_hook.h"
+#include "variables/variable_watch.h"
 #include "watcher.h"
 
 namespace drover::templates {
@@ -18,9 +19,13 @@ class TemplateHook final : public TaskHook {
   // Before anything is attached; the host outlives the hook.
   void start(Host& host, Config config) {
     host_ = &host;
+    variables_.start(host);
     config_ = std::move(config);
   }
-  void stop() { watcher_.stop(); }
+  void stop() {
+    variables_.stop();
+    watcher_.stop();
+  }
 
   HookInfo info() const override {
     return {.name = "template", .after = {"devices", "dispatch_payload", "artifacts"}, .supports = {"template"}};
@@ -29,6 +34,7 @@ class TemplateHook final : public TaskHook {
 
  private:
   Watcher watcher_;
+  VariableWatches variables_;
   Host* host_ = nullptr;
   Config config_;
 };

@@ -1,0 +1,31 @@
+// The calls of this agent's node to the servers, with its proof of identity: for plugins that say or read something on
+// the node's behalf. Provided by the agent; asked for when it is needed, since plugins of hooks start before it. [any]
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "drover/methods.h"
+#include "drover/uuid.h"
+
+namespace drover {
+
+struct NodeProofOf {
+  Uuid id;
+  std::string secret;  // sixteen bytes; never logged
+  std::string name;
+};
+
+class NodeCalls {
+ public:
+  static constexpr std::string_view kExtensionPoint = "node_calls";
+  virtual ~NodeCalls() = default;
+  // Nothing until the servers know the node.
+  virtual std::optional<NodeProofOf> proof() const = 0;
+  // A context for a call of this node that takes at most so long.
+  virtual CallContext context(std::string method, std::chrono::nanoseconds timeout, std::stop_token stop) const = 0;
+};
+
+}  // namespace drover
