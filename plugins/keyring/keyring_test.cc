@@ -5,7 +5,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "drover/api/keyring.pb.h"
 #include "file_wrapper.h"
+#include "keyring.pb.h"
 #include "keys.h"
 #include "leader.h"
 #include "replicator.h"
@@ -89,7 +91,7 @@ class Keyrings : public ::testing::Test {
   std::string rotate(bool rekey = false) {
     const auto rotated = leader_->rotate(rekey, {});
     EXPECT_TRUE(rotated.ok()) << rotated.status().message();
-    return rotated ? rotated->key.key_id() : "";
+    return rotated ? parse_message<v1::RootKey>(rotated->answer)->key_id() : "";
   }
   std::string state_of(const std::string& id) {
     const auto key = tables_.keys.get(*host_.snapshot(), id);

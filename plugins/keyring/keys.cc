@@ -4,7 +4,9 @@
 
 #include "crypto/cipher.h"
 #include "crypto/token.h"
+#include "drover/api/keyring.pb.h"
 #include "drover/uuid.h"
+#include "keyring.pb.h"
 
 namespace drover::keyring {
 namespace {

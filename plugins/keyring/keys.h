@@ -12,6 +12,10 @@
 #include "material.h"
 #include "tables.h"
 
+namespace drover::v1 {
+class KeyMaterial;
+}  // namespace drover::v1
+
 namespace drover::keyring {
 
 class Keys final : public Keyring {

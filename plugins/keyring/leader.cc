@@ -1,7 +1,9 @@
 #include "leader.h"
 
+#include "drover/api/keyring.pb.h"
 #include "drover/log.h"
 #include "drover/pause.h"
+#include "keyring.pb.h"
 
 namespace drover::keyring {
 namespace {
@@ -12,7 +14,16 @@ constexpr auto kLookEvery = 1s;
 constexpr auto kHoldTime = 5s;
 constexpr auto kProposeTime = 10s;
 
+// For the log.
+std::string id_of(const Applied& rotated) {
+  const auto key = parse_message<v1::RootKey>(rotated.answer);
+  return key ? key_text(key->key_id()) : "";
+}
+
 }  // namespace
+
+Leader::Leader(const Tables& tables, Keys& keys) : tables_(tables), keys_(keys) {}
+Leader::~Leader() = default;
 
 void Leader::run(const std::stop_token& stop) {
   SteadyTime collect_at = host_->clock().steady() + settings_.gc_interval;
@@ -29,7 +40,7 @@ void Leader::ensure_active(const std::stop_token& stop) {
   if (active_key(*host_->snapshot(), tables_)) return;
   const auto made = rotate(false, stop);
   if (made) {
-    log::info("keyring", "initialized keyring", {{"id", key_text(made->key.key_id())}});
+    log::info("keyring", "initialized keyring", {{"id", id_of(*made)}});
   } else if (!stop.stop_requested()) {
     log::warn("keyring", "the first root key is not active yet", {{"error", made.status().message()}});
   }
@@ -53,7 +64,7 @@ void Leader::rotate_or_forget(const std::stop_token& stop) {
   if (active && now - active->create_time() > settings_.rotation_threshold.count()) {
     const auto rotated = rotate(false, stop);
     if (rotated) {
-      log::info("keyring", "rotated a root key that was old", {{"id", key_text(rotated->key.key_id())}});
+      log::info("keyring", "rotated a root key that was old", {{"id", id_of(*rotated)}});
     } else {
       log::warn("keyring", "an old root key could not be rotated", {{"error", rotated.status().message()}});
     }
@@ -71,7 +82,7 @@ void Leader::rotate_or_forget(const std::stop_token& stop) {
   }
 }
 
-Result<Leader::Rotated> Leader::rotate(bool rekey, const std::stop_token& stop) {
+Result<Applied> Leader::rotate(bool rekey, const std::stop_token& stop) {
   const MutexLock lock(making_);
   const uint64_t term = host_->term();
   if (!made_) made_ = std::make_unique<v1::KeyMaterial>(Material::make(host_->clock().wall_ns()));
@@ -82,12 +93,10 @@ Result<Leader::Rotated> Leader::rotate(bool rekey, const std::stop_token& stop) 
   command.mutable_key()->set_algorithm(made_->algorithm());
   command.mutable_key()->set_create_time(made_->create_time());
   command.set_rekey(rekey);
-  const auto applied = host_->propose(command, host_->clock().steady() + kProposeTime, term);
+  auto applied = host_->propose(command, host_->clock().steady() + kProposeTime, term);
   // Whatever became of the command: the same key is not proposed a second time.
   made_.reset();
-  if (!applied) return applied.status();
-  DROVER_TRY(v1::RootKey key, parse_message<v1::RootKey>(applied->answer));
-  return Rotated{.key = std::move(key), .index = applied->index};
+  return applied;
 }
 
 Status Leader::hand_out(const v1::KeyMaterial& key, const std::stop_token& stop) {

@@ -25,7 +25,8 @@ struct Settings {
 
 class Leader {
  public:
-  Leader(const Tables& tables, Keys& keys) : tables_(tables), keys_(keys) {}
+  Leader(const Tables& tables, Keys& keys);
+  ~Leader();
   // The host outlives this.
   void start(Host& host, const Settings& settings) {
     host_ = &host;
@@ -34,13 +35,9 @@ class Leader {
   // [lead]
   void run(const std::stop_token& stop);
 
-  struct Rotated {
-    v1::RootKey key;
-    uint64_t index = 0;
-  };
-  // Makes a new key the active one. Errors: unavailable, when no quorum holds it or this server no longer leads; nothing
+  // Makes a new key the active one; the answer is its row. Errors: unavailable, when no quorum holds it or this server no longer leads; nothing
   // has changed then, or the log knows. [a thread that may wait]
-  Result<Rotated> rotate(bool rekey, const std::stop_token& stop);
+  Result<Applied> rotate(bool rekey, const std::stop_token& stop);
 
  private:
   void ensure_active(const std::stop_token& stop);

@@ -2,8 +2,10 @@
 
 #include <pthread.h>
 
+#include "drover/api/keyring.pb.h"
 #include "drover/log.h"
 #include "drover/pause.h"
+#include "keyring.pb.h"
 
 namespace drover::keyring {
 namespace {

@@ -1,6 +1,8 @@
 #include "rpc.h"
 
+#include "drover/api/keyring.pb.h"
 #include "drover/log.h"
+#include "keyring.pb.h"
 
 namespace drover::keyring {
 
@@ -26,13 +28,14 @@ Result<v1::ListRootKeysResponse> Rpc::list(const v1::ListRootKeysRequest&, Call&
 Result<v1::RotateRootKeyResponse> Rpc::rotate(const v1::RotateRootKeyRequest& request, Call& call) {
   if (!request.algo().empty() && request.algo() != kAlgorithm)
     return invalid_argument("root key algorithm \"" + request.algo() + "\" is not known; it is " + kAlgorithm);
-  DROVER_TRY(Leader::Rotated rotated, leader_.rotate(request.full(), call.stop()));
+  DROVER_TRY(const Applied applied, leader_.rotate(request.full(), call.stop()));
+  DROVER_TRY(v1::RootKey key, parse_message<v1::RootKey>(applied.answer));
   log::info("keyring", "rotated the root key for an operator",
-            {{"id", key_text(rotated.key.key_id())}, {"full", request.full()}});
+            {{"id", key_text(key.key_id())}, {"full", request.full()}});
   v1::RotateRootKeyResponse response;
-  *response.mutable_key() = std::move(rotated.key);
-  response.set_index(rotated.index);
-  call.set_index(rotated.index);
+  *response.mutable_key() = std::move(key);
+  response.set_index(applied.index);
+  call.set_index(applied.index);
   return response;
 }
 

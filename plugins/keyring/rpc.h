@@ -6,6 +6,19 @@
 #include "leader.h"
 #include "tables.h"
 
+namespace drover::v1 {
+class DeleteRootKeyRequest;
+class DeleteRootKeyResponse;
+class GetKeyMaterialRequest;
+class HoldKeyMaterialRequest;
+class HoldKeyMaterialResponse;
+class KeyMaterialResponse;
+class ListRootKeysRequest;
+class ListRootKeysResponse;
+class RotateRootKeyRequest;
+class RotateRootKeyResponse;
+}  // namespace drover::v1
+
 namespace drover::keyring {
 
 class Rpc {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "drover/api/keyring.pb.h"
+#include "keyring.pb.h"
 #include "material.h"
 
 namespace drover::keyring {

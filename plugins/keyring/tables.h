@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "drover/api/keyring.pb.h"
 #include "drover/keyring.h"
 #include "drover/plugin.h"
-#include "keyring.pb.h"
+
+namespace drover::v1 {
+class RemovedRootKey;
+class RootKey;
+}  // namespace drover::v1
 
 namespace drover::keyring {
 

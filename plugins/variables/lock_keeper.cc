@@ -1,6 +1,7 @@
 #include "lock_keeper.h"
 
 #include "tables.h"
+#include "variables.pb.h"
 
 namespace drover::variables {
 

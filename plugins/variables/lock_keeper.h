@@ -9,7 +9,11 @@
 
 #include "drover/clock.h"
 #include "drover/mutex.h"
-#include "variables.pb.h"
+
+namespace drover::v1 {
+class SealedVariable;
+class VariableLockFreed;
+}  // namespace drover::v1
 
 namespace drover::variables {
 

@@ -6,8 +6,10 @@
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
+#include "drover/v1/node_variables.pb.h"
 #include "rows.h"
 #include "rules.h"
+#include "variables.pb.h"
 
 namespace drover::variables {
 namespace {

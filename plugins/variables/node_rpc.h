@@ -3,8 +3,13 @@
 
 #include "drover/keyring.h"
 #include "drover/plugin.h"
-#include "drover/v1/node_variables.pb.h"
 #include "tables.h"
+
+namespace drover::v1 {
+class NodeVariableRequest;
+class NodeVariableResponse;
+class NodeVariablesResponse;
+}  // namespace drover::v1
 
 namespace drover::variables {
 

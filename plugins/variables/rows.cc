@@ -1,6 +1,8 @@
 #include "rows.h"
 
+#include "drover/api/variables.pb.h"
 #include "rules.h"
+#include "variables.pb.h"
 
 namespace drover::variables {
 namespace {

@@ -1,9 +1,13 @@
 // From sealed rows to what the API shows of them.
 #pragma once
 
-#include "drover/api/variables.pb.h"
 #include "drover/keyring.h"
-#include "variables.pb.h"
+
+namespace drover::v1 {
+class SealedVariable;
+class Variable;
+class VariableMetadata;
+}  // namespace drover::v1
 
 namespace drover::variables {
 

@@ -1,10 +1,12 @@
 #include "rpc.h"
 
+#include "drover/api/variables.pb.h"
 #include "drover/model/listing.h"
 #include "drover/uuid.h"
 #include "rights.h"
 #include "rows.h"
 #include "rules.h"
+#include "variables.pb.h"
 
 namespace drover::variables {
 namespace {

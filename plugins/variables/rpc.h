@@ -1,11 +1,22 @@
 // The handlers of the Variables service. Writes seal on the leader, before anything goes into the log.
 #pragma once
 
-#include "drover/api/variables.pb.h"
 #include "drover/keyring.h"
 #include "drover/plugin.h"
 #include "lock_keeper.h"
 #include "tables.h"
+
+namespace drover::v1 {
+class ApplyVariableRequest;
+class DeleteVariableRequest;
+class ListVariablesRequest;
+class ListVariablesResponse;
+class RollbackVariableRequest;
+class Variable;
+class VariableRequest;
+class VariableResponse;
+class VariableWritten;
+}  // namespace drover::v1
 
 namespace drover::variables {
 

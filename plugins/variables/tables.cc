@@ -1,6 +1,7 @@
 #include "tables.h"
 
 #include "drover/keys.h"
+#include "variables.pb.h"
 
 namespace drover::variables {
 namespace {

@@ -6,7 +6,11 @@
 
 #include "drover/keyring.h"
 #include "drover/plugin.h"
-#include "variables.pb.h"
+
+namespace drover::v1 {
+class SealedVariable;
+class VariablesQuota;
+}  // namespace drover::v1
 
 namespace drover::variables {
 

@@ -8,6 +8,7 @@
 #include "reseal.h"
 #include "rpc.h"
 #include "tables.h"
+#include "variables.pb.h"
 
 namespace drover::variables {
 namespace {

@@ -1,16 +1,19 @@
 #include <gtest/gtest.h>
 
 #include "drover/api/keyring.pb.h"
+#include "drover/api/variables.pb.h"
 #include "drover/schema.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
+#include "drover/v1/node_variables.pb.h"
 #include "lock_keeper.h"
 #include "node_rpc.h"
 #include "reseal.h"
 #include "rpc.h"
 #include "sdk/testing/fake_host.h"
 #include "tables.h"
+#include "variables.pb.h"
 
 namespace drover::variables {
 namespace {
@@ -295,6 +298,18 @@ TEST_F(Vars, AreSealedAnewWhenTheirKeyIsEmptied) {
   EXPECT_EQ(uses.uses(*host_.snapshot(), old, 100), 0u);
   EXPECT_EQ(get("a")->variable().items(), R"({"k":"2"})");
   EXPECT_EQ(get("a")->variable().modify_index(), index);
+}
+
+TEST_F(Vars, AreSealedAnewInStepsOfABoundedSize) {
+  const std::string large = R"({"k":")" + std::string(60 << 10, 'x') + "\"}";
+  for (int i = 0; i < 12; ++i) ASSERT_TRUE(put("large/" + std::to_string(i), large).ok());
+  keyring_.old = {keyring_.active};
+  keyring_.active = std::string(16, 'B');
+  add_key(keyring_.active);
+  size_t failed = 0;
+  const auto command = next_resealed(*host_.snapshot(), tables_, keyring_, 100, failed);
+  ASSERT_TRUE(command);
+  EXPECT_EQ(command->variables_size(), 9);  // the one that goes over the limit is still part of it
 }
 
 TEST_F(Vars, AreNotWrittenUnderAKeyThatIsGone) {

@@ -1,5 +1,7 @@
 #include "variables/variable_watch.h"
 
+#include <nlohmann/json.hpp>
+
 #include "drover/keys.h"
 #include "drover/v1/node_variables.pb.h"
 

@@ -5,10 +5,9 @@
 // The servers are asked with the node's proof, on behalf of an allocation that uses the variable.
 #pragma once
 
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 

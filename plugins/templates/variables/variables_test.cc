@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "drover/text_template.h"
 #include "drover/v1/node_variables.pb.h"
 #include "job_functions.h"
