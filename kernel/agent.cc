@@ -116,7 +116,8 @@ class Agent final : public rpc::Environment {
   Status find_plugins(const RawConfig& raw);
   Status declare_plugins();
   Status join_raft();
-  Status find_wire();
+  template <typename T>
+  Result<T*> only(const std::string& subject, const std::string& plugin) const;
   void reach_out();
   void server_unreachable(const std::string& address);
   Status verify_node(const Uuid& node, const std::string& secret);
@@ -351,19 +352,17 @@ Status Agent::verify_node(const Uuid& node, const std::string& secret) {
   return router_->call_and_wait(std::move(context), request.SerializeAsString()).status();
 }
 
-// The agent cannot live without a wire, and two would not agree on who listens.
-Status Agent::find_wire() {
-  const std::vector<std::string> names = extensions_.names(Wire::kExtensionPoint);
-  if (names.empty()) {
-    return failed_precondition(
-        "no enabled plugin provides the wire between agents; enable plugin grpc, or put it into the plugin folder");
-  }
-  if (names.size() > 1) {
-    return failed_precondition("the wire between agents is provided twice, as " + names[0] + " and as " + names[1] +
+// The one that there must be: without it something is missing, and two would not agree.
+template <typename T>
+Result<T*> Agent::only(const std::string& subject, const std::string& plugin) const {
+  const std::vector<std::string> names = extensions_.names(T::kExtensionPoint);
+  if (names.empty())
+    return failed_precondition("no enabled plugin provides " + subject + "; enable plugin " + plugin +
+                               ", or put it into the plugin folder");
+  if (names.size() > 1)
+    return failed_precondition(subject + " is provided twice, as " + names[0] + " and as " + names[1] +
                                "; disable one of these plugins");
-  }
-  wire_ = static_cast<Wire*>(extensions_.find(Wire::kExtensionPoint, names[0]));
-  return ok_status();
+  return static_cast<T*>(extensions_.find(T::kExtensionPoint, names[0]));
 }
 
 void Agent::reach_out() {
@@ -420,7 +419,7 @@ Status Agent::start(std::span<const std::string> arguments) {
   DROVER_TRY(shared_.configuration, check_config(raw, declared_blocks_, warnings));
   shared_.configuration_json = config_to_json(raw, declared_blocks_, shared_.configuration);
   DROVER_TRY(settings_, agent_settings(shared_.configuration, raw.dev));
-  DROVER_RETURN_IF_ERROR(find_wire());
+  DROVER_TRY(wire_, only<Wire>("the wire between agents", "grpc"));
   if (settings_.data_dir.empty()) {
     DROVER_TRY(dev_folder_.path, TemporaryFolder::make());
     settings_.data_dir = dev_folder_.path;
@@ -440,8 +439,9 @@ Status Agent::start(std::span<const std::string> arguments) {
   pool_ = std::make_unique<ThreadPool>(ThreadPool::Options{}, clock_);
   router_ =
       std::make_unique<rpc::Router>(rpc::Router::Options{}, methods_, store_.get(), *this, *pool_, clock_, metrics_);
-  for (const std::string& name : extensions_.names(AccessControl::kExtensionPoint)) {
-    router_->set_access_control(static_cast<AccessControl*>(extensions_.find(AccessControl::kExtensionPoint, name)));
+  if (const ConfigBlock* acl = shared_.configuration.block("acl"); acl && acl->boolean("enabled")) {
+    DROVER_TRY(AccessControl* const access, only<AccessControl>("access control", "acl"));
+    router_->set_access_control(access);
   }
   shared_.caller = router_.get();
   shared_.pool = pool_.get();

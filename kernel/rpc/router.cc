@@ -36,7 +36,7 @@ std::string field_bytes(const Method& method, std::string_view request, const st
 }
 
 std::string identity_label(const Identity& identity) {
-  static constexpr std::string_view kKinds[] = {"unauthenticated", "management", "token", "client", "server", "plugin"};
+  static constexpr std::string_view kKinds[] = {"unauthenticated", "management", "token", "client", "workload"};
   std::string label(kKinds[static_cast<size_t>(identity.kind)]);
   return identity.name.empty() ? label : label + ":" + identity.name;
 }
@@ -151,13 +151,33 @@ Status Router::admit(const Method& method, CallContext& context, const Status& a
   if (!method.is_answered_here())
     return unimplemented(method.name + " is answered by agents of another role, not by this one");
   metrics_.add(method.rate, 1, {{"identity", identity_label(context.identity)}});
-  if (!authentication.ok()) return permission_denied("Permission denied");
-  return access_->authorize(context.identity, method.access, context);
+  context.access = &method.access;
+  if (method.access.anyone()) return ok_status();
+  if (!authentication.ok()) return access_denied();
+  return allows(method.access, context, method.access.of_object() ? "*" : context.query.name_space) ? ok_status()
+                                                                                                   : access_denied();
+}
+
+// Beyond this server nobody can tell any more who called.
+bool Router::may_pass_on(const Method& method, const CallContext& context) {
+  return !method.access.server() || context.from_server;
+}
+
+// Requires: the thread may wait. A server never does.
+Status Router::authenticate_and_wait(CallContext& context) {
+  const auto answer = std::make_shared<std::promise<Result<Identity>>>();
+  std::future<Result<Identity>> answered = answer->get_future();
+  access_->authenticate(context, [answer](Result<Identity> identity) { answer->set_value(std::move(identity)); });
+  Result<Identity> identity = answered.get();
+  if (!identity) return identity.status();
+  context.identity = *std::move(identity);
+  return ok_status();
 }
 
 CallContext Router::outgoing(CallContext context) const {
   if (std::string name = environment_.server_name(); !name.empty()) context.path.push_back(std::move(name));
   context.identity = {};  // the proof travels, not the conclusion
+  context.access = nullptr;
   return context;
 }
 
@@ -187,13 +207,14 @@ void Router::call(CallContext context, std::string request, std::function<void(R
   pending->context = std::move(context);
   pending->request = std::move(request);
   pending->held_until = clock_.steady() + options_.hold_timeout;
-  auto identity = access_->authenticate(pending->context);
-  if (identity) {
-    pending->context.identity = *std::move(identity);
-  } else {
-    pending->authentication = identity.status();
-  }
-  dispatch(std::move(pending));
+  access_->authenticate(pending->context, [this, pending](Result<Identity> identity) {
+    if (identity) {
+      pending->context.identity = *std::move(identity);
+    } else {
+      pending->authentication = identity.status();
+    }
+    dispatch(pending);
+  });
 }
 
 void Router::refuse(std::shared_ptr<Pending> pending, Status status) {
@@ -208,6 +229,8 @@ void Router::dispatch(std::shared_ptr<Pending> pending) {
     hold(std::move(pending));
   } else if (std::holds_alternative<Here>(where)) {
     handle(std::move(pending));
+  } else if (!may_pass_on(*pending->method, pending->context)) {
+    refuse(std::move(pending), access_denied());
   } else if (!peers_) {
     refuse(std::move(pending), unavailable("No cluster leader"));
   } else {
@@ -288,13 +311,22 @@ void Router::read_blocking(std::shared_ptr<Pending> pending) {
                        .until = *call.read_until,
                        .leadership = call.leadership,
                        .stopping = stopping_.get_token(),
-                       .done = [this, pending](Result<Reply> reply) { pending->done(complete(std::move(reply))); },
+                       .done = [this, pending](Result<Reply> reply) { answer_if_still_allowed(pending, reply); },
                        .again =
                            [this, pending] {
                              pending->is_confirmed = false;
                              pending->held_until = clock_.steady() + options_.hold_timeout;
                              dispatch(pending);
                            }});
+}
+
+// The caller may have lost its rights while it waited.
+void Router::answer_if_still_allowed(const std::shared_ptr<Pending>& pending, const Result<Reply>& reply) {
+  access_->authenticate(pending->context, [this, pending, reply](const Result<Identity>& identity) {
+    if (identity) pending->context.identity = *identity;
+    const Status allowed = admit(*pending->method, pending->context, identity.status());
+    pending->done(allowed.ok() ? complete(reply) : Result<Reply>(allowed));
+  });
 }
 
 // [pool] Decides, and proposes what was decided.
@@ -360,13 +392,7 @@ Result<Reply> Router::call_and_wait(CallContext context, std::string request) {
   const bool blocks = method->is_read() && context.query.min_index > 0;
   if (!blocks && method->unary && std::holds_alternative<Here>(destination(*method, context, request)) &&
       (!must_confirm(*method, context) || confirm_and_wait(context.deadline))) {
-    auto identity = access_->authenticate(context);
-    Status authentication;
-    if (identity) {
-      context.identity = *std::move(identity);
-    } else {
-      authentication = identity.status();
-    }
+    const Status authentication = authenticate_and_wait(context);
     DROVER_RETURN_IF_ERROR(admit(*method, context, authentication));
     return run_unary(*method, context, request);
   }
@@ -400,16 +426,11 @@ Result<std::unique_ptr<StreamCall>> Router::open(CallContext context, std::strin
   const Method* method = method_of(context, error);
   if (!method) return error;
   if (!method->streaming) return invalid_argument(context.method + " is not a streaming method");
-  Status authentication;
-  auto identity = access_->authenticate(context);
-  if (identity) {
-    context.identity = *std::move(identity);
-  } else {
-    authentication = identity.status();
-  }
+  const Status authentication = authenticate_and_wait(context);
   Destination where = destination(*method, context, request);
   if (auto* status = std::get_if<Status>(&where)) return *status;
   if (std::holds_alternative<WaitForLeader>(where)) return unavailable("No cluster leader");
+  if (!std::holds_alternative<Here>(where) && !may_pass_on(*method, context)) return access_denied();
   if (auto* server = std::get_if<ToServer>(&where)) {
     if (!peers_) return unavailable("No cluster leader");
     return peers_->open_server(server->address, outgoing(std::move(context)), std::move(request), std::move(receiver));

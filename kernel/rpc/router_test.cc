@@ -361,6 +361,19 @@ TEST_F(RouterTest, AWrongTokenIsRefusedWithoutItsReason) {
   EXPECT_EQ(router_->open(context, "", {}).status().to_string(), "permission_denied: Permission denied");
 }
 
+TEST_F(RouterTest, WhatServersAskOfEachOtherIsNotPassedOnForOthers) {
+  FakeAccess access;
+  router_->set_access_control(&access);
+  FakePeers peers;
+  router_->set_peers(&peers);
+  environment_.set({.is_leader = false, .leader_address = "leader:4647"});
+  CallContext context = to("BetweenServers");
+  context.query.token = "writer";
+  EXPECT_EQ(call(context).status().to_string(), "permission_denied: Permission denied");
+  context.from_server = true;
+  EXPECT_EQ(call(context)->body, "server leader:4647: ");
+}
+
 TEST_F(RouterTest, ABlockingReadIsRefusedBeforeItWaits) {
   FakeAccess access;
   router_->set_access_control(&access);
@@ -386,25 +399,26 @@ TEST(MethodTable, BindsEveryMethodOfAServiceOrNone) {
     bindings.push_back({"Talk", talks ? UnaryHandler() : unary, talks ? stream : StreamHandler(), {}});
     return bindings;
   };
+  const std::vector<std::string> kUnary = {"Read", "Write", "BetweenServers", "Local", "Nest", "OnNode"};
   MethodTable methods;
 
   EXPECT_EQ(methods.add_service("a", "drover.test.Nothing", {}).to_string(),
             "invalid_argument: service drover.test.Nothing: no such service in the messages that this plugin carries");
-  EXPECT_EQ(methods.add_service("a", "drover.test.Things", all({"Read", "Write", "Local", "OnNode"}, true)).to_string(),
+  EXPECT_EQ(methods.add_service("a", "drover.test.Things", all({"Read", "Write", "BetweenServers", "Local", "OnNode"}, true)).to_string(),
             "invalid_argument: service drover.test.Things, method Nest: has no handler");
-  EXPECT_EQ(methods.add_service("a", "drover.test.Things", all({"Read", "Write", "Local", "Nest", "OnNode"}, false))
+  EXPECT_EQ(methods.add_service("a", "drover.test.Things", all(kUnary, false))
                 .to_string(),
             "invalid_argument: service drover.test.Things, method Talk: the handler is unary, the declaration is not");
   EXPECT_EQ(
-      methods.add_service("a", "drover.test.Things", all({"Read", "Write", "Local", "Nest", "OnNode", "Sing"}, true))
+      methods.add_service("a", "drover.test.Things", all({"Read", "Write", "BetweenServers", "Local", "Nest", "OnNode", "Sing"}, true))
           .to_string(),
       "invalid_argument: service drover.test.Things: has no method named Sing");
   EXPECT_TRUE(methods.all().empty());
 
   EXPECT_TRUE(
-      methods.add_service("a", "drover.test.Things", all({"Read", "Write", "Local", "Nest", "OnNode"}, true)).ok());
-  EXPECT_EQ(methods.all().size(), 6u);
-  EXPECT_EQ(methods.add_service("b", "drover.test.Things", all({"Read", "Write", "Local", "Nest", "OnNode"}, true))
+      methods.add_service("a", "drover.test.Things", all(kUnary, true)).ok());
+  EXPECT_EQ(methods.all().size(), 7u);
+  EXPECT_EQ(methods.add_service("b", "drover.test.Things", all(kUnary, true))
                 .to_string(),
             "already_exists: service drover.test.Things, method Read: is already answered by plugin a");
 }
@@ -415,6 +429,7 @@ TEST(MethodTable, AHandlersFormMustBeThatOfItsKind) {
   const WriteHandler write = [](std::string_view, Call&) -> Result<Decision> { return Decision(); };
   const auto with = [&](const std::string& name, MethodBinding binding) {
     std::vector<MethodBinding> bindings = {{"Read", unary, {}, {}},   {"Write", {}, {}, write},
+                                           {"BetweenServers", unary, {}, {}},
                                            {"Local", unary, {}, {}},  {"Nest", unary, {}, {}},
                                            {"OnNode", unary, {}, {}}, {"Talk", {}, stream, {}}};
     *std::ranges::find(bindings, name, &MethodBinding::name) = std::move(binding);

@@ -186,17 +186,12 @@ class FakePeers final : public Peers {
   CallContext last;
 };
 
-// "bad" is a wrong token; "reader" may not write.
+// "bad" is a wrong token; "writer" may do everything, others what anybody may.
 class FakeAccess final : public AccessControl {
  public:
-  Result<Identity> authenticate(const CallContext& context) override {
-    if (context.query.token == "bad") return permission_denied("token not found");
-    return Identity{Identity::Kind::token, context.query.token};
-  }
-  Status authorize(const Identity& identity, const Access& rule, const CallContext&) override {
-    if (rule.rule_case() == Access::kNamespace && identity.name != "writer")
-      return permission_denied("Permission denied");
-    return ok_status();
+  void authenticate(const CallContext& context, std::function<void(Result<Identity>)> done) override {
+    if (context.query.token == "bad") return done(permission_denied("token not found"));
+    done(Identity{Identity::Kind::token, context.query.token, context.query.token == "writer" ? all_permissions() : nullptr});
   }
 };
 
@@ -225,6 +220,8 @@ class RouterTest : public ::testing::Test {
                "drover.test.Written", std::string(request),
                [who](const Applied& applied) -> Result<std::string> { return applied.answer + " for " + who; }};
          }});
+    bindings.push_back(
+        {"BetweenServers", [](std::string_view, Call&) -> Result<std::string> { return std::string("here"); }, {}});
     bindings.push_back({"Local",
                         [](std::string_view request, Call&) -> Result<std::string> {
                           return failed_precondition("local " + std::string(request));

@@ -50,30 +50,33 @@ void Rpc::attach(const Client& client, Allocations& allocations) {
   attached_.store(true, std::memory_order_release);
 }
 
-Result<std::shared_ptr<AllocRunner>> Rpc::find(const std::string& id) const {
+Result<std::shared_ptr<AllocRunner>> Rpc::find(const std::string& id, const Call& call) const {
   if (!attached_.load(std::memory_order_acquire)) return unavailable("the agent is starting");
-  if (auto runner = allocations_->find(id)) return runner;
+  if (auto runner = allocations_->find(id)) {
+    DROVER_RETURN_IF_ERROR(call.require(runner->spec()->allocation->namespace_()));
+    return runner;
+  }
   return not_found("Unknown allocation \"" + Uuid::from_bytes(id).to_string() + "\"");
 }
 
-Result<v1::ClientResponse> Rpc::restart(const v1::RestartAllocationRequest& request, Call&) {
+Result<v1::ClientResponse> Rpc::restart(const v1::RestartAllocationRequest& request, Call& call) {
   if (request.all_tasks() && !request.task_name().empty()) {
     return invalid_argument("TaskName and AllTasks exclude each other: name a task, or restart all of them");
   }
-  DROVER_TRY(auto runner, find(request.alloc_id()));
+  DROVER_TRY(auto runner, find(request.alloc_id(), call));
   DROVER_RETURN_IF_ERROR(request.all_tasks() ? runner->restart_all() : runner->restart(request.task_name()));
   return v1::ClientResponse();
 }
 
-Result<v1::ClientResponse> Rpc::signal(const v1::SignalAllocationRequest& request, Call&) {
-  DROVER_TRY(auto runner, find(request.alloc_id()));
+Result<v1::ClientResponse> Rpc::signal(const v1::SignalAllocationRequest& request, Call& call) {
+  DROVER_TRY(auto runner, find(request.alloc_id(), call));
   if (request.signal().empty()) return invalid_argument("no signal is named");
   DROVER_RETURN_IF_ERROR(runner->signal(request.task(), request.signal()));
   return v1::ClientResponse();
 }
 
 Status Rpc::exec(const v1::ExecRequest& request, Call& call, Replies<v1::ExecResponse>& replies) {
-  DROVER_TRY(auto runner, find(request.alloc_id()));
+  DROVER_TRY(auto runner, find(request.alloc_id(), call));
   if (client_->config.disable_remote_exec)
     return permission_denied("this node runs no commands inside of tasks: client.disable_remote_exec is set");
   if (request.task().empty()) return invalid_argument("must provide task name");
@@ -84,8 +87,8 @@ Status Rpc::exec(const v1::ExecRequest& request, Call& call, Replies<v1::ExecRes
   return task->exec(std::move(command), request.tty(), caller);
 }
 
-Result<v1::AllocationStatsResponse> Rpc::stats(const v1::AllocationStatsRequest& request, Call&) {
-  DROVER_TRY(auto runner, find(request.alloc_id()));
+Result<v1::AllocationStatsResponse> Rpc::stats(const v1::AllocationStatsRequest& request, Call& call) {
+  DROVER_TRY(auto runner, find(request.alloc_id(), call));
   if (!request.task().empty() && !runner->task(request.task())) {
     return not_found("unknown task name \"" + request.task() + "\"");
   }
@@ -117,8 +120,9 @@ Result<v1::HostStats> Rpc::host_stats(const v1::HostStatsRequest&, Call&) {
   return stats;
 }
 
-Result<v1::ClientResponse> Rpc::collect_garbage(const v1::GarbageCollectRequest& request, Call&) {
+Result<v1::ClientResponse> Rpc::collect_garbage(const v1::GarbageCollectRequest& request, Call& call) {
   if (!attached_.load(std::memory_order_acquire)) return unavailable("the agent is starting");
+  DROVER_RETURN_IF_ERROR(find(request.alloc_id(), call).status());
   DROVER_RETURN_IF_ERROR(allocations_->collect(request.alloc_id(), client_->now() + kCollectTime));
   return v1::ClientResponse();
 }

@@ -26,7 +26,7 @@ class Rpc {
   Result<v1::ClientResponse> collect_all_garbage(const v1::GarbageCollectAllRequest& request, Call& call);
 
  private:
-  Result<std::shared_ptr<AllocRunner>> find(const std::string& id) const;
+  Result<std::shared_ptr<AllocRunner>> find(const std::string& id, const Call& call) const;
 
   const Client* client_ = nullptr;  // constant once attached_
   Allocations* allocations_ = nullptr;

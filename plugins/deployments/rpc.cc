@@ -57,7 +57,7 @@ Status Rpc::declare(Declarations& declare) {
 
 Result<v1::Deployment> Rpc::find(const std::string& id, Call& call) const {
   auto deployment = tables_.deployments.get(call.view(), id);
-  if (!deployment) return not_found("deployment not found");
+  if (!deployment || !call.allowed_in(deployment->namespace_())) return not_found("deployment not found");
   return *std::move(deployment);
 }
 
@@ -76,7 +76,7 @@ Result<Encoded<v1::ListDeploymentsResponse>> Rpc::list(const v1::ListDeployments
   Encoded<v1::ListDeploymentsResponse> response;
   const auto wanted = [&](const Cursor& row) {
     std::optional bytes = row.row();
-    if (!in_namespace(bytes_field(*bytes, v1::Deployment::kNamespaceFieldNumber), call.query())) bytes.reset();
+    if (!in_namespace(bytes_field(*bytes, v1::Deployment::kNamespaceFieldNumber), call)) bytes.reset();
     return bytes;
   };
   const auto add = [&](std::string_view row) {
@@ -97,7 +97,8 @@ Result<v1::DeploymentResponse> Rpc::get(const v1::DeploymentRequest& request, Ca
 
 Result<v1::AllocationStubsResponse> Rpc::allocations(const v1::DeploymentRequest& request, Call& call) {
   v1::AllocationStubsResponse response;
-  if (const auto deployment = tables_.deployments.get(call.view(), request.deployment_id())) {
+  if (const auto deployment = tables_.deployments.get(call.view(), request.deployment_id());
+      deployment && call.allowed_in(deployment->namespace_())) {
     const auto job = job_of(*deployment, call);
     for (const v1::Allocation& alloc : allocs_of(*deployment, tables_.allocs, call.view())) {
       *response.add_allocations() = stub_of(alloc, job ? job->type() : "");

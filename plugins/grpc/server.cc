@@ -21,8 +21,8 @@ constexpr auto kStopTime = std::chrono::milliseconds(300);  // for answers on th
 // One call that this process answers or forwards.
 class Served : public std::enable_shared_from_this<Served> {
  public:
-  Served(std::shared_ptr<ServerStream> stream, std::string name, const Wire::Setup& setup)
-      : stream_(std::move(stream)), name_(std::move(name)), setup_(setup) {}
+  Served(std::shared_ptr<ServerStream> stream, std::string name, const Wire::Setup& setup, bool from_server)
+      : stream_(std::move(stream)), name_(std::move(name)), setup_(setup), from_server_(from_server) {}
 
   void start() {
     stream_->start({.message = [self = shared_from_this()](std::string message) { self->receive(std::move(message)); },
@@ -49,6 +49,7 @@ class Served : public std::enable_shared_from_this<Served> {
     CallContext context = from_wire(context_message, setup_.clock.steady());
     context.method = name_;
     context.stop = stop_.get_token();
+    context.from_server = from_server_;
     if (context.remote_address.empty()) context.remote_address = stream_->peer();
     const MethodForm form = setup_.form_of(name_);
     if (form == MethodForm::unknown) return stream_->finish(unimplemented("unknown method " + name_));
@@ -100,6 +101,7 @@ class Served : public std::enable_shared_from_this<Served> {
   const std::shared_ptr<ServerStream> stream_;
   const std::string name_;
   const Wire::Setup& setup_;
+  const bool from_server_;
   std::stop_source stop_;
   bool begun_ = false;  // only touched by reads
   Mutex mutex_;
@@ -247,7 +249,8 @@ grpc::ServerGenericBidiReactor* GrpcServer::Impl::CreateReactor(grpc::GenericCal
   } else if (context->method() == kPeerMethod) {
     accept_lane(stream, setup_.lanes, check_server(context->auth_context(), setup_.tls));
   } else {
-    std::make_shared<Served>(std::move(stream), context->method(), setup_)->start();
+    const bool from_server = check_server(context->auth_context(), setup_.tls).ok();
+    std::make_shared<Served>(std::move(stream), context->method(), setup_, from_server)->start();
   }
   return reactor;
 }

@@ -65,6 +65,7 @@ json number_of(const FieldDescriptor& field, Field::Form form) {
       return {{"type", "integer"}, {"format", "int32"}};
     case FieldDescriptor::CPPTYPE_INT64:
       if (form == Field::TIME) return {{"type", "string"}, {"format", "date-time"}, {"nullable", true}};
+      if (form == Field::DURATION_TEXT) return {{"type", "string"}, {"description", "As in \"1h30m\"."}};
       if (form == Field::DURATION)
         return {{"type", "integer"},
                 {"format", "int64"},

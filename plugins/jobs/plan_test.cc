@@ -15,6 +15,7 @@
 #include "drover/v1/trial.pb.h"
 #include "rpc.h"
 #include "sdk/testing/fake_host.h"
+#include "sdk/testing/permissions.h"
 #include "tables.h"
 
 namespace drover::jobs {
@@ -268,6 +269,7 @@ TEST_F(Plans, AnEvaluationIsOfTheJobOfItsPath) {
 }
 
 TEST_F(Plans, ARegistrationIsRefusedWhileTheOperatorHasSwitchedThemOff) {
+  host_.call_as({Identity::Kind::token, "a client's", std::make_shared<drover::testing::AllButManagement>()});
   for (const bool rejects : {true, false}) {
     v1::SchedulerConfiguration row;
     row.set_reject_job_registration(rejects);
@@ -280,6 +282,31 @@ TEST_F(Plans, ARegistrationIsRefusedWhileTheOperatorHasSwitchedThemOff) {
                         "configuration"
                       : "ok");
   }
+}
+
+TEST_F(Plans, ARegistrationNeedsTheRightToWhatTheJobSays) {
+  class NoVolumes final : public drover::testing::AllButManagement {
+    bool may_mount(std::string_view, bool writes) const override { return !writes; }
+  };
+  const auto submit = [&](const v1::Job& job) {
+    v1::RegisterJobRequest request;
+    *request.mutable_job() = job;
+    return host_.answer<v1::RegisterJobResponse>("/drover.v1.Jobs/Register", request).status().message();
+  };
+  host_.call_as({Identity::Kind::token, "t", std::make_shared<drover::testing::OnlyIn>("default")});
+  v1::Job elsewhere = job();
+  elsewhere.set_namespace_("prod");
+  EXPECT_EQ(submit(elsewhere), "Permission denied");
+  EXPECT_EQ(submit(job()), "");
+  host_.call_as({Identity::Kind::token, "t", std::make_shared<NoVolumes>()});
+  v1::Job with_volume = job();
+  v1::VolumeRequest& volume = (*with_volume.mutable_task_groups(0)->mutable_volumes())["v"];
+  volume.set_name("v");
+  volume.set_type("host");
+  volume.set_source("data");
+  EXPECT_EQ(submit(with_volume), "Permission denied");
+  volume.set_read_only(true);
+  EXPECT_EQ(submit(with_volume), "");
 }
 
 TEST_F(Plans, OtherErrorsArePassedOn) {

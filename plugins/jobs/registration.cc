@@ -1,10 +1,12 @@
 #include "registration.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "drover/api/jobs.pb.h"
 #include "drover/model/evaluation.h"
 #include "drover/model/job.h"
+#include "drover/options.pb.h"
 #include "drover/plugin.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
@@ -14,12 +16,43 @@
 namespace drover::jobs {
 
 Status may_register(const Call& call, const Host& host) {
-  if (call.context().identity.kind == Identity::Kind::management) return ok_status();
+  if (call.permissions().is_management()) return ok_status();
   const auto table = host.find_table("scheduler_config");
   if (!table) return ok_status();  // the scheduler is not loaded
   const auto config = Table<v1::SchedulerConfiguration>(*table).get(call.view(), "");
   if (!config || !config->reject_job_registration()) return ok_status();
   return permission_denied("Job registration, dispatch, and scale are disabled by the scheduler configuration");
+}
+
+namespace {
+
+bool may_use(const v1::TaskGroup& group, const std::string& name, const v1::VolumeRequest& volume,
+             std::string_view name_space, const Permissions& permissions) {
+  if (volume.type() == "csi")
+    return permissions.may(Access::CSI_MOUNT_VOLUME, name_space) && permissions.granted(Area::plugin) >= Grant::read;
+  if (volume.type() != "host") return permissions.is_management();
+  const bool reaches_back = std::ranges::any_of(group.tasks(), [&](const v1::Task& task) {
+    return std::ranges::any_of(task.volume_mounts(), [&](const v1::VolumeMount& mount) {
+      return mount.volume() == name && mount.propagation_mode() == "bidirectional";
+    });
+  });
+  return permissions.may_mount(volume.source(), !volume.read_only() || reaches_back);
+}
+
+}  // namespace
+
+Status may_submit(const v1::Job& job, bool overrides_policies, const Call& call) {
+  const Permissions& permissions = call.permissions();
+  const std::string& name_space = job.namespace_();
+  bool may = call.allowed_in(name_space);
+  if (overrides_policies) may &= permissions.may(Access::SENTINEL_OVERRIDE, name_space);
+  for (const v1::TaskGroup& group : job.task_groups()) {
+    for (const auto& [name, volume] : group.volumes()) may &= may_use(group, name, volume, name_space, permissions);
+    for (const v1::Task& task : group.tasks()) {
+      if (task.has_csi_plugin_config()) may &= permissions.may(Access::CSI_REGISTER_PLUGIN, name_space);
+    }
+  }
+  return may ? ok_status() : access_denied();
 }
 
 bool has_pool(const ReadView& view, const Host& host, std::string_view name) {

@@ -24,6 +24,10 @@ namespace drover::jobs {
 // Errors: permission_denied while the operator has switched new work off, but for management tokens.
 Status may_register(const Call& call, const Host& host);
 
+// Whether the caller may submit a job of this content into the job's own namespace, which need not be the call's.
+// Errors: permission_denied.
+Status may_submit(const v1::Job& job, bool overrides_policies, const Call& call);
+
 // True for a node pool that is there. The two that every cluster has always are.
 bool has_pool(const ReadView& view, const Host& host, std::string_view name);
 // Errors: invalid_argument when the job's node pool is not there.

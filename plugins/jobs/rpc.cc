@@ -187,6 +187,7 @@ Result<Write<v1::RegisterJobResponse>> Rpc::register_job(const v1::RegisterJobRe
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
   if (!request.job_id().empty() && request.job_id() != job.id()) return invalid_argument("Job ID does not match name");
   DROVER_RETURN_IF_ERROR(resolve_destination(job, call.query(), host_->agent().region));
+  DROVER_RETURN_IF_ERROR(may_submit(job, request.policy_override(), call));
   if (request.eval_priority() < 0 || request.eval_priority() > 100)
     return invalid_argument("eval priority must be between 1 and 100 inclusively");
   canonicalize(job, admission_.priorities);

@@ -41,6 +41,7 @@ Result<v1::TrialResponse> Rpc::try_out(const v1::Job& job, uint64_t known_index,
   request.set_known_index(known_index);
   CallContext context = call.context();
   context.method = "/drover.v1.Trials/Run";
+  context.from_server = true;
   context.query.name_space = job.namespace_();
   auto response = drover::call<v1::TrialResponse>(host_->caller(), std::move(context), request);
   if (response || response.status().code() != Code::unimplemented) return response;
@@ -95,6 +96,7 @@ Result<std::vector<std::string>> Rpc::prepare(v1::Job& job, bool overrides_polic
                                               Call& call) {
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");
   DROVER_RETURN_IF_ERROR(resolve_destination(job, call.query(), host_->agent().region));
+  DROVER_RETURN_IF_ERROR(may_submit(job, overrides_policies, call));
   canonicalize(job, admission_.priorities);
   DROVER_TRY(std::vector<std::string> warnings, accept(job, overrides_policies, admission_));
   DROVER_RETURN_IF_ERROR(in_known_pool(view, *host_, job));
@@ -128,6 +130,7 @@ Result<v1::RegisterJobResponse> Rpc::run_plan(const v1::RunPlanRequest& request,
   *run.mutable_changes() = request.plan().changes();
   CallContext context = call.context();
   context.method = "/drover.v1.Trials/Apply";
+  context.from_server = true;
   context.query.name_space = run.job().namespace_();
   DROVER_TRY(const auto done, drover::call<v1::ExactRunResponse>(host_->caller(), std::move(context), run));
   v1::RegisterJobResponse response;
@@ -148,6 +151,7 @@ Result<v1::WhatIfResponse> Rpc::what_if(const v1::WhatIfRequest& request, Call& 
   }
   CallContext context = call.context();
   context.method = "/drover.v1.WhatIfTrials/Run";
+  context.from_server = true;
   return drover::call<v1::WhatIfResponse>(host_->caller(), std::move(context), prepared);
 }
 

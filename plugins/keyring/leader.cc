@@ -117,6 +117,7 @@ Status Leader::hand_out(const v1::KeyMaterial& key, const std::stop_token& stop)
     context.query.region = host_->agent().region;
     context.deadline = host_->clock().steady() + kHoldTime;
     context.stop = stop;
+    context.from_server = true;
     v1::HoldKeyMaterialRequest request;
     request.set_server_id(server.id.to_string());
     *request.mutable_key() = key;

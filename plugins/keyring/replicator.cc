@@ -86,6 +86,7 @@ Status Replicator::fetch(Host& host, const std::string& key_id, const std::stop_
     context.query.region = host.agent().region;
     context.deadline = host.clock().steady() + kFetchTime;
     context.stop = stop;
+    context.from_server = true;
     v1::GetKeyMaterialRequest request;
     request.set_server_id(peer.to_string());
     request.set_key_id(key_id);

@@ -125,6 +125,7 @@ Result<v1::ListNodesResponse> Rpc::of_pool(const v1::ListNodesOfPoolRequest& req
 }
 
 Result<v1::NodeResponse> Rpc::get(const v1::NodeRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   auto node = nodes_.get(call.view(), request.node_id());
   if (!node) return not_found("node not found");
   call.set_index(node->modify_index());
@@ -160,6 +161,7 @@ Result<Write<v1::NodeUpdateResponse>> Rpc::eligibility(const v1::NodeEligibility
 }
 
 Result<Write<v1::NodeDrainResponse>> Rpc::drain(const v1::NodeDrainRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   const ReadView& view = call.view();
   auto node = nodes_.get(view, request.node_id());
   if (!node) return not_found("node not found");

@@ -11,6 +11,7 @@
 #include "drover/message_fields.h"
 #include "drover/model/evaluation.h"
 #include "drover/model/listing.h"
+#include "drover/options.pb.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
@@ -46,7 +47,7 @@ Status list_evaluations(const Tables& tables, const v1::ListEvaluationsRequest& 
   DROVER_TRY(const Listing listing, Listing::by_creation(call.query(), kEvalsByCreation));
   const auto wanted = [&](const Cursor& row) {
     std::optional eval = row.row();
-    const bool is_wanted = in_namespace(bytes_field(*eval, Eval::kNamespaceFieldNumber), call.query()) &&
+    const bool is_wanted = in_namespace(bytes_field(*eval, Eval::kNamespaceFieldNumber), call) &&
                            (request.job().empty() || bytes_field(*eval, Eval::kJobIdFieldNumber) == request.job()) &&
                            (!status || number_field(*eval, Eval::kStatusFieldNumber) == static_cast<uint64_t>(*status));
     if (!is_wanted) eval.reset();
@@ -161,7 +162,7 @@ Result<v1::DeleteEvaluationsResponse> Rpc::delete_evals(const v1::DeleteEvaluati
 
 Result<v1::EvaluationResponse> Rpc::get_eval(const v1::EvaluationRequest& request, Call& call) {
   auto eval = tables_.evals.get(call.view(), request.eval_id());
-  if (!eval) return not_found("eval not found");
+  if (!eval || !call.allowed_in(eval->namespace_())) return not_found("eval not found");
   uint64_t newest = eval->modify_index();
   if (request.related()) {
     std::vector<std::string> open = {eval->id()};
@@ -169,7 +170,7 @@ Result<v1::EvaluationResponse> Rpc::get_eval(const v1::EvaluationRequest& reques
     while (!open.empty()) {
       auto one = tables_.evals.get(call.view(), open.back());
       open.pop_back();
-      if (!one) continue;
+      if (!one || !call.allowed_in(one->namespace_())) continue;
       newest = std::max(newest, one->modify_index());
       if (one->id() != eval->id()) *eval->add_related_evals() = stub_of(*one);
       for (const std::string* link : {&one->next_eval(), &one->previous_eval(), &one->blocked_eval()}) {
@@ -187,7 +188,7 @@ Result<v1::AllocationStubsResponse> Rpc::allocs_of_eval(const v1::EvaluationRequ
   v1::AllocationStubsResponse response;
   Stubs stubs(tables_, call.view());
   tables_.allocs.scan(call.view(), kAllocsByEval, of_id(request.eval_id()), [&](v1::Allocation& alloc, auto) {
-    if (in_namespace(alloc.namespace_(), call.query())) *response.add_allocations() = stubs.make(alloc);
+    if (call.allowed_in(alloc.namespace_())) *response.add_allocations() = stubs.make(alloc);
     return true;
   });
   set_list_index(call, tables_.allocs.id());
@@ -211,7 +212,7 @@ Result<v1::AllocationStubsResponse> Rpc::list_allocs(const v1::ListAllocationsRe
   const bool task_states = !request.has_task_states() || request.task_states();
   const auto wanted = [&](const Cursor& row) -> std::optional<v1::AllocationListStub> {
     const auto alloc = Table<v1::Allocation>::parse(row.row());
-    if (!in_namespace(alloc.namespace_(), call.query())) return std::nullopt;
+    if (!in_namespace(alloc.namespace_(), call)) return std::nullopt;
     return stubs.make(alloc, {.resources = request.resources(), .task_states = task_states});
   };
   // The filter looks at the allocation in full, with its job where it asks for that.
@@ -228,7 +229,8 @@ Result<v1::AllocationStubsResponse> Rpc::list_allocs(const v1::ListAllocationsRe
 
 Result<v1::AllocationResponse> Rpc::get_alloc(const v1::AllocationRequest& request, Call& call) {
   auto alloc = tables_.allocs.get(call.view(), request.alloc_id());
-  if (!alloc) return not_found("alloc not found");
+  if (!alloc || !call.allowed_in(alloc->namespace_())) return not_found("alloc not found");
+  DROVER_RETURN_IF_ERROR(call.own_node(alloc->node_id()));
   call.set_index(alloc->modify_index());
   v1::AllocationResponse response;
   auto job = job_of(*alloc, call.view());
@@ -239,6 +241,7 @@ Result<v1::AllocationResponse> Rpc::get_alloc(const v1::AllocationRequest& reque
 Result<Write<v1::StopAllocationResponse>> Rpc::stop_alloc(const v1::StopAllocationRequest& request, Call& call) {
   const auto alloc = tables_.allocs.get(call.view(), request.alloc_id());
   if (!alloc) return not_found("Unknown allocation \"" + Uuid::from_bytes(request.alloc_id()).to_string() + "\"");
+  DROVER_RETURN_IF_ERROR(call.require(alloc->namespace_()));
   const auto job = Table<v1::Job>(tables_.jobs).get(call.view(), job_key(alloc->namespace_(), alloc->job_id()));
   v1::AllocationsTransitioned command;
   command.add_alloc_ids(alloc->id());
@@ -271,6 +274,7 @@ Result<v1::FullAllocationsResponse> Rpc::allocs_of_node(const v1::OfNodeRequest&
   v1::FullAllocationsResponse response;
   if (const auto id = Uuid::parse(request.node_id())) {
     tables_.allocs.scan(call.view(), kAllocsByNode, of_id(id->bytes()), [&](v1::Allocation& alloc, auto) {
+      if (!call.permissions().may(Access::READ_JOB, alloc.namespace_())) return true;
       auto job = job_of(alloc, call.view());
       *response.add_allocations() = details_of(std::move(alloc), std::move(job));
       return true;

@@ -6,6 +6,7 @@
 #include "drover/uuid.h"
 #include "drover/v1/node_service.pb.h"
 #include "node_rpc.h"
+#include "sdk/testing/permissions.h"
 #include "testing/shell.h"
 
 namespace drover::scheduler {
@@ -260,6 +261,31 @@ TEST_F(Handlers, AnAllocationComesWithTheVersionOfItsJobThatItRuns) {
   request.set_alloc_id("short");
   EXPECT_EQ(host_.answer<v1::AllocationResponse>("/drover.v1.Allocations/Get", request).status().code(),
             Code::not_found);
+}
+
+TEST_F(Handlers, AnotherNamespaceIsNotSeen) {
+  const v1::Job here = job_in("default", "one"), there = job_in("prod", "one");
+  put(here);
+  put(there);
+  put(alloc_named("a", here));
+  put(alloc_named("b", there));
+  host_.call_as({Identity::Kind::token, "t", std::make_shared<drover::testing::OnlyIn>("default")});
+  v1::AllocationRequest request;
+  request.set_alloc_id(id_of("a"));
+  EXPECT_TRUE(host_.answer<v1::AllocationResponse>("/drover.v1.Allocations/Get", request).ok());
+  request.set_alloc_id(id_of("b"));
+  EXPECT_EQ(host_.answer<v1::AllocationResponse>("/drover.v1.Allocations/Get", request).status().to_string(),
+            "not_found: alloc not found");
+  v1::StopAllocationRequest stop;
+  stop.set_alloc_id(id_of("b"));
+  EXPECT_EQ(host_.answer<v1::StopAllocationResponse>("/drover.v1.Allocations/Stop", stop).status().to_string(),
+            "permission_denied: Permission denied");
+  EXPECT_EQ(allocs({.name_space = "*"}), "a");
+  v1::OfNodeRequest of_node;
+  of_node.set_node_id(Uuid::from_bytes(id_of("n1")).to_string());
+  const auto on_node = host_.answer<v1::FullAllocationsResponse>("/drover.v1.Allocations/OfNode", of_node);
+  ASSERT_TRUE(on_node.ok());
+  EXPECT_EQ(on_node->allocations_size(), 1);
 }
 
 TEST_F(Handlers, StoppingAnAllocationMarksItAndAsksForAnEvaluation) {

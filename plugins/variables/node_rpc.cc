@@ -58,6 +58,7 @@ Result<NodeRpc::Reader> NodeRpc::reader_of(const v1::NodeVariableRequest& reques
 }
 
 Result<v1::NodeVariableResponse> NodeRpc::read(const v1::NodeVariableRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   DROVER_TRY(const Reader reader, reader_of(request, call.view()));
   const std::string& name_space = request.namespace_().empty() ? reader.name_space : request.namespace_();
   if (!reader.may_read(name_space, request.path())) return permission_denied("Permission denied");
@@ -75,6 +76,7 @@ Result<v1::NodeVariableResponse> NodeRpc::read(const v1::NodeVariableRequest& re
 }
 
 Result<v1::NodeVariablesResponse> NodeRpc::list(const v1::NodeVariableRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   DROVER_TRY(const Reader reader, reader_of(request, call.view()));
   v1::NodeVariablesResponse response;
   const KeyRange range = KeyRange::prefix(KeyBuilder().text(reader.name_space).text_prefix(request.path()).take());

@@ -1,14 +1,20 @@
 #include "rights.h"
 
+#include "drover/options.pb.h"
+#include "drover/permissions.h"
+
 namespace drover::variables {
 
-// Without access control everybody may.
-bool may(const Call&, std::string_view, std::string_view, Right) { return true; }
-
-Status require(const Call& call, std::string_view name_space, std::string_view path, Right right) {
-  return may(call, name_space, path, right) ? ok_status() : permission_denied("Permission denied");
+bool may(const Call& call, std::string_view name_space, std::string_view path, Right right) {
+  static constexpr Access::VariableRight kRights[] = {Access::VARIABLE_LIST, Access::VARIABLE_READ, Access::VARIABLE_WRITE,
+                                                      Access::VARIABLE_DESTROY};
+  return call.permissions().may_variable(name_space, path, kRights[static_cast<size_t>(right)]);
 }
 
-bool is_management(const Call& call) { return call.context().identity.kind == Identity::Kind::management; }
+Status require(const Call& call, std::string_view name_space, std::string_view path, Right right) {
+  return may(call, name_space, path, right) ? ok_status() : access_denied();
+}
+
+bool is_management(const Call& call) { return call.permissions().is_management(); }
 
 }  // namespace drover::variables

@@ -2,6 +2,8 @@
 
 #include "drover/api/keyring.pb.h"
 #include "drover/api/variables.pb.h"
+#include "drover/options.pb.h"
+#include "drover/permissions.h"
 #include "drover/schema.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
@@ -310,6 +312,51 @@ TEST_F(Vars, AreSealedAnewInStepsOfABoundedSize) {
   const auto command = next_resealed(*host_.snapshot(), tables_, keyring_, 100, failed);
   ASSERT_TRUE(command);
   EXPECT_EQ(command->variables_size(), 9);  // the one that goes over the limit is still part of it
+}
+
+// May do one thing with one path.
+class OneRight final : public Permissions {
+ public:
+  OneRight(std::string path, Access_VariableRight right) : path_(std::move(path)), right_(right) {}
+  bool is_management() const override { return false; }
+  bool may(Access_Capability, std::string_view) const override { return false; }
+  bool may_see(std::string_view) const override { return false; }
+  Grant granted(Area) const override { return Grant::none; }
+  bool may_variable(std::string_view name_space, std::string_view path, Access_VariableRight right) const override {
+    return name_space == "default" && path == path_ && right == right_;
+  }
+  bool may_mount(std::string_view, bool) const override { return false; }
+
+ private:
+  const std::string path_;
+  const Access_VariableRight right_;
+};
+
+TEST_F(Vars, AreForThoseWhoMay) {
+  ASSERT_TRUE(put("a", R"({"k":"v"})").ok());
+  ASSERT_TRUE(put("b", R"({"k":"v"})").ok());
+  const auto as = [&](Access_VariableRight right) {
+    host_.call_as({.kind = Identity::Kind::token, .name = "t", .permissions = std::make_shared<OneRight>("a", right)});
+  };
+  as(Access::VARIABLE_READ);
+  EXPECT_TRUE(get("a").ok());
+  EXPECT_EQ(get("b").status().code(), Code::permission_denied);
+  EXPECT_EQ(put("a", R"({"k":"w"})").status().code(), Code::permission_denied);
+  EXPECT_EQ(erase("a").status().code(), Code::permission_denied);
+  EXPECT_EQ(paths({}), "");
+  as(Access::VARIABLE_LIST);
+  EXPECT_EQ(paths({}), "default:a");
+  EXPECT_FALSE(get("a").ok());
+  as(Access::VARIABLE_WRITE);
+  const auto conflict = put("a", R"({"k":"w"})", "0");
+  EXPECT_EQ(conflict->http_status(), 409u);
+  EXPECT_EQ(conflict->variable().items(), "");  // who may not read hears of it only
+  EXPECT_FALSE(put("b", R"({"k":"w"})").ok());
+  v1::RollbackVariableRequest back;
+  back.set_path("a");
+  EXPECT_EQ(host_.answer<v1::VariableResponse>("/drover.v1.Variables/Rollback", back).status().code(), Code::permission_denied);
+  as(Access::VARIABLE_DESTROY);
+  EXPECT_TRUE(erase("a").ok());
 }
 
 TEST_F(Vars, AreNotWrittenUnderAKeyThatIsGone) {

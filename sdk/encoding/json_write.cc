@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "drover/base64.h"
+#include "drover/duration.h"
 #include "drover/json.h"
 #include "drover/time.h"
 #include "drover/uuid.h"
@@ -310,7 +311,9 @@ class Writer {
   }
 
   void whole_number(int64_t value, const FieldForm& f) {
-    if (f.form != Field::TIME) {
+    if (f.form == Field::DURATION_TEXT) {
+      string(value == 0 ? std::string() : format_duration(std::chrono::nanoseconds(value)));
+    } else if (f.form != Field::TIME) {
       number(value);
     } else if (value == 0) {
       out_ += "null";

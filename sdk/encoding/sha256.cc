@@ -29,6 +29,12 @@ std::string Sha256::take() {
   return sum;
 }
 
+std::string sha256(std::string_view text) {
+  Sha256 sum;
+  sum.add(text);
+  return sum.take();
+}
+
 Result<std::string> check_digest(int fd, const std::vector<std::string>& pinned) {
   Sha256 sum;
   std::vector<char> buffer(size_t{1} << 16);

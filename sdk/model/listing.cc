@@ -9,8 +9,8 @@
 
 namespace drover {
 
-bool in_namespace(std::string_view name_space, const QueryOptions& query) {
-  return query.name_space == "*" || query.name_space == name_space;
+bool in_namespace(std::string_view name_space, const Call& call) {
+  return call.query().name_space == "*" ? call.allowed_in(name_space) : call.query().name_space == name_space;
 }
 
 std::optional<std::string_view> RowsBeside::at(std::string_view key) {
@@ -105,6 +105,12 @@ bool Listing::has_prefix(std::string_view key) const {
   KeyReader reader(key);
   (void)reader.text();
   return reader.text()->starts_with(name_prefix_);
+}
+
+// Rows of all namespaces are those of the namespaces that the caller may see.
+bool Listing::may_be_seen(std::string_view key, const Call& call) const {
+  if (form_ != Form::name || call.query().name_space != "*" || call.permissions().is_management()) return true;
+  return call.allowed_in(*KeyReader(key).text());
 }
 
 std::string Listing::token_of(std::string_view key) const {

@@ -2,6 +2,7 @@
 
 #include "drover/model/job.h"
 #include "drover/model/node.h"
+#include "drover/sha256.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/deployment.pb.h"
 #include "drover/v1/evaluation.pb.h"
@@ -33,6 +34,8 @@ std::string node_pool_key(std::string_view name) { return KeyBuilder().text(name
 
 KeyRange nodes_of_pool(std::string_view name) { return KeyRange::prefix(KeyBuilder().text(name).view()); }
 
+KeyRange node_of_secret(std::string_view secret) { return of_id(sha256(secret)); }
+
 KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id).view()); }
 
 TableShape<v1::Job> jobs_table() {
@@ -56,9 +59,10 @@ TableShape<v1::Job> job_versions_table() {
 }
 
 TableShape<v1::Node> nodes_table() {
-  return {"nodes", {{"pool"}}, [](const v1::Node& node, RowKeys& keys) {
+  return {"nodes", {{"pool"}, {"secret"}}, [](const v1::Node& node, RowKeys& keys) {
             keys.primary(node.id());
             keys.add(kNodesByPool, KeyBuilder().text(pool_of(node)).id(node.id()).take());
+            keys.add(kNodesBySecret, KeyBuilder().id(sha256(node.secret_id())).id(node.id()).take());
           }};
 }
 

@@ -253,15 +253,11 @@ TEST_F(AgentConfigTest, APluginThatIsNotMentionedHasItsDefaults) {
 // -----------------------------------------------------------------------------------
 
 TEST_F(AgentConfigTest, RefusesToStartWithoutTheProtectionThatIsAskedFor) {
-  EXPECT_EQ(problem("acl {\n  enabled = true\n}\n"),
-            "agent.hcl:2: option \"enabled\" in block \"acl\": access control lists are not available in this version; "
-            "the agent does not "
-            "start rather than serve everybody");
   EXPECT_EQ(problem("tls {\n  http = true\n}\n"),
             "agent.hcl:2: option \"http\" in block \"tls\": encryption of the API is not available in this version; "
             "the agent does not start "
             "rather than serve in the clear");
-  EXPECT_EQ(problem("acl {\n  enabled = false\n}\ntls {\n  http = false\n}\n"), "");
+  EXPECT_EQ(problem("acl {\n  enabled = true\n}\ntls {\n  http = false\n}\n"), "");
 }
 
 TEST_F(AgentConfigTest, OptionsWithoutEffectAreReported) {

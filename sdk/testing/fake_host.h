@@ -10,6 +10,9 @@
 // May be derived from, by whoever owns the clock. [any], but for rows().
 #pragma once
 
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -25,6 +28,7 @@
 #include <vector>
 
 #include "drover/metrics.h"
+#include "drover/options.pb.h"
 #include "drover/plugin.h"
 #include "sdk/testing/memory_rows.h"
 
@@ -51,12 +55,18 @@ class ForwardClock final : public Clock {
 
 class FakeCall final : public Call {
  public:
+  // Of the management identity, where the context names none.
   FakeCall(CallContext context, std::shared_ptr<const ReadView> view)
-      : context_(std::move(context)), view_(std::move(view)) {}
+      : context_(with_identity(std::move(context))), view_(std::move(view)) {}
   const CallContext& context() const override { return context_; }
   const ReadView& view() const override { return *view_; }
 
  private:
+  static CallContext with_identity(CallContext context) {
+    if (!context.identity.permissions) context.identity.permissions = all_permissions();
+    return context;
+  }
+
   const CallContext context_;
   const std::shared_ptr<const ReadView> view_;
 };
@@ -196,6 +206,9 @@ class FakeHost : public Host, private Caller {
     }
     changed_.notify_all();
   }
+
+  // Who calls from now on; without: the management identity.
+  void call_as(Identity identity) { identity_ = std::move(identity); }
 
   template <typename Response, typename Request>
   Result<Response> answer(const std::string& method, const Request& request, QueryOptions query = {},
@@ -392,6 +405,8 @@ class FakeHost : public Host, private Caller {
       DROVER_TRY(std::string body, answer_call_(context, request));
       return Reply{std::move(body), {}};
     }
+    context.identity = identity_;
+    context.access = access_of(context.method);
     FakeCall one(std::move(context), snapshot());
     if (at->second.write) {
       DROVER_TRY(Decision decision, at->second.write(request, one));
@@ -411,7 +426,16 @@ class FakeHost : public Host, private Caller {
     return unimplemented("no streams here");
   }
 
+  // The rule that the method declares.
+  static const Access* access_of(std::string name) {
+    name.erase(0, 1);
+    std::ranges::replace(name, '/', '.');
+    const auto* method = google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
+    return method ? &method->options().GetExtension(drover::access) : nullptr;
+  }
+
   AgentInfo info_;
+  Identity identity_{Identity::Kind::management, "test", all_permissions()};
   std::optional<ConfigBlock> own_block_;
   ForwardClock clock_;
   Metrics metrics_;

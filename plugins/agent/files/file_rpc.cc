@@ -29,29 +29,29 @@ void FileRpc::attach(const Client& client, Allocations& allocations) {
   attached_.store(true, std::memory_order_release);
 }
 
-Result<std::shared_ptr<AllocRunner>> FileRpc::find(const std::string& id) const {
+Result<std::shared_ptr<AllocRunner>> FileRpc::find(const std::string& id, const Call& call) const {
   if (!attached_.load(std::memory_order_acquire)) return unavailable("the agent is starting");
   if (id.size() != 16) return invalid_argument("must provide a valid alloc id");
   if (auto runner = allocations_->find(id)) return runner;
   return not_found("Unknown allocation \"" + Uuid::from_bytes(id).to_string() + "\"");
 }
 
-Result<AllocTree> FileRpc::tree_of(const std::string& id) const {
-  DROVER_TRY(const auto runner, find(id));
+Result<AllocTree> FileRpc::tree_of(const std::string& id, const Call& call) const {
+  DROVER_TRY(const auto runner, find(id, call));
   return AllocTree::open(runner->folders().root);
 }
 
-Result<v1::ListFilesResponse> FileRpc::list(const v1::ListFilesRequest& request, Call&) {
-  DROVER_TRY(const AllocTree tree, tree_of(request.alloc_id()));
+Result<v1::ListFilesResponse> FileRpc::list(const v1::ListFilesRequest& request, Call& call) {
+  DROVER_TRY(const AllocTree tree, tree_of(request.alloc_id(), call));
   DROVER_TRY(const AllocTree::Place place, tree.find(request.path()));
   v1::ListFilesResponse response;
   DROVER_RETURN_IF_ERROR(tree.list(place, response));
   return response;
 }
 
-Result<v1::StatFileResponse> FileRpc::stat(const v1::StatFileRequest& request, Call&) {
+Result<v1::StatFileResponse> FileRpc::stat(const v1::StatFileRequest& request, Call& call) {
   DROVER_RETURN_IF_ERROR(check_path(request.path()));
-  DROVER_TRY(const AllocTree tree, tree_of(request.alloc_id()));
+  DROVER_TRY(const AllocTree tree, tree_of(request.alloc_id(), call));
   DROVER_TRY(const AllocTree::Place place, tree.find(request.path()));
   v1::StatFileResponse response;
   tree.describe(place, *response.mutable_info());
@@ -73,7 +73,7 @@ Status FileRpc::read_at(const v1::ReadFileRequest& request, Call& call, Replies<
 Status FileRpc::copy(const std::string& id, const std::string& path, uint64_t offset, uint64_t limit, Call& call,
                      Replies<v1::FileBytes>& replies) const {
   DROVER_RETURN_IF_ERROR(check_path(path));
-  DROVER_TRY(const AllocTree tree, tree_of(id));
+  DROVER_TRY(const AllocTree tree, tree_of(id, call));
   DROVER_TRY(const AllocTree::Place place, tree.find(path));
   DROVER_RETURN_IF_ERROR(tree.open_file(place).status());  // before the first answer: a refusal has a status of its own
   v1::AllocFileInfo info;
@@ -91,7 +91,7 @@ Status FileRpc::copy(const std::string& id, const std::string& path, uint64_t of
 Status FileRpc::stream(const v1::StreamFileRequest& request, Call& call, Replies<v1::FileFrame>& replies) {
   DROVER_RETURN_IF_ERROR(check_path(request.path()));
   DROVER_RETURN_IF_ERROR(check_place(request.offset(), request.origin()));
-  DROVER_TRY(const AllocTree tree, tree_of(request.alloc_id()));
+  DROVER_TRY(const AllocTree tree, tree_of(request.alloc_id(), call));
   const FileReadOptions options{.path = request.path(),
                                 .from_end = request.origin() == "end",
                                 .offset = static_cast<uint64_t>(request.offset()),
@@ -102,7 +102,7 @@ Status FileRpc::stream(const v1::StreamFileRequest& request, Call& call, Replies
 }
 
 Status FileRpc::logs(const v1::LogsRequest& request, Call& call, Replies<v1::FileFrame>& replies) {
-  DROVER_TRY(const auto runner, find(request.alloc_id()));
+  DROVER_TRY(const auto runner, find(request.alloc_id(), call));
   if (request.task().empty()) return invalid_argument("must provide task name");
   if (request.type() != "stdout" && request.type() != "stderr")
     return invalid_argument("must provide log type (stdout/stderr)");

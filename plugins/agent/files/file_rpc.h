@@ -40,8 +40,8 @@ class FileRpc {
   Status logs(const v1::LogsRequest& request, Call& call, Replies<v1::FileFrame>& replies);
 
  private:
-  Result<std::shared_ptr<AllocRunner>> find(const std::string& id) const;
-  Result<AllocTree> tree_of(const std::string& id) const;
+  Result<std::shared_ptr<AllocRunner>> find(const std::string& id, const Call& call) const;
+  Result<AllocTree> tree_of(const std::string& id, const Call& call) const;
   Status copy(const std::string& id, const std::string& path, uint64_t offset, uint64_t limit, Call& call,
               Replies<v1::FileBytes>& replies) const;
 

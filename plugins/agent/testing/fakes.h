@@ -304,6 +304,7 @@ class FakeHost final : public Host {
 
 class FakeCall final : public Call {
  public:
+  FakeCall() { context_.identity.permissions = all_permissions(); }
   const CallContext& context() const override { return context_; }
   const ReadView& view() const override { std::abort(); }
   CallContext context_;

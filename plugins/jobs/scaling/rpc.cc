@@ -140,7 +140,7 @@ Result<v1::ListScalingPoliciesResponse> ScalingHandlers::policies(const v1::List
 
 Result<v1::ScalingPolicyResponse> ScalingHandlers::policy(const v1::ScalingPolicyRequest& request, Call& call) {
   auto policy = tables_.scaling.policies.get_by(call.view(), kPoliciesById, request.id());
-  if (!policy) return not_found("policy not found");
+  if (!policy || !call.allowed_in(policy->target().at("Namespace"))) return not_found("policy not found");
   call.set_index(policy->modify_index());
   v1::ScalingPolicyResponse response;
   *response.mutable_policy() = *std::move(policy);

@@ -76,6 +76,7 @@ Result<Write<v1::RegisterJobResponse>> VersionHandlers::revert(const v1::RevertJ
   if (!current) return not_found("job \"" + id + "\" not found");
   if (request.job_version() == current->version()) return invalid_argument("can't revert to current version");
   DROVER_TRY(v1::Job job, version_of(id, request.job_version(), call));
+  DROVER_RETURN_IF_ERROR(may_submit(job, /*overrides_policies=*/false, call));
   DROVER_RETURN_IF_ERROR(check_again(job, *admission_));
   DROVER_RETURN_IF_ERROR(in_known_pool(call.view(), *host_, job));
   if (request.has_enforce_prior_version() && request.enforce_prior_version() != current->version()) {

@@ -150,7 +150,7 @@ Result<v1::WhyResponse> WhyRpc::of_job(const v1::WhyJobRequest& request, Call& c
 Result<v1::WhyResponse> WhyRpc::of_allocation(const v1::WhyAllocationRequest& request, Call& call) {
   const auto view = host_->snapshot();
   const auto alloc = tables_.allocs.get(*view, request.alloc_id());
-  if (!alloc || !in_namespace(alloc->namespace_(), call.query())) return not_found("alloc not found");
+  if (!alloc || !call.allowed_in(alloc->namespace_())) return not_found("alloc not found");
   v1::WhyResponse response;
   response.set_job_id(alloc->job_id());
   response.set_index(view->index());

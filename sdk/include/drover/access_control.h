@@ -1,6 +1,7 @@
-// Authentication and authorization of calls, as two stages of the router. [any]
+// Finds out who calls: a stage of the router. Whether the caller may is decided by drover::allows from what this says. [any]
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "drover/methods.h"
@@ -8,17 +9,15 @@
 
 namespace drover {
 
-class Access;  // drover/options.proto
-
+// An agent whose configuration enables access control has exactly one; without it everybody has all permissions.
 class AccessControl {
  public:
   static constexpr std::string_view kExtensionPoint = "access_control";
   virtual ~AccessControl() = default;
-  // From what the call carries: token, node secret, peer. Runs where the call enters and again where it is served.
-  // Errors: permission_denied; the router answers it after forwarding and counting.
-  virtual Result<Identity> authenticate(const CallContext& context) = 0;
-  // Errors: permission_denied with the text "Permission denied".
-  virtual Status authorize(const Identity& identity, const Access& rule, const CallContext& context) = 0;
+  // From what the call carries: token, node secret, peer. Runs where the call enters and again where it is served. Who
+  // shows nothing is anonymous, which is no error. `done` runs once, on this thread or later on another; the context
+  // lives until then. Errors: permission_denied; the router answers it after forwarding and counting.
+  virtual void authenticate(const CallContext& context, std::function<void(Result<Identity>)> done) = 0;
 };
 
 }  // namespace drover

@@ -35,15 +35,18 @@
 #include "drover/clock.h"
 #include "drover/messages.h"
 #include "drover/result.h"
+#include "drover/permissions.h"
 #include "drover/tables.h"
+#include "drover/uuid.h"
 
 namespace drover {
 
 // The caller of a method. Made by the authenticate stage, never taken from the wire.
 struct Identity {
-  enum class Kind : uint8_t { anonymous, management, token, client, server, plugin };
+  enum class Kind : uint8_t { anonymous, management, token, client, workload };
   Kind kind = Kind::anonymous;
-  std::string name;  // accessor, node identifier, server or plugin name; for logs and metrics, never a secret
+  std::string name;  // accessor, node or allocation identifier; for logs and metrics, never a secret
+  std::shared_ptr<const Permissions> permissions = {};  // null: none
 };
 
 // The options that every call understands. They travel beside the message.
@@ -80,7 +83,14 @@ struct CallContext {
   SteadyTime deadline = SteadyTime::max();
   std::stop_token stop;
   std::shared_ptr<CallGate> gate;  // of the caller; null: everything may be asked for. It does not travel
+  // It comes from another server, which its certificate proves where agents use TLS, or from this one's own plugins,
+  // which say so. It does not travel: a server vouches for no one but itself.
+  bool from_server = false;
+  const Access* access = nullptr;  // the method's rule, from the router on
 };
+
+// The answer to who may not, which does not say why.
+Status access_denied();
 
 // The part of an answer beside its message.
 struct ReplyMeta {
@@ -100,6 +110,14 @@ class Call {
 
   const QueryOptions& query() const { return context().query; }
   std::stop_token stop() const { return context().stop; }
+
+  const Permissions& permissions() const;
+  // Whether the caller meets the method's rule in that namespace. Handlers of methods whose rule is `of_object` ask for
+  // the namespace of what they found, and lists for that of each row.
+  bool allowed_in(std::string_view name_space) const;
+  Status require(std::string_view name_space) const;  // the same; errors: access_denied()
+  // A node asks about itself only. Errors: access_denied(), for another node's identifier (sixteen bytes).
+  Status own_node(std::string_view node_id) const;
 
   // READ and LIST: the index of what was read. Unset, the router takes the largest table index the handler looked at.
   // WRITE and ACT: of what was found where nothing was written; else the router sets the index of the log entry.

@@ -29,7 +29,8 @@ inline constexpr uint32_t kJobsByDispatchToken = 2;  // (namespace, parent, idem
 inline constexpr uint32_t kJobsOnEveryNode = 3;      // (namespace, job); of system and sysbatch jobs, parents apart
 // "job_versions" (owner: jobs)      primary: (namespace, job, version descending)
 // "nodes" (owner: nodes)            primary: node
-inline constexpr uint32_t kNodesByPool = 1;  // (pool, node)
+inline constexpr uint32_t kNodesByPool = 1;    // (pool, node)
+inline constexpr uint32_t kNodesBySecret = 2;  // (SHA-256 of the secret, node); how long a look takes tells nothing of it
 // "node_pools" (owner: node_pools)  primary: (name)
 // "evals" (owner: scheduler)        primary: evaluation
 inline constexpr uint32_t kEvalsByCreation = 1;  // (create index, evaluation)
@@ -53,6 +54,8 @@ std::string job_version_key(std::string_view name_space, std::string_view job_id
 std::string node_pool_key(std::string_view name);
 // In kNodesByPool the nodes of the pool.
 KeyRange nodes_of_pool(std::string_view name);
+// In kNodesBySecret the node, at most one.
+KeyRange node_of_secret(std::string_view secret);
 
 // Keys that begin with the job: its versions; in kJobsByParent its children; in kEvalsByJob and kAllocsByJob its
 // evaluations and allocations; in kDeploymentsByJob its deployments, the newest first.

@@ -26,6 +26,9 @@ class Sha256 {
   const std::unique_ptr<State> state_;
 };
 
+// The 32 bytes of the sum of a text.
+std::string sha256(std::string_view text);
+
 // The sum in hexadecimal of the whole file that the descriptor is open on, wherever it stands, which is one of `pinned`
 // where there are any. Errors: failed_precondition with both sums; those of reading.
 Result<std::string> check_digest(int fd, const std::vector<std::string>& pinned);

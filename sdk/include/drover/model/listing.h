@@ -60,7 +60,7 @@ class Listing {
   Status fill(Call& call, const Table<Row>& table, const Make& make, const Add& add, const Whole& whole) const {
     int32_t room = call.query().per_page;
     for (auto row = call.view().scan(table.id(), index_, range_, order_); row->valid(); row->next()) {
-      if (!has_prefix(row->key())) continue;
+      if (!has_prefix(row->key()) || !may_be_seen(row->key(), call)) continue;
       auto entry = make(*row);
       if (!entry) continue;
       if (filter_) {
@@ -92,6 +92,7 @@ class Listing {
   // Begins with the row of that key.
   void begin_at(std::string key);
   bool has_prefix(std::string_view key) const;
+  bool may_be_seen(std::string_view key, const Call& call) const;
   std::string token_of(std::string_view key) const;
 
   Form form_;
@@ -102,7 +103,7 @@ class Listing {
   std::optional<Filter> filter_;
 };
 
-// True when the call asks for rows of that namespace; "*" asks for all.
-bool in_namespace(std::string_view name_space, const QueryOptions& query);
+// True when the call asks for rows of that namespace; "*" asks for all that its caller may see.
+bool in_namespace(std::string_view name_space, const Call& call);
 
 }  // namespace drover
