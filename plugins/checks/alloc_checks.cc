@@ -323,6 +323,11 @@ std::optional<PartHealth> AllocChecks::health() const {
   return health_of(facts);
 }
 
+std::string AllocChecks::name_space() const {
+  const MutexLock lock(mutex_);
+  return spec_ ? spec_->allocation->namespace_() : std::string();
+}
+
 v1::AllocationChecksResponse AllocChecks::list() const {
   v1::AllocationChecksResponse out;
   const MutexLock lock(mutex_);

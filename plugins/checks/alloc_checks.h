@@ -61,6 +61,7 @@ class AllocChecks : public std::enable_shared_from_this<AllocChecks> {
   // --- Others.
   std::optional<PartHealth> health() const;
   v1::AllocationChecksResponse list() const;
+  std::string name_space() const;  // empty before the prerun: nothing is known then
   // Looks for checks that have been bad for too long, and has tasks restarted. [checks]
   void look_for_restarts();
 

@@ -40,10 +40,11 @@ class ChecksPlugin final : public Plugin {
   }
 
  private:
-  Result<v1::AllocationChecksResponse> list(const v1::AllocationChecksRequest& request, Call&) {
+  Result<v1::AllocationChecksResponse> list(const v1::AllocationChecksRequest& request, Call& call) {
     const Uuid id = Uuid::from_bytes(request.alloc_id());
     const auto checks = registry_.find(id);
     if (!checks) return not_found("Unknown allocation \"" + id.to_string() + "\"");
+    DROVER_RETURN_IF_ERROR(call.require(checks->name_space()));
     return checks->list();
   }
 

@@ -16,6 +16,7 @@
 #include "drover/api/nodes.pb.h"
 #include "drover/api/plugins.pb.h"
 #include "drover/api/services.pb.h"
+#include "drover/api/variables.pb.h"
 
 namespace drover::cli {
 namespace {
@@ -56,6 +57,9 @@ std::vector<std::string> complete_argument(const std::string& command, const std
     if (usage.find("<" + kind + ">") != std::string::npos || usage.find("[" + kind + "]") != std::string::npos)
       return known.ids_of(kind, word);
   }
+  for (const char* place : {"<path>", "[path]", "[prefix]"}) {
+    if (command.starts_with("var ") && usage.find(place) != std::string::npos) return known.ids_of("variable", word);
+  }
   return {};
 }
 
@@ -85,18 +89,20 @@ std::vector<std::string> service_names(Client& client, const std::string& prefix
 std::vector<std::string> look_up(Client& client, const std::string& kind, const std::string& prefix) {
   if (kind == "service") return service_names(client, prefix);
   // An identifier's prefix has whole bytes.
-  const size_t asked = kind == "job" ? prefix.size() : prefix.size() & ~size_t{1};
+  const bool is_text = kind == "job" || kind == "variable";
+  const size_t asked = is_text ? prefix.size() : prefix.size() & ~size_t{1};
   const Parameters page = {{"prefix", prefix.substr(0, asked)}, {"per_page", "100"}};
   // Where the agent does not answer nothing is offered, and nothing is said on the person's line.
   const auto rows_of = [](const auto& found) { return found ? found->json() : nlohmann::json(); };
   const auto rows = kind == "job"          ? rows_of(client.call<v1::Jobs::List>({}, page))
+                    : kind == "variable"   ? rows_of(client.call<v1::Variables::List>({}, page))
                     : kind == "node"       ? rows_of(client.call<v1::Nodes::List>({}, page))
                     : kind == "allocation" ? rows_of(client.call<v1::Allocations::List>({}, page))
                     : kind == "evaluation" ? rows_of(client.call<v1::Evaluations::List>({}, page))
                                            : rows_of(client.call<v1::NodePlugins::List>({}));  // without pages
   std::vector<std::string> ids;
   for (const auto& row : rows) {
-    std::string id = row.value(kind == "plugin" ? "Name" : "ID", "");
+    std::string id = row.value(kind == "plugin" ? "Name" : kind == "variable" ? "Path" : "ID", "");
     if (id.starts_with(prefix)) ids.push_back(std::move(id));
   }
   std::ranges::sort(ids);

@@ -62,9 +62,6 @@ class GcPlugin final : public Plugin {
                                              {.name = "csi_volume_claim_gc_threshold"},
                                              {.name = "csi_plugin_gc_threshold"},
                                              {.name = "acl_token_gc_threshold"},
-                                             {.name = "root_key_gc_interval"},
-                                             {.name = "root_key_gc_threshold"},
-                                             {.name = "root_key_rotation_threshold"},
                                          }}));
     return declare.service("drover.v1.SystemMaintenance", {method<&GcPlugin::garbage_collect>("GarbageCollect", this)});
   }

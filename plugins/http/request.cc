@@ -114,6 +114,20 @@ std::string_view text_in(std::string_view message, const google::protobuf::Descr
   return field ? bytes_field(message, static_cast<uint32_t>(field->number())) : std::string_view();
 }
 
+// Some parameters are written with dashes: lock-acquire.
+std::string field_name(std::string parameter) {
+  std::ranges::replace(parameter, '-', '_');
+  return parameter;
+}
+
+// A method whose answer is not always 200 says so in a field of that name.
+int status_in(std::string_view message, const google::protobuf::Descriptor& type) {
+  const auto* field = type.FindFieldByName("http_status");
+  if (!field) return 200;
+  const uint64_t said = number_field(message, static_cast<uint32_t>(field->number()));
+  return said == 0 ? 200 : static_cast<int>(said);
+}
+
 std::string_view bearer(std::string_view authorization) {
   const size_t space = authorization.find(' ');
   if (space == std::string_view::npos) return {};
@@ -197,7 +211,7 @@ std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& r
     }
   }
   for (const auto& [name, value] : *query) {
-    const FieldDescriptor* field = method.input_type()->FindFieldByName(name);
+    const FieldDescriptor* field = method.input_type()->FindFieldByName(field_name(name));
     if (!field || field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) continue;  // unknown parameters are ignored
     if (Status status = text_to_field(value, *field, *request); !status.ok()) return error_answer(status);
   }
@@ -226,7 +240,8 @@ Answer to_answer(const Outgoing& call, Result<Reply> reply) {
   const ReplyMeta& meta = reply->meta;
   if (meta.index > 0 || reads_state(method)) add_meta(meta, answer);
   if (!meta.next_token.empty()) answer.headers.emplace_back("X-Nomad-NextToken", one_line(meta.next_token));
-  if (call.binding->form.content() == Http::EMPTY) return answer;
+  answer.status = status_in(reply->body, type);
+  if (call.binding->form.content() == Http::EMPTY || answer.status == 204) return answer;
   if (call.binding->form.content() == Http::TEXT) {
     if (const std::string_view text = text_in(reply->body, type, "text"); !text.empty()) {
       answer.body = text;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "drover/api/services.pb.h"
+#include "drover/message_fields.h"
 #include "drover/model/filter.h"
 #include "drover/model/listing.h"
 #include "drover/schema.h"
@@ -26,10 +27,13 @@ v1::ServiceRegistrationsResponse answer(Rows rows) {
 }
 
 // The instances of a service, by namespace and identifier.
-Rows instances(const Tables& tables, const ReadView& view, const std::string& name_space, const std::string& name) {
-  if (name_space != "*") return tables.services.list(view, kServicesByName, of_service(name_space, name));
-  Rows rows = tables.services.list(view, kPrimary, KeyRange::all());
-  std::erase_if(rows, [&](const v1::ServiceRegistration& row) { return row.service_name() != name; });
+Rows instances(const Tables& tables, const Call& call, const std::string& name) {
+  const std::string& name_space = call.query().name_space;
+  if (name_space != "*") return tables.services.list(call.view(), kServicesByName, of_service(name_space, name));
+  Rows rows = tables.services.list(call.view(), kPrimary, KeyRange::all());
+  std::erase_if(rows, [&](const v1::ServiceRegistration& row) {
+    return row.service_name() != name || !in_namespace(row.namespace_(), call);
+  });
   return rows;
 }
 
@@ -78,7 +82,7 @@ void Rpc::set_index(Call& call) const {
 Result<v1::ListServicesResponse> Rpc::list(const v1::ListServicesRequest&, Call& call) {
   std::map<std::string, std::map<std::string, std::set<std::string>>> found;
   tables_.services.scan(call.view(), kPrimary, KeyRange::all(), [&](const v1::ServiceRegistration& row, auto) {
-    if (in_namespace(row.namespace_(), call.query()))
+    if (in_namespace(row.namespace_(), call))
       found[row.namespace_()][row.service_name()].insert(row.tags().begin(), row.tags().end());
     return true;
   });
@@ -97,7 +101,7 @@ Result<v1::ListServicesResponse> Rpc::list(const v1::ListServicesRequest&, Call&
 }
 
 Result<v1::ServiceRegistrationsResponse> Rpc::get(const v1::GetServiceRequest& request, Call& call) {
-  DROVER_TRY(Rows rows, page(instances(tables_, call.view(), call.query().name_space, request.service_name()), call));
+  DROVER_TRY(Rows rows, page(instances(tables_, call, request.service_name()), call));
   set_index(call);
   if (request.choose().empty()) return answer(std::move(rows));
   DROVER_TRY(Rows chosen, choose(std::move(rows), request.choose()));
@@ -123,7 +127,9 @@ Result<v1::ServiceRegistrationsResponse> Rpc::of_job(const v1::JobServicesReques
 }
 
 Result<v1::ServiceRegistrationsResponse> Rpc::of_allocation(const v1::AllocationServicesRequest& request, Call& call) {
-  if (!tables_.allocs || !call.view().get(*tables_.allocs, request.alloc_id())) return not_found("alloc not found");
+  const auto alloc = tables_.allocs ? call.view().get(*tables_.allocs, request.alloc_id()) : std::nullopt;
+  if (!alloc || !call.allowed_in(bytes_field(*alloc, v1::Allocation::kNamespaceFieldNumber)))
+    return not_found("alloc not found");
   set_index(call);
   return answer(tables_.services.list(call.view(), kServicesByAlloc, of_id(request.alloc_id())));
 }

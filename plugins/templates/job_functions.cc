@@ -36,12 +36,10 @@ std::string_view absence(std::string_view name) {
       "byKey",        "byMeta", "caLeaf", "caRoots", "connect", "datacenters", "explode", "key",      "keyExists",
       "keyOrDefault", "ls",     "node",   "nodes",   "safeLs",  "safeTree",    "service", "services", "tree"};
   static constexpr std::string_view kVault[] = {"pkiCert", "secret", "secrets"};
-  static constexpr std::string_view kVariables[] = {"nomadVar", "nomadVarExists", "nomadVarList", "nomadVarListSafe"};
   static constexpr std::string_view kDebug[] = {"spew_dump", "spew_printf", "spew_sdump", "spew_sprintf"};
   const auto is_one_of = [&](const auto& names) { return std::ranges::find(names, name) != std::end(names); };
   if (is_one_of(kConsul)) return "needs Consul, which this version does not ask";
   if (is_one_of(kVault)) return "needs Vault, which this version does not ask";
-  if (is_one_of(kVariables)) return "needs variables, which this version does not have";
   if (is_one_of(kDebug)) return "prints the inside of Go's values; printf with %v shows what is there";
   if (name == "plugin" || name == "writeToFile") return "is not carried out: a template only writes its destination";
   if (name == "sockaddr") return "is not carried out; the attribute unique.network.ip-address has the node's address";
@@ -61,12 +59,14 @@ Status wrong_count(const Bounds& bounds, size_t count) {
 }  // namespace
 
 bool is_job_function(std::string_view name) {
-  return pure(name) || own_functions().contains(name) || !absence(name).empty();
+  return pure(name) || own_functions().contains(name) || VariableFunctions::has(name) ||
+         !absence(name).empty();
 }
 
 Result<Value> JobFunctions::call(std::string_view name, Arguments arguments) {
   if (denied_.contains(name)) return permission_denied("function is disabled on this node");
   if (const std::string_view why = absence(name); !why.empty()) return failed_precondition(std::string(why));
+  if (VariableFunctions::has(name)) return variables_.call(name, arguments);
   const Function* function = pure(name);
   const Bounds bounds = function ? Bounds{function->least, function->most} : own_functions().at(name);
   if (arguments.size() < bounds.least || arguments.size() > bounds.most) return wrong_count(bounds, arguments.size());

@@ -11,6 +11,7 @@
 #include "drover/task_environment.h"
 #include "functions/table.h"
 #include "services/service_query.h"
+#include "variables/variable_functions.h"
 
 namespace drover::templates {
 
@@ -21,7 +22,10 @@ struct World {
   int64_t now_ns;                // since 1970
   std::function<Result<std::string>(const std::string& path)> read_file;
   // The rows that the servers have for it; null before they have answered.
-  std::function<Value(const ServiceQuery& query)> find_services;
+  std::function<Value(const ServiceQuery& query)> find_services = {};
+  UseVariable use_variable = {};        // how the task reads variables
+  std::string region = {};              // of this agent
+  std::chrono::nanoseconds patience{};  // how long servers may take to answer for the first time
 };
 
 // True for a name that templates may call, also where the call is refused then.
@@ -31,10 +35,13 @@ bool is_job_function(std::string_view name);
 class JobFunctions final : public text_template::Functions {
  public:
   // `denied`: refused when they are called; outlives this.
-  JobFunctions(const World& world, const std::set<std::string, std::less<>>& denied) : world_(world), denied_(denied) {}
+  JobFunctions(const World& world, const std::set<std::string, std::less<>>& denied)
+      : world_(world), denied_(denied), variables_(world.use_variable, world.region, world.patience) {}
 
   bool has(std::string_view name) const override { return is_job_function(name); }
   Result<Value> call(std::string_view name, Arguments arguments) override;
+  Value method(const Value& value, std::string_view name) override { return variables_.method(value, name); }
+  const VariableFunctions& variables() const { return variables_; }
 
   // The paths that `file` was asked for.
   const std::set<std::string>& files() const { return files_; }
@@ -57,6 +64,7 @@ class JobFunctions final : public text_template::Functions {
   const std::set<std::string, std::less<>>& denied_;
   std::set<std::string> files_, missing_;
   std::map<std::string, Value> scratch_;
+  VariableFunctions variables_;
 };
 
 }  // namespace drover::templates

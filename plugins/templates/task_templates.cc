@@ -10,6 +10,8 @@
 namespace drover::templates {
 namespace {
 
+constexpr auto kPatience = std::chrono::milliseconds(500);  // before a task starts; it is tried again
+
 // For the parser, which only asks for names.
 class Names final : public text_template::Functions {
  public:
@@ -76,7 +78,7 @@ Result<TaskTemplates> TaskTemplates::make(const Setup& setup) {
   return templates;
 }
 
-Status TaskTemplates::render_one(Entry& entry, int64_t now_ns, Pass& pass) {
+Status TaskTemplates::render_one(Entry& entry, int64_t now_ns, std::chrono::nanoseconds patience, Pass& pass) {
   std::map<std::string, std::optional<TaskFiles::Mark>> files;
   std::map<ServiceQuery, uint64_t> services;
   const World world{.environment = environment_,
@@ -91,16 +93,22 @@ Status TaskTemplates::render_one(Entry& entry, int64_t now_ns, Pass& pass) {
                       const auto known = services_ ? services_->find(query) : std::nullopt;
                       services[query] = known ? known->version : 0;
                       return known ? known->rows : nullptr;
-                    }};
+                    },
+                    .use_variable = use_variable_,
+                    .region = region_,
+                    .patience = patience};
   JobFunctions functions(world, denied_);
   auto text =
       entry.form.run(nullptr, {.functions = &functions, .missing_key_is_error = entry.block->err_missing_key()});
   if (!text) return text.status().with_context(entry.source);
+  entry.variables = functions.variables().used();
   entry.files = std::move(files);
   entry.services = std::move(services);
   entry.quiescence.acted();
+  const std::set<std::string>& unknown = functions.variables().missing();
   pass.missing.insert(functions.missing().begin(), functions.missing().end());
-  if (!functions.missing().empty()) return ok_status();
+  pass.missing.insert(unknown.begin(), unknown.end());
+  if (!functions.missing().empty() || !unknown.empty()) return ok_status();
   DROVER_TRY(const bool is_new, task_files_.write(entry.destination, *text, entry.owner).with_context("destination"));
   if (is_new) pass.changed.push_back(entry.block.get());
   entry.text = *std::move(text);
@@ -109,7 +117,7 @@ Status TaskTemplates::render_one(Entry& entry, int64_t now_ns, Pass& pass) {
 
 Result<TaskTemplates::Pass> TaskTemplates::render(int64_t now_ns) {
   Pass pass;
-  for (Entry& entry : entries_) DROVER_RETURN_IF_ERROR(render_one(entry, now_ns, pass));
+  for (Entry& entry : entries_) DROVER_RETURN_IF_ERROR(render_one(entry, now_ns, kPatience, pass));
   return pass;
 }
 
@@ -129,8 +137,13 @@ Result<TaskTemplates::Pass> TaskTemplates::render_due(SteadyTime now, int64_t no
       version = found;
       entry.quiescence.changed(now);
     }
+    for (auto& [query, used] : entry.variables) {
+      const uint64_t change = used.use->seen().change;
+      if (change != used.change) entry.quiescence.changed(now);
+      used.change = change;
+    }
     if (const auto due = entry.quiescence.due(entry.wait); due && *due <= now) {
-      DROVER_RETURN_IF_ERROR(render_one(entry, now_ns, pass));
+      DROVER_RETURN_IF_ERROR(render_one(entry, now_ns, {}, pass));
     }
   }
   return pass;
@@ -148,8 +161,9 @@ Result<Variables> TaskTemplates::environment() const {
 }
 
 bool TaskTemplates::is_watched() const {
-  return std::ranges::any_of(entries_,
-                             [](const Entry& entry) { return !entry.files.empty() || !entry.services.empty(); });
+  return std::ranges::any_of(entries_, [](const Entry& entry) {
+    return !entry.files.empty() || !entry.services.empty() || !entry.variables.empty();
+  });
 }
 
 }  // namespace drover::templates

@@ -16,6 +16,7 @@
 #include "drover/task_files.h"
 #include "drover/text_template.h"
 #include "services/service_watch.h"
+#include "variables/variable_functions.h"
 
 namespace drover::v1 {
 class Task;
@@ -33,6 +34,8 @@ class TaskTemplates {
     Variables environment;             // of the task, without what its templates add
     Variables node;                    // node_variables()
     ServiceWatch* services = nullptr;  // outlives the templates; null: nobody knows of services
+    UseVariable use_variable = {};     // how the task reads variables
+    std::string region = {};           // of this agent
   };
   // Reads the sources, once. Errors: invalid_argument for a template that does not parse or a path that is not the
   // task's; not_found for a source that is not there.
@@ -40,7 +43,7 @@ class TaskTemplates {
 
   struct Pass {
     std::vector<const v1::Template*> changed;  // those that have been written anew
-    std::set<std::string> missing;             // "file(PATH)", "nomad.service(NAME)": templates that are not written
+    std::set<std::string> missing;             // "file(PATH)", "nomad.service(NAME)" …: templates that are not written
   };
   // All of them. Errors: invalid_argument, with the template's source, for one that cannot be made out; else those of
   // writing.
@@ -50,7 +53,7 @@ class TaskTemplates {
 
   // The variables of the templates with `env`, the later ones win. Errors: invalid_argument with the line.
   Result<Variables> environment() const;
-  // Something may change: a template has read a file, or asked for services.
+  // Something may change: a template has read a file or a variable, or asked for services.
   bool is_watched() const;
 
  private:
@@ -64,6 +67,7 @@ class TaskTemplates {
     std::optional<std::string> text;                                // as it was written last
     std::map<std::string, std::optional<TaskFiles::Mark>> files{};  // that it has read, as they were then
     std::map<ServiceQuery, uint64_t> services{};                    // that it has asked for, by what was known then
+    std::map<VariableQuery, VariableFunctions::Used> variables{};   // likewise
     Quiescence quiescence{};
   };
 
@@ -72,14 +76,19 @@ class TaskTemplates {
         denied_(setup.config.denied),
         environment_(setup.environment),
         node_(setup.node),
-        services_(setup.services) {}
+        services_(setup.services),
+        use_variable_(setup.use_variable),
+        region_(setup.region) {}
   static Result<Entry> entry_of(const v1::Template& block, const Setup& setup);
-  Status render_one(Entry& entry, int64_t now_ns, Pass& pass);
+  // `patience`: how long servers may take to answer for the first time.
+  Status render_one(Entry& entry, int64_t now_ns, std::chrono::nanoseconds patience, Pass& pass);
 
   TaskFiles task_files_;
   std::set<std::string, std::less<>> denied_;
   Variables environment_, node_;
   ServiceWatch* services_;
+  UseVariable use_variable_;
+  std::string region_;
   std::vector<Entry> entries_;
 };
 

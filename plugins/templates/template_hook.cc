@@ -56,11 +56,13 @@ class ScriptRun final : public ExecStream {
 
 class TemplatesPart final : public TaskHook::Part, public Watched {
  public:
-  TemplatesPart(Host& host, const Config& config, Watcher& watcher, ServiceWatch& services, HookedTask& task)
+  TemplatesPart(Host& host, const Config& config, Watcher& watcher, ServiceWatch& services, VariableWatches& variables,
+                HookedTask& task)
       : host_(host),
         config_(config),
         watcher_(watcher),
         services_(services),
+        variables_(variables),
         task_(task),
         doing_(std::make_shared<Doing>()) {
     doing_->part = this;
@@ -116,9 +118,21 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
                                                         .config = config_,
                                                         .environment = start.environment,
                                                         .node = start.node,
-                                                        .services = &services_}));
+                                                        .services = &services_,
+                                                        .use_variable = use_variable(*spec),
+                                                        .region = host_.agent().region}));
     templates_.emplace(std::move(made));
     return ok_status();
+  }
+
+  // Children of periodic and dispatched jobs are who they are: the servers know their parent.
+  UseVariable use_variable(const AllocSpec& spec) {
+    const VariableReader reader{.allocation = task_.allocation(),
+                                .name_space = spec.allocation->namespace_(),
+                                .job = spec.allocation->job_id(),
+                                .group = spec.allocation->task_group(),
+                                .task = task_.name()};
+    return [&all = variables_, reader](const VariableQuery& query) { return all.use(reader, query); };
   }
 
   // Waits until every template has been written once.
@@ -262,6 +276,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
   const Config& config_;
   Watcher& watcher_;
   ServiceWatch& services_;
+  VariableWatches& variables_;
   HookedTask& task_;
   const std::shared_ptr<Doing> doing_;
   bool has_started_ = false;
@@ -275,7 +290,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
 
 std::unique_ptr<TaskHook::Part> TemplateHook::attach(HookedTask& task, HookState&) {
   if (task.spec()->task(task.name())->templates_size() == 0) return nullptr;
-  return std::make_unique<TemplatesPart>(*host_, config_, watcher_, services_, task);
+  return std::make_unique<TemplatesPart>(*host_, config_, watcher_, services_, variables_, task);
 }
 
 }  // namespace drover::templates

@@ -8,6 +8,7 @@
 #include "drover/plugin.h"
 #include "drover/task_hook.h"
 #include "services/service_watch.h"
+#include "variables/variable_watch.h"
 #include "watcher.h"
 
 namespace drover::templates {
@@ -19,11 +20,13 @@ class TemplateHook final : public TaskHook {
   // Before anything is attached; the host outlives the hook.
   void start(Host& host, Config config) {
     host_ = &host;
+    variables_.start(host);
     config_ = std::move(config);
     services_.start(host);
   }
   void stop() {
     watcher_.stop();
+    variables_.stop();
     services_.stop();
   }
 
@@ -34,6 +37,7 @@ class TemplateHook final : public TaskHook {
 
  private:
   ServiceWatch services_;
+  VariableWatches variables_;
   Watcher watcher_;
   Host* host_ = nullptr;
   Config config_;

@@ -273,9 +273,18 @@ class Runner {
     return no_value();
   }
 
+  Value method_of(const Value& value, const std::string& name) const {
+    if (options_.functions == nullptr || (value->is_object() && value->contains(name))) return nullptr;
+    return options_.functions->method(value, name);
+  }
+
   Result<Value> fields_of(const Operand& operand, Value value) const {
     for (const std::string& name : operand.fields) {
       if (value == no_value()) return value;
+      if (Value found = method_of(value, name)) {
+        value = std::move(found);
+        continue;
+      }
       if (!value->is_object()) {
         return template_error(operand.place,
                               "there is no field " + name + " in a value of the type " + std::string(type_of(*value)));

@@ -137,7 +137,7 @@ const std::initializer_list<Library> kLibraries = {
     {"OpenSSL",
      {"openssl/"},
      {"kernel/host/loader.cc", "plugins/artifacts/fetcher/digest.cc", "plugins/gossip/seal.cc",
-      "sdk/hcl/functions_crypto.cc",
+      "plugins/keyring/crypto/cipher.cc", "plugins/keyring/crypto/signer.cc", "sdk/hcl/functions_crypto.cc",
       "sdk/hcl/functions_crypto_test.cc", "sdk/encoding/sha256.cc", "sdk/config/tls_identity.cc"}},
     {"libcrypt", {"crypt.h"}, {"sdk/hcl/functions_crypto.cc", "sdk/hcl/functions_crypto_test.cc"}},
     {"Boost.Asio and Beast",

@@ -117,9 +117,13 @@ expect 1 "-json was given, and this is not JSON" "$DROVER" job validate -json ex
 expect 0 "Example job file written to connect.nomad.hcl" "$DROVER" job init -connect connect.nomad.hcl
 expect 0 "" "$DROVER" fmt -check connect.nomad.hcl
 expect 1 "is not supported by this version of drover" "$DROVER" job validate connect.nomad.hcl
-expect 1 "Error retrieving job templates" "$DROVER" job init -list-templates
+expect 0 "No job templates are kept" "$DROVER" job init -list-templates
 expect 1 "Error retrieving the job template" "$DROVER" job init -template=web web.nomad.hcl
 [ ! -e web.nomad.hcl ] || fail "a template that is not there was written"
+expect 0 "Created variable" "$DROVER" var put -out=none nomad/job-templates/web "template=job \"web\" {}" "description=A web server"
+expect 0 "web" "$DROVER" job init -list-templates
+expect 0 "" "$DROVER" job init -template=web web.nomad.hcl
+expect 0 'job "web" {}' cat web.nomad.hcl
 printf 'job "cron" {\n  type = "batch"\n  periodic {\n    cron      = "61 * * * *"\n    time_zone = "Mars/Base"\n  }\n  group "g" {\n    task "t" {\n      driver = "raw_exec"\n    }\n  }\n}\n' > cron.hcl
 expect 1 'periodic.cron: "61 * * * *" is no cron expression: the minute "61"' "$DROVER" job validate cron.hcl
 expect 1 'periodic.time_zone: "Mars/Base" is no time zone' "$DROVER" job validate cron.hcl

@@ -1,6 +1,6 @@
 // The language of Go's text/template over JSON values: output in a form of the user's own (`-t`), and templates of jobs.
 //
-// All of the language but methods: pipelines, variables, if, range with break and continue, with, define, template,
+// All of the language but methods of Go's types: pipelines, variables, if, range with break and continue, with, define, template,
 // block, comments, trim markers, and the functions and, or, not, eq, ne, lt, le, gt, ge, len, index, slice, print,
 // printf, println, html, js, urlquery. An object is a map here, so what it does not have is "<no value>", no error.
 // Whoever runs a template may add functions.
@@ -37,6 +37,8 @@ class Functions {
   virtual bool has(std::string_view name) const = 0;
   // Requires: has(name). Errors: without a place, which is added.
   virtual Result<Value> call(std::string_view name, std::span<const Value> arguments) = 0;
+  // The value that `.name` gives where it is no key of the value; null: there is none.
+  virtual Value method(const Value& value, std::string_view name) { return (void)value, (void)name, nullptr; }
 };
 
 struct Syntax {

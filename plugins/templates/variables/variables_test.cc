@@ -1,0 +1,150 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "drover/text_template.h"
+#include "drover/v1/node_variables.pb.h"
+#include "job_functions.h"
+#include "sdk/testing/fake_host.h"
+
+namespace drover::templates {
+namespace {
+
+using namespace std::chrono_literals;
+
+class FakeNode final : public NodeCalls {
+ public:
+  std::optional<NodeProofOf> proof() const override {
+    return NodeProofOf{.id = Uuid::from_bytes(std::string(16, 'n')), .secret = std::string(16, 's'), .name = "n"};
+  }
+  CallContext context(std::string method, std::chrono::nanoseconds, std::stop_token stop) const override {
+    CallContext context;
+    context.method = std::move(method);
+    context.stop = std::move(stop);
+    return context;
+  }
+};
+
+class NomadVar : public ::testing::Test {
+ protected:
+  NomadVar() {
+    EXPECT_TRUE(host_.rows().extend<NodeCalls>("agent", node_).ok());
+    host_.delay_tasks();
+    host_.answer_calls_with([this](const CallContext& context, const std::string& bytes) { return answer(context, bytes); });
+    watches_.start(host_);
+  }
+  ~NomadVar() override { watches_.stop(); }
+
+  Result<std::string> answer(const CallContext& context, const std::string& bytes) {
+    ++asked_;
+    DROVER_TRY(const auto request, parse_message<v1::NodeVariableRequest>(bytes));
+    EXPECT_EQ(request.node_id(), std::string(16, 'n'));
+    EXPECT_EQ(request.secret_id(), std::string(16, 's'));
+    if (!refusal_.ok()) return refusal_;
+    if (context.method.ends_with("List")) {
+      v1::NodeVariablesResponse response;
+      for (const auto& [path, items] : variables_) {
+        if (path.starts_with(request.path())) response.add_variables()->set_path(path);
+      }
+      return serialize(response);
+    }
+    v1::NodeVariableResponse response;
+    if (const auto at = variables_.find(request.path()); at != variables_.end()) {
+      response.mutable_variable()->set_path(at->first);
+      response.mutable_variable()->set_items(at->second);
+    }
+    return serialize(response);
+  }
+
+  // What a template makes of it.
+  std::string run(const std::string& text) {
+    static const Variables kNone;
+    static const std::set<std::string, std::less<>> kNothing;
+    const UseVariable use = [this](const VariableQuery& query) { return watches_.use(reader_, query); };
+    const World world{.environment = kNone, .node = kNone, .now_ns = 0, .read_file = {}, .use_variable = use,
+                      .region = "global", .patience = 10s};
+    JobFunctions functions(world, kNothing);
+    const auto form = text_template::Template::parse(text, {.functions = &functions});
+    if (!form) return form.status().message();
+    auto out = form->run(nullptr, {.functions = &functions});
+    used_ = functions.variables().used();
+    missing_ = functions.variables().missing();
+    return out ? *out : out.status().message();
+  }
+
+  testing::FakeHost host_;
+  FakeNode node_;
+  VariableWatches watches_;
+  const VariableReader reader_{.allocation = Uuid::random(), .name_space = "default", .job = "web", .group = "g", .task = "t"};
+  std::map<std::string, std::string> variables_ = {{"nomad/jobs/web", R"({"host":"h","port":"1"})"}};
+  std::map<VariableQuery, VariableFunctions::Used> used_;
+  std::set<std::string> missing_;
+  Status refusal_;
+  int asked_ = 0;
+};
+
+TEST_F(NomadVar, GivesItemsAndWhatIsSaidOfThem) {
+  const struct {
+    const char* text;
+    const char* out;
+  } cases[] = {
+      {R"({{ with nomadVar "nomad/jobs/web" }}{{ .host }}:{{ .port }}{{ end }})", "h:1"},
+      {R"({{ range $k, $v := nomadVar "nomad/jobs/web" }}{{ $k }}={{ $v }};{{ end }})", "host=h;port=1;"},
+      {R"({{ range (nomadVar "nomad/jobs/web").Tuples }}{{ .K }}={{ .V }};{{ end }})", "host=h;port=1;"},
+      {R"({{ range nomadVar "nomad/jobs/web" }}{{ .Key }}={{ .Value }};{{ end }})", "host=h;port=1;"},
+      {R"({{ (nomadVar "nomad/jobs/web").Keys }})", "[host port]"},
+      {R"({{ (nomadVar "nomad/jobs/web").Values }})", "[h 1]"},
+      {R"({{ (nomadVar "nomad/jobs/web").Metadata.Path }})", "nomad/jobs/web"},
+      {R"({{ with nomadVar "nomad/jobs/web@default.global" }}{{ .host.Value }}{{ end }})", "h"},
+      {R"({{ nomadVarExists "nomad/jobs/web" }} {{ nomadVarExists "nomad/jobs/none" }})", "true false"},
+      {R"({{ range nomadVarList "nomad/" }}{{ .Path }};{{ end }})", "nomad/jobs/web;"},
+      {R"({{ range nomadVarList }}{{ .Path }};{{ end }})", "nomad/jobs/web;"},
+      {R"({{ len (nomadVarList "x") }})", "0"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(run(c.text), c.out) << c.text;
+    EXPECT_TRUE(missing_.empty()) << c.text;
+  }
+  EXPECT_NE(run(R"({{ nomadVar "a@b.elsewhere" }})").find("another region, \"elsewhere\""), std::string::npos);
+  EXPECT_NE(run(R"({{ nomadVar }})").find("takes one argument"), std::string::npos);
+}
+
+TEST_F(NomadVar, WaitsForWhatMustBeThere) {
+  run(R"({{ nomadVar "nomad/jobs/none" }}{{ nomadVarListSafe "x" }})");
+  EXPECT_EQ(missing_, (std::set<std::string>{"nomad.var.block(nomad/jobs/none)", "nomad.var.list(x)"}));
+}
+
+TEST_F(NomadVar, IsRefusedInWordsThatHelp) {
+  refusal_ = permission_denied("Permission denied");
+  EXPECT_NE(run(R"({{ nomadVar "secret" }})").find("Permission denied: a task reads nomad/jobs"), std::string::npos);
+}
+
+TEST_F(NomadVar, IsWatchedOnceAndChanges) {
+  run(R"({{ with nomadVar "nomad/jobs/web" }}{{ .host }}{{ end }})");
+  const auto first = used_;
+  run(R"({{ with nomadVar "nomad/jobs/web" }}{{ .port }}{{ end }})");
+  EXPECT_EQ(asked_, 1);
+  const auto& held = first.begin()->second;
+  EXPECT_EQ(held.use->seen().change, held.change);
+  host_.run_delayed();  // the same answer
+  EXPECT_EQ(asked_, 2);
+  EXPECT_EQ(held.use->seen().change, held.change);
+  refusal_ = unavailable("No cluster leader");
+  host_.run_delayed();  // what is known stays
+  EXPECT_EQ(held.use->seen().change, held.change);
+  refusal_ = ok_status();
+  variables_["nomad/jobs/web"] = R"({"host":"other"})";
+  host_.run_delayed();
+  EXPECT_GT(held.use->seen().change, held.change);
+  EXPECT_EQ(run(R"({{ with nomadVar "nomad/jobs/web" }}{{ .host }}{{ end }})"), "other");
+}
+
+TEST_F(NomadVar, IsForgottenWithItsLastUser) {
+  run(R"({{ nomadVar "nomad/jobs/web" }})");
+  used_.clear();
+  host_.run_delayed();
+  EXPECT_EQ(asked_, 1);
+}
+
+}  // namespace
+}  // namespace drover::templates

@@ -1,0 +1,40 @@
+#include "lock_keeper.h"
+
+#include "tables.h"
+#include "variables.pb.h"
+
+namespace drover::variables {
+
+void LockKeeper::clear() {
+  const MutexLock lock(mutex_);
+  renewals_.clear();
+}
+
+void LockKeeper::renewed(const v1::SealedVariable& variable, SteadyTime now) {
+  const MutexLock lock(mutex_);
+  renewals_[variable_key(variable.namespace_(), variable.path())] = {.lock_id = variable.lock().id(), .at = now};
+}
+
+std::vector<v1::VariableLockFreed> LockKeeper::dead(const std::vector<v1::SealedVariable>& locked, SteadyTime now) {
+  std::vector<v1::VariableLockFreed> dead;
+  std::map<std::string, Renewal> known;
+  const MutexLock lock(mutex_);
+  for (const v1::SealedVariable& row : locked) {
+    const std::string key = variable_key(row.namespace_(), row.path());
+    const auto before = renewals_.find(key);
+    const bool is_same = before != renewals_.end() && before->second.lock_id == row.lock().id();
+    const Renewal renewal = is_same ? before->second : Renewal{.lock_id = row.lock().id(), .at = now};
+    const auto lives = std::chrono::nanoseconds(2 * row.lock().ttl() + row.lock().lock_delay());
+    if (now - renewal.at >= lives) {
+      v1::VariableLockFreed& freed = dead.emplace_back();
+      freed.set_namespace_(row.namespace_());
+      freed.set_path(row.path());
+      freed.set_lock_id(row.lock().id());
+    }
+    known.emplace(key, renewal);
+  }
+  renewals_ = std::move(known);
+  return dead;
+}
+
+}  // namespace drover::variables
