@@ -250,10 +250,12 @@ void AllocChecks::resume(const std::string& task) {
   begin_all();
 }
 
+// Grace begins for all checks that would have this task restarted, those of the group's services, too: they have gone on
+// while it was away.
 void AllocChecks::started(const std::string& task) {
   const MutexLock lock(mutex_);
   for (auto& [id, check] : checks_) {
-    if (check.what.task == task) check.watch.begin(node_.now());
+    if (check.what.inside.empty() || check.what.inside == task) check.watch.begin(node_.now());
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "drover/config.h"
 #include "drover/plugin.h"
 #include "drover/v1/node.pb.h"
 #include "observed/observed_check.h"
@@ -17,8 +16,6 @@ constexpr std::string_view kPrefix = "check.";
 void ChecksFingerprint::start(const Host& host, const Providers& providers) {
   providers_ = &providers;
   region_ = host.agent().region;
-  const ConfigBlock* const client = host.configuration("client");
-  has_services_ = !client || client->boolean("nomad_service_discovery", true);
 }
 
 Status ChecksFingerprint::describe(v1::Node& node) {
@@ -36,8 +33,6 @@ bool ChecksFingerprint::refresh(v1::Node& node) {
     is_other = is_other || is_gone;
     at = is_gone ? attributes.erase(at) : std::next(at);
   }
-  // Jobs with services of the provider "nomad" ask for it.
-  if (has_services_) is_other = attributes.insert({"nomad.service_discovery", "true"}).second || is_other;
   for (const std::string& name : wanted) is_other = attributes.insert({name, "1"}).second || is_other;
   Variables variables = node_variables(node, region_);
   const MutexLock lock(mutex_);

@@ -27,7 +27,6 @@ class ChecksFingerprint final : public NodeFingerprint {
  private:
   const Providers* providers_ = nullptr;  // constant after start
   std::string region_;
-  bool has_services_ = true;  // client.nomad_service_discovery
   mutable Mutex mutex_;
   std::function<void()> changed_ DROVER_GUARDED_BY(mutex_);
   Variables variables_ DROVER_GUARDED_BY(mutex_);

@@ -2,6 +2,7 @@
 # Checks of services with a real agent: deployments that wait for them, one that fails and reverts, tasks that are
 # restarted, results for people, and all of it after kill -9.
 . "$(dirname "$0")/lib.sh"
+PAGE=$(realpath "$(dirname "$0")/../../docs/operator/checks.md")
 cd "$WORK" || exit 1
 command -v python3 > /dev/null || { echo "SKIPPED: needs python3, which answers the checks"; exit 77; }
 
@@ -119,7 +120,7 @@ eventually 40 "the old version does not run" job_deployment_is good successful
 # check_restart restarts the task, as a failure.
 job sick /file "check_restart {
           limit = 2
-          grace = \"1s\"
+          grace = \"4s\"
         }"
 touch sick.good
 expect 0 "" "$DROVER" job run -detach sick.hcl
@@ -202,6 +203,13 @@ JOB
   says_why() { "$DROVER" alloc checks "$(alloc_of redis)" | grep -q "the check could not run: .*expected"; }
   eventually 20 "nobody says that there is no such option" says_why
 fi
+
+# The example of docs/operator/checks.md; nobody answers it.
+example_of "$PAGE" > example.hcl
+expect 0 "" "$DROVER" job run -detach example.hcl
+eventually 20 "no allocation" has_alloc web
+eventually 20 "the check does not fail" check_is "$(alloc_of web)" answers failure
+expect 0 "" "$DROVER" job stop -detach web
 
 # Stopped: nothing is checked any more.
 expect 0 "" "$DROVER" job stop -detach sick
