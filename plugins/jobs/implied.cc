@@ -42,6 +42,7 @@ void of_service(const v1::Job& job, const v1::Service& service, v1::TaskGroup& g
     if (service.checks_size() > 0) add(group, constraint_of("${attr.nomad.version}", "semver", ">= 1.4.0"));
     return;
   }
+  if (service.provider() != "consul") return;  // a program's: the node says whether it has it
   add_default(job, group, constraint_of("${attr.consul.version}", "semver", ">= 1.7.0"));
 }
 
