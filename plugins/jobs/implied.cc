@@ -46,6 +46,7 @@ void of_service(const v1::Job& job, const v1::Service& service, v1::TaskGroup& g
     }
     return;
   }
+  if (service.provider() != "consul") return;  // a program's: the node says whether it has it
   add_default(job, group, constraint_of("${attr.consul.version}", "semver", ">= 1.7.0"));
 }
 

@@ -4,6 +4,7 @@
 #include "drover/module.h"
 #include "drover/node_fingerprint.h"
 #include "drover/pause.h"
+#include "drover/plugin_source.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/node.pb.h"
 #include "node/native_provider.h"
@@ -47,18 +48,16 @@ class ServicesPlugin final : public Plugin, private NodeFingerprint {
          {std::pair{"nodes", &tables_.nodes}, {"allocs", &tables_.allocs}, {"jobs", &tables_.jobs}}) {
       if (const auto found = host.find_table(name)) *table = *found;
     }
-    setup_ = {.host = &host, .publisher = &publisher_, .supports = {}};
+    setup_ = {.host = &host, .publisher = &publisher_, .discover = [this] { discover(); }};
     if (!host.agent().client) return ok_status();
     native_.start(host);
-    std::map<std::string, ServiceProvider*> providers;
-    for (const std::string& name : host.extensions<ServiceProvider>()) {
-      providers[name] = host.extension<ServiceProvider>(name);
-      setup_.supports.push_back("service." + name);
-    }
-    publisher_.start(std::move(providers), [&host] {
+    publisher_.start([&host] {
       const NodeCalls* calls = node_calls(host);
       return calls ? calls->proof() : std::nullopt;
     });
+    for (const std::string& name : host.extensions<PluginSource>())
+      host.extension<PluginSource>(name)->watch<ServiceProvider>([this] { discover(); });
+    discover();
     return ok_status();
   }
 
@@ -74,11 +73,25 @@ class ServicesPlugin final : public Plugin, private NodeFingerprint {
     while (pause_for(kSweepEvery, stop)) sweep();
   }
   void stop(SteadyTime) override {
+    if (host_ && host_->agent().client) {
+      for (const std::string& name : host_->extensions<PluginSource>())
+        host_->extension<PluginSource>(name)->watch<ServiceProvider>({});
+    }
     publisher_.stop();
     syncs_.stop();
   }
 
  private:
+  // Providers of this build, and programs, which come and go.
+  void discover() {
+    for (const std::string& name : host_->extensions<ServiceProvider>())
+      publisher_.offer(name, *host_->extension<ServiceProvider>(name));
+    for (const std::string& name : host_->extensions<PluginSource>()) {
+      for (const auto& each : host_->extension<PluginSource>(name)->plugins<ServiceProvider>())
+        publisher_.offer(each.name, *each.plugin);
+    }
+  }
+
   // Rows that outlived what they stand for, whatever the reason.
   void sweep() {
     if (!tables_.nodes || !tables_.allocs) return;

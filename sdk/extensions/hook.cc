@@ -8,7 +8,6 @@
 #include "drover/task_hook.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
-#include "drover/v1/service.pb.h"
 
 namespace drover {
 namespace {
@@ -83,12 +82,7 @@ std::vector<Block> used_blocks(const v1::TaskGroup& group, const v1::Task& task)
     if (mode.empty() || mode == "host") continue;  // the machine's: nobody has to do anything
     used.push_back({"network." + network_name(mode), "the network mode \"" + mode + "\""});
   }
-  std::set<std::string> providers;
-  for (const auto* services : {&group.services(), &task.services()}) {
-    for (const v1::Service& service : *services) providers.insert(service.provider());
-  }
-  for (const std::string& provider : providers)
-    used.push_back({"service." + provider, "the block service with the provider \"" + provider + "\""});
+  if (!group.services().empty() || !task.services().empty()) used.push_back({"service", "the block service"});
   return used;
 }
 

@@ -50,7 +50,7 @@ TEST(UsedBlocks, AreThoseThatSomebodyMustCarryOut) {
   EXPECT_EQ(names,
             "artifact = the block artifact\nidentity = the block identity\n"
             "volume.csi = the block volume with the type \"csi\"\nnetwork.cni = the network mode \"cni/blue\"\n"
-            "service.nomad = the block service with the provider \"nomad\"\n");
+            "service = the block service\n");
 }
 
 TEST(UsedBlocks, AreSupportedWhenAHookSaysSo) {

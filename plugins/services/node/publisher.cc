@@ -11,22 +11,31 @@
 
 namespace drover::services {
 
-void Publisher::start(std::map<std::string, ServiceProvider*> providers,
-                      std::function<std::optional<NodeProofOf>()> who) {
-  who_ = std::move(who);
-  for (const auto& [name, provider] : providers)
-    outlets_.push_back(std::make_unique<Outlet>(Outlet{.name = name, .provider = provider, .at = outlets_.size()}));
-  {
-    MutexLock lock(mutex_);
-    progress_.resize(outlets_.size());
-  }
-  for (const auto& outlet : outlets_)
-    outlet->thread = std::jthread([this, &outlet = *outlet](const std::stop_token& stop) { run(outlet, stop); });
+void Publisher::start(std::function<std::optional<NodeProofOf>()> who) { who_ = std::move(who); }
+
+void Publisher::offer(const std::string& name, ServiceProvider& provider) {
+  MutexLock lock(mutex_);
+  if (is_stopped_ || std::ranges::any_of(outlets_, [&](const auto& outlet) { return outlet->name == name; })) return;
+  outlets_.push_back(std::make_unique<Outlet>(Outlet{.name = name, .provider = &provider, .at = outlets_.size()}));
+  progress_.emplace_back();
+  Outlet& outlet = *outlets_.back();
+  outlet.thread = std::jthread([this, &outlet](const std::stop_token& stop) { run(outlet, stop); });
+}
+
+bool Publisher::has(std::string_view provider) {
+  MutexLock lock(mutex_);
+  return std::ranges::any_of(outlets_, [&](const auto& outlet) { return outlet->name == provider; });
 }
 
 void Publisher::stop() {
-  for (const auto& outlet : outlets_) outlet->thread.request_stop();
-  for (const auto& outlet : outlets_) {
+  std::vector<std::unique_ptr<Outlet>> all;
+  {
+    MutexLock lock(mutex_);
+    is_stopped_ = true;
+    all.swap(outlets_);
+  }
+  for (const auto& outlet : all) outlet->thread.request_stop();
+  for (const auto& outlet : all) {
     if (outlet->thread.joinable()) outlet->thread.join();
   }
 }

@@ -44,11 +44,16 @@ class Publisher final : public NodeRegistered {
 
   ~Publisher() override { stop(); }
 
-  // Once, before anything is put. All outlive it. `who`: this node; nothing until the servers know it.
-  void start(std::map<std::string, ServiceProvider*> providers, std::function<std::optional<NodeProofOf>()> who);
+  // Once, before anything is put. `who`: this node; nothing until the servers know it.
+  void start(std::function<std::optional<NodeProofOf>()> who);
   void stop();
 
-  // The instances of this workload are these and no others. Those of providers that are not there are never published.
+  // From now on this provider is told, of what was put before, too; does nothing for a name that is there. It outlives
+  // the publisher.
+  void offer(const std::string& name, ServiceProvider& provider);
+  bool has(std::string_view provider);
+
+  // The instances of this workload are these and no others. Those of providers that are not there wait for them.
   void put(const WorkloadName& name, const v1::StoredInstances& instances);
   void remove(const WorkloadName& name);
   // Waits until all that was said before has been published. False: it was not within that time.
@@ -77,7 +82,8 @@ class Publisher final : public NodeRegistered {
   std::map<WorkloadName, std::shared_ptr<const v1::StoredInstances>> workloads_ DROVER_GUARDED_BY(mutex_);
   uint64_t change_ DROVER_GUARDED_BY(mutex_) = 1;
   std::vector<Progress> progress_ DROVER_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<Outlet>> outlets_;  // constant after start
+  std::vector<std::unique_ptr<Outlet>> outlets_ DROVER_GUARDED_BY(mutex_);  // an outlet itself is constant
+  bool is_stopped_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace drover::services

@@ -62,10 +62,12 @@ v1::StoredInstances instances(const std::string& id, const std::string& provider
 class PublisherTest : public ::testing::Test {
  protected:
   void start() {
-    publisher_.start({{"nomad", &native_}, {"file", &file_}}, [this]() -> std::optional<NodeProofOf> {
+    publisher_.start([this]() -> std::optional<NodeProofOf> {
       if (!is_known_) return std::nullopt;
       return NodeProofOf{.id = Uuid(), .secret = "", .name = "n1"};
     });
+    publisher_.offer("nomad", native_);
+    publisher_.offer("file", file_);
   }
   FakeProvider native_, file_;
   std::atomic<bool> is_known_{true};
@@ -85,6 +87,17 @@ TEST_F(PublisherTest, TellsEachProviderItsOwn) {
   EXPECT_TRUE(publisher_.settle(20s));
   EXPECT_TRUE(native_.eventually("other "));
   EXPECT_TRUE(file_.eventually(""));
+}
+
+TEST_F(PublisherTest, AProviderThatComesLaterIsToldAll) {
+  start();
+  FakeProvider late;
+  publisher_.put({alloc_, ""}, instances("group", "late"));
+  EXPECT_FALSE(publisher_.has("late"));
+  publisher_.offer("late", late);
+  EXPECT_TRUE(publisher_.has("late"));
+  EXPECT_TRUE(late.eventually("group "));
+  publisher_.stop();
 }
 
 TEST_F(PublisherTest, SaysNothingBeforeTheNodeIsKnown) {

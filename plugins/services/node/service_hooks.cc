@@ -29,6 +29,18 @@ Result<v1::StoredInstances> resolve_all(const Services& services, const ServiceP
   return all;
 }
 
+// Errors: failed_precondition naming the first whose provider is not there.
+Status check_providers(const Services& services, const HookSetup& setup) {
+  for (const v1::Service& service : services) {
+    if (setup.publisher->has(service.provider())) continue;
+    setup.discover();
+    if (setup.publisher->has(service.provider())) continue;
+    return failed_precondition("service \"" + service.name() + "\": this client has no service provider \"" +
+                               service.provider() + "\"");
+  }
+  return ok_status();
+}
+
 // What one workload says, kept in its hook's state.
 class Said {
  public:
@@ -84,6 +96,7 @@ class GroupPart final : public AllocHook::Part {
   Status publish() {
     const AllocSpecPtr spec = alloc_.spec();
     if (!spec->group) return ok_status();
+    DROVER_RETURN_IF_ERROR(check_providers(spec->group->services(), setup_));
     const v1::NetworkStatus network = alloc_.network_status();
     const NodeCalls* calls = node_calls(*setup_.host);
     const Variables node = calls ? calls->variables() : Variables();
@@ -109,7 +122,7 @@ class TaskPart final : public TaskHook::Part {
   Status prestart(TaskPrestart& start) override {
     environment_ = start.environment;
     node_ = start.node;
-    return ok_status();
+    return check_providers(task_.spec()->task(task_.name())->services(), setup_);
   }
   Status poststart() override {
     is_running_ = true;

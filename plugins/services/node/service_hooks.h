@@ -8,6 +8,7 @@
 // meanwhile.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,14 +22,14 @@ namespace drover::services {
 struct HookSetup {
   Host* host = nullptr;
   Publisher* publisher = nullptr;
-  std::vector<std::string> supports;  // blocks: one for each provider
+  std::function<void()> discover;  // offers the providers that have come meanwhile to the publisher
 };
 
 class GroupServicesHook final : public AllocHook {
  public:
   explicit GroupServicesHook(const HookSetup& setup) : setup_(setup) {}
   HookInfo info() const override {
-    return {.name = "services", .after = {"alloc_dir", "network", "networks"}, .supports = setup_.supports};
+    return {.name = "services", .after = {"alloc_dir", "network", "networks"}, .supports = {"service"}};
   }
   std::unique_ptr<Part> attach(HookedAlloc& alloc, HookState& state) override;
 
@@ -43,7 +44,7 @@ class TaskServicesHook final : public TaskHook {
     return {.name = "services",
             .after = {"environment", "task_dir", "logs", "devices", "dispatch_payload", "artifacts", "template",
                       "secrets", "volumes"},
-            .supports = setup_.supports};
+            .supports = {"service"}};
   }
   std::unique_ptr<Part> attach(HookedTask& task, HookState& state) override;
 

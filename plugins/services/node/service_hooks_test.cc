@@ -112,8 +112,8 @@ class FakeTask final : public HookedTask {
 class ServiceHooksTest : public ::testing::Test {
  protected:
   ServiceHooksTest() {
-    publisher_.start({{"nomad", &provider_}},
-                     [] { return std::optional(NodeProofOf{.id = Uuid(), .secret = "", .name = "n1"}); });
+    publisher_.start([] { return std::optional(NodeProofOf{.id = Uuid(), .secret = "", .name = "n1"}); });
+    publisher_.offer("nomad", provider_);
   }
   std::string said() {
     EXPECT_TRUE(publisher_.settle(20s));
@@ -131,7 +131,7 @@ class ServiceHooksTest : public ::testing::Test {
   testing::FakeHost host_;
   FakeProvider provider_;
   Publisher publisher_;
-  HookSetup setup_{.host = &host_, .publisher = &publisher_, .supports = {"service.nomad"}};
+  HookSetup setup_{.host = &host_, .publisher = &publisher_, .discover = [] {}};
   FakeState state_;
 };
 
@@ -159,6 +159,16 @@ TEST_F(ServiceHooksTest, AGroupWhoseServiceCannotBeResolvedFails) {
   EXPECT_EQ(status.message(),
             "unable to get address for service \"front\": invalid port \"nowhere\": port label not found");
   EXPECT_EQ(said(), "");
+}
+
+TEST_F(ServiceHooksTest, AProviderThatTheNodeDoesNotHaveFails) {
+  GroupServicesHook hook(setup_);
+  FakeAlloc alloc;
+  v1::Job job = *alloc.now->job;
+  job.mutable_task_groups(0)->mutable_services(0)->set_provider("files");
+  alloc.now = std::make_shared<AllocSpec>(*alloc.now->allocation, std::make_shared<const v1::Job>(std::move(job)));
+  EXPECT_EQ(hook.attach(alloc, state_)->prerun({}).message(),
+            "service \"front\": this client has no service provider \"files\"");
 }
 
 TEST_F(ServiceHooksTest, ATaskIsFoundWhileItRuns) {
