@@ -140,7 +140,9 @@ class Reader {
     }
     int64_t n = 0;
     const Field::Form form = form_of(f).form;
-    if (value.is_string() && (form == Field::DURATION || form == Field::DURATION_TEXT)) {
+    if (form == Field::DURATION_TEXT && value == "") {
+      n = 0;
+    } else if (value.is_string() && (form == Field::DURATION || form == Field::DURATION_TEXT)) {
       auto parsed = parse_duration(value.get<std::string>());
       if (!parsed) return parsed.status().with_context(path);
       n = parsed->count();

@@ -17,6 +17,7 @@ class FakeNode final : public NodeCalls {
   std::optional<NodeProofOf> proof() const override {
     return NodeProofOf{.id = Uuid::from_bytes(std::string(16, 'n')), .secret = std::string(16, 's'), .name = "n"};
   }
+  Variables variables() const override { return {}; }
   CallContext context(std::string method, std::chrono::nanoseconds, std::stop_token stop) const override {
     CallContext context;
     context.method = std::move(method);
