@@ -151,11 +151,15 @@ Status Router::admit(const Method& method, CallContext& context, const Status& a
   if (!method.is_answered_here())
     return unimplemented(method.name + " is answered by agents of another role, not by this one");
   metrics_.add(method.rate, 1, {{"identity", identity_label(context.identity)}});
+  return authorize(method, context, authentication);
+}
+
+Status Router::authorize(const Method& method, CallContext& context, const Status& authentication) {
   context.access = &method.access;
   if (method.access.anyone()) return ok_status();
   if (!authentication.ok()) return access_denied();
-  return allows(method.access, context, method.access.of_object() ? "*" : context.query.name_space) ? ok_status()
-                                                                                                   : access_denied();
+  const std::string_view name_space = method.access.of_object() ? "*" : std::string_view(context.query.name_space);
+  return allows(method.access, context, name_space) ? ok_status() : access_denied();
 }
 
 // Beyond this server nobody can tell any more who called.
@@ -324,7 +328,7 @@ void Router::read_blocking(std::shared_ptr<Pending> pending) {
 void Router::answer_if_still_allowed(const std::shared_ptr<Pending>& pending, const Result<Reply>& reply) {
   access_->authenticate(pending->context, [this, pending, reply](const Result<Identity>& identity) {
     if (identity) pending->context.identity = *identity;
-    const Status allowed = admit(*pending->method, pending->context, identity.status());
+    const Status allowed = authorize(*pending->method, pending->context, identity.status());
     pending->done(allowed.ok() ? complete(reply) : Result<Reply>(allowed));
   });
 }

@@ -60,6 +60,7 @@ class Router final : public Caller {
   Destination destination(const Method& method, const CallContext& context, std::string_view request) const;
   // After forwarding: counts, checks, returns the status to answer with when the call may not go on.
   Status admit(const Method& method, CallContext& context, const Status& authentication);
+  static Status authorize(const Method& method, CallContext& context, const Status& authentication);
   static bool may_pass_on(const Method& method, const CallContext& context);
   Status authenticate_and_wait(CallContext& context);
   void answer_if_still_allowed(const std::shared_ptr<Pending>& pending, const Result<Reply>& reply);

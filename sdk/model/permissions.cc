@@ -28,6 +28,10 @@ class NoPermissions final : public Permissions {
   bool may_mount(std::string_view, bool) const override { return false; }
 };
 
+const Permissions& permissions_of(const Identity& caller) {
+  return caller.permissions ? *caller.permissions : no_permissions();
+}
+
 Grant grant_of(Access::Level level) { return level == Access::READ ? Grant::read : Grant::write; }
 Grant grant_of(Access::PluginLevel level) { return level == Access::PLUGIN_LIST ? Grant::list : Grant::read; }
 
@@ -37,7 +41,7 @@ bool is_known(Identity::Kind kind) {
 
 bool meets(const Access& rule, const CallContext& context, std::string_view name_space) {
   const Identity& caller = context.identity;
-  const Permissions& permissions = caller.permissions ? *caller.permissions : no_permissions();
+  const Permissions& permissions = permissions_of(caller);
   switch (rule.rule_case()) {
     case Access::kNamespace:
       return permissions.may(rule.namespace_(), name_space);
@@ -84,10 +88,7 @@ bool allows(const Access& rule, const CallContext& context, std::string_view nam
          });
 }
 
-const Permissions& Call::permissions() const {
-  const auto& permissions = context().identity.permissions;
-  return permissions ? *permissions : no_permissions();
-}
+const Permissions& Call::permissions() const { return permissions_of(context().identity); }
 
 bool Call::allowed_in(std::string_view name_space) const {
   const Access* rule = context().access;
