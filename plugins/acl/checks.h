@@ -1,4 +1,4 @@
-// What policies, tokens and roles may be. Pure.
+// The rules for policies, tokens and roles themselves. Pure.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,6 @@
 #include "client_resolver.h"
 
 #include "drover/api/acl.pb.h"
-#include "drover/sha256.h"
 #include "rules/compiled.h"
 
 namespace drover::acl {
@@ -32,12 +31,7 @@ Result<Resolved> resolved_from(const v1::WhoAmIResponse& answer) {
     resolved.identity.permissions = all_permissions();
     return resolved;
   }
-  std::vector<PolicyRules> rules;
-  for (const std::string& text : answer.rules()) {
-    DROVER_TRY(PolicyRules parsed, parse_policy(text));
-    rules.push_back(std::move(parsed));
-  }
-  resolved.identity.permissions = std::make_shared<Compiled>(rules);
+  DROVER_TRY(resolved.identity.permissions, compile({answer.rules().begin(), answer.rules().end()}));
   return resolved;
 }
 
@@ -56,11 +50,7 @@ bool ClientResolver::is_usable(const Known& known, std::chrono::nanoseconds age)
 void ClientResolver::resolve(const CallContext& context, std::function<void(Result<Identity>)> done) {
   if (!host_) return done(unavailable("this agent is starting"));
   if (context.method == kQuestion || !own_methods_.contains(context.method)) return done(Identity());
-  Sha256 sum;
-  sum.add(context.query.token);
-  sum.add(std::string_view("\0", 1));
-  sum.add(context.node_secret);
-  const std::string key = sum.take();
+  const std::string key = proof_key(context);
   {
     MutexLock lock(mutex_);
     const Known* known = known_.find(key);

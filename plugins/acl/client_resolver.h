@@ -41,7 +41,7 @@ class ClientResolver {
   Recent<Known> known_ DROVER_GUARDED_BY(mutex_){512};
 };
 
-// What a server says of a caller. Errors: those of policies that cannot be read.
+// The caller as a server describes it. Errors: those of policies that cannot be read.
 Result<Resolved> resolved_from(const v1::WhoAmIResponse& answer);
 
 }  // namespace drover::acl

@@ -1,10 +1,10 @@
+#include "acl.pb.h"
 #include "drover/api/acl.pb.h"
 #include "drover/model/listing.h"
-#include "drover/sha256.h"
 #include "drover/uuid.h"
 #include "rpc.h"
-#include "acl.pb.h"
 #include "server_resolver.h"
+#include "stamps.h"
 
 namespace drover::acl {
 
@@ -74,19 +74,19 @@ Result<v1::ListAclPoliciesResponse> Rpc::list_policies(const v1::ListAclPolicies
   const bool sees_all = call.permissions().is_management();
   const std::set<std::string> own = policy_names_of(call);
   v1::ListAclPoliciesResponse response;
-  const auto stub = [&](const Cursor& row) -> std::optional<v1::AclPolicyListStub> {
-    v1::AclPolicy policy = Table<v1::AclPolicy>::parse(row.row());
+  const auto wanted = [&](const Cursor& row) -> std::optional<v1::AclPolicyListStub> {
+    const v1::AclPolicy policy = Table<v1::AclPolicy>::parse(row.row());
     if (!sees_all && !own.contains(policy.name())) return std::nullopt;
-    v1::AclPolicyListStub stub;
-    stub.set_name(policy.name());
-    stub.set_description(policy.description());
-    stub.set_hash(policy.hash());
-    stub.set_create_index(policy.create_index());
-    stub.set_modify_index(policy.modify_index());
-    return stub;
+    v1::AclPolicyListStub entry;
+    entry.set_name(policy.name());
+    entry.set_description(policy.description());
+    entry.set_hash(policy.hash());
+    entry.set_create_index(policy.create_index());
+    entry.set_modify_index(policy.modify_index());
+    return entry;
   };
   const auto add = [&](v1::AclPolicyListStub&& one) { *response.add_policies() = std::move(one); };
-  DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.policies, stub, add));
+  DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.policies, wanted, add));
   call.set_index(call.view().table_index(tables_.policies.id()));
   return response;
 }
@@ -112,8 +112,8 @@ Result<Write<v1::AclChangedResponse>> Rpc::apply_policy(const v1::ApplyAclPolicy
   if (policy.name().empty()) policy.set_name(request.name());
   if (policy.name() != request.name()) return invalid_argument("ACL policy name does not match request path");
   DROVER_RETURN_IF_ERROR(check_policy(policy));
-  policy.clear_hash();
-  policy.set_hash(sha256(serialize(policy)));
+  clear_servers_fields(policy);
+  set_hash(policy);
   return Write<v1::AclChangedResponse>(command, v1::AclChangedResponse());
 }
 

@@ -1,4 +1,4 @@
-// Who shows a proof, and what that allows, and a memory of bounded size for it.
+// A caller as its proof shows it, and a memory of bounded size for such.
 #pragma once
 
 #include <list>
@@ -14,6 +14,9 @@ struct Resolved {
   Identity identity;
   int64_t ends_at = 0;  // nanoseconds since 1970; 0: it does not end
 };
+
+// The proof that a call carries, as a key that is no secret.
+std::string proof_key(const CallContext& context);
 
 
 // Keeps the newest `limit` entries that somebody asked for. One thread, or under the owner's lock.

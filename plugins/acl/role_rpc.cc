@@ -1,9 +1,9 @@
 #include "acl.pb.h"
 #include "drover/api/acl.pb.h"
 #include "drover/model/listing.h"
-#include "drover/sha256.h"
 #include "drover/uuid.h"
 #include "rpc.h"
+#include "stamps.h"
 
 namespace drover::acl {
 namespace {
@@ -55,6 +55,7 @@ Result<v1::AclRoleResponse> Rpc::get_role(const v1::AclRoleRequest& request, Cal
 Result<Write<v1::AclRoleResponse>> Rpc::apply_role(const v1::ApplyAclRoleRequest& request, Call& call) {
   DROVER_RETURN_IF_ERROR(is_on());
   v1::AclRole role = request.role();
+  clear_servers_fields(role);
   if (!request.id().empty()) {
     const auto id = Uuid::parse(request.id());
     if (!id || (!role.id().empty() && role.id() != id->bytes()))
@@ -63,8 +64,10 @@ Result<Write<v1::AclRoleResponse>> Rpc::apply_role(const v1::ApplyAclRoleRequest
   }
   if (role.id().empty()) {
     role.set_id(Uuid::random().bytes());
-  } else if (!tables_.roles.get(call.view(), role.id())) {
-    return invalid_argument("cannot find role " + Uuid::from_bytes(role.id()).to_string());
+  } else {
+    const auto existing = tables_.roles.get(call.view(), role.id());
+    if (!existing) return invalid_argument("cannot find role " + Uuid::from_bytes(role.id()).to_string());
+    role.set_create_index(existing->create_index());
   }
   DROVER_RETURN_IF_ERROR(check_role(role));
   const auto other = tables_.roles.get_by(call.view(), kRolesByName, role.name());
@@ -73,15 +76,13 @@ Result<Write<v1::AclRoleResponse>> Rpc::apply_role(const v1::ApplyAclRoleRequest
     if (!tables_.policies.get(call.view(), policy.name()))
       return invalid_argument("cannot find policy " + policy.name());
   }
-  role.clear_hash();
-  role.set_hash(sha256(serialize(role)));
+  set_hash(role);
   v1::AclRoleApplied command;
   *command.mutable_role() = role;
-  return Write<v1::AclRoleResponse>(command, [role, this](const Applied& applied) {
-    v1::AclRoleResponse response;
-    const auto kept = tables_.roles.get(*host_->snapshot(), role.id());
-    *response.mutable_role() = kept ? *kept : role;
-    if (!kept) response.mutable_role()->set_modify_index(applied.index);
+  v1::AclRoleResponse response;
+  *response.mutable_role() = std::move(role);
+  return Write<v1::AclRoleResponse>(command, [response](const Applied& applied) mutable {
+    stamp(*response.mutable_role(), applied.index);
     return response;
   });
 }

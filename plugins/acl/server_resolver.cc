@@ -3,36 +3,12 @@
 #include <algorithm>
 
 #include "drover/schema.h"
-#include "drover/sha256.h"
 #include "drover/uuid.h"
 #include "drover/v1/acl.pb.h"
 #include "drover/v1/node.pb.h"
 #include "rules/compiled.h"
 
 namespace drover::acl {
-namespace {
-
-// The proof of a call, as a key that is no secret.
-std::string key_of(const CallContext& context) {
-  Sha256 sum;
-  sum.add(context.query.token);
-  sum.add(std::string_view("\0", 1));
-  sum.add(context.node_secret);
-  return sum.take();
-}
-
-}  // namespace
-
-Result<std::shared_ptr<const Permissions>> permissions_of(const std::vector<v1::AclPolicy>& policies) {
-  std::vector<PolicyRules> rules;
-  for (const v1::AclPolicy& policy : policies) {
-    auto parsed = parse_policy(policy.rules());
-    if (!parsed) return failed_precondition("failed to parse \"" + policy.name() + "\": " + parsed.status().message());
-    rules.push_back(*std::move(parsed));
-  }
-  return std::shared_ptr<const Permissions>(std::make_shared<Compiled>(rules));
-}
-
 uint64_t ServerResolver::index_of_tables(const ReadView& view) const {
   return std::max({view.table_index(tables_.tokens.id()), view.table_index(tables_.policies.id()),
                    view.table_index(tables_.roles.id())});
@@ -47,7 +23,7 @@ Result<Identity> ServerResolver::resolve(const CallContext& context) {
     DROVER_TRY(Resolved resolved, look_up(context, *view));
     return std::move(resolved.identity);
   }
-  const std::string key = key_of(context);
+  const std::string key = proof_key(context);
   const uint64_t index = index_of_tables(*view);
   const int64_t now = host_->clock().wall_ns();
   {
@@ -104,7 +80,9 @@ Result<std::shared_ptr<const Permissions>> ServerResolver::compiled(const std::v
     const MutexLock lock(mutex_);
     if (const auto* known = compiled_.find(key)) return *known;
   }
-  DROVER_TRY(auto permissions, permissions_of(policies));
+  std::vector<std::string> texts;
+  for (const v1::AclPolicy& policy : policies) texts.push_back(policy.rules());
+  DROVER_TRY(auto permissions, compile(texts));
   const MutexLock lock(mutex_);
   compiled_.put(key, permissions);
   return permissions;

@@ -4,7 +4,7 @@
 //   token           by its secret; refused when it has ended
 //   node secret     that node
 //
-// What was found is remembered until one of the tables changes. [any]
+// The answer is remembered until one of the tables changes. [any]
 #pragma once
 
 #include <memory>
@@ -19,9 +19,6 @@
 namespace drover::acl {
 
 inline constexpr std::string_view kAnonymous = "anonymous";  // the policy, and the accessor
-
-// The permissions of policies together. Errors: that of the first that cannot be read: it takes all rights away.
-Result<std::shared_ptr<const Permissions>> permissions_of(const std::vector<v1::AclPolicy>& policies);
 
 class ServerResolver {
  public:

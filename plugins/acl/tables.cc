@@ -34,7 +34,7 @@ class Commands {
     return std::string();
   }
 
-  // What a token is for good comes from the row, whatever the command says.
+  // The row keeps what a token is for good, whatever the command says.
   Result<std::string> token_applied(const v1::AclTokenApplied& command, ApplyContext& context) const {
     v1::AclToken token = command.token();
     if (const auto existing = tables_.tokens.get(context.rows(), token.accessor_id())) {

@@ -9,21 +9,14 @@
 #include "drover/sha256.h"
 #include "drover/uuid.h"
 #include "rpc.h"
+#include "stamps.h"
 
 namespace drover::acl {
 namespace {
 
 constexpr auto kOneTimeLife = std::chrono::minutes(10);
 
-void set_hash(v1::AclToken& token) {
-  v1::AclToken content = token;
-  for (const auto& each : {&v1::AclToken::clear_hash, &v1::AclToken::clear_secret_id, &v1::AclToken::clear_create_index,
-                           &v1::AclToken::clear_modify_index})
-    (content.*each)();
-  token.set_hash(sha256(serialize(content)));
-}
-
-// What an operator wrote into the file that allows another bootstrap; nothing without a file.
+// The index in the file by which an operator allows another bootstrap; nothing without a file.
 std::optional<uint64_t> allowed_reset(const std::string& data_dir) {
   std::ifstream file(data_dir + "/acl-bootstrap-reset");
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -34,20 +27,36 @@ std::optional<uint64_t> allowed_reset(const std::string& data_dir) {
   return index;
 }
 
-v1::AclTokenListStub stub_of(const v1::AclToken& token) {
-  v1::AclTokenListStub stub;
-  stub.set_accessor_id(token.accessor_id());
-  stub.set_name(token.name());
-  stub.set_type(token.type());
-  *stub.mutable_policies() = token.policies();
-  *stub.mutable_roles() = token.roles();
-  stub.set_global(token.global());
-  stub.set_hash(token.hash());
-  stub.set_create_time(token.create_time());
-  stub.set_expiration_time(token.expiration_time());
-  stub.set_create_index(token.create_index());
-  stub.set_modify_index(token.modify_index());
-  return stub;
+v1::AclTokenListStub entry_of(const v1::AclToken& token) {
+  v1::AclTokenListStub entry;
+  entry.set_accessor_id(token.accessor_id());
+  entry.set_name(token.name());
+  entry.set_type(token.type());
+  *entry.mutable_policies() = token.policies();
+  *entry.mutable_roles() = token.roles();
+  entry.set_global(token.global());
+  entry.set_hash(token.hash());
+  entry.set_create_time(token.create_time());
+  entry.set_expiration_time(token.expiration_time());
+  entry.set_create_index(token.create_index());
+  entry.set_modify_index(token.modify_index());
+  return entry;
+}
+
+// The secret is no part of it: lists show it.
+void set_token_hash(v1::AclToken& token) {
+  v1::AclToken content = token;
+  content.clear_secret_id();
+  set_hash(content);
+  token.set_hash(content.hash());
+}
+
+template <typename Command>
+Write<v1::AclTokenResponse> stamped(const Command& command, v1::AclTokenResponse response) {
+  return Write<v1::AclTokenResponse>(command, [response = std::move(response)](const Applied& applied) mutable {
+    stamp(*response.mutable_token(), applied.index);
+    return response;
+  });
 }
 
 }  // namespace
@@ -74,30 +83,26 @@ Result<Write<v1::AclTokenResponse>> Rpc::bootstrap(const v1::BootstrapAclRequest
     if (!secret || secret->is_zero()) return invalid_argument("invalid acl token");
     token.set_secret_id(secret->bytes());
   }
-  set_hash(token);
+  set_token_hash(token);
   log::warn("acl", "a management token is made without one", {{"caller", call.context().remote_address}});
   v1::AclTokenResponse response;
   *response.mutable_token() = token;
-  return Write<v1::AclTokenResponse>(command, [response](const Applied& applied) mutable {
-    response.mutable_token()->set_create_index(applied.index);
-    response.mutable_token()->set_modify_index(applied.index);
-    return response;
-  });
+  return stamped(command, std::move(response));
 }
 
 Result<v1::ListAclTokensResponse> Rpc::list_tokens(const v1::ListAclTokensRequest& request, Call& call) {
   DROVER_RETURN_IF_ERROR(is_on());
   DROVER_TRY(const Listing listing, Listing::by_id(call.query()));
   v1::ListAclTokensResponse response;
-  const auto stub = [&](const Cursor& row) -> std::optional<v1::AclTokenListStub> {
+  const auto wanted = [&](const Cursor& row) -> std::optional<v1::AclTokenListStub> {
     v1::AclToken token = Table<v1::AclToken>::parse(row.row());
     if (request.global() && !token.global()) return std::nullopt;
-    return stub_of(with_role_names(call.view(), tables_, std::move(token)));
+    return entry_of(with_role_names(call.view(), tables_, std::move(token)));
   };
   const auto add = [&](v1::AclTokenListStub&& one) { *response.add_tokens() = std::move(one); };
   // The filter looks at what the list shows: a guess about a secret has no answer.
-  const auto shown = [&](const Cursor& row) { return stub_of(Table<v1::AclToken>::parse(row.row())); };
-  DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.tokens, stub, add, shown));
+  const auto shown = [&](const Cursor& row) { return entry_of(Table<v1::AclToken>::parse(row.row())); };
+  DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.tokens, wanted, add, shown));
   call.set_index(call.view().table_index(tables_.tokens.id()));
   return response;
 }
@@ -143,6 +148,7 @@ Status Rpc::resolve_roles(v1::AclToken& token, const ReadView& view) const {
 Result<Write<v1::AclTokenResponse>> Rpc::apply_token(const v1::ApplyAclTokenRequest& request, Call& call) {
   DROVER_RETURN_IF_ERROR(is_on());
   v1::AclToken token = request.token();
+  clear_servers_fields(token);
   if (!request.accessor_id().empty()) {
     const auto accessor = Uuid::parse(request.accessor_id());
     if (!accessor || token.accessor_id() != accessor->bytes())
@@ -157,17 +163,13 @@ Result<Write<v1::AclTokenResponse>> Rpc::apply_token(const v1::ApplyAclTokenRequ
   DROVER_RETURN_IF_ERROR(resolve_roles(token, call.view()));
   DROVER_RETURN_IF_ERROR(complete_token(token, existing ? &*existing : nullptr, settings_.lifetimes,
                                         host_->clock().wall_ns()));
-  set_hash(token);
+  set_token_hash(token);
   v1::AclTokenApplied command;
   *command.mutable_token() = token;
   v1::AclTokenResponse response;
   *response.mutable_token() = with_role_names(call.view(), tables_, std::move(token));
-  const uint64_t created = existing ? existing->create_index() : 0;
-  return Write<v1::AclTokenResponse>(command, [response, created](const Applied& applied) mutable {
-    response.mutable_token()->set_create_index(created > 0 ? created : applied.index);
-    response.mutable_token()->set_modify_index(applied.index);
-    return response;
-  });
+  if (existing) response.mutable_token()->set_create_index(existing->create_index());
+  return stamped(command, std::move(response));
 }
 
 Result<Write<v1::AclChangedResponse>> Rpc::delete_token(const v1::AclTokenRequest& request, Call& call) {

@@ -47,8 +47,7 @@ std::optional<Capabilities> Patterns::closest(std::string_view name) const {
   std::ptrdiff_t distance = 0;
   for (const auto& [pattern, capabilities] : globs_) {
     if (!matches(pattern, name)) continue;
-    const auto this_far =
-        std::ssize(name) - std::ssize(pattern) + std::ranges::count(pattern, '*');
+    const auto this_far = std::ssize(name) - std::ssize(pattern) + std::ranges::count(pattern, '*');
     if (found && this_far > distance) continue;
     found = capabilities;
     distance = this_far;
@@ -73,7 +72,7 @@ Compiled::Compiled(const std::vector<PolicyRules>& policies, std::optional<Workl
     for (const auto& [pattern, capabilities] : policy.host_volumes) host_volumes_.add(pattern, capabilities);
     for (const auto& [pattern, capabilities] : policy.variables) variables_.add(pattern, capabilities);
     for (const auto& [area, said] : policy.areas) {
-      Denial& held = areas_[area];
+      AreaRule& held = areas_[area];
       held.is_denied |= said.is_denied;
       held.grant = std::max(held.grant, said.grant);
     }
@@ -113,6 +112,15 @@ bool Compiled::may_variable(std::string_view name_space, std::string_view path, 
 
 bool Compiled::may_mount(std::string_view host_volume, bool writes) const {
   return holds(host_volumes_.find(host_volume), writes ? kMountReadWrite : kMountReadOnly | kMountReadWrite);
+}
+
+Result<std::shared_ptr<const Permissions>> compile(const std::vector<std::string>& texts) {
+  std::vector<PolicyRules> policies;
+  for (const std::string& text : texts) {
+    DROVER_TRY(PolicyRules rules, parse_policy(text));
+    policies.push_back(std::move(rules));
+  }
+  return std::shared_ptr<const Permissions>(std::make_shared<Compiled>(policies));
 }
 
 }  // namespace drover::acl

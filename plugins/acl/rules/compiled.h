@@ -1,4 +1,4 @@
-// What several policies grant together: the decision of access control. Pure; immutable, so any thread may ask. [any]
+// The grants of several policies together: the decision of access control. Pure; immutable, so any thread may ask. [any]
 //
 //   one name     the rule of that very name stands before all patterns, else the closest pattern counts, else nothing
 //   one rule     the rights of all policies add up; "deny" in any of them takes all away
@@ -33,7 +33,7 @@ class Patterns {
   std::map<std::string, Capabilities, std::less<>> globs_;
 };
 
-// "*" stands for any run of characters, also none, and for "/" too.
+// True when the pattern covers the text. "*" stands for any run of characters, also none, and for "/" too.
 bool matches(std::string_view pattern, std::string_view text);
 
 // The task whose identity asks. It reads and lists its own variables without a policy.
@@ -58,8 +58,12 @@ class Compiled final : public Permissions {
   Patterns namespaces_;
   Patterns host_volumes_;
   Patterns variables_;
-  std::map<Area, Denial> areas_;
+  std::map<Area, AreaRule> areas_;
   std::optional<Workload> workload_;
 };
+
+// The permissions under policies of these texts. Errors: that of the first that cannot be read, which takes all rights
+// away from whoever has it.
+Result<std::shared_ptr<const Permissions>> compile(const std::vector<std::string>& texts);
 
 }  // namespace drover::acl

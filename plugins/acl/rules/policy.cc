@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
+#include <set>
 
 #include "drover/config.h"
 #include "drover/json.h"
@@ -29,7 +31,7 @@ constexpr Capabilities kWriteNamespace =
 constexpr Capabilities kScaleNamespace = set_of(
     {Access::LIST_SCALING_POLICIES, Access::READ_SCALING_POLICY, Access::READ_JOB_SCALING, Access::SCALE_JOB});
 
-// What a policy says, with all that is wrong with it.
+// Reads a policy, and collects all that is wrong with it.
 class Reader {
  public:
   Status read(const std::string& text) {
@@ -187,12 +189,12 @@ class Reader {
   // Without an area the words are checked and grant nothing.
   void read_area(const ConfigBlock& checked, const std::string& name, std::optional<Area> area) {
     for (const ConfigBlock* block : checked.all(name)) {
-      if (!areas_.insert({name, true}).second) {
+      if (!areas_.insert(name).second) {
         problem(block->place.to_string() + ": a second block " + name + "; write one");
         continue;
       }
       const std::string word = block->string("policy");
-      Denial said;
+      AreaRule said;
       if (word == "deny") {
         said.is_denied = true;
       } else if (word == "list" && name == "plugin") {
@@ -209,7 +211,7 @@ class Reader {
   }
 
   PolicyRules rules_;
-  std::map<std::string, bool> areas_;
+  std::set<std::string> areas_;
   std::string problems_;
 };
 

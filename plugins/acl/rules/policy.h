@@ -19,17 +19,17 @@ inline constexpr Capabilities kDeny = 1;
 inline constexpr Capabilities kMountReadOnly = 1u << 1;
 inline constexpr Capabilities kMountReadWrite = 1u << 2;
 
-struct Denial {
-  bool is_denied = false;
+struct AreaRule {
+  bool is_denied = false;  // takes the grant away, also that of other policies
   Grant grant = Grant::none;
 };
 
-// What one policy says. Names are patterns, in which "*" stands for any run of characters.
+// The content of one policy. Names are patterns, in which "*" stands for any run of characters.
 struct PolicyRules {
   std::map<std::string, Capabilities> namespaces;
   std::map<std::string, Capabilities> host_volumes;
   std::map<std::string, Capabilities> variables;  // by variable_key(namespace pattern, path pattern)
-  std::map<Area, Denial> areas;
+  std::map<Area, AreaRule> areas;
 };
 
 std::string variable_key(std::string_view name_space, std::string_view path);
