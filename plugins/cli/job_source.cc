@@ -11,22 +11,12 @@
 #include "drover/hcl.h"
 #include "drover/job_parser.h"
 #include "drover/json.h"
+#include "input.h"
 
 namespace drover::cli {
 namespace {
 
 using Source = JobParser::Assignment::Source;
-
-constexpr size_t kMaxFile = 16 << 20;
-
-Result<std::string> read_file(Run& run, const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(run.host.in()), {});
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return errno_status(errno, path);
-  std::string content(std::istreambuf_iterator<char>(file), {});
-  if (content.size() > kMaxFile) return invalid_argument(path + ": larger than 16 MiB");
-  return content;
-}
 
 // NOMAD_VAR_*, then the variable files, then -var; later ones win.
 Result<std::vector<JobParser::Assignment>> assignments(Run& run, v1::JobSubmission& submission) {
@@ -41,7 +31,7 @@ Result<std::vector<JobParser::Assignment>> assignments(Run& run, v1::JobSubmissi
     (*submission.mutable_variable_flags())[name] = entry.substr(equals + 1);
   }
   for (const std::string& path : run.arguments.values("var-file")) {
-    DROVER_TRY(std::string text, read_file(run, path));
+    DROVER_TRY(std::string text, read_text(run, path));
     submission.mutable_variables()->append(text + (text.ends_with('\n') ? "" : "\n"));
     out.push_back({Source::file, path, std::move(text)});
   }
@@ -84,7 +74,7 @@ void warn_of_integrations(Run& run) {
 }
 
 Result<v1::RegisterJobRequest> read_job_source(Run& run, const std::string& path, std::string& text) {
-  DROVER_TRY(std::string source, read_file(run, path));
+  DROVER_TRY(std::string source, read_text(run, path));
   if (run.arguments.on("json") && !hcl::looks_like_json(source)) {
     return invalid_argument(path + ": -json was given, and this is not JSON");
   }

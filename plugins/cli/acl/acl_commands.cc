@@ -2,6 +2,7 @@
 #include "acl/acl_text.h"
 #include "cli_command.h"
 #include "drover/api/acl.pb.h"
+#include "input.h"
 #include "object_output.h"
 #include "output.h"
 

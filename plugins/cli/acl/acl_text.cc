@@ -1,8 +1,5 @@
 #include "acl/acl_text.h"
 
-#include <fstream>
-#include <iterator>
-
 #include "drover/v1/acl.pb.h"
 #include "output.h"
 
@@ -16,6 +13,12 @@ std::string joined(const auto& names, const char* divider) {
 }
 
 }  // namespace
+
+std::string policies_text(const v1::AclRole& role) {
+  std::vector<std::string> names;
+  for (const v1::AclRolePolicyLink& policy : role.policies()) names.push_back(policy.name());
+  return joined(names, ",");
+}
 
 std::string token_text(const v1::AclToken& token) {
   std::vector<std::pair<std::string, std::string>> pairs = {
@@ -41,21 +44,12 @@ std::string token_text(const v1::AclToken& token) {
 }
 
 std::string role_text(const v1::AclRole& role) {
-  std::vector<std::string> names;
-  for (const v1::AclRolePolicyLink& policy : role.policies()) names.push_back(policy.name());
   return format_pairs({{"ID", id_text(role.id())},
                        {"Name", role.name()},
                        {"Description", role.description().empty() ? "<none>" : role.description()},
-                       {"Policies", joined(names, ",")},
+                       {"Policies", policies_text(role)},
                        {"Create Index", std::to_string(role.create_index())},
                        {"Modify Index", std::to_string(role.modify_index())}});
-}
-
-Result<std::string> read_text(Run& run, const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(run.host.in()), {});
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return not_found(path + ": cannot be read");
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 }  // namespace drover::cli

@@ -3,8 +3,6 @@
 
 #include <string>
 
-#include "cli_command.h"
-
 namespace drover::v1 {
 class AclRole;
 class AclToken;
@@ -14,8 +12,6 @@ namespace drover::cli {
 
 std::string token_text(const v1::AclToken& token);
 std::string role_text(const v1::AclRole& role);
-
-// The content of the file, or of standard input for "-".
-Result<std::string> read_text(Run& run, const std::string& path);
+std::string policies_text(const v1::AclRole& role);  // their names, with commas between
 
 }  // namespace drover::cli

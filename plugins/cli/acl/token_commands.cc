@@ -174,10 +174,7 @@ int role_list(Run& run) {
   }
   std::vector<std::vector<std::string>> rows = {{"ID", "Name", "Description", "Policies"}};
   for (const v1::AclRole& role : list->message.roles()) {
-    std::string policies;
-    for (const v1::AclRolePolicyLink& policy : role.policies())
-      policies += (policies.empty() ? "" : ",") + policy.name();
-    rows.push_back({id_text(role.id()), role.name(), role.description(), policies});
+    rows.push_back({id_text(role.id()), role.name(), role.description(), policies_text(role)});
   }
   run.out << format_list(rows);
   return 0;

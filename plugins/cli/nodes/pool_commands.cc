@@ -1,11 +1,11 @@
 // node pool list, info, apply, delete, init, jobs, nodes.
 #include <fstream>
-#include <iterator>
 
 #include "cli_command.h"
 #include "drover/api/jobs.pb.h"
 #include "drover/api/node_pools.pb.h"
 #include "drover/api/nodes.pb.h"
+#include "input.h"
 #include "jobs/job_list.h"
 #include "nodes/node_list.h"
 #include "nodes/pool_file.h"
@@ -73,15 +73,9 @@ int pool_info(Run& run) {
 
 int pool_apply(Run& run) {
   const std::string& path = run.arguments.positional()[0];
-  std::string text;
-  if (path == "-") {
-    text.assign(std::istreambuf_iterator<char>(run.host.in()), {});
-  } else {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return run.fail("Failed to read file", not_found(path + ": cannot be read"));
-    text.assign(std::istreambuf_iterator<char>(file), {});
-  }
-  auto pool = run.arguments.on("json") ? read_pool_json(text) : read_pool_file(path == "-" ? "<stdin>" : path, text);
+  const auto text = read_text(run, path);
+  if (!text) return run.fail("Failed to read file", text.status());
+  auto pool = run.arguments.on("json") ? read_pool_json(*text) : read_pool_file(path == "-" ? "<stdin>" : path, *text);
   if (!pool) return run.fail("Failed to parse input content", pool.status());
   v1::ApplyNodePoolRequest request;
   *request.mutable_node_pool() = *pool;

@@ -1,0 +1,14 @@
+// Texts that a command reads whole.
+#pragma once
+
+#include <string>
+
+#include "cli_command.h"
+
+namespace drover::cli {
+
+// The content of the file, or of standard input for "-". Errors: those of opening, with the path; invalid_argument for a
+// file of more than 16 MiB.
+Result<std::string> read_text(Run& run, const std::string& path);
+
+}  // namespace drover::cli
