@@ -6,18 +6,7 @@ PAGE=$(realpath "$(dirname "$0")/../../docs/operator/access.md")
 
 SERVER_HTTP=$(free_port) SERVER_RPC=$(free_port) CLIENT_HTTP=$(free_port)
 export NOMAD_ADDR=http://127.0.0.1:$SERVER_HTTP
-cat > "$WORK/server.hcl" << CONFIG
-name      = "server"
-data_dir  = "$WORK/server-data"
-bind_addr = "127.0.0.1"
-ports {
-  http = $SERVER_HTTP
-  rpc  = $SERVER_RPC
-}
-server {
-  enabled          = true
-  bootstrap_expect = 1
-}
+server_config server "$SERVER_HTTP" "$SERVER_RPC" << CONFIG
 acl {
   enabled = true
 }
@@ -30,11 +19,6 @@ acl {
 }
 CONFIG
 cd "$WORK" || exit 1
-run_agent() {
-  "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
-  AGENTS+=($!)
-  disown $!
-}
 on_client() { NOMAD_ADDR=http://127.0.0.1:$CLIENT_HTTP "$DROVER" "$@"; }
 field() { awk -v key="$1" '$0 ~ "^" key " *=" { print $NF; exit }'; }
 with() { local token=$1; shift; NOMAD_TOKEN=$token "$@"; }

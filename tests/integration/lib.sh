@@ -84,6 +84,24 @@ client {
 CONFIG
   cat >> "$WORK/$1.hcl"
 }
+# server_config NAME HTTP RPC: one for an agent that is a server only; further lines of the block `server` are SERVER_LINES.
+server_config() {
+  cat > "$WORK/$1.hcl" << CONFIG
+name      = "$1"
+data_dir  = "$WORK/$1-data"
+bind_addr = "127.0.0.1"
+ports {
+  http = $2
+  rpc  = $3
+}
+server {
+  enabled          = true
+  bootstrap_expect = 1
+  ${SERVER_LINES:-}
+}
+CONFIG
+  cat >> "$WORK/$1.hcl"
+}
 # client_config NAME HTTP RPC: one for an agent that is a node only, of the server with that RPC port.
 client_config() {
   cat > "$WORK/$1.hcl" << CONFIG
@@ -101,12 +119,16 @@ client {
 CONFIG
   cat >> "$WORK/$1.hcl"
 }
-# start NAME: runs the agent in the background until its node is ready. AGENT is its process.
-start() {
+# run_agent NAME: runs the agent in the background. AGENT is its process.
+run_agent() {
   "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
   AGENT=$!
   AGENTS+=("$AGENT")
   disown "$AGENT"
+}
+# start NAME: the same, and waits until its node is ready.
+start() {
+  run_agent "$1"
   eventually 20 "no ready node" node_is_ready
 }
 node_is_ready() {

@@ -4,19 +4,7 @@
 
 SERVER_HTTP=$(free_port) SERVER_RPC=$(free_port) CLIENT_HTTP=$(free_port)
 export NOMAD_ADDR=http://127.0.0.1:$SERVER_HTTP
-cat > "$WORK/server.hcl" << CONFIG
-name      = "server"
-data_dir  = "$WORK/server-data"
-bind_addr = "127.0.0.1"
-ports {
-  http = $SERVER_HTTP
-  rpc  = $SERVER_RPC
-}
-server {
-  enabled          = true
-  bootstrap_expect = 1
-}
-CONFIG
+server_config server "$SERVER_HTTP" "$SERVER_RPC" < /dev/null
 client_config client "$CLIENT_HTTP" "$SERVER_RPC" <<< "$RAW_EXEC"
 cat > "$WORK/talk.nomad" << 'JOB'
 job "talk" {
@@ -36,12 +24,6 @@ job "talk" {
 }
 JOB
 on_client() { NOMAD_ADDR=http://127.0.0.1:$CLIENT_HTTP "$DROVER" "$@"; }
-run_agent() {
-  "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
-  AGENT=$!
-  AGENTS+=("$AGENT")
-  disown "$AGENT"
-}
 says() { local text=$1; shift; "$@" 2>&1 | tee "$WORK/said" | grep -q "$text" || { cat "$WORK/said"; return 1; }; }
 lines() { [ "$("$DROVER" alloc logs "$ALLOC" t | grep -c 'started as')" = "$1" ]; }
 running() { "$DROVER" alloc status "$ALLOC" | grep -q 'is "running"\|= *running'; }
