@@ -249,11 +249,13 @@ Status Agent::declare_plugins() {
     DROVER_RETURN_IF_ERROR(plugin->declare(*declarations).with_context("plugin " + name));
   }
   methods_.add_elsewhere(methods);
-  return plugins_->declare([this](const std::string& name, Plugin& plugin) {
-    host::Registry registry{*store_, commands_, methods_, extensions_, declared_blocks_};
-    auto declarations = host::make_declarations(name, registry);
-    return plugin.declare(*declarations);
+  std::vector<host::LaterTable> later;
+  const host::Registry registry{*store_, commands_, methods_, extensions_, declared_blocks_, &later};
+  const Status declared = plugins_->declare([&](const std::string& name, Plugin& plugin) {
+    return plugin.declare(*host::make_declarations(name, registry));
   });
+  for (const host::LaterTable& table : later) *table.id = store_->find_table(table.name);
+  return declared;
 }
 
 Status Agent::open_log(const RawConfig& raw) {

@@ -25,6 +25,10 @@ class RegistryDeclarations final : public Declarations {
     return not_found("table " + std::string(name) +
                      " is not declared; its plugin must come before this one: require its capability");
   }
+  Status later_table(std::string_view name, std::optional<TableId>& id) override {
+    if (registry_.later) registry_.later->push_back({std::string(name), &id});
+    return ok_status();
+  }
   Status command(std::string name, ApplyFunction apply) override {
     return registry_.commands.add_command(plugin_, std::move(name), std::move(apply));
   }

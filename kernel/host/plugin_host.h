@@ -34,12 +34,17 @@ class ExtensionTable {
 };
 
 // The tables that collect the plugins' declarations.
+struct LaterTable {
+  std::string name;
+  std::optional<TableId>* id;
+};
 struct Registry {
   state::Store& store;
   CommandTable& commands;
   rpc::MethodTable& methods;
   ExtensionTable& extensions;
   DeclaredBlocks& configuration;
+  std::vector<LaterTable>* later = nullptr;  // to be filled in when all have declared
 };
 std::unique_ptr<Declarations> make_declarations(const std::string& plugin, const Registry& registry);
 

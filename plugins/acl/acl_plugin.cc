@@ -30,7 +30,6 @@ class AclPlugin final : public Plugin, public AccessControl {
 
   Status start(Host& host) override {
     host_ = &host;
-    if (const auto nodes = host.find_table("nodes")) tables_.nodes = *nodes;
     Settings settings;
     std::chrono::nanoseconds trusted = std::chrono::seconds(30);
     if (const ConfigBlock* acl = host.configuration("acl")) {

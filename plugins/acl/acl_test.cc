@@ -23,7 +23,6 @@ class Acl : public ::testing::Test {
   Acl() {
     nodes_ = Table<v1::Node>(host_.rows().add_table(nodes_table().spec()));
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
-    tables_.nodes = nodes_.id();
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     rpc_.start(host_, {.is_enabled = true});
     resolver_.start(host_);

@@ -156,6 +156,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   };
   const auto bootstrap_keys = [](const v1::AclBootstrap&, RowKeys& keys) { keys.primary(""); };
   const IndexSpec by_secret{.name = "secret", .unique = true};
+  DROVER_RETURN_IF_ERROR(declare.later_table("nodes", tables.nodes));
   DROVER_TRY(tables.policies, declare.table<v1::AclPolicy>("acl_policies", {}, policy_keys));
   DROVER_TRY(tables.tokens, declare.table<v1::AclToken>("acl_tokens", {by_secret, {"end"}}, token_keys));
   DROVER_TRY(tables.roles, declare.table<v1::AclRole>("acl_roles", {{.name = "name", .unique = true}}, role_keys));

@@ -28,7 +28,7 @@ struct Tables {
   Table<v1::AclRole> roles;       // by identifier
   Table<v1::OneTimeToken> one_time_tokens;  // by accessor
   Table<v1::AclBootstrap> bootstrap;        // one row, of an empty key
-  std::optional<TableId> nodes = {};  // of the plugin nodes, from start on
+  std::optional<TableId> nodes = {};  // of the plugin nodes
 };
 
 // Of the last bootstrap; 0: there was none.

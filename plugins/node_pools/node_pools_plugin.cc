@@ -24,8 +24,6 @@ class NodePoolsPlugin final : public Plugin {
   }
   Status start(Host& host) override {
     host_ = &host;
-    if (const auto nodes = host.find_table("nodes")) tables_.nodes = *nodes;
-    if (const auto jobs = host.find_table("jobs")) tables_.jobs = *jobs;
     return ok_status();
   }
   void lead(std::stop_token stop) override {

@@ -52,11 +52,10 @@ TEST(PoolRules, SayWhatIsWrong) {
 class Pools : public ::testing::Test {
  protected:
   Pools() {
+    EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
+    // Their plugins come later.
     nodes_ = Table<v1::Node>(host_.rows().add_table(nodes_table().spec()));
     jobs_ = Table<v1::Job>(host_.rows().add_table(jobs_table().spec()));
-    EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
-    tables_.nodes = nodes_.id();
-    tables_.jobs = jobs_.id();
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     v1::NodePoolsEnsured built_in;
     for (v1::NodePool& pool : built_in_pools()) *built_in.add_node_pools() = std::move(pool);

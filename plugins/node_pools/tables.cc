@@ -53,6 +53,8 @@ Status without_nodes(const ReadView& view, const Tables& tables, const std::stri
 
 Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_TRY(tables.pools, declare_table(declare, node_pools_table()));
+  DROVER_RETURN_IF_ERROR(declare.later_table("nodes", tables.nodes));
+  DROVER_RETURN_IF_ERROR(declare.later_table("jobs", tables.jobs));
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::applied>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::ensured>(commands));

@@ -14,7 +14,7 @@ namespace drover::node_pools {
 
 struct Tables {
   Table<v1::NodePool> pools;
-  std::optional<TableId> nodes = {};  // of the plugin nodes, from start on; none where it is not loaded
+  std::optional<TableId> nodes = {};  // of the plugin nodes; none where it is not loaded
   std::optional<TableId> jobs = {};   // of the plugin jobs, likewise
 };
 

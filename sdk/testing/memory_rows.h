@@ -37,6 +37,7 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     table->indexes.resize(spec.indexes.size());
     table->spec = std::move(spec);
     tables_.emplace_back(std::move(table));
+    fill_in_later();
     return TableId{static_cast<uint32_t>(tables_.size() - 1)};
   }
 
@@ -138,6 +139,11 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
   // Declarations
   Result<TableId> table(TableSpec spec) override { return add_table(std::move(spec)); }
   Result<TableId> other_table(std::string_view name) override { return find_table(name); }
+  Status later_table(std::string_view name, std::optional<TableId>& id) override {
+    later_.emplace_back(std::string(name), &id);
+    fill_in_later();
+    return ok_status();
+  }
   Result<TableId> find_table(std::string_view name) const {
     for (size_t i = 0; i < tables_.size(); ++i) {
       if (tables_[i]->spec.name == name) return TableId{static_cast<uint32_t>(i)};
@@ -248,7 +254,14 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     std::map<std::pair<std::string, std::string>, void*> extensions;
     std::vector<std::pair<std::string, std::string>> told;
   };
+  void fill_in_later() {
+    for (const auto& [name, id] : later_) {
+      if (const auto found = find_table(name)) *id = *found;
+    }
+  }
+
   std::vector<Slot> tables_;
+  std::vector<std::pair<std::string, std::optional<TableId>*>> later_;
   std::shared_ptr<Declared> declared_ = std::make_shared<Declared>();  // of all copies
   std::vector<RowChange> changes_;
   uint64_t index_ = 0;
