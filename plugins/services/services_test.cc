@@ -246,6 +246,23 @@ TEST_F(ServicesTest, AreFoundByNameInPagesAndByFilter) {
   EXPECT_EQ(get("api", {.name_space = "*", .per_page = 2, .next_token = meta.next_token}, "", &meta), "a2-api");
 }
 
+TEST_F(ServicesTest, PagesFollowTheKeysOfNamespacesWhoseNamesBeginAlike) {
+  put_alloc("c1", "n1", "prod-b", v1::CLIENT_STATUS_RUNNING);  // its token is before those of "prod", its key behind
+  ASSERT_TRUE(sync("n1", {said("a1", "api"), said("a2", "api"), said("c1", "api")}).ok());
+  for (const bool reverse : {false, true}) {
+    std::string text;
+    QueryOptions query{.name_space = "*", .per_page = 1, .reverse = reverse};
+    for (int pages = 0; pages < 4; ++pages) {
+      ReplyMeta meta;
+      text += get("api", query, "", &meta) + " ";
+      query.next_token = meta.next_token;
+      if (query.next_token.empty()) break;
+    }
+    EXPECT_EQ(text, reverse ? "c1-api a2-api a1-api " : "a1-api a2-api c1-api ");
+  }
+  EXPECT_NE(get("api", {.next_token = "x"}).find("next_token is not of the form"), std::string::npos);
+}
+
 TEST_F(ServicesTest, AChoiceStaysWhileInstancesComeAndGo) {
   EXPECT_NE(get("api", {}, "3").find("failed to choose services"), std::string::npos);
   for (const char* how : {"x|key", "|key", "0|key", "-1|key"}) EXPECT_FALSE(choose({}, how).ok()) << how;
