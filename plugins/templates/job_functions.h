@@ -1,4 +1,5 @@
-// What a template of a task may call: the pure functions, and those that look at the task, its files and the time.
+// The functions that a template of a task may call: the pure ones, and those that look at the task, its
+// files, the servers and the time.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,7 @@ class JobFunctions final : public text_template::Functions {
   const std::set<std::string>& files() const { return files_; }
   // The answers of the servers that were looked at.
   const ServerReads::All& reads() const { return reads_.all(); }
-  // What is not there, "file(PATH)", "nomad.service(NAME)" …: what was made of it is empty.
+  // Names of what is not there, "file(PATH)", "nomad.service(NAME)" …: what was made of it is empty.
   std::set<std::string> missing() const;
 
  private:

@@ -1,4 +1,4 @@
-// What a template asks of services: "[tag.]name[@region]", or a choice of so many instances for a key. Pure.
+// A template's question about services: "[tag.]name[@region]", or a choice of so many instances for a key. Pure.
 #pragma once
 
 #include <string>

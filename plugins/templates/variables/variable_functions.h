@@ -23,7 +23,7 @@ class VariableFunctions {
   // Metadata, Parent). Null: no such method.
   Value method(const Value& value, std::string_view name) const;
 
-  // What the template waits for, "nomad.var.block(PATH)" or "nomad.var.list(PREFIX)".
+  // Names of what the template waits for, "nomad.var.block(PATH)" or "nomad.var.list(PREFIX)".
   const std::set<std::string>& missing() const { return missing_; }
 
  private:

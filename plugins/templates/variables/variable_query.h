@@ -1,4 +1,4 @@
-// What a template asks of variables: one of them, or a list. Pure.
+// A template's question about variables: one of them, or a list. Pure.
 #pragma once
 
 #include <string>

@@ -46,7 +46,7 @@ class NomadVar : public ::testing::Test {
     return serialize(response);
   }
 
-  // What a template makes of it.
+  // The text that a template makes.
   std::string run(const std::string& text) {
     static const Variables kNone;
     static const std::set<std::string, std::less<>> kNothing;

@@ -74,7 +74,7 @@ class ServerWatches {
   bool is_stopped_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
-// What one run of a template reads of the servers, in the changes that were seen. One thread.
+// The answers of the servers that one run of a template looks at, in the changes that were seen. One thread.
 class ServerReads {
  public:
   using Watch = std::function<std::shared_ptr<ServerUse>(const ServerQuestion&)>;
