@@ -150,7 +150,8 @@ Result<v1::ServiceRegistrationsResponse> Rpc::of_allocation(const v1::Allocation
 
 Result<Write<v1::SyncNodeServicesResponse>> Rpc::sync(const v1::SyncNodeServicesRequest& request, Call& call) {
   const ReadView& view = call.view();
-  const auto node = Table<v1::Node>(tables_.nodes.value()).get(view, request.node_id());
+  if (!tables_.nodes || !tables_.allocs) return failed_precondition("this server keeps no nodes and allocations");
+  const auto node = Table<v1::Node>(*tables_.nodes).get(view, request.node_id());
   if (!node || !is_same_secret(node->secret_id(), request.secret_id()))
     return permission_denied("node secret ID does not match");
   if (node->status() == v1::NODE_STATUS_DOWN) return failed_precondition("the node is down");

@@ -14,6 +14,7 @@
 #include "rules.h"
 #include "sdk/testing/chance.h"
 #include "sdk/testing/fake_host.h"
+#include "sdk/testing/permissions.h"
 #include "services.pb.h"
 #include "sync_merger.h"
 #include "tables.h"
@@ -152,6 +153,11 @@ TEST_F(ServicesTest, ANodeSpeaksOnlyForItself) {
     row.set_address(address);
     EXPECT_EQ(sync("n1", {row}).status().message(), "invalid service registration address");
   }
+}
+
+TEST_F(ServicesTest, AServerWithoutNodesRefuses) {
+  tables_.nodes.reset();
+  EXPECT_EQ(sync("n1", {}).status().code(), Code::failed_precondition);
 }
 
 TEST_F(ServicesTest, WhatHasEndedIsNotPublished) {
@@ -300,6 +306,23 @@ TEST_F(ServicesTest, AreFoundByJobAndAllocation) {
   const auto of_alloc = host_.answer<v1::ServiceRegistrationsResponse>("/drover.v1.Services/OfAllocation", alloc);
   ASSERT_EQ(of_alloc->services_size(), 1);
   EXPECT_EQ(of_alloc->services(0).id(), "a2-api");
+}
+
+TEST_F(ServicesTest, ACallerSeesTheNamespacesItMay) {
+  ASSERT_TRUE(sync("n1", {said("a1", "api")}).ok());
+  ASSERT_TRUE(sync("n2", {said("b1", "api")}).ok());
+  host_.call_as({Identity::Kind::token, "t", std::make_shared<testing::OnlyIn>("default")});
+  EXPECT_EQ(get("api", {.name_space = "*"}), "b1-api");
+  const auto all = host_.answer<v1::ListServicesResponse>("/drover.v1.Services/List", v1::ListServicesRequest(),
+                                                          {.name_space = "*"});
+  ASSERT_EQ(all->namespaces_size(), 1);
+  EXPECT_EQ(all->namespaces(0).namespace_(), "default");
+  for (const auto& [name, found] : {std::pair("a1", false), std::pair("b1", true)}) {
+    v1::AllocationServicesRequest alloc;
+    alloc.set_alloc_id(id_of(name));
+    const auto answer = host_.answer<v1::ServiceRegistrationsResponse>("/drover.v1.Services/OfAllocation", alloc);
+    EXPECT_EQ(answer.ok(), found) << name;
+  }
 }
 
 TEST_F(ServicesTest, OneIsDeletedByName) {
