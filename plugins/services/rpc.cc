@@ -4,6 +4,7 @@
 #include <set>
 
 #include "drover/api/services.pb.h"
+#include "drover/keys.h"
 #include "drover/message_fields.h"
 #include "drover/model/filter.h"
 #include "drover/model/listing.h"
@@ -37,6 +38,14 @@ Rows instances(const Tables& tables, const Call& call, const std::string& name) 
   return rows;
 }
 
+// The key of the row that a page begins with; empty: the first one. Errors: invalid_argument for a token of another form.
+Result<std::string> key_of_token(const std::string& token) {
+  if (token.empty()) return std::string();
+  const size_t dot = token.find('.');
+  if (dot == std::string::npos) return invalid_argument("next_token is not of the form namespace.id");
+  return service_key(token.substr(0, dot), token.substr(dot + 1));
+}
+
 // The page that the call asks for, of rows in the order of their keys, as far as the filter wants them.
 Result<Rows> page(Rows rows, Call& call) {
   const QueryOptions& query = call.query();
@@ -45,19 +54,22 @@ Result<Rows> page(Rows rows, Call& call) {
     DROVER_TRY(Filter parsed, Filter::parse(query.filter));
     filter = std::move(parsed);
   }
+  DROVER_TRY(const std::string begin, key_of_token(query.next_token));
   if (query.reverse) std::reverse(rows.begin(), rows.end());
   Rows out;
-  bool has_begun = query.next_token.empty();
+  bool has_begun = begin.empty();
   for (v1::ServiceRegistration& row : rows) {
-    const std::string token = row.namespace_() + "." + row.id();
-    has_begun = has_begun || (query.reverse ? token <= query.next_token : token >= query.next_token);
-    if (!has_begun) continue;
+    if (!has_begun) {
+      const std::string key = service_key(row.namespace_(), row.id());
+      has_begun = query.reverse ? key <= begin : key >= begin;
+      if (!has_begun) continue;
+    }
     if (filter) {
       DROVER_TRY(const bool wanted, filter->matches(row));
       if (!wanted) continue;
     }
     if (query.per_page > 0 && out.size() == static_cast<size_t>(query.per_page)) {
-      call.set_next_token(token);
+      call.set_next_token(row.namespace_() + "." + row.id());
       break;
     }
     out.push_back(std::move(row));
@@ -80,8 +92,10 @@ void Rpc::set_index(Call& call) const {
 }
 
 Result<v1::ListServicesResponse> Rpc::list(const v1::ListServicesRequest&, Call& call) {
+  const std::string& wanted = call.query().name_space;
+  const KeyRange range = wanted == "*" ? KeyRange::all() : KeyRange::prefix(KeyBuilder().text(wanted).view());
   std::map<std::string, std::map<std::string, std::set<std::string>>> found;
-  tables_.services.scan(call.view(), kPrimary, KeyRange::all(), [&](const v1::ServiceRegistration& row, auto) {
+  tables_.services.scan(call.view(), kPrimary, range, [&](const v1::ServiceRegistration& row, auto) {
     if (in_namespace(row.namespace_(), call))
       found[row.namespace_()][row.service_name()].insert(row.tags().begin(), row.tags().end());
     return true;
@@ -134,18 +148,15 @@ Result<v1::ServiceRegistrationsResponse> Rpc::of_allocation(const v1::Allocation
   return answer(tables_.services.list(call.view(), kServicesByAlloc, of_id(request.alloc_id())));
 }
 
-Status Rpc::prove(const std::string& node_id, const std::string& secret, const ReadView& view) const {
-  const auto node = Table<v1::Node>(tables_.nodes.value()).get(view, node_id);
-  if (!node || !is_same_secret(node->secret_id(), secret)) return permission_denied("node secret ID does not match");
-  return ok_status();
-}
-
 Result<Write<v1::SyncNodeServicesResponse>> Rpc::sync(const v1::SyncNodeServicesRequest& request, Call& call) {
   const ReadView& view = call.view();
-  DROVER_RETURN_IF_ERROR(prove(request.node_id(), request.secret_id(), view));
-  if (!may_publish(tables_, view, request.node_id())) return failed_precondition("the node is down");
+  if (!tables_.nodes || !tables_.allocs) return failed_precondition("this server keeps no nodes and allocations");
+  const auto node = Table<v1::Node>(*tables_.nodes).get(view, request.node_id());
+  if (!node || !is_same_secret(node->secret_id(), request.secret_id()))
+    return permission_denied("node secret ID does not match");
+  if (node->status() == v1::NODE_STATUS_DOWN) return failed_precondition("the node is down");
   v1::ServicesSynced command;
-  DROVER_TRY(const SyncPlan plan, plan_sync(request, tables_, view, *command.add_nodes()));
+  DROVER_TRY(const SyncPlan plan, plan_sync(request.services(), *node, tables_, view, *command.add_nodes()));
   v1::SyncNodeServicesResponse response;
   for (const std::string& id : plan.refused) response.add_refused(id);
   if (!plan.is_empty) return Write<v1::SyncNodeServicesResponse>(command, response);

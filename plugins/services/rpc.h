@@ -32,7 +32,6 @@ class Rpc {
   Result<Write<v1::SyncNodeServicesResponse>> sync(const v1::SyncNodeServicesRequest& request, Call& call);
 
  private:
-  Status prove(const std::string& node_id, const std::string& secret, const ReadView& view) const;
   void set_index(Call& call) const;
 
   const Tables& tables_;

@@ -23,6 +23,20 @@ std::multiset<std::string> tags_of(const v1::ServiceRegistration& row) {
 
 bool is_any_address(const std::string& address) { return address == "0.0.0.0" || address == "::" || address == "[::]"; }
 
+// True when the node is there and not down.
+bool may_publish(const Tables& tables, const ReadView& view, std::string_view node_id) {
+  const auto node = Table<v1::Node>(tables.nodes.value()).get(view, node_id);
+  return node && node->status() != v1::NODE_STATUS_DOWN;
+}
+
+// Nothing: it is not on the node, or has ended.
+std::optional<v1::Allocation> alloc_on(const Tables& tables, const ReadView& view, std::string_view alloc_id,
+                                       std::string_view node_id) {
+  auto alloc = Table<v1::Allocation>(tables.allocs.value()).get(view, alloc_id);
+  if (!alloc || alloc->node_id() != node_id || client_terminal(*alloc)) return std::nullopt;
+  return alloc;
+}
+
 // The row of an instance, with what the servers know of its allocation.
 v1::ServiceRegistration row_of(const v1::ServiceRegistration& said, const v1::Allocation& alloc, const v1::Node& node) {
   v1::ServiceRegistration row = said;
@@ -58,35 +72,25 @@ bool says_the_same(const v1::ServiceRegistration& one, const v1::ServiceRegistra
          one.address() == other.address() && one.port() == other.port() && tags_of(one) == tags_of(other);
 }
 
-bool may_publish(const Tables& tables, const ReadView& view, std::string_view node_id) {
-  const auto node = Table<v1::Node>(tables.nodes.value()).get(view, node_id);
-  return node && node->status() != v1::NODE_STATUS_DOWN;
-}
-
-bool is_found_on(const Tables& tables, const ReadView& view, std::string_view alloc_id, std::string_view node_id) {
-  const auto alloc = Table<v1::Allocation>(tables.allocs.value()).get(view, alloc_id);
-  return alloc && alloc->node_id() == node_id && !client_terminal(*alloc);
-}
-
-Result<SyncPlan> plan_sync(const v1::SyncNodeServicesRequest& request, const Tables& tables, const ReadView& view,
+Result<SyncPlan> plan_sync(const google::protobuf::RepeatedPtrField<v1::ServiceRegistration>& services,
+                           const v1::Node& node, const Tables& tables, const ReadView& view,
                            v1::NodeServicesChanged& change) {
   SyncPlan plan;
-  change.set_node_id(request.node_id());
-  const auto node = Table<v1::Node>(tables.nodes.value()).get(view, request.node_id());
+  change.set_node_id(node.id());
   std::map<std::string, v1::ServiceRegistration> left;
-  tables.services.scan(view, kServicesByNode, of_id(request.node_id()),
+  tables.services.scan(view, kServicesByNode, of_id(node.id()),
                        [&](v1::ServiceRegistration& row, std::string_view) {
                          left[service_key(row.namespace_(), row.id())] = std::move(row);
                          return true;
                        });
-  for (const v1::ServiceRegistration& said : request.services()) {
+  for (const v1::ServiceRegistration& said : services) {
     if (is_any_address(said.address())) return invalid_argument("invalid service registration address");
-    const auto alloc = Table<v1::Allocation>(tables.allocs.value()).get(view, said.alloc_id());
-    if (!alloc || alloc->node_id() != request.node_id() || client_terminal(*alloc)) {
+    const auto alloc = alloc_on(tables, view, said.alloc_id(), node.id());
+    if (!alloc) {
       plan.refused.push_back(said.id());
       continue;
     }
-    v1::ServiceRegistration row = row_of(said, *alloc, *node);
+    v1::ServiceRegistration row = row_of(said, *alloc, node);
     const auto known = left.extract(service_key(row.namespace_(), row.id()));
     if (!known.empty() && says_the_same(known.mapped(), row)) continue;
     *change.add_upserts() = std::move(row);
@@ -105,7 +109,7 @@ v1::ServicesForgotten outlived(const Tables& tables, const ReadView& view) {
   tables.services.scan(view, kPrimary, KeyRange::all(), [&](const v1::ServiceRegistration& row, std::string_view) {
     if (!may_publish(tables, view, row.node_id())) {
       nodes.insert(row.node_id());
-    } else if (!is_found_on(tables, view, row.alloc_id(), row.node_id())) {
+    } else if (!alloc_on(tables, view, row.alloc_id(), row.node_id())) {
       allocs.insert(row.alloc_id());
     }
     return true;

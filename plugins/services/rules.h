@@ -1,4 +1,4 @@
-// What is decided about registrations of services. Pure functions of rows.
+// Decisions about registrations of services. Pure functions of rows.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 #include "tables.h"
 
 namespace drover::v1 {
+class Node;
 class NodeServicesChanged;
 class ServicesForgotten;
-class SyncNodeServicesRequest;
 }  // namespace drover::v1
 
 namespace drover::services {
@@ -18,17 +18,13 @@ namespace drover::services {
 // Where both tell the same to those who look for the service; tags have no order.
 bool says_the_same(const v1::ServiceRegistration& one, const v1::ServiceRegistration& other);
 
-// True when the node is there and not down.
-bool may_publish(const Tables& tables, const ReadView& view, std::string_view node_id);
-// True when the allocation is on the node and has not ended.
-bool is_found_on(const Tables& tables, const ReadView& view, std::string_view alloc_id, std::string_view node_id);
-
 struct SyncPlan {
   std::vector<std::string> refused;  // identifiers
   bool is_empty = true;              // nothing to write
 };
 // The changes that make the rows of a node what it says. Errors: invalid_argument for an address that nobody reaches.
-Result<SyncPlan> plan_sync(const v1::SyncNodeServicesRequest& request, const Tables& tables, const ReadView& view,
+Result<SyncPlan> plan_sync(const google::protobuf::RepeatedPtrField<v1::ServiceRegistration>& services,
+                           const v1::Node& node, const Tables& tables, const ReadView& view,
                            v1::NodeServicesChanged& change);
 
 // The nodes and allocations that have rows and must not have them. Empty: none.

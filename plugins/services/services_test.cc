@@ -14,6 +14,7 @@
 #include "rules.h"
 #include "sdk/testing/chance.h"
 #include "sdk/testing/fake_host.h"
+#include "sdk/testing/permissions.h"
 #include "services.pb.h"
 #include "sync_merger.h"
 #include "tables.h"
@@ -154,6 +155,11 @@ TEST_F(ServicesTest, ANodeSpeaksOnlyForItself) {
   }
 }
 
+TEST_F(ServicesTest, AServerWithoutNodesRefuses) {
+  tables_.nodes.reset();
+  EXPECT_EQ(sync("n1", {}).status().code(), Code::failed_precondition);
+}
+
 TEST_F(ServicesTest, WhatHasEndedIsNotPublished) {
   put_alloc("a2", "n1", "prod", v1::CLIENT_STATUS_COMPLETE);
   ASSERT_TRUE(sync("n1", {said("a1", "api"), said("a2", "api")}).ok());
@@ -246,6 +252,23 @@ TEST_F(ServicesTest, AreFoundByNameInPagesAndByFilter) {
   EXPECT_EQ(get("api", {.name_space = "*", .per_page = 2, .next_token = meta.next_token}, "", &meta), "a2-api");
 }
 
+TEST_F(ServicesTest, PagesFollowTheKeysOfNamespacesWhoseNamesBeginAlike) {
+  put_alloc("c1", "n1", "prod-b", v1::CLIENT_STATUS_RUNNING);  // its token is before those of "prod", its key behind
+  ASSERT_TRUE(sync("n1", {said("a1", "api"), said("a2", "api"), said("c1", "api")}).ok());
+  for (const bool reverse : {false, true}) {
+    std::string text;
+    QueryOptions query{.name_space = "*", .per_page = 1, .reverse = reverse};
+    for (int pages = 0; pages < 4; ++pages) {
+      ReplyMeta meta;
+      text += get("api", query, "", &meta) + " ";
+      query.next_token = meta.next_token;
+      if (query.next_token.empty()) break;
+    }
+    EXPECT_EQ(text, reverse ? "c1-api a2-api a1-api " : "a1-api a2-api c1-api ");
+  }
+  EXPECT_NE(get("api", {.next_token = "x"}).find("next_token is not of the form"), std::string::npos);
+}
+
 TEST_F(ServicesTest, AChoiceStaysWhileInstancesComeAndGo) {
   EXPECT_NE(get("api", {}, "3").find("failed to choose services"), std::string::npos);
   for (const char* how : {"x|key", "|key", "0|key", "-1|key"}) EXPECT_FALSE(choose({}, how).ok()) << how;
@@ -283,6 +306,23 @@ TEST_F(ServicesTest, AreFoundByJobAndAllocation) {
   const auto of_alloc = host_.answer<v1::ServiceRegistrationsResponse>("/drover.v1.Services/OfAllocation", alloc);
   ASSERT_EQ(of_alloc->services_size(), 1);
   EXPECT_EQ(of_alloc->services(0).id(), "a2-api");
+}
+
+TEST_F(ServicesTest, ACallerSeesTheNamespacesItMay) {
+  ASSERT_TRUE(sync("n1", {said("a1", "api")}).ok());
+  ASSERT_TRUE(sync("n2", {said("b1", "api")}).ok());
+  host_.call_as({Identity::Kind::token, "t", std::make_shared<testing::OnlyIn>("default")});
+  EXPECT_EQ(get("api", {.name_space = "*"}), "b1-api");
+  const auto all = host_.answer<v1::ListServicesResponse>("/drover.v1.Services/List", v1::ListServicesRequest(),
+                                                          {.name_space = "*"});
+  ASSERT_EQ(all->namespaces_size(), 1);
+  EXPECT_EQ(all->namespaces(0).namespace_(), "default");
+  for (const auto& [name, found] : {std::pair("a1", false), std::pair("b1", true)}) {
+    v1::AllocationServicesRequest alloc;
+    alloc.set_alloc_id(id_of(name));
+    const auto answer = host_.answer<v1::ServiceRegistrationsResponse>("/drover.v1.Services/OfAllocation", alloc);
+    EXPECT_EQ(answer.ok(), found) << name;
+  }
 }
 
 TEST_F(ServicesTest, OneIsDeletedByName) {

@@ -13,8 +13,8 @@ class Commands {
  public:
   explicit Commands(const Tables& tables) : tables_(tables) {}
 
-  // What has ended since the leader decided goes with its next sweep: an apply function asks no other plugin's table,
-  // which it does not know while the log is read at the start.
+  // An apply function asks no other plugin's table, which it does not know while the log is read at the start: rows whose
+  // work has ended since the leader decided go with its next sweep.
   Result<std::string> synced(const v1::ServicesSynced& command, ApplyContext& context) const {
     for (const v1::NodeServicesChanged& change : command.nodes()) {
       for (const v1::ServiceName& name : change.deletes()) {

@@ -14,7 +14,7 @@ namespace drover::services {
 
 struct Tables {
   Table<v1::ServiceRegistration> services;
-  // Of the plugins nodes, scheduler and jobs, from start on.
+  // Those of the plugins nodes, scheduler and jobs, known from start on: nothing for apply functions.
   std::optional<TableId> nodes = {}, allocs = {}, jobs = {};
 };
 

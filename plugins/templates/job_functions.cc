@@ -20,7 +20,7 @@ struct Bounds {
   size_t least, most;
 };
 
-// Functions of the task, its files and the time.
+// Functions of the task, its files, its services and the time.
 const std::map<std::string_view, Bounds>& own_functions() {
   static const std::map<std::string_view, Bounds> kOwn = {
       {"env", {1, 1}},         {"envOrDefault", {2, 2}},   {"executeTemplate", {1, 2}}, {"file", {1, 1}},
@@ -59,8 +59,7 @@ Status wrong_count(const Bounds& bounds, size_t count) {
 }  // namespace
 
 bool is_job_function(std::string_view name) {
-  return pure(name) || own_functions().contains(name) || VariableFunctions::has(name) ||
-         !absence(name).empty();
+  return pure(name) || own_functions().contains(name) || VariableFunctions::has(name) || !absence(name).empty();
 }
 
 Result<Value> JobFunctions::call(std::string_view name, Arguments arguments) {
@@ -79,6 +78,12 @@ Result<Value> JobFunctions::call(std::string_view name, Arguments arguments) {
   if (name == "nomadService") return service(arguments);
   if (name == "nomadServices") return services(arguments);
   return scratch(name.substr(name.find('.') + 1), arguments);
+}
+
+std::set<std::string> JobFunctions::missing() const {
+  std::set<std::string> all = missing_;
+  all.insert(variables_.missing().begin(), variables_.missing().end());
+  return all;
 }
 
 const std::string* JobFunctions::variable(const std::string& name) const {
@@ -121,14 +126,14 @@ Result<Value> JobFunctions::file(Arguments arguments) {
 Value JobFunctions::rows_for(const ServiceWish& wish) {
   ServiceQuery query = wish.query;
   if (const std::string* own = variable("NOMAD_NAMESPACE")) query.name_space = *own;
-  Value rows = world_.find_services ? world_.find_services(query) : nullptr;
-  if (!rows) {
+  const Seen seen = reads_.look(question_of(query));
+  if (!seen.value) {
     missing_.insert(name_of(wish));
     return value_of(json::array());
   }
-  if (wish.tag.empty()) return rows;
+  if (wish.tag.empty()) return seen.value;
   json tagged = json::array();
-  for (const json& row : *rows) {
+  for (const json& row : *seen.value) {
     if (std::ranges::find(row["Tags"], json(wish.tag)) != row["Tags"].end()) tagged.push_back(row);
   }
   return value_of(std::move(tagged));

@@ -1,4 +1,5 @@
-// What a template of a task may call: the pure functions, and those that look at the task, its files and the time.
+// The functions that a template of a task may call: the pure ones, and those that look at the task, its
+// files, the servers and the time.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,8 @@ struct World {
   const Variables& node;         // node_variables()
   int64_t now_ns;                // since 1970
   std::function<Result<std::string>(const std::string& path)> read_file;
-  // The rows that the servers have for it; null before they have answered.
-  std::function<Value(const ServiceQuery& query)> find_services = {};
-  UseVariable use_variable = {};        // how the task reads variables
+  ServerReads::Watch watch = {};        // how the task reads what the servers know; null: it cannot
+  VariableReader reader = {};           // the task
   std::string region = {};              // of this agent
   std::chrono::nanoseconds patience{};  // how long servers may take to answer for the first time
 };
@@ -36,17 +36,21 @@ class JobFunctions final : public text_template::Functions {
  public:
   // `denied`: refused when they are called; outlives this.
   JobFunctions(const World& world, const std::set<std::string, std::less<>>& denied)
-      : world_(world), denied_(denied), variables_(world.use_variable, world.region, world.patience) {}
+      : world_(world),
+        denied_(denied),
+        reads_(world.watch, world.patience),
+        variables_(reads_, world.reader, world.region) {}
 
   bool has(std::string_view name) const override { return is_job_function(name); }
   Result<Value> call(std::string_view name, Arguments arguments) override;
   Value method(const Value& value, std::string_view name) override { return variables_.method(value, name); }
-  const VariableFunctions& variables() const { return variables_; }
 
   // The paths that `file` was asked for.
   const std::set<std::string>& files() const { return files_; }
-  // What is not there, "file(PATH)", "nomad.service(NAME)": what was made of it is empty.
-  const std::set<std::string>& missing() const { return missing_; }
+  // The answers of the servers that were looked at.
+  const ServerReads::All& reads() const { return reads_.all(); }
+  // Names of what is not there, "file(PATH)", "nomad.service(NAME)" …: what was made of it is empty.
+  std::set<std::string> missing() const;
 
  private:
   Result<Value> env(Arguments arguments);
@@ -64,6 +68,7 @@ class JobFunctions final : public text_template::Functions {
   const std::set<std::string, std::less<>>& denied_;
   std::set<std::string> files_, missing_;
   std::map<std::string, Value> scratch_;
+  ServerReads reads_;
   VariableFunctions variables_;
 };
 

@@ -80,7 +80,6 @@ Result<TaskTemplates> TaskTemplates::make(const Setup& setup) {
 
 Status TaskTemplates::render_one(Entry& entry, int64_t now_ns, std::chrono::nanoseconds patience, Pass& pass) {
   std::map<std::string, std::optional<TaskFiles::Mark>> files;
-  std::map<ServiceQuery, uint64_t> services;
   const World world{.environment = environment_,
                     .node = node_,
                     .now_ns = now_ns,
@@ -89,29 +88,28 @@ Status TaskTemplates::render_one(Entry& entry, int64_t now_ns, std::chrono::nano
                           files[path] = task_files_.mark(path);  // before: a change meanwhile is seen the next time
                           return task_files_.read(path);
                         },
-                    .find_services = [&](const ServiceQuery& query) -> Value {
-                      const auto known = services_ ? services_->find(query) : std::nullopt;
-                      services[query] = known ? known->version : 0;
-                      return known ? known->rows : nullptr;
-                    },
-                    .use_variable = use_variable_,
+                    .watch = watch_,
+                    .reader = reader_,
                     .region = region_,
                     .patience = patience};
   JobFunctions functions(world, denied_);
   auto text =
       entry.form.run(nullptr, {.functions = &functions, .missing_key_is_error = entry.block->err_missing_key()});
   if (!text) return text.status().with_context(entry.source);
-  entry.variables = functions.variables().used();
+  entry.reads = functions.reads();
   entry.files = std::move(files);
-  entry.services = std::move(services);
   entry.quiescence.acted();
-  const std::set<std::string>& unknown = functions.variables().missing();
-  pass.missing.insert(functions.missing().begin(), functions.missing().end());
-  pass.missing.insert(unknown.begin(), unknown.end());
-  if (!functions.missing().empty() || !unknown.empty()) return ok_status();
+  std::set<std::string> missing = functions.missing();
+  const bool is_whole = missing.empty();
+  pass.missing.merge(missing);
+  if (!is_whole) return ok_status();
   DROVER_TRY(const bool is_new, task_files_.write(entry.destination, *text, entry.owner).with_context("destination"));
   if (is_new) pass.changed.push_back(entry.block.get());
   entry.text = *std::move(text);
+  if (entry.block->once()) {  // nobody looks at them any more
+    entry.files.clear();
+    entry.reads.clear();
+  }
   return ok_status();
 }
 
@@ -131,13 +129,7 @@ Result<TaskTemplates::Pass> TaskTemplates::render_due(SteadyTime now, int64_t no
       mark = found;
       entry.quiescence.changed(now);
     }
-    for (auto& [query, version] : entry.services) {
-      const uint64_t found = services_->version(query);
-      if (found == version) continue;
-      version = found;
-      entry.quiescence.changed(now);
-    }
-    for (auto& [query, used] : entry.variables) {
+    for (auto& [name, used] : entry.reads) {
       const uint64_t change = used.use->seen().change;
       if (change != used.change) entry.quiescence.changed(now);
       used.change = change;
@@ -162,7 +154,7 @@ Result<Variables> TaskTemplates::environment() const {
 
 bool TaskTemplates::is_watched() const {
   return std::ranges::any_of(entries_, [](const Entry& entry) {
-    return !entry.files.empty() || !entry.services.empty() || !entry.variables.empty();
+    return !entry.files.empty() || !entry.reads.empty();
   });
 }
 

@@ -15,8 +15,7 @@
 #include "config.h"
 #include "drover/task_files.h"
 #include "drover/text_template.h"
-#include "services/service_watch.h"
-#include "variables/variable_functions.h"
+#include "variables/variable_query.h"
 
 namespace drover::v1 {
 class Task;
@@ -31,11 +30,11 @@ class TaskTemplates {
     const v1::Task& task;
     TaskFiles files;
     Config config;
-    Variables environment;             // of the task, without what its templates add
-    Variables node;                    // node_variables()
-    ServiceWatch* services = nullptr;  // outlives the templates; null: nobody knows of services
-    UseVariable use_variable = {};     // how the task reads variables
-    std::string region = {};           // of this agent
+    Variables environment;          // of the task, without what its templates add
+    Variables node;                 // node_variables()
+    ServerReads::Watch watch = {};  // how the task reads what the servers know; null: it cannot
+    VariableReader reader = {};     // the task
+    std::string region = {};        // of this agent
   };
   // Reads the sources, once. Errors: invalid_argument for a template that does not parse or a path that is not the
   // task's; not_found for a source that is not there.
@@ -48,12 +47,12 @@ class TaskTemplates {
   // All of them. Errors: invalid_argument, with the template's source, for one that cannot be made out; else those of
   // writing.
   Result<Pass> render(int64_t now_ns);
-  // Those whose files have changed, and have then stayed as they are for their wait.
+  // Those for which a file or an answer of the servers has changed, and has then stayed as it is for their wait.
   Result<Pass> render_due(SteadyTime now, int64_t now_ns);
 
   // The variables of the templates with `env`, the later ones win. Errors: invalid_argument with the line.
   Result<Variables> environment() const;
-  // Something may change: a template has read a file or a variable, or asked for services.
+  // Something may change: a template that is not written only once has read a file or asked the servers.
   bool is_watched() const;
 
  private:
@@ -66,8 +65,7 @@ class TaskTemplates {
     Wait wait;
     std::optional<std::string> text;                                // as it was written last
     std::map<std::string, std::optional<TaskFiles::Mark>> files{};  // that it has read, as they were then
-    std::map<ServiceQuery, uint64_t> services{};                    // that it has asked for, by what was known then
-    std::map<VariableQuery, VariableFunctions::Used> variables{};   // likewise
+    ServerReads::All reads{};                                       // likewise
     Quiescence quiescence{};
   };
 
@@ -76,8 +74,8 @@ class TaskTemplates {
         denied_(setup.config.denied),
         environment_(setup.environment),
         node_(setup.node),
-        services_(setup.services),
-        use_variable_(setup.use_variable),
+        watch_(setup.watch),
+        reader_(setup.reader),
         region_(setup.region) {}
   static Result<Entry> entry_of(const v1::Template& block, const Setup& setup);
   // `patience`: how long servers may take to answer for the first time.
@@ -86,8 +84,8 @@ class TaskTemplates {
   TaskFiles task_files_;
   std::set<std::string, std::less<>> denied_;
   Variables environment_, node_;
-  ServiceWatch* services_;
-  UseVariable use_variable_;
+  ServerReads::Watch watch_;
+  VariableReader reader_;
   std::string region_;
   std::vector<Entry> entries_;
 };

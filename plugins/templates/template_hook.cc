@@ -56,13 +56,11 @@ class ScriptRun final : public ExecStream {
 
 class TemplatesPart final : public TaskHook::Part, public Watched {
  public:
-  TemplatesPart(Host& host, const Config& config, Watcher& watcher, ServiceWatch& services, VariableWatches& variables,
-                HookedTask& task)
+  TemplatesPart(Host& host, const Config& config, Watcher& watcher, ServerWatches& servers, HookedTask& task)
       : host_(host),
         config_(config),
         watcher_(watcher),
-        services_(services),
-        variables_(variables),
+        servers_(servers),
         task_(task),
         doing_(std::make_shared<Doing>()) {
     doing_->part = this;
@@ -118,21 +116,24 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
                                                         .config = config_,
                                                         .environment = start.environment,
                                                         .node = start.node,
-                                                        .services = &services_,
-                                                        .use_variable = use_variable(*spec),
+                                                        .watch = watch(),
+                                                        .reader = reader_of(*spec),
                                                         .region = host_.agent().region}));
     templates_.emplace(std::move(made));
     return ok_status();
   }
 
+  ServerReads::Watch watch() {
+    return [&all = servers_, allocation = task_.allocation()](const ServerQuestion& question) {
+      return all.use(allocation, question);
+    };
+  }
   // Children of periodic and dispatched jobs are who they are: the servers know their parent.
-  UseVariable use_variable(const AllocSpec& spec) {
-    const VariableReader reader{.allocation = task_.allocation(),
-                                .name_space = spec.allocation->namespace_(),
-                                .job = spec.allocation->job_id(),
-                                .group = spec.allocation->task_group(),
-                                .task = task_.name()};
-    return [&all = variables_, reader](const VariableQuery& query) { return all.use(reader, query); };
+  VariableReader reader_of(const AllocSpec& spec) const {
+    return {.name_space = spec.allocation->namespace_(),
+            .job = spec.allocation->job_id(),
+            .group = spec.allocation->task_group(),
+            .task = task_.name()};
   }
 
   // Waits until every template has been written once.
@@ -275,8 +276,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
   Host& host_;
   const Config& config_;
   Watcher& watcher_;
-  ServiceWatch& services_;
-  VariableWatches& variables_;
+  ServerWatches& servers_;
   HookedTask& task_;
   const std::shared_ptr<Doing> doing_;
   bool has_started_ = false;
@@ -290,7 +290,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
 
 std::unique_ptr<TaskHook::Part> TemplateHook::attach(HookedTask& task, HookState&) {
   if (task.spec()->task(task.name())->templates_size() == 0) return nullptr;
-  return std::make_unique<TemplatesPart>(*host_, config_, watcher_, services_, variables_, task);
+  return std::make_unique<TemplatesPart>(*host_, config_, watcher_, servers_, task);
 }
 
 }  // namespace drover::templates

@@ -7,8 +7,7 @@
 #include "config.h"
 #include "drover/plugin.h"
 #include "drover/task_hook.h"
-#include "services/service_watch.h"
-#include "variables/variable_watch.h"
+#include "watch/server_watch.h"
 #include "watcher.h"
 
 namespace drover::templates {
@@ -20,14 +19,12 @@ class TemplateHook final : public TaskHook {
   // Before anything is attached; the host outlives the hook.
   void start(Host& host, Config config) {
     host_ = &host;
-    variables_.start(host);
     config_ = std::move(config);
-    services_.start(host);
+    servers_.start(host);
   }
   void stop() {
     watcher_.stop();
-    variables_.stop();
-    services_.stop();
+    servers_.stop();
   }
 
   HookInfo info() const override {
@@ -36,8 +33,7 @@ class TemplateHook final : public TaskHook {
   std::unique_ptr<Part> attach(HookedTask& task, HookState& state) override;
 
  private:
-  ServiceWatch services_;
-  VariableWatches variables_;
+  ServerWatches servers_;
   Watcher watcher_;
   Host* host_ = nullptr;
   Config config_;

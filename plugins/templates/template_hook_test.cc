@@ -8,10 +8,12 @@
 #include <fstream>
 #include <mutex>
 
+#include "drover/api/services.pb.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "nomad/plugins/driver.pb.h"
 #include "sdk/testing/fake_host.h"
+#include "watch/fake_node.h"
 
 namespace drover::templates {
 namespace {
@@ -281,6 +283,24 @@ TEST_F(HookTest, OnceMeansOnce) {
   put("in", "two");
   EXPECT_EQ(task_->next(), "signal SIGHUP");
   EXPECT_EQ(content("once"), "one");
+}
+
+TEST_F(HookTest, TheServersAreAskedOnceForATemplateThatIsWrittenOnce) {
+  FakeNode node;
+  ASSERT_TRUE(host_.rows().extend<NodeCalls>("agent", node).ok());
+  host_.delay_tasks();
+  std::stop_token read;
+  host_.answer_calls_with([&](const CallContext& context, const std::string&) -> Result<std::string> {
+    read = context.stop;
+    v1::ListServicesResponse answer;
+    answer.add_namespaces()->add_services()->set_service_name("api");
+    return serialize(answer);
+  });
+  add("{{ range nomadServices }}{{ .Name }}{{ end }}", "local/once").set_once(true);
+  attach();
+  ASSERT_EQ(prestart(), ok_status());
+  EXPECT_EQ(content("once"), "api");
+  EXPECT_TRUE(read.stop_requested());
 }
 
 TEST_F(HookTest, ScriptsThatWantItRunAfterTheFirstStart) {

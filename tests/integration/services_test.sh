@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Native services on a server and a node of its own: the example of docs/operator/services.md, found by API, command line
-# and template, through restarts, changes in place, crashes and the loss of the node.
+# Native services on a server and a node of its own: the example of docs/operator/services.md, found by API, command
+# line and template, through restarts, changes in place, crashes and the loss of the node.
 . "$(dirname "$0")/lib.sh"
 PAGE=$(cd "$(dirname "$0")/../.." && pwd)/docs/operator/services.md
 
@@ -38,6 +38,7 @@ CLIENT=$AGENT
 eventually 20 "no ready node" node_is_ready
 
 api() { "$DROVER" operator api "$1"; }
+created() { api "/v1/service/$1" | sed -n 's/.*"CreateIndex": *\([0-9]*\).*/\1/p'; }
 instances() { api "/v1/service/$1" | grep -o '"ID": *"[^"]*"' | wc -l; }
 has() { [ "$(instances "$1")" = "$2" ] || { api "/v1/service/$1"; return 1; }; }
 
@@ -80,7 +81,10 @@ job "look" {
         destination   = "local/shop"
         change_mode   = "signal"
         change_signal = "SIGHUP"
-        data          = "{{ range nomadService \"shop\" }}at {{ .Address }}:{{ .Port }} {{ .Tags }};{{ else }}nowhere;{{ end }}{{ range nomadServices }}{{ .Name }},{{ end }}{{ range nomadService 1 \"me\" \"shop\" }}chosen {{ .JobID }}{{ end }}\n"
+        data          = <<EOT
+{{ range nomadService "shop" }}at {{ .Address }}:{{ .Port }} {{ .Tags }};{{ else }}nowhere;{{ end -}}
+{{ range nomadServices }}{{ .Name }},{{ end }}{{ range nomadService 1 "me" "shop" }}chosen {{ .JobID }}{{ end }}
+EOT
         wait {
           min = "0s"
           max = "0s"
@@ -107,12 +111,16 @@ eventually 20 "the tags are the old ones" bash -c "'$DROVER' service list | grep
 eventually 20 "the template has the old tags" prints "$look" "\[v2\]"
 
 # --- a restart of the task registers its service again, and leaves the group's
-first=$(api /v1/service/shop-web | sed -n 's/.*"CreateIndex": *\([0-9]*\).*/\1/p')
-group=$(api /v1/service/shop | sed -n 's/.*"CreateIndex": *\([0-9]*\).*/\1/p')
+first=$(created shop-web)
+group=$(created shop)
 expect 0 "" "$DROVER" alloc restart "$alloc"
-is_anew() { local now; now=$(api /v1/service/shop-web | sed -n 's/.*"CreateIndex": *\([0-9]*\).*/\1/p'); [ -n "$now" ] && [ "$now" != "$first" ]; }
+is_anew() {
+  local now
+  now=$(created shop-web)
+  [ -n "$now" ] && [ "$now" != "$first" ]
+}
 eventually 20 "the task's service was not registered again" is_anew
-[ "$(api /v1/service/shop | sed -n 's/.*"CreateIndex": *\([0-9]*\).*/\1/p')" = "$group" ] || fail "the group's service went"
+[ "$(created shop)" = "$group" ] || fail "the group's service went"
 
 # --- a row that an operator removes while it runs comes back with the agent's next life, which does not take others out
 web=$(api /v1/service/shop-web | sed -n 's/.*"ID": *"\(_nomad[^"]*\)".*/\1/p')
@@ -123,7 +131,7 @@ has shop 1 || fail "the service went with the agent"
 run_agent client
 CLIENT=$AGENT
 eventually 30 "the deleted row did not come back" has shop-web 1
-[ "$(api /v1/service/shop | sed -n 's/.*"CreateIndex": *\([0-9]*\).*/\1/p')" = "$group" ] || fail "the service went for a moment"
+[ "$(created shop)" = "$group" ] || fail "the service went for a moment"
 
 # --- the server's state outlives it
 kill -9 "$SERVER"

@@ -33,6 +33,7 @@ void Publisher::stop() {
     MutexLock lock(mutex_);
     is_stopped_ = true;
     all.swap(outlets_);
+    settled_.notify_all();
   }
   for (const auto& outlet : all) outlet->thread.request_stop();
   for (const auto& outlet : all) {
@@ -58,12 +59,15 @@ void Publisher::remove(const WorkloadName& name) {
   if (workloads_.erase(name) > 0) changed();
 }
 
-bool Publisher::settle(std::chrono::nanoseconds patience) {
+bool Publisher::settle(std::chrono::nanoseconds patience, const std::set<std::string>& providers) {
   const SteadyTime end = SystemClock().steady() + patience;
   MutexLock lock(mutex_);
   const uint64_t until = change_;
   return settled_.wait_until(lock, end, [&]() DROVER_REQUIRES(mutex_) {
-    return std::ranges::all_of(progress_, [&](const Progress& each) { return each.published >= until; });
+    return std::ranges::all_of(outlets_, [&](const auto& outlet) DROVER_REQUIRES(mutex_) {
+      if (!providers.empty() && !providers.contains(outlet->name)) return true;
+      return progress_[outlet->at].published >= until;
+    });
   });
 }
 

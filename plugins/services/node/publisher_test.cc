@@ -112,6 +112,17 @@ TEST_F(PublisherTest, SaysNothingBeforeTheNodeIsKnown) {
   EXPECT_TRUE(native_.eventually("group "));
 }
 
+TEST_F(PublisherTest, WaitsForTheProvidersThatAreNamedAndNotBehindTheStop) {
+  file_.fail(1'000'000);
+  start();
+  publisher_.put({alloc_, ""}, instances("group"));
+  EXPECT_TRUE(publisher_.settle(20s, {"nomad"}));
+  EXPECT_FALSE(publisher_.settle(0s));
+  publisher_.stop();
+  publisher_.remove({alloc_, ""});
+  EXPECT_TRUE(publisher_.settle(1h));
+}
+
 TEST_F(PublisherTest, TriesAgainUntilItIsHeard) {
   native_.fail(3);
   start();

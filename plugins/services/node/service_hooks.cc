@@ -1,5 +1,7 @@
 #include "node/service_hooks.h"
 
+#include <set>
+
 #include "drover/resolved_service.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
@@ -12,7 +14,7 @@
 namespace drover::services {
 namespace {
 
-constexpr auto kSettle = std::chrono::seconds(5);  // with servers out of reach a kill waits no longer
+constexpr auto kSettle = std::chrono::seconds(5);  // with providers out of reach a kill waits no longer
 constexpr char kPublished[] = "published";
 
 using Services = google::protobuf::RepeatedPtrField<v1::Service>;
@@ -41,7 +43,7 @@ Status check_providers(const Services& services, const HookSetup& setup) {
   return ok_status();
 }
 
-// What one workload says, kept in its hook's state.
+// The word of one workload, kept in its hook's state.
 class Said {
  public:
   Said(const HookSetup& setup, WorkloadName name, HookState& state)
@@ -49,36 +51,42 @@ class Said {
     v1::StoredInstances stored;
     const auto kept = state_.get(kPublished);
     if (!kept || !stored.ParseFromString(*kept)) return;
-    publisher_.put(name_, stored);
-    is_published_ = true;
+    say(stored);
   }
 
   Status put(const v1::StoredInstances& instances) {
     if (instances.instances().empty()) return remove();
     std::string bytes = serialize(instances);
     if (state_.get(kPublished) != bytes) DROVER_RETURN_IF_ERROR(state_.put(kPublished, std::move(bytes)));
-    publisher_.put(name_, instances);
-    is_published_ = true;
+    say(instances);
     return ok_status();
   }
   Status remove() {
-    if (!std::exchange(is_published_, false)) return ok_status();
+    if (providers_.empty()) return ok_status();
+    providers_.clear();
     publisher_.remove(name_);
     return state_.put(kPublished, "");
   }
-  // Returns when nobody is sent to it any more, or the servers cannot be told.
+  // Returns when nobody is sent to it any more, or its providers cannot be told.
   Status withdraw() {
-    if (!is_published_) return ok_status();
+    const std::set<std::string> providers = providers_;
+    if (providers.empty()) return ok_status();
     const Status status = remove();
-    (void)publisher_.settle(kSettle);
+    (void)publisher_.settle(kSettle, providers);
     return status;
   }
 
  private:
+  void say(const v1::StoredInstances& instances) {
+    publisher_.put(name_, instances);
+    providers_.clear();
+    for (const auto& each : instances.instances()) providers_.insert(each.provider());
+  }
+
   Publisher& publisher_;
   const WorkloadName name_;
   HookState& state_;
-  bool is_published_ = false;
+  std::set<std::string> providers_;  // that are told of it; empty: nothing is published
 };
 
 class GroupPart final : public AllocHook::Part {
@@ -96,6 +104,7 @@ class GroupPart final : public AllocHook::Part {
   Status publish() {
     const AllocSpecPtr spec = alloc_.spec();
     if (!spec->group) return ok_status();
+    if (spec->group->services().empty()) return said_.remove();
     DROVER_RETURN_IF_ERROR(check_providers(spec->group->services(), setup_));
     const v1::NetworkStatus network = alloc_.network_status();
     const NodeCalls* calls = node_calls(*setup_.host);

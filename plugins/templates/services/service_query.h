@@ -1,21 +1,18 @@
-// What a template asks of services: "[tag.]name[@region]", or a choice of so many instances for a key. Pure.
+// A template's question about services: "[tag.]name[@region]", or a choice of so many instances for a key. Pure.
 #pragma once
 
-#include <compare>
 #include <string>
 #include <string_view>
 
-#include "drover/result.h"
+#include "watch/server_watch.h"
 
 namespace drover::templates {
 
-// One read of the servers; templates that ask the same share it.
 struct ServiceQuery {
   std::string name_space;
   std::string region;  // empty: the agent's
   std::string name;    // empty: the names of all services
   std::string choose;  // "number|key"; empty: all instances
-  auto operator<=>(const ServiceQuery&) const = default;
 };
 
 struct ServiceWish {
@@ -29,5 +26,7 @@ Result<ServiceWish> parse_service(std::string_view text);
 Result<ServiceWish> parse_services(std::string_view text);
 // How events name it: nomad.service(tag.name@region:count|key), nomad.services(@region).
 std::string name_of(const ServiceWish& wish);
+// Answers are the instances, or the names with their tags, as the API gives them.
+ServerQuestion question_of(const ServiceQuery& query);
 
 }  // namespace drover::templates

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "drover/api/services.pb.h"
-#include "drover/node_calls.h"
 #include "job_functions.h"
 #include "sdk/testing/fake_host.h"
-#include "services/service_watch.h"
+#include "services/service_query.h"
+#include "watch/fake_node.h"
 
 namespace drover::templates {
 namespace {
@@ -40,27 +40,50 @@ TEST(ServiceQuery, IsReadFromItsText) {
   EXPECT_FALSE(parse_services("west").ok());
 }
 
-// The result of one call of a template's function, "error: …" where it is refused.
+// The result of one call of a template's function, "error: …" where it is refused, and what the servers were asked.
 std::string called(std::string_view name, const std::vector<nlohmann::json>& given, std::string& asked) {
+  testing::FakeHost host;
+  FakeNode node;
+  EXPECT_TRUE(host.rows().extend<NodeCalls>("agent", node).ok());
+  host.delay_tasks();
+  host.answer_calls_with([&](const CallContext& context, const std::string& bytes) -> Result<std::string> {
+    DROVER_TRY(const auto request, parse_message<v1::GetServiceRequest>(bytes));
+    EXPECT_TRUE(context.query.stale);
+    asked = context.query.name_space + "/" + request.service_name() + "@" + context.query.region + ":" +
+            request.choose();
+    if (request.service_name() == "away") return unavailable("no servers");
+    if (context.method.ends_with("List")) {
+      v1::ListServicesResponse answer;
+      answer.add_namespaces()->add_services()->set_service_name("api");
+      return serialize(answer);
+    }
+    v1::ServiceRegistrationsResponse answer;
+    for (const auto& [id, tags] : {std::pair("1", "ba"), std::pair("2", "b")}) {
+      v1::ServiceRegistration& row = *answer.add_services();
+      row.set_id(id);
+      for (const char tag : std::string(tags)) row.add_tags(std::string(1, tag));
+    }
+    return serialize(answer);
+  });
+  ServerWatches watches;
+  watches.start(host);
   static const Variables kEnvironment{{"NOMAD_NAMESPACE", "prod"}}, kNode;
   static const std::set<std::string, std::less<>> kDenied;
-  const World world{
-      .environment = kEnvironment,
-      .node = kNode,
-      .now_ns = 0,
-      .read_file = {},
-      .find_services = [&](const ServiceQuery& query) -> Value {
-        asked = query.name_space + "/" + query.name + "@" + query.region + ":" + query.choose;
-        if (query.name == "away") return nullptr;
-        return value_of(nlohmann::json::array({{{"ID", "1"}, {"Tags", {"a", "b"}}}, {{"ID", "2"}, {"Tags", {"b"}}}}));
-      }};
+  const World world{.environment = kEnvironment,
+                    .node = kNode,
+                    .now_ns = 0,
+                    .read_file = {},
+                    .watch = [&](const auto& question) { return watches.use(Uuid::random(), question); }};
   JobFunctions functions(world, kDenied);
   std::vector<Value> arguments;
   for (const auto& each : given) arguments.push_back(value_of(each));
   const auto found = functions.call(name, arguments);
   if (!found) return "error: " + found.status().message();
   std::string text;
-  for (const auto& row : **found) text += row.value("ID", "?");
+  for (const auto& row : **found) {
+    text += row.value("ID", row["Name"].get<std::string>());
+    for (const auto& tag : row["Tags"]) text += tag.get<std::string>();
+  }
   for (const std::string& each : functions.missing()) text += "missing " + each;
   return text;
 }
@@ -72,74 +95,21 @@ TEST(ServiceFunctions, AskForWhatTheyAreGiven) {
     const char* result;
     const char* asked;
   } cases[] = {
-      {"nomadService", {"api"}, "12", "prod/api@:"},
-      {"nomadService", {"a.api@west"}, "1", "prod/api@west:"},
-      {"nomadService", {2, "me", "api"}, "12", "prod/api@:2|me"},
+      {"nomadService", {"api"}, "1ab2b", "prod/api@:"},
+      {"nomadService", {"a.api@west"}, "1ab", "prod/api@west:"},
+      {"nomadService", {2, "me", "api"}, "1ab2b", "prod/api@:2|me"},
       {"nomadService", {"away"}, "missing nomad.service(away)", "prod/away@:"},
       {"nomadService", {"x", "y"}, "error: takes a name, or a number, a key and a name", ""},
       {"nomadService", {0, "me", "api"}, "error: the number of instances must be at least 1", ""},
       {"nomadService", {"a b"}, "error: nomad.service: invalid format: \"a b\"", ""},
-      {"nomadServices", {}, "12", "prod/@:"},
-      {"nomadServices", {"@west"}, "12", "prod/@west:"},
+      {"nomadServices", {}, "api", "prod/@:"},
+      {"nomadServices", {"@west"}, "api", "prod/@west:"},
   };
   for (const auto& c : cases) {
     std::string asked;
     EXPECT_EQ(called(c.name, c.arguments, asked), c.result) << c.name << " " << c.asked;
     EXPECT_EQ(asked, c.asked) << c.name;
   }
-}
-
-class FakeNode final : public NodeCalls {
- public:
-  std::optional<NodeProofOf> proof() const override { return NodeProofOf{.id = Uuid(), .secret = "", .name = "n"}; }
-  CallContext context(std::string method, std::chrono::nanoseconds, std::stop_token stop) const override {
-    CallContext context;
-    context.method = std::move(method);
-    context.stop = std::move(stop);
-    return context;
-  }
-  Variables variables() const override { return {}; }
-};
-
-TEST(ServiceWatch, ReadsOnceForAllWhoAskTheSameAndTellsChangesByAnotherVersion) {
-  testing::FakeHost host;
-  FakeNode node;
-  ASSERT_TRUE(host.rows().extend<NodeCalls>("agent", node).ok());
-  host.delay_tasks();
-  int calls = 0, port = 80;
-  bool is_away = false;
-  host.answer_calls_with([&](const CallContext&, const std::string&) -> Result<std::string> {
-    ++calls;
-    if (is_away) return unavailable("no servers");
-    v1::ServiceRegistrationsResponse answer;
-    v1::ServiceRegistration& row = *answer.add_services();
-    row.set_service_name("api");
-    row.set_port(port);
-    return answer.SerializeAsString();
-  });
-  ServiceWatch watch;
-  watch.start(host);
-  const ServiceQuery query{.name_space = "default", .region = "", .name = "api", .choose = ""};
-  (void)watch.find(query);
-  EXPECT_EQ(watch.version(query), 1U);
-  EXPECT_EQ(watch.version(query), 1U);
-  EXPECT_EQ(calls, 1);
-  host.run_delayed();  // the same again
-  EXPECT_EQ(calls, 2);
-  EXPECT_EQ(watch.version(query), 1U);
-  port = 81;
-  host.run_delayed();
-  EXPECT_EQ(watch.version(query), 2U);
-  EXPECT_EQ((*watch.find(query)->rows)[0]["Port"], 81);
-  is_away = true;  // what was known stays
-  host.run_delayed();
-  EXPECT_EQ(watch.version(query), 2U);
-  host.forward_clock().advance(ServiceWatch::kForgetAfter * 2);
-  const int before = calls;
-  host.run_delayed();  // nobody has asked for long
-  host.run_delayed();
-  EXPECT_EQ(calls, before);
-  watch.stop();
 }
 
 }  // namespace

@@ -12,41 +12,28 @@ constexpr std::string_view kNames[] = {"nomadVar", "nomadVarExists", "nomadVarLi
 
 bool VariableFunctions::has(std::string_view name) { return std::ranges::find(kNames, name) != std::end(kNames); }
 
-Result<VariableQuery> read_variable_query(std::string_view text, bool is_list, std::string_view region) {
-  const size_t at = text.find('@');
-  VariableQuery query{.name_space = "", .path = std::string(text.substr(0, at)), .is_list = is_list};
-  if (at == std::string_view::npos) return query;
-  const std::string_view place = text.substr(at + 1);
-  const size_t dot = place.find('.');
-  query.name_space = place.substr(0, dot);
-  if (dot != std::string_view::npos && place.substr(dot + 1) != region)
-    return invalid_argument("variables of another region, \"" + std::string(place.substr(dot + 1)) + "\", are not read");
-  return query;
-}
-
-Result<VariableSeen> VariableFunctions::look(const VariableQuery& query) {
-  Used& used = used_[query];
-  if (!used.use) used.use = use_(query);
-  const VariableSeen seen = used.use->wait(patience_);
-  used.change = seen.change;
+Result<Seen> VariableFunctions::look(const VariableQuery& query) {
+  Seen seen = reads_.look(question_of(reader_, query));
   if (seen.error.ok()) return seen;
   if (seen.error.code() != Code::permission_denied) return seen.error;
-  return permission_denied("Permission denied: a task reads nomad/jobs, nomad/jobs/JOB and what is its group's and its own "
-                           "below that, in its job's namespace");
+  return permission_denied(
+      "Permission denied: a task reads nomad/jobs, nomad/jobs/JOB and what is its group's and its own below that, in "
+      "its job's namespace");
 }
 
 Result<Value> VariableFunctions::call(std::string_view name, Arguments arguments) {
   const bool is_list = name.starts_with("nomadVarList");
   if (arguments.size() > 1 || (!is_list && arguments.empty()))
-    return invalid_argument(is_list ? "takes at most one argument, a prefix" : "takes one argument, the path of a variable");
-  if (!use_) return failed_precondition("variables cannot be read here");
+    return invalid_argument(is_list ? "takes at most one argument, a prefix"
+                                    : "takes one argument, the path of a variable");
+  if (!reads_.are_possible()) return failed_precondition("variables cannot be read here");
   std::string text;
   if (!arguments.empty()) {
     DROVER_TRY(text, text_at(arguments, 0));
   }
   DROVER_TRY(const VariableQuery query, read_variable_query(text, is_list, region_));
   if (!is_list && query.path.empty()) return value_of(nullptr);
-  DROVER_TRY(const VariableSeen seen, look(query));
+  DROVER_TRY(const Seen seen, look(query));
   const bool must_be_found = name == "nomadVar" || name == "nomadVarListSafe";
   if (seen.change == 0 || (must_be_found && !seen.is_found)) {
     missing_.insert((is_list ? "nomad.var.list(" : "nomad.var.block(") + text + ")");

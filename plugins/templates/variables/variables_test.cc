@@ -6,41 +6,30 @@
 #include "drover/v1/node_variables.pb.h"
 #include "job_functions.h"
 #include "sdk/testing/fake_host.h"
+#include "watch/fake_node.h"
 
 namespace drover::templates {
 namespace {
 
 using namespace std::chrono_literals;
 
-class FakeNode final : public NodeCalls {
- public:
-  std::optional<NodeProofOf> proof() const override {
-    return NodeProofOf{.id = Uuid::from_bytes(std::string(16, 'n')), .secret = std::string(16, 's'), .name = "n"};
-  }
-  Variables variables() const override { return {}; }
-  CallContext context(std::string method, std::chrono::nanoseconds, std::stop_token stop) const override {
-    CallContext context;
-    context.method = std::move(method);
-    context.stop = std::move(stop);
-    return context;
-  }
-};
-
 class NomadVar : public ::testing::Test {
  protected:
   NomadVar() {
     EXPECT_TRUE(host_.rows().extend<NodeCalls>("agent", node_).ok());
     host_.delay_tasks();
-    host_.answer_calls_with([this](const CallContext& context, const std::string& bytes) { return answer(context, bytes); });
+    host_.answer_calls_with(
+        [this](const CallContext& context, const std::string& bytes) { return answer(context, bytes); });
     watches_.start(host_);
   }
-  ~NomadVar() override { watches_.stop(); }
 
   Result<std::string> answer(const CallContext& context, const std::string& bytes) {
     ++asked_;
     DROVER_TRY(const auto request, parse_message<v1::NodeVariableRequest>(bytes));
     EXPECT_EQ(request.node_id(), std::string(16, 'n'));
     EXPECT_EQ(request.secret_id(), std::string(16, 's'));
+    EXPECT_EQ(request.alloc_id(), allocation_.bytes());
+    EXPECT_EQ(request.task(), "t");
     if (!refusal_.ok()) return refusal_;
     if (context.method.ends_with("List")) {
       v1::NodeVariablesResponse response;
@@ -57,28 +46,33 @@ class NomadVar : public ::testing::Test {
     return serialize(response);
   }
 
-  // What a template makes of it.
+  // The text that a template makes.
   std::string run(const std::string& text) {
     static const Variables kNone;
     static const std::set<std::string, std::less<>> kNothing;
-    const UseVariable use = [this](const VariableQuery& query) { return watches_.use(reader_, query); };
-    const World world{.environment = kNone, .node = kNone, .now_ns = 0, .read_file = {}, .use_variable = use,
-                      .region = "global", .patience = 10s};
+    const World world{.environment = kNone,
+                      .node = kNone,
+                      .now_ns = 0,
+                      .read_file = {},
+                      .watch = [this](const auto& question) { return watches_.use(allocation_, question); },
+                      .reader = {.name_space = "default", .job = "web", .group = "g", .task = "t"},
+                      .region = "global",
+                      .patience = 10s};
     JobFunctions functions(world, kNothing);
     const auto form = text_template::Template::parse(text, {.functions = &functions});
     if (!form) return form.status().message();
     auto out = form->run(nullptr, {.functions = &functions});
-    used_ = functions.variables().used();
-    missing_ = functions.variables().missing();
+    used_ = functions.reads();
+    missing_ = functions.missing();
     return out ? *out : out.status().message();
   }
 
   testing::FakeHost host_;
   FakeNode node_;
-  VariableWatches watches_;
-  const VariableReader reader_{.allocation = Uuid::random(), .name_space = "default", .job = "web", .group = "g", .task = "t"};
+  ServerWatches watches_;
+  const Uuid allocation_ = Uuid::random();
   std::map<std::string, std::string> variables_ = {{"nomad/jobs/web", R"({"host":"h","port":"1"})"}};
-  std::map<VariableQuery, VariableFunctions::Used> used_;
+  ServerReads::All used_;
   std::set<std::string> missing_;
   Status refusal_;
   int asked_ = 0;
@@ -127,24 +121,10 @@ TEST_F(NomadVar, IsWatchedOnceAndChanges) {
   EXPECT_EQ(asked_, 1);
   const auto& held = first.begin()->second;
   EXPECT_EQ(held.use->seen().change, held.change);
-  host_.run_delayed();  // the same answer
-  EXPECT_EQ(asked_, 2);
-  EXPECT_EQ(held.use->seen().change, held.change);
-  refusal_ = unavailable("No cluster leader");
-  host_.run_delayed();  // what is known stays
-  EXPECT_EQ(held.use->seen().change, held.change);
-  refusal_ = ok_status();
   variables_["nomad/jobs/web"] = R"({"host":"other"})";
   host_.run_delayed();
   EXPECT_GT(held.use->seen().change, held.change);
   EXPECT_EQ(run(R"({{ with nomadVar "nomad/jobs/web" }}{{ .host }}{{ end }})"), "other");
-}
-
-TEST_F(NomadVar, IsForgottenWithItsLastUser) {
-  run(R"({{ nomadVar "nomad/jobs/web" }})");
-  used_.clear();
-  host_.run_delayed();
-  EXPECT_EQ(asked_, 1);
 }
 
 }  // namespace

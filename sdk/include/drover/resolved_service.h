@@ -41,7 +41,7 @@ struct ServicePlace {
   const Variables& node;         // node_variables()
 };
 
-// What the services of a group are filled in from: the environment of a task, without what only one task has.
+// The services of a group are filled in from this: the environment of a task, without what only one task has.
 Variables group_environment(const v1::Job& job, const v1::Allocation& allocation, const Variables& node,
                             const v1::NetworkStatus* network);
 

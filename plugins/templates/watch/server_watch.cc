@@ -1,0 +1,176 @@
+#include "watch/server_watch.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "drover/keys.h"
+#include "drover/log.h"
+
+namespace drover::templates {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kWait = 5min;
+constexpr auto kCallTime = kWait + 1min;
+constexpr std::chrono::nanoseconds kPace = 100ms;  // between two answers to one question
+constexpr std::chrono::nanoseconds kFirstPause = 250ms, kLongestPause = 30s;
+
+std::string name_of(const ServerQuestion& question) {
+  return KeyBuilder().text(question.method).text(question.key).take();
+}
+
+}  // namespace
+
+class ServerWatch : public std::enable_shared_from_this<ServerWatch> {
+ public:
+  ServerWatch(Host& host, ServerQuestion question) : host_(host), question_(std::move(question)) {}
+  ~ServerWatch() { stop(); }
+  void stop() { stop_.request_stop(); }
+
+  void enter(const Uuid& allocation) {
+    const MutexLock lock(mutex_);
+    users_.insert(allocation);
+  }
+  void leave(const Uuid& allocation) {
+    const MutexLock lock(mutex_);
+    users_.erase(users_.find(allocation));
+  }
+  Seen seen() {
+    const MutexLock lock(mutex_);
+    return seen_;
+  }
+  Seen wait(std::chrono::nanoseconds patience) {
+    MutexLock lock(mutex_);
+    answered_.wait_until(lock, stop_.get_token(), std::chrono::steady_clock::now() + patience,
+                         [&]() DROVER_REQUIRES(mutex_) { return seen_.change > 0; });
+    return seen_;
+  }
+
+  // Asks the servers, and again when they have answered.
+  void ask() {
+    if (stop_.stop_requested()) return;
+    const auto* calls = host_.extension<NodeCalls>("agent");
+    const auto proof = calls ? calls->proof() : std::nullopt;
+    if (!proof) return ask_later(kFirstPause);
+    CallContext context = calls->context(question_.method, kCallTime, stop_.get_token());
+    std::string request;
+    {
+      const MutexLock lock(mutex_);
+      if (users_.empty()) return;
+      request = question_.request(*proof, *users_.begin(), context.query);
+      context.query.min_index = index_;
+    }
+    context.query.max_wait = kWait;
+    host_.caller().call(std::move(context), std::move(request), [weak = weak_from_this()](const Result<Reply>& reply) {
+      if (const auto self = weak.lock()) self->took(reply);
+    });
+  }
+
+ private:
+  // [a thread of the router]
+  void took(const Result<Reply>& reply) {
+    if (stop_.stop_requested()) return;
+    auto seen = reply ? question_.read(reply->body) : Result<Seen>(reply.status());
+    std::chrono::nanoseconds pause = kPace;
+    {
+      const MutexLock lock(mutex_);
+      if (seen) {
+        pause_ = kFirstPause;
+        // An index that goes back is that of a restored state.
+        index_ = reply->meta.index < index_ ? 0 : reply->meta.index;
+        show(*std::move(seen));
+      } else {
+        log::warn("templates", "the servers are not read",
+                  {{"method", question_.method}, {"error", seen.status().message()}});
+        if (question_.may_be_refused && seen.status().code() == Code::permission_denied && seen_.change == 0) {
+          Seen refused;
+          refused.error = seen.status();
+          show(std::move(refused));
+        }
+        pause = pause_;
+        pause_ = std::min(pause_ * 2, kLongestPause);
+      }
+    }
+    ask_later(pause);
+  }
+
+  void show(Seen seen) DROVER_REQUIRES(mutex_) {
+    const auto is_same = [](const auto& one, const auto& other) {
+      return one == other || (one && other && *one == *other);
+    };
+    const bool is_news = seen_.change == 0 || seen.is_found != seen_.is_found || seen.error != seen_.error ||
+                         !is_same(seen.value, seen_.value) || !is_same(seen.metadata, seen_.metadata);
+    if (!is_news) return;
+    seen.change = seen_.change + 1;
+    seen_ = std::move(seen);
+    answered_.notify_all();
+  }
+
+  void ask_later(std::chrono::nanoseconds pause) {
+    host_.post_after(pause, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->ask();
+    });
+  }
+
+  Host& host_;
+  const ServerQuestion question_;
+  std::stop_source stop_;
+  Mutex mutex_;
+  CondVarAny answered_;
+  std::multiset<Uuid> users_ DROVER_GUARDED_BY(mutex_);  // allocations
+  Seen seen_ DROVER_GUARDED_BY(mutex_);
+  uint64_t index_ DROVER_GUARDED_BY(mutex_) = 0;
+  std::chrono::nanoseconds pause_ DROVER_GUARDED_BY(mutex_) = kFirstPause;
+};
+
+ServerUse::ServerUse(std::shared_ptr<ServerWatch> watch, Uuid allocation)
+    : watch_(std::move(watch)), allocation_(allocation) {
+  watch_->enter(allocation_);
+}
+ServerUse::~ServerUse() { watch_->leave(allocation_); }
+Seen ServerUse::seen() const { return watch_->seen(); }
+Seen ServerUse::wait(std::chrono::nanoseconds patience) const { return watch_->wait(patience); }
+
+void ServerWatches::stop() {
+  std::vector<std::shared_ptr<ServerWatch>> all;  // ended without the lock: a call that is given up may answer at once
+  {
+    const MutexLock lock(mutex_);
+    is_stopped_ = true;
+    for (const auto& [name, weak] : watches_) all.push_back(weak.lock());
+  }
+  for (const auto& watch : all) {
+    if (watch) watch->stop();
+  }
+}
+
+std::shared_ptr<ServerUse> ServerWatches::use(const Uuid& allocation, const ServerQuestion& question) {
+  std::shared_ptr<ServerWatch> watch, begun;
+  {
+    const MutexLock lock(mutex_);
+    std::erase_if(watches_, [](const auto& each) { return each.second.expired(); });
+    auto& known = watches_[name_of(question)];
+    watch = known.lock();
+    if (!watch) {
+      watch = begun = std::make_shared<ServerWatch>(*host_, question);
+      known = watch;
+      if (is_stopped_) watch->stop();
+    }
+  }
+  auto use = std::make_shared<ServerUse>(watch, allocation);
+  if (begun) begun->ask();
+  return use;
+}
+
+Seen ServerReads::look(const ServerQuestion& question) {
+  if (!watch_) return {};
+  Used& used = all_[name_of(question)];
+  if (!used.use) used.use = watch_(question);
+  Seen seen = used.use->wait(patience_);
+  used.change = seen.change;
+  return seen;
+}
+
+}  // namespace drover::templates
