@@ -56,6 +56,12 @@ TEST_F(Engine, RunsChecksAgainAndAgainUntilTheyAreRemoved) {
   engine_.stop();
 }
 
+// As for checks that are paused, or cannot run: their number is 0.
+TEST_F(Engine, WaitsForNobodyToRemoveNothing) {
+  engine_.remove(0);
+  engine_.remove(12345);
+}
+
 TEST_F(Engine, NeverRunsOneCheckTwiceAtATime) {
   Seen seen;
   CheckProvider::Told kept;
