@@ -1,6 +1,7 @@
 #include "alloc_checks.h"
 
 #include "drover/log.h"
+#include "drover/node_calls.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/service.pb.h"
 
@@ -79,6 +80,11 @@ struct ProviderRun {
 
 }  // namespace
 
+Variables Node::variables() const {
+  const NodeCalls* calls = host.extension<NodeCalls>("agent");
+  return calls ? calls->variables() : Variables();
+}
+
 // --- The allocation's hook
 
 void AllocChecks::open(HookedAlloc& alloc) {
@@ -131,19 +137,17 @@ void AllocChecks::purge() {
 // Finds out which checks there are, keeps what is known of those that stay, and has the new ones run.
 void AllocChecks::observe_all() {
   const MutexLock changing(changing_);
-  HookedAlloc* alloc = nullptr;
-  const HookedTask* task = nullptr;
+  const HookedAlloc* alloc = nullptr;
   bool is_first = false;
   {
     const MutexLock lock(mutex_);
     if (is_over_ || !alloc_) return;
     alloc = alloc_;
-    if (!hooked_.empty()) task = hooked_.begin()->second;
     is_first = checks_.empty();
   }
-  // Both are here as long as the hooks of the allocation are called.
+  // It is here as long as its hooks are called.
   const AllocSpecPtr spec = alloc->spec();
-  const v1::NetworkStatus network = task ? task->network_status() : v1::NetworkStatus();
+  const v1::NetworkStatus network = alloc->network_status();
   const Variables node = node_.variables();
   const StoredResults before = is_first ? load() : StoredResults();
   std::vector<ObservedCheck> found = observe({.spec = *spec, .network = &network, .node = node});
@@ -221,7 +225,6 @@ EngineCheck AllocChecks::engine_check(const ObservedCheck& what, const AllocSpec
 void AllocChecks::open_task(HookedTask& task) {
   const MutexLock lock(mutex_);
   tasks_[task.name()] = std::make_shared<TaskPort>(task);
-  hooked_[task.name()] = &task;
 }
 
 void AllocChecks::close_task(const std::string& task) {
@@ -230,7 +233,6 @@ void AllocChecks::close_task(const std::string& task) {
     const MutexLock lock(mutex_);
     port = std::move(tasks_[task]);
     tasks_.erase(task);
-    hooked_.erase(task);
   }
   if (port) port->close();
 }

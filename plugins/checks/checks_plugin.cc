@@ -18,17 +18,14 @@ class ChecksPlugin final : public Plugin {
   }
 
   Status start(Host& host) override {
-    fingerprint_.start(host, providers_);
+    fingerprint_.start(providers_);
     engine_ = std::make_unique<CheckEngine>(
         host.clock(),
         [this] {
           for (const auto& checks : registry_.all()) checks->look_for_restarts();
         },
         CheckEngine::Limits{});
-    node_ = std::make_unique<Node>(Node{.host = host,
-                                        .engine = *engine_,
-                                        .providers = providers_,
-                                        .variables = [this] { return fingerprint_.variables(); }});
+    node_ = std::make_unique<Node>(Node{.host = host, .engine = *engine_, .providers = providers_});
     registry_.start(*node_);
     providers_.start(host, [this] { fingerprint_.changed(); });
     return ok_status();
