@@ -134,7 +134,8 @@ void AllocChecks::purge() {
   store();
 }
 
-// Finds out which checks there are, keeps what is known of those that stay, and has the new ones run.
+// Finds out which checks there are, keeps what is known of those that stay, and has the new ones run. A check that stays
+// keeps its turn, too, unless its address or its options are others.
 void AllocChecks::observe_all() {
   const MutexLock changing(changing_);
   const HookedAlloc* alloc = nullptr;
@@ -162,6 +163,7 @@ void AllocChecks::observe_all() {
       if (const auto at = old.find(id); at != old.end()) {
         check.state = at->second.state;
         check.watch = at->second.watch;
+        if (runs_alike(check.what, at->second.what)) check.number = std::exchange(at->second.number, 0);
       } else if (const auto row = before.results().find(id); row != before.results().end()) {
         check.state = restored(row->second);
       }
@@ -170,7 +172,6 @@ void AllocChecks::observe_all() {
       checks_.insert_or_assign(id, std::move(check));
     }
   }
-  // A check that stays goes on where it was, unless its address or its options are others.
   for (const auto& [id, check] : old) node_.engine.remove(check.number);
   begin_all();
 }

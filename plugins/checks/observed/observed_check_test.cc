@@ -91,6 +91,20 @@ TEST(Observed, UseTheirOwnPortWhereTheServiceHasNone) {
   EXPECT_EQ(found[0].port, 8080u) << found[0].problem;
 }
 
+TEST(Observed, RunAlikeUntilTheirPlaceOrTheirOptionsAreOthers) {
+  const auto found = [](const std::string& check, const std::string& more) {
+    return observed(spec_with(service_with(check, more), ""))[0];
+  };
+  const auto with_body = [](const std::string& check) { return check.substr(0, check.size() - 1) + R"(,"Body":"x"})"; };
+  const std::string by_label = R"("PortLabel":"http")";
+  const ObservedCheck before = found(kHttp, by_label);
+  EXPECT_TRUE(runs_alike(before, found(kHttp, by_label)));
+  EXPECT_FALSE(runs_alike(before, found(kHttp, by_label + R"(,"Address":"10.0.0.8")")));
+  const ObservedCheck other = found(with_body(kHttp), by_label);
+  EXPECT_EQ(other.id, before.id) << "what is known of it stays";
+  EXPECT_FALSE(runs_alike(before, other));
+}
+
 TEST(Options, AreWhatTheCheckSaysUnderTheNamesOfTheSchema) {
   v1::ServiceCheck check;
   ASSERT_TRUE(json_to_message(R"({"Name":"a","Type":"x","Path":"/p","Method":"HEAD","TLSSkipVerify":true,
