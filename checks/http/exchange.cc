@@ -105,11 +105,14 @@ struct Exchanges::Exchange {
   }
 };
 
-Exchanges::Exchanges() : curl_(std::make_unique<Curl>()) {
+Exchanges::Exchanges() = default;
+Exchanges::~Exchanges() { stop(); }
+
+void Exchanges::open() {
+  if (curl_ || is_stopped_) return;
+  curl_ = std::make_unique<Curl>();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
-
-Exchanges::~Exchanges() { stop(); }
 
 void Exchanges::begin(HttpRequest request, std::stop_token stop, Told told) {
   auto exchange = std::make_unique<Exchange>();
@@ -120,6 +123,7 @@ void Exchanges::begin(HttpRequest request, std::stop_token stop, Told told) {
   uint64_t number = 0;
   {
     const MutexLock lock(mutex_);
+    open();
     number = made->number = ++last_;
   }
   // Set before the thread has it; it may call at once.
@@ -129,7 +133,7 @@ void Exchanges::begin(HttpRequest request, std::stop_token stop, Told told) {
     if (!is_stopped_) new_.push_back(std::move(exchange));
   }
   if (exchange) return exchange->told(unavailable("the check provider is stopping"));
-  curl_multi_wakeup(curl_->multi.get());
+  wake();
 }
 
 void Exchanges::cancel(uint64_t number) {
@@ -137,17 +141,22 @@ void Exchanges::cancel(uint64_t number) {
     const MutexLock lock(mutex_);
     cancelled_.push_back(number);
   }
-  curl_multi_wakeup(curl_->multi.get());
+  wake();
+}
+
+void Exchanges::wake() {
+  if (curl_) curl_multi_wakeup(curl_->multi.get());  // none: stopped before anything was asked
 }
 
 void Exchanges::stop() {
   {
     const MutexLock lock(mutex_);
     is_stopped_ = true;
+    if (!thread_.joinable()) return;
   }
   thread_.request_stop();
-  curl_multi_wakeup(curl_->multi.get());
-  if (thread_.joinable()) thread_.join();
+  wake();
+  thread_.join();
 }
 
 // ---- the thread

@@ -190,5 +190,13 @@ TEST(HttpChecks, EndWhenTheyAreToldTo) {
   EXPECT_EQ(checks.run(check_of(server.port()), {}).status().code(), Code::unavailable);
 }
 
+TEST(HttpChecks, AreRefusedAfterTheEndAlsoWhereNoneWasAsked) {
+  HttpChecks checks;
+  checks.stop();
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(checks.run(check_of(1), stop.get_token()).status().code(), Code::unavailable);
+}
+
 }  // namespace
 }  // namespace drover::check_http

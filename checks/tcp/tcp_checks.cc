@@ -39,17 +39,8 @@ Result<std::string> look_up(const std::string& name) {
 
 }  // namespace
 
-TcpChecks::TcpChecks() = default;
-TcpChecks::~TcpChecks() = default;
-
 std::vector<v1::CheckType> TcpChecks::types() const {
   return {check::type("tcp", "A service takes a TCP connection.", {})};
-}
-
-Connections& TcpChecks::connections() {
-  const MutexLock lock(mutex_);
-  if (!connections_) connections_ = std::make_unique<Connections>();
-  return *connections_;
 }
 
 Result<v1::CheckResult> TcpChecks::run(const v1::RunCheckRequest& request, std::stop_token stop) {
@@ -67,17 +58,9 @@ bool TcpChecks::begin(const v1::RunCheckRequest& request, std::stop_token stop, 
   if (const Status status = check_place(request); !status.ok()) return told(status), true;
   const auto target = target_of(request.address(), static_cast<uint16_t>(request.port()));
   if (!target) return false;  // a name: looking it up waits
-  connections().begin(*target, std::move(stop),
-                      [told = std::move(told)](const Status& status) { told(result_of(status)); });
+  connections_.begin(*target, std::move(stop),
+                     [told = std::move(told)](const Status& status) { told(result_of(status)); });
   return true;
-}
-
-void TcpChecks::stop() {
-  Connections* const connections = [this] {
-    const MutexLock lock(mutex_);
-    return connections_.get();
-  }();
-  if (connections) connections->stop();
 }
 
 }  // namespace drover::check_tcp
