@@ -183,9 +183,9 @@ TEST(HttpChecks, AreJudgedByTheStatus) {
 TEST(HttpChecks, SendMethodHeadersAndBody) {
   Server server({answer_of("200 OK", "")});
   HttpChecks checks;
-  const auto result = checks.run(
-      check_of(server.port(), {{"method", "PUT"}, {"body", "hello"}, {"header", {{"Host", {"me"}}, {"X", {"1", "2"}}}}}),
-      {});
+  const Json headers = {{"Host", {"me"}}, {"X", {"1", "2"}}};
+  const auto result =
+      checks.run(check_of(server.port(), {{"method", "PUT"}, {"body", "hello"}, {"header", headers}}), {});
   ASSERT_TRUE(result.ok());
   const std::string asked = server.asked();
   for (const char* part :
@@ -220,7 +220,8 @@ TEST(HttpChecks, AskByTlsAndTrustNotEverybody) {
   const v1::CheckResult refused = result_of({});
   EXPECT_EQ(refused.status(), v1::CheckResult::CRITICAL);
   EXPECT_NE(refused.output().find("certificate"), std::string::npos) << refused.output();
-  EXPECT_EQ(result_of({{"tls_server_name", "localhost"}}).status(), v1::CheckResult::CRITICAL) << "nobody vouches for it";
+  const v1::CheckResult by_name = result_of({{"tls_server_name", "localhost"}});
+  EXPECT_EQ(by_name.status(), v1::CheckResult::CRITICAL) << "nobody vouches for it";
   EXPECT_EQ(result_of({{"tls_skip_verify", true}}).output(), "nomad: http ok");
   EXPECT_EQ(result_of({{"tls_skip_verify", true}, {"tls_server_name", "web.example"}}).output(), "nomad: http ok");
   const std::string asked = server.asked();
