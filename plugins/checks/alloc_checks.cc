@@ -61,7 +61,8 @@ struct ProviderRun {
 
   Result<std::pair<CheckProvider*, v1::RunCheckRequest>> prepare() const {
     const Providers::Found found = providers.find(request.type());
-    if (!found.provider) return unavailable("no plugin of this node runs checks of the type \"" + request.type() + "\"");
+    if (!found.provider)
+      return unavailable("no plugin of this node runs checks of the type \"" + request.type() + "\"");
     DROVER_TRY(std::string options, encode_options(*check, *found.type));
     v1::RunCheckRequest full = request;
     full.set_options(std::move(options));
@@ -134,8 +135,8 @@ void AllocChecks::purge() {
   store();
 }
 
-// Finds out which checks there are, keeps what is known of those that stay, and has the new ones run. A check that stays
-// keeps its turn, too, unless its address or its options are others.
+// Finds out which checks there are, keeps what is known of those that stay, and has the new ones run. A check that
+// stays keeps its turn, too, unless its address or its options are others.
 void AllocChecks::observe_all() {
   const MutexLock changing(changing_);
   const HookedAlloc* alloc = nullptr;
@@ -216,7 +217,9 @@ EngineCheck AllocChecks::engine_check(const ObservedCheck& what, const AllocSpec
   }
   const auto run = std::make_shared<const ProviderRun>(
       ProviderRun{.providers = node_.providers, .request = request_of(what, spec), .check = what.check});
-  out.begin = [run](std::stop_token stop, const CheckProvider::Told& told) { return run->begin(std::move(stop), told); };
+  out.begin = [run](std::stop_token stop, const CheckProvider::Told& told) {
+    return run->begin(std::move(stop), told);
+  };
   out.run = [run](std::stop_token stop) { return run->run(std::move(stop)); };
   return out;
 }
@@ -253,8 +256,8 @@ void AllocChecks::resume(const std::string& task) {
   begin_all();
 }
 
-// Grace begins for all checks that would have this task restarted, those of the group's services, too: they have gone on
-// while it was away.
+// Grace begins for all checks that would have this task restarted, those of the group's services, too: they have gone
+// on while it was away.
 void AllocChecks::started(const std::string& task) {
   const MutexLock lock(mutex_);
   for (auto& [id, check] : checks_) {

@@ -88,9 +88,13 @@ $RAW_EXEC
 MORE
 start agent
 
-deployment_is() { "$DROVER" deployment list -json | grep -q "\"Status\": *\"$1\"" || { "$DROVER" deployment list; return 1; }; }
-job_deployment_is() { "$DROVER" job deployments "$1" | grep -q " $2 " || { "$DROVER" job deployments "$1"; return 1; }; }
-check_is() { "$DROVER" alloc checks "$1" | tr -s ' ' | grep -A4 "^Name = $2$" | grep -q "^Status = $3$" || { "$DROVER" alloc checks "$1"; return 1; }; }
+job_deployment_is() {
+  "$DROVER" job deployments "$1" | grep -q " $2 " || { "$DROVER" job deployments "$1"; return 1; }
+}
+check_is() {
+  "$DROVER" alloc checks "$1" | tr -s ' ' | grep -A4 "^Name = $2$" | grep -q "^Status = $3$" ||
+    { "$DROVER" alloc checks "$1"; return 1; }
+}
 
 # A deployment becomes healthy by its checks.
 job good /ok

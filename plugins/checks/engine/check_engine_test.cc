@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a check's runs were told, and how often it ran.
+// The answers of a check's runs, and how often it ran.
 struct Seen {
   std::atomic<int> runs = 0, answers = 0, passing = 0, critical = 0, errors = 0;
   void take(const EngineCheck::Result& result) {

@@ -67,7 +67,8 @@ TEST(Observed, AreTheChecksOfTheGroupAndOfItsTasks) {
 
 TEST(Observed, NameTheTaskThatTheyAreAbout) {
   const std::string script =
-      R"({"Name":"a","Type":"script","Command":"/bin/true","TaskName":"db","OnUpdate":"ignore","CheckRestart":{"Limit":3,"Grace":5}})";
+      R"({"Name":"a","Type":"script","Command":"/bin/true","TaskName":"db","OnUpdate":"ignore",
+          "CheckRestart":{"Limit":3,"Grace":5}})";
   const auto found = observed(spec_with(service_with(script, R"("PortLabel":"nowhere")"), ""));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].inside, "db");
