@@ -85,6 +85,13 @@ TEST(Observed, SayWhyTheyCannotRun) {
   EXPECT_NE(found[0].problem.find("port label not found"), std::string::npos) << found[0].problem;
 }
 
+TEST(Observed, OfATaskSayThatTheNetworkTheyAskForIsNotThere) {
+  const std::string shared = R"({"Name":"a","Type":"tcp","AddressMode":"alloc","Interval":1000000000})";
+  const auto found = observed(spec_with("", service_with(shared)));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found[0].problem.find("unable to get address"), std::string::npos) << found[0].problem;
+}
+
 TEST(Observed, UseTheirOwnPortWhereTheServiceHasNone) {
   const std::string own = R"({"Name":"a","Type":"tcp","PortLabel":"http","Interval":1000000000})";
   const auto found = observed(spec_with(service_with(own, R"("PortLabel":"nowhere")"), ""));
