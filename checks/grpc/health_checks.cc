@@ -22,24 +22,21 @@ Result<HealthQuestion> question_of(const v1::RunCheckRequest& request) {
                           .skip_verify = options.boolean("tls_skip_verify"),
                           .server_name = options.text("tls_server_name")};
   DROVER_RETURN_IF_ERROR(options.finish());
-  if (request.address().empty() || request.port() == 0 || request.port() > 65535)
-    return invalid_argument("port: a grpc check needs an address and a port");
-  const bool is_v6 = request.address().find(':') != std::string::npos;
-  question.target =
-      (is_v6 ? "[" + request.address() + "]" : request.address()) + ":" + std::to_string(request.port());
-  question.timeout =
-      std::chrono::seconds(request.timeout().seconds()) + std::chrono::nanoseconds(request.timeout().nanos());
+  DROVER_TRY(question.target, check::place_of(request));
+  question.timeout = check::timeout_of(request);
   return question;
 }
 
 Result<v1::CheckResult> judge(const Result<std::string>& answer) {
   if (answer.status().code() == Code::cancelled) return answer.status();
-  if (answer.status().code() == Code::not_found) return check::critical("nomad: grpc: the server knows no such service");
+  if (answer.status().code() == Code::not_found)
+    return check::critical("nomad: grpc: the server knows no such service");
   if (answer.status().code() == Code::unimplemented)
     return check::critical("nomad: grpc: the server does not have grpc.health.v1.Health");
   if (!answer) return check::critical(check::cut_output("nomad: grpc: " + answer.status().message()));
   HealthAnswer health;
-  if (!health.ParseFromString(*answer)) return check::critical("nomad: grpc: the answer is no health of grpc.health.v1");
+  if (!health.ParseFromString(*answer))
+    return check::critical("nomad: grpc: the answer is no health of grpc.health.v1");
   if (health.status() == HealthAnswer::SERVING) return check::passing("nomad: grpc ok");
   const std::string& name = HealthAnswer::Status_Name(health.status());
   return check::critical("nomad: grpc: " + (name.empty() ? std::to_string(health.status()) : name));

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "drover/task_options.h"
+#include "drover/tls.h"
 
 #include "drover/v1/check_provider.pb.h"
 #include "health.pb.h"
@@ -81,6 +82,30 @@ TEST(GrpcChecks, AskTheServersHealth) {
   std::stop_source stop;
   stop.request_stop();
   EXPECT_EQ(checks.run(check_of(at), stop.get_token()).status().code(), Code::cancelled);
+  checks.stop();
+  server->Shutdown();
+}
+
+TEST(GrpcChecks, AskByTlsAndTrustNotEverybody) {
+  const auto identity = make_tls_identity();  // for "localhost", signed by itself
+  ASSERT_TRUE(identity.ok()) << identity.status().message();
+  grpc::EnableDefaultHealthCheckService(true);
+  int port = 0;
+  grpc::CallbackGenericService others;
+  grpc::ServerBuilder builder;
+  builder.RegisterCallbackGenericService(&others);
+  grpc::SslServerCredentialsOptions options;
+  options.pem_key_cert_pairs.push_back({identity->key, identity->cert});
+  builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(options), &port);
+  const auto server = builder.BuildAndStart();
+  ASSERT_TRUE(server);
+  const auto at = static_cast<uint32_t>(port);
+  GrpcChecks checks;
+  const auto trusting = checks.run(check_of(at, R"({"grpc_use_tls":true,"tls_skip_verify":true})"), {});
+  EXPECT_EQ(trusting->output(), "nomad: grpc ok");
+  const auto refused = checks.run(check_of(at, R"({"grpc_use_tls":true,"tls_server_name":"localhost"})"), {});
+  EXPECT_EQ(refused->status(), v1::CheckResult::CRITICAL) << "nobody vouches for it";
+  EXPECT_EQ(checks.run(check_of(at), {})->status(), v1::CheckResult::CRITICAL) << "it speaks nothing but TLS";
   checks.stop();
   server->Shutdown();
 }

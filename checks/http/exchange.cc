@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "drover/check_provider.h"
+#include "drover/freed.h"
 
 #include "drover/v1/check_provider.pb.h"
 
@@ -15,22 +16,11 @@ namespace {
 
 constexpr int kLongestSleep = 60'000;  // milliseconds; it is woken when there is something to do
 
-// libcurl's handles are all of the type void*.
-struct FreeEasy {
-  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-};
-struct FreeMulti {
-  void operator()(CURLM* handle) const { curl_multi_cleanup(handle); }
-};
-struct FreeList {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-
 }  // namespace
 
 struct Exchanges::Curl {
   Curl() { curl_global_init(CURL_GLOBAL_DEFAULT), multi.reset(curl_multi_init()); }
-  std::unique_ptr<CURLM, FreeMulti> multi;
+  std::unique_ptr<CURLM, Freed<curl_multi_cleanup>> multi;
 };
 
 struct Exchanges::Exchange {
@@ -41,8 +31,8 @@ struct Exchanges::Exchange {
   std::string body;
   bool is_cut = false;
   char error[CURL_ERROR_SIZE] = {};
-  std::unique_ptr<curl_slist, FreeList> headers, connect_to;
-  std::unique_ptr<CURL, FreeEasy> handle;
+  std::unique_ptr<curl_slist, Freed<curl_slist_free_all>> headers, connect_to;
+  std::unique_ptr<CURL, Freed<curl_easy_cleanup>> handle;
   std::optional<std::stop_callback<std::function<void()>>> stop;
 
   // Ends the answer where enough of it is there.
@@ -55,7 +45,7 @@ struct Exchanges::Exchange {
     return 0;
   }
 
-  void append(std::unique_ptr<curl_slist, FreeList>& list, const std::string& line) {
+  void append(std::unique_ptr<curl_slist, Freed<curl_slist_free_all>>& list, const std::string& line) {
     if (curl_slist* longer = curl_slist_append(list.get(), line.c_str())) (void)list.release(), list.reset(longer);
   }
 
@@ -105,11 +95,14 @@ struct Exchanges::Exchange {
   }
 };
 
-Exchanges::Exchanges() : curl_(std::make_unique<Curl>()) {
+Exchanges::Exchanges() = default;
+Exchanges::~Exchanges() { stop(); }
+
+void Exchanges::open() {
+  if (curl_ || is_stopped_) return;
+  curl_ = std::make_unique<Curl>();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
-
-Exchanges::~Exchanges() { stop(); }
 
 void Exchanges::begin(HttpRequest request, std::stop_token stop, Told told) {
   auto exchange = std::make_unique<Exchange>();
@@ -120,6 +113,7 @@ void Exchanges::begin(HttpRequest request, std::stop_token stop, Told told) {
   uint64_t number = 0;
   {
     const MutexLock lock(mutex_);
+    open();
     number = made->number = ++last_;
   }
   // Set before the thread has it; it may call at once.
@@ -129,7 +123,7 @@ void Exchanges::begin(HttpRequest request, std::stop_token stop, Told told) {
     if (!is_stopped_) new_.push_back(std::move(exchange));
   }
   if (exchange) return exchange->told(unavailable("the check provider is stopping"));
-  curl_multi_wakeup(curl_->multi.get());
+  wake();
 }
 
 void Exchanges::cancel(uint64_t number) {
@@ -137,17 +131,22 @@ void Exchanges::cancel(uint64_t number) {
     const MutexLock lock(mutex_);
     cancelled_.push_back(number);
   }
-  curl_multi_wakeup(curl_->multi.get());
+  wake();
+}
+
+void Exchanges::wake() {
+  if (curl_) curl_multi_wakeup(curl_->multi.get());  // none: stopped before anything was asked
 }
 
 void Exchanges::stop() {
   {
     const MutexLock lock(mutex_);
     is_stopped_ = true;
+    if (!thread_.joinable()) return;
   }
   thread_.request_stop();
-  curl_multi_wakeup(curl_->multi.get());
-  if (thread_.joinable()) thread_.join();
+  wake();
+  thread_.join();
 }
 
 // ---- the thread

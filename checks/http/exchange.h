@@ -1,4 +1,4 @@
-// HTTP requests, as many at a time as there are, on one thread. libcurl does the talking.
+// HTTP requests, as many at a time as there are, on one thread, which the first one starts. libcurl does the talking.
 //
 //   begin ──▶ (the thread "checks-http": connects, asks, follows redirects) ──▶ told, once
 //                └ stop requested, or Exchanges::stop: told "cancelled"
@@ -32,15 +32,17 @@ class Exchanges {
  private:
   struct Exchange;
   struct Curl;
+  void open() DROVER_REQUIRES(mutex_);
   void run(const std::stop_token& stop);
+  void wake();
   void take_orders();
   void start(std::unique_ptr<Exchange> exchange);
   void collect();
   void cancel(uint64_t number);
   void end_all();
 
-  const std::unique_ptr<Curl> curl_;  // constant; but for waking it, the thread's own
   Mutex mutex_;
+  std::unique_ptr<Curl> curl_;  // constant once the thread runs; but for waking it, the thread's own
   std::deque<std::unique_ptr<Exchange>> new_ DROVER_GUARDED_BY(mutex_);
   std::deque<uint64_t> cancelled_ DROVER_GUARDED_BY(mutex_);
   uint64_t last_ DROVER_GUARDED_BY(mutex_) = 0;

@@ -1,8 +1,6 @@
 // The check provider "http": asks a service by HTTP. Any number of checks at a time, on one thread.
 #pragma once
 
-#include <memory>
-
 #include "drover/check_provider.h"
 #include "exchange.h"
 
@@ -10,18 +8,13 @@ namespace drover::check_http {
 
 class HttpChecks final : public CheckProvider {
  public:
-  HttpChecks();
-  ~HttpChecks() override;
   std::vector<v1::CheckType> types() const override;
   Result<v1::CheckResult> run(const v1::RunCheckRequest& request, std::stop_token stop) override;
   bool begin(const v1::RunCheckRequest& request, std::stop_token stop, Told told) override;
-  void stop() override;
+  void stop() override { exchanges_.stop(); }
 
  private:
-  Exchanges& exchanges();
-
-  Mutex mutex_;
-  std::unique_ptr<Exchanges> exchanges_ DROVER_GUARDED_BY(mutex_);  // made for the first check; constant from then on
+  Exchanges exchanges_;
 };
 
 }  // namespace drover::check_http

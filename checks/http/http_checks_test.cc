@@ -2,12 +2,16 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "drover/fd.h"
+#include "drover/freed.h"
+#include "drover/tls.h"
 
 #include "drover/v1/check_provider.pb.h"
 #include "nomad/plugins/hclspec.pb.h"
@@ -18,10 +22,28 @@ namespace {
 using Json = nlohmann::json;
 using namespace std::chrono_literals;
 
-// Answers each connection with the next of its texts, and keeps what it was asked.
+using SslContext = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
+
+// For a server with a certificate that it signed itself, for "localhost".
+SslContext self_signed() {
+  const auto identity = make_tls_identity();
+  EXPECT_TRUE(identity.ok());
+  const std::unique_ptr<BIO, Freed<BIO_free_all>> cert(BIO_new_mem_buf(identity->cert.data(), -1));
+  const std::unique_ptr<BIO, Freed<BIO_free_all>> key(BIO_new_mem_buf(identity->key.data(), -1));
+  const std::unique_ptr<X509, Freed<X509_free>> read(PEM_read_bio_X509(cert.get(), nullptr, nullptr, nullptr));
+  const std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>> secret(
+      PEM_read_bio_PrivateKey(key.get(), nullptr, nullptr, nullptr));
+  SslContext context(SSL_CTX_new(TLS_server_method()));
+  EXPECT_EQ(SSL_CTX_use_certificate(context.get(), read.get()), 1);
+  EXPECT_EQ(SSL_CTX_use_PrivateKey(context.get(), secret.get()), 1);
+  return context;
+}
+
+// Answers each connection with the next of its texts, by TLS where it has a context, and keeps what it was asked.
 class Server {
  public:
-  explicit Server(std::vector<std::string> answers) : answers_(std::move(answers)) {
+  explicit Server(std::vector<std::string> answers, SslContext tls = {})
+      : answers_(std::move(answers)), tls_(std::move(tls)) {
     socket_ = Fd(::socket(AF_INET, SOCK_STREAM, 0));
     sockaddr_in at{};
     at.sin_family = AF_INET;
@@ -49,6 +71,10 @@ class Server {
     for (const std::string& answer : answers_) {
       const Fd caller(::accept(socket_.get(), nullptr, nullptr));
       if (!caller) return;
+      if (tls_) {
+        answer_by_tls(caller.get(), answer);
+        continue;
+      }
       char bytes[4096];
       const ssize_t size = ::recv(caller.get(), bytes, sizeof bytes, 0);
       if (size > 0) asked_.append(bytes, static_cast<size_t>(size));
@@ -58,7 +84,21 @@ class Server {
       }
     }
   }
+  // Keeps the name that the caller asks for, too.
+  void answer_by_tls(int caller, const std::string& answer) {
+    const std::unique_ptr<SSL, Freed<SSL_free>> tls(SSL_new(tls_.get()));
+    SSL_set_fd(tls.get(), caller);
+    if (SSL_accept(tls.get()) != 1) return;  // it does not trust this server
+    const char* const name = SSL_get_servername(tls.get(), TLSEXT_NAMETYPE_host_name);
+    asked_ += std::string(name ? name : "no name") + "|";
+    char bytes[4096];
+    const int size = SSL_read(tls.get(), bytes, sizeof bytes);
+    if (size > 0) asked_.append(bytes, static_cast<size_t>(size));
+    SSL_write(tls.get(), answer.data(), static_cast<int>(answer.size()));
+  }
+
   const std::vector<std::string> answers_;
+  const SslContext tls_;
   Fd socket_;
   uint32_t port_ = 0;
   std::string asked_;  // the thread's until it has ended
@@ -143,9 +183,9 @@ TEST(HttpChecks, AreJudgedByTheStatus) {
 TEST(HttpChecks, SendMethodHeadersAndBody) {
   Server server({answer_of("200 OK", "")});
   HttpChecks checks;
-  const auto result = checks.run(
-      check_of(server.port(), {{"method", "PUT"}, {"body", "hello"}, {"header", {{"Host", {"me"}}, {"X", {"1", "2"}}}}}),
-      {});
+  const Json headers = {{"Host", {"me"}}, {"X", {"1", "2"}}};
+  const auto result =
+      checks.run(check_of(server.port(), {{"method", "PUT"}, {"body", "hello"}, {"header", headers}}), {});
   ASSERT_TRUE(result.ok());
   const std::string asked = server.asked();
   for (const char* part :
@@ -169,6 +209,26 @@ TEST(HttpChecks, ReadThreeKibibytes) {
   EXPECT_EQ(result->output().size(), kMaxBody);
 }
 
+TEST(HttpChecks, AskByTlsAndTrustNotEverybody) {
+  const std::string fine = answer_of("200 OK", "");
+  Server server({fine, fine, fine, fine}, self_signed());
+  HttpChecks checks;
+  const auto result_of = [&](Json more) {
+    more["protocol"] = "https";
+    return *checks.run(check_of(server.port(), std::move(more)), {});
+  };
+  const v1::CheckResult refused = result_of({});
+  EXPECT_EQ(refused.status(), v1::CheckResult::CRITICAL);
+  EXPECT_NE(refused.output().find("certificate"), std::string::npos) << refused.output();
+  const v1::CheckResult by_name = result_of({{"tls_server_name", "localhost"}});
+  EXPECT_EQ(by_name.status(), v1::CheckResult::CRITICAL) << "nobody vouches for it";
+  EXPECT_EQ(result_of({{"tls_skip_verify", true}}).output(), "nomad: http ok");
+  EXPECT_EQ(result_of({{"tls_skip_verify", true}, {"tls_server_name", "web.example"}}).output(), "nomad: http ok");
+  const std::string asked = server.asked();
+  EXPECT_TRUE(asked.starts_with("no name|GET /health ")) << asked << "an address is no name";
+  EXPECT_NE(asked.find("web.example|GET /health "), std::string::npos) << asked;
+}
+
 TEST(HttpChecks, NobodyThereIsCritical) {
   HttpChecks checks;
   const auto result = checks.run(check_of(1), {});
@@ -188,6 +248,14 @@ TEST(HttpChecks, EndWhenTheyAreToldTo) {
   EXPECT_EQ(checks.run(check_of(server.port()), later.get_token()).status().code(), Code::cancelled);
   checks.stop();
   EXPECT_EQ(checks.run(check_of(server.port()), {}).status().code(), Code::unavailable);
+}
+
+TEST(HttpChecks, AreRefusedAfterTheEndAlsoWhereNoneWasAsked) {
+  HttpChecks checks;
+  checks.stop();
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(checks.run(check_of(1), stop.get_token()).status().code(), Code::unavailable);
 }
 
 }  // namespace

@@ -43,10 +43,6 @@ std::string escape_path(std::string_view path) {
   return out;
 }
 
-std::string host_of(const std::string& address) {
-  return address.find(':') == std::string::npos ? address : "[" + address + "]";
-}
-
 bool is_token(std::string_view text) {
   constexpr std::string_view kSigns = "!#$%&'*+-.^_`|~";
   return !text.empty() && std::ranges::all_of(text, [&](char c) {
@@ -56,7 +52,8 @@ bool is_token(std::string_view text) {
 }
 
 bool is_one(std::string_view name, std::string_view lower) {
-  return std::ranges::equal(name, lower, {}, [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c; });
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c; };
+  return std::ranges::equal(name, lower, {}, small);
 }
 
 Status add_headers(const Json& options, HttpRequest& request) {
@@ -100,24 +97,21 @@ Result<HttpRequest> request_of(const v1::RunCheckRequest& check) {
   const std::string protocol = text_of(options, "protocol", "http");
   if (protocol != "http" && protocol != "https")
     return invalid_argument("protocol must be http or https, not \"" + protocol + "\"");
-  if (check.address().empty() || check.port() == 0)
-    return invalid_argument("port: an http check needs an address and a port");
+  DROVER_TRY(const std::string place, check::place_of(check));
   HttpRequest request{.method = text_of(options, "method", "GET"),
                       .body = text_of(options, "body"),
                       .skip_verify = is_set(options, "tls_skip_verify")};
   if (!is_token(request.method)) return invalid_argument("method: \"" + request.method + "\" is no HTTP method");
-  const std::string port = std::to_string(check.port());
-  std::string host = host_of(check.address());
+  std::string host = place;
   const std::string name = text_of(options, "tls_server_name");
   if (protocol == "https" && !name.empty()) {
     if (name.find_first_of("/:@ \r\n") != std::string::npos)
       return invalid_argument("tls_server_name: \"" + name + "\" is no host name");
-    request.connect_to = name + ":" + port + ":" + host + ":" + port;
-    host = name;
+    host = name + ":" + std::to_string(check.port());
+    request.connect_to = host + ":" + place;
   }
-  request.url = protocol + "://" + host + ":" + port + escape_path(text_of(options, "path"));
-  request.timeout =
-      std::chrono::seconds(check.timeout().seconds()) + std::chrono::nanoseconds(check.timeout().nanos());
+  request.url = protocol + "://" + host + escape_path(text_of(options, "path"));
+  request.timeout = check::timeout_of(check);
   DROVER_RETURN_IF_ERROR(add_headers(options, request));
   return request;
 }

@@ -61,14 +61,18 @@ struct Connections::Attempt {
   std::optional<std::stop_callback<std::function<void()>>> stop;
 };
 
-Connections::Connections() : events_(::epoll_create1(EPOLL_CLOEXEC)), wakeup_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Connections::Connections() = default;
+Connections::~Connections() { stop(); }
+
+void Connections::open() {
+  if (thread_.joinable() || is_stopped_) return;
+  events_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
+  wakeup_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   DROVER_CHECK(events_ && wakeup_);
   epoll_event event{.events = EPOLLIN, .data = {.u64 = kWakeup}};
   DROVER_CHECK(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, wakeup_.get(), &event) == 0);
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
-
-Connections::~Connections() { stop(); }
 
 void Connections::begin(const Target& target, std::stop_token stop, Told told) {
   auto attempt = std::make_unique<Attempt>();
@@ -83,6 +87,7 @@ void Connections::begin(const Target& target, std::stop_token stop, Told told) {
   Attempt* const made = attempt.get();
   {
     const MutexLock lock(mutex_);
+    open();
     made->number = ++last_;
   }
   // Set before the thread has it; it may call at once.
@@ -110,10 +115,11 @@ void Connections::stop() {
   {
     const MutexLock lock(mutex_);
     is_stopped_ = true;
+    if (!thread_.joinable()) return;
   }
   thread_.request_stop();
   wake();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 // ---- the thread

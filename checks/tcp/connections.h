@@ -1,4 +1,4 @@
-// Attempts to connect, as many at a time as there are, on one thread.
+// Attempts to connect, as many at a time as there are, on one thread, which the first one starts.
 //
 //   begin ──▶ (the thread "checks-tcp" waits for the socket) ──▶ told, once
 //                └ stop requested, or Connections::stop: told "cancelled"
@@ -44,14 +44,15 @@ class Connections {
 
  private:
   struct Attempt;
+  void open() DROVER_REQUIRES(mutex_);
   void run(const std::stop_token& stop);
   void wake();
   void take_orders();
   void end(uint64_t number, const Status& status);
   void end_all();
 
-  Fd events_, wakeup_;  // constant
   Mutex mutex_;
+  Fd events_, wakeup_;  // constant once the thread runs
   std::deque<std::unique_ptr<Attempt>> new_ DROVER_GUARDED_BY(mutex_);
   std::deque<uint64_t> cancelled_ DROVER_GUARDED_BY(mutex_);
   uint64_t last_ DROVER_GUARDED_BY(mutex_) = 0;

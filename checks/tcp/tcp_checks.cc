@@ -10,13 +10,6 @@
 namespace drover::check_tcp {
 namespace {
 
-// Errors: invalid_argument.
-Status check_place(const v1::RunCheckRequest& request) {
-  if (request.address().empty() || request.port() == 0 || request.port() > 65535)
-    return invalid_argument("port: a tcp check needs an address and a port");
-  return ok_status();
-}
-
 Result<v1::CheckResult> result_of(const Status& status) {
   if (status.ok()) return check::passing("nomad: tcp ok");
   if (status.code() == Code::unavailable) return check::critical(check::cut_output("nomad: " + status.message()));
@@ -39,21 +32,12 @@ Result<std::string> look_up(const std::string& name) {
 
 }  // namespace
 
-TcpChecks::TcpChecks() = default;
-TcpChecks::~TcpChecks() = default;
-
 std::vector<v1::CheckType> TcpChecks::types() const {
   return {check::type("tcp", "A service takes a TCP connection.", {})};
 }
 
-Connections& TcpChecks::connections() {
-  const MutexLock lock(mutex_);
-  if (!connections_) connections_ = std::make_unique<Connections>();
-  return *connections_;
-}
-
 Result<v1::CheckResult> TcpChecks::run(const v1::RunCheckRequest& request, std::stop_token stop) {
-  DROVER_RETURN_IF_ERROR(check_place(request));
+  DROVER_RETURN_IF_ERROR(check::place_of(request).status());
   if (target_of(request.address(), static_cast<uint16_t>(request.port())))
     return check::run_begun(*this, request, std::move(stop));
   auto address = look_up(request.address());
@@ -64,20 +48,12 @@ Result<v1::CheckResult> TcpChecks::run(const v1::RunCheckRequest& request, std::
 }
 
 bool TcpChecks::begin(const v1::RunCheckRequest& request, std::stop_token stop, Told told) {
-  if (const Status status = check_place(request); !status.ok()) return told(status), true;
+  if (const auto place = check::place_of(request); !place) return told(place.status()), true;
   const auto target = target_of(request.address(), static_cast<uint16_t>(request.port()));
   if (!target) return false;  // a name: looking it up waits
-  connections().begin(*target, std::move(stop),
-                      [told = std::move(told)](const Status& status) { told(result_of(status)); });
+  connections_.begin(*target, std::move(stop),
+                     [told = std::move(told)](const Status& status) { told(result_of(status)); });
   return true;
-}
-
-void TcpChecks::stop() {
-  Connections* const connections = [this] {
-    const MutexLock lock(mutex_);
-    return connections_.get();
-  }();
-  if (connections) connections->stop();
 }
 
 }  // namespace drover::check_tcp

@@ -2,8 +2,6 @@
 // thread; one of a host name has a thread while the name is looked up.
 #pragma once
 
-#include <memory>
-
 #include "connections.h"
 #include "drover/check_provider.h"
 
@@ -11,18 +9,13 @@ namespace drover::check_tcp {
 
 class TcpChecks final : public CheckProvider {
  public:
-  TcpChecks();
-  ~TcpChecks() override;
   std::vector<v1::CheckType> types() const override;
   Result<v1::CheckResult> run(const v1::RunCheckRequest& request, std::stop_token stop) override;
   bool begin(const v1::RunCheckRequest& request, std::stop_token stop, Told told) override;
-  void stop() override;
+  void stop() override { connections_.stop(); }
 
  private:
-  Connections& connections();
-
-  Mutex mutex_;
-  std::unique_ptr<Connections> connections_ DROVER_GUARDED_BY(mutex_);  // made for the first check; then constant
+  Connections connections_;
 };
 
 }  // namespace drover::check_tcp

@@ -80,5 +80,14 @@ TEST(TcpChecks, EndWhenTheyAreToldTo) {
   checks.stop();
 }
 
+TEST(TcpChecks, AreRefusedAfterTheEndAlsoWhereNoneWasAsked) {
+  TcpChecks checks;
+  checks.stop();
+  std::stop_source stop;
+  stop.request_stop();
+  const auto result = checks.run(check_of("192.0.2.1", 80), stop.get_token());
+  EXPECT_TRUE(result.status().code() == Code::unavailable || result->status() == v1::CheckResult::CRITICAL);
+}
+
 }  // namespace
 }  // namespace drover::check_tcp

@@ -1,6 +1,7 @@
 #include "alloc_checks.h"
 
 #include "drover/log.h"
+#include "drover/node_calls.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/service.pb.h"
 
@@ -60,7 +61,8 @@ struct ProviderRun {
 
   Result<std::pair<CheckProvider*, v1::RunCheckRequest>> prepare() const {
     const Providers::Found found = providers.find(request.type());
-    if (!found.provider) return unavailable("no plugin of this node runs checks of the type \"" + request.type() + "\"");
+    if (!found.provider)
+      return unavailable("no plugin of this node runs checks of the type \"" + request.type() + "\"");
     DROVER_TRY(std::string options, encode_options(*check, *found.type));
     v1::RunCheckRequest full = request;
     full.set_options(std::move(options));
@@ -78,6 +80,11 @@ struct ProviderRun {
 };
 
 }  // namespace
+
+Variables Node::variables() const {
+  const NodeCalls* calls = host.extension<NodeCalls>("agent");
+  return calls ? calls->variables() : Variables();
+}
 
 // --- The allocation's hook
 
@@ -128,22 +135,21 @@ void AllocChecks::purge() {
   store();
 }
 
-// Finds out which checks there are, keeps what is known of those that stay, and has the new ones run.
+// Finds out which checks there are, keeps what is known of those that stay, and has the new ones run. A check that
+// stays keeps its turn, too, unless its address or its options are others.
 void AllocChecks::observe_all() {
   const MutexLock changing(changing_);
-  HookedAlloc* alloc = nullptr;
-  const HookedTask* task = nullptr;
+  const HookedAlloc* alloc = nullptr;
   bool is_first = false;
   {
     const MutexLock lock(mutex_);
     if (is_over_ || !alloc_) return;
     alloc = alloc_;
-    if (!hooked_.empty()) task = hooked_.begin()->second;
     is_first = checks_.empty();
   }
-  // Both are here as long as the hooks of the allocation are called.
+  // It is here as long as its hooks are called.
   const AllocSpecPtr spec = alloc->spec();
-  const v1::NetworkStatus network = task ? task->network_status() : v1::NetworkStatus();
+  const v1::NetworkStatus network = alloc->network_status();
   const Variables node = node_.variables();
   const StoredResults before = is_first ? load() : StoredResults();
   std::vector<ObservedCheck> found = observe({.spec = *spec, .network = &network, .node = node});
@@ -158,6 +164,7 @@ void AllocChecks::observe_all() {
       if (const auto at = old.find(id); at != old.end()) {
         check.state = at->second.state;
         check.watch = at->second.watch;
+        if (runs_alike(check.what, at->second.what)) check.number = std::exchange(at->second.number, 0);
       } else if (const auto row = before.results().find(id); row != before.results().end()) {
         check.state = restored(row->second);
       }
@@ -166,7 +173,6 @@ void AllocChecks::observe_all() {
       checks_.insert_or_assign(id, std::move(check));
     }
   }
-  // A check that stays goes on where it was, unless its address or its options are others.
   for (const auto& [id, check] : old) node_.engine.remove(check.number);
   begin_all();
 }
@@ -211,7 +217,9 @@ EngineCheck AllocChecks::engine_check(const ObservedCheck& what, const AllocSpec
   }
   const auto run = std::make_shared<const ProviderRun>(
       ProviderRun{.providers = node_.providers, .request = request_of(what, spec), .check = what.check});
-  out.begin = [run](std::stop_token stop, const CheckProvider::Told& told) { return run->begin(std::move(stop), told); };
+  out.begin = [run](std::stop_token stop, const CheckProvider::Told& told) {
+    return run->begin(std::move(stop), told);
+  };
   out.run = [run](std::stop_token stop) { return run->run(std::move(stop)); };
   return out;
 }
@@ -221,7 +229,6 @@ EngineCheck AllocChecks::engine_check(const ObservedCheck& what, const AllocSpec
 void AllocChecks::open_task(HookedTask& task) {
   const MutexLock lock(mutex_);
   tasks_[task.name()] = std::make_shared<TaskPort>(task);
-  hooked_[task.name()] = &task;
 }
 
 void AllocChecks::close_task(const std::string& task) {
@@ -230,7 +237,6 @@ void AllocChecks::close_task(const std::string& task) {
     const MutexLock lock(mutex_);
     port = std::move(tasks_[task]);
     tasks_.erase(task);
-    hooked_.erase(task);
   }
   if (port) port->close();
 }
@@ -250,8 +256,8 @@ void AllocChecks::resume(const std::string& task) {
   begin_all();
 }
 
-// Grace begins for all checks that would have this task restarted, those of the group's services, too: they have gone on
-// while it was away.
+// Grace begins for all checks that would have this task restarted, those of the group's services, too: they have gone
+// on while it was away.
 void AllocChecks::started(const std::string& task) {
   const MutexLock lock(mutex_);
   for (auto& [id, check] : checks_) {

@@ -35,9 +35,9 @@ struct Node {
   Host& host;
   CheckEngine& engine;
   const Providers& providers;
-  std::function<Variables()> variables;  // of the node, for references
 
   int64_t now() const { return host.clock().wall_ns(); }
+  Variables variables() const;  // of the node, for references
 };
 
 class AllocChecks : public std::enable_shared_from_this<AllocChecks> {
@@ -101,7 +101,6 @@ class AllocChecks : public std::enable_shared_from_this<AllocChecks> {
   AllocSpecPtr spec_ DROVER_GUARDED_BY(mutex_);  // null before prerun
   std::map<std::string, Check> checks_ DROVER_GUARDED_BY(mutex_);  // by identifier
   std::map<std::string, std::shared_ptr<TaskPort>> tasks_ DROVER_GUARDED_BY(mutex_);
-  std::map<std::string, HookedTask*> hooked_ DROVER_GUARDED_BY(mutex_);
   std::set<std::string> paused_ DROVER_GUARDED_BY(mutex_);
   bool is_observing_ DROVER_GUARDED_BY(mutex_) = false;
   bool is_over_ DROVER_GUARDED_BY(mutex_) = false;

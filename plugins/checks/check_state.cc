@@ -53,7 +53,9 @@ bool take_result(CheckState& state, const v1::CheckResult& result, const Thresho
   return before != state.outcome;
 }
 
-void take_error(CheckState& state, std::string_view why) { state.output = "the check could not run: " + std::string(why); }
+void take_error(CheckState& state, std::string_view why) {
+  state.output = "the check could not run: " + std::string(why);
+}
 
 bool RestartWatch::look(const RestartRule& rule, Outcome outcome, int64_t now) {
   if (!begun_ || now < *begun_ + rule.grace.count()) return false;

@@ -1,5 +1,5 @@
-// What is known of one check, and what follows from it: its status by results and thresholds, the restart of a task
-// whose check has been bad for too long, the health of an allocation. Pure: time comes in.
+// The state of one check, and what follows from it: its status by results and thresholds, the restart of a task whose
+// check has been bad for too long, the health of an allocation. Pure: time comes in.
 //
 //   pending ──first result──▶ success | warning | failure ──results, thresholds──▶ …
 #pragma once

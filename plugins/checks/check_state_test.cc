@@ -97,7 +97,8 @@ TEST(RestartWatch, RestartsWhatIsBadForTooLong) {
       {"what has not run says nothing", 1, false, "??????", 0},
   };
   for (const Case& each : cases) {
-    const RestartRule rule{.limit = each.limit, .grace = 10s, .interval = 10s, .ignores_warnings = each.ignores_warnings};
+    const RestartRule rule{
+        .limit = each.limit, .grace = 10s, .interval = 10s, .ignores_warnings = each.ignores_warnings};
     RestartWatch watch;
     watch.begin(100 * kSecond);
     int restarted = 0, now = 100;

@@ -7,7 +7,9 @@ namespace {
 
 class AllocPart final : public AllocHook::Part {
  public:
-  AllocPart(std::shared_ptr<AllocChecks> checks, HookedAlloc& alloc) : checks_(std::move(checks)) { checks_->open(alloc); }
+  AllocPart(std::shared_ptr<AllocChecks> checks, HookedAlloc& alloc) : checks_(std::move(checks)) {
+    checks_->open(alloc);
+  }
   ~AllocPart() override { checks_->close(); }
 
   Status prerun(std::stop_token) override { return checks_->prerun(), ok_status(); }

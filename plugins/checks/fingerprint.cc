@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "drover/plugin.h"
 #include "drover/v1/node.pb.h"
 #include "observed/observed_check.h"
 
@@ -12,11 +11,6 @@ namespace {
 constexpr std::string_view kPrefix = "check.";
 
 }  // namespace
-
-void ChecksFingerprint::start(const Host& host, const Providers& providers) {
-  providers_ = &providers;
-  region_ = host.agent().region;
-}
 
 Status ChecksFingerprint::describe(v1::Node& node) {
   refresh(node);
@@ -34,9 +28,6 @@ bool ChecksFingerprint::refresh(v1::Node& node) {
     at = is_gone ? attributes.erase(at) : std::next(at);
   }
   for (const std::string& name : wanted) is_other = attributes.insert({name, "1"}).second || is_other;
-  Variables variables = node_variables(node, region_);
-  const MutexLock lock(mutex_);
-  variables_ = std::move(variables);
   return is_other;
 }
 
@@ -52,11 +43,6 @@ void ChecksFingerprint::changed() const {
     told = changed_;
   }
   if (told) told();
-}
-
-Variables ChecksFingerprint::variables() const {
-  const MutexLock lock(mutex_);
-  return variables_;
 }
 
 }  // namespace drover::checks

@@ -39,7 +39,7 @@ class TaskPort {
   std::stop_source closing_;  // synchronises itself
 };
 
-// What a script's end means. Pure.
+// The result that a script's end stands for. Pure.
 v1::CheckResult judge_script(int exit_code, int signal, std::string_view output);
 
 }  // namespace drover::checks

@@ -55,6 +55,17 @@ v1::CheckResult passing(std::string output) { return result(v1::CheckResult::PAS
 v1::CheckResult warning(std::string output) { return result(v1::CheckResult::WARNING, std::move(output)); }
 v1::CheckResult critical(std::string output) { return result(v1::CheckResult::CRITICAL, std::move(output)); }
 
+Result<std::string> place_of(const v1::RunCheckRequest& request) {
+  if (request.address().empty() || request.port() == 0 || request.port() > 65535)
+    return invalid_argument("port: a check of the type \"" + request.type() + "\" needs an address and a port");
+  const bool is_v6 = request.address().find(':') != std::string::npos;
+  return (is_v6 ? "[" + request.address() + "]" : request.address()) + ":" + std::to_string(request.port());
+}
+
+std::chrono::nanoseconds timeout_of(const v1::RunCheckRequest& request) {
+  return std::chrono::seconds(request.timeout().seconds()) + std::chrono::nanoseconds(request.timeout().nanos());
+}
+
 bool is_type_name(std::string_view name) {
   const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto is_good = [&](char c) { return is_small(c) || (c >= '0' && c <= '9') || c == '_' || c == '-'; };

@@ -107,6 +107,24 @@ TEST(Configurable, GetsInsideTheAgentWhatAProgramGets) {
   EXPECT_TRUE(options->text_list("names").empty());
 }
 
+TEST(CheckRequest, SaysWhereAndForHowLong) {
+  v1::RunCheckRequest request;
+  request.set_type("redis");
+  EXPECT_EQ(check::place_of(request).status(),
+            invalid_argument("port: a check of the type \"redis\" needs an address and a port"));
+  request.set_address("::1");
+  EXPECT_FALSE(check::place_of(request).ok()) << "no port";
+  request.set_port(65536);
+  EXPECT_FALSE(check::place_of(request).ok()) << "there is none";
+  request.set_port(80);
+  EXPECT_EQ(*check::place_of(request), "[::1]:80");
+  request.set_address("db.example");
+  EXPECT_EQ(*check::place_of(request), "db.example:80");
+  request.mutable_timeout()->set_seconds(2);
+  request.mutable_timeout()->set_nanos(5);
+  EXPECT_EQ(check::timeout_of(request), std::chrono::nanoseconds(2'000'000'005));
+}
+
 TEST(CheckOutput, StaysAsItIsUpToItsLimit) {
   EXPECT_EQ("", check::cut_output(""));
   EXPECT_EQ("grün", check::cut_output("grün"));

@@ -88,9 +88,14 @@ $RAW_EXEC
 MORE
 start agent
 
-deployment_is() { "$DROVER" deployment list -json | grep -q "\"Status\": *\"$1\"" || { "$DROVER" deployment list; return 1; }; }
-job_deployment_is() { "$DROVER" job deployments "$1" | grep -q " $2 " || { "$DROVER" job deployments "$1"; return 1; }; }
-check_is() { "$DROVER" alloc checks "$1" | tr -s ' ' | grep -A4 "^Name = $2$" | grep -q "^Status = $3$" || { "$DROVER" alloc checks "$1"; return 1; }; }
+job_deployment_is() {
+  "$DROVER" job deployments "$1" | grep -q " $2 " || { "$DROVER" job deployments "$1"; return 1; }
+}
+tells_check() { "$DROVER" alloc checks "$1" | grep -q -- "$2"; }
+check_is() {
+  "$DROVER" alloc checks "$1" | tr -s ' ' | grep -A4 "^Name = $2$" | grep -q "^Status = $3$" ||
+    { "$DROVER" alloc checks "$1"; return 1; }
+}
 
 # A deployment becomes healthy by its checks.
 job good /ok
@@ -142,6 +147,17 @@ eventually 10 "the results are gone" check_is "$ALLOC" answers success
 rm sick.good
 eventually 10 "nobody looks any more" check_is "$ALLOC" answers failure
 touch sick.good
+
+# A check without an address says so, and its allocation ends when it is told to.
+job lost /ok
+sed 's/type     = "tcp"/&\n          address_mode = "alloc"/' lost.hcl > nowhere.hcl
+expect 0 "" "$DROVER" job run -detach nowhere.hcl
+eventually 20 "no allocation" has_alloc lost
+LOST=$(alloc_of lost)
+eventually 20 "nobody says why" tells_check "$LOST" "the check could not run: unable to get address"
+eventually 20 "it does not run" tells "$LOST" "^Client Status *= running"
+expect 0 "" "$DROVER" job stop -detach lost
+eventually 30 "it does not end" tells "$LOST" "^Client Status *= complete"
 
 # A check of nobody's type, and what Nomad refuses, too.
 sed 's/type     = "tcp"/type     = "ping"/' good.hcl > bad.hcl
@@ -200,8 +216,8 @@ JOB
   expect 0 "+PONG" "$DROVER" alloc checks "$(alloc_of redis)"
   sed 's/expect = /expected = /' redis.hcl > wrong.hcl
   expect 0 "" "$DROVER" job run -detach wrong.hcl
-  says_why() { "$DROVER" alloc checks "$(alloc_of redis)" | grep -q "the check could not run: .*expected"; }
-  eventually 20 "nobody says that there is no such option" says_why
+  eventually 20 "nobody says that there is no such option" \
+    tells_check "$(alloc_of redis)" "the check could not run: .*expected"
 fi
 
 # The example of docs/operator/checks.md; nobody answers it.
@@ -213,6 +229,5 @@ expect 0 "" "$DROVER" job stop -detach web
 
 # Stopped: nothing is checked any more.
 expect 0 "" "$DROVER" job stop -detach sick
-no_checks() { "$DROVER" alloc checks "$ALLOC" | grep -q "No checks found"; }
-eventually 20 "checks of an allocation that has ended" no_checks
+eventually 20 "checks of an allocation that has ended" tells_check "$ALLOC" "No checks found"
 passed

@@ -1,5 +1,5 @@
-// The check provider "redis_ping": its checks, of the type "redis", pass when a Redis server answers PING, or warn when it
-// is loading its data still. A job says
+// The check provider "redis_ping": its checks, of the type "redis", pass when a Redis server answers PING, or warn when
+// it is loading its data still. A job says
 //
 //   check {
 //     type     = "redis"
@@ -54,7 +54,7 @@ Address look_up(const drover::v1::RunCheckRequest& request) {
   return {found, &::freeaddrinfo};
 }
 
-// Errors: unavailable with what is wrong with the service.
+// Errors: unavailable with what is wrong with the service; another code where this machine has no socket to ask with.
 drover::Result<drover::Fd> connect_to(const drover::v1::RunCheckRequest& request, const std::stop_token& stop) {
   const Address at = look_up(request);
   if (!at) return drover::unavailable("there is no host " + request.address());
@@ -100,6 +100,8 @@ class RedisPing final : public drover::CheckProvider {
     if (expected.empty() || expected.find_first_of("\r\n") != std::string::npos)
       return drover::invalid_argument("expect: must be one line");
     auto socket = connect_to(request, stop);
+    // That the provider could not look says nothing about the service: an error, not a result.
+    if (!socket && socket.status().code() != drover::Code::unavailable) return socket.status();
     if (!socket) return check::critical(socket.status().message());
     const auto answer = ask(socket->get(), stop);
     if (!answer) return check::critical(answer.status().message());

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sdk/testing/permissions.h"
 #include "testing/agent_fixture.h"
 
 namespace drover::agent {
@@ -70,6 +71,22 @@ TEST_F(FileCalls, ListAndDescribe) {
   EXPECT_EQ(ask<v1::ListFilesResponse>("List", list).status(), invalid_argument("must provide a valid alloc id"));
   list.set_alloc_id(std::string(16, 'x'));
   EXPECT_EQ(ask<v1::ListFilesResponse>("List", list).status().code(), Code::not_found);
+}
+
+TEST_F(FileCalls, AreForCallersOfTheAllocationsNamespace) {
+  Access rule;
+  rule.set_namespace_(Access::READ_FS);
+  auto request = path<v1::CatFileRequest>("web/local/app.json");
+  request.set_alloc_id(id_);
+  for (const auto& [name_space, expected] : {std::pair("default", Code::ok), {"other", Code::permission_denied}}) {
+    FakeCall call;
+    call.context_.access = &rule;
+    call.context_.identity.permissions = std::make_shared<testing::OnlyIn>(name_space);
+    Taker<v1::FileBytes> taker;
+    const Status status = declarations_.bindings.at("Cat").stream(request.SerializeAsString(), call, taker);
+    EXPECT_EQ(status.code(), expected) << name_space << status.message();
+    EXPECT_EQ(taker.data.empty(), !status.ok()) << name_space;
+  }
 }
 
 TEST_F(FileCalls, ReadAllOrAPartOrInFrames) {

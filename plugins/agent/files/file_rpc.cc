@@ -2,6 +2,7 @@
 
 #include "drover/api/client.pb.h"
 #include "drover/uuid.h"
+#include "drover/v1/allocation.pb.h"
 #include "files/file_forms.h"
 #include "files/file_reader.h"
 #include "files/path_rules.h"
@@ -32,7 +33,10 @@ void FileRpc::attach(const Client& client, Allocations& allocations) {
 Result<std::shared_ptr<AllocRunner>> FileRpc::find(const std::string& id, const Call& call) const {
   if (!attached_.load(std::memory_order_acquire)) return unavailable("the agent is starting");
   if (id.size() != 16) return invalid_argument("must provide a valid alloc id");
-  if (auto runner = allocations_->find(id)) return runner;
+  if (auto runner = allocations_->find(id)) {
+    DROVER_RETURN_IF_ERROR(call.require(runner->spec()->allocation->namespace_()));
+    return runner;
+  }
   return not_found("Unknown allocation \"" + Uuid::from_bytes(id).to_string() + "\"");
 }
 

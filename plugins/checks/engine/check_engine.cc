@@ -58,6 +58,7 @@ uint64_t CheckEngine::add(EngineCheck check) {
 }
 
 void CheckEngine::remove(uint64_t number) {
+  if (number == 0) return;
   EntryPtr entry;
   {
     MutexLock lock(mutex_);

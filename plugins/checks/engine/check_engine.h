@@ -45,7 +45,7 @@ class CheckEngine {
 
   // Returns a number for remove(). [any]
   uint64_t add(EngineCheck check);
-  // When it returns, `answered` is not called any more. [any], also from `answered` and `tick`
+  // When it returns, `answered` is not called any more. 0 is no check's number. [any], also from `answered` and `tick`
   void remove(uint64_t number);
   void stop();  // idempotent
 

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a check's runs were told, and how often it ran.
+// The answers of a check's runs, and how often it ran.
 struct Seen {
   std::atomic<int> runs = 0, answers = 0, passing = 0, critical = 0, errors = 0;
   void take(const EngineCheck::Result& result) {
@@ -54,6 +54,12 @@ TEST_F(Engine, RunsChecksAgainAndAgainUntilTheyAreRemoved) {
   EXPECT_TRUE(eventually([&] { return other.answers >= 3; }));
   EXPECT_EQ(seen.answers, before);
   engine_.stop();
+}
+
+// As for checks that are paused, or cannot run: their number is 0.
+TEST_F(Engine, WaitsForNobodyToRemoveNothing) {
+  engine_.remove(0);
+  engine_.remove(12345);
 }
 
 TEST_F(Engine, NeverRunsOneCheckTwiceAtATime) {

@@ -1,5 +1,8 @@
 #include "observed/observed_check.h"
 
+#include <tuple>
+
+#include "drover/messages.h"
 #include "drover/resolved_service.h"
 #include "drover/sha256.h"
 #include "drover/uuid.h"
@@ -110,6 +113,13 @@ void add(const v1::Service& service, const ObservedPlace& from, const v1::Task* 
 }
 
 }  // namespace
+
+bool runs_alike(const ObservedCheck& one, const ObservedCheck& other) {
+  const auto run_of = [](const ObservedCheck& check) {
+    return std::tie(check.id, check.inside, check.address, check.port, check.problem);
+  };
+  return run_of(one) == run_of(other) && serialize(*one.check) == serialize(*other.check);
+}
 
 std::vector<ObservedCheck> observe(const ObservedPlace& place) {
   std::vector<ObservedCheck> out;

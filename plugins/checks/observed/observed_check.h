@@ -35,6 +35,9 @@ struct ObservedCheck {
   std::optional<RestartRule> restart;
 };
 
+// True when the same is asked, at the same place and as often: a run of one says what a run of the other would.
+bool runs_alike(const ObservedCheck& one, const ObservedCheck& other);
+
 // The surroundings of an allocation. Borrowed.
 struct ObservedPlace {
   const AllocSpec& spec;

@@ -67,7 +67,8 @@ TEST(Observed, AreTheChecksOfTheGroupAndOfItsTasks) {
 
 TEST(Observed, NameTheTaskThatTheyAreAbout) {
   const std::string script =
-      R"({"Name":"a","Type":"script","Command":"/bin/true","TaskName":"db","OnUpdate":"ignore","CheckRestart":{"Limit":3,"Grace":5}})";
+      R"({"Name":"a","Type":"script","Command":"/bin/true","TaskName":"db","OnUpdate":"ignore",
+          "CheckRestart":{"Limit":3,"Grace":5}})";
   const auto found = observed(spec_with(service_with(script, R"("PortLabel":"nowhere")"), ""));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].inside, "db");
@@ -84,11 +85,32 @@ TEST(Observed, SayWhyTheyCannotRun) {
   EXPECT_NE(found[0].problem.find("port label not found"), std::string::npos) << found[0].problem;
 }
 
+TEST(Observed, OfATaskSayThatTheNetworkTheyAskForIsNotThere) {
+  const std::string shared = R"({"Name":"a","Type":"tcp","AddressMode":"alloc","Interval":1000000000})";
+  const auto found = observed(spec_with("", service_with(shared)));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found[0].problem.find("unable to get address"), std::string::npos) << found[0].problem;
+}
+
 TEST(Observed, UseTheirOwnPortWhereTheServiceHasNone) {
   const std::string own = R"({"Name":"a","Type":"tcp","PortLabel":"http","Interval":1000000000})";
   const auto found = observed(spec_with(service_with(own, R"("PortLabel":"nowhere")"), ""));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].port, 8080u) << found[0].problem;
+}
+
+TEST(Observed, RunAlikeUntilTheirPlaceOrTheirOptionsAreOthers) {
+  const auto found = [](const std::string& check, const std::string& more) {
+    return observed(spec_with(service_with(check, more), ""))[0];
+  };
+  const auto with_body = [](const std::string& check) { return check.substr(0, check.size() - 1) + R"(,"Body":"x"})"; };
+  const std::string by_label = R"("PortLabel":"http")";
+  const ObservedCheck before = found(kHttp, by_label);
+  EXPECT_TRUE(runs_alike(before, found(kHttp, by_label)));
+  EXPECT_FALSE(runs_alike(before, found(kHttp, by_label + R"(,"Address":"10.0.0.8")")));
+  const ObservedCheck other = found(with_body(kHttp), by_label);
+  EXPECT_EQ(other.id, before.id) << "what is known of it stays";
+  EXPECT_FALSE(runs_alike(before, other));
 }
 
 TEST(Options, AreWhatTheCheckSaysUnderTheNamesOfTheSchema) {

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What the check's own attributes say, by their names in a job file.
+// The check's own attributes by their names in a job file.
 Json attributes_of(const v1::ServiceCheck& check) {
   Json out = Json::object();
   const std::pair<const char*, const std::string*> texts[] = {{"path", &check.path()},

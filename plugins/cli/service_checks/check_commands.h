@@ -1,4 +1,4 @@
-// What the command line shows of the checks of an allocation's services.
+// The checks of an allocation's services as the command line shows them.
 #pragma once
 
 #include <string>

@@ -54,8 +54,7 @@ std::vector<v1::CheckType> CheckProgram::types() const {
 }
 
 Result<v1::CheckResult> CheckProgram::run(const v1::RunCheckRequest& request, std::stop_token stop) {
-  const std::chrono::nanoseconds timeout =
-      std::chrono::seconds(request.timeout().seconds()) + std::chrono::nanoseconds(request.timeout().nanos());
+  const std::chrono::nanoseconds timeout = check::timeout_of(request);
   if (timeout <= 0ns || timeout > kLongestRun)
     return invalid_argument("the time limit of a check must be more than nothing and at most an hour");
   auto result = program().ask<v1::CheckResult>("/drover.v1.CheckPlugin/Run", request, ProgramHost::Again::never,

@@ -18,6 +18,7 @@
 // option; resource_exhausted when there is too much to do at once; any other code for what failed, with a sentence.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <stop_token>
 #include <string>
@@ -76,6 +77,12 @@ v1::CheckType type(std::string name, std::string description,
 v1::CheckResult passing(std::string output);
 v1::CheckResult warning(std::string output);
 v1::CheckResult critical(std::string output);
+
+// The place at which a check looks: "127.0.0.1:80", "[::1]:80", "name:80". Errors: invalid_argument when the request has
+// no address or no port.
+Result<std::string> place_of(const v1::RunCheckRequest& request);
+// The time that a run has.
+std::chrono::nanoseconds timeout_of(const v1::RunCheckRequest& request);
 
 // [a-z][a-z0-9_-]*, at most 64 bytes.
 bool is_type_name(std::string_view name);
