@@ -169,7 +169,7 @@ std::function<Result<v1::VariableResponse>(const Applied&)> Rpc::answer(std::str
       case v1::VariableOutcome::NOT_LOCKED:
         return conflict("variable doesn't hold a lock");
       case v1::VariableOutcome::KEY_GONE:
-        return aborted("the root key was removed while the variable was written; try again");
+        return aborted("the root key was replaced while the variable was written; try again");
       default:
         return in_the_way(*keys, outcome, name_space, path, may_read);
     }

@@ -1,5 +1,6 @@
 #include "tables.h"
 
+#include "drover/api/keyring.pb.h"
 #include "drover/keys.h"
 #include "variables.pb.h"
 
@@ -49,7 +50,7 @@ class Commands {
     if (const auto kind = hindrance(before, command.condition())) return outcome(*kind, before);
     if (command.has_acquire() && before && before->has_lock()) return outcome(Outcome::LOCKED, before);
     const bool keeps_items = command.keeps_items() && before;
-    if (!keeps_items && !context.rows().get(tables_.root_keys, said.key_id())) return outcome(Outcome::KEY_GONE, before);
+    if (!keeps_items && !may_use(said.key_id(), context)) return outcome(Outcome::KEY_GONE, before);
     v1::SealedVariable row = keeps_items ? *before : said;
     row.set_create_index(before ? before->create_index() : context.index());
     row.set_create_time(before ? before->create_time() : said.modify_time());
@@ -98,6 +99,13 @@ class Commands {
   }
 
  private:
+  // True for the active key, and for one that is in use: a write that was under way when the key was replaced. A key that
+  // is neither never comes into use again, so that it may be removed (KeyUser).
+  bool may_use(const std::string& key_id, ApplyContext& context) const {
+    const auto key = tables_.root_keys.get(context.rows(), key_id);
+    return key && (key->state() == v1::ROOT_KEY_STATE_ACTIVE || Uses(tables_).uses(context.rows(), key_id, 1) > 0);
+  }
+
   Status keep_version(v1::SealedVariable before, uint32_t most, ApplyContext& context) const {
     before.clear_lock();
     if (most > 0) DROVER_RETURN_IF_ERROR(tables_.versions.put(context.rows(), before));
@@ -130,7 +138,7 @@ class Commands {
                 ApplyContext& context) const {
     auto row = table.get(context.rows(), key);
     if (!row || row->modify_index() != anew.modify_index()) return ok_status();
-    if (!context.rows().get(tables_.root_keys, anew.key_id())) return ok_status();
+    if (!may_use(anew.key_id(), context)) return ok_status();
     row->set_key_id(anew.key_id());
     row->set_sealed(anew.sealed());
     return table.put(context.rows(), *row);
@@ -159,7 +167,8 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_TRY(tables.quota, declare.table<v1::VariablesQuota>("variables_quota", {}, [](const v1::VariablesQuota& row, RowKeys& keys) {
     keys.primary(row.namespace_());
   }));
-  DROVER_TRY(tables.root_keys, declare.other_table("root_keys"));
+  DROVER_TRY(const TableId root_keys, declare.other_table("root_keys"));
+  tables.root_keys = Table<v1::RootKey>(root_keys);
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::written>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::deleted>(commands));

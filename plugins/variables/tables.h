@@ -8,6 +8,7 @@
 #include "drover/plugin.h"
 
 namespace drover::v1 {
+class RootKey;
 class SealedVariable;
 class VariablesQuota;
 }  // namespace drover::v1
@@ -21,7 +22,7 @@ struct Tables {
   Table<v1::SealedVariable> variables;  // primary: (namespace, path)
   Table<v1::SealedVariable> versions;   // primary: (namespace, path, modify index descending); former ones
   Table<v1::VariablesQuota> quota;      // primary: namespace
-  TableId root_keys;                    // of the plugin keyring; primary: key
+  Table<v1::RootKey> root_keys;         // of the plugin keyring; primary: key
 };
 
 // Requires: `tables` outlives the declarations.

@@ -66,10 +66,11 @@ class Vars : public ::testing::Test {
     EXPECT_TRUE(node_rpc_.start(host_, keyring_).ok());
     add_key(keyring_.active);
   }
-  void add_key(const std::string& id) {
+  void add_key(const std::string& id, v1::RootKeyState state = v1::ROOT_KEY_STATE_ACTIVE) {
     host_.commit([&](WriteTransaction& rows) {
       v1::RootKey key;
       key.set_key_id(id);
+      key.set_state(state);
       EXPECT_TRUE(root_keys_.put(rows, key).ok());
     });
   }
@@ -362,6 +363,17 @@ TEST_F(Vars, AreForThoseWhoMay) {
 TEST_F(Vars, AreNotWrittenUnderAKeyThatIsGone) {
   host_.commit([&](WriteTransaction& rows) { root_keys_.erase(rows, keyring_.active); });
   EXPECT_EQ(put("a", R"({"k":"v"})").status().code(), Code::aborted);
+}
+
+// What the keyring relies on when it removes a key that nothing uses.
+TEST_F(Vars, DoNotTakeAFormerKeyIntoUseAgain) {
+  ASSERT_TRUE(put("a", R"({"k":"v"})").ok());
+  add_key(keyring_.active, v1::ROOT_KEY_STATE_INACTIVE);
+  EXPECT_TRUE(put("b", R"({"k":"v"})").ok());  // was under way when the key was replaced
+  ASSERT_TRUE(erase("a").ok());
+  ASSERT_TRUE(erase("b").ok());
+  EXPECT_EQ(put("a", R"({"k":"v"})").status().code(), Code::aborted);
+  EXPECT_EQ(Uses(tables_).uses(*host_.snapshot(), keyring_.active, 1), 0u);
 }
 
 TEST_F(Vars, ANodeReadsForItsOwnAllocationsOnly) {
