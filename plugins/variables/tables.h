@@ -29,7 +29,9 @@ struct Tables {
 Status declare_tables(Declarations& declare, Tables& tables);
 
 std::string variable_key(std::string_view name_space, std::string_view path);
+std::string variable_key(const v1::SealedVariable& row);
 std::string version_key(std::string_view name_space, std::string_view path, uint64_t modify_index);
+std::string version_key(const v1::SealedVariable& row);
 KeyRange versions_of(std::string_view name_space, std::string_view path);
 
 class Uses final : public KeyUser {

@@ -15,7 +15,7 @@ constexpr auto kWait = 5min;
 constexpr auto kCallTime = kWait + 1min;
 constexpr std::chrono::nanoseconds kFirstPause = 500ms, kLongestPause = 30s;
 
-json described(const v1::NodeVariable& variable) {
+json described(const v1::VariableMetadata& variable) {
   return {{"Namespace", variable.namespace_()},     {"Path", variable.path()},
           {"CreateIndex", variable.create_index()}, {"ModifyIndex", variable.modify_index()},
           {"CreateTime", variable.create_time()},   {"ModifyTime", variable.modify_time()}};
@@ -25,7 +25,7 @@ Result<VariableSeen> read_one(std::string_view bytes) {
   DROVER_TRY(const auto response, parse_message<v1::NodeVariableResponse>(bytes));
   VariableSeen seen;
   seen.is_found = response.has_variable();
-  json items = json::parse(response.variable().items(), nullptr, /*allow_exceptions=*/false);
+  json items = json::parse(response.items(), nullptr, /*allow_exceptions=*/false);
   seen.value = std::make_shared<const json>(items.is_object() ? std::move(items) : json::object());
   seen.metadata = std::make_shared<const json>(described(response.variable()));
   return seen;
@@ -34,7 +34,7 @@ Result<VariableSeen> read_one(std::string_view bytes) {
 Result<VariableSeen> read_list(std::string_view bytes) {
   DROVER_TRY(const auto response, parse_message<v1::NodeVariablesResponse>(bytes));
   json list = json::array();
-  for (const v1::NodeVariable& variable : response.variables()) list.push_back(described(variable));
+  for (const v1::VariableMetadata& variable : response.variables()) list.push_back(described(variable));
   VariableSeen seen;
   seen.is_found = !list.empty();
   seen.value = std::make_shared<const json>(std::move(list));
