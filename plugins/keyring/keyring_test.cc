@@ -247,7 +247,7 @@ TEST_F(Keyrings, RemoveOnlyWhatIsNeitherActiveNorInUse) {
   EXPECT_EQ(keys_->open(first, "", "").status().message(), "no such key \"" + key_text(first) + "\" in keyring");
 }
 
-// While the log is read at a start, nobody is known yet who could say what a key is used for: entries mean the same then.
+// While the log is read at a start, nobody is known who could say what uses a key: entries mean the same then.
 TEST_F(Keyrings, ApplyEntriesWithoutAskingAnybody) {
   const std::string first = rotate();
   rotate(true);

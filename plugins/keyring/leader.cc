@@ -4,6 +4,7 @@
 #include "drover/log.h"
 #include "drover/pause.h"
 #include "keyring.pb.h"
+#include "replicator.h"
 
 namespace drover::keyring {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kLookEvery = 1s;
-constexpr auto kHoldTime = 5s;
 constexpr auto kProposeTime = 10s;
 
 // For the log.
@@ -113,16 +113,11 @@ Status Leader::hand_out(const v1::KeyMaterial& key, const std::stop_token& stop)
       ++holders;
       continue;
     }
-    CallContext context;
-    context.method = "/drover.v1.KeyringReplication/Hold";
-    context.query.region = host_->agent().region;
-    context.deadline = host_->clock().steady() + kHoldTime;
-    context.stop = stop;
-    context.from_server = true;
     v1::HoldKeyMaterialRequest request;
     request.set_server_id(server.id.to_string());
     *request.mutable_key() = key;
-    const auto held = call<v1::HoldKeyMaterialResponse>(host_->caller(), std::move(context), request);
+    const auto held =
+        call<v1::HoldKeyMaterialResponse>(host_->caller(), between_servers(*host_, "Hold", stop), request);
     held ? void(++holders) : void(last = held.status());
   }
   if (holders >= wanted) return ok_status();

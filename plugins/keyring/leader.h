@@ -1,4 +1,4 @@
-// What a leading server does for the keyring: makes the first key, rotates it when it is old, empties and forgets old
+// A leading server's work for the keyring: it makes the first key, rotates it when it is old, empties and forgets old
 // ones.
 //
 //   make material ──▶ own disk ──▶ disks of a quorum of voters ──▶ the log says that it is active
@@ -36,8 +36,8 @@ class Leader {
   // [lead]
   void run(const std::stop_token& stop);
 
-  // Makes a new key the active one; the answer is its row. Errors: unavailable, when no quorum holds it, and nothing has
-  // changed then; those of Host::propose. [a thread that may wait]
+  // Makes a new key the active one; the answer is its row. Errors: unavailable, when no quorum holds it, and nothing
+  // has changed then; those of Host::propose. [a thread that may wait]
   Result<Applied> rotate(bool rekey, const std::stop_token& stop);
 
  private:

@@ -48,9 +48,10 @@ Result<v1::RotateRootKeyResponse> Rpc::rotate(const v1::RotateRootKeyRequest& re
 Status Rpc::check_unused(const ReadView& view, const std::string& key_id) const {
   const uint64_t uses = users_.uses(view, key_id, kCountedUses);
   if (uses == 0) return ok_status();
-  return invalid_argument("root key " + key_text(key_id) + " is in use by " + (uses == kCountedUses ? "at least " : "") +
-                          std::to_string(uses) + " variables and versions of them; rotate with -full first, or remove " +
-                          "it with -force and lose them");
+  return invalid_argument("root key " + key_text(key_id) + " is in use by " +
+                          (uses == kCountedUses ? "at least " : "") + std::to_string(uses) +
+                          " variables and versions of them; rotate with -full first, or remove it with -force and " +
+                          "lose them");
 }
 
 Result<Write<v1::DeleteRootKeyResponse>> Rpc::erase(const v1::DeleteRootKeyRequest& request, Call& call) {
