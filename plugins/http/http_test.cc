@@ -243,6 +243,7 @@ TEST_F(HttpRequest, PathsOfNomadThatNothingAnswersSayWhy) {
       {"GET", "/v1/sentinel/policies", "501 Nomad Enterprise only endpoint"},
       {"GET", "/v1/recommendations", "501 Nomad Enterprise only endpoint"},
       {"GET", "/v1/operator/license", "501 Nomad Enterprise only endpoint"},
+      {"GET", "/v1/var/", "400 missing variable path"},
       {"GET", "/v1/acls", "404 "},
   };
   for (const Case& c : cases) EXPECT_EQ(refusal({.verb = c.verb, .target = c.path}), c.answer) << c.path;

@@ -94,6 +94,7 @@ Answer no_route(std::string_view path, const Routes& routes) {
   for (std::string_view paid : {"/v1/quota", "/v1/sentinel/", "/v1/recommendation", "/v1/operator/license"}) {
     if (path.starts_with(paid)) return text_answer(501, "Nomad Enterprise only endpoint");
   }
+  if (path == "/v1/var/") return text_answer(400, "missing variable path");
   return {.status = 404};
 }
 

@@ -36,10 +36,11 @@ class KeyringPlugin final : public Plugin {
                       .help = "What encrypts the root keys in this server's files: aead, a key in kek_file, or the "
                               "wrapper of another plugin."},
                      {.name = "kek_file",
-                      .help = "Of the wrapper aead: the file with its key, 32 bytes in base64. It is made where there "
-                              "is none. <data_dir>/server/keyring.kek by default."}}}));
+                      .help = "The file with the key of the wrapper aead, 32 bytes in base64. It is made where there is "
+                              "none. <data_dir>/server/keyring.kek by default."}}}));
     DROVER_RETURN_IF_ERROR(declare.configuration(
-        "server", {.options = {duration("root_key_gc_interval", "10m", "Time between looks for root keys to rotate or forget."),
+        "server", {.options = {duration("root_key_gc_interval", "10m",
+                                        "Time between looks for root keys to rotate or forget."),
                                duration("root_key_gc_threshold", "1h", "Age at which an unused root key is forgotten."),
                                duration("root_key_rotation_threshold", "720h",
                                         "Age at which the active root key is replaced by a new one.")}}));
@@ -50,7 +51,7 @@ class KeyringPlugin final : public Plugin {
   }
 
   Status start(Host& host) override {
-    for (const std::string& name : host.extensions<KeyUser>()) tables_.users.push_back(host.extension<KeyUser>(name));
+    users_.start(host);
     Settings settings;
     if (const ConfigBlock* server = host.configuration("server")) {
       settings.gc_interval = server->duration("root_key_gc_interval", settings.gc_interval);
@@ -89,11 +90,12 @@ class KeyringPlugin final : public Plugin {
   }
 
   Tables tables_;
+  Users users_;
   FileWrapper file_wrapper_;
   Keys keys_{tables_};
-  Leader leader_{tables_, keys_};
+  Leader leader_{tables_, users_, keys_};
   Replicator replicator_{tables_, keys_};
-  Rpc rpc_{tables_, keys_, leader_};
+  Rpc rpc_{tables_, users_, keys_, leader_};
 };
 
 }  // namespace

@@ -47,11 +47,11 @@ class Keyrings : public ::testing::Test {
  protected:
   Keyrings() : folder_(fs::temp_directory_path() / ("keyring-test-" + Uuid::random().to_string())) {
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
-    tables_.users.push_back(&user_);
+    users_.add(user_);
     fs::create_directories(folder_);
     EXPECT_TRUE(open().ok());
-    leader_ = std::make_unique<Leader>(tables_, *keys_);
-    rpc_ = std::make_unique<Rpc>(tables_, *keys_, *leader_);
+    leader_ = std::make_unique<Leader>(tables_, users_, *keys_);
+    rpc_ = std::make_unique<Rpc>(tables_, users_, *keys_, *leader_);
     leader_->start(host_, {});
     rpc_->start(host_);
     EXPECT_TRUE(rpc_->declare(host_.rows()).ok());
@@ -109,6 +109,7 @@ class Keyrings : public ::testing::Test {
   Cluster host_;
   Tables tables_;
   FakeUser user_;
+  Users users_;
   std::vector<std::unique_ptr<FileWrapper>> wrappers_;
   std::vector<std::unique_ptr<Keys>> opened_;
   Keys* keys_ = nullptr;  // the last one
@@ -165,7 +166,8 @@ TEST_F(Keyrings, DoNotStartWithAnotherKeyEncryptionKey) {
   rotate();
   fs::remove(folder_ / "kek");
   EXPECT_EQ(open().code(), Code::data_loss);
-  EXPECT_NE(FileWrapper().start(folder_ / "gone", false).message().find("bring it back from a backup"), std::string::npos);
+  const Status gone = FileWrapper().start(folder_ / "gone", false);
+  EXPECT_NE(gone.message().find("bring it back from a backup"), std::string::npos);
   fs::permissions(folder_ / "kek", fs::perms::group_read, fs::perm_options::add);
   EXPECT_NE(FileWrapper().start(folder_ / "kek", false).message().find("chmod 600"), std::string::npos);
 }
@@ -243,6 +245,22 @@ TEST_F(Keyrings, RemoveOnlyWhatIsNeitherActiveNorInUse) {
   EXPECT_FALSE(fs::exists(file_of(first)));
   EXPECT_TRUE(fs::exists(file_of(second)));
   EXPECT_EQ(keys_->open(first, "", "").status().message(), "no such key \"" + key_text(first) + "\" in keyring");
+}
+
+// While the log is read at a start, nobody is known who could say what uses a key: entries mean the same then.
+TEST_F(Keyrings, ApplyEntriesWithoutAskingAnybody) {
+  const std::string first = rotate();
+  rotate(true);
+  user_.key = first;
+  user_.count = 1;
+  v1::RootKeyEmptied emptied;
+  emptied.set_key_id(first);
+  ASSERT_TRUE(host_.propose(emptied, SteadyTime::max()).ok());
+  EXPECT_EQ(state_of(first), "INACTIVE");
+  v1::RootKeyRemoved removed;
+  removed.set_key_id(first);
+  ASSERT_TRUE(host_.propose(removed, SteadyTime::max()).ok());
+  EXPECT_EQ(state_of(first), "none");
 }
 
 TEST_F(Keyrings, FetchWhatTheyLackFromAnyServer) {

@@ -82,7 +82,8 @@ Result<std::string> Keys::verify(std::string_view text) {
   const auto key = id ? find(id->bytes()) : nullptr;
   if (!key) return permission_denied("no such key \"" + token.key_id.substr(0, 64) + "\" in keyring");
   const bool is_rsa = token.algorithm == "RS256";
-  if (!is_rsa && token.algorithm != "EdDSA") return permission_denied("token refused: its algorithm is none of the key's");
+  if (!is_rsa && token.algorithm != "EdDSA")
+    return permission_denied("token refused: its algorithm is none of the key's");
   if (!signer_of(*key, is_rsa).verifies(token.signed_text, token.signature))
     return permission_denied("token refused: the signature is not the key's");
   return std::move(token.claims);

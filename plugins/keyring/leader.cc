@@ -4,6 +4,7 @@
 #include "drover/log.h"
 #include "drover/pause.h"
 #include "keyring.pb.h"
+#include "replicator.h"
 
 namespace drover::keyring {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kLookEvery = 1s;
-constexpr auto kHoldTime = 5s;
 constexpr auto kProposeTime = 10s;
 
 // For the log.
@@ -22,7 +22,7 @@ std::string id_of(const Applied& rotated) {
 
 }  // namespace
 
-Leader::Leader(const Tables& tables, Keys& keys) : tables_(tables), keys_(keys) {}
+Leader::Leader(const Tables& tables, const Users& users, Keys& keys) : tables_(tables), users_(users), keys_(keys) {}
 Leader::~Leader() = default;
 
 void Leader::run(const std::stop_token& stop) {
@@ -50,7 +50,7 @@ void Leader::ensure_active(const std::stop_token& stop) {
 void Leader::finish_emptying() {
   const auto view = host_->snapshot();
   for (const std::string& id : keys_.retiring(*view)) {
-    if (uses_of(*view, tables_, id, 1) > 0) continue;
+    if (users_.uses(*view, id, 1) > 0) continue;
     v1::RootKeyEmptied command;
     command.set_key_id(id);
     (void)host_->propose(command, host_->clock().steady() + kProposeTime);
@@ -71,8 +71,9 @@ void Leader::rotate_or_forget(const std::stop_token& stop) {
     return;
   }
   for (const v1::RootKey& key : tables_.keys.list(*view, kPrimary, KeyRange::all())) {
-    if (key.state() != v1::ROOT_KEY_STATE_INACTIVE || now - key.create_time() < settings_.gc_threshold.count()) continue;
-    if (uses_of(*view, tables_, key.key_id(), 1) > 0) continue;
+    if (key.state() != v1::ROOT_KEY_STATE_INACTIVE || now - key.create_time() < settings_.gc_threshold.count())
+      continue;
+    if (users_.uses(*view, key.key_id(), 1) > 0) continue;
     v1::RootKeyRemoved command;
     command.set_key_id(key.key_id());
     command.set_time(now);
@@ -112,16 +113,11 @@ Status Leader::hand_out(const v1::KeyMaterial& key, const std::stop_token& stop)
       ++holders;
       continue;
     }
-    CallContext context;
-    context.method = "/drover.v1.KeyringReplication/Hold";
-    context.query.region = host_->agent().region;
-    context.deadline = host_->clock().steady() + kHoldTime;
-    context.stop = stop;
-    context.from_server = true;
     v1::HoldKeyMaterialRequest request;
     request.set_server_id(server.id.to_string());
     *request.mutable_key() = key;
-    const auto held = call<v1::HoldKeyMaterialResponse>(host_->caller(), std::move(context), request);
+    const auto held =
+        call<v1::HoldKeyMaterialResponse>(host_->caller(), between_servers(*host_, "Hold", stop), request);
     held ? void(++holders) : void(last = held.status());
   }
   if (holders >= wanted) return ok_status();

@@ -1,4 +1,4 @@
-// What a leading server does for the keyring: makes the first key, rotates it when it is old, empties and forgets old
+// A leading server's work for the keyring: it makes the first key, rotates it when it is old, empties and forgets old
 // ones.
 //
 //   make material ──▶ own disk ──▶ disks of a quorum of voters ──▶ the log says that it is active
@@ -14,6 +14,7 @@
 #include "drover/plugin.h"
 #include "keys.h"
 #include "tables.h"
+#include "users.h"
 
 namespace drover::keyring {
 
@@ -25,7 +26,7 @@ struct Settings {
 
 class Leader {
  public:
-  Leader(const Tables& tables, Keys& keys);
+  Leader(const Tables& tables, const Users& users, Keys& keys);
   ~Leader();
   // The host outlives this.
   void start(Host& host, const Settings& settings) {
@@ -35,8 +36,8 @@ class Leader {
   // [lead]
   void run(const std::stop_token& stop);
 
-  // Makes a new key the active one; the answer is its row. Errors: unavailable, when no quorum holds it or this server no longer leads; nothing
-  // has changed then, or the log knows. [a thread that may wait]
+  // Makes a new key the active one; the answer is its row. Errors: unavailable, when no quorum holds it, and nothing
+  // has changed then; those of Host::propose. [a thread that may wait]
   Result<Applied> rotate(bool rekey, const std::stop_token& stop);
 
  private:
@@ -46,6 +47,7 @@ class Leader {
   Status hand_out(const v1::KeyMaterial& key, const std::stop_token& stop);
 
   const Tables& tables_;
+  const Users& users_;
   Keys& keys_;
   Host* host_ = nullptr;
   Settings settings_;

@@ -1,4 +1,4 @@
-// What a root key is made of, ready for use. Immutable; wipes its secrets. [any]
+// A root key's material, ready for use. Immutable; wipes its secrets. [any]
 #pragma once
 
 #include <memory>

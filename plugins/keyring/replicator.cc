@@ -15,9 +15,19 @@ using namespace std::chrono_literals;
 constexpr auto kLookEvery = 500ms;
 constexpr auto kTryAgain = 2s;
 constexpr auto kBetweenKeys = 200ms;  // five a second at most
-constexpr auto kFetchTime = 5s;
+constexpr auto kCallTime = 5s;
 
 }  // namespace
+
+CallContext between_servers(Host& host, const std::string& method, const std::stop_token& stop) {
+  CallContext context;
+  context.method = "/drover.v1.KeyringReplication/" + method;
+  context.query.region = host.agent().region;
+  context.deadline = host.clock().steady() + kCallTime;
+  context.stop = stop;
+  context.from_server = true;
+  return context;
+}
 
 void Replicator::start(Host& host) {
   host_ = &host;
@@ -81,16 +91,10 @@ Status Replicator::fetch(Host& host, const std::string& key_id, const std::stop_
   }
   Status last = unavailable("there is no other server");
   for (const Uuid& peer : peers) {
-    CallContext context;
-    context.method = "/drover.v1.KeyringReplication/Get";
-    context.query.region = host.agent().region;
-    context.deadline = host.clock().steady() + kFetchTime;
-    context.stop = stop;
-    context.from_server = true;
     v1::GetKeyMaterialRequest request;
     request.set_server_id(peer.to_string());
     request.set_key_id(key_id);
-    const auto got = call<v1::KeyMaterialResponse>(host.caller(), std::move(context), request);
+    const auto got = call<v1::KeyMaterialResponse>(host.caller(), between_servers(host, "Get", stop), request);
     if (!got) {
       last = got.status();
     } else if (got->key().key_id() != key_id) {

@@ -11,6 +11,9 @@
 
 namespace drover::keyring {
 
+// A context for a call of KeyringReplication, to whichever server the request names.
+CallContext between_servers(Host& host, const std::string& method, const std::stop_token& stop);
+
 class Replicator {
  public:
   Replicator(const Tables& tables, Keys& keys) : tables_(tables), keys_(keys) {}

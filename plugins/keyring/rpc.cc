@@ -5,6 +5,11 @@
 #include "keyring.pb.h"
 
 namespace drover::keyring {
+namespace {
+
+constexpr uint64_t kCountedUses = 1000;
+
+}  // namespace
 
 Status Rpc::declare(Declarations& declare) {
   return declare.service("drover.v1.Keyring",
@@ -39,16 +44,26 @@ Result<v1::RotateRootKeyResponse> Rpc::rotate(const v1::RotateRootKeyRequest& re
   return response;
 }
 
+// Errors: invalid_argument, with the number of uses.
+Status Rpc::check_unused(const ReadView& view, const std::string& key_id) const {
+  const uint64_t uses = users_.uses(view, key_id, kCountedUses);
+  if (uses == 0) return ok_status();
+  return invalid_argument("root key " + key_text(key_id) + " is in use by " +
+                          (uses == kCountedUses ? "at least " : "") + std::to_string(uses) +
+                          " variables and versions of them; rotate with -full first, or remove it with -force and " +
+                          "lose them");
+}
+
 Result<Write<v1::DeleteRootKeyResponse>> Rpc::erase(const v1::DeleteRootKeyRequest& request, Call& call) {
   if (request.key_id().empty()) return invalid_argument("root key ID is required");
   const auto id = Uuid::parse(request.key_id());
   if (!id) return invalid_argument("root key ID \"" + request.key_id() + "\" is no UUID");
   const auto key = tables_.keys.get(call.view(), id->bytes());
   if (!key) return Write<v1::DeleteRootKeyResponse>(v1::DeleteRootKeyResponse());
-  DROVER_RETURN_IF_ERROR(may_remove(call.view(), tables_, *key, request.force()));
+  DROVER_RETURN_IF_ERROR(may_remove(*key));
+  if (!request.force()) DROVER_RETURN_IF_ERROR(check_unused(call.view(), key->key_id()));
   v1::RootKeyRemoved command;
   command.set_key_id(id->bytes());
-  command.set_force(request.force());
   command.set_time(host_->clock().wall_ns());
   return Write<v1::DeleteRootKeyResponse>(command, [](const Applied& applied) -> Result<v1::DeleteRootKeyResponse> {
     v1::DeleteRootKeyResponse response;

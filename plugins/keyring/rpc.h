@@ -5,6 +5,7 @@
 #include "keys.h"
 #include "leader.h"
 #include "tables.h"
+#include "users.h"
 
 namespace drover::v1 {
 class DeleteRootKeyRequest;
@@ -23,7 +24,8 @@ namespace drover::keyring {
 
 class Rpc {
  public:
-  Rpc(const Tables& tables, Keys& keys, Leader& leader) : tables_(tables), keys_(keys), leader_(leader) {}
+  Rpc(const Tables& tables, const Users& users, Keys& keys, Leader& leader)
+      : tables_(tables), users_(users), keys_(keys), leader_(leader) {}
   Status declare(Declarations& declare);
   Status declare_between_servers(Declarations& declare);
   void start(Host& host) { host_ = &host; }
@@ -35,7 +37,10 @@ class Rpc {
   Result<v1::KeyMaterialResponse> get(const v1::GetKeyMaterialRequest& request, Call& call);
   Result<v1::HoldKeyMaterialResponse> hold(const v1::HoldKeyMaterialRequest& request, Call& call);
 
+  Status check_unused(const ReadView& view, const std::string& key_id) const;
+
   const Tables& tables_;
+  const Users& users_;
   Keys& keys_;
   Leader& leader_;
   Host* host_ = nullptr;

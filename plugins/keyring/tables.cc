@@ -1,16 +1,13 @@
 #include "tables.h"
 
-#include <algorithm>
-
 #include "drover/api/keyring.pb.h"
 #include "keyring.pb.h"
-#include "material.h"
 
 namespace drover::keyring {
 namespace {
 
-constexpr uint64_t kCountedUses = 1000;
-
+// These do not ask whether anything is sealed by a key: plugins that know find each other only after the log has been
+// read at an agent's start. Who proposes the commands asks, and the answer "nothing" stays true (KeyUser).
 class Commands {
  public:
   explicit Commands(const Tables& tables) : tables_(tables) {}
@@ -39,7 +36,6 @@ class Commands {
   Result<std::string> emptied(const v1::RootKeyEmptied& command, ApplyContext& context) const {
     auto key = tables_.keys.get(context.rows(), command.key_id());
     if (!key || key->state() != v1::ROOT_KEY_STATE_REKEYING) return std::string();
-    if (uses_of(context.rows(), tables_, command.key_id(), 1) > 0) return std::string();  // the leader looks again
     key->set_state(v1::ROOT_KEY_STATE_INACTIVE);
     key->set_modify_index(context.index());
     DROVER_RETURN_IF_ERROR(tables_.keys.put(context.rows(), *key));
@@ -49,7 +45,7 @@ class Commands {
   Result<std::string> removed(const v1::RootKeyRemoved& command, ApplyContext& context) const {
     const auto key = tables_.keys.get(context.rows(), command.key_id());
     if (!key) return std::string();
-    DROVER_RETURN_IF_ERROR(may_remove(context.rows(), tables_, *key, command.force()));
+    DROVER_RETURN_IF_ERROR(may_remove(*key));
     tables_.keys.erase(context.rows(), command.key_id());
     v1::RemovedRootKey mark;
     mark.set_key_id(command.key_id());
@@ -88,23 +84,9 @@ std::optional<v1::RootKey> active_key(const ReadView& view, const Tables& tables
   return active;
 }
 
-uint64_t uses_of(const ReadView& view, const Tables& tables, const std::string& key_id, uint64_t most) {
-  uint64_t uses = 0;
-  for (const KeyUser* user : tables.users) {
-    if (uses < most) uses += user->uses(view, key_id, most - uses);
-  }
-  return uses;
-}
-
-Status may_remove(const ReadView& view, const Tables& tables, const v1::RootKey& key, bool force) {
-  if (key.state() == v1::ROOT_KEY_STATE_ACTIVE)
-    return invalid_argument("active root key cannot be deleted - call rotate first");
-  if (force) return ok_status();
-  const uint64_t uses = uses_of(view, tables, key.key_id(), kCountedUses);
-  if (uses == 0) return ok_status();
-  return invalid_argument("root key " + key_text(key.key_id()) + " is in use by " +
-                          (uses == kCountedUses ? "at least " : "") + std::to_string(uses) +
-                          " variables and versions of them; rotate with -full first, or remove it with -force and lose them");
+Status may_remove(const v1::RootKey& key) {
+  if (key.state() != v1::ROOT_KEY_STATE_ACTIVE) return ok_status();
+  return invalid_argument("active root key cannot be deleted - call rotate first");
 }
 
 }  // namespace drover::keyring

@@ -23,20 +23,6 @@ std::multiset<std::string> tags_of(const v1::ServiceRegistration& row) {
 
 bool is_any_address(const std::string& address) { return address == "0.0.0.0" || address == "::" || address == "[::]"; }
 
-// True when the node is there and not down.
-bool may_publish(const Tables& tables, const ReadView& view, std::string_view node_id) {
-  const auto node = Table<v1::Node>(tables.nodes.value()).get(view, node_id);
-  return node && node->status() != v1::NODE_STATUS_DOWN;
-}
-
-// Nothing: it is not on the node, or has ended.
-std::optional<v1::Allocation> alloc_on(const Tables& tables, const ReadView& view, std::string_view alloc_id,
-                                       std::string_view node_id) {
-  auto alloc = Table<v1::Allocation>(tables.allocs.value()).get(view, alloc_id);
-  if (!alloc || alloc->node_id() != node_id || client_terminal(*alloc)) return std::nullopt;
-  return alloc;
-}
-
 // The row of an instance, with what the servers know of its allocation.
 v1::ServiceRegistration row_of(const v1::ServiceRegistration& said, const v1::Allocation& alloc, const v1::Node& node) {
   v1::ServiceRegistration row = said;
@@ -65,6 +51,18 @@ std::string rank(const v1::ServiceRegistration& row, std::string_view key) {
 }
 
 }  // namespace
+
+bool may_publish(const Tables& tables, const ReadView& view, std::string_view node_id) {
+  const auto node = tables.nodes ? Table<v1::Node>(*tables.nodes).get(view, node_id) : std::nullopt;
+  return node && node->status() != v1::NODE_STATUS_DOWN;
+}
+
+std::optional<v1::Allocation> alloc_on(const Tables& tables, const ReadView& view, std::string_view alloc_id,
+                                       std::string_view node_id) {
+  auto alloc = tables.allocs ? Table<v1::Allocation>(*tables.allocs).get(view, alloc_id) : std::nullopt;
+  if (!alloc || alloc->node_id() != node_id || client_terminal(*alloc)) return std::nullopt;
+  return alloc;
+}
 
 bool says_the_same(const v1::ServiceRegistration& one, const v1::ServiceRegistration& other) {
   return one.service_name() == other.service_name() && one.job_id() == other.job_id() &&

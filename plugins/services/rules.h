@@ -1,6 +1,7 @@
 // Decisions about registrations of services. Pure functions of rows.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "tables.h"
 
 namespace drover::v1 {
+class Allocation;
 class Node;
 class NodeServicesChanged;
 class ServicesForgotten;
@@ -15,7 +17,13 @@ class ServicesForgotten;
 
 namespace drover::services {
 
-// Where both tell the same to those who look for the service; tags have no order.
+// True when the node is there and not down.
+bool may_publish(const Tables& tables, const ReadView& view, std::string_view node_id);
+// The allocation; nothing where it is not on the node, or has ended.
+std::optional<v1::Allocation> alloc_on(const Tables& tables, const ReadView& view, std::string_view alloc_id,
+                                       std::string_view node_id);
+
+// True where both tell the same to those who look for the service; tags have no order.
 bool says_the_same(const v1::ServiceRegistration& one, const v1::ServiceRegistration& other);
 
 struct SyncPlan {

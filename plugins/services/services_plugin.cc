@@ -44,10 +44,6 @@ class ServicesPlugin final : public Plugin, private NodeFingerprint {
   Status start(Host& host) override {
     host_ = &host;
     syncs_.start(host);
-    for (const auto& [name, table] :
-         {std::pair{"nodes", &tables_.nodes}, {"allocs", &tables_.allocs}, {"jobs", &tables_.jobs}}) {
-      if (const auto found = host.find_table(name)) *table = *found;
-    }
     setup_ = {.host = &host, .publisher = &publisher_, .discover = [this] { discover(); }};
     if (!host.agent().client) return ok_status();
     native_.start(host);

@@ -1,6 +1,7 @@
 #include "tables.h"
 
 #include "drover/schema.h"
+#include "drover/v1/allocation.pb.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/service_registration.pb.h"
 #include "rules.h"
@@ -13,16 +14,19 @@ class Commands {
  public:
   explicit Commands(const Tables& tables) : tables_(tables) {}
 
-  // An apply function asks no other plugin's table, which it does not know while the log is read at the start: rows whose
-  // work has ended since the leader decided go with its next sweep.
+  // The node may have gone down since the leader decided, and the allocation may have ended.
   Result<std::string> synced(const v1::ServicesSynced& command, ApplyContext& context) const {
     for (const v1::NodeServicesChanged& change : command.nodes()) {
+      if (!may_publish(tables_, context.rows(), change.node_id())) continue;
       for (const v1::ServiceName& name : change.deletes()) {
         const std::string key = service_key(name.namespace_(), name.id());
         const auto row = tables_.services.get(context.rows(), key);
         if (row && row->node_id() == change.node_id()) tables_.services.erase(context.rows(), key);
       }
-      for (const v1::ServiceRegistration& row : change.upserts()) DROVER_RETURN_IF_ERROR(put(row, context));
+      for (const v1::ServiceRegistration& row : change.upserts()) {
+        if (alloc_on(tables_, context.rows(), row.alloc_id(), change.node_id()))
+          DROVER_RETURN_IF_ERROR(put(row, context));
+      }
     }
     return std::string();
   }
@@ -64,6 +68,9 @@ class Commands {
 }  // namespace
 
 Status declare_tables(Declarations& declare, Tables& tables) {
+  DROVER_RETURN_IF_ERROR(declare.later_table("nodes", tables.nodes));
+  DROVER_RETURN_IF_ERROR(declare.later_table("allocs", tables.allocs));
+  DROVER_RETURN_IF_ERROR(declare.later_table("jobs", tables.jobs));
   DROVER_TRY(tables.services, declare_table(declare, service_registrations_table()));
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::synced>(commands));

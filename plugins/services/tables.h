@@ -14,7 +14,7 @@ namespace drover::services {
 
 struct Tables {
   Table<v1::ServiceRegistration> services;
-  // Those of the plugins nodes, scheduler and jobs, known from start on: nothing for apply functions.
+  // Those of the plugins nodes, scheduler and jobs, which come later; none where a plugin is not loaded.
   std::optional<TableId> nodes = {}, allocs = {}, jobs = {};
 };
 

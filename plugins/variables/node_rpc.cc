@@ -12,20 +12,6 @@
 #include "variables.pb.h"
 
 namespace drover::variables {
-namespace {
-
-v1::NodeVariable to_node(const v1::SealedVariable& row) {
-  v1::NodeVariable variable;
-  variable.set_namespace_(row.namespace_());
-  variable.set_path(row.path());
-  variable.set_create_index(row.create_index());
-  variable.set_modify_index(row.modify_index());
-  variable.set_create_time(row.create_time());
-  variable.set_modify_time(row.modify_time());
-  return variable;
-}
-
-}  // namespace
 
 Status NodeRpc::declare(Declarations& declare) {
   return declare.service("drover.v1.NodeVariables",
@@ -50,7 +36,8 @@ Result<NodeRpc::Reader> NodeRpc::reader_of(const v1::NodeVariableRequest& reques
   if (!node || !is_same_secret(node->secret_id(), request.secret_id())) return denied;
   const auto alloc = Table<v1::Allocation>(allocs_).get(view, request.alloc_id());
   if (!alloc || alloc->node_id() != request.node_id() || client_terminal(*alloc)) return denied;
-  Reader reader{.name_space = alloc->namespace_(), .job = alloc->job_id(), .group = alloc->task_group(), .task = request.task()};
+  Reader reader{
+      .name_space = alloc->namespace_(), .job = alloc->job_id(), .group = alloc->task_group(), .task = request.task()};
   // Children of periodic and dispatched jobs read what is their parent's.
   const auto job = Table<v1::Job>(jobs_).get(view, job_key(alloc->namespace_(), alloc->job_id()));
   if (job && !job->parent_id().empty()) reader.job = job->parent_id();
@@ -67,11 +54,10 @@ Result<v1::NodeVariableResponse> NodeRpc::read(const v1::NodeVariableRequest& re
     call.set_index(std::max<uint64_t>(1, call.view().table_index(tables_.variables.id())));
     return v1::NodeVariableResponse();
   }
-  DROVER_TRY(std::string items, open_items(*keys_, *row));
   v1::NodeVariableResponse response;
-  *response.mutable_variable() = to_node(*row);
-  response.mutable_variable()->set_items(std::move(items));
-  call.set_index(row->modify_index());
+  DROVER_TRY(*response.mutable_items(), open_items(*keys_, *row));
+  *response.mutable_variable() = metadata_of(*row);
+  call.set_index(row->metadata().modify_index());
   return response;
 }
 
@@ -79,13 +65,14 @@ Result<v1::NodeVariablesResponse> NodeRpc::list(const v1::NodeVariableRequest& r
   DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   DROVER_TRY(const Reader reader, reader_of(request, call.view()));
   v1::NodeVariablesResponse response;
+  call.set_index(std::max<uint64_t>(1, call.view().table_index(tables_.variables.id())));
+  const std::string& wanted = request.namespace_();
+  if (!wanted.empty() && wanted != "*" && wanted != reader.name_space) return response;
   const KeyRange range = KeyRange::prefix(KeyBuilder().text(reader.name_space).text_prefix(request.path()).take());
   tables_.variables.scan(call.view(), kPrimary, range, [&](const v1::SealedVariable& row, std::string_view) {
-    const bool is_wanted = request.namespace_().empty() || request.namespace_() == "*" || request.namespace_() == row.namespace_();
-    if (is_wanted && reader.may_read(row.namespace_(), row.path())) *response.add_variables() = to_node(row);
+    if (reader.may_read(reader.name_space, row.metadata().path())) *response.add_variables() = metadata_of(row);
     return true;
   });
-  call.set_index(std::max<uint64_t>(1, call.view().table_index(tables_.variables.id())));
   return response;
 }
 

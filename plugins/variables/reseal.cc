@@ -5,8 +5,8 @@
 
 namespace drover::variables {
 
-std::optional<v1::VariablesResealed> next_resealed(const ReadView& view, const Tables& tables, Keyring& keys, size_t most,
-                                                   size_t& failed) {
+std::optional<v1::VariablesResealed> next_resealed(const ReadView& view, const Tables& tables, Keyring& keys,
+                                                   size_t most, size_t& failed) {
   v1::VariablesResealed command;
   size_t taken = 0, bytes = 0;
   for (const std::string& id : keys.retiring(view)) {

@@ -6,8 +6,8 @@
 namespace drover::variables {
 
 bool may(const Call& call, std::string_view name_space, std::string_view path, Right right) {
-  static constexpr Access::VariableRight kRights[] = {Access::VARIABLE_LIST, Access::VARIABLE_READ, Access::VARIABLE_WRITE,
-                                                      Access::VARIABLE_DESTROY};
+  static constexpr Access::VariableRight kRights[] = {Access::VARIABLE_LIST, Access::VARIABLE_READ,
+                                                      Access::VARIABLE_WRITE, Access::VARIABLE_DESTROY};
   return call.permissions().may_variable(name_space, path, kRights[static_cast<size_t>(right)]);
 }
 

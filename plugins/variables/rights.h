@@ -1,4 +1,4 @@
-// Who may do what with which variable: the one place of this plugin that asks.
+// Rights on variables, asked for in this one place of the plugin.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,8 @@ constexpr int kNoContent = 204;
 Status conflict(std::string why) { return with_http_status(failed_precondition(std::move(why)), kConflict); }
 
 // The variable that stands in the way of a write; only its place where there is none, or the caller may not read it.
-Result<v1::VariableResponse> in_the_way(Keyring& keys, const v1::VariableOutcome& outcome, const std::string& name_space,
-                                        const std::string& path, bool may_read) {
+Result<v1::VariableResponse> in_the_way(Keyring& keys, const v1::VariableOutcome& outcome,
+                                        const std::string& name_space, const std::string& path, bool may_read) {
   v1::VariableResponse response;
   response.set_http_status(kConflict);
   response.mutable_variable()->set_namespace_(name_space);
@@ -46,7 +46,7 @@ Result<v1::ListVariablesResponse> Rpc::list(const v1::ListVariablesRequest&, Cal
   v1::ListVariablesResponse response;
   const auto each = [&](const Cursor& cursor) -> std::optional<v1::VariableMetadata> {
     const auto row = Table<v1::SealedVariable>::parse(cursor.row());
-    if (!may(call, row.namespace_(), row.path(), Right::list)) return std::nullopt;
+    if (!may(call, row.metadata().namespace_(), row.metadata().path(), Right::list)) return std::nullopt;
     return metadata_of(row);
   };
   const auto add = [&](v1::VariableMetadata&& row) { *response.add_variables() = std::move(row); };
@@ -66,8 +66,9 @@ Result<v1::VariableResponse> Rpc::read(const v1::VariableRequest& request, Call&
   DROVER_TRY(std::string items, open_items(*keys_, *row));
   v1::VariableResponse response;
   *response.mutable_variable() = shown(*row, std::move(items));
-  if (row->has_lock() && is_management(call)) response.mutable_variable()->mutable_lock()->set_id(row->lock().id());
-  call.set_index(row->modify_index());
+  if (row->metadata().has_lock() && is_management(call))
+    response.mutable_variable()->mutable_lock()->set_id(row->metadata().lock().id());
+  call.set_index(row->metadata().modify_index());
   return response;
 }
 
@@ -92,9 +93,10 @@ Rpc::Written Rpc::apply(const v1::ApplyVariableRequest& request, Call& call) {
 
 v1::VariableWritten Rpc::command_for(const v1::Variable& said, std::optional<uint64_t> cas) const {
   v1::VariableWritten command;
-  command.mutable_variable()->set_namespace_(said.namespace_());
-  command.mutable_variable()->set_path(said.path());
-  command.mutable_variable()->set_modify_time(host_->clock().wall_ns());
+  v1::VariableMetadata& metadata = *command.mutable_variable()->mutable_metadata();
+  metadata.set_namespace_(said.namespace_());
+  metadata.set_path(said.path());
+  metadata.set_modify_time(host_->clock().wall_ns());
   if (cas) command.mutable_condition()->set_cas(*cas);
   command.mutable_condition()->set_lock_id(said.lock().id());
   command.set_versions(versions_);
@@ -110,7 +112,7 @@ Rpc::Written Rpc::lock(const v1::ApplyVariableRequest& request, const v1::Variab
     if (!said.items().empty() && said.items() != "{}")
       return invalid_argument("lock release operation doesn't take variable items");
     const auto row = tables_.variables.get(call.view(), variable_key(said.namespace_(), said.path()));
-    if (!row || !row->has_lock()) return conflict("variable doesn't hold a lock");
+    if (!row || !row->metadata().has_lock()) return conflict("variable doesn't hold a lock");
     command.set_release(true);
     command.set_keeps_items(true);
     return write(std::move(command), std::move(items), call);
@@ -128,27 +130,28 @@ Rpc::Written Rpc::lock(const v1::ApplyVariableRequest& request, const v1::Variab
 Rpc::Written Rpc::renew(const v1::Variable& said, Call& call) {
   if (said.lock().id().empty()) return invalid_argument("missing lock information");
   const auto row = tables_.variables.get(call.view(), variable_key(said.namespace_(), said.path()));
-  if (!row || !row->has_lock()) return conflict("variable doesn't hold a lock");
-  if (row->lock().id() != said.lock().id()) return conflict("attempting to modify locked variable");
+  if (!row || !row->metadata().has_lock()) return conflict("variable doesn't hold a lock");
+  if (row->metadata().lock().id() != said.lock().id()) return conflict("attempting to modify locked variable");
   locks_.renewed(*row, host_->clock().steady());
   v1::VariableResponse response;
   *response.mutable_variable() = shown(*row, "");
-  response.mutable_variable()->mutable_lock()->set_id(row->lock().id());
-  call.set_index(row->modify_index());
+  response.mutable_variable()->mutable_lock()->set_id(row->metadata().lock().id());
+  call.set_index(row->metadata().modify_index());
   return Write<v1::VariableResponse>(response);
 }
 
 // Looks first whether it would be refused: then nothing goes into the log, and the answer's index is the variable's.
 Rpc::Written Rpc::write(v1::VariableWritten command, std::string items, Call& call) {
   v1::SealedVariable& row = *command.mutable_variable();
-  const auto existing = tables_.variables.get(call.view(), variable_key(row.namespace_(), row.path()));
-  auto finish = answer(items, call, row.namespace_(), row.path());
-  if (command.condition().has_cas() && command.condition().cas() != (existing ? existing->modify_index() : 0)) {
+  const auto existing = tables_.variables.get(call.view(), variable_key(row));
+  auto finish = answer(items, call, row.metadata().namespace_(), row.metadata().path());
+  const uint64_t index = existing ? existing->metadata().modify_index() : 0;
+  if (command.condition().has_cas() && command.condition().cas() != index) {
     v1::VariableOutcome outcome;
     outcome.set_kind(v1::VariableOutcome::CONFLICT);
     if (existing) *outcome.mutable_variable() = *existing;
     DROVER_TRY(const v1::VariableResponse response, finish({.index = 0, .answer = serialize(outcome)}));
-    call.set_index(existing ? existing->modify_index() : 0);
+    call.set_index(index);
     return Write<v1::VariableResponse>(response);
   }
   DROVER_RETURN_IF_ERROR(seal_items(*keys_, call.view(), items, row));
@@ -159,7 +162,8 @@ std::function<Result<v1::VariableResponse>(const Applied&)> Rpc::answer(std::str
                                                                         const std::string& name_space,
                                                                         const std::string& path) const {
   const bool may_read = may(call, name_space, path, Right::read);
-  return [keys = keys_, may_read, name_space, path, items = std::move(items)](const Applied& applied) -> Result<v1::VariableResponse> {
+  return [keys = keys_, may_read, name_space, path,
+          items = std::move(items)](const Applied& applied) -> Result<v1::VariableResponse> {
     DROVER_TRY(const auto outcome, parse_message<v1::VariableOutcome>(applied.answer));
     switch (outcome.kind()) {
       case v1::VariableOutcome::DONE:
@@ -169,7 +173,7 @@ std::function<Result<v1::VariableResponse>(const Applied&)> Rpc::answer(std::str
       case v1::VariableOutcome::NOT_LOCKED:
         return conflict("variable doesn't hold a lock");
       case v1::VariableOutcome::KEY_GONE:
-        return aborted("the root key was removed while the variable was written; try again");
+        return aborted("the root key was replaced while the variable was written; try again");
       default:
         return in_the_way(*keys, outcome, name_space, path, may_read);
     }
@@ -179,8 +183,8 @@ std::function<Result<v1::VariableResponse>(const Applied&)> Rpc::answer(std::str
       return response;
     }
     *response.mutable_variable() = shown(outcome.variable(), items);
-    if (outcome.variable().has_lock())  // the caller holds it
-      response.mutable_variable()->mutable_lock()->set_id(outcome.variable().lock().id());
+    if (outcome.variable().metadata().has_lock())  // the caller holds it
+      response.mutable_variable()->mutable_lock()->set_id(outcome.variable().metadata().lock().id());
     return response;
   };
 }
@@ -197,13 +201,13 @@ Rpc::Written Rpc::erase(const v1::DeleteVariableRequest& request, Call& call) {
   command.set_path(request.path());
   if (cas) command.mutable_condition()->set_cas(*cas);
   auto finish = answer("", call, name_space, request.path());
-  const bool fits = !cas || *cas == (existing ? existing->modify_index() : 0);
+  const bool fits = !cas || *cas == (existing ? existing->metadata().modify_index() : 0);
   if (existing && fits) return Write<v1::VariableResponse>(command, std::move(finish));
   v1::VariableOutcome outcome;
   outcome.set_kind(fits ? v1::VariableOutcome::DONE : v1::VariableOutcome::CONFLICT);
   if (existing) *outcome.mutable_variable() = *existing;
   DROVER_TRY(const v1::VariableResponse response, finish({.index = 0, .answer = serialize(outcome)}));
-  if (existing) call.set_index(existing->modify_index());
+  if (existing) call.set_index(existing->metadata().modify_index());
   return Write<v1::VariableResponse>(response);
 }
 
@@ -230,8 +234,8 @@ Rpc::Written Rpc::rollback(const v1::RollbackVariableRequest& request, Call& cal
   DROVER_TRY(const auto cas, read_cas(request.cas()));
   const auto former = tables_.versions.get(call.view(), version_key(said.namespace_(), said.path(), request.to()));
   if (!former) {
-    return not_found("variable \"" + said.path() + "\" has no former version with index " + std::to_string(request.to()) +
-                     "; those that are kept: GET /v1/var-history/" + said.path());
+    return not_found("variable \"" + said.path() + "\" has no former version with index " +
+                     std::to_string(request.to()) + "; those that are kept: GET /v1/var-history/" + said.path());
   }
   DROVER_TRY(std::string items, open_items(*keys_, *former));
   return write(command_for(said, cas), std::move(items), call);

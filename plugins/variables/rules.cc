@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "drover/api/variables.pb.h"
-#include "drover/keys.h"
 
 namespace drover::variables {
 namespace {
@@ -91,10 +90,6 @@ bool is_of_task(std::string_view path, std::string_view job, std::string_view gr
     if (path == own) return true;
   }
   return false;
-}
-
-std::string place_of(std::string_view name_space, std::string_view path) {
-  return KeyBuilder().text(name_space).text(path).take();
 }
 
 }  // namespace drover::variables

@@ -1,4 +1,4 @@
-// What a variable's path, items and lock may be. Pure.
+// The rules for a variable's path, items and lock. Pure.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,7 @@ Result<v1::VariableLock> checked_lock(const v1::VariableLock& lock);
 // Nothing for an empty text.
 Result<std::optional<uint64_t>> read_cas(std::string_view text);
 
-// Whether a task may read the path without a policy: what is its job's, its group's or its own.
+// True for what a task may read without a policy: its job's, its group's and its own.
 bool is_of_task(std::string_view path, std::string_view job, std::string_view group, std::string_view task);
-
-// Ties sealed items to their place.
-std::string place_of(std::string_view name_space, std::string_view path);
 
 }  // namespace drover::variables

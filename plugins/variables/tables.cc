@@ -1,5 +1,6 @@
 #include "tables.h"
 
+#include "drover/api/keyring.pb.h"
 #include "drover/keys.h"
 #include "variables.pb.h"
 
@@ -9,19 +10,22 @@ namespace {
 using Outcome = v1::VariableOutcome;
 
 std::string by_key(const v1::SealedVariable& row) {
-  return KeyBuilder().id(row.key_id()).text(row.namespace_()).text(row.path()).number(row.modify_index()).take();
+  const v1::VariableMetadata& place = row.metadata();
+  return KeyBuilder().id(row.key_id()).text(place.namespace_()).text(place.path()).number(place.modify_index()).take();
 }
 
 void version_keys(const v1::SealedVariable& row, RowKeys& keys) {
-  keys.primary(version_key(row.namespace_(), row.path(), row.modify_index()));
+  keys.primary(version_key(row));
   keys.add(kByKey, by_key(row));
 }
 
 void variable_keys(const v1::SealedVariable& row, RowKeys& keys) {
-  keys.primary(variable_key(row.namespace_(), row.path()));
+  keys.primary(variable_key(row));
   keys.add(kByKey, by_key(row));
-  if (row.has_lock()) keys.add(kLocked, variable_key(row.namespace_(), row.path()));
+  if (row.metadata().has_lock()) keys.add(kLocked, variable_key(row));
 }
+
+void quota_keys(const v1::VariablesQuota& row, RowKeys& keys) { keys.primary(row.namespace_()); }
 
 std::string outcome(Outcome::Kind kind, const v1::SealedVariable* row) {
   Outcome outcome;
@@ -32,8 +36,10 @@ std::string outcome(Outcome::Kind kind, const v1::SealedVariable* row) {
 
 // The reason why the write may not be, if any.
 std::optional<Outcome::Kind> hindrance(const v1::SealedVariable* existing, const v1::VariableCondition& condition) {
-  if (condition.has_cas() && condition.cas() != (existing ? existing->modify_index() : 0)) return Outcome::CONFLICT;
-  if (existing && existing->has_lock() && existing->lock().id() != condition.lock_id()) return Outcome::LOCKED;
+  if (condition.has_cas() && condition.cas() != (existing ? existing->metadata().modify_index() : 0))
+    return Outcome::CONFLICT;
+  const bool is_locked = existing && existing->metadata().has_lock();
+  if (is_locked && existing->metadata().lock().id() != condition.lock_id()) return Outcome::LOCKED;
   return std::nullopt;
 }
 
@@ -43,23 +49,24 @@ class Commands {
 
   Result<std::string> written(const v1::VariableWritten& command, ApplyContext& context) const {
     const v1::SealedVariable& said = command.variable();
-    const auto existing = tables_.variables.get(context.rows(), variable_key(said.namespace_(), said.path()));
+    const auto existing = tables_.variables.get(context.rows(), variable_key(said));
     const v1::SealedVariable* before = existing ? &*existing : nullptr;
-    if (command.release() && (!before || !before->has_lock())) return outcome(Outcome::NOT_LOCKED, before);
+    if (command.release() && (!before || !before->metadata().has_lock())) return outcome(Outcome::NOT_LOCKED, before);
     if (const auto kind = hindrance(before, command.condition())) return outcome(*kind, before);
-    if (command.has_acquire() && before && before->has_lock()) return outcome(Outcome::LOCKED, before);
+    if (command.has_acquire() && before && before->metadata().has_lock()) return outcome(Outcome::LOCKED, before);
     const bool keeps_items = command.keeps_items() && before;
-    if (!keeps_items && !context.rows().get(tables_.root_keys, said.key_id())) return outcome(Outcome::KEY_GONE, before);
+    if (!keeps_items && !may_use(said.key_id(), context)) return outcome(Outcome::KEY_GONE, before);
     v1::SealedVariable row = keeps_items ? *before : said;
-    row.set_create_index(before ? before->create_index() : context.index());
-    row.set_create_time(before ? before->create_time() : said.modify_time());
-    row.set_modify_index(context.index());
-    row.set_modify_time(said.modify_time());
-    row.clear_lock();
+    v1::VariableMetadata& metadata = *row.mutable_metadata();
+    metadata.set_create_index(before ? before->metadata().create_index() : context.index());
+    metadata.set_create_time(before ? before->metadata().create_time() : said.metadata().modify_time());
+    metadata.set_modify_index(context.index());
+    metadata.set_modify_time(said.metadata().modify_time());
+    metadata.clear_lock();
     if (command.has_acquire()) {
-      *row.mutable_lock() = command.acquire();
-    } else if (!command.release() && before && before->has_lock()) {
-      *row.mutable_lock() = before->lock();
+      *metadata.mutable_lock() = command.acquire();
+    } else if (!command.release() && before && before->metadata().has_lock()) {
+      *metadata.mutable_lock() = before->metadata().lock();
     }
     if (before && !keeps_items) DROVER_RETURN_IF_ERROR(keep_version(*before, command.versions(), context));
     DROVER_RETURN_IF_ERROR(count(before, &row, context));
@@ -80,47 +87,55 @@ class Commands {
 
   Result<std::string> resealed(const v1::VariablesResealed& command, ApplyContext& context) const {
     for (const v1::SealedVariable& row : command.variables())
-      DROVER_RETURN_IF_ERROR(reseal(tables_.variables, variable_key(row.namespace_(), row.path()), row, context));
-    for (const v1::SealedVariable& row : command.versions()) {
-      DROVER_RETURN_IF_ERROR(
-          reseal(tables_.versions, version_key(row.namespace_(), row.path(), row.modify_index()), row, context));
-    }
+      DROVER_RETURN_IF_ERROR(reseal(tables_.variables, variable_key(row), row, context));
+    for (const v1::SealedVariable& row : command.versions())
+      DROVER_RETURN_IF_ERROR(reseal(tables_.versions, version_key(row), row, context));
     return std::string();
   }
 
   Result<std::string> lock_freed(const v1::VariableLockFreed& command, ApplyContext& context) const {
     auto row = tables_.variables.get(context.rows(), variable_key(command.namespace_(), command.path()));
-    if (!row || row->lock().id() != command.lock_id()) return std::string();
-    row->clear_lock();
-    row->set_modify_index(context.index());
+    if (!row || row->metadata().lock().id() != command.lock_id()) return std::string();
+    row->mutable_metadata()->clear_lock();
+    row->mutable_metadata()->set_modify_index(context.index());
     DROVER_RETURN_IF_ERROR(tables_.variables.put(context.rows(), *row));
     return std::string();
   }
 
  private:
+  // True for the active key, and for one that is in use: a write that was under way when the key was replaced. A key
+  // that is neither never comes into use again, so that it may be removed (KeyUser).
+  bool may_use(const std::string& key_id, ApplyContext& context) const {
+    const auto key = tables_.root_keys.get(context.rows(), key_id);
+    return key && (key->state() == v1::ROOT_KEY_STATE_ACTIVE || Uses(tables_).uses(context.rows(), key_id, 1) > 0);
+  }
+
   Status keep_version(v1::SealedVariable before, uint32_t most, ApplyContext& context) const {
-    before.clear_lock();
+    before.mutable_metadata()->clear_lock();
     if (most > 0) DROVER_RETURN_IF_ERROR(tables_.versions.put(context.rows(), before));
-    forget_versions(before.namespace_(), before.path(), most, context);
+    forget_versions(before.metadata().namespace_(), before.metadata().path(), most, context);
     return ok_status();
   }
 
-  void forget_versions(const std::string& name_space, const std::string& path, uint32_t most, ApplyContext& context) const {
+  void forget_versions(const std::string& name_space, const std::string& path, uint32_t most,
+                       ApplyContext& context) const {
     std::vector<std::string> old;
-    for (auto at = context.rows().scan(tables_.versions.id(), kPrimary, versions_of(name_space, path)); at->valid(); at->next())
-      old.emplace_back(at->key());
+    auto at = context.rows().scan(tables_.versions.id(), kPrimary, versions_of(name_space, path));
+    for (; at->valid(); at->next()) old.emplace_back(at->key());
     for (size_t i = most; i < old.size(); ++i) tables_.versions.erase(context.rows(), old[i]);
   }
 
   Status count(const v1::SealedVariable* before, const v1::SealedVariable* after, ApplyContext& context) const {
     const v1::SealedVariable& any = before ? *before : *after;
-    auto row = tables_.quota.get(context.rows(), any.namespace_());
+    auto row = tables_.quota.get(context.rows(), any.metadata().namespace_());
     if (!row) {
       row.emplace();
-      row->set_namespace_(any.namespace_());
+      row->set_namespace_(any.metadata().namespace_());
       row->set_create_index(context.index());
     }
-    const auto size = [](const v1::SealedVariable* one) { return one ? static_cast<int64_t>(one->sealed().size()) : 0; };
+    const auto size = [](const v1::SealedVariable* one) {
+      return one ? static_cast<int64_t>(one->sealed().size()) : 0;
+    };
     row->set_size(row->size() + size(after) - size(before));
     row->set_modify_index(context.index());
     return tables_.quota.put(context.rows(), *row);
@@ -129,8 +144,8 @@ class Commands {
   Status reseal(const Table<v1::SealedVariable>& table, const std::string& key, const v1::SealedVariable& anew,
                 ApplyContext& context) const {
     auto row = table.get(context.rows(), key);
-    if (!row || row->modify_index() != anew.modify_index()) return ok_status();
-    if (!context.rows().get(tables_.root_keys, anew.key_id())) return ok_status();
+    if (!row || row->metadata().modify_index() != anew.metadata().modify_index()) return ok_status();
+    if (!may_use(anew.key_id(), context)) return ok_status();
     row->set_key_id(anew.key_id());
     row->set_sealed(anew.sealed());
     return table.put(context.rows(), *row);
@@ -145,8 +160,16 @@ std::string variable_key(std::string_view name_space, std::string_view path) {
   return KeyBuilder().text(name_space).text(path).take();
 }
 
+std::string variable_key(const v1::SealedVariable& row) {
+  return variable_key(row.metadata().namespace_(), row.metadata().path());
+}
+
 std::string version_key(std::string_view name_space, std::string_view path, uint64_t modify_index) {
   return KeyBuilder().text(name_space).text(path).descending().number(modify_index).take();
+}
+
+std::string version_key(const v1::SealedVariable& row) {
+  return version_key(row.metadata().namespace_(), row.metadata().path(), row.metadata().modify_index());
 }
 
 KeyRange versions_of(std::string_view name_space, std::string_view path) {
@@ -156,10 +179,9 @@ KeyRange versions_of(std::string_view name_space, std::string_view path) {
 Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_TRY(tables.variables, declare.table<v1::SealedVariable>("variables", {{"key"}, {"locked"}}, variable_keys));
   DROVER_TRY(tables.versions, declare.table<v1::SealedVariable>("variable_versions", {{"key"}}, version_keys));
-  DROVER_TRY(tables.quota, declare.table<v1::VariablesQuota>("variables_quota", {}, [](const v1::VariablesQuota& row, RowKeys& keys) {
-    keys.primary(row.namespace_());
-  }));
-  DROVER_TRY(tables.root_keys, declare.other_table("root_keys"));
+  DROVER_TRY(tables.quota, declare.table<v1::VariablesQuota>("variables_quota", {}, quota_keys));
+  DROVER_TRY(const TableId root_keys, declare.other_table("root_keys"));
+  tables.root_keys = Table<v1::RootKey>(root_keys);
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::written>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::deleted>(commands));
@@ -170,7 +192,8 @@ Status declare_tables(Declarations& declare, Tables& tables) {
 uint64_t Uses::uses(const ReadView& view, std::string_view key_id, uint64_t most) const {
   uint64_t found = 0;
   for (const TableId table : {tables_.variables.id(), tables_.versions.id()}) {
-    for (auto row = view.scan(table, kByKey, KeyRange::prefix(key_id)); row->valid() && found < most; row->next()) ++found;
+    auto row = view.scan(table, kByKey, KeyRange::prefix(key_id));
+    for (; row->valid() && found < most; row->next()) ++found;
   }
   return found;
 }

@@ -8,6 +8,7 @@
 #include "drover/plugin.h"
 
 namespace drover::v1 {
+class RootKey;
 class SealedVariable;
 class VariablesQuota;
 }  // namespace drover::v1
@@ -21,14 +22,16 @@ struct Tables {
   Table<v1::SealedVariable> variables;  // primary: (namespace, path)
   Table<v1::SealedVariable> versions;   // primary: (namespace, path, modify index descending); former ones
   Table<v1::VariablesQuota> quota;      // primary: namespace
-  TableId root_keys;                    // of the plugin keyring; primary: key
+  Table<v1::RootKey> root_keys;         // of the plugin keyring; primary: key
 };
 
 // Requires: `tables` outlives the declarations.
 Status declare_tables(Declarations& declare, Tables& tables);
 
 std::string variable_key(std::string_view name_space, std::string_view path);
+std::string variable_key(const v1::SealedVariable& row);
 std::string version_key(std::string_view name_space, std::string_view path, uint64_t modify_index);
+std::string version_key(const v1::SealedVariable& row);
 KeyRange versions_of(std::string_view name_space, std::string_view path);
 
 class Uses final : public KeyUser {

@@ -70,14 +70,17 @@ class VariablesPlugin final : public Plugin {
     size_t failed = 0;
     const auto command = next_resealed(*host_->snapshot(), tables_, *keys_, kResealedAtOnce, failed);
     if (failed > 0 && failed != told_failed_) {
-      log::error("variables", "variables cannot be sealed by the new root key: their own is missing or they are damaged",
+      log::error("variables",
+                 "variables cannot be sealed by the new root key: their own is missing or they are damaged",
                  {{"variables", failed}});
     }
     told_failed_ = failed;
     if (!command) return;
     const Status status = host_->propose(*command, host_->clock().steady() + kProposeTime).status();
     log::info("variables", "sealed variables by the new root key",
-              {{"variables", command->variables_size()}, {"versions", command->versions_size()}, {"result", status.to_string()}});
+              {{"variables", command->variables_size()},
+               {"versions", command->versions_size()},
+               {"result", status.to_string()}});
   }
 
   Host* host_ = nullptr;

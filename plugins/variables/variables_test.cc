@@ -54,7 +54,8 @@ class FakeKeyring final : public Keyring {
 class Vars : public ::testing::Test {
  protected:
   Vars() {
-    TableSpec keys = Table<v1::RootKey>::spec("root_keys", {}, [](const v1::RootKey& key, RowKeys& out) { out.primary(key.key_id()); });
+    TableSpec keys = Table<v1::RootKey>::spec(
+        "root_keys", {}, [](const v1::RootKey& key, RowKeys& out) { out.primary(key.key_id()); });
     root_keys_ = Table<v1::RootKey>(host_.rows().add_table(std::move(keys)));
     nodes_ = Table<v1::Node>(host_.rows().add_table(nodes_table().spec()));
     allocs_ = Table<v1::Allocation>(host_.rows().add_table(allocs_table().spec()));
@@ -66,10 +67,11 @@ class Vars : public ::testing::Test {
     EXPECT_TRUE(node_rpc_.start(host_, keyring_).ok());
     add_key(keyring_.active);
   }
-  void add_key(const std::string& id) {
+  void add_key(const std::string& id, v1::RootKeyState state = v1::ROOT_KEY_STATE_ACTIVE) {
     host_.commit([&](WriteTransaction& rows) {
       v1::RootKey key;
       key.set_key_id(id);
+      key.set_state(state);
       EXPECT_TRUE(root_keys_.put(rows, key).ok());
     });
   }
@@ -99,7 +101,8 @@ class Vars : public ::testing::Test {
     return host_.answer<v1::VariableResponse>("/drover.v1.Variables/Delete", request);
   }
   std::string paths(QueryOptions query, ReplyMeta* meta = nullptr) {
-    const auto list = host_.answer<v1::ListVariablesResponse>("/drover.v1.Variables/List", v1::ListVariablesRequest(), query, meta);
+    const v1::ListVariablesRequest all;
+    const auto list = host_.answer<v1::ListVariablesResponse>("/drover.v1.Variables/List", all, query, meta);
     if (!list) return list.status().message();
     std::string text;
     for (const auto& row : list->variables()) text += (text.empty() ? "" : " ") + row.namespace_() + ":" + row.path();
@@ -140,7 +143,8 @@ TEST_F(Vars, StandSealedInTheLogAndInTheState) {
     auto row = host_.snapshot()->scan(table.id(), kPrimary, KeyRange::all());
     for (; row->valid(); row->next()) EXPECT_EQ(row->row().find("swordfish"), std::string::npos);
   }
-  EXPECT_EQ(quota(), static_cast<int64_t>(tables_.variables.list(*host_.snapshot(), kPrimary, KeyRange::all())[0].sealed().size()));
+  const auto row = tables_.variables.list(*host_.snapshot(), kPrimary, KeyRange::all())[0];
+  EXPECT_EQ(quota(), static_cast<int64_t>(row.sealed().size()));
 }
 
 TEST_F(Vars, CompareTheIndexBeforeTheyChange) {
@@ -270,9 +274,9 @@ TEST_F(Vars, AreLockedByOneAndFreedWhenItDies) {
 
 TEST_F(Vars, ANewLeaderGivesHoldersTheirWholeTime) {
   v1::SealedVariable row;
-  row.set_path("a");
-  row.mutable_lock()->set_id("x");
-  row.mutable_lock()->set_ttl(10'000'000'000);
+  row.mutable_metadata()->set_path("a");
+  row.mutable_metadata()->mutable_lock()->set_id("x");
+  row.mutable_metadata()->mutable_lock()->set_ttl(10'000'000'000);
   const SteadyTime now = host_.clock().steady();
   EXPECT_TRUE(locks_.dead({row}, now).empty());
   EXPECT_EQ(locks_.dead({row}, now + 20s).size(), 1u);
@@ -354,7 +358,8 @@ TEST_F(Vars, AreForThoseWhoMay) {
   EXPECT_FALSE(put("b", R"({"k":"w"})").ok());
   v1::RollbackVariableRequest back;
   back.set_path("a");
-  EXPECT_EQ(host_.answer<v1::VariableResponse>("/drover.v1.Variables/Rollback", back).status().code(), Code::permission_denied);
+  const auto rolled_back = host_.answer<v1::VariableResponse>("/drover.v1.Variables/Rollback", back);
+  EXPECT_EQ(rolled_back.status().code(), Code::permission_denied);
   as(Access::VARIABLE_DESTROY);
   EXPECT_TRUE(erase("a").ok());
 }
@@ -362,6 +367,17 @@ TEST_F(Vars, AreForThoseWhoMay) {
 TEST_F(Vars, AreNotWrittenUnderAKeyThatIsGone) {
   host_.commit([&](WriteTransaction& rows) { root_keys_.erase(rows, keyring_.active); });
   EXPECT_EQ(put("a", R"({"k":"v"})").status().code(), Code::aborted);
+}
+
+// The keyring relies on it when it removes a key that nothing uses.
+TEST_F(Vars, DoNotTakeAFormerKeyIntoUseAgain) {
+  ASSERT_TRUE(put("a", R"({"k":"v"})").ok());
+  add_key(keyring_.active, v1::ROOT_KEY_STATE_INACTIVE);
+  EXPECT_TRUE(put("b", R"({"k":"v"})").ok());  // was under way when the key was replaced
+  ASSERT_TRUE(erase("a").ok());
+  ASSERT_TRUE(erase("b").ok());
+  EXPECT_EQ(put("a", R"({"k":"v"})").status().code(), Code::aborted);
+  EXPECT_EQ(Uses(tables_).uses(*host_.snapshot(), keyring_.active, 1), 0u);
 }
 
 TEST_F(Vars, ANodeReadsForItsOwnAllocationsOnly) {
@@ -384,7 +400,8 @@ TEST_F(Vars, ANodeReadsForItsOwnAllocationsOnly) {
     job.set_parent_id("web");
     EXPECT_TRUE(jobs_.put(rows, job).ok());
   });
-  for (const char* path : {"nomad/jobs/web", "nomad/jobs/other", "nomad/jobs"}) ASSERT_TRUE(put(path, R"({"k":"v"})").ok());
+  for (const char* path : {"nomad/jobs/web", "nomad/jobs/other", "nomad/jobs"})
+    ASSERT_TRUE(put(path, R"({"k":"v"})").ok());
   v1::NodeVariableRequest good;
   good.set_node_id(node_id);
   good.set_secret_id(secret);
@@ -394,7 +411,7 @@ TEST_F(Vars, ANodeReadsForItsOwnAllocationsOnly) {
   const auto read = [&](const v1::NodeVariableRequest& request) {
     return host_.answer<v1::NodeVariableResponse>("/drover.v1.NodeVariables/Read", request);
   };
-  EXPECT_EQ(read(good)->variable().items(), R"({"k":"v"})");
+  EXPECT_EQ(read(good)->items(), R"({"k":"v"})");
   auto wrong = good;
   wrong.set_path("nomad/jobs/other");
   EXPECT_EQ(read(wrong).status().code(), Code::permission_denied);
@@ -414,7 +431,9 @@ TEST_F(Vars, ANodeReadsForItsOwnAllocationsOnly) {
   prefix.set_path("nomad/");
   const auto list = host_.answer<v1::NodeVariablesResponse>("/drover.v1.NodeVariables/List", prefix);
   ASSERT_EQ(list->variables_size(), 2);
-  EXPECT_EQ(list->variables(0).items(), "");
+  EXPECT_EQ(list->variables(0).path(), "nomad/jobs");
+  prefix.set_namespace_("prod");
+  EXPECT_EQ(host_.answer<v1::NodeVariablesResponse>("/drover.v1.NodeVariables/List", prefix)->variables_size(), 0);
 }
 
 }  // namespace

@@ -6,29 +6,11 @@ PAGE=$(cd "$(dirname "$0")/../.." && pwd)/docs/operator/services.md
 
 SERVER_HTTP=$(free_port) SERVER_RPC=$(free_port) CLIENT_HTTP=$(free_port)
 export NOMAD_ADDR=http://127.0.0.1:$SERVER_HTTP
-cat > "$WORK/server.hcl" << CONFIG
-name      = "server"
-data_dir  = "$WORK/server-data"
-bind_addr = "127.0.0.1"
-ports {
-  http = $SERVER_HTTP
-  rpc  = $SERVER_RPC
-}
-server {
-  enabled                = true
-  bootstrap_expect       = 1
-  min_heartbeat_ttl      = "2s"
-  heartbeat_grace        = "3s"
-  failover_heartbeat_ttl = "8s"
-}
-CONFIG
+SERVER_LINES='min_heartbeat_ttl = "2s"
+  heartbeat_grace = "3s"
+  failover_heartbeat_ttl = "8s"'
+server_config server "$SERVER_HTTP" "$SERVER_RPC" < /dev/null
 client_config client "$CLIENT_HTTP" "$SERVER_RPC" <<< "$RAW_EXEC"
-run_agent() {
-  "$DROVER" agent -config "$WORK/$1.hcl" >> "$WORK/$1.log" 2>&1 &
-  AGENT=$!
-  AGENTS+=("$AGENT")
-  disown "$AGENT"
-}
 cd "$WORK" || exit 1
 run_agent server
 SERVER=$AGENT

@@ -72,7 +72,7 @@ std::vector<Definition> keyring_commands() {
            "Removes a root key that is neither active nor in use.",
            "<key ID>",
            "",
-           {on_off("force", "Although something is sealed by it, which is lost then"), verbose},
+           {on_off("force", "Although something is sealed by it, which is lost then")},
            1,
            1,
            keyring_remove}};

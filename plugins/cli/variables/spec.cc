@@ -15,7 +15,10 @@ ConfigSchema schema() {
   return {.options = {{.name = "namespace", .help = "Where the variable is."},
                       {.name = "path", .help = "Its name."},
                       {.name = "create_index", .type = integer, .help = "Set by the servers."},
-                      {.name = "modify_index", .type = integer, .help = "Set by the servers; compared when it is written.", .min = 0},
+                      {.name = "modify_index",
+                       .type = integer,
+                       .help = "Set by the servers; compared when it is written.",
+                       .min = 0},
                       {.name = "create_time", .type = any, .help = "Set by the servers."},
                       {.name = "modify_time", .type = any, .help = "Set by the servers."},
                       {.name = "items", .type = string_map, .help = "The texts by their names."}}};
@@ -96,7 +99,8 @@ Result<PutArguments> read_put_arguments(const std::vector<std::string>& words) {
     const size_t equals = word.find('=');
     if (word == "-" || word.starts_with('@')) {
       if (arguments.file) return invalid_argument("two files: \"" + *arguments.file + "\" and \"" + word + "\"");
-      if (!arguments.pairs.empty()) return invalid_argument("the file \"" + word + "\" stands behind an item; write it before");
+      if (!arguments.pairs.empty())
+        return invalid_argument("the file \"" + word + "\" stands behind an item; write it before");
       arguments.file = word == "-" ? word : word.substr(1);
       has_place = true;
     } else if (equals != std::string::npos) {
@@ -139,7 +143,8 @@ std::map<std::string, std::string> items_of(const v1::Variable& variable) {
   std::map<std::string, std::string> items;
   const Json object = Json::parse(variable.items(), nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) return items;
-  for (const auto& [key, value] : object.items()) items[key] = value.is_string() ? value.get<std::string>() : value.dump();
+  for (const auto& [key, value] : object.items())
+    items[key] = value.is_string() ? value.get<std::string>() : value.dump();
   return items;
 }
 

@@ -1,30 +1,20 @@
 // var list, get, purge, init, rollback.
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "cli_command.h"
 #include "drover/api/variables.pb.h"
-#include "drover/text_template.h"
 #include "output.h"
 #include "variables/spec.h"
 #include "variables/variable_output.h"
 
-#include <nlohmann/json.hpp>
-
 namespace drover::cli {
 namespace {
 
-constexpr const char* kNoWildcard = "The wildcard namespace (\"*\") is not valid for this command.";
-
 int print_list(Run& run, const std::string& form, const Answer<v1::ListVariablesResponse>& list) {
   const bool is_wild = run.client.options().name_space == "*";
-  if (form == "json") {
-    run.out << list.json().dump(2) << "\n";
-  } else if (form == "go-template") {
-    const auto made = text_template::Template::parse(run.arguments.value("template"));
-    if (!made) return run.fail("Error in -template", made.status());
-    const auto text = made->run(list.json());
-    if (!text) return run.fail("Error in -template", text.status());
-    run.out << *text << "\n";
+  if (const auto code = print_as_sent(run, form, list)) {
+    if (*code != 0) return *code;
   } else if (form == "terse") {
     for (const v1::VariableMetadata& row : list->variables())
       run.out << (is_wild ? row.namespace_() + "|" : "") << row.path() << "\n";
@@ -45,7 +35,8 @@ int var_list(Run& run) {
   if (!form) return run.usage(form.status().message());
   Parameters further;
   if (!run.arguments.positional().empty()) further.emplace("prefix", run.arguments.positional()[0]);
-  for (const auto& [flag, parameter] : {std::pair("filter", "filter"), {"per-page", "per_page"}, {"page-token", "next_token"}}) {
+  for (const auto& [flag, parameter] :
+       {std::pair("filter", "filter"), {"per-page", "per_page"}, {"page-token", "next_token"}}) {
     if (run.arguments.is_set(flag)) further.emplace(parameter, run.arguments.value(flag));
   }
   const auto list = run.client.call<v1::Variables::List>({}, further);
@@ -179,7 +170,8 @@ std::vector<Definition> var_commands() {
            "Writes a former version of a variable again.",
            "<path>",
            "The newest former version, unless -to names another.\n",
-           {with_value("to", "", "The index of the version"), on_off("list", "List the versions that are kept, and do nothing"),
+           {with_value("to", "", "The index of the version"),
+            on_off("list", "List the versions that are kept, and do nothing"),
             with_value("check-index", "", "Only if the variable has this index")},
            1,
            1,

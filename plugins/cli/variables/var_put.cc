@@ -1,22 +1,14 @@
 // var put.
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli_command.h"
 #include "drover/api/variables.pb.h"
+#include "input.h"
 #include "variables/spec.h"
 #include "variables/variable_output.h"
 
 namespace drover::cli {
 namespace {
-
-Result<std::string> read_text(Run& run, const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(run.host.in()), {});
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return not_found(path + ": cannot be read");
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 // HCL or JSON: -in, or the ending of the file's name.
 Result<std::string> form_of(const Run& run, const std::string& file) {
@@ -49,7 +41,7 @@ Result<VariableSpec> spec_of(Run& run, const PutArguments& arguments) {
 }
 
 int var_put(Run& run) {
-  if (run.client.options().name_space == "*") return run.usage("The wildcard namespace (\"*\") is not valid for this command.");
+  if (run.client.options().name_space == "*") return run.usage(kNoWildcard);
   const auto form = output_form(run, {"none", "json", "hcl", "table", "go-template"}, "none");
   if (!form) return run.usage(form.status().message());
   const auto arguments = read_put_arguments(run.arguments.positional());
@@ -77,7 +69,8 @@ int var_put(Run& run) {
   const bool is_new = variable.create_index() == variable.modify_index();
   auto& said = *form == "none" ? run.out : run.err;
   if (*form == "none" || run.verbose())
-    said << (is_new ? "Created" : "Updated") << " variable \"" << variable.path() << "\" with modify index " << variable.modify_index() << "\n";
+    said << (is_new ? "Created" : "Updated") << " variable \"" << variable.path() << "\" with modify index "
+         << variable.modify_index() << "\n";
   return print_variable(run, *form, variable, *written);
 }
 
@@ -93,8 +86,8 @@ std::vector<Definition> var_put_commands() {
            "Creates a variable or replaces its items.",
            "[path] [@file or -] [key=value...]",
            "A file is what var init or var get -out=hcl writes; - is standard input. key=@file and key=- take a value "
-           "from\nthere, key=\\@text is a value that begins so, and key= takes the item away. Unless -force is given, the\n"
-           "variable must have the modify index of the file, or be new.\n",
+           "from\nthere, key=\\@text is a value that begins so, and key= takes the item away. Unless -force is given, "
+           "the\nvariable must have the modify index of the file, or be new.\n",
            flags, 1, 1000, var_put}};
 }
 

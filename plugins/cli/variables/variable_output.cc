@@ -52,7 +52,8 @@ std::string variable_table(const v1::Variable& variable) {
   std::vector<std::pair<std::string, std::string>> pairs = {{"Namespace", variable.namespace_()},
                                                             {"Path", variable.path()},
                                                             {"Create Time", full_time(variable.create_time())}};
-  if (variable.modify_time() != variable.create_time()) pairs.emplace_back("Modify Time", full_time(variable.modify_time()));
+  if (variable.modify_time() != variable.create_time())
+    pairs.emplace_back("Modify Time", full_time(variable.modify_time()));
   pairs.emplace_back("Check Index", std::to_string(variable.modify_index()));
   const auto items = items_of(variable);
   return format_pairs(pairs) + "\nItems\n" + format_pairs({items.begin(), items.end()});
@@ -70,21 +71,24 @@ std::string variable_hcl(const v1::Variable& variable) {
   return out + "}\n";
 }
 
-int print_variable(Run& run, const std::string& form, const v1::Variable& variable, const Response& answer) {
-  if (form == "table") {
-    run.out << variable_table(variable);
-  } else if (form == "hcl") {
-    run.out << variable_hcl(variable);
-  } else if (form == "json") {
+std::optional<int> print_as_sent(Run& run, const std::string& form, const Response& answer) {
+  if (form == "json") {
     run.out << answer.json().dump(2) << "\n";
-  } else if (form == "go-template") {
-    const auto made = text_template::Template::parse(run.arguments.value("template"));
-    if (!made) return run.fail("Error in -template", made.status());
-    const auto text = made->run(answer.json());
-    if (!text) return run.fail("Error in -template", text.status());
-    run.out << *text << "\n";
+    return 0;
   }
+  if (form != "go-template") return std::nullopt;
+  const auto made = text_template::Template::parse(run.arguments.value("template"));
+  if (!made) return run.fail("Error in -template", made.status());
+  const auto text = made->run(answer.json());
+  if (!text) return run.fail("Error in -template", text.status());
+  run.out << *text << "\n";
   return 0;
+}
+
+int print_variable(Run& run, const std::string& form, const v1::Variable& variable, const Response& answer) {
+  if (form == "table") run.out << variable_table(variable);
+  if (form == "hcl") run.out << variable_hcl(variable);
+  return print_as_sent(run, form, answer).value_or(0);
 }
 
 std::optional<v1::Variable> conflict_of(const Status& status) {

@@ -12,6 +12,8 @@ class Variable;
 
 namespace drover::cli {
 
+inline constexpr const char* kNoWildcard = "The wildcard namespace (\"*\") is not valid for this command.";
+
 // The flags -out and -template; `forms` for people.
 std::vector<Flag> variable_output_flags(const std::string& forms);
 // -out, or what is usual: `for_people` on a terminal, json elsewhere. Errors: invalid_argument.
@@ -19,6 +21,9 @@ Result<std::string> output_form(const Run& run, std::initializer_list<std::strin
 
 std::string variable_table(const v1::Variable& variable);
 std::string variable_hcl(const v1::Variable& variable);
+// Prints what the agent sent, as json or go-template asks, which stand before all others; the exit code. Nothing for any
+// other form.
+std::optional<int> print_as_sent(Run& run, const std::string& form, const Response& answer);
 // Prints it in that form, "none" with nothing; the exit code. `answer`: as the agent sent it.
 int print_variable(Run& run, const std::string& form, const v1::Variable& variable, const Response& answer);
 

@@ -83,11 +83,13 @@ TEST(VariableOutput, HasTheColumnsPeopleKnow) {
   variable.set_modify_index(9);
   variable.set_items(R"({"user":"u"})");
   EXPECT_EQ(variable_table(variable),
-            "Namespace   = default\nPath        = app\nCreate Time = 2023-11-14T22:13:20Z\nCheck Index = 9\n\nItems\nuser = u\n");
+            "Namespace   = default\nPath        = app\nCreate Time = 2023-11-14T22:13:20Z\nCheck Index = 9\n\n"
+            "Items\nuser = u\n");
 }
 
 TEST(VariableOutput, KnowsAConflict) {
-  const auto found = conflict_of(internal_error(R"(Unexpected response code: 409 ({"Path":"a","ModifyIndex":3,"Items":null}))"));
+  const auto found =
+      conflict_of(internal_error(R"(Unexpected response code: 409 ({"Path":"a","ModifyIndex":3,"Items":null}))"));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->modify_index(), 3u);
   EXPECT_FALSE(conflict_of(internal_error("Unexpected response code: 409 (attempting to modify locked variable)")));

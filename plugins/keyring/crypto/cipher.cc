@@ -9,15 +9,12 @@
 
 #include <memory>
 
+#include "drover/freed.h"
+
 namespace drover::keyring {
 namespace {
 
-struct Free {
-  void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
-  void operator()(EVP_KDF* kdf) const { EVP_KDF_free(kdf); }
-  void operator()(EVP_KDF_CTX* context) const { EVP_KDF_CTX_free(context); }
-};
-using Context = std::unique_ptr<EVP_CIPHER_CTX, Free>;
+using Context = std::unique_ptr<EVP_CIPHER_CTX, Freed<EVP_CIPHER_CTX_free>>;
 
 const unsigned char* in(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 unsigned char* out(std::string& bytes, size_t at = 0) { return reinterpret_cast<unsigned char*>(bytes.data()) + at; }
@@ -38,7 +35,8 @@ std::string seal_with_nonce(std::string_view key, std::string_view nonce, std::s
   const Context context(EVP_CIPHER_CTX_new());
   int done = 0;
   DROVER_CHECK(EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, in(key), in(nonce)) == 1);
-  DROVER_CHECK(EVP_EncryptUpdate(context.get(), nullptr, &done, in(associated), static_cast<int>(associated.size())) == 1);
+  DROVER_CHECK(EVP_EncryptUpdate(context.get(), nullptr, &done, in(associated),
+                                 static_cast<int>(associated.size())) == 1);
   DROVER_CHECK(EVP_EncryptUpdate(context.get(), out(sealed, kNonceBytes), &done, in(plain),
                                  static_cast<int>(plain.size())) == 1);
   unsigned char rest[kTagBytes];
@@ -63,7 +61,8 @@ Result<std::string> open(std::string_view key, std::string_view sealed, std::str
   const Context context(EVP_CIPHER_CTX_new());
   int done = 0;
   DROVER_CHECK(EVP_DecryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, in(key), in(nonce)) == 1);
-  DROVER_CHECK(EVP_DecryptUpdate(context.get(), nullptr, &done, in(associated), static_cast<int>(associated.size())) == 1);
+  DROVER_CHECK(EVP_DecryptUpdate(context.get(), nullptr, &done, in(associated),
+                                 static_cast<int>(associated.size())) == 1);
   DROVER_CHECK(EVP_DecryptUpdate(context.get(), out(plain), &done, in(text), static_cast<int>(text.size())) == 1);
   DROVER_CHECK(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_SET_TAG, static_cast<int>(kTagBytes), out(tag)) == 1);
   unsigned char rest[kTagBytes];
@@ -73,14 +72,15 @@ Result<std::string> open(std::string_view key, std::string_view sealed, std::str
 }
 
 std::string derive(std::string_view secret, std::string_view salt, std::string_view info, size_t count) {
-  const std::unique_ptr<EVP_KDF, Free> kdf(EVP_KDF_fetch(nullptr, "HKDF", nullptr));
-  const std::unique_ptr<EVP_KDF_CTX, Free> context(EVP_KDF_CTX_new(kdf.get()));
+  const std::unique_ptr<EVP_KDF, Freed<EVP_KDF_free>> kdf(EVP_KDF_fetch(nullptr, "HKDF", nullptr));
+  const std::unique_ptr<EVP_KDF_CTX, Freed<EVP_KDF_CTX_free>> context(EVP_KDF_CTX_new(kdf.get()));
   std::string own_secret(secret), own_salt(salt), own_info(info), hash("SHA256");
   const OSSL_PARAM parameters[] = {
       OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, hash.data(), hash.size()),
       OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, own_secret.data(), own_secret.size()),
       OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, own_salt.data(), own_salt.size()),
-      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, own_info.data(), own_info.size()), OSSL_PARAM_construct_end()};
+      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, own_info.data(), own_info.size()),
+      OSSL_PARAM_construct_end()};
   std::string derived(count, '\0');
   DROVER_CHECK(EVP_KDF_derive(context.get(), out(derived), count, parameters) == 1);
   wipe(own_secret);

@@ -53,7 +53,8 @@ TEST(Signer, SignsAsTheKnownAnswersSay) {
   EXPECT_EQ(base64url(signer.ed25519_public()), "A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg");
   const std::string text = signing_text(
       "EdDSA", kKeyId,
-      R"({"nomad_namespace":"default","nomad_job_id":"web","nomad_allocation_id":"a0000000-0000-0000-0000-000000000000","nomad_task":"t","nbf":1700000000,"iat":1700000000})");
+      R"({"nomad_namespace":"default","nomad_job_id":"web",)"
+      R"("nomad_allocation_id":"a0000000-0000-0000-0000-000000000000","nomad_task":"t","nbf":1700000000,"iat":1700000000})");
   EXPECT_EQ(base64url(signer.sign(text)),
             "QrY2Wh58F762GJ5VZo7pKP_A_PTcjY6I1eJg_Zbg7VZp_4IaZA2_G4sxfO381gOXQy_5dPNS6L6wYFC_Ubl9Bw");
 }
@@ -82,7 +83,8 @@ TEST(Base64Url, ReadsOnlyItsOneForm) {
     EXPECT_EQ(base64url(c.bytes), c.text);
     EXPECT_EQ(base64url_decode(c.text).value_or("?"), c.bytes);
   }
-  for (const char* wrong : {"Zg==", "Z", "Zh", "Zm9", "+/8", "Zm 9v", "Zm9v\n"}) EXPECT_FALSE(base64url_decode(wrong).ok()) << wrong;
+  for (const char* wrong : {"Zg==", "Z", "Zh", "Zm9", "+/8", "Zm 9v", "Zm9v\n"})
+    EXPECT_FALSE(base64url_decode(wrong).ok()) << wrong;
 }
 
 TEST(Token, ReadsThreePartsOfStrictForm) {

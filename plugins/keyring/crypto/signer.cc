@@ -6,6 +6,8 @@
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 
+#include "drover/freed.h"
+
 namespace drover::keyring {
 namespace {
 
@@ -13,15 +15,12 @@ constexpr int kRsaBits = 2048;
 
 const unsigned char* in(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 
-struct Free {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-  void operator()(BIGNUM* number) const { BN_free(number); }
-};
+using Context = std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>>;
 
 std::string number_of(const EVP_PKEY* key, const char* name) {
   BIGNUM* raw = nullptr;
   DROVER_CHECK(EVP_PKEY_get_bn_param(key, name, &raw) == 1);
-  const std::unique_ptr<BIGNUM, Free> number(raw);
+  const std::unique_ptr<BIGNUM, Freed<BN_free>> number(raw);
   std::string bytes(static_cast<size_t>(BN_num_bytes(raw)), '\0');
   BN_bn2bin(raw, reinterpret_cast<unsigned char*>(bytes.data()));
   return bytes;
@@ -50,7 +49,7 @@ Result<Signer> Signer::rsa(std::string_view private_der) {
 }
 
 std::string Signer::sign(std::string_view bytes) const {
-  const std::unique_ptr<EVP_MD_CTX, Free> context(EVP_MD_CTX_new());
+  const Context context(EVP_MD_CTX_new());
   DROVER_CHECK(EVP_DigestSignInit(context.get(), nullptr, is_rsa_ ? EVP_sha256() : nullptr, nullptr, key_.get()) == 1);
   size_t size = 0;
   DROVER_CHECK(EVP_DigestSign(context.get(), nullptr, &size, in(bytes), bytes.size()) == 1);
@@ -62,7 +61,7 @@ std::string Signer::sign(std::string_view bytes) const {
 }
 
 bool Signer::verifies(std::string_view bytes, std::string_view signature) const {
-  const std::unique_ptr<EVP_MD_CTX, Free> context(EVP_MD_CTX_new());
+  const Context context(EVP_MD_CTX_new());
   return EVP_DigestVerifyInit(context.get(), nullptr, is_rsa_ ? EVP_sha256() : nullptr, nullptr, key_.get()) == 1 &&
          EVP_DigestVerify(context.get(), in(signature), signature.size(), in(bytes), bytes.size()) == 1;
 }

@@ -65,7 +65,8 @@ Result<std::string> base64url_decode(std::string_view text) {
 }
 
 std::string signing_text(std::string_view algorithm, std::string_view key_id, std::string_view claims) {
-  const std::string header = R"({"alg":")" + std::string(algorithm) + R"(","kid":")" + std::string(key_id) + R"(","typ":"JWT"})";
+  const std::string header =
+      R"({"alg":")" + std::string(algorithm) + R"(","kid":")" + std::string(key_id) + R"(","typ":"JWT"})";
   return base64url(header) + "." + base64url(claims);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-json described(const v1::NodeVariable& variable) {
+json described(const v1::VariableMetadata& variable) {
   return {{"Namespace", variable.namespace_()},     {"Path", variable.path()},
           {"CreateIndex", variable.create_index()}, {"ModifyIndex", variable.modify_index()},
           {"CreateTime", variable.create_time()},   {"ModifyTime", variable.modify_time()}};
@@ -20,7 +20,7 @@ Result<Seen> read_one(std::string_view bytes) {
   DROVER_TRY(const auto response, parse_message<v1::NodeVariableResponse>(bytes));
   Seen seen;
   seen.is_found = response.has_variable();
-  json items = json::parse(response.variable().items(), nullptr, /*allow_exceptions=*/false);
+  json items = json::parse(response.items(), nullptr, /*allow_exceptions=*/false);
   seen.value = std::make_shared<const json>(items.is_object() ? std::move(items) : json::object());
   seen.metadata = std::make_shared<const json>(described(response.variable()));
   return seen;
@@ -29,7 +29,7 @@ Result<Seen> read_one(std::string_view bytes) {
 Result<Seen> read_list(std::string_view bytes) {
   DROVER_TRY(const auto response, parse_message<v1::NodeVariablesResponse>(bytes));
   json list = json::array();
-  for (const v1::NodeVariable& variable : response.variables()) list.push_back(described(variable));
+  for (const v1::VariableMetadata& variable : response.variables()) list.push_back(described(variable));
   Seen seen;
   seen.is_found = !list.empty();
   seen.value = std::make_shared<const json>(std::move(list));

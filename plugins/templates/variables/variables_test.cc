@@ -41,7 +41,7 @@ class NomadVar : public ::testing::Test {
     v1::NodeVariableResponse response;
     if (const auto at = variables_.find(request.path()); at != variables_.end()) {
       response.mutable_variable()->set_path(at->first);
-      response.mutable_variable()->set_items(at->second);
+      response.set_items(at->second);
     }
     return serialize(response);
   }

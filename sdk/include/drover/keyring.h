@@ -58,8 +58,8 @@ class KeyUser {
  public:
   static constexpr std::string_view kExtensionPoint = "key_user";
   virtual ~KeyUser() = default;
-  // How many rows are sealed by that key, counted up to `most`. A function of the view alone: it is asked while an
-  // entry is applied, too. [any]
+  // How many rows are sealed by that key, counted up to `most`. A function of the view alone. Once it is none for a key
+  // that is not active, it stays none: who applies writes refuses those under such a key. [any]
   virtual uint64_t uses(const ReadView& view, std::string_view key_id, uint64_t most) const = 0;
 };
 
