@@ -244,10 +244,9 @@ Status Agent::declare_plugins() {
   rpc::MethodTable methods;
   host::ExtensionTable extensions;
   DeclaredBlocks blocks;
-  for (auto& [name, plugin] : elsewhere_) {
-    auto declarations = host::make_declarations(name, {store, commands, methods, extensions, blocks});
-    DROVER_RETURN_IF_ERROR(plugin->declare(*declarations).with_context("plugin " + name));
-  }
+  const host::Registry known{store, commands, methods, extensions, blocks};
+  for (auto& [name, plugin] : elsewhere_)
+    DROVER_RETURN_IF_ERROR(plugin->declare(*host::make_declarations(name, known)).with_context("plugin " + name));
   methods_.add_elsewhere(methods);
   std::vector<host::LaterTable> later;
   const host::Registry registry{*store_, commands_, methods_, extensions_, declared_blocks_, &later};

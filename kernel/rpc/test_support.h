@@ -191,7 +191,8 @@ class FakeAccess final : public AccessControl {
  public:
   void authenticate(const CallContext& context, std::function<void(Result<Identity>)> done) override {
     if (context.query.token == "bad") return done(permission_denied("token not found"));
-    done(Identity{Identity::Kind::token, context.query.token, context.query.token == "writer" ? all_permissions() : nullptr});
+    const bool may_write = context.query.token == "writer";
+    done(Identity{Identity::Kind::token, context.query.token, may_write ? all_permissions() : nullptr});
   }
 };
 

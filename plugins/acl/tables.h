@@ -31,12 +31,12 @@ struct Tables {
   std::optional<TableId> nodes = {};  // of the plugin nodes
 };
 
-// Of the last bootstrap; 0: there was none.
+// The index of the last bootstrap; 0: there was none.
 uint64_t bootstrap_index(const ReadView& view, const Tables& tables);
 
 std::optional<v1::AclToken> token_of_secret(const ReadView& view, const Tables& tables, std::string_view secret);
 
-// What the token has, by itself and through its roles, each once. What is named and not there gives nothing.
+// The policies that the token has, by itself and through its roles, each once. A name without a policy gives nothing.
 std::vector<v1::AclPolicy> policies_of(const ReadView& view, const Tables& tables, const v1::AclToken& token);
 
 // With the roles' present names, and without those that are not there.

@@ -18,9 +18,10 @@ namespace drover::agent {
 
 class Registration {
  public:
-  // `known`: called after every successful heartbeat; `anew` for the first, and when the servers may have given the node
-  // up before.
-  Registration(const Client& client, std::function<void(bool anew)> known) : client_(client), known_(std::move(known)) {}
+  // `known`: called after every successful heartbeat; `anew` for the first, and when the servers may have given the
+  // node up before.
+  Registration(const Client& client, std::function<void(bool anew)> known)
+      : client_(client), known_(std::move(known)) {}
   ~Registration() { stop(); }
 
   // Finds out what this machine is. Errors: a configured network interface is missing; those of NodeFingerprint.

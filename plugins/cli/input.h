@@ -7,8 +7,8 @@
 
 namespace drover::cli {
 
-// The content of the file, or of standard input for "-". Errors: those of opening, with the path; invalid_argument for a
-// file of more than 16 MiB.
+// The content of the file, or of standard input for "-". Errors: those of opening, with the path; invalid_argument for
+// a file of more than 16 MiB.
 Result<std::string> read_text(Run& run, const std::string& path);
 
 }  // namespace drover::cli

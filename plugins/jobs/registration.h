@@ -24,7 +24,7 @@ namespace drover::jobs {
 // Errors: permission_denied while the operator has switched new work off, but for management tokens.
 Status may_register(const Call& call, const Host& host);
 
-// Whether the caller may submit a job of this content into the job's own namespace, which need not be the call's.
+// Says if the caller may submit a job of this content into the job's own namespace, which need not be the call's.
 // Errors: permission_denied.
 Status may_submit(const v1::Job& job, bool overrides_policies, const Call& call);
 

@@ -36,8 +36,8 @@ class KeyringPlugin final : public Plugin {
                       .help = "What encrypts the root keys in this server's files: aead, a key in kek_file, or the "
                               "wrapper of another plugin."},
                      {.name = "kek_file",
-                      .help = "The file with the key of the wrapper aead, 32 bytes in base64. It is made where there is "
-                              "none. <data_dir>/server/keyring.kek by default."}}}));
+                      .help = "The file with the key of the wrapper aead, 32 bytes in base64. It is made where there "
+                              "is none. <data_dir>/server/keyring.kek by default."}}}));
     DROVER_RETURN_IF_ERROR(declare.configuration(
         "server", {.options = {duration("root_key_gc_interval", "10m",
                                         "Time between looks for root keys to rotate or forget."),

@@ -37,7 +37,7 @@ Status ensure_pool(const v1::Node& node, ApplyContext& context) {
   return also(context, command);
 }
 
-// What others found on nodes that are gone is not there any more.
+// The finds of others on nodes that are gone are not there any more.
 template <typename Ids>
 Status forget_services(const Ids& node_ids, ApplyContext& context) {
   v1::ServicesForgotten command;

@@ -143,8 +143,8 @@ class Writer {
     status.set_modify_index(context_.index());
   }
 
-  // Last of all: tells the deployments, has the services of what has ended forgotten, writes the numbers, and says what they mean for a job's status where that is
-  // something else now.
+  // Last of all: tells the deployments, has the services of what has ended forgotten, writes the numbers, and says what
+  // they mean for a job's status where that is something else now.
   Status finish() {
     for (const auto& [of, progress] : progress_) DROVER_RETURN_IF_ERROR(also(context_, progress));
     if (!forgotten_.alloc_ids().empty()) DROVER_RETURN_IF_ERROR(also(context_, forgotten_));

@@ -38,7 +38,8 @@ Rows instances(const Tables& tables, const Call& call, const std::string& name) 
   return rows;
 }
 
-// The key of the row that a page begins with; empty: the first one. Errors: invalid_argument for a token of another form.
+// The key of the row that a page begins with; empty: the first one. Errors: invalid_argument for a token of another
+// form.
 Result<std::string> key_of_token(const std::string& token) {
   if (token.empty()) return std::string();
   const size_t dot = token.find('.');

@@ -55,7 +55,7 @@ class ForwardClock final : public Clock {
 
 class FakeCall final : public Call {
  public:
-  // Of the management identity, where the context names none.
+  // The caller is the management identity, where the context names none.
   FakeCall(CallContext context, std::shared_ptr<const ReadView> view)
       : context_(with_identity(std::move(context))), view_(std::move(view)) {}
   const CallContext& context() const override { return context_; }
@@ -207,7 +207,7 @@ class FakeHost : public Host, private Caller {
     changed_.notify_all();
   }
 
-  // Who calls from now on; without: the management identity.
+  // Names the caller from now on; without: the management identity.
   void call_as(Identity identity) { identity_ = std::move(identity); }
 
   template <typename Response, typename Request>

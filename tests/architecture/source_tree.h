@@ -41,7 +41,8 @@ inline std::vector<SourceFile> files_below(const std::string& folder, const std:
 // All C and C++ files of the tree.
 inline std::vector<SourceFile> sources() {
   std::vector<SourceFile> all;
-  for (const char* folder : {"sdk", "storage", "kernel", "plugins", "drivers", "csi", "devices", "checks", "examples", "tests"}) {
+  for (const char* folder :
+       {"sdk", "storage", "kernel", "plugins", "drivers", "csi", "devices", "checks", "examples", "tests"}) {
     for (SourceFile& file : files_below(folder, {".h", ".cc", ".c"})) all.push_back(std::move(file));
   }
   return all;

@@ -11,7 +11,7 @@ void fuzz_variable_spec(std::string_view text) {
   for (const char* form : {"hcl", "json"}) {
     const auto spec = cli::read_variable_spec(form, "f", std::string(text));
     if (!spec) continue;
-    // What was read is printed as JSON that is read again. Text that is no UTF-8 becomes other text.
+    // A value that was read is printed as JSON that is read again. Text that is no UTF-8 becomes other text.
     const auto again = cli::read_variable_spec("json", "f", "{\"Items\":" + cli::items_json(spec->items) + "}");
     DROVER_CHECK(again.ok() && again->items.size() <= spec->items.size());
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Templates of tasks on a real agent: the example of docs/operator/templates.md, and what goes wrong.
 . "$(dirname "$0")/lib.sh"
-PAGE=$(dirname "$0")/../../docs/operator/templates.md
+PAGE=$(realpath "$(dirname "$0")/../../docs/operator/templates.md")
 
 config one <<< "$RAW_EXEC"
 start one

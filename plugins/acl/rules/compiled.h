@@ -1,4 +1,5 @@
-// The grants of several policies together: the decision of access control. Pure; immutable, so any thread may ask. [any]
+// The grants of several policies together: the decision of access control. Pure; immutable, so any thread may ask.
+// [any]
 //
 //   one name     the rule of that very name stands before all patterns, else the closest pattern counts, else nothing
 //   one rule     the rights of all policies add up; "deny" in any of them takes all away

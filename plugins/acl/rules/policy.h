@@ -14,8 +14,8 @@ namespace drover::acl {
 // Capabilities as a set: the bit of a capability is its number in Access::Capability. "deny" takes all others away.
 using Capabilities = uint32_t;
 inline constexpr Capabilities kDeny = 1;
-// Those of host volumes and of variables, in sets of their own; kDeny is the same there. The bit of a right on variables
-// is its number in Access::VariableRight.
+// Those of host volumes and of variables, in sets of their own; kDeny is the same there. The bit of a right on
+// variables is its number in Access::VariableRight.
 inline constexpr Capabilities kMountReadOnly = 1u << 1;
 inline constexpr Capabilities kMountReadWrite = 1u << 2;
 

@@ -21,7 +21,7 @@ class AllocHooks {
   // Asks all of them. Errors: of the first that failed.
   Status destroy();
   void shutdown();
-  // What the hooks have to say of the allocation's health. Does not wait.
+  // The hooks' word on the allocation's health. Does not wait.
   std::vector<PartHealth> health() const;
 
  private:

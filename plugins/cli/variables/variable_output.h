@@ -21,8 +21,8 @@ Result<std::string> output_form(const Run& run, std::initializer_list<std::strin
 
 std::string variable_table(const v1::Variable& variable);
 std::string variable_hcl(const v1::Variable& variable);
-// Prints what the agent sent, as json or go-template asks, which stand before all others; the exit code. Nothing for any
-// other form.
+// Prints what the agent sent, as json or go-template asks, which stand before all others; the exit code. Nothing for
+// any other form.
 std::optional<int> print_as_sent(Run& run, const std::string& form, const Response& answer);
 // Prints it in that form, "none" with nothing; the exit code. `answer`: as the agent sent it.
 int print_variable(Run& run, const std::string& form, const v1::Variable& variable, const Response& answer);

@@ -57,8 +57,8 @@ class Publisher final : public NodeRegistered {
   // The instances of this workload are these and no others. Those of providers that are not there wait for them.
   void put(const WorkloadName& name, const v1::StoredInstances& instances);
   void remove(const WorkloadName& name);
-  // Waits until these providers, or all where none is named, have been told of what was said before; no longer than until
-  // the stop. False: they were not within that time.
+  // Waits until these providers, or all where none is named, have been told of what was said before; no longer than
+  // until the stop. False: they were not within that time.
   bool settle(std::chrono::nanoseconds patience, const std::set<std::string>& providers = {});
 
   void registered() override;

@@ -1,4 +1,5 @@
-// Finds out who calls: a stage of the router. Whether the caller may is decided by drover::allows from what this says. [any]
+// Finds out who calls: a stage of the router. Whether the caller may is decided by drover::allows from what this says.
+// [any]
 #pragma once
 
 #include <functional>

@@ -65,7 +65,7 @@ class HookedAlloc {
   virtual void health_changed() {}
 };
 
-// Whether an allocation is healthy by what one hook knows of it, beside the states of its tasks.
+// An allocation's health by what one hook knows of it, beside the states of its tasks.
 struct PartHealth {
   struct Fault {
     std::string task;  // empty: all of them
@@ -94,8 +94,8 @@ class AllocHook {
     virtual Status postrun() { return ok_status(); }
     virtual Status destroy() { return ok_status(); }  // what is kept of an allocation that has ended is removed
     virtual void shutdown() {}
-    // Nothing: the hook has nothing to say of the allocation's health. Asked where the job wants more than running tasks
-    // (health_check = "checks"). Must not wait. [any]
+    // Nothing: the hook has nothing to say of the allocation's health. Asked where the job wants more than running
+    // tasks (health_check = "checks"). Must not wait. [any]
     virtual std::optional<PartHealth> health() const { return std::nullopt; }
   };
   // Null: it has nothing to do for this allocation. Must not wait. Both arguments outlive the part. [any]

@@ -78,8 +78,8 @@ v1::CheckResult passing(std::string output);
 v1::CheckResult warning(std::string output);
 v1::CheckResult critical(std::string output);
 
-// The place at which a check looks: "127.0.0.1:80", "[::1]:80", "name:80". Errors: invalid_argument when the request has
-// no address or no port.
+// The place at which a check looks: "127.0.0.1:80", "[::1]:80", "name:80". Errors: invalid_argument when the request
+// has no address or no port.
 Result<std::string> place_of(const v1::RunCheckRequest& request);
 // The time that a run has.
 std::chrono::nanoseconds timeout_of(const v1::RunCheckRequest& request);

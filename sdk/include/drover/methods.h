@@ -112,8 +112,8 @@ class Call {
   std::stop_token stop() const { return context().stop; }
 
   const Permissions& permissions() const;
-  // Whether the caller meets the method's rule in that namespace. Handlers of methods whose rule is `of_object` ask for
-  // the namespace of what they found, and lists for that of each row.
+  // True when the caller meets the method's rule in that namespace. Handlers of methods whose rule is `of_object` ask
+  // for the namespace of what they found, and lists for that of each row.
   bool allowed_in(std::string_view name_space) const;
   Status require(std::string_view name_space) const;  // the same; errors: access_denied()
   // A node asks about itself only. Errors: access_denied(), for another node's identifier (sixteen bytes).

@@ -31,8 +31,8 @@ class NodeCalls {
   virtual Variables variables() const = 0;
 };
 
-// Told of the node's registrations, those after the servers had lost sight of it among them: what the servers keep on the
-// node's word may be gone then. Any number of plugins extend it.
+// Told of the node's registrations, those after the servers had lost sight of it among them: what the servers keep on
+// the node's word may be gone then. Any number of plugins extend it.
 class NodeRegistered {
  public:
   static constexpr std::string_view kExtensionPoint = "node_registered";

@@ -1,4 +1,4 @@
-// What a caller may do, and whether that meets the rule that a method declares (drover/options.proto, Access).
+// The permissions of a caller, and whether they meet the rule that a method declares (drover/options.proto, Access).
 //
 // The router asks allows() once for each call. A handler asks where the rule alone does not decide: the namespace of an
 // object that was found (Call::allowed_in), the path of a variable, the content of a request (Call::permissions).
@@ -11,9 +11,9 @@
 
 namespace drover {
 
-class Access;                      // drover/options.proto
-enum Access_Capability : int;      // Access::Capability
-enum Access_VariableRight : int;   // Access::VariableRight
+class Access;                     // drover/options.proto
+enum Access_Capability : int;     // Access::Capability
+enum Access_VariableRight : int;  // Access::VariableRight
 struct CallContext;
 
 // The parts of a cluster that belong to no namespace.
@@ -33,13 +33,13 @@ class Permissions {
   virtual bool may_mount(std::string_view host_volume, bool writes) const = 0;
 };
 
-// Of those whom nobody restricts: the management identity, and everybody where access control is off.
+// For those whom nobody restricts: the management identity, and everybody where access control is off.
 std::shared_ptr<const Permissions> all_permissions();
-// Of those to whom nothing was granted.
+// For those to whom nothing was granted.
 const Permissions& no_permissions();
 
-// Whether the caller of the context may do what the rule asks for; a capability is asked for in that namespace. True for
-// a rule about variables: which path, the handler knows.
+// True when the caller of the context may do what the rule asks for; a capability is asked for in that namespace. True
+// for a rule about variables, too: which path, the handler knows.
 bool allows(const Access& rule, const CallContext& context, std::string_view name_space);
 
 }  // namespace drover

@@ -73,9 +73,9 @@ class Declarations {
   virtual Result<TableId> table(TableSpec spec) = 0;
   // A table of another plugin, for reading. The manifest must require that plugin's capability.
   virtual Result<TableId> other_table(std::string_view name) = 0;
-  // The same of a plugin that may come later, or not at all: `id` is filled in when all plugins have declared, before the
-  // first entry of the log is applied, and stays empty when nobody declares that table. Apply functions may ask it; what
-  // a plugin finds in start it does not have yet while the log is read. Requires: `id` outlives the declarations.
+  // The same of a plugin that may come later, or not at all: `id` is filled in when all plugins have declared, before
+  // the first entry of the log is applied, and stays empty when nobody declares that table. Apply functions may ask it;
+  // what a plugin finds in start it does not have yet while the log is read. Requires: `id` outlives the declarations.
   virtual Status later_table(std::string_view name, std::optional<TableId>& id) {
     if (const auto found = other_table(name)) id = *found;
     return ok_status();

@@ -31,7 +31,7 @@ inline constexpr uint32_t kJobsOnEveryNode = 3;      // (namespace, job); of sys
 // "job_versions" (owner: jobs)      primary: (namespace, job, version descending)
 // "nodes" (owner: nodes)            primary: node
 inline constexpr uint32_t kNodesByPool = 1;    // (pool, node)
-inline constexpr uint32_t kNodesBySecret = 2;  // (SHA-256 of the secret, node); how long a look takes tells nothing of it
+inline constexpr uint32_t kNodesBySecret = 2;  // (SHA-256 of the secret, node): the time of a look tells nothing of it
 // "node_pools" (owner: node_pools)  primary: (name)
 // "evals" (owner: scheduler)        primary: evaluation
 inline constexpr uint32_t kEvalsByCreation = 1;  // (create index, evaluation)
@@ -69,7 +69,8 @@ KeyRange nodes_of_pool(std::string_view name);
 KeyRange node_of_secret(std::string_view secret);
 
 // Keys that begin with the job: its versions; in kJobsByParent its children; in kEvalsByJob and kAllocsByJob its
-// evaluations and allocations; in kServicesByJob the instances of its services; in kDeploymentsByJob its deployments, the newest first.
+// evaluations and allocations; in kServicesByJob the instances of its services; in kDeploymentsByJob its deployments,
+// the newest first.
 KeyRange of_job(std::string_view name_space, std::string_view job_id);
 // In kJobsByDispatchToken the children of the job that were dispatched with that token.
 KeyRange of_dispatch_token(std::string_view name_space, std::string_view job_id, std::string_view token);

@@ -1,9 +1,10 @@
-// The language of Go's text/template over JSON values: output in a form of the user's own (`-t`), and templates of jobs.
+// The language of Go's text/template over JSON values: output in a form of the user's own (`-t`), and templates of
+// jobs.
 //
-// All of the language but methods of Go's types: pipelines, variables, if, range with break and continue, with, define, template,
-// block, comments, trim markers, and the functions and, or, not, eq, ne, lt, le, gt, ge, len, index, slice, print,
-// printf, println, html, js, urlquery. An object is a map here, so what it does not have is "<no value>", no error.
-// Whoever runs a template may add functions.
+// All of the language but methods of Go's types: pipelines, variables, if, range with break and continue, with, define,
+// template, block, comments, trim markers, and the functions and, or, not, eq, ne, lt, le, gt, ge, len, index, slice,
+// print, printf, println, html, js, urlquery. An object is a map here, so what it does not have is "<no value>", no
+// error. Whoever runs a template may add functions.
 //
 // Pure, but for functions that are added. Bounded: kMaxTemplate bytes of template, and the limits below on nesting,
 // evaluated steps and bytes of output.

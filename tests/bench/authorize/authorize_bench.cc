@@ -1,6 +1,6 @@
-// The price of access control on a server: nanoseconds from a call's token of ten policies to "may" or "may not", beside
-// a call without access control. Through the kernel's store, with many tokens; a token that nobody has used lately is
-// looked up and its policies are found compiled, one that somebody has used is remembered.
+// The price of access control on a server: nanoseconds from a call's token of ten policies to "may" or "may not",
+// beside a call without access control. Through the kernel's store, with many tokens; a token that nobody has used
+// lately is looked up and its policies are found compiled, one that somebody has used is remembered.
 #include <time.h>
 
 #include <cstdio>
@@ -84,7 +84,8 @@ v1::AclPolicy policy_number(int i) {
   v1::AclPolicy policy;
   const std::string n = std::to_string(i);
   policy.set_name("policy-" + n);
-  policy.set_rules("namespace \"default\" { policy = \"read\" }\nnamespace \"team-" + n + "-*\" { policy = \"write\" }");
+  policy.set_rules("namespace \"default\" { policy = \"read\" }\n"
+                   "namespace \"team-" + n + "-*\" { policy = \"write\" }");
   return policy;
 }
 
