@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -45,19 +44,11 @@ bool is_first(std::string_view status) {
   return last != std::string_view::npos && numbers.substr(last + 1) == "1";
 }
 
+// The kernel asks the first thread: it keeps a signal that this one blocks, whatever others block. A thread that is just
+// being made blocks all for a moment.
 bool is_lost_on(pid_t pid, int signal) {
-  std::error_code ignored;  // it may end meanwhile
-  const std::filesystem::directory_iterator end;
-  bool is_lost = false;
-  for (std::filesystem::directory_iterator thread("/proc/" + std::to_string(pid) + "/task", ignored); thread != end;
-       thread.increment(ignored)) {
-    std::ifstream file(thread->path() / "status");
-    const std::string status{std::istreambuf_iterator<char>(file), {}};
-    if (status.empty()) continue;
-    if (!is_lost_signal(status, signal)) return false;
-    is_lost = true;
-  }
-  return is_lost;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  return is_lost_signal(std::string(std::istreambuf_iterator<char>(file), {}), signal);
 }
 
 }  // namespace

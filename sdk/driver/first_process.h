@@ -1,5 +1,5 @@
 // Signals to the first process of a pid namespace: the kernel drops those that it does not handle, so that a plain
-// program in there ends by nothing but SIGKILL. What would end it elsewhere shall end it there, too.
+// program in there ends by nothing but SIGKILL. A signal that would end it elsewhere shall end it there, too.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,7 @@
 
 namespace drover {
 
-// True when a thread with this /proc/<pid>/status would never see the signal, which ends every other process that does
+// True when a process with this /proc/<pid>/status would never see the signal, which ends every other process that does
 // not handle it. Pure.
 bool is_lost_signal(std::string_view status, int signal);
 
