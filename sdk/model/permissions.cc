@@ -62,6 +62,8 @@ bool meets(const Access& rule, const CallContext& context, std::string_view name
       return is_known(caller.kind);
     case Access::kClient:
       return caller.kind == Identity::Kind::client || permissions.is_management();
+    case Access::kWorkload:
+      return caller.kind == Identity::Kind::workload || permissions.is_management();
     case Access::kServer:
       return context.from_server;
     case Access::RULE_NOT_SET:

@@ -8,6 +8,7 @@
 #include "drover/v1/evaluation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/job_counts.pb.h"
+#include "drover/v1/namespace.pb.h"
 #include "drover/v1/node.pb.h"
 #include "drover/v1/node_pool.pb.h"
 #include "drover/v1/scheduler_config.pb.h"
@@ -40,6 +41,8 @@ KeyRange of_service(std::string_view name_space, std::string_view name) {
 }
 
 std::string node_pool_key(std::string_view name) { return KeyBuilder().text(name).take(); }
+
+std::string namespace_key(std::string_view name) { return KeyBuilder().text(name).take(); }
 
 KeyRange nodes_of_pool(std::string_view name) { return KeyRange::prefix(KeyBuilder().text(name).view()); }
 
@@ -77,6 +80,10 @@ TableShape<v1::Node> nodes_table() {
 
 TableShape<v1::NodePool> node_pools_table() {
   return {"node_pools", {}, [](const v1::NodePool& pool, RowKeys& keys) { keys.primary(node_pool_key(pool.name())); }};
+}
+
+TableShape<v1::Namespace> namespaces_table() {
+  return {"namespaces", {}, [](const v1::Namespace& row, RowKeys& keys) { keys.primary(namespace_key(row.name())); }};
 }
 
 TableShape<v1::Evaluation> evals_table() {

@@ -16,6 +16,7 @@ class Deployment;
 class Evaluation;
 class Job;
 class JobCounts;
+class Namespace;
 class Node;
 class NodePool;
 class SchedulerConfiguration;
@@ -33,6 +34,7 @@ inline constexpr uint32_t kJobsOnEveryNode = 3;      // (namespace, job); of sys
 inline constexpr uint32_t kNodesByPool = 1;    // (pool, node)
 inline constexpr uint32_t kNodesBySecret = 2;  // (SHA-256 of the secret, node): the time of a look tells nothing of it
 // "node_pools" (owner: node_pools)  primary: (name)
+// "namespaces" (owner: namespaces)  primary: (name); "default" has no row until somebody changes it
 // "evals" (owner: scheduler)        primary: evaluation
 inline constexpr uint32_t kEvalsByCreation = 1;  // (create index, evaluation)
 inline constexpr uint32_t kEvalsByJob = 2;       // (namespace, job, evaluation)
@@ -63,6 +65,7 @@ std::string service_key(std::string_view name_space, std::string_view id);
 KeyRange of_service(std::string_view name_space, std::string_view name);
 
 std::string node_pool_key(std::string_view name);
+std::string namespace_key(std::string_view name);
 // In kNodesByPool the nodes of the pool.
 KeyRange nodes_of_pool(std::string_view name);
 // In kNodesBySecret the node, at most one.
@@ -97,6 +100,7 @@ TableShape<v1::Job> jobs_table();
 TableShape<v1::Job> job_versions_table();
 TableShape<v1::Node> nodes_table();
 TableShape<v1::NodePool> node_pools_table();
+TableShape<v1::Namespace> namespaces_table();
 TableShape<v1::Evaluation> evals_table();
 TableShape<v1::JobCounts> job_counts_table();
 TableShape<v1::Allocation> allocs_table();
