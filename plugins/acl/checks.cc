@@ -13,7 +13,6 @@ namespace drover::acl {
 namespace {
 
 constexpr size_t kMaxDescription = 256;
-constexpr size_t kMaxName = 128;
 constexpr size_t kMaxTokenName = 256;
 
 bool is_name(std::string_view name) {

@@ -13,7 +13,6 @@ namespace drover::acl {
 namespace {
 
 constexpr const char* kFile = "policy";
-constexpr size_t kMaxName = 128;
 
 constexpr Capabilities set_of(std::initializer_list<Access::Capability> all) {
   Capabilities set = 0;
