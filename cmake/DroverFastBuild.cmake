@@ -11,7 +11,7 @@
 #
 # DROVER_COLD: several sources of a target are compiled as one, generated ones without optimisation. A first build takes half
 # the time; a later edit takes longer.
-# `./dev` sets it for a new build folder while the compiler cache is empty, and the folder keeps it.
+# `./dev` sets it for a new build folder while the compiler cache is empty, and in CI; the folder keeps it.
 
 option(DROVER_PRECOMPILED "Compile the headers that most sources read once" ON)
 option(DROVER_COLD "Compile several sources of a target as one" OFF)
