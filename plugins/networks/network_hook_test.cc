@@ -8,6 +8,7 @@
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "nomad/plugins/driver.pb.h"
+#include "sdk/testing/fake_hooks.h"
 
 namespace drover::networks {
 namespace {
@@ -71,27 +72,7 @@ class FakeAlloc final : public HookedAlloc {
   AllocFolders folders_;
 };
 
-class FakeState final : public HookState {
- public:
-  std::optional<std::string> get(std::string_view key) const override {
-    const auto at = values_.find(key);
-    return at == values_.end() ? std::nullopt : std::optional(at->second);
-  }
-  Status put(std::string_view key, std::string value) override {
-    if (value.empty()) {
-      values_.erase(std::string(key));
-    } else {
-      values_[std::string(key)] = std::move(value);
-    }
-    return ok_status();
-  }
-  bool is_empty() const { return values_.empty(); }
-
- private:
-  std::map<std::string, std::string, std::less<>> values_;
-};
-
-struct NetworkHookTest : testing::Test {
+struct NetworkHookTest : ::testing::Test {
   NetworkHookTest() {
     hook.start(config, {.bridge = native, .cni = cni, .native = native});
     use("first");
@@ -110,7 +91,7 @@ struct NetworkHookTest : testing::Test {
   FakeKind native{"native"}, cni{"cni"};
   NetworkHook hook;
   FakeAlloc alloc{"bridge"};
-  FakeState state;
+  drover::testing::FakeState state;
 };
 
 TEST_F(NetworkHookTest, AttachesTellsAndDetaches) {

@@ -3,90 +3,22 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 
 #include "drover/api/services.pb.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "nomad/plugins/driver.pb.h"
+#include "sdk/testing/fake_hooks.h"
 #include "sdk/testing/fake_host.h"
-#include "watch/fake_node.h"
+#include "sdk/testing/fake_node.h"
 
 namespace drover::templates {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-
-class NoState final : public HookState {
- public:
-  std::optional<std::string> get(std::string_view) const override { return std::nullopt; }
-  Status put(std::string_view, std::string) override { return ok_status(); }
-};
-
-// Records what the hook asks of its task.
-class FakeTask final : public HookedTask {
- public:
-  FakeTask(std::string folder, AllocSpecPtr spec) : folder_(std::move(folder)), spec_(std::move(spec)) {
-    fs::create_directories(tasks_.local);
-    fs::create_directories(alloc_.shared);
-  }
-  Uuid allocation() const override { return Uuid(); }
-  const std::string& name() const override { return name_; }
-  AllocSpecPtr spec() const override { return spec_; }
-  const AllocFolders& alloc_folders() const override { return alloc_; }
-  const TaskFolders& folders() const override { return tasks_; }
-  v1::NetworkStatus network_status() const override { return {}; }
-  driver::NetworkOverride driver_network() const override { return {}; }
-  void tell(v1::TaskEvent event) override { add(event.type() + ": " + event.display_message()); }
-  Status restart(std::string reason) override { return add("restart: " + reason), ok_status(); }
-  Status signal(const std::string& name) override { return add("signal " + name), signal_status; }
-  Status exec(std::vector<std::string> command, bool, ExecStream& caller) const override {
-    std::string text = "exec";
-    for (const std::string& word : command) text += " " + word;
-    add(text);
-    driver::ExecTaskStreamingResponse end;
-    end.set_exited(true);
-    end.mutable_result()->set_exit_code(exit_code);
-    (void)caller.send(end);
-    return ok_status();
-  }
-  void fail(v1::TaskEvent event) override { add("fail: " + event.display_message()); }
-
-  // The next thing that was asked; empty after a while.
-  std::string next() {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, 20s, [&] { return !calls_.empty(); })) return {};
-    std::string call = calls_.front();
-    calls_.erase(calls_.begin());
-    return call;
-  }
-  bool is_quiet() const {
-    const std::lock_guard lock(mutex_);
-    return calls_.empty();
-  }
-
-  Status signal_status;
-  int exit_code = 0;
-
- private:
-  void add(std::string call) const {
-    const std::lock_guard lock(mutex_);
-    calls_.push_back(std::move(call));
-    changed_.notify_all();
-  }
-  const std::string folder_, name_ = "web";
-  const AllocFolders alloc_{.root = folder_, .shared = folder_ + "/alloc", .logs = folder_ + "/alloc/logs"};
-  const TaskFolders tasks_{
-      .root = folder_ + "/web", .local = folder_ + "/web/local", .secrets = folder_ + "/web/secrets"};
-  const AllocSpecPtr spec_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  mutable std::vector<std::string> calls_;
-};
 
 class HookTest : public ::testing::Test {
  protected:
@@ -111,7 +43,7 @@ class HookTest : public ::testing::Test {
     *group.add_tasks() = task_block_;
     v1::Allocation allocation;
     allocation.set_task_group("front");
-    task_.emplace(folder_, std::make_shared<AllocSpec>(allocation, std::make_shared<v1::Job>(job)));
+    task_.emplace(folder_, "web", std::make_shared<AllocSpec>(allocation, std::make_shared<v1::Job>(job)));
     hook_.start(host_, {.wait = {0s, 0s}, .bounds = std::nullopt});
     part_ = hook_.attach(*task_, state_);
   }
@@ -138,9 +70,9 @@ class HookTest : public ::testing::Test {
   const std::string folder_ = fs::path(::testing::TempDir()) / ("templates." + std::to_string(::getpid()));
   const Variables environment_ = {{"NOMAD_TASK_DIR", "/local"}, {"PORT", "8080"}}, node_;
   drover::testing::FakeHost host_;
-  NoState state_;
+  drover::testing::FakeState state_;
   v1::Task task_block_;
-  std::optional<FakeTask> task_;
+  std::optional<drover::testing::FakeTask> task_;
   TemplateHook hook_{5ms};
   std::unique_ptr<TaskHook::Part> part_;
   driver::TaskConfig adds_;
@@ -286,7 +218,7 @@ TEST_F(HookTest, OnceMeansOnce) {
 }
 
 TEST_F(HookTest, TheServersAreAskedOnceForATemplateThatIsWrittenOnce) {
-  FakeNode node;
+  drover::testing::FakeNode node;
   ASSERT_TRUE(host_.rows().extend<NodeCalls>("agent", node).ok());
   host_.delay_tasks();
   std::stop_token read;

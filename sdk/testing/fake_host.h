@@ -55,11 +55,14 @@ class ForwardClock final : public Clock {
 
 class FakeCall final : public Call {
  public:
-  // The caller is the management identity, where the context names none.
+  // The caller is the management identity, where the context names none. `view`: null for methods that act.
   FakeCall(CallContext context, std::shared_ptr<const ReadView> view)
       : context_(with_identity(std::move(context))), view_(std::move(view)) {}
   const CallContext& context() const override { return context_; }
-  const ReadView& view() const override { return *view_; }
+  const ReadView& view() const override {
+    DROVER_CHECK(view_ != nullptr);
+    return *view_;
+  }
 
  private:
   static CallContext with_identity(CallContext context) {
@@ -406,8 +409,10 @@ class FakeHost : public Host, private Caller {
       return Reply{std::move(body), {}};
     }
     context.identity = identity_;
-    context.access = access_of(context.method);
-    FakeCall one(std::move(context), snapshot());
+    const auto* method = declared(context.method);
+    context.access = method ? &method->options().GetExtension(drover::access) : nullptr;
+    const bool acts = method && method->options().GetExtension(drover::route).kind() == Route::ACT;
+    FakeCall one(std::move(context), acts ? nullptr : snapshot());
     if (at->second.write) {
       DROVER_TRY(Decision decision, at->second.write(request, one));
       Applied applied;
@@ -426,12 +431,11 @@ class FakeHost : public Host, private Caller {
     return unimplemented("no streams here");
   }
 
-  // The rule that the method declares.
-  static const Access* access_of(std::string name) {
+  // Null for a method without a declaration.
+  static const google::protobuf::MethodDescriptor* declared(std::string name) {
     name.erase(0, 1);
     std::ranges::replace(name, '/', '.');
-    const auto* method = google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
-    return method ? &method->options().GetExtension(drover::access) : nullptr;
+    return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
   }
 
   AgentInfo info_;

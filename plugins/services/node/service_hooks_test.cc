@@ -7,6 +7,7 @@
 #include "drover/v1/service.pb.h"
 #include "drover/v1/service_provider.pb.h"
 #include "nomad/plugins/driver.pb.h"
+#include "sdk/testing/fake_hooks.h"
 #include "sdk/testing/fake_host.h"
 
 namespace drover::services {
@@ -31,21 +32,6 @@ class FakeProvider final : public ServiceProvider {
  private:
   Mutex mutex_;
   std::string said_ DROVER_GUARDED_BY(mutex_);
-};
-
-class FakeState final : public HookState {
- public:
-  std::optional<std::string> get(std::string_view key) const override {
-    const auto at = values_.find(std::string(key));
-    return at == values_.end() ? std::nullopt : std::optional(at->second);
-  }
-  Status put(std::string_view key, std::string value) override {
-    if (value.empty()) return values_.erase(std::string(key)), ok_status();
-    return values_[std::string(key)] = std::move(value), ok_status();
-  }
-
- private:
-  std::map<std::string, std::string> values_;
 };
 
 AllocSpecPtr spec_with(const std::string& tag, const std::string& port = "8080") {
@@ -86,29 +72,6 @@ class FakeAlloc final : public HookedAlloc {
   AllocFolders folders_;
 };
 
-class FakeTask final : public HookedTask {
- public:
-  Uuid allocation() const override { return Uuid::from_bytes(std::string(16, 'a')); }
-  const std::string& name() const override { return name_; }
-  AllocSpecPtr spec() const override { return now; }
-  const AllocFolders& alloc_folders() const override { return alloc_; }
-  const TaskFolders& folders() const override { return folders_; }
-  v1::NetworkStatus network_status() const override { return {}; }
-  driver::NetworkOverride driver_network() const override { return {}; }
-  void tell(v1::TaskEvent event) override { told = event.display_message(); }
-  Status restart(std::string) override { return ok_status(); }
-  Status signal(const std::string&) override { return ok_status(); }
-  Status exec(std::vector<std::string>, bool, ExecStream&) const override { return ok_status(); }
-  void fail(v1::TaskEvent) override {}
-  AllocSpecPtr now = spec_with("one");
-  std::string told;
-
- private:
-  const std::string name_ = "t";
-  AllocFolders alloc_;
-  TaskFolders folders_;
-};
-
 class ServiceHooksTest : public ::testing::Test {
  protected:
   ServiceHooksTest() {
@@ -132,7 +95,7 @@ class ServiceHooksTest : public ::testing::Test {
   FakeProvider provider_;
   Publisher publisher_;
   HookSetup setup_{.host = &host_, .publisher = &publisher_, .discover = [] {}};
-  FakeState state_;
+  testing::FakeState state_;
 };
 
 TEST_F(ServiceHooksTest, AGroupIsFoundFromBeforeItsTasksUntilTheyAreKilled) {
@@ -173,13 +136,13 @@ TEST_F(ServiceHooksTest, AProviderThatTheNodeDoesNotHaveFails) {
 
 TEST_F(ServiceHooksTest, ATaskIsFoundWhileItRuns) {
   TaskServicesHook hook(setup_);
-  FakeTask task;
+  testing::FakeTask task("", "t", spec_with("one"));
   auto part = hook.attach(task, state_);
   ASSERT_TRUE(prestart(*part).ok());
   EXPECT_EQ(said(), "");
   ASSERT_TRUE(part->poststart().ok());
   EXPECT_EQ(said(), "back-blue/t#one ");
-  task.now = spec_with("two");
+  task.describe(spec_with("two"));
   ASSERT_TRUE(part->update().ok());
   EXPECT_EQ(said(), "back-blue/t#two ");
   ASSERT_TRUE(part->exited().ok());
@@ -194,18 +157,17 @@ TEST_F(ServiceHooksTest, ATaskIsFoundWhileItRuns) {
 
 TEST_F(ServiceHooksTest, ATaskWhoseServiceCannotBeResolvedGoesOn) {
   TaskServicesHook hook(setup_);
-  FakeTask task;
-  task.now = spec_with("one", "nowhere");
+  testing::FakeTask task("", "t", spec_with("one", "nowhere"));
   auto part = hook.attach(task, state_);
   ASSERT_TRUE(prestart(*part).ok());
   EXPECT_FALSE(part->poststart().ok());
-  EXPECT_NE(task.told.find("The services of the task are not published"), std::string::npos);
+  EXPECT_NE(task.next().find("The services of the task are not published"), std::string::npos);
 }
 
 TEST_F(ServiceHooksTest, AnAgentsNextLifeBeginsWithWhatWasPublished) {
   {
     TaskServicesHook hook(setup_);
-    FakeTask task;
+    testing::FakeTask task("", "t", spec_with("one"));
     auto part = hook.attach(task, state_);
     ASSERT_TRUE(prestart(*part).ok() && part->poststart().ok());
     part->shutdown();
@@ -213,7 +175,7 @@ TEST_F(ServiceHooksTest, AnAgentsNextLifeBeginsWithWhatWasPublished) {
   publisher_.remove({Uuid::from_bytes(std::string(16, 'a')), "t"});  // as a new process has nothing
   EXPECT_EQ(said(), "");
   TaskServicesHook hook(setup_);
-  FakeTask task;
+  testing::FakeTask task("", "t", spec_with("one"));
   auto part = hook.attach(task, state_);
   EXPECT_EQ(said(), "back-blue/t#one ");
   ASSERT_TRUE(part->exited().ok());  // it is not there any more

@@ -6,8 +6,8 @@
 #include "drover/api/services.pb.h"
 #include "job_functions.h"
 #include "sdk/testing/fake_host.h"
+#include "sdk/testing/fake_node.h"
 #include "services/service_query.h"
-#include "watch/fake_node.h"
 
 namespace drover::templates {
 namespace {
@@ -43,7 +43,7 @@ TEST(ServiceQuery, IsReadFromItsText) {
 // The result of one call of a template's function, "error: …" where it is refused, and what the servers were asked.
 std::string called(std::string_view name, const std::vector<nlohmann::json>& given, std::string& asked) {
   testing::FakeHost host;
-  FakeNode node;
+  drover::testing::FakeNode node;
   EXPECT_TRUE(host.rows().extend<NodeCalls>("agent", node).ok());
   host.delay_tasks();
   host.answer_calls_with([&](const CallContext& context, const std::string& bytes) -> Result<std::string> {

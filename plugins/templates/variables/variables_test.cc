@@ -6,7 +6,7 @@
 #include "drover/v1/node_variables.pb.h"
 #include "job_functions.h"
 #include "sdk/testing/fake_host.h"
-#include "watch/fake_node.h"
+#include "sdk/testing/fake_node.h"
 
 namespace drover::templates {
 namespace {
@@ -68,7 +68,7 @@ class NomadVar : public ::testing::Test {
   }
 
   testing::FakeHost host_;
-  FakeNode node_;
+  drover::testing::FakeNode node_;
   ServerWatches watches_;
   const Uuid allocation_ = Uuid::random();
   std::map<std::string, std::string> variables_ = {{"nomad/jobs/web", R"({"host":"h","port":"1"})"}};

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sdk/testing/fake_host.h"
-#include "watch/fake_node.h"
+#include "sdk/testing/fake_node.h"
 
 namespace drover::templates {
 namespace {
@@ -41,7 +41,7 @@ class ServerWatchTest : public ::testing::Test {
   std::shared_ptr<ServerUse> use(const std::string& key) { return watches_.use(Uuid::random(), question(key)); }
 
   testing::FakeHost host_;
-  FakeNode node_;
+  drover::testing::FakeNode node_;
   ServerWatches watches_;
   bool may_be_refused_ = false;
   Status failure_;

@@ -3,7 +3,7 @@
 
 #include "drover/node_calls.h"
 
-namespace drover::templates {
+namespace drover::testing {
 
 class FakeNode final : public NodeCalls {
  public:
@@ -19,4 +19,4 @@ class FakeNode final : public NodeCalls {
   }
 };
 
-}  // namespace drover::templates
+}  // namespace drover::testing
