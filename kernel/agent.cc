@@ -104,8 +104,7 @@ class Agent final : public rpc::Environment {
   }
   Result<Uuid> locate(std::string_view id) const override {
     Result<Uuid> node = not_found("nothing here knows what runs on which node");
-    for (const std::string& name : extensions_.names(NodeLocator::kExtensionPoint)) {
-      auto* locator = static_cast<NodeLocator*>(extensions_.find(NodeLocator::kExtensionPoint, name));
+    for (NodeLocator* locator : extensions_.all<NodeLocator>()) {
       node = locator->locate(id);
       if (node) return node;
     }
@@ -444,6 +443,7 @@ Status Agent::start(std::span<const std::string> arguments) {
     DROVER_TRY(AccessControl* const access, only<AccessControl>("access control", "acl"));
     router_->set_access_control(access);
   }
+  for (Auditor* auditor : extensions_.all<Auditor>()) router_->add_auditor(*auditor);
   shared_.caller = router_.get();
   shared_.pool = pool_.get();
 

@@ -24,6 +24,13 @@ class ExtensionTable {
   Status add(std::string_view plugin, std::string point, std::string name, void* implementation);
   void* find(std::string_view point, std::string_view name) const;
   std::vector<std::string> names(std::string_view point) const;
+  template <typename T>
+  std::vector<T*> all() const {
+    std::vector<T*> found;
+    for (const std::string& name : names(T::kExtensionPoint))
+      found.push_back(static_cast<T*>(find(T::kExtensionPoint, name)));
+    return found;
+  }
 
  private:
   struct Extension {

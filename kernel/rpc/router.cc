@@ -15,6 +15,7 @@
 #include "kernel/rpc/handler.h"
 #include "kernel/rpc/local_stream.h"
 #include "kernel/rpc/stages/access.h"
+#include "kernel/rpc/stages/stream_watch.h"
 #include "kernel/state/store.h"
 
 namespace drover::rpc {
@@ -259,6 +260,23 @@ void Router::hold(std::shared_ptr<Pending> pending) {
   pool_.post_at(now + std::chrono::milliseconds(20), [this, pending] { dispatch(pending); });
 }
 
+// Requires: who answers the call holds it meanwhile.
+void Router::audit(Pending& call) {
+  if (!is_audited(call.context)) return;
+  call.done = [this, &call, done = std::move(call.done)](Result<Reply> reply) {
+    tell_auditors(call.context, call.request, reply.status());
+    done(std::move(reply));
+  };
+}
+
+void Router::tell_auditors(const CallContext& context, std::string_view request, const Status& outcome) const {
+  for (Auditor* auditor : auditors_) auditor->answered(context, request, outcome);
+}
+
+bool Router::is_audited(const CallContext& context) const {
+  return std::ranges::any_of(auditors_, [&](Auditor* auditor) { return auditor->wants(context); });
+}
+
 // A leader that is cut off, or was paused, may have a successor that it does not know of: its own state may be old
 // (Raft §6.4). Callers that ask for stale data get it.
 bool Router::must_confirm(const Method& method, const CallContext& context) const {
@@ -277,8 +295,9 @@ void Router::handle(std::shared_ptr<Pending> pending) {
     return;
   }
   if (!std::exchange(pending->is_admitted, true)) {
-    if (Status status = admit(method, pending->context, pending->authentication); !status.ok())
-      return refuse(std::move(pending), std::move(status));
+    Status status = admit(method, pending->context, pending->authentication);
+    audit(*pending);
+    if (!status.ok()) return refuse(std::move(pending), std::move(status));
   }
   if (method.write) {
     pool_.post([this, pending] { write(pending); });
@@ -442,7 +461,21 @@ Result<std::unique_ptr<StreamCall>> Router::open(CallContext context, std::strin
   if (auto* node = std::get_if<ToNode>(&where)) {
     return peers_->open_node(node->node, outgoing(std::move(context)), std::move(request), std::move(receiver));
   }
-  DROVER_RETURN_IF_ERROR(admit(*method, context, authentication));
+  const Status admitted = admit(*method, context, authentication);
+  if (is_audited(context)) {
+    if (!admitted.ok()) tell_auditors(context, request, admitted);
+    receiver.closed = [this, context, request, closed = std::move(receiver.closed)](Status status) {
+      tell_auditors(context, request, status);
+      closed(std::move(status));
+    };
+  }
+  DROVER_RETURN_IF_ERROR(admitted);
+  const auto may = [method](const CallContext& caller) {
+    CallContext again = caller;
+    return authorize(*method, again, ok_status()).ok();
+  };
+  const auto watch = std::make_shared<StreamWatch>(*access_, pool_, clock_, options_.look_again, may);
+  receiver = watch->begin(context, std::move(receiver));
   return open_local_stream(*method, std::move(context), std::move(request), std::move(receiver), pool_,
                            stopping_.get_token());
 }

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "drover/access_control.h"
+#include "drover/audit.h"
 #include "drover/methods.h"
 #include "drover/metrics.h"
 #include "drover/thread_pool.h"
@@ -37,6 +38,7 @@ class Router final : public Caller {
     std::chrono::nanoseconds default_wait = std::chrono::seconds(300);
     std::chrono::nanoseconds max_wait = std::chrono::seconds(300);
     std::chrono::nanoseconds write_time = std::chrono::seconds(30);  // for a command, unless the call has less
+    std::chrono::nanoseconds look_again = std::chrono::seconds(3);   // at the right to a stream
   };
   // `store` is null on a pure client. Everything outlives the router.
   Router(const Options& options, const MethodTable& methods, state::Store* store, Environment& environment,
@@ -45,6 +47,7 @@ class Router final : public Caller {
 
   void set_peers(Peers* peers) { peers_ = peers; }                      // before the first call
   void set_access_control(AccessControl* access) { access_ = access; }  // before the first call
+  void add_auditor(Auditor& auditor) { auditors_.push_back(&auditor); }  // before the first call
 
   void call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) override;
   Result<Reply> call_and_wait(CallContext context, std::string request) override;
@@ -64,6 +67,9 @@ class Router final : public Caller {
   static bool may_pass_on(const Method& method, const CallContext& context);
   Status authenticate_and_wait(CallContext& context);
   void answer_if_still_allowed(const std::shared_ptr<Pending>& pending, const Result<Reply>& reply);
+  void audit(Pending& call);
+  bool is_audited(const CallContext& context) const;
+  void tell_auditors(const CallContext& context, std::string_view request, const Status& outcome) const;
   void handle(std::shared_ptr<Pending> pending);
   void dispatch(std::shared_ptr<Pending> pending);
   void hold(std::shared_ptr<Pending> pending);
@@ -88,6 +94,7 @@ class Router final : public Caller {
   Metrics& metrics_;
   Peers* peers_ = nullptr;
   AccessControl* access_;
+  std::vector<Auditor*> auditors_;
   std::unique_ptr<AccessControl> open_access_;
   std::stop_source stopping_;
 };

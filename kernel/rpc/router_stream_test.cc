@@ -107,6 +107,40 @@ TEST_F(RouterTest, AStreamEndsWithTheTokenOfItsCaller) {
   EXPECT_EQ(listener.outcome(), "cancelled: the caller has gone");
 }
 
+TEST_F(RouterTest, AStreamEndsWhenItsCallerLosesTheRightToIt) {
+  FakeAccess access;
+  router_->set_access_control(&access);
+  Listener listener;
+  CallContext context = to("Talk");
+  context.query.token = "reader";
+  auto stream = router_->open(context, "", listener.receiver());
+  ASSERT_TRUE(stream) << stream.status().to_string();
+  access.is_away = true;  // nobody says anything about the caller: it goes on
+  ASSERT_TRUE((*stream)->send("one"));
+  ASSERT_TRUE(listener.hears(2));
+  access.is_revoked = true;
+  access.is_away = false;
+  EXPECT_EQ(listener.outcome(), "permission_denied: Permission denied");
+}
+
+TEST_F(RouterTest, AuditorsHearOfStreams) {
+  FakeAccess access;
+  FakeAuditor auditor;
+  router_->set_access_control(&access);
+  router_->add_auditor(auditor);
+  Listener listener;
+  CallContext context = to("Talk");
+  context.query.token = "reader";
+  auto stream = router_->open(context, "hello", listener.receiver());
+  ASSERT_TRUE(stream) << stream.status().to_string();
+  (*stream)->close_sending();
+  EXPECT_EQ(listener.outcome(), ok_status().to_string());
+  context.query.token = "bad";
+  EXPECT_FALSE(router_->open(context, "", listener.receiver()).ok());
+  EXPECT_EQ(auditor.heard(),
+            (std::vector<std::string>{"Talk reader hello: ok", "Talk  : permission_denied: Permission denied"}));
+}
+
 TEST_F(RouterTest, AStreamEndsWhenTheRouterStops) {
   Listener listener;
   auto stream = router_->open(to("Talk"), "", listener.receiver());

@@ -351,6 +351,24 @@ TEST_F(RouterTest, AccessControlDecides) {
   EXPECT_EQ(call(context, "x")->body, "applied x for writer");
 }
 
+TEST_F(RouterTest, AuditorsHearWhatWasAnswered) {
+  FakeAccess access;
+  FakeAuditor auditor;
+  router_->set_access_control(&access);
+  router_->add_auditor(auditor);
+  CallContext context = to("Write");
+  context.query.token = "writer";
+  EXPECT_TRUE(call(context, "x").ok());
+  context.query.token = "reader";
+  EXPECT_FALSE(call(context, "y").ok());
+  EXPECT_FALSE(call(to("Local")).ok());
+  const std::vector<std::string> heard = auditor.heard();
+  ASSERT_EQ(heard.size(), 3u);
+  EXPECT_EQ(heard[0], "Write writer x: ok");
+  EXPECT_EQ(heard[1], "Write reader y: permission_denied: Permission denied");
+  EXPECT_EQ(heard[2], "Local  : failed_precondition: local ");
+}
+
 TEST_F(RouterTest, AWrongTokenIsRefusedWithoutItsReason) {
   FakeAccess access;
   router_->set_access_control(&access);

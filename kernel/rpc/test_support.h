@@ -186,14 +186,35 @@ class FakePeers final : public Peers {
   CallContext last;
 };
 
-// "bad" is a wrong token; "writer" may do everything, others what anybody may.
+// Keeps "METHOD WHO REQUEST: OUTCOME".
+class FakeAuditor final : public Auditor {
+ public:
+  bool wants(const CallContext& context) override { return !context.method.ends_with("/Quiet"); }
+  void answered(const CallContext& context, std::string_view request, const Status& outcome) override {
+    std::lock_guard lock(mutex_);
+    heard_.push_back(context.method.substr(context.method.rfind('/') + 1) + " " + context.identity.name + " " +
+                     std::string(request) + ": " + outcome.to_string());
+  }
+  std::vector<std::string> heard() {
+    std::lock_guard lock(mutex_);
+    return heard_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> heard_;
+};
+
+// "bad" is a wrong token, and so is everything that was revoked; "writer" may do everything, others what anybody may.
 class FakeAccess final : public AccessControl {
  public:
   void authenticate(const CallContext& context, std::function<void(Result<Identity>)> done) override {
-    if (context.query.token == "bad") return done(permission_denied("token not found"));
+    if (is_away) return done(unavailable("no server"));
+    if (context.query.token == "bad" || is_revoked) return done(permission_denied("token not found"));
     const bool may_write = context.query.token == "writer";
     done(Identity{Identity::Kind::token, context.query.token, may_write ? all_permissions() : nullptr});
   }
+  std::atomic<bool> is_revoked{false}, is_away{false};
 };
 
 class RouterTest : public ::testing::Test {
@@ -301,7 +322,7 @@ class RouterTest : public ::testing::Test {
   MethodTable methods_;
   FakeEnvironment environment_;
   ThreadPool pool_{{.workers = 2, .max_borrowed = 16}, clock_};
-  Router::Options options_{.hold_timeout = 100ms, .default_wait = 60s, .max_wait = 60s};
+  Router::Options options_{.hold_timeout = 100ms, .default_wait = 60s, .max_wait = 60s, .look_again = 1ms};
   std::unique_ptr<Router> router_;
   std::atomic<int> reads_ = 0;
   std::atomic<int> decisions_ = 0;
