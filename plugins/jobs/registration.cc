@@ -16,11 +16,11 @@
 
 namespace drover::jobs {
 
-Status may_register(const Call& call, const Host& host) {
+Status may_register(const Call& call, const ReadView& view, const Host& host) {
   if (call.permissions().is_management()) return ok_status();
   const auto table = host.find_table("scheduler_config");
   if (!table) return ok_status();  // the scheduler is not loaded
-  const auto config = Table<v1::SchedulerConfiguration>(*table).get(call.view(), "");
+  const auto config = Table<v1::SchedulerConfiguration>(*table).get(view, "");
   if (!config || !config->reject_job_registration()) return ok_status();
   return permission_denied("Job registration, dispatch, and scale are disabled by the scheduler configuration");
 }

@@ -22,7 +22,7 @@ class RegisterJobResponse;
 namespace drover::jobs {
 
 // Errors: permission_denied while the operator has switched new work off, but for management tokens.
-Status may_register(const Call& call, const Host& host);
+Status may_register(const Call& call, const ReadView& view, const Host& host);
 
 // Says if the caller may submit a job of this content into the job's own namespace, which need not be the call's.
 // Errors: permission_denied.

@@ -182,7 +182,7 @@ Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, c
 }
 
 Result<Write<v1::RegisterJobResponse>> Rpc::register_job(const v1::RegisterJobRequest& request, Call& call) {
-  DROVER_RETURN_IF_ERROR(may_register(call, *host_));
+  DROVER_RETURN_IF_ERROR(may_register(call, call.view(), *host_));
   if (!request.has_job()) return invalid_argument("Job must be specified");
   v1::Job job = request.job();
   if (job.id().empty()) return invalid_argument("Job ID hasn't been provided");

@@ -20,7 +20,7 @@ void DispatchHandlers::start(Host& host, int32_t highest_priority) {
 }
 
 Result<Write<v1::DispatchJobResponse>> DispatchHandlers::dispatch(const v1::DispatchJobRequest& request, Call& call) {
-  DROVER_RETURN_IF_ERROR(may_register(call, *host_));
+  DROVER_RETURN_IF_ERROR(may_register(call, call.view(), *host_));
   if (!request.job_id().empty() && request.job_id() != request.path_job_id()) {
     return invalid_argument("Job ID does not match");
   }

@@ -58,7 +58,7 @@ bool ScalingHandlers::is_deploying(const v1::Job& job, const ReadView& view) con
 
 Result<Write<v1::RegisterJobResponse>> ScalingHandlers::scale_job(const v1::ScaleJobRequest& request, Call& call) {
   const std::string& name_space = call.query().name_space;
-  DROVER_RETURN_IF_ERROR(may_register(call, *host_));
+  DROVER_RETURN_IF_ERROR(may_register(call, call.view(), *host_));
   DROVER_RETURN_IF_ERROR(check_scale_request(request, name_space));
   auto job = tables_.jobs.get(call.view(), job_key(name_space, request.job_id()));
   if (!job) return not_found("job \"" + request.job_id() + "\" not found");
