@@ -25,6 +25,7 @@ class AclPlugin final : public Plugin, public AccessControl {
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(declare_tables(declare, tables_));
     DROVER_RETURN_IF_ERROR(rpc_.declare(declare));
+    DROVER_RETURN_IF_ERROR(declare.extend<WorkloadRights>("acl", server_));
     return declare.extend<AccessControl>("acl", *this);
   }
 
@@ -39,7 +40,7 @@ class AclPlugin final : public Plugin, public AccessControl {
     }
     rpc_.start(host, settings);
     if (host.agent().server) {
-      server_.start(host);
+      server_.start(host, settings.is_enabled);
     } else {
       client_.start(host, trusted);
     }
@@ -85,8 +86,8 @@ class AclPlugin final : public Plugin, public AccessControl {
 
   Host* host_ = nullptr;
   Tables tables_;
-  Rpc rpc_{tables_};
   ServerResolver server_{tables_};
+  Rpc rpc_{tables_, server_};
   ClientResolver client_;
   std::atomic<bool> has_started_{false};
 };

@@ -31,7 +31,10 @@ Result<Resolved> resolved_from(const v1::WhoAmIResponse& answer) {
     resolved.identity.permissions = all_permissions();
     return resolved;
   }
-  DROVER_TRY(resolved.identity.permissions, compile({answer.rules().begin(), answer.rules().end()}));
+  std::optional<Workload> workload;
+  if (const v1::AclWorkload& said = answer.workload(); answer.has_workload())
+    workload = Workload{said.namespace_(), said.job_id(), said.group(), said.task()};
+  DROVER_TRY(resolved.identity.permissions, compile({answer.rules().begin(), answer.rules().end()}, std::move(workload)));
   return resolved;
 }
 

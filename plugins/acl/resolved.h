@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "drover/methods.h"
@@ -18,6 +19,8 @@ struct Resolved {
 // The proof that a call carries, as a key that is no secret.
 std::string proof_key(const CallContext& context);
 
+// True for the form of a signed token, with dots; a token of the store is a UUID.
+inline bool is_signed(std::string_view token) { return token.find('.') != std::string_view::npos; }
 
 // Keeps the newest `limit` entries that somebody asked for. One thread, or under the owner's lock.
 template <typename Value>

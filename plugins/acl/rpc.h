@@ -36,6 +36,8 @@ class WhoAmIResponse;
 
 namespace drover::acl {
 
+class ServerResolver;
+
 struct Settings {
   bool is_enabled = false;
   Lifetimes lifetimes;
@@ -43,13 +45,14 @@ struct Settings {
 
 class Rpc {
  public:
-  explicit Rpc(const Tables& tables) : tables_(tables) {}
+  Rpc(const Tables& tables, ServerResolver& resolver) : tables_(tables), resolver_(resolver) {}
   Status declare(Declarations& declare);
   void start(Host& host, const Settings& settings);
 
  private:
   // policy_rpc.cc
   Result<v1::WhoAmIResponse> who_am_i(const v1::WhoAmIRequest& request, Call& call);
+  Result<v1::WhoAmIResponse> who_is_task(Call& call);
   Result<v1::ListAclPoliciesResponse> list_policies(const v1::ListAclPoliciesRequest& request, Call& call);
   Result<v1::AclPolicyResponse> get_policy(const v1::AclNameRequest& request, Call& call);
   Result<Write<v1::AclChangedResponse>> apply_policy(const v1::ApplyAclPolicyRequest& request, Call& call);
@@ -79,6 +82,7 @@ class Rpc {
   Status resolve_roles(v1::AclToken& token, const ReadView& view) const;
 
   const Tables& tables_;
+  ServerResolver& resolver_;
   Host* host_ = nullptr;
   Settings settings_;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "drover/keys.h"
+#include "drover/log.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/acl.pb.h"
@@ -9,6 +11,7 @@
 #include "rules/compiled.h"
 
 namespace drover::acl {
+
 uint64_t ServerResolver::index_of_tables(const ReadView& view) const {
   return std::max({view.table_index(tables_.tokens.id()), view.table_index(tables_.policies.id()),
                    view.table_index(tables_.roles.id())});
@@ -17,9 +20,10 @@ uint64_t ServerResolver::index_of_tables(const ReadView& view) const {
 Result<Identity> ServerResolver::resolve(const CallContext& context) {
   if (!host_) return unavailable("this agent is starting");
   const auto view = host_->snapshot();
-  const bool is_node = context.query.token.empty() && !context.node_secret.empty();
-  // A node is looked up each time: its row changes with every registration, and the look is one step.
-  if (is_node) {
+  const std::string& shown = context.query.token;
+  const bool is_node = shown.empty() && !context.node_secret.empty();
+  // Nodes and tasks are looked up each time: their rows change often, and the look is one step.
+  if (is_node || is_signed(shown)) {
     DROVER_TRY(Resolved resolved, look_up(context, *view));
     return std::move(resolved.identity);
   }
@@ -46,6 +50,7 @@ Result<Resolved> ServerResolver::look_up(const CallContext& context, const ReadV
     DROVER_TRY(auto permissions, compiled(policies));
     return Resolved{{Identity::Kind::anonymous, std::string(kAnonymous), std::move(permissions)}};
   }
+  if (is_signed(shown)) return of_workload(shown, view);
   const auto secret = Uuid::parse(shown.empty() ? context.node_secret : shown);
   if (!secret || secret->is_zero()) return permission_denied("ACL token not found");
   if (!shown.empty()) {
@@ -71,9 +76,33 @@ Result<Resolved> ServerResolver::of_token(const v1::AclToken& token, const ReadV
   return Resolved{{Identity::Kind::token, accessor, std::move(permissions)}, token.expiration_time()};
 }
 
-// Tokens with the same policies share what these allow.
-Result<std::shared_ptr<const Permissions>> ServerResolver::compiled(const std::vector<v1::AclPolicy>& policies) {
+Result<WorkloadTokens::Shown> ServerResolver::workload_of(const std::string& token, const ReadView& view) {
+  auto shown = workload_tokens_.read(token, view, host_->clock().wall_ns());
+  if (!shown) log::debug("acl", "the token of a task is refused", {{"reason", shown.status().message()}});
+  return shown;
+}
+
+Result<Resolved> ServerResolver::of_workload(const std::string& token, const ReadView& view) {
+  DROVER_TRY(const WorkloadTokens::Shown shown, workload_of(token, view));
+  DROVER_TRY(auto permissions, rights_of(view, shown.workload));
+  return Resolved{{Identity::Kind::workload, shown.allocation, std::move(permissions)}, shown.ends_at};
+}
+
+Result<std::shared_ptr<const Permissions>> ServerResolver::rights_of(const ReadView& view, const Workload& workload) {
+  if (!is_enabled_) return all_permissions();
+  return compiled(policies_of(view, tables_, workload), &workload);
+}
+
+// Callers with the same policies share what these allow.
+Result<std::shared_ptr<const Permissions>> ServerResolver::compiled(const std::vector<v1::AclPolicy>& policies,
+                                                                    const Workload* workload) {
   std::string key;
+  if (workload) {
+    KeyBuilder names;
+    for (const std::string* name : {&workload->name_space, &workload->job, &workload->group, &workload->task})
+      names.text(*name);
+    key = names.take();
+  }
   for (const v1::AclPolicy& policy : policies)
     key += policy.name() + "@" + std::to_string(policy.modify_index()) + " ";
   {
@@ -82,7 +111,7 @@ Result<std::shared_ptr<const Permissions>> ServerResolver::compiled(const std::v
   }
   std::vector<std::string> texts;
   for (const v1::AclPolicy& policy : policies) texts.push_back(policy.rules());
-  DROVER_TRY(auto permissions, compile(texts));
+  DROVER_TRY(auto permissions, compile(texts, workload ? std::optional(*workload) : std::nullopt));
   const MutexLock lock(mutex_);
   compiled_.put(key, permissions);
   return permissions;

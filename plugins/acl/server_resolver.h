@@ -3,8 +3,9 @@
 //   no proof        anonymous, with the policy of that name
 //   token           by its secret; refused when it has ended
 //   node secret     that node
+//   JSON Web Token  that task, while its allocation runs
 //
-// The answer is remembered until one of the tables changes. [any]
+// What a token stands for is remembered until one of the tables changes. [any]
 #pragma once
 
 #include <memory>
@@ -15,23 +16,33 @@
 #include "drover/plugin.h"
 #include "resolved.h"
 #include "tables.h"
+#include "workload_tokens.h"
 
 namespace drover::acl {
 
 inline constexpr std::string_view kAnonymous = "anonymous";  // the policy, and the accessor
 
-class ServerResolver {
+class ServerResolver final : public WorkloadRights {
  public:
-  explicit ServerResolver(const Tables& tables) : tables_(tables) {}
-  void start(Host& host) { host_ = &host; }
+  explicit ServerResolver(const Tables& tables) : tables_(tables), workload_tokens_(tables) {}
+  void start(Host& host, bool is_enabled) {
+    workload_tokens_.start(host);
+    host_ = &host;
+    is_enabled_ = is_enabled;
+  }
 
   // Errors: permission_denied.
   Result<Identity> resolve(const CallContext& context);
+  // The task that a token stands for. Errors: permission_denied.
+  Result<WorkloadTokens::Shown> workload_of(const std::string& token, const ReadView& view);
+  Result<std::shared_ptr<const Permissions>> rights_of(const ReadView& view, const Workload& workload) override;
 
  private:
   Result<Resolved> look_up(const CallContext& context, const ReadView& view);
   Result<Resolved> of_token(const v1::AclToken& token, const ReadView& view);
-  Result<std::shared_ptr<const Permissions>> compiled(const std::vector<v1::AclPolicy>& policies);
+  Result<Resolved> of_workload(const std::string& token, const ReadView& view);
+  Result<std::shared_ptr<const Permissions>> compiled(const std::vector<v1::AclPolicy>& policies,
+                                                      const Workload* workload = nullptr);
   uint64_t index_of_tables(const ReadView& view) const;
 
   struct Known {
@@ -40,7 +51,9 @@ class ServerResolver {
   };
 
   const Tables& tables_;
+  WorkloadTokens workload_tokens_;
   Host* host_ = nullptr;
+  bool is_enabled_ = false;
   Mutex mutex_;
   Recent<Known> known_ DROVER_GUARDED_BY(mutex_){4096};
   Recent<std::shared_ptr<const Permissions>> compiled_ DROVER_GUARDED_BY(mutex_){512};

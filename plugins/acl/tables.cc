@@ -125,6 +125,22 @@ std::vector<v1::AclPolicy> policies_of(const ReadView& view, const Tables& table
   return policies;
 }
 
+std::vector<v1::AclPolicy> policies_of(const ReadView& view, const Tables& tables, const Workload& workload) {
+  std::vector<v1::AclPolicy> policies;
+  const auto take = [&](const v1::AclPolicy& policy, std::string_view) {
+    const v1::JobAcl& to = policy.job_acl();
+    const bool is_its = (to.group().empty() || to.group() == workload.group) &&
+                        (to.task().empty() || to.task() == workload.task);
+    if (is_its) policies.push_back(policy);
+    return true;
+  };
+  for (const std::string& job : {std::string(), workload.job}) {
+    const KeyRange range = KeyRange::prefix(KeyBuilder().text(workload.name_space).text(job).take());
+    tables.policies.scan(view, kPoliciesByJob, range, take);
+  }
+  return policies;
+}
+
 v1::AclToken with_role_names(const ReadView& view, const Tables& tables, v1::AclToken token) {
   google::protobuf::RepeatedPtrField<v1::AclTokenRoleLink> roles;
   for (const v1::AclTokenRoleLink& link : token.roles()) {
@@ -138,7 +154,12 @@ v1::AclToken with_role_names(const ReadView& view, const Tables& tables, v1::Acl
 }
 
 Status declare_tables(Declarations& declare, Tables& tables) {
-  const auto policy_keys = [](const v1::AclPolicy& row, RowKeys& keys) { keys.primary(row.name()); };
+  const auto policy_keys = [](const v1::AclPolicy& row, RowKeys& keys) {
+    keys.primary(row.name());
+    const v1::JobAcl& to = row.job_acl();
+    if (to.namespace_().empty()) return;
+    keys.add(kPoliciesByJob, KeyBuilder().text(to.namespace_()).text(to.job_id()).text(row.name()).take());
+  };
   const auto token_keys = [](const v1::AclToken& row, RowKeys& keys) {
     keys.primary(row.accessor_id());
     keys.add(kTokensBySecret, sha256(row.secret_id()));
@@ -157,7 +178,9 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   const auto bootstrap_keys = [](const v1::AclBootstrap&, RowKeys& keys) { keys.primary(""); };
   const IndexSpec by_secret{.name = "secret", .unique = true};
   DROVER_RETURN_IF_ERROR(declare.later_table("nodes", tables.nodes));
-  DROVER_TRY(tables.policies, declare.table<v1::AclPolicy>("acl_policies", {}, policy_keys));
+  DROVER_RETURN_IF_ERROR(declare.later_table("allocs", tables.allocs));
+  DROVER_RETURN_IF_ERROR(declare.later_table("jobs", tables.jobs));
+  DROVER_TRY(tables.policies, declare.table<v1::AclPolicy>("acl_policies", {{"job"}}, policy_keys));
   DROVER_TRY(tables.tokens, declare.table<v1::AclToken>("acl_tokens", {by_secret, {"end"}}, token_keys));
   DROVER_TRY(tables.roles, declare.table<v1::AclRole>("acl_roles", {{.name = "name", .unique = true}}, role_keys));
   DROVER_TRY(tables.one_time_tokens,

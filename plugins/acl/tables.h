@@ -6,6 +6,7 @@
 
 #include "drover/plugin.h"
 #include "drover/tables.h"
+#include "drover/workload.h"
 
 namespace drover::v1 {
 class AclBootstrap;
@@ -17,6 +18,7 @@ class OneTimeToken;
 
 namespace drover::acl {
 
+inline constexpr uint32_t kPoliciesByJob = 1;    // (namespace, job, policy); of those that tasks have by themselves
 inline constexpr uint32_t kTokensBySecret = 1;   // SHA-256 of the secret: how long a look takes tells nothing of it
 inline constexpr uint32_t kTokensByEnd = 2;      // (time, token); of those that end
 inline constexpr uint32_t kRolesByName = 1;      // name
@@ -28,7 +30,7 @@ struct Tables {
   Table<v1::AclRole> roles;       // by identifier
   Table<v1::OneTimeToken> one_time_tokens;  // by accessor
   Table<v1::AclBootstrap> bootstrap;        // one row, of an empty key
-  std::optional<TableId> nodes = {};  // of the plugin nodes
+  std::optional<TableId> nodes = {}, allocs = {}, jobs = {};  // of other plugins
 };
 
 // The index of the last bootstrap; 0: there was none.
@@ -38,6 +40,9 @@ std::optional<v1::AclToken> token_of_secret(const ReadView& view, const Tables& 
 
 // The policies that the token has, by itself and through its roles, each once. A name without a policy gives nothing.
 std::vector<v1::AclPolicy> policies_of(const ReadView& view, const Tables& tables, const v1::AclToken& token);
+
+// Those that a task has without a token: of its namespace, job, group and itself.
+std::vector<v1::AclPolicy> policies_of(const ReadView& view, const Tables& tables, const Workload& workload);
 
 // With the roles' present names, and without those that are not there.
 v1::AclToken with_role_names(const ReadView& view, const Tables& tables, v1::AclToken token);

@@ -103,6 +103,11 @@ void scaling_defaults(Side side, const v1::Job& job, const v1::TaskGroup& group,
   if (!task.empty()) target["Task"] = task;
 }
 
+void identity_defaults(v1::Identity& identity) {
+  DROVER_DEFAULT_TEXT(identity, name, "default");
+  DROVER_DEFAULT_TEXT(identity, change_mode, "noop");
+}
+
 void task_defaults(Side side, const v1::Job& job, const v1::TaskGroup& group, v1::Task& task) {
   inherit(*task.mutable_restart_policy(), group.restart_policy());
   if (task.lifecycle().hook().empty()) task.clear_lifecycle();  // a main task
@@ -126,7 +131,8 @@ void task_defaults(Side side, const v1::Job& job, const v1::TaskGroup& group, v1
   if (task.has_csi_plugin_config()) csi_plugin_defaults(*task.mutable_csi_plugin_config());
   if (side == Side::client) return;
   if (task.has_consul()) DROVER_DEFAULT_TEXT(*task.mutable_consul(), cluster, "default");
-  if (task.has_identity()) DROVER_DEFAULT_TEXT(*task.mutable_identity(), name, "default");
+  if (task.has_identity()) identity_defaults(*task.mutable_identity());
+  for (v1::Identity& each : *task.mutable_identities()) identity_defaults(each);
   for (v1::ScalingPolicy& policy : *task.mutable_scaling_policies()) {
     scaling_defaults(side, job, group, task.name(), policy);
   }

@@ -53,6 +53,10 @@ void of_service(const v1::Job& job, const v1::Service& service, v1::TaskGroup& g
 void note_signals(const v1::Task& task, std::set<std::string>& signals) {
   if (!task.kill_signal().empty()) signals.insert(task.kill_signal());
   if (task.vault().change_mode() == "signal") signals.insert(task.vault().change_signal());
+  if (task.identity().change_mode() == "signal") signals.insert(task.identity().change_signal());
+  for (const v1::Identity& each : task.identities()) {
+    if (each.change_mode() == "signal") signals.insert(each.change_signal());
+  }
   for (const v1::Template& each : task.templates()) {
     if (each.change_mode() == "signal") signals.insert(each.change_signal());
   }

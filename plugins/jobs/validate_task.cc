@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "drover/workload.h"
 #include "validate_parts.h"
 
 namespace drover::jobs {
@@ -105,16 +106,39 @@ void check_resources(const Place& place, const v1::Resources& resources) {
   }
 }
 
+bool is_identity_name(const std::string& name) {
+  return !name.empty() && name.size() <= 128 && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+void check_identity(const Place& at, const v1::Identity& identity) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  at["ttl"].require(identity.ttl() == 0 || identity.ttl() >= kSecond, "must be at least 1s");
+  check_change(at, identity.change_mode().empty() ? "noop" : identity.change_mode(), identity.change_signal(), false);
+  if (!identity.filepath().empty() && !identity.file()) at["filepath"].warn("has an effect only with file = true");
+  at["filepath"].require(stays_inside(identity.filepath()), "must stay in the task's folder");
+  at["service_name"].require(identity.service_name().empty(), "is for the identities of services");
+  at["extra_claims"].unsupported(identity.extra_claims_size() > 0, "identity.extra_claims");
+}
+
 void check_identities(const Place& place, const v1::Task& task) {
   std::set<std::string> names;
   for (int i = 0; i < task.identities_size(); ++i) {
-    const Place at = place.item("identity", task.identities(i).name(), i);
-    if (!names.insert(task.identities(i).name()).second) at.error("is defined twice");
-    at["ttl"].require(task.identities(i).ttl() >= 0, "must not be negative");
-    at.unsupported(true, "identity");
+    const v1::Identity& identity = task.identities(i);
+    const Place at = place.item("identity", identity.name(), i);
+    at["name"].require(is_identity_name(identity.name()), quoted(identity.name()) + " is no name of an identity");
+    if (!names.insert(identity.name()).second) at.error("is defined twice");
+    check_identity(at, identity);
+    if (identity.audience().empty()) at.warn("has no aud: whoever gets the token may show it to others");
+    if (identity.ttl() == 0) at.warn("has no ttl: its token is good for as long as the allocation runs");
   }
-  // Without env and file nobody sees the token, so a task without it is the same task.
-  place["identity"].unsupported(task.identity().env() || task.identity().file(), "identity");
+  if (!task.has_identity()) return;
+  const bool is_for_us = task.identity().audience().empty() ||
+                         (task.identity().audience_size() == 1 && task.identity().audience(0) == kOwnAudience);
+  place["identity"]["aud"].require(is_for_us, "of the default identity is always " + quoted(std::string(kOwnAudience)) +
+                                                 "; name another identity for other audiences");
+  check_identity(place["identity"], task.identity());
 }
 
 void check_volume_mounts(const Place& place, const v1::Task& task, const v1::TaskGroup& group) {

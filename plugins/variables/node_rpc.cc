@@ -1,11 +1,8 @@
 #include "node_rpc.h"
 
-#include "drover/model/allocation.h"
-#include "drover/schema.h"
-#include "drover/secret.h"
+#include "drover/keys.h"
+#include "drover/options.pb.h"
 #include "drover/v1/allocation.pb.h"
-#include "drover/v1/job.pb.h"
-#include "drover/v1/node.pb.h"
 #include "drover/v1/node_variables.pb.h"
 #include "rows.h"
 #include "rules.h"
@@ -23,32 +20,25 @@ Status NodeRpc::start(Host& host, Keyring& keys) {
   DROVER_TRY(nodes_, host.find_table("nodes"));
   DROVER_TRY(allocs_, host.find_table("allocs"));
   DROVER_TRY(jobs_, host.find_table("jobs"));
+  rights_ = host.extension<WorkloadRights>("acl");
   return ok_status();
 }
 
-bool NodeRpc::Reader::may_read(std::string_view wanted_namespace, std::string_view path) const {
-  return wanted_namespace == name_space && is_of_task(path, job, group, task);
-}
-
 Result<NodeRpc::Reader> NodeRpc::reader_of(const v1::NodeVariableRequest& request, const ReadView& view) const {
-  const Status denied = permission_denied("Permission denied");
-  const auto node = Table<v1::Node>(nodes_).get(view, request.node_id());
-  if (!node || !is_same_secret(node->secret_id(), request.secret_id())) return denied;
-  const auto alloc = Table<v1::Allocation>(allocs_).get(view, request.alloc_id());
-  if (!alloc || alloc->node_id() != request.node_id() || client_terminal(*alloc)) return denied;
-  Reader reader{
-      .name_space = alloc->namespace_(), .job = alloc->job_id(), .group = alloc->task_group(), .task = request.task()};
-  // Children of periodic and dispatched jobs read what is their parent's.
-  const auto job = Table<v1::Job>(jobs_).get(view, job_key(alloc->namespace_(), alloc->job_id()));
-  if (job && !job->parent_id().empty()) reader.job = job->parent_id();
-  return reader;
+  DROVER_TRY(const v1::Allocation alloc, allocation_of_caller(view, nodes_, allocs_, request.node_id(),
+                                                              request.secret_id(), request.alloc_id()));
+  std::shared_ptr<const Permissions> rights = all_permissions();
+  if (rights_) {
+    DROVER_TRY(rights, rights_->rights_of(view, workload_of(view, jobs_, alloc, request.task())));
+  }
+  return Reader{.name_space = alloc.namespace_(), .rights = std::move(rights)};
 }
 
 Result<v1::NodeVariableResponse> NodeRpc::read(const v1::NodeVariableRequest& request, Call& call) {
   DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   DROVER_TRY(const Reader reader, reader_of(request, call.view()));
   const std::string& name_space = request.namespace_().empty() ? reader.name_space : request.namespace_();
-  if (!reader.may_read(name_space, request.path())) return permission_denied("Permission denied");
+  if (!reader.rights->may_variable(name_space, request.path(), Access::VARIABLE_READ)) return access_denied();
   const auto row = tables_.variables.get(call.view(), variable_key(name_space, request.path()));
   if (!row) {
     call.set_index(std::max<uint64_t>(1, call.view().table_index(tables_.variables.id())));
@@ -67,10 +57,15 @@ Result<v1::NodeVariablesResponse> NodeRpc::list(const v1::NodeVariableRequest& r
   v1::NodeVariablesResponse response;
   call.set_index(std::max<uint64_t>(1, call.view().table_index(tables_.variables.id())));
   const std::string& wanted = request.namespace_();
-  if (!wanted.empty() && wanted != "*" && wanted != reader.name_space) return response;
-  const KeyRange range = KeyRange::prefix(KeyBuilder().text(reader.name_space).text_prefix(request.path()).take());
+  const bool is_anywhere = wanted == "*";
+  const std::string& name_space = wanted.empty() ? reader.name_space : wanted;
+  const KeyRange range = is_anywhere ? KeyRange::all()
+                                     : KeyRange::prefix(KeyBuilder().text(name_space).text_prefix(request.path()).take());
   tables_.variables.scan(call.view(), kPrimary, range, [&](const v1::SealedVariable& row, std::string_view) {
-    if (reader.may_read(reader.name_space, row.metadata().path())) *response.add_variables() = metadata_of(row);
+    const v1::VariableMetadata& found = row.metadata();
+    if (found.path().starts_with(request.path()) &&
+        reader.rights->may_variable(found.namespace_(), found.path(), Access::VARIABLE_LIST))
+      *response.add_variables() = metadata_of(row);
     return true;
   });
   return response;

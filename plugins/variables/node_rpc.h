@@ -3,6 +3,7 @@
 
 #include "drover/keyring.h"
 #include "drover/plugin.h"
+#include "drover/workload.h"
 #include "tables.h"
 
 namespace drover::v1 {
@@ -23,8 +24,8 @@ class NodeRpc {
  private:
   // The one who reads: a task that runs, or will.
   struct Reader {
-    std::string name_space, job, group, task;
-    bool may_read(std::string_view wanted_namespace, std::string_view path) const;
+    std::string name_space;
+    std::shared_ptr<const Permissions> rights;
   };
   // Errors: permission_denied, which does not say why.
   Result<Reader> reader_of(const v1::NodeVariableRequest& request, const ReadView& view) const;
@@ -33,6 +34,7 @@ class NodeRpc {
 
   const Tables& tables_;
   Keyring* keys_ = nullptr;
+  WorkloadRights* rights_ = nullptr;  // null: nobody restricts anybody
   TableId nodes_, allocs_, jobs_;
 };
 

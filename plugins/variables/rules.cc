@@ -81,15 +81,4 @@ Result<std::optional<uint64_t>> read_cas(std::string_view text) {
   return std::optional(value);
 }
 
-bool is_of_task(std::string_view path, std::string_view job, std::string_view group, std::string_view task) {
-  std::string own = "nomad/jobs";
-  if (path == own) return true;
-  for (const std::string_view part : {job, group, task}) {
-    if (part.empty()) return false;
-    own += "/" + std::string(part);
-    if (path == own) return true;
-  }
-  return false;
-}
-
 }  // namespace drover::variables

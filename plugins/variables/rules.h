@@ -27,7 +27,4 @@ Result<v1::VariableLock> checked_lock(const v1::VariableLock& lock);
 // Nothing for an empty text.
 Result<std::optional<uint64_t>> read_cas(std::string_view text);
 
-// True for what a task may read without a policy: its job's, its group's and its own.
-bool is_of_task(std::string_view path, std::string_view job, std::string_view group, std::string_view task);
-
 }  // namespace drover::variables

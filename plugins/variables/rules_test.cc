@@ -74,17 +74,5 @@ TEST(VariableRules, FillInALock) {
   EXPECT_TRUE(checked_lock(lock).ok());
 }
 
-TEST(VariableRules, ATaskReadsWhatIsItsOwn) {
-  const struct {
-    const char* path;
-    bool may;
-  } cases[] = {{"nomad/jobs", true},           {"nomad/jobs/web", true},         {"nomad/jobs/web/g", true},
-               {"nomad/jobs/web/g/t", true},   {"nomad/jobs/web/g/t/x", false},  {"nomad/jobs/web2", false},
-               {"nomad/jobs/we", false},       {"nomad/jobs/web/other", false},  {"nomad/jobs/web/g/other", false},
-               {"nomad/jobs/", false},         {"nomad", false},                 {"secret", false}};
-  for (const auto& c : cases) EXPECT_EQ(is_of_task(c.path, "web", "g", "t"), c.may) << c.path;
-  EXPECT_FALSE(is_of_task("nomad/jobs/web/g/", "web", "g", ""));
-}
-
 }  // namespace
 }  // namespace drover::variables

@@ -14,6 +14,7 @@
 #include "reseal.h"
 #include "rpc.h"
 #include "sdk/testing/fake_host.h"
+#include "sdk/testing/permissions.h"
 #include "tables.h"
 #include "variables.pb.h"
 
@@ -51,6 +52,26 @@ class FakeKeyring final : public Keyring {
   }
 };
 
+// A job's tasks read the variables of their job in its namespace.
+class OwnVariables final : public testing::AllButManagement {
+ public:
+  explicit OwnVariables(Workload workload) : workload_(std::move(workload)) {}
+  bool may_variable(std::string_view name_space, std::string_view path, Access_VariableRight right) const override {
+    const bool is_own = path == "nomad/jobs" || (std::string(path) + "/").starts_with("nomad/jobs/" + workload_.job + "/");
+    return name_space == workload_.name_space && is_own && right != Access::VARIABLE_WRITE;
+  }
+
+ private:
+  const Workload workload_;
+};
+
+class FakeRights final : public WorkloadRights {
+ public:
+  Result<std::shared_ptr<const Permissions>> rights_of(const ReadView&, const Workload& workload) override {
+    return std::shared_ptr<const Permissions>(std::make_shared<OwnVariables>(workload));
+  }
+};
+
 class Vars : public ::testing::Test {
  protected:
   Vars() {
@@ -63,6 +84,7 @@ class Vars : public ::testing::Test {
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     EXPECT_TRUE(node_rpc_.declare(host_.rows()).ok());
+    EXPECT_TRUE(host_.rows().extend<WorkloadRights>("acl", rights_).ok());
     rpc_.start(host_, keyring_, 2);
     EXPECT_TRUE(node_rpc_.start(host_, keyring_).ok());
     add_key(keyring_.active);
@@ -112,6 +134,7 @@ class Vars : public ::testing::Test {
 
   testing::FakeHost host_;
   FakeKeyring keyring_;
+  FakeRights rights_;
   Tables tables_;
   LockKeeper locks_;
   Rpc rpc_{tables_, locks_};

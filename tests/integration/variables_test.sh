@@ -82,11 +82,13 @@ eventually 20 "the task does not say for what it waits" tells "$ALLOC" "Missing:
 expect 0 "" "$DROVER" var put -out=none nomad/jobs/late/g/t k=it
 eventually 20 "the task does not start" prints "$ALLOC" "got it"
 expect 0 "" "$DROVER" job stop -purge -detach late
-once_job spy 'exec sleep 1000' 'template {
+expect 0 "" "$DROVER" var put -out=none shared/greeting k=hello
+once_job guest 'cat local/out; exec sleep 1000' 'template {
         destination = "local/out"
-        data        = "{{ nomadVar \"nomad/jobs/web\" }}"
+        data        = "{{ with nomadVar \"shared/greeting\" }}{{ .k }} from all{{ end }}"
       }'
-eventually 20 "another job'\''s variable was read" tells "$ALLOC" "Permission denied: a task reads nomad/jobs"
+eventually 20 "without access control a task reads every variable" prints "$ALLOC" "hello from all"
+expect 0 "" "$DROVER" job stop -purge -detach guest
 
 # --- no secret lies anywhere but in the secrets of tasks
 MARK=marker-$RANDOM$RANDOM-secret

@@ -114,13 +114,14 @@ bool Compiled::may_mount(std::string_view host_volume, bool writes) const {
   return holds(host_volumes_.find(host_volume), writes ? kMountReadWrite : kMountReadOnly | kMountReadWrite);
 }
 
-Result<std::shared_ptr<const Permissions>> compile(const std::vector<std::string>& texts) {
+Result<std::shared_ptr<const Permissions>> compile(const std::vector<std::string>& texts,
+                                                   std::optional<Workload> workload) {
   std::vector<PolicyRules> policies;
   for (const std::string& text : texts) {
     DROVER_TRY(PolicyRules rules, parse_policy(text));
     policies.push_back(std::move(rules));
   }
-  return std::shared_ptr<const Permissions>(std::make_shared<Compiled>(policies));
+  return std::shared_ptr<const Permissions>(std::make_shared<Compiled>(policies, std::move(workload)));
 }
 
 }  // namespace drover::acl

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "drover/permissions.h"
+#include "drover/workload.h"
 #include "rules/policy.h"
 
 namespace drover::acl {
@@ -37,11 +38,7 @@ class Patterns {
 // True when the pattern covers the text. "*" stands for any run of characters, also none, and for "/" too.
 bool matches(std::string_view pattern, std::string_view text);
 
-// The task whose identity asks. It reads and lists its own variables without a policy.
-struct Workload {
-  std::string name_space, job, group, task;
-};
-
+// A task reads and lists its own variables without a policy.
 class Compiled final : public Permissions {
  public:
   explicit Compiled(const std::vector<PolicyRules>& policies, std::optional<Workload> workload = {});
@@ -65,6 +62,7 @@ class Compiled final : public Permissions {
 
 // The permissions under policies of these texts. Errors: that of the first that cannot be read, which takes all rights
 // away from whoever has it.
-Result<std::shared_ptr<const Permissions>> compile(const std::vector<std::string>& texts);
+Result<std::shared_ptr<const Permissions>> compile(const std::vector<std::string>& texts,
+                                                   std::optional<Workload> workload = {});
 
 }  // namespace drover::acl

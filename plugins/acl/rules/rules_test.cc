@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <random>
 #include <sstream>
 
 #include "drover/json.h"
 #include "drover/options.pb.h"
 #include "rules/compiled.h"
 #include "rules/policy.h"
+
+void fuzz_policy(std::string_view text);
 
 namespace drover::acl {
 namespace {
@@ -229,6 +232,37 @@ TEST(Policies, SayWhatIsWrong) {
   }
   const auto json = parse_policy(R"({"namespace":{"default":{"policy":"read"}}})");
   EXPECT_TRUE(Compiled({*json}).may(Access::READ_JOB, "default"));
+}
+
+TEST(Policies, MutatedOnesGrantTheSameEachTime) {
+  const std::string corpus[] = {
+      R"(namespace "default" {
+           policy       = "write"
+           capabilities = ["alloc-exec", "deny"]
+         }
+         node { policy = "read" })",
+      R"(namespace "prod-*" {
+           variables {
+             path "a/*" { capabilities = ["read", "list"] }
+           }
+         })",
+      R"({"namespace":[{"default":[{"policy":"read"}]}],"host_volume":{"*":{"policy":"deny"}},
+          "plugin":{"policy":"list"}})"};
+  const std::string_view pieces[] = {"{",  "}", "\"",        "[",      "]",    "=",  "*",  "deny",
+                                     "\n", ",", "namespace", "policy", "\xff", "${", "<<E"};
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 5'000; ++i) {
+    std::string text = corpus[random() % std::size(corpus)];
+    for (size_t edits = 1 + random() % 4; edits > 0; --edits) {
+      const size_t at = random() % (text.size() + 1);
+      if (random() % 2 == 0) {
+        text.insert(at, pieces[random() % std::size(pieces)]);
+      } else {
+        text.erase(at, 1 + random() % 8);
+      }
+    }
+    fuzz_policy(text);
+  }
 }
 
 TEST(Policies, MatchRunsOfCharacters) {

@@ -18,7 +18,7 @@ Result<Seen> VariableFunctions::look(const VariableQuery& query) {
   if (seen.error.code() != Code::permission_denied) return seen.error;
   return permission_denied(
       "Permission denied: a task reads nomad/jobs, nomad/jobs/JOB and what is its group's and its own below that, in "
-      "its job's namespace");
+      "its job's namespace, and what policies grant its job");
 }
 
 Result<Value> VariableFunctions::call(std::string_view name, Arguments arguments) {

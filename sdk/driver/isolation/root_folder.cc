@@ -1,5 +1,6 @@
 #include "root_folder.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -182,6 +183,27 @@ Result<std::string> RootFolder::find_program(const std::string& name) const {
   return invalid_argument("file " + name + " not found under path" + (is_plain ? "" : " " + path_));
 }
 
+namespace {
+
+// Files and sockets of this process directly in the folder, in which nobody else could put anything yet. False: errno
+// says why.
+bool give_entries(const Fd& folder, const Launcher::User& user) {
+  const int again = ::dup(folder.get());
+  DIR* const entries = again < 0 ? nullptr : ::fdopendir(again);
+  if (!entries) return false;
+  bool is_given = true;
+  while (const dirent* entry = is_given ? ::readdir(entries) : nullptr) {
+    struct stat found {};
+    if (::fstatat(folder.get(), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (found.st_uid != ::geteuid() || (!S_ISREG(found.st_mode) && !S_ISSOCK(found.st_mode))) continue;
+    is_given = ::fchownat(folder.get(), entry->d_name, user.id, user.group, AT_SYMLINK_NOFOLLOW) == 0;
+  }
+  ::closedir(entries);
+  return is_given;
+}
+
+}  // namespace
+
 Status RootFolder::give_secrets(const Launcher::User& user) const {
   struct stat found {};
   const Fd folder =
@@ -189,7 +211,7 @@ Status RootFolder::give_secrets(const Launcher::User& user) const {
   if (!folder) return errno == ENOENT ? ok_status() : errno_status(errno, "open the task's secrets in " + path_);
   if (::fstat(folder.get(), &found) != 0) return errno_status(errno, "look at the task's secrets in " + path_);
   if (found.st_uid != ::geteuid() || found.st_uid == user.id) return ok_status();
-  if (::fchown(folder.get(), user.id, user.group) == 0) return ok_status();
+  if (::fchown(folder.get(), user.id, user.group) == 0 && give_entries(folder, user)) return ok_status();
   return errno_status(errno, "give the task's secrets in " + path_ + " to its user");
 }
 

@@ -31,7 +31,7 @@ class RootFolder {
   // so. Errors: invalid_argument.
   Result<std::string> find_program(const std::string& name) const;
 
-  // Gives the task's secrets to its user, unless somebody has them already.
+  // Gives the task's secrets, with what lies in them, to its user, unless somebody has them already.
   Status give_secrets(const Launcher::User& user) const;
 
  private:

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Every form of the HTTP API by every kind of caller, at the server and at a node agent.
+. "$(dirname "$0")/../lib.sh"
+: "${ACCESS_MATRIX:?names the program that calls}"
+
+SERVER_HTTP=$(free_port) SERVER_RPC=$(free_port) CLIENT_HTTP=$(free_port)
+export NOMAD_ADDR=http://127.0.0.1:$SERVER_HTTP
+LIMITS='limits {
+  http_max_conns_per_client = 0
+}'
+server_config server "$SERVER_HTTP" "$SERVER_RPC" << CONFIG
+acl {
+  enabled                  = true
+  token_min_expiration_ttl = "1s"
+}
+$LIMITS
+CONFIG
+client_config client "$CLIENT_HTTP" "$SERVER_RPC" << CONFIG
+$RAW_EXEC
+acl {
+  enabled = true
+}
+$LIMITS
+CONFIG
+cd "$WORK" || exit 1
+run_agent server
+eventually 20 "no leader" "$DROVER" operator api /v1/status/leader
+eventually 20 "no RPC port" bash -c "exec 3<> /dev/tcp/127.0.0.1/$SERVER_RPC"
+run_agent client
+"$DROVER" acl bootstrap > boot || fail "no bootstrap: $(cat boot)"
+NOMAD_TOKEN=$(awk '/^Secret ID/ { print $NF }' boot)
+export NOMAD_TOKEN
+eventually 20 "no ready node" node_is_ready
+once_job there 'echo token $NOMAD_TOKEN; exec sleep 1000' 'identity {
+        env = true
+      }'
+eventually 20 "the job has no identity" prints "$ALLOC" "^token ey"
+TASK=$("$DROVER" alloc logs "$ALLOC" | awk '/^token/ { print $2 }')
+first_id() { "$DROVER" operator api "$1" | grep -o '"ID": *"[^"]*"' | head -n 1 | cut -d'"' -f4; }
+ALLOC=$(first_id "/v1/allocations?prefix=$ALLOC") NODE=$(first_id /v1/nodes)
+[ ${#ALLOC} = 36 ] && [ ${#NODE} = 36 ] || fail "the identifiers are \"$ALLOC\" and \"$NODE\""
+SECRET=$(grep -raohE 'secret.{1,4}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}' "$WORK/client-data/local" | tail -n 1 | tail -c 37)
+[ -n "$SECRET" ] || fail "the node's secret is not found"
+for address in "$NOMAD_ADDR" "http://127.0.0.1:$CLIENT_HTTP"; do
+  "$ACCESS_MATRIX" "$address" "$NOMAD_TOKEN" "alloc_id=$ALLOC" "node_id=$NODE" job_id=there "node_secret=$SECRET" "workload=$TASK" \
+    > out 2> wrong || fail "at $address: $(head -n 40 wrong)"
+  cat out
+  CHECKS=$((CHECKS + $(grep -o '^[0-9]*' out)))
+done
+passed
