@@ -12,6 +12,7 @@
 #include "drover/access_control.h"
 #include "drover/agent_config.h"
 #include "drover/log.h"
+#include "drover/machine_addresses.h"
 #include "drover/mutex.h"
 #include "drover/node_locator.h"
 #include "drover/pause.h"
@@ -19,6 +20,7 @@
 #include "drover/reload.h"
 #include "drover/start_order.h"
 #include "drover/wire.h"
+#include "kernel/banner.h"
 #include "kernel/data_folder.h"
 #include "kernel/host/lifecycle.h"
 #include "kernel/host/loader.h"
@@ -87,13 +89,15 @@ class Agent final : public rpc::Environment {
     return leader.id == consensus_->node_id() ? "" : std::move(leader.address);
   }
   std::string any_server_address() const override {
-    return settings_.servers.empty() ? "" : settings_.servers[server_at_.load() % settings_.servers.size()];
+    const std::vector<std::string> known = known_servers();
+    return known.empty() ? "" : known[server_at_.load() % known.size()];
   }
   std::optional<std::string> server_address(std::string_view server) const override;
   std::string unvisited_server(const std::vector<std::string>& path) const override {
     return unvisited_server_of(servers(), settings_.region, settings_.name, path);
   }
   std::vector<ServerMember> servers() const;
+  std::vector<std::string> known_servers() const;
   std::optional<Uuid> local_node() const override {
     MutexLock lock(node_mutex_);
     return node_;
@@ -122,7 +126,6 @@ class Agent final : public rpc::Environment {
   Status verify_node(const Uuid& node, const std::string& secret);
   Status open_log(const RawConfig& raw);
   void fill_shared();
-  void print_banner(const RawConfig& raw) const;
   void lead();
   void watch(std::stop_token stop);
   void shut_down();
@@ -154,7 +157,7 @@ class Agent final : public rpc::Environment {
   std::vector<host::PluginFile> plugin_files_;
   // Plugins for the other role are declared for their methods, which other agents answer; they never start.
   std::vector<host::Lifecycle::Member> elsewhere_;
-  mutable std::atomic<size_t> server_at_{0};  // in settings_.servers
+  mutable std::atomic<size_t> server_at_{0};  // in known_servers()
   std::atomic<raft::Term> ready_term_{0};     // in which this server leads and has applied what came before
   std::atomic<bool> all_started_{false};      // the plugins
   std::atomic<uint64_t> ticks_{0};            // of consensus
@@ -262,26 +265,9 @@ Status Agent::open_log(const RawConfig& raw) {
   options.rotate_bytes = shared_.configuration.bytes("log_rotate_bytes");
   options.max_files = static_cast<int>(shared_.configuration.integer("log_rotate_max_files"));
   DROVER_TRY(log_sink_, make_log_sink(options));
-  print_banner(raw);
+  print_banner(settings_, raw.files);
   log::set_sink(log_sink_.get());
   return ok_status();
-}
-
-void Agent::print_banner(const RawConfig& raw) const {
-  std::string files;
-  for (const std::string& file : raw.files) files += (files.empty() ? "" : ", ") + file;
-  std::cout << "==> Drover agent configuration:\n\n"
-            << "       Advertise Addrs: HTTP: " << settings_.advertise_http << "; RPC: " << settings_.advertise_rpc
-            << "\n            Bind Addrs: HTTP: " << settings_.http_address
-            << (settings_.server ? "; RPC: " + settings_.rpc_address : "") << "\n"
-            << "                Client: " << (settings_.client ? "true" : "false") << "\n"
-            << "                Config: " << (files.empty() ? "<none>" : files) << "\n"
-            << "              Data Dir: " << settings_.data_dir << "\n"
-            << "             Log Level: " << log::to_string(settings_.log_level) << "\n"
-            << "                Region: " << settings_.region << " (DC: " << settings_.datacenter << ")\n"
-            << "                Server: " << (settings_.server ? "true" : "false") << "\n"
-            << "               Version: " << kVersion << "\n\n==> Starting Drover agent...\n\n"
-            << std::flush;
 }
 
 void Agent::fill_shared() {
@@ -320,9 +306,19 @@ void Agent::fill_shared() {
 }
 
 std::vector<ServerMember> Agent::servers() const {
-  const std::vector<std::string> names = extensions_.names(ServerDirectory::kExtensionPoint);
-  if (names.empty()) return {};
-  return static_cast<ServerDirectory*>(extensions_.find(ServerDirectory::kExtensionPoint, names[0]))->servers();
+  const std::vector<ServerDirectory*> directories = extensions_.all<ServerDirectory>();
+  return directories.empty() ? std::vector<ServerMember>() : directories[0]->servers();
+}
+
+// Those of the configuration first, then those that a node has heard of since.
+std::vector<std::string> Agent::known_servers() const {
+  std::vector<std::string> known = settings_.servers;
+  for (const HeardServers* heard : extensions_.all<HeardServers>()) {
+    for (std::string& address : heard->rpc_addresses()) {
+      if (std::ranges::find(known, address) == known.end()) known.push_back(std::move(address));
+    }
+  }
+  return known;
 }
 
 std::optional<std::string> Agent::server_address(std::string_view server) const {
@@ -336,7 +332,8 @@ std::optional<std::string> Agent::server_address(std::string_view server) const 
 // The next server gets its turn, unless another call has moved on already.
 void Agent::server_unreachable(const std::string& address) {
   size_t at = server_at_;
-  if (!settings_.servers.empty() && settings_.servers[at % settings_.servers.size()] == address)
+  const std::vector<std::string> known = known_servers();
+  if (!known.empty() && known[at % known.size()] == address)
     server_at_.compare_exchange_strong(at, at + 1);
 }
 
@@ -418,7 +415,7 @@ Status Agent::start(std::span<const std::string> arguments) {
   std::vector<std::string> warnings;
   DROVER_TRY(shared_.configuration, check_config(raw, declared_blocks_, warnings));
   shared_.configuration_json = config_to_json(raw, declared_blocks_, shared_.configuration);
-  DROVER_TRY(settings_, agent_settings(shared_.configuration, raw.dev));
+  DROVER_TRY(settings_, agent_settings(shared_.configuration, raw.dev, machine_addresses()));
   DROVER_TRY(wire_, only<Wire>("the wire between agents", "grpc"));
   if (settings_.data_dir.empty()) {
     DROVER_TRY(dev_folder_.path, TemporaryFolder::make());

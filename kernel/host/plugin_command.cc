@@ -5,6 +5,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "drover/machine_addresses.h"
 #include "drover/start_order.h"
 #include "kernel/host/loader.h"
 #include "kernel/host/plugin_host.h"
@@ -78,7 +79,7 @@ int validate_config(const std::string& program, std::span<const std::string> arg
     DROVER_TRY(DeclaredBlocks declared, declared_options(plugin_folders(raw.root, program)));
     std::vector<std::string> warnings;
     DROVER_TRY(ConfigBlock checked, check_config(raw, declared, warnings));
-    DROVER_RETURN_IF_ERROR(agent_settings(checked, raw.dev).status());
+    DROVER_RETURN_IF_ERROR(agent_settings(checked, raw.dev, machine_addresses()).status());
     for (const std::string& warning : warnings) std::cout << "Warning: " << warning << "\n";
     return ok_status();
   };

@@ -37,6 +37,7 @@ Status AgentPlugin::declare(Declarations& declare) {
   DROVER_RETURN_IF_ERROR(hooks_.declare(declare));
   DROVER_RETURN_IF_ERROR(declare.extend<AgentStats>("client", *this));
   DROVER_RETURN_IF_ERROR(declare.extend<NodeCalls>("agent", *this));
+  DROVER_RETURN_IF_ERROR(declare.extend<HeardServers>("agent", heard_servers_));
   return declare.extend<NodeLocator>("agent", *this);
 }
 
@@ -81,7 +82,7 @@ Status AgentPlugin::start(Host& host) {
       });
   status_ = std::make_unique<StatusReporter>(
       *client_, [this](const std::vector<Uuid>& ids) { return allocations_->describe(ids); });
-  registration_ = std::make_unique<Registration>(*client_, [this](bool anew) { known(anew); });
+  registration_ = std::make_unique<Registration>(*client_, heard_servers_, [this](bool anew) { known(anew); });
   DROVER_RETURN_IF_ERROR(meta_.open(*store_, client_->config.meta, [this] { registration_->describe_anew(); })
                              .with_context("read this node's metadata"));
   DROVER_RETURN_IF_ERROR(registration_->describe());
@@ -171,6 +172,10 @@ std::map<std::string, std::string> AgentPlugin::stats() const {
   std::string servers = host_->agent().server ? host_->agent().advertise_rpc : "";
   if (const ConfigBlock* configured = host_->configuration("client")) {
     for (const std::string& server : configured->string_list("servers"))
+      servers += (servers.empty() ? "" : ",") + server;
+  }
+  for (const std::string& server : heard_servers_.rpc_addresses()) {
+    if (("," + servers + ",").find("," + server + ",") == std::string::npos)
       servers += (servers.empty() ? "" : ",") + server;
   }
   return {{"node_id", client_->identity.id.to_string()},

@@ -21,6 +21,7 @@
 #include "drover/plugin.h"
 #include "drover/thread_pool.h"
 #include "files/file_rpc.h"
+#include "heard_servers.h"
 #include "hooks/standard_hooks.h"
 #include "node_metrics.h"
 #include "registration.h"
@@ -60,6 +61,7 @@ class AgentPlugin final : public Plugin, private NodeLocator, private NodeCalls,
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Client> client_;
   StandardHooks hooks_{client_};
+  HeardServerList heard_servers_;
   std::unique_ptr<Registration> registration_;
   std::unique_ptr<StatusReporter> status_;
   std::unique_ptr<Allocations> allocations_;

@@ -35,14 +35,25 @@ void add_without_effect(ConfigSchema& schema) {
     Type type;
     const char* api_name = "";
   };
-  const Known options[] = {{"server_join", Type::any},
-                           {"reservable_cores", Type::string, "ReserveableCores"},
+  const Known options[] = {{"reservable_cores", Type::string, "ReserveableCores"},
                            {"client_min_port", Type::integer},
                            {"client_max_port", Type::integer},
                            {"no_host_uuid", Type::boolean},
                            {"state_dir", Type::string}};
   for (const auto& [name, type, api_name] : options)
     schema.options.push_back({.name = name, .type = type, .api_name = api_name});
+}
+
+// A client goes on for ever, so attempts and pauses are not the operator's to say.
+ConfigOption server_join_block() {
+  using Type = ConfigType;
+  return {.name = "server_join",
+          .type = Type::block,
+          .help = "Further servers.",
+          .options = {{.name = "retry_join", .type = Type::string_list, .help = "RPC addresses of servers."},
+                      {.name = "start_join", .type = Type::string_list, .help = "The same."},
+                      {.name = "retry_interval", .type = Type::duration, .is_api_text = true},
+                      {.name = "retry_max", .type = Type::integer, .api_name = "RetryMaxAttempts"}}};
 }
 
 ConfigOption host_network_block() {
@@ -173,6 +184,7 @@ ConfigSchema client_schema() {
   ConfigSchema schema;
   schema.options = {
       {.name = "servers", .type = Type::string_list, .help = "RPC addresses of servers."},
+      server_join_block(),
       {.name = "alloc_dir",
        .type = Type::string,
        .help = "Folder of the allocations' files; absolute. Default: <data_dir>/alloc."},

@@ -170,7 +170,7 @@ Status Registration::register_node(const std::stop_token& stop) {
   DROVER_TRY(auto response, call<v1::HeartbeatResponse>(
                                 client_.host.caller(),
                                 node_call(client_, "/drover.v1.NodeRegistry/Register", kCallTime, stop), request));
-  heard(std::chrono::nanoseconds(response.heartbeat_ttl()));
+  heard(response);
   return ok_status();
 }
 
@@ -182,11 +182,13 @@ Status Registration::heartbeat(const std::stop_token& stop) {
   DROVER_TRY(auto response, call<v1::HeartbeatResponse>(
                                 client_.host.caller(),
                                 node_call(client_, "/drover.v1.NodeRegistry/Heartbeat", kCallTime, stop), request));
-  heard(std::chrono::nanoseconds(response.heartbeat_ttl()));
+  heard(response);
   return ok_status();
 }
 
-void Registration::heard(std::chrono::nanoseconds ttl) {
+void Registration::heard(const v1::HeartbeatResponse& answer) {
+  servers_.heard({answer.servers().begin(), answer.servers().end()});
+  const std::chrono::nanoseconds ttl(answer.heartbeat_ttl());
   const MutexLock lock(mutex_);
   heartbeats_ = {client_.now(), std::max<std::chrono::nanoseconds>(ttl, kShortestTtl)};
 }

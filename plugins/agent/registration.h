@@ -13,6 +13,11 @@
 
 #include "client.h"
 #include "drover/mutex.h"
+#include "heard_servers.h"
+
+namespace drover::v1 {
+class HeartbeatResponse;
+}
 
 namespace drover::agent {
 
@@ -20,8 +25,8 @@ class Registration {
  public:
   // `known`: called after every successful heartbeat; `anew` for the first, and when the servers may have given the
   // node up before.
-  Registration(const Client& client, std::function<void(bool anew)> known)
-      : client_(client), known_(std::move(known)) {}
+  Registration(const Client& client, HeardServerList& servers, std::function<void(bool anew)> known)
+      : client_(client), servers_(servers), known_(std::move(known)) {}
   ~Registration() { stop(); }
 
   // Finds out what this machine is. Errors: a configured network interface is missing; those of NodeFingerprint.
@@ -43,10 +48,11 @@ class Registration {
   void run(const std::stop_token& stop);
   Status register_node(const std::stop_token& stop);
   Status heartbeat(const std::stop_token& stop);
-  void heard(std::chrono::nanoseconds ttl);
+  void heard(const v1::HeartbeatResponse& answer);
   bool refresh();
 
   const Client& client_;
+  HeardServerList& servers_;
   const std::function<void(bool anew)> known_;
   mutable Mutex mutex_;
   CondVarAny woken_;

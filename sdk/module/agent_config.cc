@@ -1,4 +1,5 @@
 #include "drover/agent_config.h"
+#include "drover/machine_addresses.h"
 
 #include <unistd.h>
 
@@ -245,7 +246,34 @@ std::vector<std::string> plugin_folders(const ConfigBlock& raw, const std::strin
   return folders;
 }
 
-Result<AgentSettings> agent_settings(const ConfigBlock& checked, bool dev) {
+namespace {
+
+// An address with its templates carried out.
+Result<std::string> resolved(const ConfigBlock& block, const std::string& option,
+                             const std::vector<InterfaceAddress>& machine) {
+  return resolve_address(block.string(option), machine).with_context(option);
+}
+
+// Those of `servers`, then those of `server_join`.
+Result<std::vector<std::string>> servers_of(const ConfigBlock& client) {
+  std::vector<std::string> servers = client.string_list("servers");
+  const ConfigBlock* join = client.block("server_join");
+  for (const char* option : {"start_join", "retry_join"}) {
+    if (!join) break;
+    for (std::string& server : join->string_list(option)) {
+      if (server.find('=') != std::string::npos)
+        return invalid_argument("client.server_join." + std::string(option) + ": machines of a cloud are not looked for (" +
+                                server + "); name addresses, or a DNS name that stands for the servers");
+      servers.push_back(std::move(server));
+    }
+  }
+  return servers;
+}
+
+}  // namespace
+
+Result<AgentSettings> agent_settings(const ConfigBlock& checked, bool dev,
+                                     const std::vector<InterfaceAddress>& machine) {
   AgentSettings s;
   s.dev = dev;
   s.region = checked.string("region");
@@ -286,34 +314,41 @@ Result<AgentSettings> agent_settings(const ConfigBlock& checked, bool dev) {
   if (!s.data_dir.empty() && !s.data_dir.starts_with('/'))
     return invalid_argument("data_dir \"" + s.data_dir + "\" is not absolute");
 
-  s.bind_address = checked.string("bind_addr");
+  DROVER_TRY(s.bind_address, resolved(checked, "bind_addr", machine));
   const ConfigBlock* ports = checked.block("ports");
-  const auto listen = [&](const char* name, int64_t fallback) {
+  const auto listen = [&](const char* name, int64_t fallback) -> Result<std::string> {
     std::string host = s.bind_address;
-    if (const ConfigBlock* own = checked.block("addresses"); own && own->has(name)) host = own->string(name);
+    if (const ConfigBlock* own = checked.block("addresses"); own && own->has(name)) {
+      DROVER_TRY(host, resolved(*own, name, machine));
+    }
     if (host.find(':') != std::string::npos && !host.starts_with('[')) host = "[" + host + "]";
     return host + ":" + std::to_string(ports ? ports->integer(name, fallback) : fallback);
   };
-  s.http_address = listen("http", 4646);
-  s.rpc_address = listen("rpc", 4647);
-  const auto advertise = [&](const char* name, const std::string& listening) {
+  DROVER_TRY(s.http_address, listen("http", 4646));
+  DROVER_TRY(s.rpc_address, listen("rpc", 4647));
+  // Listening everywhere, an agent is reached by others at an address of its private network.
+  const std::string own_address = dev ? "" : private_address(machine);
+  const auto advertise = [&](const char* name, const std::string& listening) -> Result<std::string> {
     const std::string port = listening.substr(listening.rfind(':'));
     if (const ConfigBlock* own = checked.block("advertise"); own && own->has(name)) {
-      std::string value = own->string(name);
+      DROVER_TRY(const std::string value, resolved(*own, name, machine));
       return value.find(':') == std::string::npos ? value + port : value;
     }
-    if (listening.starts_with("0.0.0.0") || listening.starts_with("[::]")) return "127.0.0.1" + port;
+    if (listening.starts_with("0.0.0.0") || listening.starts_with("[::]"))
+      return (own_address.empty() ? "127.0.0.1" : own_address) + port;
     return listening;
   };
-  s.advertise_http = advertise("http", s.http_address);
-  s.advertise_rpc = advertise("rpc", s.rpc_address);
-  s.serf_address = listen("serf", 4648);
-  s.advertise_serf = advertise("serf", s.serf_address);
-  if (client && client->has("servers")) s.servers = client->string_list("servers");
+  DROVER_TRY(s.advertise_http, advertise("http", s.http_address));
+  DROVER_TRY(s.advertise_rpc, advertise("rpc", s.rpc_address));
+  DROVER_TRY(s.serf_address, listen("serf", 4648));
+  DROVER_TRY(s.advertise_serf, advertise("serf", s.serf_address));
+  if (client) {
+    DROVER_TRY(s.servers, servers_of(*client));
+  }
   if (!s.server && s.servers.empty()) {
     return failed_precondition(
-        "client.servers is empty; name the servers' RPC addresses, for example servers = [\"192.0.2.1:4647\"], or "
-        "enable server in the same agent");
+        "client.servers is empty, and so is server_join; name the servers' RPC addresses, for example servers = "
+        "[\"192.0.2.1:4647\"], or enable server in the same agent");
   }
   for (std::string& known : s.servers) {
     if (known.find(':') == std::string::npos) known += ":4647";

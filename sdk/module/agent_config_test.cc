@@ -1,4 +1,5 @@
 #include "drover/agent_config.h"
+#include "drover/machine_addresses.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -34,7 +35,7 @@ class AgentConfigTest : public ::testing::Test {
   Result<ConfigBlock> check_text(const std::string& text) { return check({"-config", file("agent.hcl", text)}); }
   Result<AgentSettings> settings(std::vector<std::string> arguments) {
     DROVER_TRY(ConfigBlock checked, check(std::move(arguments)));
-    return agent_settings(checked, is_dev_);
+    return agent_settings(checked, is_dev_, machine_);
   }
   // The error of a file, without the folder's name.
   std::string problem(const std::string& text) {
@@ -49,6 +50,10 @@ class AgentConfigTest : public ::testing::Test {
   DeclaredBlocks declared_ = {
       {"client",
        {.options = {{.name = "servers", .type = ConfigType::string_list, .help = "Servers."},
+                    {.name = "server_join",
+                     .type = ConfigType::block,
+                     .help = "Servers.",
+                     .options = {{.name = "retry_join", .type = ConfigType::string_list, .help = "Servers."}}},
                     {.name = "meta", .type = ConfigType::string_map, .help = "Metadata."},
                     {.name = "node_class", .help = "Class."}}}},
       {"server",
@@ -59,6 +64,7 @@ class AgentConfigTest : public ::testing::Test {
        {.options = {{.name = "speed", .type = ConfigType::integer, .default_text = "3", .help = "Speed."}}}}};
   std::vector<std::string> warnings_;
   bool is_dev_ = false;
+  std::vector<InterfaceAddress> machine_;
 };
 
 // --- a plugin's block
@@ -355,6 +361,35 @@ TEST_F(AgentConfigTest, AddressesFollowFromWhatIsSaid) {
   EXPECT_EQ(s->http_address, "[::1]:0");
   EXPECT_EQ(s->rpc_address, "10.0.0.9:4647");
   EXPECT_EQ(s->advertise_rpc, "10.0.0.1:4647");
+}
+
+TEST_F(AgentConfigTest, OthersAreToldAnAddressOfThePrivateNetwork) {
+  machine_ = {{.interface = "eth0", .address = "10.1.2.3"}};
+  auto s = settings({"-server", "-data-dir=/d"});
+  ASSERT_TRUE(s) << s.status().to_string();
+  EXPECT_EQ(s->rpc_address, "0.0.0.0:4647");
+  EXPECT_EQ(s->advertise_rpc, "10.1.2.3:4647");
+  EXPECT_EQ(s->advertise_http, "10.1.2.3:4646");
+  EXPECT_EQ(settings({"-dev", "-bind=0.0.0.0"})->advertise_rpc, "127.0.0.1:4647");
+  s = settings({"-server", "-data-dir=/d", "-config",
+                file("t.hcl", "bind_addr = \"{{ GetPrivateIP }}\"\n"
+                              "advertise { http = \"{{ GetInterfaceIP \\\"eth0\\\" }}:80\" }\n")});
+  ASSERT_TRUE(s) << s.status().to_string();
+  EXPECT_EQ(s->rpc_address, "10.1.2.3:4647");
+  EXPECT_EQ(s->advertise_http, "10.1.2.3:80");
+  EXPECT_EQ(settings({"-server", "-data-dir=/d", "-bind={{ GetPublicIP }}"}).status().message(),
+            "bind_addr: no address of this machine is meant by {{ GetPublicIP }}");
+}
+
+TEST_F(AgentConfigTest, AClientJoinsServers) {
+  auto s = settings({"-client", "-data-dir=/d", "-config",
+                     file("c.hcl", "client {\n  servers = [\"a:1\"]\n"
+                                   "  server_join {\n    retry_join = [\"b\", \"c:2\"]\n  }\n}\n")});
+  ASSERT_TRUE(s) << s.status().to_string();
+  EXPECT_EQ(s->servers, (std::vector<std::string>{"a:1", "b:4647", "c:2"}));
+  s = settings({"-client", "-data-dir=/d", "-config",
+                file("d.hcl", "client {\n  server_join {\n    retry_join = [\"provider=aws tag_key=x\"]\n  }\n}\n")});
+  EXPECT_NE(s.status().message().find("machines of a cloud are not looked for"), std::string::npos);
 }
 
 // --- what the agent shows --------------------------------------------------------------------------------------------

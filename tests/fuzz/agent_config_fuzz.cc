@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "drover/agent_config.h"
+#include "drover/machine_addresses.h"
 
 void fuzz_agent_config(std::string_view input);
 
@@ -36,6 +37,6 @@ void fuzz_agent_config(std::string_view input) {
   std::vector<std::string> warnings;
   const auto checked = check_config(*raw, kDeclared, warnings);
   if (!checked) return;
-  (void)agent_settings(*checked, true);
+  (void)agent_settings(*checked, true, {});
   (void)config_to_json(*raw, kDeclared, *checked);
 }

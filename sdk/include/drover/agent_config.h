@@ -17,6 +17,8 @@
 
 namespace drover {
 
+struct InterfaceAddress;  // drover/machine_addresses.h
+
 // The configuration as it was written, before any schema: what names the plugins to load.
 struct RawConfig {
   ConfigBlock root;
@@ -70,7 +72,8 @@ struct AgentSettings {
 };
 // Errors: invalid_argument / failed_precondition: neither server nor client, a data_dir that is missing or not
 // absolute.
-Result<AgentSettings> agent_settings(const ConfigBlock& checked, bool dev);
+Result<AgentSettings> agent_settings(const ConfigBlock& checked, bool dev,
+                                     const std::vector<InterfaceAddress>& machine);
 
 // Every option as JSON in the API's names, secrets blanked; options that are not set have their type's empty value.
 std::string config_to_json(const RawConfig& raw, const DeclaredBlocks& declared, const ConfigBlock& checked);

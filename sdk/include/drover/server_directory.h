@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "drover/uuid.h"
@@ -34,6 +35,15 @@ class ServerDirectory {
   virtual ~ServerDirectory() = default;
   // All that are known, this server among them, ordered by name and region.
   virtual std::vector<ServerMember> servers() const = 0;
+};
+
+// Servers that a node agent has heard of since it started, beside those of its configuration. Whoever extends it says
+// them in the order in which they are to be tried. [any]
+class HeardServers {
+ public:
+  static constexpr std::string_view kExtensionPoint = "heard_servers";
+  virtual ~HeardServers() = default;
+  virtual std::vector<std::string> rpc_addresses() const = 0;  // "host:port"
 };
 
 // The API's form: "name.region", address and the tags that tools read.
