@@ -41,7 +41,7 @@ Status sync_folder(const std::string& folder) {
   return opened && ::fsync(opened.get()) == 0 ? ok_status() : errno_status(errno, "fsync " + folder);
 }
 
-std::string text_in(const Json& object, const char* name) {
+std::string text_member(const Json& object, const char* name) {
   const auto at = object.find(name);
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
@@ -71,13 +71,13 @@ Result<std::shared_ptr<const Material>> KeyFiles::read(const std::string& path, 
   const Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) return data_loss("it is no JSON object");
   const Json meta = object.value("Meta", Json::object());
-  if (!meta.is_object() || text_in(meta, "KeyID") != key_text(key_id))
+  if (!meta.is_object() || text_member(meta, "KeyID") != key_text(key_id))
     return data_loss("it is not of the key that it is named after");
-  if (const std::string by = text_in(object, "Wrapper"); by != wrapper_name_) {
+  if (const std::string by = text_member(object, "Wrapper"); by != wrapper_name_) {
     return failed_precondition("it was wrapped by \"" + by + "\", and this server's wrapper is \"" + wrapper_name_ +
                                "\"; set plugin \"keyring\" { config { wrapper = … } } to what it was");
   }
-  DROVER_TRY(const std::string wrapped, base64_decode(text_in(object, "DEK")));
+  DROVER_TRY(const std::string wrapped, base64_decode(text_member(object, "DEK")));
   DROVER_TRY(std::string bytes, wrapper_.unwrap(wrapped, key_text(key_id)));
   v1::KeyMaterial message;
   const bool is_read = message.ParseFromString(bytes);

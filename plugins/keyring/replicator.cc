@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kLookEvery = 500ms;
+constexpr auto kCompareEvery = 500ms;
 constexpr auto kTryAgain = 2s;
 constexpr auto kBetweenKeys = 200ms;  // five a second at most
 constexpr auto kCallTime = 5s;
@@ -50,7 +50,7 @@ void Replicator::run(const std::stop_token& stop) {
       continue;
     }
     seen = now;
-    pause_for(kLookEvery, stop);
+    pause_for(kCompareEvery, stop);
   }
 }
 

@@ -9,12 +9,12 @@
 namespace drover::templates {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n\v\f";
+constexpr std::string_view kSpaces = " \t\r\n\v\f";
 constexpr size_t kMostInLine = 64 * 1024;
 
 std::string_view trimmed(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+  text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
+  return text.substr(0, text.find_last_not_of(kSpaces) + 1);
 }
 
 bool begins_key(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -34,9 +34,9 @@ Result<std::string> key_of(std::string_view text) {
   return std::string(key);
 }
 
-class Value {
+class LineValue {
  public:
-  explicit Value(std::string_view text) : rest_(trimmed(text)) {}
+  explicit LineValue(std::string_view text) : rest_(trimmed(text)) {}
 
   Result<std::string> read() {
     while (!rest_.empty()) {
@@ -69,7 +69,7 @@ class Value {
   Status plain() {
     const size_t end = std::min(rest_.find_first_of("'\"#"), rest_.size());
     std::string_view part = rest_.substr(0, end);
-    if (end < rest_.size() && rest_[end] == '#') part = part.substr(0, part.find_last_not_of(kBlanks) + 1);
+    if (end < rest_.size() && rest_[end] == '#') part = part.substr(0, part.find_last_not_of(kSpaces) + 1);
     for (const char c : part) DROVER_RETURN_IF_ERROR(add(c));
     rest_.remove_prefix(end);
     return ok_status();
@@ -157,7 +157,7 @@ Status read_line(std::string_view line, Variables& out) {
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos) return invalid_argument("missing =");
   DROVER_TRY(std::string key, key_of(text.substr(0, equals)));
-  DROVER_TRY(std::string value, Value(text.substr(equals + 1)).read());
+  DROVER_TRY(std::string value, LineValue(text.substr(equals + 1)).read());
   out.insert_or_assign(std::move(key), std::move(value));
   return ok_status();
 }

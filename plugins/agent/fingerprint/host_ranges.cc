@@ -12,7 +12,7 @@ namespace drover::agent {
 namespace {
 
 constexpr int kMaxPort = 65535;
-constexpr std::string_view kBlanks = " ";  // the servers skip no others between ports
+constexpr std::string_view kBetweenPorts = " ";  // the servers skip no others between ports
 
 std::optional<int> number(std::string_view text) {
   int value = 0;
@@ -32,11 +32,11 @@ Status check_ports(std::string_view ports) {
   std::string_view left = ports;
   while (!left.empty()) {
     const size_t comma = std::min(left.find(','), left.size());
-    const std::string_view part = trim(left.substr(0, comma), kBlanks);
+    const std::string_view part = trim(left.substr(0, comma), kBetweenPorts);
     left.remove_prefix(std::min(left.size(), comma + 1));
     const size_t dash = part.find('-');
-    const auto first = number(trim(part.substr(0, dash), kBlanks));
-    const auto last = dash == std::string_view::npos ? first : number(trim(part.substr(dash + 1), kBlanks));
+    const auto first = number(trim(part.substr(0, dash), kBetweenPorts));
+    const auto last = dash == std::string_view::npos ? first : number(trim(part.substr(dash + 1), kBetweenPorts));
     if (first && last && *first >= 1 && *first <= *last && *last <= kMaxPort) continue;
     return invalid_argument("\"" + std::string(part) + "\" is neither a port nor a range of ports such as 8500-8600");
   }

@@ -88,7 +88,7 @@ int alloc_fs(Run& run) {
   return status.ok() ? 0 : run.fail(tail->has_value() ? "Error tailing file" : "Error reading file", status);
 }
 
-Definition definition(std::string name) {
+Definition fs_definition(std::string name) {
   std::vector<Flag> flags = {on_off("H", "Sizes in bytes, for programs"),
                              on_off("verbose", "Also the type of the content"),
                              on_off("job", "The argument is a job: take one of its allocations"),
@@ -108,6 +108,6 @@ Definition definition(std::string name) {
 
 }  // namespace
 
-std::vector<Definition> fs_commands() { return {definition("alloc fs"), definition("fs")}; }
+std::vector<Definition> fs_commands() { return {fs_definition("alloc fs"), fs_definition("fs")}; }
 
 }  // namespace drover::cli

@@ -85,7 +85,7 @@ int alloc_logs(Run& run) {
   return status.ok() ? 0 : run.fail("Error reading logs", status);
 }
 
-Definition definition(std::string name) {
+Definition logs_definition(std::string name) {
   std::vector<Flag> flags = {on_off("stderr", "Standard error"),
                              on_off("stdout", "Standard output, the default; with -f alone, both are shown"),
                              with_value("task", "", "The task, where there are several"),
@@ -106,6 +106,6 @@ Definition definition(std::string name) {
 
 }  // namespace
 
-std::vector<Definition> logs_commands() { return {definition("alloc logs"), definition("logs")}; }
+std::vector<Definition> logs_commands() { return {logs_definition("alloc logs"), logs_definition("logs")}; }
 
 }  // namespace drover::cli

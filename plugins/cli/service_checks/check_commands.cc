@@ -23,7 +23,7 @@ std::vector<const v1::CheckQueryResult*> in_order(const v1::AllocationChecksResp
 
 std::string task_of(const v1::CheckQueryResult& check) { return check.task().empty() ? "(group)" : check.task(); }
 
-Result<Answer<v1::AllocationChecksResponse>> ask(Run& run, const std::string& alloc_id) {
+Result<Answer<v1::AllocationChecksResponse>> checks_of(Run& run, const std::string& alloc_id) {
   v1::AllocationChecksRequest request;
   request.set_alloc_id(alloc_id);
   return run.client.call<v1::ClientChecks::List>(request);
@@ -32,7 +32,7 @@ Result<Answer<v1::AllocationChecksResponse>> ask(Run& run, const std::string& al
 int alloc_checks(Run& run) {
   auto alloc = find_alloc(run, run.arguments.positional()[0]);
   if (!alloc) return run.fail("Error querying allocation", alloc.status());
-  auto answer = ask(run, alloc->message.allocation().allocation().id());
+  auto answer = checks_of(run, alloc->message.allocation().allocation().id());
   if (!answer) return run.fail("Error querying allocation checks", answer.status());
   if (auto code = print_object(run, *answer)) return *code;
   run.out << checks_text(answer->message);
@@ -69,7 +69,7 @@ std::string checks_table(const v1::AllocationChecksResponse& checks) {
 }
 
 std::string checks_section(Run& run, const std::string& alloc_id) {
-  const auto answer = ask(run, alloc_id);
+  const auto answer = checks_of(run, alloc_id);
   const std::string table = answer ? checks_table(answer->message) : "";
   return table.empty() ? "" : "\nNomad Service Checks:\n" + table;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cni/network_list.h"
 #include "drover/log.h"
 #include "drover/program.h"
 #include "drover/v1/allocation.pb.h"
@@ -16,7 +17,6 @@ namespace {
 constexpr auto kPluginTime = std::chrono::seconds(60);
 constexpr auto kIptablesTime = std::chrono::seconds(30);
 constexpr std::string_view kCniMode = "cni/";
-constexpr const char* kAdminChain = "NOMAD-ADMIN";
 // The programs that plugins start themselves.
 constexpr const char* kPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 

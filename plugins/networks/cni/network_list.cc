@@ -11,7 +11,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kBridgeVersion = "0.4.0";
-constexpr const char* kAdminChain = "NOMAD-ADMIN";
 constexpr const char* kOldestVersion = "0.1.0";  // of a list that says none
 
 Json range(const Subnet& subnet) { return Json::array({{{"subnet", to_string(subnet)}}}); }

@@ -9,6 +9,8 @@
 
 namespace drover::networks::cni {
 
+inline constexpr const char* kAdminChain = "NOMAD-ADMIN";  // where operators put rules of their own
+
 struct NetworkList {
   std::string name;
   std::string version;  // of the specification

@@ -101,7 +101,7 @@ TEST(Failures, AreThoseOfTheNodeWhateverItsKindWasAskedBefore) {
       std::set<std::string> different;
       for (size_t i = 0; i < cluster.blocks(); ++i) {
         const ClusterBlock& block = cluster.block(i);
-        for (size_t at = 0; at < ClusterBlock::kSlots; ++at) {
+        for (size_t at = 0; at < kSlots; ++at) {
           if ((block.live >> at & 1) == 0) continue;
           const bool accepts = (block.accepting >> at & 1) != 0;
           const ClusterNode& node = *block.nodes[at];

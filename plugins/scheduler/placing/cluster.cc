@@ -11,7 +11,6 @@
 namespace drover::scheduler {
 namespace {
 
-constexpr size_t kSlots = ClusterBlock::kSlots;
 // A kind with fewer nodes shares its blocks with others: a block costs as much for one node as for 64.
 constexpr size_t kOwnBlocksFrom = 32;
 

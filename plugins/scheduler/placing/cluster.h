@@ -41,8 +41,9 @@ struct ClusterNode {
   std::vector<std::shared_ptr<const Holding>> holdings;  // that the room counts
 };
 
+inline constexpr size_t kSlots = 64;  // of a block
+
 struct ClusterBlock {
-  static constexpr size_t kSlots = 64;
   static constexpr uint32_t kMixed = UINT32_MAX;
   template <typename T>
   using Column = std::array<T, kSlots>;
@@ -99,7 +100,7 @@ class Cluster {
   const ClusterBlock& block(size_t index) const { return *blocks_[index]; }
   // Requires: the slot is live.
   const ClusterNode& at(Slot slot) const {
-    return *blocks_[slot / ClusterBlock::kSlots]->nodes[slot % ClusterBlock::kSlots];
+    return *blocks_[slot / kSlots]->nodes[slot % kSlots];
   }
   // Numbers of kinds are below this; those that no node is of have no example.
   size_t kinds() const { return kinds_->all.size(); }

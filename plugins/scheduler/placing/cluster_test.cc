@@ -31,14 +31,14 @@ void expect_whole(const Cluster& cluster) {
   for (size_t index = 0; index < cluster.blocks(); ++index) {
     const ClusterBlock& block = cluster.block(index);
     EXPECT_EQ(block.accepting & ~block.live, 0U);
-    for (size_t i = 0; i < ClusterBlock::kSlots; ++i) {
+    for (size_t i = 0; i < kSlots; ++i) {
       if ((block.live >> i & 1U) == 0) {
         EXPECT_EQ(block.nodes[i], nullptr);
         continue;
       }
       const ClusterNode& node = *block.nodes[i];
       EXPECT_TRUE(seen.insert(node.node->id()).second);
-      EXPECT_EQ(cluster.slot_of(node.node->id()), index * ClusterBlock::kSlots + i);
+      EXPECT_EQ(cluster.slot_of(node.node->id()), index * kSlots + i);
       EXPECT_EQ(block.free_cpu[i], node.room.capacity().cpu - node.room.used().cpu);
       EXPECT_EQ(block.free_memory[i], node.room.capacity().memory_mb - node.room.used().memory_mb);
       EXPECT_EQ(block.cpu_power[i], power_of_free(node.room.capacity().cpu, node.room.used().cpu));
@@ -63,7 +63,7 @@ TEST(Cluster, AKindWithManyNodesHasBlocksOfItsOwn) {
   for (size_t i = 0; i < cluster.blocks(); ++i) {
     const ClusterBlock& block = cluster.block(i);
     if (block.one_kind == ClusterBlock::kMixed) {
-      for (size_t at = 0; at < ClusterBlock::kSlots; ++at) {
+      for (size_t at = 0; at < kSlots; ++at) {
         if ((block.live >> at & 1U) != 0) EXPECT_EQ(block.nodes[at]->node->computed_class(), "rare");
       }
     } else {
@@ -79,8 +79,8 @@ TEST(Cluster, NodesThatOfferOtherHostVolumesAreOfAnotherKind) {
     v1::Node node = node_of_class(number, "same");
     if (*volume) (*node.mutable_host_volumes())[volume].set_read_only(read_only);
     cluster.put_node(shared(node));
-    return cluster.block(cluster.slot_of(node.id()).value() / ClusterBlock::kSlots)
-        .kind[cluster.slot_of(node.id()).value() % ClusterBlock::kSlots];
+    return cluster.block(cluster.slot_of(node.id()).value() / kSlots)
+        .kind[cluster.slot_of(node.id()).value() % kSlots];
   };
   const uint32_t none = put(1, "", false), data = put(2, "data", false), certs = put(3, "certs", false);
   EXPECT_EQ(data, put(4, "data", false));

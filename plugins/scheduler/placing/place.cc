@@ -119,7 +119,7 @@ bool Placer::add_way(Slot slot, const GroupPlacer::Wish& wish, Best& best) {
 }
 
 Placer::Exit& Placer::exit_of(Slot slot) {
-  if (exits_.size() <= slot) exits_.resize(around_.cluster.blocks() * ClusterBlock::kSlots);
+  if (exits_.size() <= slot) exits_.resize(around_.cluster.blocks() * kSlots);
   if (exits_[slot]) return *exits_[slot];
   const ClusterNode& node = node_at(slot);
   Exit& exit = exits_[slot].emplace();

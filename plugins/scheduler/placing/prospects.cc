@@ -12,7 +12,6 @@
 namespace drover::scheduler {
 namespace {
 
-constexpr size_t kSlots = ClusterBlock::kSlots;
 
 uint64_t bit_of(Slot slot) { return uint64_t{1} << (slot % kSlots); }
 

@@ -11,7 +11,6 @@
 namespace drover::scheduler {
 namespace {
 
-constexpr size_t kSlots = ClusterBlock::kSlots;
 constexpr double kPackingMax = 18;
 
 // packing = (base + sign * (10^(cpu left) + 10^(memory left))) / 18, within 0 and 1.

@@ -15,7 +15,6 @@ using testing::make_alloc;
 using testing::make_job;
 using testing::make_node;
 
-constexpr size_t kSlots = ClusterBlock::kSlots;
 using Scores = std::array<double, kSlots>;
 
 ClusterBlock random_block(std::mt19937_64& random) {
