@@ -13,6 +13,7 @@
 #include "cli_command.h"
 #include "drover/api/evaluations.pb.h"
 #include "drover/api/jobs.pb.h"
+#include "drover/api/namespaces.pb.h"
 #include "drover/api/nodes.pb.h"
 #include "drover/api/plugins.pb.h"
 #include "drover/api/services.pb.h"
@@ -53,7 +54,7 @@ std::vector<std::string> complete_argument(const std::string& command, const std
   if (word.starts_with('-'))
     return word.find('=') == std::string::npos ? flags_of(help, word) : std::vector<std::string>();
   const std::string usage = help.substr(0, help.find('\n'));
-  for (const std::string kind : {"job", "node", "allocation", "evaluation", "plugin", "service"}) {
+  for (const std::string kind : {"job", "node", "allocation", "evaluation", "plugin", "service", "namespace"}) {
     if (usage.find("<" + kind + ">") != std::string::npos || usage.find("[" + kind + "]") != std::string::npos)
       return known.ids_of(kind, word);
   }
@@ -89,20 +90,22 @@ std::vector<std::string> service_names(Client& client, const std::string& prefix
 std::vector<std::string> look_up(Client& client, const std::string& kind, const std::string& prefix) {
   if (kind == "service") return service_names(client, prefix);
   // An identifier's prefix has whole bytes.
-  const bool is_text = kind == "job" || kind == "variable";
+  const bool is_text = kind == "job" || kind == "variable" || kind == "namespace";
   const size_t asked = is_text ? prefix.size() : prefix.size() & ~size_t{1};
   const Parameters page = {{"prefix", prefix.substr(0, asked)}, {"per_page", "100"}};
   // Where the agent does not answer nothing is offered, and nothing is said on the person's line.
   const auto rows_of = [](const auto& found) { return found ? found->json() : nlohmann::json(); };
   const auto rows = kind == "job"          ? rows_of(client.call<v1::Jobs::List>({}, page))
                     : kind == "variable"   ? rows_of(client.call<v1::Variables::List>({}, page))
+                    : kind == "namespace"  ? rows_of(client.call<v1::Namespaces::List>({}, page))
                     : kind == "node"       ? rows_of(client.call<v1::Nodes::List>({}, page))
                     : kind == "allocation" ? rows_of(client.call<v1::Allocations::List>({}, page))
                     : kind == "evaluation" ? rows_of(client.call<v1::Evaluations::List>({}, page))
                                            : rows_of(client.call<v1::NodePlugins::List>({}));  // without pages
   std::vector<std::string> ids;
   for (const auto& row : rows) {
-    std::string id = row.value(kind == "plugin" ? "Name" : kind == "variable" ? "Path" : "ID", "");
+    const bool is_named = kind == "plugin" || kind == "namespace";
+    std::string id = row.value(is_named ? "Name" : kind == "variable" ? "Path" : "ID", "");
     if (id.starts_with(prefix)) ids.push_back(std::move(id));
   }
   std::ranges::sort(ids);
@@ -162,6 +165,7 @@ std::vector<std::string> complete(std::string_view line, const Completions& know
   std::vector<std::string> words = words_of(line);
   if (words.size() < 2) return {};
   const std::string last = std::move(words.back());
+  if (words[words.size() - 2] == "-namespace") return known.ids_of("namespace", last);
   std::string typed;  // the words of a command so far
   for (size_t i = 1; i + 1 < words.size() && !words[i].starts_with('-'); ++i) {
     const std::string next = typed.empty() ? words[i] : typed + " " + words[i];

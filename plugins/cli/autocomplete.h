@@ -11,7 +11,8 @@ namespace drover::cli {
 struct Completions {
   std::vector<std::string> commands;  // full names, "job run"
   std::function<std::string(const std::string& command)> help_of;
-  // Identifiers that begin so, of what a usage calls <job>, <node>, <allocation>, <evaluation>, <plugin> or <service>.
+  // Identifiers that begin so, of what a usage calls <job>, <node>, <allocation>, <evaluation>, <plugin>, <service> or
+  // <namespace>.
   std::function<std::vector<std::string>(const std::string& kind, const std::string& prefix)> ids_of;
 };
 

@@ -9,13 +9,15 @@ using Words = std::vector<std::string>;
 
 TEST(Autocomplete, OffersWhatMayStandThere) {
   const Completions known{
-      .commands = {"job run", "job status", "job stop", "node status", "operator raft list-peers", "agent"},
+      .commands = {"job run", "job status", "job stop", "namespace status", "node status", "operator raft list-peers",
+                   "agent"},
       .help_of =
           [](const std::string& command) {
             if (command == "job status") {
               return std::string(
                   "Usage: drover job status [options] <job>\n\n  -json\n      As JSON\n  -t=<value>\n      x\n");
             }
+            if (command == "namespace status") return std::string("Usage: drover namespace status <namespace>\n");
             return "Usage: drover " + command + " [options] <path>\n\n  -detach\n      y\n";
           },
       .ids_of = [](const std::string& kind, const std::string& prefix) { return Words{kind + ":" + prefix}; },
@@ -24,7 +26,7 @@ TEST(Autocomplete, OffersWhatMayStandThere) {
     const char* line;
     Words expected;
   } kCases[] = {
-      {"drover ", {"agent", "job", "node", "operator"}},
+      {"drover ", {"agent", "job", "namespace", "node", "operator"}},
       {"drover j", {"job"}},
       {"drover job ", {"run", "status", "stop"}},
       {"drover job st", {"status", "stop"}},
@@ -35,6 +37,9 @@ TEST(Autocomplete, OffersWhatMayStandThere) {
       {"drover job status -", {"-json", "-t="}},
       {"drover job status -j", {"-json"}},
       {"drover job status -t=x", {}},
+      {"drover namespace status pr", {"namespace:pr"}},
+      {"drover job run -namespace pr", {"namespace:pr"}},
+      {"drover job run -namespace prod ", {}},
       {"drover job run ", {}},  // the shell offers files
       {"drover job run -d", {"-detach"}},
       {"drover nonsense x", {}},

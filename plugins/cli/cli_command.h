@@ -66,6 +66,7 @@ std::vector<Definition> alloc_commands();
 std::vector<Definition> check_commands();
 std::vector<Definition> fs_commands();
 std::vector<Definition> logs_commands();
+std::vector<Definition> namespace_commands();
 std::vector<Definition> node_commands();
 std::vector<Definition> node_drain_commands();
 std::vector<Definition> node_meta_commands();

@@ -49,6 +49,7 @@ int job_run(Run& run) {
     return 0;
   }
   v1::RegisterJobRequest& request = *source;
+  follow_namespace(run, request.job());
   for (const auto& [flag, name] :
        {std::pair("check-index", "job_modify_index"), std::pair("eval-priority", "eval_priority")}) {
     const auto& field = *request.GetDescriptor()->FindFieldByName(name);
@@ -99,6 +100,7 @@ int job_validate(Run& run) {
   auto source = read_job_source(run, run.arguments.positional()[0], job);
   if (!source) return run.fail("Error getting job struct", source.status());
   warn_of_integrations(run);
+  follow_namespace(run, source->job());
   v1::ValidateJobRequest request;
   *request.mutable_job() = source->job();
   auto answer = run.client.call<v1::Jobs::Validate>(request);

@@ -20,6 +20,7 @@ int job_plan(Run& run) {
   auto source = read_job_source(run, path, job);
   if (!source) return run.fail("Error getting job struct", source.status()), kPlanError;
   warn_of_integrations(run);
+  follow_namespace(run, source->job());
   v1::PlanJobRequest request;
   *request.mutable_job() = source->job();
   request.set_job_id(request.job().id());

@@ -94,4 +94,8 @@ Result<v1::RegisterJobRequest> read_job_source(Run& run, const std::string& path
   return request;
 }
 
+void follow_namespace(Run& run, const v1::Job& job) {
+  if (!job.namespace_().empty()) run.client.set_namespace(job.namespace_());
+}
+
 }  // namespace drover::cli

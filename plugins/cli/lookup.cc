@@ -7,6 +7,7 @@
 #include "drover/api/evaluations.pb.h"
 #include "drover/api/jobs.pb.h"
 #include "drover/api/nodes.pb.h"
+#include "jobs/job_list.h"
 #include "output.h"
 
 namespace drover::cli {
@@ -46,18 +47,23 @@ Result<std::string> one_of(const Matches& matches, const std::string& typed, con
 }  // namespace
 
 Result<Answer<v1::JobResponse>> find_job(Run& run, const std::string& id) {
-  DROVER_TRY(const auto answer, run.client.call<v1::Jobs::List>({}, {{"prefix", id}}));
-  const auto& matches = answer->jobs();
-  auto found = std::ranges::find(matches, id, &v1::JobListStub::id);
-  if (found == matches.end() && matches.empty()) return not_found("No job(s) with prefix or ID \"" + id + "\" found");
-  if (found == matches.end() && matches.size() == 1) found = matches.begin();
-  if (found == matches.end()) {
+  run.client.set_namespace(run.client.options().name_space);  // a job before this one may have been in another
+  DROVER_TRY(auto answer, run.client.call<v1::Jobs::List>({}, {{"prefix", id}}));
+  auto& matches = *answer.message.mutable_jobs();
+  const auto is_exact = [&](const v1::JobListStub& match) { return match.id() == id; };
+  const auto others = std::stable_partition(matches.begin(), matches.end(), is_exact);
+  if (others != matches.begin()) matches.erase(others, matches.end());
+  if (matches.empty()) return not_found("No job(s) with prefix or ID \"" + id + "\" found");
+  const bool is_everywhere = run.client.name_space() == "*";
+  if (matches.size() > 1) {
     std::string ids;
     for (const v1::JobListStub& match : matches) ids += "\n" + match.id();
-    return invalid_argument("Prefix matched multiple jobs\n" + ids);
+    return invalid_argument("Prefix matched multiple jobs\n" +
+                            (is_everywhere ? "\n" + format_list(job_rows(matches, true)) : ids));
   }
+  if (is_everywhere) run.client.set_namespace(matches[0].namespace_());
   v1::JobRequest request;
-  request.set_job_id(found->id());
+  request.set_job_id(matches[0].id());
   return run.client.call<v1::Jobs::Get>(request);
 }
 
@@ -101,6 +107,7 @@ Result<Answer<v1::AllocationStubsResponse>> allocs_of(Run& run, const std::strin
 }
 
 Result<std::string> some_alloc_of(Run& run, const std::string& job, bool must_run) {
+  if (run.client.name_space() == "*") DROVER_RETURN_IF_ERROR(find_job(run, job).status());  // goes on in its own
   DROVER_TRY(const auto allocs, allocs_of(run, job));
   std::vector<std::string> running, others;
   for (const v1::AllocationListStub& each : allocs->allocations())

@@ -17,7 +17,8 @@ class NodeResponse;
 
 namespace drover::cli {
 
-// The one job with this ID, or whose ID begins so. Errors: not_found; invalid_argument listing several matches.
+// The one job with this ID, or whose ID begins so. With the namespace "*" it is looked for in all, and the command goes
+// on in the job's own. Errors: not_found; invalid_argument listing several matches.
 Result<Answer<v1::JobResponse>> find_job(Run& run, const std::string& id);
 // Likewise.
 Result<Answer<v1::AllocationResponse>> find_alloc(Run& run, const std::string& id);

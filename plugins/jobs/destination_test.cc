@@ -6,7 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "drover/json.h"
 #include "drover/v1/job.pb.h"
+#include "drover/v1/namespace.pb.h"
 
 namespace drover::jobs {
 namespace {
@@ -47,6 +49,47 @@ TEST(Destination, WhatTheCallNamesStandsBeforeWhatTheJobNames) {
     const Status settled = resolve_destination(job, query, "eu");
     EXPECT_EQ(c.expected, settled.ok() ? job.region() + "/" + job.namespace_() : settled.to_string());
   }
+}
+
+TEST(Capabilities, SayWhatAJobMayUse) {
+  const struct {
+    const char* name;
+    const char* capabilities;
+    const char* expected;
+  } cases[] = {
+      {"nothing said", "", ""},
+      {"enabled", R"("EnabledTaskDrivers":["exec","java","docker"])", ""},
+      {"not enabled", R"("EnabledTaskDrivers":["exec"])",
+       R"(used task drivers ["java" "docker" "java"] are not allowed in namespace "prod")"},
+      {"disabled", R"("DisabledTaskDrivers":["docker"])",
+       R"(used task driver "docker" is not allowed in namespace "prod")"},
+      {"both: disabled", R"("EnabledTaskDrivers":["exec","java","docker"],"DisabledTaskDrivers":["docker"])",
+       R"(used task driver "docker" is not allowed in namespace "prod")"},
+      {"another is enabled", R"("EnabledNetworkModes":["bridge"])",
+       R"(used group network modes ["host" "cni/a"] are not allowed in namespace "prod")"},
+      {"one mode", R"("DisabledNetworkModes":["cni/a","none"])",
+       R"(used group network mode "cni/a" is not allowed in namespace "prod")"},
+      {"both kinds", R"("DisabledTaskDrivers":["docker"],"DisabledNetworkModes":["bridge"])",
+       "used task driver \"docker\" is not allowed in namespace \"prod\"|"
+       "used group network mode \"bridge\" is not allowed in namespace \"prod\""},
+  };
+  v1::Job job;
+  ASSERT_TRUE(json_to_message(R"({"ID":"web","Namespace":"prod","TaskGroups":[
+      {"Networks":[{}],"Tasks":[{"Driver":"exec"},{"Driver":"java"}]},
+      {"Networks":[{"Mode":"bridge"}],"Tasks":[{"Driver":"docker"}]},
+      {"Networks":[{"Mode":"cni/a"}],"Tasks":[{"Driver":"java"}]}]})",
+                              job)
+                  .ok());
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    v1::Namespace name_space;
+    const std::string json = R"({"Name":"prod","Capabilities":{)" + std::string(c.capabilities) + "}}";
+    ASSERT_TRUE(json_to_message(json, name_space).ok());
+    std::string said;
+    for (const std::string& refusal : refused_by(&name_space, job)) said += (said.empty() ? "" : "|") + refusal;
+    EXPECT_EQ(said, c.expected);
+  }
+  EXPECT_EQ(refused_by(nullptr, job), std::vector<std::string>{"job \"web\" is in nonexistent namespace \"prod\""});
 }
 
 }  // namespace

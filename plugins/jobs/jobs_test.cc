@@ -307,7 +307,7 @@ TEST(Validate, EveryViolationIsNamedWithItsPlace) {
       {"restart", [](v1::Job& j) { task(j).mutable_restart_policy()->set_mode("often"); },
        "restart.mode: \"often\" is unknown; use fail or delay"},
       {"payload", [](v1::Job& j) { j.set_payload("x"); }, "payload: a job is registered without a payload"},
-      {"namespace", [](v1::Job& j) { j.set_namespace_("prod"); }, "namespace \"prod\" does not exist"},
+      {"namespace", [](v1::Job& j) { j.set_namespace_("a b"); }, "namespace: \"a b\" is no name of a namespace"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);

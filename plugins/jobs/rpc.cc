@@ -13,11 +13,13 @@
 #include "drover/model/evaluation.h"
 #include "drover/model/job.h"
 #include "drover/model/listing.h"
+#include "drover/model/namespace.h"
 #include "drover/scheduler.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/job_counts.pb.h"
+#include "drover/v1/namespace.pb.h"
 #include "implied.h"
 #include "jobs.pb.h"
 #include "registration.h"
@@ -80,6 +82,10 @@ Status Rpc::start(Host& host, const Priorities& priorities) {
   if (auto allocs = host.find_table("allocs")) allocs_ = Table<v1::Allocation>(*allocs);
   dispatches_.start(host, priorities.highest);
   admission_.has_check_type = [&host](const std::string& type) { return runs_checks(host, type); };
+  admission_.refused_by_namespace = [this](const v1::Job& job) {
+    const auto found = find_namespace(*host_->snapshot(), tables_.namespaces, job.namespace_());
+    return refused_by(found ? &*found : nullptr, job);
+  };
   versions_.start(host, admission_);
   scaling_.start(host);
   return ok_status();
@@ -238,9 +244,11 @@ Result<v1::ParseJobResponse> Rpc::parse(const v1::ParseJobRequest& request, Call
   return response;
 }
 
-Result<v1::ValidateJobResponse> Rpc::validate_job(const v1::ValidateJobRequest& request, Call&) {
+Result<v1::ValidateJobResponse> Rpc::validate_job(const v1::ValidateJobRequest& request, Call& call) {
   if (!request.has_job()) return invalid_argument("Job must be specified");
   v1::Job job = request.job();
+  DROVER_RETURN_IF_ERROR(resolve_destination(job, call.query(), host_->agent().region));
+  DROVER_RETURN_IF_ERROR(call.require(job.namespace_()));
   canonicalize(job, admission_.priorities);
   Findings findings = validate(job, admission_);
   v1::ValidateJobResponse response;
@@ -323,6 +331,7 @@ Result<Write<v1::RegisterJobResponse>> Rpc::evaluate(const v1::EvaluateJobReques
     return invalid_argument("JobID not same as job name");
   }
   DROVER_TRY(const v1::Job job, find(request.path_job_id(), call));
+  DROVER_RETURN_IF_ERROR(in_known_namespace(call.view(), tables_, job));
   if (is_periodic(job)) return invalid_argument("can't evaluate periodic job");
   if (is_parameterized(job)) return invalid_argument("can't evaluate parameterized job");
   const v1::Evaluation eval = new_evaluation(Uuid::random().bytes(), job, "job-register");

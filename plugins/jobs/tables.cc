@@ -1,7 +1,9 @@
 #include "tables.h"
 
+#include "destination.h"
 #include "drover/api/jobs.pb.h"
 #include "drover/model/job.h"
+#include "drover/model/namespace.h"
 #include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "jobs.pb.h"
@@ -39,6 +41,7 @@ class Commands {
 
   Result<std::string> registered(const v1::JobRegistered& command, ApplyContext& context) const {
     v1::Job job = command.job();
+    DROVER_RETURN_IF_ERROR(in_known_namespace(context.rows(), tables_, job));
     const std::string key = job_key(job.namespace_(), job.id());
     auto existing = tables_.jobs.get(context.rows(), key);
     if (command.enforce_index()) {
@@ -276,7 +279,7 @@ class Commands {
     return ok_status();
   }
 
-  const Tables tables_;
+  const Tables& tables_;
 };
 
 }  // namespace
@@ -343,6 +346,11 @@ v1::Job as_registered(v1::Job job, const v1::Job* existing, uint64_t index, int6
   return job;
 }
 
+Status in_known_namespace(const ReadView& view, const Tables& tables, const v1::Job& job) {
+  if (has_namespace(view, tables.namespaces, job.namespace_())) return ok_status();
+  return invalid_argument(nonexistent_namespace(job));
+}
+
 Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_TRY(tables.jobs, declare_table(declare, jobs_table()));
   DROVER_TRY(tables.versions, declare_table(declare, job_versions_table()));
@@ -355,6 +363,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
                keys.primary(job_key(stub.namespace_(), stub.id()));
              }));
   DROVER_RETURN_IF_ERROR(tables.scaling.declare(declare));
+  DROVER_RETURN_IF_ERROR(declare.later_table("namespaces", tables.namespaces));
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::registered>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::deregistered>(commands));

@@ -1,6 +1,7 @@
 // The tables of this plugin and what its log commands do to them. Deterministic. [apply]
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Tables {
   // here, those of its allocations by the scheduler.
   Table<v1::JobListStub> stubs;
   ScalingTables scaling;
+  std::optional<TableId> namespaces = {};  // of the plugin namespaces; none where it is not loaded
 };
 
 // The row that registering `job` at that log index writes, after `existing` (null: there is none): with the servers'
@@ -44,6 +46,10 @@ v1::Job as_registered(v1::Job job, const v1::Job* existing, uint64_t index, int6
 // of the job.
 v1::JobListStub stub_of(const v1::Job& job);
 
+// Errors: invalid_argument when the job's namespace is not there.
+Status in_known_namespace(const ReadView& view, const Tables& tables, const v1::Job& job);
+
+// Requires: `tables` outlives the declarations.
 Status declare_tables(Declarations& declare, Tables& tables);
 
 }  // namespace drover::jobs

@@ -2,6 +2,7 @@
 #include "validate.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "drover/json.h"
 #include "drover/model/disconnect.h"
 #include "drover/model/job.h"
+#include "drover/model/namespace.h"
 #include "drover/model/node.h"
 #include "drover/nearest.h"
 #include "validate_parts.h"
@@ -67,8 +69,8 @@ void check_job(const Place& place, const v1::Job& job, const Admission& admissio
   place["id"].require(job.id().find(' ') == std::string::npos, "the job ID contains a space");
   place["id"].require(!has_null(job.id()), "the job ID contains a null character");
   place["name"].require(!has_null(job.name()), "the job name contains a null character");
-  place["namespace"].require(job.namespace_() == "default",
-                             "namespace " + quoted(job.namespace_()) + " does not exist");
+  place["namespace"].require(is_namespace_name(job.namespace_()),
+                             quoted(job.namespace_()) + " is no name of a namespace: 1 to 128 letters, digits and -");
   check_type(place, job, admission.scheduled);
   place["priority"].require(job.priority() >= 1 && job.priority() <= admission.priorities.highest,
                             "priority must be between 1 and " + std::to_string(admission.priorities.highest));
@@ -278,6 +280,8 @@ Findings validate(const v1::Job& job, const Admission& admission) {
     for (int t = 0; t < group.tasks_size(); ++t)
       check_foreign_types(at.item("task", group.tasks(t).name(), t), group.tasks(t).services(), admission);
   }
+  if (admission.refused_by_namespace && is_namespace_name(job.namespace_()))
+    std::ranges::move(admission.refused_by_namespace(job), std::back_inserter(findings.errors));
   warn_of_promotion(root, job);
   return findings;
 }

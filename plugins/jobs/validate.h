@@ -25,6 +25,8 @@ struct Admission {
   std::vector<std::string> scheduled = {"service", "batch"};  // types of jobs that have a scheduler
   // Says of a type of check that is none of drover's own whether a plugin of some node runs it. Empty: none does.
   std::function<bool(const std::string& type)> has_check_type = {};
+  // Says what speaks against a job in its namespace. Empty: nobody knows the namespaces.
+  std::function<std::vector<std::string>(const v1::Job& job)> refused_by_namespace = {};
 };
 
 // Requires: the job is canonical. A part that this version cannot carry out is an error, never silently left out.

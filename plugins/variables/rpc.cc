@@ -143,6 +143,7 @@ Rpc::Written Rpc::renew(const v1::Variable& said, Call& call) {
 // Looks first whether it would be refused: then nothing goes into the log, and the answer's index is the variable's.
 Rpc::Written Rpc::write(v1::VariableWritten command, std::string items, Call& call) {
   v1::SealedVariable& row = *command.mutable_variable();
+  DROVER_RETURN_IF_ERROR(check_place(call.view(), tables_, row.metadata().namespace_(), row.metadata().path()));
   const auto existing = tables_.variables.get(call.view(), variable_key(row));
   auto finish = answer(items, call, row.metadata().namespace_(), row.metadata().path());
   const uint64_t index = existing ? existing->metadata().modify_index() : 0;

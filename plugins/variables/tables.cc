@@ -2,6 +2,7 @@
 
 #include "drover/api/keyring.pb.h"
 #include "drover/keys.h"
+#include "drover/model/namespace.h"
 #include "variables.pb.h"
 
 namespace drover::variables {
@@ -49,6 +50,8 @@ class Commands {
 
   Result<std::string> written(const v1::VariableWritten& command, ApplyContext& context) const {
     const v1::SealedVariable& said = command.variable();
+    const v1::VariableMetadata& place = said.metadata();
+    DROVER_RETURN_IF_ERROR(check_place(context.rows(), tables_, place.namespace_(), place.path()));
     const auto existing = tables_.variables.get(context.rows(), variable_key(said));
     const v1::SealedVariable* before = existing ? &*existing : nullptr;
     if (command.release() && (!before || !before->metadata().has_lock())) return outcome(Outcome::NOT_LOCKED, before);
@@ -176,12 +179,18 @@ KeyRange versions_of(std::string_view name_space, std::string_view path) {
   return KeyRange::prefix(KeyBuilder().text(name_space).text(path).view());
 }
 
+Status check_place(const ReadView& view, const Tables& tables, const std::string& name_space, const std::string& path) {
+  if (has_namespace(view, tables.namespaces, name_space)) return ok_status();
+  return invalid_argument("variable \"" + path + "\" is in nonexistent namespace \"" + name_space + "\"");
+}
+
 Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_TRY(tables.variables, declare.table<v1::SealedVariable>("variables", {{"key"}, {"locked"}}, variable_keys));
   DROVER_TRY(tables.versions, declare.table<v1::SealedVariable>("variable_versions", {{"key"}}, version_keys));
   DROVER_TRY(tables.quota, declare.table<v1::VariablesQuota>("variables_quota", {}, quota_keys));
   DROVER_TRY(const TableId root_keys, declare.other_table("root_keys"));
   tables.root_keys = Table<v1::RootKey>(root_keys);
+  DROVER_RETURN_IF_ERROR(declare.later_table("namespaces", tables.namespaces));
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::written>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::deleted>(commands));

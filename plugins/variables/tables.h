@@ -19,11 +19,15 @@ inline constexpr uint32_t kByKey = 1;   // of both tables of sealed rows: (root 
 inline constexpr uint32_t kLocked = 2;  // of the variables: (namespace, path), of those with a lock
 
 struct Tables {
-  Table<v1::SealedVariable> variables;  // primary: (namespace, path)
-  Table<v1::SealedVariable> versions;   // primary: (namespace, path, modify index descending); former ones
-  Table<v1::VariablesQuota> quota;      // primary: namespace
-  Table<v1::RootKey> root_keys;         // of the plugin keyring; primary: key
+  Table<v1::SealedVariable> variables;     // primary: (namespace, path)
+  Table<v1::SealedVariable> versions;      // primary: (namespace, path, modify index descending); former ones
+  Table<v1::VariablesQuota> quota;         // primary: namespace
+  Table<v1::RootKey> root_keys;            // of the plugin keyring; primary: key
+  std::optional<TableId> namespaces = {};  // of the plugin namespaces; none where it is not loaded
 };
+
+// Errors: invalid_argument when the namespace is not there.
+Status check_place(const ReadView& view, const Tables& tables, const std::string& name_space, const std::string& path);
 
 // Requires: `tables` outlives the declarations.
 Status declare_tables(Declarations& declare, Tables& tables);

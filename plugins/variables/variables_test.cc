@@ -7,6 +7,7 @@
 #include "drover/schema.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
+#include "drover/v1/namespace.pb.h"
 #include "drover/v1/node.pb.h"
 #include "drover/v1/node_variables.pb.h"
 #include "lock_keeper.h"
@@ -75,8 +76,8 @@ class FakeRights final : public WorkloadRights {
 class Vars : public ::testing::Test {
  protected:
   Vars() {
-    TableSpec keys = Table<v1::RootKey>::spec(
-        "root_keys", {}, [](const v1::RootKey& key, RowKeys& out) { out.primary(key.key_id()); });
+    TableSpec keys = Table<v1::RootKey>::spec("root_keys", {},
+                                              [](const v1::RootKey& key, RowKeys& out) { out.primary(key.key_id()); });
     root_keys_ = Table<v1::RootKey>(host_.rows().add_table(std::move(keys)));
     nodes_ = Table<v1::Node>(host_.rows().add_table(nodes_table().spec()));
     allocs_ = Table<v1::Allocation>(host_.rows().add_table(allocs_table().spec()));
@@ -88,6 +89,12 @@ class Vars : public ::testing::Test {
     rpc_.start(host_, keyring_, 2);
     EXPECT_TRUE(node_rpc_.start(host_, keyring_).ok());
     add_key(keyring_.active);
+    namespaces_ = Table<v1::Namespace>(host_.rows().add_table(namespaces_table().spec()));  // its plugin may come later
+    host_.commit([&](WriteTransaction& rows) {
+      v1::Namespace prod;
+      prod.set_name("prod");
+      EXPECT_TRUE(namespaces_.put(rows, prod).ok());
+    });
   }
   void add_key(const std::string& id, v1::RootKeyState state = v1::ROOT_KEY_STATE_ACTIVE) {
     host_.commit([&](WriteTransaction& rows) {
@@ -143,7 +150,32 @@ class Vars : public ::testing::Test {
   Table<v1::Node> nodes_;
   Table<v1::Allocation> allocs_;
   Table<v1::Job> jobs_;
+  Table<v1::Namespace> namespaces_;
 };
+
+TEST_F(Vars, AreInANamespaceThatIsThere) {
+  v1::ApplyVariableRequest request;
+  request.set_path("app/db");
+  request.mutable_variable()->set_items(R"({"k":"v"})");
+  EXPECT_TRUE(apply(request, "prod").ok());
+  EXPECT_EQ(apply(request, "gone").status().to_string(),
+            "invalid_argument: variable \"app/db\" is in nonexistent namespace \"gone\"");
+  v1::ApplyVariableRequest lock = request;
+  lock.set_lock_acquire(true);
+  EXPECT_EQ(apply(lock, "gone").status().message(), "variable \"app/db\" is in nonexistent namespace \"gone\"");
+}
+
+// The log decides when a namespace goes while a variable is written.
+TEST_F(Vars, AreNotWrittenIntoANamespaceThatWent) {
+  v1::VariableWritten command;
+  command.mutable_variable()->mutable_metadata()->set_namespace_("prod");
+  command.mutable_variable()->mutable_metadata()->set_path("app/db");
+  command.mutable_variable()->set_key_id(keyring_.active);
+  ASSERT_TRUE(host_.propose(command, SteadyTime::max()).ok());
+  host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(namespaces_.erase(rows, namespace_key("prod"))); });
+  EXPECT_EQ(host_.propose(command, SteadyTime::max()).status().message(),
+            "variable \"app/db\" is in nonexistent namespace \"prod\"");
+}
 
 TEST_F(Vars, AreWrittenReadAndDeleted) {
   const auto first = put("app/db", R"({"user":"u"})");

@@ -102,7 +102,7 @@ expect 255 'No path to region "mars"' "$DROVER" job plan far.hcl
 expect 1 'No job(s) with prefix or ID "far" found' "$DROVER" job status far
 expect 1 '+ Job: "far"' "$DROVER" job plan -region global far.hcl
 expect 1 "No path to region" "$DROVER" job status -region mars
-expect 1 'namespace "prod" does not exist' "$DROVER" job run -namespace prod -region global far.hcl
+expect 1 'job "far" is in nonexistent namespace "prod"' "$DROVER" job run -namespace prod -region global far.hcl
 
 # --- without an agent the same rules hold
 away() { NOMAD_ADDR=http://127.0.0.1:9 "$DROVER" "$@"; }

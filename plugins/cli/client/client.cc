@@ -76,7 +76,8 @@ class Headers {
 
 Client::Client(ClientOptions options)
     : options_(std::make_unique<const ClientOptions>(std::move(options))),
-      connection_(std::make_unique<Connection>(*options_)) {}
+      connection_(std::make_unique<Connection>(*options_)),
+      name_space_(options_->name_space) {}
 Client::~Client() = default;
 
 std::string Client::target(const ApiRequest& request) const {
@@ -88,8 +89,7 @@ std::string Client::target(const ApiRequest& request) const {
   };
   for (const auto& [name, value] : request.parameters) add(name, value);
   if (!options_->region.empty()) add("region", options_->region);
-  if (!options_->name_space.empty() && !request.parameters.contains("namespace"))
-    add("namespace", options_->name_space);
+  if (!name_space_.empty() && !request.parameters.contains("namespace")) add("namespace", name_space_);
   return out;
 }
 

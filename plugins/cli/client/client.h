@@ -80,7 +80,11 @@ class Client {
   // Asks for a path that is no method's, or that a person typed. The answer is JSON; null when it is empty.
   Result<nlohmann::json> send(const ApiRequest& request);
 
+  // As they were given.
   const ClientOptions& options() const { return *options_; }
+  // The namespace that is asked from now on: the given one, unless a job says another. Empty: "default".
+  const std::string& name_space() const { return name_space_; }
+  void set_namespace(std::string name_space) { name_space_ = std::move(name_space); }
   // Path and query, with region and namespace.
   std::string target(const ApiRequest& request) const;
 
@@ -93,6 +97,7 @@ class Client {
               google::protobuf::Message& message);
   const std::unique_ptr<const ClientOptions> options_;
   const std::unique_ptr<Connection> connection_;
+  std::string name_space_;
 };
 
 }  // namespace drover::cli

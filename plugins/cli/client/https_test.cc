@@ -442,9 +442,16 @@ TEST_F(Https, AnswersAreHandedOn) {
             "ok");
   EXPECT_EQ(client.send({.verb = "DELETE", .path = "/v1/thing", .parameters = {}, .body = ""}).status().to_string(),
             "ok");
+  client.set_namespace("own");
+  EXPECT_EQ(ask("/v1/thing"), "ok");
+  client.set_namespace("");
+  EXPECT_EQ(ask("/v1/thing"), "ok");
+  EXPECT_EQ(client.options().name_space, "a b");
   const auto requests = server.requests();
-  ASSERT_EQ(requests.size(), 5u);
+  ASSERT_EQ(requests.size(), 7u);
   EXPECT_EQ(requests[0].line, "GET /v1/thing?region=eu&namespace=a%20b");
+  EXPECT_EQ(requests[5].line, "GET /v1/thing?region=eu&namespace=own");
+  EXPECT_EQ(requests[6].line, "GET /v1/thing?region=eu");
   EXPECT_EQ(requests[3].line, "POST /v1/thing?region=eu&namespace=a%20b");
   EXPECT_EQ(requests[3].body, "{}");
   EXPECT_EQ(requests[4].line, "DELETE /v1/thing?region=eu&namespace=a%20b");

@@ -151,8 +151,11 @@ Result<v1::WhatIfRequest> what_if_request(Run& run) {
   for (const std::string& path : run.arguments.positional()) {
     std::string text;
     DROVER_TRY(auto source, read_job_source(run, path, text));
-    *request.add_jobs() = source.job();
+    v1::Job& job = *request.add_jobs();
+    job = source.job();
+    if (job.namespace_().empty() && run.client.name_space() != "*") job.set_namespace_(run.client.name_space());
   }
+  run.client.set_namespace("");  // each job says its own
   if (run.arguments.is_set("algorithm"))
     request.mutable_scheduler()->set_scheduler_algorithm(run.arguments.value("algorithm"));
   return request;
@@ -161,8 +164,9 @@ Result<v1::WhatIfRequest> what_if_request(Run& run) {
 std::string percent(double share) { return std::to_string(static_cast<int>(share * 100 + 0.5)) + " %"; }
 
 std::string packing_text(const v1::WhatIfPacking& packing) {
-  return nodes_text(packing.nodes()) + (packing.nodes() == 1 ? " takes work, " : " take work, ") + std::to_string(packing.nodes_in_use()) + " in use; CPU " +
-         percent(packing.cpu()) + ", memory " + percent(packing.memory());
+  return nodes_text(packing.nodes()) + (packing.nodes() == 1 ? " takes work, " : " take work, ") +
+         std::to_string(packing.nodes_in_use()) + " in use; CPU " + percent(packing.cpu()) + ", memory " +
+         percent(packing.memory());
 }
 
 int what_if(Run& run) {
@@ -176,11 +180,14 @@ int what_if(Run& run) {
   if (!answer) return run.fail("Error asking what if", answer.status());
   if (auto code = print_object(run, *answer)) return *code;
   const v1::WhatIfResponse& what = answer->message;
+  const bool with_namespaces = run.client.options().name_space == "*";
   std::vector<std::vector<std::string>> rows = {{"Allocation", "Job", "Group", "From", "To"}};
+  if (with_namespaces) rows[0].insert(rows[0].begin() + 2, "Namespace");
   for (const v1::WhatIfMove& move : what.moved()) {
     rows.push_back({move.alloc_id().empty() ? "new" : id_text(move.alloc_id(), run.verbose()), move.job_id(),
                     move.group(), move.from().empty() ? "-" : id_text(move.from(), run.verbose()),
                     id_text(move.to(), run.verbose()) + " " + move.to_name()});
+    if (with_namespaces) rows.back().insert(rows.back().begin() + 2, move.namespace_());
   }
   if (rows.size() > 1) run.out << "Moves\n" << format_list(rows) << "\n";
   if (!what.unplaced().empty()) run.out << "Without a place\n";

@@ -60,8 +60,8 @@ void find_constraints_and_drivers(const v1::Job& job, const v1::TaskGroup& group
 // The node itself lacks these at present.
 class Check {
  public:
-  Check(const ClusterNode& candidate, const v1::TaskGroup& group, List& failures)
-      : candidate_(candidate), node_(*candidate.node), group_(group), failures_(failures) {}
+  Check(const ClusterNode& candidate, const v1::Job& job, const v1::TaskGroup& group, List& failures)
+      : candidate_(candidate), node_(*candidate.node), job_(job), group_(group), failures_(failures) {}
 
   void ports() {
     const std::string problem = candidate_.room.ports_exhausted(group_, node_);
@@ -92,13 +92,16 @@ class Check {
   std::string holder_of(int32_t port) const {
     for (const auto& holding : candidate_.holdings) {
       const auto is_it = [&](const HeldPort& held) { return held.port == port; };
-      if (std::ranges::any_of(holding->usage.ports, is_it)) return "job " + holding->job_id;
+      if (!std::ranges::any_of(holding->usage.ports, is_it)) continue;
+      // Who may read this job need not know what is in other namespaces.
+      return holding->name_space == job_.namespace_() ? "job " + holding->job_id : "a job of another namespace";
     }
     return "the node";
   }
 
   const ClusterNode& candidate_;
   const v1::Node& node_;
+  const v1::Job& job_;
   const v1::TaskGroup& group_;
   List& failures_;
 };
@@ -146,7 +149,7 @@ std::vector<Failure> FailureFinder::failures_of(const ClusterNode& candidate, bo
   if (!distinct_.empty()) {
     if (std::string problem = distinct_.check(node); !problem.empty()) add(failures, Failure::Kind::distinct, problem);
   }
-  Check check(candidate, group_, failures);
+  Check check(candidate, job_, group_, failures);
   if (!group_.networks().empty()) check.ports();
   if (has_devices && wants_devices_ && !choose_devices(node, group_, candidate.room.devices())) {
     add(failures, Failure::Kind::device_in_use, std::string(kNoDevices));

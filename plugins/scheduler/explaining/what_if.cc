@@ -220,6 +220,7 @@ class WhatIf {
       move.set_to(alloc.node_id());
       move.set_to_name(alloc.node_name());
       move.set_job_id(job.id());
+      move.set_namespace_(job.namespace_());
       move.set_group(alloc.task_group());
       placed_[{job.namespace_(), job.id()}].push_back(alloc);
     }

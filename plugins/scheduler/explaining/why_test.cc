@@ -185,24 +185,29 @@ TEST_F(Whys, SeveralChangesAreNamedTogether) {
   EXPECT_EQ(answer.changes(0).kind(), "several");
 }
 
-TEST_F(Whys, WhoHoldsAPortIsNamed) {
-  put(make_node("n1"));
-  v1::Job holder = make_job();
-  holder.set_id("holder");
-  put(holder);
-  v1::Allocation alloc = make_alloc(holder, 0, "n1");
-  v1::PortMapping& port = *alloc.mutable_allocated_resources()->mutable_shared()->add_ports();
-  port.set_value(8080);
-  port.set_host_ip("10.0.0.1");
-  put(alloc);
-  v1::Job job = make_job();
-  v1::Port& wanted = *job.mutable_task_groups(0)->add_networks()->add_reserved_ports();
-  wanted.set_label("http");
-  wanted.set_value(8080);
-  const auto answer = why(job);
-  ASSERT_GE(answer.changes_size(), 1);
-  EXPECT_EQ(answer.changes(0).text(),
-            "free the port that job holder holds: network: reserved port collision http=8080");
+TEST_F(Whys, WhoHoldsAPortIsNamedWithinANamespace) {
+  const auto changes_beside = [&](const std::string& name_space) {
+    put(make_node("n1"));
+    v1::Job holder = make_job();
+    holder.set_id("holder");
+    holder.set_namespace_(name_space);
+    put(holder);
+    v1::Allocation alloc = make_alloc(holder, 0, "n1");
+    v1::PortMapping& port = *alloc.mutable_allocated_resources()->mutable_shared()->add_ports();
+    port.set_value(8080);
+    port.set_host_ip("10.0.0.1");
+    put(alloc);
+    v1::Job job = make_job();
+    v1::Port& wanted = *job.mutable_task_groups(0)->add_networks()->add_reserved_ports();
+    wanted.set_label("http");
+    wanted.set_value(8080);
+    const Texts texts = changes(why(job));
+    return texts.empty() ? "" : texts[0];
+  };
+  EXPECT_EQ(changes_beside("default"),
+            "free the port that job holder holds: network: reserved port collision http=8080 (1)");
+  EXPECT_EQ(changes_beside("secret"),
+            "free the port that a job of another namespace holds: network: reserved port collision http=8080 (1)");
 }
 
 TEST_F(Whys, AHigherPriorityMayMakeRoom) {
@@ -294,6 +299,7 @@ TEST_F(WhatIfs, ADrainMovesWhatFindsRoom) {
   const auto answer = what_if(request);
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   ASSERT_EQ(answer->moved_size(), 1);
+  EXPECT_EQ(answer->moved(0).namespace_(), "default");
   EXPECT_EQ(answer->moved(0).from(), id_of("n1"));
   EXPECT_EQ(answer->moved(0).to(), id_of("n2"));
   ASSERT_EQ(answer->unplaced_size(), 1);

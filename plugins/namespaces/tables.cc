@@ -1,0 +1,102 @@
+#include "tables.h"
+
+#include <utility>
+#include <vector>
+
+#include "drover/model/allocation.h"
+#include "drover/model/namespace.h"
+#include "drover/schema.h"
+#include "drover/v1/allocation.pb.h"
+#include "drover/v1/job.pb.h"
+#include "drover/v1/namespace.pb.h"
+#include "namespaces.pb.h"
+#include "rules.h"
+
+namespace drover::namespaces {
+namespace {
+
+bool has_live_job(const ReadView& view, const Tables& tables, const std::string& name) {
+  if (!tables.jobs) return false;
+  bool lives = false;
+  Table<v1::Job>(*tables.jobs).scan(view, kPrimary, of_namespace(name), [&](const v1::Job& job, std::string_view) {
+    lives = job.status() != v1::JOB_STATUS_DEAD;
+    return !lives;
+  });
+  return lives;
+}
+
+// Also those of jobs that are gone: what still runs belongs somewhere.
+bool has_live_alloc(const ReadView& view, const Tables& tables, const std::string& name) {
+  if (!tables.allocs) return false;
+  bool lives = false;
+  Table<v1::Allocation>(*tables.allocs)
+      .scan(view, kAllocsByJob, of_namespace(name), [&](const v1::Allocation& alloc, std::string_view) {
+        lives = !terminal(alloc);
+        return !lives;
+      });
+  return lives;
+}
+
+// No path is named: the caller may be allowed to list none.
+bool has_variable(const ReadView& view, const Tables& tables, const std::string& name) {
+  return tables.variables && view.scan(*tables.variables, kPrimary, of_namespace(name))->valid();
+}
+
+class Commands {
+ public:
+  explicit Commands(const Tables& tables) : tables_(tables) {}
+
+  Result<std::string> applied(const v1::NamespaceApplied& command, ApplyContext& context) const {
+    v1::Namespace row = command.namespace_();
+    const auto existing = find(context.rows(), tables_, row.name());
+    row.set_create_index(existing ? existing->create_index() : context.index());
+    row.set_modify_index(context.index());
+    DROVER_RETURN_IF_ERROR(tables_.namespaces.put(context.rows(), row));
+    return std::string();
+  }
+
+  Result<std::string> deleted(const v1::NamespaceDeleted& command, ApplyContext& context) const {
+    const std::string key = namespace_key(command.name());
+    if (!context.rows().get(tables_.namespaces.id(), key)) return not_found("namespace not found");
+    DROVER_RETURN_IF_ERROR(check_unused(context.rows(), tables_, command.name(), command.region()));
+    tables_.namespaces.erase(context.rows(), key);
+    return std::string();
+  }
+
+ private:
+  const Tables& tables_;
+};
+
+}  // namespace
+
+std::optional<v1::Namespace> find(const ReadView& view, const Tables& tables, const std::string& name) {
+  if (auto row = tables.namespaces.get(view, namespace_key(name))) return row;
+  if (name == kDefaultNamespace) return unchanged_default();
+  return std::nullopt;
+}
+
+Status check_unused(const ReadView& view, const Tables& tables, const std::string& name, const std::string& region) {
+  std::vector<std::string> reasons;
+  const auto note = [&](bool has, const std::string& what) {
+    if (has) reasons.push_back("namespace \"" + name + "\" has " + what + " in regions: [" + region + "]");
+  };
+  note(has_live_job(view, tables, name), "non-terminal jobs");
+  note(has_live_alloc(view, tables, name), "non-terminal allocations");
+  note(has_variable(view, tables, name), "variables associated with it");
+  if (reasons.empty()) return ok_status();
+  std::string text = std::to_string(reasons.size()) + (reasons.size() == 1 ? " error occurred:" : " errors occurred:");
+  for (const std::string& reason : reasons) text += "\n\t* " + reason;
+  return invalid_argument(text + "\n");
+}
+
+Status declare_tables(Declarations& declare, Tables& tables) {
+  DROVER_TRY(tables.namespaces, declare_table(declare, namespaces_table()));
+  DROVER_RETURN_IF_ERROR(declare.later_table("jobs", tables.jobs));
+  DROVER_RETURN_IF_ERROR(declare.later_table("allocs", tables.allocs));
+  DROVER_RETURN_IF_ERROR(declare.later_table("variables", tables.variables));
+  auto commands = std::make_shared<Commands>(tables);
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::applied>(commands));
+  return declare.command<&Commands::deleted>(commands);
+}
+
+}  // namespace drover::namespaces
