@@ -15,6 +15,7 @@ Status status_of(long http_status, std::string text) {
   switch (http_status) {
     case 400:
       return invalid_argument(text);
+    case 401:
     case 403:
       return permission_denied(text);
     case 404:

@@ -52,10 +52,10 @@ Connection::~Connection() {
 
 Status Connection::read_address() {
   const std::string& given = options_.address;
-  if (given.starts_with("unix://")) {
+  if (given.starts_with("unix:/")) {
     scheme_ = "http";
     host_ = authority_ = "localhost";
-    unix_path_ = given.substr(7);
+    unix_path_ = given.substr(given.starts_with("unix://") ? 7 : 5);
     return unix_path_.empty() ? invalid_argument("address \"" + given + "\" names no socket") : ok_status();
   }
   const std::unique_ptr<CURLU, FreeUrl> url(curl_url());

@@ -373,6 +373,7 @@ TEST_F(Https, AUnixSocketServesAsWell) {
   Server server{asio::local::stream_protocol::endpoint(path)};
   const ClientOptions options = {.address = "unix://" + path, .proxies = {.http = "http://127.0.0.1:9"}};
   EXPECT_EQ(ask(options), kFine);
+  EXPECT_EQ(ask({.address = "unix:" + path}), kFine) << "as tasks find it in their environment";
   EXPECT_EQ(run_command(options), "7 and all");
   expect_failure({.address = "unix://" + file("nothing.sock")},
                  {"unavailable: cannot reach the agent at unix://",
