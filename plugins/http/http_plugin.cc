@@ -34,6 +34,10 @@ class HttpPlugin final : public Plugin, public ApiListener, public Reloadable {
                                        .type = ConfigType::bytes,
                                        .default_text = "8MiB",
                                        .help = "Largest request body."},
+                                      {.name = "http_limit_attempts",
+                                       .type = ConfigType::boolean,
+                                       .default_text = "true",
+                                       .help = "Limits of logins, bootstraps and guessed tokens of one address."},
                                       {.name = "http_read_timeout",
                                        .type = ConfigType::duration,
                                        .default_text = "30s",
@@ -63,6 +67,7 @@ class HttpPlugin final : public Plugin, public ApiListener, public Reloadable {
     if (const ConfigBlock* limits = host.configuration("limits")) {
       options.max_connections_per_address = static_cast<size_t>(limits->integer("http_max_conns_per_client", 100));
       options.max_body_bytes = limits->bytes("http_max_body_bytes", options.max_body_bytes);
+      options.limits_attempts = limits->boolean("http_limit_attempts", true);
       options.handshake_timeout = limits->duration("https_handshake_timeout", options.handshake_timeout);
       options.read_timeout =
           std::chrono::duration_cast<std::chrono::seconds>(limits->duration("http_read_timeout", options.read_timeout));

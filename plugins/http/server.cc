@@ -254,7 +254,7 @@ class Server::Impl final : public std::enable_shared_from_this<Impl> {
   }
 
   const ServerOptions options_;
-  Attempts attempts_;
+  Attempts attempts_{options_.limits_attempts};
   const SessionShared shared_;
   Metrics& metrics_;
   std::atomic<uint64_t> sockets_ = 0;

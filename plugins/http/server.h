@@ -24,6 +24,7 @@ struct ServerOptions {
   std::optional<TlsSettings> tls;            // of the addresses; none: in the clear
   size_t max_connections_per_address = 100;  // 0: no limit
   uint64_t max_body_bytes = 8 << 20;
+  bool limits_attempts = true;  // guard/attempts.h
   // For a whole request once its first byte has come, and for an answer of which the client reads nothing meanwhile.
   std::chrono::seconds read_timeout{30};
   std::chrono::seconds idle_timeout{300};

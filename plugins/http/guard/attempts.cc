@@ -47,6 +47,7 @@ Bucket& Attempts::bucket_locked(std::string_view address, std::string_view what,
 
 std::optional<std::chrono::seconds> Attempts::refusal(std::string_view address, std::string_view path, bool has_token,
                                                       SteadyTime now) {
+  if (!is_on_) return std::nullopt;
   const auto rule = std::ranges::find(kRules, path, &Rule::path);
   const MutexLock lock(mutex_);
   if (has_token) {
@@ -61,6 +62,7 @@ std::optional<std::chrono::seconds> Attempts::refusal(std::string_view address, 
 }
 
 void Attempts::failed(std::string_view address, SteadyTime now) {
+  if (!is_on_) return;
   const MutexLock lock(mutex_);
   bucket_locked(address, kFailed, kFailedTokens, now).take(now);
 }

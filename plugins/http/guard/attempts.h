@@ -36,6 +36,8 @@ class Bucket {
 // address that has used up the latter is refused with any token until some come back. Thread-safe.
 class Attempts {
  public:
+  // `is_on`: false counts nothing and refuses nobody.
+  explicit Attempts(bool is_on = true) : is_on_(is_on) {}
   // Counts a request for the path ("/v1/acl/bootstrap", without query). The answer is how long the address must wait
   // instead.
   std::optional<std::chrono::seconds> refusal(std::string_view address, std::string_view path, bool has_token,
@@ -48,6 +50,7 @@ class Attempts {
   Bucket& bucket_locked(std::string_view address, std::string_view what, unsigned a_minute, SteadyTime now)
       DROVER_REQUIRES(mutex_);
 
+  const bool is_on_;
   mutable Mutex mutex_;
   // By address and what is counted. One that is full again says nothing, and goes.
   std::map<std::pair<std::string, std::string_view>, Bucket, std::less<>> buckets_ DROVER_GUARDED_BY(mutex_);

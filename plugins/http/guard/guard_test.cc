@@ -67,6 +67,15 @@ TEST(Attempts, WithTokensThatAreNoneEndAfterThreeHundred) {
   EXPECT_FALSE(attempts.refusal("a", "/v1/jobs", true, kNow + 1s));
 }
 
+TEST(Attempts, AreNotCountedWhereThatIsTurnedOff) {
+  Attempts attempts(false);
+  for (int i = 0; i < 1000; ++i) {
+    attempts.failed("a", kNow);
+    EXPECT_FALSE(attempts.refusal("a", "/v1/acl/bootstrap", true, kNow));
+  }
+  EXPECT_EQ(attempts.size(), 0u);
+}
+
 TEST(Attempts, OfManyAddressesAreForgotten) {
   Attempts attempts;
   for (int i = 0; i < 25'000; ++i) attempts.failed(std::to_string(i), kNow);
