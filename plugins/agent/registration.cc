@@ -7,6 +7,7 @@
 
 #include "disk/host_volumes.h"
 #include "driver_lookup.h"
+#include "drover/config.h"
 #include "drover/log.h"
 #include "drover/messages.h"
 #include "drover/node_fingerprint.h"
@@ -43,6 +44,8 @@ Status Registration::describe() {
   node->set_node_class(client_.config.node_class);
   node->set_node_pool(client_.config.node_pool);
   node->set_http_addr(agent.advertise_http);
+  const ConfigBlock* tls = client_.host.configuration("tls");
+  node->set_tls_enabled(tls && tls->boolean("http"));
   node->set_status(v1::NODE_STATUS_INITIALIZING);
   for (const auto& [key, value] : client_.meta.all()) (*node->mutable_meta())[key] = value;
   DROVER_RETURN_IF_ERROR(describe_machine(client_.config, agent.dev_mode, *node));

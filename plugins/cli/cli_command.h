@@ -85,6 +85,7 @@ std::vector<Definition> snapshot_commands();
 std::vector<Definition> raft_file_commands();
 std::vector<Definition> plugin_commands();
 std::vector<Definition> exec_commands();
+std::vector<Definition> tls_commands();
 std::vector<Definition> keyring_commands();
 std::vector<Definition> var_commands();
 std::vector<Definition> var_put_commands();

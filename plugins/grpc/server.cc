@@ -11,6 +11,7 @@
 #include "drover/mutex.h"
 #include "lane.h"
 #include "node_session.h"
+#include "places.h"
 #include "stream.h"
 
 namespace drover::wire {
@@ -113,7 +114,8 @@ class Served : public std::enable_shared_from_this<Served> {
 
 class GrpcServer::Impl final : public grpc::CallbackGenericService {
  public:
-  explicit Impl(const Wire::Setup& setup) : setup_(setup) {}
+  Impl(const Wire::Setup& setup, const WireLimits& limits)
+      : setup_(setup), limits_(limits), places_(limits.connections_per_address) {}
   ~Impl() override { stop(); }
 
   Status listen(const std::string& address, const std::string& option);
@@ -132,6 +134,8 @@ class GrpcServer::Impl final : public grpc::CallbackGenericService {
   class Attached;
 
   const Wire::Setup& setup_;
+  const WireLimits limits_;
+  Places places_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
   mutable Mutex mutex_;
@@ -244,6 +248,15 @@ grpc::ServerGenericBidiReactor* GrpcServer::Impl::CreateReactor(grpc::GenericCal
   called_by_grpc(this);
   auto stream = ServerStream::make(context);
   grpc::ServerGenericBidiReactor* reactor = stream.get();
+  auto place = places_.take(context->peer());
+  if (!place) {
+    stream->start({.message = [](const std::string&) {}, .half_closed = [] {}, .cancelled = [] {}});
+    stream->finish(
+        resource_exhausted("this address has too many connections to this server's RPC port; see "
+                           "limits { rpc_max_conns_per_client }"));
+    return reactor;
+  }
+  stream->keep(std::move(place));
   if (context->method() == kAttachMethod) {
     std::make_shared<Attached>(std::move(stream), *this)->start();
   } else if (context->method() == kPeerMethod) {
@@ -268,6 +281,8 @@ Status GrpcServer::Impl::listen(const std::string& address, const std::string& o
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 2'000);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(limits_.handshake).count()));
   given_to_grpc(this);
   server_ = builder.BuildAndStart();
   if (!server_ || port == 0) {
@@ -291,8 +306,8 @@ GrpcServer::GrpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 GrpcServer::~GrpcServer() = default;
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const std::string& address, const std::string& option,
-                                                      const Wire::Setup& setup) {
-  auto impl = std::make_unique<Impl>(setup);
+                                                      const Wire::Setup& setup, const WireLimits& limits) {
+  auto impl = std::make_unique<Impl>(setup, limits);
   DROVER_RETURN_IF_ERROR(impl->listen(address, option));
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(impl)));
 }

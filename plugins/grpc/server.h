@@ -16,6 +16,7 @@
 #include <string>
 
 #include "drover/wire.h"
+#include "wire.h"
 
 namespace drover::wire {
 
@@ -23,7 +24,7 @@ class GrpcServer {
  public:
   // As Wire::listen. The objects that the setup names outlive stop().
   static Result<std::unique_ptr<GrpcServer>> start(const std::string& address, const std::string& option,
-                                                   const Wire::Setup& setup);
+                                                   const Wire::Setup& setup, const WireLimits& limits);
   ~GrpcServer();  // stops
   void stop();    // cancels every call and waits for it
   std::string address() const;

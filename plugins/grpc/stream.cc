@@ -201,6 +201,7 @@ void ServerStream::OnCancel() {
 
 void ServerStream::OnDone() {
   events_ = {};
+  kept_.reset();
   self_.reset();  // the last touch, unless somebody else holds it
 }
 

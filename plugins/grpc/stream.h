@@ -85,6 +85,8 @@ class ServerStream final : public StreamBase<grpc::ServerGenericBidiReactor> {
   // The stream owns itself until finish() has run its course.
   static std::shared_ptr<ServerStream> make(grpc::GenericCallbackServerContext* context);
   void start(Events events);
+  // Keeps that as long as the call goes on. Before start().
+  void keep(std::shared_ptr<void> kept) { kept_ = std::move(kept); }
   // Ends the call after what is queued. The first one counts.
   void finish(const Status& status, std::string reply_meta = {});
   // The one message of an answer and its good end, in one step.
@@ -103,6 +105,7 @@ class ServerStream final : public StreamBase<grpc::ServerGenericBidiReactor> {
 
   grpc::GenericCallbackServerContext* const context_;
   std::shared_ptr<ServerStream> self_;
+  std::shared_ptr<void> kept_;
   Events events_;
   std::optional<grpc::Status> final_ DROVER_GUARDED_BY(mutex_);
 };

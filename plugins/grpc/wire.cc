@@ -13,6 +13,7 @@ namespace {
 
 class GrpcWire final : public Wire {
  public:
+  explicit GrpcWire(std::shared_ptr<const WireLimits> limits) : limits_(std::move(limits)) {}
   ~GrpcWire() override { stop(); }
 
   void start(Setup setup) override {
@@ -23,7 +24,7 @@ class GrpcWire final : public Wire {
   }
 
   Status listen(const std::string& address, const std::string& option) override {
-    DROVER_TRY(server_, GrpcServer::start(address, option, *setup_));
+    DROVER_TRY(server_, GrpcServer::start(address, option, *setup_, *limits_));
     listening_ = server_.get();
     return ok_status();
   }
@@ -78,6 +79,7 @@ class GrpcWire final : public Wire {
   }
 
  private:
+  const std::shared_ptr<const WireLimits> limits_;
   // Constant after start(), in the order of their use.
   std::optional<Setup> setup_;
   std::optional<Channels> channels_;
@@ -89,6 +91,8 @@ class GrpcWire final : public Wire {
 
 }  // namespace
 
-std::unique_ptr<Wire> make_grpc_wire() { return std::make_unique<GrpcWire>(); }
+std::unique_ptr<Wire> make_grpc_wire(std::shared_ptr<const WireLimits> limits) {
+  return std::make_unique<GrpcWire>(std::move(limits));
+}
 
 }  // namespace drover::wire

@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "drover/mutex.h"
+#include "guard/refused_token.h"
+#include "headers.h"
 
 namespace drover::api {
 namespace {
@@ -38,6 +40,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   explicit Conversation(ConversationStart start)
       : connection_(std::move(start.connection)),
         shared_(start.shared),
+        place_(std::move(start.place)),
         call_(std::move(start.call)),
         awaits_token_(start.awaits_token),
         socket_(start.stream) {}
@@ -48,7 +51,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   void accept(const beast::http::request<beast::http::string_body>& request) {
     limit_silence(shared_.options.read_timeout);  // until it is known who speaks
     socket_.set_option(websocket::stream_base::decorator([this](websocket::response_type& response) {
-      for (const auto& [name, value] : shared_.options.headers) response.set(name, value);
+      for (const auto& [name, value] : common_headers(0, shared_.options.headers)) response.set(name, value);
     }));
     socket_.read_message_max(kMaxFrame);
     socket_.text(true);
@@ -194,6 +197,8 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
     websocket::close_reason reason(websocket::close_code::normal);
     if (!status.ok()) {
       const std::string text = reason_of(status.message());
+      if (error_answer(status).status == 403)
+        note_refusal(shared_, place_, call_.context.query.token, shared_from_this());
       reason =
           websocket::close_reason(error_answer(status).status >= kServerError ? websocket::close_code::internal_error
                                                                               : websocket::close_code::policy_error,
@@ -207,9 +212,10 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
 
   const std::shared_ptr<void> connection_;
   const SessionShared& shared_;
+  const std::string place_;
   Outgoing call_;
   const bool awaits_token_;
-  websocket::stream<beast::tcp_stream&> socket_;
+  websocket::stream<Stream&> socket_;
   beast::http::request<beast::http::string_body> request_;
   beast::flat_buffer buffer_;
   std::stop_source cancel_;

@@ -18,10 +18,11 @@
 namespace drover::api {
 
 struct ConversationStart {
-  boost::beast::tcp_stream& stream;  // of the connection, which `connection` keeps until the conversation has ended
+  Stream& stream;  // of the connection, which `connection` keeps until the conversation has ended
   std::shared_ptr<void> connection;
   const SessionShared& shared;
-  Outgoing call;  // its token may still be missing
+  std::string place;  // as of the arrival
+  Outgoing call;      // its token may still be missing
   bool awaits_token = false;
 };
 

@@ -129,6 +129,15 @@ int status_in(std::string_view message, const google::protobuf::Descriptor& type
   return said == 0 ? 200 : static_cast<int>(said);
 }
 
+// Makes a text fit for a header: a line end would begin another one.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return text;
+}
+
+}  // namespace
+
 std::string_view bearer(std::string_view authorization) {
   const size_t space = authorization.find(' ');
   if (space == std::string_view::npos) return {};
@@ -138,15 +147,6 @@ std::string_view bearer(std::string_view authorization) {
   authorization.remove_prefix(space + 1);
   return authorization.substr(0, authorization.find(' '));
 }
-
-// Makes a text fit for a header: a line end would begin another one.
-std::string one_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  return text;
-}
-
-}  // namespace
 
 Result<Query> parse_query(std::string_view text) {
   Query query;

@@ -47,6 +47,8 @@ struct Answer {
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
+// The token of the header Authorization; empty when it holds none of the kind "Bearer".
+std::string_view bearer(std::string_view authorization);
 // The call to make, or the answer to give at once (unknown path, wrong verb, a bad parameter or body).
 std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& routes);
 Answer to_answer(const Outgoing& call, Result<Reply> reply);

@@ -1,91 +1,75 @@
 #include "server.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/socket.h>
 
-#include <array>
+#include <algorithm>
 #include <atomic>
+#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/asio/write.hpp>
+#include <cstring>
 #include <thread>
 
 #include "drover/log.h"
 #include "drover/mutex.h"
 #include "session.h"
+#include "transport/refusal.h"
 
 namespace drover::api {
 namespace {
 
 namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
+using Protocol = asio::generic::stream_protocol;
 using Error = boost::system::error_code;
 constexpr size_t kThreads = 2;
 constexpr size_t kUploads = 2;                           // pieces of bodies that wait for their handlers at a time
 constexpr auto kPause = std::chrono::milliseconds(100);  // after a connection that could not be accepted
-constexpr auto kLinger = std::chrono::seconds(2);        // for a client to read that it is refused
-constexpr size_t kRefusals = 100;                        // at a time; one more is closed without a word
-constexpr std::string_view kTooMany =
-    "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
-    "Your IP is issuing too many concurrent connections, please rate limit your calls\n";
+constexpr size_t kMaxOverSocket = 64;                    // connections at a time over one that was handed in
 
-// Says to a connection that it is one too many. It is closed only once the client has had time to read that: what it
-// sends meanwhile is read and dropped, since closing over unread bytes resets the connection.
-class Refusal final : public std::enable_shared_from_this<Refusal> {
- public:
-  Refusal(Tcp::socket socket, std::atomic<size_t>& alive)
-      : socket_(std::move(socket)), timer_(socket_.get_executor()), alive_(alive) {
-    ++alive_;
-  }
-  ~Refusal() { --alive_; }
+// The address behind a connection; empty over a Unix socket.
+std::string address_of(const Protocol::endpoint& endpoint) {
+  if (endpoint.protocol().family() != AF_INET && endpoint.protocol().family() != AF_INET6) return {};
+  Tcp::endpoint tcp;
+  if (endpoint.size() > tcp.capacity()) return {};
+  std::memcpy(tcp.data(), endpoint.data(), endpoint.size());
+  return tcp.address().to_string();
+}
 
-  void start() {
-    timer_.expires_after(kLinger);
-    timer_.async_wait([self = shared_from_this()](Error) { self->close(); });
-    asio::async_write(socket_, asio::buffer(kTooMany.data(), kTooMany.size()),
-                      [self = shared_from_this()](Error error, size_t) {
-                        if (error) return self->finish();
-                        self->socket_.shutdown(Tcp::socket::shutdown_send, error);
-                        self->drain();
-                      });
-  }
-
- private:
-  void drain() {
-    socket_.async_read_some(asio::buffer(dropped_), [self = shared_from_this()](Error error, size_t) {
-      error ? self->finish() : self->drain();
-    });
-  }
-  void finish() {
-    timer_.cancel();
-    close();
-  }
-  void close() {
-    Error ignored;
-    socket_.close(ignored);
-  }
-
-  Tcp::socket socket_;
-  asio::steady_timer timer_;
-  std::array<char, 4096> dropped_;
-  std::atomic<size_t>& alive_;
+// One socket that listens.
+struct Door {
+  explicit Door(asio::io_context& io) : acceptor(asio::make_strand(io)), pause(acceptor.get_executor()) {}
+  asio::basic_socket_acceptor<Protocol> acceptor;
+  asio::steady_timer pause;
+  bool is_failing = false;  // and it has been said
+  std::string name;         // of a Unix socket, for limits
+  bool wants_token = false;
+  bool speaks_tls = false;
+  size_t max_connections = 0;  // of one place; 0: no limit
+  std::stop_source stopping;
 };
 
 }  // namespace
 
-class Server::Impl {
+class Server::Impl final : public std::enable_shared_from_this<Impl> {
  public:
   Impl(ServerOptions options, const Routes& routes, Caller& caller, Metrics& metrics)
-      : options_(std::move(options)), shared_{options_, routes, caller, metrics, uploads_}, metrics_(metrics) {}
+      : options_(std::move(options)),
+        shared_{options_, routes, caller, metrics, attempts_, uploads_},
+        metrics_(metrics) {}
   ~Impl() { stop(); }
 
   Status start() {
+    if (options_.tls) DROVER_RETURN_IF_ERROR(reload_tls());
     for (const std::string& address : options_.addresses) {
       DROVER_RETURN_IF_ERROR(listen(address).with_context("HTTP API on " + address));
     }
-    for (auto& door : doors_) accept(*door);
+    for (auto& door : doors_) accept(door);
     for (size_t i = 0; i < kThreads; ++i) {
       threads_.emplace_back([this] {
         pthread_setname_np(pthread_self(), "http");
@@ -101,19 +85,54 @@ class Server::Impl {
     return ok_status();
   }
 
+  Status reload_tls() {
+    if (!options_.tls) return ok_status();
+    DROVER_TRY(auto context, make_tls_context(*options_.tls));
+    const MutexLock lock(mutex_);
+    tls_ = std::move(context);
+    return ok_status();
+  }
+
   std::string address() const {
     Error ignored;
-    const auto endpoint = doors_.front()->acceptor.local_endpoint(ignored);
+    Tcp::endpoint endpoint;
+    const auto local = doors_.front()->acceptor.local_endpoint(ignored);
+    std::memcpy(endpoint.data(), local.data(), local.size());
     const std::string host = endpoint.address().to_string();
     return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
   }
 
+  Result<std::unique_ptr<Served>> serve(Fd listening) {
+    auto door = std::make_shared<Door>(io_);
+    door->name = "socket " + std::to_string(++sockets_);
+    door->wants_token = true;
+    door->max_connections = kMaxOverSocket;
+    const int own = ::fcntl(listening.get(), F_DUPFD_CLOEXEC, 0);
+    if (own < 0) return errno_status(errno, "serve the API on a further socket");
+    Error error;
+    door->acceptor.assign(Protocol(AF_UNIX, 0), own, error);
+    if (error) {
+      ::close(own);
+      return errno_status(error.value(), "serve the API on a further socket");
+    }
+    {
+      const MutexLock lock(mutex_);
+      if (stopping_) return failed_precondition("the HTTP API has ended");
+      further_.push_back(door);
+    }
+    asio::dispatch(door->acceptor.get_executor(), [this, door] { accept(door); });
+    return std::unique_ptr<Served>(std::make_unique<Further>(weak_from_this(), door));
+  }
+
   void stop() {
-    stopping_.request_stop();
-    asio::post(io_, [this] {
-      Error ignored;
-      for (auto& door : doors_) door->acceptor.close(ignored);
-    });
+    std::vector<std::shared_ptr<Door>> doors;
+    {
+      const MutexLock lock(mutex_);
+      stopping_ = true;
+      doors.swap(further_);
+    }
+    doors.insert(doors.end(), doors_.begin(), doors_.end());
+    for (const auto& door : doors) close(door);
     {
       MutexLock lock(mutex_);
       all_ended_.wait_for(lock, std::chrono::seconds(5),
@@ -128,12 +147,37 @@ class Server::Impl {
   }
 
  private:
-  struct Door {
-    explicit Door(asio::io_context& io) : acceptor(io), pause(io) {}
-    Tcp::acceptor acceptor;
-    asio::steady_timer pause;
-    bool is_failing = false;  // and it has been said
+  class Further final : public Served {
+   public:
+    Further(std::weak_ptr<Impl> server, std::weak_ptr<Door> door)
+        : server_(std::move(server)), door_(std::move(door)) {}
+    ~Further() override {
+      const auto server = server_.lock();
+      const auto door = server ? door_.lock() : nullptr;
+      if (door) server->leave(door);
+    }
+
+   private:
+    const std::weak_ptr<Impl> server_;
+    const std::weak_ptr<Door> door_;  // it cannot live without the server
   };
+
+  void leave(const std::shared_ptr<Door>& door) {
+    {
+      const MutexLock lock(mutex_);
+      std::erase(further_, door);
+    }
+    close(door);
+  }
+
+  static void close(const std::shared_ptr<Door>& door) {
+    door->stopping.request_stop();
+    asio::dispatch(door->acceptor.get_executor(), [door] {
+      Error ignored;
+      door->acceptor.close(ignored);
+      door->pause.cancel();
+    });
+  }
 
   Status listen(const std::string& address) {
     const size_t colon = address.rfind(':');
@@ -143,10 +187,12 @@ class Server::Impl {
     auto ip = asio::ip::make_address(host, error);
     if (error) return invalid_argument("\"" + host + "\" is not an IP address");
     const int port = std::atoi(address.c_str() + colon + 1);
-    auto door = std::make_unique<Door>(io_);
-    Tcp::acceptor& acceptor = door->acceptor;
+    auto door = std::make_shared<Door>(io_);
+    door->speaks_tls = options_.tls.has_value();
+    door->max_connections = options_.max_connections_per_address;
+    auto& acceptor = door->acceptor;
     Tcp::endpoint endpoint(ip, static_cast<uint16_t>(port));
-    acceptor.open(endpoint.protocol(), error);
+    acceptor.open(Protocol(endpoint.protocol()), error);
     if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
     if (!error && ip.is_v6()) acceptor.set_option(asio::ip::v6_only(false), error);
     if (!error) acceptor.bind(endpoint, error);
@@ -160,64 +206,79 @@ class Server::Impl {
     return ok_status();
   }
 
-  void accept(Door& door) {
-    door.acceptor.async_accept(asio::make_strand(io_), [this, &door](Error error, Tcp::socket socket) {
-      if (stopping_.stop_requested()) return;
-      if (!error) {
-        door.is_failing = false;
-        admit(std::move(socket));
-        return accept(door);
-      }
-      if (!std::exchange(door.is_failing, true))
-        log::warn("http", "connections cannot be accepted; it is tried again", {{"error", error.message()}});
-      door.pause.expires_after(kPause);  // no descriptors, for example
-      door.pause.async_wait([this, &door](Error) { accept(door); });
+  // [the door's strand]
+  void accept(const std::shared_ptr<Door>& door) {
+    if (door->stopping.stop_requested()) return;
+    door->acceptor.async_accept(asio::make_strand(io_), [this, door](Error error, Stream::Socket socket) {
+      accepted(door, error, std::move(socket));
     });
   }
 
-  void admit(Tcp::socket socket) {
+  void accepted(const std::shared_ptr<Door>& door, Error error, Stream::Socket socket) {
+    if (door->stopping.stop_requested()) return;
+    if (!error) {
+      door->is_failing = false;
+      admit(*door, std::move(socket));
+      return accept(door);
+    }
+    if (!std::exchange(door->is_failing, true))
+      log::warn("http", "connections cannot be accepted; it is tried again", {{"error", error.message()}});
+    door->pause.expires_after(kPause);  // no descriptors, for example
+    door->pause.async_wait([this, door](Error) { accept(door); });
+  }
+
+  void admit(const Door& door, Stream::Socket socket) {
     Error error;
-    const auto remote = socket.remote_endpoint(error);
+    const std::string remote = address_of(socket.remote_endpoint(error));
     if (error) return;
-    const std::string who = remote.address().to_string();
+    const std::string place = remote.empty() ? door.name : remote;
+    std::shared_ptr<TlsContext> tls;
     {
-      MutexLock lock(mutex_);
-      size_t& count = connections_[who];
-      if (options_.max_connections_per_address > 0 && count >= options_.max_connections_per_address) {
+      const MutexLock lock(mutex_);
+      size_t& count = connections_[place];
+      if (door.max_connections > 0 && count >= door.max_connections) {
         metrics_.add("nomad.nomad.agent.http.exceeded");
-        if (refusals_ < kRefusals) std::make_shared<Refusal>(std::move(socket), refusals_)->start();
-        return;
+        return refusals_.refuse(std::move(socket), door.speaks_tls, std::chrono::steady_clock::now());
       }
       ++count;
+      if (door.speaks_tls) tls = tls_;
     }
-    socket.set_option(Tcp::no_delay(true), error);
-    start_session(std::move(socket), shared_, stopping_.get_token(), [this, who] {
-      MutexLock lock(mutex_);
-      if (--connections_[who] == 0) connections_.erase(who);
-      all_ended_.notify_all();
-    });
+    if (!remote.empty()) socket.set_option(Tcp::no_delay(true), error);
+    start_session(std::make_unique<Stream>(std::move(socket), std::move(tls)),
+                  {.remote = remote, .place = place, .wants_token = door.wants_token}, shared_,
+                  door.stopping.get_token(), [this, place] {
+                    const MutexLock lock(mutex_);
+                    if (--connections_[place] == 0) connections_.erase(place);
+                    all_ended_.notify_all();
+                  });
   }
 
   const ServerOptions options_;
+  Attempts attempts_{options_.limits_attempts};
   const SessionShared shared_;
   Metrics& metrics_;
-  std::stop_source stopping_;
+  std::atomic<uint64_t> sockets_ = 0;
+  Refusals refusals_;
   Mutex mutex_;
   CondVar all_ended_;
-  std::atomic<size_t> refusals_ = 0;
-  std::map<std::string, size_t> connections_ DROVER_GUARDED_BY(mutex_);  // by remote address
+  bool stopping_ DROVER_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<TlsContext> tls_ DROVER_GUARDED_BY(mutex_);             // for connections to come
+  std::vector<std::shared_ptr<Door>> further_ DROVER_GUARDED_BY(mutex_);  // the ends of serve()
+  std::map<std::string, size_t> connections_ DROVER_GUARDED_BY(mutex_);   // by place
   asio::io_context io_{static_cast<int>(kThreads)};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   asio::io_context uploads_{static_cast<int>(kUploads)};  // its tasks hold sessions: gone before io_
   asio::executor_work_guard<asio::io_context::executor_type> upload_work_{uploads_.get_executor()};
-  std::vector<std::unique_ptr<Door>> doors_;
+  std::vector<std::shared_ptr<Door>> doors_;  // of the configuration; constant after start()
   std::vector<std::thread> threads_;
 };
 
 Server::Server(ServerOptions options, const Routes& routes, Caller& caller, Metrics& metrics)
-    : impl_(std::make_unique<Impl>(std::move(options), routes, caller, metrics)) {}
-Server::~Server() = default;
+    : impl_(std::make_shared<Impl>(std::move(options), routes, caller, metrics)) {}
+Server::~Server() { impl_->stop(); }
 Status Server::start() { return impl_->start(); }
+Status Server::reload_tls() { return impl_->reload_tls(); }
+Result<std::unique_ptr<Server::Served>> Server::serve(Fd listening) { return impl_->serve(std::move(listening)); }
 std::string Server::address() const { return impl_->address(); }
 void Server::stop() { impl_->stop(); }
 

@@ -6,8 +6,7 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <limits>
@@ -16,9 +15,13 @@
 #include "conversation.h"
 #include "drover/duration.h"
 #include "drover/log.h"
-#include "drover/mutex.h"
+#include "guard/refused_token.h"
+#include "guard/token_gate.h"
 #include "gzip.h"
+#include "headers.h"
+#include "outflow.h"
 #include "request.h"
+#include "transport/patience.h"
 
 namespace drover::api {
 namespace {
@@ -26,56 +29,123 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace bhttp = boost::beast::http;
-using Tcp = asio::ip::tcp;
 using Error = boost::system::error_code;
 
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr size_t kMinGzip = 256;  // smaller answers grow
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 constexpr size_t kUploadPiece = 256 << 10;
-constexpr size_t kMaxQueuedBytes = 1 << 20;  // of a stream that the client reads slowly
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+constexpr const char* kTooLate = "the request did not arrive in time";
+constexpr size_t kReadAhead = 16 << 10;  // of what a client says while its call is out
+constexpr char kTlsHandshake = 0x16;     // the first byte of a client that speaks TLS
+
+std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 class Session final : public std::enable_shared_from_this<Session> {
  public:
-  Session(Tcp::socket socket, const SessionShared& shared, std::stop_token stopping, std::function<void()> ended)
-      : stream_(std::move(socket)),
+  Session(std::unique_ptr<Stream> stream, Arrival arrival, const SessionShared& shared, std::stop_token stopping,
+          std::function<void()> ended)
+      : connection_(std::move(stream)),
+        arrival_(std::move(arrival)),
         shared_(shared),
         ended_(std::move(ended)),
-        on_stop_(std::move(stopping), [this] { close_soon(); }) {
-    Error ignored;
-    const auto remote = stream_.socket().remote_endpoint(ignored);
-    if (!ignored) remote_ = remote.address().to_string();
-  }
+        on_stop_(std::move(stopping), [this] { close_soon(); }) {}
   ~Session() { ended_(); }
 
   void start() {
-    asio::dispatch(stream_.get_executor(), [self = shared_from_this()] { self->read(); });
+    asio::dispatch(stream_.get_executor(),
+                   [self = shared_from_this()] { self->stream_.wants_handshake() ? self->greet() : self->read(); });
   }
 
  private:
   // --- reading -------------------------------------------------------------------------------------------------------
+
+  // Who speaks HTTP where TLS is spoken is told so.
+  void greet() {
+    arm(shared_.options.handshake_timeout);
+    stream_.socket().async_wait(Stream::Socket::wait_read, [self = shared_from_this()](Error error) {
+      char first = 0;
+      const int socket = self->stream_.socket().native_handle();
+      if (error || ::recv(socket, &first, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) return self->close();
+      if (first == kTlsHandshake) return self->shake_hands();
+      self->disarm();
+      self->fail(400, "Client sent an HTTP request to an HTTPS server.\n");
+    });
+  }
+
+  void shake_hands() {
+    stream_.async_handshake([self = shared_from_this()](Error error) {
+      self->disarm();
+      if (!error) return self->read();
+      self->shared_.metrics.add("nomad.http.tls_handshake_failed");
+      log::debug("http", "no TLS connection", {{"remote", self->arrival_.place}, {"error", error.message()}});
+      self->close();
+    });
+  }
 
   // An idle connection may wait long for its next request; a begun one must arrive in time.
   void read() {
     parser_.emplace();
     parser_->body_limit(kNoLimit);  // known once the header says what it is for
     parser_->header_limit(64 << 10);
-    stream_.expires_never();
     if (buffer_.size() > 0) return read_request();
+    awaits_request_ = true;
     arm(shared_.options.idle_timeout);
-    stream_.socket().async_wait(Tcp::socket::wait_read, [self = shared_from_this()](Error error) {
-      if (error || self->timed_out_) return self->close();
-      self->read_request();
+    listen();
+  }
+
+  // Reads what comes next, one read at a time: a request where one is awaited. While a call is out the client says
+  // nothing; the end of what it says therefore means that it went away. A request that comes early waits in the buffer.
+  void listen() {
+    if (is_listening_ || buffer_.size() > 0) return;
+    is_listening_ = true;
+    stream_.async_read_some(buffer_.prepare(kReadAhead), [self = shared_from_this()](Error error, size_t size) {
+      self->is_listening_ = false;
+      self->buffer_.commit(size);
+      const bool is_awaited = std::exchange(self->awaits_request_, false);
+      if (error) return is_awaited ? self->close() : self->gone();
+      if (is_awaited) self->read_request();
     });
   }
 
   void read_request() {
     arm(shared_.options.read_timeout);
     bhttp::async_read_header(stream_, buffer_, *parser_, [self = shared_from_this()](Error error, size_t) {
-      if (!error) return self->read_body();
+      if (!error) return self->read_header();
       self->disarm();
       self->on_request(error);
     });
+  }
+
+  void read_header() { arrival_.wants_token ? ask_for_token() : read_body(); }
+
+  // Before anything of the request is looked at but its header.
+  void ask_for_token() {
+    disarm();
+    outgoing_ = {};
+    const auto& header = parser_->get();
+    auto shown = shown_token(view(header["X-Nomad-Token"]), view(header[bhttp::field::authorization]));
+    if (auto* answer = std::get_if<Answer>(&shown)) return turn_away(std::move(*answer));
+    Question question = whoami(std::get<std::string>(std::move(shown)));
+    question.context.remote_address = arrival_.remote;
+    if (!may_try("", true)) return;
+    shared_.caller.call(std::move(question.context), std::move(question.request),
+                        [self = shared_from_this()](Result<Reply> reply) {
+                          asio::post(self->stream_.get_executor(), [self, refusal = judged(reply)]() mutable {
+                            if (refusal && refusal->status == 403) self->note_unknown_token();
+                            if (refusal) return self->turn_away(*std::move(refusal));
+                            self->arm(self->shared_.options.read_timeout);
+                            self->read_body();
+                          });
+                        });
+  }
+
+  // Whatever of the request is still on its way is not read.
+  void turn_away(Answer answer) {
+    keep_alive_ = false;
+    lingers_ = true;
+    write(std::move(answer));
   }
 
   // A body that is no upload is read whole, up to the limit, before anything else happens.
@@ -94,7 +164,6 @@ class Session final : public std::enable_shared_from_this<Session> {
   }
 
   void go_on(bool is_upload) {
-    static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     asio::async_write(stream_, asio::buffer(kContinue.data(), kContinue.size()),
                       [self = shared_from_this(), is_upload](Error error, size_t) {
                         error ? self->close() : self->read_rest(is_upload);
@@ -113,33 +182,8 @@ class Session final : public std::enable_shared_from_this<Session> {
     });
   }
 
-  // Ends what is being read when the time is over, and leaves the connection open for an answer.
-  void arm(std::chrono::nanoseconds time) {
-    timed_out_ = false;
-    timer_.expires_after(time);
-    timer_.async_wait([weak = weak_from_this(), armed = ++armed_](Error error) {
-      auto self = weak.lock();
-      if (error || !self || self->armed_ != armed) return;
-      self->timed_out_ = true;
-      self->interrupt();
-    });
-  }
-
-  // Ends the reading that is armed. It may stand between two of its steps, where nothing is there to be cancelled: so
-  // again, until it has ended.
-  void interrupt() {
-    Error ignored;
-    stream_.socket().cancel(ignored);
-    asio::post(stream_.get_executor(), [weak = weak_from_this(), armed = armed_] {
-      auto self = weak.lock();
-      if (self && self->armed_ == armed) self->interrupt();
-    });
-  }
-
-  void disarm() {
-    ++armed_;
-    timer_.cancel();
-  }
+  void arm(std::chrono::nanoseconds time) { patience_.arm(time, weak_from_this()); }
+  void disarm() { patience_.disarm(); }
 
   void on_request(Error error) {
     if (error == bhttp::error::body_limit) {
@@ -147,14 +191,11 @@ class Session final : public std::enable_shared_from_this<Session> {
     }
     if (error == bhttp::error::header_limit)
       return fail(431, "the request's header fields are larger than 65536 bytes");
-    if (error && timed_out_) return parser_->got_some() ? fail(408, "the request did not arrive in time") : close();
-    if (error == bhttp::error::end_of_stream || error == asio::error::connection_reset ||
-        error == asio::error::operation_aborted || error == asio::error::eof ||
-        error == bhttp::error::partial_message) {
+    if (error && patience_.is_over() && parser_->got_some()) return fail(408, kTooLate);
+    if (error == bhttp::error::end_of_stream || error == bhttp::error::partial_message ||
+        error == asio::error::connection_reset || error == asio::error::operation_aborted || error == asio::error::eof)
       return close();
-    }
     if (error) return fail(400, "malformed request: " + error.message());
-    stream_.expires_never();
     request_ = parser_->release();
     keep_alive_ = request_.keep_alive();
     begin();
@@ -191,7 +232,7 @@ class Session final : public std::enable_shared_from_this<Session> {
         if (!self->upload_) return;
         self->upload_->closed = std::move(status);
         if (self->upload_->state == Upload::State::said) return self->answer_upload();
-        if (self->upload_->state == Upload::State::reading) self->interrupt();
+        if (self->upload_->state == Upload::State::reading) self->patience_.interrupt(self);
       });
     };
     auto opened = shared_.caller.open(outgoing_.context, std::move(outgoing_.request), std::move(receiver));
@@ -221,7 +262,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     if (error) {
       cancel_.request_stop();
       upload_.reset();
-      return timed_out_ ? fail(408, "the request did not arrive in time") : close();
+      return patience_.is_over() ? fail(408, kTooLate) : close();
     }
     const size_t size = upload_->piece.size() - upload_->parser.get().body().size;
     upload_->state = Upload::State::sending;
@@ -240,7 +281,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     if (upload_->closed) return answer_upload();
     if (is_taken && !is_last) return read_piece();
     upload_->state = Upload::State::said;
-    if (is_last) watch_client();
+    if (is_last) listen();
   }
 
   // The client may still be sending; nobody reads it any more.
@@ -260,8 +301,6 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   // --- calling -------------------------------------------------------------------------------------------------------
 
-  static std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
-
   // Fills in `outgoing_`, or answers at once and returns false.
   bool prepare() {
     const std::string_view body = request_.body();
@@ -277,15 +316,31 @@ class Session final : public std::enable_shared_from_this<Session> {
       return false;
     }
     outgoing_ = std::get<Outgoing>(std::move(prepared));
-    outgoing_.context.remote_address = remote_;
+    if (!may_try(asked_.second, !outgoing_.context.query.token.empty())) return false;
+    outgoing_.context.remote_address = arrival_.remote;
     cancel_ = std::stop_source();
     outgoing_.context.stop = cancel_.get_token();
     return true;
   }
 
+  // False when the address must wait, and has been told.
+  bool may_try(std::string_view path, bool has_token) {
+    const auto wait = shared_.attempts.refusal(arrival_.place, path, has_token, std::chrono::steady_clock::now());
+    if (!wait) return true;
+    if (upload_) end_unread();
+    shared_.metrics.add("nomad.http.attempts_exceeded");
+    Answer answer = error_answer(resource_exhausted("too many attempts from this address; wait for some seconds"));
+    answer.headers.emplace_back("Retry-After", std::to_string(wait->count()));
+    turn_away(std::move(answer));
+    return false;
+  }
+
+  void note_unknown_token() { shared_.attempts.failed(arrival_.place, std::chrono::steady_clock::now()); }
+
   void begin() {
     shared_.metrics.add("nomad.http.request", 1);
     began_ = std::chrono::steady_clock::now();
+    outgoing_ = {};
     const std::string_view target = view(request_.target());
     asked_ = {std::string(view(request_.method_string())), std::string(target.substr(0, target.find('?')))};
   }
@@ -308,7 +363,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     }
     if (!prepare()) return;
     if (is_conversation()) return converse();
-    watch_client();
+    listen();
     const Http::Content content = outgoing_.binding->form.content();
     if (content == Http::FRAMES || content == Http::BYTES) return open_stream();
     shared_.caller.call(outgoing_.context, std::move(outgoing_.request),
@@ -328,26 +383,14 @@ class Session final : public std::enable_shared_from_this<Session> {
     if (!is_upgrade(request_)) return fail(400, "this is a conversation over a WebSocket: ask for an upgrade to it");
     if (!is_same_origin(view(request_[bhttp::field::origin]), view(request_[bhttp::field::host])))
       return fail(403, "a page of another origin may not begin a conversation");
-    stream_.expires_never();
     report();
     start_conversation({.stream = stream_,
                         .connection = shared_from_this(),
                         .shared = shared_,
+                        .place = arrival_.place,
                         .call = outgoing_,
                         .awaits_token = outgoing_.ws_handshake},
                        request_);
-  }
-
-  // While a call is out the client sends nothing; readable therefore means that it went away, or sent its next request
-  // early, which stays in the socket.
-  void watch_client() {
-    stream_.socket().async_wait(Tcp::socket::wait_read, [weak = weak_from_this()](Error error) {
-      auto self = weak.lock();
-      if (!self || error) return;
-      char byte = 0;
-      const ssize_t got = recv(self->stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-      if (got == 0) self->gone();
-    });
   }
 
   void gone() {
@@ -357,39 +400,12 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   // --- streaming -----------------------------------------------------------------------------------------------------
 
-  // Handed from the stream's thread to the strand.
-  struct Pipe {
-    Mutex mutex;
-    CondVarAny room;
-    std::string bytes DROVER_GUARDED_BY(mutex);
-    std::string digest DROVER_GUARDED_BY(mutex);
-    std::string content_type DROVER_GUARDED_BY(mutex) = "application/octet-stream";
-    bool has_begun DROVER_GUARDED_BY(mutex) = false;
-    std::optional<Status> closed DROVER_GUARDED_BY(mutex);
-    bool is_draining DROVER_GUARDED_BY(mutex) = false;
-  };
-
+  // The stream holds the session until it is over; the session lets go of the stream when it closes.
   void open_stream() {
-    pipe_ = std::make_shared<Pipe>();
-    StreamReceiver receiver;
-    // The stream holds the session until it is over; the session lets go of the stream when it closes.
-    receiver.message = [self = shared_from_this(), pipe = pipe_, stop = cancel_.get_token(),
-                        form = outgoing_](std::string message) {
-      MutexLock lock(pipe->mutex);
-      pipe->room.wait(lock, stop, [&]() DROVER_REQUIRES(pipe->mutex) { return pipe->bytes.size() < kMaxQueuedBytes; });
-      if (stop.stop_requested() || !append_frame(form, message, pipe->bytes)) return false;
-      if (!std::exchange(pipe->has_begun, true)) {
-        pipe->digest = digest_of(form, message);
-        pipe->content_type = content_type_of(form, message);
-      }
-      if (!std::exchange(pipe->is_draining, true)) asio::post(self->stream_.get_executor(), [self] { self->drain(); });
-      return true;
-    };
-    receiver.closed = [self = shared_from_this(), pipe = pipe_](Status status) {
-      MutexLock lock(pipe->mutex);
-      pipe->closed = std::move(status);
-      if (!std::exchange(pipe->is_draining, true)) asio::post(self->stream_.get_executor(), [self] { self->drain(); });
-    };
+    outflow_ = std::make_shared<Outflow>();
+    auto receiver = Outflow::receiver(outflow_, outgoing_, cancel_.get_token(), [self = shared_from_this()] {
+      asio::post(self->stream_.get_executor(), [self] { self->drain(); });
+    });
     auto opened = shared_.caller.open(outgoing_.context, std::move(outgoing_.request), std::move(receiver));
     if (!opened) return write(error_answer(opened.status()));
     stream_call_ = *std::move(opened);
@@ -397,43 +413,30 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   // Writes what the stream has produced; the header goes with the first bytes, or an error takes its place.
   void drain() {
-    std::string bytes, digest, content_type;
-    std::optional<Status> closed;
-    {
-      MutexLock lock(pipe_->mutex);
-      bytes.swap(pipe_->bytes);
-      digest = pipe_->digest;
-      content_type = pipe_->content_type;
-      closed = pipe_->closed;
-      pipe_->room.notify_all();
-      if (bytes.empty() && !closed) {
-        pipe_->is_draining = false;
-        return;
-      }
-    }
+    auto piece = outflow_->take();
+    if (!piece) return;
+    const auto& closed = piece->closed;
     if (!header_sent_) {
-      if (bytes.empty() && closed && !closed->ok()) {
+      if (piece->bytes.empty() && closed && !closed->ok()) {
         stream_call_.reset();
         return write(error_answer(*closed));
       }
-      return send_header(std::move(bytes), digest, content_type);
+      return send_header(std::move(piece->bytes), piece->head);
     }
-    if (bytes.empty()) return closed->ok() || !is_download() ? finish_stream() : abandon_stream();
-    send_chunk(std::move(bytes));
+    if (piece->bytes.empty()) return closed->ok() || !is_download() ? finish_stream() : abandon_stream();
+    send_chunk(std::move(piece->bytes));
   }
 
   // A download that broke off is not ended as if it were whole.
   bool is_download() const { return outgoing_.binding->form.content() == Http::BYTES; }
 
-  void send_header(std::string first, const std::string& digest, const std::string& content_type) {
+  void send_header(std::string first, const Outflow::Head& head) {
     header_sent_ = true;
     header_.emplace(bhttp::status::ok, 11);
-    header_->set(bhttp::field::content_type, is_download()     ? content_type
+    header_->set(bhttp::field::content_type, is_download()     ? head.content_type
                                              : outgoing_.plain ? "text/plain; charset=utf-8"
                                                                : "application/json");
-    // A browser takes a file for what the header says, and for nothing else.
-    if (is_download() || outgoing_.plain) header_->set("X-Content-Type-Options", "nosniff");
-    if (!digest.empty()) header_->set("Digest", digest);
+    if (!head.digest.empty()) header_->set("Digest", head.digest);
     header_->chunked(true);
     header_->keep_alive(keep_alive_);
     decorate(*header_);
@@ -459,8 +462,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     asio::async_write(stream_, bhttp::make_chunk_last(), [self = shared_from_this()](Error error, size_t) {
       self->stream_call_.reset();
       self->header_sent_ = false;
-      if (error || !self->keep_alive_) return self->close();
-      self->next();
+      error ? self->close() : self->next();
     });
   }
 
@@ -475,8 +477,9 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   template <typename Message>
   void decorate(Message& message) {
-    for (const auto& [name, value] : shared_.options.headers) message.set(name, value);
-    message.set(bhttp::field::vary, "Accept-Encoding");
+    const bool may_be_kept = outgoing_.binding && message.result() == bhttp::status::ok;
+    const unsigned max_age_s = may_be_kept ? outgoing_.binding->form.max_age_s() : 0;
+    for (const auto& [name, value] : common_headers(max_age_s, shared_.options.headers)) message.set(name, value);
   }
 
   bool takes_gzip() const {
@@ -484,7 +487,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   }
 
   void write(Answer answer) {
-    cancel_.request_stop();  // nothing waits for this call any more; also ends watch_client's interest
+    cancel_.request_stop();  // nothing waits for this call any more
+    if (answer.status == 403) note_refusal(shared_, arrival_.place, outgoing_.context.query.token, shared_from_this());
     report();
     response_.emplace();
     auto& response = *response_;
@@ -506,53 +510,48 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   // However long it takes, as long as the client goes on reading.
   void write_on() {
-    stream_.expires_after(shared_.options.read_timeout);
+    arm(shared_.options.read_timeout);
     bhttp::async_write_some(stream_, *response_serializer_, [self = shared_from_this()](Error error, size_t) {
       if (!error && !self->response_serializer_->is_done()) return self->write_on();
-      if (!error && self->lingers_) return self->linger();
-      if (error || !self->keep_alive_) return self->close();
-      self->next();
-    });
-  }
-
-  // Closing while the client still sends would take the answer from it.
-  void linger() {
-    Error ignored;
-    stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
-    stream_.expires_never();
-    arm(kLinger);
-    discard();
-  }
-
-  void discard() {
-    chunk_.resize(64 << 10);
-    stream_.async_read_some(asio::buffer(chunk_), [self = shared_from_this()](Error error, size_t) {
-      if (error || self->timed_out_) return self->close();
-      self->discard();
+      self->disarm();
+      error ? self->close() : self->next();
     });
   }
 
   void next() {
     response_serializer_.reset();
     response_.reset();
-    Error ignored;
-    stream_.socket().cancel(ignored);  // watch_client
-    read();
+    if (keep_alive_) return read();
+    lingers_ || stream_.is_encrypted() ? linger() : close();
+  }
+
+  // Closing while the client still sends would take the answer from it; closing without a word would leave open
+  // whether it got all of it.
+  void linger() {
+    arm(kLinger);
+    stream_.async_farewell([self = shared_from_this()](Error) {
+      self->stream_.shutdown_send();
+      self->discard();
+    });
+  }
+
+  void discard() {
+    if (patience_.is_over()) return close();
+    chunk_.resize(64 << 10);
+    stream_.socket().async_read_some(asio::buffer(chunk_), [self = shared_from_this()](Error error, size_t) {
+      error ? self->close() : self->discard();
+    });
   }
 
   // An answer to a request that could not be read; the connection is of no further use.
   void fail(int status, std::string text) {
-    keep_alive_ = false;
-    lingers_ = true;
-    write({.status = status, .body = std::move(text), .content_type = "text/plain; charset=utf-8"});
+    turn_away({.status = status, .body = std::move(text), .content_type = "text/plain; charset=utf-8"});
   }
 
   void close() {
     cancel_.request_stop();
     disarm();
-    Error ignored;
-    stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
-    stream_.socket().close(ignored);
+    stream_.close();
   }
 
   void close_soon() {
@@ -561,9 +560,10 @@ class Session final : public std::enable_shared_from_this<Session> {
     });
   }
 
-  beast::tcp_stream stream_;
+  const std::unique_ptr<Stream> connection_;
+  Stream& stream_ = *connection_;
+  const Arrival arrival_;
   const SessionShared& shared_;
-  std::string remote_;
   beast::flat_buffer buffer_;
   std::optional<bhttp::request_parser<bhttp::string_body>> parser_;
   bhttp::request<bhttp::string_body> request_;
@@ -571,14 +571,14 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::optional<bhttp::response_serializer<bhttp::string_body>> response_serializer_;
   bool keep_alive_ = false;
   bool lingers_ = false;
-  asio::steady_timer timer_{stream_.get_executor()};
-  uint64_t armed_ = 0;  // which arming of the timer counts
-  bool timed_out_ = false;
+  bool is_listening_ = false;    // a read of listen() is under way
+  bool awaits_request_ = false;  // and what it brings begins a request
+  Patience patience_{stream_};
   std::pair<std::string, std::string> asked_;  // verb and path of the request that is being answered
   std::chrono::steady_clock::time_point began_;
   Outgoing outgoing_;
   std::stop_source cancel_;
-  std::shared_ptr<Pipe> pipe_;
+  std::shared_ptr<Outflow> outflow_;
   std::unique_ptr<StreamCall> stream_call_;
   std::optional<Upload> upload_;
   std::optional<bhttp::response<bhttp::empty_body>> header_;
@@ -591,9 +591,10 @@ class Session final : public std::enable_shared_from_this<Session> {
 
 }  // namespace
 
-void start_session(Tcp::socket socket, const SessionShared& shared, std::stop_token stopping,
-                   std::function<void()> ended) {
-  std::make_shared<Session>(std::move(socket), shared, std::move(stopping), std::move(ended))->start();
+void start_session(std::unique_ptr<Stream> stream, Arrival arrival, const SessionShared& shared,
+                   std::stop_token stopping, std::function<void()> ended) {
+  std::make_shared<Session>(std::move(stream), std::move(arrival), shared, std::move(stopping), std::move(ended))
+      ->start();
 }
 
 }  // namespace drover::api

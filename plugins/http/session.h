@@ -1,17 +1,20 @@
 // One connection of the HTTP API.
 //
-//   reading ──request──▶ calling ──reply──▶ writing ──keep-alive──▶ reading
-//                          │ the client went away: the call is cancelled
-//                          └─ streaming: frames are written as they come, the writer sets the pace
+//   handshake ──▶ reading ──request──▶ (token asked for) ──▶ calling ──reply──▶ writing ──keep-alive──▶ reading
+//                                                              │ the client went away: the call is cancelled
+//                                                              └─ streaming: frames are written as they come, the
+//                                                                 writer sets the pace
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 
+#include "guard/attempts.h"
 #include "server.h"
+#include "transport/stream.h"
 
 namespace drover::api {
 
@@ -21,11 +24,19 @@ struct SessionShared {
   const Routes& routes;
   Caller& caller;
   Metrics& metrics;
+  Attempts& attempts;
   boost::asio::io_context& uploads;  // hands pieces of bodies to handlers, which set the pace
 };
 
+// How a connection came.
+struct Arrival {
+  std::string remote;        // the address; empty over a Unix socket
+  std::string place;         // for limits: the address, or the Unix socket's name
+  bool wants_token = false;  // whoever shows none is refused
+};
+
 // `ended` runs once, when nothing of the session is left. [the session's strand]
-void start_session(boost::asio::ip::tcp::socket socket, const SessionShared& shared, std::stop_token stopping,
-                   std::function<void()> ended);
+void start_session(std::unique_ptr<Stream> stream, Arrival arrival, const SessionShared& shared,
+                   std::stop_token stopping, std::function<void()> ended);
 
 }  // namespace drover::api

@@ -94,7 +94,7 @@ void warn_dormant(const ConfigBlock& raw, const std::vector<ConfigOption>& optio
     const ConfigBlock* child = raw.block(o.name);
     auto attribute = raw.attributes.find(o.name);
     const bool is_set = child || attribute != raw.attributes.end();
-    if (!is_set || path == "acl" || path == "tls" || o.name == "plugin") continue;
+    if (!is_set || path == "acl" || o.name == "plugin") continue;
     if (o.type == Type::block) {
       if (child) warn_dormant(*child, o.options, name, warnings);
       continue;

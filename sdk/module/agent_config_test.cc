@@ -259,10 +259,9 @@ TEST_F(AgentConfigTest, APluginThatIsNotMentionedHasItsDefaults) {
 // -----------------------------------------------------------------------------------
 
 TEST_F(AgentConfigTest, RefusesToStartWithoutTheProtectionThatIsAskedFor) {
-  EXPECT_EQ(problem("tls {\n  http = true\n}\n"),
-            "agent.hcl:2: option \"http\" in block \"tls\": encryption of the API is not available in this version; "
-            "the agent does not start "
-            "rather than serve in the clear");
+  EXPECT_EQ(problem("tls {\n  rpc_upgrade_mode = true\n}\n"),
+            "agent.hcl:2: option \"rpc_upgrade_mode\" in block \"tls\": connections in the clear beside encrypted ones "
+            "would let in whoever has no certificate; set tls.rpc on all agents and restart them");
   EXPECT_EQ(problem("acl {\n  enabled = true\n}\ntls {\n  http = false\n}\n"), "");
 }
 

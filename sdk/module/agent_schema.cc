@@ -51,6 +51,28 @@ ConfigOption secret(ConfigOption option) {
   return option;
 }
 
+std::vector<ConfigOption> tls_options() {
+  return {
+      shown_as("EnableHTTP", option("http", Type::boolean, "false", "TLS for the HTTP API.")),
+      shown_as("EnableRPC", option("rpc", Type::boolean, "false", "Mutual TLS between agents.")),
+      option("ca_file", Type::string, "", "The authority that the others' certificates are of."),
+      option("cert_file", Type::string, "", "This agent's certificate."),
+      option("key_file", Type::string, "", "The key of that certificate."),
+      option("verify_server_hostname", Type::boolean, "false",
+             "Names of servers are always checked; this changes nothing."),
+      option("verify_https_client", Type::boolean, "false",
+             "Serve the HTTP API to clients with a certificate of ca_file only."),
+      refused(option("rpc_upgrade_mode", Type::boolean, "false"),
+              "connections in the clear beside encrypted ones would let in whoever has no certificate; set tls.rpc on "
+              "all agents and restart them"),
+      option("tls_cipher_suites", Type::string, "",
+             "Cipher suites of TLS 1.2 for the HTTP API, with commas between them."),
+      option("tls_min_version", Type::string, "", "tls12 or tls13: the oldest version that the HTTP API speaks."),
+      option("tls_prefer_server_cipher_suites", Type::boolean, "false",
+             "The HTTP API takes the first suite of its own list that the client has."),
+  };
+}
+
 ConfigSchema core_schema() {
   ConfigSchema schema;
   auto& o = schema.options;
@@ -105,18 +127,7 @@ ConfigSchema core_schema() {
              secret(option("replication_token", Type::string)),
              option("token_min_expiration_ttl", Type::duration, "1m", "The shortest life of a token that ends."),
              option("token_max_expiration_ttl", Type::duration, "24h", "The longest life of a token that ends.")}),
-      shown_as("TLSConfig",
-               block("tls", {shown_as("EnableHTTP",
-                                      refused(option("http", Type::boolean, "false"),
-                                              "encryption of the API is not available in this version; the agent does "
-                                              "not start rather than serve in the clear")),
-                             shown_as("EnableRPC", option("rpc", Type::boolean, "false")),
-                             option("ca_file", Type::string), option("cert_file", Type::string),
-                             option("key_file", Type::string), option("verify_server_hostname", Type::boolean, "false"),
-                             option("verify_https_client", Type::boolean, "false"),
-                             option("rpc_upgrade_mode", Type::boolean, "false"),
-                             option("tls_cipher_suites", Type::string), option("tls_min_version", Type::string),
-                             option("tls_prefer_server_cipher_suites", Type::boolean)})),
+      shown_as("TLSConfig", block("tls", tls_options())),
       {.name = "plugin", .type = Type::labelled_block, .options = plugin_options(), .api_name = "Plugins"},
   };
   return schema;

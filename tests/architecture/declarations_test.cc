@@ -150,7 +150,8 @@ class Check {
       return;
     }
     const auto& [path, verbs] = at->second;
-    if (!path.starts_with("/v1/")) problems.push_back(method.full_name() + ": " + path + " is not below /v1/");
+    if (!path.starts_with("/v1/") && !path.starts_with("/.well-known/"))  // RFC 8615
+      problems.push_back(method.full_name() + ": " + path + " is below neither /v1/ nor /.well-known/");
     // Two paths that differ in the names of their fields only are the same.
     std::string shape;
     for (const std::string& segment : split(path, '/')) {
@@ -275,7 +276,7 @@ TEST(Declarations, TellWhatIsMissing) {
       {"a path field that is none", method("Do", both + "option (drover.http) = { get: \"/v1/x/{name}\" };"),
        "x.S.Do: /v1/x/{name} names name, no field of the request\n"},
       {"a path outside the API", method("Do", both + "option (drover.http) = { get: \"/x\" };"),
-       "x.S.Do: /x is not below /v1/\n"},
+       "x.S.Do: /x is below neither /v1/ nor /.well-known/\n"},
       {"frames of one answer", method("Do", both + "option (drover.http) = { get: \"/v1/x\" content: FRAMES };"),
        "x.S.Do: frames, bytes and uploads are the forms of a stream, and of nothing else\n"},
       {"bytes of a stream",

@@ -7,12 +7,15 @@
 namespace drover::cli {
 namespace {
 
+constexpr std::string_view kWantsTls = "Client sent an HTTP request to an HTTPS server";
+
 Status status_of(long http_status, std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   if (text.empty()) text = "the agent answered with HTTP status " + std::to_string(http_status);
   switch (http_status) {
     case 400:
       return invalid_argument(text);
+    case 401:
     case 403:
       return permission_denied(text);
     case 404:
@@ -126,7 +129,9 @@ Status Client::exchange(const ApiRequest& asked, ByteSource* body, uint64_t size
   const CURLcode code = curl_easy_perform(curl);
   if (transfer.is_enough) return ok_status();
   DROVER_RETURN_IF_ERROR(transfer.source);
-  if (const long status = transfer.http_status(); status >= 400) return status_of(status, std::move(transfer.refusal));
+  const long status = transfer.http_status();
+  if (status == 400 && transfer.refusal.starts_with(kWantsTls)) return connection_->wants_tls();
+  if (status >= 400) return status_of(status, std::move(transfer.refusal));
   if (code != CURLE_OK) return connection_->failure(code);
   head.next_token = transfer.header("X-Nomad-NextToken");
   head.digest = transfer.header("Digest");

@@ -1,6 +1,7 @@
 #include "client/connection.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -32,6 +33,14 @@ Result<std::string> read_pem(const std::filesystem::path& path, std::string_view
   return text + "\n";
 }
 
+// In the words of OpenSSL for what the other side has said.
+bool refuses_certificate(std::string_view why) {
+  if (why.find(" alert ") == std::string_view::npos) return false;
+  return std::ranges::any_of(std::array{"unknown ca", "bad certificate", "certificate expired", "certificate revoked",
+                                        "certificate unknown", "unsupported certificate"},
+                             [why](std::string_view alert) { return why.find(alert) != std::string_view::npos; });
+}
+
 }  // namespace
 
 Connection::Connection(const ClientOptions& options) : options_(options) {}
@@ -43,10 +52,10 @@ Connection::~Connection() {
 
 Status Connection::read_address() {
   const std::string& given = options_.address;
-  if (given.starts_with("unix://")) {
+  if (given.starts_with("unix:/")) {
     scheme_ = "http";
     host_ = authority_ = "localhost";
-    unix_path_ = given.substr(7);
+    unix_path_ = given.substr(given.starts_with("unix://") ? 7 : 5);
     return unix_path_.empty() ? invalid_argument("address \"" + given + "\" names no socket") : ok_status();
   }
   const std::unique_ptr<CURLU, FreeUrl> url(curl_url());
@@ -153,6 +162,11 @@ std::string Connection::authorities() const {
   return "this machine's authorities";
 }
 
+Status Connection::wants_tls() const {
+  return failed_precondition("the agent at " + options_.address +
+                             " speaks https; set -address or NOMAD_ADDR to https://" + authority_);
+}
+
 Status Connection::failure(CURLcode code) const {
   std::string why = words_[0] == '\0' ? curl_easy_strerror(code) : words_.data();
   const std::string agent = "the agent at " + options_.address;
@@ -187,6 +201,10 @@ Status Connection::failure(CURLcode code) const {
                               "files in PEM form");
     default:
       break;
+  }
+  if (refuses_certificate(why)) {
+    return unavailable("no TLS connection with " + agent + ": " + why + "; it does not accept the certificate " +
+                       options_.tls.client_cert + ": set -client-cert and -client-key to a pair of its authority");
   }
   const bool wants_certificate = why.find("certificate required") != std::string::npos;
   if (code != CURLE_SSL_CONNECT_ERROR && !wants_certificate)

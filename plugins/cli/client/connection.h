@@ -26,6 +26,8 @@ class Connection {
   Result<CURL*> begin(const std::string& target);
   // A failed call of libcurl: what failed and the remedy.
   Status failure(CURLcode code) const;
+  // The agent was asked in the clear, and speaks TLS.
+  Status wants_tls() const;
   // "host:port" as a request names it.
   const std::string& authority() const { return authority_; }
 

@@ -327,6 +327,12 @@ TEST_F(Https, ShowsTheClientsCertificate) {
                         "it wants to see a certificate: set -client-cert and -client-key"});
   EXPECT_NE(run_command(none).find("it wants to see a certificate"), std::string::npos);
 
+  ClientOptions stranger = shown;
+  stranger.tls.client_cert = file("other.pem");
+  stranger.tls.client_key = file("other.key");
+  expect_failure(stranger, {"unavailable: no TLS connection with the agent at " + address + ": ",
+                            "it does not accept the certificate " + file("other.pem")});
+
   ClientOptions wrong = shown;
   wrong.tls.client_key = file("ca.key");
   expect_failure(wrong, {"invalid_argument: the certificate " + file("client.pem") + " with the key " + file("ca.key") +
@@ -367,6 +373,7 @@ TEST_F(Https, AUnixSocketServesAsWell) {
   Server server{asio::local::stream_protocol::endpoint(path)};
   const ClientOptions options = {.address = "unix://" + path, .proxies = {.http = "http://127.0.0.1:9"}};
   EXPECT_EQ(ask(options), kFine);
+  EXPECT_EQ(ask({.address = "unix:" + path}), kFine) << "as tasks find it in their environment";
   EXPECT_EQ(run_command(options), "7 and all");
   expect_failure({.address = "unix://" + file("nothing.sock")},
                  {"unavailable: cannot reach the agent at unix://",

@@ -4,17 +4,24 @@
 #include <arpa/inet.h>
 #include <google/protobuf/descriptor.h>
 #include <netinet/in.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
 
+#include "drover/api/acl.pb.h"
+#include "drover/freed.h"
+#include "drover/tls.h"
 #include "gtest/gtest.h"
 #include "http_test.pb.h"
 #include "server.h"
@@ -30,6 +37,7 @@ inline constexpr auto kPatience = 20s;
 class FakeCaller final : public Caller {
  public:
   void call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) override {
+    if (context.method == "/drover.v1.Acl/WhoAmI") return done(whose(context.query.token));
     thing::ThingRequest asked;
     (void)asked.ParseFromString(request);
     if (asked.id() == "wait") {
@@ -44,6 +52,7 @@ class FakeCaller final : public Caller {
       return;
     }
     if (asked.id() == "missing") return done(not_found("thing not found"));
+    if (asked.id() == "denied") return done(permission_denied("Permission denied"));
     thing::ThingReply reply;
     reply.set_id(asked.id() == "big" ? std::string(100000, 'x') : asked.id());
     done(Reply{reply.SerializeAsString(), {.index = 3}});
@@ -62,6 +71,16 @@ class FakeCaller final : public Caller {
     });
     changed_.notify_all();
     return std::unique_ptr<StreamCall>(std::make_unique<Handle>(*this));
+  }
+
+  static Result<Reply> whose(const std::string& token) {
+    v1::WhoAmIResponse who;
+    if (token == "task") who.set_kind(v1::WhoAmIResponse::WORKLOAD);
+    if (token == "person") who.set_kind(v1::WhoAmIResponse::TOKEN);
+    if (token == "anonymous") who.set_kind(v1::WhoAmIResponse::ANONYMOUS);
+    if (token == "nobody is there") return unavailable("No cluster leader");
+    if (who.kind() == v1::WhoAmIResponse::KIND_UNSPECIFIED) return permission_denied("Permission denied");
+    return Reply{who.SerializeAsString(), {}};
   }
 
   // Returns the upload once `size` bytes of it have come, or the client has said everything.
@@ -148,31 +167,96 @@ struct Received {
   bool has(const std::string& line) const { return head.find(line + "\r\n") != std::string::npos; }
 };
 
+using TlsClientContext = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
+
+// A key and a certificate in files of the test, good for both ends.
+class Pair {
+ public:
+  explicit Pair(const std::string& name)
+      : base_(::testing::TempDir() + "drover-http-" + std::to_string(::getpid()) + "-" + name) {
+    renew();
+  }
+  ~Pair() {
+    std::filesystem::remove(cert());
+    std::filesystem::remove(key());
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+  void renew() {
+    const auto made = make_tls_identity();
+    ASSERT_TRUE(made.ok());
+    identity_ = *made;
+    std::ofstream(cert()) << identity_.cert;
+    std::ofstream(key()) << identity_.key;
+  }
+  std::string cert() const { return base_ + ".pem"; }
+  std::string key() const { return base_ + "-key.pem"; }
+  const std::string& text() const { return identity_.cert; }
+
+  // What trusts this certificate alone, and shows it.
+  TlsClientContext client() const {
+    TlsClientContext context(SSL_CTX_new(TLS_client_method()));
+    EXPECT_EQ(SSL_CTX_load_verify_locations(context.get(), cert().c_str(), nullptr), 1);
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+    EXPECT_EQ(SSL_CTX_use_certificate_file(context.get(), cert().c_str(), SSL_FILETYPE_PEM), 1);
+    EXPECT_EQ(SSL_CTX_use_PrivateKey_file(context.get(), key().c_str(), SSL_FILETYPE_PEM), 1);
+    return context;
+  }
+  TlsSettings settings() const {
+    TlsSettings settings{.cert_file = cert(), .key_file = key(), .min_version = TLS1_2_VERSION};
+    settings.suites = {"TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"};
+    return settings;
+  }
+
+ private:
+  const std::string base_;
+  TlsIdentity identity_;
+};
+
 // A connection as any client makes one; reads give up after a while.
 class Client {
  public:
-  Client() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit Client(int family = AF_INET) : socket_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     timeval patience{.tv_sec = 20, .tv_usec = 0};
     setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   }
-  explicit Client(const std::string& address) : Client() { connect_to(address); }
+  // "host:port", or the path of a Unix socket.
+  explicit Client(const std::string& address) : Client(address.starts_with('/') ? AF_UNIX : AF_INET) {
+    connect_to(address);
+  }
   void connect_to(const std::string& address) {
     sockaddr_in to{};
+    sockaddr_un path{};
+    path.sun_family = AF_UNIX;
+    if (address.starts_with('/')) {
+      address.copy(path.sun_path, sizeof(path.sun_path) - 1);
+      EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&path), sizeof(path)), 0);
+      return;
+    }
     to.sin_family = AF_INET;
     to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
   }
+  // False when there is no agreement.
+  bool begin_tls(SSL_CTX* context) {
+    tls_.reset(SSL_new(context));
+    SSL_set_fd(tls_.get(), socket_);
+    return SSL_connect(tls_.get()) == 1;
+  }
+  SSL* tls() { return tls_.get(); }
   Client(const Client&) = delete;
   ~Client() { hang_up(); }
   void hang_up() {
+    if (socket_ >= 0 && tls_) SSL_shutdown(tls_.get());
     if (socket_ >= 0) close(std::exchange(socket_, -1));
   }
 
   // False once the server has closed the connection.
   bool send(std::string_view text) {
     while (!text.empty()) {
-      const ssize_t sent = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
+      const ssize_t sent = tls_ ? SSL_write(tls_.get(), text.data(), static_cast<int>(text.size()))
+                                : ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
       if (sent <= 0) return false;
       text.remove_prefix(static_cast<size_t>(sent));
     }
@@ -248,7 +332,7 @@ class Client {
  private:
   bool read_more() {
     char bytes[4096];
-    const ssize_t got = recv(socket_, bytes, sizeof(bytes), 0);
+    const ssize_t got = tls_ ? SSL_read(tls_.get(), bytes, sizeof(bytes)) : recv(socket_, bytes, sizeof(bytes), 0);
     if (got > 0) buffer_.append(bytes, static_cast<size_t>(got));
     is_closed_ = got == 0;
     return got > 0;
@@ -260,6 +344,7 @@ class Client {
   }
 
   int socket_;
+  std::unique_ptr<SSL, Freed<SSL_free>> tls_;
   std::string buffer_;
   bool is_closed_ = false;
 };

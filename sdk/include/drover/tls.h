@@ -34,7 +34,10 @@ Result<std::string> certificate_from_base64_der(std::string_view text);
 // Checks that it holds now. Errors: failed_precondition saying since or until when it does not; invalid_argument.
 Status check_certificate_time(std::string_view pem, int64_t now_seconds);
 
-// Errors: failed_precondition names the file and what is wrong with it.
+// The text of the file that the option of the block `tls` names. Errors: failed_precondition names both and what is wrong
+// with it.
+Result<std::string> read_tls_file(std::string_view option, const std::string& path);
+// Errors: as read_tls_file.
 Result<Tls> read_tls(const std::string& ca_file, const std::string& cert_file, const std::string& key_file,
                      std::string server_name);
 

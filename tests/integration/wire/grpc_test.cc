@@ -55,7 +55,8 @@ class World final : public rpc::Environment {
 // One process: router, handlers, and its ways in and out.
 class Side {
  public:
-  explicit Side(bool server, std::optional<Uuid> node = std::nullopt) {
+  explicit Side(bool server, std::optional<Uuid> node = std::nullopt, const WireLimits& limits = {})
+      : wire(make_grpc_wire(std::make_shared<WireLimits>(limits))) {
     world.server = server;
     world.node = node;
     const auto unary = [this](bool waits) {
@@ -149,7 +150,7 @@ class Side {
   ThreadPool pool{ThreadPool::Options{.workers = 4}, clock};
   std::atomic<int> waiting{0}, stopped{0}, ended{0}, unreachable{0};
   rpc::Router router{rpc::Router::Options{.hold_timeout = 1s}, methods, nullptr, world, pool, clock, metrics};
-  const std::unique_ptr<Wire> wire = make_grpc_wire();
+  const std::unique_ptr<Wire> wire;
 };
 
 CallContext to(const std::string& method) {
@@ -342,6 +343,36 @@ TEST_F(Grpc, APortInUseIsToldByItsOption) {
   EXPECT_EQ(status.code(), Code::failed_precondition);
   EXPECT_NE(status.message().find(address), std::string::npos) << status.message();
   EXPECT_NE(status.message().find("ports.rpc"), std::string::npos) << status.message();
+}
+
+TEST_F(Grpc, OneAddressHasSoManyConnections) {
+  Side limited(true, std::nullopt, {.connections_per_address = 1});
+  ASSERT_TRUE(limited.listen().ok());
+  agent.use(limited.wire->address());
+  Seen seen;
+  auto talk = agent.router.open(to("Talk"), request("", 1), seen.receiver());
+  ASSERT_TRUE(talk.ok());
+  ASSERT_TRUE(seen.wait_for(1));
+  std::mutex mutex;
+  std::vector<Code> refusals;
+  auto lane = agent.wire->open_lane(limited.wire->address(), "another connection", "hello",
+                                    {.open = [] {},
+                                     .broken =
+                                         [&](const Status& why, bool) {
+                                           std::lock_guard lock(mutex);
+                                           refusals.push_back(why.code());
+                                         }});
+  const auto last = [&] {
+    std::lock_guard lock(mutex);
+    return refusals.empty() ? Code::ok : refusals.back();
+  };
+
+  EXPECT_TRUE(eventually([&] { return last() == Code::resource_exhausted; }));
+  EXPECT_TRUE(agent.router.call_and_wait(to("Say"), request("hello")).ok()) << "a further call over a connection";
+
+  (*talk)->cancel();
+  EXPECT_TRUE(eventually([&] { return last() != Code::resource_exhausted; })) << "its place is free";
+  lane.reset();
 }
 
 TEST_F(Grpc, ServersCallNodesBack) {
