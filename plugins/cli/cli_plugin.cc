@@ -15,7 +15,8 @@ class CliPlugin final : public Plugin {
           agent_commands,     operator_commands,    fmt_commands,          raft_recover_commands, snapshot_commands,
           raft_file_commands, exec_commands,        autocomplete_commands, plugin_commands,       node_pool_commands,
           node_meta_commands, acl_commands,         acl_token_commands,    service_commands,      check_commands,
-          keyring_commands,   var_commands,         var_put_commands,      var_lock_commands}) {
+          keyring_commands,   var_commands,         var_put_commands,      var_lock_commands,
+          auth_method_commands, binding_rule_commands, login_commands}) {
       for (Definition& definition : group()) {
         std::string name = definition.name;
         commands_.push_back(make_command(std::move(definition)));
