@@ -93,6 +93,41 @@ class Acl : public ::testing::Test {
   Rpc rpc_{tables_, resolver_};
 };
 
+// Names that there are not are passed over; a login without any right is none.
+TEST_F(Acl, MakesTokensOfLoginsWithTheRightsThatThereAre) {
+  ASSERT_TRUE(policy("deploy", R"(namespace "default" { policy = "write" })").ok());
+  v1::ApplyAclRoleRequest role;
+  role.mutable_role()->set_name("ops");
+  role.mutable_role()->add_policies()->set_name("deploy");
+  ASSERT_TRUE(call<v1::AclRoleResponse>("ApplyRole", role).ok());
+  v1::CreateLoginTokenRequest request;
+  request.set_name("OIDC-company");
+  request.set_ttl(std::chrono::nanoseconds(1h).count());
+  for (const char* name : {"deploy", "none", "deploy"}) request.add_policies(name);
+  for (const char* name : {"ops", "none"}) request.add_roles(name);
+  const auto made = call<v1::AclTokenResponse>("CreateLoginToken", request);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(made->token().name(), "OIDC-company");
+  ASSERT_EQ(made->token().policies_size(), 1);
+  ASSERT_EQ(made->token().roles_size(), 1);
+  EXPECT_EQ(made->token().roles(0).name(), "ops");
+  EXPECT_EQ(made->token().expiration_time() - made->token().create_time(), request.ttl());
+  EXPECT_TRUE(resolve(text(made->token().secret_id()))->permissions->may(Access::SUBMIT_JOB, "default"));
+  request.set_management(true);
+  const auto root = call<v1::AclTokenResponse>("CreateLoginToken", request);
+  ASSERT_TRUE(root.ok()) << root.status().message();
+  EXPECT_EQ(root->token().policies_size() + root->token().roles_size(), 0);
+  EXPECT_TRUE(resolve(text(root->token().secret_id()))->permissions->is_management());
+  request.Clear();
+  request.add_policies("none");
+  request.set_ttl(std::chrono::nanoseconds(1h).count());
+  EXPECT_EQ(call<v1::AclTokenResponse>("CreateLoginToken", request).status(),
+            invalid_argument("no role or policy bindings matched"));
+  request.set_policies(0, "deploy");
+  request.set_ttl(1);
+  EXPECT_FALSE(call<v1::AclTokenResponse>("CreateLoginToken", request).ok());
+}
+
 TEST_F(Acl, IsBootstrappedOnce) {
   v1::BootstrapAclRequest request;
   request.set_bootstrap_secret("not a secret");

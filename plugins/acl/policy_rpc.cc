@@ -16,6 +16,7 @@ Status Rpc::declare(Declarations& declare) {
        method<&Rpc::apply_policy>("ApplyPolicy", this), method<&Rpc::delete_policy>("DeletePolicy", this),
        method<&Rpc::list_tokens>("ListTokens", this), method<&Rpc::own_token>("GetOwnToken", this),
        method<&Rpc::get_token>("GetToken", this), method<&Rpc::apply_token>("ApplyToken", this),
+       method<&Rpc::create_login_token>("CreateLoginToken", this),
        method<&Rpc::delete_token>("DeleteToken", this), method<&Rpc::make_one_time>("MakeOneTimeToken", this),
        method<&Rpc::exchange_one_time>("ExchangeOneTimeToken", this), method<&Rpc::list_roles>("ListRoles", this),
        method<&Rpc::get_role>("GetRole", this), method<&Rpc::apply_role>("ApplyRole", this),

@@ -20,6 +20,7 @@ class ApplyAclPolicyRequest;
 class ApplyAclRoleRequest;
 class ApplyAclTokenRequest;
 class BootstrapAclRequest;
+class CreateLoginTokenRequest;
 class ExchangeOneTimeTokenRequest;
 class ExchangeOneTimeTokenResponse;
 class ListAclPoliciesRequest;
@@ -63,6 +64,7 @@ class Rpc {
   Result<v1::AclTokenResponse> own_token(const v1::OwnAclTokenRequest& request, Call& call);
   Result<v1::AclTokenResponse> get_token(const v1::AclTokenRequest& request, Call& call);
   Result<Write<v1::AclTokenResponse>> apply_token(const v1::ApplyAclTokenRequest& request, Call& call);
+  Result<Write<v1::AclTokenResponse>> create_login_token(const v1::CreateLoginTokenRequest& request, Call& call);
   Result<Write<v1::AclChangedResponse>> delete_token(const v1::AclTokenRequest& request, Call& call);
   Result<Write<v1::OneTimeTokenResponse>> make_one_time(const v1::OwnAclTokenRequest& request, Call& call);
   Result<Write<v1::ExchangeOneTimeTokenResponse>> exchange_one_time(const v1::ExchangeOneTimeTokenRequest& request,

@@ -172,6 +172,33 @@ Result<Write<v1::AclTokenResponse>> Rpc::apply_token(const v1::ApplyAclTokenRequ
   return stamped(command, std::move(response));
 }
 
+Result<Write<v1::AclTokenResponse>> Rpc::create_login_token(const v1::CreateLoginTokenRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(is_on());
+  v1::AclToken token;
+  token.set_name(request.name());
+  token.set_type(request.management() ? "management" : "client");
+  token.set_global(request.global());
+  token.set_expiration_ttl(request.ttl());
+  if (!request.management()) {
+    for (const std::string& name : std::set<std::string>(request.policies().begin(), request.policies().end())) {
+      if (tables_.policies.get(call.view(), name)) token.add_policies(name);
+    }
+    for (const std::string& name : std::set<std::string>(request.roles().begin(), request.roles().end())) {
+      if (tables_.roles.get_by(call.view(), kRolesByName, name)) token.add_roles()->set_name(name);
+    }
+    if (token.policies().empty() && token.roles().empty())
+      return invalid_argument("no role or policy bindings matched");
+  }
+  DROVER_RETURN_IF_ERROR(resolve_roles(token, call.view()));
+  DROVER_RETURN_IF_ERROR(complete_token(token, nullptr, settings_.lifetimes, host_->clock().wall_ns()));
+  set_token_hash(token);
+  v1::AclTokenApplied command;
+  *command.mutable_token() = token;
+  v1::AclTokenResponse response;
+  *response.mutable_token() = with_role_names(call.view(), tables_, std::move(token));
+  return stamped(command, std::move(response));
+}
+
 Result<Write<v1::AclChangedResponse>> Rpc::delete_token(const v1::AclTokenRequest& request, Call& call) {
   DROVER_RETURN_IF_ERROR(is_on());
   const auto accessor = Uuid::parse(request.accessor_id());

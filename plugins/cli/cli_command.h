@@ -54,6 +54,9 @@ inline Flag with_value(std::string name, std::string fallback, std::string help)
 
 std::vector<Definition> acl_commands();
 std::vector<Definition> acl_token_commands();
+std::vector<Definition> auth_method_commands();
+std::vector<Definition> binding_rule_commands();
+std::vector<Definition> login_commands();
 std::vector<Definition> job_commands();
 std::vector<Definition> job_init_commands();
 std::vector<Definition> job_plan_commands();

@@ -5,6 +5,7 @@
 #include "crypto/cipher.h"
 #include "crypto/token.h"
 #include "drover/api/keyring.pb.h"
+#include "drover/base64url.h"
 #include "drover/uuid.h"
 #include "keyring.pb.h"
 

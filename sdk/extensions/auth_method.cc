@@ -34,6 +34,16 @@ v1::AuthConfigError config_error(std::string path, std::string problem) {
   return out;
 }
 
+std::string text_of(std::span<const v1::AuthConfigError> errors) {
+  std::string text;
+  for (const v1::AuthConfigError& each : errors) {
+    const bool is_named = !each.path().empty() && each.problem().ends_with(each.path());  // "missing JWKSURL"
+    text += text.empty() ? "" : "; ";
+    text += is_named ? each.problem() : (each.path().empty() ? "Config " : each.path() + ": ") + each.problem();
+  }
+  return text;
+}
+
 bool is_type_name(std::string_view name) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto is_good = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-'; };

@@ -73,7 +73,7 @@ std::vector<std::unique_ptr<Folder>> all_folders() {
   const fs::path root = DROVER_SOURCE_ROOT;
   std::vector<std::unique_ptr<Folder>> folders;
   std::map<std::string, std::vector<std::string>> by_folder;
-  for (const char* top : {"plugins", "drivers", "csi", "devices", "checks"}) {
+  for (const char* top : {"plugins", "drivers", "csi", "devices", "checks", "auth"}) {
     for (const SourceFile& file : files_below(top, {".proto"})) {
       const fs::path path = file.path;
       by_folder[path.parent_path()].push_back(path.filename());

@@ -25,7 +25,7 @@ bool is_product(const std::string& path) {
 
 std::vector<SourceFile> product() {
   std::vector<SourceFile> files;
-  for (const char* folder : {"sdk", "storage", "kernel", "plugins", "drivers", "csi", "devices", "checks"}) {
+  for (const char* folder : {"sdk", "storage", "kernel", "plugins", "drivers", "csi", "devices", "checks", "auth"}) {
     for (SourceFile& file : files_below(folder, {".h", ".cc"})) {
       if (is_product(file.path)) files.push_back(std::move(file));
     }

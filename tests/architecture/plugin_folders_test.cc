@@ -27,7 +27,7 @@ std::string manifest_problem(const std::string& folder, const std::string& text)
 // The folders that CMake makes a plugin of.
 std::vector<std::string> plugin_folders() {
   std::vector<std::string> folders;
-  for (const char* top : {"plugins", "drivers", "csi", "devices", "checks"}) {
+  for (const char* top : {"plugins", "drivers", "csi", "devices", "checks", "auth"}) {
     for (const SourceFile& file : files_below(top, {".txt"})) {
       if (file.text.find("drover_add_plugin(") != std::string::npos)
         folders.push_back(std::filesystem::path(file.path).parent_path());
@@ -55,7 +55,7 @@ TEST(PluginFolders, EachHasAManifestThatBearsItsName) {
 TEST(PluginFolders, EveryManifestBelongsToAPlugin) {
   const std::vector<std::string> folders = plugin_folders();
 
-  for (const char* top : {"plugins", "drivers", "csi", "devices", "checks"}) {
+  for (const char* top : {"plugins", "drivers", "csi", "devices", "checks", "auth"}) {
     for (const SourceFile& file : files_below(top, {".json"})) {
       const std::filesystem::path path = file.path;
       if (path.filename() != "plugin.json") continue;

@@ -42,7 +42,7 @@ inline std::vector<SourceFile> files_below(const std::string& folder, const std:
 inline std::vector<SourceFile> sources() {
   std::vector<SourceFile> all;
   for (const char* folder :
-       {"sdk", "storage", "kernel", "plugins", "drivers", "csi", "devices", "checks", "examples", "tests"}) {
+       {"sdk", "storage", "kernel", "plugins", "drivers", "csi", "devices", "checks", "auth", "examples", "tests"}) {
     for (SourceFile& file : files_below(folder, {".h", ".cc", ".c"})) all.push_back(std::move(file));
   }
   return all;

@@ -39,7 +39,7 @@ node_ready() { with "$ROOT" "$DROVER" node status | grep -q ' ready$'; }
 eventually 20 "no ready node" node_ready
 
 # Every path of the API is closed to who shows nothing, but for those that anybody may ask. Lists of one's own are empty.
-OPEN=" /v1/status/leader /v1/status/peers /v1/regions /v1/agent/health /v1/metrics /v1/openapi.json /v1/acl/policies /v1/acl/roles /v1/vars /v1/namespaces "
+OPEN=" /v1/status/leader /v1/status/peers /v1/regions /v1/agent/health /v1/metrics /v1/openapi.json /v1/acl/policies /v1/acl/roles /v1/acl/auth-methods /v1/vars /v1/namespaces "
 "$DROVER" operator api /v1/openapi.json | tr ',' '\n' | grep -o '"/v1/[^"]*":' | tr -d '":' | sort -u > paths
 [ "$(wc -l < paths)" -gt 80 ] || fail "the API has $(wc -l < paths) paths only"
 while read -r path; do

@@ -1,4 +1,4 @@
-// JSON Web Tokens in their compact form (RFC 7515, 7519), and base64url. Pure.
+// JSON Web Tokens in their compact form (RFC 7515, 7519). Pure.
 //
 // The algorithm is the key's: a token that says another one is refused, and so is what this reader does not know
 // ("crit"), a part too many, padding, a member that comes twice.
@@ -12,10 +12,6 @@
 namespace drover::keyring {
 
 inline constexpr size_t kMaxToken = 64 << 10;
-
-std::string base64url(std::string_view bytes);
-// Errors: invalid_argument, also for padding and for bits that nothing needs.
-Result<std::string> base64url_decode(std::string_view text);
 
 // Header and claims as the text that is signed. `key_id` as text.
 std::string signing_text(std::string_view algorithm, std::string_view key_id, std::string_view claims);

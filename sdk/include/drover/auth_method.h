@@ -88,6 +88,8 @@ class AuthMethod : public Configurable {
 namespace auth {
 
 v1::AuthConfigError config_error(std::string path, std::string problem);
+// All of them in one sentence: "JWKSURL: must be …; …".
+std::string text_of(std::span<const v1::AuthConfigError> errors);
 // Somebody is not who they claim to be.
 inline Status refused(std::string why) { return {Code::unauthenticated, std::move(why)}; }
 

@@ -6,6 +6,7 @@
 SERVER_HTTP=$(free_port) SERVER_RPC=$(free_port) CLIENT_HTTP=$(free_port)
 export NOMAD_ADDR=http://127.0.0.1:$SERVER_HTTP
 LIMITS='limits {
+  http_limit_attempts = false
   http_max_conns_per_client = 0
 }'
 server_config server "$SERVER_HTTP" "$SERVER_RPC" << CONFIG

@@ -1,0 +1,211 @@
+#include <array>
+
+#include "drover/api/acl.pb.h"
+#include "drover/api/logins.pb.h"
+#include "drover/base64url.h"
+#include "drover/log.h"
+#include "drover/uuid.h"
+#include "drover/v1/auth_method.pb.h"
+#include "method_plugins.h"
+#include "rpc.h"
+
+namespace drover::login {
+namespace {
+
+constexpr auto kPluginTime = std::chrono::seconds(30);  // after it nobody waits for the plugin
+constexpr int kMostAtOnce = 64;                         // each holds a thread
+constexpr int64_t kNanosecond = 1'000'000'000;
+constexpr size_t kMaxToken = 16 << 10;
+constexpr size_t kMaxField = 2048;
+
+// Ends the plugin's call with the caller's, or after some time.
+class Patience {
+ public:
+  Patience(Host& host, const std::stop_token& caller)
+      : with_caller_(caller, [source = source_]() mutable { source.request_stop(); }) {
+    host.post_after(kPluginTime, [source = source_]() mutable { source.request_stop(); });
+  }
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  std::stop_source source_;
+  const std::stop_callback<std::function<void()>> with_caller_;
+};
+
+// One of the few that may wait for a plugin at a time.
+class Place {
+ public:
+  explicit Place(std::atomic<int>& taken) : taken_(taken), is_there_(taken.fetch_add(1) < kMostAtOnce) {}
+  ~Place() { taken_.fetch_sub(1); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  Status status() const {
+    return is_there_ ? ok_status() : resource_exhausted("too many logins at once; try again later");
+  }
+
+ private:
+  std::atomic<int>& taken_;
+  const bool is_there_;
+};
+
+// Everything that the request lacks, in one error.
+Status complete(const char* request, std::initializer_list<std::pair<const char*, const std::string*>> fields) {
+  std::string missing;
+  for (const auto& [name, value] : fields) {
+    if (value->empty()) missing += std::string(missing.empty() ? "" : ", ") + "missing " + name;
+    if (value->size() > (std::string_view(name) == "login token" ? kMaxToken : kMaxField))
+      missing += std::string(missing.empty() ? "" : ", ") + name + " is too long";
+  }
+  if (missing.empty()) return ok_status();
+  return invalid_argument("invalid " + std::string(request) + " request: " + missing);
+}
+
+// Who was not recognised is not told to be without rights (403): 401.
+Status answered(const Status& status) {
+  if (status.code() != Code::unauthenticated) return status;
+  return with_http_status(status, 401);
+}
+
+// 256 bits that nobody can guess.
+std::string new_state() { return base64url(Uuid::random().bytes() + Uuid::random().bytes()); }
+
+// How long the token lives: as the method says, and not beyond what the identity rests on.
+int64_t life_of(const v1::AclAuthMethod& method, const v1::AuthIdentity& identity, int64_t now) {
+  if (!identity.has_expires_at()) return method.max_token_ttl();
+  const int64_t left = identity.expires_at().seconds() * kNanosecond + identity.expires_at().nanos() - now;
+  return std::min(method.max_token_ttl(), left);
+}
+
+}  // namespace
+
+struct Rpc::Way {
+  v1::AclAuthMethod method;
+  AuthMethod* plugin;
+};
+
+Result<Rpc::Way> Rpc::way_of(const std::string& name) const {
+  auto method = tables_.methods.get(*host_->snapshot(), name);
+  if (!method) return invalid_argument("auth-method \"" + name.substr(0, 128) + "\" not found");
+  AuthMethod* const plugin = plugin_of_type(*host_, method->type());
+  if (!plugin) return internal_error("no plugin on the leading server serves auth methods of type " + method->type());
+  return Way{.method = *std::move(method), .plugin = plugin};
+}
+
+Result<v1::AclTokenResponse> Rpc::token_for(const Way& way, const Result<v1::AuthIdentity>& identity,
+                                            const Call& call) {
+  if (!identity) {
+    log::info("login", "a login is refused",
+              {{"method", way.method.name()},
+               {"caller", call.context().remote_address},
+               {"error", identity.status().message()}});
+    return answered(identity.status());
+  }
+  const auto rules = rules_of(*host_->snapshot(), tables_, way.method.name());
+  DROVER_TRY(const Bound bound, bind_rights(rules, *identity, mapped_names(way.method.config())));
+  v1::CreateLoginTokenRequest request;
+  DROVER_TRY(*request.mutable_name(), token_name(way.method, *identity));
+  request.set_management(bound.is_management);
+  *request.mutable_policies() = {bound.policies.begin(), bound.policies.end()};
+  *request.mutable_roles() = {bound.roles.begin(), bound.roles.end()};
+  request.set_global(way.method.token_locality() == "global");
+  request.set_ttl(life_of(way.method, *identity, host_->clock().wall_ns()));
+  CallContext context;
+  context.method = "/drover.v1.Acl/CreateLoginToken";
+  context.deadline = call.context().deadline;
+  context.stop = call.stop();
+  context.from_server = true;
+  auto made = drover::call<v1::AclTokenResponse>(host_->caller(), std::move(context), request);
+  if (!made) return made;
+  log::info("login", "somebody has logged in",
+            {{"method", way.method.name()},
+             {"subject", identity->subject()},
+             {"caller", call.context().remote_address},
+             {"accessor", Uuid::from_bytes(made->token().accessor_id()).to_string()}});
+  return made;
+}
+
+Result<v1::AclTokenResponse> Rpc::log_in(const v1::LoginRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(is_on());
+  DROVER_RETURN_IF_ERROR(
+      complete("login", {{"auth method name", &request.auth_method_name()}, {"login token", &request.login_token()}}));
+  DROVER_TRY(const Way way, way_of(request.auth_method_name()));
+  if (!way.plugin->flows().token)
+    return invalid_argument("auth-method \"" + way.method.name() + "\" of type " + way.method.type() +
+                            " has no login with a token");
+  const Place place(running_);
+  DROVER_RETURN_IF_ERROR(place.status());
+  const Patience patience(*host_, call.stop());
+  v1::AuthLoginRequest asked;
+  asked.set_config(way.method.config());
+  asked.set_token(request.login_token());
+  auto identity = way.plugin->login(asked, patience.token());
+  if (!identity) {
+    const std::array<std::string_view, 1> secrets = {request.login_token()};
+    const Status bare = auth::without_secrets(identity.status(), secrets);
+    identity = Status(bare.code(), "unable to validate provided token: " + bare.message());
+  }
+  return token_for(way, identity, call);
+}
+
+Result<v1::StartBrowserLoginResponse> Rpc::start_browser(const v1::StartBrowserLoginRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(is_on());
+  DROVER_RETURN_IF_ERROR(complete("OIDC auth-url", {{"auth method name", &request.auth_method_name()},
+                                                    {"client nonce", &request.client_nonce()},
+                                                    {"redirect URI", &request.redirect_uri()}}));
+  DROVER_TRY(const Way way, way_of(request.auth_method_name()));
+  if (!way.plugin->flows().browser)
+    return invalid_argument("auth-method \"" + way.method.name() + "\" of type " + way.method.type() +
+                            " has no login with a browser");
+  const Place place(running_);
+  DROVER_RETURN_IF_ERROR(place.status());
+  const Patience patience(*host_, call.stop());
+  v1::StartAuthLoginRequest asked;
+  asked.set_config(way.method.config());
+  asked.set_redirect_uri(request.redirect_uri());
+  asked.set_client_nonce(request.client_nonce());
+  asked.set_state(new_state());
+  DROVER_TRY(auto started, way.plugin->start_login(asked, patience.token()));
+  if (started.kept().size() > kMaxKeptLogin) return internal_error("the auth method keeps too much for a login");
+  DROVER_RETURN_IF_ERROR(pending_->add(asked.state(), {.method = way.method.name(),
+                                                       .method_index = way.method.modify_index(),
+                                                       .redirect_uri = request.redirect_uri(),
+                                                       .client_nonce = request.client_nonce(),
+                                                       .kept = started.kept(),
+                                                       .address = call.context().remote_address}));
+  v1::StartBrowserLoginResponse response;
+  response.set_auth_url(started.auth_url());
+  return response;
+}
+
+Result<v1::AclTokenResponse> Rpc::complete_browser(const v1::CompleteBrowserLoginRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(is_on());
+  DROVER_RETURN_IF_ERROR(complete("OIDC complete-auth", {{"auth method name", &request.auth_method_name()},
+                                                         {"client nonce", &request.client_nonce()},
+                                                         {"state", &request.state()},
+                                                         {"code", &request.code()},
+                                                         {"redirect URI", &request.redirect_uri()}}));
+  const auto begun =
+      pending_->take(request.state(), request.auth_method_name(), request.client_nonce(), request.redirect_uri());
+  if (!begun) return answered(auth::refused("no OIDC request found for client nonce"));
+  DROVER_TRY(const Way way, way_of(request.auth_method_name()));
+  if (way.method.modify_index() != begun->method_index)
+    return answered(auth::refused("the auth method was changed since the login began; begin anew"));
+  const Place place(running_);
+  DROVER_RETURN_IF_ERROR(place.status());
+  const Patience patience(*host_, call.stop());
+  v1::CompleteAuthLoginRequest asked;
+  asked.set_config(way.method.config());
+  asked.set_redirect_uri(request.redirect_uri());
+  asked.set_client_nonce(request.client_nonce());
+  asked.set_state(request.state());
+  asked.set_kept(begun->kept);
+  asked.set_code(request.code());
+  auto identity = way.plugin->complete_login(asked, patience.token());
+  if (!identity) {
+    const std::array<std::string_view, 2> secrets = {request.code(), begun->kept};
+    identity = auth::without_secrets(identity.status(), secrets);
+  }
+  return token_for(way, identity, call);
+}
+
+}  // namespace drover::login

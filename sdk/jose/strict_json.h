@@ -1,0 +1,14 @@
+// JSON objects from strangers: no member twice, bounded depth. Pure.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+#include "drover/result.h"
+
+namespace drover::jose {
+
+// Errors: invalid_argument saying what is wrong, without the text.
+Result<nlohmann::json> parse_object(std::string_view text);
+
+}  // namespace drover::jose
