@@ -39,7 +39,9 @@ void read_sources(auth::ConfigReader& reader, Config& config) {
   if (!ca.empty()) config.jwks_ca = auth::authorities(reader, "JWKSCACert", {ca});
   config.issuer = reader.url("OIDCDiscoveryURL");
   config.issuer_ca = auth::authorities(reader, "DiscoveryCaPem", reader.texts("DiscoveryCaPem"));
-  const int sources = has_keys + !reader.text("JWKSURL").empty() + !reader.text("OIDCDiscoveryURL").empty();
+  if (config.jwks_url.empty()) reader.refuse("JWKSCACert", "is for JWKSURL, which is not set");
+  if (config.issuer.empty()) reader.refuse("DiscoveryCaPem", "is for OIDCDiscoveryURL, which is not set");
+  const int sources = has_keys + !config.jwks_url.empty() + !config.issuer.empty();
   if (sources == 0)
     reader.error(
         "", "needs one of JWTValidationPubKeys, JWKSURL and OIDCDiscoveryURL: nothing can be verified without a key");
@@ -63,7 +65,7 @@ ReadConfig read_config(std::string_view json) {
                   .clock_skew = leeway(reader, "ClockSkewLeeway", config.times.clock_skew)};
   config.mappings = auth::claim_mappings(reader);
   for (const char* name : {"OIDCClientID", "OIDCClientSecret", "OIDCScopes", "AllowedRedirectURIs", "OIDCEnablePKCE",
-                           "OIDCDisableUserInfo", "OIDCClientAssertion"})
+                           "OIDCDisablePKCE", "OIDCDisableUserInfo", "OIDCClientAssertion"})
     reader.refuse(name, kOfOidc);
   reader.refuse("VerboseLogging", kNotLogged);
   read.errors = reader.finish();

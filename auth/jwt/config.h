@@ -24,7 +24,7 @@ struct Config {
   jose::ClaimMappings mappings;
 };
 
-// What cannot be read stays empty, and is among the errors.
+// An option that cannot be read stays empty, and is among the errors.
 struct ReadConfig {
   Config config;
   std::vector<v1::AuthConfigError> errors;

@@ -145,6 +145,8 @@ std::string errors_of(const Json& config) {
 TEST(JwtConfig, NamesEveryError) {
   const SigningKey key(SigningKey::Kind::rsa, ""), small(SigningKey::Kind::small_rsa, "");
   const Json good{{"JWTValidationPubKeys", {key.pem()}}};
+  const IdentityProvider sealed(true);
+  const std::string ca = sealed.ca();
   const auto with = [&](const Json& over) {
     Json json = good;
     json.update(over);
@@ -188,6 +190,16 @@ TEST(JwtConfig, NamesEveryError) {
        "VerboseLogging: is not supported: claims are not written to logs; Typo: there is no such option"},
       {"of the other type", with({{"OIDCClientSecret", "hush"}}), "OIDCClientSecret: is an option of the type OIDC"},
       {"authorities", {{"JWKSURL", "https://a/keys"}, {"JWKSCACert", "x"}}, "JWKSCACert: must be a certificate in PEM"},
+      {"authorities that cannot be read",
+       {{"OIDCDiscoveryURL", "https://a"},
+        {"DiscoveryCaPem", {"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}}},
+       "DiscoveryCaPem: must be a certificate in PEM"},
+      {"authorities of nobody", with({{"JWKSCACert", ca}, {"DiscoveryCaPem", {ca}}}),
+       "JWKSCACert: is for JWKSURL, which is not set; DiscoveryCaPem: is for OIDCDiscoveryURL, which is not set"},
+      {"authorities, one of them cut short",
+       {{"JWKSURL", "https://a/keys"}, {"JWKSCACert", ca + ca.substr(0, ca.size() / 2)}},
+       "JWKSCACert: must be a certificate in PEM"},
+      {"several authorities", {{"JWKSURL", "https://a/keys"}, {"JWKSCACert", ca + ca}}, ""},
       {"no JSON", "x",
        "Config is no JSON object; Config needs one of JWTValidationPubKeys, JWKSURL and OIDCDiscoveryURL: "
        "nothing can be verified without a key"},
@@ -277,6 +289,25 @@ TEST_F(RemoteKeys, CannotBeHadFromAProviderInTrouble) {
     EXPECT_NE(status.message().find(c.error), std::string::npos) << status.message();
     EXPECT_NE(status.code(), Code::unauthenticated);
   }
+}
+
+TEST_F(RemoteKeys, AreNotAskedForByEveryLoginWhileThereAreNone) {
+  provider_.set(R"({"trouble":{"/keys":"500"}})");
+  const Json config{{"JWKSURL", provider_.issuer() + "/keys"}};
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(outcome(config), "its keys cannot be read: the provider answers 500");
+  EXPECT_EQ(provider_.asked("/keys"), 1);
+  provider_.set("{}");
+  clock_.ahead += std::chrono::seconds(10);
+  EXPECT_EQ(outcome(config), "");
+  EXPECT_EQ(provider_.asked("/keys"), 2);
+}
+
+// The description of one method's provider is, by mistake, the address of another method's keys.
+TEST_F(RemoteKeys, AreNotThereWhereADescriptionIs) {
+  const std::string issuer = provider_.issuer();
+  const Json mistaken{{"JWKSURL", issuer + "/.well-known/openid-configuration"}};
+  EXPECT_EQ(outcome({{"OIDCDiscoveryURL", issuer}}), "");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(outcome(mistaken), "the key set has no list \"keys\"");
 }
 
 TEST_F(RemoteKeys, AreNotWaitedForWhenNobodyWaitsForTheLogin) {

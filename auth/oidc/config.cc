@@ -54,7 +54,10 @@ ReadConfig read_config(std::string_view json) {
   config.bound_audiences = reader.texts("BoundAudiences");
   config.algorithms = auth::signing_algorithms(reader);
   config.mappings = auth::claim_mappings(reader);
-  config.proves_itself = reader.flag("OIDCEnablePKCE").value_or(true);
+  // Clients write every field that they know, so false in OIDCEnablePKCE is no wish: PKCE has its own way off.
+  const bool wants_proof = reader.flag("OIDCEnablePKCE").value_or(false);
+  config.proves_itself = !reader.flag("OIDCDisablePKCE").value_or(false);
+  if (wants_proof && !config.proves_itself) reader.error("OIDCDisablePKCE", "contradicts OIDCEnablePKCE");
   config.asks_userinfo = !reader.flag("OIDCDisableUserInfo").value_or(false);
   for (size_t i = 0; i < config.redirects.size(); ++i) {
     const std::string& each = config.redirects[i];

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr size_t kVerifierBytes = 32;
-// What is kept of a login is this and the verifier of PKCE; without PKCE it stands alone.
+// A login keeps this and the verifier of PKCE; without PKCE it stands alone.
 constexpr std::string_view kKept = "oidc-1:";
 
 Status no_provider(const Status& why) {

@@ -84,6 +84,19 @@ TEST_F(OidcLogin, BeginsAtTheProvider) {
   EXPECT_EQ(url.find(started->kept().substr(7)), std::string::npos);
 }
 
+TEST_F(OidcLogin, UsesPkceUnlessItIsSwitchedOff) {
+  const auto has_challenge = [&](const Json& over) {
+    const auto started = start(config(over));
+    EXPECT_TRUE(started.ok()) << started.status().message();
+    return started.ok() && started->auth_url().find("code_challenge=") != std::string::npos;
+  };
+  EXPECT_TRUE(has_challenge(Json::object()));
+  EXPECT_TRUE(has_challenge({{"OIDCEnablePKCE", true}}));
+  EXPECT_TRUE(has_challenge({{"OIDCEnablePKCE", false}})) << "clients write it so without meaning it";
+  EXPECT_TRUE(has_challenge({{"OIDCDisablePKCE", false}}));
+  EXPECT_FALSE(has_challenge({{"OIDCEnablePKCE", false}, {"OIDCDisablePKCE", true}}));
+}
+
 TEST_F(OidcLogin, KeepsAQueryOfTheProvidersAddress) {
   provider_.set(R"({"description":{"authorization_endpoint":")" + provider_.issuer() + R"(/authorize?tenant=1"}})");
   EXPECT_NE(start(config())->auth_url().find("/authorize?tenant=1&client_id="), std::string::npos);
@@ -94,7 +107,7 @@ TEST_F(OidcLogin, GoesInTheseWays) {
     const char* name;
     Json over;
     const char* switches;
-  } cases[] = {{"without PKCE", {{"OIDCEnablePKCE", false}}, "{}"},
+  } cases[] = {{"without PKCE", {{"OIDCDisablePKCE", true}}, "{}"},
                {"the secret in the form", {}, R"({"posts":true})"},
                {"without userinfo", {{"OIDCDisableUserInfo", true}}, R"({"trouble":{"/userinfo":"500"}})"},
                {"a provider without userinfo", {}, R"({"description":{"userinfo_endpoint":null}})"},
@@ -256,6 +269,8 @@ TEST(OidcConfig, NamesEveryError) {
     return auth::text_of(read_config(json.dump()).errors);
   };
   EXPECT_EQ(errors_of(Json::object()), "");
+  EXPECT_EQ(errors_of({{"OIDCEnablePKCE", true}, {"OIDCDisablePKCE", true}}),
+            "OIDCDisablePKCE: contradicts OIDCEnablePKCE");
   EXPECT_EQ(auth::text_of(read_config("{}").errors),
             "missing OIDCDiscoveryURL; missing OIDCClientID; missing AllowedRedirectURIs");
   EXPECT_EQ(

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "drover/api/acl.pb.h"
 #include "drover/api/logins.pb.h"
@@ -13,8 +15,8 @@ namespace drover::login {
 namespace {
 
 constexpr auto kPluginTime = std::chrono::seconds(30);  // after it nobody waits for the plugin
-constexpr int kMostAtOnce = 64;                         // each holds a thread
 constexpr int64_t kNanosecond = 1'000'000'000;
+constexpr int64_t kLastSecond = INT64_MAX / kNanosecond - 3;  // that fits with any nanoseconds; in the year 2262
 constexpr size_t kMaxToken = 16 << 10;
 constexpr size_t kMaxField = 2048;
 
@@ -32,22 +34,6 @@ class Patience {
   const std::stop_callback<std::function<void()>> with_caller_;
 };
 
-// One of the few that may wait for a plugin at a time.
-class Place {
- public:
-  explicit Place(std::atomic<int>& taken) : taken_(taken), is_there_(taken.fetch_add(1) < kMostAtOnce) {}
-  ~Place() { taken_.fetch_sub(1); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  Status status() const {
-    return is_there_ ? ok_status() : resource_exhausted("too many logins at once; try again later");
-  }
-
- private:
-  std::atomic<int>& taken_;
-  const bool is_there_;
-};
-
 // Everything that the request lacks, in one error.
 Status complete(const char* request, std::initializer_list<std::pair<const char*, const std::string*>> fields) {
   std::string missing;
@@ -60,19 +46,27 @@ Status complete(const char* request, std::initializer_list<std::pair<const char*
   return invalid_argument("invalid " + std::string(request) + " request: " + missing);
 }
 
-// Who was not recognised is not told to be without rights (403): 401.
+// Somebody who was not recognised is not told to be without rights (403): 401.
 Status answered(const Status& status) {
   if (status.code() != Code::unauthenticated) return status;
   return with_http_status(status, 401);
 }
 
+Status changed() {
+  return answered(auth::refused("the auth method was changed since the login began; begin anew"));
+}
+
 // 256 bits that nobody can guess.
 std::string new_state() { return base64url(Uuid::random().bytes() + Uuid::random().bytes()); }
 
-// How long the token lives: as the method says, and not beyond what the identity rests on.
-int64_t life_of(const v1::AclAuthMethod& method, const v1::AuthIdentity& identity, int64_t now) {
+// How long the token lives, in nanoseconds: as the method says, and not beyond what the identity rests on. Errors:
+// unauthenticated, when that has ended. A token without an end is never the answer.
+Result<int64_t> life_of(const v1::AclAuthMethod& method, const v1::AuthIdentity& identity, int64_t now) {
   if (!identity.has_expires_at()) return method.max_token_ttl();
-  const int64_t left = identity.expires_at().seconds() * kNanosecond + identity.expires_at().nanos() - now;
+  const int64_t end = identity.expires_at().seconds();
+  if (end > kLastSecond) return method.max_token_ttl();
+  const int64_t left = end < 0 ? 0 : end * kNanosecond + identity.expires_at().nanos() - now;
+  if (left <= 0) return answered(auth::refused("what the login rests on has ended"));
   return std::min(method.max_token_ttl(), left);
 }
 
@@ -100,7 +94,10 @@ Result<v1::AclTokenResponse> Rpc::token_for(const Way& way, const Result<v1::Aut
                {"error", identity.status().message()}});
     return answered(identity.status());
   }
-  const auto rules = rules_of(*host_->snapshot(), tables_, way.method.name());
+  const auto view = host_->snapshot();  // the rules are those of the method that is compared
+  const auto method = tables_.methods.get(*view, way.method.name());
+  if (!method || method->modify_index() != way.method.modify_index()) return changed();
+  const auto rules = rules_of(*view, tables_, way.method.name());
   DROVER_TRY(const Bound bound, bind_rights(rules, *identity, mapped_names(way.method.config())));
   v1::CreateLoginTokenRequest request;
   DROVER_TRY(*request.mutable_name(), token_name(way.method, *identity));
@@ -108,7 +105,8 @@ Result<v1::AclTokenResponse> Rpc::token_for(const Way& way, const Result<v1::Aut
   *request.mutable_policies() = {bound.policies.begin(), bound.policies.end()};
   *request.mutable_roles() = {bound.roles.begin(), bound.roles.end()};
   request.set_global(way.method.token_locality() == "global");
-  request.set_ttl(life_of(way.method, *identity, host_->clock().wall_ns()));
+  DROVER_TRY(const int64_t ttl, life_of(way.method, *identity, host_->clock().wall_ns()));
+  request.set_ttl(ttl);
   CallContext context;
   context.method = "/drover.v1.Acl/CreateLoginToken";
   context.deadline = call.context().deadline;
@@ -132,8 +130,7 @@ Result<v1::AclTokenResponse> Rpc::log_in(const v1::LoginRequest& request, Call& 
   if (!way.plugin->flows().token)
     return invalid_argument("auth-method \"" + way.method.name() + "\" of type " + way.method.type() +
                             " has no login with a token");
-  const Place place(running_);
-  DROVER_RETURN_IF_ERROR(place.status());
+  DROVER_TRY(const auto place, places_.take(way.method.name()));
   const Patience patience(*host_, call.stop());
   v1::AuthLoginRequest asked;
   asked.set_config(way.method.config());
@@ -156,8 +153,7 @@ Result<v1::StartBrowserLoginResponse> Rpc::start_browser(const v1::StartBrowserL
   if (!way.plugin->flows().browser)
     return invalid_argument("auth-method \"" + way.method.name() + "\" of type " + way.method.type() +
                             " has no login with a browser");
-  const Place place(running_);
-  DROVER_RETURN_IF_ERROR(place.status());
+  DROVER_TRY(const auto place, places_.take(way.method.name()));
   const Patience patience(*host_, call.stop());
   v1::StartAuthLoginRequest asked;
   asked.set_config(way.method.config());
@@ -184,14 +180,14 @@ Result<v1::AclTokenResponse> Rpc::complete_browser(const v1::CompleteBrowserLogi
                                                          {"state", &request.state()},
                                                          {"code", &request.code()},
                                                          {"redirect URI", &request.redirect_uri()}}));
+  DROVER_TRY(const auto place, places_.take(request.auth_method_name()));  // the state is good once: before it is taken
   const auto begun =
       pending_->take(request.state(), request.auth_method_name(), request.client_nonce(), request.redirect_uri());
   if (!begun) return answered(auth::refused("no OIDC request found for client nonce"));
-  DROVER_TRY(const Way way, way_of(request.auth_method_name()));
-  if (way.method.modify_index() != begun->method_index)
-    return answered(auth::refused("the auth method was changed since the login began; begin anew"));
-  const Place place(running_);
-  DROVER_RETURN_IF_ERROR(place.status());
+  const auto found = way_of(request.auth_method_name());
+  const bool is_deleted = found.status().code() == Code::invalid_argument;
+  if (is_deleted || (found && found->method.modify_index() != begun->method_index)) return changed();
+  DROVER_TRY(const Way way, found);
   const Patience patience(*host_, call.stop());
   v1::CompleteAuthLoginRequest asked;
   asked.set_config(way.method.config());

@@ -3,8 +3,12 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "drover/api/acl.pb.h"
 #include "drover/api/logins.pb.h"
@@ -30,6 +34,7 @@ class People final : public AuthMethod {
   std::string type() const override { return "People"; }
   Flows flows() const override { return {.token = !is_browser_only, .browser = true}; }
   Result<std::vector<v1::AuthConfigError>> check_config(std::string_view config) override {
+    happen();
     const Json json = Json::parse(config);
     std::vector<v1::AuthConfigError> errors;
     if (!json.contains("People")) errors.push_back(auth::config_error("People", "missing People"));
@@ -41,6 +46,7 @@ class People final : public AuthMethod {
       while (!stop.stop_requested()) std::this_thread::yield();
       return cancelled("nobody waits");
     }
+    happen();
     const Json config = Json::parse(request.config());
     if (!config["People"].contains(request.token())) return auth::refused("nobody has the token " + request.token());
     return identity_of(config, config["People"][request.token()]);
@@ -55,14 +61,19 @@ class People final : public AuthMethod {
   Result<v1::AuthIdentity> complete_login(const v1::CompleteAuthLoginRequest& request, std::stop_token) override {
     if (request.code() != "good") return auth::refused("not the code " + request.code());
     EXPECT_EQ(request.kept(), "kept for " + request.state());
+    happen();
     const Json config = Json::parse(request.config());
     return identity_of(config, *config["People"].begin());
   }
 
   std::string state;
   bool is_browser_only = false;
+  std::function<void()> meanwhile;  // happens once, while the plugin is asked
 
  private:
+  void happen() {
+    if (meanwhile) std::exchange(meanwhile, {})();
+  }
   Result<v1::AuthIdentity> identity_of(const Json& config, const Json& person) const {
     v1::AuthIdentity who;
     who.set_subject(person["name"]);
@@ -191,6 +202,55 @@ TEST_F(Logins, EndWithWhatTheyRestOn) {
   EXPECT_EQ(asked_.name(), "Ada!");
 }
 
+TEST_F(Logins, LiveNoLongerThanTheirMethodSaysAndNotAfterTheirEnd) {
+  const auto login_that_ends_in = [&](int64_t seconds) {
+    Json config = kConfig;
+    config["EndsIn"] = seconds;
+    EXPECT_TRUE(apply("m", config).ok());
+    asked_.Clear();
+    return login("ada-token");
+  };
+  ASSERT_TRUE(apply("m", kConfig).ok());
+  ASSERT_TRUE(bind_to("policy", "p").ok());
+  for (const int64_t far : {int64_t{7'200}, int64_t{7'600'000'000}, int64_t{1} << 62}) {
+    EXPECT_EQ(login_that_ends_in(far), ok_status()) << far;
+    EXPECT_EQ(asked_.ttl(), std::chrono::nanoseconds(1h).count()) << far;
+  }
+  for (const int64_t past : {int64_t{0}, int64_t{-1}, int64_t{-9'000'000'000}, -(int64_t{1} << 62)}) {
+    const Status status = login_that_ends_in(past);
+    EXPECT_EQ(status.message(), "what the login rests on has ended") << past;
+    EXPECT_EQ(http_status_of(status), 401) << past;
+    EXPECT_EQ(asked_.name(), "") << past;
+  }
+}
+
+TEST_F(Logins, EndWithAMethodThatIsAnotherOneMeanwhile) {
+  const char* const kChanged = "the auth method was changed since the login began; begin anew";
+  ASSERT_TRUE(apply("m", kConfig).ok());
+  ASSERT_TRUE(bind_to("policy", "p").ok());
+  v1::AuthMethodRequest named;
+  named.set_name("m");
+  const auto change = [&] { EXPECT_TRUE(apply("m", kConfig).ok()); };
+  const auto erase = [&] { EXPECT_TRUE(call<v1::LoginChangedResponse>("DeleteMethod", named).ok()); };
+  for (const std::function<void()>& happens : {std::function<void()>(change), std::function<void()>(erase)}) {
+    people_.meanwhile = happens;
+    const Status by_token = login("ada-token");
+    EXPECT_EQ(by_token.message(), kChanged);
+    EXPECT_EQ(http_status_of(by_token), 401);
+    EXPECT_TRUE(apply("m", kConfig).ok());
+    ASSERT_TRUE(start().ok());
+    people_.meanwhile = happens;
+    EXPECT_EQ(complete(people_.state).message(), kChanged);
+    EXPECT_TRUE(apply("m", kConfig).ok());
+    ASSERT_TRUE(start().ok());
+    happens();
+    EXPECT_EQ(complete(people_.state).message(), kChanged);
+    EXPECT_TRUE(apply("m", kConfig).ok());
+  }
+  EXPECT_EQ(asked_.name(), "");
+  EXPECT_EQ(login("ada-token"), ok_status());
+}
+
 TEST_F(Logins, AreRefusedWithoutASecretInTheText) {
   ASSERT_TRUE(apply("m", kConfig).ok());
   const Status status = login("a-wrong-token");
@@ -266,15 +326,62 @@ TEST_F(Logins, WithABrowserAreBounded) {
   EXPECT_TRUE(start().ok());
 }
 
-TEST(PendingLogins, AreBoundedInAll) {
-  const drover::testing::ForwardClock clock;
+TEST(PendingLogins, MakeRoomFromWhoHasMost) {
+  drover::testing::ForwardClock clock;
   PendingLogins pending(clock);
-  for (size_t i = 0; i < PendingLogins::kMost; ++i)
-    ASSERT_TRUE(pending.add(std::to_string(i), {.address = std::to_string(i)}).ok());
-  EXPECT_EQ(pending.add("one more", {.address = "another"}).code(), Code::resource_exhausted);
-  EXPECT_TRUE(pending.take("7", "", "", ""));
-  EXPECT_FALSE(pending.take("7", "", "", ""));
-  EXPECT_TRUE(pending.add("one more", {.address = "another"}).ok());
+  const auto add = [&](const std::string& state, const std::string& address) {
+    clock.advance(1ms);
+    return pending.add(state, {.address = address});
+  };
+  const auto is_there = [&](const std::string& state) { return pending.take(state, "", "", "").has_value(); };
+  ASSERT_TRUE(add("early", "10.0.0.1").ok());
+  const size_t most = PendingLogins::kMostOfOne;
+  for (size_t i = 0; i < most; ++i)
+    ASSERT_TRUE(add("greedy " + std::to_string(i), "10.0.0.2:" + std::to_string(i)).ok());
+  EXPECT_EQ(add("one too many", "10.0.0.2:9").code(), Code::resource_exhausted);
+  for (size_t i = most + 1; i < PendingLogins::kMost; ++i)
+    ASSERT_TRUE(add("other " + std::to_string(i), "caller " + std::to_string(i)).ok());
+  EXPECT_TRUE(add("late", "10.0.0.3").ok());
+  EXPECT_FALSE(is_there("greedy 0"));
+  for (const char* kept : {"early", "greedy 1", "late"}) {
+    EXPECT_TRUE(is_there(kept)) << kept;
+    EXPECT_FALSE(is_there(kept)) << kept << ": once";
+  }
+}
+
+TEST(PendingLogins, AreCountedByWhatACallerCannotChoose) {
+  const struct {
+    const char *address, *network;
+  } cases[] = {{"10.0.0.1", "10.0.0.1"},
+               {"10.0.0.1:4711", "10.0.0.1"},
+               {"ipv4:10.0.0.1:4711", "10.0.0.1"},
+               {"::ffff:10.0.0.1", "10.0.0.1"},
+               {"[::ffff:10.0.0.1]:4711", "10.0.0.1"},
+               {"2001:db8:0:1:2:3:4:5", "2001:db8:0:1::/64"},
+               {"[2001:db8:0:1::9]:4711", "2001:db8:0:1::/64"},
+               {"ipv6:[2001:db8:0:1::9]:4711", "2001:db8:0:1::/64"},
+               {"ipv6:%5B2001:db8:0:1::9%5D:4711", "2001:db8:0:1::/64"},
+               {"fe80::1%eth0", "fe80::/64"},
+               {"", ""}};
+  for (const auto& c : cases) EXPECT_EQ(network_of(c.address), c.network) << c.address;
+}
+
+TEST(LoginPlaces, AreBoundedInAllAndOfAMethod) {
+  Places places;
+  std::vector<std::shared_ptr<void>> taken;
+  const auto take = [&](const std::string& method) {
+    auto place = places.take(method);
+    if (place) taken.push_back(*std::move(place));
+    return place.status().code();
+  };
+  for (int i = 0; i < Places::kMostOfOne; ++i) ASSERT_EQ(take("slow"), Code::ok);
+  EXPECT_EQ(take("slow"), Code::resource_exhausted);
+  for (int i = Places::kMostOfOne; i < Places::kMost; ++i) ASSERT_EQ(take(std::to_string(i)), Code::ok);
+  EXPECT_EQ(take("one more"), Code::resource_exhausted);
+  taken.erase(taken.begin());
+  EXPECT_EQ(take("slow"), Code::ok);
+  taken.clear();
+  EXPECT_EQ(take("slow"), Code::ok);
 }
 
 TEST_F(Logins, WithABrowserNeedAllTheirParts) {
@@ -306,14 +413,14 @@ TEST_F(Logins, ByMethodsAreCreatedChangedShownAndDeleted) {
   named.set_name("m");
   const auto shown = call<v1::AuthMethodResponse>("GetMethod", named);
   EXPECT_EQ(shown->method().SerializeAsString(), made->method().SerializeAsString());
-  // What was shown is written again: the secret stays.
+  // The answer is written again: the secret stays.
   const auto again = apply("m", Json::parse(shown->method().config()), true);
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(again->method().hash(), made->method().hash());
   EXPECT_EQ(again->method().create_index(), made->method().create_index());
   EXPECT_GT(again->method().modify_index(), made->method().modify_index());
   EXPECT_NE(tables_.methods.get(*host_.snapshot(), "m")->config().find("hush"), std::string::npos);
-  // What is not said stays.
+  // Fields that are not said stay.
   const auto bare = apply("m", kConfig, true, [](v1::AclAuthMethod& method) {
     method.Clear();
     method.set_name("m");
@@ -365,6 +472,39 @@ TEST_F(Logins, ByMethodsWithErrorsAreNot) {
   EXPECT_EQ(host_.propose(command, SteadyTime::max()).status().message(), "default method already exists: m");
 }
 
+TEST_F(Logins, ByMethodsTellNothingOfASecretInTheirDigest) {
+  const auto digest = [&](const char* secret, const char* other) {
+    Json config = kConfig;
+    config["APISecret"] = secret;
+    config["Other"] = other;
+    const auto made = apply("m", config);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return made.ok() ? made->method().hash() : std::string();
+  };
+  const std::string first = digest("hush", "a");
+  EXPECT_EQ(first.size(), 32u);
+  EXPECT_EQ(digest("another", "a"), first);
+  EXPECT_NE(digest("another", "b"), first);
+}
+
+TEST_F(Logins, ByMethodsAreNotChangedByTwoAtOnce) {
+  const Status kMeanwhile = aborted("the auth method was changed meanwhile; try again");
+  const auto put = [&](bool is_default) {
+    return [this, is_default] { EXPECT_TRUE(apply("m", kConfig, is_default).ok()); };
+  };
+  people_.meanwhile = put(false);
+  EXPECT_EQ(apply("m", kConfig).status(), kMeanwhile) << "both create it";
+  people_.meanwhile = put(true);
+  EXPECT_EQ(apply("m", kConfig).status(), kMeanwhile) << "both change it";
+  EXPECT_TRUE(tables_.methods.get(*host_.snapshot(), "m")->default_());
+  v1::AuthMethodRequest named;
+  named.set_name("m");
+  people_.meanwhile = [&] { EXPECT_TRUE(call<v1::LoginChangedResponse>("DeleteMethod", named).ok()); };
+  EXPECT_EQ(apply("m", kConfig).status(), kMeanwhile) << "it is deleted";
+  EXPECT_FALSE(tables_.methods.get(*host_.snapshot(), "m"));
+  EXPECT_TRUE(apply("m", kConfig).ok());
+}
+
 TEST_F(Logins, ByRulesAreCreatedChangedAndDeleted) {
   ASSERT_TRUE(apply("m", kConfig).ok());
   ASSERT_TRUE(apply("n", kConfig).ok());
@@ -386,6 +526,16 @@ TEST_F(Logins, ByRulesAreCreatedChangedAndDeleted) {
   EXPECT_EQ(changed->rule().create_time(), made->rule().create_time());
   EXPECT_EQ(changed->rule().create_index(), made->rule().create_index());
   EXPECT_NE(changed->rule().hash(), made->rule().hash());
+  change.mutable_rule()->clear_bind_type();
+  change.mutable_rule()->clear_bind_name();
+  const auto kept = call<v1::BindingRuleResponse>("ApplyRule", change);
+  ASSERT_TRUE(kept.ok()) << kept.status().message();
+  EXPECT_EQ(kept->rule().bind_type(), "role");
+  EXPECT_EQ(kept->rule().bind_name(), "others");
+  change.mutable_rule()->set_bind_type("management");
+  const auto unnamed = call<v1::BindingRuleResponse>("ApplyRule", change);
+  ASSERT_TRUE(unnamed.ok()) << unnamed.status().message();
+  EXPECT_EQ(unnamed->rule().bind_name(), "");
   change.mutable_rule()->set_auth_method("n");
   EXPECT_EQ(call<v1::BindingRuleResponse>("ApplyRule", change).status().message(),
             "cannot update auth method for binding rule, create a new rule instead");

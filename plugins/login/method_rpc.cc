@@ -97,8 +97,12 @@ Result<v1::AuthMethodResponse> Rpc::apply_method(const v1::ApplyAuthMethodReques
   DROVER_TRY(const auto errors, plugin->check_config(config));
   if (!errors.empty()) return invalid_argument("auth method 0 invalid: " + auth::text_of(errors));
 
-  set_servers_fields(method, existing ? &*existing : nullptr, host_->clock().wall_ns());
+  // Everybody sees the digest. It is that of the row as answers show it: no guess of a secret can be compared with it.
+  v1::AclAuthMethod bare = method;
+  bare.set_config(redacted(config));
+  set_servers_fields(method, std::move(bare), existing ? &*existing : nullptr, host_->clock().wall_ns());
   v1::AclAuthMethodApplied command;
+  command.set_expected_index(existing ? existing->modify_index() : 0);
   *command.mutable_method() = method;
   DROVER_TRY(const Applied applied, host_->propose(command, host_->clock().steady() + kProposeTime, term));
   set_indexes(method, existing ? &*existing : nullptr, applied.index);

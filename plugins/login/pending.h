@@ -20,20 +20,25 @@ struct PendingLogin {
   std::string redirect_uri;
   std::string client_nonce;
   std::string kept;     // secret
-  std::string address;  // who asked
+  std::string address;  // of the caller
   SteadyTime begun{};
 };
 
-// [any]
+// The part of a caller's address that it cannot choose at will: "10.0.0.1", without its port; of IPv6 the network,
+// "2001:db8::/64", since one machine has all of that. Another text stays as it is. Pure.
+std::string network_of(std::string_view address);
+
+// Bounded: where there is no more room, the oldest login of the network that has the most makes some. So nobody keeps
+// others out, whatever many addresses they have. [any]
 class PendingLogins {
  public:
   static constexpr size_t kMost = 1000;
-  static constexpr size_t kMostOfOne = 250;  // of one address: nobody fills the room of all
+  static constexpr size_t kMostOfOne = 250;  // of one network
   static constexpr std::chrono::minutes kLife{10};
 
   explicit PendingLogins(const Clock& clock) : clock_(clock) {}
 
-  // Errors: resource_exhausted.
+  // Errors: resource_exhausted, when its network has too many.
   Status add(const std::string& state, PendingLogin login);
   // Takes the login of that state out, whether the rest fits or not: a state is good once. Nothing: there is none of
   // that state, or it is another client's (nonce), method's or redirect's.
@@ -42,6 +47,7 @@ class PendingLogins {
 
  private:
   void forget_old() DROVER_REQUIRES(mutex_);
+  void make_room() DROVER_REQUIRES(mutex_);
 
   const Clock& clock_;
   Mutex mutex_;

@@ -1,7 +1,6 @@
 // The handlers of the service Logins. Reads are functions of the call's view. What asks a plugin waits.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -9,6 +8,7 @@
 #include "drover/auth_method.h"
 #include "drover/plugin.h"
 #include "pending.h"
+#include "places.h"
 #include "rules.h"
 #include "tables.h"
 
@@ -66,13 +66,14 @@ class Rpc {
   // A method, the plugin that serves it, and what it can do.
   struct Way;
   Result<Way> way_of(const std::string& name) const;
+  // Errors also: unauthenticated for a method that is another one than at the beginning.
   Result<v1::AclTokenResponse> token_for(const Way& way, const Result<v1::AuthIdentity>& identity, const Call& call);
 
   const Tables& tables_;
   Host* host_ = nullptr;
   Settings settings_;
   std::unique_ptr<PendingLogins> pending_;
-  std::atomic<int> running_{0};  // calls of plugins
+  Places places_;  // for calls of plugins
 };
 
 }  // namespace drover::login

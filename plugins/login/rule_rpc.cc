@@ -19,11 +19,14 @@ v1::AclBindingRuleStub entry_of(const v1::AclBindingRule& rule) {
   return entry;
 }
 
-// What a request leaves open is as it stands in the row. Errors: invalid_argument for another method.
+// A field that a request leaves open stays as it is in the row; "management" has no name. Errors: invalid_argument for
+// another method.
 Status complete_rule(v1::AclBindingRule& rule, const v1::AclBindingRule& existing) {
   if (rule.auth_method().empty()) rule.set_auth_method(existing.auth_method());
   if (rule.auth_method() != existing.auth_method())
     return invalid_argument("cannot update auth method for binding rule, create a new rule instead");
+  if (rule.bind_type().empty()) rule.set_bind_type(existing.bind_type());
+  if (rule.bind_name().empty() && rule.bind_type() != "management") rule.set_bind_name(existing.bind_name());
   return ok_status();
 }
 
@@ -73,7 +76,7 @@ Result<Write<v1::BindingRuleResponse>> Rpc::apply_rule(const v1::ApplyBindingRul
   DROVER_RETURN_IF_ERROR(check_rule(rule));
   if (!tables_.methods.get(call.view(), rule.auth_method()))
     return invalid_argument("ACL auth method " + rule.auth_method() + " not found");
-  set_servers_fields(rule, existing ? &*existing : nullptr, host_->clock().wall_ns());
+  set_servers_fields(rule, rule, existing ? &*existing : nullptr, host_->clock().wall_ns());
   v1::AclBindingRuleApplied command;
   *command.mutable_rule() = rule;
   v1::BindingRuleResponse response;

@@ -19,7 +19,7 @@ struct Lifetimes {
   std::chrono::nanoseconds longest = std::chrono::hours(24);
 };
 
-// What a request leaves open is as it stands in the row.
+// A field that a request leaves open stays as it is in the row.
 void complete_method(v1::AclAuthMethod& method, const v1::AclAuthMethod& existing);
 
 // `is_served`: a plugin serves that type. `other_default`: the default one of another name; empty: there is none.

@@ -8,15 +8,21 @@
 
 namespace drover::login {
 
-// Fills in times and digest. `existing`: null for a new row.
 template <typename Row>
-void set_servers_fields(Row& row, const Row* existing, int64_t now) {
+void clear_servers_fields(Row& row) {
   row.clear_hash();
   row.clear_create_time();
   row.clear_modify_time();
   row.clear_create_index();
   row.clear_modify_index();
-  row.set_hash(sha256(serialize(row)));
+}
+
+// Fills in times and digest. `shown`: the row without its secrets, whose digest it is. `existing`: null for a new row.
+template <typename Row>
+void set_servers_fields(Row& row, Row shown, const Row* existing, int64_t now) {
+  clear_servers_fields(row);
+  clear_servers_fields(shown);
+  row.set_hash(sha256(serialize(shown)));
   row.set_create_time(existing ? existing->create_time() : now);
   row.set_modify_time(now);
 }

@@ -14,6 +14,9 @@ class Commands {
 
   Result<std::string> method_applied(const v1::AclAuthMethodApplied& command, ApplyContext& context) const {
     const v1::AclAuthMethod& method = command.method();
+    const auto existing = tables_.methods.get(context.rows(), method.name());
+    if ((existing ? existing->modify_index() : 0) != command.expected_index())
+      return aborted("the auth method was changed meanwhile; try again");
     const auto other = method.default_() ? default_method(context.rows(), tables_) : std::nullopt;
     if (other && other->name() != method.name()) return second_default(other->name());
     DROVER_RETURN_IF_ERROR(put(tables_.methods, method.name(), method, context));

@@ -1,6 +1,7 @@
 #include "drover/auth_method.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "drover/v1/auth_method.pb.h"
 
@@ -24,6 +25,13 @@ namespace {
 constexpr size_t kMaxName = 64;
 constexpr size_t kShortestSecret = 4;
 constexpr std::string_view kInstead = "[secret]";
+
+// Marks the bytes of each place where the secret stands. The text stays as it is: a replacement is never looked at.
+void hide(std::string_view secret, std::string_view text, std::vector<bool>& is_hidden) {
+  for (size_t at = text.find(secret); at != std::string_view::npos; at = text.find(secret, at + secret.size())) {
+    for (size_t i = 0; i < secret.size(); ++i) is_hidden[at + i] = true;
+  }
+}
 
 }  // namespace
 
@@ -62,22 +70,28 @@ std::vector<std::string_view> secrets_of(std::string_view token) {
   std::erase_if(out, [&](std::string_view each) {
     return each.size() < kShortestSecret || (each == name && each.size() < token.size());
   });
+  // By size first: the texts of most pairs are not compared then, however long they are.
+  std::ranges::sort(out, {}, [](std::string_view each) { return std::pair(each.size(), each); });
+  const auto repeated = std::ranges::unique(out);
+  out.erase(repeated.begin(), repeated.end());
   return out;
 }
 
 Status without_secrets(const Status& status, std::span<const std::string_view> tokens) {
-  std::string text = status.message();
-  std::vector<std::string_view> longest_first;
+  const std::string& text = status.message();
+  std::vector<bool> is_hidden(text.size());
   for (const std::string_view token : tokens) {
-    const auto secrets = secrets_of(token);
-    longest_first.insert(longest_first.end(), secrets.begin(), secrets.end());
+    for (const std::string_view secret : secrets_of(token)) hide(secret, text, is_hidden);
   }
-  std::ranges::sort(longest_first, std::ranges::greater(), &std::string_view::size);
-  for (const std::string_view secret : longest_first) {
-    for (size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at + kInstead.size()))
-      text.replace(at, secret.size(), kInstead);
+  std::string shown;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!is_hidden[i]) {
+      shown += text[i];
+    } else if (i == 0 || !is_hidden[i - 1]) {
+      shown += kInstead;
+    }
   }
-  return text == status.message() ? status : Status(status.code(), std::move(text));
+  return shown == text ? status : Status(status.code(), std::move(shown));
 }
 
 }  // namespace auth

@@ -2,6 +2,7 @@
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "drover/auth_method.h"
@@ -174,6 +175,18 @@ TEST(AuthSecrets, AreTakenOutOfTheTextOfAnError) {
             without(auth::refused("love:lace, love or lace"), "ada:love:lace"));
   EXPECT_EQ(auth::refused("who is lovelace?"), without(auth::refused("who is lovelace?"), "lovelace:lovelace"))
       << "the name may be said";
+}
+
+// A text in which each part of a token is replaced by one that holds the next part doubles with each of them.
+TEST(AuthSecrets, AreNotLookedForInTheirReplacement) {
+  std::string token = "x:parts";
+  for (int i = 0; i < 60; ++i) token += ":ret]:[sec";
+  const auto secrets = auth::secrets_of(token);
+  EXPECT_EQ(3, std::ranges::count_if(secrets, [](std::string_view secret) { return secret.size() < 6; }))
+      << "each part once";
+  const std::array tokens = {std::string_view(token)};
+  EXPECT_EQ(auth::refused("nobody has [secret]"), auth::without_secrets(auth::refused("nobody has " + token), tokens));
+  EXPECT_EQ(auth::refused("no [secret] here"), auth::without_secrets(auth::refused("no parts here"), tokens));
 }
 
 }  // namespace

@@ -1,10 +1,17 @@
 #include "drover/auth_config.h"
 
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "drover/auth_method.h"
 #include "drover/duration.h"
+#include "drover/freed.h"
 #include "drover/v1/auth_method.pb.h"
 #include "strict_json.h"
 
@@ -13,7 +20,23 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMaxConfig = 1 << 20;
+constexpr size_t kMaxConfig = 1 << 20;  // so any text of it has a size that OpenSSL takes
+
+// The text has certificates, and none that cannot be read: a list cut short would come out when somebody logs in.
+bool has_certificates_only(const std::string& pem) {
+  const std::unique_ptr<BIO, Freed<BIO_free>> source(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  const auto no_password = [](char*, int, int, void*) { return -1; };  // OpenSSL's own way is to ask the terminal
+  size_t count = 0;
+  while (source) {
+    const std::unique_ptr<X509, Freed<X509_free>> one(PEM_read_bio_X509(source.get(), nullptr, no_password, nullptr));
+    if (!one) break;
+    ++count;
+  }
+  const auto why = ERR_peek_last_error();  // after the last one: there is no more
+  const bool is_at_end = ERR_GET_LIB(why) == ERR_LIB_PEM && ERR_GET_REASON(why) == PEM_R_NO_START_LINE;
+  ERR_clear_error();
+  return count > 0 && is_at_end;
+}
 
 bool is_absent(const Json& value) {
   switch (value.type()) {
@@ -154,9 +177,11 @@ jose::ClaimMappings claim_mappings(ConfigReader& config) {
 std::string authorities(ConfigReader& config, const std::string& name, const std::vector<std::string>& pems) {
   std::string joined;
   for (size_t i = 0; i < pems.size(); ++i) {
-    if (pems[i].find("-----BEGIN CERTIFICATE-----") == std::string::npos)
+    if (has_certificates_only(pems[i])) {
+      joined += pems[i] + "\n";
+    } else {
       config.error(pems.size() == 1 ? name : name + "[" + std::to_string(i) + "]", "must be a certificate in PEM");
-    joined += pems[i] + "\n";
+    }
   }
   return joined;
 }

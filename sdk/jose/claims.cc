@@ -46,9 +46,9 @@ std::optional<std::string> Claims::text(std::string_view name) const {
 
 Result<std::optional<int64_t>> Claims::time(std::string_view name) const {
   const auto at = object_->find(name);
-  if (at == object_->end()) return std::optional<int64_t>();
+  if (at == object_->end() || at->is_null()) return std::optional<int64_t>();
   const double number = at->is_number() ? at->get<double>() : NAN;
-  if (!(std::abs(number) <= kLargestWhole) || number != std::floor(number))
+  if (!(std::abs(number) <= kLargestWhole))
     return invalid_argument("the claim '" + std::string(name) + "' is no time");
   return std::optional<int64_t>(static_cast<int64_t>(number));
 }

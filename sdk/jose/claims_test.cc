@@ -82,15 +82,15 @@ TEST(Claims, OfUserinfoStandOverOthersButForWhoItIs) {
   EXPECT_EQ(joined.text("b"), "3");
 }
 
-TEST(Claims, HaveTimesThatAreWholeNumbers) {
-  const Claims claims = claims_of(R"({"a":5,"b":"5","c":5.5,"d":1e30,"e":5.0,"f":null})");
-  EXPECT_EQ(**claims.time("a"), 5);
-  EXPECT_EQ(**claims.time("e"), 5);
-  EXPECT_FALSE(claims.time("absent")->has_value());
-  for (const char* wrong : {"b", "c", "d", "f"}) EXPECT_FALSE(claims.time(wrong).ok()) << wrong;
+TEST(Claims, HaveTimesThatAreNumbers) {
+  const Claims claims = claims_of(R"({"a":5,"b":"5","c":5.9,"d":1e30,"e":5.0,"f":null,"g":-5.9,"h":true})");
+  for (const char* five : {"a", "c", "e"}) EXPECT_EQ(**claims.time(five), 5) << five;
+  EXPECT_EQ(**claims.time("g"), -5);
+  for (const char* absent : {"absent", "f"}) EXPECT_FALSE(claims.time(absent)->has_value()) << absent;
+  for (const char* wrong : {"b", "d", "h"}) EXPECT_FALSE(claims.time(wrong).ok()) << wrong;
 }
 
-// What is absent is made up from what is there; the leeways are for that alone, the skew for all.
+// A time that is absent is made up from those that are there; the leeways are for that alone, the skew for all.
 TEST(TokenTimes, AreChecked) {
   constexpr int64_t now = 1'000'000;
   const struct {
@@ -173,6 +173,20 @@ TEST(Provider, IsDescribedByItself) {
   for (const char* wrong : {"{}", "[]", R"({"issuer":"https://i/","jwks_uri":"https://i/keys"})",
                             R"({"issuer":"https://i","jwks_uri":"http://i/keys"})", R"({"issuer":"https://i"})"})
     EXPECT_FALSE(provider::parse_description(wrong, "https://i").ok()) << wrong;
+}
+
+TEST(Provider, ByHttpsNamesNoAddressByHttp) {
+  for (const std::string name : {"authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"}) {
+    const auto described = [&](const std::string& issuer, const std::string& url) {
+      const std::string others = name == "jwks_uri" ? "" : R"(,"jwks_uri":")" + issuer + R"(/keys")";
+      return provider::parse_description(
+          R"({"issuer":")" + issuer + R"(",")" + name + R"(":")" + url + R"(")" + others + "}", issuer);
+    };
+    EXPECT_TRUE(described("https://i", "https://other/").ok()) << name;
+    EXPECT_TRUE(described("http://localhost", "http://localhost/").ok()) << name;
+    EXPECT_EQ(described("https://i", "http://localhost/").status().message(),
+              "the provider's description has a " + name + " that is not by https");
+  }
 }
 
 TEST(Provider, EncodesForms) { EXPECT_EQ(provider::form_encoded("a b&c=ü/~"), "a%20b%26c%3D%C3%BC%2F~"); }

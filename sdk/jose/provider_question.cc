@@ -103,7 +103,7 @@ Result<Answer> exchange(const Question& question, const std::stop_token& stop, s
   set_content(easy.get(), question, headers);
   set_limits(easy.get(), question, taken);
   const CURLcode code = curl_easy_perform(easy.get());
-  if (stop.stop_requested()) return cancelled("nobody waits for the login any more");
+  if (stop.stop_requested()) return cancelled("the login took too long or was given up");
   if (taken.is_too_long) return failure(question.url, "the answer is longer than 1 MiB");
   if (code != CURLE_OK) return failure(question.url, error[0] ? error : curl_easy_strerror(code));
   const char* redirect = nullptr;

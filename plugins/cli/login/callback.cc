@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <memory>
+#include <utility>
 
 #include "drover/freed.h"
+#include "drover/secret.h"
 
 namespace drover::cli {
 namespace {
@@ -61,27 +64,45 @@ std::string read_head(int socket) {
   return head;
 }
 
-Callback serve(int listener) {
+Callback serve(int listener, const std::string& state) {
   const Fd caller(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
   if (!caller) return {};
   ::setsockopt(caller.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
   ::setsockopt(caller.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
   Callback callback = read_callback(read_head(caller.get()));
+  callback.is_it = callback.is_it && (state.empty() || is_same_secret(callback.state, state));
   const std::string answer = page(callback);
   (void)!::send(caller.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
   ::shutdown(caller.get(), SHUT_WR);
   return callback;
 }
 
-Result<Fd> listen_on(const addrinfo& address) {
-  Fd socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+// 0, or the number of the error.
+int listen_on(const addrinfo& address, Fd& socket) {
+  socket = Fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
-  if (!socket) return errno_status(errno, "socket");
+  if (!socket) return errno;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (address.ai_family == AF_INET6) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
-  if (::bind(socket.get(), address.ai_addr, address.ai_addrlen) != 0) return errno_status(errno, "bind");
-  if (::listen(socket.get(), 8) != 0) return errno_status(errno, "listen");
-  return socket;
+  if (::bind(socket.get(), address.ai_addr, address.ai_addrlen) != 0 || ::listen(socket.get(), 8) != 0) return errno;
+  return 0;
+}
+
+// The address stands earlier in the list, too: a hosts file may give a name one address twice.
+bool is_repeated(const addrinfo* list, const addrinfo& address) {
+  for (const addrinfo* each = list; each != &address; each = each->ai_next) {
+    if (each->ai_addrlen == address.ai_addrlen && std::memcmp(each->ai_addr, address.ai_addr, each->ai_addrlen) == 0)
+      return true;
+  }
+  return false;
+}
+
+// Takes the first "NAME=VALUE" off the query. The value is decoded.
+std::pair<std::string_view, std::string> next_value(std::string_view& query) {
+  const std::string_view part = query.substr(0, query.find('&'));
+  query.remove_prefix(std::min(query.size(), part.size() + 1));
+  const size_t equals = std::min(part.find('='), part.size());
+  return {part.substr(0, equals), decoded(part.substr(std::min(part.size(), equals + 1)))};
 }
 
 }  // namespace
@@ -94,17 +115,25 @@ Callback read_callback(std::string_view head) {
   if (target.substr(0, mark) != kPath || mark == std::string_view::npos) return callback;
   std::string_view query = target.substr(mark + 1);
   while (!query.empty()) {
-    const std::string_view part = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(query.size(), part.size() + 1));
-    const size_t equals = std::min(part.find('='), part.size());
-    const std::string_view name = part.substr(0, equals);
-    const std::string value = decoded(part.substr(std::min(part.size(), equals + 1)));
+    const auto [name, value] = next_value(query);
     if (name == "state") callback.state = value;
     if (name == "code") callback.code = value;
     if (name == "error") callback.error = value;
   }
   callback.is_it = !callback.code.empty() || !callback.error.empty();
   return callback;
+}
+
+std::string state_of(std::string_view url) {
+  url = url.substr(0, url.find('#'));
+  std::string_view query = url.substr(std::min(url.find('?'), url.size()));
+  if (!query.empty()) query.remove_prefix(1);
+  std::string state;
+  while (!query.empty()) {
+    const auto [name, value] = next_value(query);
+    if (name == "state") state = value;
+  }
+  return state;
 }
 
 Result<CallbackServer> CallbackServer::open(const std::string& address) {
@@ -118,20 +147,24 @@ Result<CallbackServer> CallbackServer::open(const std::string& address) {
   if (error != 0) return invalid_argument(address + ": " + ::gai_strerror(error));
   const std::unique_ptr<addrinfo, Freed<::freeaddrinfo>> list(found);
   CallbackServer server;
-  Status last = unavailable("there is no address");
+  int absent = EADDRNOTAVAIL;
   for (const addrinfo* each = found; each; each = each->ai_next) {
-    auto socket = listen_on(*each);
-    if (socket) {
-      server.sockets_.push_back(*std::move(socket));
+    if (is_repeated(found, *each)) continue;
+    Fd socket;
+    const int problem = listen_on(*each, socket);
+    if (problem == 0) {
+      server.sockets_.push_back(std::move(socket));
+    } else if (problem == EADDRNOTAVAIL || problem == EAFNOSUPPORT) {
+      absent = problem;  // a machine without IPv6, for example
     } else {
-      last = socket.status();
+      return errno_status(problem, "listening on " + address);
     }
   }
-  if (server.sockets_.empty()) return last.with_context("listening on " + address);
+  if (server.sockets_.empty()) return errno_status(absent, "listening on " + address);
   return server;
 }
 
-Result<Callback> CallbackServer::wait(std::chrono::seconds limit) {
+Result<Callback> CallbackServer::wait(std::chrono::seconds limit, const std::string& state) {
   const auto end = std::chrono::steady_clock::now() + limit;
   std::vector<pollfd> watched;
   for (const Fd& socket : sockets_) watched.push_back({.fd = socket.get(), .events = POLLIN, .revents = 0});
@@ -142,7 +175,7 @@ Result<Callback> CallbackServer::wait(std::chrono::seconds limit) {
       return errno_status(errno, "poll");
     for (const pollfd& each : watched) {
       if (!(each.revents & POLLIN)) continue;
-      if (Callback callback = serve(each.fd); callback.is_it) return callback;
+      if (Callback callback = serve(each.fd, state); callback.is_it) return callback;
     }
   }
 }

@@ -1,12 +1,12 @@
 // login: with a browser, or with a token that somebody else signed.
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/wait.h>
 
 #include "acl/acl_text.h"
 #include "cli_command.h"
 #include "drover/api/acl.pb.h"
 #include "drover/api/logins.pb.h"
+#include "drover/printable.h"
 #include "drover/uuid.h"
 #include "input.h"
 #include "login/callback.h"
@@ -18,6 +18,7 @@ namespace drover::cli {
 namespace {
 
 constexpr std::chrono::minutes kPatience{10};  // the servers remember a login so long
+constexpr size_t kMaxError = 200;              // bytes of the provider's word that are shown
 
 using Token = Answer<v1::AclTokenResponse>;
 
@@ -32,8 +33,9 @@ Result<v1::AclAuthMethodStub> chosen(Run& run) {
   return not_found("Error: method " + name + " not found in the state store. ");
 }
 
-// True when a program to open it with was there and took it.
-bool open_in_browser(const std::string& url) {
+// Opens it where there is a program to do so. Nobody waits for that one, which may live as long as the browser; init
+// takes it over when the command ends.
+void open_in_browser(const std::string& url) {
   posix_spawn_file_actions_t quiet;
   posix_spawn_file_actions_init(&quiet);
   posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
@@ -41,10 +43,8 @@ bool open_in_browser(const std::string& url) {
   std::string program = "xdg-open", argument = url;
   char* const words[] = {program.data(), argument.data(), nullptr};
   pid_t child = 0;
-  const bool is_there = ::posix_spawnp(&child, words[0], &quiet, nullptr, words, environ) == 0;
+  (void)::posix_spawnp(&child, words[0], &quiet, nullptr, words, environ);
   posix_spawn_file_actions_destroy(&quiet);
-  int outcome = 0;
-  return is_there && ::waitpid(child, &outcome, 0) == child && WIFEXITED(outcome) && WEXITSTATUS(outcome) == 0;
 }
 
 Result<Token> log_in_with_token(Run& run, const std::string& method, std::string token) {
@@ -70,10 +70,11 @@ Result<Token> log_in_with_browser(Run& run, const std::string& method) {
   if (!url.starts_with("https://") && !url.starts_with("http://"))
     return internal_error("the servers sent no address for a browser");
   std::ostream& out = wants_object(run) ? run.err : run.out;
-  out << (open_in_browser(url) ? "A browser opens at" : "Log in with a browser at") << "\n\n    " << url << "\n\n"
-      << std::flush;
-  DROVER_TRY(const Callback callback, server.wait(kPatience));
-  if (!callback.error.empty()) return permission_denied("the provider says: " + callback.error);
+  out << "Log in with a browser at\n\n    " << printable(url) << "\n\n" << std::flush;
+  open_in_browser(url);
+  DROVER_TRY(const Callback callback, server.wait(kPatience, state_of(url)));
+  if (!callback.error.empty())
+    return permission_denied("the provider says: " + printable(callback.error.substr(0, kMaxError)));
   v1::CompleteBrowserLoginRequest complete;
   complete.set_auth_method_name(method);
   complete.set_client_nonce(start.client_nonce());
@@ -109,7 +110,7 @@ int log_in(Run& run) {
 std::vector<Definition> login_commands() {
   return {
       {"login", "Logs in by an auth method, for a token of the cluster.", "",
-       "Types that need a browser open it, or print the address to open, and wait until it comes back. The token is "
+       "Types that need a browser print an address, open it where they can, and wait until it comes back. The token is "
        "printed and kept nowhere: put its Secret ID into NOMAD_TOKEN.",
        with_object_flags({with_value("method", "", "The auth method; without: the default one"),
                           with_value("type", "", "Ignored: the type is that of the method"),

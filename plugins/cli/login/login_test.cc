@@ -42,7 +42,7 @@ TEST(BrowserCallback, IsReadFromARequest) {
   }
 }
 
-// What a browser gets that asks for that.
+// The answer that a browser gets to the request.
 std::string asked(uint16_t port, const std::string& request) {
   namespace asio = boost::asio;
   asio::io_context context;
@@ -60,19 +60,34 @@ TEST(BrowserCallback, IsWaitedForWhateverElseComes) {
   uint16_t port = 20000;
   Result<CallbackServer> server = CallbackServer::open("127.0.0.1:" + std::to_string(port));
   while (!server) server = CallbackServer::open("127.0.0.1:" + std::to_string(++port));
-  EXPECT_FALSE(CallbackServer::open("127.0.0.1:" + std::to_string(port)).ok());
-  std::string other, mine;
+  for (const char* host : {"127.0.0.1:", "localhost:"})  // of the second one another address may be free
+    EXPECT_FALSE(CallbackServer::open(host + std::to_string(port)).ok()) << host;
+  std::string other, strange, mine;
   std::jthread browser([&] {
     other = asked(port, "GET /favicon.ico HTTP/1.1\r\n\r\n");
+    strange = asked(port, "GET /oidc/callback?state=another&code=d HTTP/1.1\r\n\r\n");
     mine = asked(port, "GET /oidc/callback?state=s&code=c HTTP/1.1\r\n\r\n");
   });
-  const auto callback = server->wait(std::chrono::seconds(60));
+  const auto callback = server->wait(std::chrono::seconds(60), "s");
   browser.join();
   ASSERT_TRUE(callback.ok()) << callback.status().message();
   EXPECT_EQ(callback->code, "c");
   EXPECT_TRUE(other.starts_with("HTTP/1.1 404 "));
+  EXPECT_TRUE(strange.starts_with("HTTP/1.1 404 "));
   EXPECT_NE(mine.find("You can close this window"), std::string::npos);
-  EXPECT_EQ(server->wait(std::chrono::seconds(0)).status().code(), Code::deadline_exceeded);
+  EXPECT_EQ(server->wait(std::chrono::seconds(0), "s").status().code(), Code::deadline_exceeded);
+}
+
+TEST(BrowserCallback, BelongsToTheStateOfItsUrl) {
+  const struct {
+    const char *url, *state;
+  } cases[] = {{"https://id.example/authorize?tenant=1&state=a%2Fb&scope=openid", "a/b"},
+               {"https://id.example/?state=s#state=t", "s"},
+               {"https://id.example/?state=theirs&state=ours", "ours"},
+               {"https://id.example/?other_state=s", ""},
+               {"https://id.example/state=s", ""},
+               {"https://id.example/?", ""}};
+  for (const auto& c : cases) EXPECT_EQ(state_of(c.url), c.state) << c.url;
 }
 
 TEST(BrowserCallback, NeedsAnAddress) {

@@ -1,4 +1,4 @@
-// What somebody who has logged in gets: by the binding rules of the method, from what is known of that person. Pure.
+// The rights of somebody who has logged in: by the binding rules of the method, from the claims of that person. Pure.
 #pragma once
 
 #include <set>

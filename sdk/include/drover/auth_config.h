@@ -5,8 +5,8 @@
 //   …
 //   auto errors = config.finish();   // also of names that nobody asked for
 //
-// What is null, "", [], {}, false, 0 or "0s" stands for what is absent: clients write every field that they know. Pure;
-// one thread.
+// An option that is null, "", [], {}, false, 0 or "0s" counts as absent: clients write every field that they know.
+// Pure; one thread.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,7 @@ class ConfigReader {
   ConfigReader(const ConfigReader&) = delete;
   ConfigReader& operator=(const ConfigReader&) = delete;
 
-  // What is absent or wrong reads as empty; the error is kept.
+  // An option that is absent or wrong reads as empty; the error is kept.
   std::string text(const std::string& name, Need need = Need::may);
   std::vector<std::string> texts(const std::string& name, Need need = Need::may);
   std::map<std::string, std::string> text_map(const std::string& name);
@@ -61,7 +61,8 @@ class ConfigReader {
 // Options that methods by signed tokens share.
 std::vector<jose::Algorithm> signing_algorithms(ConfigReader& config);  // "SigningAlgs"; RS256 alone when it is absent
 jose::ClaimMappings claim_mappings(ConfigReader& config);               // "ClaimMappings", "ListClaimMappings"
-// Certificates in PEM, joined. Empty: the machine's authorities.
+// Certificates in PEM, joined. Empty: the machine's authorities. A text that OpenSSL cannot read is an error of the
+// option, and is left out.
 std::string authorities(ConfigReader& config, const std::string& name, const std::vector<std::string>& pems);
 
 // Secrets must not go over the network in the open: https, or http to this machine.

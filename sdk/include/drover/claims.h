@@ -29,7 +29,8 @@ class Claims {
   bool has(std::string_view name) const;
   // Nothing: it is absent, or no text.
   std::optional<std::string> text(std::string_view name) const;
-  // Seconds since 1970. Nothing: it is absent. Errors: invalid_argument for what is no whole number within 2^53.
+  // Seconds since 1970, fractions cut off. Nothing: it is absent or null. Errors: invalid_argument for any other value
+  // than a number within 2^53.
   Result<std::optional<int64_t>> time(std::string_view name) const;
   // "aud": a text, or a list of texts. Others are left out.
   std::vector<std::string> audiences() const;

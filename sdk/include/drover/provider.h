@@ -1,6 +1,6 @@
 // Asking an identity provider: its description (OpenID Connect Discovery), its keys, its token. Bounded in time and
 // size, over https (plain http to this machine only), and never sent elsewhere: a redirect is followed within the same
-// origin alone. What providers say of themselves is remembered for a while.
+// origin alone. Providers' words of themselves are remembered for a while.
 #pragma once
 
 #include <chrono>
@@ -44,10 +44,12 @@ struct Description {
   std::string issuer, authorization_endpoint, token_endpoint, userinfo_endpoint, jwks_uri;
   bool takes_basic = true;  // the client's secret as HTTP's own authentication; else in the form
 };
-// Errors: invalid_argument, also for an issuer that is not, letter by letter, the one that was asked for.
+// Errors: invalid_argument, also for an issuer that is not, letter by letter, the one that was asked for, and for an
+// address by http of an issuer by https.
 Result<Description> parse_description(std::string_view json, std::string_view issuer);
 
-// What providers said, for every auth method of a plugin. [any]; calls wait for the network.
+// The answers of providers, for every auth method of a plugin. An error is remembered, too, for ten seconds: a provider
+// that is away is not asked by every login. [any]; calls wait for the network.
 class Providers {
  public:
   explicit Providers(Clock& clock) : clock_(clock) {}
@@ -65,13 +67,17 @@ class Providers {
     SteadyTime asked_at{};  // the last try
     SteadyTime told_at{};   // the last answer
     Result<Description> description = Status(Code::unavailable, "");
-    Keys keys;
+    Keys keys;       // null: there was no answer yet
+    Status failure;  // of the last try, at failed_at; ok: it answered
+    SteadyTime failed_at{};
   };
-  using Place = std::pair<std::string, std::string>;  // URL and authorities
+  // "keys " and their URL, or "description " and the issuer; the authorities. One address may be asked for both.
+  using Place = std::pair<std::string, std::string>;
 
-  // A copy of what is kept, and true for the one caller who is to ask now.
+  // A copy of the entry, and true for the one caller who is to ask now. Not true: it has an answer, or a failure.
   std::pair<Kept, bool> look(const Place& place, std::chrono::seconds at_most, bool is_unsatisfied);
   void keep(const Place& place, const std::function<void(Kept&)>& change);
+  Status failed(const Place& place, Status why);
 
   Clock& clock_;
   Mutex mutex_;
