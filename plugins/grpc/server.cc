@@ -17,6 +17,9 @@
 namespace drover::wire {
 namespace {
 
+// Every call that is out is a stream of its agent's one connection: blocking queries, logs and consoles of a thousand
+// tasks. Without a limit one client could open as many as it likes.
+constexpr int kMaxStreams = 10'000;
 constexpr auto kStopTime = std::chrono::milliseconds(300);  // for answers on their way; then calls are cancelled
 
 // One call that this process answers or forwards.
@@ -277,6 +280,7 @@ Status GrpcServer::Impl::listen(const std::string& address, const std::string& o
   builder.SetMaxSendMessageSize(kMaxMessage);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 64 * 1024);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);

@@ -8,7 +8,7 @@
 
 namespace drover::wire {
 
-// What others may take of the port that calls come in by.
+// Limits of what others may take of the port that calls come in by.
 struct WireLimits {
   std::chrono::nanoseconds handshake = std::chrono::seconds(5);  // of TLS and of HTTP/2
   size_t connections_per_address = 100;                          // with calls on them; 0: no limit

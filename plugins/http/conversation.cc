@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/websocket.hpp>
 #include <deque>
 #include <nlohmann/json.hpp>
@@ -43,7 +44,8 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
         place_(std::move(start.place)),
         call_(std::move(start.call)),
         awaits_token_(start.awaits_token),
-        socket_(start.stream) {}
+        socket_(start.stream),
+        next_ping_(socket_.get_executor()) {}
   ~Conversation() {
     if (stream_) stream_->cancel();  // who waits to be heard waits no longer
   }
@@ -79,8 +81,17 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
       const auto token = greeting.find("auth_token");
       if (token != greeting.end() && token->is_string() && self->call_.context.query.token.empty())
         self->call_.context.query.token = token->get<std::string>();
-      self->open();
+      if (self->may_try()) self->open();
     });
+  }
+
+  // False when the address must wait, and has been told.
+  bool may_try() {
+    const bool has_token = !call_.context.query.token.empty();
+    if (!shared_.attempts.refusal(place_, "", has_token, std::chrono::steady_clock::now())) return true;
+    shared_.metrics.add("nomad.http.attempts_exceeded");
+    close_with(too_many_attempts());
+    return false;
   }
 
   std::string take_frame() {
@@ -107,6 +118,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
       send_on(*stream, stop);
     });
     read();
+    ping_later();
   }
 
   // ---- from the client
@@ -142,6 +154,19 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
     cancel_.request_stop();
     const MutexLock lock(mutex_);
     room_.notify_all();
+  }
+
+  // Beast holds a ping back while another write is out, and drops it once the WebSocket is closed.
+  void ping_later() {
+    next_ping_.expires_after(shared_.options.ping_interval);
+    next_ping_.async_wait([weak = weak_from_this()](Error error) {
+      const auto self = weak.lock();
+      if (error || !self || self->is_closing_) return;
+      self->socket_.async_ping({}, [self](Error failed) {
+        if (failed) return self->gone();
+        if (!self->is_closing_) self->ping_later();
+      });
+    });
   }
 
   // A client that says what cannot be understood.
@@ -194,6 +219,8 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   }
 
   void close_with(const Status& status) {
+    is_closing_ = true;
+    next_ping_.cancel();
     websocket::close_reason reason(websocket::close_code::normal);
     if (!status.ok()) {
       const std::string text = reason_of(status.message());
@@ -218,6 +245,8 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   websocket::stream<Stream&> socket_;
   beast::http::request<beast::http::string_body> request_;
   beast::flat_buffer buffer_;
+  asio::steady_timer next_ping_;
+  bool is_closing_ = false;  // [the strand]
   std::stop_source cancel_;
   std::shared_ptr<StreamCall> stream_;
   std::string writing_;

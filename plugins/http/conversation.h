@@ -4,6 +4,8 @@
 //                                             ├─ the call failed: closed with 1008 or 1011 and the error's text
 //                                             └─ the client went away: the call is cancelled
 //
+// While the handler takes nothing, nothing is read: there it is the pings that fail where the client has gone.
+//
 // Boost.Beast does the WebSocket. Everything runs on the connection's strand but what the receiver's functions do, and
 // the thread "http-say", one for each conversation: a handler that does not listen keeps only its own caller waiting.
 #pragma once

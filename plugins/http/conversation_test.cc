@@ -82,6 +82,32 @@ TEST_F(Conversations, AClientThatGoesCancelsTheCall) {
   EXPECT_TRUE(caller_.is_cancelled());
 }
 
+TEST_F(Conversations, TheClientIsAskedForSignsOfLife) {
+  ServerOptions options;
+  options.ping_interval = 1s;
+  start(std::move(options));
+  const auto client = talk();
+
+  EXPECT_EQ("9:", client->receive_frame());
+  EXPECT_EQ("9:", client->receive_frame());
+  say("still here");
+  EXPECT_EQ("1:{\"ID\":\"still here\"}", client->receive_frame());
+}
+
+TEST_F(Conversations, AClientThatGoesWhileTheHandlerTakesNothingCancelsTheCall) {
+  ServerOptions options;
+  options.ping_interval = 1s;
+  start(std::move(options));
+  caller_.take_nothing();
+  const auto client = talk();
+  ASSERT_NE(nullptr, caller_.stream());
+  ASSERT_TRUE(client->send_frame("{\"ID\": \"nobody takes this\"}"));
+
+  client->hang_up();
+
+  EXPECT_TRUE(caller_.is_cancelled());
+}
+
 TEST_F(Conversations, AFrameThatCannotBeReadEndsThem) {
   const auto client = talk();
   ASSERT_NE(nullptr, caller_.stream());
@@ -106,6 +132,25 @@ TEST_F(Conversations, TheFirstFrameMayCarryTheToken) {
   say("welcome");
   EXPECT_EQ("1:{\"ID\":\"welcome\"}", right->receive_frame());
   EXPECT_EQ("", caller_.uploaded(0));
+}
+
+TEST_F(Conversations, TheTokenOfTheFirstFrameIsHeldAgainstTheLimits) {
+  Client guesser(start());
+  for (int i = 0; i < 300; ++i)
+    ASSERT_EQ(guesser.get("/v1/test/thing/denied", "X-Nomad-Token: guess\r\n").status(), 403) << i;
+
+  // Attempts come back with time: it may take some more to use them up.
+  std::string end;
+  for (int i = 0; i < 200 && !end.starts_with(close_frame(1008, "too many attempts")); ++i) {
+    Client(server_->address()).get("/v1/test/thing/denied", "X-Nomad-Token: guess\r\n");
+    const auto client = talk("/v1/test/talk/missing?ws_handshake=true");
+    ASSERT_TRUE(client->send_frame("{\"version\": 1, \"auth_token\": \"guess\"}"));
+    end = client->receive_frame();
+  }
+  EXPECT_EQ(close_frame(1008, "too many attempts from this address; wait for some seconds"), end);
+  const auto silent = talk("/v1/test/talk/missing?ws_handshake=true");
+  ASSERT_TRUE(silent->send_frame("{\"version\": 1}"));
+  EXPECT_EQ(close_frame(1008, "thing not found"), silent->receive_frame()) << "without a token nothing is guessed";
 }
 
 TEST_F(Conversations, OnlyWhoHasSaidTheTokenMayBeSilent) {

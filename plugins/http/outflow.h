@@ -1,5 +1,5 @@
-// What a stream says, on its way from the stream's thread to the connection's strand. The connection sets the pace: the
-// handler waits while more than a megabyte is queued. [any]
+// A stream's messages on their way from the stream's thread to the connection's strand. The connection sets the pace:
+// the handler waits while more than a megabyte is queued. [any]
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace drover::api {
 
 class Outflow {
  public:
-  // Of a download, from its first message.
+  // The header of a download, from its first message.
   struct Head {
     std::string digest;
     std::string content_type = "application/octet-stream";

@@ -69,10 +69,6 @@ Status common_parameters(const Query& query, QueryOptions& options) {
   return ok_status();
 }
 
-Answer text_answer(int status, std::string body) {
-  return {.status = status, .body = std::move(body), .content_type = "text/plain; charset=utf-8"};
-}
-
 // A read of the cluster's state has an index even where nothing was ever written.
 bool reads_state(const google::protobuf::MethodDescriptor& method) {
   const Route& route = method.options().GetExtension(drover::route);
@@ -161,6 +157,10 @@ Result<Query> parse_query(std::string_view text) {
     query.emplace(*std::move(name), *std::move(value));
   }
   return query;
+}
+
+Answer text_answer(int status, std::string text) {
+  return {.status = status, .body = std::move(text), .content_type = "text/plain; charset=utf-8"};
 }
 
 Answer error_answer(const Status& status) {

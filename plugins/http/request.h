@@ -53,6 +53,8 @@ std::string_view bearer(std::string_view authorization);
 std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& routes);
 Answer to_answer(const Outgoing& call, Result<Reply> reply);
 Answer error_answer(const Status& status);
+// An answer of plain text.
+Answer text_answer(int status, std::string text);
 // One streamed message in the form that the call asked for; false when the message is not one.
 bool append_frame(const Outgoing& call, std::string_view message, std::string& out);
 // True when a page of this origin ("https://host:port", empty outside of browsers) may open a WebSocket to what its

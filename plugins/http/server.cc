@@ -231,7 +231,7 @@ class Server::Impl final : public std::enable_shared_from_this<Impl> {
     Error error;
     const std::string remote = address_of(socket.remote_endpoint(error));
     if (error) return;
-    const std::string place = remote.empty() ? door.name : remote;
+    const std::string place = remote.empty() ? door.name : place_of(remote);
     std::shared_ptr<TlsContext> tls;
     {
       const MutexLock lock(mutex_);

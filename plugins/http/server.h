@@ -28,6 +28,7 @@ struct ServerOptions {
   // For a whole request once its first byte has come, and for an answer of which the client reads nothing meanwhile.
   std::chrono::seconds read_timeout{30};
   std::chrono::seconds idle_timeout{300};
+  std::chrono::seconds ping_interval{10};                                // of an open conversation
   std::chrono::nanoseconds handshake_timeout = std::chrono::seconds(5);  // of TLS, its first byte included
   std::map<std::string, std::string> headers;                            // on every answer
 };

@@ -101,6 +101,15 @@ TEST_F(HttpServer, AddsTheConfiguredHeaders) {
   EXPECT_TRUE(client.get("/v1/test/thing/one").has("X-House: mine"));
 }
 
+TEST_F(HttpServer, TheRootLeadsToTheUserInterfaceWithItsQuery) {
+  Client client(start());
+  for (const char* query : {"", "?", "?x=y&z=/"}) {
+    const Received answer = client.get("/" + std::string(query));
+    EXPECT_EQ(answer.status(), 307) << query;
+    EXPECT_TRUE(answer.has("Location: /ui/" + std::string(query))) << answer.head;
+  }
+}
+
 TEST_F(HttpServer, ATooLargeBodyIsRefusedWhileItIsSent) {
   ServerOptions options;
   options.max_body_bytes = 1000;

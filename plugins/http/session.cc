@@ -44,16 +44,12 @@ std::string_view view(boost::beast::string_view text) { return {text.data(), tex
 
 class Session final : public std::enable_shared_from_this<Session> {
  public:
-  Session(std::unique_ptr<Stream> stream, Arrival arrival, const SessionShared& shared, std::stop_token stopping,
-          std::function<void()> ended)
-      : connection_(std::move(stream)),
-        arrival_(std::move(arrival)),
-        shared_(shared),
-        ended_(std::move(ended)),
-        on_stop_(std::move(stopping), [this] { close_soon(); }) {}
+  Session(std::unique_ptr<Stream> stream, Arrival arrival, const SessionShared& shared, std::function<void()> ended)
+      : connection_(std::move(stream)), arrival_(std::move(arrival)), shared_(shared), ended_(std::move(ended)) {}
   ~Session() { ended_(); }
 
-  void start() {
+  void start(std::stop_token stopping) {
+    on_stop_.emplace(std::move(stopping), [this] { close_soon(); });  // needs weak_from_this()
     asio::dispatch(stream_.get_executor(),
                    [self = shared_from_this()] { self->stream_.wants_handshake() ? self->greet() : self->read(); });
   }
@@ -61,7 +57,7 @@ class Session final : public std::enable_shared_from_this<Session> {
  private:
   // --- reading -------------------------------------------------------------------------------------------------------
 
-  // Who speaks HTTP where TLS is spoken is told so.
+  // A client that speaks HTTP where TLS is spoken is told so.
   void greet() {
     arm(shared_.options.handshake_timeout);
     stream_.socket().async_wait(Stream::Socket::wait_read, [self = shared_from_this()](Error error) {
@@ -79,7 +75,7 @@ class Session final : public std::enable_shared_from_this<Session> {
       self->disarm();
       if (!error) return self->read();
       self->shared_.metrics.add("nomad.http.tls_handshake_failed");
-      log::debug("http", "no TLS connection", {{"remote", self->arrival_.place}, {"error", error.message()}});
+      log::debug("http", "no TLS connection", {{"remote", self->arrival_.remote}, {"error", error.message()}});
       self->close();
     });
   }
@@ -132,8 +128,8 @@ class Session final : public std::enable_shared_from_this<Session> {
     if (!may_try("", true)) return;
     shared_.caller.call(std::move(question.context), std::move(question.request),
                         [self = shared_from_this()](Result<Reply> reply) {
+                          if (is_guess(reply)) self->note_unknown_token();
                           asio::post(self->stream_.get_executor(), [self, refusal = judged(reply)]() mutable {
-                            if (refusal && refusal->status == 403) self->note_unknown_token();
                             if (refusal) return self->turn_away(*std::move(refusal));
                             self->arm(self->shared_.options.read_timeout);
                             self->read_body();
@@ -141,7 +137,7 @@ class Session final : public std::enable_shared_from_this<Session> {
                         });
   }
 
-  // Whatever of the request is still on its way is not read.
+  // The rest of the request, which may still be on its way, is not read.
   void turn_away(Answer answer) {
     keep_alive_ = false;
     lingers_ = true;
@@ -329,7 +325,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     if (!wait) return true;
     if (upload_) end_unread();
     shared_.metrics.add("nomad.http.attempts_exceeded");
-    Answer answer = error_answer(resource_exhausted("too many attempts from this address; wait for some seconds"));
+    Answer answer = error_answer(too_many_attempts());
     answer.headers.emplace_back("Retry-After", std::to_string(wait->count()));
     turn_away(std::move(answer));
     return false;
@@ -356,9 +352,9 @@ class Session final : public std::enable_shared_from_this<Session> {
   }
 
   void call() {
-    if (view(request_.target()) == "/" && request_.method() == bhttp::verb::get) {
+    if (asked_.second == "/" && request_.method() == bhttp::verb::get) {
       Answer redirect{.status = 307};
-      redirect.headers.emplace_back("Location", "/ui/");
+      redirect.headers.emplace_back("Location", "/ui" + std::string(view(request_.target())));  // with its query
       return write(std::move(redirect));
     }
     if (!prepare()) return;
@@ -544,9 +540,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   }
 
   // An answer to a request that could not be read; the connection is of no further use.
-  void fail(int status, std::string text) {
-    turn_away({.status = status, .body = std::move(text), .content_type = "text/plain; charset=utf-8"});
-  }
+  void fail(int status, std::string text) { turn_away(text_answer(status, std::move(text))); }
 
   void close() {
     cancel_.request_stop();
@@ -586,15 +580,15 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::string chunk_;
   bool header_sent_ = false;
   std::function<void()> ended_;
-  std::stop_callback<std::function<void()>> on_stop_;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop_;
 };
 
 }  // namespace
 
 void start_session(std::unique_ptr<Stream> stream, Arrival arrival, const SessionShared& shared,
                    std::stop_token stopping, std::function<void()> ended) {
-  std::make_shared<Session>(std::move(stream), std::move(arrival), shared, std::move(stopping), std::move(ended))
-      ->start();
+  std::make_shared<Session>(std::move(stream), std::move(arrival), shared, std::move(ended))
+      ->start(std::move(stopping));
 }
 
 }  // namespace drover::api

@@ -28,10 +28,10 @@ struct SessionShared {
   boost::asio::io_context& uploads;  // hands pieces of bodies to handlers, which set the pace
 };
 
-// How a connection came.
+// The way by which a connection came.
 struct Arrival {
   std::string remote;        // the address; empty over a Unix socket
-  std::string place;         // for limits: the address, or the Unix socket's name
+  std::string place;         // for limits: place_of the address, or the Unix socket's name
   bool wants_token = false;  // whoever shows none is refused
 };
 

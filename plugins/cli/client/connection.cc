@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <vector>
+
+#include "input.h"
 
 namespace drover::cli {
 namespace {
@@ -26,11 +26,9 @@ std::string part_of(CURLU* url, CURLUPart part) {
 }
 
 Result<std::string> read_pem(const std::filesystem::path& path, std::string_view option) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file || text.empty())
-    return invalid_argument(path.string() + " of " + std::string(option) + " cannot be read or is empty");
-  return text + "\n";
+  const auto text = read_file(path);
+  if (!text) return invalid_argument(path.string() + " of " + std::string(option) + " cannot be read or is empty");
+  return *text + "\n";
 }
 
 // In the words of OpenSSL for what the other side has said.
@@ -202,11 +200,13 @@ Status Connection::failure(CURLcode code) const {
     default:
       break;
   }
-  if (refuses_certificate(why)) {
+  const bool is_refused = refuses_certificate(why);
+  if (is_refused && !options_.tls.client_cert.empty()) {
     return unavailable("no TLS connection with " + agent + ": " + why + "; it does not accept the certificate " +
                        options_.tls.client_cert + ": set -client-cert and -client-key to a pair of its authority");
   }
-  const bool wants_certificate = why.find("certificate required") != std::string::npos;
+  // Some servers call the certificate that they did not get a bad one.
+  const bool wants_certificate = is_refused || why.find("certificate required") != std::string::npos;
   if (code != CURLE_SSL_CONNECT_ERROR && !wants_certificate)
     return unavailable("the connection to the agent broke: " + why);
   return unavailable("no TLS connection with " + agent + ": " + why + "; " +

@@ -77,6 +77,13 @@ class Certificates {
   std::string folder_;
 };
 
+// Until the client has closed: bytes that nobody reads would take the answer with them.
+template <typename Stream>
+void drain(Stream& stream) {
+  std::array<char, 65536> bytes{};
+  for (Error error; !error;) stream.read_some(asio::buffer(bytes), error);
+}
+
 struct Request {
   std::string line;  // "GET /v1/jobs"
   std::string token, authorization, body;
@@ -145,12 +152,6 @@ class Server {
     error ? drain(socket) : serve(stream, number);
   }
   static void secure(asio::ssl::stream<Socket&>&, int) {}  // no proxy over TLS
-  // Until the client has closed: bytes that nobody reads would take the answer with them.
-  template <typename Stream>
-  static void drain(Stream& stream) {
-    std::array<char, 65536> bytes{};
-    for (Error error; !error;) stream.read_some(asio::buffer(bytes), error);
-  }
 
   template <typename Stream>
   void serve(Stream& stream, int number) {
@@ -339,11 +340,31 @@ TEST_F(Https, ShowsTheClientsCertificate) {
                          " cannot be used: "});
 }
 
+// A server that calls a certificate bad which it did not get; those made with OpenSSL have a better word.
+TEST_F(Https, ABadCertificateWhereNoneWasShownIsOneThatIsWanted) {
+  asio::io_context io;
+  asio::ip::tcp::acceptor acceptor(io, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  const std::string address = "https://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port());
+  const std::jthread server([&acceptor] {
+    Error error;
+    auto socket = acceptor.accept(error);
+    std::array<char, 4096> hello{};
+    socket.read_some(asio::buffer(hello), error);
+    asio::write(socket, asio::buffer(std::array<uint8_t, 7>{0x15, 3, 3, 0, 2, 2, 42}), error);
+    drain(socket);
+  });
+  expect_failure({.address = address},
+                 {"unavailable: no TLS connection with the agent at " + address + ": ",
+                  "bad certificate; it wants to see a certificate: set -client-cert and -client-key"});
+}
+
 TEST_F(Https, NamesFilesThatCannotBeUsed) {
   Server server(file("by-address"));
   const std::string address = server.address("https");
   expect_failure({.address = address, .tls = {.ca_cert = file("none.pem")}},
                  {"invalid_argument: " + file("none.pem") + " of -ca-cert (NOMAD_CACERT) cannot be read or is empty"});
+  expect_failure({.address = address, .tls = {.ca_cert = file("folder")}},
+                 {"invalid_argument: " + file("folder") + " of -ca-cert (NOMAD_CACERT) cannot be read or is empty"});
   expect_failure({.address = address, .tls = {.ca_cert = file("not.pem")}},
                  {"invalid_argument: no certificate can be read from " + file("not.pem")});
   expect_failure({.address = address, .tls = {.ca_path = file("nowhere")}},

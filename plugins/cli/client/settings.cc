@@ -33,6 +33,7 @@ const std::vector<Flag>& client_flags() {
       option("tls-server-name",
              "Name that the agent's certificate is for; NOMAD_TLS_SERVER_NAME. Default: the address's host"),
       {"tls-skip-verify", false, "", "Trust any certificate, which is not safe; NOMAD_SKIP_VERIFY"},
+      {"insecure", false, "", "As -tls-skip-verify"},
   };
   return flags;
 }
@@ -68,6 +69,7 @@ Result<ClientOptions> client_options(const Arguments& arguments,
         setting.value = std::move(value);
     }
   }
+  if (arguments.is_set("insecure") && !arguments.is_set("tls-skip-verify")) skip_verify = arguments.value("insecure");
   if (!skip_verify.empty()) {
     const auto skips = truth(skip_verify);
     if (!skips) return invalid_argument("NOMAD_SKIP_VERIFY is \"" + skip_verify + "\", neither true nor false");

@@ -1,4 +1,4 @@
-// How a command reaches the agent: from its options, then the environment, then defaults. Pure. [any]
+// The way by which a command reaches the agent: from its options, then the environment, then defaults. Pure. [any]
 #pragma once
 
 #include <functional>

@@ -66,6 +66,9 @@ TEST(ClientSettings, OptionsGoBeforeTheEnvironment) {
   EXPECT_FALSE(options->tls.skip_verify);
   EXPECT_EQ(options_of({}, {{"NOMAD_ADDR", "a"}, {"DROVER_ADDR", "b"}})->address, "b");
   EXPECT_TRUE(options_of({"-tls-skip-verify"})->tls.skip_verify);
+  EXPECT_TRUE(options_of({"-insecure"})->tls.skip_verify);
+  EXPECT_FALSE(options_of({"-insecure=false"}, {{"NOMAD_SKIP_VERIFY", "true"}})->tls.skip_verify);
+  EXPECT_FALSE(options_of({"-insecure", "-tls-skip-verify=false"})->tls.skip_verify) << "the longer name counts";
 }
 
 TEST(ClientSettings, ProxiesAreThoseOfTheEnvironment) {

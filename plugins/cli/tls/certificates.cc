@@ -257,8 +257,9 @@ Result<Identity> make_certificate(const CertificateRequest& request, const Ident
   Extensions extensions = {{NID_basic_constraints, "critical,CA:FALSE"},
                            {NID_key_usage, "critical,digitalSignature,keyEncipherment"},
                            {NID_subject_key_identifier, "hash"},
-                           {NID_authority_key_identifier, "keyid:always"},
                            {NID_subject_alt_name, names}};
+  // Authorities of other tools may have no identifier to point at.
+  if (X509_get0_subject_key_id(issuer.get())) extensions.emplace_back(NID_authority_key_identifier, "keyid:always");
   if (request.is_agent) extensions.emplace_back(NID_ext_key_usage, "serverAuth,clientAuth");
   DROVER_TRY(Identity made, finish(key, certificate, issuer.get(), issuer_key.get(), extensions));
   DROVER_RETURN_IF_ERROR(verify(certificate_of(made.cert).get(), issuer.get()));

@@ -36,7 +36,7 @@ struct CertificateRequest {
 // authority, another one's key, expired, names that it does not permit.
 Result<Identity> make_certificate(const CertificateRequest& request, const Identity& authority);
 
-// What people want to know of one.
+// The parts of one that people want to know.
 struct CertificateText {
   std::string serial;  // decimal
   std::string issuer, common_name;

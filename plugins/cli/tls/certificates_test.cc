@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "drover/freed.h"
+#include "input.h"
 
 namespace drover::cli {
 namespace {
@@ -62,6 +66,45 @@ TEST(Certificates, OfAgentsAreForBothEndsAndThoseOfPeopleSayNothing) {
     EXPECT_EQ(text->dns_names, (std::vector<std::string>{"server.global.nomad", "localhost"}));
     EXPECT_EQ(text->ip_addresses, (std::vector<std::string>{"127.0.0.1", "::1"}));
   }
+}
+
+// The same authority as a tool makes it that gives no key identifiers.
+Identity without_key_identifiers(const Identity& ca) {
+  const auto certificate = parsed(ca.cert);
+  const std::unique_ptr<BIO, Freed<BIO_free_all>> in(BIO_new_mem_buf(ca.key.data(), static_cast<int>(ca.key.size())));
+  const std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>> key(
+      PEM_read_bio_PrivateKey(in.get(), nullptr, nullptr, nullptr));
+  for (const int id : {NID_subject_key_identifier, NID_authority_key_identifier})
+    X509_EXTENSION_free(X509_delete_ext(certificate.get(), X509_get_ext_by_NID(certificate.get(), id, -1)));
+  EXPECT_GT(X509_sign(certificate.get(), key.get(), EVP_sha256()), 0);
+  const std::unique_ptr<BIO, Freed<BIO_free_all>> out(BIO_new(BIO_s_mem()));
+  EXPECT_EQ(PEM_write_bio_X509(out.get(), certificate.get()), 1);
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(out.get(), &data);
+  return {.cert = std::string(data, static_cast<size_t>(size)), .key = ca.key};
+}
+
+TEST(Certificates, PointAtTheKeyOfTheirAuthorityWhereItHasAName) {
+  const Identity ca = authority();
+  for (const Identity& each : {ca, without_key_identifiers(ca)}) {
+    const bool has_name = X509_get0_subject_key_id(parsed(each.cert).get()) != nullptr;
+    EXPECT_EQ(has_name, each.cert == ca.cert);
+    const auto made = make_certificate({.dns_names = {"a"}, .days = 3}, each);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    EXPECT_EQ(X509_get0_authority_key_id(parsed(made->cert).get()) != nullptr, has_name);
+  }
+}
+
+TEST(CertificateFiles, ThatCannotBeReadAreNamed) {
+  const std::string folder = ::testing::TempDir();
+  const std::string file = folder + "drover-file-" + std::to_string(::getpid());
+  EXPECT_EQ(read_file(folder).status().to_string(), "invalid_argument: " + folder + " cannot be read or is empty");
+  EXPECT_EQ(read_file(file).status().to_string(), "invalid_argument: " + file + " cannot be read or is empty");
+  std::ofstream(file).flush();
+  EXPECT_EQ(read_file(file).status().to_string(), "invalid_argument: " + file + " cannot be read or is empty");
+  std::ofstream(file) << "a\n";
+  EXPECT_EQ(*read_file(file), "a\n");
+  std::filesystem::remove(file);
 }
 
 TEST(Certificates, NamesOutsideOfWhatTheAuthorityPermitsAreRefused) {

@@ -2,13 +2,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "cli_command.h"
 #include "drover/fd.h"
+#include "input.h"
 #include "output.h"
 #include "tls/certificates.h"
 
@@ -16,13 +16,6 @@ namespace drover::cli {
 namespace {
 
 constexpr int kMaxDays = 36500;
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) return not_found(path + " cannot be read");
-  return text;
-}
 
 // Requires: nothing of that name; a link of that name counts.
 Status write_new(const std::string& path, std::string_view text, mode_t mode) {
@@ -127,14 +120,10 @@ struct Kind {
 constexpr Kind kKinds[] = {{"server", "Server", true}, {"client", "Client", true}, {"cli", "CLI", false}};
 
 Result<Kind> kind_of(const Run& run) {
-  const Kind* found = nullptr;
-  for (const Kind& kind : kKinds) {
-    if (!run.arguments.on(kind.flag)) continue;
-    if (found) return invalid_argument("Please provide either -server, -client, or -cli");
-    found = &kind;
-  }
-  if (!found) return invalid_argument("Please provide either -server, -client, or -cli");
-  return *found;
+  const auto is_given = [&run](const Kind& kind) { return run.arguments.on(kind.flag); };
+  if (std::ranges::count_if(kKinds, is_given) != 1)
+    return invalid_argument("Please provide either -server, -client, or -cli");
+  return *std::ranges::find_if(kKinds, is_given);
 }
 
 Result<std::string> region_of(const Run& run) {

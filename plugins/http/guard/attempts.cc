@@ -1,6 +1,11 @@
 #include "attempts.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 namespace drover::api {
 namespace {
@@ -9,6 +14,7 @@ constexpr std::chrono::nanoseconds kMinute = std::chrono::minutes(1);
 constexpr unsigned kFailedTokens = 300;
 constexpr std::string_view kFailed = "failed tokens";
 constexpr size_t kMaxBuckets = 10'000;
+constexpr size_t kNetworkBytes = 8;  // of an IPv6 address
 
 struct Rule {
   std::string_view path;
@@ -23,7 +29,25 @@ constexpr Rule kRules[] = {
 
 std::chrono::seconds rounded_up(std::chrono::nanoseconds time) { return std::chrono::ceil<std::chrono::seconds>(time); }
 
+std::string address_text(int family, const uint8_t* bytes) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  return ::inet_ntop(family, bytes, text.data(), static_cast<socklen_t>(text.size())) ? text.data() : "";
+}
+
 }  // namespace
+
+std::string place_of(const std::string& address) {
+  in6_addr ip{};
+  // Without the zone, which stands behind a '%'.
+  if (::inet_pton(AF_INET6, address.substr(0, address.find('%')).c_str(), &ip) != 1) return address;
+  std::array<uint8_t, sizeof(ip.s6_addr)> bytes{};
+  std::ranges::copy(ip.s6_addr, bytes.begin());
+  if (IN6_IS_ADDR_V4MAPPED(&ip)) return address_text(AF_INET, bytes.data() + bytes.size() - sizeof(in_addr));
+  std::fill(bytes.begin() + kNetworkBytes, bytes.end(), uint8_t{0});
+  return address_text(AF_INET6, bytes.data()) + "/64";
+}
+
+Status too_many_attempts() { return resource_exhausted("too many attempts from this address; wait for some seconds"); }
 
 bool Bucket::take(SteadyTime now) {
   if (wait(now) > std::chrono::nanoseconds::zero()) return false;
@@ -40,8 +64,9 @@ Bucket& Attempts::bucket_locked(std::string_view address, std::string_view what,
   if (const auto at = buckets_.find(key); at != buckets_.end()) return at->second;
   if (buckets_.size() >= kMaxBuckets)
     std::erase_if(buckets_, [now](const auto& each) { return each.second.is_full(now); });
-  // Somebody who has that many addresses is not stopped by counting them.
-  if (buckets_.size() >= kMaxBuckets) buckets_.clear();
+  // The one that matters least goes: with many addresses nobody wipes out what is counted of one.
+  if (buckets_.size() >= kMaxBuckets)
+    buckets_.erase(std::ranges::min_element(buckets_, {}, [](const auto& each) { return each.second.full_at(); }));
   return buckets_.try_emplace(key, a_minute, kMinute).first->second;
 }
 

@@ -1,5 +1,5 @@
-// How often an address may try: what guesses secrets, and what asks for new ones. Token buckets, refilled evenly; the
-// time comes from outside.
+// Limits of attempts: an address may guess secrets, and ask for new ones, only so often. Token buckets, refilled
+// evenly; the time comes from outside.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,7 @@
 
 #include "drover/clock.h"
 #include "drover/mutex.h"
+#include "drover/result.h"
 
 namespace drover::api {
 
@@ -22,15 +23,24 @@ class Bucket {
   Bucket(unsigned size, std::chrono::nanoseconds refill) : refill_(refill), one_(refill / size) {}
 
   bool take(SteadyTime now);
-  // How long until there is one; zero when there is.
+  // The time until there is one; zero when there is.
   std::chrono::nanoseconds wait(SteadyTime now) const;
-  bool is_full(SteadyTime now) const { return full_at_ <= now; }
+  bool is_full(SteadyTime now) const { return full_at() <= now; }
+  // In the past for one that is full.
+  SteadyTime full_at() const { return full_at_; }
 
  private:
   std::chrono::nanoseconds refill_;
   std::chrono::nanoseconds one_;  // until one has come back
   SteadyTime full_at_{};          // each try puts it off; it is never further away than a whole filling
 };
+
+// The key under which an address is counted: IPv4 as it is, also where it is mapped into IPv6; of IPv6 the first 64
+// bits, since one machine may have all addresses behind them. Any other text as it is. Pure.
+std::string place_of(const std::string& address);
+
+// The error of an address that must wait.
+Status too_many_attempts();
 
 // Per address and minute: logins 30, one-time tokens 30, bootstraps 5, and 300 tokens that turned out to be none. An
 // address that has used up the latter is refused with any token until some come back. Thread-safe.
@@ -52,7 +62,7 @@ class Attempts {
 
   const bool is_on_;
   mutable Mutex mutex_;
-  // By address and what is counted. One that is full again says nothing, and goes.
+  // By address and what is counted. One that is full again says nothing, and goes; at 10,000 the fullest makes room.
   std::map<std::pair<std::string, std::string_view>, Bucket, std::less<>> buckets_ DROVER_GUARDED_BY(mutex_);
 };
 

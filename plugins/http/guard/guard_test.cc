@@ -1,4 +1,4 @@
-// Who is let in, and how often: pure, by tables.
+// Checks of tokens and limits of attempts: pure, by tables.
 #include <gtest/gtest.h>
 
 #include "drover/api/acl.pb.h"
@@ -78,11 +78,36 @@ TEST(Attempts, AreNotCountedWhereThatIsTurnedOff) {
 
 TEST(Attempts, OfManyAddressesAreForgotten) {
   Attempts attempts;
-  for (int i = 0; i < 25'000; ++i) attempts.failed(std::to_string(i), kNow);
+  for (int i = 0; i < 10'200; ++i) attempts.failed(std::to_string(i), kNow);
   EXPECT_LE(attempts.size(), 10'000u);
   attempts.failed("late", kNow + 1h);
   for (int i = 0; i < 10'000; ++i) attempts.failed("x" + std::to_string(i), kNow + 1h);
   EXPECT_LE(attempts.size(), 10'000u);
+}
+
+TEST(Attempts, OfOneAddressAreNotForgottenForManyOthers) {
+  Attempts attempts;
+  for (int i = 0; i < 300; ++i) attempts.failed("guesser", kNow);
+  for (int i = 0; i < 10'200; ++i) attempts.failed(std::to_string(i), kNow);
+  EXPECT_EQ(attempts.size(), 10'000u);
+  EXPECT_EQ(attempts.refusal("guesser", "/v1/jobs", true, kNow), 1s);
+}
+
+TEST(Attempts, AreCountedByMachine) {
+  const struct {
+    const char *address, *place;
+  } cases[] = {
+      {"192.0.2.1", "192.0.2.1"},
+      {"::ffff:192.0.2.1", "192.0.2.1"},
+      {"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"},
+      {"2001:db8:1:2::1", "2001:db8:1:2::/64"},
+      {"2001:db8:1:3::1", "2001:db8:1:3::/64"},
+      {"fe80::1%eth0", "fe80::/64"},
+      {"::1", "::/64"},
+      {"socket 1", "socket 1"},
+      {"", ""},
+  };
+  for (const auto& c : cases) EXPECT_EQ(place_of(c.address), c.place) << c.address;
 }
 
 TEST(TokenGate, ReadsTheTokenOrSaysWhyNot) {
@@ -124,6 +149,7 @@ TEST(TokenGate, LetsInTokensAndTasksAlone) {
     const char* name;
     Result<Reply> reply;
     int status;  // 0: let in
+    bool is_guess = false;
   } cases[] = {
       {"a token", reply_of(v1::WhoAmIResponse::TOKEN), 0},
       {"a task", reply_of(v1::WhoAmIResponse::WORKLOAD), 0},
@@ -131,8 +157,8 @@ TEST(TokenGate, LetsInTokensAndTasksAlone) {
       {"a node", reply_of(v1::WhoAmIResponse::CLIENT), 403},
       {"nothing said", reply_of(v1::WhoAmIResponse::KIND_UNSPECIFIED), 403},
       {"not an answer", Reply{"\xff", {}}, 500},
-      {"a bad token", permission_denied("Permission denied"), 403},
-      {"an unknown token", not_found("ACL token not found"), 403},
+      {"a bad token", permission_denied("Permission denied"), 403, true},
+      {"an unknown token", not_found("ACL token not found"), 403, true},
       {"access control is off", invalid_argument("ACL support disabled"), 403},
       {"no leader", unavailable("No cluster leader"), 500},
       {"ours", internal_error("broken"), 500},
@@ -141,6 +167,7 @@ TEST(TokenGate, LetsInTokensAndTasksAlone) {
     SCOPED_TRACE(c.name);
     const auto answer = judged(c.reply);
     EXPECT_EQ(answer ? answer->status : 0, c.status);
+    EXPECT_EQ(is_guess(c.reply), c.is_guess);
   }
   const Question question = whoami("abc");
   EXPECT_EQ(question.context.method, "/drover.v1.Acl/WhoAmI");

@@ -12,9 +12,7 @@ void note_refusal(const SessionShared& shared, std::string place, std::string to
   Question question = whoami(std::move(token));
   shared.caller.call(std::move(question.context), std::move(question.request),
                      [&shared, place = std::move(place), kept = std::move(kept)](const Result<Reply>& reply) {
-                       const auto verdict = judged(reply);
-                       if (verdict && verdict->status == 403)
-                         shared.attempts.failed(place, std::chrono::steady_clock::now());
+                       if (is_guess(reply)) shared.attempts.failed(place, std::chrono::steady_clock::now());
                      });
 }
 

@@ -9,10 +9,6 @@ namespace {
 
 constexpr size_t kMaxToken = 16 << 10;
 
-Answer plain_answer(int status, std::string text) {
-  return {.status = status, .body = std::move(text), .content_type = "text/plain; charset=utf-8"};
-}
-
 bool is_readable(std::string_view token) {
   return token.size() <= kMaxToken && std::ranges::all_of(token, [](char c) { return c > ' ' && c < '\x7f'; });
 }
@@ -22,11 +18,11 @@ bool is_readable(std::string_view token) {
 std::variant<std::string, Answer> shown_token(std::string_view token, std::string_view authorization) {
   const std::string_view shown = token.empty() ? bearer(authorization) : token;
   if (shown.empty()) {
-    Answer answer = plain_answer(401, "this socket wants a token: X-Nomad-Token, or Authorization: Bearer");
+    Answer answer = text_answer(401, "this socket wants a token: X-Nomad-Token, or Authorization: Bearer");
     answer.headers.emplace_back("WWW-Authenticate", "Bearer");
     return answer;
   }
-  if (!is_readable(shown)) return plain_answer(400, "the token holds what no token does, or is too long");
+  if (!is_readable(shown)) return text_answer(400, "the token holds what no token does, or is too long");
   return std::string(shown);
 }
 
@@ -37,17 +33,22 @@ Question whoami(std::string token) {
 }
 
 std::optional<Answer> judged(const Result<Reply>& reply) {
-  const Answer refused = plain_answer(403, "Permission denied");
+  const Answer refused = text_answer(403, "Permission denied");
   if (!reply) {
     // "ACL support disabled" is an invalid argument, and so are tokens that cannot be read.
     const int status = error_answer(reply.status()).status;
     if (status == 400 || status == 403 || status == 404) return refused;
-    return plain_answer(500, "the servers cannot say whose token this is: " + reply.status().message());
+    return text_answer(500, "the servers cannot say whose token this is: " + reply.status().message());
   }
   v1::WhoAmIResponse who;
-  if (!who.ParseFromString(reply->body)) return plain_answer(500, "the servers cannot say whose token this is");
+  if (!who.ParseFromString(reply->body)) return text_answer(500, "the servers cannot say whose token this is");
   if (who.kind() == v1::WhoAmIResponse::TOKEN || who.kind() == v1::WhoAmIResponse::WORKLOAD) return std::nullopt;
   return refused;
+}
+
+bool is_guess(const Result<Reply>& reply) {
+  const int status = reply ? 0 : error_answer(reply.status()).status;
+  return status == 403 || status == 404;
 }
 
 }  // namespace drover::api

@@ -23,7 +23,9 @@ struct Question {
   std::string request;
 };
 Question whoami(std::string token);
-// What to answer instead of passing the request on; nothing when it may pass.
+// The answer instead of passing the request on; nothing when it may pass.
 std::optional<Answer> judged(const Result<Reply>& reply);
+// True when the token turned out to be none. Where access control is off nobody can tell, and nobody can guess.
+bool is_guess(const Result<Reply>& reply);
 
 }  // namespace drover::api

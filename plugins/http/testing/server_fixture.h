@@ -79,6 +79,7 @@ class FakeCaller final : public Caller {
     if (token == "person") who.set_kind(v1::WhoAmIResponse::TOKEN);
     if (token == "anonymous") who.set_kind(v1::WhoAmIResponse::ANONYMOUS);
     if (token == "nobody is there") return unavailable("No cluster leader");
+    if (token == "access control is off") return invalid_argument("ACL support disabled");
     if (who.kind() == v1::WhoAmIResponse::KIND_UNSPECIFIED) return permission_denied("Permission denied");
     return Reply{who.SerializeAsString(), {}};
   }
@@ -112,6 +113,8 @@ class FakeCaller final : public Caller {
   StreamReceiver* stream() {
     return wait([this] { return static_cast<bool>(receiver_.message); }) ? &receiver_ : nullptr;
   }
+  // From here on, what a client says is not taken until its call is cancelled.
+  void take_nothing() { takes_nothing_ = true; }
   void end_stream(Status status) {
     StreamReceiver receiver;
     {
@@ -126,6 +129,10 @@ class FakeCaller final : public Caller {
    public:
     explicit Handle(FakeCaller& caller) : caller_(caller) {}
     bool send(std::string message) override {
+      if (caller_.takes_nothing_) {
+        EXPECT_TRUE(caller_.is_cancelled());
+        return false;
+      }
       thing::Piece piece;
       EXPECT_TRUE(piece.ParseFromString(message));
       std::lock_guard lock(caller_.mutex_);
@@ -157,6 +164,7 @@ class FakeCaller final : public Caller {
   std::string uploaded_;
   bool has_all_ = false;
   bool is_cancelled_ = false;
+  std::atomic<bool> takes_nothing_ = false;
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
 };
 
@@ -193,7 +201,7 @@ class Pair {
   std::string key() const { return base_ + "-key.pem"; }
   const std::string& text() const { return identity_.cert; }
 
-  // What trusts this certificate alone, and shows it.
+  // A client's side that trusts this certificate alone, and shows it.
   TlsClientContext client() const {
     TlsClientContext context(SSL_CTX_new(TLS_client_method()));
     EXPECT_EQ(SSL_CTX_load_verify_locations(context.get(), cert().c_str(), nullptr), 1);

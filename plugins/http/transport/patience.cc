@@ -21,7 +21,7 @@ void Patience::disarm() {
   timer_.cancel();
 }
 
-// What is armed may stand between two of its steps, where nothing is there to be cancelled: so again, until it has
+// The operation may stand between two of its steps, where nothing is there to be cancelled: so again, until it has
 // ended.
 void Patience::interrupt(std::weak_ptr<void> owner) {
   stream_.cancel();

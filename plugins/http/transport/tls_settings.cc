@@ -111,12 +111,16 @@ Status use_pair(ssl::context& context, const TlsSettings& settings) {
   DROVER_TRY(const std::string cert, read_tls_file("cert_file", settings.cert_file));
   DROVER_TRY(const std::string key, read_tls_file("key_file", settings.key_file));
   Error error;
+  // Else OpenSSL asks for a password on the terminal.
+  context.set_password_callback([](size_t, ssl::context::password_purpose) { return std::string(); });
   context.use_certificate_chain(boost::asio::buffer(cert), error);
   if (error) return bad_file("cert_file", settings.cert_file, "holds no certificate: " + error.message());
   context.use_private_key(boost::asio::buffer(key), ssl::context::pem, error);
   if (error && ERR_GET_REASON(static_cast<unsigned long>(error.value())) == X509_R_KEY_VALUES_MISMATCH)
     return bad_file("key_file", settings.key_file, "is not the key of the certificate in " + settings.cert_file);
-  if (error) return bad_file("key_file", settings.key_file, "holds no private key: " + error.message());
+  if (error) {
+    return bad_file("key_file", settings.key_file, "holds no private key, or one with a password: " + error.message());
+  }
   if (SSL_CTX_check_private_key(context.native_handle()) != 1)
     return bad_file("key_file", settings.key_file, "is not the key of the certificate in " + settings.cert_file);
   // It is used all the same: an agent that does not start is worse than a client that complains.

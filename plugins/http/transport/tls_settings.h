@@ -1,4 +1,4 @@
-// How the HTTP API speaks TLS: the agent's options checked, and the context for connections made of them. [any]
+// TLS of the HTTP API: the agent's options checked, and the context for connections made of them. [any]
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 // The options of TLS, and the files that they name.
 #include "transport/tls_settings.h"
 
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 
 #include "drover/config.h"
@@ -83,6 +84,27 @@ TEST(TlsFiles, AreNamedWhenTheyCannotBeUsed) {
   settings.ca_file = one.key();
   EXPECT_TRUE(problem(settings).starts_with("tls.ca_file: " + one.key() + " holds no certificate"))
       << problem(settings);
+}
+
+// Writes the key into its file anew, with a password.
+void lock_key(const Pair& pair) {
+  using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
+  const std::string file = pair.key();
+  std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>> key;
+  {
+    const Bio in(BIO_new_file(file.c_str(), "r"));
+    key.reset(PEM_read_bio_PrivateKey(in.get(), nullptr, nullptr, nullptr));
+  }
+  const Bio out(BIO_new_file(file.c_str(), "w"));
+  ASSERT_EQ(PEM_write_bio_PKCS8PrivateKey(out.get(), key.get(), EVP_aes_256_cbc(), "secret", 6, nullptr, nullptr), 1);
+}
+
+TEST(TlsFiles, KeysWithAPasswordAreRefusedAndNobodyIsAsked) {
+  const Pair pair("locked");
+  lock_key(pair);
+  EXPECT_TRUE(problem(pair.settings())
+                  .starts_with("tls.key_file: " + pair.key() + " holds no private key, or one with a password: "))
+      << problem(pair.settings());
 }
 
 TEST(TlsFiles, MustFitTheSuites) {
