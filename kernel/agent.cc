@@ -20,7 +20,6 @@
 #include "drover/reload.h"
 #include "drover/start_order.h"
 #include "drover/wire.h"
-#include "kernel/banner.h"
 #include "kernel/data_folder.h"
 #include "kernel/host/lifecycle.h"
 #include "kernel/host/loader.h"
@@ -265,7 +264,7 @@ Status Agent::open_log(const RawConfig& raw) {
   options.rotate_bytes = shared_.configuration.bytes("log_rotate_bytes");
   options.max_files = static_cast<int>(shared_.configuration.integer("log_rotate_max_files"));
   DROVER_TRY(log_sink_, make_log_sink(options));
-  print_banner(settings_, raw.files);
+  std::cout << agent_banner(settings_, raw.files, kVersion) << std::flush;
   log::set_sink(log_sink_.get());
   return ok_status();
 }

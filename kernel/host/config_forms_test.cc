@@ -55,7 +55,7 @@ std::string sample(const ConfigOption& option) {
       return R"(["one", "two"])";
     default:
       if (option.one_of.empty()) return "\"sample\"";
-      return "\"" + option.one_of.at(option.one_of.front() == option.default_text ? 1 : 0) + "\"";
+      return "\"" + (option.one_of.front() == option.default_text ? option.one_of.back() : option.one_of.front()) + "\"";
   }
 }
 

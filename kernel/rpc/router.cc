@@ -51,6 +51,7 @@ struct Router::Pending {
   Status authentication;
   std::string request;
   std::function<void(Result<Reply>)> done;
+  std::function<void(Result<Reply>)> unaudited;  // the caller's `done`, where auditors hear of the answer before
   SteadyTime held_until;
   std::optional<SteadyTime> read_until;  // of a blocking read that has been admitted
   bool is_admitted = false;
@@ -243,11 +244,13 @@ void Router::dispatch(std::shared_ptr<Pending> pending) {
     if (pending->read_until)  // it has waited for a while here
       context.query.max_wait =
           std::max<std::chrono::nanoseconds>(*pending->read_until - clock_.steady(), kShortestWait);
+    // Another one answers it now, and its auditors hear of that.
+    auto done = std::move(pending->unaudited ? pending->unaudited : pending->done);
     if (auto* server = std::get_if<ToServer>(&where)) {
-      peers_->call_server(server->address, std::move(context), std::move(pending->request), std::move(pending->done));
+      peers_->call_server(server->address, std::move(context), std::move(pending->request), std::move(done));
     } else {
       peers_->call_node(std::get<ToNode>(where).node, std::move(context), std::move(pending->request),
-                        std::move(pending->done));
+                        std::move(done));
     }
   }
 }
@@ -260,12 +263,13 @@ void Router::hold(std::shared_ptr<Pending> pending) {
   pool_.post_at(now + std::chrono::milliseconds(20), [this, pending] { dispatch(pending); });
 }
 
-// Requires: who answers the call holds it meanwhile.
+// The new `done` is called by those who hold the call; whoever lets it go takes the caller's own.
 void Router::audit(Pending& call) {
   if (!is_audited(call.context)) return;
-  call.done = [this, &call, done = std::move(call.done)](Result<Reply> reply) {
+  call.unaudited = std::move(call.done);
+  call.done = [this, &call](Result<Reply> reply) {
     tell_auditors(call.context, call.request, reply.status());
-    done(std::move(reply));
+    call.unaudited(std::move(reply));
   };
 }
 
@@ -339,8 +343,20 @@ void Router::read_blocking(std::shared_ptr<Pending> pending) {
                            [this, pending] {
                              pending->is_confirmed = false;
                              pending->held_until = clock_.steady() + options_.hold_timeout;
-                             dispatch(pending);
+                             dispatch_anew(pending);
                            }});
+}
+
+// Whoever waited for long is found out again: the handler decides by what the caller may now.
+void Router::dispatch_anew(const std::shared_ptr<Pending>& pending) {
+  access_->authenticate(pending->context, [this, pending](Result<Identity> identity) {
+    if (identity) {
+      pending->context.identity = *std::move(identity);
+    } else if (identity.status().code() == Code::permission_denied) {
+      pending->context.identity = {};
+    }
+    dispatch(pending);
+  });
 }
 
 // The caller may have lost its rights while it waited.

@@ -72,6 +72,7 @@ class Router final : public Caller {
   void tell_auditors(const CallContext& context, std::string_view request, const Status& outcome) const;
   void handle(std::shared_ptr<Pending> pending);
   void dispatch(std::shared_ptr<Pending> pending);
+  void dispatch_anew(const std::shared_ptr<Pending>& pending);
   void hold(std::shared_ptr<Pending> pending);
   void refuse(std::shared_ptr<Pending> pending, Status status);
   void read_blocking(std::shared_ptr<Pending> pending);

@@ -369,6 +369,19 @@ TEST_F(RouterTest, AuditorsHearWhatWasAnswered) {
   EXPECT_EQ(heard[2], "Local  : failed_precondition: local ");
 }
 
+TEST_F(RouterTest, ACallThatAnotherServerAnswersInTheEndIsAuditedThere) {
+  FakeAuditor auditor;
+  router_->add_auditor(auditor);
+  FakePeers peers;
+  router_->set_peers(&peers);
+  environment_.answer_proposals_with({unavailable("not the leader")});
+  environment_.lose_leadership_at_next_proposal("s2:4647");
+  const auto reply = call(to("Write"), "x");
+  ASSERT_TRUE(reply) << reply.status().to_string();
+  EXPECT_EQ(reply->body, "server s2:4647: x");
+  EXPECT_TRUE(auditor.heard().empty());
+}
+
 TEST_F(RouterTest, AWrongTokenIsRefusedWithoutItsReason) {
   FakeAccess access;
   router_->set_access_control(&access);

@@ -4,6 +4,8 @@
 #include "acl.pb.h"
 #include "client_resolver.h"
 #include "drover/api/acl.pb.h"
+#include "drover/api/keyring.pb.h"
+#include "drover/base64url.h"
 #include "drover/keyring.h"
 #include "drover/options.pb.h"
 #include "drover/schema.h"
@@ -21,7 +23,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A token is "signed." and its claims.
+const Uuid kKey = *Uuid::parse("11111111-2222-3333-4444-555555555555");
+
+// A token is a header that names the key, and its claims.
+std::string signed_claims(const std::string& claims) {
+  return base64url(R"({"kid":")" + kKey.to_string() + R"("})") + "." + claims;
+}
+
 class FakeKeyring final : public Keyring {
  public:
   Result<Sealed> seal(const ReadView&, std::string_view, std::string_view) override { return unimplemented("not here"); }
@@ -31,8 +39,9 @@ class FakeKeyring final : public Keyring {
   Result<std::string> sign(const ReadView&, std::string_view, Algorithm) override { return unimplemented("not here"); }
   Result<std::string> verify(std::string_view token) override {
     ++verified;
-    if (!token.starts_with("signed.")) return permission_denied("token refused: the signature is not the key's");
-    return std::string(token.substr(7));
+    const std::string header = signed_claims("");
+    if (!token.starts_with(header)) return permission_denied("token refused: the signature is not the key's");
+    return std::string(token.substr(header.size()));
   }
   std::string public_keys(const ReadView&) override { return "{}"; }
   Status is_ready(const ReadView&) override { return ok_status(); }
@@ -47,6 +56,8 @@ class Acl : public ::testing::Test {
     nodes_ = Table<v1::Node>(host_.rows().add_table(nodes_table().spec()));
     allocs_ = Table<v1::Allocation>(host_.rows().add_table(allocs_table().spec()));
     jobs_ = Table<v1::Job>(host_.rows().add_table(jobs_table().spec()));
+    root_keys_ = Table<v1::RootKey>(host_.rows().add_table(Table<v1::RootKey>::spec(
+        "root_keys", {}, [](const v1::RootKey& key, RowKeys& out) { out.primary(key.key_id()); })));
     EXPECT_TRUE(host_.rows().extend<Keyring>("keyring", keyring_).ok());
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
@@ -88,6 +99,7 @@ class Acl : public ::testing::Test {
   Table<v1::Node> nodes_;
   Table<v1::Allocation> allocs_;
   Table<v1::Job> jobs_;
+  Table<v1::RootKey> root_keys_;
   FakeKeyring keyring_;
   ServerResolver resolver_{tables_};
   Rpc rpc_{tables_, resolver_};
@@ -346,6 +358,11 @@ class Tasks : public Acl {
   Tasks() {
     put_job("web", "");
     put_alloc(v1::CLIENT_STATUS_RUNNING);
+    host_.commit([&](WriteTransaction& rows) {
+      v1::RootKey key;
+      key.set_key_id(kKey.bytes());
+      EXPECT_TRUE(root_keys_.put(rows, key).ok());
+    });
   }
   void put_job(const std::string& id, const std::string& parent) {
     host_.commit([&](WriteTransaction& rows) {
@@ -368,7 +385,7 @@ class Tasks : public Acl {
     });
   }
   std::string token(const std::string& further = R"(,"aud":"nomadproject.io")") const {
-    return R"(signed.{"nomad_allocation_id":")" + kAlloc.to_string() + R"(","nomad_task":"t")" + further + "}";
+    return signed_claims(R"({"nomad_allocation_id":")" + kAlloc.to_string() + R"(","nomad_task":"t")" + further + "}");
   }
   std::string seconds(std::chrono::seconds from_now) {
     return std::to_string(host_.clock().wall_ns() / 1'000'000'000 + from_now.count());
@@ -413,14 +430,14 @@ TEST_F(Tasks, AreNobodyWhenTheirTokenIsNotGood) {
   const struct {
     const char* what;
     std::string token;
-  } cases[] = {{"another signature", "forged." + token().substr(7)},
+  } cases[] = {{"another signature", "forged" + token()},
                {"another audience", token(R"(,"aud":"vault.io")")},
                {"no audience", token("")},
                {"no audience in the list", token(R"(,"aud":["a",1])")},
                {"ended", token(R"(,"aud":"nomadproject.io","exp":)" + seconds(-1s))},
                {"not valid yet", token(R"(,"aud":"nomadproject.io","nbf":)" + seconds(60s))},
-               {"no task", R"(signed.{"nomad_allocation_id":")" + kAlloc.to_string() + R"(","aud":"nomadproject.io"})"},
-               {"no allocation", R"(signed.{"nomad_task":"t","aud":"nomadproject.io"})"},
+               {"no task", signed_claims(R"({"nomad_allocation_id":")" + kAlloc.to_string() + R"(","aud":"nomadproject.io"})")},
+               {"no allocation", signed_claims(R"({"nomad_task":"t","aud":"nomadproject.io"})")},
                {"too long", token() + std::string(20'000, ' ')},
                {"no token", "a.b.c"}};
   for (const auto& c : cases) EXPECT_EQ(resolve(c.token).status().code(), Code::permission_denied) << c.what;
@@ -432,6 +449,12 @@ TEST_F(Tasks, AreNobodyOnceTheirAllocationHasEnded) {
   put_alloc(v1::CLIENT_STATUS_COMPLETE);
   EXPECT_FALSE(resolve(token()).ok());
   host_.commit([&](WriteTransaction& rows) { allocs_.erase(rows, kAlloc.bytes()); });
+  EXPECT_FALSE(resolve(token()).ok());
+}
+
+TEST_F(Tasks, AreNobodyOnceTheKeyOfTheirTokenIsRemoved) {
+  EXPECT_TRUE(resolve(token()).ok());
+  host_.commit([&](WriteTransaction& rows) { root_keys_.erase(rows, kKey.bytes()); });
   EXPECT_FALSE(resolve(token()).ok());
 }
 
@@ -482,6 +505,30 @@ TEST_F(Tasks, AreKnownWithoutAccessControl) {
   query.token = kAlloc.to_string();
   EXPECT_EQ(host_.answer<v1::WhoAmIResponse>("/drover.v1.Acl/WhoAmI", v1::WhoAmIRequest(), query).status().message(),
             "ACL support disabled");
+}
+
+TEST_F(Acl, AnUpdateThatComesAfterTheDeletionBringsNoTokenBack) {
+  ASSERT_TRUE(policy("read", "namespace \"default\" { policy = \"read\" }").ok());
+  const auto made = token_with("read");
+  ASSERT_TRUE(made.ok());
+  v1::AclTokenApplied update;
+  *update.mutable_token() = made->token();
+  v1::AclTokensDeleted deletion;
+  deletion.add_accessor_ids(made->token().accessor_id());
+  ASSERT_TRUE(host_.propose(deletion, SteadyTime::max()).ok());
+  EXPECT_EQ(host_.propose(update, SteadyTime::max()).status().message(), "ACL token not found");
+  EXPECT_FALSE(resolve(text(made->token().secret_id())).ok());
+}
+
+TEST_F(Acl, ANodeThatIsGoneIsNobodyAtOnce) {
+  const std::string secret(16, 's');
+  v1::Node node;
+  node.set_id(std::string(16, 'n'));
+  node.set_secret_id(secret);
+  host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(nodes_.put(rows, node).ok()); });
+  EXPECT_EQ(resolve(text(secret))->kind, Identity::Kind::client) << "a secret may be shown as a token";
+  host_.commit([&](WriteTransaction& rows) { nodes_.erase(rows, node.id()); });
+  EXPECT_FALSE(resolve(text(secret)).ok());
 }
 
 }  // namespace

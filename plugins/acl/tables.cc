@@ -37,7 +37,10 @@ class Commands {
   // The row keeps what a token is for good, whatever the command says.
   Result<std::string> token_applied(const v1::AclTokenApplied& command, ApplyContext& context) const {
     v1::AclToken token = command.token();
-    if (const auto existing = tables_.tokens.get(context.rows(), token.accessor_id())) {
+    const auto existing = tables_.tokens.get(context.rows(), token.accessor_id());
+    // An update that was decided before a deletion must not bring the token back.
+    if (!existing && token.create_index() > 0) return not_found("ACL token not found");
+    if (existing) {
       token.set_secret_id(existing->secret_id());
       token.set_create_time(existing->create_time());
     }
@@ -180,6 +183,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_RETURN_IF_ERROR(declare.later_table("nodes", tables.nodes));
   DROVER_RETURN_IF_ERROR(declare.later_table("allocs", tables.allocs));
   DROVER_RETURN_IF_ERROR(declare.later_table("jobs", tables.jobs));
+  DROVER_RETURN_IF_ERROR(declare.later_table("root_keys", tables.root_keys));
   DROVER_TRY(tables.policies, declare.table<v1::AclPolicy>("acl_policies", {{"job"}}, policy_keys));
   DROVER_TRY(tables.tokens, declare.table<v1::AclToken>("acl_tokens", {by_secret, {"end"}}, token_keys));
   DROVER_TRY(tables.roles, declare.table<v1::AclRole>("acl_roles", {{.name = "name", .unique = true}}, role_keys));

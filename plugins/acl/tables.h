@@ -30,7 +30,7 @@ struct Tables {
   Table<v1::AclRole> roles;       // by identifier
   Table<v1::OneTimeToken> one_time_tokens;  // by accessor
   Table<v1::AclBootstrap> bootstrap;        // one row, of an empty key
-  std::optional<TableId> nodes = {}, allocs = {}, jobs = {};  // of other plugins
+  std::optional<TableId> nodes = {}, allocs = {}, jobs = {}, root_keys = {};  // of other plugins
 };
 
 // The index of the last bootstrap; 0: there was none.

@@ -164,11 +164,11 @@ Result<Write<v1::AclTokenResponse>> Rpc::apply_token(const v1::ApplyAclTokenRequ
   DROVER_RETURN_IF_ERROR(complete_token(token, existing ? &*existing : nullptr, settings_.lifetimes,
                                         host_->clock().wall_ns()));
   set_token_hash(token);
+  if (existing) token.set_create_index(existing->create_index());
   v1::AclTokenApplied command;
   *command.mutable_token() = token;
   v1::AclTokenResponse response;
   *response.mutable_token() = with_role_names(call.view(), tables_, std::move(token));
-  if (existing) response.mutable_token()->set_create_index(existing->create_index());
   return stamped(command, std::move(response));
 }
 

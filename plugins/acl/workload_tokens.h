@@ -29,6 +29,7 @@ class WorkloadTokens {
   struct Claims {
     std::string allocation;  // sixteen bytes
     std::string task;
+    std::string key_id;      // sixteen bytes
     int64_t begins_at = 0, ends_at = 0;
   };
   Result<Claims> verified(const std::string& token);

@@ -33,7 +33,7 @@ void add_forms(const Http& http, std::vector<Audited::Form>& forms) {
       forms.push_back({"GET", http.get()});
       break;
     case Http::kWrite:
-      forms.push_back({"PUT", http.write()});
+      forms.push_back({.operation = "PUT", .path = http.write(), .takes_post = true});
       break;
     case Http::kPut:
       forms.push_back({"PUT", http.put()});
@@ -45,7 +45,7 @@ void add_forms(const Http& http, std::vector<Audited::Form>& forms) {
       forms.push_back({"DELETE", http.delete_()});
       break;
     case Http::kAny:
-      forms.push_back({"PUT", http.any()});
+      forms.push_back({.operation = "PUT", .path = http.any(), .takes_post = true, .takes_get = true});
       break;
     case Http::PATTERN_NOT_SET:
       break;
@@ -100,8 +100,9 @@ std::optional<Audited> audited(const google::protobuf::MethodDescriptor& method)
 }
 
 bool Filter::leaves_out(const Audited::Form& form) const {
-  const bool is_its_operation = operations.empty() || std::ranges::find(operations, "*") != operations.end() ||
-                                std::ranges::find(operations, form.operation) != operations.end();
+  const auto names = [&](std::string_view word) { return std::ranges::find(operations, word) != operations.end(); };
+  const bool is_its_operation = operations.empty() || names("*") || names(form.operation) ||
+                                (form.takes_post && names("POST")) || (form.takes_get && names("GET"));
   return is_its_operation && std::ranges::any_of(endpoints, [&](const std::string& endpoint) {
            return matches(endpoint, form.path);
          });

@@ -20,8 +20,10 @@ namespace drover::audit {
 struct Audited {
   std::string service, name;  // "Jobs", "Register"
   struct Form {
-    std::string operation;  // "GET", "PUT", "DELETE"; "PUT" for those that also take POST
+    std::string operation;  // "GET", "PUT", "POST", "DELETE"
     std::string path;       // "/v1/job/{job_id}"
+    bool takes_post = false;  // besides PUT
+    bool takes_get = false;
   };
   std::vector<Form> forms;  // at least one
   const google::protobuf::MethodDescriptor* method = nullptr;

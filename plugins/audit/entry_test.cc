@@ -92,6 +92,8 @@ TEST(Filter, LeavesOutEndpoints) {
                {{{"/v1/*"}, {"GET"}}, {"GET", "/v1/jobs"}, true},
                {{{"/v1/*"}, {"GET"}}, {"PUT", "/v1/jobs"}, false},
                {{{"*"}, {"*"}}, {"DELETE", "/v1/job/{job_id=**}"}, true},
+               {{{"*"}, {"POST"}}, {"PUT", "/v1/jobs/parse", true}, true},
+               {{{"*"}, {"POST"}}, {"PUT", "/v1/var/x"}, false},
                {{{}, {}}, {"GET", "/v1/jobs"}, false}};
   for (const auto& c : cases) EXPECT_EQ(c.filter.leaves_out(c.form), c.is_out) << c.form.path;
 }

@@ -16,7 +16,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 std::string prefix_of(const std::string& path) { return fs::path(path).stem().string() + "-"; }
 std::string ending_of(const std::string& path) { return fs::path(path).extension().string(); }
 
-// "20 digits of the time, 6 of the number": they sort as they were put away.
+// Numbers with zeros before them: names sort as the files were put away.
 std::string padded(uint64_t number, size_t width) {
   std::string text = std::to_string(number);
   return std::string(width > text.size() ? width - text.size() : 0, '0') + text;
@@ -53,7 +53,8 @@ Status LogFile::open_anew() {
   struct stat found {};
   if (!file_ || ::fstat(file_.get(), &found) != 0) return errno_status(errno, "open " + options_.path);
   size_ = static_cast<uint64_t>(found.st_size);
-  begun_at_ = clock_.wall_ns();
+  // A file of a former life is as old as its last line at least.
+  begun_at_ = size_ > 0 ? int64_t{found.st_mtim.tv_sec} * kSecond : clock_.wall_ns();
   return ok_status();
 }
 
@@ -68,7 +69,8 @@ Status LogFile::put_away() {
   const fs::path path(options_.path);
   const std::string name = prefix_of(path) + padded(static_cast<uint64_t>(clock_.wall_ns() / kSecond), 12) + "-" +
                            padded(++number_, 6) + ending_of(path);
-  if (::rename(path.c_str(), (path.parent_path() / name).c_str()) != 0)
+  // Somebody else may have moved it, or deleted it: a new one is begun then.
+  if (::rename(path.c_str(), (path.parent_path() / name).c_str()) != 0 && errno != ENOENT)
     return errno_status(errno, "put " + path.string() + " away");
   std::vector<std::string> names;
   std::error_code error;
@@ -81,11 +83,13 @@ Status LogFile::put_away() {
 Status LogFile::add(std::string_view line) {
   const MutexLock lock(mutex_);
   if (!file_) DROVER_RETURN_IF_ERROR(open_anew());
-  if (is_full(line.size())) DROVER_RETURN_IF_ERROR(put_away());
+  // A file that cannot be put away grows on; its entries count more than its size.
+  const Status put = is_full(line.size()) ? put_away() : ok_status();
+  if (!file_) return put;
   const ssize_t written = ::write(file_.get(), line.data(), line.size());
   if (written < 0) return errno_status(errno, "write " + options_.path);
   size_ += static_cast<uint64_t>(written);
-  if (static_cast<size_t>(written) == line.size()) return ok_status();
+  if (static_cast<size_t>(written) == line.size()) return put;
   // A full disk: half a line would hide the next one.
   size_ -= static_cast<uint64_t>(written);
   (void)::ftruncate(file_.get(), static_cast<off_t>(size_));

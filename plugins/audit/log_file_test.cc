@@ -62,6 +62,17 @@ TEST_F(LogFileTest, IsPutAwayWhenItIsLarge) {
   EXPECT_EQ(content("audit.log"), "longer than the file may be\n");
 }
 
+TEST_F(LogFileTest, GoesOnWhenSomebodyElseMovesIt) {
+  LogFileOptions few = options();
+  few.rotate_bytes = 10;
+  LogFile file(few, clock_);
+  ASSERT_TRUE(file.open().ok());
+  ASSERT_TRUE(file.add("aaaaaaa\n").ok());
+  fs::rename(folder_ + "/logs/audit.log", folder_ + "/logs/moved");
+  ASSERT_TRUE(file.add("bbbbbbb\n").ok());
+  EXPECT_EQ(content("audit.log"), "bbbbbbb\n");
+}
+
 TEST_F(LogFileTest, IsPutAwayWhenItIsOld) {
   LogFileOptions daily = options();
   daily.rotate_after = 24h;

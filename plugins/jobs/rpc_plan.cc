@@ -112,9 +112,9 @@ Result<v1::RegisterJobResponse> Rpc::run_plan(const v1::RunPlanRequest& request,
   const auto view = host_->snapshot();
   DROVER_RETURN_IF_ERROR(may_register(call, *view, *host_));
   DROVER_RETURN_IF_ERROR(names_one_job(request));
-  if (!request.has_plan()) return invalid_argument("a plan must be specified; `job plan -out` writes one");
   v1::Job job = request.job();
   DROVER_TRY(std::vector<std::string> warnings, prepare(job, request.policy_override(), *view, call));
+  if (!request.has_plan()) return invalid_argument("a plan must be specified; `job plan -out` writes one");
   if (starts_children(job)) return invalid_argument("a job that only starts children has no plan");
   const auto existing = tables_.jobs.get(*view, job_key(job.namespace_(), job.id()));
   if ((existing ? existing->job_modify_index() : 0) != request.plan().job_modify_index()) {

@@ -113,8 +113,9 @@ bool is_identity_name(const std::string& name) {
 }
 
 void check_identity(const Place& at, const v1::Identity& identity) {
-  constexpr int64_t kSecond = 1'000'000'000;
-  at["ttl"].require(identity.ttl() == 0 || identity.ttl() >= kSecond, "must be at least 1s");
+  constexpr int64_t kSecond = 1'000'000'000, kLongest = int64_t{87'600} * 3600 * kSecond;
+  at["ttl"].require(identity.ttl() == 0 || (identity.ttl() >= 5 * kSecond && identity.ttl() <= kLongest),
+                    "must be from 5s to 87600h");
   check_change(at, identity.change_mode().empty() ? "noop" : identity.change_mode(), identity.change_signal(), false);
   if (!identity.filepath().empty() && !identity.file()) at["filepath"].warn("has an effect only with file = true");
   at["filepath"].require(stays_inside(identity.filepath()), "must stay in the task's folder");
@@ -123,12 +124,18 @@ void check_identity(const Place& at, const v1::Identity& identity) {
 }
 
 void check_identities(const Place& place, const v1::Task& task) {
-  std::set<std::string> names;
+  std::set<std::string> names, variables, files;
   for (int i = 0; i < task.identities_size(); ++i) {
     const v1::Identity& identity = task.identities(i);
     const Place at = place.item("identity", identity.name(), i);
     at["name"].require(is_identity_name(identity.name()), quoted(identity.name()) + " is no name of an identity");
+    at["name"].require(identity.name() != kDefaultIdentity, "is the task's own identity: say it as Identity");
     if (!names.insert(identity.name()).second) at.error("is defined twice");
+    std::string variable = identity.name();
+    std::ranges::replace(variable, '-', '_');
+    at["env"].require(!identity.env() || variables.insert(variable).second, "gives another identity's variable");
+    const std::string& path = identity.filepath();
+    at["filepath"].require(!identity.file() || path.empty() || files.insert(path).second, "is another identity's file");
     check_identity(at, identity);
     if (identity.audience().empty()) at.warn("has no aud: whoever gets the token may show it to others");
     if (identity.ttl() == 0) at.warn("has no ttl: its token is good for as long as the allocation runs");

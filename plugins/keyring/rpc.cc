@@ -50,8 +50,8 @@ Status Rpc::check_unused(const ReadView& view, const std::string& key_id) const 
   if (uses == 0) return ok_status();
   return invalid_argument("root key " + key_text(key_id) + " is in use by " +
                           (uses == kCountedUses ? "at least " : "") + std::to_string(uses) +
-                          " variables and versions of them; rotate with -full first, or remove it with -force and " +
-                          "lose them");
+                          " variables, versions of them, or running allocations with tokens of it; rotate with -full " +
+                          "first, or remove it with -force and lose them");
 }
 
 Result<Write<v1::DeleteRootKeyResponse>> Rpc::erase(const v1::DeleteRootKeyRequest& request, Call& call) {

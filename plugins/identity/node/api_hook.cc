@@ -29,10 +29,16 @@ Result<Fd> listen_in(const Fd& folder) {
   const std::string path = "/proc/self/fd/" + std::to_string(folder.get()) + "/" + kSocket;
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   (void)::unlinkat(folder.get(), kSocket, 0);
+  // The folder is the task's, which may put something else there at any moment: nothing goes by the name after this.
+  if (::fchmod(socket.get(), 0600) != 0) return errno_status(errno, "set the mode of a socket");
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
     return errno_status(errno, "bind " + std::string(kSocket));
-  if (::fchmodat(folder.get(), kSocket, 0600, 0) != 0 ||
-      ::fchownat(folder.get(), kSocket, owner.st_uid, owner.st_gid, AT_SYMLINK_NOFOLLOW) != 0)
+  const Fd made(::openat(folder.get(), kSocket, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat found {};
+  if (!made || ::fstat(made.get(), &found) != 0) return errno_status(errno, "open " + std::string(kSocket));
+  if (!S_ISSOCK(found.st_mode) || found.st_uid != ::geteuid() || found.st_nlink != 1)
+    return failed_precondition(std::string(kSocket) + " was replaced by something else");
+  if (::fchownat(made.get(), "", owner.st_uid, owner.st_gid, AT_EMPTY_PATH) != 0)
     return errno_status(errno, "give " + std::string(kSocket) + " to the task's user");
   if (::listen(socket.get(), kWaiting) != 0) return errno_status(errno, "listen at " + std::string(kSocket));
   return socket;

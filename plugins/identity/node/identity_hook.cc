@@ -102,7 +102,7 @@ class IdentityPart final : public TaskHook::Part {
     return found;
   }
 
-  Result<v1::SignIdentitiesResponse> ask(std::stop_token stop) {
+  Result<v1::SignIdentitiesResponse> ask(std::stop_token stop, bool only_those_that_end = false) {
     const NodeCalls* calls = host_.extension<NodeCalls>("agent");
     const auto proof = calls ? calls->proof() : std::nullopt;
     if (!proof) return unavailable("the servers do not know this node yet");
@@ -111,7 +111,9 @@ class IdentityPart final : public TaskHook::Part {
     request.set_secret_id(proof->secret);
     request.set_alloc_id(task_.allocation().bytes());
     request.set_task(task_.name());
-    for (const v1::Identity& one : wanted()) request.add_identities(one.name());
+    for (const v1::Identity& one : wanted()) {
+      if (one.ttl() > 0 || !only_those_that_end) request.add_identities(one.name());
+    }
     return call<v1::SignIdentitiesResponse>(
         host_.caller(), calls->context("/drover.v1.NodeIdentities/Sign", kCallTime, std::move(stop)), request);
   }
@@ -184,7 +186,7 @@ class IdentityPart final : public TaskHook::Part {
 
   // [a thread that may wait]
   void renew(bool acts) {
-    const auto tokens = ask(stop_.get_token());
+    const auto tokens = ask(stop_.get_token(), /*only_those_that_end=*/acts);
     const auto change = tokens ? write(*tokens) : Result<Change>(tokens.status());
     if (!change) {
       log::warn("identity", "a task's token is not renewed yet",

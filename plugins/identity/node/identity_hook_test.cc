@@ -77,6 +77,7 @@ class HooksTest : public ::testing::Test {
     vault.set_env(true);
     vault.set_change_mode(mode);
     vault.set_change_signal("SIGHUP");
+    vault.set_ttl(lives_);
     return vault;
   }
   AllocSpecPtr spec() const {
@@ -171,6 +172,7 @@ TEST_F(HooksTest, TokensThatEndAreRenewed) {
   ASSERT_TRUE(part_->poststart().ok());
   host_.run_delayed();
   EXPECT_EQ(content("secrets/nomad_vault.jwt"), "vault-2");
+  EXPECT_EQ(content("secrets/nomad_token"), "default-1") << "a token that lasts is not renewed";
   EXPECT_EQ(task_->next(), "signal SIGHUP");
   servers_ = unavailable("No cluster leader");
   host_.run_delayed();

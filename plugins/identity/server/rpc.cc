@@ -110,14 +110,24 @@ bool SignedTokens::may_have_token(const ReadView& view, const v1::Allocation& al
   return group == job->task_groups().end() || std::ranges::any_of(group->tasks(), shows_lasting_token);
 }
 
+// The index at which another key took its place; the greatest number while none has.
+uint64_t SignedTokens::retired_at(const ReadView& view, const v1::RootKey& key) const {
+  uint64_t at = UINT64_MAX;
+  Table<v1::RootKey>(*tables_.root_keys).scan(view, kPrimary, KeyRange::all(), [&](const v1::RootKey& each, std::string_view) {
+    if (each.create_index() > key.create_index()) at = std::min<uint64_t>(at, each.create_index());
+    return true;
+  });
+  return at;
+}
+
 uint64_t SignedTokens::uses(const ReadView& view, std::string_view key_id, uint64_t most) const {
   if (!tables_.root_keys || !tables_.allocs || !tables_.jobs) return 0;
   const auto key = Table<v1::RootKey>(*tables_.root_keys).get(view, key_id);
   if (!key) return 0;
-  const bool is_active = key->state() == v1::ROOT_KEY_STATE_ACTIVE;
+  const uint64_t until = retired_at(view, *key);
   uint64_t uses = 0;
   const auto count = [&](const v1::Allocation& allocation, std::string_view) {
-    if (!is_active && allocation.create_index() >= key->modify_index()) return false;
+    if (allocation.create_index() >= until) return false;
     if (!terminal(allocation) && may_have_token(view, allocation)) ++uses;
     return uses < most;
   };

@@ -10,6 +10,7 @@
 namespace drover::v1 {
 class IdentityDocument;
 class IdentityKeysRequest;
+class RootKey;
 class SignIdentitiesRequest;
 class SignIdentitiesResponse;
 }  // namespace drover::v1
@@ -48,6 +49,7 @@ class SignedTokens final : public KeyUser {
   uint64_t uses(const ReadView& view, std::string_view key_id, uint64_t most) const override;
 
  private:
+  uint64_t retired_at(const ReadView& view, const v1::RootKey& key) const;
   bool may_have_token(const ReadView& view, const v1::Allocation& allocation) const;
   const Tables& tables_;
 };

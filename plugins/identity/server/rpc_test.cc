@@ -80,11 +80,10 @@ class IdentityRpc : public ::testing::Test {
     alloc_.set_create_index(created);
     host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(allocs_.put(rows, alloc_).ok()); });
   }
-  void put_key(v1::RootKeyState state, uint64_t changed) {
+  void put_key(const std::string& id, uint64_t created) {
     v1::RootKey key;
-    key.set_key_id(kKey);
-    key.set_state(state);
-    key.set_modify_index(changed);
+    key.set_key_id(id);
+    key.set_create_index(created);
     host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(keys_.put(rows, key).ok()); });
   }
   static v1::SignIdentitiesRequest good() {
@@ -162,13 +161,14 @@ TEST_F(IdentityRpc, AKeyIsHeldForTasksThatAreOlderThanItsRetirement) {
   const SignedTokens users(tables_);
   const auto uses = [&] { return users.uses(*host_.snapshot(), kKey, 5); };
   EXPECT_EQ(uses(), 0u) << "no such key";
-  put_key(v1::ROOT_KEY_STATE_ACTIVE, 5);
+  put_key(kKey, 5);
+  EXPECT_EQ(uses(), 1u) << "no other key has taken its place";
+  const std::string next(16, 'l');
+  put_key(next, 11);
   EXPECT_EQ(uses(), 1u);
-  put_key(v1::ROOT_KEY_STATE_INACTIVE, 11);
-  EXPECT_EQ(uses(), 1u);
-  put_key(v1::ROOT_KEY_STATE_INACTIVE, 10);
+  put_key(next, 10);
   EXPECT_EQ(uses(), 0u) << "the allocation came with the next key";
-  put_key(v1::ROOT_KEY_STATE_INACTIVE, 11);
+  put_key(next, 11);
   alloc_.set_client_status(v1::CLIENT_STATUS_COMPLETE);
   put(10);
   EXPECT_EQ(uses(), 0u);

@@ -211,7 +211,8 @@ Status RootFolder::give_secrets(const Launcher::User& user) const {
   if (!folder) return errno == ENOENT ? ok_status() : errno_status(errno, "open the task's secrets in " + path_);
   if (::fstat(folder.get(), &found) != 0) return errno_status(errno, "look at the task's secrets in " + path_);
   if (found.st_uid != ::geteuid() || found.st_uid == user.id) return ok_status();
-  if (::fchown(folder.get(), user.id, user.group) == 0 && give_entries(folder, user)) return ok_status();
+  // The folder goes last: until then nobody else puts anything into it, and a start that fails here is tried whole.
+  if (give_entries(folder, user) && ::fchown(folder.get(), user.id, user.group) == 0) return ok_status();
   return errno_status(errno, "give the task's secrets in " + path_ + " to its user");
 }
 

@@ -1,6 +1,6 @@
 // Hears who asked for what, and what came of it. The router tells each extension of this point of every call that this
 // agent answers, once, when its answer is known; of a stream, when it ends. Calls that the agent passes on are told
-// where they are answered. [any]
+// where they are answered; those that plugins make for themselves and that are answered beside them are not told. [any]
 #pragma once
 
 #include <string_view>
