@@ -7,6 +7,7 @@
 #include "drover/api/client.pb.h"
 #include "drover/api/client_disk.pb.h"
 #include "drover/duration.h"
+#include "drover/agent_config.h"
 #include "drover/log.h"
 #include "drover/module.h"
 #include "leaving/shutdown_drain.h"
@@ -171,7 +172,7 @@ std::map<std::string, std::string> AgentPlugin::stats() const {
   const auto [last, ttl] = registration_->heartbeats();
   std::string servers = host_->agent().server ? host_->agent().advertise_rpc : "";
   if (const ConfigBlock* configured = host_->configuration("client")) {
-    for (const std::string& server : configured->string_list("servers"))
+    for (const std::string& server : configured_servers(*configured).value_or({}))
       servers += (servers.empty() ? "" : ",") + server;
   }
   for (const std::string& server : heard_servers_.rpc_addresses()) {

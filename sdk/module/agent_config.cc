@@ -254,8 +254,27 @@ Result<std::string> resolved(const ConfigBlock& block, const std::string& option
   return resolve_address(block.string(option), machine).with_context(option);
 }
 
-// Those of `servers`, then those of `server_join`.
-Result<std::vector<std::string>> servers_of(const ConfigBlock& client) {
+// "host:port"; an IPv6 address stands in brackets.
+std::string with_port(const std::string& address, const std::string& port) {
+  const auto colons = std::ranges::count(address, ':');
+  if (colons > 1 && !address.starts_with('[')) return "[" + address + "]" + port;
+  const bool has_port = colons == 1 || address.find("]:") != std::string::npos;
+  return has_port ? address : address + port;
+}
+
+// The address by which others reach an agent that listens everywhere; 127.0.0.1 on a machine without a network.
+std::string own_address(const std::vector<InterfaceAddress>& machine) {
+  const std::string found = private_address(machine);
+  if (!found.empty()) return found;
+  const auto at = std::ranges::find_if(machine, [](const InterfaceAddress& one) {
+    return one.is_up && !one.is_loopback && one.address.find(':') == std::string::npos;
+  });
+  return at == machine.end() ? "127.0.0.1" : at->address;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> configured_servers(const ConfigBlock& client) {
   std::vector<std::string> servers = client.string_list("servers");
   const ConfigBlock* join = client.block("server_join");
   for (const char* option : {"start_join", "retry_join"}) {
@@ -267,10 +286,9 @@ Result<std::vector<std::string>> servers_of(const ConfigBlock& client) {
       servers.push_back(std::move(server));
     }
   }
+  for (std::string& server : servers) server = with_port(server, ":4647");
   return servers;
 }
-
-}  // namespace
 
 Result<AgentSettings> agent_settings(const ConfigBlock& checked, bool dev,
                                      const std::vector<InterfaceAddress>& machine) {
@@ -326,16 +344,14 @@ Result<AgentSettings> agent_settings(const ConfigBlock& checked, bool dev,
   };
   DROVER_TRY(s.http_address, listen("http", 4646));
   DROVER_TRY(s.rpc_address, listen("rpc", 4647));
-  // Listening everywhere, an agent is reached by others at an address of its private network.
-  const std::string own_address = dev ? "" : private_address(machine);
   const auto advertise = [&](const char* name, const std::string& listening) -> Result<std::string> {
     const std::string port = listening.substr(listening.rfind(':'));
     if (const ConfigBlock* own = checked.block("advertise"); own && own->has(name)) {
       DROVER_TRY(const std::string value, resolved(*own, name, machine));
-      return value.find(':') == std::string::npos ? value + port : value;
+      return with_port(value, port);
     }
     if (listening.starts_with("0.0.0.0") || listening.starts_with("[::]"))
-      return (own_address.empty() ? "127.0.0.1" : own_address) + port;
+      return (dev ? "127.0.0.1" : own_address(machine)) + port;
     return listening;
   };
   DROVER_TRY(s.advertise_http, advertise("http", s.http_address));
@@ -343,17 +359,13 @@ Result<AgentSettings> agent_settings(const ConfigBlock& checked, bool dev,
   DROVER_TRY(s.serf_address, listen("serf", 4648));
   DROVER_TRY(s.advertise_serf, advertise("serf", s.serf_address));
   if (client) {
-    DROVER_TRY(s.servers, servers_of(*client));
+    DROVER_TRY(s.servers, configured_servers(*client));
   }
   if (!s.server && s.servers.empty()) {
     return failed_precondition(
         "client.servers is empty, and so is server_join; name the servers' RPC addresses, for example servers = "
         "[\"192.0.2.1:4647\"], or enable server in the same agent");
   }
-  for (std::string& known : s.servers) {
-    if (known.find(':') == std::string::npos) known += ":4647";
-  }
-
   const std::string level = checked.string("log_level");
   for (log::Level candidate :
        {log::Level::trace, log::Level::debug, log::Level::info, log::Level::warn, log::Level::error}) {

@@ -369,6 +369,9 @@ TEST_F(AgentConfigTest, OthersAreToldAnAddressOfThePrivateNetwork) {
   EXPECT_EQ(s->rpc_address, "0.0.0.0:4647");
   EXPECT_EQ(s->advertise_rpc, "10.1.2.3:4647");
   EXPECT_EQ(s->advertise_http, "10.1.2.3:4646");
+  machine_ = {{.interface = "eth0", .address = "203.0.113.7"}};
+  EXPECT_EQ(settings({"-server", "-data-dir=/d"})->advertise_rpc, "203.0.113.7:4647") << "the only one there is";
+  machine_ = {{.interface = "eth0", .address = "10.1.2.3"}};
   EXPECT_EQ(settings({"-dev", "-bind=0.0.0.0"})->advertise_rpc, "127.0.0.1:4647");
   s = settings({"-server", "-data-dir=/d", "-config",
                 file("t.hcl", "bind_addr = \"{{ GetPrivateIP }}\"\n"
@@ -383,9 +386,9 @@ TEST_F(AgentConfigTest, OthersAreToldAnAddressOfThePrivateNetwork) {
 TEST_F(AgentConfigTest, AClientJoinsServers) {
   auto s = settings({"-client", "-data-dir=/d", "-config",
                      file("c.hcl", "client {\n  servers = [\"a:1\"]\n"
-                                   "  server_join {\n    retry_join = [\"b\", \"c:2\"]\n  }\n}\n")});
+                                   "  server_join {\n    retry_join = [\"b\", \"c:2\", \"2001:db8::5\", \"[::1]:9\"]\n  }\n}\n")});
   ASSERT_TRUE(s) << s.status().to_string();
-  EXPECT_EQ(s->servers, (std::vector<std::string>{"a:1", "b:4647", "c:2"}));
+  EXPECT_EQ(s->servers, (std::vector<std::string>{"a:1", "b:4647", "c:2", "[2001:db8::5]:4647", "[::1]:9"}));
   s = settings({"-client", "-data-dir=/d", "-config",
                 file("d.hcl", "client {\n  server_join {\n    retry_join = [\"provider=aws tag_key=x\"]\n  }\n}\n")});
   EXPECT_NE(s.status().message().find("machines of a cloud are not looked for"), std::string::npos);

