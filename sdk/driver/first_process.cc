@@ -5,10 +5,10 @@
 #include <charconv>
 #include <csignal>
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include "drover/process.h"
+#include "drover/read_all.h"
 
 namespace drover {
 namespace {
@@ -48,7 +48,7 @@ bool is_first(std::string_view status) {
 // being made blocks all for a moment.
 bool is_lost_on(pid_t pid, int signal) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/status");
-  return is_lost_signal(std::string(std::istreambuf_iterator<char>(file), {}), signal);
+  return is_lost_signal(read_all(file), signal);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "drover/base64.h"
+#include "drover/read_all.h"
 #include "images/helper_program.h"
 
 namespace drover::docker {
@@ -62,8 +63,7 @@ Result<std::optional<Credentials>> from_file(const std::string& path, const std:
                                              std::stop_token stop) {
   std::ifstream file(path);
   if (!file) return not_found("the file " + path + " cannot be read");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  auto answer = look_up(text, registry);
+  auto answer = look_up(read_all(file), registry);
   if (!answer) return answer.status().with_context(path);
   if (answer->credentials || answer->helper.empty()) return answer->credentials;
   return ask(answer->helper, registry, std::move(stop));

@@ -12,6 +12,7 @@
 #include "drover/log.h"
 #include "drover/pause.h"
 #include "drover/process.h"
+#include "drover/read_all.h"
 #include "engine/answers.h"
 #include "engine/frames.h"
 #include "nomad/plugins/driver.pb.h"
@@ -140,8 +141,7 @@ class Session {
   // True for a process that is in this container, by its control groups: the engine may count in another namespace.
   bool is_inside(int pid) const {
     std::ifstream file("/proc/" + std::to_string(pid) + "/cgroup");
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    return text.find(container_) != std::string::npos;
+    return read_all(file).find(container_) != std::string::npos;
   }
 
   void end_by_force() {

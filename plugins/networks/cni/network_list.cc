@@ -5,6 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "drover/read_all.h"
+
 namespace drover::networks::cni {
 namespace {
 
@@ -27,9 +29,8 @@ Status add_plugin(const Json& plugin, NetworkList& list) {
 
 Result<std::string> text_of_file(const std::string& path) {
   std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) return unavailable("read " + path);
-  return text;
+  if (!file.is_open()) return unavailable("read " + path);
+  return read_all(file);
 }
 
 }  // namespace
