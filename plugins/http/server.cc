@@ -13,6 +13,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "drover/log.h"
@@ -30,6 +31,7 @@ using Error = boost::system::error_code;
 constexpr size_t kThreads = 2;
 constexpr size_t kUploads = 2;                           // pieces of bodies that wait for their handlers at a time
 constexpr auto kPause = std::chrono::milliseconds(100);  // after a connection that could not be accepted
+constexpr auto kPatience = std::chrono::seconds(5);      // for connections that end
 constexpr size_t kMaxOverSocket = 64;                    // connections at a time over one that was handed in
 
 // The address behind a connection; empty over a Unix socket.
@@ -135,7 +137,7 @@ class Server::Impl final : public std::enable_shared_from_this<Impl> {
     for (const auto& door : doors) close(door);
     {
       MutexLock lock(mutex_);
-      all_ended_.wait_for(lock, std::chrono::seconds(5),
+      all_ended_.wait_for(lock, kPatience,
                           [this]() DROVER_REQUIRES(mutex_) { return connections_.empty(); });
     }
     work_.reset();
@@ -166,16 +168,25 @@ class Server::Impl final : public std::enable_shared_from_this<Impl> {
     {
       const MutexLock lock(mutex_);
       std::erase(further_, door);
+      closing_.insert(door->name);
     }
     close(door);
+    // Whoever handed the socket in may take the file system away on which it lies: nothing holds it after this.
+    MutexLock lock(mutex_);
+    all_ended_.wait_for(lock, kPatience, [&]() DROVER_REQUIRES(mutex_) {
+      return stopping_ || (!closing_.contains(door->name) && !connections_.contains(door->name));
+    });
   }
 
-  static void close(const std::shared_ptr<Door>& door) {
+  void close(const std::shared_ptr<Door>& door) {
     door->stopping.request_stop();
-    asio::dispatch(door->acceptor.get_executor(), [door] {
+    asio::dispatch(door->acceptor.get_executor(), [this, door] {
       Error ignored;
       door->acceptor.close(ignored);
       door->pause.cancel();
+      const MutexLock lock(mutex_);
+      closing_.erase(door->name);
+      all_ended_.notify_all();
     });
   }
 
@@ -264,6 +275,7 @@ class Server::Impl final : public std::enable_shared_from_this<Impl> {
   bool stopping_ DROVER_GUARDED_BY(mutex_) = false;
   std::shared_ptr<TlsContext> tls_ DROVER_GUARDED_BY(mutex_);             // for connections to come
   std::vector<std::shared_ptr<Door>> further_ DROVER_GUARDED_BY(mutex_);  // the ends of serve()
+  std::set<std::string> closing_ DROVER_GUARDED_BY(mutex_);               // their names, until nothing listens there
   std::map<std::string, size_t> connections_ DROVER_GUARDED_BY(mutex_);   // by place
   asio::io_context io_{static_cast<int>(kThreads)};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};

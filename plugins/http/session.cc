@@ -46,7 +46,10 @@ class Session final : public std::enable_shared_from_this<Session> {
  public:
   Session(std::unique_ptr<Stream> stream, Arrival arrival, const SessionShared& shared, std::function<void()> ended)
       : connection_(std::move(stream)), arrival_(std::move(arrival)), shared_(shared), ended_(std::move(ended)) {}
-  ~Session() { ended_(); }
+  ~Session() {
+    stream_.close();  // before anybody hears that it has ended
+    ended_();
+  }
 
   void start(std::stop_token stopping) {
     on_stop_.emplace(std::move(stopping), [this] { close_soon(); });  // needs weak_from_this()

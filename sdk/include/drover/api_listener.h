@@ -15,7 +15,8 @@ class ApiListener {
   static constexpr std::string_view kExtensionPoint = "api_listener";
   virtual ~ApiListener() = default;
 
-  // A socket that is served. Its end closes it and the connections that came over it.
+  // A socket that is served. Its end closes it and the connections that came over it, and waits for that: nothing of it is
+  // left then. Not to be ended on a thread of the API.
   class Served {
    public:
     virtual ~Served() = default;
