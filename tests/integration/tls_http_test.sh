@@ -108,11 +108,12 @@ eventually 30 "no ready node after the state was restored" two_ready
 
 # --- new files, with connections open
 
-"$DROVER" monitor > "$WORK/monitor.out" 2>&1 &
+"$DROVER" monitor -log-level=DEBUG > "$WORK/monitor.out" 2>&1 &
 MONITOR=$!
 AGENTS+=("$MONITOR")
 disown "$MONITOR"
-monitors() { grep -q "$1" "$WORK/monitor.out"; }
+# A request is a line at DEBUG: there is something to say.
+monitors() { drover operator api /v1/status/leader > /dev/null; grep -q "$1" "$WORK/monitor.out"; }
 eventually 10 "the monitor says nothing" monitors .
 expect 1 "is for another name" drover node status -tls-server-name=renewed.example
 rm global-server-nomad.pem global-server-nomad-key.pem
