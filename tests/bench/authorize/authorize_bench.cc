@@ -113,7 +113,7 @@ int run() {
     call.query.token = secret.to_string();
   }
   acl::ServerResolver resolver(tables);
-  resolver.start(host);
+  resolver.start(host, /*is_enabled=*/true);
   Access rule;
   rule.set_namespace_(Access::READ_JOB);
   const auto asks = [&](CallContext& call) {

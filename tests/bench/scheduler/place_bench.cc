@@ -153,7 +153,7 @@ double read_columns(const Cluster& cluster) {
   double power = 0;
   for (size_t i = 0; i < cluster.blocks(); ++i) {
     const ClusterBlock& block = cluster.block(i);
-    for (size_t at = 0; at < ClusterBlock::kSlots; ++at) {
+    for (size_t at = 0; at < kSlots; ++at) {
       free += block.free_cpu[at] + block.free_memory[at] + block.free_disk[at];
       power += block.cpu_power[at] + block.memory_power[at];
     }
@@ -163,7 +163,7 @@ double read_columns(const Cluster& cluster) {
 }
 
 double two_powers_and_a_maximum(int times) {
-  std::array<double, ClusterBlock::kSlots> scores{};
+  std::array<double, kSlots> scores{};
   double most = 0;
   const double began = processor_us();
   for (int i = 0; i < times; ++i) {

@@ -114,7 +114,7 @@ double read_columns(const Cluster& cluster) {
   const double began = processor_us();
   int64_t free = 0;
   for (size_t i = 0; i < cluster.blocks(); ++i) {
-    for (size_t at = 0; at < ClusterBlock::kSlots; ++at) {
+    for (size_t at = 0; at < kSlots; ++at) {
       free += cluster.block(i).free_cpu[at] + cluster.block(i).free_memory[at] + cluster.block(i).free_disk[at];
     }
   }

@@ -77,7 +77,7 @@ Decided decide(const Cluster& cluster, const v1::Job& job, const std::vector<v1:
 }
 
 double two_powers_and_a_maximum(int times) {
-  std::array<double, ClusterBlock::kSlots> scores{};
+  std::array<double, kSlots> scores{};
   double most = 0;
   const double began = processor_us();
   for (int i = 0; i < times; ++i) {
