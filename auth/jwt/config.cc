@@ -16,9 +16,8 @@ std::chrono::seconds leeway(auth::ConfigReader& config, const char* name, std::c
   return said->count() < 0 ? std::chrono::seconds(0) : std::chrono::duration_cast<std::chrono::seconds>(*said);
 }
 
-std::vector<jose::Key> static_keys(auth::ConfigReader& config) {
+std::vector<jose::Key> keys_in(const std::vector<std::string>& pems, auth::ConfigReader& config) {
   std::vector<jose::Key> keys;
-  const std::vector<std::string> pems = config.texts("JWTValidationPubKeys");
   for (size_t i = 0; i < pems.size(); ++i) {
     auto key = jose::Key::from_pem(pems[i]);
     if (key) {
@@ -32,8 +31,8 @@ std::vector<jose::Key> static_keys(auth::ConfigReader& config) {
 
 // Exactly one place that keys come from.
 void read_sources(auth::ConfigReader& reader, Config& config) {
-  const bool has_keys = !reader.texts("JWTValidationPubKeys").empty();
-  config.keys = static_keys(reader);
+  const std::vector<std::string> pems = reader.texts("JWTValidationPubKeys");
+  config.keys = keys_in(pems, reader);
   config.jwks_url = reader.url("JWKSURL");
   const std::string ca = reader.text("JWKSCACert");
   if (!ca.empty()) config.jwks_ca = auth::authorities(reader, "JWKSCACert", {ca});
@@ -41,10 +40,11 @@ void read_sources(auth::ConfigReader& reader, Config& config) {
   config.issuer_ca = auth::authorities(reader, "DiscoveryCaPem", reader.texts("DiscoveryCaPem"));
   if (config.jwks_url.empty()) reader.refuse("JWKSCACert", "is for JWKSURL, which is not set");
   if (config.issuer.empty()) reader.refuse("DiscoveryCaPem", "is for OIDCDiscoveryURL, which is not set");
-  const int sources = has_keys + !config.jwks_url.empty() + !config.issuer.empty();
+  const int sources = !pems.empty() + !config.jwks_url.empty() + !config.issuer.empty();
   if (sources == 0)
-    reader.error(
-        "", "needs one of JWTValidationPubKeys, JWKSURL and OIDCDiscoveryURL: nothing can be verified without a key");
+    reader.error("",
+                 "needs one of JWTValidationPubKeys, JWKSURL and OIDCDiscoveryURL: nothing can be verified without a "
+                 "key");
   if (sources > 1)
     reader.error("",
                  "has more than one of JWTValidationPubKeys, JWKSURL and OIDCDiscoveryURL: keys come from one place");

@@ -1,4 +1,4 @@
-# What the conformance kit logs in with. The key was made for this file and thrown away; its tokens end in 2100.
+# The conformance kit logs in with this. The key was made for this file and thrown away; its tokens end in 2100.
 
 login "good" {
   token   = "eyJhbGciOiJFZERTQSIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJodHRwczovL2NpLmV4YW1wbGUiLCJzdWIiOiJidWlsZCIsImF1ZCI6ImRyb3ZlciIsImlhdCI6MTcwMDAwMDAwMCwiZXhwIjo0MTAyNDQ0ODAwLCJyZXBvc2l0b3J5Ijoid2ViIiwidGVhbXMiOlsiZW5naW5lZXJzIl19.aWSjKMH7MENCImYEVUG6KSwADDBgj55snhRWeh8EwTgiEYwHUQi4jpD2EQFQJTjIY8tA5768etjq3DDyQw1DAQ"

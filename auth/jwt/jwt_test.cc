@@ -176,6 +176,7 @@ TEST(JwtConfig, NamesEveryError) {
       {"no key",
        {{"JWTValidationPubKeys", {key.pem(), "x"}}},
        "JWTValidationPubKeys[1]: it is neither a public key nor a certificate in PEM"},
+      {"a key that is no text", {{"JWTValidationPubKeys", {key.pem(), 1}}}, "JWTValidationPubKeys[1]: must be a text"},
       {"small key",
        {{"JWTValidationPubKeys", {small.pem()}}},
        "JWTValidationPubKeys[0]: an RSA key of 1024 bits; at least 2048 are needed"},

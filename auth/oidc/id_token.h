@@ -15,6 +15,6 @@ struct Expected {
 };
 
 // Everything but the signature. Errors: unauthenticated, saying which rule it breaks and nothing of its content.
-Result<jose::Claims> check_id_token(const jose::Token& token, const Config& config, const Expected& expected);
+Status check_id_token(const jose::Token& token, const Config& config, const Expected& expected);
 
 }  // namespace drover::oidc

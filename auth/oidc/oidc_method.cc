@@ -1,18 +1,14 @@
 #include "oidc_method.h"
 
-#include <nlohmann/json.hpp>
-
 #include "drover/auth_config.h"
 #include "drover/base64url.h"
+#include "drover/secret.h"
 #include "drover/sha256.h"
-#include "drover/uuid.h"
 #include "drover/v1/auth_method.pb.h"
 #include "id_token.h"
 
 namespace drover::oidc {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr size_t kVerifierBytes = 32;
@@ -25,7 +21,14 @@ Status no_provider(const Status& why) {
 }
 Status no_exchange(const std::string& why) { return internal_error("failed to exchange token with provider: " + why); }
 
-std::string new_verifier() { return base64url(Uuid::random().bytes() + Uuid::random().bytes()); }
+// The Config for a login that comes back at that redirect. Errors: invalid_argument.
+Result<Config> config_for(const std::string& json, const std::string& redirect) {
+  auto [config, errors] = read_config(json);
+  if (!errors.empty()) return invalid_argument(auth::text_of(errors));
+  if (!may_return_to(config, redirect))
+    return invalid_argument("unauthorized redirect_uri: it is none of AllowedRedirectURIs");
+  return std::move(config);
+}
 
 // The verifier, empty without PKCE. Errors: unauthenticated, for what no login here has kept.
 Result<std::string> verifier_of(std::string_view kept, const Config& config) {
@@ -61,14 +64,9 @@ std::string auth_url(const v1::StartAuthLoginRequest& request, const Config& con
   return url;
 }
 
-std::string text_in(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
 // The words of RFC 6749 §5.2, which hold nothing of the request; empty for others.
-std::string known_error(const Json& answer) {
-  const std::string said = text_in(answer, "error");
+std::string known_error(const jose::Claims& answer) {
+  const std::string said = answer.text("error").value_or("");
   for (const char* known : {"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client",
                             "unsupported_grant_type", "invalid_scope"}) {
     if (said == known) return said;
@@ -101,15 +99,12 @@ Result<std::vector<v1::AuthConfigError>> OidcMethod::check_config(std::string_vi
 
 Result<v1::StartAuthLoginResponse> OidcMethod::start_login(const v1::StartAuthLoginRequest& request,
                                                            std::stop_token stop) {
-  const auto [config, errors] = read_config(request.config());
-  if (!errors.empty()) return invalid_argument(auth::text_of(errors));
-  if (!may_return_to(config, request.redirect_uri()))
-    return invalid_argument("unauthorized redirect_uri: it is none of AllowedRedirectURIs");
+  DROVER_TRY(const Config config, config_for(request.config(), request.redirect_uri()));
   const auto described = providers_.describe(config.issuer, config.ca, stop);
   if (!described) return no_provider(described.status());
   if (!auth::is_trusted_url(described->authorization_endpoint))
     return no_provider(invalid_argument("the provider's description has no good authorization_endpoint"));
-  const std::string verifier = config.proves_itself ? new_verifier() : "";
+  const std::string verifier = config.proves_itself ? base64url(random_secret(kVerifierBytes)) : "";
   v1::StartAuthLoginResponse response;
   response.set_auth_url(auth_url(request, config, *described, verifier));
   response.set_kept(std::string(kKept) + verifier);
@@ -117,10 +112,7 @@ Result<v1::StartAuthLoginResponse> OidcMethod::start_login(const v1::StartAuthLo
 }
 
 Result<v1::AuthIdentity> OidcMethod::complete_login(const v1::CompleteAuthLoginRequest& request, std::stop_token stop) {
-  const auto [config, errors] = read_config(request.config());
-  if (!errors.empty()) return invalid_argument(auth::text_of(errors));
-  if (!may_return_to(config, request.redirect_uri()))
-    return invalid_argument("unauthorized redirect_uri: it is none of AllowedRedirectURIs");
+  DROVER_TRY(const Config config, config_for(request.config(), request.redirect_uri()));
   DROVER_TRY(const std::string verifier, verifier_of(request.kept(), config));
   const auto described = providers_.describe(config.issuer, config.ca, stop);
   if (!described) return no_provider(described.status());
@@ -141,13 +133,13 @@ Result<OidcMethod::Tokens> OidcMethod::exchange(const v1::CompleteAuthLoginReque
                                                 std::stop_token stop) {
   const auto answer = provider::ask(token_question(request, config, described, verifier), stop);
   if (!answer) return no_exchange(answer.status().message());
-  const Json said = Json::parse(answer->body, nullptr, /*allow_exceptions=*/false);
-  const std::string error = said.is_object() ? known_error(said) : std::string();
+  const auto said = jose::Claims::parse(answer->body);
+  const std::string error = said ? known_error(*said) : "";
   if (error == "invalid_grant") return auth::refused("the provider does not know the code");
   if (answer->status != 200)
     return no_exchange("it answers " + std::to_string(answer->status) + (error.empty() ? "" : ", " + error));
-  if (!said.is_object()) return no_exchange("its answer is no JSON object");
-  Tokens tokens{.id = text_in(said, "id_token"), .access = text_in(said, "access_token")};
+  if (!said) return no_exchange("its answer " + said.status().message());
+  Tokens tokens{.id = said->text("id_token").value_or(""), .access = said->text("access_token").value_or("")};
   if (tokens.id.empty()) return no_exchange("its answer has no ID token");
   return tokens;
 }
@@ -161,11 +153,12 @@ Result<jose::Claims> OidcMethod::verified(const Tokens& tokens, const v1::Comple
   if (!keys) return no_provider(keys.status());
   if (!jose::is_signed(*token, **keys))
     return auth::refused("the ID token is refused: no key of the provider signed it");
-  return check_id_token(*token, config,
-                        {.nonce = request.client_nonce(),
-                         .code = request.code(),
-                         .access_token = tokens.access,
-                         .now = clock_.wall_ns() / kSecond});
+  DROVER_RETURN_IF_ERROR(check_id_token(*token, config,
+                                        {.nonce = request.client_nonce(),
+                                         .code = request.code(),
+                                         .access_token = tokens.access,
+                                         .now = clock_.wall_ns() / kSecond}));
+  return token->claims;
 }
 
 Result<jose::Claims> OidcMethod::with_userinfo(jose::Claims claims, const Config& config,

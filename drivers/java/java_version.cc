@@ -1,17 +1,14 @@
 #include "java_version.h"
 
+#include <algorithm>
 #include <vector>
+
+#include "drover/trim.h"
 
 namespace drover::java {
 namespace {
 
-constexpr std::string_view kPickedUp = "Picked up ", kBlank = " \t\r\n", kOfVersion = "0123456789._";
-
-std::string_view trim(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
-}
+constexpr std::string_view kPickedUp = "Picked up ", kOfVersion = "0123456789._";
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;

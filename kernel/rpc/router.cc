@@ -263,7 +263,7 @@ void Router::hold(std::shared_ptr<Pending> pending) {
   pool_.post_at(now + std::chrono::milliseconds(20), [this, pending] { dispatch(pending); });
 }
 
-// The new `done` is called by those who hold the call; whoever lets it go takes the caller's own.
+// The auditors hear of an answer that is given here. A call that is passed on takes the caller's own `done` along.
 void Router::audit(Pending& call) {
   if (!is_audited(call.context)) return;
   call.unaudited = std::move(call.done);
@@ -347,7 +347,7 @@ void Router::read_blocking(std::shared_ptr<Pending> pending) {
                            }});
 }
 
-// Whoever waited for long is found out again: the handler decides by what the caller may now.
+// A caller that waited is authenticated again: the handler decides by what it may now.
 void Router::dispatch_anew(const std::shared_ptr<Pending>& pending) {
   access_->authenticate(pending->context, [this, pending](Result<Identity> identity) {
     if (identity) {

@@ -1,10 +1,8 @@
 #include "checks.h"
 
-#include <algorithm>
-
 #include "drover/duration.h"
-#include "drover/sha256.h"
-#include "drover/time.h"
+#include "drover/findings.h"
+#include "drover/object_name.h"
 #include "drover/uuid.h"
 #include "drover/v1/acl.pb.h"
 #include "rules/policy.h"
@@ -15,29 +13,7 @@ namespace {
 constexpr size_t kMaxDescription = 256;
 constexpr size_t kMaxTokenName = 256;
 
-bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxName && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-  });
-}
-
-// Everything that is wrong, in one error.
-class Findings {
- public:
-  explicit Findings(std::string subject) : subject_(std::move(subject)) {}
-  void require(bool holds, const std::string& text) {
-    if (!holds) wrong_ += (wrong_.empty() ? "" : "; ") + text;
-  }
-  Status status() const {
-    return wrong_.empty() ? ok_status() : invalid_argument(subject_ + " 0 invalid: " + wrong_);
-  }
-
- private:
-  const std::string subject_;
-  std::string wrong_;
-};
-
-void check_times(const v1::AclToken& token, const Lifetimes& lifetimes, Findings& findings) {
+void check_times(const v1::AclToken& token, const TokenLifetimes& lifetimes, Findings& findings) {
   const std::chrono::nanoseconds ttl(token.expiration_ttl());
   findings.require(ttl.count() >= 0,
                    "token expiration TTL '" + format_duration(ttl) + "' should not be negative");
@@ -58,8 +34,8 @@ void check_times(const v1::AclToken& token, const Lifetimes& lifetimes, Findings
 }  // namespace
 
 Status check_policy(const v1::AclPolicy& policy) {
-  Findings findings("policy");
-  findings.require(is_name(policy.name()), "invalid name '" + policy.name() + "'");
+  Findings findings("policy 0 invalid");
+  findings.require(is_object_name(policy.name()), "invalid name '" + policy.name() + "'");
   findings.require(policy.description().size() <= kMaxDescription,
                    "description longer than " + std::to_string(kMaxDescription));
   const v1::JobAcl& job = policy.job_acl();
@@ -72,16 +48,16 @@ Status check_policy(const v1::AclPolicy& policy) {
 }
 
 Status check_role(const v1::AclRole& role) {
-  Findings findings("role");
-  findings.require(is_name(role.name()), "invalid name '" + role.name() + "'");
+  Findings findings("role 0 invalid");
+  findings.require(is_object_name(role.name()), "invalid name '" + role.name() + "'");
   findings.require(role.description().size() <= kMaxDescription,
                    "description longer than " + std::to_string(kMaxDescription));
   findings.require(!role.policies().empty(), "at least one policy should be specified");
   return findings.status();
 }
 
-Status complete_token(v1::AclToken& token, const v1::AclToken* existing, const Lifetimes& lifetimes, int64_t now) {
-  Findings findings("token");
+Status complete_token(v1::AclToken& token, const v1::AclToken* existing, const TokenLifetimes& lifetimes, int64_t now) {
+  Findings findings("token 0 invalid");
   if (existing) {
     if (token.type().empty()) token.set_type(existing->type());
     findings.require(token.type() == existing->type(), "cannot change the type of a token");

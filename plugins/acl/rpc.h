@@ -41,7 +41,7 @@ class ServerResolver;
 
 struct Settings {
   bool is_enabled = false;
-  Lifetimes lifetimes;
+  TokenLifetimes lifetimes;
 };
 
 class Rpc {
@@ -82,6 +82,9 @@ class Rpc {
   std::set<std::string> policy_names_of(const Call& call) const;
   // Names become identifiers, and each role stands once. Errors: invalid_argument.
   Status resolve_roles(v1::AclToken& token, const ReadView& view) const;
+  // Completes and checks the token, and writes it in place of the existing one; null: there is none.
+  Result<Write<v1::AclTokenResponse>> put_token(v1::AclToken token, const v1::AclToken* existing,
+                                                const ReadView& view) const;
 
   const Tables& tables_;
   ServerResolver& resolver_;

@@ -5,7 +5,7 @@
 //   node secret     that node
 //   JSON Web Token  that task, while its allocation runs
 //
-// What a token stands for is remembered until one of the tables changes. [any]
+// The resolver remembers what a token stands for, until one of the tables changes. [any]
 #pragma once
 
 #include <memory>

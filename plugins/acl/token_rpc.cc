@@ -145,6 +145,19 @@ Status Rpc::resolve_roles(v1::AclToken& token, const ReadView& view) const {
   return ok_status();
 }
 
+Result<Write<v1::AclTokenResponse>> Rpc::put_token(v1::AclToken token, const v1::AclToken* existing,
+                                                   const ReadView& view) const {
+  DROVER_RETURN_IF_ERROR(resolve_roles(token, view));
+  DROVER_RETURN_IF_ERROR(complete_token(token, existing, settings_.lifetimes, host_->clock().wall_ns()));
+  set_token_hash(token);
+  if (existing) token.set_create_index(existing->create_index());
+  v1::AclTokenApplied command;
+  *command.mutable_token() = token;
+  v1::AclTokenResponse response;
+  *response.mutable_token() = with_role_names(view, tables_, std::move(token));
+  return stamped(command, std::move(response));
+}
+
 Result<Write<v1::AclTokenResponse>> Rpc::apply_token(const v1::ApplyAclTokenRequest& request, Call& call) {
   DROVER_RETURN_IF_ERROR(is_on());
   v1::AclToken token = request.token();
@@ -160,16 +173,7 @@ Result<Write<v1::AclTokenResponse>> Rpc::apply_token(const v1::ApplyAclTokenRequ
     if (!existing)
       return invalid_argument("cannot find token " + Uuid::from_bytes(token.accessor_id()).to_string());
   }
-  DROVER_RETURN_IF_ERROR(resolve_roles(token, call.view()));
-  DROVER_RETURN_IF_ERROR(complete_token(token, existing ? &*existing : nullptr, settings_.lifetimes,
-                                        host_->clock().wall_ns()));
-  set_token_hash(token);
-  if (existing) token.set_create_index(existing->create_index());
-  v1::AclTokenApplied command;
-  *command.mutable_token() = token;
-  v1::AclTokenResponse response;
-  *response.mutable_token() = with_role_names(call.view(), tables_, std::move(token));
-  return stamped(command, std::move(response));
+  return put_token(std::move(token), existing ? &*existing : nullptr, call.view());
 }
 
 Result<Write<v1::AclTokenResponse>> Rpc::create_login_token(const v1::CreateLoginTokenRequest& request, Call& call) {
@@ -189,14 +193,7 @@ Result<Write<v1::AclTokenResponse>> Rpc::create_login_token(const v1::CreateLogi
     if (token.policies().empty() && token.roles().empty())
       return invalid_argument("no role or policy bindings matched");
   }
-  DROVER_RETURN_IF_ERROR(resolve_roles(token, call.view()));
-  DROVER_RETURN_IF_ERROR(complete_token(token, nullptr, settings_.lifetimes, host_->clock().wall_ns()));
-  set_token_hash(token);
-  v1::AclTokenApplied command;
-  *command.mutable_token() = token;
-  v1::AclTokenResponse response;
-  *response.mutable_token() = with_role_names(call.view(), tables_, std::move(token));
-  return stamped(command, std::move(response));
+  return put_token(std::move(token), nullptr, call.view());
 }
 
 Result<Write<v1::AclChangedResponse>> Rpc::delete_token(const v1::AclTokenRequest& request, Call& call) {

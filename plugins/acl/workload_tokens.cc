@@ -75,7 +75,7 @@ Result<WorkloadTokens::Shown> WorkloadTokens::read(const std::string& token, con
   DROVER_TRY(Claims claims, verified(token));
   if (claims.begins_at > now_ns + kClockSkew) return permission_denied("token refused: it is not valid yet");
   if (claims.ends_at > 0 && now_ns >= claims.ends_at) return permission_denied("token refused: it has ended");
-  // What was verified once is not asked of the keyring again; a key that was removed since is none.
+  // The keyring is asked once for each token, so the key may have been removed since.
   if (!tables_.root_keys || !view.get(*tables_.root_keys, claims.key_id))
     return permission_denied("no such key in keyring");
   if (!tables_.allocs || !tables_.jobs) return permission_denied("allocation does not exist");

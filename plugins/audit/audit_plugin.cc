@@ -120,8 +120,8 @@ class AuditPlugin final : public Plugin, private Auditor {
     const auto* method = service ? service->FindMethodByName(name.substr(slash + 1)) : nullptr;
     auto what = method ? audited(*method) : std::nullopt;
     if (!what) return;
-    // Of a method with several forms each is left out by itself; the call does not say by which it came.
-    std::erase_if(what->forms, [this](const Audited::Form& form) {
+    // A method with several forms is logged while a filter leaves one of them: the call does not say by which it came.
+    std::erase_if(what->forms, [this](const HttpForm& form) {
       return std::ranges::any_of(filters_, [&](const Filter& filter) { return filter.leaves_out(form); });
     });
     if (!what->forms.empty()) methods_.emplace(name, *std::move(what));

@@ -27,29 +27,8 @@ constexpr size_t kLongestValue = 256;
 constexpr std::string_view kNames[] = {"id",      "name",    "path",     "job_id",     "alloc_id", "accessor_id",
                                        "node_id", "task",    "namespace", "auth_method", "type"};
 
-void add_forms(const Http& http, std::vector<Audited::Form>& forms) {
-  switch (http.pattern_case()) {
-    case Http::kGet:
-      forms.push_back({"GET", http.get()});
-      break;
-    case Http::kWrite:
-      forms.push_back({.operation = "PUT", .path = http.write(), .takes_post = true});
-      break;
-    case Http::kPut:
-      forms.push_back({"PUT", http.put()});
-      break;
-    case Http::kPost:
-      forms.push_back({"POST", http.post()});
-      break;
-    case Http::kDelete:
-      forms.push_back({"DELETE", http.delete_()});
-      break;
-    case Http::kAny:
-      forms.push_back({.operation = "PUT", .path = http.any(), .takes_post = true, .takes_get = true});
-      break;
-    case Http::PATTERN_NOT_SET:
-      break;
-  }
+void add_forms(const Http& http, std::vector<HttpForm>& forms) {
+  if (HttpForm form = http_form(http); !form.path.empty()) forms.push_back(std::move(form));
   for (const Http& other : http.also()) add_forms(other, forms);
 }
 
@@ -59,7 +38,7 @@ bool matches(std::string_view pattern, std::string_view path) {
 }
 
 bool is_named_by_path(const Audited& what, const std::string& field) {
-  return std::ranges::any_of(what.forms, [&](const Audited::Form& form) {
+  return std::ranges::any_of(what.forms, [&](const HttpForm& form) {
     return form.path.find("{" + field + "}") != std::string::npos ||
            form.path.find("{" + field + "=**}") != std::string::npos;
   });
@@ -99,10 +78,9 @@ std::optional<Audited> audited(const google::protobuf::MethodDescriptor& method)
   return what.forms.empty() ? std::nullopt : std::optional(std::move(what));
 }
 
-bool Filter::leaves_out(const Audited::Form& form) const {
+bool Filter::leaves_out(const HttpForm& form) const {
   const auto names = [&](std::string_view word) { return std::ranges::find(operations, word) != operations.end(); };
-  const bool is_its_operation = operations.empty() || names("*") || names(form.operation) ||
-                                (form.takes_post && names("POST")) || (form.takes_get && names("GET"));
+  const bool is_its_operation = operations.empty() || names("*") || std::ranges::any_of(form.verbs, names);
   return is_its_operation && std::ranges::any_of(endpoints, [&](const std::string& endpoint) {
            return matches(endpoint, form.path);
          });
@@ -129,10 +107,10 @@ std::map<std::string, std::string> object_of(const Audited& what, std::string_vi
 
 std::string line_of(const Audited& what, const CallContext& context, std::string_view request, const Status& outcome,
                     const std::string& region, int64_t now_ns) {
-  const Audited::Form& form = what.forms.front();
+  const HttpForm& form = what.forms.front();
   Json line = {{"time", format_time(now_ns)},
                {"method", what.service + "." + what.name},
-               {"operation", form.operation},
+               {"operation", form.verbs.front()},
                {"endpoint", form.path},
                {"identity", {{"kind", word_of(context.identity.kind)}, {"name", context.identity.name}}},
                {"address", context.remote_address},

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/http_form.h"
 #include "drover/methods.h"
 
 namespace google::protobuf {
@@ -18,14 +19,8 @@ namespace drover::audit {
 
 // A method of the HTTP API: what others are told of it, and what its requests are about.
 struct Audited {
-  std::string service, name;  // "Jobs", "Register"
-  struct Form {
-    std::string operation;  // "GET", "PUT", "POST", "DELETE"
-    std::string path;       // "/v1/job/{job_id}"
-    bool takes_post = false;  // besides PUT
-    bool takes_get = false;
-  };
-  std::vector<Form> forms;  // at least one
+  std::string service, name;    // "Jobs", "Register"
+  std::vector<HttpForm> forms;  // at least one
   const google::protobuf::MethodDescriptor* method = nullptr;
 };
 
@@ -36,7 +31,7 @@ std::optional<Audited> audited(const google::protobuf::MethodDescriptor& method)
 // braces stands as it is declared) and one of the operations, where it names any.
 struct Filter {
   std::vector<std::string> endpoints, operations;
-  bool leaves_out(const Audited::Form& form) const;
+  bool leaves_out(const HttpForm& form) const;
 };
 
 // The parts of the request that say what it is about: what paths name, and the names and identifiers of what is

@@ -85,16 +85,16 @@ TEST(Audited, AreMethodsOfTheApi) {
 TEST(Filter, LeavesOutEndpoints) {
   const struct {
     Filter filter;
-    Audited::Form form;
+    HttpForm form;
     bool is_out;
-  } cases[] = {{{{"/v1/metrics"}, {}}, {"GET", "/v1/metrics"}, true},
-               {{{"/v1/metrics"}, {}}, {"GET", "/v1/metrics/x"}, false},
-               {{{"/v1/*"}, {"GET"}}, {"GET", "/v1/jobs"}, true},
-               {{{"/v1/*"}, {"GET"}}, {"PUT", "/v1/jobs"}, false},
-               {{{"*"}, {"*"}}, {"DELETE", "/v1/job/{job_id=**}"}, true},
-               {{{"*"}, {"POST"}}, {"PUT", "/v1/jobs/parse", true}, true},
-               {{{"*"}, {"POST"}}, {"PUT", "/v1/var/x"}, false},
-               {{{}, {}}, {"GET", "/v1/jobs"}, false}};
+  } cases[] = {{{{"/v1/metrics"}, {}}, {"/v1/metrics", {"GET"}}, true},
+               {{{"/v1/metrics"}, {}}, {"/v1/metrics/x", {"GET"}}, false},
+               {{{"/v1/*"}, {"GET"}}, {"/v1/jobs", {"GET"}}, true},
+               {{{"/v1/*"}, {"GET"}}, {"/v1/jobs", {"PUT"}}, false},
+               {{{"*"}, {"*"}}, {"/v1/job/{job_id=**}", {"DELETE"}}, true},
+               {{{"*"}, {"POST"}}, {"/v1/jobs/parse", {"PUT", "POST"}}, true},
+               {{{"*"}, {"POST"}}, {"/v1/var/x", {"PUT"}}, false},
+               {{{}, {}}, {"/v1/jobs", {"GET"}}, false}};
   for (const auto& c : cases) EXPECT_EQ(c.filter.leaves_out(c.form), c.is_out) << c.form.path;
 }
 

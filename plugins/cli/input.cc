@@ -2,27 +2,26 @@
 
 #include <cerrno>
 #include <fstream>
-#include <iterator>
 #include <optional>
-#include <sstream>
+
+#include "drover/read_all.h"
 
 namespace drover::cli {
 namespace {
 
 constexpr size_t kMaxFile = 16 << 20;
 
-// Nothing when it cannot be read. A folder can be opened, and an iterator would throw when it comes to read it.
+// Nothing when it cannot be read to its end: a folder, for example, which can be opened.
 std::optional<std::string> content_of(std::ifstream& file) {
-  if (file.peek() == std::ifstream::traits_type::eof()) return file.bad() ? std::nullopt : std::optional(std::string());
-  std::stringstream text;
-  text << file.rdbuf();
-  return text ? std::optional(std::move(text).str()) : std::nullopt;
+  std::string text = read_all(file);
+  file.peek();  // the end, or once more the error
+  return file.bad() ? std::nullopt : std::optional(std::move(text));
 }
 
 }  // namespace
 
 Result<std::string> read_text(Run& run, const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(run.host.in()), {});
+  if (path == "-") return read_all(run.host.in());
   std::ifstream file(path, std::ios::binary);
   if (!file) return errno_status(errno, path);
   auto content = content_of(file);

@@ -26,6 +26,13 @@ std::string relative_time(int64_t when_ns, int64_t now_ns);
 std::string full_time(int64_t when_ns);
 int64_t now_ns();
 
+// The texts one after the other, the divider between them.
+std::string joined(const auto& texts, std::string_view divider) {
+  std::string all;
+  for (const std::string& text : texts) all.append(all.empty() ? "" : divider).append(text);
+  return all;
+}
+
 inline std::string yes_no(bool value) { return value ? "true" : "false"; }
 
 // An enumerator as the API writes it.

@@ -41,12 +41,6 @@ using Texts = google::protobuf::RepeatedPtrField<std::string>;
 
 std::string moment(int64_t at) { return at == 0 ? "" : full_time(at); }
 
-std::string joined(const Texts& list) {
-  std::string out;
-  for (const std::string& item : list) out += (out.empty() ? "" : ", ") + item;
-  return out.empty() ? "<none>" : out;
-}
-
 // The identifier of the node that was named; empty: the one of the agent that answers.
 Result<std::string> node_of(Run& run) {
   const std::string node = run.arguments.value("node");
@@ -86,7 +80,7 @@ void print_crashes(Run& run, const v1::NodePlugin& plugin) {
             << format_pairs({{"At", moment(crash.at())},
                              {"Reason", crash.reason()},
                              {"Uptime", duration_text(crash.uptime())},
-                             {"Calls in flight", joined(crash.calls())}});
+                             {"Calls in flight", joined(crash.calls(), ", ")}});
     const Texts& lines = crash.last_lines();
     if (lines.empty()) continue;
     run.out << "It said last:\n";

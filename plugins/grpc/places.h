@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "drover/mutex.h"
 
@@ -16,8 +15,8 @@ class Places {
   // `limit`: connections of one address; 0: no limit.
   explicit Places(size_t limit) : limit_(limit) {}
 
-  // A call came over the connection of this peer, as gRPC names it ("ipv4:10.0.0.1:4711"). What is returned is kept as
-  // long as the call goes on; null when that connection is one too many. This object outlives what it returns.
+  // A call came over the connection of this peer, as gRPC names it ("ipv4:10.0.0.1:4711"). The caller keeps the answer
+  // as long as the call goes on; null when that connection is one too many. This object outlives its answers.
   std::shared_ptr<void> take(const std::string& peer);
 
  private:

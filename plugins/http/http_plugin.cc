@@ -23,33 +23,34 @@ class HttpPlugin final : public Plugin, public ApiListener, public Reloadable {
     DROVER_RETURN_IF_ERROR(declare.extend<Reloadable>("http", *this));
     DROVER_RETURN_IF_ERROR(
         declare.service("drover.v1.ApiDescription", {method<&HttpPlugin::open_api>("OpenApi", this)}));
-    return declare.configuration("limits",
-                                 {.options = {
-                                      {.name = "http_max_conns_per_client",
-                                       .type = ConfigType::integer,
-                                       .default_text = "100",
-                                       .help = "Connections that one address may hold; 0: no limit.",
-                                       .min = 0},
-                                      {.name = "http_max_body_bytes",
-                                       .type = ConfigType::bytes,
-                                       .default_text = "8MiB",
-                                       .help = "Largest request body."},
-                                      {.name = "http_limit_attempts",
-                                       .type = ConfigType::boolean,
-                                       .default_text = "true",
-                                       .help = "Limits of logins, bootstraps and guessed tokens of one address."},
-                                      {.name = "http_read_timeout",
-                                       .type = ConfigType::duration,
-                                       .default_text = "30s",
-                                       .help = "Time for a request to arrive.",
-                                       .min = 1},
-                                      {.name = "https_handshake_timeout",
-                                       .type = ConfigType::duration,
-                                       .default_text = "5s",
-                                       .help = "Time for a client to begin TLS and to get through its handshake.",
-                                       .min = 0.1,
-                                       .is_api_text = true},
-                                  }});
+    return declare.configuration(
+        "limits",
+        {.options = {
+             {.name = "http_max_conns_per_client",
+              .type = ConfigType::integer,
+              .default_text = "100",
+              .help = "Connections that one address may hold; 0: no limit.",
+              .min = 0},
+             {.name = "http_max_body_bytes",
+              .type = ConfigType::bytes,
+              .default_text = "8MiB",
+              .help = "Largest request body."},
+             {.name = "http_limit_attempts",
+              .type = ConfigType::boolean,
+              .default_text = "true",
+              .help = "Limits of logins, bootstraps and guessed tokens of one address."},
+             {.name = "http_read_timeout",
+              .type = ConfigType::duration,
+              .default_text = "30s",
+              .help = "Time for a request to arrive.",
+              .min = 1},
+             {.name = "https_handshake_timeout",
+              .type = ConfigType::duration,
+              .default_text = "5s",
+              .help = "Time for a client to begin TLS and to get through its handshake.",
+              .min = 0.1,
+              .is_api_text = true},
+         }});
   }
 
   Status start(Host& host) override {
@@ -97,16 +98,10 @@ class HttpPlugin final : public Plugin, public ApiListener, public Reloadable {
 
   Result<std::unique_ptr<Served>> serve(Fd listening) override {
     if (!has_started_) return failed_precondition("the HTTP API has not started yet");
-    DROVER_TRY(auto door, server_->serve(std::move(listening)));
-    return std::unique_ptr<Served>(std::make_unique<Further>(std::move(door)));
+    return server_->serve(std::move(listening));
   }
 
  private:
-  struct Further final : Served {
-    explicit Further(std::unique_ptr<Server::Served> one) : door(std::move(one)) {}
-    const std::unique_ptr<Server::Served> door;
-  };
-
   static Result<std::optional<TlsSettings>> tls_of(const ConfigBlock* tls) {
     if (!tls) return std::optional<TlsSettings>();
     if (!tls->boolean("http")) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <span>
 
+#include "drover/http_form.h"
+
 namespace drover::api {
 namespace {
 
@@ -50,36 +52,8 @@ Status Routes::add(const google::protobuf::MethodDescriptor& method) {
 }
 
 Status Routes::add_form(const google::protobuf::MethodDescriptor& method, const Http& form) {
-  std::string path;
-  std::vector<std::string> verbs;
-  switch (form.pattern_case()) {
-    case Http::kGet:
-      path = form.get();
-      verbs = {"GET"};
-      break;
-    case Http::kWrite:
-      path = form.write();
-      verbs = {"PUT", "POST"};
-      break;
-    case Http::kPut:
-      path = form.put();
-      verbs = {"PUT"};
-      break;
-    case Http::kPost:
-      path = form.post();
-      verbs = {"POST"};
-      break;
-    case Http::kDelete:
-      path = form.delete_();
-      verbs = {"DELETE"};
-      break;
-    case Http::kAny:
-      path = form.any();
-      verbs = {"GET", "PUT", "POST", "DELETE"};
-      break;
-    case Http::PATTERN_NOT_SET:
-      return invalid_argument(method.full_name() + ": its HTTP form has no path");
-  }
+  const auto [path, verbs] = http_form(form);
+  if (path.empty()) return invalid_argument(method.full_name() + ": its HTTP form has no path");
   const auto* data = method.input_type()->FindFieldByName("data");
   if (form.upload() && (!data || data->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_STRING ||
                         !method.client_streaming() || !method.server_streaming())) {
@@ -125,7 +99,8 @@ Status Routes::add_form(const google::protobuf::MethodDescriptor& method, const 
   Http own = form;
   own.clear_also();
   own.clear_reserved();
-  for (const std::string& verb : verbs) {
+  for (const std::string_view each : verbs) {
+    const std::string verb(each);
     auto [entry, is_new] = at->by_verb.try_emplace(verb, Binding{&method, own});
     if (!is_new) {
       return already_exists(method.full_name() + ": " + verb + " " + path + " is already answered by " +

@@ -34,13 +34,13 @@ constexpr auto kPause = std::chrono::milliseconds(100);  // after a connection t
 constexpr auto kPatience = std::chrono::seconds(5);      // for connections that end
 constexpr size_t kMaxOverSocket = 64;                    // connections at a time over one that was handed in
 
-// The address behind a connection; empty over a Unix socket.
-std::string address_of(const Protocol::endpoint& endpoint) {
-  if (endpoint.protocol().family() != AF_INET && endpoint.protocol().family() != AF_INET6) return {};
+// Nothing for the end of a Unix socket.
+std::optional<Tcp::endpoint> tcp_of(const Protocol::endpoint& endpoint) {
   Tcp::endpoint tcp;
-  if (endpoint.size() > tcp.capacity()) return {};
+  const int family = endpoint.protocol().family();
+  if ((family != AF_INET && family != AF_INET6) || endpoint.size() > tcp.capacity()) return std::nullopt;
   std::memcpy(tcp.data(), endpoint.data(), endpoint.size());
-  return tcp.address().to_string();
+  return tcp;
 }
 
 // One socket that listens.
@@ -97,14 +97,12 @@ class Server::Impl final : public std::enable_shared_from_this<Impl> {
 
   std::string address() const {
     Error ignored;
-    Tcp::endpoint endpoint;
-    const auto local = doors_.front()->acceptor.local_endpoint(ignored);
-    std::memcpy(endpoint.data(), local.data(), local.size());
+    const auto endpoint = tcp_of(doors_.front()->acceptor.local_endpoint(ignored)).value_or(Tcp::endpoint());
     const std::string host = endpoint.address().to_string();
     return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
   }
 
-  Result<std::unique_ptr<Served>> serve(Fd listening) {
+  Result<std::unique_ptr<ApiListener::Served>> serve(Fd listening) {
     auto door = std::make_shared<Door>(io_);
     door->name = "socket " + std::to_string(++sockets_);
     door->wants_token = true;
@@ -123,7 +121,7 @@ class Server::Impl final : public std::enable_shared_from_this<Impl> {
       further_.push_back(door);
     }
     asio::dispatch(door->acceptor.get_executor(), [this, door] { accept(door); });
-    return std::unique_ptr<Served>(std::make_unique<Further>(weak_from_this(), door));
+    return std::unique_ptr<ApiListener::Served>(std::make_unique<Further>(weak_from_this(), door));
   }
 
   void stop() {
@@ -149,7 +147,7 @@ class Server::Impl final : public std::enable_shared_from_this<Impl> {
   }
 
  private:
-  class Further final : public Served {
+  class Further final : public ApiListener::Served {
    public:
     Further(std::weak_ptr<Impl> server, std::weak_ptr<Door> door)
         : server_(std::move(server)), door_(std::move(door)) {}
@@ -171,7 +169,7 @@ class Server::Impl final : public std::enable_shared_from_this<Impl> {
       closing_.insert(door->name);
     }
     close(door);
-    // Whoever handed the socket in may take the file system away on which it lies: nothing holds it after this.
+    // The file system on which the socket lies may go away after this: nothing may hold it any more.
     MutexLock lock(mutex_);
     all_ended_.wait_for(lock, kPatience, [&]() DROVER_REQUIRES(mutex_) {
       return stopping_ || (!closing_.contains(door->name) && !connections_.contains(door->name));
@@ -240,9 +238,10 @@ class Server::Impl final : public std::enable_shared_from_this<Impl> {
 
   void admit(const Door& door, Stream::Socket socket) {
     Error error;
-    const std::string remote = address_of(socket.remote_endpoint(error));
+    const auto from = tcp_of(socket.remote_endpoint(error));
     if (error) return;
-    const std::string place = remote.empty() ? door.name : place_of(remote);
+    const std::string remote = from ? from->address().to_string() : "";
+    const std::string place = from ? place_of(remote) : door.name;
     std::shared_ptr<TlsContext> tls;
     {
       const MutexLock lock(mutex_);
@@ -254,7 +253,7 @@ class Server::Impl final : public std::enable_shared_from_this<Impl> {
       ++count;
       if (door.speaks_tls) tls = tls_;
     }
-    if (!remote.empty()) socket.set_option(Tcp::no_delay(true), error);
+    if (from) socket.set_option(Tcp::no_delay(true), error);
     start_session(std::make_unique<Stream>(std::move(socket), std::move(tls)),
                   {.remote = remote, .place = place, .wants_token = door.wants_token}, shared_,
                   door.stopping.get_token(), [this, place] {
@@ -290,7 +289,7 @@ Server::Server(ServerOptions options, const Routes& routes, Caller& caller, Metr
 Server::~Server() { impl_->stop(); }
 Status Server::start() { return impl_->start(); }
 Status Server::reload_tls() { return impl_->reload_tls(); }
-Result<std::unique_ptr<Server::Served>> Server::serve(Fd listening) { return impl_->serve(std::move(listening)); }
+Result<std::unique_ptr<ApiListener::Served>> Server::serve(Fd listening) { return impl_->serve(std::move(listening)); }
 std::string Server::address() const { return impl_->address(); }
 void Server::stop() { impl_->stop(); }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "drover/fd.h"
+#include "drover/api_listener.h"
 #include "drover/methods.h"
 #include "drover/metrics.h"
 #include "drover/result.h"
@@ -43,14 +43,9 @@ class Server {
   // Reads the files of TLS again, for connections from here on; those that are open stay. Errors: those of
   // make_tls_context, and nothing has changed.
   Status reload_tls();
-  // A further socket, whose end this is.
-  class Served {
-   public:
-    virtual ~Served() = default;
-  };
-  // Serves a listening stream socket, in the clear, to whoever shows a token; at most 64 connections at a time. Errors:
-  // failed_precondition when it has stopped.
-  Result<std::unique_ptr<Served>> serve(Fd listening);
+  // As ApiListener::serve, in the clear; at most 64 connections at a time. What it returns may outlive this object.
+  // Errors: failed_precondition when it has stopped.
+  Result<std::unique_ptr<ApiListener::Served>> serve(Fd listening);
   // The address in use, with the real port.
   std::string address() const;
   // Closes every connection and waits for their calls to end. Idempotent.

@@ -32,7 +32,7 @@ struct SessionShared {
 struct Arrival {
   std::string remote;        // the address; empty over a Unix socket
   std::string place;         // for limits: place_of the address, or the Unix socket's name
-  bool wants_token = false;  // whoever shows none is refused
+  bool wants_token = false;  // a request that shows none is refused
 };
 
 // `ended` runs once, when nothing of the session is left. [the session's strand]

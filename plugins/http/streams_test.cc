@@ -60,7 +60,7 @@ class Streams : public HttpServer {
   const Pair pair_{"server"};
   const TlsClientContext context_ = pair_.client();
   Listening socket_{"api.sock"};
-  std::unique_ptr<Server::Served> served_;
+  std::unique_ptr<ApiListener::Served> served_;
 };
 
 class EveryKind : public Streams, public ::testing::WithParamInterface<Kind> {

@@ -1,6 +1,7 @@
 #include "destination.h"
 
 #include <google/protobuf/repeated_field.h>
+
 #include <algorithm>
 
 #include "drover/model/namespace.h"

@@ -19,8 +19,8 @@ namespace drover::jobs {
 // Errors: failed_precondition "No path to region …" when the job names another region than the server's.
 Status resolve_destination(v1::Job& job, const QueryOptions& query, std::string_view own_region);
 
-// What the job uses and its namespace does not let it: drivers of tasks, networks of groups. `name_space`: null when it
-// is not there, and that alone is said then.
+// A text for each kind of thing that the job uses and its namespace does not let it: drivers of tasks, networks of
+// groups. `name_space`: null when it is not there, and that alone is said then.
 std::vector<std::string> refused_by(const v1::Namespace* name_space, const v1::Job& job);
 std::string nonexistent_namespace(const v1::Job& job);
 

@@ -6,6 +6,7 @@
 #include "drover/api/logins.pb.h"
 #include "drover/base64url.h"
 #include "drover/log.h"
+#include "drover/secret.h"
 #include "drover/uuid.h"
 #include "drover/v1/auth_method.pb.h"
 #include "method_plugins.h"
@@ -15,10 +16,10 @@ namespace drover::login {
 namespace {
 
 constexpr auto kPluginTime = std::chrono::seconds(30);  // after it nobody waits for the plugin
-constexpr int64_t kNanosecond = 1'000'000'000;
-constexpr int64_t kLastSecond = INT64_MAX / kNanosecond - 3;  // that fits with any nanoseconds; in the year 2262
-constexpr size_t kMaxToken = 16 << 10;
+constexpr int64_t kSecond = 1'000'000'000;                // in nanoseconds
+constexpr int64_t kLastSecond = INT64_MAX / kSecond - 3;  // that fits with any nanoseconds; in the year 2262
 constexpr size_t kMaxField = 2048;
+constexpr size_t kStateBytes = 32;
 
 // Ends the plugin's call with the caller's, or after some time.
 class Patience {
@@ -34,16 +35,22 @@ class Patience {
   const std::stop_callback<std::function<void()>> with_caller_;
 };
 
-// Everything that the request lacks, in one error.
-Status complete(const char* request, std::initializer_list<std::pair<const char*, const std::string*>> fields) {
-  std::string missing;
-  for (const auto& [name, value] : fields) {
-    if (value->empty()) missing += std::string(missing.empty() ? "" : ", ") + "missing " + name;
-    if (value->size() > (std::string_view(name) == "login token" ? kMaxToken : kMaxField))
-      missing += std::string(missing.empty() ? "" : ", ") + name + " is too long";
+struct Field {
+  const char* name;
+  const std::string& value;
+  size_t most = kMaxField;  // bytes
+};
+
+// Everything that is wrong with the request's fields, in one error.
+Status check_fields(const char* request, std::initializer_list<Field> fields) {
+  std::string wrong;
+  for (const Field& field : fields) {
+    const char* const divider = wrong.empty() ? "" : ", ";
+    if (field.value.empty()) wrong += std::string(divider) + "missing " + field.name;
+    if (field.value.size() > field.most) wrong += std::string(divider) + field.name + " is too long";
   }
-  if (missing.empty()) return ok_status();
-  return invalid_argument("invalid " + std::string(request) + " request: " + missing);
+  if (wrong.empty()) return ok_status();
+  return invalid_argument("invalid " + std::string(request) + " request: " + wrong);
 }
 
 // Somebody who was not recognised is not told to be without rights (403): 401.
@@ -56,16 +63,13 @@ Status changed() {
   return answered(auth::refused("the auth method was changed since the login began; begin anew"));
 }
 
-// 256 bits that nobody can guess.
-std::string new_state() { return base64url(Uuid::random().bytes() + Uuid::random().bytes()); }
-
 // How long the token lives, in nanoseconds: as the method says, and not beyond what the identity rests on. Errors:
 // unauthenticated, when that has ended. A token without an end is never the answer.
 Result<int64_t> life_of(const v1::AclAuthMethod& method, const v1::AuthIdentity& identity, int64_t now) {
   if (!identity.has_expires_at()) return method.max_token_ttl();
   const int64_t end = identity.expires_at().seconds();
   if (end > kLastSecond) return method.max_token_ttl();
-  const int64_t left = end < 0 ? 0 : end * kNanosecond + identity.expires_at().nanos() - now;
+  const int64_t left = end < 0 ? 0 : end * kSecond + identity.expires_at().nanos() - now;
   if (left <= 0) return answered(auth::refused("what the login rests on has ended"));
   return std::min(method.max_token_ttl(), left);
 }
@@ -124,8 +128,8 @@ Result<v1::AclTokenResponse> Rpc::token_for(const Way& way, const Result<v1::Aut
 
 Result<v1::AclTokenResponse> Rpc::log_in(const v1::LoginRequest& request, Call& call) {
   DROVER_RETURN_IF_ERROR(is_on());
-  DROVER_RETURN_IF_ERROR(
-      complete("login", {{"auth method name", &request.auth_method_name()}, {"login token", &request.login_token()}}));
+  DROVER_RETURN_IF_ERROR(check_fields("login", {{"auth method name", request.auth_method_name()},
+                                                {"login token", request.login_token(), kMaxLoginToken}}));
   DROVER_TRY(const Way way, way_of(request.auth_method_name()));
   if (!way.plugin->flows().token)
     return invalid_argument("auth-method \"" + way.method.name() + "\" of type " + way.method.type() +
@@ -146,9 +150,9 @@ Result<v1::AclTokenResponse> Rpc::log_in(const v1::LoginRequest& request, Call& 
 
 Result<v1::StartBrowserLoginResponse> Rpc::start_browser(const v1::StartBrowserLoginRequest& request, Call& call) {
   DROVER_RETURN_IF_ERROR(is_on());
-  DROVER_RETURN_IF_ERROR(complete("OIDC auth-url", {{"auth method name", &request.auth_method_name()},
-                                                    {"client nonce", &request.client_nonce()},
-                                                    {"redirect URI", &request.redirect_uri()}}));
+  DROVER_RETURN_IF_ERROR(check_fields("OIDC auth-url", {{"auth method name", request.auth_method_name()},
+                                                        {"client nonce", request.client_nonce()},
+                                                        {"redirect URI", request.redirect_uri()}}));
   DROVER_TRY(const Way way, way_of(request.auth_method_name()));
   if (!way.plugin->flows().browser)
     return invalid_argument("auth-method \"" + way.method.name() + "\" of type " + way.method.type() +
@@ -159,7 +163,7 @@ Result<v1::StartBrowserLoginResponse> Rpc::start_browser(const v1::StartBrowserL
   asked.set_config(way.method.config());
   asked.set_redirect_uri(request.redirect_uri());
   asked.set_client_nonce(request.client_nonce());
-  asked.set_state(new_state());
+  asked.set_state(base64url(random_secret(kStateBytes)));
   DROVER_TRY(auto started, way.plugin->start_login(asked, patience.token()));
   if (started.kept().size() > kMaxKeptLogin) return internal_error("the auth method keeps too much for a login");
   DROVER_RETURN_IF_ERROR(pending_->add(asked.state(), {.method = way.method.name(),
@@ -175,11 +179,11 @@ Result<v1::StartBrowserLoginResponse> Rpc::start_browser(const v1::StartBrowserL
 
 Result<v1::AclTokenResponse> Rpc::complete_browser(const v1::CompleteBrowserLoginRequest& request, Call& call) {
   DROVER_RETURN_IF_ERROR(is_on());
-  DROVER_RETURN_IF_ERROR(complete("OIDC complete-auth", {{"auth method name", &request.auth_method_name()},
-                                                         {"client nonce", &request.client_nonce()},
-                                                         {"state", &request.state()},
-                                                         {"code", &request.code()},
-                                                         {"redirect URI", &request.redirect_uri()}}));
+  DROVER_RETURN_IF_ERROR(check_fields("OIDC complete-auth", {{"auth method name", request.auth_method_name()},
+                                                             {"client nonce", request.client_nonce()},
+                                                             {"state", request.state()},
+                                                             {"code", request.code()},
+                                                             {"redirect URI", request.redirect_uri()}}));
   DROVER_TRY(const auto place, places_.take(request.auth_method_name()));  // the state is good once: before it is taken
   const auto begun =
       pending_->take(request.state(), request.auth_method_name(), request.client_nonce(), request.redirect_uri());

@@ -1,16 +1,14 @@
 #include "method_plugins.h"
 
-#include <algorithm>
-
+#include "drover/object_name.h"
 #include "drover/plugin.h"
 #include "drover/plugin_source.h"
 
 namespace drover::login {
 namespace {
 
-bool is_same_type(std::string_view one, std::string_view other) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(one, other, {}, lower, lower);
+bool is_same_type(const std::string& one, std::string_view other) {
+  return lower_case(one) == lower_case(std::string(other));
 }
 
 }  // namespace

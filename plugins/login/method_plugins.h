@@ -1,9 +1,7 @@
 // The plugins that serve auth methods: those of this build, and programs, which come and go.
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "drover/auth_method.h"
 

@@ -55,13 +55,11 @@ Result<v1::ListAuthMethodsResponse> Rpc::list_methods(const v1::ListAuthMethodsR
   DROVER_RETURN_IF_ERROR(is_on());
   DROVER_TRY(const Listing listing, Listing::by_text(call.query()));
   v1::ListAuthMethodsResponse response;
-  const auto each = [](const Cursor& row) {
-    return std::optional(entry_of(Table<v1::AclAuthMethod>::parse(row.row())));
-  };
+  const auto entry = [](const Cursor& row) { return entry_of(Table<v1::AclAuthMethod>::parse(row.row())); };
+  const auto each = [&](const Cursor& row) { return std::optional(entry(row)); };
   const auto add = [&](v1::AclAuthMethodStub&& one) { *response.add_methods() = std::move(one); };
   // The filter looks at what the list shows: a guess about a secret has no answer.
-  const auto whole = [](const Cursor& row) { return entry_of(Table<v1::AclAuthMethod>::parse(row.row())); };
-  DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.methods, each, add, whole));
+  DROVER_RETURN_IF_ERROR(listing.fill(call, tables_.methods, each, add, entry));
   call.set_index(call.view().table_index(tables_.methods.id()));
   return response;
 }

@@ -1,7 +1,8 @@
 #include "redaction.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "drover/object_name.h"
 
 namespace drover::login {
 namespace {
@@ -40,9 +41,7 @@ Status restore(Json& value, const Json* existing, const std::string& path, bool 
 }  // namespace
 
 bool is_secret_name(std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string lower = lower_case(std::string(name));
   for (const char* end : {"secret", "password", "passphrase", "privatekey", "pemkey", "token"}) {
     if (lower.ends_with(end)) return true;
   }

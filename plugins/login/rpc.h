@@ -1,7 +1,6 @@
 // The handlers of the service Logins. Reads are functions of the call's view. What asks a plugin waits.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "bind/binding.h"
@@ -13,7 +12,6 @@
 #include "tables.h"
 
 namespace drover::v1 {
-class AclToken;
 class AclTokenResponse;
 class ApplyAuthMethodRequest;
 class ApplyBindingRuleRequest;
@@ -36,7 +34,7 @@ namespace drover::login {
 
 struct Settings {
   bool is_enabled = false;  // access control is
-  Lifetimes lifetimes;
+  TokenLifetimes lifetimes;
 };
 
 class Rpc {

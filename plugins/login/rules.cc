@@ -1,33 +1,18 @@
 #include "rules.h"
 
-#include <algorithm>
-
 #include "bind/form.h"
 #include "drover/api/logins.pb.h"
 #include "drover/duration.h"
+#include "drover/findings.h"
 #include "drover/model/filter.h"
+#include "drover/object_name.h"
 
 namespace drover::login {
 namespace {
 
 constexpr size_t kMaxDescription = 256;
-constexpr size_t kMaxName = 128;
 constexpr size_t kMaxSelector = 4096;
 constexpr size_t kMaxForm = 1024;
-
-// Everything that is wrong, in one error.
-class Findings {
- public:
-  explicit Findings(std::string subject) : subject_(std::move(subject)) {}
-  void require(bool holds, const std::string& text) {
-    if (!holds) wrong_ += (wrong_.empty() ? "" : "; ") + text;
-  }
-  Status status() const { return wrong_.empty() ? ok_status() : invalid_argument(subject_ + " 0 invalid: " + wrong_); }
-
- private:
-  const std::string subject_;
-  std::string wrong_;
-};
 
 std::string default_text(const std::string& first) { return "default method already exists: " + first; }
 
@@ -56,10 +41,10 @@ void complete_method(v1::AclAuthMethod& method, const v1::AclAuthMethod& existin
   if (method.config().empty()) method.set_config(existing.config());
 }
 
-Status check_method(const v1::AclAuthMethod& method, const Lifetimes& lifetimes, bool is_served,
+Status check_method(const v1::AclAuthMethod& method, const TokenLifetimes& lifetimes, bool is_served,
                     const std::string& other_default) {
-  Findings findings("auth method");
-  findings.require(is_name(method.name()), "invalid name '" + method.name() + "'");
+  Findings findings("auth method 0 invalid");
+  findings.require(is_object_name(method.name()), "invalid name '" + method.name() + "'");
   findings.require(is_served, "invalid token type '" + method.type() + "'");
   const std::string& locality = method.token_locality();
   findings.require(locality == "local" || locality == "global", "invalid token locality '" + locality + "'");
@@ -76,7 +61,7 @@ Status check_method(const v1::AclAuthMethod& method, const Lifetimes& lifetimes,
 }
 
 Status check_rule(const v1::AclBindingRule& rule) {
-  Findings findings("binding rule");
+  Findings findings("binding rule 0 invalid");
   findings.require(!rule.auth_method().empty(), "auth method is missing");
   findings.require(rule.description().size() <= kMaxDescription,
                    "description longer than " + std::to_string(kMaxDescription));
@@ -86,12 +71,6 @@ Status check_rule(const v1::AclBindingRule& rule) {
   const auto selector = Filter::parse(rule.selector());
   findings.require(selector.ok(), "selector is invalid: " + selector.status().message());
   return findings.status();
-}
-
-bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxName && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-  });
 }
 
 Status no_method() { return not_found("ACL auth-method not found"); }

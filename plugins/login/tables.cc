@@ -4,6 +4,7 @@
 #include "drover/keys.h"
 #include "login.pb.h"
 #include "rules.h"
+#include "stamps.h"
 
 namespace drover::login {
 namespace {
@@ -44,8 +45,7 @@ class Commands {
   static Status put(const Table<Row>& table, const std::string& key, Row row, ApplyContext& context) {
     const auto existing = table.get(context.rows(), key);
     if (existing) row.set_create_time(existing->create_time());
-    row.set_create_index(existing ? existing->create_index() : context.index());
-    row.set_modify_index(context.index());
+    set_indexes(row, existing ? &*existing : nullptr, context.index());
     return table.put(context.rows(), row);
   }
 

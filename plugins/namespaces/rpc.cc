@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "drover/api/namespaces.pb.h"
-#include "drover/model/filter.h"
+#include "drover/model/listing.h"
 #include "drover/model/namespace.h"
 #include "drover/permissions.h"
 #include "drover/schema.h"
@@ -34,23 +34,6 @@ bool is_before_page(const std::string& name, const QueryOptions& query) {
   return query.reverse ? name > query.next_token : name < query.next_token;
 }
 
-Result<std::optional<Filter>> filter_of(const QueryOptions& query) {
-  if (query.filter.empty()) return std::optional<Filter>();
-  auto filter = Filter::parse(query.filter);
-  if (!filter) {
-    return invalid_argument("failed to create result paginator: failed to read filter expression: " +
-                            filter.status().message());
-  }
-  return std::optional<Filter>(*std::move(filter));
-}
-
-Result<bool> passes(const std::optional<Filter>& filter, const v1::Namespace& row) {
-  if (!filter) return true;
-  auto wanted = filter->matches(row);
-  if (!wanted) return invalid_argument("failed to read result page: " + wanted.status().message());
-  return *wanted;
-}
-
 }  // namespace
 
 Status Rpc::declare(Declarations& declare) {
@@ -61,7 +44,7 @@ Status Rpc::declare(Declarations& declare) {
 
 Result<v1::ListNamespacesResponse> Rpc::list(const v1::ListNamespacesRequest&, Call& call) {
   const QueryOptions& query = call.query();
-  DROVER_TRY(const std::optional<Filter> filter, filter_of(query));
+  DROVER_TRY(const std::optional<Filter> filter, list_filter(query));
   v1::ListNamespacesResponse response;
   for (v1::Namespace& each : in_order(tables_, call)) {
     const std::string& name = each.name();

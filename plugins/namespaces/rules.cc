@@ -2,9 +2,9 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "drover/api/namespaces.pb.h"
+#include "drover/findings.h"
 #include "drover/messages.h"
 #include "drover/model/namespace.h"
 #include "drover/sha256.h"
@@ -24,37 +24,35 @@ void set_hash(v1::Namespace& row) {
   row.set_hash(sha256(serialize(content)));
 }
 
-std::vector<std::string> faults_of(const v1::NamespaceSpec& spec) {
-  std::vector<std::string> faults;
-  const auto require = [&](bool holds, std::string text) {
-    if (!holds) faults.push_back(std::move(text));
-  };
-  require(is_namespace_name(spec.name()),
-          "invalid name \"" + spec.name() + "\". Must match regex ^[a-zA-Z0-9-]{1,128}$");
-  require(spec.description().size() <= kMaxDescription, "description longer than " + std::to_string(kMaxDescription));
-  require(spec.quota().empty(),
-          "namespace \"" + spec.name() + "\" using non-existent quota \"" + spec.quota() + "\": there are no quotas");
+Status check(const v1::NamespaceSpec& spec) {
+  Findings findings("Invalid namespace \"" + spec.name() + "\"");
+  findings.require(is_namespace_name(spec.name()),
+                   "invalid name \"" + spec.name() + "\". Must match regex ^[a-zA-Z0-9-]{1,128}$");
+  findings.require(spec.description().size() <= kMaxDescription,
+                   "description longer than " + std::to_string(kMaxDescription));
+  findings.require(spec.quota().empty(),
+                   "namespace \"" + spec.name() + "\" using non-existent quota \"" + spec.quota() +
+                       "\": there are no quotas");
   const auto is_unsaid = [](const std::string& json) { return json.empty() || json == "null"; };
-  require(is_unsaid(spec.node_pool_configuration()), "NodePoolConfiguration: Node Pools Governance is unlicensed.");
-  require(is_unsaid(spec.vault_configuration()), "VaultConfiguration: Multi-Cluster Vault is unlicensed.");
-  require(is_unsaid(spec.consul_configuration()), "ConsulConfiguration: Multi-Cluster Consul is unlicensed.");
+  findings.require(is_unsaid(spec.node_pool_configuration()),
+                   "NodePoolConfiguration: Node Pools Governance is unlicensed.");
+  findings.require(is_unsaid(spec.vault_configuration()), "VaultConfiguration: Multi-Cluster Vault is unlicensed.");
+  findings.require(is_unsaid(spec.consul_configuration()), "ConsulConfiguration: Multi-Cluster Consul is unlicensed.");
   const v1::NamespaceCapabilities& may = spec.capabilities();
   for (const auto& [list, name] : {std::pair(&may.enabled_task_drivers(), "EnabledTaskDrivers"),
                                    {&may.disabled_task_drivers(), "DisabledTaskDrivers"},
                                    {&may.enabled_network_modes(), "EnabledNetworkModes"},
                                    {&may.disabled_network_modes(), "DisabledNetworkModes"}}) {
     for (const std::string& each : *list)
-      require(!each.empty(), "Capabilities." + std::string(name) + " has an empty name");
+      findings.require(!each.empty(), "Capabilities." + std::string(name) + " has an empty name");
   }
-  return faults;
+  return findings.status();
 }
 
 }  // namespace
 
 Result<v1::Namespace> accepted(const v1::NamespaceSpec& spec) {
-  std::string wrong;
-  for (const std::string& fault : faults_of(spec)) wrong += (wrong.empty() ? "" : "; ") + fault;
-  if (!wrong.empty()) return invalid_argument("Invalid namespace \"" + spec.name() + "\": " + wrong);
+  DROVER_RETURN_IF_ERROR(check(spec));
   v1::Namespace row;
   row.set_name(spec.name());
   row.set_description(spec.description());

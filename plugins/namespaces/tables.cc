@@ -15,26 +15,28 @@
 namespace drover::namespaces {
 namespace {
 
-bool has_live_job(const ReadView& view, const Tables& tables, const std::string& name) {
-  if (!tables.jobs) return false;
-  bool lives = false;
-  Table<v1::Job>(*tables.jobs).scan(view, kPrimary, of_namespace(name), [&](const v1::Job& job, std::string_view) {
-    lives = job.status() != v1::JOB_STATUS_DEAD;
-    return !lives;
+// True when a row of the namespace still counts. `index`: begins with the namespace.
+template <typename Row, typename Counts>
+bool has_row(const ReadView& view, const std::optional<TableId>& table, uint32_t index, const std::string& name,
+             const Counts& counts) {
+  if (!table) return false;
+  bool is_found = false;
+  Table<Row>(*table).scan(view, index, of_namespace(name), [&](const Row& row, std::string_view) {
+    is_found = counts(row);
+    return !is_found;
   });
-  return lives;
+  return is_found;
+}
+
+bool has_live_job(const ReadView& view, const Tables& tables, const std::string& name) {
+  return has_row<v1::Job>(view, tables.jobs, kPrimary, name,
+                          [](const v1::Job& job) { return job.status() != v1::JOB_STATUS_DEAD; });
 }
 
 // Also those of jobs that are gone: what still runs belongs somewhere.
 bool has_live_alloc(const ReadView& view, const Tables& tables, const std::string& name) {
-  if (!tables.allocs) return false;
-  bool lives = false;
-  Table<v1::Allocation>(*tables.allocs)
-      .scan(view, kAllocsByJob, of_namespace(name), [&](const v1::Allocation& alloc, std::string_view) {
-        lives = !terminal(alloc);
-        return !lives;
-      });
-  return lives;
+  return has_row<v1::Allocation>(view, tables.allocs, kAllocsByJob, name,
+                                 [](const v1::Allocation& alloc) { return !terminal(alloc); });
 }
 
 // No path is named: the caller may be allowed to list none.

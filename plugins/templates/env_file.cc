@@ -5,6 +5,7 @@
 #include <string>
 
 #include "drover/text_template.h"
+#include "drover/trim.h"
 
 namespace drover::templates {
 namespace {
@@ -12,10 +13,7 @@ namespace {
 constexpr std::string_view kSpaces = " \t\r\n\v\f";
 constexpr size_t kMostInLine = 64 * 1024;
 
-std::string_view trimmed(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
-  return text.substr(0, text.find_last_not_of(kSpaces) + 1);
-}
+std::string_view trimmed(std::string_view text) { return trim(text, kSpaces); }
 
 bool begins_key(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_of_key(char c) { return begins_key(c) || (c >= '0' && c <= '9') || c == '.' || c == '/'; }

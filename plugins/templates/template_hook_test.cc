@@ -47,17 +47,7 @@ class HookTest : public ::testing::Test {
     hook_.start(host_, {.wait = {0s, 0s}, .bounds = std::nullopt});
     part_ = hook_.attach(*task_, state_);
   }
-  Status prestart(bool recovered = false) {
-    const driver::DriverCapabilities capabilities;
-    adds_.Clear();
-    TaskPrestart start{.capabilities = capabilities,
-                       .environment = environment_,
-                       .node = node_,
-                       .recovered = recovered,
-                       .stop = stop_.get_token(),
-                       .adds = adds_};
-    return part_->prestart(start);
-  }
+  Status prestart(bool recovered = false) { return start_.prestart(*part_, recovered); }
   void put(const std::string& below, const std::string& text) {
     std::ofstream(folder_ + "/web/local/" + below + ".new") << text;
     fs::rename(folder_ + "/web/local/" + below + ".new", folder_ + "/web/local/" + below);
@@ -68,15 +58,13 @@ class HookTest : public ::testing::Test {
   }
 
   const std::string folder_ = fs::path(::testing::TempDir()) / ("templates." + std::to_string(::getpid()));
-  const Variables environment_ = {{"NOMAD_TASK_DIR", "/local"}, {"PORT", "8080"}}, node_;
+  drover::testing::FakeStart start_{.environment = {{"NOMAD_TASK_DIR", "/local"}, {"PORT", "8080"}}};
   drover::testing::FakeHost host_;
   drover::testing::FakeState state_;
   v1::Task task_block_;
   std::optional<drover::testing::FakeTask> task_;
   TemplateHook hook_{5ms};
   std::unique_ptr<TaskHook::Part> part_;
-  driver::TaskConfig adds_;
-  std::stop_source stop_;
 };
 
 TEST_F(HookTest, HasNoPartInATaskWithoutTemplates) {
@@ -92,8 +80,8 @@ TEST_F(HookTest, WritesFilesAndVariablesBeforeTheStart) {
   ASSERT_EQ(prestart(), ok_status());
   EXPECT_EQ(content("app.conf"), "port = 8080\n");
   EXPECT_EQ(content("more.env"), "A=2");
-  EXPECT_EQ(adds_.env().at("A"), "2");
-  EXPECT_EQ(adds_.env().at("B"), "8080");
+  EXPECT_EQ(start_.adds.env().at("A"), "2");
+  EXPECT_EQ(start_.adds.env().at("B"), "8080");
   EXPECT_TRUE(task_->is_quiet());
 }
 
@@ -123,7 +111,7 @@ TEST_F(HookTest, WaitsForAFileThatIsMissing) {
 TEST_F(HookTest, AStopEndsTheWait) {
   add("{{ file \"local/never\" }}", "local/a");
   attach();
-  stop_.request_stop();
+  start_.stop.request_stop();
   EXPECT_EQ(prestart().code(), Code::cancelled);
 }
 

@@ -377,14 +377,9 @@ TEST_F(Vars, AreSealedAnewInStepsOfABoundedSize) {
 class OneRight final : public Permissions {
  public:
   OneRight(std::string path, Access_VariableRight right) : path_(std::move(path)), right_(right) {}
-  bool is_management() const override { return false; }
-  bool may(Access_Capability, std::string_view) const override { return false; }
-  bool may_see(std::string_view) const override { return false; }
-  Grant granted(Area) const override { return Grant::none; }
   bool may_variable(std::string_view name_space, std::string_view path, Access_VariableRight right) const override {
     return name_space == "default" && path == path_ && right == right_;
   }
-  bool may_mount(std::string_view, bool) const override { return false; }
 
  private:
   const std::string path_;

@@ -3,10 +3,10 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "drover/http_form.h"
 #include "drover/json.h"
 #include "drover/options.pb.h"
 
@@ -15,22 +15,8 @@ namespace {
 
 namespace pb = google::protobuf;
 
-const Http& form_of(const std::string& method) {
+const Http& declared(const std::string& method) {
   return pb::DescriptorPool::generated_pool()->FindMethodByName(method)->options().GetExtension(drover::http);
-}
-
-// The declared pattern: the name of its kind, "get" or "write", and its path.
-std::pair<std::string, std::string> pattern_of(const Http& http) {
-  const pb::Reflection& reflection = *http.GetReflection();
-  const auto* kind = reflection.GetOneofFieldDescriptor(http, Http::descriptor()->FindOneofByName("pattern"));
-  return {kind->name(), reflection.GetString(http, kind)};
-}
-
-std::string verb_of(const std::string& kind) {
-  if (kind == "write" || kind == "any") return "PUT";
-  std::string verb = kind;
-  std::ranges::transform(verb, verb.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return verb;
 }
 
 // A text as it is, other values as in JSON. A list has several.
@@ -75,10 +61,12 @@ std::string percent_encode(std::string_view text) {
 }
 
 ApiRequest api_request(const std::string& method, const pb::Message& request, QueryParameters further) {
-  const Http& http = form_of(method);
-  const auto [kind, pattern] = pattern_of(http);
+  const Http& http = declared(method);
+  const HttpForm form = http_form(http);
   std::set<std::string> elsewhere = {http.body()};  // what does not go into the query
-  ApiRequest out{.verb = verb_of(kind), .path = filled(pattern, request, elsewhere), .parameters = std::move(further)};
+  ApiRequest out{.verb = std::string(form.verbs.front()),
+                 .path = filled(form.path, request, elsewhere),
+                 .parameters = std::move(further)};
   const pb::Descriptor& type = *request.GetDescriptor();
   if (http.body() == "*") {
     out.body = message_to_json(request);
@@ -95,7 +83,7 @@ ApiRequest api_request(const std::string& method, const pb::Message& request, Qu
 }
 
 Status read_api_answer(const std::string& method, std::string_view body, pb::Message& answer) {
-  const Http& http = form_of(method);
+  const Http& http = declared(method);
   if (http.content() == Http::EMPTY || body.empty()) return ok_status();
   if (http.reply().empty()) return json_to_message(body, answer, UnknownWords::left_out);
   const std::string name = json_name(*answer.GetDescriptor()->FindFieldByName(http.reply()));

@@ -1,7 +1,8 @@
 #include "drover/tls.h"
 
 #include <fstream>
-#include <sstream>
+
+#include "drover/read_all.h"
 
 namespace drover {
 
@@ -9,12 +10,9 @@ Result<std::string> read_tls_file(std::string_view option, const std::string& pa
   const std::string place = "tls." + std::string(option) + ": " + path;
   std::ifstream file(path);
   if (!file) return failed_precondition(place + " cannot be read");
-  std::stringstream text;
-  text << file.rdbuf();
-  if (text.str().find("-----BEGIN ") == std::string::npos) {
-    return failed_precondition(place + " is not a PEM file");
-  }
-  return text.str();
+  std::string text = read_all(file);
+  if (text.find("-----BEGIN ") == std::string::npos) return failed_precondition(place + " is not a PEM file");
+  return text;
 }
 
 Result<Tls> read_tls(const std::string& ca_file, const std::string& cert_file, const std::string& key_file,

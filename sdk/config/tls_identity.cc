@@ -1,4 +1,4 @@
-// The only file that makes and reads certificates.
+// Reads certificates, and makes those of connections to plugins; the command `drover tls` makes those of agents.
 #include <openssl/bio.h>
 #include <openssl/ec.h>
 #include <openssl/evp.h>

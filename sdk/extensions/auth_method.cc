@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "drover/object_name.h"
 #include "drover/v1/auth_method.pb.h"
 
 namespace drover {
@@ -53,9 +54,7 @@ std::string text_of(std::span<const v1::AuthConfigError> errors) {
 }
 
 bool is_type_name(std::string_view name) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto is_good = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-'; };
-  return !name.empty() && name.size() <= kMaxName && is_letter(name[0]) && std::ranges::all_of(name, is_good);
+  return !name.empty() && name.size() <= kMaxName && is_ascii_letter(name[0]) && is_alphanumeric(name, "_-");
 }
 
 std::vector<std::string_view> secrets_of(std::string_view token) {

@@ -102,9 +102,7 @@ AllocSpec::AllocSpec(v1::Allocation described, std::shared_ptr<const v1::Job> it
       group(find_group(*job, allocation->task_group())) {}
 
 const v1::Task* AllocSpec::task(std::string_view name) const {
-  if (!group) return nullptr;
-  const auto at = std::ranges::find(group->tasks(), name, [](const auto& task) { return task.name(); });
-  return at == group->tasks().end() ? nullptr : &*at;
+  return group ? find_task(*group, name) : nullptr;
 }
 
 const v1::AllocatedTaskResources& AllocSpec::given(const std::string& task) const {

@@ -1,9 +1,6 @@
 #include "drover/auth_config.h"
 
-#include <openssl/bio.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,8 +8,8 @@
 
 #include "drover/auth_method.h"
 #include "drover/duration.h"
-#include "drover/freed.h"
 #include "drover/v1/auth_method.pb.h"
+#include "pem.h"
 #include "strict_json.h"
 
 namespace drover::auth {
@@ -24,14 +21,9 @@ constexpr size_t kMaxConfig = 1 << 20;  // so any text of it has a size that Ope
 
 // The text has certificates, and none that cannot be read: a list cut short would come out when somebody logs in.
 bool has_certificates_only(const std::string& pem) {
-  const std::unique_ptr<BIO, Freed<BIO_free>> source(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  const auto no_password = [](char*, int, int, void*) { return -1; };  // OpenSSL's own way is to ask the terminal
+  const auto source = jose::pem_source(pem);
   size_t count = 0;
-  while (source) {
-    const std::unique_ptr<X509, Freed<X509_free>> one(PEM_read_bio_X509(source.get(), nullptr, no_password, nullptr));
-    if (!one) break;
-    ++count;
-  }
+  while (source && jose::read_certificate(source.get())) ++count;
   const auto why = ERR_peek_last_error();  // after the last one: there is no more
   const bool is_at_end = ERR_GET_LIB(why) == ERR_LIB_PEM && ERR_GET_REASON(why) == PEM_R_NO_START_LINE;
   ERR_clear_error();

@@ -29,6 +29,21 @@ std::optional<std::string> text_of(const Json& value) {
   return std::to_string(static_cast<int64_t>(number));
 }
 
+const Json* member(const Json& object, std::string_view name) {
+  const auto at = object.find(name);
+  return at == object.end() ? nullptr : &*at;
+}
+
+// Null also for a text that is no JSON pointer (RFC 6901).
+const Json* pointed_at(const Json& object, const std::string& pointer) {
+  try {
+    const Json::json_pointer place(pointer);
+    return object.contains(place) ? &object.at(place) : nullptr;
+  } catch (const Json::exception&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 Result<Claims> Claims::parse(std::string_view json) {
@@ -39,30 +54,29 @@ Result<Claims> Claims::parse(std::string_view json) {
 bool Claims::has(std::string_view name) const { return object_->contains(name); }
 
 std::optional<std::string> Claims::text(std::string_view name) const {
-  const auto at = object_->find(name);
-  if (at == object_->end() || !at->is_string()) return std::nullopt;
-  return at->get<std::string>();
+  const Json* const found = member(*object_, name);
+  if (!found || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
 }
 
 Result<std::optional<int64_t>> Claims::time(std::string_view name) const {
-  const auto at = object_->find(name);
-  if (at == object_->end() || at->is_null()) return std::optional<int64_t>();
-  const double number = at->is_number() ? at->get<double>() : NAN;
+  const Json* const found = member(*object_, name);
+  if (!found || found->is_null()) return std::optional<int64_t>();
+  const double number = found->is_number() ? found->get<double>() : NAN;
   if (!(std::abs(number) <= kLargestWhole))
     return invalid_argument("the claim '" + std::string(name) + "' is no time");
   return std::optional<int64_t>(static_cast<int64_t>(number));
 }
 
 std::vector<std::string> Claims::audiences() const {
-  std::vector<std::string> found;
-  const auto at = object_->find("aud");
-  if (at == object_->end()) return found;
-  if (at->is_string()) found.push_back(at->get<std::string>());
-  if (!at->is_array()) return found;
-  for (const Json& each : *at) {
-    if (each.is_string()) found.push_back(each.get<std::string>());
+  std::vector<std::string> audiences;
+  const Json* const said = member(*object_, "aud");
+  if (said && said->is_string()) audiences.push_back(said->get<std::string>());
+  if (!said || !said->is_array()) return audiences;
+  for (const Json& each : *said) {
+    if (each.is_string()) audiences.push_back(each.get<std::string>());
   }
-  return found;
+  return audiences;
 }
 
 Claims Claims::with(const Claims& over) const {
@@ -74,32 +88,8 @@ Claims Claims::with(const Claims& over) const {
 }
 
 const Json* Claims::find(const std::string& claim) const {
-  if (!claim.starts_with('/')) {
-    const auto at = object_->find(claim);
-    return at == object_->end() || at->is_null() ? nullptr : &*at;
-  }
-  const Json* at = object_.get();
-  size_t begin = 1;
-  while (at) {
-    const size_t end = std::min(claim.find('/', begin), claim.size());
-    std::string part = claim.substr(begin, end - begin);
-    for (const auto& [escape, sign] : {std::pair{"~1", "/"}, std::pair{"~0", "~"}}) {
-      for (size_t place = part.find(escape); place != std::string::npos; place = part.find(escape, place + 1))
-        part.replace(place, 2, sign);
-    }
-    if (at->is_object()) {
-      const auto next = at->find(part);
-      at = next == at->end() ? nullptr : &*next;
-    } else if (at->is_array() && !part.empty() && part.size() < 7 &&
-               part.find_first_not_of("0123456789") == std::string::npos && std::stoul(part) < at->size()) {
-      at = &(*at)[std::stoul(part)];
-    } else {
-      at = nullptr;
-    }
-    if (end == claim.size()) break;
-    begin = end + 1;
-  }
-  return at && at->is_null() ? nullptr : at;
+  const Json* const found = claim.starts_with('/') ? pointed_at(*object_, claim) : member(*object_, claim);
+  return found && found->is_null() ? nullptr : found;
 }
 
 Result<std::optional<std::string>> Claims::value(const std::string& claim) const {

@@ -1,4 +1,3 @@
-#include <openssl/bio.h>
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
@@ -6,7 +5,6 @@
 #include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
-#include <openssl/x509.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
@@ -14,6 +12,7 @@
 #include "drover/base64url.h"
 #include "drover/freed.h"
 #include "drover/jose.h"
+#include "pem.h"
 #include "strict_json.h"
 
 namespace drover::jose {
@@ -23,7 +22,6 @@ enum class KeyKind : uint8_t { rsa, p256, p384, p521, ed25519 };
 namespace {
 
 using Json = nlohmann::json;
-using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 using Number = std::unique_ptr<BIGNUM, Freed<BN_free>>;
 using PublicKey = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 using Context = std::unique_ptr<EVP_PKEY_CTX, Freed<EVP_PKEY_CTX_free>>;
@@ -208,13 +206,8 @@ Result<PublicKey> ed25519_of(const Json& jwk) {
   return key;
 }
 
-std::string jwk_text(const Json& jwk, const char* name) {
-  const auto at = jwk.find(name);
-  return at != jwk.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
 Result<PublicKey> key_of(const Json& jwk) {
-  const std::string type = jwk_text(jwk, "kty"), curve = jwk_text(jwk, "crv");
+  const std::string type = member_text(jwk, "kty"), curve = member_text(jwk, "crv");
   if (type == "RSA") return rsa_of(jwk);
   for (const Curve& each : kCurves) {
     if (type == "EC" && curve == each.name) return elliptic_of(jwk, each);
@@ -225,7 +218,7 @@ Result<PublicKey> key_of(const Json& jwk) {
 
 // It is for checking signatures, as far as it says.
 bool is_for_signatures(const Json& jwk) {
-  if (jwk.contains("use") && jwk_text(jwk, "use") != "sig") return false;
+  if (jwk.contains("use") && member_text(jwk, "use") != "sig") return false;
   const auto operations = jwk.find("key_ops");
   if (operations == jwk.end()) return true;
   return operations->is_array() && std::ranges::find(*operations, Json("verify")) != operations->end();
@@ -250,11 +243,11 @@ struct KeyReader {
     if (!is_for_signatures(jwk)) return Status(Code::unimplemented, "a key that is not for signatures");
     std::optional<Algorithm> only;
     if (jwk.contains("alg")) {
-      only = algorithm_named(jwk_text(jwk, "alg"));
+      only = algorithm_named(member_text(jwk, "alg"));
       if (!only) return Status(Code::unimplemented, "a key for an algorithm that is not supported");
     }
     DROVER_TRY(PublicKey key, key_of(jwk));
-    return made(std::move(key), jwk_text(jwk, "kid"), only);
+    return made(std::move(key), member_text(jwk, "kid"), only);
   }
 };
 
@@ -277,13 +270,9 @@ bool Key::verifies(Algorithm algorithm, std::string_view text, std::string_view 
 
 Result<Key> Key::from_pem(std::string_view pem) {
   if (pem.size() > kMaxPem) return invalid_argument("it is longer than " + std::to_string(kMaxPem) + " bytes");
-  const Bio source(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  PublicKey key(PEM_read_bio_PUBKEY(source.get(), nullptr, nullptr, nullptr));
+  PublicKey key(PEM_read_bio_PUBKEY(pem_source(pem).get(), nullptr, no_password, nullptr));
   if (!key) {
-    const Bio again(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-    const std::unique_ptr<X509, Freed<X509_free>> certificate(
-        PEM_read_bio_X509(again.get(), nullptr, nullptr, nullptr));
-    if (certificate) key.reset(X509_get_pubkey(certificate.get()));
+    if (const auto certificate = read_certificate(pem_source(pem).get())) key.reset(X509_get_pubkey(certificate.get()));
   }
   if (!key) return invalid_argument("it is neither a public key nor a certificate in PEM");
   return KeyReader::made(std::move(key), "", std::nullopt);

@@ -16,11 +16,6 @@ constexpr std::chrono::seconds kAskAgain = std::chrono::minutes(1);
 constexpr std::chrono::seconds kFailureLife{10};
 constexpr size_t kMostKept = 256;  // an operator's methods; more than that is somebody's mistake
 
-std::string member_text(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
 std::string description_url(const std::string& issuer) {
   return issuer.substr(0, issuer.find_last_not_of('/') + 1) + "/.well-known/openid-configuration";
 }
@@ -48,6 +43,7 @@ Status check_addresses(const Description& description) {
 }  // namespace
 
 Result<Description> parse_description(std::string_view json, std::string_view issuer) {
+  using jose::member_text;
   const auto object = jose::parse_object(json);
   if (!object) return object.status().with_context("the provider's description");
   Description description{.issuer = member_text(*object, "issuer"),

@@ -28,4 +28,9 @@ Result<Json> parse_object(std::string_view text) {
   return object;
 }
 
+std::string member_text(const Json& object, const char* name) {
+  const auto at = object.find(name);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
 }  // namespace drover::jose

@@ -23,15 +23,21 @@ Result<std::string> header_text(const Json& header, const char* name) {
   return at->get<std::string>();
 }
 
-Status read_header(const Json& header, Token& token) {
-  if (header.contains("crit")) return invalid_argument("the token's header has a \"crit\" that is not known");
-  DROVER_TRY(const std::string name, header_text(header, "alg"));
+struct Header {
+  Algorithm algorithm;
+  std::string key_id, type;
+};
+
+Result<Header> read_header(std::string_view json) {
+  const auto header = parse_object(json);
+  if (!header) return header.status().with_context("the token's header");
+  if (header->contains("crit")) return invalid_argument("the token's header has a \"crit\" that is not known");
+  DROVER_TRY(const std::string name, header_text(*header, "alg"));
   const auto algorithm = algorithm_named(name);
   if (!algorithm) return invalid_argument("token signed with unexpected algorithm");
-  token.algorithm = *algorithm;
-  DROVER_TRY(token.key_id, header_text(header, "kid"));
-  DROVER_TRY(token.type, header_text(header, "typ"));
-  return ok_status();
+  DROVER_TRY(std::string key_id, header_text(*header, "kid"));
+  DROVER_TRY(std::string type, header_text(*header, "typ"));
+  return Header{.algorithm = *algorithm, .key_id = std::move(key_id), .type = std::move(type)};
 }
 
 }  // namespace
@@ -53,18 +59,18 @@ Result<Token> parse_token(std::string_view text) {
   if (second == std::string_view::npos || text.find('.', second + 1) != std::string_view::npos)
     return invalid_argument("the token does not have three parts");
   const auto header = base64url_decode(text.substr(0, first));
-  auto claims = base64url_decode(text.substr(first + 1, second - first - 1));
+  const auto payload = base64url_decode(text.substr(first + 1, second - first - 1));
   auto signature = base64url_decode(text.substr(second + 1));
-  if (!header || !claims || !signature) return invalid_argument("a part of the token is not base64url without padding");
-  Token token{};
-  const auto said = parse_object(*header);
-  if (!said) return said.status().with_context("the token's header");
-  DROVER_RETURN_IF_ERROR(read_header(*said, token));
-  if (const auto object = parse_object(*claims); !object) return object.status().with_context("the token's claims");
-  token.claims = *std::move(claims);
-  token.signed_text = std::string(text.substr(0, second));
-  token.signature = *std::move(signature);
-  return token;
+  if (!header || !payload || !signature)
+    return invalid_argument("a part of the token is not base64url without padding");
+  DROVER_TRY(Header said, read_header(*header));
+  DROVER_TRY(Claims claims, Claims::parse(*payload).with_context("the token's claims"));
+  return Token{.algorithm = said.algorithm,
+               .key_id = std::move(said.key_id),
+               .type = std::move(said.type),
+               .claims = std::move(claims),
+               .signed_text = std::string(text.substr(0, second)),
+               .signature = *std::move(signature)};
 }
 
 bool names_known_key(const Token& token, std::span<const Key> keys) {

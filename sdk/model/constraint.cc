@@ -5,6 +5,7 @@
 #include <charconv>
 #include <set>
 
+#include "drover/trim.h"
 #include "drover/uuid.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
@@ -30,11 +31,7 @@ std::set<std::string, std::less<>> items_of(std::string_view list) {
   std::set<std::string, std::less<>> items;
   for (;;) {
     const size_t comma = list.find(',');
-    std::string_view item = list.substr(0, comma);
-    const size_t first = item.find_first_not_of(" \t\n");
-    item = first == std::string_view::npos ? std::string_view()
-                                           : item.substr(first, item.find_last_not_of(" \t\n") - first + 1);
-    items.emplace(item);
+    items.emplace(trim(list.substr(0, comma), " \t\n"));
     if (comma == std::string_view::npos) return items;
     list.remove_prefix(comma + 1);
   }

@@ -12,6 +12,11 @@ const v1::TaskGroup* find_group(const v1::Job& job, std::string_view name) {
   return at == job.task_groups().end() ? nullptr : &*at;
 }
 
+const v1::Task* find_task(const v1::TaskGroup& group, std::string_view name) {
+  const auto at = std::ranges::find(group.tasks(), name, &v1::Task::name);
+  return at == group.tasks().end() ? nullptr : &*at;
+}
+
 std::string specification(v1::Job job) {
   job.clear_status();
   job.clear_status_description();

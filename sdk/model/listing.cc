@@ -28,26 +28,26 @@ void Listing::begin_at(std::string key) {
   }
 }
 
-Status Listing::read_filter(const QueryOptions& query) {
-  if (query.filter.empty()) return ok_status();
+Result<std::optional<Filter>> list_filter(const QueryOptions& query) {
+  if (query.filter.empty()) return std::optional<Filter>();
   auto filter = Filter::parse(query.filter);
   if (!filter) {
     return invalid_argument("failed to create result paginator: failed to read filter expression: " +
                             filter.status().message());
   }
-  filter_ = *std::move(filter);
-  return ok_status();
+  return std::optional<Filter>(*std::move(filter));
 }
 
-Result<bool> Listing::passes(const google::protobuf::Message& row) const {
-  auto wanted = filter_->matches(row);
+Result<bool> passes(const std::optional<Filter>& filter, const google::protobuf::Message& row) {
+  if (!filter) return true;
+  auto wanted = filter->matches(row);
   if (!wanted) return invalid_argument("failed to read result page: " + wanted.status().message());
   return *wanted;
 }
 
 Result<Listing> Listing::by_name(const QueryOptions& query) {
   Listing listing(Form::name, query);
-  DROVER_RETURN_IF_ERROR(listing.read_filter(query));
+  DROVER_TRY(listing.filter_, list_filter(query));
   if (query.name_space == "*") {
     listing.name_prefix_ = query.prefix;
   } else {
@@ -62,7 +62,7 @@ Result<Listing> Listing::by_name(const QueryOptions& query) {
 
 Result<Listing> Listing::by_text(const QueryOptions& query) {
   Listing listing(Form::word, query);
-  DROVER_RETURN_IF_ERROR(listing.read_filter(query));
+  DROVER_TRY(listing.filter_, list_filter(query));
   listing.range_ = KeyRange::prefix(KeyBuilder().text_prefix(query.prefix).view());
   if (!query.next_token.empty()) listing.begin_at(KeyBuilder().text(query.next_token).take());
   return listing;
@@ -70,7 +70,7 @@ Result<Listing> Listing::by_text(const QueryOptions& query) {
 
 Result<Listing> Listing::by_id(const QueryOptions& query) {
   Listing listing(Form::id, query);
-  DROVER_RETURN_IF_ERROR(listing.read_filter(query));
+  DROVER_TRY(listing.filter_, list_filter(query));
   if (!query.prefix.empty()) {
     auto ids = uuid_prefix_range(query.prefix);
     if (!ids) return invalid_argument("Invalid UUID prefix: " + query.prefix);
@@ -86,7 +86,7 @@ Result<Listing> Listing::by_id(const QueryOptions& query) {
 Result<Listing> Listing::by_creation(const QueryOptions& query, uint32_t index) {
   if (!query.prefix.empty()) return by_id(query);
   Listing listing(Form::creation, query);
-  DROVER_RETURN_IF_ERROR(listing.read_filter(query));
+  DROVER_TRY(listing.filter_, list_filter(query));
   listing.index_ = index;
   if (query.next_token.empty()) return listing;
   const std::string_view token = query.next_token;

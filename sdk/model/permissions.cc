@@ -18,16 +18,6 @@ class AllPermissions final : public Permissions {
   bool may_mount(std::string_view, bool) const override { return true; }
 };
 
-class NoPermissions final : public Permissions {
- public:
-  bool is_management() const override { return false; }
-  bool may(Access_Capability, std::string_view) const override { return false; }
-  bool may_see(std::string_view) const override { return false; }
-  Grant granted(Area) const override { return Grant::none; }
-  bool may_variable(std::string_view, std::string_view, Access_VariableRight) const override { return false; }
-  bool may_mount(std::string_view, bool) const override { return false; }
-};
-
 const Permissions& permissions_of(const Identity& caller) {
   return caller.permissions ? *caller.permissions : no_permissions();
 }
@@ -80,7 +70,7 @@ std::shared_ptr<const Permissions> all_permissions() {
 }
 
 const Permissions& no_permissions() {
-  static const NoPermissions none;
+  static const Permissions none{};
   return none;
 }
 

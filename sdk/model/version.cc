@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "drover/trim.h"
+
 namespace drover {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
-  return text.substr(0, text.find_last_not_of(kSpace) + 1);
-}
 
 // The text up to the separator; what follows it stays in `rest`.
 std::string_view take_until(std::string_view& rest, char separator) {
@@ -66,7 +62,7 @@ struct Requirement {
 };
 
 std::optional<Requirement> parse_requirement(std::string_view text, VersionForm form) {
-  text = trimmed(text);
+  text = trim(text);
   static constexpr std::pair<std::string_view, Relation> kRelations[] = {
       {"!=", Relation::not_equal},   {">=", Relation::greater_equal}, {"<=", Relation::less_equal},
       {"~>", Relation::pessimistic}, {">", Relation::greater},        {"<", Relation::less},
@@ -79,7 +75,7 @@ std::optional<Requirement> parse_requirement(std::string_view text, VersionForm 
     break;
   }
   if (form == VersionForm::semver && relation == Relation::pessimistic) return std::nullopt;
-  auto version = parse_version(trimmed(text), form);
+  auto version = parse_version(trim(text), form);
   if (!version) return std::nullopt;
   return Requirement{relation, *std::move(version)};
 }
@@ -146,7 +142,7 @@ std::strong_ordering operator<=>(const Version& a, const Version& b) {
 }
 
 std::optional<Version> parse_version(std::string_view text, VersionForm form) {
-  text = trimmed(text);
+  text = trim(text);
   if (text.starts_with('v')) text.remove_prefix(1);
   if (const size_t plus = text.find('+'); plus != std::string_view::npos) {
     if (plus + 1 == text.size() || !identifier_text(text.substr(plus + 1))) return std::nullopt;

@@ -10,11 +10,12 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 
+#include "drover/read_all.h"
 #include "drover/subnet.h"
 #include "drover/text_template.h"
+#include "drover/trim.h"
 
 namespace drover {
 namespace {
@@ -39,18 +40,6 @@ bool is_link_local(const std::string& address) {
   return std::ranges::any_of(kLinkLocal, [&](const char* range) { return is_in(range, address); });
 }
 bool is_v4(const std::string& address) { return address.find(':') == std::string::npos; }
-
-// The interfaces over which the default routes lead.
-std::set<std::string> default_interfaces() {
-  std::set<std::string> names;
-  std::ifstream routes("/proc/net/route");
-  for (std::string line; std::getline(routes, line);) {
-    std::istringstream words(line);
-    std::string name, destination;
-    if (words >> name >> destination && destination == "00000000") names.insert(name);
-  }
-  return names;
-}
 
 json object_of(const InterfaceAddress& one) {
   std::string flags = one.is_up ? "up" : "down";
@@ -97,7 +86,7 @@ Result<bool> fits(const json& row, const std::string& by, const std::string& wan
   return invalid_argument("interfaces are not chosen by \"" + by + "\" \"" + wanted + "\"");
 }
 
-// What the templates of one machine's configuration may call.
+// The templates of one machine's configuration call these.
 class AddressFunctions final : public text_template::Functions {
  public:
   explicit AddressFunctions(const std::vector<InterfaceAddress>& machine) : machine_(machine) {}
@@ -200,7 +189,7 @@ class AddressFunctions final : public text_template::Functions {
     while (list.size() > most) list.erase(list.size() - 1);
     return value_of(std::move(list));
   }
-  // Of the first one.
+  // The first one's.
   Result<Value> attribute(Arguments arguments) {
     DROVER_TRY(const std::string by, text_at(arguments, 0));
     DROVER_TRY(const json list, list_of(arguments));
@@ -223,7 +212,8 @@ class AddressFunctions final : public text_template::Functions {
 std::vector<InterfaceAddress> machine_addresses() {
   ifaddrs* found = nullptr;
   if (::getifaddrs(&found) != 0) return {};
-  const std::set<std::string> by_default = default_interfaces();
+  std::ifstream routes("/proc/net/route");
+  const std::string by_default = parse_default_route(read_all(routes));
   std::vector<InterfaceAddress> all;
   for (const ifaddrs* one = found; one; one = one->ifa_next) {
     if (!one->ifa_addr) continue;
@@ -238,10 +228,20 @@ std::vector<InterfaceAddress> machine_addresses() {
                    .address = bytes,
                    .is_up = (one->ifa_flags & IFF_UP) != 0,
                    .is_loopback = (one->ifa_flags & IFF_LOOPBACK) != 0,
-                   .is_default = by_default.contains(one->ifa_name)});
+                   .is_default = one->ifa_name == by_default});
   }
   ::freeifaddrs(found);
   return all;
+}
+
+std::string parse_default_route(std::string_view routes) {
+  std::istringstream lines{std::string(routes)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name, destination;
+    if (words >> name >> destination && destination == "00000000") return name;
+  }
+  return {};
 }
 
 std::string private_address(const std::vector<InterfaceAddress>& machine) {
@@ -260,9 +260,8 @@ Result<std::string> resolve_address(const std::string& said, const std::vector<I
   if (said.find("{{") == std::string::npos) return said;
   AddressFunctions functions(machine);
   DROVER_TRY(const auto form, text_template::Template::parse(said, {.functions = &functions}));
-  DROVER_TRY(std::string address, form.run(json(), {.functions = &functions}));
-  address.erase(0, std::min(address.find_first_not_of(" \t\n"), address.size()));
-  address.erase(address.find_last_not_of(" \t\n") + 1);
+  DROVER_TRY(const std::string text, form.run(json(), {.functions = &functions}));
+  const std::string address(trim(text, " \t\n"));
   if (address.empty()) return invalid_argument("no address of this machine is meant by " + said);
   if (address.find_first_of(" \t\n") != std::string::npos)
     return invalid_argument(said + " means several addresses: " + address);

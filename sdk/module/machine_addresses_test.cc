@@ -65,6 +65,12 @@ TEST(MachineAddresses, PreferTheDefaultRoute) {
   EXPECT_EQ(private_address({kMachine[0], kMachine[3], kMachine[5], kMachine[6]}), "");
 }
 
+TEST(MachineAddresses, AreOfTheFirstDefaultRoute) {
+  EXPECT_EQ(parse_default_route("Iface\tDestination\tGateway\nlo\t0000007F\t0\neth0\t00000000\t0100000A\n"), "eth0");
+  EXPECT_EQ(parse_default_route("Iface\tDestination\tGateway\neth1\t00000000\t1\neth0\t00000000\t2\n"), "eth1");
+  EXPECT_EQ(parse_default_route("Iface\tDestination\tGateway\n"), "");
+}
+
 TEST(MachineAddresses, AreThoseOfThisMachine) {
   const auto here = machine_addresses();
   EXPECT_TRUE(std::ranges::any_of(here, [](const auto& one) { return one.address == "127.0.0.1" && one.is_loopback; }));

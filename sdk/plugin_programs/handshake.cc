@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "drover/tls.h"
+#include "drover/trim.h"
 
 namespace drover::plugin_programs {
 namespace {
@@ -20,12 +21,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     if (end != std::string_view::npos) text.remove_prefix(end + 1);
   }
   return parts;
-}
-
-std::string_view trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
 // Quotes a line that may be anything, as far as it is shown.

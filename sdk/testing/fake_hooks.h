@@ -1,4 +1,4 @@
-// For tests of hooks: a task that records what is asked of it, and a hook's state in memory.
+// For tests of hooks: a task that records what is asked of it, its start, and a hook's state in memory.
 #pragma once
 
 #include <condition_variable>
@@ -107,6 +107,25 @@ class FakeTask final : public HookedTask {
   mutable std::condition_variable changed_;
   AllocSpecPtr spec_;                        // guarded by mutex_, as the next
   mutable std::vector<std::string> calls_;
+};
+
+// A start of a task as its hooks see it.
+struct FakeStart {
+  Variables environment, node;
+  std::stop_source stop;
+  hashicorp::nomad::plugins::drivers::proto::TaskConfig adds;  // of the hook that was called last
+
+  Status prestart(TaskHook::Part& part, bool recovered = false) {
+    const hashicorp::nomad::plugins::drivers::proto::DriverCapabilities capabilities;
+    adds.Clear();
+    TaskPrestart start{.capabilities = capabilities,
+                       .environment = environment,
+                       .node = node,
+                       .recovered = recovered,
+                       .stop = stop.get_token(),
+                       .adds = adds};
+    return part.prestart(start);
+  }
 };
 
 }  // namespace drover::testing

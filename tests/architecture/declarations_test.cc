@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 
+#include "drover/http_form.h"
 #include "drover/options.pb.h"
 #include "gtest/gtest.h"
 #include "tests/architecture/source_tree.h"
@@ -140,16 +141,11 @@ class Check {
   }
 
   void form(const pb::MethodDescriptor& method, const Http& http) {
-    const std::map<Http::PatternCase, std::pair<std::string, std::vector<std::string>>> forms = {
-        {Http::kGet, {http.get(), {"GET"}}},           {Http::kWrite, {http.write(), {"PUT", "POST"}}},
-        {Http::kPut, {http.put(), {"PUT"}}},           {Http::kPost, {http.post(), {"POST"}}},
-        {Http::kDelete, {http.delete_(), {"DELETE"}}}, {Http::kAny, {http.any(), {"GET", "PUT", "POST", "DELETE"}}}};
-    const auto at = forms.find(http.pattern_case());
-    if (at == forms.end()) {
+    const auto [path, verbs] = http_form(http);
+    if (path.empty()) {
       problems.push_back(method.full_name() + ": its HTTP form has no path");
       return;
     }
-    const auto& [path, verbs] = at->second;
     if (!path.starts_with("/v1/") && !path.starts_with("/.well-known/"))  // RFC 8615
       problems.push_back(method.full_name() + ": " + path + " is below neither /v1/ nor /.well-known/");
     // Two paths that differ in the names of their fields only are the same.
@@ -164,11 +160,11 @@ class Check {
       if (!method.input_type()->FindFieldByName(field))
         problems.push_back(method.full_name() + ": " + path + " names " + field + ", no field of the request");
     }
-    for (const std::string& verb : verbs) {
+    for (const std::string_view verb : verbs) {
       ++paths;
-      auto [known, is_new] = forms_.emplace(verb + " " + shape, method.full_name());
+      auto [known, is_new] = forms_.emplace(std::string(verb) + " " + shape, method.full_name());
       if (!is_new)
-        problems.push_back(method.full_name() + ": " + verb + " " + path + " is already answered by " + known->second);
+        problems.push_back(method.full_name() + ": " + std::string(verb) + " " + path + " is already answered by " + known->second);
     }
     for (const std::string& field : {http.body() == "*" ? std::string() : http.body()}) {
       if (!field.empty() && !method.input_type()->FindFieldByName(field))

@@ -4,29 +4,14 @@
 . "$(dirname "$0")/lib.sh"
 PAGE=$(realpath "$(dirname "$0")/../../docs/operator/access.md")
 
-SERVER_HTTP=$(free_port) SERVER_RPC=$(free_port) CLIENT_HTTP=$(free_port)
-export NOMAD_ADDR=http://127.0.0.1:$SERVER_HTTP
-server_config server "$SERVER_HTTP" "$SERVER_RPC" << CONFIG
-acl {
+server_and_node 'acl {
   enabled = true
-}
-CONFIG
-client_config client "$CLIENT_HTTP" "$SERVER_RPC" << CONFIG
-$RAW_EXEC
+}' "$RAW_EXEC
 acl {
   enabled   = true
-  token_ttl = "1s"
-}
-CONFIG
-cd "$WORK" || exit 1
+  token_ttl = \"1s\"
+}"
 on_client() { NOMAD_ADDR=http://127.0.0.1:$CLIENT_HTTP "$DROVER" "$@"; }
-field() { awk -v key="$1" '$0 ~ "^" key " *=" { print $NF; exit }'; }
-with() { local token=$1; shift; NOMAD_TOKEN=$token "$@"; }
-
-run_agent server
-eventually 20 "no leader" "$DROVER" operator api /v1/status/leader
-eventually 20 "no RPC port" bash -c "exec 3<> /dev/tcp/127.0.0.1/$SERVER_RPC"
-run_agent client
 
 # Nobody may do anything before the bootstrap, which works once.
 expect 1 "Permission denied" "$DROVER" job status

@@ -24,8 +24,7 @@ run_agent one
 cd "$WORK" || exit 1
 eventually 20 "no leader" "$DROVER" operator api /v1/status/leader
 "$DROVER" acl bootstrap > boot || fail "no bootstrap: $(cat boot)"
-field() { awk -v key="$1" '$0 ~ "^" key " *=" { print $NF; exit }' boot; }
-ROOT=$(field "Secret ID") ACCESSOR=$(field "Accessor ID")
+ROOT=$(field "Secret ID" < boot) ACCESSOR=$(field "Accessor ID" < boot)
 log_has() { grep -q -- "$1" "$WORK/audit/audit.log"; }
 
 expect 1 "Permission denied" "$DROVER" job status
@@ -36,7 +35,7 @@ eventually 10 "the write is not in the log" log_has "\"method\":\"Variables.Appl
 expect 1 "not found" "$DROVER" var get no/such/thing
 eventually 10 "the failure is not in the log" log_has '"method":"Variables.Read".*"outcome":"failed","code":"not_found"'
 "$DROVER" acl token create -name ci -policy p > made || fail "$(cat made)"
-CI=$(awk '/^Secret ID/ { print $NF }' made)
+CI=$(field "Secret ID" < made)
 expect 0 "" "$DROVER" operator api /v1/metrics
 ! log_has '"/v1/metrics"' || fail "what the filter names is in the log"
 ! log_has '"/v1/status/leader"' || fail "what the filter names is in the log"
@@ -52,7 +51,7 @@ wait
 [ "$(find audit -type f | wc -l)" -le 3 ] || fail "there are too many files: $(ls audit)"
 ! grep -hv '^{"time":".*}$' audit/* || fail "a line is not whole"
 
-# What cannot be is refused with its place.
+# A wrong option is refused with its place.
 printf 'audit {\n  enabled = true\n  sink "x" {\n    path = "relative"\n  }\n}\n' > wrong.hcl
 expect 1 "the sink's path must be absolute: relative" "$DROVER" agent -dev -config wrong.hcl
 printf 'audit {\n  sink "x" {\n    delivery_guarantee = "enforced"\n  }\n}\n' > wrong.hcl

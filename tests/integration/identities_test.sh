@@ -4,29 +4,14 @@
 . "$(dirname "$0")/lib.sh"
 PAGE=$(realpath "$(dirname "$0")/../../docs/operator/identities.md")
 
-SERVER_HTTP=$(free_port) SERVER_RPC=$(free_port) CLIENT_HTTP=$(free_port)
-export NOMAD_ADDR=http://127.0.0.1:$SERVER_HTTP
-SERVER_LINES='oidc_issuer = "https://drover.example.com/"' server_config server "$SERVER_HTTP" "$SERVER_RPC" << CONFIG
-acl {
+SERVER_LINES='oidc_issuer = "https://drover.example.com/"' server_and_node 'acl {
   enabled = true
-}
-CONFIG
-client_config client "$CLIENT_HTTP" "$SERVER_RPC" << CONFIG
-$RAW_EXEC
+}' "$RAW_EXEC
 acl {
   enabled   = true
-  token_ttl = "1s"
-}
-CONFIG
-cd "$WORK" || exit 1
-run_agent server
-eventually 20 "no leader" "$DROVER" operator api /v1/status/leader
-eventually 20 "no RPC port" bash -c "exec 3<> /dev/tcp/127.0.0.1/$SERVER_RPC"
-run_agent client
-CLIENT=$AGENT
-"$DROVER" acl bootstrap > boot || fail "no bootstrap: $(cat boot)"
-NOMAD_TOKEN=$(awk '/^Secret ID/ { print $NF }' boot)
-export NOMAD_TOKEN
+  token_ttl = \"1s\"
+}"
+bootstrap
 eventually 20 "no ready node" node_is_ready
 drover() { "$DROVER" "$@"; }
 

@@ -131,6 +131,33 @@ start() {
   run_agent "$1"
   eventually 20 "no ready node" node_is_ready
 }
+# server_and_node SERVER-LINES NODE-LINES: runs a server and a node of it, each with these further lines of configuration,
+# in the folder WORK. SERVER and CLIENT are their processes, SERVER_HTTP, SERVER_RPC and CLIENT_HTTP their ports.
+server_and_node() {
+  SERVER_HTTP=$(free_port) SERVER_RPC=$(free_port) CLIENT_HTTP=$(free_port)
+  export NOMAD_ADDR=http://127.0.0.1:$SERVER_HTTP
+  server_config server "$SERVER_HTTP" "$SERVER_RPC" <<< "$1"
+  client_config client "$CLIENT_HTTP" "$SERVER_RPC" <<< "$2"
+  cd "$WORK" || exit 1
+  run_agent server
+  SERVER=$AGENT
+  eventually 20 "no leader" "$DROVER" operator api /v1/status/leader
+  eventually 20 "no RPC port" bash -c "exec 3<> /dev/tcp/127.0.0.1/$SERVER_RPC"  # it opens after the API
+  run_agent client
+  CLIENT=$AGENT
+}
+# Access control begins: the command makes the first management token, which is NOMAD_TOKEN from here on.
+bootstrap() {
+  "$DROVER" acl bootstrap > "$WORK/boot" || fail "no bootstrap: $(cat "$WORK/boot")"
+  NOMAD_TOKEN=$(field "Secret ID" < "$WORK/boot")
+  export NOMAD_TOKEN
+}
+# field NAME: the value of a line "NAME = value" of a command's output.
+field() { awk -v key="$1" '$0 ~ "^" key " *=" { print $NF; exit }'; }
+# with TOKEN COMMAND…: the command as the one whose token it is.
+with() { local token=$1; shift; NOMAD_TOKEN=$token "$@"; }
+# logged NAME TEXT: true when that agent's log has a line like this.
+logged() { grep -q "$2" "$WORK/$1.log"; }
 node_is_ready() {
   kill -0 "$AGENT" 2> /dev/null || { echo "the agent has ended"; return 1; }
   "$DROVER" node status | grep -q ' ready$'

@@ -15,8 +15,6 @@ acl {
 CONFIG
 cd "$WORK" || exit 1
 drover() { "$DROVER" "$@"; }
-field() { awk -v key="$1" '$0 ~ "^" key " *=" { print $NF; exit }'; }
-with() { local token=$1; shift; NOMAD_TOKEN=$token "$@"; }
 
 "$PROVIDER" serve "$WORK/issuer" > "$WORK/provider.log" 2>&1 &
 AGENTS+=($!)
@@ -67,7 +65,7 @@ expect 1 "Permission denied" with "$SECRET" drover acl token list
 ended() { ! with "$SECRET" drover job status; }
 eventually 40 "the token does not end" ended
 
-# What a bad token says, and that it is 401.
+# A bad token is 401 and says why.
 says() { expect 1 "$1" drover login -method static -login-token "$2"; }
 says "no known key successfully validated the token signature" "${GOOD%???????}AAAAAAA"
 says "token signed with unexpected algorithm" "$(printf '{"alg":"none"}' | base64 -w0 | tr -d =).e30."
@@ -132,7 +130,7 @@ PERSON=$(field "Secret ID" < browser)
 expect 0 "operators" with "$PERSON" drover acl token self
 expect 0 "OIDC-company" with "$PERSON" drover acl token self
 expect 0 "No running jobs" with "$PERSON" drover job status
-# What came back is good once.
+# The answer of the provider is good once.
 CODE=${BACK##*code=} CODE=${CODE%%&*} STATE=${BACK##*state=} STATE=${STATE%%&*}
 [ "$(status_of /v1/acl/oidc/complete-auth "{\"AuthMethodName\":\"company\",\"ClientNonce\":\"n\",\"State\":\"$STATE\",\"Code\":\"$CODE\",\"RedirectURI\":\"http://localhost:$CALLBACK/oidc/callback\"}")" = 401 ] || fail "a login is completed twice"
 expect 1 "unauthorized redirect_uri" drover operator api -X PUT /v1/acl/oidc/auth-url '{"AuthMethodName":"company","ClientNonce":"n","RedirectURI":"https://evil.example/"}'

@@ -32,7 +32,7 @@ eventually 20 "no root key" has_key
 VALUE=mark-of-a-variable-$RANDOM OIDC=mark-of-a-client-secret-$RANDOM
 expect 0 "" "$DROVER" var put -out=none nomad/jobs/holder "password=$VALUE"
 "$DROVER" acl token create -name ci -type management > ci.out || fail "$(cat ci.out)"
-CI=$(awk '/^Secret ID/ { print $NF }' ci.out) CI_ACCESSOR=$(awk '/^Accessor ID/ { print $NF }' ci.out)
+CI=$(field "Secret ID" < ci.out) CI_ACCESSOR=$(field "Accessor ID" < ci.out)
 cat > method.json << JSON
 {"OIDCDiscoveryURL": "https://127.0.0.1:1", "OIDCClientID": "drover", "OIDCClientSecret": "$OIDC",
  "AllowedRedirectURIs": ["http://localhost:4649/oidc/callback"], "BoundAudiences": ["drover"]}
@@ -73,7 +73,7 @@ CHECKS=$((CHECKS + $(wc -l < paths)))
 # The marks: in no answer, log, metric, snapshot or file but those of the task, and the operator's own.
 for secret in "$VALUE" "$OIDC" "$ROOT" "$CI" "$TOKEN" "${TOKEN##*.}"; do
   for file in answers state.plain one.log; do
-    # What docs/security.md names as open: the Config of an auth method is not encrypted in the state.
+    # docs/security.md names one thing as open: the Config of an auth method is not encrypted in the state.
     [ "$secret$file" != "${OIDC}state.plain" ] || continue
     ! grep -aqF -- "$secret" "$file" || fail "$file has the secret ${secret:0:30}: $(grep -aoF -B1 -- "$secret" "$file" | head -n 1)"
   done

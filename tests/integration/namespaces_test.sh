@@ -267,7 +267,6 @@ CONFIG
 run_agent two
 eventually 20 "no leader" "$DROVER" operator api /v1/status/leader
 "$DROVER" acl bootstrap > boot || fail "no bootstrap: $(cat boot)"
-field() { awk -v key="$1" '$0 ~ "^" key " *=" { print $NF; exit }'; }
 ROOT=$(field "Secret ID" < boot)
 export NOMAD_TOKEN=$ROOT
 for name in mine theirs; do expect 0 "Successfully applied" "$DROVER" namespace apply -description "of $name" "$name"; done
@@ -294,9 +293,10 @@ expect 1 "Permission denied" "$DROVER" namespace delete mine
 expect 0 "Job registration successful" "$DROVER" job run -detach mine.hcl  # by the file's namespace alone
 says 200 '"EvalID"' -X PUT -H "X-Nomad-Token: $NOMAD_TOKEN" "$NOMAD_ADDR/v1/jobs" -d "$("$DROVER" job run -output mine.hcl)"
 for command in run plan validate; do
-  expect "$([ $command = plan ] && echo 255 || echo 1)" "Permission denied" "$DROVER" job $command theirs.hcl
-  expect "$([ $command = plan ] && echo 255 || echo 1)" "Permission denied" "$DROVER" job $command -namespace theirs plain.hcl
-  expect "$([ $command = plan ] && echo 255 || echo 1)" "Permission denied" "$DROVER" job $command -namespace absent plain.hcl
+  code=1
+  [ $command != plan ] || code=255
+  expect $code "Permission denied" "$DROVER" job $command theirs.hcl
+  for name in theirs absent; do expect $code "Permission denied" "$DROVER" job $command -namespace $name plain.hcl; done
 done
 for path in jobs allocations evaluations deployments services; do
   [ "$(count "/v1/$path?namespace=*" Namespace)" -le 1 ] || fail "$path shows those of others"

@@ -37,7 +37,7 @@ for server in "${SERVERS[@]}"; do run_server "$server"; done
 is_led() { [ -n "$(on one operator api /v1/status/leader | tr -d '"\n')" ]; }
 eventually 30 "no leader" is_led
 on one acl bootstrap > boot || fail "no bootstrap: $(cat boot)"
-NOMAD_TOKEN=$(awk '/^Secret ID/ { print $NF }' boot)
+NOMAD_TOKEN=$(field "Secret ID" < boot)
 export NOMAD_TOKEN
 for server in "${SERVERS[@]}"; do eventually 30 "$server knows no leader" leads "$server"; done
 has_key() { on one operator root keyring list | grep -q active; }

@@ -4,19 +4,9 @@
 . "$(dirname "$0")/lib.sh"
 PAGE=$(cd "$(dirname "$0")/../.." && pwd)/docs/operator/services.md
 
-SERVER_HTTP=$(free_port) SERVER_RPC=$(free_port) CLIENT_HTTP=$(free_port)
-export NOMAD_ADDR=http://127.0.0.1:$SERVER_HTTP
 SERVER_LINES='min_heartbeat_ttl = "2s"
   heartbeat_grace = "3s"
-  failover_heartbeat_ttl = "8s"'
-server_config server "$SERVER_HTTP" "$SERVER_RPC" < /dev/null
-client_config client "$CLIENT_HTTP" "$SERVER_RPC" <<< "$RAW_EXEC"
-cd "$WORK" || exit 1
-run_agent server
-SERVER=$AGENT
-eventually 20 "no RPC port" bash -c "exec 3<> /dev/tcp/127.0.0.1/$SERVER_RPC"
-run_agent client
-CLIENT=$AGENT
+  failover_heartbeat_ttl = "8s"' server_and_node "" "$RAW_EXEC"
 eventually 20 "no ready node" node_is_ready
 
 api() { "$DROVER" operator api "$1"; }

@@ -38,7 +38,6 @@ CONFIG
 }
 two_voters() { [ "$("$DROVER" operator raft list-peers | grep -c ' true ')" = 2 ]; }
 is_ready() { "$DROVER" node status | grep -q "$1 .* ready$"; }
-logged() { grep -q "$2" "$WORK/$1.log"; }
 
 authority ours
 authority theirs

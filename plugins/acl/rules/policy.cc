@@ -1,12 +1,12 @@
 #include "rules/policy.h"
 
-#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <set>
 
 #include "drover/config.h"
 #include "drover/json.h"
+#include "drover/object_name.h"
 #include "drover/options.pb.h"
 
 namespace drover::acl {
@@ -94,9 +94,7 @@ class Reader {
   }
 
   static bool is_pattern(std::string_view name) {
-    return !name.empty() && name.size() <= kMaxName && std::ranges::all_of(name, [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '*';
-    });
+    return !name.empty() && name.size() <= kMaxObjectName && is_alphanumeric(name, "-*");
   }
 
   void read_namespace(const ConfigBlock& block) {

@@ -11,8 +11,6 @@
 
 namespace drover::acl {
 
-inline constexpr size_t kMaxName = 128;  // bytes: of policies and roles, and of what policies speak of
-
 // Capabilities as a set: the bit of a capability is its number in Access::Capability. "deny" takes all others away.
 using Capabilities = uint32_t;
 inline constexpr Capabilities kDeny = 1;

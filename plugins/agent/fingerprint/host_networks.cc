@@ -9,7 +9,7 @@ namespace drover::agent {
 namespace {
 
 bool belongs(const InterfaceAddress& address, const HostNetwork& network) {
-  return (network.interface.empty() || network.interface == address.device) &&
+  return (network.interface.empty() || network.interface == address.interface) &&
          (network.cidr.empty() || is_in_cidr(address.address, network.cidr));
 }
 
@@ -27,11 +27,11 @@ Result<std::vector<v1::NodeNetwork>> host_networks(const std::vector<HostNetwork
                                                    const InterfaceAddress& chosen) {
   std::vector<v1::NodeNetwork> networks;
   const auto add = [&](const InterfaceAddress& address, const std::string& alias, const std::string& reserved) {
-    auto at = std::ranges::find(networks, address.device, &v1::NodeNetwork::device);
+    auto at = std::ranges::find(networks, address.interface, &v1::NodeNetwork::device);
     if (at == networks.end()) {
       at = networks.insert(networks.end(), v1::NodeNetwork());
       at->set_mode("host");
-      at->set_device(address.device);
+      at->set_device(address.interface);
     }
     v1::NodeAddress& entry = *at->add_addresses();
     entry.set_family(address.address.find(':') == std::string::npos ? "ipv4" : "ipv6");

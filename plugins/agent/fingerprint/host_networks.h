@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "client_config.h"
+#include "drover/machine_addresses.h"
 #include "drover/result.h"
 
 namespace drover::v1 {
@@ -12,11 +13,6 @@ class NodeNetwork;
 }  // namespace drover::v1
 
 namespace drover::agent {
-
-struct InterfaceAddress {
-  std::string device;
-  std::string address;
-};
 
 // The node's networks: of each interface the addresses that jobs may ask for, by name. `chosen` is the network
 // "default", unless one of that name is configured. Errors: not_found for a configured network that no address is of.

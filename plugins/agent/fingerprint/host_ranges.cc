@@ -6,7 +6,7 @@
 #include <string>
 
 #include "drover/subnet.h"
-#include "fingerprint/trim.h"
+#include "drover/trim.h"
 
 namespace drover::agent {
 namespace {

@@ -1,9 +1,6 @@
 #include "fingerprint/machine.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
 #include <linux/landlock.h>
-#include <net/if.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -18,8 +15,9 @@
 #include <sstream>
 #include <vector>
 
+#include "drover/trim.h"
 #include "drover/v1/node.pb.h"
-#include "fingerprint/trim.h"
+#include "fingerprint/host_ranges.h"
 
 namespace drover::agent {
 namespace {
@@ -141,6 +139,8 @@ void describe_system(v1::Node& node) {
   if (landlock > 0) attributes["kernel.landlock"] = "v" + std::to_string(landlock);
 }
 
+bool is_v6(const InterfaceAddress& one) { return one.address.find(':') != std::string::npos; }
+
 // Mbit/s of an interface: the operator's word, else the driver's, where it knows.
 int32_t speed_of(const ClientConfig& config, const std::string& device) {
   if (config.network_speed > 0) return config.network_speed;
@@ -150,41 +150,26 @@ int32_t speed_of(const ClientConfig& config, const std::string& device) {
 
 void describe_network(const ClientConfig& config, const InterfaceAddress& found, v1::Node& node) {
   (*node.mutable_attributes())["unique.network.ip-address"] = found.address;
-  const bool v6 = found.address.find(':') != std::string::npos;
   v1::NodeResources& resources = *node.mutable_node_resources();
   v1::NetworkResource& network = *resources.add_networks();
   network.set_mode("host");
-  network.set_device(found.device);
+  network.set_device(found.interface);
   network.set_ip(found.address);
-  network.set_cidr(found.address + (v6 ? "/128" : "/32"));
-  network.set_mbits(speed_of(config, found.device));
+  network.set_cidr(found.address + (is_v6(found) ? "/128" : "/32"));
+  network.set_mbits(speed_of(config, found.interface));
 }
 
-// The addresses of all interfaces, IPv4 first; link-local ones are left out.
-Result<std::vector<InterfaceAddress>> addresses_of_machine() {
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return errno_status(errno, "list network interfaces");
-  std::vector<InterfaceAddress> v4, v6;
-  for (const ifaddrs* at = list; at; at = at->ifa_next) {
-    if (!at->ifa_addr) continue;
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    if (at->ifa_addr->sa_family == AF_INET) {
-      const auto* address = reinterpret_cast<const sockaddr_in*>(at->ifa_addr);
-      if (::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size())) v4.push_back({at->ifa_name, text.data()});
-    } else if (at->ifa_addr->sa_family == AF_INET6) {
-      const auto* address = reinterpret_cast<const sockaddr_in6*>(at->ifa_addr);
-      if (IN6_IS_ADDR_LINKLOCAL(&address->sin6_addr)) continue;
-      if (::inet_ntop(AF_INET6, &address->sin6_addr, text.data(), text.size()))
-        v6.push_back({at->ifa_name, text.data()});
-    }
-  }
-  ::freeifaddrs(list);
-  v4.insert(v4.end(), v6.begin(), v6.end());
-  return v4;
+// IPv4 comes first; link-local addresses of IPv6 are left out.
+Result<std::vector<InterfaceAddress>> usable_addresses() {
+  std::vector<InterfaceAddress> all = machine_addresses();
+  if (all.empty()) return unavailable("this machine's network interfaces cannot be listed");
+  std::erase_if(all, [](const InterfaceAddress& one) { return is_v6(one) && is_in_cidr(one.address, "fe80::/10"); });
+  std::ranges::stable_partition(all, [](const InterfaceAddress& one) { return !is_v6(one); });
+  return all;
 }
 
 Status describe_host_networks(const ClientConfig& config, const InterfaceAddress& chosen, v1::Node& node) {
-  DROVER_TRY(const auto found, addresses_of_machine());
+  DROVER_TRY(const auto found, usable_addresses());
   DROVER_TRY(const auto networks, host_networks(config.host_networks, found, chosen));
   for (const v1::NodeNetwork& network : networks) {
     v1::NodeNetwork& shown = *node.mutable_node_resources()->add_node_networks();
@@ -230,17 +215,6 @@ uint64_t parse_memory_total(std::string_view text) {
   return 0;
 }
 
-std::string parse_default_route(std::string_view text) {
-  next_line(text);
-  while (!text.empty()) {
-    std::istringstream line{std::string(next_line(text))};
-    std::string device, destination;
-    line >> device >> destination;
-    if (destination == "00000000") return device;
-  }
-  return {};
-}
-
 OsRelease parse_os_release(std::string_view text) {
   OsRelease release;
   while (!text.empty()) {
@@ -264,11 +238,11 @@ CgroupMode cgroup_mode(bool root_is_v2, bool has_unified_folder, bool has_v1) {
 }
 
 Result<InterfaceAddress> find_address(const std::string& wanted, bool loopback) {
-  std::string device = wanted;
-  if (device.empty() && !loopback) device = parse_default_route(read_text("/proc/net/route"));
-  if (device.empty()) device = "lo";
-  DROVER_TRY(const auto found, addresses_of_machine());
-  const auto at = std::ranges::find(found, device, &InterfaceAddress::device);
+  DROVER_TRY(const auto found, usable_addresses());
+  const auto at = std::ranges::find_if(found, [&](const InterfaceAddress& one) {
+    if (wanted.empty() && !loopback) return one.is_default;
+    return one.interface == (wanted.empty() ? "lo" : wanted);
+  });
   if (at != found.end()) return *at;
   if (wanted.empty()) return InterfaceAddress{"lo", "127.0.0.1"};
   return not_found("client.network_interface: interface \"" + wanted + "\" has no address");

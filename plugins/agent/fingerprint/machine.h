@@ -23,8 +23,6 @@ struct CpuInfo {
 };
 CpuInfo parse_cpuinfo(std::string_view text);        // /proc/cpuinfo
 uint64_t parse_memory_total(std::string_view text);  // /proc/meminfo, bytes
-// The interface of the default route in /proc/net/route; empty when there is none.
-std::string parse_default_route(std::string_view text);
 struct OsRelease {
   std::string name;
   std::string version;

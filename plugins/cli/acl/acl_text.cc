@@ -4,15 +4,6 @@
 #include "output.h"
 
 namespace drover::cli {
-namespace {
-
-std::string joined(const auto& names, const char* divider) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : divider) + name;
-  return text;
-}
-
-}  // namespace
 
 std::string policies_text(const v1::AclRole& role) {
   std::vector<std::string> names;

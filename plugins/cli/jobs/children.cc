@@ -5,15 +5,6 @@
 #include "output.h"
 
 namespace drover::cli {
-namespace {
-
-std::string joined(const google::protobuf::RepeatedPtrField<std::string>& keys) {
-  std::string text;
-  for (const std::string& key : keys) text += (text.empty() ? "" : ", ") + key;
-  return text;
-}
-
-}  // namespace
 
 int show_children(Run& run, const v1::Job& job, const v1::JobSummary& summary) {
   const bool parameterized = is_parameterized(job);
@@ -21,8 +12,8 @@ int show_children(Run& run, const v1::Job& job, const v1::JobSummary& summary) {
     const v1::ParameterizedJob& input = job.parameterized_job();
     run.out << "\nParameterized Job\n"
             << format_pairs({{"Payload", input.payload()},
-                             {"Required Metadata", joined(input.meta_required())},
-                             {"Optional Metadata", joined(input.meta_optional())}});
+                             {"Required Metadata", joined(input.meta_required(), ", ")},
+                             {"Optional Metadata", joined(input.meta_optional(), ", ")}});
   }
   const v1::JobChildrenSummary& children = summary.children();
   run.out << "\nChildren Job Summary\n"

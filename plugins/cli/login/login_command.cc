@@ -6,8 +6,9 @@
 #include "cli_command.h"
 #include "drover/api/acl.pb.h"
 #include "drover/api/logins.pb.h"
+#include "drover/base64url.h"
 #include "drover/printable.h"
-#include "drover/uuid.h"
+#include "drover/secret.h"
 #include "input.h"
 #include "login/callback.h"
 #include "object_output.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::chrono::minutes kPatience{10};  // the servers remember a login so long
 constexpr size_t kMaxError = 200;              // bytes of the provider's word that are shown
+constexpr size_t kNonceBytes = 32;
 
 using Token = Answer<v1::AclTokenResponse>;
 
@@ -64,7 +66,7 @@ Result<Token> log_in_with_browser(Run& run, const std::string& method) {
   v1::StartBrowserLoginRequest start;
   start.set_auth_method_name(method);
   start.set_redirect_uri("http://" + address + "/oidc/callback");
-  start.set_client_nonce(Uuid::random().to_string() + Uuid::random().to_string());
+  start.set_client_nonce(base64url(random_secret(kNonceBytes)));
   DROVER_TRY(const auto started, run.client.call<v1::Logins::StartBrowserLogin>(start));
   const std::string& url = started.message.auth_url();
   if (!url.starts_with("https://") && !url.starts_with("http://"))

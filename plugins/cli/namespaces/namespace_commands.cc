@@ -62,10 +62,8 @@ int namespace_inspect(Run& run) {
   return 0;
 }
 
-std::string listed(const google::protobuf::RepeatedPtrField<std::string>& names, const std::string& none) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text.empty() ? none : text;
+std::string enabled(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  return names.empty() ? "*" : joined(names, ",");
 }
 
 int namespace_status(Run& run) {
@@ -77,10 +75,10 @@ int namespace_status(Run& run) {
   run.out << format_pairs({{"Name", row.name()},
                            {"Description", row.description()},
                            {"Quota", row.quota()},
-                           {"EnabledDrivers", listed(may.enabled_task_drivers(), "*")},
-                           {"DisabledDrivers", listed(may.disabled_task_drivers(), "")},
-                           {"EnabledNetworkModes", listed(may.enabled_network_modes(), "*")},
-                           {"DisabledNetworkModes", listed(may.disabled_network_modes(), "")}});
+                           {"EnabledDrivers", enabled(may.enabled_task_drivers())},
+                           {"DisabledDrivers", joined(may.disabled_task_drivers(), ",")},
+                           {"EnabledNetworkModes", enabled(may.enabled_network_modes())},
+                           {"DisabledNetworkModes", joined(may.disabled_network_modes(), ",")}});
   if (row.meta().empty()) return 0;
   const auto meta = sorted(row.meta());
   run.out << "\nMetadata\n" << format_pairs({meta.begin(), meta.end()});

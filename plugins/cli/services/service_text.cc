@@ -8,9 +8,7 @@ namespace {
 
 template <typename Tags>
 std::string tag_list(const Tags& tags) {
-  std::string text;
-  for (const std::string& tag : tags) text += (text.empty() ? "" : ",") + tag;
-  return "[" + text + "]";
+  return "[" + joined(tags, ",") + "]";
 }
 
 std::string address_of(const v1::ServiceRegistration& row) {

@@ -103,8 +103,8 @@ Status begin(int days, Key& key, Certificate& certificate) {
   return ok_status();
 }
 
-Result<Identity> finish(const Key& key, const Certificate& certificate, X509* issuer, EVP_PKEY* issuer_key,
-                        const Extensions& extensions) {
+Result<TlsIdentity> finish(const Key& key, const Certificate& certificate, X509* issuer, EVP_PKEY* issuer_key,
+                           const Extensions& extensions) {
   if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer)) != 1) return failed("no issuer");
   for (const auto& [id, value] : extensions) {
     if (!add_extension(certificate.get(), issuer, id, value)) return failed(OBJ_nid2ln(id));
@@ -115,7 +115,7 @@ Result<Identity> finish(const Key& key, const Certificate& certificate, X509* is
   if (!cert || !secret || PEM_write_bio_X509(cert.get(), certificate.get()) != 1 ||
       PEM_write_bio_PKCS8PrivateKey(secret.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1)
     return failed("it cannot be written");
-  return Identity{.cert = text_of(cert.get()), .key = text_of(secret.get())};
+  return TlsIdentity{.cert = text_of(cert.get()), .key = text_of(secret.get())};
 }
 
 bool is_ip_address(const std::string& text) {
@@ -124,15 +124,16 @@ bool is_ip_address(const std::string& text) {
          ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
 }
 
-std::string joined(const std::vector<std::string>& names, const std::string& before) {
+// As OpenSSL writes alternatives: "DNS:one,DNS:two".
+std::string alternatives(const std::vector<std::string>& names, const std::string& kind) {
   std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + before + name;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + kind + name;
   return text;
 }
 
 Status check_names(const CertificateRequest& request) {
   for (const std::string& name : request.dns_names) {
-    if (!is_dns_name(name)) return invalid_argument("\"" + name + "\" is no DNS name");
+    if (!is_certificate_name(name)) return invalid_argument("\"" + name + "\" is no DNS name");
   }
   for (const std::string& address : request.ip_addresses) {
     if (!is_ip_address(address)) return invalid_argument("\"" + address + "\" is no IP address");
@@ -141,7 +142,7 @@ Status check_names(const CertificateRequest& request) {
   return ok_status();
 }
 
-// As whoever meets it will: the chain, the times, the names that the authority permits.
+// As the other side of a connection will: the chain, the times, the names that the authority permits.
 Status verify(X509* certificate, X509* authority) {
   const std::unique_ptr<X509_STORE, Freed<X509_STORE_free>> store(X509_STORE_new());
   const std::unique_ptr<X509_STORE_CTX, Freed<X509_STORE_CTX_free>> check(X509_STORE_CTX_new());
@@ -202,7 +203,7 @@ std::string time_text(const ASN1_TIME* time) {
 
 }  // namespace
 
-bool is_dns_name(std::string_view name) {
+bool is_certificate_name(std::string_view name) {
   if (name.starts_with("*.")) name.remove_prefix(2);
   if (name.empty() || name.size() > kMaxName || name.front() == '.' || name.back() == '.' ||
       name.find("..") != std::string_view::npos)
@@ -211,9 +212,9 @@ bool is_dns_name(std::string_view name) {
       name, [](unsigned char c) { return c < 0x80 && (std::isalnum(c) || c == '-' || c == '.' || c == '_'); });
 }
 
-Result<Identity> make_authority(const AuthorityRequest& request) {
+Result<TlsIdentity> make_authority(const AuthorityRequest& request) {
   for (const std::string& domain : request.permitted) {
-    if (!is_dns_name(domain)) return invalid_argument("\"" + domain + "\" is no domain");
+    if (!is_certificate_name(domain)) return invalid_argument("\"" + domain + "\" is no domain");
   }
   Key key;
   Certificate certificate;
@@ -232,11 +233,11 @@ Result<Identity> make_authority(const AuthorityRequest& request) {
                            {NID_subject_key_identifier, "hash"},
                            {NID_authority_key_identifier, "keyid:always"}};
   if (!request.permitted.empty())
-    extensions.emplace_back(NID_name_constraints, "critical," + joined(request.permitted, "permitted;DNS:"));
+    extensions.emplace_back(NID_name_constraints, "critical," + alternatives(request.permitted, "permitted;DNS:"));
   return finish(key, certificate, certificate.get(), key.get(), extensions);
 }
 
-Result<Identity> make_certificate(const CertificateRequest& request, const Identity& authority) {
+Result<TlsIdentity> make_certificate(const CertificateRequest& request, const TlsIdentity& authority) {
   DROVER_RETURN_IF_ERROR(check_names(request));
   const Certificate issuer = certificate_of(authority.cert);
   if (!issuer) return failed_precondition("the authority's file holds no certificate in PEM");
@@ -251,8 +252,8 @@ Result<Identity> make_certificate(const CertificateRequest& request, const Ident
   DROVER_RETURN_IF_ERROR(begin(request.days, key, certificate));
   const std::string& name = request.dns_names.front();
   if (name.size() <= kMaxCommonName && !set_subject(certificate.get(), {{"CN", name}})) return failed("no subject");
-  std::string names = joined(request.dns_names, "DNS:");
-  if (!request.ip_addresses.empty()) names += "," + joined(request.ip_addresses, "IP:");
+  std::string names = alternatives(request.dns_names, "DNS:");
+  if (!request.ip_addresses.empty()) names += "," + alternatives(request.ip_addresses, "IP:");
   if (name.size() > kMaxCommonName) names = "critical," + names;  // RFC 5280, of a certificate without a subject
   Extensions extensions = {{NID_basic_constraints, "critical,CA:FALSE"},
                            {NID_key_usage, "critical,digitalSignature,keyEncipherment"},
@@ -261,7 +262,7 @@ Result<Identity> make_certificate(const CertificateRequest& request, const Ident
   // Authorities of other tools may have no identifier to point at.
   if (X509_get0_subject_key_id(issuer.get())) extensions.emplace_back(NID_authority_key_identifier, "keyid:always");
   if (request.is_agent) extensions.emplace_back(NID_ext_key_usage, "serverAuth,clientAuth");
-  DROVER_TRY(Identity made, finish(key, certificate, issuer.get(), issuer_key.get(), extensions));
+  DROVER_TRY(TlsIdentity made, finish(key, certificate, issuer.get(), issuer_key.get(), extensions));
   DROVER_RETURN_IF_ERROR(verify(certificate_of(made.cert).get(), issuer.get()));
   return made;
 }

@@ -7,13 +7,9 @@
 #include <vector>
 
 #include "drover/result.h"
+#include "drover/tls.h"
 
 namespace drover::cli {
-
-struct Identity {
-  std::string cert;  // PEM
-  std::string key;   // secret, PEM
-};
 
 // Name and value of a part of a subject, "O" and "Acme", in their order.
 using Subject = std::vector<std::pair<std::string, std::string>>;
@@ -24,7 +20,7 @@ struct AuthorityRequest {
   std::vector<std::string> permitted;  // domains that its certificates may name, with all below; empty: every one
   int days = 0;
 };
-Result<Identity> make_authority(const AuthorityRequest& request);
+Result<TlsIdentity> make_authority(const AuthorityRequest& request);
 
 struct CertificateRequest {
   std::vector<std::string> dns_names;  // the first is also the common name
@@ -34,7 +30,7 @@ struct CertificateRequest {
 };
 // Errors: invalid_argument for names that are none; failed_precondition where the authority cannot sign it: no
 // authority, another one's key, expired, names that it does not permit.
-Result<Identity> make_certificate(const CertificateRequest& request, const Identity& authority);
+Result<TlsIdentity> make_certificate(const CertificateRequest& request, const TlsIdentity& authority);
 
 // The parts of one that people want to know.
 struct CertificateText {
@@ -48,7 +44,7 @@ struct CertificateText {
 // Errors: invalid_argument.
 Result<CertificateText> read_certificate(std::string_view pem);
 
-// True for a name that may stand in a certificate, and in the name of a file.
-bool is_dns_name(std::string_view name);
+// True for a DNS name as certificates have them, *.example among them; it may also stand in the name of a file.
+bool is_certificate_name(std::string_view name);
 
 }  // namespace drover::cli

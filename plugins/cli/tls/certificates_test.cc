@@ -21,14 +21,14 @@ std::unique_ptr<X509, Freed<X509_free>> parsed(const std::string& pem) {
   return std::unique_ptr<X509, Freed<X509_free>>(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
 }
 
-Identity authority(std::vector<std::string> permitted = {}) {
+TlsIdentity authority(std::vector<std::string> permitted = {}) {
   auto made = make_authority({.common_name = "", .permitted = std::move(permitted), .days = 5});
   EXPECT_TRUE(made.ok()) << made.status().message();
   return *std::move(made);
 }
 
 TEST(Certificates, OfAnAuthoritySignAndNothingElse) {
-  const Identity ca = authority();
+  const TlsIdentity ca = authority();
   const auto certificate = parsed(ca.cert);
   ASSERT_NE(certificate, nullptr);
 
@@ -46,7 +46,7 @@ TEST(Certificates, OfAnAuthoritySignAndNothingElse) {
 }
 
 TEST(Certificates, OfAgentsAreForBothEndsAndThoseOfPeopleSayNothing) {
-  const Identity ca = authority();
+  const TlsIdentity ca = authority();
   for (const bool is_agent : {true, false}) {
     const auto made = make_certificate({.dns_names = {"server.global.nomad", "localhost"},
                                         .ip_addresses = {"127.0.0.1", "::1"},
@@ -69,7 +69,7 @@ TEST(Certificates, OfAgentsAreForBothEndsAndThoseOfPeopleSayNothing) {
 }
 
 // The same authority as a tool makes it that gives no key identifiers.
-Identity without_key_identifiers(const Identity& ca) {
+TlsIdentity without_key_identifiers(const TlsIdentity& ca) {
   const auto certificate = parsed(ca.cert);
   const std::unique_ptr<BIO, Freed<BIO_free_all>> in(BIO_new_mem_buf(ca.key.data(), static_cast<int>(ca.key.size())));
   const std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>> key(
@@ -85,8 +85,8 @@ Identity without_key_identifiers(const Identity& ca) {
 }
 
 TEST(Certificates, PointAtTheKeyOfTheirAuthorityWhereItHasAName) {
-  const Identity ca = authority();
-  for (const Identity& each : {ca, without_key_identifiers(ca)}) {
+  const TlsIdentity ca = authority();
+  for (const TlsIdentity& each : {ca, without_key_identifiers(ca)}) {
     const bool has_name = X509_get0_subject_key_id(parsed(each.cert).get()) != nullptr;
     EXPECT_EQ(has_name, each.cert == ca.cert);
     const auto made = make_certificate({.dns_names = {"a"}, .days = 3}, each);
@@ -108,7 +108,7 @@ TEST(CertificateFiles, ThatCannotBeReadAreNamed) {
 }
 
 TEST(Certificates, NamesOutsideOfWhatTheAuthorityPermitsAreRefused) {
-  const Identity ca = authority({"localhost", "nomad"});
+  const TlsIdentity ca = authority({"localhost", "nomad"});
   EXPECT_EQ(read_certificate(ca.cert)->permitted, (std::vector<std::string>{"localhost", "nomad"}));
   EXPECT_TRUE(make_certificate({.dns_names = {"server.global.nomad", "localhost"}, .days = 3}, ca).ok());
   EXPECT_EQ(make_certificate({.dns_names = {"server.global.nomad", "www.example"}, .days = 3}, ca).status().to_string(),
@@ -116,13 +116,13 @@ TEST(Certificates, NamesOutsideOfWhatTheAuthorityPermitsAreRefused) {
 }
 
 TEST(Certificates, OfWhatIsNoAuthorityAreRefused) {
-  const Identity ca = authority();
-  const Identity other = authority();
+  const TlsIdentity ca = authority();
+  const TlsIdentity other = authority();
   const auto leaf = make_certificate({.dns_names = {"a"}, .days = 3}, ca);
   ASSERT_TRUE(leaf.ok());
   const struct {
     const char* name;
-    Identity authority;
+    TlsIdentity authority;
     const char* error;
   } cases[] = {
       {"no certificate", {"x", ca.key}, "the authority's file holds no certificate in PEM"},
@@ -137,7 +137,7 @@ TEST(Certificates, OfWhatIsNoAuthorityAreRefused) {
 }
 
 TEST(Certificates, NamesThatAreNoneAreRefused) {
-  const Identity ca = authority();
+  const TlsIdentity ca = authority();
   for (const char* name : {"", "a,IP:1.2.3.4", "a b", "../a", "a..b", ".a", "a.", "a/b", "\xc3\xa4", "a*b"})
     EXPECT_EQ(make_certificate({.dns_names = {name}, .days = 1}, ca).status().code(), Code::invalid_argument) << name;
   for (const char* address : {"", "localhost", "1.2.3", "1.2.3.4,DNS:a"})
@@ -151,7 +151,7 @@ TEST(Certificates, NamesThatAreNoneAreRefused) {
 }
 
 TEST(Certificates, ALongNameStandsAmongTheFurtherOnesAlone) {
-  const Identity ca = authority();
+  const TlsIdentity ca = authority();
   const std::string name = std::string(60, 'a') + "." + std::string(60, 'b');
   const auto made = make_certificate({.dns_names = {name}, .days = 1}, ca);
   ASSERT_TRUE(made.ok()) << made.status().message();

@@ -44,7 +44,7 @@ Status check_new(const Files& files, const std::string& what) {
 }
 
 // The key first: a certificate without its key is of no use, a key without a certificate does no harm.
-Status write_pair(const Files& files, const Identity& identity) {
+Status write_pair(const Files& files, const TlsIdentity& identity) {
   DROVER_RETURN_IF_ERROR(write_new(files.key, identity.key, 0600));
   return write_new(files.cert, identity.cert, 0666);
 }
@@ -58,9 +58,11 @@ Result<int> days_of(const Run& run) {
   return days;
 }
 
+bool is_domain(const std::string& name) { return is_certificate_name(name) && !name.starts_with("*"); }
+
 Result<std::string> domain_of(const Run& run) {
   std::string domain = run.arguments.value("domain");
-  if (!is_dns_name(domain) || domain.starts_with("*"))
+  if (!is_domain(domain))
     return invalid_argument("-domain is \"" + domain + "\", which is no DNS name");
   return domain;
 }
@@ -130,17 +132,17 @@ Result<std::string> region_of(const Run& run) {
   std::string region = run.arguments.value("cluster-region");
   if (region.empty()) region = run.client.options().region;
   if (region.empty()) region = "global";
-  if (!is_dns_name(region) || region.starts_with("*"))
+  if (!is_domain(region))
     return invalid_argument("the region \"" + region + "\" cannot stand in a DNS name");
   return region;
 }
 
-Result<Identity> authority_of(const Run& run, const std::string& domain) {
+Result<TlsIdentity> authority_of(const Run& run, const std::string& domain) {
   const auto file = [&](const char* flag, const char* ending) {
     const std::string given = run.arguments.value(flag);
     return given.empty() ? domain + ending : given;
   };
-  Identity authority;
+  TlsIdentity authority;
   DROVER_TRY(authority.cert, read_file(file("ca", "-agent-ca.pem")));
   DROVER_TRY(authority.key, read_file(file("key", "-agent-ca-key.pem")));
   return authority;
@@ -187,12 +189,6 @@ int cert_create(Run& run) {
 
 // --- both
 
-std::string joined_names(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
-  return text.empty() ? "<none>" : text;
-}
-
 int show_certificate(Run& run, bool of_authority) {
   const std::string& path = run.arguments.positional()[0];
   const auto text = read_file(path);
@@ -206,10 +202,10 @@ int show_certificate(Run& run, bool of_authority) {
                                                             {"Common Name", found->common_name},
                                                             {"Expiry Date", found->expiry}};
   if (of_authority) {
-    pairs.emplace_back("Permitted DNS Domains", joined_names(found->permitted));
+    pairs.emplace_back("Permitted DNS Domains", joined(found->permitted, " "));
   } else {
-    pairs.emplace_back("DNS Names", joined_names(found->dns_names));
-    pairs.emplace_back("IP Addresses", joined_names(found->ip_addresses));
+    pairs.emplace_back("DNS Names", joined(found->dns_names, " "));
+    pairs.emplace_back("IP Addresses", joined(found->ip_addresses, " "));
   }
   run.out << format_pairs(pairs);
   return 0;

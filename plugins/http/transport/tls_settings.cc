@@ -10,6 +10,7 @@
 #include "drover/config.h"
 #include "drover/log.h"
 #include "drover/tls.h"
+#include "drover/trim.h"
 
 namespace drover::api {
 namespace {
@@ -44,17 +45,12 @@ std::string all_suites() {
   return text;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
-}
-
 Result<std::vector<std::string>> suites_of(std::string_view text) {
   std::vector<std::string> suites;
   while (!text.empty()) {
     const std::string_view part = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), part.size() + 1));
-    const std::string_view name = trimmed(part);
+    const std::string_view name = trim(part, " \t");
     if (name.empty()) continue;
     if (!suite_of(name)) {
       return invalid_argument("tls.tls_cipher_suites: unsupported TLS cipher \"" + std::string(name) +

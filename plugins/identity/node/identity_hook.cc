@@ -27,7 +27,7 @@ constexpr auto kAgain = 2s;      // after the servers gave no token
 constexpr char kRenewAt[] = "renew_at";  // in the hook's state: nanoseconds since 1970
 constexpr auto kTellAfter = 5s;  // that there is none yet
 
-// What is to be done with a task whose token has become another.
+// The things to do to a task whose token has become another.
 struct Change {
   bool restarts = false;
   std::vector<std::string> signals;
@@ -76,7 +76,7 @@ class IdentityPart final : public TaskHook::Part {
   void shutdown() override { end(); }
 
  private:
-  // What later calls hold of the part: they may come when it is gone.
+  // Later calls hold this of the part: they may come when it is gone.
   struct Acting {
     Mutex mutex;  // held while the part acts
     IdentityPart* part DROVER_GUARDED_BY(mutex) = nullptr;

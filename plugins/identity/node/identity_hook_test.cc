@@ -21,7 +21,6 @@ namespace drover::identity {
 namespace {
 
 namespace fs = std::filesystem;
-namespace driver = hashicorp::nomad::plugins::drivers::proto;
 using namespace std::chrono_literals;
 
 class FakeListener final : public ApiListener {
@@ -94,20 +93,10 @@ class HooksTest : public ::testing::Test {
     if (!task_) task_.emplace(folder_, "web", spec());
     part_ = hook.attach(*task_, state_);
   }
-  Status prestart(bool recovered = false) {
-    const driver::DriverCapabilities capabilities;
-    adds_.Clear();
-    TaskPrestart start{.capabilities = capabilities,
-                       .environment = environment_,
-                       .node = node_variables_,
-                       .recovered = recovered,
-                       .stop = stop_.get_token(),
-                       .adds = adds_};
-    return part_->prestart(start);
-  }
+  Status prestart(bool recovered = false) { return start_.prestart(*part_, recovered); }
   std::string variable(const std::string& name) const {
-    const auto at = adds_.env().find(name);
-    return at == adds_.env().end() ? "" : at->second;
+    const auto at = start_.adds.env().find(name);
+    return at == start_.adds.env().end() ? "" : at->second;
   }
   std::string content(const std::string& below) const {
     std::ifstream file(folder_ + "/web/" + below);
@@ -115,8 +104,7 @@ class HooksTest : public ::testing::Test {
   }
 
   const std::string folder_ = fs::path(::testing::TempDir()) / ("identity." + std::to_string(::getpid()));
-  Variables environment_ = {{"NOMAD_SECRETS_DIR", "/secrets"}, {"NOMAD_TASK_DIR", "/local"}};
-  const Variables node_variables_;
+  testing::FakeStart start_{.environment = {{"NOMAD_SECRETS_DIR", "/secrets"}, {"NOMAD_TASK_DIR", "/local"}}};
   testing::FakeHost host_;
   testing::FakeNode node_;
   testing::FakeState state_;
@@ -128,8 +116,6 @@ class HooksTest : public ::testing::Test {
   std::optional<testing::FakeTask> task_;
   IdentityHook identity_hook_;
   ApiHook api_hook_;
-  std::stop_source stop_;
-  driver::TaskConfig adds_;
   std::unique_ptr<TaskHook::Part> part_;
 };
 
@@ -161,7 +147,7 @@ TEST_F(HooksTest, ARefusalFailsTheStart) {
 TEST_F(HooksTest, WaitsForServersUntilTheTaskIsToEnd) {
   servers_ = unavailable("No cluster leader");
   attach(identity_hook_);
-  stop_.request_stop();
+  start_.stop.request_stop();
   EXPECT_EQ(prestart().code(), Code::cancelled);
 }
 
@@ -265,7 +251,7 @@ TEST_F(HooksTest, WithoutASocketTheTaskRuns) {
 }
 
 TEST_F(HooksTest, TheJobsOwnAddressStays) {
-  environment_["NOMAD_UNIX_ADDR"] = "the job's";
+  start_.environment["NOMAD_UNIX_ADDR"] = "the job's";
   attach(api_hook_);
   ASSERT_TRUE(prestart().ok());
   EXPECT_EQ(variable("NOMAD_UNIX_ADDR"), "");

@@ -1,4 +1,4 @@
-// What the token of a task says. Pure.
+// The claims in the token of a task. Pure.
 #pragma once
 
 #include <cstdint>

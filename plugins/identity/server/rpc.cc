@@ -5,6 +5,7 @@
 #include "drover/api/identities.pb.h"
 #include "drover/api/keyring.pb.h"
 #include "drover/model/allocation.h"
+#include "drover/model/job.h"
 #include "drover/schema.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
@@ -19,15 +20,6 @@ constexpr int kMostAtOnce = 64;
 std::optional<v1::Job> job_of(const ReadView& view, TableId versions, const v1::Allocation& allocation) {
   return Table<v1::Job>(versions).get(
       view, job_version_key(allocation.namespace_(), allocation.job_id(), allocation.job_version()));
-}
-
-const v1::Task* task_of(const v1::Job& job, const std::string& group, const std::string& task) {
-  for (const v1::TaskGroup& each : job.task_groups()) {
-    if (each.name() != group) continue;
-    const auto at = std::ranges::find(each.tasks(), task, [](const auto& one) { return one.name(); });
-    return at == each.tasks().end() ? nullptr : &*at;
-  }
-  return nullptr;
 }
 
 bool is_shown(const v1::Identity& identity) { return identity.env() || identity.file(); }
@@ -68,7 +60,8 @@ Result<v1::SignIdentitiesResponse> Rpc::sign(const v1::SignIdentitiesRequest& re
                                   request.alloc_id()));
   if (terminal(allocation)) return access_denied();
   const auto job = job_of(*view, *tables_.jobs, allocation);
-  const v1::Task* task = job ? task_of(*job, allocation.task_group(), request.task()) : nullptr;
+  const v1::TaskGroup* group = job ? find_group(*job, allocation.task_group()) : nullptr;
+  const v1::Task* task = group ? find_task(*group, request.task()) : nullptr;
   if (!task) return not_found("task not found");
   const Workload workload = workload_of(allocation, *job, request.task());
   v1::SignIdentitiesResponse response;
@@ -106,8 +99,8 @@ Result<v1::IdentityDocument> Rpc::discovery(const v1::IdentityKeysRequest&, Call
 bool SignedTokens::may_have_token(const ReadView& view, const v1::Allocation& allocation) const {
   const auto job = job_of(view, *tables_.jobs, allocation);
   if (!job) return true;
-  const auto group = std::ranges::find(job->task_groups(), allocation.task_group(), [](const auto& g) { return g.name(); });
-  return group == job->task_groups().end() || std::ranges::any_of(group->tasks(), shows_lasting_token);
+  const v1::TaskGroup* group = find_group(*job, allocation.task_group());
+  return !group || std::ranges::any_of(group->tasks(), shows_lasting_token);
 }
 
 // The index at which another key took its place; the greatest number while none has.

@@ -1,14 +1,13 @@
 #include "bind/binding.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "bind/form.h"
 #include "drover/api/logins.pb.h"
 #include "drover/model/filter.h"
+#include "drover/object_name.h"
 #include "drover/v1/auth_method.pb.h"
 #include "login.pb.h"
-#include "rules.h"
 
 namespace drover::login {
 namespace {
@@ -37,12 +36,6 @@ bool selects(const v1::AclBindingRule& rule, const v1::LoginSubject& subject) {
   return answer.ok() && *answer;
 }
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return text;
-}
-
 std::optional<std::string> claim_of(const v1::AuthIdentity& identity, std::string_view name) {
   if (!name.starts_with(kValue)) return std::nullopt;
   const auto claim = identity.claims().find(std::string(name.substr(kValue.size())));
@@ -54,12 +47,13 @@ Result<std::string> bind_name(const v1::AclBindingRule& rule, const v1::AuthIden
                               const std::set<std::string>& mapped) {
   const std::string what = "\"" + rule.bind_type() + "\" bind name for bind target";
   const auto name = fill_in(rule.bind_name(), [&](std::string_view asked) -> std::optional<std::string> {
-    if (const auto claim = claim_of(identity, asked)) return lower(*claim);
+    if (const auto claim = claim_of(identity, asked)) return lower_case(*claim);
     const bool may_be_absent = asked.starts_with(kValue) && mapped.contains(std::string(asked.substr(kValue.size())));
     return may_be_absent ? std::optional<std::string>("") : std::nullopt;
   });
   if (!name) return internal_error("cannot compute " + what + ": " + name.status().message());
-  if (!is_name(*name)) return internal_error("computed " + what + " is invalid: \"" + name->substr(0, 200) + "\"");
+  if (!is_object_name(*name))
+    return internal_error("computed " + what + " is invalid: \"" + name->substr(0, 200) + "\"");
   return name;
 }
 

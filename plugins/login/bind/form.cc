@@ -1,22 +1,12 @@
 #include "bind/form.h"
 
-#include <algorithm>
+#include "drover/object_name.h"
+#include "drover/trim.h"
 
 namespace drover::login {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
-
-bool is_value_name(std::string_view name) {
-  return !name.empty() && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-           c == '.';
-  });
-}
+bool is_value_name(std::string_view name) { return !name.empty() && is_alphanumeric(name, "_-."); }
 
 }  // namespace
 
@@ -33,7 +23,7 @@ Result<std::string> fill_in(std::string_view form, const Values& values) {
     }
     const size_t end = form.find('}', place);
     if (end == std::string_view::npos) return invalid_argument("expected } to end ${");
-    const std::string_view name = trimmed(form.substr(place + 2, end - place - 2));
+    const std::string_view name = trim(form.substr(place + 2, end - place - 2));
     if (!is_value_name(name)) return invalid_argument("\"" + std::string(name) + "\" is no name of a value");
     const auto value = values(name);
     if (!value) return invalid_argument("unknown variable accessed: " + std::string(name));

@@ -93,7 +93,7 @@ class Check {
     for (const auto& holding : candidate_.holdings) {
       const auto is_it = [&](const HeldPort& held) { return held.port == port; };
       if (!std::ranges::any_of(holding->usage.ports, is_it)) continue;
-      // Who may read this job need not know what is in other namespaces.
+      // A reader of this job need not know what is in other namespaces.
       return holding->name_space == job_.namespace_() ? "job " + holding->job_id : "a job of another namespace";
     }
     return "the node";

@@ -83,12 +83,7 @@ class ServiceHooksTest : public ::testing::Test {
     return provider_.said();
   }
   static Status prestart(TaskHook::Part& part) {
-    driver::DriverCapabilities capabilities;
-    driver::TaskConfig adds;
-    const Variables environment{{"COLOR", "blue"}}, node;
-    TaskPrestart start{
-        .capabilities = capabilities, .environment = environment, .node = node, .stop = {}, .adds = adds};
-    return part.prestart(start);
+    return testing::FakeStart{.environment = {{"COLOR", "blue"}}}.prestart(part);
   }
 
   testing::FakeHost host_;

@@ -44,7 +44,8 @@ class StartAuthLoginResponse;
 
 namespace drover {
 
-inline constexpr size_t kMaxKeptLogin = 4096;  // bytes
+inline constexpr size_t kMaxLoginToken = 16 << 10;  // bytes
+inline constexpr size_t kMaxKeptLogin = 4096;       // bytes
 
 class AuthMethod : public Configurable {
  public:

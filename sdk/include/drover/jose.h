@@ -19,14 +19,16 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/auth_method.h"
+#include "drover/claims.h"
 #include "drover/result.h"
 
 namespace drover::jose {
 
-inline constexpr size_t kMaxToken = 16 << 10;  // bytes
-inline constexpr size_t kMaxKeySet = 1 << 20;  // bytes
-inline constexpr size_t kMaxKeys = 256;        // of a set
-inline constexpr int kMaxDepth = 32;           // of JSON
+inline constexpr size_t kMaxToken = kMaxLoginToken;  // bytes
+inline constexpr size_t kMaxKeySet = 1 << 20;        // bytes
+inline constexpr size_t kMaxKeys = 256;              // of a set
+inline constexpr int kMaxDepth = 32;                 // of JSON
 
 enum class Algorithm : uint8_t { rs256, rs384, rs512, ps256, ps384, ps512, es256, es384, es512, eddsa };
 
@@ -63,7 +65,7 @@ struct Token {
   Algorithm algorithm;
   std::string key_id;  // empty: it names none
   std::string type;    // "typ"
-  std::string claims;  // a JSON object without a member that stands twice
+  Claims claims;
   std::string signed_text;
   std::string signature;
 };

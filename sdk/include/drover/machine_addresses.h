@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "drover/result.h"
@@ -22,8 +23,11 @@ struct InterfaceAddress {
   bool is_default = false;  // the default route leads over the interface
 };
 
-// As the system says it now, in its order. [any]
+// As the system says it now, in its order; none where it does not say. [any]
 std::vector<InterfaceAddress> machine_addresses();
+
+// The interface of the default route that comes first in a text like /proc/net/route; empty when there is none. Pure.
+std::string parse_default_route(std::string_view routes);
 
 // The address by which others on a private network reach this machine: one of IPv4, of the interface with the default
 // route if there is one. Empty: it has none. Pure.

@@ -20,17 +20,19 @@ struct CallContext;
 enum class Area : uint8_t { node, agent, cluster, plugin };
 enum class Grant : uint8_t { none, list, read, write };  // each has those before it
 
-// Immutable, and shared by the calls of one caller.
+// Nothing, but for what a class grants. Immutable, and shared by the calls of one caller.
 class Permissions {
  public:
   virtual ~Permissions() = default;
-  virtual bool is_management() const = 0;  // everything
+  virtual bool is_management() const { return false; }  // everything
   // The namespace "*": in at least one.
-  virtual bool may(Access_Capability capability, std::string_view name_space) const = 0;
-  virtual bool may_see(std::string_view name_space) const = 0;  // has any capability there
-  virtual Grant granted(Area area) const = 0;
-  virtual bool may_variable(std::string_view name_space, std::string_view path, Access_VariableRight right) const = 0;
-  virtual bool may_mount(std::string_view host_volume, bool writes) const = 0;
+  virtual bool may(Access_Capability /*capability*/, std::string_view /*name_space*/) const { return false; }
+  virtual bool may_see(std::string_view /*name_space*/) const { return false; }  // has any capability there
+  virtual Grant granted(Area /*area*/) const { return Grant::none; }
+  virtual bool may_variable(std::string_view /*name_space*/, std::string_view /*path*/, Access_VariableRight) const {
+    return false;
+  }
+  virtual bool may_mount(std::string_view /*host_volume*/, bool /*writes*/) const { return false; }
 };
 
 // For those whom nobody restricts: the management identity, and everybody where access control is off.

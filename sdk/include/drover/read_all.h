@@ -7,7 +7,7 @@
 
 namespace drover {
 
-// What can be read of it. Iterators over a stream's buffer throw where a file cannot be read although it could be opened:
+// The text that can be read of it. Iterators over a stream's buffer throw where a file cannot be read although it could be opened:
 // a folder, or what /proc says of a process that has ended meanwhile.
 inline std::string read_all(std::istream& in) {
   std::ostringstream text;

@@ -1,4 +1,4 @@
-// Who a task is when it asks the servers for something: by its identity, or through its node.
+// A task asks the servers as who it is: by its identity, or through its node.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,7 @@ Result<v1::Allocation> allocation_of_caller(const ReadView& view, TableId nodes,
                                             std::string_view node_id, std::string_view node_secret,
                                             std::string_view allocation_id);
 
-// What tasks may do without a token: read their own variables, and what policies grant their job. Everything where
+// The rights of tasks without a token: to read their own variables, and what policies grant their job. Everything where
 // access control is off. Provided by the plugin acl, as "acl", on servers. [any]
 class WorkloadRights {
  public:

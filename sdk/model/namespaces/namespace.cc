@@ -3,15 +3,13 @@
 #include <string>
 
 #include "drover/keys.h"
+#include "drover/object_name.h"
 #include "drover/schema.h"
 #include "drover/v1/namespace.pb.h"
 
 namespace drover {
 
-bool is_namespace_name(std::string_view name) {
-  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
-  return !name.empty() && name.size() <= 128 && name.find_first_not_of(kPlain) == std::string_view::npos;
-}
+bool is_namespace_name(std::string_view name) { return is_object_name(name); }
 
 v1::Namespace default_namespace() {
   v1::Namespace row;

@@ -148,13 +148,13 @@ struct IdentityProvider::State {
   }
 };
 
-IdentityProvider::IdentityProvider(bool has_tls, uint16_t port) : state_(std::make_unique<State>()) {
+IdentityProvider::IdentityProvider(bool has_tls) : state_(std::make_unique<State>()) {
   if (has_tls) {
     auto made = make_tls_identity();
     DROVER_CHECK(made.ok());
     state_->identity = *std::move(made);
   }
-  state_->server = std::make_unique<WebServer>(port, state_->identity.cert, state_->identity.key,
+  state_->server = std::make_unique<WebServer>(state_->identity.cert, state_->identity.key,
                                                [this](const Asked& asked) { return state_->answer(asked); });
 }
 IdentityProvider::~IdentityProvider() = default;

@@ -7,8 +7,9 @@
 //   rotated     a second key signs, and is the only one that is published
 //   userinfo    laid over what userinfo says
 //   description laid over the description of the provider
-//   trouble     path → "500", "silence", "long" (10 MiB), "redirects" (for ever), "elsewhere" (a redirect to another
-//   place) denies      the person says no: error=access_denied posts       takes the client's secret in the form only
+//   trouble     path → "500", "silence", "long" (10 MiB), "redirects" (for ever), "elsewhere" (to another place)
+//   denies      the person says no: error=access_denied
+//   posts       takes the client's secret in the form only
 #pragma once
 
 #include <memory>
@@ -27,7 +28,7 @@ inline constexpr const char* kSubject = "ada";
 
 class IdentityProvider {
  public:
-  explicit IdentityProvider(bool has_tls = false, uint16_t port = 0);
+  explicit IdentityProvider(bool has_tls = false);
   ~IdentityProvider();
 
   std::string issuer() const;
@@ -36,7 +37,7 @@ class IdentityProvider {
   void set(std::string_view switches);
   int asked(const std::string& path) const;  // how often
   const SigningKey& key() const;             // that signs now
-  // What a person's browser does at the URL, and what it brings back: the query of the redirect.
+  // Goes to the URL as a person's browser does, and says what it brings back: the query of the redirect.
   static Result<std::map<std::string, std::string>> visit(const std::string& url);
 
  private:

@@ -8,6 +8,8 @@
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 
+#include <optional>
+
 #include "drover/base64url.h"
 #include "drover/freed.h"
 #include "drover/result.h"
@@ -42,11 +44,12 @@ std::string bytes_of(const BIGNUM* number, size_t width) {
   return bytes;
 }
 
-std::string number_of(EVP_PKEY* key, const char* name) {
+// In so many bytes; without: in as few as it has.
+std::string number_of(EVP_PKEY* key, const char* name, std::optional<size_t> width = std::nullopt) {
   BIGNUM* number = nullptr;
   DROVER_CHECK(EVP_PKEY_get_bn_param(key, name, &number) == 1);
   const std::unique_ptr<BIGNUM, Freed<BN_free>> owned(number);
-  return base64url(bytes_of(number, static_cast<size_t>(BN_num_bytes(number))));
+  return base64url(bytes_of(number, width.value_or(static_cast<size_t>(BN_num_bytes(number)))));
 }
 
 std::string fixed_width(std::string_view der, size_t width) {
@@ -92,7 +95,6 @@ SigningKey::SigningKey(Kind kind, std::string id) : kind_(kind), id_(std::move(i
   DROVER_CHECK(key_->evp != nullptr);
 }
 SigningKey::~SigningKey() = default;
-SigningKey::SigningKey(SigningKey&&) noexcept = default;
 
 std::string SigningKey::pem() const {
   return text_from([&](BIO* out) { return PEM_write_bio_PUBKEY(out, key_->evp.get()); });
@@ -109,16 +111,10 @@ std::string SigningKey::jwk() const {
   if (kind_ == Kind::rsa || kind_ == Kind::small_rsa)
     return head + R"("kty":"RSA","n":")" + number_of(key, OSSL_PKEY_PARAM_RSA_N) + R"(","e":")" +
            number_of(key, OSSL_PKEY_PARAM_RSA_E) + "\"}";
-  if (is_elliptic(kind_)) {
-    const auto coordinate = [&](const char* name) {
-      BIGNUM* number = nullptr;
-      DROVER_CHECK(EVP_PKEY_get_bn_param(key, name, &number) == 1);
-      const std::unique_ptr<BIGNUM, Freed<BN_free>> owned(number);
-      return base64url(bytes_of(number, width_of(kind_)));
-    };
-    return head + R"("kty":"EC","crv":")" + group_of(kind_) + R"(","x":")" + coordinate(OSSL_PKEY_PARAM_EC_PUB_X) +
-           R"(","y":")" + coordinate(OSSL_PKEY_PARAM_EC_PUB_Y) + "\"}";
-  }
+  if (is_elliptic(kind_))
+    return head + R"("kty":"EC","crv":")" + group_of(kind_) + R"(","x":")" +
+           number_of(key, OSSL_PKEY_PARAM_EC_PUB_X, width_of(kind_)) + R"(","y":")" +
+           number_of(key, OSSL_PKEY_PARAM_EC_PUB_Y, width_of(kind_)) + "\"}";
   unsigned char bytes[32];
   size_t size = sizeof bytes;
   DROVER_CHECK(EVP_PKEY_get_raw_public_key(key, bytes, &size) == 1);

@@ -12,7 +12,6 @@ class SigningKey {
   enum class Kind { rsa, small_rsa, p256, p384, p521, ed25519 };
   SigningKey(Kind kind, std::string id);
   ~SigningKey();
-  SigningKey(SigningKey&&) noexcept;
 
   const std::string& id() const { return id_; }
   std::string pem() const;  // public

@@ -34,7 +34,7 @@ std::string decoded(std::string_view text) {
 Asked asked_of(const http::request<http::string_body>& request) {
   const std::string target(request.target());
   const size_t mark = target.find('?');
-  Asked asked{.method = std::string(request.method_string()), .path = target.substr(0, mark), .body = request.body()};
+  Asked asked{.path = target.substr(0, mark), .query = {}, .headers = {}, .body = request.body()};
   if (mark != std::string::npos) asked.query = read_form(std::string_view(target).substr(mark + 1));
   for (const auto& field : request) {
     std::string name(field.name_string());
@@ -101,10 +101,8 @@ Result<http::response<http::string_body>> exchange(http::verb verb, const std::s
 }  // namespace
 
 struct WebServer::State {
-  explicit State(uint16_t port) : acceptor(context, tcp::endpoint(asio::ip::address_v4::loopback(), port)) {}
-
   asio::io_context context;
-  tcp::acceptor acceptor;
+  tcp::acceptor acceptor{context, tcp::endpoint(asio::ip::address_v4::loopback(), 0)};
   std::optional<asio::ssl::context> tls;
   std::function<Told(const Asked&)> handler;
   std::mutex mutex;
@@ -143,9 +141,8 @@ struct WebServer::State {
   }
 };
 
-WebServer::WebServer(uint16_t port, const std::string& cert, const std::string& key,
-                     std::function<Told(const Asked&)> handler)
-    : state_(std::make_unique<State>(port)) {
+WebServer::WebServer(const std::string& cert, const std::string& key, std::function<Told(const Asked&)> handler)
+    : state_(std::make_unique<State>()) {
   if (!cert.empty()) {
     state_->tls.emplace(asio::ssl::context::tls_server);
     state_->tls->use_certificate_chain(asio::buffer(cert));

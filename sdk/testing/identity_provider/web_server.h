@@ -13,7 +13,7 @@
 namespace drover::testing {
 
 struct Asked {
-  std::string method, path;
+  std::string path;
   std::map<std::string, std::string> query;
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
@@ -29,7 +29,7 @@ struct Told {
 class WebServer {
  public:
   // `cert`, `key`: PEM; empty: plain HTTP. `handler` is called by several threads.
-  WebServer(uint16_t port, const std::string& cert, const std::string& key, std::function<Told(const Asked&)> handler);
+  WebServer(const std::string& cert, const std::string& key, std::function<Told(const Asked&)> handler);
   ~WebServer();  // ends every connection
   uint16_t port() const;
 

@@ -3,34 +3,20 @@
 . "$(dirname "$0")/../lib.sh"
 : "${ACCESS_MATRIX:?names the program that calls}"
 
-SERVER_HTTP=$(free_port) SERVER_RPC=$(free_port) CLIENT_HTTP=$(free_port)
-export NOMAD_ADDR=http://127.0.0.1:$SERVER_HTTP
 LIMITS='limits {
   http_limit_attempts = false
   http_max_conns_per_client = 0
 }'
-server_config server "$SERVER_HTTP" "$SERVER_RPC" << CONFIG
-acl {
+server_and_node "acl {
   enabled                  = true
-  token_min_expiration_ttl = "1s"
+  token_min_expiration_ttl = \"1s\"
 }
-$LIMITS
-CONFIG
-client_config client "$CLIENT_HTTP" "$SERVER_RPC" << CONFIG
-$RAW_EXEC
+$LIMITS" "$RAW_EXEC
 acl {
   enabled = true
 }
-$LIMITS
-CONFIG
-cd "$WORK" || exit 1
-run_agent server
-eventually 20 "no leader" "$DROVER" operator api /v1/status/leader
-eventually 20 "no RPC port" bash -c "exec 3<> /dev/tcp/127.0.0.1/$SERVER_RPC"
-run_agent client
-"$DROVER" acl bootstrap > boot || fail "no bootstrap: $(cat boot)"
-NOMAD_TOKEN=$(awk '/^Secret ID/ { print $NF }' boot)
-export NOMAD_TOKEN
+$LIMITS"
+bootstrap
 eventually 20 "no ready node" node_is_ready
 once_job there 'echo token $NOMAD_TOKEN; exec sleep 1000' 'identity {
         env = true

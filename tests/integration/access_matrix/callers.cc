@@ -6,18 +6,8 @@
 namespace drover::matrix {
 namespace {
 
-// Exactly one right.
-class Only : public Permissions {
- public:
-  bool is_management() const override { return false; }
-  bool may(Access_Capability, std::string_view) const override { return false; }
-  bool may_see(std::string_view) const override { return false; }
-  Grant granted(Area) const override { return Grant::none; }
-  bool may_variable(std::string_view, std::string_view, Access_VariableRight) const override { return false; }
-  bool may_mount(std::string_view, bool) const override { return false; }
-};
-
-class OnlyCapability final : public Only {
+// Each of them grants exactly one right.
+class OnlyCapability final : public Permissions {
  public:
   OnlyCapability(Access::Capability capability, std::string name_space)
       : capability_(capability), name_space_(std::move(name_space)) {}
@@ -31,7 +21,7 @@ class OnlyCapability final : public Only {
   const std::string name_space_;
 };
 
-class OnlyArea final : public Only {
+class OnlyArea final : public Permissions {
  public:
   OnlyArea(Area area, Grant grant) : area_(area), grant_(grant) {}
   Grant granted(Area area) const override { return area == area_ ? grant_ : Grant::none; }
@@ -41,7 +31,7 @@ class OnlyArea final : public Only {
   const Grant grant_;
 };
 
-class OnlyVariables final : public Only {
+class OnlyVariables final : public Permissions {
  public:
   explicit OnlyVariables(Access::VariableRight right) : right_(right) {}
   bool may_variable(std::string_view name_space, std::string_view, Access_VariableRight right) const override {

@@ -7,6 +7,7 @@
 
 namespace drover::v1 {
 class Job;
+class Task;
 class TaskGroup;
 }  // namespace drover::v1
 
@@ -14,6 +15,8 @@ namespace drover {
 
 // Null when the job has no such group. Lives as long as the job.
 const v1::TaskGroup* find_group(const v1::Job& job, std::string_view name);
+// Null when the group has no such task. Lives as long as the group.
+const v1::Task* find_task(const v1::TaskGroup& group, std::string_view name);
 
 // The part of a job whose change makes a new version: everything but what the servers keep about it. To be compared.
 std::string specification(v1::Job job);

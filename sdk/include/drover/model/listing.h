@@ -36,6 +36,11 @@ class RowsBeside {
   Order order_;
 };
 
+// The filter of a list, which Listing applies itself; nothing when the call asks for none. Errors: invalid_argument.
+Result<std::optional<Filter>> list_filter(const QueryOptions& query);
+// True when the list wants the row. Errors: invalid_argument, when the filter asks for something that it does not have.
+Result<bool> passes(const std::optional<Filter>& filter, const google::protobuf::Message& row);
+
 class Listing {
  public:
   // Lists a table with the primary key (namespace, name). The prefix is of the name; tokens are "namespace.name".
@@ -64,7 +69,7 @@ class Listing {
       auto entry = make(*row);
       if (!entry) continue;
       if (filter_) {
-        DROVER_TRY(const bool wanted, passes(whole(*row)));
+        DROVER_TRY(const bool wanted, passes(filter_, whole(*row)));
         if (!wanted) continue;
       }
       if (call.query().per_page > 0 && room-- == 0) {
@@ -86,8 +91,6 @@ class Listing {
   enum class Form : uint8_t { name, word, id, creation };
   Listing(Form form, const QueryOptions& query)
       : form_(form), order_(query.reverse ? Order::reverse : Order::forward) {}
-  Status read_filter(const QueryOptions& query);
-  Result<bool> passes(const google::protobuf::Message& row) const;
 
   // Begins with the row of that key.
   void begin_at(std::string key);
