@@ -4,6 +4,7 @@
 #include "drover/model/node.h"
 #include "drover/sha256.h"
 #include "drover/v1/allocation.pb.h"
+#include "drover/v1/csi.pb.h"
 #include "drover/v1/deployment.pb.h"
 #include "drover/v1/evaluation.pb.h"
 #include "drover/v1/job.pb.h"
@@ -40,6 +41,20 @@ KeyRange of_service(std::string_view name_space, std::string_view name) {
   return KeyRange::prefix(KeyBuilder().text(name_space).text(name).view());
 }
 
+std::string csi_volume_key(std::string_view name_space, std::string_view id) {
+  return KeyBuilder().text(name_space).text(id).take();
+}
+std::string csi_claim_key(std::string_view name_space, std::string_view volume_id, std::string_view alloc_id) {
+  return KeyBuilder().text(name_space).text(volume_id).id(alloc_id).take();
+}
+KeyRange of_csi_volume(std::string_view name_space, std::string_view id) {
+  return KeyRange::prefix(csi_volume_key(name_space, id));
+}
+KeyRange of_csi_remote(std::string_view plugin_id, std::string_view external_volume_id) {
+  return KeyRange::prefix(KeyBuilder().text(plugin_id).text(external_volume_id).view());
+}
+KeyRange of_csi_plugin(std::string_view plugin_id) { return KeyRange::prefix(KeyBuilder().text(plugin_id).view()); }
+
 std::string node_pool_key(std::string_view name) { return KeyBuilder().text(name).take(); }
 
 std::string namespace_key(std::string_view name) { return KeyBuilder().text(name).take(); }
@@ -51,10 +66,18 @@ KeyRange node_of_secret(std::string_view secret) { return of_id(sha256(secret));
 KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id).view()); }
 
 TableShape<v1::Job> jobs_table() {
-  return {"jobs", {{"parent"}, {"dispatch_token"}, {"every_node"}}, [](const v1::Job& job, RowKeys& keys) {
+  std::vector<IndexSpec> indexes = {{"parent"}, {"dispatch_token"}, {"every_node"}, {"csi_plugin"}};
+  return {"jobs", std::move(indexes), [](const v1::Job& job, RowKeys& keys) {
             keys.primary(job_key(job.namespace_(), job.id()));
             if (runs_everywhere(job) && !starts_children(job)) {
               keys.add(kJobsOnEveryNode, job_key(job.namespace_(), job.id()));
+            }
+            for (const v1::TaskGroup& group : job.task_groups()) {
+              for (const v1::Task& task : group.tasks()) {
+                if (job.stop() || !task.has_csi_plugin_config()) continue;
+                keys.add(kJobsByCsiPlugin,
+                         KeyBuilder().text(task.csi_plugin_config().id()).text(job.namespace_()).text(job.id()).take());
+              }
             }
             if (job.parent_id().empty()) return;
             const auto below_parent = [&] { return KeyBuilder().text(job.namespace_()).text(job.parent_id()); };
@@ -71,10 +94,14 @@ TableShape<v1::Job> job_versions_table() {
 }
 
 TableShape<v1::Node> nodes_table() {
-  return {"nodes", {{"pool"}, {"secret"}}, [](const v1::Node& node, RowKeys& keys) {
+  return {"nodes", {{"pool"}, {"secret"}, {"csi_plugin"}}, [](const v1::Node& node, RowKeys& keys) {
             keys.primary(node.id());
             keys.add(kNodesByPool, KeyBuilder().text(pool_of(node)).id(node.id()).take());
             keys.add(kNodesBySecret, KeyBuilder().id(sha256(node.secret_id())).id(node.id()).take());
+            for (const auto* plugins : {&node.csi_controller_plugins(), &node.csi_node_plugins()}) {
+              for (const auto& [id, info] : *plugins)
+                keys.add(kNodesByCsiPlugin, KeyBuilder().text(id).id(node.id()).take());
+            }
           }};
 }
 
@@ -137,6 +164,30 @@ TableShape<v1::ServiceRegistration> service_registrations_table() {
             keys.add(kServicesByJob, KeyBuilder().text(ns).text(row.job_id()).text(row.id()).take());
             keys.add(kServicesByNode, KeyBuilder().id(row.node_id()).text(ns).text(row.id()).take());
             keys.add(kServicesByAlloc, KeyBuilder().id(row.alloc_id()).text(ns).text(row.id()).take());
+          }};
+}
+
+TableShape<v1::CsiVolume> csi_volumes_table() {
+  return {"csi_volumes", {}, [](const v1::CsiVolume& volume, RowKeys& keys) {
+            keys.primary(csi_volume_key(volume.namespace_(), volume.id()));
+          }};
+}
+
+TableShape<v1::CsiClaim> csi_claims_table() {
+  return {"csi_claims", {{"alloc"}, {"node"}, {"remote"}}, [](const v1::CsiClaim& claim, RowKeys& keys) {
+            const std::string& name_space = claim.namespace_();
+            const std::string& volume = claim.volume_id();
+            keys.primary(csi_claim_key(name_space, volume, claim.alloc_id()));
+            keys.add(kClaimsByAlloc, KeyBuilder().id(claim.alloc_id()).text(name_space).text(volume).take());
+            keys.add(kClaimsByNode,
+                     KeyBuilder().id(claim.node_id()).text(name_space).text(volume).id(claim.alloc_id()).take());
+            keys.add(kClaimsByRemote, KeyBuilder()
+                                          .text(claim.plugin_id())
+                                          .text(claim.external_volume_id())
+                                          .text(name_space)
+                                          .text(volume)
+                                          .id(claim.alloc_id())
+                                          .take());
           }};
 }
 

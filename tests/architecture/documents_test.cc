@@ -14,7 +14,7 @@ std::vector<SourceFile> documents() {
   for (const char* name : {"README.md", "CHANGELOG.md"})
     all.push_back({name, read_text(std::filesystem::path(DROVER_SOURCE_ROOT) / name)});
   for (const char* folder :
-       {"docs", "sdk", "storage", "kernel", "plugins", "drivers", "devices", "checks", "auth", "examples", "tests"}) {
+       {"docs", "sdk", "storage", "kernel", "plugins", "drivers", "devices", "checks", "auth", "csi", "examples", "tests"}) {
     for (SourceFile& file : files_below(folder, {".md"})) all.push_back(std::move(file));
   }
   return all;

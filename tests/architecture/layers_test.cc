@@ -95,7 +95,7 @@ TEST(Layers, PluginsUseThoseThatTheyName) {
   std::vector<std::string> found;
   size_t count = 0;
   std::vector<SourceFile> lists;
-  for (const char* house : {"plugins", "drivers", "devices", "checks", "auth"})
+  for (const char* house : {"plugins", "drivers", "devices", "checks", "auth", "csi"})
     std::ranges::copy(files_below(house, {".txt"}), std::back_inserter(lists));
   for (const SourceFile& list : lists) {
     const size_t begin = list.text.find("drover_add_plugin(");

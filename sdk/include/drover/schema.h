@@ -12,6 +12,8 @@
 
 namespace drover::v1 {
 class Allocation;
+class CsiClaim;
+class CsiVolume;
 class Deployment;
 class Evaluation;
 class Job;
@@ -29,10 +31,12 @@ namespace drover {
 inline constexpr uint32_t kJobsByParent = 1;         // (namespace, parent, job); of children
 inline constexpr uint32_t kJobsByDispatchToken = 2;  // (namespace, parent, idempotency token, job); where it has one
 inline constexpr uint32_t kJobsOnEveryNode = 3;      // (namespace, job); of system and sysbatch jobs, parents apart
+inline constexpr uint32_t kJobsByCsiPlugin = 4;      // (plugin, namespace, job); of those that are not stopped
 // "job_versions" (owner: jobs)      primary: (namespace, job, version descending)
 // "nodes" (owner: nodes)            primary: node
 inline constexpr uint32_t kNodesByPool = 1;    // (pool, node)
 inline constexpr uint32_t kNodesBySecret = 2;  // (SHA-256 of the secret, node): the time of a look tells nothing of it
+inline constexpr uint32_t kNodesByCsiPlugin = 3;  // (plugin, node)
 // "node_pools" (owner: node_pools)  primary: (name)
 // "namespaces" (owner: namespaces)  primary: (name); "default" has no row until somebody changes it
 // "evals" (owner: scheduler)        primary: evaluation
@@ -54,6 +58,11 @@ inline constexpr uint32_t kServicesByName = 1;   // (namespace, service, registr
 inline constexpr uint32_t kServicesByJob = 2;    // (namespace, job, registration)
 inline constexpr uint32_t kServicesByNode = 3;   // (node, namespace, registration)
 inline constexpr uint32_t kServicesByAlloc = 4;  // (allocation, namespace, registration)
+// "csi_volumes" (owner: volumes)  primary: (namespace, volume)
+// "csi_claims" (owner: volumes)   primary: (namespace, volume, allocation)
+inline constexpr uint32_t kClaimsByAlloc = 1;   // (allocation, namespace, volume)
+inline constexpr uint32_t kClaimsByNode = 2;    // (node, namespace, volume, allocation)
+inline constexpr uint32_t kClaimsByRemote = 3;  // (plugin, the storage's name of the volume, namespace, volume, allocation)
 // "scheduler_config" (owner: scheduler)  primary: nothing, there is one row or none
 
 std::string job_key(std::string_view name_space, std::string_view job_id);
@@ -63,6 +72,16 @@ std::string job_version_key(std::string_view name_space, std::string_view job_id
 std::string service_key(std::string_view name_space, std::string_view id);
 // In kServicesByName the instances of a service.
 KeyRange of_service(std::string_view name_space, std::string_view name);
+
+// A row of "csi_volumes"; with an allocation one of "csi_claims".
+std::string csi_volume_key(std::string_view name_space, std::string_view id);
+std::string csi_claim_key(std::string_view name_space, std::string_view volume_id, std::string_view alloc_id);
+// In "csi_claims" those on the volume.
+KeyRange of_csi_volume(std::string_view name_space, std::string_view id);
+// In kClaimsByRemote those on the same volume of the storage, under whichever names it is known here.
+KeyRange of_csi_remote(std::string_view plugin_id, std::string_view external_volume_id);
+// In kNodesByCsiPlugin the nodes that run the plugin, in kJobsByCsiPlugin the jobs.
+KeyRange of_csi_plugin(std::string_view plugin_id);
 
 std::string node_pool_key(std::string_view name);
 std::string namespace_key(std::string_view name);
@@ -78,7 +97,7 @@ KeyRange of_job(std::string_view name_space, std::string_view job_id);
 // In kJobsByDispatchToken the children of the job that were dispatched with that token.
 KeyRange of_dispatch_token(std::string_view name_space, std::string_view job_id, std::string_view token);
 // Keys that begin with the identifier: in kAllocsByNode and kAllocsByEval the allocations of a node or an evaluation;
-// in kServicesByNode and kServicesByAlloc the instances of services on a node or of an allocation.
+// in kServicesByNode and kServicesByAlloc the instances of services on a node or of an allocation; the same of claims.
 KeyRange of_id(std::string_view id);
 
 // The shape of a table, for its owner, who declares it, and for tests that stand in for the owner.
@@ -106,6 +125,8 @@ TableShape<v1::JobCounts> job_counts_table();
 TableShape<v1::Allocation> allocs_table();
 TableShape<v1::Deployment> deployments_table();
 TableShape<v1::ServiceRegistration> service_registrations_table();
+TableShape<v1::CsiVolume> csi_volumes_table();
+TableShape<v1::CsiClaim> csi_claims_table();
 TableShape<v1::SchedulerConfiguration> scheduler_config_table();
 
 }  // namespace drover

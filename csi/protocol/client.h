@@ -1,0 +1,59 @@
+// Calls to one instance of a storage plugin, by the Container Storage Interface (csi.v1), over its socket.
+//
+//   Client client(socket);
+//   DROVER_TRY(const auto info, client.call<csi::v1::GetPluginInfoResponse>(csi::v1::GetPluginInfoRequest(), limits));
+//
+// The method is known by its request: XRequest asks for X of the service that has it.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "csi/v1/csi.pb.h"
+#include "drover/result.h"
+
+namespace drover::plugin_programs {
+class Channel;
+}
+
+namespace drover::csi {
+
+// How long a call may take, and how often it is made again. Only what may have happened already or not at all is made
+// again: the codes unavailable and resource_exhausted, and a try that ran out of its time. The pause before doubles.
+struct CallLimits {
+  std::chrono::nanoseconds each_try = std::chrono::minutes(2);
+  int tries = 3;
+  std::chrono::nanoseconds first_pause = std::chrono::milliseconds(100);
+};
+
+class Client {
+ public:
+  // Does not wait for the other end: the first call does. `socket`: an absolute path.
+  explicit Client(const std::string& socket);
+  explicit Client(std::unique_ptr<plugin_programs::Channel> channel);
+  ~Client();
+
+  // Errors: the plugin's own, by its code, with the method and without any value of the request's secrets in the text;
+  // unavailable when it is gone; deadline_exceeded; cancelled by `stop`; internal for an answer that is none. Blocks.
+  // [any]
+  template <typename Response, typename Request>
+  Result<Response> call(const Request& request, const CallLimits& limits = {}, std::stop_token stop = {}) {
+    DROVER_TRY(const std::string bytes, exchange(request, limits, stop));
+    Response response;
+    if (!response.ParseFromString(bytes))
+      return internal_error(method_of(request) + ": the plugin's answer is not a message");
+    return response;
+  }
+
+ private:
+  static std::string method_of(const google::protobuf::Message& request);
+  Result<std::string> exchange(const google::protobuf::Message& request, const CallLimits& limits,
+                               std::stop_token stop);
+
+  std::unique_ptr<plugin_programs::Channel> channel_;
+};
+
+}  // namespace drover::csi
