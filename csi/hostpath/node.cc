@@ -138,7 +138,7 @@ Result<csi::v1::NodeUnpublishVolumeResponse> NodeService::unpublish(
 
 Result<csi::v1::NodeGetVolumeStatsResponse> NodeService::stats(const csi::v1::NodeGetVolumeStatsRequest& request) {
   DROVER_RETURN_IF_ERROR(check_id(request.volume_id(), "volume_id"));
-  DROVER_RETURN_IF_ERROR(check_path(request.volume_path(), "volume_path", plugin_.settings.data_dir));
+  if (request.volume_path().empty()) return invalid_argument("volume_path is missing");
   Volume volume;
   DROVER_RETURN_IF_ERROR(plugin_.store.read([&](const State& state) -> Status {
     DROVER_TRY(volume, existing_volume(state, request.volume_id()));
@@ -164,7 +164,7 @@ Result<csi::v1::NodeGetVolumeStatsResponse> NodeService::stats(const csi::v1::No
 
 Result<csi::v1::NodeExpandVolumeResponse> NodeService::expand(const csi::v1::NodeExpandVolumeRequest& request) {
   DROVER_RETURN_IF_ERROR(check_id(request.volume_id(), "volume_id"));
-  DROVER_RETURN_IF_ERROR(check_path(request.volume_path(), "volume_path", plugin_.settings.data_dir));
+  if (request.volume_path().empty()) return invalid_argument("volume_path is missing");
   DROVER_TRY(const Busy::Hold hold, plugin_.busy.take({request.volume_id()}));
   Volume volume;
   DROVER_RETURN_IF_ERROR(plugin_.store.read([&](const State& state) -> Status {

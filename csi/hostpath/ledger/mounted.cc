@@ -55,9 +55,6 @@ Status check_stage(const csi::v1::NodeStageVolumeRequest& request, const Setting
 Status check_publish(const csi::v1::NodePublishVolumeRequest& request, const Settings& settings) {
   DROVER_RETURN_IF_ERROR(check_id(request.volume_id(), "volume_id"));
   DROVER_RETURN_IF_ERROR(check_path(request.target_path(), "target_path", settings.data_dir));
-  if (request.staging_target_path().empty())
-    return failed_precondition("staging_target_path is missing: volumes are staged first");
-  DROVER_RETURN_IF_ERROR(check_path(request.staging_target_path(), "staging_target_path", settings.data_dir));
   DROVER_RETURN_IF_ERROR(check_texts(request.volume_context(), "volume_context"));
   return check_texts(request.publish_context(), "publish_context");
 }
@@ -122,9 +119,12 @@ void forget_staged(State& state, const Staged& staged) {
 }
 
 Result<Published> publish(State& state, const Settings& settings, const csi::v1::NodePublishVolumeRequest& request) {
-  DROVER_RETURN_IF_ERROR(check_publish(request, settings));
   DROVER_TRY(const Capability capability, capability_of(request.volume_capability()));
+  DROVER_RETURN_IF_ERROR(check_publish(request, settings));
   DROVER_RETURN_IF_ERROR(check_volume(state, request.volume_id(), capability));
+  if (request.staging_target_path().empty())
+    return failed_precondition("staging_target_path is missing: volumes are staged first");
+  DROVER_RETURN_IF_ERROR(check_path(request.staging_target_path(), "staging_target_path", settings.data_dir));
   DROVER_RETURN_IF_ERROR(check_attached(state, settings, request.volume_id(), request.publish_context()));
   if (find_staged(state, settings, request.target_path()))
     return already_exists("target_path: a volume is staged there");
