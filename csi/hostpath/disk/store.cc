@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -56,7 +55,6 @@ Status Store::open() {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) return errno_status(error.value(), folder_);
-  if (::chmod(folder_.c_str(), 0700) != 0) return errno_status(errno, folder_);
   handle_ = Fd(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!handle_) return errno_status(errno, folder_);
   lock_file_ = Fd(::openat(handle_.get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -16,7 +16,7 @@ class State;
 class Store {
  public:
   explicit Store(std::string folder) : folder_(std::move(folder)) {}
-  // Makes the folder, for its owner alone. Before anything else. Errors: with the path.
+  // Makes the folder where there is none. Before anything else. Errors: with the path.
   Status open();
 
   // Changes the state as a whole, or, when `change` fails, not at all. What it wrote is on disk when this returns.
