@@ -45,10 +45,17 @@ Result<T> changed(Store& store, const Change& change) {
 Result<csi::v1::ControllerGetCapabilitiesResponse> Controller::capabilities(
     const csi::v1::ControllerGetCapabilitiesRequest&) {
   using Rpc = csi::v1::ControllerServiceCapability::RPC;
-  std::vector<Rpc::Type> types = {
-      Rpc::CREATE_DELETE_VOLUME,   Rpc::LIST_VOLUMES,  Rpc::GET_CAPACITY, Rpc::CREATE_DELETE_SNAPSHOT,
-      Rpc::LIST_SNAPSHOTS,         Rpc::GET_SNAPSHOT,  Rpc::CLONE_VOLUME, Rpc::EXPAND_VOLUME,
-      Rpc::VOLUME_CONDITION,       Rpc::GET_VOLUME,    Rpc::SINGLE_NODE_MULTI_WRITER};
+  std::vector<Rpc::Type> types = {Rpc::CREATE_DELETE_VOLUME,
+                                  Rpc::LIST_VOLUMES,
+                                  Rpc::GET_CAPACITY,
+                                  Rpc::CREATE_DELETE_SNAPSHOT,
+                                  Rpc::LIST_SNAPSHOTS,
+                                  Rpc::GET_SNAPSHOT,
+                                  Rpc::CLONE_VOLUME,
+                                  Rpc::EXPAND_VOLUME,
+                                  Rpc::VOLUME_CONDITION,
+                                  Rpc::GET_VOLUME,
+                                  Rpc::SINGLE_NODE_MULTI_WRITER};
   if (plugin_.settings.attaches) {
     for (const auto type : {Rpc::PUBLISH_UNPUBLISH_VOLUME, Rpc::PUBLISH_READONLY, Rpc::LIST_VOLUMES_PUBLISHED_NODES})
       types.push_back(type);
@@ -100,9 +107,8 @@ Result<csi::v1::DeleteVolumeResponse> Controller::remove(const csi::v1::DeleteVo
 Result<csi::v1::ControllerPublishVolumeResponse> Controller::attach(
     const csi::v1::ControllerPublishVolumeRequest& request) {
   DROVER_TRY(const Busy::Hold hold, plugin_.busy.take({request.volume_id()}));
-  DROVER_TRY(const std::string token, changed<std::string>(plugin_.store, [&](State& state) {
-               return hostpath::attach(state, request);
-             }));
+  DROVER_TRY(const std::string token,
+             changed<std::string>(plugin_.store, [&](State& state) { return hostpath::attach(state, request); }));
   csi::v1::ControllerPublishVolumeResponse response;
   (*response.mutable_publish_context())[std::string(kAttachment)] = token;
   return response;
@@ -168,8 +174,7 @@ Result<csi::v1::ControllerExpandVolumeResponse> Controller::expand(
 }
 
 Result<csi::v1::CreateSnapshotResponse> Controller::create_snapshot(const csi::v1::CreateSnapshotRequest& request) {
-  DROVER_TRY(const Busy::Hold hold,
-             plugin_.busy.take({"snapshot " + request.name(), request.source_volume_id()}));
+  DROVER_TRY(const Busy::Hold hold, plugin_.busy.take({"snapshot " + request.name(), request.source_volume_id()}));
   DROVER_TRY(const Room disk, plugin_.storage.room());
   const int64_t now = SystemClock().wall_ns();
   DROVER_TRY(Snapshot snapshot, changed<Snapshot>(plugin_.store, [&](State& state) {
@@ -218,14 +223,14 @@ Result<csi::v1::ListSnapshotsResponse> Controller::list_snapshots(const csi::v1:
 
 Result<csi::v1::GetSnapshotResponse> Controller::get_snapshot(const csi::v1::GetSnapshotRequest& request) {
   DROVER_RETURN_IF_ERROR(check_id(request.snapshot_id(), "snapshot_id"));
-  return looked<csi::v1::GetSnapshotResponse>(
-      plugin_.store, [&](const State& state) -> Result<csi::v1::GetSnapshotResponse> {
-        const Snapshot* found = find_snapshot(state, request.snapshot_id());
-        if (!found) return not_found("there is no such snapshot");
-        csi::v1::GetSnapshotResponse response;
-        *response.mutable_snapshot() = described(*found);
-        return response;
-      });
+  return looked<csi::v1::GetSnapshotResponse>(plugin_.store,
+                                              [&](const State& state) -> Result<csi::v1::GetSnapshotResponse> {
+                                                const Snapshot* found = find_snapshot(state, request.snapshot_id());
+                                                if (!found) return not_found("there is no such snapshot");
+                                                csi::v1::GetSnapshotResponse response;
+                                                *response.mutable_snapshot() = described(*found);
+                                                return response;
+                                              });
 }
 
 }  // namespace drover::hostpath

@@ -60,7 +60,10 @@ TEST_F(Identity, ServesWhatItIsToldTo) {
       {{}, {Service::CONTROLLER_SERVICE}, Code::ok, Code::ok, Code::unimplemented},
       {{"--attach"}, {Service::CONTROLLER_SERVICE}, Code::ok, Code::ok, Code::invalid_argument},
       {{"--no-controller"}, {}, Code::unimplemented, Code::ok, Code::unimplemented},
-      {{"--no-controller", "--controller-elsewhere"}, {Service::CONTROLLER_SERVICE}, Code::unimplemented, Code::ok,
+      {{"--no-controller", "--controller-elsewhere"},
+       {Service::CONTROLLER_SERVICE},
+       Code::unimplemented,
+       Code::ok,
        Code::unimplemented},
       {{"--no-node"}, {Service::CONTROLLER_SERVICE}, Code::ok, Code::unimplemented, Code::unimplemented},
   };
@@ -249,7 +252,8 @@ TEST_F(Snapshots, KeepWhatWasThere) {
   request.mutable_volume_content_source()->mutable_snapshot()->set_snapshot_id(snapshot->snapshot().snapshot_id());
   const std::string to = content_of(place_, "volumes", make(instance, request));
 
-  struct stat stat{}, same{}, holes{};
+  struct stat stat {
+  }, same{}, holes{};
   EXPECT_EQ(text_of(to + "/file"), "before");
   ASSERT_EQ(::stat((to + "/file").c_str(), &stat), 0);
   ASSERT_EQ(::stat((to + "/deep/er/same").c_str(), &same), 0);

@@ -62,14 +62,15 @@ Result<Source> source_of(const State& state, const csi::v1::VolumeContentSource&
 }
 
 bool is_from(const Volume& volume, const csi::v1::VolumeContentSource& from) {
-  return volume.source_snapshot() == from.snapshot().snapshot_id() && volume.source_volume() == from.volume().volume_id();
+  return volume.source_snapshot() == from.snapshot().snapshot_id() &&
+         volume.source_volume() == from.volume().volume_id();
 }
 
 bool is_equal(const Texts& a, const Texts& b) {
   return a.size() == b.size() && std::ranges::all_of(a, [&](const auto& entry) {
-    const auto at = b.find(entry.first);
-    return at != b.end() && at->second == entry.second;
-  });
+           const auto at = b.find(entry.first);
+           return at != b.end() && at->second == entry.second;
+         });
 }
 
 // Why the volume of that name is none that the call may have; empty when it may.

@@ -145,8 +145,8 @@ class HostpathProgram : public ::testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "mounts need root";
-    static const bool has_own = ::unshare(CLONE_NEWNS) == 0 &&
-                                ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+    static const bool has_own =
+        ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
     if (!has_own) GTEST_SKIP() << "a mount namespace needs CAP_SYS_ADMIN: " << std::strerror(errno);
   }
 
