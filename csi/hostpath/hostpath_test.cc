@@ -1,9 +1,13 @@
 // The program over its socket, with the reach of csi-sanity: identity, controller, snapshots, lists, crashes.
+#include <sys/inotify.h>
+
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include <set>
 #include <thread>
 
+#include "drover/fd.h"
 #include "testing/instance.h"
 
 namespace drover::hostpath {
@@ -344,6 +348,62 @@ TEST_F(Crash, NothingIsLostBetweenCalls) {
   }
   EXPECT_EQ(place_.mounts().size(), 0u);
   EXPECT_EQ(instance.code(remove(id)), Code::ok);
+}
+
+// The file of the state, watched.
+class Watch {
+ public:
+  explicit Watch(const std::string& folder) {
+    // Both ends of a rename: the kernel makes one event of several that are alike.
+    EXPECT_GE(::inotify_add_watch(fd_.get(), folder.c_str(), IN_MOVED_FROM | IN_MOVED_TO), 0);
+  }
+  // Until it was replaced so often. False when that does not come.
+  bool sees(int changes) {
+    pollfd readable{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    // Room for one event and not for two: each is the structure and a name of sixteen bytes.
+    std::array<char, sizeof(inotify_event) + 16> event{};
+    for (int events = 2 * changes; events > 0; --events) {
+      if (::poll(&readable, 1, 20'000) != 1 || ::read(fd_.get(), event.data(), event.size()) <= 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  Fd fd_{::inotify_init1(IN_CLOEXEC)};
+};
+
+// Kills the program when the call has stored its first, second, … step, starts it again and repeats the call.
+template <typename Request>
+void expect_survives(Instance& instance, const Place& place, const Request& request, int steps = 1) {
+  SCOPED_TRACE(Request::descriptor()->name() + ", step " + std::to_string(steps));
+  Watch watch(place / "data");
+  std::thread caller([&] { (void)instance.ask(request); });  // it may be answered, or not
+  EXPECT_TRUE(watch.sees(steps));
+  instance.end(SIGKILL);
+  caller.join();
+  instance.start();
+  const auto repeated = instance.ask(request);
+  EXPECT_TRUE(repeated.ok()) << repeated.status().to_string();
+}
+
+TEST_F(Crash, EachStoredStepMayBeTheLast) {
+  Instance instance(place_, "n1");
+  for (const int steps : {1, 2}) expect_survives(instance, place_, create("db" + std::to_string(steps), kMiB), steps);
+  const std::string id = make(instance, create("db1", kMiB));
+  for (const int steps : {1, 2}) expect_survives(instance, place_, snapshot_of(id, "s" + std::to_string(steps)), steps);
+  EXPECT_EQ(instance.ask(csi::v1::ListVolumesRequest())->entries_size(), 2);
+  EXPECT_EQ(instance.ask(csi::v1::ListSnapshotsRequest())->entries_size(), 2);
+
+  expect_survives(instance, place_, stage_at(id, folder("stage")));
+  expect_survives(instance, place_, publish_at(id, place_ / "stage", place_ / "target", mounted(), true));
+  EXPECT_EQ(place_.mounts().size(), 2u);
+  expect_survives(instance, place_, unpublish(id, place_ / "target"));
+  expect_survives(instance, place_, unstage(id, place_ / "stage"));
+  EXPECT_EQ(place_.mounts().size(), 0u);
+  expect_survives(instance, place_, remove(id));
+  expect_survives(instance, place_, remove(make(instance, create("db2", kMiB))), 2);
+  EXPECT_EQ(instance.ask(csi::v1::ListVolumesRequest())->entries_size(), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(place_ / "data/volumes"));
 }
 
 // What a program leaves that is killed in the middle of a call, put there by hand.
