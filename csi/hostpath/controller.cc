@@ -40,6 +40,25 @@ Result<T> changed(Store& store, const Change& change) {
   return value;
 }
 
+using Step = void (*)(State& state, const std::string& id);
+
+Status take(Store& store, Step step, const std::string& id) {
+  return store.change([&](State& state) {
+    step(state, id);
+    return ok_status();
+  });
+}
+
+// Fills what a row stands for; what cannot be made leaves nothing.
+template <typename Row>
+Status make(Plugin& plugin, const Row& row, Step end, Step forget) {
+  const Status made = plugin.storage.make(row);
+  if (made.ok()) return take(plugin.store, end, row.id());
+  DROVER_RETURN_IF_ERROR(plugin.storage.remove(row));
+  DROVER_RETURN_IF_ERROR(take(plugin.store, forget, row.id()));
+  return made;
+}
+
 }  // namespace
 
 Result<csi::v1::ControllerGetCapabilitiesResponse> Controller::capabilities(
@@ -74,19 +93,9 @@ Result<csi::v1::CreateVolumeResponse> Controller::create(const csi::v1::CreateVo
              }));
   csi::v1::CreateVolumeResponse response;
   *response.mutable_volume() = described(volume);
-  if (volume.stage() == STAGE_READY) return response;
-  if (const Status made = plugin_.storage.make(volume); !made.ok()) {
-    DROVER_RETURN_IF_ERROR(plugin_.storage.remove(volume));
-    DROVER_RETURN_IF_ERROR(plugin_.store.change([&](State& state) {
-      end_delete(state, volume.id());
-      return ok_status();
-    }));
-    return made;
+  if (volume.stage() != STAGE_READY) {
+    DROVER_RETURN_IF_ERROR(make(plugin_, volume, end_create, end_delete));
   }
-  DROVER_RETURN_IF_ERROR(plugin_.store.change([&](State& state) {
-    end_create(state, volume.id());
-    return ok_status();
-  }));
   return response;
 }
 
@@ -97,10 +106,7 @@ Result<csi::v1::DeleteVolumeResponse> Controller::remove(const csi::v1::DeleteVo
              }));
   if (!volume) return csi::v1::DeleteVolumeResponse();
   DROVER_RETURN_IF_ERROR(plugin_.storage.remove(*volume));
-  DROVER_RETURN_IF_ERROR(plugin_.store.change([&](State& state) {
-    end_delete(state, volume->id());
-    return ok_status();
-  }));
+  DROVER_RETURN_IF_ERROR(take(plugin_.store, end_delete, volume->id()));
   return csi::v1::DeleteVolumeResponse();
 }
 
@@ -180,24 +186,11 @@ Result<csi::v1::CreateSnapshotResponse> Controller::create_snapshot(const csi::v
   DROVER_TRY(Snapshot snapshot, changed<Snapshot>(plugin_.store, [&](State& state) {
                return begin_snapshot(state, plugin_.settings, disk, Uuid::random().to_string(), now, request);
              }));
+  if (snapshot.stage() != STAGE_READY) {
+    DROVER_RETURN_IF_ERROR(make(plugin_, snapshot, end_snapshot, end_delete_snapshot));
+    snapshot.set_stage(STAGE_READY);
+  }
   csi::v1::CreateSnapshotResponse response;
-  if (snapshot.stage() == STAGE_READY) {
-    *response.mutable_snapshot() = described(snapshot);
-    return response;
-  }
-  if (const Status made = plugin_.storage.make(snapshot); !made.ok()) {
-    DROVER_RETURN_IF_ERROR(plugin_.storage.remove(snapshot));
-    DROVER_RETURN_IF_ERROR(plugin_.store.change([&](State& state) {
-      end_delete_snapshot(state, snapshot.id());
-      return ok_status();
-    }));
-    return made;
-  }
-  DROVER_RETURN_IF_ERROR(plugin_.store.change([&](State& state) {
-    end_snapshot(state, snapshot.id());
-    return ok_status();
-  }));
-  snapshot.set_stage(STAGE_READY);
   *response.mutable_snapshot() = described(snapshot);
   return response;
 }
@@ -209,10 +202,7 @@ Result<csi::v1::DeleteSnapshotResponse> Controller::remove_snapshot(const csi::v
              }));
   if (!snapshot) return csi::v1::DeleteSnapshotResponse();
   DROVER_RETURN_IF_ERROR(plugin_.storage.remove(*snapshot));
-  DROVER_RETURN_IF_ERROR(plugin_.store.change([&](State& state) {
-    end_delete_snapshot(state, snapshot->id());
-    return ok_status();
-  }));
+  DROVER_RETURN_IF_ERROR(take(plugin_.store, end_delete_snapshot, snapshot->id()));
   return csi::v1::DeleteSnapshotResponse();
 }
 

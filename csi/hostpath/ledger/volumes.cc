@@ -93,6 +93,24 @@ Result<Volume> continued(Volume& volume, const Settings& settings, const csi::v1
   return volume;
 }
 
+Volume added(State& state, const Settings& settings, const csi::v1::CreateVolumeRequest& request, const std::string& id,
+             const Source& source, int64_t size) {
+  Volume& volume = *state.add_volumes();
+  volume.set_number(state.last_number() + 1);
+  state.set_last_number(volume.number());
+  volume.set_id(id);
+  volume.set_name(request.name());
+  volume.set_stage(STAGE_MAKING);
+  volume.set_maker(settings.node_id);
+  volume.set_is_block(source.is_block);
+  volume.set_capacity(size);
+  volume.set_source_volume(source.volume);
+  volume.set_source_snapshot(source.snapshot);
+  *volume.mutable_parameters() = request.parameters();
+  for (const auto& [key, value] : settings.topology) (*volume.mutable_topology())[key] = value;
+  return volume;
+}
+
 Status check_use(const State& state, const Volume& volume) {
   for (const Published& each : state.published()) {
     if (each.volume_id() == volume.id())
@@ -201,20 +219,7 @@ Result<Volume> begin_create(State& state, const Settings& settings, const Room& 
   DROVER_TRY(const int64_t size, size_of(request.capacity_range(), source.is_block, source.size));
   DROVER_RETURN_IF_ERROR(check_room(room, size, size));
 
-  Volume& volume = *volumes.Add();
-  volume.set_number(state.last_number() + 1);
-  state.set_last_number(volume.number());
-  volume.set_id(new_id);
-  volume.set_name(request.name());
-  volume.set_stage(STAGE_MAKING);
-  volume.set_maker(settings.node_id);
-  volume.set_is_block(source.is_block);
-  volume.set_capacity(size);
-  volume.set_source_volume(source.volume);
-  volume.set_source_snapshot(source.snapshot);
-  *volume.mutable_parameters() = request.parameters();
-  for (const auto& [key, value] : settings.topology) (*volume.mutable_topology())[key] = value;
-  return volume;
+  return added(state, settings, request, new_id, source, size);
 }
 
 void end_create(State& state, const std::string& id) {
