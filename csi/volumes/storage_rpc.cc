@@ -19,7 +19,6 @@
 namespace drover::volumes {
 namespace {
 
-constexpr auto kProposeTime = std::chrono::seconds(10);
 
 // The storage's name of the volume.
 const std::string& remote_id(const v1::CsiVolume& row) {

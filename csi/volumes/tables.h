@@ -1,6 +1,7 @@
 // The tables of volumes and of claims, and what the log's commands do to them. Deterministic. [apply]
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,7 @@ struct Tables {
 
 inline constexpr std::string_view kUnknownVolume = "volume not found";
 inline constexpr std::string_view kNoClaimLeft = "volume max claims reached";
+inline constexpr auto kProposeTime = std::chrono::seconds(10);  // until an entry of the log is given up
 
 // All claims on a volume, in the order of their allocations.
 std::vector<v1::CsiClaim> claims_on(const ReadView& view, const Tables& tables, std::string_view name_space,

@@ -13,7 +13,6 @@ namespace drover::volumes {
 namespace {
 
 constexpr auto kResealEvery = std::chrono::seconds(2);
-constexpr auto kProposeTime = std::chrono::seconds(10);
 
 class VolumesPlugin final : public Plugin {
  public:

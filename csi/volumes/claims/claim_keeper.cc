@@ -1,6 +1,7 @@
 #include "claims/claim_keeper.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <variant>
 
@@ -18,37 +19,8 @@
 namespace drover::volumes {
 namespace {
 
-constexpr auto kProposeTime = std::chrono::seconds(10);
 constexpr auto kLookEvery = std::chrono::seconds(1);
 constexpr size_t kErrorLength = 512;
-
-v1::CsiClaimMove move_of(const v1::CsiClaim& claim, v1::CsiClaimStep to) {
-  v1::CsiClaimMove move;
-  move.mutable_name()->set_namespace_(claim.namespace_());
-  move.mutable_name()->set_volume_id(claim.volume_id());
-  move.mutable_name()->set_alloc_id(claim.alloc_id());
-  move.set_from(claim.step());
-  move.set_to(to);
-  return move;
-}
-
-// A step for which nobody is asked.
-v1::CsiClaimMove written(const std::vector<ClaimFacts>& facts, const NextStep& step) {
-  v1::CsiClaimMove move = move_of(facts[step.claim].claim, step.to);
-  if (step.attached_as >= 0)
-    *move.mutable_publish_context() = facts[static_cast<size_t>(step.attached_as)].claim.publish_context();
-  return move;
-}
-
-bool is_away(const ReadView& view, TableId nodes, const std::string& node_id) {
-  const auto node = Table<v1::Node>(nodes).get(view, node_id);
-  return !node || node->status() == v1::NODE_STATUS_DOWN;
-}
-
-bool is_plugin_gone(const ReadView& view, const Tables& tables, const std::string& plugin_id) {
-  return !view.scan(tables.nodes, kNodesByCsiPlugin, of_csi_plugin(plugin_id))->valid() &&
-         !view.scan(tables.jobs, kJobsByCsiPlugin, of_csi_plugin(plugin_id))->valid();
-}
 
 const char* word_of(NextStep::Kind kind) {
   switch (kind) {
@@ -70,9 +42,9 @@ struct ClaimKeeper::Calls {
   std::set<Remote> volumes DROVER_GUARDED_BY(mutex);
   std::set<Remote> nodes DROVER_GUARDED_BY(mutex);  // plugin, the storage's name of the node
 
-  bool is_busy(const Remote& volume) {
+  std::set<Remote> busy_volumes() {
     const MutexLock lock(mutex);
-    return volumes.contains(volume);
+    return volumes;
   }
   // One call at a time for a volume, and one for a node: storages that name devices choose one name for two otherwise.
   bool take(const Remote& volume, const Remote& node) {
@@ -99,24 +71,6 @@ struct ClaimKeeper::Calls {
     while (!volumes.empty()) ended.wait(lock);
   }
 };
-
-bool is_final(Code code) {
-  switch (code) {
-    case Code::invalid_argument:
-    case Code::not_found:
-    case Code::permission_denied:
-    case Code::unauthenticated:
-    case Code::out_of_range:
-    case Code::unimplemented:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool is_undone(const Status& status) {
-  return status.ok() || status.code() == Code::not_found || status.code() == Code::unimplemented;
-}
 
 void ClaimKeeper::start(Host& host, Keyring& keys) {
   host_ = &host;
@@ -146,36 +100,19 @@ void ClaimKeeper::run(std::stop_token stop) {
   calls->await_end();
 }
 
-std::map<ClaimKeeper::Remote, ClaimKeeper::Group> ClaimKeeper::look(const ReadView& view) const {
-  std::map<Remote, Group> groups;
-  tables_.claims.scan(view, kPrimary, KeyRange::all(), [&](v1::CsiClaim& claim, std::string_view) {
-    Group& group = groups[{claim.plugin_id(), claim.external_volume_id()}];
-    const auto alloc = Table<v1::Allocation>(tables_.allocs).get(view, claim.alloc_id());
-    ClaimFacts facts{
-        .has_ended = has_ended(view, tables_, claim.alloc_id()),
-        .is_node_away = is_away(view, tables_.nodes, claim.node_id()),
-        .is_volume_gone =
-            !view.get(tables_.volumes.id(), csi_volume_key(claim.namespace_(), claim.volume_id())).has_value()};
-    facts.is_plugin_gone = facts.is_volume_gone && is_plugin_gone(view, tables_, claim.plugin_id());
-    facts.claim = std::move(claim);
-    group.facts.push_back(std::move(facts));
-    group.ended_at.push_back(alloc ? alloc->modify_time() : 0);
-    return true;
-  });
-  return groups;
-}
-
 void ClaimKeeper::sweep(const std::shared_ptr<Calls>& calls, uint64_t term, const std::stop_token& stop) {
+  // First this, then the snapshot: it shows what came of every call that is not under way any more.
+  const std::set<Remote> busy = calls->busy_volumes();
   const auto view = host_->snapshot();
   const int64_t now = host_->clock().wall_ns();
   v1::CsiClaimsMoved moved;
-  for (const auto& [remote, group] : look(*view)) {
-    const NextSteps steps = next_steps(group.facts, group.ended_at, calls->is_busy(remote), now);
+  for (const auto& [remote, facts] : claim_groups(*view, tables_)) {
+    const NextSteps steps = next_steps(facts, busy.contains(remote), now);
     for (const NextStep& step : steps.now) {
       if (step.kind == NextStep::Kind::move || step.kind == NextStep::Kind::free) {
-        *moved.add_moves() = written(group.facts, step);
+        *moved.add_moves() = written(facts, step);
       } else {
-        begin(remote, group.facts[step.claim].claim, step.kind, calls, term, stop);
+        begin(remote, facts[step.claim].claim, step.kind, calls, term, stop);
       }
     }
   }
@@ -197,15 +134,15 @@ void ClaimKeeper::act(const v1::CsiClaim& claim, NextStep::Kind kind, uint64_t t
   switch (kind) {
     case NextStep::Kind::attach:
       move = move_of(claim, v1::CSI_CLAIM_STEP_ATTACHED);
-      status = attach(claim, move, stop);
+      status = attach(claim, move, term, stop);
       break;
     case NextStep::Kind::release:
       move = move_of(claim, v1::CSI_CLAIM_STEP_NODE_RELEASED);
-      status = release(claim, stop);
+      status = release(claim, term, stop);
       break;
     default:
       move = move_of(claim, v1::CSI_CLAIM_STEP_UNSPECIFIED);
-      status = detach(claim, stop);
+      status = detach(claim, term, stop);
   }
   if (stop.stop_requested()) return;  // whoever leads next asks again
   if (!status.ok()) {
@@ -229,8 +166,10 @@ Status ClaimKeeper::open_secrets_of(const v1::CsiClaim& claim, Texts& out) const
   return open_secrets(*keys_, sealed, claim.namespace_(), claim.volume_id(), out);
 }
 
-Status ClaimKeeper::attach(const v1::CsiClaim& claim, v1::CsiClaimMove& move, const std::stop_token& stop) const {
+Status ClaimKeeper::attach(const v1::CsiClaim& claim, v1::CsiClaimMove& move, uint64_t term,
+                           const std::stop_token& stop) const {
   v1::CsiAttachRequest request;
+  request.set_leader_term(term);
   request.set_plugin_id(claim.plugin_id());
   request.set_external_volume_id(claim.external_volume_id());
   request.set_external_node_id(claim.external_node_id());
@@ -246,8 +185,9 @@ Status ClaimKeeper::attach(const v1::CsiClaim& claim, v1::CsiClaimMove& move, co
   return ok_status();
 }
 
-Status ClaimKeeper::release(const v1::CsiClaim& claim, const std::stop_token& stop) const {
+Status ClaimKeeper::release(const v1::CsiClaim& claim, uint64_t term, const std::stop_token& stop) const {
   v1::CsiReleaseRequest request;
+  request.set_leader_term(term);
   request.set_node_id(claim.node_id());
   *request.mutable_claim() = claim;
   request.mutable_claim()->clear_secrets();
@@ -256,8 +196,9 @@ Status ClaimKeeper::release(const v1::CsiClaim& claim, const std::stop_token& st
   return is_undone(status) ? ok_status() : status;
 }
 
-Status ClaimKeeper::detach(const v1::CsiClaim& claim, const std::stop_token& stop) const {
+Status ClaimKeeper::detach(const v1::CsiClaim& claim, uint64_t term, const std::stop_token& stop) const {
   v1::CsiDetachRequest request;
+  request.set_leader_term(term);
   request.set_plugin_id(claim.plugin_id());
   request.set_external_volume_id(claim.external_volume_id());
   request.set_external_node_id(claim.external_node_id());

@@ -9,8 +9,8 @@ using Kind = NextStep::Kind;
 
 class Decider {
  public:
-  Decider(std::span<const ClaimFacts> facts, std::span<const int64_t> ended_at, bool is_busy, int64_t now)
-      : facts_(facts), ended_at_(ended_at), is_busy_(is_busy), now_(now), is_freed_(facts.size()) {}
+  Decider(std::span<const ClaimFacts> facts, bool is_busy, int64_t now)
+      : facts_(facts), is_busy_(is_busy), now_(now), is_freed_(facts.size()) {}
 
   NextSteps decide() {
     // Those that leave come first: what they hold may be what another one waits for.
@@ -83,8 +83,8 @@ class Decider {
 
   // The node of an ended allocation is given some time to do its part without being asked.
   bool is_grace_over(size_t i) {
-    if (facts_[i].is_node_away || ended_at_[i] == 0) return true;
-    const int64_t end = ended_at_[i] + kGraceNs;
+    if (facts_[i].is_node_away || facts_[i].ended_at == 0) return true;
+    const int64_t end = facts_[i].ended_at + kGraceNs;
     if (now_ >= end) return true;
     look_at(end);
     return false;
@@ -104,7 +104,6 @@ class Decider {
   }
 
   const std::span<const ClaimFacts> facts_;
-  const std::span<const int64_t> ended_at_;
   bool is_busy_;
   const int64_t now_;
   std::vector<bool> is_freed_;  // in this look
@@ -113,8 +112,8 @@ class Decider {
 
 }  // namespace
 
-NextSteps next_steps(std::span<const ClaimFacts> facts, std::span<const int64_t> ended_at, bool is_busy, int64_t now) {
-  return Decider(facts, ended_at, is_busy, now).decide();
+NextSteps next_steps(std::span<const ClaimFacts> facts, bool is_busy, int64_t now) {
+  return Decider(facts, is_busy, now).decide();
 }
 
 int64_t pause_after(uint32_t attempts) {

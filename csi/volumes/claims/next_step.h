@@ -21,6 +21,7 @@ namespace drover::volumes {
 struct ClaimFacts {
   v1::CsiClaim claim;
   bool has_ended = false;       // its allocation has ended on its node, or nobody knows it
+  int64_t ended_at = 0;         // nanoseconds since 1970, as far as known; 0: long ago
   bool is_node_away = false;    // its node is down or gone: nobody can be asked there
   bool is_volume_gone = false;  // deregistered
   bool is_plugin_gone = false;  // no node and no job has the plugin
@@ -49,9 +50,8 @@ struct NextSteps {
 inline constexpr int64_t kGraceNs = 15'000'000'000;
 
 // `facts`: all claims on one volume of a storage, under whichever names it is known here. `is_busy`: a call for the
-// volume is under way, so that no other one may begin. `ended_at`: for each fact, when its allocation ended as far as
-// known, 0: long ago.
-NextSteps next_steps(std::span<const ClaimFacts> facts, std::span<const int64_t> ended_at, bool is_busy, int64_t now);
+// volume is under way, so that no other one may begin.
+NextSteps next_steps(std::span<const ClaimFacts> facts, bool is_busy, int64_t now);
 
 // The pause after so many failed attempts: from one second, doubling to one minute. Nanoseconds.
 int64_t pause_after(uint32_t attempts);
