@@ -82,7 +82,9 @@ std::string holder_of(const v1::CsiClaim& claim, const ReadView& view, const Tab
   const std::string id = Uuid::from_bytes(claim.alloc_id()).to_string();
   const auto alloc = Table<v1::Allocation>(tables.allocs).get(view, claim.alloc_id());
   if (!alloc) return "allocation " + id + " of job \"" + claim.job_id() + "\", which is forgotten";
-  const char* state = client_terminal(*alloc) ? ", which has ended" : server_terminal(*alloc) ? ", which is to end" : "";
+  const char* state = client_terminal(*alloc)   ? ", which has ended"
+                      : server_terminal(*alloc) ? ", which is to end"
+                                                : "";
   return "allocation " + id + " of job \"" + claim.job_id() + "\"" + state;
 }
 

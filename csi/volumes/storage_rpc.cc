@@ -186,9 +186,8 @@ Status VolumeRpc::expand_on_nodes(const Draft& draft, Call& call) const {
     request.set_capacity_min(row.requested_capacity_min());
     request.set_capacity_max(row.requested_capacity_max());
     *request.mutable_secrets() = draft.secrets;
-    const Status status = drover::call<v1::CsiExpandResponse>(host_->caller(), node_call(*host_, "NodeExpand", call.stop()),
-                                                              request)
-                              .status();
+    CallContext context = node_call(*host_, "NodeExpand", call.stop());
+    const Status status = drover::call<v1::CsiExpandResponse>(host_->caller(), std::move(context), request).status();
     if (!status.ok() && status.code() != Code::not_found)
       return status.with_context("the volume is larger at its storage, but not yet on node " +
                                  Uuid::from_bytes(claim.node_id()).to_string());
@@ -233,12 +232,13 @@ Result<v1::VolumesResponse> VolumeRpc::create(const v1::VolumesRequest& request,
   v1::VolumesResponse response;
   for (const v1::Volume& said : request.volumes()) {
     DROVER_TRY(Draft one, draft(said, true, call));
-    DROVER_RETURN_IF_ERROR(
-        (one.is_new ? create_at_storage(one, said, call) : expand(one, call)).with_context("volume \"" + said.id() + "\""));
+    const Status done = one.is_new ? create_at_storage(one, said, call) : expand(one, call);
+    DROVER_RETURN_IF_ERROR(done.with_context("volume \"" + said.id() + "\""));
     if (const auto put_at = put({&one, 1}, term, call); !put_at) {
       if (!one.is_new) return put_at.status();
-      return put_at.status().with_context("the storage has created \"" + one.row.external_id() + "\" for the volume \"" +
-                                          said.id() + "\", but it is not known here: create or register it again");
+      return put_at.status().with_context("the storage has created \"" + one.row.external_id() +
+                                          "\" for the volume \"" + said.id() +
+                                          "\", but it is not known here: create or register it again");
     }
     v1::Volume& made = *response.add_volumes();
     made.set_id(one.row.id());

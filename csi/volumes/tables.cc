@@ -105,7 +105,8 @@ class Commands {
     const auto before = tables_.volumes.get(context.rows(), csi_volume_key(volume.namespace_(), volume.id()));
     if (one.modify_index() != (before ? before->modify_index() : 0))
       return aborted("volume " + volume.id() + " was changed meanwhile");
-    if (volume.has_secrets() && !may_use(volume.secrets(), context)) return aborted("the root key was replaced meanwhile");
+    if (volume.has_secrets() && !may_use(volume.secrets(), context))
+      return aborted("the root key was replaced meanwhile");
     volume.set_access_mode(before ? before->access_mode() : "");
     volume.set_attachment_mode(before ? before->attachment_mode() : "");
     volume.set_create_index(before ? before->create_index() : context.index());

@@ -83,7 +83,7 @@ void ClaimKeeper::run(std::stop_token stop) {
   auto [view, changes] = host_->follow();
   while (!stop.stop_requested()) {
     sweep(calls, term, stop);
-    // Claims are looked at when one of them changed, and every second: for allocations, nodes and attempts that are due.
+    // Claims are looked at when one of them changed, and every second: for allocations, nodes and what is due.
     const SteadyTime end = host_->clock().steady() + kLookEvery;
     while (!stop.stop_requested()) {
       const auto event = changes->next(end, stop);

@@ -149,13 +149,12 @@ void ClaimWorld::misfortune() {
       machine.is_alive = false;
       machine.silent_since = now_;
       return;
-    case 3: {  // it is purged
-      const auto node = Table<v1::Node>(tables_.nodes).get(rows_, machine.id);
-      if (!node || node->status() != v1::NODE_STATUS_DOWN) return;
+    case 3:  // it is purged
+      if (machine.is_alive) return;
+      lose_work(machine);
       rows_.begin(++index_);
       rows_.erase(tables_.nodes, machine.id);
       return;
-    }
     default: {
       v1::CsiVolumeDeregistered command;
       command.set_namespace_("default");
@@ -194,15 +193,19 @@ void ClaimWorld::set_alloc(const std::string& alloc_id, v1::ClientStatus status)
   if (!Table<v1::Allocation>(tables_.allocs).put(rows_, *alloc).ok()) fail("an allocation");
 }
 
+void ClaimWorld::lose_work(const Machine& machine) {
+  for (const auto& [id, work] : machine.work) {
+    if (!has_ended(rows_, tables_, id)) set_alloc(id, v1::CLIENT_STATUS_LOST);
+  }
+}
+
 void ClaimWorld::machines() {
   for (Machine& machine : machines_) {
     const auto node = Table<v1::Node>(tables_.nodes).get(rows_, machine.id);
     if (!machine.is_alive) {
       if (node && node->status() == v1::NODE_STATUS_READY && now_ - machine.silent_since > kUntilDown) {
         set_node(machine, v1::NODE_STATUS_DOWN);
-        for (auto& [id, work] : machine.work) {
-          if (!has_ended(rows_, tables_, id)) set_alloc(id, v1::CLIENT_STATUS_LOST);
-        }
+        lose_work(machine);
       }
       if (is_calm_ ? !dead_stay_dead_ : chance_.one_in(40)) {  // it is back, with nothing left of before
         machine = {.id = machine.id, .external_id = machine.external_id};
@@ -224,10 +227,11 @@ void ClaimWorld::machines() {
 // What an agent does for one allocation when its turn comes.
 void ClaimWorld::serve(Machine& machine, const std::string& alloc_id, Work& work) {
   const auto alloc = Table<v1::Allocation>(tables_.allocs).get(rows_, alloc_id);
-  const bool is_to_end = !alloc || alloc->desired_status() != v1::DESIRED_STATUS_RUN || has_ended(rows_, tables_, alloc_id);
+  const bool is_to_end =
+      !alloc || alloc->desired_status() != v1::DESIRED_STATUS_RUN || has_ended(rows_, tables_, alloc_id);
   if (work.state == Work::State::waits && !is_to_end) return claim(machine, alloc_id);
-  if (work.state != Work::State::stopped && (is_to_end || chance_.one_in(60))) {
-    work.state = Work::State::stopped;  // its task ends; unmounting takes a while longer
+  if (work.state != Work::State::stopped && chance_.one_in(is_to_end ? 5 : 60)) {
+    work.state = Work::State::stopped;  // its task has ended; unmounting takes a while longer
     return;
   }
   if (work.state != Work::State::stopped) return;
@@ -281,12 +285,13 @@ void ClaimWorld::claim(Machine& machine, const std::string& alloc_id) {
 std::vector<ClaimFacts> ClaimWorld::disturbed(std::vector<ClaimFacts> facts) const {
   for (ClaimFacts& each : facts) {
     const auto alloc = Table<v1::Allocation>(tables_.allocs).get(rows_, each.claim.alloc_id());
-    if (has(Plant::servers_word_is_the_end)) each.has_ended |= alloc && alloc->desired_status() == v1::DESIRED_STATUS_STOP;
+    if (has(Plant::servers_word_is_the_end) && alloc && alloc->desired_status() == v1::DESIRED_STATUS_STOP)
+      each.has_ended = true, each.ended_at = 0;
     if (has(Plant::forgotten_keeps_its_claim)) each.has_ended &= alloc.has_value();
     if (has(Plant::gone_node_is_asked)) each.is_node_away &= rows_.get(tables_.nodes, each.claim.node_id()).has_value();
     if (has(Plant::skips_the_node) && each.claim.step() == v1::CSI_CLAIM_STEP_RELEASING) each.is_node_away = true;
     if (has(Plant::skips_the_node)) each.has_ended |= alloc && alloc->desired_status() == v1::DESIRED_STATUS_STOP;
-    if (has(Plant::never_detaches)) each.claim.set_attaches(each.claim.attaches() && each.claim.step() == v1::CSI_CLAIM_STEP_CLAIMED);
+    if (has(Plant::never_detaches) && each.claim.step() != v1::CSI_CLAIM_STEP_CLAIMED) each.claim.set_attaches(false);
     if (has(Plant::failed_attach_is_nothing) && each.claim.publish_context().empty() &&
         each.claim.step() == v1::CSI_CLAIM_STEP_NODE_RELEASED)
       each.claim.set_attaches(false);
@@ -311,7 +316,10 @@ void ClaimWorld::lead() {
   if (has(Plant::counts_by_name)) {
     std::map<Remote, std::vector<ClaimFacts>> by_name;
     for (auto& [remote, facts] : groups) {
-      for (ClaimFacts& each : facts) by_name[{each.claim.namespace_(), each.claim.volume_id()}].push_back(std::move(each));
+      for (ClaimFacts& each : facts) {
+        const Remote name = {each.claim.namespace_(), each.claim.volume_id()};
+        by_name[name].push_back(std::move(each));
+      }
     }
     groups = std::move(by_name);
   }
@@ -337,7 +345,7 @@ void ClaimWorld::lead() {
     }
   }
   if (!moved.moves().empty() && !commit(moved)) fail("a move");
-  if (has(Plant::reads_before_it_is_busy) && chance_.one_in(3)) old_view_ = rows_;
+  if (has(Plant::reads_before_it_is_busy) && chance_.one_in(15)) old_view_ = rows_;
 }
 
 void ClaimWorld::calls() {
@@ -427,7 +435,8 @@ void ClaimWorld::look() {
     }
     for (const auto& [id, mount] : machine.mounts) {
       const auto nodes = attached_.find({"plugin", mount.remote});
-      if (nodes == attached_.end() || !nodes->second.contains(machine.external_id)) fail("a mount without an attachment");
+      if (nodes == attached_.end() || !nodes->second.contains(machine.external_id))
+        fail("a mount without an attachment");
       writers[mount.remote] += mount.writes;
     }
   }

@@ -92,6 +92,7 @@ class ClaimWorld {
   void serve(Machine& machine, const std::string& alloc_id, Work& work);
   void claim(Machine& machine, const std::string& alloc_id);
   void set_node(const Machine& machine, v1::NodeStatus status);
+  void lose_work(const Machine& machine);
   void set_alloc(const std::string& alloc_id, v1::ClientStatus status);
   std::vector<ClaimFacts> disturbed(std::vector<ClaimFacts> facts) const;
   template <typename Command>
