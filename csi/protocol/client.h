@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "csi/v1/csi.pb.h"
+#include "csi/protocol/messages.h"
 #include "drover/result.h"
 
 namespace drover::plugin_programs {

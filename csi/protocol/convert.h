@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "csi/v1/csi.pb.h"
+#include "csi/protocol/messages.h"
 #include "drover/result.h"
 #include "drover/v1/csi.pb.h"
 #include "drover/v1/node_csi.pb.h"
@@ -19,8 +19,9 @@ Result<csi::v1::VolumeCapability> capability_of(const std::string& access_mode, 
 
 // What a plugin says of itself, as a node tells it to the servers.
 drover::v1::CsiControllerInfo controller_info_of(const csi::v1::ControllerGetCapabilitiesResponse& capabilities);
-drover::v1::CsiNodeInfo node_info_of(const csi::v1::NodeGetInfoResponse& info,
-                                     const csi::v1::NodeGetCapabilitiesResponse& capabilities);
+// Errors: internal when the plugin's answer breaks the contract.
+Result<drover::v1::CsiNodeInfo> node_info_of(const csi::v1::NodeGetInfoResponse& info,
+                                             const csi::v1::NodeGetCapabilitiesResponse& capabilities);
 
 // Errors: internal when the plugin's answer breaks the contract: an identifier is missing or too long.
 Result<drover::v1::CsiCreateResponse> created_of(const csi::v1::CreateVolumeResponse& response);
