@@ -48,6 +48,7 @@ class Keeper {
     Turns& turns;
     const Folders& folders;
     KeeperTiming timing{};
+    MountList mounted = mounted_paths;
   };
   explicit Keeper(const Setup& setup) : setup_(setup), later_(setup.host) {}
   ~Keeper() { stop(); }

@@ -45,7 +45,7 @@ Result<std::string> Keeper::try_mount(const MountKey& key, const Usage& usage, c
     return failed_precondition("it is still mounted as " + to_string(mount.usage) + " for this allocation");
   if (mount.step == Step::published) {
     DROVER_TRY(std::string path, host_target(mount));
-    if (is_mounted(path)) return path;
+    if (is_mounted(setup_.mounted, path)) return path;
   }
   DROVER_RETURN_IF_ERROR(records_.put(mount));
   DROVER_RETURN_IF_ERROR(setup_.claims.claim(key, usage, options, until.stop).status());
@@ -58,16 +58,16 @@ Result<std::string> Keeper::carry_out(Mount mount, const v1::CsiClaimResponse& c
   mount.external_volume_id = claimed.claim().external_volume_id();
   DROVER_TRY(const Turns::Turn turn, take_turn(mount, until));
   DROVER_TRY(const Instances::Found plugin, setup_.instances.find(Side::node, mount.plugin_id));
-  const Forward first = next_forward(mount, /*is_mounted=*/false);
-  if (first == Forward::stage || mount.plugin_type.empty()) {
+  // What the last life of the machine had mounted is gone.
+  Forward next = next_forward(mount, /*is_mounted=*/false);
+  if (next == Forward::stage || mount.plugin_type.empty()) {
     mount.plugin_type = plugin.instance->type;
     mount.stages = plugin.info->node_info().requires_node_stage_volume();
+    next = next_forward(mount, /*is_mounted=*/false);
   }
-  while (true) {
-    const Forward next = next_forward(mount, /*is_mounted=*/mount.step == Step::published);
-    if (next == Forward::nothing) return host_target(mount);
+  for (; next != Forward::nothing; next = next_forward(mount, /*is_mounted=*/true))
     DROVER_RETURN_IF_ERROR(make_step(mount, next, plugin, claimed, until));
-  }
+  return host_target(mount);
 }
 
 Status Keeper::make_step(Mount& mount, Forward step, const Instances::Found& plugin,
@@ -77,7 +77,7 @@ Status Keeper::make_step(Mount& mount, Forward step, const Instances::Found& plu
   DROVER_RETURN_IF_ERROR(records_.put(mount));
   DROVER_TRY(const MountPaths paths, paths_of(setup_.folders, mount));
   const csi::CallLimits limits = this->limits(until);
-  const NodeCall call{.plugin = plugin, .mount = mount, .paths = paths, .limits = limits, .stop = until.stop};
+  const NodeCall call{.plugin = plugin, .mount = mount, .paths = paths, .limits = limits, .mounted = setup_.mounted, .stop = until.stop};
   DROVER_RETURN_IF_ERROR(of_plugin(is_stage ? stage(call, claimed) : publish(call, claimed)));
   mount.step = is_stage ? Step::staged : Step::published;
   return records_.put(mount);

@@ -77,8 +77,8 @@ Result<Response> ask(const NodeCall& call, const Request& request) {
 }
 
 // The plugin has done what it can: whatever lies there yet is nobody's.
-Status unmount_rest(const std::string& path) {
-  while (is_mounted(path)) {
+Status unmount_rest(const MountList& mounted, const std::string& path) {
+  while (is_mounted(mounted, path)) {
     if (::umount2(path.c_str(), UMOUNT_NOFOLLOW) != 0) return errno_status(errno, "unmount " + path);
     log::warn("mounts", "a volume was still mounted when its plugin had unmounted it", {{"path", path}});
   }
@@ -124,7 +124,7 @@ Status unpublish(const NodeCall& call) {
   // A folder that can be removed is no mount.
   const bool may_look = status.code() != Code::cancelled && !may_pass(status.code());
   if (!is_undone && !(may_look && ::rmdir(target.c_str()) == 0)) return status;
-  DROVER_RETURN_IF_ERROR(unmount_rest(target));
+  DROVER_RETURN_IF_ERROR(unmount_rest(call.mounted, target));
   if (is_there(target)) (void)::rmdir(target.c_str());
   remove_folders(call.paths.base, folder_of(call.paths.target));
   return ok_status();
@@ -136,7 +136,7 @@ Status unstage(const NodeCall& call) {
   request.set_staging_target_path(seen(call, call.paths.staging));
   const Status status = ask<csi::v1::NodeUnstageVolumeResponse>(call, request).status();
   if (!counts_as_undone(status.code(), status.message(), is_there(call.paths.host_staging()))) return status;
-  DROVER_RETURN_IF_ERROR(unmount_rest(call.paths.host_staging()));
+  DROVER_RETURN_IF_ERROR(unmount_rest(call.mounted, call.paths.host_staging()));
   remove_folders(call.paths.base, call.paths.staging);
   return ok_status();
 }
@@ -166,8 +166,8 @@ std::vector<std::string> mounted_paths() {
   return out;
 }
 
-bool is_mounted(std::string_view path) {
-  const std::vector<std::string> all = mounted_paths();
+bool is_mounted(const MountList& mounted, std::string_view path) {
+  const std::vector<std::string> all = mounted();
   return std::ranges::find(all, path) != all.end();
 }
 

@@ -2,9 +2,11 @@
 // the keeper has both. Each waits. [any]
 #pragma once
 
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "drover/result.h"
 #include "keeper/mount_plan.h"
@@ -20,6 +22,12 @@ struct CallLimits;
 }
 
 namespace drover::mounts {
+
+// The paths where this machine has mounted something.
+using MountList = std::function<std::vector<std::string>()>;
+std::vector<std::string> mounted_paths();  // as the system says
+bool is_mounted(const MountList& mounted, std::string_view path);
+bool is_there(const std::string& path);  // a link counts for itself
 
 // The paths of a mount, on this machine and as a plugin sees them.
 struct MountPaths {
@@ -38,6 +46,7 @@ struct NodeCall {
   const Mount& mount;
   const MountPaths& paths;
   const csi::CallLimits& limits;
+  const MountList& mounted;
   std::stop_token stop;
 };
 // Both make the folders that the plugin must find. Errors: those of the plugin; those of making a folder.
@@ -49,10 +58,5 @@ Status unpublish(const NodeCall& call);
 Status unstage(const NodeCall& call);
 // Errors also: unimplemented when the plugin cannot.
 Result<v1::CsiExpandResponse> expand(const NodeCall& call, const v1::CsiNodeExpandRequest& request);
-
-// Where the system has mounted something.
-bool is_mounted(std::string_view path);
-std::vector<std::string> mounted_paths();
-bool is_there(const std::string& path);  // a link counts for itself
 
 }  // namespace drover::mounts

@@ -25,6 +25,12 @@ Result<Turns::Turn> Turns::take(const std::string& name, SteadyTime deadline, co
   return deadline_exceeded("an earlier call for the same volume is still pending");
 }
 
+size_t Turns::waiting(const std::string& name) const {
+  const MutexLock lock(mutex_);
+  const auto at = queues_.find(name);
+  return at == queues_.end() ? 0 : at->second.size() - 1;
+}
+
 void Turns::leave(const std::string& name, uint64_t ticket) {
   const MutexLock lock(mutex_);
   const auto at = queues_.find(name);

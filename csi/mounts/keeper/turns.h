@@ -34,11 +34,13 @@ class Turns {
 
   // Waits. Errors: deadline_exceeded; cancelled by `stop`.
   Result<Turn> take(const std::string& name, SteadyTime deadline, const std::stop_token& stop);
+  // Those who wait for their turn.
+  size_t waiting(const std::string& name) const;
 
  private:
   void leave(const std::string& name, uint64_t ticket);
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVarAny changed_;
   uint64_t last_ DROVER_GUARDED_BY(mutex_) = 0;
   std::map<std::string, std::deque<uint64_t>> queues_ DROVER_GUARDED_BY(mutex_);  // whose turn it is comes first

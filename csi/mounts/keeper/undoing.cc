@@ -55,7 +55,7 @@ Status Keeper::undo_next(Mount& mount, Back step, const Until& until) {
   mount.step = is_unpublish ? Step::unpublishing : Step::unstaging;
   DROVER_RETURN_IF_ERROR(records_.put(mount));
   const csi::CallLimits limits = this->limits(until);
-  const NodeCall call{.plugin = plugin, .mount = mount, .paths = paths, .limits = limits, .stop = until.stop};
+  const NodeCall call{.plugin = plugin, .mount = mount, .paths = paths, .limits = limits, .mounted = setup_.mounted, .stop = until.stop};
   DROVER_RETURN_IF_ERROR(is_unpublish ? unpublish(call) : unstage(call));
   mount.step = is_unpublish ? Step::unpublished : Step::undone;
   return records_.put(mount);
@@ -136,7 +136,7 @@ std::vector<std::string> Keeper::paths_below(const Mount& mount) const {
 }
 
 Status Keeper::reconcile_now() {
-  Knowledge knowledge{.records = records_.all(), .claims = {}, .mounted = mounted_paths(), .known = {}, .running = {}};
+  Knowledge knowledge{.records = records_.all(), .claims = {}, .mounted = setup_.mounted(), .known = {}, .running = {}};
   std::erase_if(knowledge.mounted, [&](const std::string& path) { return !setup_.folders.is_volume(path); });
   const auto claims = setup_.claims.of_node(later_.token());
   if (claims) knowledge.claims = *claims;
