@@ -37,7 +37,7 @@ class FakePlugin {
 
   std::shared_ptr<csi::Client> client() { return std::make_shared<csi::Client>(std::make_unique<Way>(*this)); }
 
-  // The methods that were called, but for questions about the plugin itself.
+  // The methods that were called, but for questions about what the plugin is.
   std::vector<std::string> calls() const {
     const std::lock_guard lock(mutex_);
     return calls_;
@@ -143,7 +143,6 @@ class FakePlugin {
   }
 
   std::optional<Result<std::string>> said_of_itself(const std::string& method) {
-    if (method == "Probe") return probe();
     if (method == "GetPluginInfo") {
       csi::v1::GetPluginInfoResponse info;
       info.set_name("fake.example");
@@ -170,21 +169,9 @@ class FakePlugin {
       all.add_capabilities()->mutable_rpc()->set_type(type);
     return all.SerializeAsString();
   }
-  Result<std::string> probe() {
-    const std::lock_guard lock(mutex_);
-    if (auto& faults = faults_["Probe"]; !faults.empty()) {
-      const Fault fault = faults.front();
-      faults.pop_front();
-      return Status(fault.code, fault.text);
-    }
-    csi::v1::ProbeResponse answer;
-    answer.mutable_ready()->set_value(is_ready_);
-    return answer.SerializeAsString();
-  }
-
   // The field 1 of all requests about one volume, but for those that create.
   static std::string volume_of(const std::string& method, const std::string& request) {
-    if (method.starts_with("List") || method == "CreateVolume") return {};
+    if (method.starts_with("List") || method == "CreateVolume" || method == "Probe") return {};
     return read<csi::v1::DeleteVolumeRequest>(request).volume_id();
   }
 
@@ -204,6 +191,10 @@ class FakePlugin {
     } else if (method == "ControllerPublishVolume") {
       csi::v1::ControllerPublishVolumeResponse answer;
       (*answer.mutable_publish_context())["device"] = "/dev/fake";
+      return answer.SerializeAsString();
+    } else if (method == "Probe") {
+      csi::v1::ProbeResponse answer;
+      answer.mutable_ready()->set_value(is_ready_);
       return answer.SerializeAsString();
     } else if (method == "CreateVolume") {
       csi::v1::CreateVolumeResponse answer;
