@@ -33,7 +33,7 @@ class Busy {
  private:
   void release(const std::vector<std::string>& what);
 
-  Mutex mutex_;  // a leaf
+  Mutex mutex_;                                                // a leaf
   std::multiset<std::string> held_ DROVER_GUARDED_BY(mutex_);  // one call may name a thing twice
 };
 

@@ -61,8 +61,7 @@ Result<csi::v1::NodeStageVolumeResponse> NodeService::stage(const csi::v1::NodeS
   }));
   // A block device is made where it is published, for reading alone or for both.
   if (volume.is_block()) return csi::v1::NodeStageVolumeResponse();
-  const unsigned long flags =
-      mount_flags_of(staged.capability().mount_flags(), is_reader_only(staged.capability()));
+  const unsigned long flags = mount_flags_of(staged.capability().mount_flags(), is_reader_only(staged.capability()));
   DROVER_RETURN_IF_ERROR(bind_mount(plugin_.storage.path_of(volume), staged.path(), flags));
   return csi::v1::NodeStageVolumeResponse();
 }
@@ -95,9 +94,9 @@ Status NodeService::mount(const Published& published, const Volume& volume) {
   // What is staged may have gone, when the machine was started anew.
   DROVER_RETURN_IF_ERROR(
       bind_mount(plugin_.storage.path_of(volume), published.staging_path(),
-           mount_flags_of(published.capability().mount_flags(), is_reader_only(published.capability()))));
+                 mount_flags_of(published.capability().mount_flags(), is_reader_only(published.capability()))));
   return bind_mount(published.staging_path(), published.target(),
-              mount_flags_of(published.capability().mount_flags(), read_only));
+                    mount_flags_of(published.capability().mount_flags(), read_only));
 }
 
 Result<csi::v1::NodePublishVolumeResponse> NodeService::publish(const csi::v1::NodePublishVolumeRequest& request) {
