@@ -43,15 +43,16 @@ csi::v1::CapacityRange range_of(const Wanted& wanted) {
 // One call of a server to the newest controller of a plugin: after its turn, within its time.
 class NodeRpc::ControllerCall {
  public:
-  // `turn`: empty for a call that need not wait for others.
-  static Result<ControllerCall> begin(const NodeRpc& rpc, const std::string& plugin_id, const std::string& turn,
-                                      const Call& call) {
+  // `turn`: empty for a call that need not wait for others. `term`: of the leader that asks; 0: of no matter.
+  static Result<ControllerCall> begin(NodeRpc& rpc, const std::string& plugin_id, const std::string& turn,
+                                      const Call& call, uint64_t term = 0) {
     DROVER_TRY(const Until until, rpc.until(call));
     std::optional<Turns::Turn> mine;
     if (!turn.empty()) {
       DROVER_TRY(Turns::Turn taken, rpc.setup_->turns.take(turn, until.end, until.stop));
       mine.emplace(std::move(taken));
     }
+    DROVER_RETURN_IF_ERROR(rpc.heed(term));
     DROVER_TRY(Instances::Found plugin, rpc.setup_->instances.find(Side::controller, plugin_id));
     return ControllerCall(rpc.setup_->host.clock(), until, std::move(mine), std::move(plugin));
   }
@@ -82,10 +83,19 @@ class NodeRpc::ControllerCall {
   Instances::Found plugin_;
 };
 
+Status NodeRpc::heed(uint64_t term) {
+  uint64_t heard = heard_term_.load();
+  while (heard < term && !heard_term_.compare_exchange_weak(heard, term)) {
+  }
+  if (term == 0 || term >= heard) return ok_status();
+  return aborted("the server that asks does not lead any more");
+}
+
 Result<v1::CsiAttachResponse> NodeRpc::attach(const v1::CsiAttachRequest& wanted, Call& call) {
   DROVER_TRY(ControllerCall controller,
              ControllerCall::begin(*this, wanted.plugin_id(),
-                                   turn_of_volume(wanted.plugin_id(), wanted.external_volume_id()), call));
+                                   turn_of_volume(wanted.plugin_id(), wanted.external_volume_id()), call,
+                                   wanted.leader_term()));
   csi::v1::ControllerPublishVolumeRequest request;
   request.set_volume_id(wanted.external_volume_id());
   request.set_node_id(wanted.external_node_id());
@@ -103,7 +113,8 @@ Result<v1::CsiAttachResponse> NodeRpc::attach(const v1::CsiAttachRequest& wanted
 Result<v1::CsiDoneResponse> NodeRpc::detach(const v1::CsiDetachRequest& wanted, Call& call) {
   DROVER_TRY(ControllerCall controller,
              ControllerCall::begin(*this, wanted.plugin_id(),
-                                   turn_of_volume(wanted.plugin_id(), wanted.external_volume_id()), call));
+                                   turn_of_volume(wanted.plugin_id(), wanted.external_volume_id()), call,
+                                   wanted.leader_term()));
   csi::v1::ControllerUnpublishVolumeRequest request;
   request.set_volume_id(wanted.external_volume_id());
   request.set_node_id(wanted.external_node_id());

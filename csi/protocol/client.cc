@@ -1,7 +1,8 @@
 #include "csi/protocol/client.h"
 
-#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 
+#include "csi/protocol/method_path.h"
 #include "csi/protocol/redact.h"
 #include "drover/clock.h"
 #include "drover/pause.h"
@@ -11,19 +12,6 @@ namespace drover::csi {
 namespace {
 
 namespace pb = google::protobuf;
-
-// "/csi.v1.Controller/CreateVolume" of a CreateVolumeRequest.
-std::string path_of(const pb::Descriptor& request) {
-  const pb::FileDescriptor& file = *request.file();
-  for (int i = 0; i < file.service_count(); ++i) {
-    const pb::ServiceDescriptor& service = *file.service(i);
-    for (int k = 0; k < service.method_count(); ++k) {
-      if (service.method(k)->input_type() == &request)
-        return "/" + service.full_name() + "/" + service.method(k)->name();
-    }
-  }
-  check_failed(__FILE__, __LINE__, "a message that is the request of no method");
-}
 
 bool may_be_repeated(Code code) {
   return code == Code::unavailable || code == Code::resource_exhausted || code == Code::deadline_exceeded;
@@ -36,12 +24,12 @@ Client::Client(std::unique_ptr<plugin_programs::Channel> channel) : channel_(std
 Client::~Client() = default;
 
 std::string Client::method_of(const pb::Message& request) {
-  const std::string path = path_of(*request.GetDescriptor());
+  const std::string path = method_path(*request.GetDescriptor());
   return path.substr(path.rfind('/') + 1);
 }
 
 Result<std::string> Client::exchange(const pb::Message& request, const CallLimits& limits, std::stop_token stop) {
-  const std::string path = path_of(*request.GetDescriptor()), bytes = request.SerializeAsString();
+  const std::string path = method_path(*request.GetDescriptor()), bytes = request.SerializeAsString();
   const SystemClock clock;
   std::chrono::nanoseconds pause = limits.first_pause;
   for (int tries = 1;; ++tries, pause *= 2) {
