@@ -3,6 +3,7 @@
 
 #include "csi/protocol/client.h"
 #include "csi/protocol/convert.h"
+#include "drover/pause.h"
 #include "drover/v1/csi.pb.h"
 #include "drover/v1/node_csi.pb.h"
 #include "node_rpc.h"
@@ -11,6 +12,7 @@ namespace drover::mounts {
 namespace {
 
 constexpr int kTries = 3;
+constexpr std::chrono::milliseconds kFirstPause{100};
 
 template <typename Request>
 Status set_capability(const v1::CsiVolumeCapability& wanted, const v1::MountOptions& options, Request& request) {
@@ -57,12 +59,18 @@ class NodeRpc::ControllerCall {
 
   const v1::CsiControllerInfo& can() const { return plugin_.info->controller_info(); }
 
-  // Repeated while the plugin is away, as long as there is time for it.
+  // A try may take all the time that is left. It is repeated while the plugin is away or has too much to do.
   template <typename Response, typename Request>
   Result<Response> ask(const Request& request) {
-    const auto left = std::max<std::chrono::nanoseconds>(until_.end - clock_.steady(), {});
-    return plugin_.instance->client->call<Response>(request, {.each_try = left / kTries, .tries = kTries},
-                                                    until_.stop);
+    auto pause = kFirstPause;
+    for (int tries = 1;; ++tries, pause *= 2) {
+      const auto left = std::max<std::chrono::nanoseconds>(until_.end - clock_.steady(), {});
+      auto answer =
+          plugin_.instance->client->call<Response>(request, {.each_try = left, .tries = 1}, until_.stop);
+      const Code code = answer.status().code();
+      if (tries == kTries || (code != Code::unavailable && code != Code::resource_exhausted)) return answer;
+      if (!pause_until(std::min(clock_.steady() + pause, until_.end), until_.stop)) return answer;
+    }
   }
 
  private:

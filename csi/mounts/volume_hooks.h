@@ -23,7 +23,10 @@ class VolumesHook final : public AllocHook {
     keeper_ = &keeper;
   }
   HookInfo info() const override {
-    return {.name = "csi", .after = {"alloc_dir", "network", "networks"}, .supports = {"volume.csi"}};
+    return {.name = "csi",
+            .after = {"alloc_dir", "await_previous_allocations", "migrate_disk", "network", "networks"},
+            .before = {"services", "checks"},
+            .supports = {"volume.csi"}};
   }
   std::unique_ptr<Part> attach(HookedAlloc& alloc, HookState& state) override;
 

@@ -56,6 +56,7 @@ class PluginTask final : public TaskHook::Part {
       return invalid_argument("task driver \"" + spec->task(task_.name())->driver() + "\" for \"" + task_.name() +
                               "\" does not support mounts, which a storage plugin needs");
     }
+    DROVER_RETURN_IF_ERROR(make_closed_folder(setup_.folders->root()));
     DROVER_RETURN_IF_ERROR(make_closed_folder(folder_));
     DROVER_RETURN_IF_ERROR(make_closed_folder(base));
     if (!start.recovered) (void)::unlink(socket.c_str());  // a former start's
