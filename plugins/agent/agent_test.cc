@@ -511,6 +511,23 @@ TEST_F(AgentTest, ADevelopmentAgentLeavesNothingBehind) {
   EXPECT_EQ(2u, store_.size());  // the node's identifier and secret
 }
 
+TEST_F(AgentTest, ADevelopmentAgentEndsStoragePluginsLast) {
+  class Supports final : public TaskHook {
+   public:
+    HookInfo info() const override { return {.name = "storage", .supports = {"csi_plugin"}}; }
+    std::unique_ptr<Part> attach(HookedTask&, HookState&) override { return nullptr; }
+  } storage;
+  task_hooks_ = {&storage};
+  start(true);
+  v1::Task plugin = task("storage");
+  plugin.mutable_csi_plugin_config()->set_id("disks");
+  std::vector<std::string> ids = {place({plugin})};
+  for (int i = 0; i < 4; ++i) ids.push_back(place({task("web")}));
+  for (const std::string& id : ids) until_status(id, v1::CLIENT_STATUS_RUNNING);
+  stop();
+  EXPECT_EQ((std::vector<std::string>{"web", "web", "web", "web", "storage"}), driver_.stopped());
+}
+
 TEST_F(AgentTest, RemovesWhatTheServersNoLongerList) {
   start();
   const std::string id = place({task("web")}, "batch");

@@ -24,6 +24,11 @@ constexpr auto kWatchTime = std::chrono::minutes(5);
 constexpr auto kFirstRetry = std::chrono::milliseconds(200);
 constexpr auto kLongestRetry = std::chrono::seconds(15);
 
+// One of its tasks mounts volumes for other allocations.
+bool is_storage_plugin(const AllocSpec& spec) {
+  return spec.group && std::ranges::any_of(spec.group->tasks(), &v1::Task::has_csi_plugin_config);
+}
+
 }  // namespace
 
 PullPlan plan_pull(const std::map<Uuid, uint64_t>& known, const std::map<Uuid, uint64_t>& listed) {
@@ -87,6 +92,19 @@ void Allocations::node_is_known() {
   woken_.notify_all();
 }
 
+void Allocations::end(const Runners& runners, SteadyTime deadline) const {
+  const auto left = std::max<std::chrono::nanoseconds>(deadline - client_.now(), {});
+  for (const auto& runner : runners) runner->stop(left / 2);
+  for (const auto& runner : runners) {
+    if (runner->wait_terminal(deadline)) runner->destroy();
+  }
+  for (const auto& runner : runners) {
+    if (const Status status = runner->wait_removed(deadline); !status.ok())
+      log::warn("agent", "allocation not ended in time",
+                {{"alloc", runner->id().to_string()}, {"error", status.message()}});
+  }
+}
+
 void Allocations::stop(bool end_tasks, SteadyTime deadline) {
   if (thread_.joinable()) {
     thread_.request_stop();
@@ -94,16 +112,12 @@ void Allocations::stop(bool end_tasks, SteadyTime deadline) {
   }
   const auto runners = all();
   if (end_tasks) {
-    const auto left = std::max<std::chrono::nanoseconds>(deadline - client_.now(), {});
-    for (const auto& runner : runners) runner->stop(left / 2);
-    for (const auto& runner : runners) {
-      if (runner->wait_terminal(deadline)) runner->destroy();
-    }
-    for (const auto& runner : runners) {
-      if (const Status status = runner->wait_removed(deadline); !status.ok())
-        log::warn("agent", "allocation not ended in time",
-                  {{"alloc", runner->id().to_string()}, {"error", status.message()}});
-    }
+    // Storage plugins last: the volumes of the others are unmounted by them.
+    auto users = runners;
+    const auto plugins =
+        std::ranges::stable_partition(users, [](const auto& runner) { return !is_storage_plugin(*runner->spec()); });
+    end({users.begin(), plugins.begin()}, deadline);
+    end({plugins.begin(), plugins.end()}, deadline);
   }
   for (const auto& runner : runners) runner->detach();
   for (const auto& runner : runners) runner->join();

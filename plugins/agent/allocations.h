@@ -57,6 +57,9 @@ class Allocations final : public NodeLocator {
   std::vector<std::shared_ptr<AllocRunner>> all() const;
 
  private:
+  using Runners = std::vector<std::shared_ptr<AllocRunner>>;
+  // Stops these for good and removes what is left of them, as long as there is time.
+  void end(const Runners& runners, SteadyTime deadline) const;
   void run(const std::stop_token& stop);
   Status pull(uint64_t& index, const std::stop_token& stop);
   Status fetch(const std::vector<Uuid>& ids, const std::map<Uuid, uint64_t>& listed, const std::stop_token& stop);

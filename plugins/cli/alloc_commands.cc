@@ -8,18 +8,43 @@
 #include "deployments/deployment_text.h"
 #include "drover/api/allocations.pb.h"
 #include "drover/api/client.pb.h"
+#include "drover/api/volumes.pb.h"
 #include "evals/eval_monitor.h"
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"
 #include "placement.h"
+#include "volumes/volume_text.h"
 
 namespace drover::cli {
 namespace {
 
 std::string moment(int64_t at) { return at == 0 ? "N/A" : full_time(at); }
 
-void show_task(Run& run, const v1::AllocatedResources& resources, const std::string& name, const v1::TaskState& state) {
+// Volumes of the task, by type; of those that the servers keep -verbose tells more.
+void show_volumes(Run& run, const v1::AllocationWithJob& alloc, const std::string& task) {
+  std::vector<std::vector<std::string>> host = {{"ID", "Read Only"}}, storage = host;
+  if (run.verbose()) storage = {{"ID", "Name", "Plugin", "Provider", "Schedulable", "Read Only", "Mount Options"}};
+  for (const MountedVolume& volume : volumes_of(alloc, task)) {
+    const std::string read_only = yes_no(volume.is_read_only);
+    if (volume.type != "csi" || !run.verbose()) {
+      (volume.type == "csi" ? storage : host).push_back({volume.id, read_only});
+      continue;
+    }
+    v1::ReadVolumeRequest request;
+    request.set_volume_id(volume.id);
+    const auto found = run.client.call<v1::Volumes::Get>(request, {{"namespace", alloc.allocation().namespace_()}});
+    if (!found) run.err << "Error querying volume \"" << volume.id << "\": " << found.status().message() << "\n";
+    const v1::Volume row = found ? found->message.volume() : v1::Volume();
+    storage.push_back({volume.id, row.name(), row.plugin_id(), row.provider(), found ? yes_no(row.schedulable()) : "",
+                       read_only, mount_options_text(row.mount_options())});
+  }
+  if (host.size() > 1) run.out << "\nHost Volumes:\n" << format_list(host);
+  if (storage.size() > 1) run.out << "\nCSI Volumes:\n" << format_list(storage);
+}
+
+void show_task(Run& run, const v1::AllocationWithJob& alloc, const std::string& name, const v1::TaskState& state) {
+  const v1::AllocatedResources& resources = alloc.allocation().allocated_resources();
   run.out << "\nTask \"" << name << "\" is \"" << state.state() << "\"\n";
   if (const auto own = resources.tasks().find(name); own != resources.tasks().end()) {
     run.out << "Task Resources:\n"
@@ -28,6 +53,7 @@ void show_task(Run& run, const v1::AllocatedResources& resources, const std::str
                              std::to_string(own->second.memory().memory_mb()) + " MiB",
                              std::to_string(resources.shared().disk_mb()) + " MiB"}});
   }
+  show_volumes(run, alloc, name);
   run.out << "\nTask Events:\n"
           << format_pairs({{"Started At", moment(state.started_at())},
                            {"Finished At", moment(state.finished_at())},
@@ -127,7 +153,7 @@ int alloc_status(Run& run) {
     }
     run.out << "\nTasks\n" << format_list(rows);
   } else {
-    for (const auto& [name, state] : states) show_task(run, alloc.allocated_resources(), name, state);
+    for (const auto& [name, state] : states) show_task(run, whole, name, state);
   }
   if (verbose) {
     run.out << "\nPlacement Metrics\n" << format_metric(alloc.metrics(), "  ");

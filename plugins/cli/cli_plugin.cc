@@ -16,7 +16,8 @@ class CliPlugin final : public Plugin {
           raft_file_commands, exec_commands,        autocomplete_commands, plugin_commands,       node_pool_commands,
           node_meta_commands, acl_commands,         acl_token_commands,    service_commands,      check_commands,
           keyring_commands,   var_commands,         var_put_commands,      var_lock_commands,     namespace_commands,
-          tls_commands,       auth_method_commands, binding_rule_commands, login_commands}) {
+          tls_commands,       auth_method_commands, binding_rule_commands, login_commands,        volume_commands,
+          volume_snapshot_commands}) {
       for (Definition& definition : group()) {
         std::string name = definition.name;
         commands_.push_back(make_command(std::move(definition)));

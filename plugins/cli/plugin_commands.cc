@@ -10,6 +10,7 @@
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"
+#include "volumes/plugin_status.h"
 
 namespace drover::cli {
 namespace {
@@ -167,7 +168,7 @@ int list_plugins(Run& run, const std::string& node) {
   v1::NodePluginsRequest request;
   request.set_node_id(node);
   auto plugins = run.client.call<v1::NodePlugins::List>(request);
-  if (run.arguments.on("json"))
+  if (wants_object(run))
     return plugins ? *print_object(run, *plugins) : run.fail("Error querying plugins", plugins.status());
   if (plugins) {
     std::vector<std::vector<std::string>> rows = {
@@ -189,6 +190,8 @@ int list_plugins(Run& run, const std::string& node) {
     run.err << "Only what is installed here is shown: " << plugins.status().message() << "\n";
   }
   if (!node.empty()) return 0;
+  const bool is_reached = plugins || plugins.status().code() != Code::unavailable;
+  if (is_reached && run.arguments.value("type").empty()) (void)list_storage_plugins(run, /*is_asked=*/false);
   std::vector<Status> problems;
   std::vector<std::vector<std::string>> rows = {{"Installed", "Version", "Tier", "Kind", "Checks"}};
   bool all_fit = true;
@@ -205,13 +208,18 @@ int list_plugins(Run& run, const std::string& node) {
 int show_plugin(Run& run, const std::string& node, const std::string& name) {
   auto plugin = call_plugin<v1::NodePlugins::Read>(run, node, name);
   if (plugin) {
-    if (run.arguments.on("json")) return *print_object(run, *plugin);
+    if (auto code = print_object(run, *plugin)) return *code;
     print_plugin(run, plugin->message.plugin());
     return 0;
   }
+  if (node.empty() && run.arguments.value("type").empty()) {
+    const auto storage = find_storage_plugin(run, name);
+    if (storage) return show_storage_plugin(run, *storage);
+    if (storage.status().code() == Code::invalid_argument) return run.fail("Error querying plugin", storage.status());
+  }
   // Plugins that are a part of the agent are looked up beside this program.
   std::vector<Status> problems;
-  if (node.empty() && !run.arguments.on("json")) {
+  if (node.empty() && !wants_object(run)) {
     for (const InstalledPlugin& each : installed(run, problems)) {
       if (each.manifest.name != name) continue;
       print_installed(run, each);
@@ -221,7 +229,21 @@ int show_plugin(Run& run, const std::string& node, const std::string& name) {
   return run.fail("Error querying plugin", plugin.status());
 }
 
+int storage_status(Run& run) {
+  const auto& names = run.arguments.positional();
+  if (names.empty()) return list_storage_plugins(run, /*is_asked=*/true);
+  const auto found = find_storage_plugin(run, names[0]);
+  return found ? show_storage_plugin(run, *found) : run.fail("Error querying CSI plugins", found.status());
+}
+
 int plugin_status(Run& run) {
+  const std::string type = run.arguments.value("type");
+  if (!type.empty() && type != "csi" && type != "node")
+    return run.usage("-type: \"" + type + "\" is neither csi nor node");
+  if (type == "csi") {
+    if (run.arguments.is_set("node")) return run.usage("-node is for plugins of a node; those of the type csi are everybody's");
+    return storage_status(run);
+  }
   const auto node = node_of(run);
   if (!node) return run.fail("Error querying plugins", node.status());
   const auto& names = run.arguments.positional();
@@ -297,12 +319,15 @@ Flag node_flag() { return with_value("node", "", "The node, instead of the agent
 std::vector<Definition> plugin_commands() {
   return {
       {"plugin status",
-       "Shows the plugins of a node, or one with its process, crashes, tasks and rights.",
+       "Shows the plugins of a node and those of storage, or one of them.",
        "[plugin]",
-       "Plugins are named by their file or by what they call themselves. Without an agent, and for parts of the "
-       "agent, the installed files and their checks are shown.\n",
-       {node_flag(), on_off("verbose", "Every kept crash and all last lines"), on_off("json", "The API's object"),
-        with_value("plugin-dir", "", "A further folder of installed plugins")},
+       "A node's plugins are named by their file or by what they call themselves, and shown with process, crashes, "
+       "tasks and rights; where there is none of that name, the storage plugin with that ID is shown. -type chooses one "
+       "kind. Without an agent, and for parts of the agent, the installed files and their checks are shown.\n",
+       with_object_flags({node_flag(), with_value("type", "", "node or csi"),
+                          on_off("short", "Of a storage plugin leave out its allocations"),
+                          on_off("verbose", "Every kept crash and all last lines; what a storage plugin can do, and where"),
+                          with_value("plugin-dir", "", "A further folder of installed plugins")}),
        0,
        1,
        plugin_status},

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "drover/model/allocation.h"
+#include "drover/model/csi_volume.h"
 #include "drover/model/job.h"
 
 namespace drover::drain {
@@ -18,6 +19,9 @@ bool has_health(const v1::Allocation& alloc) {
   if (alloc.deployment_status().has_healthy()) return true;
   return alloc.deployment_id().empty() && alloc.client_status() == v1::CLIENT_STATUS_RUNNING;
 }
+
+// What is left when all others are gone: system jobs, and storage plugins, which the others' volumes need to the end.
+bool leaves_last(const v1::Job& job) { return runs_everywhere(job) || runs_csi_plugin(job); }
 
 class Step {
  public:
@@ -61,7 +65,7 @@ class Step {
     for (const v1::Allocation& alloc : each.allocs) {
       At* at = draining(alloc);
       if (!at || client_terminal(alloc)) continue;
-      if (each.job && runs_everywhere(*each.job)) {
+      if (each.job && leaves_last(*each.job)) {
         at->system_left += !at->node->drain_strategy().ignore_system_jobs();
       } else {
         ++at->left;
@@ -71,17 +75,17 @@ class Step {
 
   void move(size_t index) {
     const DrainInput::JobAllocs& each = input_.jobs[index];
-    const bool system = each.job && runs_everywhere(*each.job);
+    const bool is_last = each.job && leaves_last(*each.job);
     std::map<std::string, std::vector<const v1::Allocation*>> movable;  // by group
     std::set<std::string> leaving;
     for (const v1::Allocation& alloc : each.allocs) {
       At* at = draining(alloc);
       if (!at || terminal(alloc) || alloc.desired_transition().migrate()) continue;
-      if (system && at->node->drain_strategy().ignore_system_jobs()) continue;
-      if (at->forced || (system && at->left == 0)) {
+      if (is_last && at->node->drain_strategy().ignore_system_jobs()) continue;
+      if (at->forced || (is_last && at->left == 0)) {
         step_.moves.push_back({alloc.id(), index, /*spares=*/false});
         leaving.insert(alloc.id());
-      } else if (each.job && each.job->type() == "service") {
+      } else if (each.job && !is_last && each.job->type() == "service") {
         movable[alloc.task_group()].push_back(&alloc);
       }
     }

@@ -2,7 +2,8 @@
 //
 //   service allocations   few at a time: their group keeps count - migrate.max_parallel healthy ones
 //   batch allocations     end by themselves, until the deadline
-//   system allocations    last, when nothing else is left; unless they are ignored
+//   system allocations    last, when nothing else is left; unless they are ignored. Likewise those of jobs with storage
+//                         plugins, whatever their type
 //
 // At its deadline a node is done, and what is left there moves at once.
 #pragma once

@@ -122,6 +122,26 @@ TEST(DrainStep, SystemWorkMovesLastOrStays) {
   EXPECT_TRUE(world.is_done());
 }
 
+TEST(DrainStep, StoragePluginsLeaveAsSystemWorkDoes) {
+  World world("service", 1);
+  world.add("a");
+  v1::Job plugin = *world.input.jobs[0].job;
+  plugin.set_id("storage");
+  v1::Task& task = *plugin.mutable_task_groups(0)->add_tasks();
+  task.mutable_csi_plugin_config()->set_id("p");
+  v1::Allocation alloc = world.input.jobs[0].allocs[0];
+  alloc.set_id("plugin");
+  world.input.jobs.push_back({.job = plugin, .allocs = {alloc}});
+
+  EXPECT_EQ(world.moves(), std::vector<std::string>{"alloc1"});
+  world.input.jobs[0].allocs[0].set_client_status(v1::CLIENT_STATUS_COMPLETE);
+  EXPECT_EQ(world.moves(), std::vector<std::string>{"plugin"});
+  EXPECT_FALSE(world.is_done());
+  world.strategy().set_ignore_system_jobs(true);
+  EXPECT_EQ(world.moves(), std::vector<std::string>{});
+  EXPECT_TRUE(world.is_done());
+}
+
 TEST(DrainStep, AnEmptyNodeIsDoneAtOnce) {
   const World world;
   const DrainStep step = drain_step(world.input);

@@ -164,6 +164,24 @@ TEST_F(HttpRequest, CommonParametersBecomeQueryOptions) {
   EXPECT_EQ(query.token, "secret");
 }
 
+TEST_F(HttpRequest, AHeaderFillsAMapWhereTheFormAsksForIt) {
+  const auto with = [](std::string_view text) {
+    return Incoming{.verb = "DELETE", .target = "/v1/test/thing/7", .header = [text](std::string_view name) {
+                      return name == "X-Things" ? text : std::string_view();
+                    }};
+  };
+  const auto texts = [&](std::string_view text) {
+    const auto filled = request(outgoing(with(text))).texts();
+    return std::map<std::string, std::string>(filled.begin(), filled.end());
+  };
+  using Texts = std::map<std::string, std::string>;
+  EXPECT_EQ(texts(""), Texts());
+  EXPECT_EQ(texts("user=me"), (Texts{{"user", "me"}}));
+  EXPECT_EQ(texts("user=me, key=a=b==,empty="), (Texts{{"user", "me"}, {"key", "a=b=="}, {"empty", ""}}));
+  for (const char* damaged : {"user", "=me", "user=me,,"})
+    EXPECT_EQ(refusal(with(damaged)), "400 the header X-Things is not of the form key=value,key=value") << damaged;
+}
+
 TEST_F(HttpRequest, TheNamespaceIsDefaultUnlessSaid) {
   EXPECT_EQ(outgoing({.verb = "GET", .target = "/v1/test/names"}).context.query.name_space, "default");
   EXPECT_EQ(outgoing({.verb = "GET", .target = "/v1/test/names?namespace=*"}).context.query.name_space, "*");

@@ -132,6 +132,11 @@ class Document {
     for (int i = 0; i < request.field_count(); ++i) {
       if (is_in_query(form, *request.field(i))) all.push_back(parameter(*request.field(i), "query"));
     }
+    for (const Http::Header& each : form.binding->form.headers())
+      all.push_back({{"name", each.name()},
+                     {"in", "header"},
+                     {"description", "key=value,key=value"},
+                     {"schema", {{"type", "string"}}}});
     for (const Common& each : kCommon) {
       // A field of that name is the method's own, and is filled as well.
       if (understands(method, each.name) && !request.FindFieldByName(each.name))

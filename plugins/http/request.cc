@@ -11,6 +11,7 @@
 #include "drover/json.h"
 #include "drover/message_fields.h"
 #include "drover/reply_meta.h"
+#include "drover/trim.h"
 
 namespace drover::api {
 namespace {
@@ -183,6 +184,37 @@ Answer error_answer(const Status& status) {
   }
 }
 
+namespace {
+
+// Fills a map of texts from "key=value,key=value".
+Status fill_map(const std::string& header, std::string_view text, const FieldDescriptor& field, Message& request) {
+  const FieldDescriptor* const key = field.message_type()->map_key();
+  const FieldDescriptor* const value = field.message_type()->map_value();
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view pair = trim(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    const size_t equals = pair.find('=');
+    if (equals == std::string_view::npos || equals == 0)
+      return invalid_argument("the header " + header + " is not of the form key=value,key=value");
+    Message* const entry = request.GetReflection()->AddMessage(&request, &field);
+    entry->GetReflection()->SetString(entry, key, std::string(pair.substr(0, equals)));
+    entry->GetReflection()->SetString(entry, value, std::string(pair.substr(equals + 1)));
+  }
+  return ok_status();
+}
+
+Status fill_from_headers(const Incoming& incoming, const Http& form, Message& request) {
+  if (!incoming.header) return ok_status();
+  for (const Http::Header& wanted : form.headers()) {
+    const FieldDescriptor* const field = request.GetDescriptor()->FindFieldByName(wanted.field());
+    DROVER_RETURN_IF_ERROR(fill_map(wanted.name(), incoming.header(wanted.name()), *field, request));
+  }
+  return ok_status();
+}
+
+}  // namespace
+
 std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& routes) {
   const size_t mark = incoming.target.find('?');
   const std::string_view path = incoming.target.substr(0, mark);
@@ -220,6 +252,8 @@ std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& r
     const FieldDescriptor* field = method.input_type()->FindFieldByName(name);
     if (Status status = text_to_field(value, *field, *request); !status.ok()) return error_answer(status);
   }
+  if (Status status = fill_from_headers(incoming, match.binding->form, *request); !status.ok())
+    return error_answer(status);
   if (const FieldDescriptor* plain = method.input_type()->FindFieldByName("plain");
       plain && plain->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
     out.plain = request->GetReflection()->GetBool(*request, plain);

@@ -1,6 +1,7 @@
 // From an HTTP request to a call, and from a reply to an HTTP answer. Pure.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,6 +29,8 @@ struct Incoming {
   std::string_view body;
   std::string_view token;          // X-Nomad-Token
   std::string_view authorization;  // Authorization
+  // Any header by its name, for methods whose form asks for one. Empty: the request has none.
+  std::function<std::string_view(std::string_view name)> header = {};
 };
 
 struct Outgoing {

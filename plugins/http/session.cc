@@ -307,7 +307,8 @@ class Session final : public std::enable_shared_from_this<Session> {
                              .target = view(request_.target()),
                              .body = body,
                              .token = view(request_["X-Nomad-Token"]),
-                             .authorization = view(request_[bhttp::field::authorization])},
+                             .authorization = view(request_[bhttp::field::authorization]),
+                             .header = [this](std::string_view name) { return view(request_[{name.data(), name.size()}]); }},
                             shared_.routes);
     if (auto* answer = std::get_if<Answer>(&prepared)) {
       if (upload_) end_unread();

@@ -325,6 +325,14 @@ v1::VolumeRequest& volume(v1::Job& job, const char* type) {
   return volume;
 }
 
+v1::VolumeRequest& csi_volume(v1::Job& job, const char* access_mode) {
+  v1::VolumeRequest& request = volume(job, "csi");
+  request.set_source("s");
+  request.set_access_mode(access_mode);
+  request.set_attachment_mode("file-system");
+  return request;
+}
+
 TEST(Validate, VolumesByTypeAndAttachment) {
   const Case cases[] = {
       {"options of a block device",
@@ -339,10 +347,36 @@ TEST(Validate, VolumesByTypeAndAttachment) {
        "volume[\"v\"].attachment_mode: is for csi volumes"},
       {"access to a host volume", [](v1::Job& j) { volume(j, "host").set_access_mode("single-node-writer"); },
        "volume[\"v\"].access_mode: is for csi volumes"},
-      {"a host volume by allocation", [](v1::Job& j) { volume(j, "host").set_per_alloc(true); },
-       "volume[\"v\"].per_alloc: per_alloc of a host volume is not supported by this version of drover"},
-      {"a csi volume", [](v1::Job& j) { volume(j, "csi").set_source("s"); },
-       "volume[\"v\"]: volume of the type \"csi\" is not supported by this version of drover"},
+      {"a volume by allocation of a system job",
+       [](v1::Job& j) {
+         j.set_type("system");
+         volume(j, "host").set_per_alloc(true);
+       },
+       "volume[\"v\"].per_alloc: is not for system jobs"},
+      {"a volume by allocation with canaries",
+       [](v1::Job& j) {
+         j.mutable_task_groups(0)->mutable_update()->set_canary(1);
+         volume(j, "csi").set_per_alloc(true);
+       },
+       "volume[\"v\"].per_alloc: excludes canaries"},
+      {"a csi volume without a mode", [](v1::Job& j) { volume(j, "csi").set_source("s"); },
+       "volume[\"v\"].access_mode: "},
+      {"a csi volume that nobody may write", [](v1::Job& j) { csi_volume(j, "multi-node-reader-only"); },
+       "volume[\"v\"].read_only: access_mode \"multi-node-reader-only\" needs read_only"},
+      {"a csi volume for one writer and two allocations",
+       [](v1::Job& j) {
+         csi_volume(j, "single-node-writer");
+         j.mutable_task_groups(0)->set_count(2);
+       },
+       "volume[\"v\"].per_alloc: access_mode \"single-node-writer\" with a count above 1 needs per_alloc"},
+      {"a storage plugin without a name",
+       [](v1::Job& j) { task(j).mutable_csi_plugin_config()->set_type("node"); }, "csi_plugin.id: id is missing"},
+      {"a storage plugin of another type",
+       [](v1::Job& j) {
+         task(j).mutable_csi_plugin_config()->set_id("p");
+         task(j).mutable_csi_plugin_config()->set_type("half");
+       },
+       "csi_plugin.type: "},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -357,9 +391,23 @@ TEST(Validate, VolumesByTypeAndAttachment) {
   EXPECT_EQ(std::string::npos, joined(validate(job).errors).find("mount_options"));
 }
 
+TEST(Validate, StoragePluginsAndTheirVolumesAreTaken) {
+  v1::Job job = minimal();
+  csi_volume(job, "single-node-writer").set_per_alloc(true);
+  job.mutable_task_groups(0)->set_count(3);
+  EXPECT_EQ("", joined(validate(job).errors));
+  v1::Job plugin = minimal();
+  for (const char* type : {"node", "controller", "monolith"}) {
+    task(plugin).mutable_csi_plugin_config()->set_id("p");
+    task(plugin).mutable_csi_plugin_config()->set_type(type);
+    EXPECT_EQ("", joined(validate(plugin).errors)) << type;
+  }
+}
+
 TEST(Validate, HostVolumesAndDisksThatMoveAreTaken) {
   v1::Job job = minimal();
   volume(job, "host").set_source("data");
+  volume(job, "host").set_per_alloc(true);
   v1::TaskGroup& group = *job.mutable_task_groups(0);
   group.mutable_ephemeral_disk()->set_migrate(true);
   group.mutable_ephemeral_disk()->set_sticky(true);

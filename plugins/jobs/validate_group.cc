@@ -74,8 +74,6 @@ void check_volume(const Place& place, const v1::VolumeRequest& volume, const v1:
     place["attachment_mode"].require(volume.attachment_mode().empty(), "is for csi volumes");
     place["mount_options"].require(!volume.has_mount_options(), "is for csi volumes");
   }
-  place.unsupported(volume.type() == "csi", "volume of the type \"csi\"");
-  place["per_alloc"].unsupported(volume.type() == "host" && volume.per_alloc(), "per_alloc of a host volume");
   place["sticky"].unsupported(volume.sticky(), "volume.sticky");
 }
 

@@ -188,7 +188,6 @@ void check_templates(const Place& place, const v1::Task& task) {
 void check_csi_plugin(const Place& place, const v1::CsiPluginConfig& plugin) {
   place["id"].require(!plugin.id().empty(), "id is missing");
   place["type"].require_one_of(plugin.type(), {"node", "controller", "monolith"});
-  place.unsupported(true, "csi_plugin");
 }
 
 void check_further_blocks(const Place& place, const v1::Task& task) {

@@ -6,6 +6,7 @@
 #include "drover/json.h"
 #include "drover/schema.h"
 #include "drover/v1/allocation.pb.h"
+#include "drover/v1/csi.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/namespace.pb.h"
 #include "drover/v1/variable.pb.h"
@@ -87,6 +88,7 @@ class Namespaces : public ::testing::Test {
         Table<v1::VariableMetadata>::spec("variables", {}, [](const v1::VariableMetadata& row, RowKeys& keys) {
           keys.primary(KeyBuilder().text(row.namespace_()).text(row.path()).take());
         })));
+    volumes_ = Table<v1::CsiVolume>(host_.rows().add_table(csi_volumes_table().spec()));
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     rpc_.start("eu");
   }
@@ -149,11 +151,21 @@ class Namespaces : public ::testing::Test {
     });
   }
 
+  void put_volume(const std::string& name_space) {
+    host_.commit([&](WriteTransaction& rows) {
+      v1::CsiVolume row;
+      row.set_namespace_(name_space);
+      row.set_id("data");
+      EXPECT_TRUE(volumes_.put(rows, row).ok());
+    });
+  }
+
   drover::testing::FakeHost host_;
   Tables tables_;
   Table<v1::Job> jobs_;
   Table<v1::Allocation> allocs_;
   Table<v1::VariableMetadata> variables_;
+  Table<v1::CsiVolume> volumes_;
   Rpc rpc_{tables_};
 };
 
@@ -229,6 +241,17 @@ TEST_F(Namespaces, AreNotDeletedWhileSomethingIsInThem) {
   EXPECT_EQ(delete_by_log("prod"), refused + "variables associated with it in regions: [eu]\n");
   EXPECT_EQ(names(), "default prod prod2");
   EXPECT_EQ(erase("prod2"), "ok");  // of which the other's name is the beginning
+}
+
+TEST_F(Namespaces, AreNotDeletedWhileTheyHaveVolumes) {
+  const std::string refused =
+      "invalid_argument: 1 error occurred:\n\t* namespace \"prod\" has volumes in regions: [eu]\n";
+  EXPECT_EQ(apply(named("prod")), "ok");
+  put_volume("prod2");
+  put_volume("prod");
+  EXPECT_EQ(erase("prod"), refused);
+  EXPECT_EQ(delete_by_log("prod"), refused);
+  EXPECT_EQ(names(), "default prod");
 }
 
 TEST_F(Namespaces, AreDeletedWhereNothingElseIsLoaded) {

@@ -44,6 +44,10 @@ bool has_variable(const ReadView& view, const Tables& tables, const std::string&
   return tables.variables && view.scan(*tables.variables, kPrimary, of_namespace(name))->valid();
 }
 
+bool has_volume(const ReadView& view, const Tables& tables, const std::string& name) {
+  return tables.csi_volumes && view.scan(*tables.csi_volumes, kPrimary, of_namespace(name))->valid();
+}
+
 class Commands {
  public:
   explicit Commands(const Tables& tables) : tables_(tables) {}
@@ -85,6 +89,7 @@ Status check_unused(const ReadView& view, const Tables& tables, const std::strin
   note(has_live_job(view, tables, name), "non-terminal jobs");
   note(has_live_alloc(view, tables, name), "non-terminal allocations");
   note(has_variable(view, tables, name), "variables associated with it");
+  note(has_volume(view, tables, name), "volumes");
   if (reasons.empty()) return ok_status();
   std::string text = std::to_string(reasons.size()) + (reasons.size() == 1 ? " error occurred:" : " errors occurred:");
   for (const std::string& reason : reasons) text += "\n\t* " + reason;
@@ -96,6 +101,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_RETURN_IF_ERROR(declare.later_table("jobs", tables.jobs));
   DROVER_RETURN_IF_ERROR(declare.later_table("allocs", tables.allocs));
   DROVER_RETURN_IF_ERROR(declare.later_table("variables", tables.variables));
+  DROVER_RETURN_IF_ERROR(declare.later_table("csi_volumes", tables.csi_volumes));
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::applied>(commands));
   return declare.command<&Commands::deleted>(commands);

@@ -19,6 +19,7 @@ struct Tables {
   std::optional<TableId> jobs = {};
   std::optional<TableId> allocs = {};
   std::optional<TableId> variables = {};
+  std::optional<TableId> csi_volumes = {};
 };
 
 // The namespace; "default" also before somebody changed it.

@@ -26,11 +26,26 @@ bool has_other_volumes(const v1::Node& a, const v1::Node& b) {
          std::ranges::any_of(a.host_volumes(), [&](const auto& volume) { return !offers(b, volume.second); });
 }
 
+// What a storage plugin says of itself, but for the time at which it did.
+std::string said_by(v1::CsiInfo info) {
+  info.clear_update_time();
+  return serialize(info);
+}
+
+bool has_other_plugins(const google::protobuf::Map<std::string, v1::CsiInfo>& a,
+                       const google::protobuf::Map<std::string, v1::CsiInfo>& b) {
+  return a.size() != b.size() || std::ranges::any_of(a, [&](const auto& plugin) {
+           const auto at = b.find(plugin.first);
+           return at == b.end() || said_by(at->second) != said_by(plugin.second);
+         });
+}
+
 // True when the scheduler's constraints can see a difference between the nodes' descriptions.
 bool looks_different(const v1::Node& a, const v1::Node& b) {
   return a.computed_class() != b.computed_class() || a.name() != b.name() ||
          serialize(a.node_resources()) != serialize(b.node_resources()) || a.drivers_size() != b.drivers_size() ||
-         has_other_volumes(a, b);
+         has_other_volumes(a, b) || has_other_plugins(a.csi_node_plugins(), b.csi_node_plugins()) ||
+         has_other_plugins(a.csi_controller_plugins(), b.csi_controller_plugins());
 }
 
 }  // namespace

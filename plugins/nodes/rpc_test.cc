@@ -64,6 +64,27 @@ class NodeHandlers : public ::testing::Test {
     request.set_eligibility(eligibility);
     return change("Eligibility", request);
   }
+  static v1::Node known_node() {
+    v1::Node node;
+    node.set_id(kNode);
+    node.set_secret_id(kSecret);
+    node.set_name("one");
+    node.set_datacenter("dc1");
+    return node;
+  }
+  // So many evaluations follow when it registers; then it is ready.
+  size_t evaluations_after(const v1::Node& node) {
+    v1::RegisterNodeRequest request;
+    *request.mutable_node() = node;
+    const size_t before = evaluations().size();
+    EXPECT_TRUE(host_.answer<v1::HeartbeatResponse>("/drover.v1.NodeRegistry/Register", request).ok());
+    host_.commit([&](WriteTransaction& rows) {
+      auto row = nodes_.get(rows, kNode);
+      row->set_status(v1::NODE_STATUS_READY);
+      EXPECT_TRUE(nodes_.put(rows, *row).ok());
+    });
+    return evaluations().size() - before;
+  }
   static v1::NodeRequest this_node() {
     v1::NodeRequest request;
     request.set_node_id(kNode);
@@ -149,31 +170,32 @@ TEST_F(NodeHandlers, ANodeIsShownWithTheOlderFormsOfItsResources) {
 }
 
 TEST_F(NodeHandlers, OtherHostVolumesHaveItsJobsLookedAtAgain) {
-  v1::RegisterNodeRequest request;
-  v1::Node& node = *request.mutable_node();
-  const auto evaluations_after_registering = [&] {
-    const size_t before = evaluations().size();
-    EXPECT_TRUE(host_.answer<v1::HeartbeatResponse>("/drover.v1.NodeRegistry/Register", request).ok());
-    host_.commit([&](WriteTransaction& rows) {
-      auto row = nodes_.get(rows, kNode);
-      row->set_status(v1::NODE_STATUS_READY);
-      EXPECT_TRUE(nodes_.put(rows, *row).ok());
-    });
-    return evaluations().size() - before;
-  };
-  node.set_id(kNode);
-  node.set_secret_id(kSecret);
-  node.set_name("one");
-  node.set_datacenter("dc1");
-  evaluations_after_registering();
-  EXPECT_EQ(evaluations_after_registering(), 0U) << "as before";
+  v1::Node node = known_node();
+  evaluations_after(node);
+  EXPECT_EQ(evaluations_after(node), 0U) << "as before";
   v1::HostVolume& volume = (*node.mutable_host_volumes())["data"];
   volume.set_name("data");
-  EXPECT_EQ(evaluations_after_registering(), 1U) << "one more";
+  EXPECT_EQ(evaluations_after(node), 1U) << "one more";
   volume.set_read_only(true);
-  EXPECT_EQ(evaluations_after_registering(), 1U) << "another one";
+  EXPECT_EQ(evaluations_after(node), 1U) << "another one";
   node.clear_host_volumes();
-  EXPECT_EQ(evaluations_after_registering(), 1U) << "none";
+  EXPECT_EQ(evaluations_after(node), 1U) << "none";
+}
+
+TEST_F(NodeHandlers, OtherStoragePluginsHaveItsJobsLookedAtAgain) {
+  v1::Node node = known_node();
+  evaluations_after(node);
+  v1::CsiInfo& plugin = (*node.mutable_csi_node_plugins())["disks"];
+  plugin.set_plugin_id("disks");
+  EXPECT_EQ(evaluations_after(node), 1U) << "one more";
+  plugin.set_healthy(true);
+  EXPECT_EQ(evaluations_after(node), 1U) << "it is healthy now";
+  plugin.set_update_time(7);
+  EXPECT_EQ(evaluations_after(node), 0U) << "it said the same later";
+  (*node.mutable_csi_controller_plugins())["disks"] = plugin;
+  EXPECT_EQ(evaluations_after(node), 1U) << "a controller";
+  node.clear_csi_node_plugins();
+  EXPECT_EQ(evaluations_after(node), 1U) << "no node plugin";
 }
 
 TEST_F(NodeHandlers, OnlyItsOwnSecretProvesANode) {

@@ -6,6 +6,7 @@
 namespace drover::scheduler {
 
 bool Blocked::concerns(const v1::Evaluation& eval, const std::string& computed_class) {
+  if (eval.storage_wait().only()) return false;
   if (eval.escaped_computed_class()) return true;
   auto at = eval.class_eligibility().find(computed_class);
   return at == eval.class_eligibility().end() || at->second;
@@ -13,7 +14,16 @@ bool Blocked::concerns(const v1::Evaluation& eval, const std::string& computed_c
 
 // True when room for it came after the snapshot that it was decided on.
 bool Blocked::came_since(const v1::Evaluation& eval) const {
+  if (eval.has_storage_wait()) {
+    if (unknown_storage_gains_ > eval.snapshot_index()) return true;
+    for (const auto& [key, each] : storage_gains_) {
+      if (each.gain.index > eval.snapshot_index() &&
+          scheduler::concerns(each.what, eval.namespace_(), eval.storage_wait()))
+        return true;
+    }
+  }
   const auto is_newer = [&](const auto& gain) { return gain.second.index > eval.snapshot_index(); };
+  if (eval.storage_wait().only()) return false;
   if (!eval.node_id().empty()) {
     const auto at = node_gains_.find(eval.node_id());
     return at != node_gains_.end() && is_newer(*at);
@@ -31,23 +41,36 @@ Blocked::Outcome Blocked::block(const v1::Evaluation& eval) {
       return outcome;
     }
     outcome.duplicate = at->second;
-    keys_.erase(at->second.id());
-    evals_.erase(at);
+    drop(at);
   }
   if (came_since(eval)) {
     untrack(eval.id());
     outcome.runnable = eval;
     return outcome;
   }
-  evals_[key] = eval;
-  keys_[eval.id()] = key;
+  put(key, eval);
   return outcome;
+}
+
+void Blocked::put(const Key& key, const v1::Evaluation& eval) {
+  v1::Evaluation& kept = evals_[key];
+  awaiting_storage_ -= kept.has_storage_wait();
+  kept = eval;
+  awaiting_storage_ += kept.has_storage_wait();
+  keys_[eval.id()] = key;
+}
+
+void Blocked::drop(std::map<Key, v1::Evaluation>::iterator at) {
+  awaiting_storage_ -= at->second.has_storage_wait();
+  keys_.erase(at->second.id());
+  evals_.erase(at);
 }
 
 std::vector<v1::Evaluation> Blocked::take_if(const std::function<bool(const v1::Evaluation&)>& goes_on) {
   std::vector<v1::Evaluation> taken;
   std::erase_if(evals_, [&](auto& entry) {
     if (!goes_on(entry.second)) return false;
+    awaiting_storage_ -= entry.second.has_storage_wait();
     keys_.erase(entry.second.id());
     taken.push_back(std::move(entry.second));
     return true;
@@ -55,11 +78,27 @@ std::vector<v1::Evaluation> Blocked::take_if(const std::function<bool(const v1::
   return taken;
 }
 
+std::vector<v1::Evaluation> Blocked::unblock_storage(const StorageGain& gain, uint64_t index, SteadyTime now) {
+  VolumeGain& known = storage_gains_[{gain.name_space, gain.volume, gain.plugin}];
+  known = {gain, {std::max(known.gain.index, index), now}};
+  if (awaiting_storage_ == 0) return {};
+  return take_if([&](const v1::Evaluation& eval) {
+    return eval.has_storage_wait() && scheduler::concerns(gain, eval.namespace_(), eval.storage_wait());
+  });
+}
+
+std::vector<v1::Evaluation> Blocked::unblock_all_storage(uint64_t index) {
+  unknown_storage_gains_ = std::max(unknown_storage_gains_, index);
+  if (awaiting_storage_ == 0) return {};
+  return take_if([](const v1::Evaluation& eval) { return eval.has_storage_wait(); });
+}
+
 std::vector<v1::Evaluation> Blocked::unblock(const std::string& node_id, const std::string& computed_class,
                                              uint64_t index, SteadyTime now) {
   for (Gain* gain : {&class_gains_[computed_class], &node_gains_[node_id]}) *gain = {std::max(gain->index, index), now};
   return take_if([&](const v1::Evaluation& eval) {
-    return eval.node_id().empty() ? concerns(eval, computed_class) : eval.node_id() == node_id;
+    if (eval.node_id().empty()) return concerns(eval, computed_class);
+    return eval.node_id() == node_id && !eval.storage_wait().only();
   });
 }
 
@@ -68,25 +107,21 @@ std::vector<v1::Evaluation> Blocked::take_conflicted() {
 }
 
 void Blocked::untrack_job(const std::string& name_space, const std::string& job_id) {
-  const auto first = evals_.lower_bound({name_space, job_id, ""});
-  auto end = first;
-  for (; end != evals_.end() && end->second.namespace_() == name_space && end->second.job_id() == job_id; ++end) {
-    keys_.erase(end->second.id());
-  }
-  evals_.erase(first, end);
+  auto at = evals_.lower_bound({name_space, job_id, ""});
+  while (at != evals_.end() && at->second.namespace_() == name_space && at->second.job_id() == job_id) drop(at++);
 }
 
 void Blocked::untrack(const std::string& eval_id) {
   auto at = keys_.find(eval_id);
   if (at == keys_.end()) return;
-  evals_.erase(at->second);
-  keys_.erase(at);
+  drop(evals_.find(at->second));
 }
 
 void Blocked::prune(SteadyTime older_than) {
   for (Gains* gains : {&class_gains_, &node_gains_}) {
     std::erase_if(*gains, [&](const auto& entry) { return entry.second.when < older_than; });
   }
+  std::erase_if(storage_gains_, [&](const auto& entry) { return entry.second.gain.when < older_than; });
 }
 
 void Blocked::flush() {
@@ -94,6 +129,9 @@ void Blocked::flush() {
   keys_.clear();
   class_gains_.clear();
   node_gains_.clear();
+  storage_gains_.clear();
+  unknown_storage_gains_ = 0;
+  awaiting_storage_ = 0;
 }
 
 Blocked::Stats Blocked::stats() const {

@@ -10,12 +10,15 @@
 
 #include "drover/model/allocation.h"
 #include "drover/schema.h"
+#include "drover/v1/csi.pb.h"
 
 namespace drover::scheduler {
 namespace {
 
 // A commit shows in snapshots a moment before it is in the feed; longer than this it does not take.
 constexpr auto kFeedTime = std::chrono::seconds(1);
+// In the bytes of every job with a volume of the storage interface: its type.
+constexpr std::string_view kCsi = "csi";
 
 // The holding as it is while plans in flight bring, stop or change it: at the most what it may take.
 std::shared_ptr<const Holding> as_changed(const std::shared_ptr<const Holding>& row, const InFlight::Change& change) {
@@ -41,12 +44,28 @@ void Columns::clear() {
   held_.clear();
   on_node_.clear();
   stopping_.clear();
+  coming_claims_.clear_but({});
+}
+
+// Only those that mention a volume of the storage interface are decoded.
+void Columns::load_jobs(const ReadView& view) {
+  if (!tables_.csi_volumes) return;
+  for (auto cursor = view.scan(tables_.job_versions, kPrimary, KeyRange::all()); cursor->valid(); cursor->next()) {
+    if (cursor->row().find(kCsi) != std::string_view::npos)
+      coming_claims_.put_job(Table<v1::Job>::parse(cursor->row()));
+  }
 }
 
 void Columns::load(const ReadView& view) {
   InFlight in_flight = std::move(in_flight_);
+  const std::vector<std::string> ids = in_flight.allocs();
+  ComingClaims coming_claims = std::move(coming_claims_);
+  coming_claims_ = {};
   clear();
   in_flight_ = std::move(in_flight);
+  coming_claims_ = std::move(coming_claims);
+  coming_claims_.clear_but({ids.begin(), ids.end()});
+  load_jobs(view);
   Table<v1::Node>(tables_.nodes).scan(view, kPrimary, KeyRange::all(), [&](v1::Node& node, std::string_view) {
     put_node(std::move(node));
     return true;
@@ -56,6 +75,11 @@ void Columns::load(const ReadView& view) {
     return true;
   });
   for (const std::string& id : in_flight_.allocs()) show(id);
+  if (!tables_.csi_claims) return;
+  Table<v1::CsiClaim>(*tables_.csi_claims).scan(view, kPrimary, KeyRange::all(), [&](const v1::CsiClaim& claim, auto) {
+    coming_claims_.made(claim);
+    return true;
+  });
 }
 
 void Columns::apply(const Change& change) {
@@ -70,6 +94,16 @@ void Columns::apply(const Change& change) {
       put_alloc(change.after->as<v1::Allocation>());
     } else {
       erase_alloc(change.before->as<v1::Allocation>().id());
+    }
+  } else if (change.table == tables_.csi_claims) {
+    if (change.after) coming_claims_.made(change.after->as<v1::CsiClaim>());
+  } else if (change.table == tables_.job_versions && tables_.csi_volumes) {
+    const ChangedRow& row = change.after ? *change.after : *change.before;
+    if (row.bytes().find(kCsi) == std::string_view::npos) return;
+    if (change.after) {
+      coming_claims_.put_job(row.as<v1::Job>());
+    } else {
+      coming_claims_.erase_job(row.as<v1::Job>());
     }
   }
 }
@@ -90,6 +124,11 @@ void Columns::put_alloc(const v1::Allocation& alloc) {
   held.node_id = alloc.node_id();
   held.row = holding_of(alloc);
   held.stopped = server_terminal(alloc);
+  if (alloc.client_status() == v1::CLIENT_STATUS_PENDING) {
+    coming_claims_.put(alloc);
+  } else {
+    coming_claims_.erase(alloc.id());
+  }
   show(alloc.id());
 }
 
@@ -114,6 +153,7 @@ void Columns::show(const std::string& id) {
   const InFlight::Change change = in_flight_.change_of(id);
   auto at = held_.find(id);
   if (at != held_.end()) hide(id, at->second);
+  if (!change.placed && (at == held_.end() || !at->second.row)) coming_claims_.erase(id);
   if (at == held_.end() && !change.placed) return;
   if (at == held_.end()) at = held_.try_emplace(id).first;
   Held& held = at->second;
@@ -171,10 +211,10 @@ Columns::Share Columns::share(const std::string& alloc_id) const {
   return {.state = is_changing ? Share::State::changing : Share::State::firm, .usage = &held.shown->usage};
 }
 
-void Columns::place(InFlight::Entry entry, const std::string& node_id, std::shared_ptr<const Holding> holding) {
-  const std::string id = holding->id;
-  in_flight_.place(entry, node_id, std::move(holding));
-  show(id);
+void Columns::place(InFlight::Entry entry, const v1::Allocation& alloc, std::shared_ptr<const Holding> holding) {
+  in_flight_.place(entry, alloc.node_id(), std::move(holding));
+  coming_claims_.put(alloc);
+  show(alloc.id());
 }
 
 void Columns::end(InFlight::Entry entry, const std::string& alloc_id) {
@@ -217,11 +257,28 @@ OtherJobs others_of(const ReadView& view, const Tables& tables) {
   return {.job = find_job, .alloc = [&view, &tables](const std::string& id) { return tables.allocs.get(view, id); }};
 }
 
+StorageRows storage_of(const ReadView& view, const Tables& tables) {
+  if (!tables.csi_volumes || !tables.csi_claims) return {};
+  const Table<v1::CsiVolume> volumes(*tables.csi_volumes);
+  const Table<v1::CsiClaim> claims(*tables.csi_claims);
+  return {.volume = [&view, volumes](const std::string& name_space,
+                                     const std::string& id) { return volumes.get(view, csi_volume_key(name_space, id)); },
+          .claims =
+              [&view, claims](const std::string& name_space, const std::string& id) {
+                return claims.list(view, kPrimary, of_csi_volume(name_space, id));
+              },
+          .claims_on = [&view, claims](
+                           const std::string& node_id) { return claims.list(view, kClaimsByNode, of_id(node_id)); },
+          .has_alloc = [&view, &tables](const std::string& id) { return view.get(tables.allocs.id(), id).has_value(); }};
+}
+
 Result<SharedColumns::Look> SharedColumns::look(uint64_t index, SteadyTime deadline, std::stop_token stop) {
   DROVER_RETURN_IF_ERROR(host_.snapshot_at(index, deadline, stop).status());
   MutexLock lock(mutex_);
   DROVER_TRY(auto view, refresh(stop));
-  return Look{std::move(view), columns_.cluster()};
+  Look look{std::move(view), columns_.cluster()};
+  look.cluster.set_coming_claims(columns_.coming_claims());
+  return look;
 }
 
 Status SharedColumns::use_newest(std::stop_token stop, const std::function<void(Columns&, uint64_t)>& use) {

@@ -46,6 +46,9 @@ class Columns {
   // the same as after load() of the state after all that was applied, up to the order.
   const Cluster& cluster() const { return cluster_; }
 
+  // Claims that allocations have yet to make: those that their nodes have not begun, and those of plans in flight.
+  std::shared_ptr<const ComingClaims::ByVolume> coming_claims() const { return coming_claims_.all(); }
+
   // The following is for plans. An allocation that is terminal on either side takes nothing then.
 
   // The most that can be taken of the node when the next plan comes, whichever of the plans in flight are committed.
@@ -66,7 +69,8 @@ class Columns {
   Share share(const std::string& alloc_id) const;
 
   InFlight::Entry open() { return in_flight_.open(); }
-  void place(InFlight::Entry entry, const std::string& node_id, std::shared_ptr<const Holding> holding);
+  // `alloc`: the same as the holding.
+  void place(InFlight::Entry entry, const v1::Allocation& alloc, std::shared_ptr<const Holding> holding);
   void end(InFlight::Entry entry, const std::string& alloc_id);
   void resize(InFlight::Entry entry, const std::string& alloc_id, Usage usage);
   void exchange(const std::string& node_id, InFlight::Exchange exchange) {
@@ -95,6 +99,7 @@ class Columns {
     std::shared_ptr<const Holding> shown;  // in the cluster; null: not there
     bool leaves = false;                   // a plan in flight stops it, which the state does not show yet
   };
+  void load_jobs(const ReadView& view);
   void show(const std::string& id);
   void hide(const std::string& id, Held& held);
 
@@ -105,10 +110,13 @@ class Columns {
   using Ids = std::unordered_map<std::string, std::set<std::string>>;
   Ids on_node_;   // their identifiers, by node
   Ids stopping_;  // of them those that no plan counts
+  ComingClaims coming_claims_;
 };
 
 // The part of a view that preemption reads, at most once a job. Requires: both outlive it.
 OtherJobs others_of(const ReadView& view, const Tables& tables);
+// The part of a view that groups with volumes read. Requires: the same.
+StorageRows storage_of(const ReadView& view, const Tables& tables);
 
 class SharedColumns {
  public:

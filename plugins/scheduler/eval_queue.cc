@@ -69,6 +69,25 @@ void EvalQueue::room_gained(const std::string& node_id, const std::string& compu
   ready_.notify_all();
 }
 
+void EvalQueue::storage_gained(const StorageGain& gain, uint64_t index) {
+  MutexLock lock(mutex_);
+  for (const v1::Evaluation& eval : blocked_.unblock_storage(gain, index, clock_.steady())) {
+    broker_.enqueue(eval, now());
+  }
+  ready_.notify_all();
+}
+
+void EvalQueue::storage_unknown(uint64_t index) {
+  MutexLock lock(mutex_);
+  for (const v1::Evaluation& eval : blocked_.unblock_all_storage(index)) broker_.enqueue(eval, now());
+  ready_.notify_all();
+}
+
+bool EvalQueue::awaits_storage() const {
+  MutexLock lock(mutex_);
+  return blocked_.awaits_storage();
+}
+
 std::optional<Delivery> EvalQueue::dequeue(const std::set<std::string>& types, std::stop_token stop) {
   MutexLock lock(mutex_);
   std::optional<Delivery> delivery;

@@ -35,6 +35,11 @@ class EvalQueue {
   void deleted(const std::string& eval_id);
   void job_gone(const std::string& name_space, const std::string& job_id);
   void room_gained(const std::string& node_id, const std::string& computed_class, uint64_t index);
+  // The same of storage; and of what nobody followed up to that index.
+  void storage_gained(const StorageGain& gain, uint64_t index);
+  void storage_unknown(uint64_t index);
+  // Some evaluation is blocked for lack of storage.
+  bool awaits_storage() const;
 
   // At most so many deliveries have no answer at one time.
   static constexpr size_t kMostInFlight = 256;

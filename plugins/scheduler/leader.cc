@@ -11,14 +11,19 @@
 #include "drover/log.h"
 #include "drover/model/allocation.h"
 #include "drover/model/evaluation.h"
+#include "drover/model/job.h"
 #include "drover/model/node.h"
 #include "drover/scheduler.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/csi.pb.h"
+#include "drover/v1/job.pb.h"
 
 #include "plan_applier.h"
 #include "settings/config_rpc.h"
+#include "storage/coming_claims.h"
+#include "storage/gains.h"
 #include "worker.h"
 
 namespace drover::scheduler {
@@ -134,6 +139,7 @@ void Leader::restore_gains(const ReadView& view) {
       at->second.newest = std::max(at->second.newest, alloc.modify_index());
     return true;
   });
+  evals_.storage_unknown(view.index());  // ended claims leave nothing behind
   for (const auto& [node, gain] : gains) {
     if (gain.newest > 0) evals_.room_gained(node, gain.computed_class, gain.newest);
   }
@@ -176,18 +182,38 @@ void Leader::take(const Change& change, uint64_t index) {
     // A stopped one keeps its room until its node says that it ended.
     if (client_terminal(before)) return;
     if (!change.after || client_terminal(change.after->as<v1::Allocation>())) {
-      evals_.room_gained(before.node_id(), class_of(before.node_id()), index);
+      take_ended(before, index);
     }
   } else if (change.table == tables_.nodes) {
-    if (!change.after) return;
-    const auto& node = change.after->as<v1::Node>();
-    if (accepts_work(node)) evals_.room_gained(node.id(), node.computed_class(), index);
+    if (change.after) take_node(change, index);
+  } else if (change.table == tables_.csi_volumes) {
+    if (change.after) evals_.storage_gained(gain_of(change.after->as<v1::CsiVolume>()), index);
+  } else if (change.table == tables_.csi_claims) {
+    if (!change.after) evals_.storage_gained(gain_of(change.before->as<v1::CsiClaim>()), index);
   } else if (change.table == tables_.config.id()) {
     if (change.after) evals_.pause(change.after->as<v1::SchedulerConfiguration>().pause_eval_broker());
   } else if (change.table == tables_.jobs) {
     const auto& job = (change.after ? change.after : change.before)->as<v1::Job>();
     if (!change.after || job.stop()) evals_.job_gone(job.namespace_(), job.id());
   }
+}
+
+void Leader::take_node(const Change& change, uint64_t index) {
+  const auto& node = change.after->as<v1::Node>();
+  if (accepts_work(node)) evals_.room_gained(node.id(), node.computed_class(), index);
+  const v1::Node* before = change.before ? &change.before->as<v1::Node>() : nullptr;
+  for (const std::string& plugin : plugins_gained(before, node)) evals_.storage_gained({.plugin = plugin}, index);
+}
+
+// One that had not begun may have stood in the way of others without a claim that ends.
+void Leader::take_ended(const v1::Allocation& alloc, uint64_t index) {
+  evals_.room_gained(alloc.node_id(), class_of(alloc.node_id()), index);
+  if (alloc.client_status() != v1::CLIENT_STATUS_PENDING || !evals_.awaits_storage()) return;
+  const std::string key = job_version_key(alloc.namespace_(), alloc.job_id(), alloc.job_version());
+  const auto job = Table<v1::Job>(tables_.job_versions).get(*host_.snapshot(), key);
+  const v1::TaskGroup* group = job ? find_group(*job, alloc.task_group()) : nullptr;
+  if (!group) return;
+  for (const v1::CsiClaim& claim : claims_of(*group, alloc)) evals_.storage_gained(gain_of(claim), index);
 }
 
 void Leader::do_chores(std::stop_token stop) {

@@ -55,6 +55,8 @@ class Leader {
  private:
   void follow(std::stop_token stop);
   void restore_gains(const ReadView& view);
+  void take_node(const Change& change, uint64_t index);
+  void take_ended(const v1::Allocation& alloc, uint64_t index);
   void do_chores(std::stop_token stop);
   void write_down(const EvalQueue::Chores& chores);
   void propose(std::vector<v1::Evaluation> evals);

@@ -81,7 +81,7 @@ class Check {
     }
     for (const size_t i : work.placed) {
       add(taken, weighed_.holdings[i]->usage);
-      columns_.place(entry_, node_id, weighed_.holdings[i]);
+      columns_.place(entry_, weighed_.plan.placed[i], weighed_.holdings[i]);
     }
     for (InFlight::Exchange* exchange : {&replaced, &kept}) {
       if (!exchange->ended.empty()) columns_.exchange(node_id, std::move(*exchange));

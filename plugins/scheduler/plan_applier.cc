@@ -201,6 +201,7 @@ void PlanApplier::finish_undone(std::stop_token stop) {
   for (const Columns::Settled& one : undone->entries) {
     // Whoever found no room while it was in flight looks again, also if that is written down only after this.
     for (const auto& gain : one.gained) evals_.room_gained(gain.node_id, gain.computed_class, undone->index + 1);
+    if (one.failed) evals_.storage_unknown(undone->index + 1);
     const auto at = flights_.find(one.entry);
     if (!one.failed || at == flights_.end()) continue;
     for (Waiting& waiting : at->second.waiting) waiting.done(at->second.failure);

@@ -501,6 +501,8 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_TRY(tables.jobs, declare.other_table("jobs"));
   DROVER_TRY(tables.job_versions, declare.other_table("job_versions"));
   DROVER_TRY(tables.nodes, declare.other_table("nodes"));
+  DROVER_RETURN_IF_ERROR(declare.later_table("csi_volumes", tables.csi_volumes));
+  DROVER_RETURN_IF_ERROR(declare.later_table("csi_claims", tables.csi_claims));
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::evals_updated>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::evals_deleted>(commands));

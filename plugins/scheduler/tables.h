@@ -25,6 +25,8 @@ struct Tables {
   TableId nodes;                            // of the plugin nodes
   std::optional<TableId> deployments = {};  // of the plugin deployments, from start on; none where it is not loaded
   std::optional<TableId> node_pools = {};   // of the plugin node_pools, likewise
+  std::optional<TableId> csi_volumes = {};  // of the plugin volumes, and its claims; none where it is not loaded
+  std::optional<TableId> csi_claims = {};
 };
 
 // Why evaluations are not deleted.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "drover/log.h"
+#include "drover/messages.h"
 #include "drover/metrics.h"
 #include "drover/model/evaluation.h"
 #include "drover/uuid.h"
@@ -28,6 +29,7 @@ void note_time(Decision& decision, std::chrono::nanoseconds took) {
 // True when an evaluation that waited found nothing to do, and waits for as much as before: there is nothing to write.
 bool only_waits_on(const v1::Evaluation& before, const Decision& decision, const std::vector<v1::Evaluation>& end) {
   const auto& queued = before.queued_allocations();  // empty: it has never looked
+  if (serialize(before.storage_wait()) != serialize(end[0].storage_wait())) return false;
   return decision.plan.empty() && end.size() == 1 && end[0].status() == v1::EVAL_STATUS_BLOCKED &&
          (queued.empty() || decision.queued == std::map<std::string, int32_t>(queued.begin(), queued.end()));
 }

@@ -28,6 +28,15 @@ std::vector<std::string> texts_of(const pb::Message& message, const pb::FieldDes
   return texts;
 }
 
+// "key=value,key=value" of a map of texts, in the order of the keys.
+std::string header_text(const pb::Message& message, const pb::FieldDescriptor& field) {
+  const auto values = nlohmann::json::parse(field_to_json(message, field));
+  std::string text;
+  for (const auto& [key, value] : values.items())
+    text += (text.empty() ? "" : ",") + key + "=" + value.get<std::string>();
+  return text;
+}
+
 // Fills in "{job_id=**}" and the like, and remembers the fields.
 std::string filled(std::string path, const pb::Message& request, std::set<std::string>& fields) {
   for (size_t from = 0; (from = path.find('{', from)) != std::string::npos;) {
@@ -75,6 +84,11 @@ ApiRequest api_request(const std::string& method, const pb::Message& request, Qu
   if (!http.body().empty()) out.body = field_to_json(request, *type.FindFieldByName(http.body()));
   std::vector<const pb::FieldDescriptor*> set;
   request.GetReflection()->ListFields(request, &set);
+  for (const Http::Header& header : http.headers()) {
+    elsewhere.insert(header.field());
+    const pb::FieldDescriptor& field = *type.FindFieldByName(header.field());
+    if (request.GetReflection()->FieldSize(request, &field) > 0) out.headers[header.name()] = header_text(request, field);
+  }
   for (const pb::FieldDescriptor* field : set) {
     if (elsewhere.contains(field->name())) continue;
     for (std::string& text : texts_of(request, *field)) out.parameters.emplace(field->name(), std::move(text));

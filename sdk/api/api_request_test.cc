@@ -12,6 +12,7 @@
 #include "drover/api/nodes.pb.h"
 #include "drover/api/operator.pb.h"
 #include "drover/api/system.pb.h"
+#include "drover/api/volumes.pb.h"
 #include "drover/api_descriptors.h"
 
 namespace drover {
@@ -28,6 +29,18 @@ TEST(ApiRequest, FillsThePathAndTheQuery) {
   EXPECT_EQ(asked.path, "/v1/job/a%2Fb%20c");
   EXPECT_EQ(asked.parameters, (QueryParameters{{"eval_priority", "70"}, {"purge", "true"}}));
   EXPECT_EQ(asked.body, "");
+}
+
+TEST(ApiRequest, WhatMustNotBeInAnAddressIsInAHeader) {
+  v1::DeleteSnapshotRequest request;
+  request.set_plugin_id("p");
+  request.set_snapshot_id("s");
+  EXPECT_TRUE(api_request(v1::Volumes::DeleteSnapshot::kName, request).headers.empty());
+  (*request.mutable_secrets())["key"] = "x=y";
+  (*request.mutable_secrets())["a"] = "1";
+  const ApiRequest asked = api_request(v1::Volumes::DeleteSnapshot::kName, request);
+  EXPECT_EQ(asked.headers, (std::map<std::string, std::string>{{"X-Nomad-CSI-Secrets", "a=1,key=x=y"}}));
+  EXPECT_EQ(asked.parameters, (QueryParameters{{"plugin_id", "p"}, {"snapshot_id", "s"}}));
 }
 
 TEST(ApiRequest, AListHasAParameterForEach) {

@@ -50,22 +50,35 @@ std::string csi_volume_id(const v1::VolumeRequest& request, std::string_view all
   return request.source() + std::string(at == std::string_view::npos ? std::string_view() : alloc_name.substr(at));
 }
 
+void count_csi_plugin(const v1::Node& node, const std::string& plugin_id, CsiPluginState& state) {
+  const bool is_ready = node.status() == v1::NODE_STATUS_READY;
+  const auto controller = node.csi_controller_plugins().find(plugin_id);
+  if (controller != node.csi_controller_plugins().end())
+    count(controller->second, is_ready, state.controllers, state.controllers_healthy, state);
+  const auto on_node = node.csi_node_plugins().find(plugin_id);
+  if (on_node != node.csi_node_plugins().end())
+    count(on_node->second, is_ready, state.nodes, state.nodes_healthy, state);
+}
+
 CsiPluginState csi_plugin_state(const ReadView& view, TableId nodes, std::string_view plugin_id) {
   CsiPluginState state;
   const std::string id(plugin_id);
   Table<v1::Node>(nodes).scan(view, kNodesByCsiPlugin, of_csi_plugin(plugin_id),
                               [&](const v1::Node& node, std::string_view) {
-                                const bool is_ready = node.status() == v1::NODE_STATUS_READY;
-                                const auto controller = node.csi_controller_plugins().find(id);
-                                if (controller != node.csi_controller_plugins().end())
-                                  count(controller->second, is_ready, state.controllers, state.controllers_healthy,
-                                        state);
-                                const auto on_node = node.csi_node_plugins().find(id);
-                                if (on_node != node.csi_node_plugins().end())
-                                  count(on_node->second, is_ready, state.nodes, state.nodes_healthy, state);
+                                count_csi_plugin(node, id, state);
                                 return true;
                               });
   return state;
+}
+
+const std::string& csi_remote_id(const v1::CsiVolume& volume) {
+  return volume.external_id().empty() ? volume.id() : volume.external_id();
+}
+
+bool runs_csi_plugin(const v1::Job& job) {
+  return std::ranges::any_of(job.task_groups(), [](const v1::TaskGroup& group) {
+    return std::ranges::any_of(group.tasks(), [](const v1::Task& task) { return task.has_csi_plugin_config(); });
+  });
 }
 
 CsiFit csi_fit(const v1::CsiVolume& volume, bool plugin_may_be_used, std::span<const v1::CsiClaim> claims,

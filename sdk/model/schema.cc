@@ -168,13 +168,16 @@ TableShape<v1::ServiceRegistration> service_registrations_table() {
 }
 
 TableShape<v1::CsiVolume> csi_volumes_table() {
-  return {"csi_volumes", {}, [](const v1::CsiVolume& volume, RowKeys& keys) {
+  return {"csi_volumes", {{"key"}}, [](const v1::CsiVolume& volume, RowKeys& keys) {
             keys.primary(csi_volume_key(volume.namespace_(), volume.id()));
+            if (!volume.has_secrets()) return;
+            keys.add(kVolumesByKey,
+                     KeyBuilder().id(volume.secrets().key_id()).text(volume.namespace_()).text(volume.id()).take());
           }};
 }
 
 TableShape<v1::CsiClaim> csi_claims_table() {
-  return {"csi_claims", {{"alloc"}, {"node"}, {"remote"}}, [](const v1::CsiClaim& claim, RowKeys& keys) {
+  return {"csi_claims", {{"alloc"}, {"node"}, {"remote"}, {"key"}}, [](const v1::CsiClaim& claim, RowKeys& keys) {
             const std::string& name_space = claim.namespace_();
             const std::string& volume = claim.volume_id();
             keys.primary(csi_claim_key(name_space, volume, claim.alloc_id()));
@@ -188,6 +191,13 @@ TableShape<v1::CsiClaim> csi_claims_table() {
                                           .text(volume)
                                           .id(claim.alloc_id())
                                           .take());
+            if (!claim.has_secrets()) return;
+            keys.add(kClaimsByKey, KeyBuilder()
+                                       .id(claim.secrets().key_id())
+                                       .text(name_space)
+                                       .text(volume)
+                                       .id(claim.alloc_id())
+                                       .take());
           }};
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "drover/log.h"
+#include "drover/model/csi_volume.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
 #include "nomad/plugins/driver.pb.h"
@@ -24,8 +25,9 @@ std::string missing_of(const MountInput& input) {
   std::map<std::string, const v1::VolumeRequest*> wanted;
   for (const auto& [name, request] : input.group.volumes()) wanted[name] = &request;
   for (const auto& [name, request] : wanted) {
-    if (request->type() == "host" && !find(input.volumes, request->source()))
-      missing += (missing.empty() ? "" : ", ") + request->source();
+    if (request->type() != "host") continue;
+    const std::string volume = csi_volume_id(*request, input.alloc_name);
+    if (!find(input.volumes, volume)) missing += (missing.empty() ? "" : ", ") + volume;
   }
   return missing;
 }
@@ -64,8 +66,9 @@ Status add_host_volumes(const MountInput& input, driver::TaskConfig& adds) {
     if (request == input.group.volumes().end())
       return invalid_argument("No group volume declaration found named: " + mount.volume());
     if (request->second.type() != "host") continue;  // somebody else's
-    const HostVolume* volume = find(input.volumes, request->second.source());
-    if (!volume) return invalid_argument("No host volume named: " + request->second.source());
+    const std::string name = csi_volume_id(request->second, input.alloc_name);
+    const HostVolume* volume = find(input.volumes, name);
+    if (!volume) return invalid_argument("No host volume named: " + name);
     if (input.driver.mount_configs() == driver::DriverCapabilities::NO_MOUNTS) {
       return invalid_argument("task driver \"" + input.task.driver() + "\" for \"" + input.task.name() +
                               "\" does not support host volumes");

@@ -23,6 +23,7 @@ void report_absent(const std::vector<HostVolume>& volumes, const v1::Node& node)
 struct MountInput {
   const v1::TaskGroup& group;
   const v1::Task& task;
+  const std::string& alloc_name;  // each may have volumes of its own
   const std::vector<HostVolume>& volumes;
   const driver::DriverCapabilities& driver;
   const Variables& environment;

@@ -12,6 +12,7 @@ namespace {
 struct World {
   v1::TaskGroup group;
   v1::Task task;
+  std::string alloc_name = "web.app[0]";
   std::vector<HostVolume> volumes = {{.name = "data", .path = "/srv/data"},
                                      {.name = "certs", .path = "/etc/ssl", .is_read_only = true}};
   driver::DriverCapabilities driver;
@@ -30,6 +31,7 @@ struct World {
   Status add(driver::TaskConfig& adds) const {
     return add_host_volumes({.group = group,
                              .task = task,
+                             .alloc_name = alloc_name,
                              .volumes = volumes,
                              .driver = driver,
                              .environment = {{"NOMAD_TASK_DIR", "/local"}},
@@ -69,6 +71,19 @@ TEST(HostVolumes, AreReadOnlyWhenAnybodySaysSo) {
     ASSERT_TRUE(world.add(adds).ok());
     EXPECT_EQ(c.is_read_only, adds.mounts(0).readonly()) << c.source << c.by_group << c.by_task;
   }
+}
+
+TEST(HostVolumes, OfEachAllocationItsOwn) {
+  World world;
+  world.alloc_name = "web.app[3]";
+  world.volumes.push_back({.name = "data[3]", .path = "/srv/three"});
+  world.request("d", "data").set_per_alloc(true);
+  world.mount("d");
+  driver::TaskConfig adds;
+  ASSERT_TRUE(world.add(adds).ok());
+  EXPECT_EQ("/srv/three", adds.mounts(0).host_path());
+  world.alloc_name = "web.app[4]";
+  EXPECT_EQ(invalid_argument("host volume validation error: missing data[4]"), world.add(adds));
 }
 
 TEST(HostVolumes, SayWhatIsMissing) {

@@ -15,6 +15,7 @@ class Volumes final : public TaskHook::Part {
     const AllocSpecPtr spec = task_.spec();
     return add_host_volumes({.group = *spec->group,
                              .task = *spec->task(task_.name()),
+                             .alloc_name = spec->allocation->name(),
                              .volumes = client_.config.host_volumes,
                              .driver = start.capabilities,
                              .environment = start.environment,

@@ -108,6 +108,7 @@ Status Client::exchange(const ApiRequest& asked, ByteSource* body, uint64_t size
   Headers headers;
   headers.add("Expect:");  // an agent that refuses says so while the body is still on its way
   if (!options_->token.empty()) headers.add("X-Nomad-Token: " + options_->token);
+  for (const auto& [name, value] : asked.headers) headers.add(name + ": " + value);
   if (body != nullptr) {
     set(CURLOPT_UPLOAD, 1L);
     set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(size));

@@ -10,6 +10,7 @@
 #include "object_output.h"
 #include "output.h"
 #include "paging.h"
+#include "volumes/volume_text.h"
 
 namespace drover::cli {
 namespace {
@@ -69,6 +70,8 @@ std::string subsystem(const v1::NodeEvent& event) {
   return event.subsystem() + (driver == event.details().end() ? "" : ": " + driver->second);
 }
 
+std::string or_none(std::string text) { return text.empty() ? "<none>" : std::move(text); }
+
 template <typename Map>
 std::string format_map(const Map& map) {
   const auto pairs = sorted(map);
@@ -93,6 +96,8 @@ int show_node(Run& run, const std::string& id) {
                            {"Drain", yes_no(node.drain())},
                            {"Eligibility", node.scheduling_eligibility()},
                            {"Status", word(node.status())},
+                           {"CSI Controllers", or_none(controllers_of(node))},
+                           {"CSI Drivers", or_none(drivers_of(node))},
                            {"Driver Status", drivers}});
   std::vector<std::vector<std::string>> events = {{"Time", "Subsystem", "Message"}};
   for (auto event = node.events().rbegin(); event != node.events().rend(); ++event)

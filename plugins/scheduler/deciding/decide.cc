@@ -102,7 +102,7 @@ Decision decide_on(const Scheduler& scheduler, const DecisionInput& input, int64
     return at->second ? &*at->second : nullptr;
   };
   ClusterBoard board(std::move(cluster), input.allocs, eval.id(), rules_for(input.config, eval.type()),
-                     others_of(view, tables));
+                     others_of(view, tables), storage_of(view, tables));
   Decision decision = scheduler.decide({.eval = eval,
                                         .job = input.job ? &*input.job : nullptr,
                                         .allocs = input.allocs,
@@ -134,6 +134,13 @@ void describe_wait(const RoomWait& wait, uint64_t snapshot_index, v1::Evaluation
     (*blocked.mutable_class_eligibility())[name] = eligible;
   }
   blocked.set_escaped_computed_class(wait.escaped);
+  blocked.clear_storage_wait();
+  if (!wait.volumes.empty() || !wait.plugins.empty()) {
+    v1::StorageWait& storage = *blocked.mutable_storage_wait();
+    storage.mutable_volumes()->Assign(wait.volumes.begin(), wait.volumes.end());
+    storage.mutable_plugins()->Assign(wait.plugins.begin(), wait.plugins.end());
+    storage.set_only(wait.only_storage.value_or(false));
+  }
   blocked.set_snapshot_index(snapshot_index);
 }
 

@@ -9,6 +9,7 @@
 #include "follow_ups.h"
 #include "placed.h"
 #include "reconcile.h"
+#include "storage/coming_claims.h"
 
 namespace drover::scheduler {
 namespace {
@@ -57,7 +58,7 @@ class Evaluation {
             .may_stay =
                 [this](const v1::Allocation& alloc, const v1::TaskGroup& group) {
                   const v1::Node* node = board_.node(alloc.node_id());
-                  return node && board_.suits(*node, *job_, group);
+                  return node && board_.suits(*node, *job_, group, alloc.name());
                 },
             .now = input_.now,
             .eval_id = input_.eval.id(),
@@ -113,7 +114,7 @@ class Evaluation {
         place(*job_, *group, placement, *placer, deployment_id_);
       }
     }
-    if (decision_.failed.contains(name)) placer->describe(wait_);
+    if (decision_.failed.contains(name) && !has_own_volumes(*group)) placer->describe(wait_);
   }
 
   // Canaries are being judged: another allocation takes the newest version that was promoted or needed no promotion;
@@ -145,7 +146,8 @@ class Evaluation {
 
   void place(const v1::Job& job, const v1::TaskGroup& group, const Placement& wanted, GroupPlacer& placer,
              const std::string& deployment_id) {
-    if (const auto failed = decision_.failed.find(group.name()); failed != decision_.failed.end()) {
+    const bool has_own = has_own_volumes(group);
+    if (const auto failed = decision_.failed.find(group.name()); failed != decision_.failed.end() && !has_own) {
       // Where one of the group found no place, the next finds none either.
       ++decision_.queued[group.name()];
       add_failure(group, failed->second, decision_.failed);
@@ -156,12 +158,14 @@ class Evaluation {
     if (stops) board_.leave(*previous);
     v1::Allocation alloc;
     alloc.set_id(input_.new_id());
+    alloc.set_name(wanted.name);
     GroupPlacer::Wish wish{.penalised = wanted.penalised};
     if (previous && (group.ephemeral_disk().sticky() || group.ephemeral_disk().migrate())) {
       wish.preferred_node = previous->node_id();
     }
     if (!placer.place(alloc, wish)) {
       if (stops) board_.come_back(*previous);
+      if (has_own) placer.describe(wait_);  // another may lack other volumes
       ++decision_.queued[group.name()];
       add_failure(group, placer.failure(), decision_.failed);
       return;

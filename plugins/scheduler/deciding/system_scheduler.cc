@@ -1,6 +1,7 @@
 #include "system_scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "descriptions.h"
 #include "drover/model/job.h"
@@ -9,6 +10,7 @@
 #include "drover/v1/trial.pb.h"
 #include "follow_ups.h"
 #include "placed.h"
+#include "storage/coming_claims.h"
 #include "system_diff.h"
 
 namespace drover::scheduler {
@@ -36,6 +38,7 @@ class SystemEvaluation {
       follow_ups.add(group.unknown, "max-disconnect-timeout", "created for delayed disconnect timeout");
     }
     follow_ups.write(allocs_);
+    if (storage_wait_.only_storage) decision_.waits.push_back(std::move(storage_wait_));
     if (wanted.more_later) {
       changes_.evaluate_at(input_.now + job_->update().stagger(), "rolling-update", "");
     }
@@ -61,7 +64,7 @@ class SystemEvaluation {
     diff.version = input_.version;
     diff.may_stay = [this](const v1::Allocation& alloc, const v1::TaskGroup& group) {
       const v1::Node* node = board_.node(alloc.node_id());
-      return node && board_.suits(*node, *job_, group);
+      return node && board_.suits(*node, *job_, group, alloc.name());
     };
     diff.now = input_.now;
     return diff;
@@ -87,11 +90,14 @@ class SystemEvaluation {
     if (wanted.placements.empty()) return;
     const auto placer = board_.open(*job_, *group);
     v1::AllocMetric unfit;
+    const bool waits_for_storage = wants_storage(*group);
+    bool was_noted = false;
     for (const SystemPlacement& placement : wanted.placements) {
       if (place(*group, placement, *placer)) continue;
       const v1::AllocMetric& failure = placer->failure();
       if (failure.nodes_filtered() > 0 && failure.nodes_exhausted() == 0) {
         // A node that the job does not want is no failure, unless it wants none.
+        if (waits_for_storage && !std::exchange(was_noted, true)) note_storage(*placer);
         add_filtered(failure, unfit);
         v1::DesiredUpdates& desired = decision_.desired[name];
         desired.set_place(desired.place() - std::min<uint64_t>(desired.place(), 1));
@@ -109,6 +115,16 @@ class SystemEvaluation {
     }
   }
 
+  // Storage that is not there yet is waited for once, for all nodes.
+  void note_storage(const GroupPlacer& placer) {
+    RoomWait wait;
+    placer.describe(wait);
+    if (!wait.only_storage.value_or(false)) return;
+    storage_wait_.only_storage = true;
+    storage_wait_.volumes.merge(wait.volumes);
+    storage_wait_.plugins.merge(wait.plugins);
+  }
+
   // Adds the metric of one node to that of all.
   static void add_filtered(const v1::AllocMetric& one, v1::AllocMetric& all) {
     all.set_nodes_evaluated(all.nodes_evaluated() + 1);
@@ -124,6 +140,7 @@ class SystemEvaluation {
     if (stops) board_.leave(*previous);
     v1::Allocation alloc;
     alloc.set_id(input_.new_id());
+    alloc.set_name(wanted.name);
     if (!placer.place(alloc, {.only_node = wanted.node_id})) {
       if (stops) board_.come_back(*previous);
       return false;
@@ -146,6 +163,7 @@ class SystemEvaluation {
   Board& board_;
   const bool is_sysbatch_;
   AllocIndex allocs_;
+  RoomWait storage_wait_;  // of nodes that lack nothing else
   Scheduler::Decision decision_;
   Changes changes_;
 };

@@ -112,19 +112,24 @@ bool wants_cores(const v1::TaskGroup& group) {
 
 }  // namespace
 
-FailureFinder::FailureFinder(const v1::Job& job, const v1::TaskGroup& group, const Distinct& distinct)
+FailureFinder::FailureFinder(const v1::Job& job, const v1::TaskGroup& group, const Distinct& distinct, Storage* storage,
+                             const std::string& alloc_name)
     : job_(job),
       group_(group),
       distinct_(distinct),
+      alloc_name_(alloc_name),
+      volumes_(job, group, storage),
       escapes_kind_(Feasibility(job, group).escaped() || ports_escape_kind(group)),
       wants_devices_(wants_devices(group)),
-      ask_(wants_cores(group) ? std::nullopt : std::optional(amount_of(group))) {}
+      ask_(wants_cores(group) ? std::nullopt : std::optional(amount_of(group))) {
+  (void)volumes_.ask_for(alloc_name_);
+}
 
 void FailureFinder::learn(const v1::Node& example, Shared& shared) const {
   shared.is_known = true;
   find_reach(job_, example, shared.reach);
   find_constraints_and_drivers(job_, group_, example, shared.constraints_and_drivers);
-  if (std::string problem = volume_problem(group_, example); !problem.empty()) {
+  if (std::string problem = volume_problem(group_, example, alloc_name_); !problem.empty()) {
     add(shared.constraints_and_drivers, Failure::Kind::volume, problem);
   }
   if (std::string problem = network_problem(group_, example); !problem.empty()) {
@@ -146,6 +151,9 @@ std::vector<Failure> FailureFinder::failures_of(const ClusterNode& candidate, bo
   const bool has_devices = !wants_devices_ || could_have_devices(node, group_);
   if (!has_devices) add(failures, Failure::Kind::device, "missing devices");
   failures.insert(failures.end(), shared.network.begin(), shared.network.end());
+  if (const auto problem = volumes_.check(node)) {
+    add(failures, Failure::Kind::storage, text_without_node(*problem), 0, remedy_for(*problem));
+  }
   if (!distinct_.empty()) {
     if (std::string problem = distinct_.check(node); !problem.empty()) add(failures, Failure::Kind::distinct, problem);
   }

@@ -8,6 +8,7 @@
 
 #include "placing/cluster.h"
 #include "placing/distinct.h"
+#include "storage/volume_ask.h"
 
 namespace drover::v1 {
 class Job;
@@ -23,7 +24,8 @@ struct Failure {
     node,  // it is down, drains, or takes no new work
     constraint,
     driver,
-    volume,
+    volume,   // of the type "host"
+    storage,  // a volume of the type "csi"
     device,  // the node has none that would do
     network,
     distinct,
@@ -36,15 +38,17 @@ struct Failure {
   };
   Kind kind;
   std::string text;    // as metrics name it where they count it: "memory", "${attr.cpu.arch} = amd64"
-  std::string detail;  // what differs between nodes with the same failure: who holds a port
+  std::string detail;  // what differs between nodes with the same failure: who holds a port; of storage the remedy
   int64_t amount = 0;  // how much is missing: MHz, MB, cores
 };
 
 // Finds the failures of a group on one node after the other. What the nodes of a kind share is asked once. One owner.
 class FailureFinder {
  public:
-  // `distinct`: knows where the job's allocations are. Requires: all outlive it.
-  FailureFinder(const v1::Job& job, const v1::TaskGroup& group, const Distinct& distinct);
+  // `distinct`: knows where the job's allocations are. `storage`: null where there is none. `alloc_name`: of the
+  // allocation that is asked about. Requires: all outlive it.
+  FailureFinder(const v1::Job& job, const v1::TaskGroup& group, const Distinct& distinct, Storage* storage,
+                const std::string& alloc_name);
 
   // In the order in which they are checked; empty: the group fits. `accepts`: the node takes new work. `kind`: of the
   // node, in its cluster; nothing: it is in none.
@@ -62,6 +66,8 @@ class FailureFinder {
   const v1::Job& job_;
   const v1::TaskGroup& group_;
   const Distinct& distinct_;
+  const std::string alloc_name_;
+  VolumeAsk volumes_;
   const bool escapes_kind_;  // two nodes of a kind may differ in what the group asks for
   const bool wants_devices_;
   const std::optional<Amount> ask_;  // nothing: it depends on the node's cores

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "deciding/names.h"
 #include "drover/api/why.pb.h"
 #include "drover/model/allocation.h"
 #include "drover/model/job.h"
@@ -42,6 +43,7 @@ const char* name_of(Kind kind) {
     case Kind::driver:
       return "driver";
     case Kind::volume:
+    case Kind::storage:
       return "volume";
     case Kind::device:
     case Kind::device_in_use:
@@ -80,6 +82,8 @@ std::string remedy(const Failure& failure) {
       return "have a healthy " + failure.text + " there";
     case Kind::volume:
       return "offer the host volumes there (client.host_volume)";
+    case Kind::storage:
+      return failure.detail;
     case Kind::device:
       return "have the devices there";
     case Kind::device_in_use:
@@ -124,7 +128,9 @@ class Explanation {
         group_(group),
         response_(response),
         distinct_(input.job, group),
-        finder_(input.job, group, distinct_) {
+        storage_(input.cluster, input.storage),
+        alloc_name_(next_name()),
+        finder_(input.job, group, distinct_, &storage_, alloc_name_) {
     for (const v1::Allocation& alloc : input.allocs) {
       if (client_terminal(alloc)) continue;
       const v1::Node* node = input.cluster.find(alloc.node_id());
@@ -187,6 +193,18 @@ class Explanation {
     return most;
   }
 
+  // The first that nobody has.
+  std::string next_name() const {
+    std::set<std::string_view> taken;
+    for (const v1::Allocation& alloc : input_.allocs) {
+      if (!terminal(alloc)) taken.insert(alloc.name());
+    }
+    for (int number = 0;; ++number) {
+      std::string name = alloc_name(input_.job.id(), group_.name(), number);
+      if (!taken.contains(name)) return name;
+    }
+  }
+
   void look_at(const ClusterNode& node, bool accepts, uint32_t kind) {
     if (!served_.empty() && served_.contains(node.node.get())) return;
     std::vector<Failure> failures = finder_.failures_of(node, accepts, kind);
@@ -228,10 +246,12 @@ class Explanation {
     for (const v1::Node* node : served_) {
       if (node) copy.erase_node(node->id());
     }
-    ClusterBoard board(std::move(copy), input_.allocs, input_.job.id(), input_.rules, input_.others);
+    ClusterBoard board(std::move(copy), input_.allocs, input_.job.id(), input_.rules, input_.others,
+                       input_.storage);
     const auto placer = board.open(input_.job, group_);
     v1::Allocation alloc;
     alloc.set_id(std::string(16, '\0'));
+    alloc.set_name(alloc_name_);
     if (!placer->place(alloc, {})) return false;
     const int before = response_.best_size();
     add_best(alloc.metrics(), group_.name(), response_);
@@ -358,6 +378,8 @@ class Explanation {
   const v1::TaskGroup& group_;
   v1::WhyResponse& response_;
   Distinct distinct_;
+  Storage storage_;
+  const std::string alloc_name_;  // of the one that would come
   FailureFinder finder_;
   std::set<const v1::Node*> served_;
   int32_t fitting_ = 0;

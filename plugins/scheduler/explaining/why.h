@@ -23,6 +23,7 @@ struct WhyInput {
   const v1::Job& job;
   PlacingRules rules = {};
   OtherJobs others = {};
+  StorageRows storage = {};
 };
 
 // Why nodes were no use, as a metric counted them, in the order of their texts.

@@ -137,7 +137,8 @@ Result<v1::WhyResponse> WhyRpc::of_job(const v1::WhyJobRequest& request, Call& c
                        .allocs = allocs,
                        .job = *job,
                        .rules = rules_for(config, job->type()),
-                       .others = others_of(view, tables_)};
+                       .others = others_of(view, tables_),
+                       .storage = storage_of(view, tables_)};
   for (const v1::TaskGroup& group : job->task_groups()) {
     if (!request.group().empty() && group.name() != request.group()) continue;
     circumstances.count(group, look.cluster);

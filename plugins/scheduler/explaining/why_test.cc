@@ -7,6 +7,7 @@
 #include "explaining/what_if.h"
 #include "explaining/why_rpc.h"
 #include "testing/shell.h"
+#include "testing/storage_world.h"
 
 namespace drover::scheduler {
 namespace {
@@ -97,7 +98,7 @@ TEST(Failures, AreThoseOfTheNodeWhateverItsKindWasAskedBefore) {
       if (escapes) constrain(job, "${node.unique.name}", "n4");
       const v1::TaskGroup& group = job.task_groups(0);
       const Distinct distinct(job, group);
-      FailureFinder finder(job, group, distinct);
+      FailureFinder finder(job, group, distinct, nullptr, "");
       std::set<std::string> different;
       for (size_t i = 0; i < cluster.blocks(); ++i) {
         const ClusterBlock& block = cluster.block(i);
@@ -105,7 +106,7 @@ TEST(Failures, AreThoseOfTheNodeWhateverItsKindWasAskedBefore) {
           if ((block.live >> at & 1) == 0) continue;
           const bool accepts = (block.accepting >> at & 1) != 0;
           const ClusterNode& node = *block.nodes[at];
-          const auto alone = FailureFinder(job, group, distinct).failures_of(node, accepts, std::nullopt);
+          const auto alone = FailureFinder(job, group, distinct, nullptr, "").failures_of(node, accepts, std::nullopt);
           EXPECT_EQ(text(finder.failures_of(node, accepts, block.kind[at])), text(alone)) << node.node->name();
           different.insert(text(alone));
         }
@@ -208,6 +209,42 @@ TEST_F(Whys, WhoHoldsAPortIsNamedWithinANamespace) {
             "free the port that job holder holds: network: reserved port collision http=8080 (1)");
   EXPECT_EQ(changes_beside("secret"),
             "free the port that a job of another namespace holds: network: reserved port collision http=8080 (1)");
+}
+
+TEST_F(Whys, AVolumeSaysWhichLimitIsInTheWay) {
+  v1::Node with = make_node("with"), full = make_node("full");
+  testing::add_plugin(with);
+  testing::add_plugin(full, "p", 1);
+  put(with);
+  put(full);
+  put(make_node("without"));
+  testing::StorageWorld storage;
+  storage.add_volume("data");
+  storage.add_volume("logs");
+  const v1::CsiClaim taken = storage.claim("data", "db", "a1", "full");
+  host_.commit([&](WriteTransaction& rows) {
+    for (const v1::CsiVolume& volume : storage.volumes) EXPECT_TRUE(csi_volumes_.put(rows, volume).ok());
+    EXPECT_TRUE(csi_claims_.put(rows, taken).ok());
+  });
+  put(make_alloc(make_job(), 7, "with"));
+  v1::Job job = make_job();
+  testing::ask_volume(*job.mutable_task_groups(0), "data");
+  const auto answer = why(job);
+  const std::string collected =
+      "CSI volume data has exhausted its available writer claims and is claimed by a garbage collected allocation "
+      "61312e2e-2e2e-2e2e-2e2e-2e2e2e2e2e2e; waiting for claim to be released";
+  EXPECT_EQ(reasons(answer), (Reasons{{collected, 2}, {"CSI plugin p is missing from client", 1}}));
+  EXPECT_EQ(changes(answer)[0],
+            "wait until the claim of allocation 61312e2e of job \"db\" on the volume \"data\" is undone, or detach it (2)");
+  EXPECT_EQ(answer.changes(0).kind(), "volume");
+
+  job.set_id("other");
+  testing::ask_volume(*job.mutable_task_groups(0), "logs");
+  const auto other = why(job);
+  EXPECT_EQ(reasons(other), (Reasons{{"CSI plugin p has the maximum number of volumes on client", 1},
+                                     {"CSI plugin p is missing from client", 1}}));
+  ASSERT_EQ(other.best_size(), 1);
+  EXPECT_EQ(other.best(0).node_name(), "with");
 }
 
 TEST_F(Whys, AHigherPriorityMayMakeRoom) {

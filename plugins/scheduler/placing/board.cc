@@ -18,7 +18,7 @@ class ClusterBoard::OpenPlacer final : public GroupPlacer {
 
   bool place(v1::Allocation& alloc, const Wish& wish) override {
     evicted_.clear();
-    auto choice = placer_->place(alloc.id(), wish);
+    auto choice = placer_->place(alloc.id(), wish, alloc.name());
     if (!choice) return false;
     alloc.set_node_id(choice->node->id());
     alloc.set_node_name(choice->node->name());
@@ -35,6 +35,7 @@ class ClusterBoard::OpenPlacer final : public GroupPlacer {
   const v1::AllocMetric& failure() const override { return placer_->failure(); }
   const std::vector<const v1::Allocation*>& evicted() const override { return evicted_; }
   void describe(RoomWait& wait) const override {
+    placer_->describe_storage(wait);
     const Feasibility& feasibility = placer_->feasibility();
     wait.escaped = wait.escaped || feasibility.escaped();
     if (wait.escaped) return wait.class_eligibility.clear();
@@ -52,11 +53,13 @@ class ClusterBoard::OpenPlacer final : public GroupPlacer {
 };
 
 ClusterBoard::ClusterBoard(Cluster cluster, std::span<const v1::Allocation> allocs, std::string seed,
-                           PlacingRules rules, OtherJobs others)
+                           PlacingRules rules, OtherJobs others, StorageRows storage)
     : cluster_(std::move(cluster)),
+      storage_(cluster_, std::move(storage)),
       allocs_(allocs),
       others_(std::move(others)),
-      around_{.cluster = cluster_, .neighbours = neighbours_, .seed = std::move(seed), .rules = rules} {
+      around_{.cluster = cluster_, .neighbours = neighbours_, .seed = std::move(seed), .rules = rules,
+              .storage = &storage_} {
   if (others_.job) around_.importance = [this](const Holding& holding) { return importance_of(holding); };
 }
 
@@ -68,9 +71,11 @@ bool ClusterBoard::accepts_work(const v1::Node& node) const { return drover::acc
 
 bool ClusterBoard::reaches(const v1::Node& node, const v1::Job& job) const { return in_reach(job, node); }
 
-bool ClusterBoard::suits(const v1::Node& node, const v1::Job& job, const v1::TaskGroup& group) const {
+bool ClusterBoard::suits(const v1::Node& node, const v1::Job& job, const v1::TaskGroup& group,
+                         const std::string& alloc_name) const {
   if (!in_reach(job, node)) return false;
   if (!asked_ || asked_->job != &job || asked_->group != &group) asked_.emplace(&job, &group, Feasibility(job, group));
+  asked_->feasibility.ask_for(alloc_name);
   return asked_->feasibility.check(node).empty();
 }
 

@@ -25,15 +25,16 @@ struct OtherJobs {
 class ClusterBoard final : public Board {
  public:
   // `cluster`: with every allocation that takes room. `allocs`: of the job; they outlive the board. `seed`: decides
-  // between nodes that are equally good.
+  // between nodes that are equally good. `storage`: what of it is in the state; without it there are no volumes.
   ClusterBoard(Cluster cluster, std::span<const v1::Allocation> allocs, std::string seed, PlacingRules rules = {},
-               OtherJobs others = {});
+               OtherJobs others = {}, StorageRows storage = {});
 
   const v1::Node* node(const std::string& id) const override { return cluster_.find(id); }
   void visit_nodes(const std::function<void(const v1::Node& node)>& visit) const override;
   bool accepts_work(const v1::Node& node) const override;
   bool reaches(const v1::Node& node, const v1::Job& job) const override;
-  bool suits(const v1::Node& node, const v1::Job& job, const v1::TaskGroup& group) const override;
+  bool suits(const v1::Node& node, const v1::Job& job, const v1::TaskGroup& group,
+             const std::string& alloc_name) const override;
   void leave(const v1::Allocation& alloc) override;
   void come_back(const v1::Allocation& alloc) override;
   std::unique_ptr<GroupPlacer> open(const v1::Job& job, const v1::TaskGroup& group) override;
@@ -59,6 +60,7 @@ class ClusterBoard final : public Board {
   };
 
   Cluster cluster_;
+  Storage storage_;
   mutable std::optional<Asked> asked_;
   const std::span<const v1::Allocation> allocs_;
   const OtherJobs others_;

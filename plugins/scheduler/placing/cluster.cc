@@ -103,6 +103,7 @@ Cluster::Cluster(const Cluster& other)
     : blocks_(other.blocks_),
       ids_(other.ids_),
       kinds_(other.kinds_),
+      coming_claims_(other.coming_claims_),
       own_blocks_(other.blocks_.size(), false),
       own_nodes_(other.blocks_.size(), 0),
       own_ids_(false),

@@ -15,11 +15,13 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/node.pb.h"
 #include "fit.h"
+#include "storage/coming_claims.h"
 
 namespace drover::scheduler {
 
@@ -108,6 +110,10 @@ class Cluster {
   // attributes, health of drivers, modes and names of networks.
   const v1::Node* example(uint32_t kind) const { return kinds_->all[kind].example.get(); }
 
+  // Claims that allocations on the nodes have yet to make. Null: none.
+  const std::shared_ptr<const ComingClaims::ByVolume>& coming_claims() const { return coming_claims_; }
+  void set_coming_claims(std::shared_ptr<const ComingClaims::ByVolume> claims) { coming_claims_ = std::move(claims); }
+
  private:
   struct Kinds {
     struct Counted {
@@ -135,6 +141,7 @@ class Cluster {
   std::vector<std::shared_ptr<ClusterBlock>> blocks_;
   std::shared_ptr<Ids> ids_ = std::make_shared<Ids>();
   std::shared_ptr<Kinds> kinds_ = std::make_shared<Kinds>();
+  std::shared_ptr<const ComingClaims::ByVolume> coming_claims_;
   // Which of them nobody shares; of nodes one bit a slot.
   mutable std::vector<bool> own_blocks_;
   mutable std::vector<uint64_t> own_nodes_;

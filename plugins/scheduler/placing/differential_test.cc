@@ -19,6 +19,8 @@
 namespace drover::scheduler {
 namespace {
 
+using testing::add_plugin;
+using testing::ask_volume;
 using testing::id_of;
 using testing::make_alloc;
 using testing::make_job;
@@ -52,6 +54,7 @@ class World {
     }
     const int kinds = random_.between(1, 4);
     for (int i = random_.one_in(3) ? random_.between(100, 160) : random_.between(1, 30); i > 0; --i) add_node(i, kinds);
+    make_storage();
     make_the_job();
     for (int i = random_.below(3 * static_cast<int>(rules_.nodes.size())); i > 0; --i) add_stranger(i);
   }
@@ -81,7 +84,7 @@ class World {
         return &job;
       };
     }
-    ClusterBoard board(std::move(cluster), own, rules_.seed, rules_.rules, others);
+    ClusterBoard board(std::move(cluster), own, rules_.seed, rules_.rules, others, rules_.storage.rows());
     std::vector<std::unique_ptr<GroupPlacer>> placers;
     for (const v1::TaskGroup& group : job_.task_groups()) placers.push_back(board.open(job_, group));
     std::vector<const v1::Allocation*> away;
@@ -158,6 +161,13 @@ class World {
         device.mutable_instances()->rbegin()->set_healthy(!random_.one_in(5));
       }
     }
+    for (const char* plugin : {"p", "q"}) {
+      if (random_.one_in(4)) continue;
+      v1::CsiInfo& info = add_plugin(node, plugin, random_.one_in(2) ? random_.between(1, 2) : 0);
+      info.set_healthy(!random_.one_in(10));
+    }
+    for (int i = random_.below(4); i > 0; --i)
+      (*node.mutable_host_volumes())["disk[" + std::to_string(random_.below(12)) + "]"].set_name("disk");
     if (random_.one_in(12)) (*node.mutable_drivers())["mock"].set_healthy(false);
     if (random_.one_in(15)) node.set_status(v1::NODE_STATUS_DOWN);
     if (random_.one_in(15)) node.set_scheduling_eligibility("ineligible");
@@ -165,6 +175,27 @@ class World {
     node.set_computed_class(random_.one_in(20) ? ""
                                                : node.datacenter() + node.node_class() + node.node_pool() + shared);
     rules_.nodes.push_back(std::move(node));
+  }
+
+  // Volumes "data", "data[0]" and so on, some of them claimed.
+  void make_storage() {
+    for (int i = -1; i < 10; ++i) {
+      if (random_.one_in(12)) continue;
+      const std::string id = i < 0 ? "data" : "data[" + std::to_string(i) + "]";
+      rules_.storage.add_volume(id, random_.one_in(5) ? "q" : "p");
+    }
+    rules_.storage.add_volume("logs", "p");
+    for (int i = random_.below(6); i > 0; --i) {
+      if (rules_.storage.volumes.empty()) return;
+      const auto at = static_cast<size_t>(random_.below(static_cast<int>(rules_.storage.volumes.size())));
+      const v1::CsiVolume volume = rules_.storage.volumes[at];
+      if (!volume.access_mode().empty()) continue;  // one of each
+      const std::string alloc = "claimant" + std::to_string(i);
+      v1::CsiClaim& claim = rules_.storage.claim(volume.id(), random_.one_in(2) ? "web" : "db", alloc, a_node().name(),
+                                                 volume.id() == "logs" ? "multi-node-multi-writer" : "single-node-writer");
+      claim.set_read_only(random_.one_in(3));
+      if (random_.one_in(3)) rules_.storage.allocs.erase(id_of(alloc));
+    }
   }
 
   const v1::Node& a_node() {
@@ -195,6 +226,7 @@ class World {
         device.set_name(random_.one_in(2) ? "gpu" : "nvidia/gpu/T4");
         device.set_count(static_cast<uint64_t>(random_.between(1, 2)));
       }
+      ask_for_volumes(group);
       if (!random_.one_in(3)) continue;
       v1::NetworkResource& network = *group.add_networks();
       network.set_mode("host");
@@ -209,6 +241,21 @@ class World {
         port.set_value(random_.one_in(4) ? 20001 : 8080);
       }
     }
+  }
+
+  void ask_for_volumes(v1::TaskGroup& group) {
+    if (random_.one_in(4)) {
+      v1::VolumeRequest& request = ask_volume(group, "data");
+      request.set_per_alloc(random_.one_in(2));
+      request.set_read_only(random_.one_in(4));
+    }
+    if (random_.one_in(6)) ask_volume(group, "logs", "multi-node-multi-writer", "w").set_read_only(random_.one_in(2));
+    if (random_.one_in(40)) ask_volume(group, "data", "multi-node-reader-only", "x");
+    if (!random_.one_in(8)) return;
+    v1::VolumeRequest& request = (*group.mutable_volumes())["h"];
+    request.set_type("host");
+    request.set_source("disk");
+    request.set_per_alloc(true);
   }
 
   v1::Constraint a_constraint() {
@@ -282,7 +329,8 @@ class World {
     if (random_.one_in(6)) wish.only_node = a_node().id();
     v1::Allocation alloc;
     alloc.set_id(id_of("new" + std::to_string(step)));
-    const ReferenceChoice expected = place_by_the_rules(rules_, job_, group, wish);
+    alloc.set_name("web.app[" + std::to_string(random_.below(12)) + "]");
+    const ReferenceChoice expected = place_by_the_rules(rules_, job_, group, wish, alloc.name());
     const bool found = placer.place(alloc, wish);
     const std::string chosen = found ? alloc.node_id() : "";
     EXPECT_EQ(chosen, expected.node_id);
@@ -298,6 +346,10 @@ class World {
     alloc.set_namespace_(job_.namespace_());
     alloc.set_job_id(job_.id());
     alloc.set_task_group(group.name());
+    for (v1::CsiClaim& claim : claims_of(group, alloc)) {
+      claim.set_plugin_id(rules_.storage.volume(claim.volume_id()).plugin_id());
+      rules_.own_claims.push_back(std::move(claim));
+    }
     rules_.allocs.push_back(alloc);
   }
 

@@ -5,6 +5,7 @@
 #include "devices.h"
 #include "distinct.h"
 #include "drover/model/constraint.h"
+#include "drover/model/csi_volume.h"
 #include "ports.h"
 
 namespace drover::scheduler {
@@ -41,10 +42,16 @@ bool driver_works(const std::string& driver, const v1::Node& node) {
   return at != node.attributes().end() && parse_bool(at->second).value_or(false);
 }
 
-std::string volume_problem(const v1::TaskGroup& group, const v1::Node& node) {
+bool has_own_host_volumes(const v1::TaskGroup& group) {
+  return std::ranges::any_of(group.volumes(), [](const auto& volume) {
+    return volume.second.type() == "host" && volume.second.per_alloc();
+  });
+}
+
+std::string volume_problem(const v1::TaskGroup& group, const v1::Node& node, std::string_view alloc_name) {
   for (const auto& [name, wanted] : group.volumes()) {
     if (wanted.type() != "host") continue;
-    const auto at = node.host_volumes().find(wanted.source());
+    const auto at = node.host_volumes().find(csi_volume_id(wanted, alloc_name));
     if (at == node.host_volumes().end() || (at->second.read_only() && !wanted.read_only()))
       return "missing compatible host volumes";
   }
@@ -90,12 +97,19 @@ const std::string& ClassVerdicts::check(const v1::Node& node) {
   return known->second;
 }
 
-Feasibility::Feasibility(const v1::Job& job, const v1::TaskGroup& group) : group_(group) {
+Feasibility::Feasibility(const v1::Job& job, const v1::TaskGroup& group)
+    : group_(group), has_own_volumes_(has_own_host_volumes(group)) {
   for (const v1::Constraint& constraint : job.constraints()) job_.add(constraint);
   for (const v1::Constraint& constraint : group.constraints()) group_constraints_.add(constraint);
   for (const v1::Task& task : group.tasks()) {
     for (const v1::Constraint& constraint : task.constraints()) group_constraints_.add(constraint);
   }
+}
+
+bool Feasibility::ask_for(std::string_view alloc_name) {
+  if (!has_own_volumes_ || alloc_name_ == alloc_name) return false;
+  alloc_name_ = alloc_name;
+  return true;
 }
 
 std::string Feasibility::check(const v1::Node& node) {
@@ -108,7 +122,7 @@ std::string Feasibility::check(const v1::Node& node) {
     if (!driver_works(task.driver(), node)) return "missing drivers";
   }
   if (!of_group.empty()) return of_group;
-  if (std::string problem = volume_problem(group_, node); !problem.empty()) return problem;
+  if (std::string problem = volume_problem(group_, node, alloc_name_); !problem.empty()) return problem;
   if (!could_have_devices(node, group_)) return "missing devices";
   return network_problem(group_, node);
 }

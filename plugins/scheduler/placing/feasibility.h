@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "drover/model/node.h"
@@ -17,7 +18,9 @@ namespace drover::scheduler {
 bool driver_works(const std::string& driver, const v1::Node& node);
 // Why the node's folders cannot be the group's volumes of the type "host", as it stands in the metrics; empty when they
 // can.
-std::string volume_problem(const v1::TaskGroup& group, const v1::Node& node);
+std::string volume_problem(const v1::TaskGroup& group, const v1::Node& node, std::string_view alloc_name);
+// True when allocations of the group look at different volumes of the type "host", each at its own.
+bool has_own_host_volumes(const v1::TaskGroup& group);
 // Why the node's networks cannot be the group's, as it stands in the metrics; empty when they can.
 std::string network_problem(const v1::TaskGroup& group, const v1::Node& node);
 
@@ -44,6 +47,8 @@ class Feasibility {
  public:
   Feasibility(const v1::Job& job, const v1::TaskGroup& group);
 
+  // The questions that follow are about the allocation of that name. True when an answer may be another than before.
+  bool ask_for(std::string_view alloc_name);
   // Why the node cannot run the group, as it stands in the metrics; empty when it can. In order: the job's constraints,
   // drivers, the group's and its tasks' constraints, host volumes, devices, network.
   std::string check(const v1::Node& node);
@@ -55,6 +60,8 @@ class Feasibility {
 
  private:
   const v1::TaskGroup& group_;
+  const bool has_own_volumes_;
+  std::string alloc_name_;  // where it matters
   ClassVerdicts job_;
   ClassVerdicts group_constraints_;
 };

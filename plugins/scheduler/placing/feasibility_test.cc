@@ -137,6 +137,23 @@ TEST(Feasibility, F5AHostVolumeIsThereAndMayBeWrittenIfItShall) {
   }
 }
 
+TEST(Feasibility, F5OfEachAllocationTheHostVolumeIsItsOwn) {
+  v1::Node node = make_node("n1");
+  (*node.mutable_host_volumes())["data[3]"].set_name("data[3]");
+  v1::Job job = make_job();
+  v1::VolumeRequest& volume = (*job.mutable_task_groups(0)->mutable_volumes())["v"];
+  volume.set_type("host");
+  volume.set_source("data");
+  volume.set_per_alloc(true);
+  Feasibility feasibility(job, job.task_groups(0));
+  EXPECT_EQ(feasibility.check(node), "missing compatible host volumes");
+  EXPECT_TRUE(feasibility.ask_for("web.app[3]"));
+  EXPECT_EQ(feasibility.check(node), "");
+  EXPECT_FALSE(feasibility.ask_for("web.app[3]")) << "as before";
+  EXPECT_TRUE(feasibility.ask_for("web.app[4]"));
+  EXPECT_EQ(feasibility.check(node), "missing compatible host volumes");
+}
+
 TEST(Feasibility, TheJobsConstraintsComeBeforeDriversAndTheGroupsAfter) {
   v1::Constraint never;
   never.set_l_target("a");

@@ -22,7 +22,7 @@ Placer::Placer(Surroundings& around, const v1::Job& job, const v1::TaskGroup& gr
     : around_(around),
       job_(job),
       group_(group),
-      prospects_(around.cluster, around.neighbours, around.rules.spreads, around.seed, job, group),
+      prospects_(around.cluster, around.neighbours, around.rules.spreads, around.seed, job, group, around.storage),
       others_(job, around.importance) {}
 
 const v1::AllocMetric& Placer::failure() {
@@ -51,7 +51,9 @@ std::optional<Slot> Placer::look_at(const std::string& node_id) {
   return finding == kFits ? slot : std::nullopt;
 }
 
-std::optional<Choice> Placer::place(const std::string& alloc_id, const GroupPlacer::Wish& wish) {
+std::optional<Choice> Placer::place(const std::string& alloc_id, const GroupPlacer::Wish& wish,
+                                    std::string_view alloc_name) {
+  prospects_.ask_for(alloc_name);
   for (const std::string* node : {&wish.only_node, &wish.preferred_node}) {
     if (node->empty()) continue;
     if (const auto slot = look_at(*node)) return take(alloc_id, {*slot}, wish.penalised);
@@ -281,6 +283,7 @@ Choice Placer::give(const std::string& alloc_id, Slot slot, v1::AllocMetric metr
                                                                                  .group = group_.name(),
                                                                                  .job_version = job_.version(),
                                                                                  .usage = usage_of(choice.resources)}));
+  if (!prospects_.volumes().empty()) prospects_.volumes().take(alloc_id, choice.node->id());
   prospects_.changed(slot, &around_.neighbours.back(), 1);
   if (slot < exits_.size()) exits_[slot].reset();
   return choice;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct Surroundings {
   ImportanceOf importance = {};
   std::map<GroupName, int32_t> evicted = {};
   std::vector<GroupName> evictions = {};  // the same one by one
+  Storage* storage = nullptr;             // null: there is none
 };
 
 struct Choice {
@@ -53,14 +55,18 @@ class Placer {
   // Requires: all arguments outlive the placer; the job is in its canonical form.
   Placer(Surroundings& around, const v1::Job& job, const v1::TaskGroup& group);
 
-  // Takes the room on the chosen node. Nothing when no node can take it; failure() says why.
-  std::optional<Choice> place(const std::string& alloc_id, const GroupPlacer::Wish& wish);
+  // Takes the room on the chosen node, and its claims. Nothing when no node can take it; failure() says why.
+  // `alloc_name`: "job.group[3]"; matters where each allocation has a volume of its own.
+  std::optional<Choice> place(const std::string& alloc_id, const GroupPlacer::Wish& wish,
+                              std::string_view alloc_name = {});
   // Valid until the next call of a function that is not const.
   const v1::AllocMetric& failure();
   // Something on that node changed behind the placer's back. `moved`, `sign`: as Prospects::changed.
   void changed(const std::string& node_id, const Neighbour* moved = nullptr, int sign = 0);
 
   const Feasibility& feasibility() { return prospects_.feasibility(); }
+  // Adds the storage that the last place() lacked.
+  void describe_storage(RoomWait& wait) { prospects_.volumes().describe(wait); }
 
  private:
   using Rank = Prospects::Rank;

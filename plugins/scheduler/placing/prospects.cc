@@ -33,7 +33,7 @@ bool ports_escape_kind(const v1::TaskGroup& group) {
 }
 
 Prospects::Prospects(const Cluster& cluster, std::span<const Neighbour> neighbours, bool spreads, std::string_view seed,
-                     const v1::Job& job, const v1::TaskGroup& group)
+                     const v1::Job& job, const v1::TaskGroup& group, Storage* storage)
     : cluster_(cluster),
       job_(job),
       group_(group),
@@ -44,6 +44,7 @@ Prospects::Prospects(const Cluster& cluster, std::span<const Neighbour> neighbou
       seed_(stable_hash(seed)),
       ask_{.amount = amount_of(group), .spreads = spreads},
       feasibility_(job, group),
+      volumes_(job, group, storage),
       distinct_(job, group),
       affinities_(job, group),
       spreads_(job, group),
@@ -178,6 +179,28 @@ void Prospects::learn_all() {
   }
 }
 
+// Everything is asked anew.
+void Prospects::forget() {
+  learned_ = screened_ = spread_is_known_ = false;
+  std::ranges::fill(common_, Common{});
+  tally_ = Tally(reasons_);
+  blocks_.clear();
+}
+
+void Prospects::ask_for(std::string_view alloc_name) {
+  if (feasibility_.ask_for(alloc_name)) forget();
+  if (volumes_.empty()) return;
+  const VolumeAsk::Stale stale = volumes_.ask_for(alloc_name);
+  if (!screened_) return;
+  if (stale.all) {
+    for (size_t i = 0; i < blocks_.size(); ++i) screen_block(i);
+    return;
+  }
+  for (const std::string& node : stale.nodes) {
+    if (const auto slot = cluster_.slot_of(node)) look_again(*slot);
+  }
+}
+
 const Feasibility& Prospects::feasibility() {
   learn_all();
   return feasibility_;
@@ -295,6 +318,10 @@ Finding Prospects::find(Slot slot, const Common& common) {
   const v1::Node& node = *node_at(slot).node;
   const NodeRoom& room = node_at(slot).room;
   const auto refused = [&](Refusal refusal, std::string_view text) { return reasons_.number_of(refusal, text); };
+  if (!volumes_.empty()) {
+    if (const auto problem = volumes_.check(node))
+      return reasons_.number_of(Refusal::filtered, text_of(*problem, node), text_of_more(*problem));
+  }
   if (!distinct_.empty()) {
     if (const std::string reason = distinct_.check(node); !reason.empty()) return refused(Refusal::filtered, reason);
   }
@@ -433,7 +460,7 @@ double Prospects::packing_with(Slot slot, const Amount& used) {
 }
 
 bool Prospects::lacks_amount(Finding finding) const {
-  if (judges_each() || !reasons_.is_exhausted(finding)) return false;
+  if (wants_devices_ || wants_cores_ || !reasons_.is_exhausted(finding)) return false;
   const std::string& text = reasons_.text(finding);
   return text == "cpu" || text == "memory" || text == "disk";
 }

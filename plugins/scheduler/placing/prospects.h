@@ -4,8 +4,8 @@
 //   blocks of 64 nodes ──screen──▶ findings, scores ◀──────────┘ ──▶ the best of all
 //   a node that changed ──▶ judged anew, alone
 //
-// Nodes with neighbours (allocations of the job) are judged one by one, and where a group asks for devices or cores all
-// are; everything else is asked once a kind and once a block.
+// Nodes with neighbours (allocations of the job) are judged one by one, and where a group asks for devices, cores or
+// storage all are; everything else is asked once a kind and once a block.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,7 @@
 #include "feasibility.h"
 #include "screen.h"
 #include "spread.h"
+#include "storage/volume_ask.h"
 #include "tally.h"
 
 namespace drover::scheduler {
@@ -36,10 +37,10 @@ bool ports_escape_kind(const v1::TaskGroup& group);
 
 class Prospects {
  public:
-  // `spreads`: the emptiest node is the best. `seed`: decides between nodes that are equally good. Requires: cluster,
-  // job and group outlive it; the job is in its canonical form.
+  // `spreads`: the emptiest node is the best. `seed`: decides between nodes that are equally good. `storage`: null where
+  // there is none. Requires: cluster, storage, job and group outlive it; the job is in its canonical form.
   Prospects(const Cluster& cluster, std::span<const Neighbour> neighbours, bool spreads, std::string_view seed,
-            const v1::Job& job, const v1::TaskGroup& group);
+            const v1::Job& job, const v1::TaskGroup& group, Storage* storage = nullptr);
 
   // All that counts for or against a node; the score is the mean of it.
   struct Parts {
@@ -61,6 +62,8 @@ class Prospects {
     }
   };
 
+  // What follows is about the allocation of that name; it may have volumes of its own.
+  void ask_for(std::string_view alloc_name);
   // The best nodes, at most kScoresShown. `penalised`: nodes that count as worse.
   std::vector<Rank> best(const std::set<std::string>& penalised);
   // One node, without a look at the others.
@@ -85,6 +88,7 @@ class Prospects {
   const Reasons& reasons() const { return reasons_; }
   // With what was found of every class of nodes.
   const Feasibility& feasibility();
+  VolumeAsk& volumes() { return volumes_; }
 
   // The room of the node changed. `moved`: with `sign` 1 it is a neighbour now, with -1 it is none any more; null: the
   // neighbours are the same.
@@ -124,7 +128,7 @@ class Prospects {
 
   bool escapes_kind() const;
   bool is_alike(const ClusterBlock& nodes) const { return !escapes_kind_ && nodes.one_kind != ClusterBlock::kMixed; }
-  bool judges_each() const { return wants_devices_ || wants_cores_; }
+  bool judges_each() const { return wants_devices_ || wants_cores_ || !volumes_.empty(); }
   PortAsk port_ask() const;
   Amount ask_of(const NodeRoom& room) const { return wants_cores_ ? room.ask_of(group_) : ask_.amount; }
   const ClusterNode& node_at(Slot slot) const { return cluster_.at(slot); }
@@ -132,6 +136,7 @@ class Prospects {
   Common& common_of(Slot slot);
   void learn(const v1::Node& example, Common& common);
   void learn_all();
+  void forget();
   void learn_again();
   Finding used_up(const v1::Node& example);
   double spread_of(const Common& common) const;
@@ -167,6 +172,7 @@ class Prospects {
   const uint64_t seed_;
   const ScreenAsk ask_;  // cores apart
   Feasibility feasibility_;
+  VolumeAsk volumes_;
   Distinct distinct_;
   Affinities affinities_;
   Spreads spreads_;

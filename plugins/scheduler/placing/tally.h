@@ -16,7 +16,7 @@ class AllocMetric;
 namespace drover::scheduler {
 
 // The finding about a node: out of reach, can be taken, or one of the reasons why not, as a small number.
-using Finding = uint16_t;
+using Finding = uint32_t;
 inline constexpr Finding kUnreachable = 0, kFits = 1;
 
 enum class Refusal { filtered, exhausted };
@@ -24,19 +24,27 @@ enum class Refusal { filtered, exhausted };
 // The reasons met so far, each by its number.
 class Reasons {
  public:
-  Finding number_of(Refusal refusal, std::string_view text);
+  // `more`: a reason that names a node is counted under this one, beside those that a metric names.
+  Finding number_of(Refusal refusal, std::string_view text, std::string_view more = {});
   bool is_filtered(Finding finding) const { return finding > kFits && all_[finding].refusal == Refusal::filtered; }
   bool is_exhausted(Finding finding) const { return finding > kFits && all_[finding].refusal == Refusal::exhausted; }
   const std::string& text(Finding finding) const { return all_[finding].text; }
+  // Empty: it stands for itself.
+  const std::string& more(Finding finding) const { return all_[finding].more; }
 
  private:
   struct Reason {
     Refusal refusal = Refusal::filtered;
     std::string text{};
+    std::string more{};
   };
   std::vector<Reason> all_{2};  // the first two are none
   std::unordered_map<std::string, Finding> numbers_;
 };
+
+// Of reasons that differ by the node that they name a metric has as many, the first by their texts: it is written into
+// the log, and there may be as many of them as nodes.
+inline constexpr size_t kNodesNamed = 16;
 
 // Requires: the reasons outlive it.
 class Tally {

@@ -22,7 +22,7 @@ class EverywhereScheduler final : public Scheduler {
     for (const v1::TaskGroup& group : input.job->task_groups()) {
       const auto placer = board.open(*input.job, group);
       board.visit_nodes([&](const v1::Node& node) {
-        if (board.suits(node, *input.job, group)) place(input, group, node, *placer, decision);
+        if (board.suits(node, *input.job, group, "")) place(input, group, node, *placer, decision);
       });
     }
     return decision;

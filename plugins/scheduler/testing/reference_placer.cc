@@ -8,6 +8,7 @@
 #include "drover/model/allocation.h"
 #include "drover/model/constraint.h"
 #include "drover/model/node.h"
+#include "drover/uuid.h"
 #include "placing/hash.h"
 
 namespace drover::scheduler::testing {
@@ -40,8 +41,8 @@ std::vector<const v1::Constraint*> constraints_of(const v1::Job& job, const v1::
 
 class Reference {
  public:
-  Reference(const ReferenceWorld& world, const v1::Job& job, const v1::TaskGroup& group)
-      : world_(world), job_(job), group_(group) {}
+  Reference(const ReferenceWorld& world, const v1::Job& job, const v1::TaskGroup& group, const std::string& alloc_name)
+      : world_(world), job_(job), group_(group), alloc_name_(alloc_name) {}
 
   ReferenceChoice place(const GroupPlacer::Wish& wish) const {
     if (!wish.preferred_node.empty() && wish.only_node.empty()) {
@@ -121,7 +122,10 @@ class Reference {
 
   Verdict judge(const v1::Node& node) const {
     if (!in_reach(job_, node) || !accepts_work(node)) return {};
-    std::string reason = Feasibility(job_, group_).check(node);
+    Feasibility feasibility(job_, group_);
+    feasibility.ask_for(alloc_name_);
+    std::string reason = feasibility.check(node);
+    if (reason.empty()) reason = storage(node);
     if (reason.empty()) reason = distinct(node);
     if (!reason.empty()) return {Verdict::Kind::filtered, reason};
     const NodeRoom room = room_of(node);
@@ -133,6 +137,73 @@ class Reference {
     if (reason.empty()) reason = room.exhausted(room.ask_of(group_));
     if (!reason.empty()) return {Verdict::Kind::exhausted, reason};
     return {Verdict::Kind::fits};
+  }
+
+  // Volumes one after the other, in the order of the requests' names.
+  std::string storage(const v1::Node& node) const {
+    std::map<std::string, const v1::VolumeRequest*> requests;
+    for (const auto& [name, request] : group_.volumes()) {
+      if (request.type() == "csi") requests[name] = &request;
+    }
+    std::map<std::string, std::set<std::string>> brings;  // volumes that come to the node, by plugin
+    for (const auto& [name, request] : requests) {
+      const std::string problem = one_volume(node, *request, brings);
+      if (!problem.empty()) return problem;
+    }
+    return {};
+  }
+
+  std::string one_volume(const v1::Node& node, const v1::VolumeRequest& request,
+                         std::map<std::string, std::set<std::string>>& brings) const {
+    std::string id = request.source();
+    if (request.per_alloc()) id += alloc_name_.substr(alloc_name_.rfind('['));
+    const auto row = std::ranges::find(world_.storage.volumes, id, &v1::CsiVolume::id);
+    if (row == world_.storage.volumes.end()) return "missing CSI Volume " + id;
+    const std::string& plugin = row->plugin_id();
+    const std::string client = " client " + Uuid::from_bytes(node.id()).to_string();
+    if (!node.csi_node_plugins().contains(plugin)) return "CSI plugin " + plugin + " is missing from" + client;
+    const v1::CsiInfo& info = node.csi_node_plugins().at(plugin);
+    if (!info.healthy()) return "CSI plugin " + plugin + " is unhealthy on" + client;
+    std::set<std::string> there;
+    for (const auto* claims : {&world_.storage.claims, &world_.own_claims}) {
+      for (const v1::CsiClaim& claim : *claims) {
+        if (claim.node_id() == node.id() && claim.plugin_id() == plugin) there.insert(claim.volume_id());
+      }
+    }
+    there.insert(brings[plugin].begin(), brings[plugin].end());
+    const bool is_there = there.contains(id);
+    const auto limit = static_cast<size_t>(info.node_info().max_volumes());
+    if (limit > 0 && !is_there && there.size() >= limit)
+      return "CSI plugin " + plugin + " has the maximum number of volumes on" + client;
+    brings[plugin].insert(id);
+    return one_claim(*row, request);
+  }
+
+  std::string one_claim(const v1::CsiVolume& volume, const v1::VolumeRequest& request) const {
+    int readers = 0, writers = 0;
+    std::string collected;
+    const auto add = [&](const v1::CsiClaim& claim, bool counts_own) {
+      if (claim.volume_id() != volume.id()) return;
+      const bool is_known = world_.storage.allocs.contains(claim.alloc_id());
+      if (!counts_own && claim.job_id() == job_.id() && is_known) return;
+      ++(claim.read_only() ? readers : writers);
+      if (!counts_own && !is_known && collected.empty() && !claim.read_only()) collected = claim.alloc_id();
+    };
+    for (const v1::CsiClaim& claim : world_.storage.claims) add(claim, false);
+    for (const v1::CsiClaim& claim : world_.own_claims) add(claim, true);
+    const std::string what = "CSI volume " + volume.id();
+    const bool is_single = request.access_mode() == "single-node-writer";
+    if (request.read_only()) {
+      return is_single && readers + writers > 0
+                 ? what + " is unschedulable or has exhausted its available reader claims"
+                 : "";
+    }
+    if (request.access_mode().ends_with("reader-only")) return what + " is unschedulable or is read-only";
+    if (!is_single || writers == 0) return {};
+    const std::string taken = what + " has exhausted its available writer claims";
+    if (collected.empty()) return taken;
+    return taken + " and is claimed by a garbage collected allocation " + Uuid::from_bytes(collected).to_string() +
+           "; waiting for claim to be released";
   }
 
   std::string distinct(const v1::Node& node) const {
@@ -326,13 +397,35 @@ class Reference {
   const ReferenceWorld& world_;
   const v1::Job& job_;
   const v1::TaskGroup& group_;
+  const std::string alloc_name_;
 };
+
+// Of reasons that name a node a metric has the first few.
+void shorten(v1::AllocMetric& metric) {
+  for (const std::string what : {"is missing from", "is unhealthy on", "has the maximum number of volumes on"}) {
+    std::map<std::string, std::map<std::string, int32_t>> by_plugin;
+    for (const auto& [text, count] : metric.constraint_filtered()) {
+      const size_t at = text.find(" " + what + " client ");
+      if (at != std::string::npos) by_plugin[text.substr(0, at)][text] = count;
+    }
+    for (const auto& [plugin, counts] : by_plugin) {
+      size_t named = 0;
+      for (const auto& [text, count] : counts) {
+        if (++named <= 16) continue;
+        metric.mutable_constraint_filtered()->erase(text);
+        (*metric.mutable_constraint_filtered())[plugin + " " + what + " clients beside these"] += count;
+      }
+    }
+  }
+}
 
 }  // namespace
 
 ReferenceChoice place_by_the_rules(const ReferenceWorld& world, const v1::Job& job, const v1::TaskGroup& group,
-                                   const GroupPlacer::Wish& wish) {
-  return Reference(world, job, group).place(wish);
+                                   const GroupPlacer::Wish& wish, const std::string& alloc_name) {
+  ReferenceChoice choice = Reference(world, job, group, alloc_name).place(wish);
+  shorten(choice.metric);
+  return choice;
 }
 
 }  // namespace drover::scheduler::testing

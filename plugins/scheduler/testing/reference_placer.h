@@ -12,6 +12,7 @@
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
 #include "placing/place.h"
+#include "testing/storage_world.h"
 
 namespace drover::scheduler::testing {
 
@@ -22,6 +23,8 @@ struct ReferenceWorld {
   PlacingRules rules = {};
   ImportanceOf importance = {};  // none: nothing is preempted
   std::map<std::tuple<std::string, std::string, std::string>, int32_t> evicted = {};
+  StorageWorld storage = {};
+  std::vector<v1::CsiClaim> own_claims = {};  // of what was placed meanwhile
 };
 
 struct ReferenceChoice {
@@ -31,6 +34,6 @@ struct ReferenceChoice {
 };
 
 ReferenceChoice place_by_the_rules(const ReferenceWorld& world, const v1::Job& job, const v1::TaskGroup& group,
-                                   const GroupPlacer::Wish& wish);
+                                   const GroupPlacer::Wish& wish, const std::string& alloc_name);
 
 }  // namespace drover::scheduler::testing

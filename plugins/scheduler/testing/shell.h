@@ -8,6 +8,7 @@
 #include "deciding/generic_scheduler.h"
 #include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
+#include "drover/v1/csi.pb.h"
 #include "sdk/testing/fake_host.h"
 #include "settings/config_rpc.h"
 #include "tables.h"
@@ -36,6 +37,8 @@ class ShellTest : public ::testing::Test {
     jobs_ = Table<v1::Job>(host_.rows().add_table(jobs_table().spec()));
     versions_ = Table<v1::Job>(host_.rows().add_table(job_versions_table().spec()));
     nodes_ = Table<v1::Node>(host_.rows().add_table(nodes_table().spec()));
+    csi_volumes_ = Table<v1::CsiVolume>(host_.rows().add_table(csi_volumes_table().spec()));
+    csi_claims_ = Table<v1::CsiClaim>(host_.rows().add_table(csi_claims_table().spec()));
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
     tables_.deployments = host_.rows().add_table(deployments_table().spec());
     tables_.node_pools = host_.rows().add_table(node_pools_table().spec());
@@ -84,6 +87,8 @@ class ShellTest : public ::testing::Test {
   Tables tables_;
   Table<v1::Job> jobs_, versions_;
   Table<v1::Node> nodes_;
+  Table<v1::CsiVolume> csi_volumes_;
+  Table<v1::CsiClaim> csi_claims_;
 };
 
 }  // namespace drover::scheduler::testing

@@ -22,6 +22,7 @@ struct ApiRequest {
   std::string path;
   QueryParameters parameters;
   std::string body;
+  std::map<std::string, std::string> headers = {};  // that the method declares; they may hold secrets
 };
 
 // The request of a method, "drover.v1.Jobs.List": its fields fill the path and the body, and those that are set the

@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -42,6 +43,9 @@ struct RoomWait {
   std::string node_id;                            // only room on this node helps; empty: see the following
   std::map<std::string, bool> class_eligibility;  // by computed class: whether a node of it could take the group
   bool escaped = false;                           // the constraints look at single nodes: any node may help
+  // Volumes of the job's namespace and storage plugins: a change of one may help, too.
+  std::set<std::string> volumes = {}, plugins = {};
+  std::optional<bool> only_storage = {};  // true: nothing else helps
 };
 
 // Finds nodes for the allocations of one task group. [the caller's thread]
@@ -54,15 +58,15 @@ class GroupPlacer {
     std::string preferred_node = {};       // this one if it can take it, as long as it is ready; empty: any
     std::string only_node = {};            // this one or none; empty: any
   };
-  // Takes room for the allocation, whose id is set, on the best node, and sets its node, resources, metrics and what it
-  // preempts. False when no node can take it; failure() says why.
+  // Takes room for the allocation, whose id and name are set, on the best node, and sets its node, resources, metrics
+  // and what it preempts. False when no node can take it; failure() says why.
   virtual bool place(v1::Allocation& alloc, const Wish& wish) = 0;
   // The allocations of other jobs that the last place() evicts; the board has let them leave already, and they must be
   // evicted in the same plan. Valid until the next place().
   virtual const std::vector<const v1::Allocation*>& evicted() const = 0;
   // The metric of the last place() that was false. Valid until the next.
   virtual const v1::AllocMetric& failure() const = 0;
-  // Adds what is known of the classes of nodes.
+  // Adds what is known of the classes of nodes, and which storage the last place() that was false lacked.
   virtual void describe(RoomWait& wait) const = 0;
 };
 
@@ -80,8 +84,11 @@ class Board {
   virtual bool accepts_work(const v1::Node& node) const = 0;
   // True when the node is within the job's datacenters and pool.
   virtual bool reaches(const v1::Node& node, const v1::Job& job) const = 0;
-  // True when the node is within the job's reach (datacenters, pool) and meets all that the group asks but room.
-  virtual bool suits(const v1::Node& node, const v1::Job& job, const v1::TaskGroup& group) const = 0;
+  // True when the node is within the job's reach (datacenters, pool) and meets all that the group asks but room, and
+  // but volumes that allocations claim: one that is there has its claims.
+  // `alloc_name`: "job.group[3]"; each may have volumes of its own.
+  virtual bool suits(const v1::Node& node, const v1::Job& job, const v1::TaskGroup& group,
+                     const std::string& alloc_name) const = 0;
   // Frees what an allocation of the snapshot takes of its node. Does nothing for one that takes nothing.
   virtual void leave(const v1::Allocation& alloc) = 0;
   // Undoes leave().

@@ -59,10 +59,12 @@ inline constexpr uint32_t kServicesByJob = 2;    // (namespace, job, registratio
 inline constexpr uint32_t kServicesByNode = 3;   // (node, namespace, registration)
 inline constexpr uint32_t kServicesByAlloc = 4;  // (allocation, namespace, registration)
 // "csi_volumes" (owner: volumes)  primary: (namespace, volume)
+inline constexpr uint32_t kVolumesByKey = 1;  // (root key, namespace, volume); those with secrets
 // "csi_claims" (owner: volumes)   primary: (namespace, volume, allocation)
 inline constexpr uint32_t kClaimsByAlloc = 1;   // (allocation, namespace, volume)
 inline constexpr uint32_t kClaimsByNode = 2;    // (node, namespace, volume, allocation)
 inline constexpr uint32_t kClaimsByRemote = 3;  // (plugin, the storage's name of the volume, namespace, volume, allocation)
+inline constexpr uint32_t kClaimsByKey = 4;     // (root key, namespace, volume, allocation); those with secrets
 // "scheduler_config" (owner: scheduler)  primary: nothing, there is one row or none
 
 std::string job_key(std::string_view name_space, std::string_view job_id);

@@ -237,13 +237,14 @@ class Matrix {
   }
 
   // The rule lets callers in, and the handler looks further: at the namespace or the path of what it found, at the
-  // content of a job, at whose token it is.
+  // content of a job, at whose token it is, for a second right.
   static bool decides_itself(const google::protobuf::MethodDescriptor& method) {
     static const std::set<std::string> kMethods = {
         "Acl.GetPolicy",        "Acl.GetToken",             "Acl.GetRole",       "Acl.GetOwnToken",
         "Acl.MakeOneTimeToken", "Acl.ExchangeOneTimeToken", "Variables.Read",    "Variables.Apply",
         "Variables.Delete",     "Variables.History",        "Variables.Rollback",
-        "Namespaces.Get", "AgentInformation.Profile"};
+        "Namespaces.Get",       "AgentInformation.Profile", "Volumes.Delete",    "Volumes.Detach",
+        "Volumes.CreateSnapshots", "Volumes.DeleteSnapshot"};
     return kMethods.contains(method.service()->name() + "." + method.name()) ||
            (method.options().GetExtension(drover::access).of_object() && !has_job(method));
   }

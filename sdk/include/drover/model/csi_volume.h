@@ -15,13 +15,15 @@ class Allocation;
 class CsiClaim;
 class CsiTopology;
 class CsiVolume;
+class Job;
+class Node;
 class VolumeRequest;
 }  // namespace drover::v1
 
 namespace drover {
 
 // The volume that the allocation of that name ("job.group[3]") means by the request: its source, with "[3]" behind it
-// where each allocation has a volume of its own.
+// where each allocation has a volume of its own. The same of volumes of the type "host".
 std::string csi_volume_id(const v1::VolumeRequest& request, std::string_view alloc_name);
 
 // A plugin as a whole, from what the nodes say of its instances. Those on nodes that are not ready are not healthy.
@@ -32,8 +34,16 @@ struct CsiPluginState {
   std::string provider, version;  // of any instance
   bool may_be_used() const { return nodes_healthy > 0 && (!controller_required || controllers_healthy > 0); }
 };
+// Adds what one node says of the plugin.
+void count_csi_plugin(const v1::Node& node, const std::string& plugin_id, CsiPluginState& state);
 // `nodes`: the table of that name.
 CsiPluginState csi_plugin_state(const ReadView& view, TableId nodes, std::string_view plugin_id);
+
+// The storage's own name of the volume.
+const std::string& csi_remote_id(const v1::CsiVolume& volume);
+
+// True when a task of the job is a storage plugin: volumes of other jobs need it until they are released.
+bool runs_csi_plugin(const v1::Job& job);
 
 // Whether one more claim can be had.
 enum class CsiFit : uint8_t {

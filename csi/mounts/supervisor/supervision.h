@@ -1,0 +1,65 @@
+// Watches over one start of a task that is a storage plugin.
+//
+//   starting ──it is ready, and says what it can──▶ registered: healthy ◀──probe──▶ unhealthy
+//       └ not within health_timeout ──▶ the task is restarted, as failed
+//
+// Its thread, "csi-plugin", ends with the task's start: then the plugin is registered no longer.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "drover/clock.h"
+#include "supervisor/instances.h"
+
+namespace drover::mounts {
+
+struct SupervisionTiming {
+  std::chrono::nanoseconds look_for_socket = std::chrono::milliseconds(250);
+  std::chrono::nanoseconds each_call = std::chrono::seconds(5);
+  std::chrono::nanoseconds between_tries = std::chrono::seconds(5);  // until it is ready, and while it is unhealthy
+  std::chrono::nanoseconds between_probes = std::chrono::seconds(30);
+};
+
+class Supervision {
+ public:
+  // All outlives the supervision. `tell` and `restart_failed` come from its thread.
+  struct Setup {
+    Clock& clock;
+    Instances& instances;
+    SupervisionTiming timing;
+    std::string socket;
+    std::chrono::nanoseconds health_timeout;
+    std::function<void(const std::string& type, const std::string& text)> tell;
+    std::function<void(const std::string& why)> restart_failed;
+  };
+  Supervision(Setup setup, std::shared_ptr<const Instance> instance);
+  ~Supervision() { stop(); }
+  void stop();  // waits; idempotent
+
+ private:
+  // What does not change while a plugin runs: it is asked once.
+  struct Facts;
+
+  void run(const std::stop_token& stop);
+  Status become_ready(const std::stop_token& stop);
+  void watch(const std::stop_token& stop);
+  Status look(const std::stop_token& stop);
+  Status probe(const std::stop_token& stop) const;
+  Status learn_facts(const std::stop_token& stop);
+  Result<Described> describe(const std::stop_token& stop) const;
+  Described described_as(const Status& health) const;
+  template <typename Response, typename Request>
+  Result<Response> ask(const Request& request, const std::stop_token& stop) const;
+
+  const Setup setup_;
+  const std::shared_ptr<const Instance> instance_;
+  std::shared_ptr<const Facts> facts_;  // of the thread, as the next
+  Described described_;                 // as it was last healthy
+  std::jthread thread_;
+};
+
+}  // namespace drover::mounts

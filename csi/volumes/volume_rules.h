@@ -1,0 +1,30 @@
+// Which descriptions of volumes are accepted, and how one changes a volume that is known already. Pure. [any]
+#pragma once
+
+#include <cstdint>
+
+#include "drover/result.h"
+
+namespace drover::v1 {
+class CsiVolume;
+class Volume;
+}  // namespace drover::v1
+
+namespace drover::volumes {
+
+enum class Purpose : uint8_t { registering, creating };
+
+// Errors: invalid_argument with everything that is wrong.
+Status check_volume(const v1::Volume& said, Purpose purpose);
+
+// The row of a new volume, without secrets and indexes.
+v1::CsiVolume new_volume(const v1::Volume& said);
+
+// The row as the description changes it, secrets aside. The capacity stays: wants_more() says whether it must grow.
+// Errors: invalid_argument with everything that may not change so.
+Result<v1::CsiVolume> changed_volume(const v1::CsiVolume& row, const v1::Volume& said);
+
+// True when the row asks for more than the volume has.
+bool wants_more(const v1::CsiVolume& row);
+
+}  // namespace drover::volumes

@@ -1,0 +1,93 @@
+#include "storage/storage.h"
+
+#include <algorithm>
+
+#include "placing/cluster.h"
+#include "storage/coming_claims.h"
+
+namespace drover::scheduler {
+namespace {
+
+bool is_of(const std::vector<v1::CsiClaim>& claims, const std::string& alloc_id) {
+  return std::ranges::any_of(claims, [&](const v1::CsiClaim& claim) { return claim.alloc_id() == alloc_id; });
+}
+
+}  // namespace
+
+const Storage::Volume& Storage::volume(const std::string& name_space, const std::string& id) {
+  const auto [at, is_new] = volumes_.try_emplace({name_space, id});
+  Volume& volume = at->second;
+  if (!is_new) return volume;
+  if (rows_.volume) volume.row = rows_.volume(name_space, id);
+  if (!volume.row) return volume;
+  if (rows_.claims) volume.claims = rows_.claims(name_space, id);
+  volume.made = volume.claims.size();
+  if (const auto& coming = cluster_.coming_claims()) {
+    const auto to_come = coming->find(at->first);
+    if (to_come != coming->end()) {
+      for (const v1::CsiClaim& claim : to_come->second) {
+        if (!is_of(volume.claims, claim.alloc_id())) volume.claims.push_back(claim);
+      }
+    }
+  }
+  volume.settled = volume.claims.size();
+  for (const v1::CsiClaim& claim : volume.claims) volume.nodes.insert(claim.node_id());
+  // The mode in which it is used is that of whoever comes first.
+  if (volume.made == 0 && volume.settled > 0) {
+    volume.row->set_access_mode(volume.claims[0].access_mode());
+    volume.row->set_attachment_mode(volume.claims[0].attachment_mode());
+  }
+  return volume;
+}
+
+const CsiPluginState& Storage::plugin(const std::string& id) {
+  const auto [at, is_new] = plugins_.try_emplace(id);
+  if (is_new) cluster_.visit([&](const ClusterNode& node) { count_csi_plugin(*node.node, id, at->second); });
+  return at->second;
+}
+
+void Storage::count_on(OnNode& there, const v1::CsiClaim& claim) {
+  if (!claim.plugin_id().empty()) {
+    there[claim.plugin_id()].insert(claim.external_volume_id());
+    return;
+  }
+  const Volume& claimed = volume(claim.namespace_(), claim.volume_id());
+  if (claimed.row) there[claimed.row->plugin_id()].insert(csi_remote_id(*claimed.row));
+}
+
+Storage::OnNode& Storage::on_node(const std::string& node_id) {
+  const auto [at, is_new] = on_nodes_.try_emplace(node_id);
+  if (!is_new) return at->second;
+  if (rows_.claims_on) {
+    for (const v1::CsiClaim& claim : rows_.claims_on(node_id)) count_on(at->second, claim);
+  }
+  if (const auto& coming = cluster_.coming_claims()) {
+    for (const auto& [volume, claims] : *coming) {
+      for (const v1::CsiClaim& claim : claims) {
+        if (claim.node_id() == node_id) count_on(at->second, claim);
+      }
+    }
+  }
+  return at->second;
+}
+
+size_t Storage::volumes_on(const std::string& node_id, const std::string& plugin_id) {
+  const OnNode& there = on_node(node_id);
+  const auto at = there.find(plugin_id);
+  return at == there.end() ? 0 : at->second.size();
+}
+
+void Storage::take(const v1::CsiClaim& claim) {
+  (void)volume(claim.namespace_(), claim.volume_id());
+  count_on(on_node(claim.node_id()), claim);
+  Volume& taken = volumes_.at({claim.namespace_(), claim.volume_id()});
+  if (!taken.row) return;
+  if (taken.claims.empty()) {
+    taken.row->set_access_mode(claim.access_mode());
+    taken.row->set_attachment_mode(claim.attachment_mode());
+  }
+  taken.nodes.insert(claim.node_id());
+  taken.claims.push_back(claim);
+}
+
+}  // namespace drover::scheduler

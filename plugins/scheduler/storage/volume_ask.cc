@@ -1,0 +1,254 @@
+#include "storage/volume_ask.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "drover/uuid.h"
+#include "drover/v1/job.pb.h"
+#include "drover/v1/node.pb.h"
+
+namespace drover::scheduler {
+namespace {
+
+using Kind = VolumeProblem::Kind;
+
+constexpr size_t kShortId = 8;
+
+std::string id_text(const std::string& id) { return Uuid::from_bytes(id).to_string(); }
+
+// What a plugin of a node lacks, up to the node's name.
+std::string of_client(const VolumeProblem& problem) {
+  const std::string plugin = "CSI plugin " + problem.plugin;
+  if (problem.kind == Kind::no_plugin) return plugin + " is missing from client";
+  if (problem.kind == Kind::unhealthy) return plugin + " is unhealthy on client";
+  return plugin + " has the maximum number of volumes on client";
+}
+
+bool names_node(Kind kind) { return kind == Kind::no_plugin || kind == Kind::unhealthy || kind == Kind::full; }
+
+std::string of_volume(const VolumeProblem& problem) {
+  const std::string volume = "CSI volume " + problem.volume;
+  if (problem.kind == Kind::missing) return "missing CSI Volume " + problem.volume;
+  if (problem.kind == Kind::topology) return "did not meet topology requirement";
+  if (problem.reads) return volume + " is unschedulable or has exhausted its available reader claims";
+  const std::string taken = volume + " has exhausted its available writer claims";
+  if (problem.kind == Kind::no_writer) return taken;
+  if (problem.kind == Kind::collected) {
+    return taken + " and is claimed by a garbage collected allocation " + id_text(problem.holder) +
+           "; waiting for claim to be released";
+  }
+  return volume + " is unschedulable or is read-only";
+}
+
+Kind kind_of(CsiFit fit) {
+  switch (fit) {
+    case CsiFit::wrong_capability:
+      return Kind::capability;
+    case CsiFit::other_mode:
+      return Kind::other_mode;
+    case CsiFit::read_only:
+      return Kind::read_only;
+    case CsiFit::no_reader:
+      return Kind::no_reader;
+    case CsiFit::no_writer:
+      return Kind::no_writer;
+    default:
+      return Kind::unschedulable;
+  }
+}
+
+// True when nodes that have none of both answer the same.
+bool is_like(const Storage::Volume* one, const Storage::Volume* other) {
+  if (!one || !other || !one->row || !other->row) return one == other;
+  const auto is_same = [](const v1::CsiTopology& a, const v1::CsiTopology& b) {
+    using Sorted = std::map<std::string, std::string>;
+    return Sorted(a.segments().begin(), a.segments().end()) == Sorted(b.segments().begin(), b.segments().end());
+  };
+  return one->row->plugin_id() == other->row->plugin_id() &&
+         std::ranges::equal(one->row->topologies(), other->row->topologies(), is_same);
+}
+
+}  // namespace
+
+bool is_of_node(Kind kind) { return names_node(kind) || kind == Kind::topology; }
+
+std::string text_of(const VolumeProblem& problem, const v1::Node& node) {
+  return names_node(problem.kind) ? of_client(problem) + " " + id_text(node.id()) : of_volume(problem);
+}
+
+std::string text_without_node(const VolumeProblem& problem) {
+  return names_node(problem.kind) ? of_client(problem) : of_volume(problem);
+}
+
+std::string text_of_more(const VolumeProblem& problem) {
+  return names_node(problem.kind) ? of_client(problem) + "s beside these" : std::string();
+}
+
+std::string remedy_for(const VolumeProblem& problem) {
+  const std::string volume = "the volume \"" + problem.volume + "\"", plugin = "the plugin \"" + problem.plugin + "\"";
+  const std::string holder = problem.holder.empty() ? "others"
+                                                    : "allocation " + id_text(problem.holder).substr(0, kShortId) +
+                                                          " of job \"" + problem.holder_job + "\"";
+  switch (problem.kind) {
+    case Kind::missing:
+      return "register " + volume;
+    case Kind::no_plugin:
+      return "run " + plugin + " there";
+    case Kind::unhealthy:
+      return "have " + plugin + " healthy there";
+    case Kind::full:
+      return "free one of the " + std::to_string(problem.limit) + " volumes that " + plugin + " takes there";
+    case Kind::topology:
+      return "have " + volume + " where it can be reached from there";
+    case Kind::unschedulable:
+      return "have " + plugin + " healthy, and room in its storage, for " + volume;
+    case Kind::capability:
+      return "ask for " + volume + " in a mode that it is registered for";
+    case Kind::other_mode:
+      return "ask for " + volume + " in the mode in which it is used, or wait until " + holder + " releases it";
+    case Kind::read_only:
+      return "ask for " + volume + " read-only, or in a mode that lets it be written";
+    case Kind::no_reader:
+    case Kind::no_writer:
+      return "wait until " + holder + " releases " + volume;
+    case Kind::collected:
+      return "wait until the claim of " + holder + " on " + volume + " is undone, or detach it";
+  }
+  return "";
+}
+
+VolumeAsk::VolumeAsk(const v1::Job& job, const v1::TaskGroup& group, Storage* storage) : job_(job), storage_(storage) {
+  std::map<std::string, const v1::VolumeRequest*> sorted;
+  for (const auto& [name, request] : group.volumes()) {
+    if (request.type() == "csi") sorted[name] = &request;
+  }
+  for (const auto& [name, request] : sorted) requests_.push_back(request);
+}
+
+// Those of the job do not stand in its own way: an allocation may be replaced. Those of this evaluation do.
+std::optional<VolumeProblem> VolumeAsk::problem_of(const Asked& asked) {
+  VolumeProblem problem{.kind = Kind::missing, .volume = asked.id, .reads = asked.request->read_only()};
+  if (!asked.volume || !asked.volume->row) return problem;
+  const Storage::Volume& volume = *asked.volume;
+  problem.plugin = volume.row->plugin_id();
+  std::vector<v1::CsiClaim> claims;
+  std::optional<size_t> collected;  // the first writer that is
+  for (size_t i = 0; i < volume.claims.size(); ++i) {
+    const v1::CsiClaim& claim = volume.claims[i];
+    const bool is_known = i >= volume.made || storage_->has_alloc(claim.alloc_id());
+    const bool is_own = claim.job_id() == job_.id() && claim.namespace_() == job_.namespace_();
+    if (is_own && i < volume.settled && storage_->has_alloc(claim.alloc_id())) continue;
+    if (!is_known && !claim.read_only() && !collected) collected = claims.size();
+    claims.push_back(claim);
+  }
+  const bool may_be_used = storage_->plugin(problem.plugin).may_be_used();
+  const CsiFit fit = csi_fit(*volume.row, may_be_used, claims, *asked.request);
+  if (fit == CsiFit::fits) return std::nullopt;
+  problem.kind = kind_of(fit);
+  if (problem.kind == Kind::no_writer && collected) problem.kind = Kind::collected;
+  if (!claims.empty()) {
+    const v1::CsiClaim& holder = claims[collected.value_or(0)];
+    problem.holder = holder.alloc_id();
+    problem.holder_job = holder.job_id();
+  }
+  return problem;
+}
+
+VolumeAsk::Asked VolumeAsk::asked(const v1::VolumeRequest& request, std::string_view alloc_name) {
+  Asked asked{.request = &request, .id = csi_volume_id(request, alloc_name)};
+  if (storage_) asked.volume = &storage_->volume(job_.namespace_(), asked.id);
+  asked.problem = problem_of(asked);
+  return asked;
+}
+
+VolumeAsk::Stale VolumeAsk::ask_for(std::string_view alloc_name) {
+  Stale stale{.all = !std::exchange(is_named_, true)};
+  const std::vector<Asked> before = std::exchange(asked_, {});
+  for (size_t i = 0; i < requests_.size(); ++i) {
+    asked_.push_back(asked(*requests_[i], alloc_name));
+    if (stale.all) continue;
+    const Asked &old = before[i], &now = asked_[i];
+    const auto text = [](const Asked& one) { return one.problem ? of_volume(*one.problem) : std::string(); };
+    stale.all = text(old) != text(now) || (old.id != now.id && !is_like(old.volume, now.volume));
+    if (stale.all || old.id == now.id || !now.volume) continue;
+    std::ranges::set_symmetric_difference(old.volume->nodes, now.volume->nodes,
+                                          std::inserter(stale.nodes, stale.nodes.end()));
+  }
+  return stale;
+}
+
+// How many volumes of the same plugin the requests before this one bring to the node.
+size_t VolumeAsk::added_by_others(size_t at, const std::string& node_id) const {
+  std::set<std::string> added;
+  for (size_t i = 0; i < at; ++i) {
+    const Storage::Volume& other = *asked_[i].volume;
+    if (other.row->plugin_id() != asked_[at].volume->row->plugin_id() || other.nodes.contains(node_id)) continue;
+    if (asked_[i].id != asked_[at].id) added.insert(asked_[i].id);
+  }
+  return added.size();
+}
+
+std::optional<VolumeProblem> VolumeAsk::check_node(const Asked& asked, const v1::Node& node, size_t at) {
+  VolumeProblem problem{.kind = Kind::missing, .volume = asked.id, .reads = asked.request->read_only()};
+  if (!asked.volume || !asked.volume->row) return problem;
+  const v1::CsiVolume& volume = *asked.volume->row;
+  const auto refuse = [&](Kind kind) {
+    problem.kind = kind;
+    return problem;
+  };
+  problem.plugin = volume.plugin_id();
+  const auto plugin = node.csi_node_plugins().find(volume.plugin_id());
+  if (plugin == node.csi_node_plugins().end()) return refuse(Kind::no_plugin);
+  if (!plugin->second.healthy()) return refuse(Kind::unhealthy);
+  const int64_t limit = plugin->second.node_info().max_volumes();
+  const bool has_limit = limit > 0 && limit < std::numeric_limits<int64_t>::max();
+  if (has_limit && !asked.volume->nodes.contains(node.id()) &&
+      storage_->volumes_on(node.id(), volume.plugin_id()) + added_by_others(at, node.id()) >=
+          static_cast<size_t>(limit)) {
+    full_.insert(volume.plugin_id());
+    problem.limit = static_cast<size_t>(limit);
+    return refuse(Kind::full);
+  }
+  if (!csi_reaches(volume, plugin->second.node_info().accessible_topology())) return refuse(Kind::topology);
+  return asked.problem;
+}
+
+std::optional<VolumeProblem> VolumeAsk::check(const v1::Node& node) {
+  if (!is_named_) (void)ask_for("");
+  for (size_t i = 0; i < asked_.size(); ++i) {
+    if (auto problem = check_node(asked_[i], node, i)) return problem;
+  }
+  return std::nullopt;
+}
+
+void VolumeAsk::take(const std::string& alloc_id, const std::string& node_id) {
+  for (const Asked& asked : asked_) {
+    v1::CsiClaim claim;
+    claim.set_namespace_(job_.namespace_());
+    claim.set_volume_id(asked.id);
+    claim.set_alloc_id(alloc_id);
+    claim.set_job_id(job_.id());
+    claim.set_node_id(node_id);
+    claim.set_read_only(asked.request->read_only());
+    claim.set_access_mode(asked.request->access_mode());
+    claim.set_attachment_mode(asked.request->attachment_mode());
+    storage_->take(claim);
+  }
+}
+
+void VolumeAsk::describe(RoomWait& wait) const {
+  bool is_cause = false;
+  for (const Asked& asked : asked_) {
+    if (!asked.problem) continue;
+    is_cause = true;
+    wait.volumes.insert(asked.id);
+    if (asked.problem->kind == Kind::unschedulable) wait.plugins.insert(asked.problem->plugin);
+  }
+  wait.plugins.insert(full_.begin(), full_.end());
+  wait.only_storage = wait.only_storage.value_or(true) && is_cause;
+}
+
+}  // namespace drover::scheduler
