@@ -1,5 +1,7 @@
 // One input as calls to the storage plugin, one after the other: what is refused changes nothing, and what is done
 // keeps the ledger whole. Each call is a byte that says which, a byte with its length, and the request.
+#include <google/protobuf/stubs/logging.h>
+
 #include <optional>
 #include <set>
 #include <string>
@@ -96,6 +98,7 @@ void check(const State& state) {
 }  // namespace
 
 void fuzz_csi_requests(std::string_view bytes) {
+  const google::protobuf::LogSilencer silence;
   const Settings settings{.data_dir = "/data", .node_id = "n1"};
   State state;
   register_node(state, settings);
