@@ -194,7 +194,7 @@ TEST_F(Volumes, SayHowTheyAre) {
   EXPECT_EQ(instance.ask(request)->status().volume_condition().message(), "the folder of the volume is gone");
 }
 
-// Of many that want the same at once, none makes a second one; those that are told to come again do.
+// Many want the same at once, and none makes a second one; those that are told to come again do.
 TEST_F(Volumes, ManyCallsForOneNameMakeOneVolume) {
   Instance instance(place_, "n1");
   std::set<std::string> ids;
@@ -406,7 +406,7 @@ TEST_F(Crash, EachStoredStepMayBeTheLast) {
   EXPECT_TRUE(std::filesystem::is_empty(place_ / "data/volumes"));
 }
 
-// What a program leaves that is killed in the middle of a call, put there by hand.
+// The leavings of a program that is killed in the middle of a call, put there by hand.
 TEST_F(Crash, WhatWasCutOffIsEndedAtTheNextStart) {
   Instance instance(place_, "n1");
   const std::string going = make(instance, create("going", kMiB)), kept = make(instance, create("kept", kMiB));

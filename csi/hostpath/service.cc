@@ -74,7 +74,7 @@ void add_node(serve::Methods& methods, NodeService& node) {
   add(methods, node, &NodeService::expand);
 }
 
-// What a killed instance left. Errors: failed_precondition when it is no socket.
+// Removes what a killed instance left. Errors: failed_precondition when it is no socket.
 Status clear_socket(const std::string& path) {
   struct stat stat {};
   if (::lstat(path.c_str(), &stat) != 0) return {};

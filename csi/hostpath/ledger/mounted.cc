@@ -64,7 +64,7 @@ bool may_share(const Capability& capability) {
   return is_multi_node(capability) || capability.mode() == "SINGLE_NODE_MULTI_WRITER";
 }
 
-// Whether other targets on this node leave room for one more.
+// Errors: failed_precondition when other targets on this node leave no room for one more.
 Status check_others(const State& state, const Settings& settings, const Published& wanted) {
   for (const Published& each : state.published()) {
     if (!is_own(each, settings) || each.volume_id() != wanted.volume_id()) continue;

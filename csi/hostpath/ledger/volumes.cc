@@ -39,7 +39,7 @@ Status check_create(const csi::v1::CreateVolumeRequest& request) {
   return {};
 }
 
-// What a new volume is filled from.
+// The origin of a new volume's content.
 struct Source {
   std::string volume, snapshot;
   bool is_block = false;
@@ -136,7 +136,7 @@ int64_t count_attached(const State& state, const std::string& node_id) {
   });
 }
 
-// Whether the attachments of others leave room for this one.
+// Errors: failed_precondition when the attachments of others leave no room for this one.
 Status check_others(const Volume& volume, const Capability& capability) {
   for (const Attached& each : volume.attached()) {
     if (!is_multi_node(each.capability()) || !is_multi_node(capability))
