@@ -133,7 +133,7 @@ bool differs(const Texts& confirmed, const Texts& asked) {
          });
 }
 
-// What was asked and not confirmed; empty when all was.
+// Names what was asked and not confirmed; empty when all was.
 std::string not_confirmed(const v1::ValidateVolumeCapabilitiesRequest& asked,
                           const v1::ValidateVolumeCapabilitiesResponse& answer) {
   if (!answer.has_confirmed()) return "anything";

@@ -77,7 +77,7 @@ Status do_call(State& state, const Settings& settings, int which, std::string_vi
   }
 }
 
-// What is mounted is a volume that is there; no path and no name has two uses.
+// Mounted volumes are there; no path and no name has two uses.
 void check(const State& state) {
   std::set<std::string> names, paths;
   for (const Volume& each : state.volumes()) {
