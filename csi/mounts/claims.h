@@ -1,4 +1,4 @@
-// What this node says to the servers about claims on volumes. Each call waits. [any]
+// This node's calls to the servers about claims on volumes. Each waits. [any]
 #pragma once
 
 #include <chrono>

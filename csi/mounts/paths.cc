@@ -33,8 +33,10 @@ Result<std::string> path_part(std::string_view text) {
       add_escaped(part, c);
     }
   }
-  if (part.size() > kMaxName)
-    return invalid_argument("the identifier \"" + std::string(text.substr(0, 40)) + "…\" is too long for a folder's name");
+  if (part.size() > kMaxName) {
+    return invalid_argument("the identifier \"" + std::string(text.substr(0, 40)) +
+                            "…\" is too long for a folder's name");
+  }
   return part;
 }
 
@@ -68,8 +70,10 @@ Result<std::string> Folders::socket(const std::string& folder) {
 }
 
 Result<std::string> Folders::base(std::string_view type, std::string_view plugin_id) const {
-  if (std::ranges::find(kTypes, type) == std::end(kTypes))
-    return invalid_argument("a storage plugin has the type node, controller or monolith, not \"" + std::string(type) + "\"");
+  if (std::ranges::find(kTypes, type) == std::end(kTypes)) {
+    return invalid_argument("a storage plugin has the type node, controller or monolith, not \"" + std::string(type) +
+                            "\"");
+  }
   DROVER_TRY(const std::string part, path_part(plugin_id));
   return root_ + "/" + std::string(type) + "/" + part;
 }

@@ -72,8 +72,13 @@ Result<v1::CsiExpandResponse> Keeper::expand(const v1::CsiNodeExpandRequest& req
   DROVER_TRY(const Turns::Turn turn, take_turn(mount, until));
   DROVER_TRY(const Instances::Found plugin, setup_.instances.find(Side::node, mount.plugin_id));
   const csi::CallLimits limits = this->limits(until);
-  return mounts::expand({.plugin = plugin, .mount = mount, .paths = paths, .limits = limits, .mounted = setup_.mounted, .stop = until.stop},
-                        request);
+  const NodeCall call{.plugin = plugin,
+                      .mount = mount,
+                      .paths = paths,
+                      .limits = limits,
+                      .mounted = setup_.mounted,
+                      .stop = until.stop};
+  return mounts::expand(call, request);
 }
 
 }  // namespace drover::mounts

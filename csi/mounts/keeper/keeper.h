@@ -65,8 +65,8 @@ class Keeper {
   void settled();
 
   // Returns where the volume lies on this machine. Waits as long as that may help; `waits` hears what for, each time
-  // that it is something else. One that a former life of the agent mounted is found and left as it is. Errors: cancelled
-  // by `stop`; those that will not pass.
+  // that it is something else. One that a former life of the agent mounted is found and left as it is. Errors:
+  // cancelled by `stop`; those that will not pass.
   Result<std::string> mount(const MountKey& key, const Usage& usage, const v1::MountOptions& options,
                             const std::function<void(const std::string&)>& waits, std::stop_token stop);
   // Where it was mounted for an allocation that runs. Errors: not_found.

@@ -1,6 +1,6 @@
 #include "keeper/keeper.h"
 
-#include <thread>
+#include <sys/mount.h>
 
 #include "gtest/gtest.h"
 #include "sdk/testing/waiting.h"
@@ -315,6 +315,25 @@ TEST(Keeper, ReleasesClaimsThatItHasNoRecordOf) {
 
   EXPECT_TRUE(eventually([&] { return world.is_clean(); }));
   EXPECT_EQ(world.plugin.calls(), (Calls{"NodeUnpublishVolume", "NodeUnstageVolume"}));
+}
+
+TEST(Keeper, UnmountsWhatThePluginLeftMounted) {
+  NodeWorld world;
+  world.looks_at_machine = true;
+  const Uuid alloc = Uuid::random();
+  const auto path = world.mount(alloc);
+  ASSERT_TRUE(path.ok());
+  std::filesystem::create_directory(*path);
+  if (::mount("none", path->c_str(), "tmpfs", 0, nullptr) != 0) GTEST_SKIP() << "mounting takes root";
+  const size_t before = world.plugin.calls().size();
+  EXPECT_TRUE(world.mount(alloc).ok());
+  EXPECT_EQ(world.plugin.calls().size(), before) << "it is mounted, as the system says";
+
+  EXPECT_TRUE(world.keeper->release(alloc).ok());
+
+  EXPECT_FALSE(is_mounted(mounted_paths, *path));
+  EXPECT_FALSE(is_there(*path));
+  EXPECT_TRUE(world.is_clean());
 }
 
 TEST(Keeper, NeverCallsTwiceAtATimeForOneVolume) {

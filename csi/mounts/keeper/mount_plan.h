@@ -59,7 +59,7 @@ struct Mount {
 
 // Both have the same staging folder.
 bool share_stage(const Mount& a, const Mount& b);
-// What is staged is needed, or may be.
+// True when its staged volume is needed, or may be.
 bool uses_stage(const Mount& mount);
 // Another one of `all` needs what is staged for this one.
 bool is_stage_shared(const Mount& mount, std::span<const Mount> all);
@@ -101,7 +101,7 @@ struct Reconciled {
   std::vector<MountKey> unclaimed;     // mounted for those that run, and the servers know of no claim
   std::vector<std::string> strays;     // mounted, and neither recorded nor claimed: for people to look at
 };
-// What runs is left alone, whatever the others say.
+// An allocation that runs is left alone, whatever the others say.
 Reconciled reconcile(const Knowledge& knowledge);
 
 }  // namespace drover::mounts

@@ -80,7 +80,7 @@ TEST(MountPlan, KnowsWhichErrorsMeanUndone) {
                         {"unknown volume", Code::not_found, "", true, true},
                         {"no such method", Code::unimplemented, "", true, true},
                         {"nothing mounted there", Code::internal, "no mount point specified", false, true},
-                        {"nothing mounted, but something there", Code::internal, "no mount point specified", true, false},
+                        {"something is there", Code::internal, "no mount point specified", true, false},
                         {"some other fault", Code::internal, "disk on fire", false, false},
                         {"away", Code::unavailable, "no mount point", false, false},
                         {"busy", Code::aborted, "", false, false}};

@@ -1,4 +1,5 @@
-// What is mounted on this node for which allocation, and how far: on disk before anything follows from it. [any]
+// Records of what is mounted on this node for which allocation, and how far: on disk before anything follows from
+// them. [any]
 #pragma once
 
 #include <map>

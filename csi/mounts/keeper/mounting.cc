@@ -58,7 +58,7 @@ Result<std::string> Keeper::carry_out(Mount mount, const v1::CsiClaimResponse& c
   mount.external_volume_id = claimed.claim().external_volume_id();
   DROVER_TRY(const Turns::Turn turn, take_turn(mount, until));
   DROVER_TRY(const Instances::Found plugin, setup_.instances.find(Side::node, mount.plugin_id));
-  // What the last life of the machine had mounted is gone.
+  // Mounts of the machine's last life are gone.
   Forward next = next_forward(mount, /*is_mounted=*/false);
   if (next == Forward::stage || mount.plugin_type.empty()) {
     mount.plugin_type = plugin.instance->type;
@@ -77,7 +77,12 @@ Status Keeper::make_step(Mount& mount, Forward step, const Instances::Found& plu
   DROVER_RETURN_IF_ERROR(records_.put(mount));
   DROVER_TRY(const MountPaths paths, paths_of(setup_.folders, mount));
   const csi::CallLimits limits = this->limits(until);
-  const NodeCall call{.plugin = plugin, .mount = mount, .paths = paths, .limits = limits, .mounted = setup_.mounted, .stop = until.stop};
+  const NodeCall call{.plugin = plugin,
+                      .mount = mount,
+                      .paths = paths,
+                      .limits = limits,
+                      .mounted = setup_.mounted,
+                      .stop = until.stop};
   DROVER_RETURN_IF_ERROR(of_plugin(is_stage ? stage(call, claimed) : publish(call, claimed)));
   mount.step = is_stage ? Step::staged : Step::published;
   return records_.put(mount);

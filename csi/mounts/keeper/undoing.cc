@@ -20,6 +20,10 @@ Mount mount_of(const NodeClaim& claim, std::string plugin_type) {
           .usage = claim.usage};
 }
 
+Status still_runs(const MountKey& key) {
+  return failed_precondition("the allocation " + key.alloc.to_string() + " still runs on this node");
+}
+
 std::string name_of(const MountKey& key) {
   return "undo/" + key.alloc.to_string() + "/" + key.name_space + "/" + key.volume_id;
 }
@@ -37,7 +41,7 @@ Status Keeper::undo(const MountKey& key, Tells tells, const Until& until) {
     if (!mount) return ok_status();
   }
   while (true) {
-    if (runs(key.alloc)) return failed_precondition("the allocation " + key.alloc.to_string() + " still runs on this node");
+    if (runs(key.alloc)) return still_runs(key);
     const Back next = next_back(*mount, is_stage_shared(*mount, records_.all()));
     if (next == Back::tell) break;
     DROVER_RETURN_IF_ERROR(undo_next(*mount, next, until));
@@ -55,7 +59,12 @@ Status Keeper::undo_next(Mount& mount, Back step, const Until& until) {
   mount.step = is_unpublish ? Step::unpublishing : Step::unstaging;
   DROVER_RETURN_IF_ERROR(records_.put(mount));
   const csi::CallLimits limits = this->limits(until);
-  const NodeCall call{.plugin = plugin, .mount = mount, .paths = paths, .limits = limits, .mounted = setup_.mounted, .stop = until.stop};
+  const NodeCall call{.plugin = plugin,
+                      .mount = mount,
+                      .paths = paths,
+                      .limits = limits,
+                      .mounted = setup_.mounted,
+                      .stop = until.stop};
   DROVER_RETURN_IF_ERROR(is_unpublish ? unpublish(call) : unstage(call));
   mount.step = is_unpublish ? Step::unpublished : Step::undone;
   return records_.put(mount);
@@ -85,8 +94,7 @@ Status Keeper::release(const NodeClaim& claim, const Until& until) {
     const MutexLock lock(mutex_);
     if (!is_settled_) return unavailable("this node has not restored its allocations yet");
   }
-  if (runs(claim.key.alloc))
-    return failed_precondition("the allocation " + claim.key.alloc.to_string() + " still runs on this node");
+  if (runs(claim.key.alloc)) return still_runs(claim.key);
   if (!records_.find(claim.key)) {
     const Mount mount = adopted(claim);
     if (mount.step == Step::claiming) return ok_status();
@@ -95,7 +103,7 @@ Status Keeper::release(const NodeClaim& claim, const Until& until) {
   return undo(claim.key, Tells::nobody, until);
 }
 
-// Of a claim that this node knows nothing of: its folders say how far it came.
+// Stands for a claim that this node knows nothing of: its folders say how far it came.
 Mount Keeper::adopted(const NodeClaim& claim) const {
   for (const char* type : kTypesOfNodes) {
     Mount mount = mount_of(claim, type);
@@ -160,8 +168,10 @@ Status Keeper::reconcile_now() {
     log::warn("mounts", "a volume is mounted for an allocation that runs, and the servers have no claim of it",
               {{"volume", key.volume_id}, {"alloc", key.alloc.to_string()}});
   }
-  for (const std::string& path : found.strays)
-    log::warn("mounts", "nobody knows whose volume is mounted here; it stays until it is unmounted by hand", {{"path", path}});
+  for (const std::string& path : found.strays) {
+    log::warn("mounts", "nobody knows whose volume is mounted here; it stays until it is unmounted by hand",
+              {{"path", path}});
+  }
   return ok_status();
 }
 

@@ -41,7 +41,7 @@ struct Instance {
 // Sides of a plugin. An instance may have both.
 enum class Side : uint8_t { controller, node };
 
-// What an instance says of itself, for each side that it has; null: it has none.
+// The words of an instance about itself, for each side that it has; null: it has none.
 struct Described {
   std::shared_ptr<const v1::CsiInfo> controller, node;
 };

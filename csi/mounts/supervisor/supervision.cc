@@ -109,7 +109,8 @@ Status Supervision::probe(const std::stop_token& stop) const {
 Status Supervision::learn_facts(const std::stop_token& stop) {
   auto facts = std::make_shared<Facts>();
   DROVER_TRY(facts->plugin, ask<csi::v1::GetPluginInfoResponse>(csi::v1::GetPluginInfoRequest(), stop));
-  DROVER_TRY(const auto all, ask<csi::v1::GetPluginCapabilitiesResponse>(csi::v1::GetPluginCapabilitiesRequest(), stop));
+  DROVER_TRY(const auto all,
+             ask<csi::v1::GetPluginCapabilitiesResponse>(csi::v1::GetPluginCapabilitiesRequest(), stop));
   for (const auto& one : all.capabilities()) {
     using Service = csi::v1::PluginCapability::Service;
     facts->has_controller_service |= one.service().type() == Service::CONTROLLER_SERVICE;
@@ -153,7 +154,7 @@ Result<Described> Supervision::describe(const std::stop_token& stop) const {
   return out;
 }
 
-// What it said last stands; its health is new.
+// Its last words stand; its health is new.
 Described Supervision::described_as(const Status& health) const {
   if (health.ok()) return described_;
   const auto unhealthy = [&](const std::shared_ptr<const v1::CsiInfo>& info) -> std::shared_ptr<const v1::CsiInfo> {

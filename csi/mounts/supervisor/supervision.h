@@ -41,7 +41,7 @@ class Supervision {
   void stop();  // waits; idempotent
 
  private:
-  // What does not change while a plugin runs: it is asked once.
+  // Facts that do not change while a plugin runs: they are asked for once.
   struct Facts;
 
   void run(const std::stop_token& stop);

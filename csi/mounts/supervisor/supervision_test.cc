@@ -133,9 +133,11 @@ TEST(PluginHook, LeavesAnEndpointOfTheJobAsItIs) {
 
 TEST(PluginHook, RefusesADriverThatHidesTheMachineAndTakesNoMounts) {
   PluginTask plugin;
-  const Status refused = plugin.prestart(driver::DriverCapabilities::IMAGE, false, driver::DriverCapabilities::NO_MOUNTS);
+  const Status refused =
+      plugin.prestart(driver::DriverCapabilities::IMAGE, false, driver::DriverCapabilities::NO_MOUNTS);
   EXPECT_EQ(refused.code(), Code::invalid_argument);
-  EXPECT_EQ(refused.message(), "task driver \"some_driver\" for \"storage\" does not support mounts, which a storage plugin needs");
+  EXPECT_EQ(refused.message(),
+            "task driver \"some_driver\" for \"storage\" does not support mounts, which a storage plugin needs");
 }
 
 TEST(PluginHook, RemovesASocketOfAFormerStartButNotOfATaskThatRuns) {
@@ -195,8 +197,8 @@ TEST(Supervision, RestartsATaskThatDoesNotBecomeHealthy) {
   ASSERT_TRUE(plugin.prestart(kNone).ok());
   ASSERT_TRUE(plugin.part->poststart().ok());
 
-  EXPECT_EQ(plugin.task->next(), "Plugin became unhealthy: Error: CSI plugin failed probe: the plugin has made no socket at " +
-                                     plugin.socket());
+  const std::string why = "the plugin has made no socket at " + plugin.socket();
+  EXPECT_EQ(plugin.task->next(), "Plugin became unhealthy: Error: CSI plugin failed probe: " + why);
   EXPECT_EQ(plugin.task->next(), "restart: CSI plugin did not become healthy before the timeout");
   EXPECT_FALSE(plugin.is_registered());
 }
@@ -208,7 +210,8 @@ TEST(Supervision, RestartsATaskThatIsNeverReady) {
   const SocketFile socket(plugin.socket());
   ASSERT_TRUE(plugin.part->poststart().ok());
 
-  EXPECT_EQ(plugin.task->next(), "Plugin became unhealthy: Error: CSI plugin failed probe: the plugin is not ready yet");
+  EXPECT_EQ(plugin.task->next(),
+            "Plugin became unhealthy: Error: CSI plugin failed probe: the plugin is not ready yet");
   EXPECT_EQ(plugin.task->next(), "restart: CSI plugin did not become healthy before the timeout");
 }
 

@@ -75,10 +75,11 @@ class FakePlugin {
   // Waits until so many calls of that method have come.
   bool wait_for(const std::string& method, int count = 1) const {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return std::ranges::count(calls_, method) >= count; });
+    return changed_.wait_for(lock, std::chrono::seconds(20),
+                             [&] { return std::ranges::count(calls_, method) >= count; });
   }
 
-  // What it says of itself. Before anything is asked.
+  // Its words about itself. Before anything is asked.
   csi::v1::NodeGetInfoResponse node_info = named_node("node-1");
   std::vector<csi::v1::NodeServiceCapability::RPC::Type> node_can = {
       csi::v1::NodeServiceCapability::RPC::STAGE_UNSTAGE_VOLUME, csi::v1::NodeServiceCapability::RPC::EXPAND_VOLUME};
@@ -183,11 +184,14 @@ class FakePlugin {
       if (!request.staging_target_path().empty() && !staged_.contains(request.staging_target_path()))
         return failed_precondition("it is not staged");
       published_.insert(request.target_path());
+      staging_of_[request.target_path()] = request.staging_target_path();
     } else if (method == "NodeUnpublishVolume") {
       published_.erase(read<csi::v1::NodeUnpublishVolumeRequest>(bytes).target_path());
     } else if (method == "NodeUnstageVolume") {
-      if (!published_.empty() && is_only_volume) return failed_precondition("it is still published");
-      staged_.erase(read<csi::v1::NodeUnstageVolumeRequest>(bytes).staging_target_path());
+      const std::string staging = read<csi::v1::NodeUnstageVolumeRequest>(bytes).staging_target_path();
+      if (std::ranges::any_of(published_, [&](const std::string& target) { return staging_of_[target] == staging; }))
+        return failed_precondition("it is still published");
+      staged_.erase(staging);
     } else if (method == "ControllerPublishVolume") {
       csi::v1::ControllerPublishVolumeResponse answer;
       (*answer.mutable_publish_context())["device"] = "/dev/fake";
@@ -204,10 +208,6 @@ class FakePlugin {
     return std::string();
   }
 
- public:
-  bool is_only_volume = false;  // nothing may be published when it is unstaged
-
- private:
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;
   bool is_ready_ = true;
@@ -215,6 +215,7 @@ class FakePlugin {
   std::map<std::string, std::deque<Fault>> faults_;
   std::vector<std::string> calls_;
   std::map<std::string, std::string> requests_;
+  std::map<std::string, std::string> staging_of_;  // of what was published
   std::set<std::string> staged_, published_, busy_;
 };
 

@@ -195,7 +195,9 @@ class NodeWorld {
                                             .longest_pause = std::chrono::milliseconds(20),
                                             .patience = std::chrono::seconds(60),
                                             .each_try = each_try},
-                                 .mounted = [this] { return plugin.mounts(); }});
+                                 .mounted = [this] {
+                                   return looks_at_machine ? mounted_paths() : plugin.mounts();
+                                 }});
     const Status status = keeper->open();
     DROVER_CHECK(status.ok());
     instances.when_changed([this] {
@@ -249,6 +251,7 @@ class NodeWorld {
   std::vector<std::string> waited;
   uint64_t number = 0;
   bool stages = true;
+  bool looks_at_machine = false;  // for what is mounted, instead of at the plugin
   std::chrono::nanoseconds each_try = std::chrono::seconds(10);
 
  private:
