@@ -22,6 +22,8 @@ const std::map<std::string, int> kLongFiles;
 // Headers that include generated messages where a forward declaration might do, by folder.
 const std::map<std::string, int> kMessagesInHeaders = {
     {"csi/protocol", 2},
+    {"csi/volumes", 1},
+    {"csi/volumes/claims", 1},
     {"drivers/mock", 1},
     {"kernel/rpc", 2},
     {"plugins/agent", 3},
