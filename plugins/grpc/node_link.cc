@@ -202,6 +202,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void open(uint64_t number, v1::Frame::Open open) {
     CallContext context = from_wire(open.context(), setup_.clock.steady());
+    context.from_server = open.from_server();
     if (open.streaming()) {
       auto carried = std::make_shared<CarriedHere>(setup_, number, std::make_shared<ClientStream>(channel_));
       {

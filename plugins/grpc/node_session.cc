@@ -35,6 +35,7 @@ bool NodeSession::open_frame(uint64_t number, const CallContext& context, std::s
   *frame.mutable_open()->mutable_context() = to_wire(context, clock_.steady());
   frame.mutable_open()->set_request(std::move(request));
   frame.mutable_open()->set_streaming(streaming);
+  frame.mutable_open()->set_from_server(context.from_server);
   return stream_->post(frame.SerializeAsString());
 }
 

@@ -70,6 +70,7 @@ class Side {
                                         {"Wait", unary(true), {}},
                                         {"Talk", {}, stream},
                                         {"NodeSay", unary(false), {}},
+                                        {"NodeObey", unary(false), {}},
                                         {"NodeWait", unary(true), {}},
                                         {"NodeTalk", {}, stream}});
     EXPECT_TRUE(added.ok()) << added.to_string();
@@ -383,6 +384,16 @@ TEST_F(Grpc, ServersCallNodesBack) {
   EXPECT_EQ(reply->body, request("hello", 0, node));
   auto failed = server->router.call_and_wait(to("NodeSay"), request("fail", 0, node));
   EXPECT_EQ(failed.status(), not_found("no \"such\" thing\n").with_details("the details"));
+}
+
+TEST_F(Grpc, ANodeObeysServersAndNobodyWhoAsksThem) {
+  attach();
+  ASSERT_TRUE(server->router.call_and_wait(to("NodeSay"), request("hello", 0, node)).ok());
+  CallContext context = to("NodeObey");
+  EXPECT_EQ(server->router.call_and_wait(context, request("hello", 0, node)).status().code(), Code::permission_denied);
+  context.from_server = true;
+  const auto obeyed = server->router.call_and_wait(context, request("hello", 0, node));
+  EXPECT_TRUE(obeyed.ok()) << obeyed.status().to_string();
 }
 
 TEST_F(Grpc, ServersStreamFromNodes) {
