@@ -1,4 +1,5 @@
-// Who works on what: one call at a time for a volume, a snapshot, a name. A second one is told to come again.
+// Calls and the things that they work on: one call at a time for a volume, a snapshot, a name. A second one is told to
+// come again.
 #pragma once
 
 #include <set>
@@ -12,7 +13,7 @@ namespace drover::hostpath {
 
 class Busy {
  public:
-  // What a call works on, until it goes.
+  // Holds what a call works on, until it goes.
   class Hold {
    public:
     Hold(Busy& busy, std::vector<std::string> what) : busy_(&busy), what_(std::move(what)) {}
@@ -33,7 +34,7 @@ class Busy {
  private:
   void release(const std::vector<std::string>& what);
 
-  Mutex mutex_;  // a leaf
+  Mutex mutex_;                                                // a leaf
   std::multiset<std::string> held_ DROVER_GUARDED_BY(mutex_);  // one call may name a thing twice
 };
 

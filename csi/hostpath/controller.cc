@@ -40,15 +40,41 @@ Result<T> changed(Store& store, const Change& change) {
   return value;
 }
 
+using Step = void (*)(State& state, const std::string& id);
+
+Status take(Store& store, Step step, const std::string& id) {
+  return store.change([&](State& state) {
+    step(state, id);
+    return ok_status();
+  });
+}
+
+// Fills what a row stands for; what cannot be made leaves nothing.
+template <typename Row>
+Status make(Plugin& plugin, const Row& row, Step end, Step forget) {
+  const Status made = plugin.storage.make(row);
+  if (made.ok()) return take(plugin.store, end, row.id());
+  DROVER_RETURN_IF_ERROR(plugin.storage.remove(row));
+  DROVER_RETURN_IF_ERROR(take(plugin.store, forget, row.id()));
+  return made;
+}
+
 }  // namespace
 
 Result<csi::v1::ControllerGetCapabilitiesResponse> Controller::capabilities(
     const csi::v1::ControllerGetCapabilitiesRequest&) {
   using Rpc = csi::v1::ControllerServiceCapability::RPC;
-  std::vector<Rpc::Type> types = {
-      Rpc::CREATE_DELETE_VOLUME,   Rpc::LIST_VOLUMES,  Rpc::GET_CAPACITY, Rpc::CREATE_DELETE_SNAPSHOT,
-      Rpc::LIST_SNAPSHOTS,         Rpc::GET_SNAPSHOT,  Rpc::CLONE_VOLUME, Rpc::EXPAND_VOLUME,
-      Rpc::VOLUME_CONDITION,       Rpc::GET_VOLUME,    Rpc::SINGLE_NODE_MULTI_WRITER};
+  std::vector<Rpc::Type> types = {Rpc::CREATE_DELETE_VOLUME,
+                                  Rpc::LIST_VOLUMES,
+                                  Rpc::GET_CAPACITY,
+                                  Rpc::CREATE_DELETE_SNAPSHOT,
+                                  Rpc::LIST_SNAPSHOTS,
+                                  Rpc::GET_SNAPSHOT,
+                                  Rpc::CLONE_VOLUME,
+                                  Rpc::EXPAND_VOLUME,
+                                  Rpc::VOLUME_CONDITION,
+                                  Rpc::GET_VOLUME,
+                                  Rpc::SINGLE_NODE_MULTI_WRITER};
   if (plugin_.settings.attaches) {
     for (const auto type : {Rpc::PUBLISH_UNPUBLISH_VOLUME, Rpc::PUBLISH_READONLY, Rpc::LIST_VOLUMES_PUBLISHED_NODES})
       types.push_back(type);
@@ -67,19 +93,9 @@ Result<csi::v1::CreateVolumeResponse> Controller::create(const csi::v1::CreateVo
              }));
   csi::v1::CreateVolumeResponse response;
   *response.mutable_volume() = described(volume);
-  if (volume.stage() == STAGE_READY) return response;
-  if (const Status made = plugin_.storage.make(volume); !made.ok()) {
-    DROVER_RETURN_IF_ERROR(plugin_.storage.remove(volume));
-    DROVER_RETURN_IF_ERROR(plugin_.store.change([&](State& state) {
-      end_delete(state, volume.id());
-      return ok_status();
-    }));
-    return made;
+  if (volume.stage() != STAGE_READY) {
+    DROVER_RETURN_IF_ERROR(make(plugin_, volume, end_create, end_delete));
   }
-  DROVER_RETURN_IF_ERROR(plugin_.store.change([&](State& state) {
-    end_create(state, volume.id());
-    return ok_status();
-  }));
   return response;
 }
 
@@ -90,19 +106,15 @@ Result<csi::v1::DeleteVolumeResponse> Controller::remove(const csi::v1::DeleteVo
              }));
   if (!volume) return csi::v1::DeleteVolumeResponse();
   DROVER_RETURN_IF_ERROR(plugin_.storage.remove(*volume));
-  DROVER_RETURN_IF_ERROR(plugin_.store.change([&](State& state) {
-    end_delete(state, volume->id());
-    return ok_status();
-  }));
+  DROVER_RETURN_IF_ERROR(take(plugin_.store, end_delete, volume->id()));
   return csi::v1::DeleteVolumeResponse();
 }
 
 Result<csi::v1::ControllerPublishVolumeResponse> Controller::attach(
     const csi::v1::ControllerPublishVolumeRequest& request) {
   DROVER_TRY(const Busy::Hold hold, plugin_.busy.take({request.volume_id()}));
-  DROVER_TRY(const std::string token, changed<std::string>(plugin_.store, [&](State& state) {
-               return hostpath::attach(state, request);
-             }));
+  DROVER_TRY(const std::string token,
+             changed<std::string>(plugin_.store, [&](State& state) { return hostpath::attach(state, request); }));
   csi::v1::ControllerPublishVolumeResponse response;
   (*response.mutable_publish_context())[std::string(kAttachment)] = token;
   return response;
@@ -168,31 +180,17 @@ Result<csi::v1::ControllerExpandVolumeResponse> Controller::expand(
 }
 
 Result<csi::v1::CreateSnapshotResponse> Controller::create_snapshot(const csi::v1::CreateSnapshotRequest& request) {
-  DROVER_TRY(const Busy::Hold hold,
-             plugin_.busy.take({"snapshot " + request.name(), request.source_volume_id()}));
+  DROVER_TRY(const Busy::Hold hold, plugin_.busy.take({"snapshot " + request.name(), request.source_volume_id()}));
   DROVER_TRY(const Room disk, plugin_.storage.room());
   const int64_t now = SystemClock().wall_ns();
   DROVER_TRY(Snapshot snapshot, changed<Snapshot>(plugin_.store, [&](State& state) {
                return begin_snapshot(state, plugin_.settings, disk, Uuid::random().to_string(), now, request);
              }));
+  if (snapshot.stage() != STAGE_READY) {
+    DROVER_RETURN_IF_ERROR(make(plugin_, snapshot, end_snapshot, end_delete_snapshot));
+    snapshot.set_stage(STAGE_READY);
+  }
   csi::v1::CreateSnapshotResponse response;
-  if (snapshot.stage() == STAGE_READY) {
-    *response.mutable_snapshot() = described(snapshot);
-    return response;
-  }
-  if (const Status made = plugin_.storage.make(snapshot); !made.ok()) {
-    DROVER_RETURN_IF_ERROR(plugin_.storage.remove(snapshot));
-    DROVER_RETURN_IF_ERROR(plugin_.store.change([&](State& state) {
-      end_delete_snapshot(state, snapshot.id());
-      return ok_status();
-    }));
-    return made;
-  }
-  DROVER_RETURN_IF_ERROR(plugin_.store.change([&](State& state) {
-    end_snapshot(state, snapshot.id());
-    return ok_status();
-  }));
-  snapshot.set_stage(STAGE_READY);
   *response.mutable_snapshot() = described(snapshot);
   return response;
 }
@@ -204,10 +202,7 @@ Result<csi::v1::DeleteSnapshotResponse> Controller::remove_snapshot(const csi::v
              }));
   if (!snapshot) return csi::v1::DeleteSnapshotResponse();
   DROVER_RETURN_IF_ERROR(plugin_.storage.remove(*snapshot));
-  DROVER_RETURN_IF_ERROR(plugin_.store.change([&](State& state) {
-    end_delete_snapshot(state, snapshot->id());
-    return ok_status();
-  }));
+  DROVER_RETURN_IF_ERROR(take(plugin_.store, end_delete_snapshot, snapshot->id()));
   return csi::v1::DeleteSnapshotResponse();
 }
 
@@ -218,14 +213,14 @@ Result<csi::v1::ListSnapshotsResponse> Controller::list_snapshots(const csi::v1:
 
 Result<csi::v1::GetSnapshotResponse> Controller::get_snapshot(const csi::v1::GetSnapshotRequest& request) {
   DROVER_RETURN_IF_ERROR(check_id(request.snapshot_id(), "snapshot_id"));
-  return looked<csi::v1::GetSnapshotResponse>(
-      plugin_.store, [&](const State& state) -> Result<csi::v1::GetSnapshotResponse> {
-        const Snapshot* found = find_snapshot(state, request.snapshot_id());
-        if (!found) return not_found("there is no such snapshot");
-        csi::v1::GetSnapshotResponse response;
-        *response.mutable_snapshot() = described(*found);
-        return response;
-      });
+  return looked<csi::v1::GetSnapshotResponse>(plugin_.store,
+                                              [&](const State& state) -> Result<csi::v1::GetSnapshotResponse> {
+                                                const Snapshot* found = find_snapshot(state, request.snapshot_id());
+                                                if (!found) return not_found("there is no such snapshot");
+                                                csi::v1::GetSnapshotResponse response;
+                                                *response.mutable_snapshot() = described(*found);
+                                                return response;
+                                              });
 }
 
 }  // namespace drover::hostpath

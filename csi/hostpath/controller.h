@@ -1,5 +1,5 @@
-// The service Controller: makes volumes and snapshots, and attaches. The ledger decides; this makes the folders, and stores
-// each step before the next. [any]
+// The service Controller: makes volumes and snapshots, and attaches. The ledger decides; this makes the folders, and
+// stores each step before the next. [any]
 #pragma once
 
 #include <functional>
@@ -47,7 +47,8 @@ class Controller {
  public:
   explicit Controller(Plugin& plugin) : plugin_(plugin) {}
 
-  Result<csi::v1::ControllerGetCapabilitiesResponse> capabilities(const csi::v1::ControllerGetCapabilitiesRequest& request);
+  Result<csi::v1::ControllerGetCapabilitiesResponse> capabilities(
+      const csi::v1::ControllerGetCapabilitiesRequest& request);
   Result<csi::v1::CreateVolumeResponse> create(const csi::v1::CreateVolumeRequest& request);
   Result<csi::v1::DeleteVolumeResponse> remove(const csi::v1::DeleteVolumeRequest& request);
   Result<csi::v1::ControllerPublishVolumeResponse> attach(const csi::v1::ControllerPublishVolumeRequest& request);

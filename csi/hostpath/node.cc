@@ -23,7 +23,7 @@ void add_usage(csi::v1::NodeGetVolumeStatsResponse& response, csi::v1::VolumeUsa
   usage.set_available(available);
 }
 
-// Of a folder, its capacity binds as far as there is room below it.
+// A folder may hold its capacity, as far as there is room below it.
 void add_usage(csi::v1::NodeGetVolumeStatsResponse& response, const Volume& volume, const Usage& usage) {
   const int64_t left = std::clamp<int64_t>(volume.capacity() - usage.bytes, 0, usage.free_bytes);
   add_usage(response, csi::v1::VolumeUsage::BYTES, volume.capacity(), usage.bytes, left);
@@ -61,8 +61,7 @@ Result<csi::v1::NodeStageVolumeResponse> NodeService::stage(const csi::v1::NodeS
   }));
   // A block device is made where it is published, for reading alone or for both.
   if (volume.is_block()) return csi::v1::NodeStageVolumeResponse();
-  const unsigned long flags =
-      mount_flags_of(staged.capability().mount_flags(), is_reader_only(staged.capability()));
+  const unsigned long flags = mount_flags_of(staged.capability().mount_flags(), is_reader_only(staged.capability()));
   DROVER_RETURN_IF_ERROR(bind_mount(plugin_.storage.path_of(volume), staged.path(), flags));
   return csi::v1::NodeStageVolumeResponse();
 }
@@ -92,12 +91,12 @@ Status NodeService::mount(const Published& published, const Volume& volume) {
     DROVER_TRY(const std::string device, attach_loop(plugin_.storage.path_of(volume), read_only));
     return bind_mount(device, published.target(), 0);
   }
-  // What is staged may have gone, when the machine was started anew.
+  // The staging mount may have gone, when the machine was started anew.
   DROVER_RETURN_IF_ERROR(
       bind_mount(plugin_.storage.path_of(volume), published.staging_path(),
-           mount_flags_of(published.capability().mount_flags(), is_reader_only(published.capability()))));
+                 mount_flags_of(published.capability().mount_flags(), is_reader_only(published.capability()))));
   return bind_mount(published.staging_path(), published.target(),
-              mount_flags_of(published.capability().mount_flags(), read_only));
+                    mount_flags_of(published.capability().mount_flags(), read_only));
 }
 
 Result<csi::v1::NodePublishVolumeResponse> NodeService::publish(const csi::v1::NodePublishVolumeRequest& request) {

@@ -12,22 +12,24 @@ namespace drover::hostpath {
 namespace {
 
 cxxopts::Options all_options() {
-  cxxopts::Options options("drover-csi-hostpath", "A storage plugin whose volumes are folders and files of this machine.");
-  options.add_options()
-      ("endpoint", "The socket, as unix:///PATH.sock; without it $CSI_ENDPOINT", cxxopts::value<std::string>())
-      ("node-id", "This node's name, of its own among all that share the data", cxxopts::value<std::string>())
-      ("data-dir", "The folder of all volumes; instances may share it", cxxopts::value<std::string>())
-      ("max-volumes", "As many volumes this node may have; 0: any number", cxxopts::value<int64_t>()->default_value("0"))
-      ("topology", "KEY=VALUE: a segment of this node's place; may be given several times",
-       cxxopts::value<std::vector<std::string>>())
-      ("capacity", "Bytes of all volumes together, as 10GiB; without it what the file system has",
-       cxxopts::value<std::string>())
-      ("attach", "Volumes are attached by the controller before a node may use them")
-      ("no-controller", "Does not serve the controller")
-      ("controller-elsewhere", "With --no-controller: another instance serves it")
-      ("no-node", "Does not serve the node")
-      ("version", "Prints the version")
-      ("help", "Prints this");
+  cxxopts::Options options("drover-csi-hostpath",
+                           "A storage plugin whose volumes are folders and files of this machine.");
+  auto add = options.add_options();
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  add("endpoint", "The socket, as unix:///PATH.sock; without it $CSI_ENDPOINT", text());
+  add("node-id", "This node's name, of its own among all that share the data", text());
+  add("data-dir", "The folder of all volumes; instances may share it", text());
+  add("max-volumes", "As many volumes this node may have; 0: any number",
+      cxxopts::value<int64_t>()->default_value("0"));
+  add("topology", "KEY=VALUE: a segment of this node's place; may be given several times",
+      cxxopts::value<std::vector<std::string>>());
+  add("capacity", "Bytes of all volumes together, as 10GiB; without it what the file system has", text());
+  add("attach", "Volumes are attached by the controller before a node may use them");
+  add("no-controller", "Does not serve the controller");
+  add("controller-elsewhere", "With --no-controller: another instance serves it");
+  add("no-node", "Does not serve the node");
+  add("version", "Prints the version");
+  add("help", "Prints this");
   return options;
 }
 
@@ -114,7 +116,8 @@ Result<std::optional<Settings>> parse_options(int count, const char* const* argu
   cxxopts::Options options = all_options();
   try {
     const cxxopts::ParseResult given = options.parse(count, arguments);
-    if (!given.unmatched().empty()) return invalid_argument("there are no arguments but options: " + given.unmatched()[0]);
+    if (!given.unmatched().empty())
+      return invalid_argument("there are no arguments but options: " + given.unmatched()[0]);
     if (given.count("help") || given.count("version")) {
       std::cout << (given.count("help") ? options.help() : "drover-csi-hostpath " DROVER_HOSTPATH_VERSION "\n");
       return std::optional<Settings>();

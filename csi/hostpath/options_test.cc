@@ -13,10 +13,9 @@ Result<std::optional<Settings>> parse(std::vector<const char*> given, const char
 }
 
 TEST(HostpathOptions, AllOfThem) {
-  const auto settings =
-      parse({"--endpoint", "unix:///csi/csi.sock", "--node-id", "n1", "--data-dir", "/srv/x/../data/", "--max-volumes",
-             "3", "--topology", "zone=a", "--topology=rack=7", "--capacity", "10GiB", "--attach", "--no-controller",
-             "--controller-elsewhere"});
+  const auto settings = parse({"--endpoint", "unix:///csi/csi.sock", "--node-id", "n1", "--data-dir", "/srv/x/../data/",
+                               "--max-volumes", "3", "--topology", "zone=a", "--topology=rack=7", "--capacity", "10GiB",
+                               "--attach", "--no-controller", "--controller-elsewhere"});
   ASSERT_TRUE(settings.ok()) << settings.status().to_string();
   const Settings& got = **settings;
   EXPECT_EQ(got.socket, "/csi/csi.sock");

@@ -1,4 +1,4 @@
-// What the services of one instance share.
+// The things that the services of one instance share.
 #pragma once
 
 #include "busy.h"

@@ -29,8 +29,9 @@ Status answer(serve::Call& call, const std::string& path, Service& service,
   if (!request.ParseFromString(call.request())) return invalid_argument("the request is not a message");
   const auto response = (service.*method)(request);
   if (!response) {
-    log::info("hostpath", "a call failed",
-              {{"method", path}, {"code", to_string(response.status().code())}, {"error", response.status().message()}});
+    log::info(
+        "hostpath", "a call failed",
+        {{"method", path}, {"code", to_string(response.status().code())}, {"error", response.status().message()}});
     return Status(response.status().code(), printable(response.status().message()));
   }
   log::debug("hostpath", "a call succeeded", {{"method", path}});
@@ -73,9 +74,9 @@ void add_node(serve::Methods& methods, NodeService& node) {
   add(methods, node, &NodeService::expand);
 }
 
-// What a killed instance left. Errors: failed_precondition when it is no socket.
+// Removes what a killed instance left. Errors: failed_precondition when it is no socket.
 Status clear_socket(const std::string& path) {
-  struct stat stat{};
+  struct stat stat {};
   if (::lstat(path.c_str(), &stat) != 0) return {};
   if (!S_ISSOCK(stat.st_mode)) return failed_precondition(path + ": is there, and is no socket");
   return ::unlink(path.c_str()) == 0 ? ok_status() : errno_status(errno, path);

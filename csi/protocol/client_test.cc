@@ -111,14 +111,18 @@ TEST(CsiClient, RepeatsWhatMayHaveHappenedOrNot) {
   const Case cases[] = {
       {"gone once", {fails(Code::unavailable), says(named("a"))}, 2, Code::ok},
       {"gone twice", {fails(Code::unavailable), fails(Code::unavailable), says(named("a"))}, 3, Code::ok},
-      {"gone for good", {fails(Code::unavailable), fails(Code::unavailable), fails(Code::unavailable)}, 3,
+      {"gone for good",
+       {fails(Code::unavailable), fails(Code::unavailable), fails(Code::unavailable)},
+       3,
        Code::unavailable},
       {"exhausted once", {fails(Code::resource_exhausted), says(named("a"))}, 2, Code::ok},
       {"a plugin that says so itself", {fails(Code::deadline_exceeded), says(named("a"))}, 2, Code::ok},
       {"another call is pending", {fails(Code::aborted)}, 1, Code::aborted},
       {"not there", {fails(Code::not_found)}, 1, Code::not_found},
       {"no such method", {fails(Code::unimplemented)}, 1, Code::unimplemented},
-      {"first gone, then refused", {fails(Code::unavailable), fails(Code::invalid_argument)}, 2,
+      {"first gone, then refused",
+       {fails(Code::unavailable), fails(Code::invalid_argument)},
+       2,
        Code::invalid_argument},
   };
   for (const Case& c : cases) {
@@ -147,10 +151,10 @@ TEST(CsiClient, GarbageIsNoAnswer) {
 TEST(CsiClient, EndsWhenItIsNoLongerWanted) {
   std::stop_source stop;
   Script script{.answers = {[&](const Heard&, const std::stop_token& token) -> Result<std::string> {
-    stop.request_stop();
-    wait_for_stop(token);
-    return unavailable("cut");
-  }}};
+                  stop.request_stop();
+                  wait_for_stop(token);
+                  return unavailable("cut");
+                }}};
   EXPECT_EQ(ask(script, kFast, stop.get_token()).status().code(), Code::cancelled);
   EXPECT_EQ(script.heard.size(), 1u);
 
@@ -163,9 +167,9 @@ TEST(CsiClient, AStopEndsThePauseBeforeTheNextTry) {
   std::stop_source stop;
   std::thread stopper;
   Script script{.answers = {[&](const Heard&, const std::stop_token&) -> Result<std::string> {
-    stopper = std::thread([&] { stop.request_stop(); });
-    return unavailable("gone");
-  }}};
+                  stopper = std::thread([&] { stop.request_stop(); });
+                  return unavailable("gone");
+                }}};
   EXPECT_EQ(ask(script, {.each_try = 10s, .tries = 3, .first_pause = 1h}, stop.get_token()).status().code(),
             Code::cancelled);
   stopper.join();
@@ -174,7 +178,8 @@ TEST(CsiClient, AStopEndsThePauseBeforeTheNextTry) {
 
 TEST(CsiClient, ErrorsDoNotTellSecrets) {
   const std::string key = "t0p \"secret\"";
-  Script script{.answers = {fails(Code::unauthenticated, "password " + key + " (" + base64_encode(key) + ") is wrong")}};
+  Script script{
+      .answers = {fails(Code::unauthenticated, "password " + key + " (" + base64_encode(key) + ") is wrong")}};
   Client client(std::make_unique<ScriptedChannel>(script));
   v1::CreateVolumeRequest request;
   (*request.mutable_secrets())["password"] = key;

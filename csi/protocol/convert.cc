@@ -31,6 +31,40 @@ constexpr std::array<ModeWord, 5> kModes = {{
     {"multi-node-multi-writer", v1::VolumeCapability::AccessMode::MULTI_NODE_MULTI_WRITER},
 }};
 
+using ControllerRpc = v1::ControllerServiceCapability::RPC;
+using ControllerInfo = drover::v1::CsiControllerInfo;
+struct ControllerCan {
+  ControllerRpc::Type type;
+  void (ControllerInfo::*set)(bool);
+};
+constexpr std::array<ControllerCan, 12> kControllerCan = {{
+    {ControllerRpc::CREATE_DELETE_VOLUME, &ControllerInfo::set_supports_create_delete},
+    {ControllerRpc::PUBLISH_UNPUBLISH_VOLUME, &ControllerInfo::set_supports_attach_detach},
+    {ControllerRpc::LIST_VOLUMES, &ControllerInfo::set_supports_list_volumes},
+    {ControllerRpc::GET_CAPACITY, &ControllerInfo::set_supports_get_capacity},
+    {ControllerRpc::CREATE_DELETE_SNAPSHOT, &ControllerInfo::set_supports_create_delete_snapshot},
+    {ControllerRpc::LIST_SNAPSHOTS, &ControllerInfo::set_supports_list_snapshots},
+    {ControllerRpc::CLONE_VOLUME, &ControllerInfo::set_supports_clone},
+    {ControllerRpc::PUBLISH_READONLY, &ControllerInfo::set_supports_read_only_attach},
+    {ControllerRpc::EXPAND_VOLUME, &ControllerInfo::set_supports_expand},
+    {ControllerRpc::LIST_VOLUMES_PUBLISHED_NODES, &ControllerInfo::set_supports_list_volumes_attached_nodes},
+    {ControllerRpc::VOLUME_CONDITION, &ControllerInfo::set_supports_condition},
+    {ControllerRpc::GET_VOLUME, &ControllerInfo::set_supports_get},
+}};
+
+using NodeRpc = v1::NodeServiceCapability::RPC;
+using NodeInfo = drover::v1::CsiNodeInfo;
+struct NodeCan {
+  NodeRpc::Type type;
+  void (NodeInfo::*set)(bool);
+};
+constexpr std::array<NodeCan, 4> kNodeCan = {{
+    {NodeRpc::STAGE_UNSTAGE_VOLUME, &NodeInfo::set_requires_node_stage_volume},
+    {NodeRpc::GET_VOLUME_STATS, &NodeInfo::set_supports_stats},
+    {NodeRpc::EXPAND_VOLUME, &NodeInfo::set_supports_expand},
+    {NodeRpc::VOLUME_CONDITION, &NodeInfo::set_supports_condition},
+}};
+
 Status check_id(std::string_view id, std::string_view what, size_t most = kMaxId) {
   if (id.empty()) return internal_error("the plugin's answer has no " + std::string(what));
   if (id.size() > most)
@@ -50,8 +84,8 @@ Status check_context(const Texts& context) {
   size_t size = 0;
   for (const auto& [key, value] : context) size += key.size() + value.size();
   if (size <= kMaxContext) return {};
-  return internal_error("the plugin's answer has a volume context of " + std::to_string(size) + " bytes; there may be " +
-                        std::to_string(kMaxContext));
+  return internal_error("the plugin's answer has a volume context of " + std::to_string(size) +
+                        " bytes; there may be " + std::to_string(kMaxContext));
 }
 
 Status check_volume(const v1::Volume& volume) {
@@ -94,12 +128,12 @@ std::string words_of(const v1::VolumeCapability& capability) {
 bool differs(const Texts& confirmed, const Texts& asked) {
   if (confirmed.empty()) return false;
   return confirmed.size() != asked.size() || !std::ranges::all_of(confirmed, [&](const auto& entry) {
-    const auto at = asked.find(entry.first);
-    return at != asked.end() && at->second == entry.second;
-  });
+           const auto at = asked.find(entry.first);
+           return at != asked.end() && at->second == entry.second;
+         });
 }
 
-// What was asked and not confirmed; empty when all was.
+// Names what was asked and not confirmed; empty when all was.
 std::string not_confirmed(const v1::ValidateVolumeCapabilitiesRequest& asked,
                           const v1::ValidateVolumeCapabilitiesResponse& answer) {
   if (!answer.has_confirmed()) return "anything";
@@ -134,31 +168,17 @@ Result<v1::VolumeCapability> capability_of(const std::string& access_mode, const
 }
 
 drover::v1::CsiControllerInfo controller_info_of(const v1::ControllerGetCapabilitiesResponse& capabilities) {
-  using Rpc = v1::ControllerServiceCapability::RPC;
   drover::v1::CsiControllerInfo out;
   for (const auto& each : capabilities.capabilities()) {
-    switch (each.rpc().type()) {
-      case Rpc::CREATE_DELETE_VOLUME: out.set_supports_create_delete(true); break;
-      case Rpc::PUBLISH_UNPUBLISH_VOLUME: out.set_supports_attach_detach(true); break;
-      case Rpc::LIST_VOLUMES: out.set_supports_list_volumes(true); break;
-      case Rpc::GET_CAPACITY: out.set_supports_get_capacity(true); break;
-      case Rpc::CREATE_DELETE_SNAPSHOT: out.set_supports_create_delete_snapshot(true); break;
-      case Rpc::LIST_SNAPSHOTS: out.set_supports_list_snapshots(true); break;
-      case Rpc::CLONE_VOLUME: out.set_supports_clone(true); break;
-      case Rpc::PUBLISH_READONLY: out.set_supports_read_only_attach(true); break;
-      case Rpc::EXPAND_VOLUME: out.set_supports_expand(true); break;
-      case Rpc::LIST_VOLUMES_PUBLISHED_NODES: out.set_supports_list_volumes_attached_nodes(true); break;
-      case Rpc::VOLUME_CONDITION: out.set_supports_condition(true); break;
-      case Rpc::GET_VOLUME: out.set_supports_get(true); break;
-      default: break;  // of a later version, or of no use here
-    }
+    // One of a later version, or of no use here, is passed over.
+    const auto* at = std::ranges::find(kControllerCan, each.rpc().type(), &ControllerCan::type);
+    if (at != kControllerCan.end()) (out.*at->set)(true);
   }
   return out;
 }
 
 Result<drover::v1::CsiNodeInfo> node_info_of(const v1::NodeGetInfoResponse& info,
                                              const v1::NodeGetCapabilitiesResponse& capabilities) {
-  using Rpc = v1::NodeServiceCapability::RPC;
   DROVER_RETURN_IF_ERROR(check_id(info.node_id(), "node id", kMaxNodeId));
   DROVER_RETURN_IF_ERROR(check_not_negative(info.max_volumes_per_node(), "number of volumes for a node"));
   drover::v1::CsiNodeInfo out;
@@ -166,13 +186,8 @@ Result<drover::v1::CsiNodeInfo> node_info_of(const v1::NodeGetInfoResponse& info
   out.set_max_volumes(info.max_volumes_per_node() ? info.max_volumes_per_node() : std::numeric_limits<int64_t>::max());
   if (info.has_accessible_topology()) *out.mutable_accessible_topology() = topology_of(info.accessible_topology());
   for (const auto& each : capabilities.capabilities()) {
-    switch (each.rpc().type()) {
-      case Rpc::STAGE_UNSTAGE_VOLUME: out.set_requires_node_stage_volume(true); break;
-      case Rpc::GET_VOLUME_STATS: out.set_supports_stats(true); break;
-      case Rpc::EXPAND_VOLUME: out.set_supports_expand(true); break;
-      case Rpc::VOLUME_CONDITION: out.set_supports_condition(true); break;
-      default: break;
-    }
+    const auto* at = std::ranges::find(kNodeCan, each.rpc().type(), &NodeCan::type);
+    if (at != kNodeCan.end()) (out.*at->set)(true);
   }
   return out;
 }

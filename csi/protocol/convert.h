@@ -17,7 +17,7 @@ namespace drover::csi {
 Result<csi::v1::VolumeCapability> capability_of(const std::string& access_mode, const std::string& attachment_mode,
                                                 const drover::v1::MountOptions& options);
 
-// What a plugin says of itself, as a node tells it to the servers.
+// A plugin's words about itself, as a node tells them to the servers.
 drover::v1::CsiControllerInfo controller_info_of(const csi::v1::ControllerGetCapabilitiesResponse& capabilities);
 // Errors: internal when the plugin's answer breaks the contract.
 Result<drover::v1::CsiNodeInfo> node_info_of(const csi::v1::NodeGetInfoResponse& info,

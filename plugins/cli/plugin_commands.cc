@@ -5,6 +5,7 @@
 #include "cli_command.h"
 #include "drover/api/nodes.pb.h"
 #include "drover/api/plugins.pb.h"
+#include "drover/api/volumes.pb.h"
 #include "drover/duration.h"
 #include "drover/pause.h"
 #include "lookup.h"

@@ -16,7 +16,8 @@ namespace {
 std::string by_descriptor(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
 
 bool is_same_file(const std::string& a, const std::string& b) {
-  struct stat first{}, second{};
+  struct stat first {
+  }, second{};
   return ::lstat(a.c_str(), &first) == 0 && ::lstat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
          first.st_ino == second.st_ino;
 }
@@ -27,7 +28,7 @@ Status mount_there(const std::string& source, const std::string& target) {
   const Fd from(::open(source.c_str(), kFlags)), to(::open(target.c_str(), kFlags));
   if (!from) return errno_status(errno, source);
   if (!to) return failed_precondition(target + ": " + errno_status(errno, "open").message());
-  struct stat stat{};
+  struct stat stat {};
   if (::fstat(to.get(), &stat) != 0 || S_ISLNK(stat.st_mode)) return failed_precondition(target + ": is a link");
   if (::mount(by_descriptor(from).c_str(), by_descriptor(to).c_str(), nullptr, MS_BIND, nullptr) != 0)
     return errno_status(errno, "mount at " + target);
@@ -37,19 +38,23 @@ Status mount_there(const std::string& source, const std::string& target) {
 }  // namespace
 
 unsigned long mount_flags_of(const google::protobuf::RepeatedPtrField<std::string>& words, bool read_only) {
-  static const std::map<std::string_view, unsigned long> kWords = {
-      {"ro", MS_RDONLY},       {"rw", 0},
-      {"noexec", MS_NOEXEC},   {"nosuid", MS_NOSUID},
-      {"nodev", MS_NODEV},     {"noatime", MS_NOATIME},
-      {"nodiratime", MS_NODIRATIME}, {"relatime", MS_RELATIME}};
+  static const std::map<std::string_view, unsigned long> kWords = {{"ro", MS_RDONLY},
+                                                                   {"rw", 0},
+                                                                   {"noexec", MS_NOEXEC},
+                                                                   {"nosuid", MS_NOSUID},
+                                                                   {"nodev", MS_NODEV},
+                                                                   {"noatime", MS_NOATIME},
+                                                                   {"nodiratime", MS_NODIRATIME},
+                                                                   {"relatime", MS_RELATIME}};
   unsigned long flags = read_only ? MS_RDONLY : 0;
   for (const std::string& word : words) flags |= kWords.at(word);
   return flags;
 }
 
 bool is_mount(const std::string& path) {
-  struct statx stat{};
-  if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &stat) != 0) return false;
+  struct statx stat {};
+  if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &stat) != 0)
+    return false;
   return (stat.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
@@ -86,7 +91,7 @@ Status make_target(const std::string& target, bool is_file) {
 }
 
 Status remove_target(const std::string& target) {
-  struct stat stat{};
+  struct stat stat {};
   if (::lstat(target.c_str(), &stat) != 0) return errno == ENOENT ? ok_status() : errno_status(errno, target);
   const bool is_folder = S_ISDIR(stat.st_mode);
   if ((is_folder ? ::rmdir(target.c_str()) : ::unlink(target.c_str())) == 0 || errno == ENOENT) return {};

@@ -86,7 +86,7 @@ Status copy_attributes(int from, int to, const std::string& name) {
 class Copier {
  public:
   Status copy(int from, const std::string& name, int to, const std::string& as) {
-    struct stat stat{};
+    struct stat stat {};
     if (::fstatat(from, name.c_str(), &stat, AT_SYMLINK_NOFOLLOW) != 0) return failed(name);
     if (S_ISDIR(stat.st_mode)) return folder(from, name, to, as);
     if (stat.st_nlink > 1) {
@@ -126,7 +126,7 @@ class Copier {
   static Status file(int from, const std::string& name, int to, const std::string& as) {
     const Fd in(::openat(from, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     const Fd out(::openat(to, as.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    struct stat stat{};
+    struct stat stat {};
     if (!in || !out || ::fstat(in.get(), &stat) != 0) return failed(name);
     DROVER_RETURN_IF_ERROR(copy_content(in.get(), out.get(), stat.st_size, name));
     DROVER_RETURN_IF_ERROR(copy_attributes(in.get(), out.get(), name));
@@ -137,7 +137,7 @@ class Copier {
     if (::mkdirat(to, as.c_str(), 0700) != 0) return failed(name);
     constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     const Fd in(::openat(from, name.c_str(), kFlags)), out(::openat(to, as.c_str(), kFlags));
-    struct stat stat{};
+    struct stat stat {};
     if (!in || !out || ::fstat(in.get(), &stat) != 0) return failed(name);
     DROVER_RETURN_IF_ERROR(entries(in.get(), out.get(), name));
     DROVER_RETURN_IF_ERROR(copy_attributes(in.get(), out.get(), name));
@@ -169,8 +169,6 @@ class Copier {
 
 }  // namespace
 
-Status copy_tree(const std::string& from, const std::string& to) {
-  return Copier().copy(AT_FDCWD, from, AT_FDCWD, to);
-}
+Status copy_tree(const std::string& from, const std::string& to) { return Copier().copy(AT_FDCWD, from, AT_FDCWD, to); }
 
 }  // namespace drover::hostpath

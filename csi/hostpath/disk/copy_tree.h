@@ -8,7 +8,8 @@
 
 namespace drover::hostpath {
 
-// `to` does not exist yet. What changes meanwhile is copied as it is met. Errors: with the name; `to` is incomplete then.
+// `to` does not exist yet. What changes meanwhile is copied as it is met. Errors: with the name; `to` is incomplete
+// then.
 Status copy_tree(const std::string& from, const std::string& to);
 
 }  // namespace drover::hostpath

@@ -38,7 +38,7 @@ std::vector<std::string> devices() {
 
 // Those that stand on the file.
 Result<std::vector<Loop>> loops_of(const std::string& file) {
-  struct stat stat{};
+  struct stat stat {};
   if (::stat(file.c_str(), &stat) != 0) return errno_status(errno, file);
   std::vector<Loop> found;
   for (const std::string& device : devices()) {

@@ -8,8 +8,8 @@
 
 namespace drover::hostpath {
 
-// The device of the file, "/dev/loop3"; a new one when it has none. Errors: failed_precondition where the machine has no
-// loop devices to give.
+// The device of the file, "/dev/loop3"; a new one when it has none. Errors: failed_precondition where the machine has
+// no loop devices to give.
 Result<std::string> attach_loop(const std::string& file, bool read_only);
 // None is no error.
 Status detach_loop(const std::string& file, bool read_only);

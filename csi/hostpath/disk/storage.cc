@@ -32,7 +32,7 @@ Status remove_all(const std::string& path) {
 }
 
 void count(const std::string& path, Usage& usage) {
-  struct stat stat{};
+  struct stat stat {};
   if (::lstat(path.c_str(), &stat) != 0) return;  // it has gone meanwhile
   usage.bytes += stat.st_blocks * kSector / static_cast<int64_t>(S_ISDIR(stat.st_mode) ? 1 : stat.st_nlink);
   ++usage.inodes;
@@ -90,7 +90,7 @@ Status Storage::grow(const Volume& volume) {
   if (!volume.is_block()) return {};
   const std::string path = path_of(volume);
   const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-  struct stat stat{};
+  struct stat stat {};
   if (!file || ::fstat(file.get(), &stat) != 0) return errno_status(errno, path);
   if (stat.st_size >= volume.capacity()) return {};
   if (::ftruncate(file.get(), volume.capacity()) != 0 || ::fsync(file.get()) != 0) return errno_status(errno, path);
@@ -103,7 +103,7 @@ Status Storage::sync() const {
 }
 
 Result<Room> Storage::room() const {
-  struct statvfs system{};
+  struct statvfs system {};
   if (::statvfs(folder_.c_str(), &system) != 0) return errno_status(errno, folder_);
   const auto unit = static_cast<int64_t>(system.f_frsize);
   return Room{.total = static_cast<int64_t>(system.f_blocks) * unit,
@@ -112,7 +112,7 @@ Result<Room> Storage::room() const {
 
 Result<Usage> Storage::usage(const Volume& volume) const {
   const std::string path = path_of(volume);
-  struct statvfs system{};
+  struct statvfs system {};
   if (::statvfs(path.c_str(), &system) != 0) return errno_status(errno, path);
   Usage usage{.free_bytes = static_cast<int64_t>(system.f_bavail * system.f_frsize),
               .free_inodes = static_cast<int64_t>(system.f_favail),
@@ -126,7 +126,7 @@ Result<Usage> Storage::usage(const Volume& volume) const {
 }
 
 std::string Storage::complaint(const Volume& volume) const {
-  struct stat stat{};
+  struct stat stat {};
   if (::lstat(path_of(volume).c_str(), &stat) != 0) return "the folder of the volume is gone";
   if (S_ISDIR(stat.st_mode) == volume.is_block()) return "the folder of the volume is something else";
   if (volume.is_block()) return stat.st_size < volume.capacity() ? "the file of the volume is too short" : "";

@@ -13,7 +13,7 @@ class Snapshot;
 class Volume;
 struct Room;
 
-// What a volume holds.
+// The content of a volume, counted.
 struct Usage {
   int64_t bytes = 0, inodes = 0;
   int64_t free_bytes = 0, free_inodes = 0, all_inodes = 0;  // of the file system below
@@ -36,7 +36,7 @@ class Storage {
   std::string path_of(const Snapshot& snapshot) const;
   Result<Room> room() const;
   Result<Usage> usage(const Volume& volume) const;
-  // What is wrong with it; empty when nothing is.
+  // Says what is wrong with it; empty when nothing is.
   std::string complaint(const Volume& volume) const;
 
  private:

@@ -1,5 +1,5 @@
-// What the plugin remembers, on disk: DIR/state.json, replaced as a whole. Instances that share the folder take turns by a
-// lock on DIR/lock, so that a controller here and nodes elsewhere know the same.
+// The memory of the plugin, on disk: DIR/state.json, replaced as a whole. Instances that share the folder take turns
+// by a lock on DIR/lock, so that a controller here and nodes elsewhere know the same.
 #pragma once
 
 #include <functional>

@@ -43,15 +43,16 @@ bool is_within(std::string_view path, std::string_view folder) {
 }
 
 Status check_mount(const csi::v1::VolumeCapability::MountVolume& mount) {
-  constexpr std::array<std::string_view, 8> kFlags = {"ro",      "rw",         "noexec",   "nosuid", "nodev",
-                                                      "noatime", "nodiratime", "relatime"};
+  constexpr std::array<std::string_view, 8> kFlags = {"ro",    "rw",      "noexec",     "nosuid",
+                                                      "nodev", "noatime", "nodiratime", "relatime"};
   if (!mount.fs_type().empty())
     return wrong("fs_type", "must be empty: volumes are folders, in the file system that is there");
   if (!mount.volume_mount_group().empty()) return wrong("volume_mount_group", "is not supported");
   for (const std::string& flag : mount.mount_flags()) {
     if (std::ranges::find(kFlags, flag) == kFlags.end())
-      return wrong("mount_flags", "has an unsupported flag; a mount of a folder takes ro, rw, noexec, nosuid, nodev, "
-                                  "noatime, nodiratime, relatime");
+      return wrong("mount_flags",
+                   "has an unsupported flag; a mount of a folder takes ro, rw, noexec, nosuid, nodev, "
+                   "noatime, nodiratime, relatime");
   }
   return {};
 }
@@ -80,7 +81,8 @@ Status check_path(std::string_view path, std::string_view field, std::string_vie
     return wrong(field, "is not in its shortest form");
   if (std::ranges::any_of(path, [](char c) { return is_control(static_cast<unsigned char>(c)); }))
     return wrong(field, "has a control character");
-  if (is_within(path, data_dir) || is_within(data_dir, path)) return wrong(field, "and the plugin's own folder overlap");
+  if (is_within(path, data_dir) || is_within(data_dir, path))
+    return wrong(field, "and the plugin's own folder overlap");
   return {};
 }
 

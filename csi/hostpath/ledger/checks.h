@@ -1,4 +1,5 @@
-// What a call must bring, before it is looked at what it wants. All errors: invalid_argument, naming the field. Pure.
+// Checks of what a call must bring, before anything else is looked at. All errors: invalid_argument, naming the field.
+// Pure.
 #pragma once
 
 #include <google/protobuf/map.h>
@@ -33,7 +34,7 @@ Status check_texts(const Texts& texts, std::string_view field);
 
 // Errors also for what folders cannot do: file system types, groups, and mount flags beyond those of mounts themselves.
 Result<Capability> capability_of(const csi::v1::VolumeCapability& asked);
-// Whether all of them are block devices, or none. At least one.
+// True when all of them are block devices, false when none is. Needs at least one.
 Result<bool> are_block(const google::protobuf::RepeatedPtrField<csi::v1::VolumeCapability>& asked);
 
 bool is_same(const Capability& a, const Capability& b);

@@ -59,10 +59,10 @@ TEST(HostpathChecks, Paths) {
     bool is_good;
   };
   const Case cases[] = {
-      {"/mnt/a", true},        {"/mnt/a b", true},       {"", false},         {"mnt/a", false},
-      {"/", false},            {"/mnt/../etc", false},   {"/mnt/..", false},  {"/mnt/./a", false},
-      {"/mnt//a", false},      {"/mnt/a/", false},       {"/mnt/..a", true},  {"/mnt/a\nb", false},
-      {"/data", false},        {"/data/volumes", false}, {"/database", true}, {"/data-2/x", true},
+      {"/mnt/a", true},   {"/mnt/a b", true},       {"", false},         {"mnt/a", false},
+      {"/", false},       {"/mnt/../etc", false},   {"/mnt/..", false},  {"/mnt/./a", false},
+      {"/mnt//a", false}, {"/mnt/a/", false},       {"/mnt/..a", true},  {"/mnt/a\nb", false},
+      {"/data", false},   {"/data/volumes", false}, {"/database", true}, {"/data-2/x", true},
   };
   for (const Case& c : cases) EXPECT_EQ(check_path(c.path, "target_path", "/data").ok(), c.is_good) << c.path;
   EXPECT_FALSE(check_path("/srv", "target_path", "/srv/data").ok()) << "it would cover the plugin's own folder";

@@ -23,7 +23,8 @@ Status check_volume(const State& state, const std::string& id, const Capability&
 Status check_attached(const State& state, const Settings& settings, const std::string& id, const Texts& context) {
   if (!settings.attaches) return {};
   const Volume* volume = find_volume(state, id);
-  const auto at = std::ranges::find(volume->attached(), settings.node_id, [](const Attached& a) { return a.node_id(); });
+  const auto at =
+      std::ranges::find(volume->attached(), settings.node_id, [](const Attached& a) { return a.node_id(); });
   if (at == volume->attached().end()) return failed_precondition("the volume is not attached to this node");
   const auto token = context.find(std::string(kAttachment));
   if (token != context.end() && token->second == at->token()) return {};
@@ -63,7 +64,7 @@ bool may_share(const Capability& capability) {
   return is_multi_node(capability) || capability.mode() == "SINGLE_NODE_MULTI_WRITER";
 }
 
-// Whether other targets on this node leave room for one more.
+// Errors: failed_precondition when other targets on this node leave no room for one more.
 Status check_others(const State& state, const Settings& settings, const Published& wanted) {
   for (const Published& each : state.published()) {
     if (!is_own(each, settings) || each.volume_id() != wanted.volume_id()) continue;
@@ -113,9 +114,8 @@ Result<std::optional<Staged>> staged_at(const State& state, const Settings& sett
 }
 
 void forget_staged(State& state, const Staged& staged) {
-  erase_if(*state.mutable_staged(), [&](const Staged& each) {
-    return each.node_id() == staged.node_id() && each.path() == staged.path();
-  });
+  erase_if(*state.mutable_staged(),
+           [&](const Staged& each) { return each.node_id() == staged.node_id() && each.path() == staged.path(); });
 }
 
 Result<Published> publish(State& state, const Settings& settings, const csi::v1::NodePublishVolumeRequest& request) {

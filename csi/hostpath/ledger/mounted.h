@@ -37,9 +37,9 @@ void forget_published(State& state, const Published& published);
 
 // By the call, the mode or a mount flag.
 bool is_read_only(const Published& published);
-// Whether any target on this node still needs the volume's block device of that kind.
+// True when any target on this node still needs the volume's block device of that kind.
 bool needs_device(const State& state, const Settings& settings, const std::string& volume_id, bool read_only);
-// Whether the volume is mounted at the path here, staged or published.
+// True when the volume is mounted at the path here, staged or published.
 bool is_mounted_at(const State& state, const Settings& settings, const std::string& volume_id, const std::string& path);
 
 void register_node(State& state, const Settings& settings);

@@ -24,7 +24,8 @@ Status check_place(const Settings& settings, const csi::v1::TopologyRequirement&
     return invalid_argument("accessibility_requirements: the plugin was started without a topology");
   if (wanted.requisite().empty()) return {};  // what is only preferred binds nobody
   if (std::ranges::any_of(places, [&](const auto& place) { return is_here(settings, place); })) return {};
-  return resource_exhausted("accessibility_requirements: volumes are made in this plugin's own place, which is none of these");
+  return resource_exhausted(
+      "accessibility_requirements: volumes are made in this plugin's own place, which is none of these");
 }
 
 }  // namespace drover::hostpath

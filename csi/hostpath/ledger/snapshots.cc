@@ -98,7 +98,8 @@ Result<csi::v1::ListSnapshotsResponse> list_snapshots(const State& state,
   DROVER_TRY(Page page, page_of(request.max_entries(), request.starting_token()));
   csi::v1::ListSnapshotsResponse response;
   for (const Snapshot& each : state.snapshots()) {
-    if (is_wanted(each, request) && page.takes(each.number())) *response.add_entries()->mutable_snapshot() = described(each);
+    if (is_wanted(each, request) && page.takes(each.number()))
+      *response.add_entries()->mutable_snapshot() = described(each);
   }
   response.set_next_token(page.next_token());
   return response;

@@ -39,7 +39,7 @@ Status check_create(const csi::v1::CreateVolumeRequest& request) {
   return {};
 }
 
-// What a new volume is filled from.
+// The origin of a new volume's content.
 struct Source {
   std::string volume, snapshot;
   bool is_block = false;
@@ -62,14 +62,15 @@ Result<Source> source_of(const State& state, const csi::v1::VolumeContentSource&
 }
 
 bool is_from(const Volume& volume, const csi::v1::VolumeContentSource& from) {
-  return volume.source_snapshot() == from.snapshot().snapshot_id() && volume.source_volume() == from.volume().volume_id();
+  return volume.source_snapshot() == from.snapshot().snapshot_id() &&
+         volume.source_volume() == from.volume().volume_id();
 }
 
 bool is_equal(const Texts& a, const Texts& b) {
   return a.size() == b.size() && std::ranges::all_of(a, [&](const auto& entry) {
-    const auto at = b.find(entry.first);
-    return at != b.end() && at->second == entry.second;
-  });
+           const auto at = b.find(entry.first);
+           return at != b.end() && at->second == entry.second;
+         });
 }
 
 // Why the volume of that name is none that the call may have; empty when it may.
@@ -89,6 +90,24 @@ Result<Volume> continued(Volume& volume, const Settings& settings, const csi::v1
     return already_exists("there is a volume of that name with " + why);
   if (volume.stage() == STAGE_MAKING && volume.maker() != settings.node_id)
     return aborted("the volume is being made by another instance of the plugin");
+  return volume;
+}
+
+Volume added(State& state, const Settings& settings, const csi::v1::CreateVolumeRequest& request, const std::string& id,
+             const Source& source, int64_t size) {
+  Volume& volume = *state.add_volumes();
+  volume.set_number(state.last_number() + 1);
+  state.set_last_number(volume.number());
+  volume.set_id(id);
+  volume.set_name(request.name());
+  volume.set_stage(STAGE_MAKING);
+  volume.set_maker(settings.node_id);
+  volume.set_is_block(source.is_block);
+  volume.set_capacity(size);
+  volume.set_source_volume(source.volume);
+  volume.set_source_snapshot(source.snapshot);
+  *volume.mutable_parameters() = request.parameters();
+  for (const auto& [key, value] : settings.topology) (*volume.mutable_topology())[key] = value;
   return volume;
 }
 
@@ -117,7 +136,7 @@ int64_t count_attached(const State& state, const std::string& node_id) {
   });
 }
 
-// Whether the attachments of others leave room for this one.
+// Errors: failed_precondition when the attachments of others leave no room for this one.
 Status check_others(const Volume& volume, const Capability& capability) {
   for (const Attached& each : volume.attached()) {
     if (!is_multi_node(each.capability()) || !is_multi_node(capability))
@@ -200,20 +219,7 @@ Result<Volume> begin_create(State& state, const Settings& settings, const Room& 
   DROVER_TRY(const int64_t size, size_of(request.capacity_range(), source.is_block, source.size));
   DROVER_RETURN_IF_ERROR(check_room(room, size, size));
 
-  Volume& volume = *volumes.Add();
-  volume.set_number(state.last_number() + 1);
-  state.set_last_number(volume.number());
-  volume.set_id(new_id);
-  volume.set_name(request.name());
-  volume.set_stage(STAGE_MAKING);
-  volume.set_maker(settings.node_id);
-  volume.set_is_block(source.is_block);
-  volume.set_capacity(size);
-  volume.set_source_volume(source.volume);
-  volume.set_source_snapshot(source.snapshot);
-  *volume.mutable_parameters() = request.parameters();
-  for (const auto& [key, value] : settings.topology) (*volume.mutable_topology())[key] = value;
-  return volume;
+  return added(state, settings, request, new_id, source, size);
 }
 
 void end_create(State& state, const std::string& id) {

@@ -1,7 +1,7 @@
 // The ledger of volumes: what a call about them answers, given what the plugin remembers. Pure: the caller brings the
 // state, new identifiers and times, makes the folders and files, and stores the state. [any]
 //
-//   begin_create ──▶ making ──(the folder is there) end_create──▶ ready ──begin_delete──▶ deleting ──end_delete──▶ gone
+//   begin_create ──▶ making ──end_create──▶ ready ──begin_delete──▶ deleting ──end_delete──▶ gone
 //
 // Each step is stored before the next begins, so a call that was cut off goes on when it is repeated.
 #pragma once

@@ -27,7 +27,7 @@ std::string seen(const NodeCall& call, const std::string& path_below) {
   return instance.seen(path_below);
 }
 
-constexpr int kTries = 10;
+constexpr int kFolderTries = 10;
 
 // Each folder below `base` is nobody else's. Errors: not_found when one went meanwhile.
 Status try_folders(const std::string& base, const std::string& path_below) {
@@ -44,7 +44,7 @@ Status try_folders(const std::string& base, const std::string& path_below) {
 // Another volume's end may remove a folder that both are in, as long as it is empty.
 Status make_folders(const std::string& base, const std::string& path_below) {
   Status status = try_folders(base, path_below);
-  for (int i = 1; i < kTries && status.code() == Code::not_found; ++i) status = try_folders(base, path_below);
+  for (int i = 1; i < kFolderTries && status.code() == Code::not_found; ++i) status = try_folders(base, path_below);
   return status;
 }
 

@@ -345,7 +345,7 @@ void ClaimWorld::lead() {
     }
   }
   if (!moved.moves().empty() && !commit(moved)) fail("a move");
-  if (has(Plant::reads_before_it_is_busy) && chance_.one_in(15)) old_view_ = rows_;
+  if (has(Plant::reads_before_it_is_busy) && chance_.one_in(50)) old_view_ = rows_;
 }
 
 void ClaimWorld::calls() {

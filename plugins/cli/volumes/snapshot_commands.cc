@@ -11,7 +11,7 @@
 namespace drover::cli {
 namespace {
 
-Flag secret_flag() {
+Flag for_storage() {
   return with_value("secret", "", "key=value for the storage, may be given several times; others on this machine see it");
 }
 
@@ -93,7 +93,7 @@ std::vector<Definition> volume_snapshot_commands() {
            "Has the storage make a snapshot of a volume.",
            "<volume> [name]",
            "Without a name the storage chooses one.\n",
-           {secret_flag(), with_value("parameter", "", "key=value for the storage, may be given several times"), verbose},
+           {for_storage(), with_value("parameter", "", "key=value for the storage, may be given several times"), verbose},
            1,
            2,
            snapshot_create},
@@ -101,7 +101,7 @@ std::vector<Definition> volume_snapshot_commands() {
            "Has the storage delete a snapshot.",
            "<plugin> <snapshot>",
            "",
-           {secret_flag()},
+           {for_storage()},
            2,
            2,
            snapshot_delete},
@@ -109,7 +109,7 @@ std::vector<Definition> volume_snapshot_commands() {
            "Lists the snapshots that a plugin's storage has.",
            "",
            "",
-           {with_value("plugin", "", "The plugin; where there is one only, it is that"), secret_flag(), verbose,
+           {with_value("plugin", "", "The plugin; where there is one only, it is that"), for_storage(), verbose,
             with_value("per-page", "30", "So many at a time"), with_value("page-token", "", "Where the page begins")},
            0,
            0,
