@@ -2,6 +2,7 @@
 
 #include <sys/mount.h>
 
+#include "drover/stopping.h"
 #include "gtest/gtest.h"
 #include "sdk/testing/waiting.h"
 #include "testing/node_world.h"
@@ -271,6 +272,22 @@ TEST(Keeper, TellsTheServersUntilTheyHear) {
   world.servers.fail("Released", unavailable("no leader"), 3);
 
   EXPECT_EQ(world.keeper->release(alloc).code(), Code::unavailable);
+
+  EXPECT_TRUE(eventually([&] { return world.is_clean(); }));
+  EXPECT_EQ(world.plugin.calls(), kUpAndDown);
+}
+
+TEST(Keeper, TellsTheServersInItsNextLifeWhenTheAgentEnds) {
+  NodeWorld world;
+  const Uuid alloc = Uuid::random();
+  ASSERT_TRUE(world.mount(alloc).ok());
+  world.servers.fail("Released", agent_is_stopping());
+
+  EXPECT_TRUE(world.keeper->release(alloc).ok());
+  EXPECT_TRUE(world.plugin.mounts().empty());
+  EXPECT_EQ(world.servers.claims(), 1u);
+  world.start_agent();
+  world.keeper->settled();
 
   EXPECT_TRUE(eventually([&] { return world.is_clean(); }));
   EXPECT_EQ(world.plugin.calls(), kUpAndDown);

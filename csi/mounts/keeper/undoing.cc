@@ -3,6 +3,7 @@
 
 #include "csi/protocol/client.h"
 #include "drover/log.h"
+#include "drover/stopping.h"
 #include "drover/v1/csi.pb.h"
 #include "drover/v1/node_csi.pb.h"
 #include "keeper/keeper.h"
@@ -75,6 +76,7 @@ Status Keeper::forget(Mount& mount, Tells tells, const Until& until) {
   return records_.remove(mount.key);
 }
 
+// The servers are told in the agent's next life where it ends meanwhile.
 Status Keeper::release(const Uuid& alloc) {
   ended(alloc);
   Status first;
@@ -82,7 +84,7 @@ Status Keeper::release(const Uuid& alloc) {
     Until until = background();
     until.end = setup_.host.clock().steady() + setup_.timing.at_once;
     const Status status = undo(mount.key, Tells::servers, until);
-    if (status.ok()) continue;
+    if (status.ok() || is_agent_stopping(status)) continue;
     undo_later(mount.key, setup_.timing.first_pause);
     if (first.ok()) first = status.with_context("volume \"" + mount.key.volume_id + "\"");
   }
@@ -122,7 +124,7 @@ void Keeper::undo_later(const MountKey& key, std::chrono::nanoseconds pause) {
 
 void Keeper::undo_once(const MountKey& key, std::chrono::nanoseconds pause) {
   const Status status = undo(key, Tells::servers, background());
-  if (status.ok() || runs(key.alloc) || later_.token().stop_requested()) return;
+  if (status.ok() || runs(key.alloc) || later_.token().stop_requested() || is_agent_stopping(status)) return;
   log::warn("mounts", "a volume is not unmounted yet; trying again",
             {{"volume", key.volume_id}, {"alloc", key.alloc.to_string()}, {"error", status.message()}});
   undo_later(key, std::clamp(pause * 2, setup_.timing.first_pause, setup_.timing.longest_pause));
