@@ -167,7 +167,7 @@ TEST_F(VolumeCommands, OneIsFoundByTheBeginningOfItsName) {
       R"({"ID":"data","Name":"database","Namespace":"default","PluginID":"p","Schedulable":true,"NodesHealthy":2})";
   agent_.says("GET /v1/volumes?prefix=da&type=csi", R"([{"ID":"data"}])");
   agent_.says("GET /v1/volume/csi/data", row);
-  EXPECT_NE(volume("status", {"-short", "da"}).out.find("Nodes Healthy    = 2"), std::string::npos)
+  EXPECT_NE(volume("status", {"-short", "da"}).out.find("Nodes Healthy   = 2"), std::string::npos)
       << volume("status", {"-short", "da"}).out;
   EXPECT_EQ(volume("status", {"-t", "{{.Name}}", "data"}).out, "database\n");
   EXPECT_NE(volume("status", {"-json", "data"}).out.find("\"NodesHealthy\": 2"), std::string::npos);
