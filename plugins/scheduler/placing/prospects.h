@@ -25,8 +25,8 @@
 #include "feasibility.h"
 #include "screen.h"
 #include "spread.h"
-#include "storage/volume_ask.h"
 #include "tally.h"
+#include "volumes/volume_ask.h"
 
 namespace drover::scheduler {
 

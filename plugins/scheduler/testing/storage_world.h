@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/storage.h"
 #include "testing/fixtures.h"
+#include "volumes/storage.h"
 
 namespace drover::scheduler::testing {
 

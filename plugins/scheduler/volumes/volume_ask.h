@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "drover/scheduler.h"
-#include "storage/storage.h"
+#include "volumes/storage.h"
 
 namespace drover::v1 {
 class Job;

@@ -1,4 +1,4 @@
-#include "storage/volume_ask.h"
+#include "volumes/volume_ask.h"
 
 #include <gtest/gtest.h>
 
