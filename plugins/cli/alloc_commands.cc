@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "service_checks/check_commands.h"
 #include "cli_command.h"
 #include "deployments/deployment_text.h"
 #include "drover/api/allocations.pb.h"
@@ -14,6 +13,7 @@
 #include "object_output.h"
 #include "output.h"
 #include "placement.h"
+#include "service_checks/check_commands.h"
 #include "volumes/volume_text.h"
 
 namespace drover::cli {
@@ -132,16 +132,16 @@ int alloc_status(Run& run) {
                                  return reserved.label() == port.label();
                                });
       const std::string inside = port.to() > 0 ? " -> " + std::to_string(port.to()) : "";
-      rows.push_back(
-          {"*" + port.label(), is_reserved ? "no" : "yes", port.host_ip() + ":" + std::to_string(port.value()) + inside});
+      rows.push_back({"*" + port.label(), is_reserved ? "no" : "yes",
+                      port.host_ip() + ":" + std::to_string(port.value()) + inside});
     }
     const std::string mode = network && !network->mode().empty() && network->mode() != "host"
                                  ? " (mode = \"" + network->mode() + "\")"
                                  : std::string();
     run.out << "\nAllocation Addresses" << mode << ":\n" << format_list(rows);
   }
-  const bool has_ended = alloc.client_status() != v1::CLIENT_STATUS_PENDING &&
-                         alloc.client_status() != v1::CLIENT_STATUS_RUNNING;
+  const bool has_ended =
+      alloc.client_status() != v1::CLIENT_STATUS_PENDING && alloc.client_status() != v1::CLIENT_STATUS_RUNNING;
   if (!has_ended && has_checks(whole)) run.out << checks_section(run, alloc.id());
   const auto states = sorted(alloc.task_states());
   if (run.arguments.on("short")) {

@@ -242,7 +242,8 @@ int plugin_status(Run& run) {
   if (!type.empty() && type != "csi" && type != "node")
     return run.usage("-type: \"" + type + "\" is neither csi nor node");
   if (type == "csi") {
-    if (run.arguments.is_set("node")) return run.usage("-node is for plugins of a node; those of the type csi are everybody's");
+    if (run.arguments.is_set("node"))
+      return run.usage("-node is for plugins of a node; those of the type csi are everybody's");
     return storage_status(run);
   }
   const auto node = node_of(run);
@@ -319,19 +320,17 @@ Flag node_flag() { return with_value("node", "", "The node, instead of the agent
 
 std::vector<Definition> plugin_commands() {
   return {
-      {"plugin status",
-       "Shows the plugins of a node and those of storage, or one of them.",
-       "[plugin]",
+      {"plugin status", "Shows the plugins of a node and those of storage, or one of them.", "[plugin]",
        "A node's plugins are named by their file or by what they call themselves, and shown with process, crashes, "
-       "tasks and rights; where there is none of that name, the storage plugin with that ID is shown. -type chooses one "
+       "tasks and rights; where there is none of that name, the storage plugin with that ID is shown. -type chooses "
+       "one "
        "kind. Without an agent, and for parts of the agent, the installed files and their checks are shown.\n",
-       with_object_flags({node_flag(), with_value("type", "", "node or csi"),
-                          on_off("short", "Of a storage plugin leave out its allocations"),
-                          on_off("verbose", "Every kept crash and all last lines; what a storage plugin can do, and where"),
-                          with_value("plugin-dir", "", "A further folder of installed plugins")}),
-       0,
-       1,
-       plugin_status},
+       with_object_flags(
+           {node_flag(), with_value("type", "", "node or csi"),
+            on_off("short", "Of a storage plugin leave out its allocations"),
+            on_off("verbose", "Every kept crash and all last lines; what a storage plugin can do, and where"),
+            with_value("plugin-dir", "", "A further folder of installed plugins")}),
+       0, 1, plugin_status},
       {"plugin restart",
        "Ends a plugin's process and starts the next one at once, also one that is parked.",
        "<plugin>",

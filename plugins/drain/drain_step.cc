@@ -20,7 +20,7 @@ bool has_health(const v1::Allocation& alloc) {
   return alloc.deployment_id().empty() && alloc.client_status() == v1::CLIENT_STATUS_RUNNING;
 }
 
-// What is left when all others are gone: system jobs, and storage plugins, which the others' volumes need to the end.
+// System jobs leave when all others are gone, and so do storage plugins, which the others' volumes need to the end.
 bool leaves_last(const v1::Job& job) { return runs_everywhere(job) || runs_csi_plugin(job); }
 
 class Step {

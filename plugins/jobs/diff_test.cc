@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "canonical.h"
 #include "drover/api/plan.pb.h"
 #include "drover/json.h"
@@ -183,6 +185,29 @@ TEST(JobDiff, Changes) {
   EXPECT_NE(std::string::npos, renamed.find("+ h/Count:  > 2 (forces create)\n")) << renamed;
   EXPECT_NE(std::string::npos, renamed.find("+ group h 2 create\n")) << renamed;
   EXPECT_NE(std::string::npos, renamed.find("+ task t (forces create)\n")) << renamed;
+}
+
+TEST(JobDiff, VolumesAndStoragePluginsAreShownByWhatChanged) {
+  const auto with = [](const char* source, const char* file_system, const char* timeout) {
+    return job(std::string(R"({"ID":"web","TaskGroups":[{"Name":"g","Volumes":{"v":{"Name":"v","Type":"csi","Source":")") +
+               source + R"(","MountOptions":{"FSType":")" + file_system +
+               R"("}}},"Tasks":[{"Name":"t","Driver":"raw_exec","CSIPluginConfig":{"ID":"p","Type":"node",)" +
+               R"("HealthTimeout":)" + timeout + "}}]}]}");
+  };
+  const v1::Job before = with("data", "ext4", "30000000000"), after = with("logs", "xfs", "60000000000");
+  std::string changed, line;
+  for (std::istringstream all(lines(diff_jobs(&before, &after))); std::getline(all, line);)
+    changed += line.starts_with("~") ? line + "\n" : "";
+  EXPECT_EQ(changed,
+            "~ job web\n"
+            "~ group g\n"
+            "~ g/Volume\n"
+            "~ g/Volume.Source: data > logs\n"
+            "~ g/Volume.MountOptions\n"
+            "~ g/Volume.MountOptions.FSType: ext4 > xfs\n"
+            "~ task t\n"
+            "~ g/t/CSIPluginConfig\n"
+            "~ g/t/CSIPluginConfig.HealthTimeout: 30000000000 > 60000000000\n");
 }
 
 TEST(JobDiff, OneServiceIsTheSameWhateverBecameOfIt) {

@@ -369,8 +369,8 @@ TEST(Validate, VolumesByTypeAndAttachment) {
          j.mutable_task_groups(0)->set_count(2);
        },
        "volume[\"v\"].per_alloc: access_mode \"single-node-writer\" with a count above 1 needs per_alloc"},
-      {"a storage plugin without a name",
-       [](v1::Job& j) { task(j).mutable_csi_plugin_config()->set_type("node"); }, "csi_plugin.id: id is missing"},
+      {"a storage plugin without a name", [](v1::Job& j) { task(j).mutable_csi_plugin_config()->set_type("node"); },
+       "csi_plugin.id: id is missing"},
       {"a storage plugin of another type",
        [](v1::Job& j) {
          task(j).mutable_csi_plugin_config()->set_id("p");

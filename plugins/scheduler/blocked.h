@@ -18,7 +18,7 @@
 #include "drover/clock.h"
 #include "drover/result.h"
 #include "drover/v1/evaluation.pb.h"
-#include "storage/gains.h"
+#include "volumes/gains.h"
 
 namespace drover::scheduler {
 

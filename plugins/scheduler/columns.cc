@@ -261,15 +261,15 @@ StorageRows storage_of(const ReadView& view, const Tables& tables) {
   if (!tables.csi_volumes || !tables.csi_claims) return {};
   const Table<v1::CsiVolume> volumes(*tables.csi_volumes);
   const Table<v1::CsiClaim> claims(*tables.csi_claims);
-  return {.volume = [&view, volumes](const std::string& name_space,
-                                     const std::string& id) { return volumes.get(view, csi_volume_key(name_space, id)); },
-          .claims =
-              [&view, claims](const std::string& name_space, const std::string& id) {
-                return claims.list(view, kPrimary, of_csi_volume(name_space, id));
-              },
-          .claims_on = [&view, claims](
-                           const std::string& node_id) { return claims.list(view, kClaimsByNode, of_id(node_id)); },
-          .has_alloc = [&view, &tables](const std::string& id) { return view.get(tables.allocs.id(), id).has_value(); }};
+  return {
+      .volume = [&view, volumes](const std::string& name_space,
+                                 const std::string& id) { return volumes.get(view, csi_volume_key(name_space, id)); },
+      .claims = [&view, claims](
+                    const std::string& name_space,
+                    const std::string& id) { return claims.list(view, kPrimary, of_csi_volume(name_space, id)); },
+      .claims_on = [&view,
+                    claims](const std::string& node_id) { return claims.list(view, kClaimsByNode, of_id(node_id)); },
+      .has_alloc = [&view, &tables](const std::string& id) { return view.get(tables.allocs.id(), id).has_value(); }};
 }
 
 Result<SharedColumns::Look> SharedColumns::look(uint64_t index, SteadyTime deadline, std::stop_token stop) {

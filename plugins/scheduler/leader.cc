@@ -22,8 +22,8 @@
 
 #include "plan_applier.h"
 #include "settings/config_rpc.h"
-#include "storage/coming_claims.h"
-#include "storage/gains.h"
+#include "volumes/coming_claims.h"
+#include "volumes/gains.h"
 #include "worker.h"
 
 namespace drover::scheduler {

@@ -87,7 +87,8 @@ ApiRequest api_request(const std::string& method, const pb::Message& request, Qu
   for (const Http::Header& header : http.headers()) {
     elsewhere.insert(header.field());
     const pb::FieldDescriptor& field = *type.FindFieldByName(header.field());
-    if (request.GetReflection()->FieldSize(request, &field) > 0) out.headers[header.name()] = header_text(request, field);
+    if (request.GetReflection()->FieldSize(request, &field) > 0)
+      out.headers[header.name()] = header_text(request, field);
   }
   for (const pb::FieldDescriptor* field : set) {
     if (elsewhere.contains(field->name())) continue;

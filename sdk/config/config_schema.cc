@@ -115,7 +115,8 @@ class Checker {
       std::string given = hcl::to_json(attribute.value);
       if (given.size() > 80) given = given.substr(0, 77) + "...";
       return problem(attribute.place, "option " + quoted(option.name) + where + " must be a " +
-                                          std::string(to_string(option.type)) + ", not " + given);
+                                          std::string(to_string(option.type)) +
+                                          (option.is_secret ? "" : ", not " + given));
     }
     if (!is_allowed(option, *value, attribute.place, where)) return;
     if (!option.refusal.empty() && (!value->is_boolean() || value->boolean()))

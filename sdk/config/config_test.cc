@@ -138,6 +138,13 @@ TEST(Config, Problems) {
   }
 }
 
+TEST(Config, AProblemWithASecretDoesNotRepeatIt) {
+  const ConfigSchema schema{.options = {{.name = "secrets", .type = ConfigType::string_map, .is_secret = true}}};
+  const auto config = apply_schema(*parse_config("a.hcl", "secrets = [\"hidden\"]\n"), schema);
+  ASSERT_FALSE(config.ok());
+  EXPECT_EQ("a.hcl:1: option \"secrets\" must be a map of strings", config.status().message());
+}
+
 TEST(Config, LaterFilesWin) {
   ConfigBlock base = *parse_config("a",
                                    "region = \"x\"\nservers = [\"a\"]\nports {\n http = 1\n rpc = 2\n}\n"

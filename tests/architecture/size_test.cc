@@ -45,6 +45,7 @@ const std::map<std::string, int> kMessagesInHeaders = {
     {"plugins/scheduler/deciding", 5},
     {"plugins/scheduler/placing", 11},
     {"plugins/scheduler/settings", 2},
+    {"plugins/scheduler/volumes", 2},
     {"plugins/snapshots", 2},
     {"plugins/status", 2},
     {"sdk/encoding", 1},

@@ -96,7 +96,7 @@ class RecordedAgent {
   std::jthread thread_;
 };
 
-// What a command printed, and its exit code.
+// The end of a command.
 struct Said {
   int code;
   std::string out, err;

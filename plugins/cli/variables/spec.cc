@@ -21,7 +21,7 @@ ConfigSchema schema() {
                        .min = 0},
                       {.name = "create_time", .type = any, .help = "Set by the servers."},
                       {.name = "modify_time", .type = any, .help = "Set by the servers."},
-                      {.name = "items", .type = string_map, .help = "The texts by their names."}}};
+                      {.name = "items", .type = string_map, .help = "The texts by their names.", .is_secret = true}}};
 }
 
 Result<VariableSpec> read_hcl(const std::string& name, const std::string& text) {

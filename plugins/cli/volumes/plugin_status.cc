@@ -40,7 +40,8 @@ std::string capabilities_text(const v1::CsiPlugin& plugin) {
   for (const auto& [id, info] : plugin.controllers()) add_capabilities(info.controller_info(), controller);
   for (const auto& [id, info] : plugin.nodes()) add_capabilities(info.node_info(), node);
   std::string text;
-  for (const auto& [title, all] : {std::pair("Controller Capabilities", &controller), std::pair("Node Capabilities", &node)}) {
+  for (const auto& [title, all] :
+       {std::pair("Controller Capabilities", &controller), std::pair("Node Capabilities", &node)}) {
     if (all->empty()) continue;
     text += std::string("\n") + title + "\n";
     for (const std::string& each : *all) text += "  " + each + "\n";

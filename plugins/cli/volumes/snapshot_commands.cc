@@ -11,8 +11,9 @@
 namespace drover::cli {
 namespace {
 
-Flag for_storage() {
-  return with_value("secret", "", "key=value for the storage, may be given several times; others on this machine see it");
+Flag secret_flag() {
+  return with_value("secret", "",
+                    "key=value for the storage, may be given several times; others on this machine see it");
 }
 
 template <typename Snapshots>
@@ -89,31 +90,32 @@ int snapshot_list(Run& run) {
 
 std::vector<Definition> volume_snapshot_commands() {
   const Flag verbose = on_off("verbose", "Full identifiers");
-  return {{"volume snapshot create",
-           "Has the storage make a snapshot of a volume.",
-           "<volume> [name]",
-           "Without a name the storage chooses one.\n",
-           {for_storage(), with_value("parameter", "", "key=value for the storage, may be given several times"), verbose},
-           1,
-           2,
-           snapshot_create},
-          {"volume snapshot delete",
-           "Has the storage delete a snapshot.",
-           "<plugin> <snapshot>",
-           "",
-           {for_storage()},
-           2,
-           2,
-           snapshot_delete},
-          {"volume snapshot list",
-           "Lists the snapshots that a plugin's storage has.",
-           "",
-           "",
-           {with_value("plugin", "", "The plugin; where there is one only, it is that"), for_storage(), verbose,
-            with_value("per-page", "30", "So many at a time"), with_value("page-token", "", "Where the page begins")},
-           0,
-           0,
-           snapshot_list}};
+  return {
+      {"volume snapshot create",
+       "Has the storage make a snapshot of a volume.",
+       "<volume> [name]",
+       "Without a name the storage chooses one.\n",
+       {secret_flag(), with_value("parameter", "", "key=value for the storage, may be given several times"), verbose},
+       1,
+       2,
+       snapshot_create},
+      {"volume snapshot delete",
+       "Has the storage delete a snapshot.",
+       "<plugin> <snapshot>",
+       "",
+       {secret_flag()},
+       2,
+       2,
+       snapshot_delete},
+      {"volume snapshot list",
+       "Lists the snapshots that a plugin's storage has.",
+       "",
+       "",
+       {with_value("plugin", "", "The plugin; where there is one only, it is that"), secret_flag(), verbose,
+        with_value("per-page", "30", "So many at a time"), with_value("page-token", "", "Where the page begins")},
+       0,
+       0,
+       snapshot_list}};
 }
 
 }  // namespace drover::cli

@@ -22,7 +22,8 @@ constexpr const char* kTitle = "Container Storage Interface\n";
 
 Flag type_flag() { return with_value("type", "", "The kind of volume: csi, which is the default"); }
 Flag secret_flag() {
-  return with_value("secret", "", "key=value for the storage, may be given several times; others on this machine see it");
+  return with_value("secret", "",
+                    "key=value for the storage, may be given several times; others on this machine see it");
 }
 
 Status check_type(const Run& run) {
@@ -116,7 +117,7 @@ int volume_detach(Run& run) {
   return done ? 0 : run.fail("Error detaching volume", done.status());
 }
 
-// What the storage of each plugin says that it has.
+// Shows the volumes that the storage of each plugin says it has.
 int list_external(Run& run) {
   v1::ListCsiPluginsRequest plugins_request;
   plugins_request.set_type("csi");
@@ -208,10 +209,22 @@ int claims_explain(Run& run) {
 
 std::vector<Definition> volume_commands() {
   const Flag verbose = on_off("verbose", "Full identifiers; of all volumes also those that only their storage knows");
-  return {{"volume create", "Has a storage plugin create a volume, and makes it known.", "<file>",
-           "The file is HCL or JSON, as volume init writes one; - reads standard input.\n", {}, 1, 1, volume_create},
-          {"volume register", "Makes a volume known that its storage has already, or changes it.", "<file>",
-           "The file is HCL or JSON, as volume init writes one; - reads standard input.\n", {}, 1, 1, volume_register},
+  return {{"volume create",
+           "Has a storage plugin create a volume, and makes it known.",
+           "<file>",
+           "The file is HCL or JSON, as volume init writes one; - reads standard input.\n",
+           {},
+           1,
+           1,
+           volume_create},
+          {"volume register",
+           "Makes a volume known that its storage has already, or changes it.",
+           "<file>",
+           "The file is HCL or JSON, as volume init writes one; - reads standard input.\n",
+           {},
+           1,
+           1,
+           volume_register},
           {"volume deregister",
            "Forgets a volume; its storage keeps it.",
            "<volume>",
@@ -228,8 +241,14 @@ std::vector<Definition> volume_commands() {
            1,
            1,
            volume_delete},
-          {"volume detach", "Gives back what ended allocations of a node claim of a volume.", "<volume> <node>",
-           "A node that is gone is named by its whole identifier.\n", {}, 2, 2, volume_detach},
+          {"volume detach",
+           "Gives back what ended allocations of a node claim of a volume.",
+           "<volume> <node>",
+           "A node that is gone is named by its whole identifier.\n",
+           {},
+           2,
+           2,
+           volume_detach},
           {"volume status", "Shows the volumes, or one with its claims and allocations.", "[volume]", "",
            with_page_flags({type_flag(), on_off("short", "Leave out claims, places and allocations"), verbose},
                            "PluginID == ebs"),

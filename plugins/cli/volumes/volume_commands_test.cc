@@ -167,7 +167,7 @@ TEST_F(VolumeCommands, OneIsFoundByTheBeginningOfItsName) {
       R"({"ID":"data","Name":"database","Namespace":"default","PluginID":"p","Schedulable":true,"NodesHealthy":2})";
   agent_.says("GET /v1/volumes?prefix=da&type=csi", R"([{"ID":"data"}])");
   agent_.says("GET /v1/volume/csi/data", row);
-  EXPECT_NE(volume("status", {"-short", "da"}).out.find("Nodes Healthy    = 2"), std::string::npos)
+  EXPECT_NE(volume("status", {"-short", "da"}).out.find("Nodes Healthy   = 2"), std::string::npos)
       << volume("status", {"-short", "da"}).out;
   EXPECT_EQ(volume("status", {"-t", "{{.Name}}", "data"}).out, "database\n");
   EXPECT_NE(volume("status", {"-json", "data"}).out.find("\"NodesHealthy\": 2"), std::string::npos);
@@ -202,7 +202,9 @@ TEST_F(VolumeCommands, SnapshotsAreMadeListedAndDeleted) {
   agent_.says("PUT /v1/volumes/snapshot",
               R"({"Snapshots":[{"ID":"snap-1","ExternalSourceVolumeID":"vol-1","SizeBytes":2048,"IsReady":true}]})");
   const Said made = snapshot("create", {"data", "first", "-parameter=kind=fast", "-secret=a=b"});
-  EXPECT_EQ(made.out, "Snapshot ID  Volume ID  Size     Create Time  Ready?\nsnap-1       vol-1      2.0 KiB  <none>       true\n")
+  EXPECT_EQ(
+      made.out,
+      "Snapshot ID  Volume ID  Size     Create Time  Ready?\nsnap-1       vol-1      2.0 KiB  <none>       true\n")
       << made.err;
   const std::string body = agent_.asked().back().body;
   EXPECT_NE(body.find(R"("SourceVolumeID":"data")"), std::string::npos) << body;
@@ -237,8 +239,9 @@ TEST_F(VolumeCommands, StoragePluginsAreShownBesideThoseOfTheNode) {
   EXPECT_EQ(plugin({"-type=node"}).out.find("Container Storage"), std::string::npos);
   EXPECT_EQ(plugin({"-type=other"}).code, 1);
 
-  agent_.says("GET /v1/plugin/csi/p", "{" + row + R"(,"Version":"1.2","Controllers":{},"Nodes":{)" + "\"" + kNode +
-                                          R"(":{"Healthy":true,"NodeInfo":{"RequiresNodeStageVolume":true}}},"Allocations":[]})");
+  agent_.says("GET /v1/plugin/csi/p",
+              "{" + row + R"(,"Version":"1.2","Controllers":{},"Nodes":{)" + "\"" + kNode +
+                  R"(":{"Healthy":true,"NodeInfo":{"RequiresNodeStageVolume":true}}},"Allocations":[]})");
   const Said one = plugin({"p"});
   EXPECT_EQ(one.code, 0) << one.err;
   EXPECT_NE(one.out.find("Version              = 1.2"), std::string::npos) << one.out;

@@ -4,7 +4,6 @@
 
 #include "drover/api/volumes.pb.h"
 #include "drover/config.h"
-#include "drover/model/csi_volume.h"
 
 namespace drover::cli {
 namespace {
@@ -17,46 +16,42 @@ ConfigOption topologies(std::string name, std::string help) {
   return {.name = std::move(name),
           .type = block,
           .help = std::move(help),
-          .options = {
-              {.name = "topology", .type = repeated_block, .help = "A place: all segments hold together.", .options = segments}}};
+          .options = {{.name = "topology",
+                       .type = repeated_block,
+                       .help = "A place: all segments hold together.",
+                       .options = segments}}};
 }
 
 ConfigSchema schema() {
-  return {.options = {
-              {.name = "id", .help = "Its name in the cluster.", .required = true},
-              {.name = "name", .help = "The name that the storage is given for it."},
-              {.name = "namespace", .help = "Where it is."},
-              {.name = "type", .help = "Which kind of volume.", .required = true, .one_of = {"csi"}},
-              {.name = "plugin_id", .help = "The storage plugin.", .required = true},
-              {.name = "external_id", .help = "The storage's own name of it."},
-              {.name = "snapshot_id", .help = "The snapshot that it begins as."},
-              {.name = "clone_id", .help = "The volume that it begins as."},
-              {.name = "capacity_min", .type = bytes, .help = "At least so large."},
-              {.name = "capacity_max", .type = bytes, .help = "At most so large."},
-              {.name = "capability",
-               .type = repeated_block,
-               .help = "How it may be used.",
-               .options = {{.name = "access_mode",
-                            .help = "By how many, and who may write.",
-                            .required = true,
-                            .one_of = {"single-node-reader-only", "single-node-writer", "multi-node-reader-only",
-                                       "multi-node-single-writer", "multi-node-multi-writer"}},
-                           {.name = "attachment_mode",
-                            .help = "As what.",
-                            .required = true,
-                            .one_of = {"file-system", "block-device"}}}},
-              {.name = "mount_options",
-               .type = block,
-               .help = "How it is mounted.",
-               .options = {{.name = "fs_type", .help = "The file system."},
-                           {.name = "mount_flags", .type = string_list, .help = "Options of the mount."}}},
-              {.name = "topology_request",
-               .type = block,
-               .help = "From where it must be reached.",
-               .options = {topologies("required", "From one of these."), topologies("preferred", "In this order.")}},
-              {.name = "secrets", .type = string_map, .help = "For the storage alone.", .is_secret = true},
-              {.name = "parameters", .type = string_map, .help = "For the storage, when it creates it."},
-              {.name = "context", .type = string_map, .help = "As the storage described it, where it exists already."}}};
+  return {
+      .options = {
+          {.name = "id", .help = "Its name in the cluster.", .required = true},
+          {.name = "name", .help = "The name that the storage is given for it."},
+          {.name = "namespace", .help = "Where it is."},
+          {.name = "type", .help = "Which kind of volume.", .required = true, .one_of = {"csi"}},
+          {.name = "plugin_id", .help = "The storage plugin.", .required = true},
+          {.name = "external_id", .help = "The storage's own name of it."},
+          {.name = "snapshot_id", .help = "The snapshot that it begins as."},
+          {.name = "clone_id", .help = "The volume that it begins as."},
+          {.name = "capacity_min", .type = bytes, .help = "At least so large."},
+          {.name = "capacity_max", .type = bytes, .help = "At most so large."},
+          {.name = "capability",
+           .type = repeated_block,
+           .help = "How it may be used.",
+           .options = {{.name = "access_mode", .help = "By how many, and who may write.", .required = true},
+                       {.name = "attachment_mode", .help = "As what.", .required = true}}},
+          {.name = "mount_options",
+           .type = block,
+           .help = "How it is mounted.",
+           .options = {{.name = "fs_type", .help = "The file system."},
+                       {.name = "mount_flags", .type = string_list, .help = "Options of the mount."}}},
+          {.name = "topology_request",
+           .type = block,
+           .help = "From where it must be reached.",
+           .options = {topologies("required", "From one of these."), topologies("preferred", "In this order.")}},
+          {.name = "secrets", .type = string_map, .help = "For the storage alone.", .is_secret = true},
+          {.name = "parameters", .type = string_map, .help = "For the storage, when it creates it."},
+          {.name = "context", .type = string_map, .help = "As the storage described it, where it exists already."}}};
 }
 
 // Without a line it was not written.
@@ -73,7 +68,8 @@ void read_topologies(const ConfigBlock& from, std::string_view name,
                      google::protobuf::RepeatedPtrField<v1::CsiTopology>& to) {
   const ConfigBlock* list = written(from, name);
   if (!list) return;
-  for (const ConfigBlock* topology : list->all("topology")) read_map(*topology, "segments", *to.Add()->mutable_segments());
+  for (const ConfigBlock* topology : list->all("topology"))
+    read_map(*topology, "segments", *to.Add()->mutable_segments());
 }
 
 void read_capabilities(const ConfigBlock& file, v1::Volume& volume) {
@@ -88,16 +84,6 @@ Result<int64_t> size_in(const ConfigBlock& file, const std::string& name) {
   const uint64_t size = file.bytes(name);
   if (size <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return static_cast<int64_t>(size);
   return invalid_argument(file.attributes.find(name)->second.place.to_string() + ": " + name + ": is too large");
-}
-
-Status check(const std::string& name, const v1::Volume& volume) {
-  if (volume.requested_capabilities().empty())
-    return invalid_argument(name + ": must include at least one capability block");
-  if (!volume.snapshot_id().empty() && !volume.clone_id().empty())
-    return invalid_argument(name + ": only one of snapshot_id and clone_id is allowed");
-  const int64_t least = volume.requested_capacity_min(), most = volume.requested_capacity_max();
-  if (most > 0 && least > most) return invalid_argument(name + ": capacity_min is above capacity_max");
-  return ok_status();
 }
 
 }  // namespace
@@ -206,7 +192,8 @@ Result<v1::Volume> read_volume_file(const std::string& name, const std::string& 
   read_capabilities(file, volume);
   if (const ConfigBlock* options = written(file, "mount_options")) {
     volume.mutable_mount_options()->set_fs_type(options->string("fs_type"));
-    for (const std::string& flag : options->string_list("mount_flags")) volume.mutable_mount_options()->add_mount_flags(flag);
+    for (const std::string& flag : options->string_list("mount_flags"))
+      volume.mutable_mount_options()->add_mount_flags(flag);
   }
   if (const ConfigBlock* places = written(file, "topology_request")) {
     v1::CsiTopologyRequest& request = *volume.mutable_requested_topologies();
@@ -216,7 +203,8 @@ Result<v1::Volume> read_volume_file(const std::string& name, const std::string& 
   read_map(file, "secrets", *volume.mutable_secrets());
   read_map(file, "parameters", *volume.mutable_parameters());
   read_map(file, "context", *volume.mutable_context());
-  DROVER_RETURN_IF_ERROR(check(name, volume));
+  // The path of the call names it.
+  if (volume.id().empty()) return invalid_argument(name + ": missing volume id");
   return volume;
 }
 
@@ -224,8 +212,7 @@ Result<std::map<std::string, std::string>> read_pairs(const std::string& flag, c
   std::map<std::string, std::string> pairs;
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return invalid_argument("-" + flag + ": expected key=value");
+    if (equals == std::string::npos || equals == 0) return invalid_argument("-" + flag + ": expected key=value");
     const std::string key = word.substr(0, equals), value = word.substr(equals + 1);
     // The header that carries secrets separates them by commas.
     if (flag == "secret" && (key + value).find_first_of(",\r\n") != std::string::npos)

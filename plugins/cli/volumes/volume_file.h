@@ -13,10 +13,11 @@ class Volume;
 
 namespace drover::cli {
 
-// `name`: of the file, for errors. Errors: invalid_argument with the place of all that is wrong, never with a secret.
+// `name`: of the file, for errors. What the words may be is for the servers to say. Errors: invalid_argument with the
+// place of all that is no such file, never with a secret.
 Result<v1::Volume> read_volume_file(const std::string& name, const std::string& text);
 
-// What `-secret` and `-parameter` say, "key=value" each. Errors: invalid_argument with the flag, never with a value.
+// The pairs of `-secret` or `-parameter`, "key=value" each. Errors: invalid_argument with the flag, never with a value.
 Result<std::map<std::string, std::string>> read_pairs(const std::string& flag, const std::vector<std::string>& words);
 
 // Examples to start from.

@@ -149,9 +149,11 @@ std::string snapshots_text(const std::vector<const v1::VolumeSnapshot*>& snapsho
   std::vector<std::vector<std::string>> rows = {{"Snapshot ID", "Volume ID", "Size", "Create Time", "Ready?"}};
   constexpr int64_t kSecond = 1'000'000'000;
   for (const v1::VolumeSnapshot* snapshot : snapshots) {
-    rows.push_back({cut(snapshot->id(), verbose), cut(snapshot->external_source_volume_id(), verbose),
-                    bytes_text(snapshot->size_bytes()), moment(snapshot->create_time() * kSecond),
-                    yes_no(snapshot->is_ready())});
+    // The storage's name of the volume, unless the servers know which it is here.
+    const std::string& own = snapshot->source_volume_id();
+    rows.push_back(
+        {cut(snapshot->id(), verbose), cut(own.empty() ? snapshot->external_source_volume_id() : own, verbose),
+         bytes_text(snapshot->size_bytes()), moment(snapshot->create_time() * kSecond), yes_no(snapshot->is_ready())});
   }
   return rows.size() > 1 ? format_list(rows) : "No snapshots\n";
 }

@@ -1,4 +1,4 @@
-// What commands say of volumes, their claims and their snapshots. Pure.
+// Volumes, their claims and their snapshots as commands show them. Pure.
 #pragma once
 
 #include <cstdint>

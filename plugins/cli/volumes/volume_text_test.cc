@@ -52,16 +52,17 @@ TEST(VolumeText, OneVolumeWithClaimsAndPlaces) {
   EXPECT_EQ(by_name.at("External ID"), "<none>");
   EXPECT_EQ(by_name.at("Access Mode"), "<none>");
   EXPECT_FALSE(by_name.contains("Exhausted Since"));
-  EXPECT_EQ(volume_sections(volume, /*verbose=*/false),
-            "\nTopologies\n"
-            "Topology  Segments\n"
-            "0         rack=1, zone=a\n"
-            "\nClaims\n"
-            "Alloc ID  Job ID  Node ID   Mode   Step       Since                 Attempts  Next Try              Last Error\n"
-            "11111111  db      22222222  write  releasing  2023-11-14T22:13:20Z  3         2023-11-14T22:14:20Z  device is "
-            "busy\n"
-            "\nAllocations\n"
-            "No allocations placed\n");
+  EXPECT_EQ(
+      volume_sections(volume, /*verbose=*/false),
+      "\nTopologies\n"
+      "Topology  Segments\n"
+      "0         rack=1, zone=a\n"
+      "\nClaims\n"
+      "Alloc ID  Job ID  Node ID   Mode   Step       Since                 Attempts  Next Try              Last Error\n"
+      "11111111  db      22222222  write  releasing  2023-11-14T22:13:20Z  3         2023-11-14T22:14:20Z  device is "
+      "busy\n"
+      "\nAllocations\n"
+      "No allocations placed\n");
   EXPECT_NE(volume_sections(volume, /*verbose=*/true).find("11111111-1111-1111-1111-111111111111"), std::string::npos);
 }
 
@@ -72,6 +73,10 @@ TEST(VolumeText, IdentifiersOfSnapshotsAreCutUnlessOneAsks) {
   EXPECT_NE(snapshots_text({&snapshot}, false).find(std::string(30, 's') + "  <none>"), std::string::npos);
   EXPECT_NE(snapshots_text({&snapshot}, false).find("2023-11-14T22:13:20Z"), std::string::npos);
   EXPECT_NE(snapshots_text({&snapshot}, true).find(std::string(40, 's')), std::string::npos);
+  snapshot.set_external_source_volume_id("vol-1");
+  EXPECT_NE(snapshots_text({&snapshot}, false).find("  vol-1  "), std::string::npos);
+  snapshot.set_source_volume_id("data");
+  EXPECT_NE(snapshots_text({&snapshot}, false).find("  data  "), std::string::npos);
   EXPECT_EQ(snapshots_text({}, false), "No snapshots\n");
 }
 

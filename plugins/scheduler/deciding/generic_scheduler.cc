@@ -9,7 +9,7 @@
 #include "follow_ups.h"
 #include "placed.h"
 #include "reconcile.h"
-#include "storage/coming_claims.h"
+#include "volumes/coming_claims.h"
 
 namespace drover::scheduler {
 namespace {

@@ -10,8 +10,8 @@
 #include "drover/v1/trial.pb.h"
 #include "follow_ups.h"
 #include "placed.h"
-#include "storage/coming_claims.h"
 #include "system_diff.h"
+#include "volumes/coming_claims.h"
 
 namespace drover::scheduler {
 namespace {

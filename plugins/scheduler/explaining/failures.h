@@ -8,7 +8,7 @@
 
 #include "placing/cluster.h"
 #include "placing/distinct.h"
-#include "storage/volume_ask.h"
+#include "volumes/volume_ask.h"
 
 namespace drover::v1 {
 class Job;
@@ -26,7 +26,7 @@ struct Failure {
     driver,
     volume,   // of the type "host"
     storage,  // a volume of the type "csi"
-    device,  // the node has none that would do
+    device,   // the node has none that would do
     network,
     distinct,
     port,

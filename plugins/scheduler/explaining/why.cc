@@ -246,8 +246,7 @@ class Explanation {
     for (const v1::Node* node : served_) {
       if (node) copy.erase_node(node->id());
     }
-    ClusterBoard board(std::move(copy), input_.allocs, input_.job.id(), input_.rules, input_.others,
-                       input_.storage);
+    ClusterBoard board(std::move(copy), input_.allocs, input_.job.id(), input_.rules, input_.others, input_.storage);
     const auto placer = board.open(input_.job, group_);
     v1::Allocation alloc;
     alloc.set_id(std::string(16, '\0'));

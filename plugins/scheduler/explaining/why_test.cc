@@ -234,8 +234,9 @@ TEST_F(Whys, AVolumeSaysWhichLimitIsInTheWay) {
       "CSI volume data has exhausted its available writer claims and is claimed by a garbage collected allocation "
       "61312e2e-2e2e-2e2e-2e2e-2e2e2e2e2e2e; waiting for claim to be released";
   EXPECT_EQ(reasons(answer), (Reasons{{collected, 2}, {"CSI plugin p is missing from client", 1}}));
-  EXPECT_EQ(changes(answer)[0],
-            "wait until the claim of allocation 61312e2e of job \"db\" on the volume \"data\" is undone, or detach it (2)");
+  EXPECT_EQ(
+      changes(answer)[0],
+      "wait until the claim of allocation 61312e2e of job \"db\" on the volume \"data\" is undone, or detach it (2)");
   EXPECT_EQ(answer.changes(0).kind(), "volume");
 
   job.set_id("other");

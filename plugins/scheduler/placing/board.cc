@@ -58,7 +58,10 @@ ClusterBoard::ClusterBoard(Cluster cluster, std::span<const v1::Allocation> allo
       storage_(cluster_, std::move(storage)),
       allocs_(allocs),
       others_(std::move(others)),
-      around_{.cluster = cluster_, .neighbours = neighbours_, .seed = std::move(seed), .rules = rules,
+      around_{.cluster = cluster_,
+              .neighbours = neighbours_,
+              .seed = std::move(seed),
+              .rules = rules,
               .storage = &storage_} {
   if (others_.job) around_.importance = [this](const Holding& holding) { return importance_of(holding); };
 }

@@ -21,7 +21,7 @@
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/node.pb.h"
 #include "fit.h"
-#include "storage/coming_claims.h"
+#include "volumes/coming_claims.h"
 
 namespace drover::scheduler {
 
@@ -101,9 +101,7 @@ class Cluster {
   size_t blocks() const { return blocks_.size(); }
   const ClusterBlock& block(size_t index) const { return *blocks_[index]; }
   // Requires: the slot is live.
-  const ClusterNode& at(Slot slot) const {
-    return *blocks_[slot / kSlots]->nodes[slot % kSlots];
-  }
+  const ClusterNode& at(Slot slot) const { return *blocks_[slot / kSlots]->nodes[slot % kSlots]; }
   // Numbers of kinds are below this; those that no node is of have no example.
   size_t kinds() const { return kinds_->all.size(); }
   // A node of the kind; null when none is left. Nodes of a kind share capacity, datacenter, pool, class, shared

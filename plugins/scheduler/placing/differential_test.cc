@@ -191,8 +191,9 @@ class World {
       const v1::CsiVolume volume = rules_.storage.volumes[at];
       if (!volume.access_mode().empty()) continue;  // one of each
       const std::string alloc = "claimant" + std::to_string(i);
-      v1::CsiClaim& claim = rules_.storage.claim(volume.id(), random_.one_in(2) ? "web" : "db", alloc, a_node().name(),
-                                                 volume.id() == "logs" ? "multi-node-multi-writer" : "single-node-writer");
+      v1::CsiClaim& claim =
+          rules_.storage.claim(volume.id(), random_.one_in(2) ? "web" : "db", alloc, a_node().name(),
+                               volume.id() == "logs" ? "multi-node-multi-writer" : "single-node-writer");
       claim.set_read_only(random_.one_in(3));
       if (random_.one_in(3)) rules_.storage.allocs.erase(id_of(alloc));
     }

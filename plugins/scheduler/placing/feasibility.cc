@@ -43,9 +43,8 @@ bool driver_works(const std::string& driver, const v1::Node& node) {
 }
 
 bool has_own_host_volumes(const v1::TaskGroup& group) {
-  return std::ranges::any_of(group.volumes(), [](const auto& volume) {
-    return volume.second.type() == "host" && volume.second.per_alloc();
-  });
+  return std::ranges::any_of(
+      group.volumes(), [](const auto& volume) { return volume.second.type() == "host" && volume.second.per_alloc(); });
 }
 
 std::string volume_problem(const v1::TaskGroup& group, const v1::Node& node, std::string_view alloc_name) {

@@ -25,8 +25,8 @@
 #include "feasibility.h"
 #include "screen.h"
 #include "spread.h"
-#include "storage/volume_ask.h"
 #include "tally.h"
+#include "volumes/volume_ask.h"
 
 namespace drover::scheduler {
 
@@ -37,8 +37,8 @@ bool ports_escape_kind(const v1::TaskGroup& group);
 
 class Prospects {
  public:
-  // `spreads`: the emptiest node is the best. `seed`: decides between nodes that are equally good. `storage`: null where
-  // there is none. Requires: cluster, storage, job and group outlive it; the job is in its canonical form.
+  // `spreads`: the emptiest node is the best. `seed`: decides between nodes that are equally good. `storage`: null
+  // where there is none. Requires: cluster, storage, job and group outlive it; the job is in its canonical form.
   Prospects(const Cluster& cluster, std::span<const Neighbour> neighbours, bool spreads, std::string_view seed,
             const v1::Job& job, const v1::TaskGroup& group, Storage* storage = nullptr);
 
@@ -62,7 +62,7 @@ class Prospects {
     }
   };
 
-  // What follows is about the allocation of that name; it may have volumes of its own.
+  // The questions that follow are about the allocation of that name; it may have volumes of its own.
   void ask_for(std::string_view alloc_name);
   // The best nodes, at most kScoresShown. `penalised`: nodes that count as worse.
   std::vector<Rank> best(const std::set<std::string>& penalised);

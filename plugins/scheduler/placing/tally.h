@@ -42,8 +42,8 @@ class Reasons {
   std::unordered_map<std::string, Finding> numbers_;
 };
 
-// Of reasons that differ by the node that they name a metric has as many, the first by their texts: it is written into
-// the log, and there may be as many of them as nodes.
+// A metric has so many of the reasons that differ by the node that they name, the first by their texts: it is written
+// into the log, and there may be as many of them as nodes.
 inline constexpr size_t kNodesNamed = 16;
 
 // Requires: the reasons outlive it.

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/storage.h"
 #include "testing/fixtures.h"
+#include "volumes/storage.h"
 
 namespace drover::scheduler::testing {
 
@@ -95,9 +95,10 @@ struct StorageWorld {
                     return claim.namespace_() == name_space && claim.volume_id() == id;
                   });
                 },
-            .claims_on = [claims_where](const std::string& node) {
-              return claims_where([&](const v1::CsiClaim& claim) { return claim.node_id() == node; });
-            },
+            .claims_on =
+                [claims_where](const std::string& node) {
+                  return claims_where([&](const v1::CsiClaim& claim) { return claim.node_id() == node; });
+                },
             .has_alloc = [this](const std::string& id) { return allocs.contains(id); }};
   }
 };

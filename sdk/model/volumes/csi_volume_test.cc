@@ -66,16 +66,16 @@ TEST(CsiClaims, OneMoreFitsOrNot) {
     const char* mode;
     bool reads;
     CsiFit fit;
-  } cases[] = {{"the first writer", "", 0, 0, kOne, false, CsiFit::fits},
-               {"the second", kOne, 0, 1, kOne, false, CsiFit::no_writer},
-               {"a reader beside a writer", kOne, 0, 1, kOne, true, CsiFit::no_reader},
-               {"a further writer of many", kAll, 0, 7, kAll, false, CsiFit::fits},
-               {"a reader of many", kAll, 3, 7, kAll, true, CsiFit::fits},
-               {"a second mode", kAll, 1, 0, kOne, false, CsiFit::other_mode},
-               {"a mode that it was not meant for", "", 0, 0, "multi-node-single-writer", false,
-                CsiFit::wrong_capability},
-               {"a writer in a mode of readers", "", 0, 0, "multi-node-reader-only", false, CsiFit::read_only},
-               {"one writer among readers", "", 0, 0, "multi-node-reader-only", true, CsiFit::fits}};
+  } cases[] = {
+      {"the first writer", "", 0, 0, kOne, false, CsiFit::fits},
+      {"the second", kOne, 0, 1, kOne, false, CsiFit::no_writer},
+      {"a reader beside a writer", kOne, 0, 1, kOne, true, CsiFit::no_reader},
+      {"a further writer of many", kAll, 0, 7, kAll, false, CsiFit::fits},
+      {"a reader of many", kAll, 3, 7, kAll, true, CsiFit::fits},
+      {"a second mode", kAll, 1, 0, kOne, false, CsiFit::other_mode},
+      {"a mode that it was not meant for", "", 0, 0, "multi-node-single-writer", false, CsiFit::wrong_capability},
+      {"a writer in a mode of readers", "", 0, 0, "multi-node-reader-only", false, CsiFit::read_only},
+      {"one writer among readers", "", 0, 0, "multi-node-reader-only", true, CsiFit::fits}};
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
     v1::CsiVolume volume;

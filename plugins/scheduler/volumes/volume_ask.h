@@ -1,4 +1,4 @@
-// What a task group asks of storage: whether its volumes can be had at all, and on which nodes. Pure; one owner.
+// The volumes that a task group asks for: can they be had at all, and on which nodes? Pure; one owner.
 //
 // Most answers are the same for every node: whether the volume is there, whether one more claim can be had. They are
 // found once an allocation. A node is asked for its plugin, its topology and a place for one more volume.
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "drover/scheduler.h"
-#include "storage/storage.h"
+#include "volumes/storage.h"
 
 namespace drover::v1 {
 class Job;
@@ -24,29 +24,29 @@ namespace drover::scheduler {
 
 struct VolumeProblem {
   enum class Kind {
-    missing,       // no such volume
-    no_plugin,     // the node does not run it
-    unhealthy,     // it does not work there
-    full,          // as many volumes as the node takes
-    topology,      // the volume cannot be reached from there
-    unschedulable, // of the volume: its plugin works nowhere, or its storage is exhausted
-    capability,    // it was never meant to be used so
-    other_mode,    // it is in use in another mode
-    read_only,     // the mode lets nobody write
-    no_reader,     // as many read it as may
-    no_writer,     // as many write it as may
-    collected,     // the same, and whoever does is forgotten
+    missing,        // no such volume
+    no_plugin,      // the node does not run it
+    unhealthy,      // it does not work there
+    full,           // as many volumes as the node takes
+    topology,       // the volume cannot be reached from there
+    unschedulable,  // of the volume: its plugin works nowhere, or its storage is exhausted
+    capability,     // it was never meant to be used so
+    other_mode,     // it is in use in another mode
+    read_only,      // the mode lets nobody write
+    no_reader,      // as many read it as may
+    no_writer,      // as many write it as may
+    collected,      // the same, and whoever does is forgotten
   };
   Kind kind;
   std::string volume;
-  bool reads = false;         // it was asked for read-only
-  std::string plugin = {};    // of the volume
-  std::string holder = {};    // the allocation that stands in the way
+  bool reads = false;       // it was asked for read-only
+  std::string plugin = {};  // of the volume
+  std::string holder = {};  // the allocation that stands in the way
   std::string holder_job = {};
-  size_t limit = 0;           // of volumes on the node
+  size_t limit = 0;  // of volumes on the node
 };
 
-// Of one node, rather than of the volume.
+// A problem of one node, rather than of the volume.
 bool is_of_node(VolumeProblem::Kind kind);
 // As metrics count it.
 std::string text_of(const VolumeProblem& problem, const v1::Node& node);

@@ -1,4 +1,4 @@
-#include "storage/volume_ask.h"
+#include "volumes/volume_ask.h"
 
 #include <gtest/gtest.h>
 
@@ -88,8 +88,7 @@ TEST(VolumeAsk, F6NamesTheReason) {
          w.storage.claim("data", "db", "a1", "n1", "multi-node-multi-writer");
        },
        ""},
-      {"out of reach",
-       [](World& w) { (*w.storage.volume("data").add_topologies()->mutable_segments())["zone"] = "a"; },
+      {"out of reach", [](World& w) { (*w.storage.volume("data").add_topologies()->mutable_segments())["zone"] = "a"; },
        "did not meet topology requirement"},
       {"within reach",
        [](World& w) {
@@ -103,8 +102,7 @@ TEST(VolumeAsk, F6NamesTheReason) {
          w.storage.volume("data").set_resource_exhausted(1);
        },
        "CSI volume data is unschedulable or has exhausted its available reader claims"},
-      {"to be written, no controller",
-       [](World& w) { w.plugin().set_requires_controller_plugin(true); },
+      {"to be written, no controller", [](World& w) { w.plugin().set_requires_controller_plugin(true); },
        "CSI volume data is unschedulable or is read-only"},
       {"to be written in a mode of readers", [](World& w) { w.request().set_access_mode("multi-node-reader-only"); },
        "CSI volume data is unschedulable or is read-only"},
@@ -175,15 +173,13 @@ TEST(VolumeAsk, SaysWhatWouldHelp) {
          w.storage.claim("other", "db", "a1", "n1");
        },
        "free one of the 1 volumes that the plugin \"p\" takes there"},
-      {"out of reach",
-       [](World& w) { (*w.storage.volume("data").add_topologies()->mutable_segments())["zone"] = "a"; },
+      {"out of reach", [](World& w) { (*w.storage.volume("data").add_topologies()->mutable_segments())["zone"] = "a"; },
        "have the volume \"data\" where it can be reached from there"},
       {"exhausted", [](World& w) { w.storage.volume("data").set_resource_exhausted(1); },
        "have the plugin \"p\" healthy, and room in its storage, for the volume \"data\""},
       {"another capability", [](World& w) { w.request().set_access_mode("multi-node-single-writer"); },
        "ask for the volume \"data\" in a mode that it is registered for"},
-      {"another mode",
-       [](World& w) { w.storage.claim("data", "db", "a1", "n2", "multi-node-multi-writer"); },
+      {"another mode", [](World& w) { w.storage.claim("data", "db", "a1", "n2", "multi-node-multi-writer"); },
        "ask for the volume \"data\" in the mode in which it is used, or wait until allocation 61312e2e of job \"db\" "
        "releases it"},
       {"a mode of readers", [](World& w) { w.request().set_access_mode("multi-node-reader-only"); },

@@ -103,8 +103,7 @@ class Waiting : public testing::ShellTest {
   }
   bool eventually_blocked(const v1::Job& job) {
     return host_.eventually([&](const ReadView& view) {
-      for (const v1::Evaluation& eval :
-           tables_.evals.list(view, kEvalsByJob, of_job(job.namespace_(), job.id()))) {
+      for (const v1::Evaluation& eval : tables_.evals.list(view, kEvalsByJob, of_job(job.namespace_(), job.id()))) {
         if (eval.status() == v1::EVAL_STATUS_BLOCKED) return true;
       }
       return false;

@@ -1,9 +1,9 @@
-#include "storage/storage.h"
+#include "volumes/storage.h"
 
 #include <algorithm>
 
 #include "placing/cluster.h"
-#include "storage/coming_claims.h"
+#include "volumes/coming_claims.h"
 
 namespace drover::scheduler {
 namespace {

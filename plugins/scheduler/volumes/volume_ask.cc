@@ -1,4 +1,4 @@
-#include "storage/volume_ask.h"
+#include "volumes/volume_ask.h"
 
 #include <algorithm>
 #include <iterator>
@@ -19,7 +19,7 @@ constexpr size_t kShortId = 8;
 
 std::string id_text(const std::string& id) { return Uuid::from_bytes(id).to_string(); }
 
-// What a plugin of a node lacks, up to the node's name.
+// The text of a plugin that lacks something on a node, up to the node's name.
 std::string of_client(const VolumeProblem& problem) {
   const std::string plugin = "CSI plugin " + problem.plugin;
   if (problem.kind == Kind::no_plugin) return plugin + " is missing from client";

@@ -1,4 +1,4 @@
-#include "storage/gains.h"
+#include "volumes/gains.h"
 
 #include <algorithm>
 #include <set>

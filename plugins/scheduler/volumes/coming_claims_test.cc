@@ -1,4 +1,4 @@
-#include "storage/coming_claims.h"
+#include "volumes/coming_claims.h"
 
 #include <gtest/gtest.h>
 
