@@ -5,16 +5,12 @@
 #include "output.h"
 #include "paging.h"
 #include "volumes/find_volume.h"
+#include "volumes/secret_flag.h"
 #include "volumes/volume_file.h"
 #include "volumes/volume_text.h"
 
 namespace drover::cli {
 namespace {
-
-Flag secret_flag() {
-  return with_value("secret", "",
-                    "key=value for the storage, may be given several times; others on this machine see it");
-}
 
 template <typename Snapshots>
 std::string text_of(const Snapshots& snapshots, bool verbose) {

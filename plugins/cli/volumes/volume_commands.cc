@@ -12,6 +12,7 @@
 #include "output.h"
 #include "paging.h"
 #include "volumes/find_volume.h"
+#include "volumes/secret_flag.h"
 #include "volumes/volume_file.h"
 #include "volumes/volume_text.h"
 
@@ -21,11 +22,6 @@ namespace {
 constexpr const char* kTitle = "Container Storage Interface\n";
 
 Flag type_flag() { return with_value("type", "", "The kind of volume: csi, which is the default"); }
-Flag secret_flag() {
-  return with_value("secret", "",
-                    "key=value for the storage, may be given several times; others on this machine see it");
-}
-
 Status check_type(const Run& run) {
   const std::string type = run.arguments.value("type");
   if (type.empty() || type == "csi") return ok_status();
