@@ -292,6 +292,7 @@ std::vector<ClaimFacts> ClaimWorld::disturbed(std::vector<ClaimFacts> facts) con
     if (has(Plant::skips_the_node) && each.claim.step() == v1::CSI_CLAIM_STEP_RELEASING) each.is_node_away = true;
     if (has(Plant::skips_the_node)) each.has_ended |= alloc && alloc->desired_status() == v1::DESIRED_STATUS_STOP;
     if (has(Plant::never_detaches) && each.claim.step() != v1::CSI_CLAIM_STEP_CLAIMED) each.claim.set_attaches(false);
+    if (has(Plant::volume_gone_is_enough)) each.is_plugin_gone = each.is_volume_gone;
     if (has(Plant::failed_attach_is_nothing) && each.claim.publish_context().empty() &&
         each.claim.step() == v1::CSI_CLAIM_STEP_NODE_RELEASED)
       each.claim.set_attaches(false);
@@ -305,14 +306,9 @@ void ClaimWorld::lead() {
   for (const CallUnderWay& call : calls_) {
     if (call.has_leader) busy.insert({call.claim.plugin_id(), call.claim.external_volume_id()});
   }
-  const testing::MemoryRows* view = &rows_;
-  if (has(Plant::reads_before_it_is_busy)) {
-    if (!old_view_) old_view_ = rows_;
-    view = &*old_view_;
-  }
   v1::CsiClaimsMoved moved;
   moved.set_time(now_);
-  std::map<Remote, std::vector<ClaimFacts>> groups = claim_groups(*view, tables_);
+  std::map<Remote, std::vector<ClaimFacts>> groups = claim_groups(rows_, tables_);
   if (has(Plant::counts_by_name)) {
     std::map<Remote, std::vector<ClaimFacts>> by_name;
     for (auto& [remote, facts] : groups) {
@@ -345,7 +341,6 @@ void ClaimWorld::lead() {
     }
   }
   if (!moved.moves().empty() && !commit(moved)) fail("a move");
-  if (has(Plant::reads_before_it_is_busy) && chance_.one_in(50)) old_view_ = rows_;
 }
 
 void ClaimWorld::calls() {

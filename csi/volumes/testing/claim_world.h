@@ -4,7 +4,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,7 +36,7 @@ enum class Plant {
   keeps_the_mode,           // after the last claim
   old_leaders_are_heard,    // no terms
   gives_up,                 // after three attempts
-  reads_before_it_is_busy,  // decides on a snapshot of before a call ended
+  volume_gone_is_enough,    // what a deregistered volume's claims hold is not undone
   kCount,
 };
 
@@ -110,7 +109,6 @@ class ClaimWorld {
   std::vector<CallUnderWay> calls_;
   std::map<Remote, std::set<std::string>> attached_;  // the storage's: by volume the nodes
   std::map<std::string, uint64_t> heard_terms_;       // by volume, at the controller
-  std::optional<testing::MemoryRows> old_view_;
   int64_t now_ = 1'000'000'000;
   uint64_t index_ = 10, term_ = 1;
   bool is_calm_ = false;
