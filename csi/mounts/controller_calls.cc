@@ -103,13 +103,16 @@ Result<v1::CsiAttachResponse> NodeRpc::attach(const v1::CsiAttachRequest& wanted
   *request.mutable_secrets() = wanted.secrets();
   *request.mutable_volume_context() = wanted.volume_context();
   DROVER_RETURN_IF_ERROR(set_capability(wanted.capability(), wanted.mount_options(), request));
-  DROVER_TRY(auto answer, controller.ask<csi::v1::ControllerPublishVolumeResponse>(request));
+  auto answer = controller.ask<csi::v1::ControllerPublishVolumeResponse>(request);
+  // As the servers say it where a node cannot be reached, they would try again for ever.
+  if (answer.status().code() == Code::not_found) return invalid_argument(answer.status().message());
+  if (!answer) return answer.status();
   v1::CsiAttachResponse out;
-  *out.mutable_publish_context() = std::move(*answer.mutable_publish_context());
+  *out.mutable_publish_context() = std::move(*answer->mutable_publish_context());
   return out;
 }
 
-// A volume that its storage does not know is attached nowhere.
+// A volume that its storage does not know is attached nowhere; neither is one of a storage that does not attach.
 Result<v1::CsiDoneResponse> NodeRpc::detach(const v1::CsiDetachRequest& wanted, Call& call) {
   DROVER_TRY(ControllerCall controller,
              ControllerCall::begin(*this, wanted.plugin_id(),
@@ -120,7 +123,7 @@ Result<v1::CsiDoneResponse> NodeRpc::detach(const v1::CsiDetachRequest& wanted, 
   request.set_node_id(wanted.external_node_id());
   *request.mutable_secrets() = wanted.secrets();
   const Status status = controller.ask<csi::v1::ControllerUnpublishVolumeResponse>(request).status();
-  if (!status.ok() && status.code() != Code::not_found) return status;
+  if (!status.ok() && status.code() != Code::not_found && status.code() != Code::unimplemented) return status;
   return v1::CsiDoneResponse();
 }
 

@@ -38,7 +38,9 @@ Result<v1::CsiDoneResponse> NodeRpc::release(const v1::CsiReleaseRequest& reques
 
 Result<v1::CsiExpandResponse> NodeRpc::expand_here(const v1::CsiNodeExpandRequest& request, Call& call) {
   DROVER_TRY(const Until until, this->until(call));
-  return setup_->keeper.expand(request, until);
+  auto grown = setup_->keeper.expand(request, until);
+  if (grown.status().code() == Code::not_found) return v1::CsiExpandResponse();  // it is not mounted (any more)
+  return grown;
 }
 
 }  // namespace drover::mounts

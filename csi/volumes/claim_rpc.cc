@@ -1,5 +1,6 @@
 #include "claim_rpc.h"
 
+#include "claims/claim_groups.h"
 #include "claims/claiming.h"
 #include "drover/schema.h"
 #include "drover/secret.h"
@@ -63,12 +64,7 @@ Result<Write<v1::CsiReleasedResponse>> ClaimRpc::released(const v1::CsiClaimName
   }
   v1::CsiClaimsMoved command;
   command.set_time(host_->clock().wall_ns());
-  v1::CsiClaimMove& move = *command.add_moves();
-  move.mutable_name()->set_namespace_(claim->namespace_());
-  move.mutable_name()->set_volume_id(claim->volume_id());
-  move.mutable_name()->set_alloc_id(claim->alloc_id());
-  move.set_from(claim->step());
-  move.set_to(v1::CSI_CLAIM_STEP_NODE_RELEASED);
+  *command.add_moves() = move_of(*claim, v1::CSI_CLAIM_STEP_NODE_RELEASED);
   return Write<v1::CsiReleasedResponse>(command, v1::CsiReleasedResponse());
 }
 

@@ -26,6 +26,9 @@ std::vector<ControllerPlace> controllers_of(const ReadView& view, TableId nodes,
 
 CallContext node_call(Host& host, const char* method, std::stop_token stop);
 
+// What is said where a node cannot be asked; a plugin may say it, too.
+inline bool may_be_unreachable(Code code) { return code == Code::unavailable || code == Code::not_found; }
+
 class Controllers {
  public:
   Controllers(Host& host, const Tables& tables) : host_(host), tables_(tables) {}
@@ -38,7 +41,7 @@ class Controllers {
     for (const ControllerPlace& place : controllers_of(*host_.snapshot(), tables_.nodes, request.plugin_id())) {
       request.set_node_id(place.node_id);
       auto response = drover::call<Response>(host_.caller(), node_call(host_, method, stop), request);
-      if (response || response.status().code() != Code::unavailable) return response;
+      if (response || !may_be_unreachable(response.status().code())) return response;
       last = response.status();
     }
     return last;

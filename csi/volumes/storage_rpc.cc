@@ -19,12 +19,6 @@
 namespace drover::volumes {
 namespace {
 
-
-// The storage's name of the volume.
-const std::string& remote_id(const v1::CsiVolume& row) {
-  return row.external_id().empty() ? row.id() : row.external_id();
-}
-
 Status no_plugin(const std::string& id) {
   return failed_precondition("no CSI plugin named: " + id + " could be found");
 }
@@ -112,7 +106,7 @@ Status VolumeRpc::validate(const Draft& draft, Call& call) const {
   if (!row.controller_required()) return ok_status();
   v1::CsiValidateRequest request;
   request.set_plugin_id(row.plugin_id());
-  request.set_external_volume_id(remote_id(row));
+  request.set_external_volume_id(csi_remote_id(row));
   *request.mutable_capabilities() = row.requested_capabilities();
   *request.mutable_mount_options() = row.mount_options();
   *request.mutable_secrets() = draft.secrets;
@@ -138,7 +132,7 @@ Status VolumeRpc::create_at_storage(Draft& draft, const v1::Volume& said, Call& 
   if (!said.clone_id().empty()) {
     // People name the volume as they know it; one that is not known here they name as its storage does.
     const auto source = find(*host_->snapshot(), row.namespace_(), said.clone_id());
-    request.set_clone_id(source ? remote_id(*source) : said.clone_id());
+    request.set_clone_id(source ? csi_remote_id(*source) : said.clone_id());
   }
   *request.mutable_topologies() = row.requested_topologies();
   DROVER_TRY(const v1::CsiCreateResponse made,
@@ -159,7 +153,7 @@ Status VolumeRpc::expand(Draft& draft, Call& call) const {
                                          &v1::CsiControllerInfo::supports_expand, "expanding volumes"));
   v1::CsiExpandRequest request;
   request.set_plugin_id(row.plugin_id());
-  request.set_external_volume_id(remote_id(row));
+  request.set_external_volume_id(csi_remote_id(row));
   *request.mutable_capability() = row.requested_capabilities(0);
   *request.mutable_mount_options() = row.mount_options();
   request.set_capacity_min(row.requested_capacity_min());
@@ -181,14 +175,14 @@ Status VolumeRpc::expand_on_nodes(const Draft& draft, Call& call) const {
     request.set_plugin_id(row.plugin_id());
     request.set_namespace_(row.namespace_());
     request.set_volume_id(row.id());
-    request.set_external_volume_id(remote_id(row));
+    request.set_external_volume_id(csi_remote_id(row));
     request.set_alloc_id(claim.alloc_id());
     request.set_capacity_min(row.requested_capacity_min());
     request.set_capacity_max(row.requested_capacity_max());
     *request.mutable_secrets() = draft.secrets;
     CallContext context = node_call(*host_, "NodeExpand", call.stop());
     const Status status = drover::call<v1::CsiExpandResponse>(host_->caller(), std::move(context), request).status();
-    if (!status.ok() && status.code() != Code::not_found)
+    if (!status.ok())
       return status.with_context("the volume is larger at its storage, but not yet on node " +
                                  Uuid::from_bytes(claim.node_id()).to_string());
   }
@@ -265,7 +259,7 @@ Result<v1::VolumeDoneResponse> VolumeRpc::erase(const v1::DeleteVolumeRequest& r
                                          &v1::CsiControllerInfo::supports_create_delete, "deleting volumes"));
   v1::CsiDeleteRequest asked;
   asked.set_plugin_id(row.plugin_id());
-  asked.set_external_volume_id(remote_id(row));
+  asked.set_external_volume_id(csi_remote_id(row));
   DROVER_RETURN_IF_ERROR(add_given(*keys_, row, request.secrets(), *asked.mutable_secrets()));
   DROVER_RETURN_IF_ERROR(controllers().call<v1::CsiDoneResponse>("Delete", std::move(asked), call.stop()).status());
   v1::CsiVolumeDeregistered command;
@@ -304,7 +298,7 @@ Result<v1::VolumeSnapshot> VolumeRpc::snapshot(const v1::VolumeSnapshot& said, C
                                          &v1::CsiControllerInfo::supports_create_delete_snapshot, "snapshots"));
   v1::CsiCreateSnapshotRequest asked;
   asked.set_plugin_id(row.plugin_id());
-  asked.set_external_volume_id(remote_id(row));
+  asked.set_external_volume_id(csi_remote_id(row));
   asked.set_name(said.name().empty() ? "snapshot-" + Uuid::random().to_string() : said.name());
   *asked.mutable_parameters() = said.parameters();
   DROVER_RETURN_IF_ERROR(add_given(*keys_, row, said.secrets(), *asked.mutable_secrets()));

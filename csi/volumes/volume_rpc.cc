@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "claims/claim_groups.h"
 #include "drover/api/volumes.pb.h"
 #include "drover/model/listing.h"
 #include "drover/schema.h"
@@ -23,15 +24,10 @@ bool claims_on_node(const ReadView& view, const Tables& tables, const v1::CsiVol
 }
 
 // The claim goes on its way back at once, or is tried again at once where it is on it.
-void give_back(const v1::CsiClaim& claim, v1::CsiClaimsMoved& command) {
-  v1::CsiClaimMove& move = *command.add_moves();
-  move.mutable_name()->set_namespace_(claim.namespace_());
-  move.mutable_name()->set_volume_id(claim.volume_id());
-  move.mutable_name()->set_alloc_id(claim.alloc_id());
-  move.set_from(claim.step());
+v1::CsiClaimMove given_back(const v1::CsiClaim& claim) {
   const bool is_leaving =
       claim.step() == v1::CSI_CLAIM_STEP_RELEASING || claim.step() == v1::CSI_CLAIM_STEP_NODE_RELEASED;
-  move.set_to(is_leaving ? claim.step() : v1::CSI_CLAIM_STEP_RELEASING);
+  return move_of(claim, is_leaving ? claim.step() : v1::CSI_CLAIM_STEP_RELEASING);
 }
 
 }  // namespace
@@ -119,7 +115,7 @@ Result<Write<v1::VolumeDoneResponse>> VolumeRpc::detach(const v1::DetachVolumeRe
     if (!has_ended(call.view(), tables_, claim.alloc_id()))
       return failed_precondition("allocation " + Uuid::from_bytes(claim.alloc_id()).to_string() +
                                  " uses the volume on that node: stop it first");
-    give_back(claim, command);
+    *command.add_moves() = given_back(claim);
   }
   if (command.moves().empty()) {
     DROVER_RETURN_IF_ERROR(find(call.view(), name_space, request.volume_id()).status());

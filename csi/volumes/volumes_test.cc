@@ -372,7 +372,7 @@ TEST_F(VolumesTest, AFailureIsShownWithTheNextAttemptAndExplained) {
   EXPECT_EQ(why->claims(0).held_by(),
             "allocation " + Uuid::from_bytes(id_of("a1")).to_string() + " of job \"job-a1\"");
   EXPECT_NE(why->claims(0).freed_by().find("attempt 1 failed: busy; the next is at "), std::string::npos);
-  answer_ = [](const std::string&) { return not_found("the storage has no such volume"); };
+  answer_ = [](const std::string&) { return invalid_argument("the storage has no such volume"); };
   host_.forward_clock().advance(std::chrono::seconds(5));
   ASSERT_TRUE(kept_until([&](const ReadView&) { return read("data")->volume().claims(0).attempts() == 2; }));
   EXPECT_TRUE(tables_.claims.get(*host_.snapshot(), csi_claim_key("default", "data", id_of("a1")))->is_final_error());

@@ -58,7 +58,6 @@ v1::CsiClaimMove written(const std::vector<ClaimFacts>& facts, const NextStep& s
 bool is_final(Code code) {
   switch (code) {
     case Code::invalid_argument:
-    case Code::not_found:
     case Code::permission_denied:
     case Code::unauthenticated:
     case Code::out_of_range:
@@ -67,10 +66,6 @@ bool is_final(Code code) {
     default:
       return false;
   }
-}
-
-bool is_undone(const Status& status) {
-  return status.ok() || status.code() == Code::not_found || status.code() == Code::unimplemented;
 }
 
 }  // namespace drover::volumes

@@ -25,9 +25,8 @@ v1::CsiClaimMove move_of(const v1::CsiClaim& claim, v1::CsiClaimStep to);
 // A step for which nobody is asked: moving or freeing.
 v1::CsiClaimMove written(const std::vector<ClaimFacts>& facts, const NextStep& step);
 
-// True when a failed attempt at attaching ends the claim, since it would fail again. Pure.
+// True when a failed attempt at attaching ends the claim, since it would fail again. Not so not_found, which is also said
+// where nobody was asked because there is no way to the node; for the same reason undoing is done by no error. Pure.
 bool is_final(Code code);
-// True when that answer of undoing says that there is nothing to undo (any more). Pure.
-bool is_undone(const Status& status);
 
 }  // namespace drover::volumes

@@ -191,9 +191,7 @@ Status ClaimKeeper::release(const v1::CsiClaim& claim, uint64_t term, const std:
   request.set_node_id(claim.node_id());
   *request.mutable_claim() = claim;
   request.mutable_claim()->clear_secrets();
-  const Status status =
-      drover::call<v1::CsiDoneResponse>(host_->caller(), node_call(*host_, "Release", stop), request).status();
-  return is_undone(status) ? ok_status() : status;
+  return drover::call<v1::CsiDoneResponse>(host_->caller(), node_call(*host_, "Release", stop), request).status();
 }
 
 Status ClaimKeeper::detach(const v1::CsiClaim& claim, uint64_t term, const std::stop_token& stop) const {
@@ -203,9 +201,7 @@ Status ClaimKeeper::detach(const v1::CsiClaim& claim, uint64_t term, const std::
   request.set_external_volume_id(claim.external_volume_id());
   request.set_external_node_id(claim.external_node_id());
   DROVER_RETURN_IF_ERROR(open_secrets_of(claim, *request.mutable_secrets()));
-  const Status status =
-      Controllers(*host_, tables_).call<v1::CsiDoneResponse>("Detach", std::move(request), stop).status();
-  return is_undone(status) ? ok_status() : status;
+  return Controllers(*host_, tables_).call<v1::CsiDoneResponse>("Detach", std::move(request), stop).status();
 }
 
 void ClaimKeeper::write(v1::CsiClaimsMoved moved, uint64_t term) const {

@@ -116,7 +116,7 @@ Result<v1::CsiClaim> decide_claim(const ReadView& view, const Tables& tables, co
   claim.set_node_id(name.node_id());
   claim.set_external_node_id(here->second.node_info().id());
   claim.set_plugin_id(volume->plugin_id());
-  claim.set_external_volume_id(volume->external_id().empty() ? volume->id() : volume->external_id());
+  claim.set_external_volume_id(csi_remote_id(*volume));
   claim.set_read_only(wanted.read_only());
   claim.set_access_mode(wanted.access_mode());
   claim.set_attachment_mode(wanted.attachment_mode());

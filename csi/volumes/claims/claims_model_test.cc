@@ -10,7 +10,7 @@ namespace drover::volumes {
 namespace {
 
 constexpr int kSteps = 250;
-constexpr uint64_t kSeedsAPlant = 300;
+constexpr uint64_t kSeedsAPlant = 600;
 
 uint64_t number_of(const char* variable, uint64_t usual) {
   const char* const text = std::getenv(variable);

@@ -1,6 +1,7 @@
 #include "testing/claim_world.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "claims/claiming.h"
 #include "drover/api/keyring.pb.h"
@@ -138,10 +139,14 @@ void ClaimWorld::people() {
 void ClaimWorld::misfortune() {
   Machine& machine = machines_[static_cast<size_t>(chance_.below(3))];
   switch (chance_.below(5)) {
-    case 0:  // another leader; calls of the former one go on
+    case 0: {  // another leader; calls of the former one go on, late
       ++term_;
-      for (CallUnderWay& call : calls_) call.has_leader = false;
+      const int64_t later = chance_.below(15'000) * kMillisecond;
+      for (CallUnderWay& call : calls_) {
+        if (std::exchange(call.has_leader, false) && !call.is_effective) call.effect_at += later, call.answer_at += later;
+      }
       return;
+    }
     case 1:
       machine.is_agent_up = !machine.is_agent_up;
       return;
@@ -356,7 +361,7 @@ void ClaimWorld::calls() {
 
 void ClaimWorld::finish(CallUnderWay& call) {
   call.is_effective = true;
-  call.result = call.has_effect ? effect(call) : unavailable("nobody answers");
+  call.result = call.has_effect ? effect(call) : unreachable();
   if (call.is_answer_lost) call.result = deadline_exceeded("late");
 }
 
@@ -374,7 +379,8 @@ Status ClaimWorld::effect(const CallUnderWay& call) {
     nodes.insert(call.claim.external_node_id());
     return ok_status();
   }
-  if (nodes.erase(call.claim.external_node_id()) == 0) return not_found("not attached");
+  if (nodes.erase(call.claim.external_node_id()) == 0)
+    return has(Plant::unknown_is_failure) ? not_found("not attached") : ok_status();
   for (const Machine& machine : machines_) {
     if (machine.external_id != call.claim.external_node_id() || !machine.is_alive) continue;
     for (const auto& [id, mount] : machine.mounts) {
@@ -387,7 +393,7 @@ Status ClaimWorld::effect(const CallUnderWay& call) {
 Status ClaimWorld::release_on_node(const v1::CsiClaim& claim) {
   for (Machine& machine : machines_) {
     if (machine.id != claim.node_id()) continue;
-    if (!machine.is_alive || !machine.is_agent_up) return unavailable("no path to node");
+    if (!machine.is_alive || !machine.is_agent_up) return unreachable();
     const auto work = machine.work.find(claim.alloc_id());
     if (work != machine.work.end() && work->second.state != Work::State::stopped &&
         !has(Plant::servers_word_is_the_end))
@@ -395,7 +401,12 @@ Status ClaimWorld::release_on_node(const v1::CsiClaim& claim) {
     machine.mounts.erase(claim.alloc_id());
     return ok_status();
   }
-  return unavailable("no such node");
+  return unreachable();
+}
+
+// As the way to a node says it, by where it ends.
+Status ClaimWorld::unreachable() {
+  return chance_.one_in(2) ? unavailable("nobody answers") : not_found("no path to node");
 }
 
 void ClaimWorld::answer(const CallUnderWay& call) {
@@ -406,9 +417,8 @@ void ClaimWorld::answer(const CallUnderWay& call) {
                               : call.kind == NextStep::Kind::release ? v1::CSI_CLAIM_STEP_NODE_RELEASED
                                                                      : v1::CSI_CLAIM_STEP_UNSPECIFIED;
   v1::CsiClaimMove& move = *moved.add_moves() = move_of(call.claim, to);
-  const bool is_done = attaches ? call.result.ok()
-                       : has(Plant::unknown_is_failure) ? call.result.ok()
-                                                        : is_undone(call.result);
+  const bool is_done =
+      call.result.ok() || (has(Plant::no_path_is_undone) && !attaches && call.result.code() == Code::not_found);
   if (!is_done && !(has(Plant::error_is_done) && call.kind == NextStep::Kind::detach)) {
     move.set_error(call.result.message());
     move.set_next_try(now_ + pause_after(call.claim.attempts()));

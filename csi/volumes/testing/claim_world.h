@@ -37,6 +37,7 @@ enum class Plant {
   old_leaders_are_heard,    // no terms
   gives_up,                 // after three attempts
   volume_gone_is_enough,    // what a deregistered volume's claims hold is not undone
+  no_path_is_undone,        // a node that cannot be asked has undone its part
   kCount,
 };
 
@@ -86,6 +87,7 @@ class ClaimWorld {
   void start_job();
   void finish(CallUnderWay& call);
   Status effect(const CallUnderWay& call);
+  Status unreachable();
   Status release_on_node(const v1::CsiClaim& claim);
   void answer(const CallUnderWay& call);
   void serve(Machine& machine, const std::string& alloc_id, Work& work);
