@@ -89,6 +89,24 @@ class Trial {
   Status ends(const Request& request, std::initializer_list<Code> right) {
     return contract::one_of(ask(request).status(), right);
   }
+  // A list from its first page to its last. Errors: a call's; failed_precondition when it never ends.
+  template <typename Request>
+  auto entries(Request request) {
+    using Entries = std::decay_t<decltype(answer_of(request).entries())>;
+    constexpr int kMostPages = 100'000;
+    const auto read = [&]() -> Result<Entries> {
+      Entries all;
+      for (int page = 0; page < kMostPages; ++page) {
+        DROVER_TRY(const auto answer, ask(request));
+        all.MergeFrom(answer.entries());
+        if (answer.next_token().empty()) return all;
+        if (answer.next_token() == request.starting_token()) break;
+        request.set_starting_token(answer.next_token());
+      }
+      return failed_precondition("the list never ends");
+    };
+    return read();
+  }
   // Bytes to the method of that request. Errors: the plugin's.
   Status send(const google::protobuf::Descriptor& request, std::string bytes);
 

@@ -57,8 +57,8 @@ const Check kChecks[] = {
      [](Trial& t) -> Status {
        DROVER_RETURN_IF_ERROR(t.make(t.creation()).status());
        DROVER_RETURN_IF_ERROR(t.undo());
-       DROVER_TRY(const auto listed, t.ask(v1::ListVolumesRequest()));
-       for (const auto& each : listed.entries())
+       DROVER_TRY(const auto listed, t.entries(v1::ListVolumesRequest()));
+       for (const auto& each : listed)
          DROVER_RETURN_IF_ERROR(expect(!t.session().made.contains(each.volume().volume_id()),
                                        "\"" + each.volume().volume_id() + "\" is still listed"));
        return {};
@@ -69,8 +69,8 @@ const Check kChecks[] = {
        DROVER_TRY(const auto volume, t.make(t.creation()));
        DROVER_RETURN_IF_ERROR(t.snapshot(t.snapshot_of(volume.volume_id())).status());
        DROVER_RETURN_IF_ERROR(t.undo());
-       DROVER_TRY(const auto listed, t.ask(v1::ListSnapshotsRequest()));
-       for (const auto& each : listed.entries())
+       DROVER_TRY(const auto listed, t.entries(v1::ListSnapshotsRequest()));
+       for (const auto& each : listed)
          DROVER_RETURN_IF_ERROR(expect(!t.session().made.contains(each.snapshot().snapshot_id()),
                                        "\"" + each.snapshot().snapshot_id() + "\" is still listed"));
        return {};

@@ -9,8 +9,8 @@ namespace {
 
 // Whether a list says that the volume is at this node.
 Result<bool> is_listed_at_node(Trial& t, const std::string& volume) {
-  DROVER_TRY(const auto listed, t.ask(v1::ListVolumesRequest()));
-  for (const auto& each : listed.entries()) {
+  DROVER_TRY(const auto listed, t.entries(v1::ListVolumesRequest()));
+  for (const auto& each : listed) {
     if (each.volume().volume_id() != volume) continue;
     const auto& nodes = each.status().published_node_ids();
     return std::ranges::find(nodes, t.abilities().node_id) != nodes.end();

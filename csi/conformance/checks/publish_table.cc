@@ -152,8 +152,10 @@ const Check kChecks[] = {
        return with_shared(t, [&](const Place& place) -> Status {
          DROVER_TRY(const std::string one, t.published(place));
          DROVER_TRY(const std::string two, t.published(place));
+         DROVER_RETURN_IF_ERROR(write_content(two, t.settings().is_block(), kText));
          DROVER_RETURN_IF_ERROR(t.done(Trial::unpublication(place.volume.volume_id(), one)));
-         return write_content(two, t.settings().is_block(), kText).with_context("the other target");
+         DROVER_TRY(const std::string text, read_content(two, t.settings().is_block()).with_context("the other target"));
+         return expect(text == kText, "the other target reads something else");
        });
      }},
     {"publish-table.unpublish", "NodeUnpublishVolume removes the target", "the plugin made it and removes it",

@@ -60,13 +60,16 @@ const Check kChecks[] = {
        DROVER_RETURN_IF_ERROR(kill_and_start(t));
        return t.done(t.detachment(volume.volume_id()));
      }},
-    {"restart.in-use", "a task goes on writing while its plugin is away", "a mount outlives the program that made it",
+    {"restart.in-use", "a task keeps its volume while its plugin is away", "a mount outlives the program that made it",
      kPublishes,
      [](Trial& t) -> Status {
+       constexpr const char* kText = "still here";
        DROVER_TRY(const Place place, t.staged());
        DROVER_TRY(const std::string target, t.published(place));
+       DROVER_RETURN_IF_ERROR(write_content(target, t.settings().is_block(), kText));
        DROVER_RETURN_IF_ERROR(kill_and_start(t));
-       return write_content(target, t.settings().is_block(), "still here");
+       DROVER_TRY(const std::string text, read_content(target, t.settings().is_block()));
+       return expect(text == kText, "it reads something else");
      }},
     {"restart.publish-again", "the same publication again after a restart: OK", "T same, P same: OK", kPublishes,
      [](Trial& t) -> Status {

@@ -38,9 +38,9 @@ v1::CreateVolumeRequest cloning(Trial& t, const std::string& volume) {
 
 // The identifiers of a list.
 Result<std::vector<std::string>> listed(Trial& t, const v1::ListSnapshotsRequest& request) {
-  DROVER_TRY(const auto answer, t.ask(request));
+  DROVER_TRY(const auto entries, t.entries(request));
   std::vector<std::string> ids;
-  for (const auto& each : answer.entries()) ids.push_back(each.snapshot().snapshot_id());
+  for (const auto& each : entries) ids.push_back(each.snapshot().snapshot_id());
   return ids;
 }
 
