@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "report.h"
+#include "storage_kit.h"
 
 namespace drover::author {
 namespace {
@@ -82,6 +83,24 @@ TEST(CommandAgain, RepeatsWhateverBearsOnTheCheckQuotedForAShell) {
       "drover plugin test -run stop.unknown -config c.hcl -task 'my tasks.hcl' -arg '-a it'\\''s' -timeout 300ms "
       "build/acme-plugin",
       command_again("stop.unknown", *options));
+}
+
+TEST(StorageWords, AreTheKitsOwnWithoutTheKind) {
+  using Words = std::vector<std::string>;
+  struct Case {
+    Words arguments, words;
+  };
+  for (const auto& [arguments, words] : {Case{{"-kind", "csi", "prog"}, {"prog"}},
+                                         Case{{"-json", "--kind=csi", "prog", "--", "-kind", "x"}, {"-json", "prog", "--", "-kind", "x"}},
+                                         Case{{"-run", "clean", "prog", "-kind", "csi"}, {"-run", "clean", "prog"}}}) {
+    const auto found = storage_words(arguments);
+    ASSERT_TRUE(found.ok() && *found);
+    EXPECT_EQ(**found, words);
+  }
+  EXPECT_FALSE(storage_words(Words{"prog", "--", "-kind", "csi"})->has_value());
+  EXPECT_FALSE(storage_words(Words{"-sdk", "prog"})->has_value());
+  EXPECT_EQ(storage_words(Words{"-kind", "driver", "prog"}).status().code(), Code::invalid_argument);
+  EXPECT_EQ(storage_words(Words{"prog", "-kind"}).status().code(), Code::invalid_argument);
 }
 
 TEST_F(AuthorCommands, AFailureSaysHowItIsRepeated) {
