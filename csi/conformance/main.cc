@@ -31,9 +31,12 @@ std::string own_mounts(const Settings& settings) {
 }
 
 Result<std::string> own_folder() {
-  std::string path = "/tmp/drover-csi-test-XXXXXX";
-  if (!::mkdtemp(path.data())) return errno_status(errno, path);
   std::error_code error;
+  // Without links, as the system lists mounts.
+  const auto place = std::filesystem::canonical(std::filesystem::temp_directory_path(error), error);
+  if (error) return unavailable("the folder for temporary files cannot be used: " + error.message());
+  std::string path = place / "drover-csi-test-XXXXXX";
+  if (!::mkdtemp(path.data())) return errno_status(errno, path);
   std::filesystem::create_directory(path + "/targets", error);
   std::filesystem::create_directory(path + "/staging", error);
   if (error) return unavailable(path + ": " + error.message());

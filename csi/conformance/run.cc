@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "checks/checks.h"
+#include "catalogue/catalogue.h"
 #include "trial.h"
 
 namespace drover::csi_kit {

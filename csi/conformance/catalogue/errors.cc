@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "../trial.h"
-#include "checks.h"
+#include "catalogue.h"
 
 namespace drover::csi_kit {
 namespace {

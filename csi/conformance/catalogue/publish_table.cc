@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "../trial.h"
-#include "checks.h"
+#include "catalogue.h"
 #include "drover/fd.h"
 
 namespace drover::csi_kit {

@@ -2,7 +2,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include "../trial.h"
-#include "checks.h"
+#include "catalogue.h"
 
 namespace drover::csi_kit {
 namespace {

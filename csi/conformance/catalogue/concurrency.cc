@@ -3,7 +3,7 @@
 #include <set>
 
 #include "../trial.h"
-#include "checks.h"
+#include "catalogue.h"
 
 namespace drover::csi_kit {
 namespace {

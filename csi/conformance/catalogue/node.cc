@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "../trial.h"
-#include "checks.h"
+#include "catalogue.h"
 
 namespace drover::csi_kit {
 namespace {

@@ -1,6 +1,6 @@
 // What was acknowledged before the program was killed holds afterwards.
 #include "../trial.h"
-#include "checks.h"
+#include "catalogue.h"
 
 namespace drover::csi_kit {
 namespace {

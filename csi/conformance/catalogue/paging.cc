@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "../trial.h"
-#include "checks.h"
+#include "catalogue.h"
 
 namespace drover::csi_kit {
 namespace {

@@ -1,6 +1,6 @@
 // Volumes that grow.
 #include "../trial.h"
-#include "checks.h"
+#include "catalogue.h"
 
 namespace drover::csi_kit {
 namespace {
