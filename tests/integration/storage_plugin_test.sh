@@ -6,8 +6,7 @@ PAGE=$(realpath "$(dirname "$0")/../../docs/plugin-author/csi.md")
 [ "$(id -u)" -eq 0 ] || { echo "skipped: mounting volumes takes root" >&2; exit 77; }
 cd "$WORK" || exit 1
 drover() { "$DROVER" "$@"; }
-mounts() { awk '{ print $5 }' /proc/self/mountinfo | sort; }
-BEFORE=$(mounts)
+mounts() { awk -v work="$WORK/" 'index($5, work) == 1 { print $5 }' /proc/self/mountinfo; }
 mkdir "$WORK/tmp"
 export TMPDIR=$WORK/tmp  # of the kit's folders
 
@@ -35,7 +34,7 @@ expect 0 "-kind csi" drover plugin test -help
 "$HOSTPATH" --endpoint "unix://$WORK/running.sock" "${ARGUMENTS[@]}" > running.log 2>&1 &
 AGENTS+=($!)
 eventually 10 "the plugin makes no socket" test -S running.sock
-expect 2 "10 left out: the plugin was not started here (-endpoint)" "$KIT" -endpoint "unix://$WORK/running.sock" -run restart.
+expect 2 "9 left out: the plugin was not started here (-endpoint)" "$KIT" -endpoint "unix://$WORK/running.sock" -run restart.
 expect 0 "13 passed, 0 failed" "$KIT" -endpoint "unix://$WORK/running.sock" -run publish-table.
 kill -0 "${AGENTS[-1]}" || fail "the plugin that ran already was ended"
 
@@ -55,6 +54,6 @@ expect 2 "unknown option -jsn" drover plugin test -kind csi -jsn "$HOSTPATH"
 expect 2 "only \"csi\" is said" drover plugin test -kind driver "$HOSTPATH"
 
 # --- nothing is left
-[ "$(mounts)" = "$BEFORE" ] || fail "mounts are left: $(diff <(echo "$BEFORE") <(mounts))"
+[ -z "$(mounts)" ] || fail "mounts are left: $(mounts)"
 [ -z "$(ls -A "$WORK/tmp")" ] || fail "folders are left: $(ls "$WORK/tmp")"
 echo "$CHECKS checks passed"
