@@ -48,8 +48,9 @@ class Kit : public ::testing::Test {
     int left_out = 0;
     const auto checks = all_checks();
     (void)run_all(checks, *session_, [&](size_t index, const Outcome& outcome) {
-      EXPECT_NE(outcome.verdict, Verdict::failed)
-          << checks[index]->name << ": " << outcome.asked << "\n" << outcome.came << "\n" << outcome.found;
+      EXPECT_NE(outcome.verdict, Verdict::failed) << checks[index]->name << ": " << outcome.asked << "\n"
+                                                  << outcome.came << "\n"
+                                                  << outcome.found;
       left_out += outcome.verdict == Verdict::left_out;
     });
     return left_out;
@@ -164,7 +165,8 @@ TEST_P(EachCheck, FindsItsFault) {
 
 INSTANTIATE_TEST_SUITE_P(Kit, EachCheck, ::testing::ValuesIn(all_checks()), [](const auto& info) {
   std::string name(info.param->name);
-  std::ranges::replace_if(name, [](char c) { return c == '.' || c == '-'; }, '_');
+  std::ranges::replace_if(
+      name, [](char c) { return c == '.' || c == '-'; }, '_');
   return name;
 });
 

@@ -67,7 +67,8 @@ Status take_capacity(const std::string& value, Settings& settings) {
   const int64_t* const number = quantity ? std::get_if<int64_t>(&quantity->number) : nullptr;
   const bool is_size = number && *number > 0 && (!quantity->unit || quantity->unit->base == Unit::Base::byte);
   // Some checks ask for twice that.
-  if (!is_size || __builtin_mul_overflow(*number, quantity->unit ? quantity->unit->multiplier : 1, &settings.capacity) ||
+  if (!is_size ||
+      __builtin_mul_overflow(*number, quantity->unit ? quantity->unit->multiplier : 1, &settings.capacity) ||
       settings.capacity > (int64_t{1} << 60))
     return invalid_argument("is no size, as 1GiB");
   return {};
@@ -194,19 +195,22 @@ Result<Settings> parse_options(std::span<const std::string> words) {
 
 bool wants_help(std::span<const std::string> words) {
   const auto end = std::ranges::find(words, "--");
-  return std::any_of(words.begin(), end, [](const std::string& w) { return w == "-h" || w == "-help" || w == "--help"; });
+  return std::any_of(words.begin(), end,
+                     [](const std::string& w) { return w == "-h" || w == "-help" || w == "--help"; });
 }
 
 std::string help() {
   std::string out =
       "Usage: drover-csi-test [options] PROGRAM [--] [ARGUMENTS]\n"
       "       drover-csi-test [options] -endpoint unix:///PATH\n\n"
-      "  Tries a storage plugin (CSI): starts PROGRAM with CSI_ENDPOINT in its environment, makes, attaches, stages and\n"
+      "  Tries a storage plugin (CSI): starts PROGRAM with CSI_ENDPOINT in its environment, makes, attaches, stages "
+      "and\n"
       "  publishes volumes of its own, asks twice and wrongly, kills it, and looks whether anything is left. As root,\n"
       "  for mounts. Checks of what a plugin says it cannot do are left out.\n"
       "  Exit code: 0 nothing failed, 1 something did, 2 nothing could be tested.\n\nOptions:\n\n";
   for (const Option& option : kOptions) {
-    std::string left = "    -" + std::string(option.name) + (option.value_name.empty() ? "" : " ") + std::string(option.value_name);
+    std::string left =
+        "    -" + std::string(option.name) + (option.value_name.empty() ? "" : " ") + std::string(option.value_name);
     left.resize(std::max<size_t>(left.size() + 2, 30), ' ');
     out += left + std::string(option.help) + "\n";
   }

@@ -13,9 +13,9 @@ using Words = std::vector<std::string>;
 Result<Settings> parsed(const Words& words) { return parse_options(words); }
 
 TEST(Options, AreReadInBothForms) {
-  const auto settings = parsed({"-param", "type=fast", "--param=size=1", "-access-mode=multi-node-multi-writer",
-                                "-attachment-mode", "block-device", "-capacity", "1GiB", "-timeout", "5s", "-json",
-                                "/bin/true", "--", "-json", "--x"});
+  const auto settings =
+      parsed({"-param", "type=fast", "--param=size=1", "-access-mode=multi-node-multi-writer", "-attachment-mode",
+              "block-device", "-capacity", "1GiB", "-timeout", "5s", "-json", "/bin/true", "--", "-json", "--x"});
   ASSERT_TRUE(settings.ok()) << settings.status().to_string();
   EXPECT_EQ(settings->program, "/bin/true");
   EXPECT_EQ(settings->arguments, (Words{"-json", "--x"}));
@@ -61,7 +61,8 @@ TEST(Options, WhatIsWrongIsSaidWithItsPlace) {
       {{"-capacity", "9EiB", "/bin/true"}, "option -capacity: is no size, as 1GiB"},
       {{"-timeout", "1ms", "/bin/true"}, "option -timeout: must be from 100ms to 1h"},
       {{"-context", "a=b", "/bin/true"}, "option -context: is that of -existing-volume, which is missing"},
-      {{"-attachment-mode", "block-device", "-fs-type", "ext4", "/bin/true"}, "option -fs-type: block devices have none"},
+      {{"-attachment-mode", "block-device", "-fs-type", "ext4", "/bin/true"},
+       "option -fs-type: block devices have none"},
       {{"-secrets", "/no/such/file", "/bin/true"}, "option -secrets: /no/such/file: cannot be read"},
   };
   for (const Case& c : cases) {

@@ -10,7 +10,8 @@ namespace {
 
 using Verdict = Outcome::Verdict;
 
-const Check kOne{"node.info", "it tells", "the rule", 0, nullptr}, kTwo{"node.same", "it tells again", "the rule", 0, nullptr},
+const Check kOne{"node.info", "it tells", "the rule", 0, nullptr},
+    kTwo{"node.same", "it tells again", "the rule", 0, nullptr},
     kThree{"stage.stages", "it stages", "the rule", 0, nullptr};
 const std::vector<const Check*> kChecks = {&kOne, &kTwo, &kThree};
 const std::vector<Outcome> kOutcomes = {

@@ -35,10 +35,10 @@ Outcome judged(const Check& check, Session& session) {
 
 std::vector<const Check*> all_checks() {
   std::vector<const Check*> all;
-  for (const auto& group : {identity_checks(), controller_checks(), publish_checks(), snapshot_checks(),
-                            expansion_checks(), paging_checks(), node_checks(), publish_table_checks(),
-                            idempotency_checks(), error_checks(), hostile_checks(), concurrency_checks(),
-                            restart_checks(), clean_checks()}) {
+  for (const auto& group :
+       {identity_checks(), controller_checks(), publish_checks(), snapshot_checks(), expansion_checks(),
+        paging_checks(), node_checks(), publish_table_checks(), idempotency_checks(), error_checks(), hostile_checks(),
+        concurrency_checks(), restart_checks(), clean_checks()}) {
     for (const Check& each : group) all.push_back(&each);
   }
   return all;
@@ -61,7 +61,8 @@ Outcome run(const Check& check, Session& session) {
   if (!session.subject.is_alive()) {
     outcome.verdict = Verdict::failed;
     outcome.found += session.subject.epitaph();
-    if (const Status again = session.subject.start(); !again.ok()) outcome.found += "; started again: " + again.message();
+    if (const Status again = session.subject.start(); !again.ok())
+      outcome.found += "; started again: " + again.message();
   }
   outcome.took = std::chrono::steady_clock::now() - began;
   return outcome;

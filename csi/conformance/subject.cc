@@ -42,8 +42,8 @@ std::map<std::string, std::string> environment_of(const std::string& socket) {
 class Printed {
  public:
   explicit Printed(const Process& process)
-      : thread_([this, out = process.out(), err = process.err()](const std::stop_token& stop) { read(out, err, stop); }) {
-  }
+      : thread_(
+            [this, out = process.out(), err = process.err()](const std::stop_token& stop) { read(out, err, stop); }) {}
   std::string last() {
     const MutexLock lock(mutex_);
     return text_;
@@ -129,7 +129,8 @@ class ProgramSubject final : public Subject {
   }
   std::string epitaph() override {
     std::string out = ended_.empty() ? "" : "; it ended: " + ended_;
-    if (const std::string said = printed_ ? printed_->last() : ""; !said.empty()) out += "; it said: " + printable(said);
+    if (const std::string said = printed_ ? printed_->last() : ""; !said.empty())
+      out += "; it said: " + printable(said);
     return out;
   }
 

@@ -17,9 +17,9 @@ class Subject {
   virtual ~Subject() = default;
   // Leads to whichever instance lives. Every call on it fails with unavailable while none does.
   virtual std::unique_ptr<plugin_programs::Channel> connect() const = 0;
-  virtual void kill() = 0;        // by SIGKILL; returns when it has gone. Requires: Settings::program
-  virtual Status end() = 0;       // by SIGTERM. Errors: it had to be killed. Requires: as kill
-  virtual Status start() = 0;     // the next instance; returns when it is ready. Requires: none lives
+  virtual void kill() = 0;     // by SIGKILL; returns when it has gone. Requires: Settings::program
+  virtual Status end() = 0;    // by SIGTERM. Errors: it had to be killed. Requires: as kill
+  virtual Status start() = 0;  // the next instance; returns when it is ready. Requires: none lives
   virtual bool is_alive() = 0;
   // How the last instance ended, and what it printed last; for people.
   virtual std::string epitaph() = 0;

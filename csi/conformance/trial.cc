@@ -49,7 +49,8 @@ void fill(Types& types, const Answer& answer) {
 // Learns by calls of its own: what the plugin says wrongly is for the checks to find.
 Status Session::learn() {
   const csi::CallLimits limits{.each_try = settings.limit, .tries = 1};
-  DROVER_TRY(const auto plugin, client.call<v1::GetPluginCapabilitiesResponse>(v1::GetPluginCapabilitiesRequest(), limits));
+  DROVER_TRY(const auto plugin,
+             client.call<v1::GetPluginCapabilitiesResponse>(v1::GetPluginCapabilitiesRequest(), limits));
   for (const auto& each : plugin.capabilities()) {
     if (each.has_service()) abilities.plugin.insert(each.service().type());
   }

@@ -28,7 +28,11 @@ using AccessMode = v1::VolumeCapability::AccessMode;
 // One plugin, from the first check to the last.
 struct Session {
   Session(Subject& tried, const Settings& wanted, std::string kits_folder)
-      : subject(tried), settings(wanted), folder(std::move(kits_folder)), client(tried.connect()), raw(tried.connect()) {}
+      : subject(tried),
+        settings(wanted),
+        folder(std::move(kits_folder)),
+        client(tried.connect()),
+        raw(tried.connect()) {}
   // Asks the plugin for its abilities. Errors: it does not say them.
   Status learn();
 
@@ -74,8 +78,8 @@ class Trial {
       if (request.secrets().empty())
         request.mutable_secrets()->insert(settings().secrets.begin(), settings().secrets.end());
     }
-    auto answer = session_.client.call<decltype(answer_of(request))>(
-        request, {.each_try = settings().limit, .tries = 1});
+    auto answer =
+        session_.client.call<decltype(answer_of(request))>(request, {.each_try = settings().limit, .tries = 1});
     note(request, answer.ok() ? &*answer : nullptr, answer.status());
     if (answer.ok()) remember(request, *answer);
     return answer;
@@ -133,7 +137,7 @@ class Trial {
   Result<Place> attached(const v1::Volume& volume, const v1::VolumeCapability& capability);  // where it attaches
   Result<Place> staged(const v1::Volume& volume, const v1::VolumeCapability& capability);    // where it stages
   Result<Place> staged();
-  Result<std::string> published(const Place& place);  // the target
+  Result<std::string> published(const Place& place);                        // the target
   Result<v1::Snapshot> snapshot(const v1::CreateSnapshotRequest& request);  // one that is ready
   // A name below the kit's folder that nobody has; a folder of it. Nothing is at `target` yet.
   std::string new_target();

@@ -15,7 +15,9 @@ namespace {
 
 constexpr size_t kBytes = 4096;
 
-std::string path_of(const std::string& target, bool is_block) { return is_block ? target : target + "/drover-csi-test"; }
+std::string path_of(const std::string& target, bool is_block) {
+  return is_block ? target : target + "/drover-csi-test";
+}
 
 }  // namespace
 

@@ -49,7 +49,8 @@ int become_storage_kit(const std::vector<std::string>& words, CommandHost& host)
   arguments.push_back(nullptr);
   host.out().flush();
   ::execv(program.c_str(), arguments.data());
-  host.err() << "Error: the kit for storage plugins, " << program << ", cannot be started: " << std::strerror(errno) << "\n";
+  host.err() << "Error: the kit for storage plugins, " << program << ", cannot be started: " << std::strerror(errno)
+             << "\n";
   return kUnusable;
 }
 

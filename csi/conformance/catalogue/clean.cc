@@ -75,8 +75,8 @@ const Check kChecks[] = {
                                        "\"" + each.snapshot().snapshot_id() + "\" is still listed"));
        return {};
      }},
-    {"clean.socket", "nothing is beside the socket", "the supervisor owns that folder; the plugin puts nothing else there",
-     Check::program,
+    {"clean.socket", "nothing is beside the socket",
+     "the supervisor owns that folder; the plugin puts nothing else there", Check::program,
      [](Trial& t) -> Status {
        DROVER_RETURN_IF_ERROR(t.done(v1::ProbeRequest()));
        for (const auto& each : fs::directory_iterator(t.subject().socket_folder())) {

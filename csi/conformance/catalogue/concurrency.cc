@@ -36,8 +36,8 @@ const Check kChecks[] = {
          DROVER_RETURN_IF_ERROR(each);
        return {};
      }},
-    {"concurrency.names", "volumes of many names are made at once", "one call at a time is the rule for one volume only",
-     Check::create,
+    {"concurrency.names", "volumes of many names are made at once",
+     "one call at a time is the rule for one volume only", Check::create,
      [](Trial& t) -> Status {
        std::set<std::string> ids;
        for (const auto& each : at_once([&](int) { return t.make(t.creation()); })) {

@@ -98,8 +98,8 @@ const Check kController[] = {
        DROVER_RETURN_IF_ERROR(volume.status());
        return contract::capacity(request, *volume);
      }},
-    {"volumes.no-demand", "a volume without a capacity_range has the plugin's usual size",
-     "capacity_range is optional", Check::create,
+    {"volumes.no-demand", "a volume without a capacity_range has the plugin's usual size", "capacity_range is optional",
+     Check::create,
      [](Trial& t) -> Status {
        auto request = t.creation();
        request.clear_capacity_range();
@@ -156,7 +156,8 @@ const Check kController[] = {
        DROVER_TRY(const auto answer, t.ask(request));
        return contract::confirmed(request, answer);
      }},
-    {"volumes.get", "ControllerGetVolume tells of the same volume", "volume and status are required", Check::create | Check::get,
+    {"volumes.get", "ControllerGetVolume tells of the same volume", "volume and status are required",
+     Check::create | Check::get,
      [](Trial& t) -> Status {
        DROVER_TRY(const auto volume, t.make(t.creation()));
        v1::ControllerGetVolumeRequest request;

@@ -178,7 +178,8 @@ const Check kUnknowns[] = {
                     request.set_volume_id(Trial::new_name());
                     request.mutable_capacity_range()->set_required_bytes(t.settings().capacity);
                   }>},
-    {"errors.restore-unknown", "CreateVolume of an unknown snapshot says so", kUnknown, Check::create | Check::snapshots,
+    {"errors.restore-unknown", "CreateVolume of an unknown snapshot says so", kUnknown,
+     Check::create | Check::snapshots,
      [](Trial& t) -> Status {
        auto request = t.creation();
        request.mutable_volume_content_source()->mutable_snapshot()->set_snapshot_id(Trial::new_name());

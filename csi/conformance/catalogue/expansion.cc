@@ -15,7 +15,9 @@ v1::ControllerExpandVolumeRequest growth(Trial& t, const std::string& volume, in
   return request;
 }
 
-int64_t twice(Trial& t, const v1::Volume& volume) { return 2 * std::max(volume.capacity_bytes(), t.settings().capacity); }
+int64_t twice(Trial& t, const v1::Volume& volume) {
+  return 2 * std::max(volume.capacity_bytes(), t.settings().capacity);
+}
 
 bool is_online(Trial& t) {
   const auto answer = t.ask(v1::GetPluginCapabilitiesRequest());
@@ -73,7 +75,8 @@ const Check kChecks[] = {
        return expect(now == 0 || now >= wanted, "capacity_bytes is the one of before");
      }},
     {"expansion.on-node", "NodeExpandVolume grows a volume in use",
-     "after ControllerExpandVolume, where node_expansion_required says so", kExpands | Check::node_expand | Check::mounts,
+     "after ControllerExpandVolume, where node_expansion_required says so",
+     kExpands | Check::node_expand | Check::mounts,
      [](Trial& t) -> Status {
        if (!is_online(t)) return t.inapplicable("the plugin does not say that it expands ONLINE");
        DROVER_TRY(const Place place, t.staged());

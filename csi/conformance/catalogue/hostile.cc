@@ -7,9 +7,7 @@
 namespace drover::csi_kit {
 namespace {
 
-Status lives(Trial& t) {
-  return t.done(v1::ProbeRequest()).with_context("after that");
-}
+Status lives(Trial& t) { return t.done(v1::ProbeRequest()).with_context("after that"); }
 
 // An error of its own, not the end of it.
 Status is_refused(Trial& t, const Status& came) {
@@ -38,8 +36,8 @@ const Check kChecks[] = {
        request.set_name(request.name() + '\x01');
        return t.ends(request, {Code::invalid_argument});
      }},
-    {"hostile.unknown-mode", "an access mode that there is not is refused", "a field with a value unsupported: an error",
-     Check::create,
+    {"hostile.unknown-mode", "an access mode that there is not is refused",
+     "a field with a value unsupported: an error", Check::create,
      [](Trial& t) -> Status {
        auto request = t.creation();
        request.mutable_volume_capabilities(0)->mutable_access_mode()->set_mode(static_cast<AccessMode::Mode>(99));
@@ -67,8 +65,7 @@ const Check kChecks[] = {
        *request.add_volume_capabilities() = t.capability();
        return is_refused(t, t.done(request));
      }},
-    {"hostile.secret", "no error repeats a secret", "secrets are never logged, and never said",
-     Check::create,
+    {"hostile.secret", "no error repeats a secret", "secrets are never logged, and never said", Check::create,
      [](Trial& t) -> Status {
        const std::string secret = "a-secret-of-" + Trial::new_name();
        auto request = t.creation();

@@ -67,7 +67,9 @@ const Check kChecks[] = {
      }},
     {"idempotency.detach-unknown", "ControllerUnpublishVolume of an unknown volume ends",
      "unknown and surely detached: OK, else NOT_FOUND", Check::attach,
-     [](Trial& t) { return t.ends(t.detachment(Trial::new_name()), {Code::ok, Code::not_found}); }},
+     [](Trial& t) {
+       return t.ends(t.detachment(Trial::new_name()), {Code::ok, Code::not_found});
+     }},
     {"idempotency.stage", "NodeStageVolume again is no error", "same path, same capability: OK", kStages,
      [](Trial& t) -> Status {
        DROVER_TRY(const Place place, t.staged());
@@ -78,9 +80,9 @@ const Check kChecks[] = {
      [](Trial& t) -> Status {
        DROVER_TRY(Place place, t.staged());
        const auto mode = place.capability.access_mode().mode();
-       place.capability = t.capability(mode == AccessMode::SINGLE_NODE_READER_ONLY
-                                           ? AccessMode::SINGLE_NODE_WRITER
-                                           : AccessMode::SINGLE_NODE_READER_ONLY);
+       place.capability =
+           t.capability(mode == AccessMode::SINGLE_NODE_READER_ONLY ? AccessMode::SINGLE_NODE_WRITER
+                                                                    : AccessMode::SINGLE_NODE_READER_ONLY);
        return t.ends(t.staging(place), {Code::already_exists});
      }},
     {"idempotency.unstage", "NodeUnstageVolume again is no error", "nothing staged there: OK", kStages,

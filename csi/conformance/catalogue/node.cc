@@ -46,8 +46,8 @@ const Check kChecks[] = {
        DROVER_TRY(const auto info, t.ask(v1::NodeGetInfoRequest()));
        return expect(!info.accessible_topology().segments().empty(), "accessible_topology has no segments");
      }},
-    {"node.capabilities", "NodeGetCapabilities lists each capability once",
-     "a capability has a type; UNKNOWN is none", Check::node,
+    {"node.capabilities", "NodeGetCapabilities lists each capability once", "a capability has a type; UNKNOWN is none",
+     Check::node,
      [](Trial& t) -> Status {
        DROVER_TRY(const auto answer, t.ask(v1::NodeGetCapabilitiesRequest()));
        return contract::capabilities(answer);

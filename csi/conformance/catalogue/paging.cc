@@ -47,7 +47,8 @@ Result<std::vector<std::string>> read_all_pages(Trial& t, int most) {
                                   "a page has " + std::to_string(answer.entries_size()) + " entries"));
     for (const auto& each : answer.entries()) ids.push_back(id_of(each));
     if (answer.next_token().empty()) return ids;
-    DROVER_RETURN_IF_ERROR(expect(answer.next_token() != request.starting_token(), "next_token is the one before: the list never ends"));
+    DROVER_RETURN_IF_ERROR(
+        expect(answer.next_token() != request.starting_token(), "next_token is the one before: the list never ends"));
     request.set_starting_token(answer.next_token());
   }
   return failed_precondition("the list never ends");
@@ -95,8 +96,8 @@ const Check kChecks[] = {
      lists_each_once<v1::ListVolumesRequest, make_volumes, 2>},
     {"paging.volumes-goes-on", "ListVolumes says that there is more", "an empty next_token is the end of the list",
      kVolumes, goes_on_after_the_first_page<v1::ListVolumesRequest, make_volumes>},
-    {"paging.volumes-token", "ListVolumes refuses a token that is none", "an invalid starting_token: ABORTED",
-     kVolumes, refuses_the_token<v1::ListVolumesRequest>},
+    {"paging.volumes-token", "ListVolumes refuses a token that is none", "an invalid starting_token: ABORTED", kVolumes,
+     refuses_the_token<v1::ListVolumesRequest>},
     {"paging.volumes-deleted", "a list goes on when a volume is deleted meanwhile",
      "the token stays good, or is refused with ABORTED and the list begins anew", kVolumes,
      [](Trial& t) -> Status {

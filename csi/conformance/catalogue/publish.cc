@@ -60,7 +60,8 @@ const Check kChecks[] = {
        return t.done(request);
      }},
     {"publish.listed", "ListVolumes names the node of an attached volume",
-     "published_node_ids holds every node that the volume is published to", Check::create | Check::published_nodes | Check::attach,
+     "published_node_ids holds every node that the volume is published to",
+     Check::create | Check::published_nodes | Check::attach,
      [](Trial& t) -> Status {
        DROVER_TRY(const auto volume, t.make(t.creation()));
        DROVER_RETURN_IF_ERROR(t.attached(volume, t.capability()).status());
@@ -68,7 +69,8 @@ const Check kChecks[] = {
        return expect(is_there, "published_node_ids lacks the node");
      }},
     {"publish.unlisted", "ListVolumes no longer names the node of a detached volume",
-     "published_node_ids holds no node that the volume was detached from", Check::create | Check::published_nodes | Check::attach,
+     "published_node_ids holds no node that the volume was detached from",
+     Check::create | Check::published_nodes | Check::attach,
      [](Trial& t) -> Status {
        DROVER_TRY(const auto volume, t.make(t.creation()));
        DROVER_RETURN_IF_ERROR(t.attached(volume, t.capability()).status());

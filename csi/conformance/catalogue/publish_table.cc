@@ -56,7 +56,8 @@ const Check kChecks[] = {
        std::error_code error;
        const fs::file_status status = fs::status(at.target, error);
        const bool is_right = t.settings().is_block() ? fs::is_block_file(status) : fs::is_directory(status);
-       return expect(is_right, std::string("the target is no ") + (t.settings().is_block() ? "block device" : "folder"));
+       return expect(is_right,
+                     std::string("the target is no ") + (t.settings().is_block() ? "block device" : "folder"));
      }},
     {"publish-table.mounted", "the volume is mounted at the target", "a target that is a plain folder keeps nothing",
      kPublishes,
@@ -95,7 +96,8 @@ const Check kChecks[] = {
        auto request = t.publication(place, t.new_target());
        request.set_readonly(true);
        DROVER_RETURN_IF_ERROR(t.done(request));
-       return expect(!write_content(request.target_path(), t.settings().is_block(), kText).ok(), "a task can write to it");
+       return expect(!write_content(request.target_path(), t.settings().is_block(), kText).ok(),
+                     "a task can write to it");
      }},
     {"publish-table.same", "the same call again: OK", "T same, P same: OK", kPublishes,
      [](Trial& t) -> Status {
@@ -111,8 +113,8 @@ const Check kChecks[] = {
        const auto mounts = mounts_below(t.session().folder);
        return expect(std::ranges::find(mounts, at.target) == mounts.end(), "the target is still mounted");
      }},
-    {"publish-table.otherwise", "another call for the same target: ALREADY_EXISTS",
-     "T same, P differs: ALREADY_EXISTS", kPublishes,
+    {"publish-table.otherwise", "another call for the same target: ALREADY_EXISTS", "T same, P differs: ALREADY_EXISTS",
+     kPublishes,
      [](Trial& t) -> Status {
        DROVER_TRY(const Published at, publish(t));
        auto request = t.publication(at.place, at.target);
@@ -154,7 +156,8 @@ const Check kChecks[] = {
          DROVER_TRY(const std::string two, t.published(place));
          DROVER_RETURN_IF_ERROR(write_content(two, t.settings().is_block(), kText));
          DROVER_RETURN_IF_ERROR(t.done(Trial::unpublication(place.volume.volume_id(), one)));
-         DROVER_TRY(const std::string text, read_content(two, t.settings().is_block()).with_context("the other target"));
+         DROVER_TRY(const std::string text,
+                    read_content(two, t.settings().is_block()).with_context("the other target"));
          return expect(text == kText, "the other target reads something else");
        });
      }},

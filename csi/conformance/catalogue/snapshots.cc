@@ -90,7 +90,8 @@ const Check kChecks[] = {
        DROVER_TRY(const Cut made, cut(t));
        DROVER_RETURN_IF_ERROR(t.snapshot(t.snapshot_of(made.volume.volume_id())).status());
        DROVER_TRY(const auto ids, listed_by_id(t, made.snapshot.snapshot_id()));
-       return expect(ids == std::vector{made.snapshot.snapshot_id()}, "the list has " + std::to_string(ids.size()) + " entries, or another one");
+       return expect(ids == std::vector{made.snapshot.snapshot_id()},
+                     "the list has " + std::to_string(ids.size()) + " entries, or another one");
      }},
     {"snapshots.by-source", "ListSnapshots finds a volume's snapshots", "source_volume_id: those of that volume alone",
      kLists,
@@ -100,7 +101,8 @@ const Check kChecks[] = {
        v1::ListSnapshotsRequest request;
        request.set_source_volume_id(made.volume.volume_id());
        DROVER_TRY(const auto ids, listed(t, request));
-       return expect(ids == std::vector{made.snapshot.snapshot_id()}, "the list has " + std::to_string(ids.size()) + " entries, or another one");
+       return expect(ids == std::vector{made.snapshot.snapshot_id()},
+                     "the list has " + std::to_string(ids.size()) + " entries, or another one");
      }},
     {"snapshots.none", "ListSnapshots of an unknown identifier is empty", "an unknown snapshot_id is no error", kLists,
      [](Trial& t) -> Status {
@@ -114,7 +116,8 @@ const Check kChecks[] = {
        DROVER_TRY(const auto ids, listed_by_id(t, made.snapshot.snapshot_id()));
        return expect(ids.empty(), "it is still in the list");
      }},
-    {"snapshots.get", "GetSnapshot tells of the same snapshot", "snapshot is required", kSnapshots | Check::get_snapshot,
+    {"snapshots.get", "GetSnapshot tells of the same snapshot", "snapshot is required",
+     kSnapshots | Check::get_snapshot,
      [](Trial& t) -> Status {
        DROVER_TRY(const Cut made, cut(t));
        v1::GetSnapshotRequest request;

@@ -17,19 +17,19 @@ struct Row {
   const char* name;
 };
 
-constexpr Row kController[] = {{Check::create, Rpc::CREATE_DELETE_VOLUME, "CREATE_DELETE_VOLUME"},
-                               {Check::attach, Rpc::PUBLISH_UNPUBLISH_VOLUME, "PUBLISH_UNPUBLISH_VOLUME"},
-                               {Check::list, Rpc::LIST_VOLUMES, "LIST_VOLUMES"},
-                               {Check::capacity, Rpc::GET_CAPACITY, "GET_CAPACITY"},
-                               {Check::snapshots, Rpc::CREATE_DELETE_SNAPSHOT, "CREATE_DELETE_SNAPSHOT"},
-                               {Check::list_snapshots, Rpc::LIST_SNAPSHOTS, "LIST_SNAPSHOTS"},
-                               {Check::clone, Rpc::CLONE_VOLUME, "CLONE_VOLUME"},
-                               {Check::read_only, Rpc::PUBLISH_READONLY, "PUBLISH_READONLY"},
-                               {Check::expand, Rpc::EXPAND_VOLUME, "EXPAND_VOLUME"},
-                               {Check::published_nodes, Rpc::LIST_VOLUMES_PUBLISHED_NODES,
-                                "LIST_VOLUMES_PUBLISHED_NODES"},
-                               {Check::get, Rpc::GET_VOLUME, "GET_VOLUME"},
-                               {Check::get_snapshot, Rpc::GET_SNAPSHOT, "GET_SNAPSHOT"}};
+constexpr Row kController[] = {
+    {Check::create, Rpc::CREATE_DELETE_VOLUME, "CREATE_DELETE_VOLUME"},
+    {Check::attach, Rpc::PUBLISH_UNPUBLISH_VOLUME, "PUBLISH_UNPUBLISH_VOLUME"},
+    {Check::list, Rpc::LIST_VOLUMES, "LIST_VOLUMES"},
+    {Check::capacity, Rpc::GET_CAPACITY, "GET_CAPACITY"},
+    {Check::snapshots, Rpc::CREATE_DELETE_SNAPSHOT, "CREATE_DELETE_SNAPSHOT"},
+    {Check::list_snapshots, Rpc::LIST_SNAPSHOTS, "LIST_SNAPSHOTS"},
+    {Check::clone, Rpc::CLONE_VOLUME, "CLONE_VOLUME"},
+    {Check::read_only, Rpc::PUBLISH_READONLY, "PUBLISH_READONLY"},
+    {Check::expand, Rpc::EXPAND_VOLUME, "EXPAND_VOLUME"},
+    {Check::published_nodes, Rpc::LIST_VOLUMES_PUBLISHED_NODES, "LIST_VOLUMES_PUBLISHED_NODES"},
+    {Check::get, Rpc::GET_VOLUME, "GET_VOLUME"},
+    {Check::get_snapshot, Rpc::GET_SNAPSHOT, "GET_SNAPSHOT"}};
 constexpr Row kNode[] = {{Check::stage, NodeRpc::STAGE_UNSTAGE_VOLUME, "STAGE_UNSTAGE_VOLUME"},
                          {Check::stats, NodeRpc::GET_VOLUME_STATS, "GET_VOLUME_STATS"},
                          {Check::node_expand, NodeRpc::EXPAND_VOLUME, "EXPAND_VOLUME of the node"},

@@ -10,9 +10,9 @@ namespace drover::csi_kit {
 struct Settings;
 
 struct Abilities {
-  std::set<int> plugin{};      // PluginCapability.Service.Type
-  std::set<int> controller{};  // ControllerServiceCapability.RPC.Type
-  std::set<int> node{};        // NodeServiceCapability.RPC.Type
+  std::set<int> plugin{};                         // PluginCapability.Service.Type
+  std::set<int> controller{};                     // ControllerServiceCapability.RPC.Type
+  std::set<int> node{};                           // NodeServiceCapability.RPC.Type
   bool has_controller = false, has_node = false;  // this instance serves it
   std::string node_id{};
   std::string why_no_mounts{};  // empty: this process may mount

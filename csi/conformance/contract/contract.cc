@@ -140,9 +140,9 @@ Status confirmed(const v1::ValidateVolumeCapabilitiesRequest& asked,
         confirmed.volume_capabilities(), [&](const auto& other) { return MessageDifferencer::Equals(each, other); });
     DROVER_RETURN_IF_ERROR(expect(is_there, "a capability is not confirmed"));
   }
-  DROVER_RETURN_IF_ERROR(expect(is_same(asked.volume_context(), confirmed.volume_context()) ||
-                                    confirmed.volume_context().empty(),
-                                "another volume_context is confirmed"));
+  DROVER_RETURN_IF_ERROR(
+      expect(is_same(asked.volume_context(), confirmed.volume_context()) || confirmed.volume_context().empty(),
+             "another volume_context is confirmed"));
   return expect(is_same(asked.parameters(), confirmed.parameters()) || confirmed.parameters().empty(),
                 "other parameters are confirmed");
 }
@@ -161,7 +161,8 @@ Status usage(const v1::NodeGetVolumeStatsResponse& answer) {
   for (const auto& each : answer.usage()) {
     DROVER_RETURN_IF_ERROR(expect(each.unit() != v1::VolumeUsage::UNKNOWN, "a unit is missing"));
     DROVER_RETURN_IF_ERROR(expect(units.insert(each.unit()).second, "a unit is there twice"));
-    DROVER_RETURN_IF_ERROR(expect(each.total() >= 0 && each.used() >= 0 && each.available() >= 0, "a size is negative"));
+    DROVER_RETURN_IF_ERROR(
+        expect(each.total() >= 0 && each.used() >= 0 && each.available() >= 0, "a size is negative"));
     DROVER_RETURN_IF_ERROR(expect(each.available() <= each.total(), "more is available than there is"));
   }
   return {};

@@ -18,7 +18,8 @@ using NodeRpc = v1::NodeServiceCapability::RPC;
 using Service = v1::PluginCapability::Service;
 
 TEST(PluginName, IsInDomainStyle) {
-  for (const char* good : {"a", "hostpath.csi.drover", "EBS-1.csi.aws.com"}) EXPECT_TRUE(contract::is_plugin_name(good)) << good;
+  for (const char* good : {"a", "hostpath.csi.drover", "EBS-1.csi.aws.com"})
+    EXPECT_TRUE(contract::is_plugin_name(good)) << good;
   for (const std::string& bad : {std::string(), std::string("-a"), std::string("a."), std::string("a b"),
                                  std::string("a/b"), std::string(64, 'a')})
     EXPECT_FALSE(contract::is_plugin_name(bad)) << bad;

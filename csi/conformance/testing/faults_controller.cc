@@ -38,8 +38,7 @@ void add_identity(Faults& out) {
       edits<v1::ProbeRequest>([](const auto&, auto& answer) { answer.mutable_ready()->set_value(false); });
   out["identity.serves"] = both(fails<v1::ControllerGetCapabilitiesRequest>(Code::unimplemented),
                                 fails<v1::NodeGetCapabilitiesRequest>(Code::unimplemented));
-  out["identity.says-controller"] =
-      edits<Capabilities>([](const auto&, auto& answer) { answer.clear_capabilities(); });
+  out["identity.says-controller"] = edits<Capabilities>([](const auto&, auto& answer) { answer.clear_capabilities(); });
   out["hostile.garbage-identity"] = pretends<Info>();
   out["concurrency.reads"] = fails_later<Capabilities>(Code::aborted, 3);
 }
@@ -47,8 +46,8 @@ void add_identity(Faults& out) {
 void add_controller(Faults& out) {
   using Capabilities = v1::ControllerGetCapabilitiesRequest;
   using Room = v1::GetCapacityRequest;
-  out["controller.capabilities"] = edits<Capabilities>(
-      [](const auto&, auto& answer) { *answer.add_capabilities() = answer.capabilities(0); });
+  out["controller.capabilities"] =
+      edits<Capabilities>([](const auto&, auto& answer) { *answer.add_capabilities() = answer.capabilities(0); });
   out["controller.same-capabilities"] =
       edits_later<Capabilities>([](const auto&, auto& answer) { answer.clear_capabilities(); });
   out["controller.consistent"] = edits<Capabilities>([](const auto&, auto& answer) {
@@ -117,10 +116,11 @@ void add_attachment(Faults& out) {
     for (auto& each : *answer.mutable_entries()) each.clear_status();
   });
   out["publish.unlisted"] = pretends<Detach>();
-  out["publish.from-all"] = pretends<Detach>([](const Passing&, const Detach& request) { return request.node_id().empty(); });
+  out["publish.from-all"] =
+      pretends<Detach>([](const Passing&, const Detach& request) { return request.node_id().empty(); });
   out["publish.in-use"] = says<v1::DeleteVolumeRequest>(Code::failed_precondition, Code::ok);
-  out["idempotency.attach"] = edits_later<Attach>(
-      [](const auto&, auto& answer) { (*answer.mutable_publish_context())["time"] = "another"; });
+  out["idempotency.attach"] =
+      edits_later<Attach>([](const auto&, auto& answer) { (*answer.mutable_publish_context())["time"] = "another"; });
   out["idempotency.attach-otherwise"] = says<Attach>(Code::already_exists, Code::ok);
   out["idempotency.detach"] = fails_later<Detach>(Code::internal);
   out["idempotency.detach-unknown"] = fails<Detach>(Code::internal);
@@ -136,8 +136,7 @@ void add_expansion(Faults& out) {
     answer.set_capacity_bytes(request.capacity_range().required_bytes());
   });
   out["expansion.impossible"] = says<Expand>(Code::out_of_range, Code::ok);
-  out["expansion.seen"] =
-      edits<Get>([](const auto&, auto& answer) { answer.mutable_volume()->set_capacity_bytes(1); });
+  out["expansion.seen"] = edits<Get>([](const auto&, auto& answer) { answer.mutable_volume()->set_capacity_bytes(1); });
   out["expansion.on-node"] = fails<v1::NodeExpandVolumeRequest>(Code::internal);
 }
 

@@ -18,8 +18,7 @@ void add_missing_fields(Faults& out) {
   put({"errors.create-name", "errors.create-capabilities", "errors.create-mode", "errors.create-type"},
       static_cast<CreateVolumeRequest*>(nullptr));
   put({"errors.delete-id"}, static_cast<DeleteVolumeRequest*>(nullptr));
-  put({"errors.validate-id", "errors.validate-capabilities"},
-      static_cast<ValidateVolumeCapabilitiesRequest*>(nullptr));
+  put({"errors.validate-id", "errors.validate-capabilities"}, static_cast<ValidateVolumeCapabilitiesRequest*>(nullptr));
   put({"errors.attach-id", "errors.attach-node", "errors.attach-capability"},
       static_cast<ControllerPublishVolumeRequest*>(nullptr));
   put({"errors.detach-id"}, static_cast<ControllerUnpublishVolumeRequest*>(nullptr));

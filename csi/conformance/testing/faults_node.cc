@@ -24,12 +24,13 @@ void add_information(Faults& out) {
   using Info = v1::NodeGetInfoRequest;
   using Capabilities = v1::NodeGetCapabilitiesRequest;
   out["node.info"] = edits<Info>([](const auto&, auto& answer) { answer.set_node_id(std::string(257, 'n')); });
-  out["node.same-info"] = edits<Info>([](const auto&, auto& answer) { answer.set_node_id(Uuid::random().to_string()); });
+  out["node.same-info"] =
+      edits<Info>([](const auto&, auto& answer) { answer.set_node_id(Uuid::random().to_string()); });
   out["restart.same-node"] = out["node.same-info"];
   out["node.most-volumes"] = edits<Info>([](const auto&, auto& answer) { answer.set_max_volumes_per_node(-1); });
   out["node.place"] = edits<Info>([](const auto&, auto& answer) { answer.clear_accessible_topology(); });
-  out["node.capabilities"] = edits<Capabilities>(
-      [](const auto&, auto& answer) { answer.add_capabilities()->mutable_rpc(); });
+  out["node.capabilities"] =
+      edits<Capabilities>([](const auto&, auto& answer) { answer.add_capabilities()->mutable_rpc(); });
   out["node.same-capabilities"] =
       edits_later<Capabilities>([](const auto&, auto& answer) { answer.clear_capabilities(); });
   out["hostile.garbage-node"] = pretends<Publish>();
@@ -76,8 +77,8 @@ void add_publish(Faults& out) {
   out["publish-table.shared-content"] = also<Publish>([](const Passing& passing, const Publish& request) {
     if (passing.times == 2) mount_over(request.target_path());
   });
-  out["publish-table.unpublish"] = also<Unpublish>(
-      [](const Passing&, const Unpublish& request) { std::ofstream(request.target_path()) << "left"; });
+  out["publish-table.unpublish"] =
+      also<Unpublish>([](const Passing&, const Unpublish& request) { std::ofstream(request.target_path()) << "left"; });
   out["idempotency.unpublish"] = fails_later<Unpublish>(Code::internal);
   out["idempotency.unpublish-never"] = fails<Unpublish>(Code::failed_precondition);
   out["concurrency.publish"] = fails_later<Publish>(Code::internal, 3);
@@ -94,8 +95,8 @@ void add_leftovers(Faults& out, const std::string& folder) {
   out["restart.unpublish"] = pretends<Unpublish>();
   out["restart.answers"] = fails<v1::GetPluginInfoRequest>(Code::unavailable);
   out["restart.orderly"] = {.is_deaf = true};
-  out["clean.mounts"] = also<Unstage>(
-      [](const Passing&, const Unstage& request) { mount_over(request.staging_target_path()); });
+  out["clean.mounts"] =
+      also<Unstage>([](const Passing&, const Unstage& request) { mount_over(request.staging_target_path()); });
   out["clean.targets"] = also<Unpublish>(
       [](const Passing&, const Unpublish& request) { std::filesystem::create_directory(request.target_path()); });
   out["clean.staging"] = also<Unstage>([](const Passing&, const Unstage& request) {

@@ -11,9 +11,8 @@ class FaultyChannel final : public plugin_programs::Channel {
       : good_(std::move(good)), soil_(soil), socket_folder_(std::move(socket_folder)) {}
   Result<std::string> call(const std::string& method, std::string request, std::optional<SteadyTime> deadline,
                            std::stop_token stop) override {
-    return soil_.pass(method, std::move(request), socket_folder_, [&](std::string bytes) {
-      return good_->call(method, std::move(bytes), deadline, stop);
-    });
+    return soil_.pass(method, std::move(request), socket_folder_,
+                      [&](std::string bytes) { return good_->call(method, std::move(bytes), deadline, stop); });
   }
   std::shared_ptr<plugin_programs::Messages> open(const std::string& method, std::string request,
                                                   plugin_programs::Messages::Keep keep) override {

@@ -16,8 +16,8 @@ namespace drover::csi_kit {
 // One call on its way through the relay.
 struct Passing {
   const std::string& method;
-  std::string request;  // bytes
-  int times = 1;        // this method was called with the fault, this call included
+  std::string request;    // bytes
+  int times = 1;          // this method was called with the fault, this call included
   bool is_again = false;  // with the same bytes as a call before
   std::string socket_folder{};
   std::function<Result<std::string>(std::string request)> forward{};
