@@ -2,12 +2,15 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 
+#include "drover/fd.h"
 #include "run.h"
 #include "testing/faults.h"
 #include "trial.h"
@@ -52,6 +55,7 @@ class Kit : public ::testing::Test {
                                                   << outcome.came << "\n"
                                                   << outcome.found;
       left_out += outcome.verdict == Verdict::left_out;
+      return true;
     });
     return left_out;
   }
@@ -99,6 +103,24 @@ TEST_F(GoodPlugin, PassesAsANodeAlone) {
   EXPECT_GT(pass_all(), 100);
 }
 
+TEST_F(GoodPlugin, PassesWithAVolumeThatExists) {
+  ASSERT_NO_FATAL_FAILURE(start_with("file-system", {}));
+  Trial trial(*session_);
+  const auto made = session_->client.call<v1::CreateVolumeResponse>(trial.creation());
+  ASSERT_TRUE(made.ok()) << made.status().to_string();
+  ASSERT_TRUE(good_->end().ok());
+
+  settings_.volume = made->volume().volume_id();
+  settings_.context = {made->volume().volume_context().begin(), made->volume().volume_context().end()};
+  settings_.arguments.push_back("--no-controller");
+  ASSERT_NO_FATAL_FAILURE(start());
+  const auto checks = all_checks();
+  EXPECT_EQ(pass_all(), std::ranges::count_if(checks, [&](const Check* each) {
+              return !missing(each->needs, session_->abilities, settings_).empty();
+            }));
+  EXPECT_EQ(missing(Check::stage | Check::stats | Check::volume | Check::mounts, session_->abilities, settings_), "");
+}
+
 TEST_F(GoodPlugin, PassesAsAControllerAlone) {
   ASSERT_NO_FATAL_FAILURE(start_with("file-system", {"--attach", "--no-node"}));
   EXPECT_GT(pass_all(), 60);
@@ -117,16 +139,23 @@ TEST_F(GoodPlugin, MayDoWhatTheSpecificationAllows) {
   EXPECT_TRUE(soil_.was_met());
 }
 
+// A socket behind which nobody answers.
 TEST_F(Kit, EndsWhenThePluginHangs) {
+  settings_ = {.program = {}, .socket = folder_ + "/mute.sock", .limit = std::chrono::milliseconds(300)};
+  const Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  settings_.socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(listener.get(), 8), 0);
+  const auto subject = make_subject(settings_, kits_folder());
+  ASSERT_FALSE(subject.ok());
+  EXPECT_TRUE(subject.status().message().starts_with("the plugin is not ready in time")) << subject.status().message();
+}
+
+TEST_F(Kit, StopsWhenItIsToldTo) {
   start();
-  settings_.limit = std::chrono::milliseconds(300);
-  soil_.plant(on<v1::ProbeRequest>(everywhere<v1::ProbeRequest>, [](Passing& passing) {
-    (void)passing.forward(passing.request);
-    return Result<std::string>(deadline_exceeded("planted"));
-  }));
-  const Outcome outcome = run(*select("identity.ready").at(0), *session_);
-  EXPECT_EQ(outcome.verdict, Verdict::failed);
-  EXPECT_NE(outcome.came.find("deadline_exceeded"), std::string::npos) << outcome.came;
+  const auto checks = all_checks();
+  EXPECT_EQ(run_all(checks, *session_, [](size_t index, const Outcome&) { return index < 2; }).size(), 3u);
 }
 
 TEST_F(Kit, StartsAPluginThatDied) {

@@ -22,6 +22,20 @@ using namespace drover::csi_kit;
 
 constexpr int kFailed = 1, kUnusable = 2;
 
+sigset_t interrupts() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int each : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, each);
+  return signals;
+}
+
+// They wait for the end of a check: what it made is undone first, and the plugin is ended.
+bool is_interrupted() {
+  const sigset_t signals = interrupts();
+  const timespec at_once{};
+  return ::sigtimedwait(&signals, nullptr, &at_once) > 0;
+}
+
 // What is mounted here is gone with this process, however it ends. Empty, or why there can be no mounts.
 std::string own_mounts(const Settings& settings) {
   if (::geteuid() != 0) return "mounts need root";
@@ -52,9 +66,13 @@ Result<int> try_plugin(const Settings& settings, const std::vector<const Check*>
   const std::string& tried = settings.program.empty() ? settings.socket : settings.program;
   Progress progress(std::cout, checks, settings.is_verbose);
   if (!settings.is_json) std::cout << checks.size() << " checks of " << printable(tried) << "\n";
+  bool was_interrupted = false;
   const auto outcomes = run_all(checks, session, [&](size_t index, const Outcome& outcome) {
     if (!settings.is_json) progress.ended(index, outcome);
+    was_interrupted = is_interrupted();
+    return !was_interrupted;
   });
+  if (was_interrupted) return cancelled("interrupted after " + std::to_string(outcomes.size()) + " checks");
   std::cout << (settings.is_json ? to_json(tried, checks, outcomes) : summary(outcomes) + "\n");
   const Tally count = tally(outcomes);
   if (count.passed + count.failed == 0) return failed_precondition("nothing was tested; -verbose says why");
@@ -85,6 +103,8 @@ int main(int count, char** arguments) {
     return 0;
   }
   (void)std::signal(SIGPIPE, SIG_IGN);
+  const sigset_t signals = interrupts();
+  (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread begins
   const auto ended = run(words);
   if (ended) return *ended;
   std::cerr << "Error: " << printable(ended.status().message()) << "\n";

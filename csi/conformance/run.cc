@@ -69,11 +69,11 @@ Outcome run(const Check& check, Session& session) {
 }
 
 std::vector<Outcome> run_all(std::span<const Check* const> checks, Session& session,
-                             const std::function<void(size_t, const Outcome&)>& done) {
+                             const std::function<bool(size_t, const Outcome&)>& done) {
   std::vector<Outcome> outcomes;
   for (const Check* check : checks) {
     outcomes.push_back(run(*check, session));
-    done(outcomes.size() - 1, outcomes.back());
+    if (!done(outcomes.size() - 1, outcomes.back())) break;
   }
   return outcomes;
 }

@@ -23,9 +23,9 @@ struct Outcome {
 
 // Undoes what the check made. Requires: the session has learnt.
 Outcome run(const Check& check, Session& session);
-// `done` is called after each.
+// `done` is called after each, and says whether to go on. Returns the outcomes of those that were run.
 std::vector<Outcome> run_all(std::span<const Check* const> checks, Session& session,
-                             const std::function<void(size_t index, const Outcome&)>& done);
+                             const std::function<bool(size_t index, const Outcome&)>& done);
 
 // Unmounts what is still mounted below the folder, and removes it.
 void clear(const std::string& folder);

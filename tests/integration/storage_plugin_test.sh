@@ -53,6 +53,17 @@ expect 2 "Error: /no/such/plugin: there is no such file" drover plugin test -kin
 expect 2 "unknown option -jsn" drover plugin test -kind csi -jsn "$HOSTPATH"
 expect 2 "only \"csi\" is said" drover plugin test -kind driver "$HOSTPATH"
 
+# --- one that is interrupted cleans up first
+"$KIT" "$HOSTPATH" -- --node-id one --data-dir "$WORK/interrupted" > interrupted.txt 2>&1 &
+KIT_PID=$!
+eventually 20 "no group is over" grep -q passed interrupted.txt
+kill -TERM "$KIT_PID"
+wait "$KIT_PID"
+[ $? -eq 2 ] || fail "an interrupted test ends otherwise: $(cat interrupted.txt)"
+grep -q 'Error: interrupted after [0-9]* checks' interrupted.txt || fail "it does not say that it was interrupted: $(cat interrupted.txt)"
+gone_for_good() { ! grep -zqs -- "$WORK/interrupte[d]" /proc/[0-9]*/cmdline; }  # but not this grep
+eventually 10 "its plugin still runs" gone_for_good
+
 # --- nothing is left
 [ -z "$(mounts)" ] || fail "mounts are left: $(mounts)"
 [ -z "$(ls -A "$WORK/tmp")" ] || fail "folders are left: $(ls "$WORK/tmp")"
