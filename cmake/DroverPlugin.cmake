@@ -16,7 +16,8 @@
 #
 #   drover_add_conformance_test(NAME [TASKS FILE] [CONFIG FILE])
 #
-# has CTest run the conformance kit (`drover plugin test`) over the forms of a plugin that was added before.
+# has CTest run the conformance kit (`drover plugin test`) over the forms of a plugin that was added before. For storage
+# plugins, which speak CSI, drover_csi_messages(…) and drover_add_csi_test(…) below.
 #
 # The latter finds the SDK's libraries beside it and, when it is copied elsewhere, where they were built or installed.
 # A plugin's own .proto files are compiled into that plugin and nowhere else: the same file in two plugins would abort
@@ -245,4 +246,46 @@ function(drover_add_conformance_test name)
       set_tests_properties(${name}_${form}_conformance PROPERTIES TIMEOUT 300)
     endif()
   endforeach()
+endfunction()
+
+# Sources of the messages and services of CSI, and of more .proto files of this folder, with gRPC's own C++; sets OUT_SOURCES.
+# They lie in the folder `generated` of the build.
+function(drover_csi_messages out_sources)
+  find_program(DROVER_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+  set(root ${DROVER_PROTO_ROOT})
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  file(MAKE_DIRECTORY ${generated})
+  add_custom_command(
+    OUTPUT ${generated}/csi/v1/csi.pb.cc ${generated}/csi/v1/csi.pb.h ${generated}/csi/v1/csi.grpc.pb.cc ${generated}/csi/v1/csi.grpc.pb.h
+    COMMAND protobuf::protoc --cpp_out=${generated} --grpc_out=${generated}
+      --plugin=protoc-gen-grpc=${DROVER_GRPC_CPP_PLUGIN} -I ${root} ${root}/csi/v1/csi.proto
+    DEPENDS ${root}/csi/v1/csi.proto
+    COMMENT "Messages and services of CSI")
+  set(sources ${generated}/csi/v1/csi.pb.cc ${generated}/csi/v1/csi.grpc.pb.cc)
+  foreach(proto ${ARGN})
+    string(REGEX REPLACE "\\.proto$" "" stem ${proto})
+    add_custom_command(
+      OUTPUT ${generated}/${stem}.pb.cc ${generated}/${stem}.pb.h
+      COMMAND protobuf::protoc --cpp_out=${generated} -I ${CMAKE_CURRENT_SOURCE_DIR} -I ${root} ${CMAKE_CURRENT_SOURCE_DIR}/${proto}
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${proto}
+      COMMENT "Messages of ${proto}")
+    list(APPEND sources ${generated}/${stem}.pb.cc)
+  endforeach()
+  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "-w")
+  set(${out_sources} ${sources} PARENT_SCOPE)
+endfunction()
+
+# drover_add_csi_test(TARGET [OPTIONS …] [-- ARGUMENTS …]): has CTest run the kit for storage plugins over the program,
+# with the kit's options and the program's arguments.
+function(drover_add_csi_test name)
+  find_program(DROVER_PROGRAM drover HINTS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../../bin REQUIRED)
+  set(options ${ARGN})
+  set(arguments)
+  list(FIND options "--" at)
+  if(at GREATER_EQUAL 0)
+    list(SUBLIST options ${at} -1 arguments)
+    list(SUBLIST options 0 ${at} options)
+  endif()
+  add_test(NAME ${name}_conformance COMMAND ${DROVER_PROGRAM} plugin test -kind csi ${options} $<TARGET_FILE:${name}> ${arguments})
+  set_tests_properties(${name}_conformance PROPERTIES TIMEOUT 300)
 endfunction()

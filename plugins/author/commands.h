@@ -14,7 +14,7 @@ class NewCommand final : public Command {
   int run(std::span<const std::string> arguments, CommandHost& host) override;
 };
 
-// `plugin test FILE`: the conformance kit. Exit code 0: nothing failed; 1: something did; 2: nothing could be tested.
+// `plugin test FILE`: the conformance kit; with `-kind csi` that for storage plugins, in this process's place. Exit code 0: nothing failed; 1: something did; 2: nothing could be tested.
 class TestCommand final : public Command {
  public:
   std::string name() const override { return "plugin test"; }

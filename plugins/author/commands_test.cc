@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "report.h"
+#include "storage_kit.h"
 
 namespace drover::author {
 namespace {
@@ -82,6 +83,25 @@ TEST(CommandAgain, RepeatsWhateverBearsOnTheCheckQuotedForAShell) {
       "drover plugin test -run stop.unknown -config c.hcl -task 'my tasks.hcl' -arg '-a it'\\''s' -timeout 300ms "
       "build/acme-plugin",
       command_again("stop.unknown", *options));
+}
+
+TEST(StorageWords, AreTheKitsOwnWithoutTheKind) {
+  using Words = std::vector<std::string>;
+  struct Case {
+    Words arguments, words;
+  };
+  for (const auto& [arguments, words] :
+       {Case{{"-kind", "csi", "prog"}, {"prog"}},
+        Case{{"-json", "--kind=csi", "prog", "--", "-kind", "x"}, {"-json", "prog", "--", "-kind", "x"}},
+        Case{{"-run", "clean", "prog", "-kind", "csi"}, {"-run", "clean", "prog"}}}) {
+    const auto found = storage_words(arguments);
+    ASSERT_TRUE(found.ok() && *found);
+    EXPECT_EQ(**found, words);
+  }
+  EXPECT_FALSE(storage_words(Words{"prog", "--", "-kind", "csi"})->has_value());
+  EXPECT_FALSE(storage_words(Words{"-sdk", "prog"})->has_value());
+  EXPECT_EQ(storage_words(Words{"-kind", "driver", "prog"}).status().code(), Code::invalid_argument);
+  EXPECT_EQ(storage_words(Words{"prog", "-kind"}).status().code(), Code::invalid_argument);
 }
 
 TEST_F(AuthorCommands, AFailureSaysHowItIsRepeated) {
@@ -178,7 +198,7 @@ TEST_F(AuthorCommands, TheClassOfANewPluginIsNoneOfTheSdks) {
 }
 
 TEST_F(AuthorCommands, ANewProjectSaysHowItIsOptimisedAndWhatItsCiNeeds) {
-  for (const char* kind : {"driver", "device", "check", "service", "auth"}) {
+  for (const char* kind : {"driver", "device", "check", "service", "auth", "csi"}) {
     const std::string folder = folder_ + "/" + kind;
     ASSERT_EQ(0, run<NewCommand>({"-dir", folder, kind, "acme"}).exit_code) << kind;
     const auto has = [&](const char* name, const char* what) {
@@ -191,6 +211,14 @@ TEST_F(AuthorCommands, ANewProjectSaysHowItIsOptimisedAndWhatItsCiNeeds) {
          {" cmake ", " g++ ", " make\n", "$DROVER_PACKAGES", "${{ vars.DROVER_PACKAGES }}", "./ci.sh"})
       has(".github/workflows/test.yml", what);
   }
+}
+
+TEST_F(AuthorCommands, ANewStoragePluginHasANameInDomainStyle) {
+  const Ran refused = run<NewCommand>({"-dir", folder_ + "/web_cam", "csi", "web_cam"});
+  EXPECT_EQ(1, refused.exit_code);
+  EXPECT_TRUE(says(refused, "the name of a storage plugin has no _")) << refused.text;
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/web_cam"));
+  EXPECT_EQ(0, run<NewCommand>({"-dir", folder_ + "/web-cam", "csi", "web-cam"}).exit_code);
 }
 
 TEST_F(AuthorCommands, APluginThatCannotBeTriedEndsTheShellWithTwo) {

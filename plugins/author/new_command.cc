@@ -22,6 +22,12 @@ Status check_name(std::string_view name) {
       "a plugin's name has small letters, digits, _ and -, begins with a letter and is at most 40 long");
 }
 
+// The name that a storage plugin tells is in the style of domains.
+Status check_domain(std::string_view kind, std::string_view name) {
+  if (kind != "csi" || name.find('_') == std::string_view::npos) return ok_status();
+  return invalid_argument("the name of a storage plugin has no _");
+}
+
 // "web_cam-2" as "WebCam2". Templates add a word, "WebCam2Driver": no name of a class alone is free, for the SDK's
 // macros look into its namespace first.
 std::string camel_case(std::string_view name) {
@@ -71,13 +77,11 @@ Status write_project(std::span<const Template> templates, const std::string& nam
   return ok_status();
 }
 
-// "driver, device and …".
+// "driver, device and …": the kinds of the SDK, and storage plugins, which speak CSI.
 std::string kinds(std::string_view between = ", ", std::string_view last = " and ") {
   std::string out;
-  const auto all = plugin_kinds();
-  for (const PluginKind& kind : all)
-    out.append(out.empty() ? "" : &kind == &all.back() ? last : between).append(kind.word);
-  return out;
+  for (const PluginKind& kind : plugin_kinds()) out.append(out.empty() ? "" : between).append(kind.word);
+  return out.append(last).append("csi");
 }
 
 }  // namespace
@@ -105,6 +109,7 @@ int NewCommand::run(std::span<const std::string> arguments, CommandHost& host) {
     if (templates.empty())
       return invalid_argument("\"" + kind + "\" is no kind of plugin that can be written; there are " + kinds());
     DROVER_RETURN_IF_ERROR(check_name(name));
+    DROVER_RETURN_IF_ERROR(check_domain(kind, name));
     const std::string class_name = camel_case(name);
     DROVER_RETURN_IF_ERROR(check_class(kind, class_name));
     const std::string folder = options.value("dir", name);

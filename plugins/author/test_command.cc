@@ -6,6 +6,7 @@
 #include "drover/task_driver.h"
 #include "options.h"
 #include "report.h"
+#include "storage_kit.h"
 #include "subject.h"
 
 namespace drover::author {
@@ -96,18 +97,26 @@ void list(const Plan& plan, std::ostream& out) {
 }  // namespace
 
 std::string TestCommand::help() const {
-  return "Usage: drover plugin test [options] FILE\n\n"
+  return "Usage: drover plugin test [options] FILE\n"
+         "       drover plugin test -kind csi [options] PROGRAM [-- ARGUMENTS]\n\n"
          "  Starts the plugin, once for each check, and looks whether it does what its kind promises: on the wire, "
          "under\n"
          "  many calls at once, and after it was killed. FILE is a program that speaks the plugin protocol, written "
          "in\n"
          "  any language, or a shared object made with drover's SDK. Checks of what a plugin says it cannot do are "
          "not applicable.\n"
+         "  With -kind csi the plugin is a storage plugin (CSI); `-kind csi -help` lists the options of that test.\n"
          "  Exit code: 0 nothing failed, 1 something did, 2 nothing could be tested.\n\nOptions:\n\n" +
          help_of(kOptions);
 }
 
 int TestCommand::run(std::span<const std::string> arguments, CommandHost& host) {
+  const auto storage = storage_words(arguments);
+  if (!storage) {
+    host.err() << "Error: " << storage.status().message() << "\n";
+    return kUnusable;
+  }
+  if (*storage) return become_storage_kit(**storage, host);
   if (wants_help(arguments)) {
     host.out() << help();
     return 0;

@@ -19,6 +19,7 @@ command -v ccache > /dev/null && launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 # A plugin that must not be written is not, and the command says why.
 expect 'no kind of plugin' "$("$drover" plugin new sandwich ham 2>&1 || true)"
 expect 'small letters' "$("$drover" plugin new driver 'Ham & Eggs' 2>&1 || true)"
+expect 'the name of a storage plugin has no _' "$("$drover" plugin new csi web_cam 2>&1 || true)"
 
 # Builds a project and passes its tests; those of the examples are tests of the suite already.
 build() { # FOLDER
@@ -32,13 +33,13 @@ export -f build fail
 build_all() { printf '%s\n' "$@" | xargs -P 3 -I FOLDER bash -c 'build FOLDER'; } # FOLDER…
 
 cd "$folder"
-for kind in driver device check service auth; do
+for kind in driver device check service auth csi; do
   "$drover" plugin new $kind "my-$kind" > /dev/null
   expect 'is there and not empty' "$("$drover" plugin new $kind "my-$kind" 2>&1 || true)"
 done
 cp -r "$EXAMPLES" examples  # such projects, too
-build_all my-{driver,device,check,service,auth} examples/{hello,hello_c,nap,redis_ping,slots}
-for kind in driver device check service auth; do expect '100% tests passed' "$(cat "my-$kind.log")"; done
+build_all my-{driver,device,check,service,auth,csi} examples/{hello,hello_c,nap,redis_ping,slots}
+for kind in driver device check service auth csi; do expect '100% tests passed' "$(cat "my-$kind.log")"; done
 for example in hello hello_c nap redis_ping slots; do
   expect 'passes every check' "$("$drover" plugin check "examples/$example/build/$example.so" 2>&1)"
 done
