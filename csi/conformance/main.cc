@@ -36,7 +36,7 @@ bool is_interrupted() {
   return ::sigtimedwait(&signals, nullptr, &at_once) > 0;
 }
 
-// What is mounted here is gone with this process, however it ends. Empty, or why there can be no mounts.
+// Mounts made from here on go with this process, however it ends. Empty, or why there can be none.
 std::string own_mounts(const Settings& settings) {
   if (::geteuid() != 0) return "mounts need root";
   if (settings.program.empty()) return {};  // whoever started it has its mounts where we see them, or has not

@@ -1,4 +1,4 @@
-// Who the plugin is and what it says it can do.
+// The plugin about itself: its name, and what it can do.
 #include <google/protobuf/util/message_differencer.h>
 
 #include "../trial.h"

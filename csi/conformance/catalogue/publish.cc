@@ -7,7 +7,7 @@
 namespace drover::csi_kit {
 namespace {
 
-// Whether a list says that the volume is at this node.
+// True when the list says that the volume is at this node.
 Result<bool> is_listed_at_node(Trial& t, const std::string& volume) {
   DROVER_TRY(const auto listed, t.entries(v1::ListVolumesRequest()));
   for (const auto& each : listed) {

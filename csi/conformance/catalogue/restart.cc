@@ -1,4 +1,4 @@
-// What was acknowledged before the program was killed holds afterwards.
+// Everything that was acknowledged before the program was killed holds afterwards.
 #include "../trial.h"
 #include "catalogue.h"
 

@@ -59,7 +59,7 @@ std::string missing_service(uint32_t needs, const Abilities& abilities) {
   return {};
 }
 
-// What the plugin has and the check is not for.
+// Names an ability that the plugin has and the check is not for; empty: none.
 std::string surplus(uint32_t needs, const Abilities& abilities) {
   if ((needs & Check::no_modify) && abilities.controller.contains(Rpc::MODIFY_VOLUME))
     return "the plugin has MODIFY_VOLUME";

@@ -1,4 +1,4 @@
-// What a plugin says it can do, and which checks that makes possible. Pure.
+// The abilities that a plugin says it has, and which checks they make possible. Pure.
 #pragma once
 
 #include <cstdint>

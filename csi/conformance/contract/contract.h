@@ -1,4 +1,4 @@
-// What an answer must be, by the specification. Pure. An error names the field and the rule that it breaks.
+// The judgement of answers, by the specification. Pure. An error names the field and the rule that it breaks.
 #pragma once
 
 #include <initializer_list>

@@ -24,7 +24,7 @@ struct Passing {
   bool was_met = false;  // said by the fault: this call was spoiled
 };
 
-// What is wrong with the plugin. A default one is right.
+// One thing that is wrong with the plugin. A default one is none.
 struct Fault {
   // The answer to a call that passes; nothing of it: forwards.
   std::function<Result<std::string>(Passing&)> relay{};
