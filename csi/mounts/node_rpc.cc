@@ -39,7 +39,9 @@ Result<v1::CsiDoneResponse> NodeRpc::release(const v1::CsiReleaseRequest& reques
 Result<v1::CsiExpandResponse> NodeRpc::expand_here(const v1::CsiNodeExpandRequest& request, Call& call) {
   DROVER_TRY(const Until until, this->until(call));
   auto grown = setup_->keeper.expand(request, until);
-  if (grown.status().code() == Code::not_found) return v1::CsiExpandResponse();  // it is not mounted (any more)
+  // It is not mounted (any more), or its plugin does nothing for it on nodes.
+  const Code code = grown.status().code();
+  if (code == Code::not_found || code == Code::unimplemented) return v1::CsiExpandResponse();
   return grown;
 }
 

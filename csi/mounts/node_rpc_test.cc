@@ -84,6 +84,44 @@ TEST_F(NodeRpcTest, AVolumeThatIsGoneIsDetached) {
   EXPECT_TRUE(ask<v1::CsiDoneResponse>("Detach", request).ok());
 }
 
+TEST_F(NodeRpcTest, AStorageThatDoesNotAttachHasNothingAttached) {
+  world_.plugin.fail("ControllerUnpublishVolume", {.code = Code::unimplemented});
+  v1::CsiDetachRequest request;
+  request.set_plugin_id("disks");
+  request.set_external_volume_id("ext");
+  EXPECT_TRUE(ask<v1::CsiDoneResponse>("Detach", request).ok());
+}
+
+// Servers hear not_found where a node cannot be reached, too, and try again then.
+TEST_F(NodeRpcTest, AttachingWhatTheStorageDoesNotKnowIsInvalid) {
+  world_.plugin.fail("ControllerPublishVolume", {.code = Code::not_found, .text = "no such volume"});
+  EXPECT_EQ(ask<v1::CsiAttachResponse>("Attach", attach_request()).status(),
+            invalid_argument("ControllerPublishVolume: no such volume"));
+}
+
+TEST_F(NodeRpcTest, AFormerLeaderComesTooLate) {
+  v1::CsiAttachRequest request = attach_request();
+  request.set_leader_term(7);
+  EXPECT_TRUE(ask<v1::CsiAttachResponse>("Attach", request).ok());
+  v1::CsiDetachRequest late;
+  late.set_plugin_id("disks");
+  late.set_external_volume_id("ext");
+  late.set_leader_term(6);
+  EXPECT_EQ(ask<v1::CsiDoneResponse>("Detach", late).status(), aborted("the server that asks does not lead any more"));
+  EXPECT_EQ(world_.plugin.calls().size(), 1u);
+  late.set_leader_term(7);
+  EXPECT_TRUE(ask<v1::CsiDoneResponse>("Detach", late).ok());
+}
+
+TEST_F(NodeRpcTest, NothingGrowsWhereTheVolumeIsNotMounted) {
+  v1::CsiNodeExpandRequest request;
+  request.set_plugin_id("disks");
+  request.set_namespace_("default");
+  request.set_volume_id("db");
+  request.set_alloc_id(std::string(16, 'a'));
+  EXPECT_TRUE(ask<v1::CsiExpandResponse>("NodeExpand", request).ok());
+}
+
 TEST_F(NodeRpcTest, ASilentPluginConfirmsNothing) {
   v1::CsiValidateRequest request;
   request.set_plugin_id("disks");

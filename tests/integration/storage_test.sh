@@ -78,7 +78,7 @@ expect 0 "No CSI volumes" drover volume status
 
 # --- what is wrong is said, and changes nothing
 sed 's/single-node-writer/everybody/' data.hcl > bad.hcl
-expect 1 'bad.hcl:8: option "access_mode" in block "capability" must be one of' drover volume create bad.hcl
+expect 1 "access mode 'everybody' is none" drover volume create bad.hcl
 sed 's/hostpath/tape/' data.hcl > bad.hcl
 expect 1 "no CSI plugin named: tape could be found" drover volume create bad.hcl
 expect 1 "volume not found" drover volume delete nowhere
