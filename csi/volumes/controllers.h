@@ -26,7 +26,7 @@ std::vector<ControllerPlace> controllers_of(const ReadView& view, TableId nodes,
 
 CallContext node_call(Host& host, const char* method, std::stop_token stop);
 
-// What is said where a node cannot be asked; a plugin may say it, too.
+// A node that cannot be asked has these codes; a plugin may say them, too.
 inline bool may_be_unreachable(Code code) { return code == Code::unavailable || code == Code::not_found; }
 
 class Controllers {

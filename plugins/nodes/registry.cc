@@ -26,7 +26,7 @@ bool has_other_volumes(const v1::Node& a, const v1::Node& b) {
          std::ranges::any_of(a.host_volumes(), [&](const auto& volume) { return !offers(b, volume.second); });
 }
 
-// What a storage plugin says of itself, but for the time at which it did.
+// A storage plugin as it describes itself, but for the time at which it did.
 std::string said_by(v1::CsiInfo info) {
   info.clear_update_time();
   return serialize(info);

@@ -54,7 +54,7 @@ std::optional<std::string> broken_arrow(const std::string& path, const Include& 
       return "kernel/" + from_room + " does not include kernel/" + to_room;
     return std::nullopt;
   }
-  // What the parts of csi/ share is linked into each of them.
+  // The parts of csi/ share a library, which is linked into each of them.
   if (house == "csi" && (name.starts_with("csi/protocol/") || name == "csi/v1/csi.pb.h")) return std::nullopt;
   for (std::string_view other : {"plugins/", "drivers/", "csi/", "devices/", "checks/", "auth/", "examples/"}) {
     if (name.starts_with(other)) {

@@ -1,4 +1,4 @@
-// Whether an allocation may have a volume, and the claim that it gets. Functions of a snapshot.
+// Decides if an allocation may have a volume, and makes the claim that it gets. Functions of a snapshot.
 #pragma once
 
 #include "tables.h"

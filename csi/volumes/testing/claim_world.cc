@@ -229,7 +229,7 @@ void ClaimWorld::machines() {
   }
 }
 
-// What an agent does for one allocation when its turn comes.
+// An agent looks after one allocation when its turn comes.
 void ClaimWorld::serve(Machine& machine, const std::string& alloc_id, Work& work) {
   const auto alloc = Table<v1::Allocation>(tables_.allocs).get(rows_, alloc_id);
   const bool is_to_end =

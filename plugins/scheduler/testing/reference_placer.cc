@@ -400,7 +400,7 @@ class Reference {
   const std::string alloc_name_;
 };
 
-// Of reasons that name a node a metric has the first few.
+// A metric has the first few of the reasons that name a node.
 void shorten(v1::AllocMetric& metric) {
   for (const std::string what : {"is missing from", "is unhealthy on", "has the maximum number of volumes on"}) {
     std::map<std::string, std::map<std::string, int32_t>> by_plugin;

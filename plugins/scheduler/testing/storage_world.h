@@ -54,7 +54,7 @@ struct StorageWorld {
     }
     return add_volume(id);
   }
-  // Of an allocation that is known, on the node of that name; the volume is used so from now on.
+  // The claim of an allocation that is known, on the node of that name; the volume is used so from now on.
   v1::CsiClaim& claim(const std::string& id, const std::string& job, const std::string& alloc, const std::string& node,
                       const std::string& mode = "single-node-writer") {
     v1::CsiVolume& claimed = volume(id);

@@ -14,7 +14,7 @@ struct HttpForm {
   std::vector<std::string_view> verbs;  // "PUT" before the others; callers of ours say the first
 };
 
-// Of this declaration alone; the further ones in `also` have forms of their own.
+// That of this declaration alone; the further ones in `also` have forms of their own.
 HttpForm http_form(const Http& declared);
 
 }  // namespace drover

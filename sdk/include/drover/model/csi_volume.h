@@ -45,7 +45,7 @@ const std::string& csi_remote_id(const v1::CsiVolume& volume);
 // True when a task of the job is a storage plugin: volumes of other jobs need it until they are released.
 bool runs_csi_plugin(const v1::Job& job);
 
-// Whether one more claim can be had.
+// The answer to who wants one more claim.
 enum class CsiFit : uint8_t {
   fits,
   wrong_capability,  // the volume was never meant to be used so
