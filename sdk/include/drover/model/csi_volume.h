@@ -59,7 +59,8 @@ enum class CsiFit : uint8_t {
 CsiFit csi_fit(const v1::CsiVolume& volume, bool plugin_may_be_used, std::span<const v1::CsiClaim> claims,
                const v1::VolumeRequest& request);
 
-// True when a volume that is reached from `volume`'s topologies is reached from the node's; every volume without any is.
+// True when a volume that is reached from `volume`'s topologies is reached from the node's; every volume without any
+// is.
 bool csi_reaches(const v1::CsiVolume& volume, const v1::CsiTopology& node);
 
 // Bounds and words that are checked where volumes and jobs are.
