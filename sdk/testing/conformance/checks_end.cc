@@ -1,4 +1,6 @@
 // Stopping tasks, and forgetting them.
+#include <algorithm>
+
 #include "trial.h"
 
 namespace drover::conformance {
@@ -8,6 +10,15 @@ Status expect_ended(Trial& t, const std::string& id, const std::string& when) {
   DROVER_TRY(const auto task, t.inspect(id).with_context("InspectTask " + when));
   return expect(task.state() == driver::EXITED,
                 "the task should have ended " + when + ", but InspectTask says " + TaskState_Name(task.state()));
+}
+
+Status stops_early(Trial& t) {
+  DROVER_TRY(const Task task, t.launch("endless"));
+  driver::StopTaskRequest request;
+  request.set_task_id(task.id);
+  *request.mutable_timeout() = duration_of(t.limit() + 60s);
+  return t.call<driver::StopTaskResponse>("StopTask", request, std::min<std::chrono::nanoseconds>(t.limit(), 10s))
+      .status();
 }
 
 const Check kChecks[] = {
@@ -94,11 +105,12 @@ const Check kChecks[] = {
      }},
     {"stop.early", "StopTask returns when the task has gone, not when its timeout is over", "wait for either",
      Check::endless,
-     [](Trial& t) -> Status {
-       DROVER_TRY(const Task task, t.launch("endless"));
-       const auto began = std::chrono::steady_clock::now();
-       DROVER_RETURN_IF_ERROR(t.stop(task.id, t.limit() + 60s, ""));
-       return expect(std::chrono::steady_clock::now() - began < 10s, "it took more than ten seconds");
+     [](Trial& t) {
+       // A shell that is the first process of its namespace may lose a signal in its first moment: the driver has three
+       // tasks to show it with.
+       Status status = stops_early(t);
+       for (int again = 0; again < 2 && !status.ok(); ++again) status = stops_early(t);
+       return status;
      }},
     {"stop.at-once", "a timeout of zero kills at once", "zero is a timeout like another", Check::deaf,
      [](Trial& t) -> Status {

@@ -143,8 +143,11 @@ TaskSpec shell(const std::string& script) {
 }
 
 void add_commands(Setup& setup) {
-  setup.tasks.try_emplace("endless", shell("exec sleep 3600"));
-  setup.tasks.try_emplace("deaf", shell("exec sleep 3600"));
+  // No shell: for a moment it handles signals itself.
+  const TaskSpec sleep = {
+      .config = hcl::Value(hcl::Object{{"command", "/bin/sleep"}, {"args", hcl::List{hcl::Value("3600")}}})};
+  setup.tasks.try_emplace("endless", sleep);
+  setup.tasks.try_emplace("deaf", sleep);
   TaskSpec ending = shell("exit 7");
   ending.exit_code = 7;
   setup.tasks.try_emplace("ending", ending);
