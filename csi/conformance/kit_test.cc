@@ -1,6 +1,5 @@
 // The kit over drover-csi-hostpath: a good plugin passes whole, and each check fails over a plugin with one fault.
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,6 +11,7 @@
 
 #include "drover/fd.h"
 #include "run.h"
+#include "sdk/testing/own_mounts.h"
 #include "testing/faults.h"
 #include "trial.h"
 
@@ -24,10 +24,7 @@ using Verdict = Outcome::Verdict;
 class Kit : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "mounts need root";
-    static const bool has_own =
-        ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-    if (!has_own) GTEST_SKIP() << "a mount namespace needs CAP_SYS_ADMIN: " << std::strerror(errno);
+    if (const std::string why = testing::take_own_mounts(); !why.empty()) GTEST_SKIP() << why;
     ASSERT_NE(::mkdtemp(folder_.data()), nullptr);
     for (const char* each : {"/kit", "/kit/targets", "/kit/staging"}) std::filesystem::create_directory(folder_ + each);
     settings_.program = DROVER_HOSTPATH;

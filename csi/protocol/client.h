@@ -6,12 +6,12 @@
 // The method is known by its request: XRequest asks for X of the service that has it.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "csi/protocol/call_limits.h"
 #include "csi/protocol/messages.h"
 #include "drover/result.h"
 
@@ -20,14 +20,6 @@ class Channel;
 }
 
 namespace drover::csi {
-
-// How long a call may take, and how often it is made again. Only what may have happened already or not at all is made
-// again: the codes unavailable and resource_exhausted, and a try that ran out of its time. The pause before doubles.
-struct CallLimits {
-  std::chrono::nanoseconds each_try = std::chrono::minutes(2);
-  int tries = 3;
-  std::chrono::nanoseconds first_pause = std::chrono::milliseconds(100);
-};
 
 class Client {
  public:

@@ -45,6 +45,7 @@ Status open_secrets(Keyring& keys, const v1::SealedSecrets& sealed, const std::s
   if (sealed.sealed().empty()) return ok_status();
   DROVER_TRY(const std::string text, keys.open(sealed.key_id(), sealed.sealed(), place_of(name_space, volume_id)));
   const nlohmann::json items = nlohmann::json::parse(text, nullptr, false);
+  if (!items.is_object()) return data_loss("the secrets of volume " + volume_id + " are damaged");
   for (const auto& [name, value] : items.items()) {
     if (value.is_string()) out[name] = value.get<std::string>();
   }

@@ -35,7 +35,6 @@ void copy_common(const Row& row, const StoragePlugin& plugin, Shown& shown) {
   shown.set_plugin_id(row.plugin_id());
   shown.set_provider(plugin.state.provider);
   shown.set_controller_required(row.controller_required());
-  shown.set_resource_exhausted(row.resource_exhausted());
   shown.set_create_index(row.create_index());
   shown.set_modify_index(row.modify_index());
   shown.set_create_time(row.create_time());

@@ -43,7 +43,7 @@ void add_job(const ReadView& view, const Tables& tables, const v1::Job& job, con
       });
 }
 
-// An instance that the agent itself runs is expected because it is there.
+// An instance that the agent itself runs is expected since it is there.
 void add_node(const v1::Node& node, const std::string& plugin_id, StoragePlugin& plugin) {
   const auto count = [&](const auto& infos, int32_t& expected) {
     const auto at = infos.find(plugin_id);
@@ -51,6 +51,7 @@ void add_node(const v1::Node& node, const std::string& plugin_id, StoragePlugin&
   };
   count(node.csi_controller_plugins(), plugin.controllers_expected);
   count(node.csi_node_plugins(), plugin.nodes_expected);
+  count_csi_plugin(node, plugin_id, plugin.state);
   plugin.modify_index = std::max(plugin.modify_index, node.modify_index());
 }
 
@@ -63,7 +64,7 @@ void add_ids(const ReadView& view, TableId table, uint32_t index, std::set<std::
 }  // namespace
 
 StoragePlugin storage_plugin(const ReadView& view, const Tables& tables, const std::string& plugin_id) {
-  StoragePlugin plugin{.state = csi_plugin_state(view, tables.nodes, plugin_id)};
+  StoragePlugin plugin;
   Table<v1::Node>(tables.nodes)
       .scan(view, kNodesByCsiPlugin, of_csi_plugin(plugin_id), [&](const v1::Node& node, std::string_view) {
         add_node(node, plugin_id, plugin);

@@ -36,6 +36,14 @@ Status require_ability(const ReadView& view, const Tables& tables, const std::st
   return failed_precondition("plugin \"" + plugin_id + "\" does not support " + text);
 }
 
+Status check_request(const v1::VolumesRequest& request) {
+  if (request.volumes().empty()) return invalid_argument("missing volume definition");
+  if (request.volume_id().empty()) return ok_status();
+  const bool is_there = std::ranges::any_of(
+      request.volumes(), [&](const v1::Volume& said) { return said.id() == request.volume_id(); });
+  return is_there ? ok_status() : invalid_argument("volume ID does not match request path");
+}
+
 v1::VolumeSnapshot shown_snapshot(const v1::CsiExternalSnapshot& found, const std::string& plugin_id) {
   v1::VolumeSnapshot shown;
   shown.set_id(found.id());
@@ -202,7 +210,7 @@ Result<uint64_t> VolumeRpc::put(std::span<const Draft> drafts, uint64_t term, Ca
 }
 
 Result<v1::VolumesResponse> VolumeRpc::register_volumes(const v1::VolumesRequest& request, Call& call) {
-  if (request.volumes().empty()) return invalid_argument("missing volume definition");
+  DROVER_RETURN_IF_ERROR(check_request(request));
   const uint64_t term = host_->term();
   std::vector<Draft> drafts;
   std::set<std::string> seen;
@@ -221,7 +229,7 @@ Result<v1::VolumesResponse> VolumeRpc::register_volumes(const v1::VolumesRequest
 }
 
 Result<v1::VolumesResponse> VolumeRpc::create(const v1::VolumesRequest& request, Call& call) {
-  if (request.volumes().empty()) return invalid_argument("missing volume definition");
+  DROVER_RETURN_IF_ERROR(check_request(request));
   const uint64_t term = host_->term();
   v1::VolumesResponse response;
   for (const v1::Volume& said : request.volumes()) {

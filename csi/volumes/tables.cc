@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "drover/api/keyring.pb.h"
+#include "drover/message_fields.h"
 #include "drover/model/allocation.h"
 #include "drover/model/csi_volume.h"
+#include "drover/root_keys.h"
 #include "drover/schema.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/csi.pb.h"
@@ -93,11 +94,8 @@ class Commands {
   }
 
  private:
-  // A key that is neither active nor in use never comes into use again, so that it may be removed (KeyUser).
   bool may_use(const v1::SealedSecrets& secrets, ApplyContext& context) const {
-    const auto key = Table<v1::RootKey>(tables_.root_keys).get(context.rows(), secrets.key_id());
-    return key && (key->state() == v1::ROOT_KEY_STATE_ACTIVE ||
-                   Uses(tables_).uses(context.rows(), secrets.key_id(), 1) > 0);
+    return may_seal_by(context.rows(), tables_.root_keys, Uses(tables_), secrets.key_id());
   }
 
   Status put_volume(const v1::CsiVolumesRegistered::One& one, ApplyContext& context) const {
@@ -161,8 +159,10 @@ std::vector<v1::CsiClaim> claims_on(const ReadView& view, const Tables& tables, 
 }
 
 bool has_ended(const ReadView& view, const Tables& tables, std::string_view alloc_id) {
-  const auto alloc = Table<v1::Allocation>(tables.allocs).get(view, alloc_id);
-  return !alloc || client_terminal(*alloc);
+  const auto alloc = view.get(tables.allocs, alloc_id);
+  if (!alloc) return true;
+  const uint64_t status = number_field(*alloc, v1::Allocation::kClientStatusFieldNumber);
+  return client_terminal(static_cast<v1::ClientStatus>(status));
 }
 
 uint64_t Uses::uses(const ReadView& view, std::string_view key_id, uint64_t most) const {

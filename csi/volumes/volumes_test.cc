@@ -234,6 +234,11 @@ TEST_F(VolumesTest, DescriptionsThatAreWrongSayEverythingThatIs) {
             "volume validation: missing volume ID; missing plugin ID; only one of snapshot_id and clone_id is allowed; "
             "access mode 'everybody' is none; required topology is missing segments field; capacity_min is larger than "
             "capacity_max");
+  v1::VolumesRequest other_path;
+  *other_path.add_volumes() = described("data");
+  other_path.set_volume_id("else");
+  EXPECT_EQ(host_.answer<v1::VolumesResponse>("/drover.v1.Volumes/Register", other_path).status().message(),
+            "volume ID does not match request path");
   v1::Volume unknown = described("data");
   unknown.set_plugin_id("tape");
   EXPECT_EQ(registered(unknown).message(), "no CSI plugin named: tape could be found");

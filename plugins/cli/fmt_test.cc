@@ -3,16 +3,16 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "cli_command.h"
+#include "testing/test_host.h"
 
 namespace drover::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Fmt : public testing::Test, protected CommandHost {
+class Fmt : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string form = (fs::temp_directory_path() / "fmt-XXXXXX").string();
@@ -26,76 +26,68 @@ class Fmt : public testing::Test, protected CommandHost {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  std::ostream& out() override { return out_; }
-  std::ostream& err() override { return err_; }
-  std::istream& in() override { return in_; }
-  void* find_extension(std::string_view, std::string_view) const override { return nullptr; }
-  std::vector<std::pair<std::string, std::string>> commands() const override { return {}; }
-  std::string version() const override { return "test"; }
-
   void write(const std::string& name, const std::string& text) { std::ofstream(folder_ / name) << text; }
   std::string read(const std::string& name) {
     std::ifstream file(folder_ / name);
     return {std::istreambuf_iterator<char>(file), {}};
   }
   int run(std::vector<std::string> words) {
-    out_.str("");
-    err_.str("");
-    return make_command(fmt_commands().front())->run(words, *this);
+    host_.printed.str("");
+    host_.complained.str("");
+    return make_command(fmt_commands().front())->run(words, host_);
   }
   std::string path(const std::string& name) { return (folder_ / name).string(); }
 
   fs::path folder_;
-  std::ostringstream out_, err_;
-  std::istringstream in_;
+  testing::TestHost host_;
 };
 
 TEST_F(Fmt, RewritesTheFilesOfAFolderAndNamesThem) {
   EXPECT_EQ(0, run({folder_.string()}));
-  EXPECT_EQ(path("a.hcl") + "\n", out_.str());
+  EXPECT_EQ(path("a.hcl") + "\n", host_.printed.str());
   EXPECT_EQ("a = 1\n", read("a.hcl"));
   EXPECT_EQ("c=1\n", read("c.txt"));
   EXPECT_EQ("d=1\n", read("deep/d.nomad.hcl"));
 
   EXPECT_EQ(0, run({"-recursive", folder_.string()}));
-  EXPECT_EQ(path("deep/d.nomad.hcl") + "\n", out_.str());
+  EXPECT_EQ(path("deep/d.nomad.hcl") + "\n", host_.printed.str());
   EXPECT_EQ("d = 1\n", read("deep/d.nomad.hcl"));
 }
 
 TEST_F(Fmt, CheckTellsAndChangesNothing) {
   EXPECT_EQ(1, run({"-check", folder_.string()}));
-  EXPECT_EQ(path("a.hcl") + "\n", out_.str());
+  EXPECT_EQ(path("a.hcl") + "\n", host_.printed.str());
   EXPECT_EQ("a=1\n", read("a.hcl"));
   EXPECT_EQ(0, run({"-check", path("b.nomad")}));
   EXPECT_EQ(1, run({"-check", "-list=false", path("a.hcl")}));
-  EXPECT_EQ("", out_.str());
+  EXPECT_EQ("", host_.printed.str());
 }
 
 TEST_F(Fmt, WithoutWritingItPrints) {
   EXPECT_EQ(0, run({"-write=false", "-list=false", path("a.hcl")}));
-  EXPECT_EQ("a = 1\n", out_.str());
+  EXPECT_EQ("a = 1\n", host_.printed.str());
   EXPECT_EQ("a=1\n", read("a.hcl"));
 }
 
 TEST_F(Fmt, ADashIsStandardInputAndOutput) {
-  in_.str("a=1\nbc=2\n");
+  host_.input.str("a=1\nbc=2\n");
   EXPECT_EQ(0, run({"-"}));
-  EXPECT_EQ("a  = 1\nbc = 2\n", out_.str());
+  EXPECT_EQ("a  = 1\nbc = 2\n", host_.printed.str());
 }
 
 TEST_F(Fmt, AFileThatDoesNotParseIsLeftAloneAndTheOthersAreNot) {
   write("0.hcl", "x {\n");
   EXPECT_EQ(1, run({folder_.string()}));
-  EXPECT_NE(std::string::npos, err_.str().find("0.hcl:1:3")) << err_.str();
+  EXPECT_NE(std::string::npos, host_.complained.str().find("0.hcl:1:3")) << host_.complained.str();
   EXPECT_EQ("x {\n", read("0.hcl"));
   EXPECT_EQ("a = 1\n", read("a.hcl"));
 }
 
 TEST_F(Fmt, OtherFilesAndMissingPathsAreRefused) {
   EXPECT_EQ(1, run({path("c.txt")}));
-  EXPECT_NE(std::string::npos, err_.str().find("only .nomad and .hcl files")) << err_.str();
+  EXPECT_NE(std::string::npos, host_.complained.str().find("only .nomad and .hcl files")) << host_.complained.str();
   EXPECT_EQ(1, run({path("nothing")}));
-  EXPECT_NE(std::string::npos, err_.str().find("no file or folder")) << err_.str();
+  EXPECT_NE(std::string::npos, host_.complained.str().find("no file or folder")) << host_.complained.str();
 }
 
 TEST_F(Fmt, KeepsTheFilesPermissions) {

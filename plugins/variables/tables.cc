@@ -1,8 +1,8 @@
 #include "tables.h"
 
-#include "drover/api/keyring.pb.h"
 #include "drover/keys.h"
 #include "drover/model/namespace.h"
+#include "drover/root_keys.h"
 #include "variables.pb.h"
 
 namespace drover::variables {
@@ -106,11 +106,8 @@ class Commands {
   }
 
  private:
-  // True for the active key, and for one that is in use: a write that was under way when the key was replaced. A key
-  // that is neither never comes into use again, so that it may be removed (KeyUser).
   bool may_use(const std::string& key_id, ApplyContext& context) const {
-    const auto key = tables_.root_keys.get(context.rows(), key_id);
-    return key && (key->state() == v1::ROOT_KEY_STATE_ACTIVE || Uses(tables_).uses(context.rows(), key_id, 1) > 0);
+    return may_seal_by(context.rows(), tables_.root_keys.id(), Uses(tables_), key_id);
   }
 
   Status keep_version(v1::SealedVariable before, uint32_t most, ApplyContext& context) const {

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include "drover/plugin_programs/process.h"
 #include "drover/read_all.h"
 #include "requests.h"
+#include "sdk/testing/own_mounts.h"
 #include "sdk/testing/waiting.h"
 
 namespace drover::hostpath {
@@ -144,10 +144,7 @@ class Instance {
 class HostpathProgram : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "mounts need root";
-    static const bool has_own =
-        ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-    if (!has_own) GTEST_SKIP() << "a mount namespace needs CAP_SYS_ADMIN: " << std::strerror(errno);
+    if (const std::string why = testing::take_own_mounts(); !why.empty()) GTEST_SKIP() << why;
   }
 
   std::string make(Instance& instance, const csi::v1::CreateVolumeRequest& request) {

@@ -44,12 +44,18 @@ Until Keeper::background() const {
   return {.end = setup_.host.clock().steady() + setup_.timing.patience, .stop = later_.token()};
 }
 
-// A call is made again within them only where there is time for it.
-csi::CallLimits Keeper::limits(const Until& until) const {
+// It is made again within its limits only where there is time for that.
+NodeCall Keeper::node_call(const Instances::Found& plugin, const Mount& mount, const MountPaths& paths,
+                           const Until& until) const {
   const auto left = std::max<std::chrono::nanoseconds>(until.end - setup_.host.clock().steady(), {});
   csi::CallLimits limits{.each_try = setup_.timing.each_try};
-  if (left >= limits.tries * limits.each_try) return limits;
-  return {.each_try = std::min(left, limits.each_try), .tries = 1};
+  if (left < limits.tries * limits.each_try) limits = {.each_try = std::min(left, limits.each_try), .tries = 1};
+  return {.plugin = plugin,
+          .mount = mount,
+          .paths = paths,
+          .limits = limits,
+          .mounted = setup_.mounted,
+          .stop = until.stop};
 }
 
 Result<std::string> Keeper::host_target(const Mount& mount) const {
@@ -71,14 +77,7 @@ Result<v1::CsiExpandResponse> Keeper::expand(const v1::CsiNodeExpandRequest& req
   DROVER_TRY(const MountPaths paths, paths_of(setup_.folders, mount));
   DROVER_TRY(const Turns::Turn turn, take_turn(mount, until));
   DROVER_TRY(const Instances::Found plugin, setup_.instances.find(Side::node, mount.plugin_id));
-  const csi::CallLimits limits = this->limits(until);
-  const NodeCall call{.plugin = plugin,
-                      .mount = mount,
-                      .paths = paths,
-                      .limits = limits,
-                      .mounted = setup_.mounted,
-                      .stop = until.stop};
-  return mounts::expand(call, request);
+  return mounts::expand(node_call(plugin, mount, paths, until), request);
 }
 
 }  // namespace drover::mounts

@@ -84,7 +84,9 @@ class Keeper {
   enum class Tells : uint8_t { servers, nobody };
 
   Until background() const;
-  csi::CallLimits limits(const Until& until) const;
+  // Requires: all three outlive the call.
+  NodeCall node_call(const Instances::Found& plugin, const Mount& mount, const MountPaths& paths,
+                     const Until& until) const;
 
   // mounting.cc
   Result<std::string> try_mount(const MountKey& key, const Usage& usage, const v1::MountOptions& options,

@@ -76,13 +76,7 @@ Status Keeper::make_step(Mount& mount, Forward step, const Instances::Found& plu
   mount.step = is_stage ? Step::staging : Step::publishing;
   DROVER_RETURN_IF_ERROR(records_.put(mount));
   DROVER_TRY(const MountPaths paths, paths_of(setup_.folders, mount));
-  const csi::CallLimits limits = this->limits(until);
-  const NodeCall call{.plugin = plugin,
-                      .mount = mount,
-                      .paths = paths,
-                      .limits = limits,
-                      .mounted = setup_.mounted,
-                      .stop = until.stop};
+  const NodeCall call = node_call(plugin, mount, paths, until);
   DROVER_RETURN_IF_ERROR(of_plugin(is_stage ? stage(call, claimed) : publish(call, claimed)));
   mount.step = is_stage ? Step::staged : Step::published;
   return records_.put(mount);

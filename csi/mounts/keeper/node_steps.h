@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "csi/protocol/call_limits.h"
 #include "drover/result.h"
 #include "keeper/mount_plan.h"
 #include "supervisor/instances.h"
@@ -17,9 +18,6 @@ class CsiClaimResponse;
 class CsiExpandResponse;
 class CsiNodeExpandRequest;
 }  // namespace drover::v1
-namespace drover::csi {
-struct CallLimits;
-}
 
 namespace drover::mounts {
 
@@ -45,7 +43,7 @@ struct NodeCall {
   const Instances::Found& plugin;
   const Mount& mount;
   const MountPaths& paths;
-  const csi::CallLimits& limits;
+  csi::CallLimits limits;
   const MountList& mounted;
   std::stop_token stop;
 };

@@ -59,13 +59,7 @@ Status Keeper::undo_next(Mount& mount, Back step, const Until& until) {
   DROVER_TRY(const MountPaths paths, paths_of(setup_.folders, mount));
   mount.step = is_unpublish ? Step::unpublishing : Step::unstaging;
   DROVER_RETURN_IF_ERROR(records_.put(mount));
-  const csi::CallLimits limits = this->limits(until);
-  const NodeCall call{.plugin = plugin,
-                      .mount = mount,
-                      .paths = paths,
-                      .limits = limits,
-                      .mounted = setup_.mounted,
-                      .stop = until.stop};
+  const NodeCall call = node_call(plugin, mount, paths, until);
   DROVER_RETURN_IF_ERROR(is_unpublish ? unpublish(call) : unstage(call));
   mount.step = is_unpublish ? Step::unpublished : Step::undone;
   return records_.put(mount);

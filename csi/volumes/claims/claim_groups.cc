@@ -1,5 +1,6 @@
 #include "claims/claim_groups.h"
 
+#include "drover/message_fields.h"
 #include "drover/schema.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/csi.pb.h"
@@ -9,9 +10,15 @@
 namespace drover::volumes {
 namespace {
 
+// Of nodes and allocations only a number or two is read, without decoding them: there are many, and they are large.
 bool is_away(const ReadView& view, TableId nodes, const std::string& node_id) {
-  const auto node = Table<v1::Node>(nodes).get(view, node_id);
-  return !node || node->status() == v1::NODE_STATUS_DOWN;
+  const auto node = view.get(nodes, node_id);
+  return !node || number_field(*node, v1::Node::kStatusFieldNumber) == v1::NODE_STATUS_DOWN;
+}
+
+int64_t ended_at(const ReadView& view, TableId allocs, const std::string& alloc_id) {
+  const auto alloc = view.get(allocs, alloc_id);
+  return alloc ? static_cast<int64_t>(number_field(*alloc, v1::Allocation::kModifyTimeFieldNumber)) : 0;
 }
 
 bool is_plugin_gone(const ReadView& view, const Tables& tables, const std::string& plugin_id) {
@@ -24,10 +31,9 @@ bool is_plugin_gone(const ReadView& view, const Tables& tables, const std::strin
 std::map<Remote, std::vector<ClaimFacts>> claim_groups(const ReadView& view, const Tables& tables) {
   std::map<Remote, std::vector<ClaimFacts>> groups;
   tables.claims.scan(view, kPrimary, KeyRange::all(), [&](v1::CsiClaim& claim, std::string_view) {
-    const auto alloc = Table<v1::Allocation>(tables.allocs).get(view, claim.alloc_id());
     ClaimFacts facts{
         .has_ended = has_ended(view, tables, claim.alloc_id()),
-        .ended_at = alloc ? alloc->modify_time() : 0,
+        .ended_at = ended_at(view, tables.allocs, claim.alloc_id()),
         .is_node_away = is_away(view, tables.nodes, claim.node_id()),
         .is_volume_gone = !view.get(tables.volumes.id(), csi_volume_key(claim.namespace_(), claim.volume_id()))};
     facts.is_plugin_gone = facts.is_volume_gone && is_plugin_gone(view, tables, claim.plugin_id());
@@ -50,8 +56,7 @@ v1::CsiClaimMove move_of(const v1::CsiClaim& claim, v1::CsiClaimStep to) {
 
 v1::CsiClaimMove written(const std::vector<ClaimFacts>& facts, const NextStep& step) {
   v1::CsiClaimMove move = move_of(facts[step.claim].claim, step.to);
-  if (step.attached_as >= 0)
-    *move.mutable_publish_context() = facts[static_cast<size_t>(step.attached_as)].claim.publish_context();
+  if (step.attached_as) *move.mutable_publish_context() = facts[*step.attached_as].claim.publish_context();
   return move;
 }
 

@@ -6,12 +6,9 @@
 #include <variant>
 
 #include "drover/log.h"
-#include "drover/model/csi_volume.h"
-#include "drover/pause.h"
 #include "drover/schema.h"
-#include "drover/v1/allocation.pb.h"
+#include "drover/uuid.h"
 #include "drover/v1/csi.pb.h"
-#include "drover/v1/node.pb.h"
 #include "drover/v1/node_csi.pb.h"
 #include "secrets.h"
 #include "volumes.pb.h"
@@ -19,7 +16,8 @@
 namespace drover::volumes {
 namespace {
 
-constexpr auto kLookEvery = std::chrono::seconds(1);
+constexpr std::chrono::nanoseconds kLookEvery = std::chrono::seconds(1);
+constexpr std::chrono::nanoseconds kLongest = std::chrono::seconds(10);
 constexpr size_t kErrorLength = 512;
 
 const char* word_of(NextStep::Kind kind) {
@@ -82,49 +80,59 @@ void ClaimKeeper::run(std::stop_token stop) {
   const uint64_t term = host_->term();
   auto [view, changes] = host_->follow();
   while (!stop.stop_requested()) {
-    sweep(calls, term, stop);
-    // Claims are looked at when one of them changed, and every second: for allocations, nodes and what is due.
-    const SteadyTime end = host_->clock().steady() + kLookEvery;
-    while (!stop.stop_requested()) {
-      const auto event = changes->next(end, stop);
-      if (std::holds_alternative<ChangeSubscription::Timeout>(event)) break;
-      if (std::holds_alternative<ChangeSubscription::Resync>(event)) {
-        std::tie(view, changes) = host_->follow();
-        break;
-      }
-      const auto& batch = std::get<std::shared_ptr<const ChangeBatch>>(event);
-      const auto concerns = [&](const Change& change) { return change.table == tables_.claims.id(); };
-      if (std::ranges::any_of(batch->changes(), concerns)) break;
-    }
+    const int64_t due = sweep(calls, term, stop);
+    if (!await_reason(*changes, due, stop)) std::tie(view, changes) = host_->follow();
   }
   calls->await_end();
 }
 
-void ClaimKeeper::sweep(const std::shared_ptr<Calls>& calls, uint64_t term, const std::stop_token& stop) {
+// Waits until claims should be looked at again: at once when one of them changed; within a second when what they are
+// decided by did, or something is due; and after some time in any case. False when changes were missed.
+bool ClaimKeeper::await_reason(ChangeSubscription& changes, int64_t due, const std::stop_token& stop) const {
+  const SteadyTime begin = host_->clock().steady();
+  const int64_t left = due == 0 ? kLongest.count() : due - host_->clock().wall_ns();
+  SteadyTime end = begin + std::clamp<std::chrono::nanoseconds>(std::chrono::nanoseconds(left), kLookEvery, kLongest);
+  while (!stop.stop_requested()) {
+    const auto event = changes.next(end, stop);
+    if (std::holds_alternative<ChangeSubscription::Timeout>(event)) return true;
+    if (std::holds_alternative<ChangeSubscription::Resync>(event)) return false;
+    for (const Change& change : std::get<std::shared_ptr<const ChangeBatch>>(event)->changes()) {
+      if (change.table == tables_.claims.id()) return true;
+      if (change.table == tables_.allocs || change.table == tables_.nodes) end = std::min(end, begin + kLookEvery);
+    }
+  }
+  return true;
+}
+
+int64_t ClaimKeeper::sweep(const std::shared_ptr<Calls>& calls, uint64_t term, const std::stop_token& stop) {
   // First this, then the snapshot: it shows what came of every call that is not under way any more.
   const std::set<Remote> busy = calls->busy_volumes();
   const auto view = host_->snapshot();
   const int64_t now = host_->clock().wall_ns();
+  int64_t due = 0;
   v1::CsiClaimsMoved moved;
   for (const auto& [remote, facts] : claim_groups(*view, tables_)) {
     const NextSteps steps = next_steps(facts, busy.contains(remote), now);
+    if (steps.look_again != 0) due = due == 0 ? steps.look_again : std::min(due, steps.look_again);
     for (const NextStep& step : steps.now) {
       if (step.kind == NextStep::Kind::move || step.kind == NextStep::Kind::free) {
         *moved.add_moves() = written(facts, step);
-      } else {
-        begin(remote, facts[step.claim].claim, step.kind, calls, term, stop);
+      } else if (!begin(remote, facts[step.claim].claim, step.kind, calls, term, stop)) {
+        due = now;  // as soon as the node's other call has ended
       }
     }
   }
   if (!moved.moves().empty()) write(std::move(moved), term);
+  return due;
 }
 
-void ClaimKeeper::begin(const Remote& remote, const v1::CsiClaim& claim, NextStep::Kind kind,
+bool ClaimKeeper::begin(const Remote& remote, const v1::CsiClaim& claim, NextStep::Kind kind,
                         const std::shared_ptr<Calls>& calls, uint64_t term, const std::stop_token& stop) {
   const Remote node = {remote.first, claim.external_node_id()};
-  if (!calls->take(remote, node)) return;
+  if (!calls->take(remote, node)) return false;
   const auto place = std::make_shared<Calls::Place>(Calls::Place{calls, remote, node});
   host_->post([this, claim, kind, place, term, stop] { act(claim, kind, term, stop); });
+  return true;
 }
 
 void ClaimKeeper::act(const v1::CsiClaim& claim, NextStep::Kind kind, uint64_t term, const std::stop_token& stop) {

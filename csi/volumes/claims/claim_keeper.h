@@ -30,8 +30,11 @@ class ClaimKeeper {
  private:
   struct Calls;  // those under way
 
-  void sweep(const std::shared_ptr<Calls>& calls, uint64_t term, const std::stop_token& stop);
-  void begin(const Remote& remote, const v1::CsiClaim& claim, NextStep::Kind kind, const std::shared_ptr<Calls>& calls,
+  bool await_reason(ChangeSubscription& changes, int64_t due, const std::stop_token& stop) const;
+  // Nanoseconds since 1970 when something is due; 0: nothing is, unless something changes.
+  int64_t sweep(const std::shared_ptr<Calls>& calls, uint64_t term, const std::stop_token& stop);
+  // False when another call of that node is under way.
+  bool begin(const Remote& remote, const v1::CsiClaim& claim, NextStep::Kind kind, const std::shared_ptr<Calls>& calls,
              uint64_t term, const std::stop_token& stop);
   void act(const v1::CsiClaim& claim, NextStep::Kind kind, uint64_t term, const std::stop_token& stop);
   Status attach(const v1::CsiClaim& claim, v1::CsiClaimMove& move, uint64_t term, const std::stop_token& stop) const;

@@ -46,7 +46,7 @@ class Decider {
       steps_.now.push_back({.kind = Kind::move,
                             .claim = i,
                             .to = v1::CSI_CLAIM_STEP_ATTACHED,
-                            .attached_as = static_cast<int64_t>(other)});
+                            .attached_as = other});
       return;
     }
     ask(i, Kind::attach);
@@ -94,7 +94,7 @@ class Decider {
 
   void ask(size_t i, Kind kind) {
     if (claim(i).next_try() > now_) return look_at(claim(i).next_try());
-    if (is_busy_) return;
+    if (is_busy_) return look_at(now_);  // the call may end without a change
     is_busy_ = true;
     steps_.now.push_back({.kind = kind, .claim = i});
   }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,7 +39,8 @@ struct NextStep {
   Kind kind;
   size_t claim;  // its place among the facts
   v1::CsiClaimStep to = v1::CSI_CLAIM_STEP_UNSPECIFIED;
-  int64_t attached_as = -1;  // move: the place of a claim with the same attachment, whose publish context it takes
+  // move: the place of a claim with the same attachment, whose publish context it takes
+  std::optional<size_t> attached_as = {};
 };
 
 struct NextSteps {

@@ -35,7 +35,7 @@ std::string said(const std::vector<ClaimFacts>& facts, bool is_busy = false) {
   for (const NextStep& step : next_steps(facts, is_busy, kNow).now) {
     out += (out.empty() ? "" : ", ") + std::to_string(step.claim) + " " + words[static_cast<int>(step.kind)];
     if (step.kind == Kind::move) out += " " + std::to_string(step.to);
-    if (step.attached_as >= 0) out += " as " + std::to_string(step.attached_as);
+    if (step.attached_as) out += " as " + std::to_string(*step.attached_as);
   }
   return out;
 }
@@ -88,6 +88,7 @@ TEST(NextSteps, AnAttachmentIsSharedByTheClaimsOfANode) {
 TEST(NextSteps, AVolumeHasOneCallAtATime) {
   EXPECT_EQ(said({claim(kClaimed), claim(kClaimed, "n2")}), "0 attach");
   EXPECT_EQ(said({claim(kClaimed)}, true), "");
+  EXPECT_EQ(next_steps(std::vector{claim(kClaimed)}, true, kNow).look_again, kNow) << "as soon as the call has ended";
   EXPECT_EQ(said({claim(kReleased), claim(kClaimed, "n2")}), "0 detach") << "who leaves goes first";
   EXPECT_EQ(said({ended(claim(kAttached))}, true), "0 move 3") << "writing is no call";
 }

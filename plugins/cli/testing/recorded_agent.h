@@ -8,14 +8,13 @@
 #include <boost/beast/http.hpp>
 #include <map>
 #include <mutex>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "cli_command.h"
-#include "drover/command.h"
+#include "testing/test_host.h"
 
 namespace drover::cli::testing {
 
@@ -102,20 +101,6 @@ struct Said {
   std::string out, err;
 };
 
-class TestHost final : public CommandHost {
- public:
-  explicit TestHost(const std::string& input) : in_(input) {}
-  std::ostream& out() override { return out_; }
-  std::ostream& err() override { return err_; }
-  std::istream& in() override { return in_; }
-  void* find_extension(std::string_view, std::string_view) const override { return nullptr; }
-  std::vector<std::pair<std::string, std::string>> commands() const override { return {}; }
-  std::string version() const override { return "test"; }
-
-  std::ostringstream out_, err_;
-  std::istringstream in_;
-};
-
 // Runs the command of that name with these arguments against the agent.
 inline Said run_command(std::vector<Definition> definitions, const std::string& name, std::vector<std::string> words,
                         const RecordedAgent& agent, const std::string& input = {}) {
@@ -124,7 +109,7 @@ inline Said run_command(std::vector<Definition> definitions, const std::string& 
     if (definition.name != name) continue;
     TestHost host(input);
     const int code = make_command(std::move(definition))->run(words, host);
-    return {code, host.out_.str(), host.err_.str()};
+    return {code, host.printed.str(), host.complained.str()};
   }
   return {-1, "", "no such command: " + name};
 }

@@ -22,6 +22,7 @@ namespace {
 constexpr const char* kTitle = "Container Storage Interface\n";
 
 Flag type_flag() { return with_value("type", "", "The kind of volume: csi, which is the default"); }
+
 Status check_type(const Run& run) {
   const std::string type = run.arguments.value("type");
   if (type.empty() || type == "csi") return ok_status();

@@ -47,9 +47,8 @@ void ComingClaims::erase_job(const v1::Job& version) {
   if (!jobs_.empty()) jobs_.erase({version.namespace_(), version.id(), version.version()});
 }
 
-// Whoever looks at them has them as they were.
 ComingClaims::ByVolume& ComingClaims::edit() {
-  if (coming_.use_count() > 1) coming_ = std::make_shared<ByVolume>(*coming_);
+  if (std::exchange(is_shared_, false)) coming_ = std::make_shared<ByVolume>(*coming_);
   return *coming_;
 }
 

@@ -43,8 +43,12 @@ class ComingClaims {
   // Forgets everything but the claims of these allocations.
   void clear_but(const std::set<std::string>& alloc_ids);
 
-  // Those that are to come now. Null: none.
-  std::shared_ptr<const ByVolume> all() const { return coming_->empty() ? nullptr : coming_; }
+  // Those that are to come now, which stay as they are for who has them. Null: none.
+  std::shared_ptr<const ByVolume> all() const {
+    if (coming_->empty()) return nullptr;
+    is_shared_ = true;
+    return coming_;
+  }
 
  private:
   using Version = std::tuple<std::string, std::string, uint64_t>;
@@ -55,6 +59,7 @@ class ComingClaims {
   std::map<Version, Groups> jobs_;
   std::map<std::string, std::vector<Volume>> volumes_;  // by allocation
   std::shared_ptr<ByVolume> coming_ = std::make_shared<ByVolume>();
+  mutable bool is_shared_ = false;  // somebody has, or had, `coming_`
 };
 
 }  // namespace drover::scheduler

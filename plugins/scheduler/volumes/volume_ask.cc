@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "drover/uuid.h"
+#include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
+#include "volumes/coming_claims.h"
 
 namespace drover::scheduler {
 namespace {
@@ -104,7 +106,7 @@ std::string remedy_for(const VolumeProblem& problem) {
     case Kind::topology:
       return "have " + volume + " where it can be reached from there";
     case Kind::unschedulable:
-      return "have " + plugin + " healthy, and room in its storage, for " + volume;
+      return "have " + plugin + " healthy, with a controller, for " + volume;
     case Kind::capability:
       return "ask for " + volume + " in a mode that it is registered for";
     case Kind::other_mode:
@@ -120,7 +122,8 @@ std::string remedy_for(const VolumeProblem& problem) {
   return "";
 }
 
-VolumeAsk::VolumeAsk(const v1::Job& job, const v1::TaskGroup& group, Storage* storage) : job_(job), storage_(storage) {
+VolumeAsk::VolumeAsk(const v1::Job& job, const v1::TaskGroup& group, Storage* storage)
+    : job_(job), group_(group), storage_(storage) {
   std::map<std::string, const v1::VolumeRequest*> sorted;
   for (const auto& [name, request] : group.volumes()) {
     if (request.type() == "csi") sorted[name] = &request;
@@ -165,7 +168,8 @@ VolumeAsk::Asked VolumeAsk::asked(const v1::VolumeRequest& request, std::string_
 }
 
 VolumeAsk::Stale VolumeAsk::ask_for(std::string_view alloc_name) {
-  Stale stale{.all = !std::exchange(is_named_, true)};
+  Stale stale{.all = !alloc_name_};
+  alloc_name_ = alloc_name;
   const std::vector<Asked> before = std::exchange(asked_, {});
   for (size_t i = 0; i < requests_.size(); ++i) {
     asked_.push_back(asked(*requests_[i], alloc_name));
@@ -217,7 +221,7 @@ std::optional<VolumeProblem> VolumeAsk::check_node(const Asked& asked, const v1:
 }
 
 std::optional<VolumeProblem> VolumeAsk::check(const v1::Node& node) {
-  if (!is_named_) (void)ask_for("");
+  if (!alloc_name_) (void)ask_for("");
   for (size_t i = 0; i < asked_.size(); ++i) {
     if (auto problem = check_node(asked_[i], node, i)) return problem;
   }
@@ -225,18 +229,13 @@ std::optional<VolumeProblem> VolumeAsk::check(const v1::Node& node) {
 }
 
 void VolumeAsk::take(const std::string& alloc_id, const std::string& node_id) {
-  for (const Asked& asked : asked_) {
-    v1::CsiClaim claim;
-    claim.set_namespace_(job_.namespace_());
-    claim.set_volume_id(asked.id);
-    claim.set_alloc_id(alloc_id);
-    claim.set_job_id(job_.id());
-    claim.set_node_id(node_id);
-    claim.set_read_only(asked.request->read_only());
-    claim.set_access_mode(asked.request->access_mode());
-    claim.set_attachment_mode(asked.request->attachment_mode());
-    storage_->take(claim);
-  }
+  v1::Allocation alloc;
+  alloc.set_id(alloc_id);
+  alloc.set_name(alloc_name_.value_or(""));
+  alloc.set_namespace_(job_.namespace_());
+  alloc.set_job_id(job_.id());
+  alloc.set_node_id(node_id);
+  for (const v1::CsiClaim& claim : claims_of(group_, alloc)) storage_->take(claim);
 }
 
 void VolumeAsk::describe(RoomWait& wait) const {

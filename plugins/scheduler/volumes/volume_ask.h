@@ -29,7 +29,7 @@ struct VolumeProblem {
     unhealthy,      // it does not work there
     full,           // as many volumes as the node takes
     topology,       // the volume cannot be reached from there
-    unschedulable,  // of the volume: its plugin works nowhere, or its storage is exhausted
+    unschedulable,  // of the volume: its plugin works nowhere, or lacks a controller
     capability,     // it was never meant to be used so
     other_mode,     // it is in use in another mode
     read_only,      // the mode lets nobody write
@@ -91,9 +91,10 @@ class VolumeAsk {
   size_t added_by_others(size_t at, const std::string& node_id) const;
 
   const v1::Job& job_;
+  const v1::TaskGroup& group_;
   Storage* const storage_;
   std::vector<const v1::VolumeRequest*> requests_;  // in the order of their names
-  bool is_named_ = false;
+  std::optional<std::string> alloc_name_;  // of whom the questions are about
   std::vector<Asked> asked_;
   std::set<std::string> full_;  // plugins that take no more volumes on some node
 };

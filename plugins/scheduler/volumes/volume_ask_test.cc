@@ -96,10 +96,10 @@ TEST(VolumeAsk, F6NamesTheReason) {
          (*w.plugin().mutable_node_info()->mutable_accessible_topology()->mutable_segments())["zone"] = "a";
        },
        ""},
-      {"to be read, exhausted storage",
+      {"to be read, no controller",
        [](World& w) {
          w.request().set_read_only(true);
-         w.storage.volume("data").set_resource_exhausted(1);
+         w.plugin().set_requires_controller_plugin(true);
        },
        "CSI volume data is unschedulable or has exhausted its available reader claims"},
       {"to be written, no controller", [](World& w) { w.plugin().set_requires_controller_plugin(true); },
@@ -175,8 +175,8 @@ TEST(VolumeAsk, SaysWhatWouldHelp) {
        "free one of the 1 volumes that the plugin \"p\" takes there"},
       {"out of reach", [](World& w) { (*w.storage.volume("data").add_topologies()->mutable_segments())["zone"] = "a"; },
        "have the volume \"data\" where it can be reached from there"},
-      {"exhausted", [](World& w) { w.storage.volume("data").set_resource_exhausted(1); },
-       "have the plugin \"p\" healthy, and room in its storage, for the volume \"data\""},
+      {"no controller", [](World& w) { w.plugin().set_requires_controller_plugin(true); },
+       "have the plugin \"p\" healthy, with a controller, for the volume \"data\""},
       {"another capability", [](World& w) { w.request().set_access_mode("multi-node-single-writer"); },
        "ask for the volume \"data\" in a mode that it is registered for"},
       {"another mode", [](World& w) { w.storage.claim("data", "db", "a1", "n2", "multi-node-multi-writer"); },

@@ -87,7 +87,7 @@ CsiFit csi_fit(const v1::CsiVolume& volume, bool plugin_may_be_used, std::span<c
     return each.access_mode() == request.access_mode() && each.attachment_mode() == request.attachment_mode();
   });
   if (!is_meant) return CsiFit::wrong_capability;
-  if (!plugin_may_be_used || volume.resource_exhausted() != 0) return CsiFit::unschedulable;
+  if (!plugin_may_be_used) return CsiFit::unschedulable;
   if (!request.read_only() && !csi_mode_writes(request.access_mode())) return CsiFit::read_only;
   const Use use = use_of(claims);
   if (use.readers + use.writers > 0 &&

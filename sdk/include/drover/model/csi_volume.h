@@ -49,7 +49,7 @@ bool runs_csi_plugin(const v1::Job& job);
 enum class CsiFit : uint8_t {
   fits,
   wrong_capability,  // the volume was never meant to be used so
-  unschedulable,     // no healthy plugin, or its storage is exhausted
+  unschedulable,     // no healthy plugin
   other_mode,        // it is in use in another mode meanwhile
   read_only,         // the mode lets nobody write
   no_reader,         // as many read it as may
