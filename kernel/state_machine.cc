@@ -43,6 +43,7 @@ Result<std::string> StoreMachine::apply_one(const raft::Entry& entry, state::Tra
                {{"command", command ? std::string(command->name) : "unreadable"}, {"index", entry.index}});
     std::_Exit(3);
   }
+  transaction.set_command(command->name);
   const size_t before = transaction.savepoint();
   const auto began = std::chrono::steady_clock::now();
   auto answer = commands_.apply(command->name, command->payload, entry.index, transaction);

@@ -11,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "drover/clock.h"
@@ -23,7 +24,8 @@ namespace drover::state {
 // One published commit. Immutable. [any]
 class Batch final : public ChangeBatch {
  public:
-  Batch(std::shared_ptr<Memory> memory, uint64_t index) : index_(index), memory_(std::move(memory)) {}
+  Batch(std::shared_ptr<Memory> memory, uint64_t index, std::string command)
+      : index_(index), command_(std::move(command)), memory_(std::move(memory)) {}
   // `before` and `after` are items of one row; null when there was none.
   void add(const Item* before, const Item* after);
   void reserve(size_t changes) {
@@ -32,11 +34,13 @@ class Batch final : public ChangeBatch {
   }
 
   uint64_t index() const override { return index_; }
+  std::string_view command() const override { return command_; }
   const std::vector<Change>& changes() const override { return changes_; }
   size_t bytes() const { return bytes_; }
 
  private:
   uint64_t index_;
+  std::string command_;
   size_t bytes_ = sizeof(Batch);
   std::shared_ptr<Memory> memory_;
   std::vector<RowRef> rows_;

@@ -181,7 +181,7 @@ void Transaction::rollback_to(size_t savepoint) {
 
 // The first `before` and the last `after` of each row, in the order of the first write.
 std::shared_ptr<const Batch> Transaction::make_batch() const {
-  auto batch = std::make_shared<Batch>(store_.memory_, version_->index);
+  auto batch = std::make_shared<Batch>(store_.memory_, version_->index, command_);
   batch->reserve(log_.size());
   if (!revisits_) {
     for (const LogEntry& entry : log_) batch->add(entry.before, entry.after);

@@ -35,6 +35,8 @@ class Transaction final : public WriteTransaction {
   // resync, every waiter is woken, and every table counts as changed by this entry.
   Status replace_all(ByteSource& source) override;
   bool has_replaced() const { return replaced_; }
+  // Names the command that all of this is the effect of.
+  void set_command(std::string_view name) { command_ = name; }
 
   // A place to return to. Everything written after it is undone by rollback_to; earlier savepoints stay valid.
   size_t savepoint() const { return log_.size(); }
@@ -71,6 +73,7 @@ class Transaction final : public WriteTransaction {
   Store& store_;
   std::unique_ptr<Version> version_;  // null once committed
   uint64_t edits_ = 0;
+  std::string command_;
   bool replaced_ = false;
   bool erases_ = false;
   bool revisits_ = false;  // some row may have been written more than once

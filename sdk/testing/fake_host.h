@@ -323,9 +323,11 @@ class FakeHost : public Host, private Caller {
  private:
   struct Batch final : ChangeBatch {
     uint64_t at = 0;
+    std::string name;
     std::vector<MemoryRows::RowChange> kept;
     std::vector<Change> views;
     uint64_t index() const override { return at; }
+    std::string_view command() const override { return name; }
     const std::vector<Change>& changes() const override { return views; }
   };
   struct Feed {  // guarded by mutex_
@@ -375,16 +377,17 @@ class FakeHost : public Host, private Caller {
     copy_.reset();
     DROVER_TRY(std::string answer, rows_.apply(command, payload, ++index_));
     proposed_.emplace_back(command);
-    publish();
+    publish(command);
     return Applied{index_, std::move(answer)};
   }
   std::shared_ptr<const ReadView> copy() {
     if (!copy_) copy_ = std::make_shared<MemoryRows>(rows_);
     return copy_;
   }
-  void publish() {
+  void publish(std::string_view command = {}) {
     auto batch = std::make_shared<Batch>();
     batch->at = index_;
+    batch->name = command;
     batch->kept = rows_.changes();
     for (const auto& row : batch->kept) {
       Change& change = batch->views.emplace_back(Change{.table = row.table, .key = row.key, .before = {}, .after = {}});

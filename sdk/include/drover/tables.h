@@ -184,6 +184,8 @@ class ChangeBatch {
  public:
   virtual ~ChangeBatch() = default;
   virtual uint64_t index() const = 0;
+  // The full name of the log entry's command, though others may have been part of it; empty: the entry held none.
+  virtual std::string_view command() const = 0;
   virtual const std::vector<Change>& changes() const = 0;
 };
 
