@@ -175,6 +175,7 @@ void AllocChecks::observe_all() {
   }
   for (const auto& [id, check] : old) node_.engine.remove(check.number);
   begin_all();
+  if (!old.empty() || !before.results().empty()) node_.status_changed();
 }
 
 // Has those run that do not and are not to pause. Requires: changing_ is held.
@@ -280,6 +281,7 @@ void AllocChecks::pause(const std::string& task) {
   }
   if (numbers.empty()) return;
   for (const uint64_t number : numbers) node_.engine.remove(number);
+  node_.status_changed();
   store_soon();
   tell_health();
 }
@@ -304,6 +306,7 @@ void AllocChecks::answered(const std::string& id, EngineCheck::Result result) {
     status = text_of(at->second.state.outcome);
   }
   if (!is_other) return;
+  node_.status_changed();
   log::debug("checks", "a check has another status", {{"alloc", id_.to_string()}, {"check", name}, {"status", status}});
   store_soon();
   tell_health();
@@ -329,6 +332,15 @@ std::optional<PartHealth> AllocChecks::health() const {
   for (const auto& [id, check] : checks_)
     facts.push_back({.service = check.what.service, .task = check.what.task, .good_since = check.state.good_since});
   return health_of(facts);
+}
+
+ServiceHealthNow AllocChecks::service_health(std::string_view task, std::string_view service) const {
+  std::vector<CheckState> states;
+  const MutexLock lock(mutex_);
+  for (const auto& [id, check] : checks_) {
+    if (check.what.task == task && check.what.service == service) states.push_back(check.state);
+  }
+  return worst_of(states);
 }
 
 std::string AllocChecks::name_space() const {

@@ -7,6 +7,7 @@
 // Shared by the parts of its hooks, the engine and the calls of operators. [any]
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -35,6 +36,7 @@ struct Node {
   Host& host;
   CheckEngine& engine;
   const Providers& providers;
+  std::function<void()> status_changed;  // of a check; must not wait
 
   int64_t now() const { return host.clock().wall_ns(); }
   Variables variables() const;  // of the node, for references
@@ -60,6 +62,7 @@ class AllocChecks : public std::enable_shared_from_this<AllocChecks> {
 
   // --- Others.
   std::optional<PartHealth> health() const;
+  ServiceHealthNow service_health(std::string_view task, std::string_view service) const;
   v1::AllocationChecksResponse list() const;
   std::string name_space() const;  // empty before the prerun: nothing is known then
   // Looks for checks that have been bad for too long, and has tasks restarted. [checks]

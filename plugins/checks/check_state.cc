@@ -65,6 +65,17 @@ bool RestartWatch::look(const RestartRule& rule, Outcome outcome, int64_t now) {
   return now - *bad_since_ >= rule.interval.count() * (rule.limit - 1);
 }
 
+ServiceHealthNow worst_of(std::span<const CheckState> checks) {
+  ServiceHealthNow worst;
+  for (const CheckState& check : checks) {
+    const ServiceStatus status = check.outcome == Outcome::failure   ? ServiceStatus::critical
+                                 : check.outcome == Outcome::warning ? ServiceStatus::warning
+                                                                     : ServiceStatus::passing;
+    if (status > worst.status) worst = {.status = status, .output = check.output};
+  }
+  return worst;
+}
+
 std::optional<PartHealth> health_of(std::span<const CheckFacts> checks) {
   if (checks.empty()) return std::nullopt;
   PartHealth health;

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "drover/alloc_hook.h"
+#include "drover/service_health.h"
 
 namespace drover::v1 {
 class CheckResult;
@@ -74,6 +75,9 @@ struct CheckFacts {
   std::string task;  // empty: the service is the group's
   int64_t good_since = 0;
 };
+// How a service does by the worst of its checks; those that have not run say nothing.
+ServiceHealthNow worst_of(std::span<const CheckState> checks);
+
 // Nothing: there are no checks.
 std::optional<PartHealth> health_of(std::span<const CheckFacts> checks);
 

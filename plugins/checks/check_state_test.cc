@@ -131,6 +131,29 @@ TEST(Health, IsThatOfTheWorstCheck) {
   EXPECT_EQ(health->faults[1].task, "t");
 }
 
+TEST(ServiceHealth, IsThatOfTheWorstCheckThatHasRun) {
+  const struct {
+    std::vector<Outcome> outcomes;
+    ServiceStatus status;
+    const char* output;
+  } cases[] = {
+      {{}, ServiceStatus::passing, ""},
+      {{Outcome::pending, Outcome::success}, ServiceStatus::passing, ""},
+      {{Outcome::success, Outcome::warning, Outcome::pending}, ServiceStatus::warning, "1"},
+      {{Outcome::warning, Outcome::failure, Outcome::failure}, ServiceStatus::critical, "1"},
+  };
+  for (const auto& c : cases) {
+    std::vector<CheckState> checks;
+    for (const Outcome outcome : c.outcomes) {
+      checks.emplace_back().outcome = outcome;
+      checks.back().output = std::to_string(checks.size() - 1);
+    }
+    const ServiceHealthNow now = worst_of(checks);
+    EXPECT_EQ(now.status, c.status);
+    EXPECT_EQ(now.output, c.output);
+  }
+}
+
 TEST(Script, IsJudgedByItsEnd) {
   EXPECT_EQ(judge_script(0, 0, "x").status(), v1::CheckResult::PASSING);
   EXPECT_EQ(judge_script(1, 0, "x").status(), v1::CheckResult::WARNING);

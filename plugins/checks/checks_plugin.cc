@@ -7,13 +7,14 @@
 namespace drover::checks {
 namespace {
 
-class ChecksPlugin final : public Plugin {
+class ChecksPlugin final : public Plugin, private ServiceHealth {
  public:
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(
         declare.service("drover.v1.ClientChecks", {method<&ChecksPlugin::list>("List", this)}));
     DROVER_RETURN_IF_ERROR(declare.extend<NodeFingerprint>("checks", fingerprint_));
     DROVER_RETURN_IF_ERROR(declare.extend<AllocHook>("checks", alloc_hook_));
+    DROVER_RETURN_IF_ERROR(declare.extend<ServiceHealth>("checks", *this));
     return declare.extend<TaskHook>("checks", task_hook_);
   }
 
@@ -25,7 +26,8 @@ class ChecksPlugin final : public Plugin {
           for (const auto& checks : registry_.all()) checks->look_for_restarts();
         },
         CheckEngine::Limits{});
-    node_ = std::make_unique<Node>(Node{.host = host, .engine = *engine_, .providers = providers_});
+    node_ = std::make_unique<Node>(Node{
+        .host = host, .engine = *engine_, .providers = providers_, .status_changed = [this] { tell_status(); }});
     registry_.start(*node_);
     providers_.start(host, [this] { fingerprint_.changed(); });
     return ok_status();
@@ -37,6 +39,19 @@ class ChecksPlugin final : public Plugin {
   }
 
  private:
+  ServiceHealthNow health(const Uuid& allocation, std::string_view task, std::string_view service) const override {
+    const auto checks = registry_.find(allocation);
+    return checks ? checks->service_health(task, service) : ServiceHealthNow();
+  }
+  void watch(std::function<void()> changed) override {
+    const MutexLock lock(telling_);
+    status_changed_ = std::move(changed);
+  }
+  void tell_status() {
+    const MutexLock lock(telling_);
+    if (status_changed_) status_changed_();
+  }
+
   Result<v1::AllocationChecksResponse> list(const v1::AllocationChecksRequest& request, Call& call) {
     const Uuid id = Uuid::from_bytes(request.alloc_id());
     const auto checks = registry_.find(id);
@@ -47,6 +62,8 @@ class ChecksPlugin final : public Plugin {
     return checks->list();
   }
 
+  Mutex telling_;  // held over a word to those who watch
+  std::function<void()> status_changed_ DROVER_GUARDED_BY(telling_);
   Providers providers_;
   ChecksFingerprint fingerprint_;
   std::unique_ptr<CheckEngine> engine_;

@@ -67,7 +67,8 @@ std::optional<v1::Allocation> alloc_on(const Tables& tables, const ReadView& vie
 bool says_the_same(const v1::ServiceRegistration& one, const v1::ServiceRegistration& other) {
   return one.service_name() == other.service_name() && one.job_id() == other.job_id() &&
          one.alloc_id() == other.alloc_id() && one.datacenter() == other.datacenter() &&
-         one.address() == other.address() && one.port() == other.port() && tags_of(one) == tags_of(other);
+         one.address() == other.address() && one.port() == other.port() && one.status() == other.status() &&
+         tags_of(one) == tags_of(other);
 }
 
 Result<SyncPlan> plan_sync(const google::protobuf::RepeatedPtrField<v1::ServiceRegistration>& services,
@@ -83,6 +84,8 @@ Result<SyncPlan> plan_sync(const google::protobuf::RepeatedPtrField<v1::ServiceR
                        });
   for (const v1::ServiceRegistration& said : services) {
     if (is_any_address(said.address())) return invalid_argument("invalid service registration address");
+    if (!said.status().empty() && said.status() != kCritical)
+      return invalid_argument("invalid service registration status");
     const auto alloc = alloc_on(tables, view, said.alloc_id(), node.id());
     if (!alloc) {
       plan.refused.push_back(said.id());

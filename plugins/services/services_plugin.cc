@@ -47,10 +47,15 @@ class ServicesPlugin final : public Plugin, private NodeFingerprint {
     setup_ = {.host = &host, .publisher = &publisher_, .discover = [this] { discover(); }};
     if (!host.agent().client) return ok_status();
     native_.start(host);
-    publisher_.start([&host] {
-      const NodeCalls* calls = node_calls(host);
-      return calls ? calls->proof() : std::nullopt;
-    });
+    // One plugin runs the checks of a node.
+    for (const std::string& name : host.extensions<ServiceHealth>()) health_ = host.extension<ServiceHealth>(name);
+    publisher_.start(
+        [&host] {
+          const NodeCalls* calls = node_calls(host);
+          return calls ? calls->proof() : std::nullopt;
+        },
+        health_);
+    if (health_) health_->watch([this] { publisher_.health_changed(); });
     for (const std::string& name : host.extensions<PluginSource>())
       host.extension<PluginSource>(name)->watch<ServiceProvider>([this] { discover(); });
     discover();
@@ -73,6 +78,7 @@ class ServicesPlugin final : public Plugin, private NodeFingerprint {
       for (const std::string& name : host_->extensions<PluginSource>())
         host_->extension<PluginSource>(name)->watch<ServiceProvider>({});
     }
+    if (health_) health_->watch({});
     publisher_.stop();
     syncs_.stop();
   }
@@ -100,6 +106,7 @@ class ServicesPlugin final : public Plugin, private NodeFingerprint {
   }
 
   Host* host_ = nullptr;
+  ServiceHealth* health_ = nullptr;  // null: no checks are run here
   Tables tables_;
   Rpc rpc_{tables_};
   SyncMerger syncs_;

@@ -137,6 +137,22 @@ TEST_F(ServicesTest, NothingIsWrittenWhereNothingHasChanged) {
   EXPECT_EQ(host_.proposed().size(), before);
 }
 
+TEST_F(ServicesTest, ANodeSaysWhoseChecksFail) {
+  v1::ServiceRegistration row = said("a1", "web");
+  ASSERT_TRUE(sync("n1", {row}).ok());
+  EXPECT_EQ(rows()[0].status(), "");
+  row.set_status("critical");
+  ASSERT_TRUE(sync("n1", {row}).ok());
+  EXPECT_EQ(rows()[0].status(), "critical");
+  EXPECT_GT(rows()[0].modify_index(), rows()[0].create_index());
+  QueryOptions query{.name_space = "prod"};
+  query.filter = "Status == \"critical\"";
+  EXPECT_EQ(get("web", query), "a1-web");
+  row.set_status("ill");
+  EXPECT_EQ(sync("n1", {row}).status().message(), "invalid service registration status");
+  EXPECT_EQ(rows()[0].status(), "critical");
+}
+
 TEST_F(ServicesTest, ANodeSpeaksOnlyForItself) {
   EXPECT_EQ(sync("n1", {said("a1", "api")}, id_of("guess")).status().code(), Code::permission_denied);
   EXPECT_EQ(sync("n3", {}).status().code(), Code::permission_denied);

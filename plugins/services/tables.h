@@ -18,6 +18,8 @@ struct Tables {
   std::optional<TableId> nodes = {}, allocs = {}, jobs = {};
 };
 
+// The status of a registration whose checks fail.
+inline constexpr std::string_view kCritical = "critical";
 inline constexpr std::string_view kUnknown = "service registration not found";
 
 Status declare_tables(Declarations& declare, Tables& tables);

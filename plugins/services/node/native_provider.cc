@@ -1,7 +1,9 @@
 #include "node/native_provider.h"
 
 #include "drover/v1/service_provider.pb.h"
+#include "drover/v1/check_provider.pb.h"
 #include "services.pb.h"
+#include "tables.h"
 
 namespace drover::services {
 
@@ -22,6 +24,7 @@ Result<v1::SyncServicesResponse> NativeProvider::sync(const v1::SyncServicesRequ
     *row.mutable_tags() = instance.tags();
     row.set_address(instance.address());
     row.set_port(static_cast<int32_t>(instance.port()));
+    if (instance.status() == v1::CheckResult::CRITICAL) row.set_status(std::string(kCritical));
   }
   CallContext context = calls->context("/drover.v1.NodeServices/Sync", std::chrono::seconds(30), std::move(stop));
   DROVER_TRY(const auto answer, call<v1::SyncNodeServicesResponse>(host_->caller(), std::move(context), said));

@@ -6,12 +6,39 @@
 
 #include "drover/log.h"
 #include "drover/pause.h"
+#include "drover/v1/check_provider.pb.h"
 #include "drover/v1/service_provider.pb.h"
 #include "services.pb.h"
 
 namespace drover::services {
+namespace {
 
-void Publisher::start(std::function<std::optional<NodeProofOf>()> who) { who_ = std::move(who); }
+v1::CheckResult::Status status_of(ServiceStatus status) {
+  switch (status) {
+    case ServiceStatus::passing:
+      return v1::CheckResult::PASSING;
+    case ServiceStatus::warning:
+      return v1::CheckResult::WARNING;
+    case ServiceStatus::critical:
+      return v1::CheckResult::CRITICAL;
+  }
+  return v1::CheckResult::PASSING;
+}
+
+void fill_in_health(v1::ServiceInstance& instance, const ServiceHealth& health) {
+  const auto alloc = Uuid::parse(instance.alloc_id());
+  if (!alloc) return;
+  ServiceHealthNow now = health.health(*alloc, instance.task(), instance.service());
+  instance.set_status(status_of(now.status));
+  instance.set_status_output(std::move(now.output));
+}
+
+}  // namespace
+
+void Publisher::start(std::function<std::optional<NodeProofOf>()> who, const ServiceHealth* health) {
+  who_ = std::move(who);
+  health_ = health;
+}
 
 void Publisher::offer(const std::string& name, ServiceProvider& provider) {
   MutexLock lock(mutex_);
@@ -71,6 +98,8 @@ bool Publisher::settle(std::chrono::nanoseconds patience, const std::set<std::st
   });
 }
 
+void Publisher::health_changed() { registered(); }
+
 void Publisher::registered() {
   MutexLock lock(mutex_);
   for (Progress& each : progress_) each.is_due = true;
@@ -118,6 +147,9 @@ Status Publisher::sync(Outlet& outlet, const std::stop_token& stop) {
         if (each.provider() == outlet.name) *request.add_instances() = each.instance();
       }
     }
+  }
+  if (health_) {
+    for (v1::ServiceInstance& instance : *request.mutable_instances()) fill_in_health(instance, *health_);
   }
   auto answer = outlet.provider->sync(request, stop);
   MutexLock lock(mutex_);

@@ -22,6 +22,7 @@
 #include "drover/clock.h"
 #include "drover/mutex.h"
 #include "drover/node_calls.h"
+#include "drover/service_health.h"
 #include "drover/service_provider.h"
 
 namespace drover::v1 {
@@ -45,8 +46,9 @@ class Publisher final : public NodeRegistered {
 
   ~Publisher() override { stop(); }
 
-  // Once, before anything is put. `who`: this node; nothing until the servers know it.
-  void start(std::function<std::optional<NodeProofOf>()> who);
+  // Once, before anything is put. `who`: this node; nothing until the servers know it. `health`: how instances do by
+  // their checks; null: nobody knows. It outlives the publisher.
+  void start(std::function<std::optional<NodeProofOf>()> who, const ServiceHealth* health = nullptr);
   void stop();
 
   // From now on this provider is told, of what was put before, too; does nothing for a name that is there. It outlives
@@ -62,6 +64,8 @@ class Publisher final : public NodeRegistered {
   bool settle(std::chrono::nanoseconds patience, const std::set<std::string>& providers = {});
 
   void registered() override;
+  // Instances may do otherwise than was said: says all again, soon.
+  void health_changed();
 
  private:
   struct Outlet {
@@ -79,6 +83,7 @@ class Publisher final : public NodeRegistered {
   void changed() DROVER_REQUIRES(mutex_);
 
   std::function<std::optional<NodeProofOf>()> who_;
+  const ServiceHealth* health_ = nullptr;
   Mutex mutex_;
   CondVarAny woken_, settled_;
   std::map<WorkloadName, std::shared_ptr<const v1::StoredInstances>> workloads_ DROVER_GUARDED_BY(mutex_);

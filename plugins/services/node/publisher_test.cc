@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "drover/mutex.h"
+#include "drover/v1/check_provider.pb.h"
 #include "drover/v1/service_provider.pb.h"
 #include "services.pb.h"
 
@@ -23,7 +24,8 @@ class FakeProvider final : public ServiceProvider {
     changed_.notify_all();
     if (failures_ > 0) return --failures_, Result<v1::SyncServicesResponse>(unavailable("away"));
     said_.clear();
-    for (const auto& each : request.instances()) said_ += each.id() + " ";
+    for (const auto& each : request.instances())
+      said_ += each.id() + (each.status() == v1::CheckResult::CRITICAL ? "!" + each.status_output() : "") + " ";
     return v1::SyncServicesResponse();
   }
   void fail(int times) {
@@ -65,10 +67,21 @@ class PublisherTest : public ::testing::Test {
     publisher_.start([this]() -> std::optional<NodeProofOf> {
       if (!is_known_) return std::nullopt;
       return NodeProofOf{.id = Uuid(), .secret = "", .name = "n1"};
-    });
+    }, &health_);
     publisher_.offer("nomad", native_);
     publisher_.offer("file", file_);
   }
+  class FakeHealth final : public ServiceHealth {
+   public:
+    ServiceHealthNow health(const Uuid& allocation, std::string_view task, std::string_view service) const override {
+      if (!is_critical || allocation != of || task != "web" || service != "shop") return {};
+      return {.status = ServiceStatus::critical, .output = "down"};
+    }
+    void watch(std::function<void()>) override {}
+    Uuid of;
+    std::atomic<bool> is_critical = true;
+  };
+  FakeHealth health_;
   FakeProvider native_, file_;
   std::atomic<bool> is_known_{true};
   const Uuid alloc_ = Uuid::random();
@@ -130,6 +143,21 @@ TEST_F(PublisherTest, TriesAgainUntilItIsHeard) {
   EXPECT_TRUE(publisher_.settle(20s));
   EXPECT_TRUE(native_.eventually("group "));
   EXPECT_GE(native_.calls(), 4);
+}
+
+TEST_F(PublisherTest, SaysHowInstancesDoByTheirChecks) {
+  start();
+  health_.of = alloc_;
+  v1::StoredInstances both = instances("web");
+  both.MergeFrom(instances("other"));
+  for (auto& each : *both.mutable_instances()) each.mutable_instance()->set_alloc_id(alloc_.to_string());
+  both.mutable_instances(0)->mutable_instance()->set_task("web");
+  both.mutable_instances(0)->mutable_instance()->set_service("shop");
+  publisher_.put({alloc_, "web"}, both);
+  EXPECT_TRUE(native_.eventually("web!down other "));
+  health_.is_critical = false;
+  publisher_.health_changed();
+  EXPECT_TRUE(native_.eventually("web other "));
 }
 
 TEST_F(PublisherTest, SaysAllAgainAfterARegistration) {
