@@ -90,6 +90,7 @@ std::vector<Definition> plugin_commands();
 std::vector<Definition> exec_commands();
 std::vector<Definition> tls_commands();
 std::vector<Definition> keyring_commands();
+std::vector<Definition> volume_claim_commands();
 std::vector<Definition> volume_commands();
 std::vector<Definition> volume_snapshot_commands();
 std::vector<Definition> var_commands();

@@ -79,6 +79,17 @@ TEST(HttpRoutes, TheMostSpecificPathWins) {
   }
 }
 
+TEST(HttpRoutes, AParameterTellsMethodsOfOnePathApart) {
+  const Routes routes = all_routes();
+  const auto found = [&](std::string_view query) { return describe(routes.find("GET", "/v1/test/kinds", query)); };
+  EXPECT_EQ(found(""), "Ones");
+  EXPECT_EQ(found("kind=one"), "Ones");
+  EXPECT_EQ(found("kind=others"), "Ones");
+  EXPECT_EQ(found("kind=other"), "Others");
+  EXPECT_EQ(found("a=b&kind=oth%65r&c"), "Others");
+  EXPECT_EQ(describe(routes.find("PUT", "/v1/test/kinds", "kind=other")), "405");
+}
+
 TEST(HttpRoutes, AMethodWithoutFormHasNoPath) {
   Routes routes;
   const auto* service = thing::ThingRequest::descriptor()->file()->service(0);

@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -77,7 +78,12 @@ class Document {
     std::string verb = form.verb;
     std::ranges::transform(verb, verb.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     json& path = paths_[form.path];
-    if (!path.contains(verb)) path[verb] = operation(form);  // a more specific path of the same look stands before
+    if (!path.contains(verb)) {
+      path[verb] = operation(form);
+    } else if (!by_query_[form.path + verb].empty()) {
+      add_alternative(path[verb], operation(form));
+    }  // else a more specific path of the same look stands before
+    by_query_[form.path + verb] = form.query;
   }
 
   json take(std::string_view version) {
@@ -94,6 +100,17 @@ class Document {
   }
 
  private:
+  // Two methods at one path, told apart by a parameter of the query: a call has the parameters of either, and the
+  // answer of one of them.
+  static void add_alternative(json& one, const json& other) {
+    for (const json& parameter : other["parameters"]) {
+      if (std::ranges::find(one["parameters"], parameter) == one["parameters"].end())
+        one["parameters"].push_back(parameter);
+    }
+    json& answer = one["responses"]["200"]["content"]["application/json"]["schema"];
+    answer = {{"oneOf", json::array({answer, other["responses"]["200"]["content"]["application/json"]["schema"]})}};
+  }
+
   json operation(const Form& form) {
     const pb::MethodDescriptor& method = *form.binding->method;
     const std::string& tag = method.service()->name();
@@ -250,6 +267,7 @@ class Document {
   Schemas schemas_;
   json paths_ = json::object();
   std::set<std::string> tags_, ids_;
+  std::map<std::string, std::string> by_query_;  // by path and verb: the parameter of the last form there
 };
 
 }  // namespace

@@ -72,6 +72,14 @@ TEST(OpenApi, SaysBodiesAnswersAndRights) {
   EXPECT_FALSE(operation(all, "/v1/test/maybe", "post")["requestBody"]["required"]);
 }
 
+TEST(OpenApi, MethodsThatAParameterTellsApartAreOneOperation) {
+  const json all = document();
+  const json& kinds = operation(all, "/v1/test/kinds", "get");
+
+  EXPECT_EQ(kinds["operationId"], "WebOthers");
+  EXPECT_EQ(kinds["responses"]["200"]["content"]["application/json"]["schema"]["oneOf"].size(), 2U);
+}
+
 TEST(OpenApi, TakesTheCommentsOfTheDeclarations) {
   const json all = document();
   const json& describing = operation(all, "/v1/openapi.json", "get");

@@ -218,9 +218,10 @@ Status fill_from_headers(const Incoming& incoming, const Http& form, Message& re
 std::variant<Outgoing, Answer> to_call(const Incoming& incoming, const Routes& routes) {
   const size_t mark = incoming.target.find('?');
   const std::string_view path = incoming.target.substr(0, mark);
-  Match match = routes.find(incoming.verb, path);
+  const std::string_view parameters = mark == std::string_view::npos ? "" : incoming.target.substr(mark + 1);
+  Match match = routes.find(incoming.verb, path, parameters);
   if (!match.binding) return match.path_known ? text_answer(405, "Invalid method") : no_route(path, routes);
-  auto query = parse_query(mark == std::string_view::npos ? "" : incoming.target.substr(mark + 1));
+  auto query = parse_query(parameters);
   if (!query) return error_answer(query.status());
 
   Outgoing out;

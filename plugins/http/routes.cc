@@ -101,7 +101,7 @@ Status Routes::add_form(const google::protobuf::MethodDescriptor& method, const 
   own.clear_reserved();
   for (const std::string_view each : verbs) {
     const std::string verb(each);
-    auto [entry, is_new] = at->by_verb.try_emplace(verb, Binding{&method, own});
+    auto [entry, is_new] = at->by_verb[verb].try_emplace(form.query(), Binding{&method, own});
     if (!is_new) {
       return already_exists(method.full_name() + ": " + verb + " " + path + " is already answered by " +
                             entry->second.method->full_name());
@@ -120,10 +120,13 @@ std::vector<Form> Routes::forms() const {
       form.path += part.field.empty() ? "/" + part.literal : "/{" + part.field + "}";
       if (!part.field.empty()) form.fields.push_back(part.field);
     }
-    for (const auto& [verb, binding] : pattern.by_verb) {
-      form.verb = verb;
-      form.binding = &binding;
-      all.push_back(form);
+    for (const auto& [verb, bindings] : pattern.by_verb) {
+      for (const auto& [query, binding] : bindings) {
+        form.verb = verb;
+        form.query = query;
+        form.binding = &binding;
+        all.push_back(form);
+      }
     }
   }
   return all;
@@ -177,7 +180,19 @@ bool Routes::is_reserved(const Pattern& pattern, const std::vector<std::string_v
   });
 }
 
-Match Routes::find(std::string_view verb, std::string_view path) const {
+const Binding* Routes::choose(const ByQuery& bindings, std::string_view query) {
+  for (const auto& [wanted, binding] : bindings) {
+    if (wanted.empty()) return &binding;
+    for (std::string_view rest = query; !rest.empty();) {
+      const std::string_view part = rest.substr(0, rest.find('&'));
+      rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+      if (percent_decode(part, true) == wanted) return &binding;
+    }
+  }
+  return nullptr;
+}
+
+Match Routes::find(std::string_view verb, std::string_view path, std::string_view query) const {
   Match match;
   if (!path.starts_with('/')) return match;
   const auto segments = split(path);
@@ -186,13 +201,14 @@ Match Routes::find(std::string_view verb, std::string_view path) const {
     if (!matches(pattern.parts, segments, parameters)) continue;
     if (is_reserved(pattern, segments)) continue;
     match.path_known = true;
-    auto binding = pattern.by_verb.find(verb);
-    if (binding == pattern.by_verb.end()) {
+    const auto bindings = pattern.by_verb.find(verb);
+    const Binding* const binding = bindings == pattern.by_verb.end() ? nullptr : choose(bindings->second, query);
+    if (!binding) {
       // A less specific path may take this verb, but not take the ending of this one as part of a name.
       if (std::ranges::any_of(pattern.parts, &Part::rest) && !pattern.parts.back().rest) return match;
       continue;
     }
-    match.binding = &binding->second;
+    match.binding = binding;
     match.parameters = std::move(parameters);
     return match;
   }

@@ -32,6 +32,7 @@ struct Match {
 struct Form {
   std::string verb;
   std::string path;
+  std::string query;                // a parameter without which the method does not answer, "type=host"
   std::vector<std::string> fields;  // of the request, that the path fills
   const Binding* binding = nullptr;
 };
@@ -41,8 +42,9 @@ class Routes {
   // Adds every HTTP form of the method, if it has one. Errors: a form that another method has; a field that the request
   // does not have.
   Status add(const google::protobuf::MethodDescriptor& method);
-  // The most specific path wins: literal parts before fields, longer before shorter.
-  Match find(std::string_view verb, std::string_view path) const;
+  // The most specific path wins: literal parts before fields, longer before shorter; then what asks for a parameter of
+  // the query, "a=b&c", before what asks for none.
+  Match find(std::string_view verb, std::string_view path, std::string_view query = {}) const;
   // True when some path begins with these literal parts and goes on.
   bool has_below(std::string_view path) const;
   size_t size() const { return patterns_.size(); }
@@ -55,14 +57,16 @@ class Routes {
     std::string field;
     bool rest = false;  // the field takes slashes as well
   };
+  using ByQuery = std::map<std::string, Binding, std::greater<>>;  // by the parameter; "" comes last
   struct Pattern {
     std::vector<Part> parts;
-    std::map<std::string, Binding, std::less<>> by_verb;
+    std::map<std::string, ByQuery, std::less<>> by_verb;
     std::vector<std::vector<std::string>> reserved;  // endings that its last field, one with slashes, never takes
   };
   Status add_form(const google::protobuf::MethodDescriptor& method, const Http& form);
   static bool matches(const std::vector<Part>& parts, const std::vector<std::string_view>& segments,
                       std::map<std::string, std::string>& parameters);
+  static const Binding* choose(const ByQuery& bindings, std::string_view query);
   static bool is_reserved(const Pattern& pattern, const std::vector<std::string_view>& segments);
   static bool more_specific(const Pattern& a, const Pattern& b);
 

@@ -343,10 +343,21 @@ TEST(Validate, VolumesByTypeAndAttachment) {
        "volume[\"v\"].mount_options: a block device has no mount options"},
       {"options of a host volume", [](v1::Job& j) { volume(j, "host").mutable_mount_options(); },
        "volume[\"v\"].mount_options: is for csi volumes"},
-      {"attachment of a host volume", [](v1::Job& j) { volume(j, "host").set_attachment_mode("file-system"); },
-       "volume[\"v\"].attachment_mode: is for csi volumes"},
-      {"access to a host volume", [](v1::Job& j) { volume(j, "host").set_access_mode("single-node-writer"); },
-       "volume[\"v\"].access_mode: is for csi volumes"},
+      {"attachment of a host volume", [](v1::Job& j) { volume(j, "host").set_attachment_mode("tape"); },
+       "volume[\"v\"].attachment_mode: \"tape\" is no attachment mode"},
+      {"access to a host volume", [](v1::Job& j) { volume(j, "host").set_access_mode("multi-node-multi-writer"); },
+       "volume[\"v\"].access_mode: \"multi-node-multi-writer\" is no access mode of host volumes"},
+      {"a host volume that is only read",
+       [](v1::Job& j) { volume(j, "host").set_access_mode("single-node-reader-only"); },
+       "volume[\"v\"].read_only: access_mode \"single-node-reader-only\" needs read_only"},
+      {"a sticky csi volume", [](v1::Job& j) { csi_volume(j, "single-node-writer").set_sticky(true); },
+       "volume[\"v\"].sticky: is for host volumes"},
+      {"a sticky volume by allocation",
+       [](v1::Job& j) {
+         volume(j, "host").set_per_alloc(true);
+         volume(j, "host").set_sticky(true);
+       },
+       "volume[\"v\"].sticky: excludes per_alloc"},
       {"a volume by allocation of a system job",
        [](v1::Job& j) {
          j.set_type("system");

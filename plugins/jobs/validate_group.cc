@@ -3,6 +3,8 @@
 #include <map>
 #include <set>
 
+#include "drover/model/csi_volume.h"
+#include "drover/model/host_volume.h"
 #include "drover/model/job.h"
 #include "validate_parts.h"
 
@@ -70,11 +72,17 @@ void check_volume(const Place& place, const v1::VolumeRequest& volume, const v1:
     place["mount_options"].require(!volume.has_mount_options() || volume.attachment_mode() != "block-device",
                                    "a block device has no mount options");
   } else if (volume.type() == "host") {
-    place["access_mode"].require(access.empty(), "is for csi volumes");
-    place["attachment_mode"].require(volume.attachment_mode().empty(), "is for csi volumes");
+    place["access_mode"].require(access.empty() || is_host_access_mode(access),
+                                 quoted(access) + " is no access mode of host volumes");
+    place["attachment_mode"].require(
+        volume.attachment_mode().empty() || is_csi_attachment_mode(volume.attachment_mode()),
+        quoted(volume.attachment_mode()) + " is no attachment mode");
+    place["read_only"].require(access != "single-node-reader-only" || volume.read_only(),
+                               "access_mode " + quoted(access) + " needs read_only");
     place["mount_options"].require(!volume.has_mount_options(), "is for csi volumes");
   }
-  place["sticky"].unsupported(volume.sticky(), "volume.sticky");
+  place["sticky"].require(!volume.sticky() || volume.type() == "host", "is for host volumes");
+  place["sticky"].require(!volume.sticky() || !volume.per_alloc(), "excludes per_alloc");
 }
 
 void check_scaling(const Place& place, const v1::ScalingPolicy& policy, const v1::TaskGroup& group, bool is_of_task) {

@@ -7,6 +7,7 @@
 #include "drover/schema.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/csi.pb.h"
+#include "drover/v1/host_volume.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/namespace.pb.h"
 #include "drover/v1/variable.pb.h"
@@ -89,6 +90,7 @@ class Namespaces : public ::testing::Test {
           keys.primary(KeyBuilder().text(row.namespace_()).text(row.path()).take());
         })));
     volumes_ = Table<v1::CsiVolume>(host_.rows().add_table(csi_volumes_table().spec()));
+    host_volumes_ = Table<v1::DynamicHostVolume>(host_.rows().add_table(host_volumes_table().spec()));
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     rpc_.start("eu");
   }
@@ -166,6 +168,7 @@ class Namespaces : public ::testing::Test {
   Table<v1::Allocation> allocs_;
   Table<v1::VariableMetadata> variables_;
   Table<v1::CsiVolume> volumes_;
+  Table<v1::DynamicHostVolume> host_volumes_;
   Rpc rpc_{tables_};
 };
 

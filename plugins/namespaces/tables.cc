@@ -1,5 +1,7 @@
 #include "tables.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -45,7 +47,9 @@ bool has_variable(const ReadView& view, const Tables& tables, const std::string&
 }
 
 bool has_volume(const ReadView& view, const Tables& tables, const std::string& name) {
-  return tables.csi_volumes && view.scan(*tables.csi_volumes, kPrimary, of_namespace(name))->valid();
+  return std::ranges::any_of(std::array{tables.csi_volumes, tables.host_volumes}, [&](std::optional<TableId> table) {
+    return table && view.scan(*table, kPrimary, of_namespace(name))->valid();
+  });
 }
 
 class Commands {
@@ -102,6 +106,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_RETURN_IF_ERROR(declare.later_table("allocs", tables.allocs));
   DROVER_RETURN_IF_ERROR(declare.later_table("variables", tables.variables));
   DROVER_RETURN_IF_ERROR(declare.later_table("csi_volumes", tables.csi_volumes));
+  DROVER_RETURN_IF_ERROR(declare.later_table("host_volumes", tables.host_volumes));
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::applied>(commands));
   return declare.command<&Commands::deleted>(commands);

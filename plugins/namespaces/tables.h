@@ -19,7 +19,7 @@ struct Tables {
   std::optional<TableId> jobs = {};
   std::optional<TableId> allocs = {};
   std::optional<TableId> variables = {};
-  std::optional<TableId> csi_volumes = {};
+  std::optional<TableId> csi_volumes = {}, host_volumes = {};
 };
 
 // The namespace; "default" also before somebody changed it.

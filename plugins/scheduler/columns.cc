@@ -11,6 +11,7 @@
 #include "drover/model/allocation.h"
 #include "drover/schema.h"
 #include "drover/v1/csi.pb.h"
+#include "drover/v1/host_volume.pb.h"
 
 namespace drover::scheduler {
 namespace {
@@ -257,8 +258,9 @@ OtherJobs others_of(const ReadView& view, const Tables& tables) {
   return {.job = find_job, .alloc = [&view, &tables](const std::string& id) { return tables.allocs.get(view, id); }};
 }
 
-StorageRows storage_of(const ReadView& view, const Tables& tables) {
-  if (!tables.csi_volumes || !tables.csi_claims) return {};
+namespace {
+
+StorageRows csi_of(const ReadView& view, const Tables& tables) {
   const Table<v1::CsiVolume> volumes(*tables.csi_volumes);
   const Table<v1::CsiClaim> claims(*tables.csi_claims);
   return {
@@ -270,6 +272,35 @@ StorageRows storage_of(const ReadView& view, const Tables& tables) {
       .claims_on = [&view,
                     claims](const std::string& node_id) { return claims.list(view, kClaimsByNode, of_id(node_id)); },
       .has_alloc = [&view, &tables](const std::string& id) { return view.get(tables.allocs.id(), id).has_value(); }};
+}
+
+void add_host_volumes(const ReadView& view, const Tables& tables, StorageRows& rows) {
+  const Table<v1::DynamicHostVolume> volumes(*tables.host_volumes);
+  const Table<v1::HostVolumeClaim> claims(*tables.host_volume_claims);
+  rows.has_host_volumes = view.scan(volumes.id(), kPrimary, KeyRange::all())->valid();
+  rows.host_volume = [&view, volumes](const std::string& name_space, const std::string& id) {
+    return volumes.get(view, host_volume_key(name_space, id));
+  };
+  rows.sticky_claims = [&view, claims](const std::string& name_space, const std::string& job_id,
+                                       const std::string& group) {
+    std::vector<v1::HostVolumeClaim> found = claims.list(view, kHostVolumeClaimsByJob, of_job(name_space, job_id));
+    std::erase_if(found, [&](const v1::HostVolumeClaim& claim) { return claim.task_group_name() != group; });
+    return found;
+  };
+  rows.job = others_of(view, tables).job;
+  rows.alloc_name = [&view, &tables](const std::string& id) -> std::optional<std::string> {
+    const auto alloc = tables.allocs.get(view, id);
+    return alloc ? std::optional(alloc->name()) : std::nullopt;
+  };
+}
+
+}  // namespace
+
+StorageRows storage_of(const ReadView& view, const Tables& tables) {
+  StorageRows rows;
+  if (tables.csi_volumes && tables.csi_claims) rows = csi_of(view, tables);
+  if (tables.host_volumes && tables.host_volume_claims) add_host_volumes(view, tables, rows);
+  return rows;
 }
 
 Result<SharedColumns::Look> SharedColumns::look(uint64_t index, SteadyTime deadline, std::stop_token stop) {

@@ -18,9 +18,11 @@
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/csi.pb.h"
+#include "drover/v1/host_volume.pb.h"
 #include "drover/v1/job.pb.h"
-
 #include "plan_applier.h"
+#include "plans/sticky_claims.h"
+#include "scheduler.pb.h"
 #include "settings/config_rpc.h"
 #include "volumes/coming_claims.h"
 #include "volumes/gains.h"
@@ -86,7 +88,9 @@ void Leader::run(std::stop_token stop) {
   if (!configured.ok()) {
     log::warn("scheduler", "the configuration cannot be written yet", {{"error", configured.message()}});
   }
-  PlanApplier plans(host_, columns_, evals_, options_.rejections);
+  PlanApplier plans(host_, columns_, evals_, options_.rejections, [this](const v1::PlanApplied& command) {
+    return sticky_claims_of(command, *host_.snapshot(), tables_);
+  });
   {
     std::vector<std::jthread> threads;
     threads.push_back(thread_named("plans", stop, [&](std::stop_token until) { plans.run(until); }));
@@ -190,6 +194,14 @@ void Leader::take(const Change& change, uint64_t index) {
     if (change.after) evals_.storage_gained(gain_of(change.after->as<v1::CsiVolume>()), index);
   } else if (change.table == tables_.csi_claims) {
     if (!change.after) evals_.storage_gained(gain_of(change.before->as<v1::CsiClaim>()), index);
+  } else if (change.table == tables_.host_volumes) {
+    if (!change.after) return;
+    const auto& volume = change.after->as<v1::DynamicHostVolume>();
+    evals_.storage_gained({.name_space = volume.namespace_(), .volume = volume.name()}, index);
+  } else if (change.table == tables_.host_volume_claims) {
+    if (change.after) return;
+    const auto& claim = change.before->as<v1::HostVolumeClaim>();
+    evals_.storage_gained({.name_space = claim.namespace_(), .volume = claim.volume_name()}, index);
   } else if (change.table == tables_.config.id()) {
     if (change.after) evals_.pause(change.after->as<v1::SchedulerConfiguration>().pause_eval_broker());
   } else if (change.table == tables_.jobs) {

@@ -158,6 +158,10 @@ void PlanApplier::apply(std::vector<Submission> plans, std::stop_token stop) {
   flight.proposed = host_.clock().steady();
   host_.metrics().observe("nomad.nomad.plan.evaluate", flight.proposed - began);
   if (flight.waiting.empty()) return columns_.settle(entry, 0, /*failed=*/false);
+  if (find_claims_ && command.placed_size() > 0) {
+    v1::HostVolumesClaimed claims = find_claims_(command);
+    if (claims.claims_size() > 0) *command.mutable_host_volume_claims() = std::move(claims);
+  }
   command.set_time(host_.clock().wall_ns());
   flights_.emplace(entry, std::move(flight));
   propose(serialize(command), entry, term);

@@ -27,6 +27,11 @@
 #include "plan.h"
 #include "rejections.h"
 
+namespace drover::v1 {
+class HostVolumesClaimed;
+class PlanApplied;
+}  // namespace drover::v1
+
 namespace drover::scheduler {
 
 class PlanApplier {
@@ -34,8 +39,11 @@ class PlanApplier {
   // Entries that may be in flight at one time.
   static constexpr size_t kMostEntries = 64;
 
-  PlanApplier(Host& host, SharedColumns& columns, EvalQueue& evals, RejectionOptions rejections = {})
-      : host_(host), columns_(columns), evals_(evals), rejections_(rejections) {}
+  // `find_claims`: on host volumes, of what a command places; empty: there are none.
+  using FindClaims = std::function<v1::HostVolumesClaimed(const v1::PlanApplied& command)>;
+  PlanApplier(Host& host, SharedColumns& columns, EvalQueue& evals, RejectionOptions rejections = {},
+              FindClaims find_claims = {})
+      : host_(host), columns_(columns), evals_(evals), rejections_(rejections), find_claims_(std::move(find_claims)) {}
 
   struct Outcome {
     bool full = true;       // everything was done, the end of the evaluation with it
@@ -105,7 +113,8 @@ class PlanApplier {
   Host& host_;
   SharedColumns& columns_;
   EvalQueue& evals_;
-  Rejections rejections_;                      // [plans], as the following
+  Rejections rejections_;
+  const FindClaims find_claims_;               // [plans], as the following
   std::map<InFlight::Entry, Flight> flights_;  // by entry
   size_t failed_ = 0;                          // of them that wait to be undone
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();

@@ -332,6 +332,7 @@ class Commands {
       }
       DROVER_RETURN_IF_ERROR(writer.add(alloc));
     }
+    if (command.has_host_volume_claims()) DROVER_RETURN_IF_ERROR(also(context, command.host_volume_claims()));
     DROVER_RETURN_IF_ERROR(writer.put(command.evaluations()));
     DROVER_RETURN_IF_ERROR(writer.finish());
     return std::string();
@@ -503,6 +504,8 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_TRY(tables.nodes, declare.other_table("nodes"));
   DROVER_RETURN_IF_ERROR(declare.later_table("csi_volumes", tables.csi_volumes));
   DROVER_RETURN_IF_ERROR(declare.later_table("csi_claims", tables.csi_claims));
+  DROVER_RETURN_IF_ERROR(declare.later_table("host_volumes", tables.host_volumes));
+  DROVER_RETURN_IF_ERROR(declare.later_table("host_volume_claims", tables.host_volume_claims));
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::evals_updated>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::evals_deleted>(commands));

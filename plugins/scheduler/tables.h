@@ -27,6 +27,8 @@ struct Tables {
   std::optional<TableId> node_pools = {};   // of the plugin node_pools, likewise
   std::optional<TableId> csi_volumes = {};  // of the plugin volumes, and its claims; none where it is not loaded
   std::optional<TableId> csi_claims = {};
+  std::optional<TableId> host_volumes = {};  // of the plugin host_volumes, and its claims, likewise
+  std::optional<TableId> host_volume_claims = {};
 };
 
 // Why evaluations are not deleted.

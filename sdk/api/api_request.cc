@@ -76,6 +76,8 @@ ApiRequest api_request(const std::string& method, const pb::Message& request, Qu
   ApiRequest out{.verb = std::string(form.verbs.front()),
                  .path = filled(form.path, request, elsewhere),
                  .parameters = std::move(further)};
+  if (const size_t equals = http.query().find('='); equals != std::string::npos)
+    out.parameters.emplace(http.query().substr(0, equals), http.query().substr(equals + 1));
   const pb::Descriptor& type = *request.GetDescriptor();
   if (http.body() == "*") {
     out.body = message_to_json(request);

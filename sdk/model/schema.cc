@@ -3,10 +3,12 @@
 #include "drover/model/job.h"
 #include "drover/model/node.h"
 #include "drover/sha256.h"
+#include "drover/uuid.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/csi.pb.h"
 #include "drover/v1/deployment.pb.h"
 #include "drover/v1/evaluation.pb.h"
+#include "drover/v1/host_volume.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/job_counts.pb.h"
 #include "drover/v1/namespace.pb.h"
@@ -54,6 +56,17 @@ KeyRange of_csi_remote(std::string_view plugin_id, std::string_view external_vol
   return KeyRange::prefix(KeyBuilder().text(plugin_id).text(external_volume_id).view());
 }
 KeyRange of_csi_plugin(std::string_view plugin_id) { return KeyRange::prefix(KeyBuilder().text(plugin_id).view()); }
+
+std::string host_volume_key(std::string_view name_space, std::string_view id) {
+  return KeyBuilder().text(name_space).text(Uuid::from_bytes(id).to_string()).take();
+}
+std::string host_volume_on_node_key(std::string_view node_id, std::string_view name) {
+  return KeyBuilder().id(node_id).text(name).take();
+}
+std::string host_volume_claim_key(std::string_view name_space, std::string_view job_id, std::string_view group,
+                                  std::string_view volume_id) {
+  return KeyBuilder().text(name_space).text(job_id).text(group).id(volume_id).take();
+}
 
 std::string node_pool_key(std::string_view name) { return KeyBuilder().text(name).take(); }
 
@@ -198,6 +211,21 @@ TableShape<v1::CsiClaim> csi_claims_table() {
                                        .text(volume)
                                        .id(claim.alloc_id())
                                        .take());
+          }};
+}
+
+TableShape<v1::DynamicHostVolume> host_volumes_table() {
+  return {"host_volumes", {{.name = "node", .unique = true}}, [](const v1::DynamicHostVolume& volume, RowKeys& keys) {
+            keys.primary(host_volume_key(volume.namespace_(), volume.id()));
+            keys.add(kHostVolumesByNode, host_volume_on_node_key(volume.node_id(), volume.name()));
+          }};
+}
+
+TableShape<v1::HostVolumeClaim> host_volume_claims_table() {
+  return {"host_volume_claims", {{.name = "job", .unique = true}}, [](const v1::HostVolumeClaim& claim, RowKeys& keys) {
+            keys.primary(host_volume_key(claim.namespace_(), claim.id()));
+            keys.add(kHostVolumeClaimsByJob, host_volume_claim_key(claim.namespace_(), claim.job_id(),
+                                                                   claim.task_group_name(), claim.volume_id()));
           }};
 }
 

@@ -163,7 +163,7 @@ class Check {
     }
     for (const std::string_view verb : verbs) {
       ++paths;
-      auto [known, is_new] = forms_.emplace(std::string(verb) + " " + shape, method.full_name());
+      auto [known, is_new] = forms_.emplace(std::string(verb) + " " + shape + "?" + http.query(), method.full_name());
       if (!is_new)
         problems.push_back(method.full_name() + ": " + std::string(verb) + " " + path + " is already answered by " + known->second);
     }

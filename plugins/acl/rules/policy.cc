@@ -20,13 +20,18 @@ constexpr Capabilities set_of(std::initializer_list<Access::Capability> all) {
   return set;
 }
 
-constexpr Capabilities kReadNamespace =
-    set_of({Access::LIST_JOBS, Access::PARSE_JOB, Access::READ_JOB, Access::CSI_LIST_VOLUME, Access::CSI_READ_VOLUME,
-            Access::READ_JOB_SCALING, Access::LIST_SCALING_POLICIES, Access::READ_SCALING_POLICY});
+constexpr Capabilities kReadNamespace = set_of(
+    {Access::LIST_JOBS, Access::PARSE_JOB, Access::READ_JOB, Access::CSI_LIST_VOLUME, Access::CSI_READ_VOLUME,
+     Access::READ_JOB_SCALING, Access::LIST_SCALING_POLICIES, Access::READ_SCALING_POLICY, Access::HOST_VOLUME_READ});
 constexpr Capabilities kWriteNamespace =
     kReadNamespace | set_of({Access::SCALE_JOB, Access::SUBMIT_JOB, Access::DISPATCH_JOB, Access::READ_LOGS,
                              Access::READ_FS, Access::ALLOC_EXEC, Access::ALLOC_LIFECYCLE, Access::CSI_MOUNT_VOLUME,
-                             Access::CSI_WRITE_VOLUME, Access::SUBMIT_RECOMMENDATION});
+                             Access::CSI_WRITE_VOLUME, Access::SUBMIT_RECOMMENDATION, Access::HOST_VOLUME_CREATE});
+// A right on host volumes, with those that it brings along.
+constexpr Capabilities kCreateHostVolumes = set_of({Access::HOST_VOLUME_CREATE, Access::HOST_VOLUME_READ});
+constexpr Capabilities kRegisterHostVolumes = kCreateHostVolumes | set_of({Access::HOST_VOLUME_REGISTER});
+constexpr Capabilities kWriteHostVolumes =
+    kRegisterHostVolumes | set_of({Access::HOST_VOLUME_WRITE, Access::HOST_VOLUME_DELETE});
 constexpr Capabilities kScaleNamespace = set_of(
     {Access::LIST_SCALING_POLICIES, Access::READ_SCALING_POLICY, Access::READ_JOB_SCALING, Access::SCALE_JOB});
 
@@ -125,6 +130,9 @@ class Reader {
 
   static Capabilities capability(std::string_view text) {
     if (text == "deny") return kDeny;
+    if (text == "host-volume-create") return kCreateHostVolumes;
+    if (text == "host-volume-register") return kRegisterHostVolumes;
+    if (text == "host-volume-write") return kWriteHostVolumes;
     const auto* all = google::protobuf::GetEnumDescriptor<Access::Capability>();
     for (int i = 1; i < all->value_count(); ++i) {
       if (json_word(*all->value(i)) == text) return 1u << all->value(i)->number();

@@ -14,9 +14,11 @@
 namespace drover::agent {
 namespace {
 
-const HostVolume* find(const std::vector<HostVolume>& volumes, const std::string& name) {
-  const auto at = std::ranges::find(volumes, name, &HostVolume::name);
-  return at == volumes.end() ? nullptr : &*at;
+std::optional<HostVolume> find(const MountInput& input, const std::string& name) {
+  const auto at = std::ranges::find(input.volumes, name, &HostVolume::name);
+  if (at != input.volumes.end()) return *at;
+  const auto path = input.others ? input.others(name) : std::nullopt;
+  return path ? std::optional(HostVolume{.name = name, .path = *path}) : std::nullopt;
 }
 
 // As whoever wrote the job counts them.
@@ -27,7 +29,7 @@ std::string missing_of(const MountInput& input) {
   for (const auto& [name, request] : wanted) {
     if (request->type() != "host") continue;
     const std::string volume = csi_volume_id(*request, input.alloc_name);
-    if (!find(input.volumes, volume)) missing += (missing.empty() ? "" : ", ") + volume;
+    if (!find(input, volume)) missing += (missing.empty() ? "" : ", ") + volume;
   }
   return missing;
 }
@@ -36,12 +38,20 @@ std::string missing_of(const MountInput& input) {
 
 bool describe_host_volumes(const std::vector<HostVolume>& volumes, v1::Node& node) {
   std::map<std::string, bool> before, now;
-  for (const auto& [name, volume] : node.host_volumes()) before[name] = volume.read_only();
-  node.clear_host_volumes();
+  auto& offered = *node.mutable_host_volumes();
+  for (auto at = offered.begin(); at != offered.end();) {
+    if (!at->second.id().empty()) {
+      ++at;
+      continue;
+    }
+    before[at->first] = at->second.read_only();
+    at = offered.erase(at);
+  }
   for (const HostVolume& volume : volumes) {
     struct stat found {};
     if (::stat(volume.path.c_str(), &found) != 0) continue;
-    v1::HostVolume& shown = (*node.mutable_host_volumes())[volume.name];
+    v1::HostVolume& shown = offered[volume.name];
+    shown.clear_id();
     shown.set_name(volume.name);
     shown.set_path(volume.path);
     shown.set_read_only(volume.is_read_only);
@@ -67,7 +77,7 @@ Status add_host_volumes(const MountInput& input, driver::TaskConfig& adds) {
       return invalid_argument("No group volume declaration found named: " + mount.volume());
     if (request->second.type() != "host") continue;  // somebody else's
     const std::string name = csi_volume_id(request->second, input.alloc_name);
-    const HostVolume* volume = find(input.volumes, name);
+    const auto volume = find(input, name);
     if (!volume) return invalid_argument("No host volume named: " + name);
     if (input.driver.mount_configs() == driver::DriverCapabilities::NO_MOUNTS) {
       return invalid_argument("task driver \"" + input.task.driver() + "\" for \"" + input.task.name() +

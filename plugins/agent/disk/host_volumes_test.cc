@@ -15,6 +15,7 @@ struct World {
   std::string alloc_name = "web.app[0]";
   std::vector<HostVolume> volumes = {{.name = "data", .path = "/srv/data"},
                                      {.name = "certs", .path = "/etc/ssl", .is_read_only = true}};
+  FindVolume others;
   driver::DriverCapabilities driver;
   v1::VolumeRequest& request(const std::string& name, const std::string& source) {
     v1::VolumeRequest& request = (*group.mutable_volumes())[name];
@@ -33,6 +34,7 @@ struct World {
                              .task = task,
                              .alloc_name = alloc_name,
                              .volumes = volumes,
+                             .others = others,
                              .driver = driver,
                              .environment = {{"NOMAD_TASK_DIR", "/local"}},
                              .node = {}},
@@ -86,6 +88,23 @@ TEST(HostVolumes, OfEachAllocationItsOwn) {
   EXPECT_EQ(invalid_argument("host volume validation error: missing data[4]"), world.add(adds));
 }
 
+TEST(HostVolumes, OfOthersAreMountedToo) {
+  World world;
+  world.others = [](const std::string& name) {
+    return name == "made" || name == "data" ? std::optional("/srv/volumes/" + name) : std::nullopt;
+  };
+  world.request("m", "made");
+  world.mount("m");
+  driver::TaskConfig adds;
+  ASSERT_TRUE(world.add(adds).ok());
+  EXPECT_EQ("/srv/volumes/made", adds.mounts(0).host_path());
+  World both = world;
+  both.request("m", "data");
+  driver::TaskConfig own;
+  ASSERT_TRUE(both.add(own).ok());
+  EXPECT_EQ("/srv/data", own.mounts(0).host_path()) << "the configuration's";
+}
+
 TEST(HostVolumes, SayWhatIsMissing) {
   const struct {
     const char* name;
@@ -123,7 +142,10 @@ TEST(HostVolumes, OfferedAreThoseThatAreThere) {
   EXPECT_EQ(here, node.host_volumes().at("here").path());
   EXPECT_TRUE(node.host_volumes().at("here").read_only());
   EXPECT_FALSE(describe_host_volumes(volumes, node)) << "as before";
+  (*node.mutable_host_volumes())["made"].set_id(std::string(16, '\x01'));
   EXPECT_TRUE(describe_host_volumes({}, node));
+  ASSERT_EQ(1, node.host_volumes_size()) << "what others offer stays";
+  EXPECT_TRUE(node.host_volumes().contains("made"));
 }
 
 TEST(HostVolumes, AreConfiguredByAbsolutePath) {

@@ -1,4 +1,5 @@
 #include "disk/host_volumes.h"
+#include "drover/host_volume_source.h"
 #include "drover/v1/job.pb.h"
 #include "hooks/client_hook.h"
 #include "nomad/plugins/driver.pb.h"
@@ -13,10 +14,18 @@ class Volumes final : public TaskHook::Part {
   Status prestart(TaskPrestart& start) override {
     if (start.recovered) return ok_status();
     const AllocSpecPtr spec = task_.spec();
+    const std::string& name_space = spec->allocation->namespace_();
+    const FindVolume others = [&](const std::string& name) -> std::optional<std::string> {
+      for (const std::string& source : client_.host.extensions<HostVolumeSource>()) {
+        if (auto path = client_.host.extension<HostVolumeSource>(source)->find(name_space, name)) return path;
+      }
+      return std::nullopt;
+    };
     return add_host_volumes({.group = *spec->group,
                              .task = *spec->task(task_.name()),
                              .alloc_name = spec->allocation->name(),
                              .volumes = client_.config.host_volumes,
+                             .others = others,
                              .driver = start.capabilities,
                              .environment = start.environment,
                              .node = start.node},

@@ -12,6 +12,8 @@
 #include "output.h"
 #include "paging.h"
 #include "volumes/find_volume.h"
+#include "volumes/host_volume_file.h"
+#include "volumes/host_volumes.h"
 #include "volumes/secret_flag.h"
 #include "volumes/volume_file.h"
 #include "volumes/volume_text.h"
@@ -21,18 +23,31 @@ namespace {
 
 constexpr const char* kTitle = "Container Storage Interface\n";
 
-Flag type_flag() { return with_value("type", "", "The kind of volume: csi, which is the default"); }
+Flag type_flag(const char* usual) {
+  return with_value("type", "", std::string("The kind of volume, csi or host; without it: ") + usual);
+}
 
 Status check_type(const Run& run) {
   const std::string type = run.arguments.value("type");
-  if (type.empty() || type == "csi") return ok_status();
-  return invalid_argument("-type: \"" + type + "\" is no kind of volume that the servers keep; there is csi");
+  if (type.empty() || type == "csi" || type == "host") return ok_status();
+  return invalid_argument("-type: \"" + type + "\" is no kind of volume that the servers keep; there are csi and host");
 }
 
-Result<v1::Volume> read_input(Run& run) {
+// A file that describes a volume of either kind.
+struct Input {
+  std::string name, text = {}, type = {};
+};
+
+Result<Input> read_input(Run& run) {
   const std::string& path = run.arguments.positional()[0];
-  DROVER_TRY(const std::string text, read_text(run, path));
-  DROVER_TRY(v1::Volume volume, read_volume_file(path == "-" ? "<stdin>" : path, text));
+  Input input{.name = path == "-" ? "<stdin>" : path};
+  DROVER_TRY(input.text, read_text(run, path));
+  DROVER_TRY(input.type, volume_type_in(input.name, input.text));
+  return input;
+}
+
+Result<v1::Volume> volume_of(Run& run, const Input& input) {
+  DROVER_TRY(v1::Volume volume, read_volume_file(input.name, input.text));
   if (!volume.namespace_().empty()) run.client.set_namespace(volume.namespace_());
   return volume;
 }
@@ -45,7 +60,10 @@ v1::VolumesRequest request_for(const v1::Volume& volume) {
 }
 
 int volume_register(Run& run) {
-  const auto volume = read_input(run);
+  const auto input = read_input(run);
+  if (!input) return run.fail("Error reading the volume", input.status());
+  if (input->type == "host") return register_host_volume(run, input->name, input->text);
+  const auto volume = volume_of(run, *input);
   if (!volume) return run.fail("Error reading the volume", volume.status());
   const auto done = run.client.call<v1::Volumes::Register>(request_for(*volume));
   if (!done) return run.fail("Error registering volume", done.status());
@@ -54,7 +72,10 @@ int volume_register(Run& run) {
 }
 
 int volume_create(Run& run) {
-  const auto volume = read_input(run);
+  const auto input = read_input(run);
+  if (!input) return run.fail("Error reading the volume", input.status());
+  if (input->type == "host") return create_host_volume(run, input->name, input->text);
+  const auto volume = volume_of(run, *input);
   if (!volume) return run.fail("Error reading the volume", volume.status());
   const auto created = run.client.call<v1::Volumes::Create>(request_for(*volume));
   if (!created) return run.fail("Error creating volume", created.status());
@@ -80,6 +101,9 @@ int volume_deregister(Run& run) {
 }
 
 int volume_delete(Run& run) {
+  if (const Status type = check_type(run); !type.ok()) return run.usage(type.message());
+  if (run.arguments.value("type") == "host") return delete_host_volume(run, run.arguments.positional()[0]);
+  if (run.arguments.on("force")) return run.usage("-force is for host volumes: -type host");
   const auto secrets = read_pairs("secret", run.arguments.values("secret"));
   if (!secrets) return run.usage(secrets.status().message());
   // Never by a part of its name: what is on it is gone then.
@@ -172,8 +196,23 @@ int show_volume(Run& run, const std::string& typed) {
 
 int volume_status(Run& run) {
   if (const Status type = check_type(run); !type.ok()) return run.usage(type.message());
+  const std::string type = run.arguments.value("type");
+  const bool is_of_nodes = run.arguments.is_set("node") || run.arguments.is_set("node-pool");
+  if (is_of_nodes && type == "csi") return run.usage("-node and -node-pool can only be used with -type host");
   const auto& typed = run.arguments.positional();
-  return typed.empty() ? list_volumes(run) : show_volume(run, typed[0]);
+  if (!typed.empty()) {
+    if (is_of_nodes) return run.usage("-node and -node-pool can only be used when no volume is named");
+    if (type == "csi") return show_volume(run, typed[0]);
+    const auto code = show_host_volume(run, typed[0], type == "host");
+    return code ? *code : show_volume(run, typed[0]);
+  }
+  if (type == "host" || is_of_nodes) return list_host_volumes(run);
+  // A page is one of one kind.
+  if (type == "csi" || wants_object(run) || !page_of(run.arguments).empty()) return list_volumes(run);
+  const int host = list_host_volumes(run);
+  run.out << "\n";
+  const int csi = list_volumes(run);
+  return host != 0 ? host : csi;
 }
 
 int volume_init(Run& run) {
@@ -183,7 +222,11 @@ int volume_init(Run& run) {
   const std::string path = typed.empty() ? (is_json ? "volume.json" : "volume.hcl") : typed[0];
   if (std::ifstream(path).good()) return run.usage("The file " + path + " is there already.");
   std::ofstream file(path);
-  file << (is_json ? kVolumeExampleJson : kVolumeExample);
+  if (run.arguments.value("type") == "host") {
+    file << (is_json ? kHostVolumeExampleJson : kHostVolumeExample);
+  } else {
+    file << (is_json ? kVolumeExampleJson : kVolumeExample);
+  }
   file.close();
   if (!file) return run.usage("The file " + path + " cannot be written.");
   run.out << "Example volume specification written to " << path << "\n";
@@ -206,19 +249,22 @@ int claims_explain(Run& run) {
 
 std::vector<Definition> volume_commands() {
   const Flag verbose = on_off("verbose", "Full identifiers; of all volumes also those that only their storage knows");
+  const Flag id = with_value("id", "", "Of a host volume: changes the one whose identifier or name begins so");
+  const Flag override_policy = on_off("policy-override", "Of a host volume: where a policy would refuse it");
   return {{"volume create",
-           "Has a storage plugin create a volume, and makes it known.",
+           "Has a storage plugin or a node create a volume, and makes it known.",
            "<file>",
            "The file is HCL or JSON, as volume init writes one; - reads standard input.\n",
-           {},
+           {on_off("detach", "Of a host volume: do not wait until it is ready"), id, override_policy,
+            on_off("verbose", "Full identifiers")},
            1,
            1,
            volume_create},
           {"volume register",
-           "Makes a volume known that its storage has already, or changes it.",
+           "Makes a volume known that its storage or its node has already, or changes it.",
            "<file>",
            "The file is HCL or JSON, as volume init writes one; - reads standard input.\n",
-           {},
+           {id, override_policy},
            1,
            1,
            volume_register},
@@ -231,10 +277,11 @@ std::vector<Definition> volume_commands() {
            1,
            volume_deregister},
           {"volume delete",
-           "Has the storage delete a volume with all that is on it, and forgets it.",
+           "Has the storage or the node delete a volume with all that is on it, and forgets it.",
            "<volume>",
            "A volume that is in use stays.\n",
-           {secret_flag()},
+           {secret_flag(), type_flag("csi"),
+            on_off("force", "Of a host volume: also where its node is gone for good, without asking it")},
            1,
            1,
            volume_delete},
@@ -247,14 +294,16 @@ std::vector<Definition> volume_commands() {
            2,
            volume_detach},
           {"volume status", "Shows the volumes, or one with its claims and allocations.", "[volume]", "",
-           with_page_flags({type_flag(), on_off("short", "Leave out claims, places and allocations"), verbose},
+           with_page_flags({type_flag("both"), on_off("short", "Leave out claims, places and allocations"), verbose,
+                            with_value("node", "", "Host volumes of this node only"),
+                            with_value("node-pool", "", "Host volumes of this pool only")},
                            "PluginID == ebs"),
            0, 1, volume_status},
           {"volume init",
            "Writes an example of a volume's file.",
            "[file]",
            "Without a name: volume.hcl, or volume.json.\n",
-           {on_off("json", "In JSON"), type_flag()},
+           {on_off("json", "In JSON"), type_flag("csi")},
            0,
            1,
            volume_init},

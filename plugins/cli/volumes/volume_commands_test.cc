@@ -131,16 +131,17 @@ TEST_F(VolumeCommands, ANodesClaimsAreGivenBack) {
 
 TEST_F(VolumeCommands, VolumesAreListed) {
   agent_.says("GET /v1/volumes?type=csi", R"([{"ID":"data","Name":"database","PluginID":"p","Schedulable":true}])");
-  EXPECT_EQ(volume("status", {}).out,
+  EXPECT_EQ(volume("status", {"-type=csi"}).out,
             "Container Storage Interface\n"
             "ID    Name      Plugin ID  Schedulable  Access Mode\n"
             "data  database  p          true         <none>\n");
   agent_.says("GET /v1/volumes?type=csi", "[]");
-  EXPECT_EQ(volume("status", {}).out, "Container Storage Interface\nNo CSI volumes\n");
-  EXPECT_EQ(volume("status", {"-type=host"}).code, 1);
+  EXPECT_EQ(volume("status", {"-type=csi"}).out, "Container Storage Interface\nNo CSI volumes\n");
+  EXPECT_EQ(volume("status", {"-type=tape"}).code, 1);
   agent_.says("GET /v1/volumes?type=csi&namespace=%2A",
               R"([{"ID":"data","Name":"database","Namespace":"prod","PluginID":"p"}])");
-  EXPECT_NE(volume("status", {"-namespace=*"}).out.find("data  database  prod       p"), std::string::npos);
+  EXPECT_NE(volume("status", {"-type=csi", "-namespace=*"}).out.find("data  database  prod       p"),
+            std::string::npos);
   agent_.says("GET /v1/volumes?type=csi", "[1]");
   EXPECT_EQ(volume("status", {"-json"}).code, 1) << "no list of volumes";
 }
@@ -152,7 +153,7 @@ TEST_F(VolumeCommands, TheStoragesOwnVolumesAreListedPageAfterPage) {
               R"({"Volumes":[{"ExternalID":"vol-1","CapacityBytes":1073741824}],"NextToken":"2"})");
   agent_.says("GET /v1/volumes/external?next_token=2&plugin_id=p",
               R"({"Volumes":[{"ExternalID":"vol-2","IsAbnormal":true,"Status":"on fire"}]})");
-  const Said said = volume("status", {"-verbose"});
+  const Said said = volume("status", {"-type=csi", "-verbose"});
   EXPECT_EQ(said.out,
             "Container Storage Interface\nNo CSI volumes\n\n"
             "Volumes in the storage of p\n"
@@ -195,7 +196,7 @@ TEST_F(VolumeCommands, AnExampleIsWrittenOnce) {
   const std::string path = folder_ + "/example.json";
   EXPECT_EQ(volume("init", {"-json", path}).out, "Example volume specification written to " + path + "\n");
   EXPECT_EQ(volume("init", {path}).code, 1) << "it is there already";
-  EXPECT_EQ(volume("init", {"-type=host", folder_ + "/other"}).code, 1);
+  EXPECT_EQ(volume("init", {"-type=tape", folder_ + "/other"}).code, 1);
 }
 
 TEST_F(VolumeCommands, SnapshotsAreMadeListedAndDeleted) {

@@ -81,7 +81,7 @@ std::string remedy(const Failure& failure) {
     case Kind::driver:
       return "have a healthy " + failure.text + " there";
     case Kind::volume:
-      return "offer the host volumes there (client.host_volume)";
+      return "offer the host volumes there (client.host_volume, or drover volume create)";
     case Kind::storage:
       return failure.detail;
     case Kind::device:

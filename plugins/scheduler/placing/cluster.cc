@@ -64,12 +64,13 @@ void add_networks(const v1::Node& node, KeyText& key) {
 }
 
 void add_volumes(const v1::Node& node, KeyText& key) {
-  std::map<std::string, bool> volumes;
-  for (const auto& [name, volume] : node.host_volumes()) volumes[name] = volume.read_only();
+  std::map<std::string, const char*> volumes;
+  for (const auto& [name, volume] : node.host_volumes())
+    volumes[name] = !volume.id().empty() ? "d" : volume.read_only() ? "r" : "w";
   key.add("volumes");
-  for (const auto& [name, is_read_only] : volumes) {
+  for (const auto& [name, form] : volumes) {
     key.add(name);
-    key.add(is_read_only ? "r" : "w");
+    key.add(form);
   }
 }
 

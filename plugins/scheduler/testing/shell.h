@@ -9,6 +9,7 @@
 #include "drover/schema.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/csi.pb.h"
+#include "drover/v1/host_volume.pb.h"
 #include "sdk/testing/fake_host.h"
 #include "settings/config_rpc.h"
 #include "tables.h"
@@ -39,6 +40,8 @@ class ShellTest : public ::testing::Test {
     nodes_ = Table<v1::Node>(host_.rows().add_table(nodes_table().spec()));
     csi_volumes_ = Table<v1::CsiVolume>(host_.rows().add_table(csi_volumes_table().spec()));
     csi_claims_ = Table<v1::CsiClaim>(host_.rows().add_table(csi_claims_table().spec()));
+    host_volumes_ = Table<v1::DynamicHostVolume>(host_.rows().add_table(host_volumes_table().spec()));
+    host_volume_claims_ = Table<v1::HostVolumeClaim>(host_.rows().add_table(host_volume_claims_table().spec()));
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
     tables_.deployments = host_.rows().add_table(deployments_table().spec());
     tables_.node_pools = host_.rows().add_table(node_pools_table().spec());
@@ -89,6 +92,8 @@ class ShellTest : public ::testing::Test {
   Table<v1::Node> nodes_;
   Table<v1::CsiVolume> csi_volumes_;
   Table<v1::CsiClaim> csi_claims_;
+  Table<v1::DynamicHostVolume> host_volumes_;
+  Table<v1::HostVolumeClaim> host_volume_claims_;
 };
 
 }  // namespace drover::scheduler::testing

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "drover/model/host_volume.h"
+#include "drover/model/job.h"
+#include "drover/v1/job.pb.h"
 #include "placing/cluster.h"
 #include "volumes/coming_claims.h"
 
@@ -88,6 +91,52 @@ void Storage::take(const v1::CsiClaim& claim) {
   }
   taken.nodes.insert(claim.node_id());
   taken.claims.push_back(claim);
+}
+
+const v1::DynamicHostVolume* Storage::host_volume(const std::string& name_space, const std::string& id) {
+  const auto [at, is_new] = host_volumes_.try_emplace({name_space, id});
+  if (is_new && rows_.host_volume) at->second = rows_.host_volume(name_space, id);
+  return at->second ? &*at->second : nullptr;
+}
+
+std::vector<v1::HostVolumeClaim> Storage::sticky_claims(const std::string& name_space, const std::string& job_id,
+                                                        const std::string& group) const {
+  return rows_.sticky_claims ? rows_.sticky_claims(name_space, job_id, group) : std::vector<v1::HostVolumeClaim>();
+}
+
+// Of whom the job is not known any more, or the name, the worst is assumed.
+bool Storage::writes(const Holding& holding, const v1::DynamicHostVolume& volume, bool is_sole) const {
+  if (holding.name_space != volume.namespace_()) return false;
+  const v1::Job* job = rows_.job ? rows_.job(holding.name_space, holding.job_id, holding.job_version) : nullptr;
+  const v1::TaskGroup* group = job ? find_group(*job, holding.group) : nullptr;
+  if (!group) return true;
+  std::optional<std::string> name;
+  if (const auto placed = names_.find(holding.id); placed != names_.end()) name = placed->second;
+  if (!name && rows_.alloc_name) name = rows_.alloc_name(holding.id);
+  // The volume's own number stands for the unknown one.
+  const auto use = host_volume_use(*group, name.value_or(volume.name()), volume.name());
+  return use && use->writes && (is_sole || use->is_sole);
+}
+
+const Holding* Storage::writer_beside(const std::string& node_id, const v1::DynamicHostVolume& volume,
+                                      bool is_sole) const {
+  const bool may_be_sole =
+      std::ranges::any_of(volume.requested_capabilities(), [](const v1::CsiVolumeCapability& capability) {
+        return capability.access_mode() == "single-node-single-writer";
+      });
+  const auto slot = may_be_sole ? cluster_.slot_of(node_id) : std::nullopt;
+  if (!slot) return nullptr;
+  for (const auto& holding : cluster_.at(*slot).holdings) {
+    if (writes(*holding, volume, is_sole)) return holding.get();
+  }
+  return nullptr;
+}
+
+bool Storage::runs_on(const std::string& node_id, const v1::Job& job, const std::string& group) const {
+  const auto slot = cluster_.slot_of(node_id);
+  return slot && std::ranges::any_of(cluster_.at(*slot).holdings, [&](const auto& holding) {
+           return holding->group == group && holding->job_id == job.id() && holding->name_space == job.namespace_();
+         });
 }
 
 }  // namespace drover::scheduler

@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "drover/uuid.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
@@ -16,34 +15,6 @@ namespace drover::scheduler {
 namespace {
 
 using Kind = VolumeProblem::Kind;
-
-constexpr size_t kShortId = 8;
-
-std::string id_text(const std::string& id) { return Uuid::from_bytes(id).to_string(); }
-
-// The text of a plugin that lacks something on a node, up to the node's name.
-std::string of_client(const VolumeProblem& problem) {
-  const std::string plugin = "CSI plugin " + problem.plugin;
-  if (problem.kind == Kind::no_plugin) return plugin + " is missing from client";
-  if (problem.kind == Kind::unhealthy) return plugin + " is unhealthy on client";
-  return plugin + " has the maximum number of volumes on client";
-}
-
-bool names_node(Kind kind) { return kind == Kind::no_plugin || kind == Kind::unhealthy || kind == Kind::full; }
-
-std::string of_volume(const VolumeProblem& problem) {
-  const std::string volume = "CSI volume " + problem.volume;
-  if (problem.kind == Kind::missing) return "missing CSI Volume " + problem.volume;
-  if (problem.kind == Kind::topology) return "did not meet topology requirement";
-  if (problem.reads) return volume + " is unschedulable or has exhausted its available reader claims";
-  const std::string taken = volume + " has exhausted its available writer claims";
-  if (problem.kind == Kind::no_writer) return taken;
-  if (problem.kind == Kind::collected) {
-    return taken + " and is claimed by a garbage collected allocation " + id_text(problem.holder) +
-           "; waiting for claim to be released";
-  }
-  return volume + " is unschedulable or is read-only";
-}
 
 Kind kind_of(CsiFit fit) {
   switch (fit) {
@@ -75,55 +46,8 @@ bool is_like(const Storage::Volume* one, const Storage::Volume* other) {
 
 }  // namespace
 
-bool is_of_node(Kind kind) { return names_node(kind) || kind == Kind::topology; }
-
-std::string text_of(const VolumeProblem& problem, const v1::Node& node) {
-  return names_node(problem.kind) ? of_client(problem) + " " + id_text(node.id()) : of_volume(problem);
-}
-
-std::string text_without_node(const VolumeProblem& problem) {
-  return names_node(problem.kind) ? of_client(problem) : of_volume(problem);
-}
-
-std::string text_of_more(const VolumeProblem& problem) {
-  return names_node(problem.kind) ? of_client(problem) + "s beside these" : std::string();
-}
-
-std::string remedy_for(const VolumeProblem& problem) {
-  const std::string volume = "the volume \"" + problem.volume + "\"", plugin = "the plugin \"" + problem.plugin + "\"";
-  const std::string holder = problem.holder.empty() ? "others"
-                                                    : "allocation " + id_text(problem.holder).substr(0, kShortId) +
-                                                          " of job \"" + problem.holder_job + "\"";
-  switch (problem.kind) {
-    case Kind::missing:
-      return "register " + volume;
-    case Kind::no_plugin:
-      return "run " + plugin + " there";
-    case Kind::unhealthy:
-      return "have " + plugin + " healthy there";
-    case Kind::full:
-      return "free one of the " + std::to_string(problem.limit) + " volumes that " + plugin + " takes there";
-    case Kind::topology:
-      return "have " + volume + " where it can be reached from there";
-    case Kind::unschedulable:
-      return "have " + plugin + " healthy, with a controller, for " + volume;
-    case Kind::capability:
-      return "ask for " + volume + " in a mode that it is registered for";
-    case Kind::other_mode:
-      return "ask for " + volume + " in the mode in which it is used, or wait until " + holder + " releases it";
-    case Kind::read_only:
-      return "ask for " + volume + " read-only, or in a mode that lets it be written";
-    case Kind::no_reader:
-    case Kind::no_writer:
-      return "wait until " + holder + " releases " + volume;
-    case Kind::collected:
-      return "wait until the claim of " + holder + " on " + volume + " is undone, or detach it";
-  }
-  return "";
-}
-
 VolumeAsk::VolumeAsk(const v1::Job& job, const v1::TaskGroup& group, Storage* storage)
-    : job_(job), group_(group), storage_(storage) {
+    : job_(job), group_(group), storage_(storage), hosts_(job, group, storage) {
   std::map<std::string, const v1::VolumeRequest*> sorted;
   for (const auto& [name, request] : group.volumes()) {
     if (request.type() == "csi") sorted[name] = &request;
@@ -168,14 +92,14 @@ VolumeAsk::Asked VolumeAsk::asked(const v1::VolumeRequest& request, std::string_
 }
 
 VolumeAsk::Stale VolumeAsk::ask_for(std::string_view alloc_name) {
-  Stale stale{.all = !alloc_name_};
+  Stale stale{.all = hosts_.ask_for(alloc_name) || !alloc_name_};
   alloc_name_ = alloc_name;
   const std::vector<Asked> before = std::exchange(asked_, {});
   for (size_t i = 0; i < requests_.size(); ++i) {
     asked_.push_back(asked(*requests_[i], alloc_name));
     if (stale.all) continue;
     const Asked &old = before[i], &now = asked_[i];
-    const auto text = [](const Asked& one) { return one.problem ? of_volume(*one.problem) : std::string(); };
+    const auto text = [](const Asked& one) { return one.problem ? text_without_node(*one.problem) : std::string(); };
     stale.all = text(old) != text(now) || (old.id != now.id && !is_like(old.volume, now.volume));
     if (stale.all || old.id == now.id || !now.volume) continue;
     std::ranges::set_symmetric_difference(old.volume->nodes, now.volume->nodes,
@@ -225,7 +149,7 @@ std::optional<VolumeProblem> VolumeAsk::check(const v1::Node& node) {
   for (size_t i = 0; i < asked_.size(); ++i) {
     if (auto problem = check_node(asked_[i], node, i)) return problem;
   }
-  return std::nullopt;
+  return hosts_.check(node);
 }
 
 void VolumeAsk::take(const std::string& alloc_id, const std::string& node_id) {
@@ -235,6 +159,7 @@ void VolumeAsk::take(const std::string& alloc_id, const std::string& node_id) {
   alloc.set_namespace_(job_.namespace_());
   alloc.set_job_id(job_.id());
   alloc.set_node_id(node_id);
+  storage_->name(alloc.id(), alloc.name());
   for (const v1::CsiClaim& claim : claims_of(group_, alloc)) storage_->take(claim);
 }
 
@@ -247,6 +172,7 @@ void VolumeAsk::describe(RoomWait& wait) const {
     if (asked.problem->kind == Kind::unschedulable) wait.plugins.insert(asked.problem->plugin);
   }
   wait.plugins.insert(full_.begin(), full_.end());
+  wait.volumes.insert(hosts_.lacking().begin(), hosts_.lacking().end());
   wait.only_storage = wait.only_storage.value_or(true) && is_cause;
 }
 

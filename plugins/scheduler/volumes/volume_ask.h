@@ -1,7 +1,8 @@
 // The volumes that a task group asks for: can they be had at all, and on which nodes? Pure; one owner.
 //
 // Most answers are the same for every node: whether the volume is there, whether one more claim can be had. They are
-// found once an allocation. A node is asked for its plugin, its topology and a place for one more volume.
+// found once an allocation. A node is asked for its plugin, its topology and a place for one more volume, and for the
+// dynamic host volumes that it offers.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,9 @@
 #include <vector>
 
 #include "drover/scheduler.h"
+#include "volumes/host_ask.h"
 #include "volumes/storage.h"
+#include "volumes/volume_problem.h"
 
 namespace drover::v1 {
 class Job;
@@ -22,48 +25,13 @@ class VolumeRequest;
 
 namespace drover::scheduler {
 
-struct VolumeProblem {
-  enum class Kind {
-    missing,        // no such volume
-    no_plugin,      // the node does not run it
-    unhealthy,      // it does not work there
-    full,           // as many volumes as the node takes
-    topology,       // the volume cannot be reached from there
-    unschedulable,  // of the volume: its plugin works nowhere, or lacks a controller
-    capability,     // it was never meant to be used so
-    other_mode,     // it is in use in another mode
-    read_only,      // the mode lets nobody write
-    no_reader,      // as many read it as may
-    no_writer,      // as many write it as may
-    collected,      // the same, and whoever does is forgotten
-  };
-  Kind kind;
-  std::string volume;
-  bool reads = false;       // it was asked for read-only
-  std::string plugin = {};  // of the volume
-  std::string holder = {};  // the allocation that stands in the way
-  std::string holder_job = {};
-  size_t limit = 0;  // of volumes on the node
-};
-
-// A problem of one node, rather than of the volume.
-bool is_of_node(VolumeProblem::Kind kind);
-// As metrics count it.
-std::string text_of(const VolumeProblem& problem, const v1::Node& node);
-// The same without the node's name, where it has it.
-std::string text_without_node(const VolumeProblem& problem);
-// As they count it of nodes beside those that they name; empty: it names none.
-std::string text_of_more(const VolumeProblem& problem);
-// For people who want another result.
-std::string remedy_for(const VolumeProblem& problem);
-
 class VolumeAsk {
  public:
   // Requires: job, group and storage outlive it. `storage`: null where there is none.
   VolumeAsk(const v1::Job& job, const v1::TaskGroup& group, Storage* storage);
 
-  // The group has no volumes of the type "csi".
-  bool empty() const { return requests_.empty(); }
+  // The group has no volumes that are asked for by node.
+  bool empty() const { return requests_.empty() && hosts_.empty(); }
   // Nodes whose answer may be another than before, though they did not change.
   struct Stale {
     bool all = false;
@@ -94,9 +62,10 @@ class VolumeAsk {
   const v1::TaskGroup& group_;
   Storage* const storage_;
   std::vector<const v1::VolumeRequest*> requests_;  // in the order of their names
-  std::optional<std::string> alloc_name_;  // of whom the questions are about
+  std::optional<std::string> alloc_name_;           // of whom the questions are about
   std::vector<Asked> asked_;
   std::set<std::string> full_;  // plugins that take no more volumes on some node
+  HostVolumeAsk hosts_;
 };
 
 }  // namespace drover::scheduler

@@ -15,7 +15,9 @@ class Allocation;
 class CsiClaim;
 class CsiVolume;
 class Deployment;
+class DynamicHostVolume;
 class Evaluation;
+class HostVolumeClaim;
 class Job;
 class JobCounts;
 class Namespace;
@@ -65,6 +67,10 @@ inline constexpr uint32_t kClaimsByAlloc = 1;   // (allocation, namespace, volum
 inline constexpr uint32_t kClaimsByNode = 2;    // (node, namespace, volume, allocation)
 inline constexpr uint32_t kClaimsByRemote = 3;  // (plugin, the storage's name of the volume, namespace, volume, allocation)
 inline constexpr uint32_t kClaimsByKey = 4;     // (root key, namespace, volume, allocation); those with secrets
+// "host_volumes" (owner: host_volumes)  primary: (namespace, text of the volume)
+inline constexpr uint32_t kHostVolumesByNode = 1;  // (node, name): there is one of a name
+// "host_volume_claims" (owner: host_volumes)  primary: (namespace, text of the claim)
+inline constexpr uint32_t kHostVolumeClaimsByJob = 1;  // (namespace, job, group, volume)
 // "scheduler_config" (owner: scheduler)  primary: nothing, there is one row or none
 
 std::string job_key(std::string_view name_space, std::string_view job_id);
@@ -85,6 +91,14 @@ KeyRange of_csi_remote(std::string_view plugin_id, std::string_view external_vol
 // In kNodesByCsiPlugin the nodes that run the plugin, in kJobsByCsiPlugin the jobs.
 KeyRange of_csi_plugin(std::string_view plugin_id);
 
+// A row of "host_volumes", or of "host_volume_claims". `id`: sixteen bytes.
+std::string host_volume_key(std::string_view name_space, std::string_view id);
+// In kHostVolumesByNode.
+std::string host_volume_on_node_key(std::string_view node_id, std::string_view name);
+// In kHostVolumeClaimsByJob.
+std::string host_volume_claim_key(std::string_view name_space, std::string_view job_id, std::string_view group,
+                                  std::string_view volume_id);
+
 std::string node_pool_key(std::string_view name);
 std::string namespace_key(std::string_view name);
 // In kNodesByPool the nodes of the pool.
@@ -94,12 +108,13 @@ KeyRange node_of_secret(std::string_view secret);
 
 // Keys that begin with the job: its versions; in kJobsByParent its children; in kEvalsByJob and kAllocsByJob its
 // evaluations and allocations; in kServicesByJob the instances of its services; in kDeploymentsByJob its deployments,
-// the newest first.
+// the newest first; in kHostVolumeClaimsByJob its claims on host volumes.
 KeyRange of_job(std::string_view name_space, std::string_view job_id);
 // In kJobsByDispatchToken the children of the job that were dispatched with that token.
 KeyRange of_dispatch_token(std::string_view name_space, std::string_view job_id, std::string_view token);
 // Keys that begin with the identifier: in kAllocsByNode and kAllocsByEval the allocations of a node or an evaluation;
-// in kServicesByNode and kServicesByAlloc the instances of services on a node or of an allocation; the same of claims.
+// in kServicesByNode and kServicesByAlloc the instances of services on a node or of an allocation; the same of claims,
+// and of host volumes on a node.
 KeyRange of_id(std::string_view id);
 
 // The shape of a table, for its owner, who declares it, and for tests that stand in for the owner.
@@ -129,6 +144,8 @@ TableShape<v1::Deployment> deployments_table();
 TableShape<v1::ServiceRegistration> service_registrations_table();
 TableShape<v1::CsiVolume> csi_volumes_table();
 TableShape<v1::CsiClaim> csi_claims_table();
+TableShape<v1::DynamicHostVolume> host_volumes_table();
+TableShape<v1::HostVolumeClaim> host_volume_claims_table();
 TableShape<v1::SchedulerConfiguration> scheduler_config_table();
 
 }  // namespace drover

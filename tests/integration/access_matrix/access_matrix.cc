@@ -126,6 +126,7 @@ std::string filled(const Form& form, const Names& names) {
   const bool says_it = says("{node_id}") || says("{alloc_id}");
   if (const auto node = names.find("node_id"); is_of_node && !says_it && node != names.end())
     path += "?node_id=" + node->second;
+  if (!form.http.query().empty()) path += (path.find('?') == std::string::npos ? "?" : "&") + form.http.query();
   return path;
 }
 
@@ -222,7 +223,7 @@ class Matrix {
     const Answer answer = api_.call(form.verb, filled(form, names), caller.token, body_of(*form.method));
     const std::string what = form.verb + " " + form.path + " by " + caller.name + ": " +
                              std::to_string(answer.status) + " " + answer.body.substr(0, 200);
-    forms_.insert(form.verb + form.path);
+    forms_.insert(form.verb + form.path + form.http.query());
     ++checks_;
     if (answer.status == 0) return fail(what + "no answer");
     const bool is_of_another = caller.identity.kind == Identity::Kind::client;  // a node asks about itself only

@@ -6,13 +6,28 @@
 namespace drover::matrix {
 namespace {
 
-// Each of them grants exactly one right.
+// True when a policy that names `held` grants `wanted` besides: rights on host volumes bring smaller ones along.
+bool brings(Access_Capability held, Access_Capability wanted) {
+  switch (held) {
+    case Access::HOST_VOLUME_WRITE:
+      return wanted >= Access::HOST_VOLUME_CREATE && wanted <= Access::HOST_VOLUME_DELETE;
+    case Access::HOST_VOLUME_REGISTER:
+      return wanted == Access::HOST_VOLUME_CREATE || wanted == Access::HOST_VOLUME_READ;
+    case Access::HOST_VOLUME_CREATE:
+      return wanted == Access::HOST_VOLUME_READ;
+    default:
+      return false;
+  }
+}
+
+// Each of them grants exactly one right, and those that it brings along.
 class OnlyCapability final : public Permissions {
  public:
   OnlyCapability(Access::Capability capability, std::string name_space)
       : capability_(capability), name_space_(std::move(name_space)) {}
   bool may(Access_Capability capability, std::string_view name_space) const override {
-    return capability == capability_ && (name_space == "*" || name_space == name_space_);
+    return (capability == capability_ || brings(capability_, capability)) &&
+           (name_space == "*" || name_space == name_space_);
   }
   bool may_see(std::string_view name_space) const override { return name_space == name_space_; }
 
