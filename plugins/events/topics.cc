@@ -18,6 +18,7 @@
 #include "drover/v1/csi.pb.h"
 #include "drover/v1/deployment.pb.h"
 #include "drover/v1/evaluation.pb.h"
+#include "drover/v1/host_volume.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
 #include "drover/v1/node_pool.pb.h"
@@ -90,6 +91,13 @@ void name_volume(const ChangedRow& row, Event& event) {
   event.filter_keys = {volume.id(), volume.name(), volume.plugin_id()};
 }
 
+void name_host_volume(const ChangedRow& row, Event& event) {
+  const auto& volume = row.as<v1::DynamicHostVolume>();
+  event.key = id_text(volume.id());
+  event.name_space = volume.namespace_();
+  event.filter_keys = {volume.name(), volume.plugin_id()};
+}
+
 void name_claim(const ChangedRow& row, Event& event) {
   const auto& claim = row.as<v1::CsiClaim>();
   event.key = claim.volume_id();
@@ -152,6 +160,10 @@ const std::array kKinds = {
          "CSIVolumeRegistered", "CSIVolumeDeregistered"},
     Kind{"csi_claims", "CSIVolume", "Volume", Right::read_volume, name_claim, claimed_volume, "CSIVolumeClaim",
          "CSIVolumeClaim"},
+    Kind{"host_volumes", "HostVolume", "Volume", Right::read_host_volume, name_host_volume,
+         without<v1::DynamicHostVolume, &v1::DynamicHostVolume::clear_parameters,
+                 &v1::DynamicHostVolume::clear_before>,
+         "HostVolumeRegistered", "HostVolumeDeleted"},
     Kind{"acl_tokens", "ACLToken", "ACLToken", Right::management, name_token,
          without<v1::AclToken, &v1::AclToken::clear_secret_id>, "ACLTokenUpserted", "ACLTokenDeleted"},
     Kind{"acl_policies", "ACLPolicy", "ACLPolicy", Right::management, name_policy, as_it_is<v1::AclPolicy>,
@@ -230,6 +242,8 @@ bool may_read(const Permissions& permissions, Right right, std::string_view name
       return permissions.may(Access::READ_JOB, name_space);
     case Right::read_volume:
       return permissions.may(Access::CSI_READ_VOLUME, name_space);
+    case Right::read_host_volume:
+      return permissions.may(Access::HOST_VOLUME_READ, name_space);
     case Right::read_node:
       return permissions.granted(Area::node) >= Grant::read;
     default:

@@ -18,7 +18,7 @@ class Permissions;
 namespace drover::events {
 
 // What following a topic takes: a capability in the event's namespace, or a right of the cluster.
-enum class Right : uint8_t { read_job, read_volume, read_node, management };
+enum class Right : uint8_t { read_job, read_volume, read_host_volume, read_node, management };
 
 struct Event {
   std::string_view topic;

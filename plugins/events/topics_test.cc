@@ -12,6 +12,7 @@
 #include "drover/v1/csi.pb.h"
 #include "drover/v1/deployment.pb.h"
 #include "drover/v1/evaluation.pb.h"
+#include "drover/v1/host_volume.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
 #include "drover/v1/node_pool.pb.h"
@@ -32,7 +33,7 @@ class TopicsTest : public ::testing::Test {
   TopicsTest() {
     for (const char* name :
          {"jobs", "evals", "allocs", "deployments", "nodes", "node_pools", "service_registrations", "csi_volumes",
-          "csi_claims", "acl_tokens", "acl_policies", "acl_roles", "acl_auth_methods", "acl_binding_rules", "else"}) {
+          "csi_claims", "host_volumes", "acl_tokens", "acl_policies", "acl_roles", "acl_auth_methods", "acl_binding_rules", "else"}) {
       tables_[name] = host_.rows().add_table({.name = name, .indexes = {}, .keys = {}});
     }
   }
@@ -149,6 +150,13 @@ TEST_F(TopicsTest, RowsOfOneKindAreNamedByWhatBecameOfThem) {
   pool.set_name("gpu");
   EXPECT_EQ(said(after("NodePoolApplied").wrote(table("node_pools"), pool)), "NodePool NodePoolUpserted gpu ");
   EXPECT_EQ(said(after("NodePoolDeleted").erased(table("node_pools"), pool)), "NodePool NodePoolDeleted gpu ");
+  v1::DynamicHostVolume folder;
+  folder.set_id(kId);
+  folder.set_namespace_("prod");
+  folder.set_name("ssd");
+  folder.set_plugin_id("mkdir");
+  EXPECT_EQ(said(after("HostVolumeMade").wrote(table("host_volumes"), folder)),
+            "HostVolume HostVolumeRegistered 11111111-2222-3333-4444-555555555555 prod [ssd] [mkdir]");
   v1::AclRole role;
   role.set_id(kId);
   role.set_name("ops");
@@ -182,14 +190,19 @@ TEST_F(TopicsTest, NeverTellsASecret) {
   claim.set_volume_id("data");
   claim.mutable_secrets()->set_sealed("99999999");
   (*claim.mutable_publish_context())["password"] = "99999999";
+  v1::DynamicHostVolume folder;
+  folder.set_id(kId);
+  (*folder.mutable_parameters())["password"] = "99999999";
+  (*folder.mutable_before()->mutable_parameters())["password"] = "99999999";
   const TestBatch batch = after("NodeRegistered")
                               .wrote(table("acl_tokens"), token)
                               .wrote(table("acl_auth_methods"), method)
                               .wrote(table("nodes"), node)
                               .wrote(table("csi_volumes"), volume)
-                              .wrote(table("csi_claims"), claim);
+                              .wrote(table("csi_claims"), claim)
+                              .wrote(table("host_volumes"), folder);
   const auto events = Topics(host_).events_of(batch);
-  ASSERT_EQ(events.size(), 5U);
+  ASSERT_EQ(events.size(), 6U);
   for (const Event& event : events) EXPECT_EQ(event.json.find("99999999"), std::string::npos) << event.json;
   EXPECT_EQ(Json::parse(events[0].json)["Payload"]["ACLToken"]["Name"], "ops");
   EXPECT_EQ(Json::parse(events[3].json)["Payload"]["Volume"]["ID"], "data");
