@@ -166,6 +166,7 @@ eventually 20 "who is sick is still named" counts 0 SRV sick.service.drover
 counts 0 A sick.service.drover || fail "A names the sick"
 expect 0 "NOERROR aa" ask sick.service.drover
 expect 0 '"critical"' "$DROVER" operator api /v1/service/Sick
+expect 0 "= critical" "$DROVER" service info -verbose Sick
 rm sick
 eventually 20 "who is well again is not named" counts 1 SRV sick.service.drover
 expect 0 "" "$DROVER" job stop -detach sick

@@ -59,15 +59,17 @@ std::vector<std::vector<std::string>> instance_rows(const v1::ServiceRegistratio
 std::string instance_blocks(const v1::ServiceRegistrationsResponse& instances) {
   std::string text;
   for (const v1::ServiceRegistration& row : instances.services()) {
-    text += (text.empty() ? "" : "\n") + format_pairs({{"ID", row.id()},
-                                                       {"Service Name", row.service_name()},
-                                                       {"Namespace", row.namespace_()},
-                                                       {"Job ID", row.job_id()},
-                                                       {"Alloc ID", id_text(row.alloc_id())},
-                                                       {"Node ID", id_text(row.node_id())},
-                                                       {"Datacenter", row.datacenter()},
-                                                       {"Address", address_of(row)},
-                                                       {"Tags", tag_list(row.tags())}});
+    std::vector<std::pair<std::string, std::string>> pairs = {{"ID", row.id()},
+                                                              {"Service Name", row.service_name()},
+                                                              {"Namespace", row.namespace_()},
+                                                              {"Job ID", row.job_id()},
+                                                              {"Alloc ID", id_text(row.alloc_id())},
+                                                              {"Node ID", id_text(row.node_id())},
+                                                              {"Datacenter", row.datacenter()},
+                                                              {"Address", address_of(row)},
+                                                              {"Tags", tag_list(row.tags())}};
+    if (!row.status().empty()) pairs.emplace_back("Status", row.status());
+    text += (text.empty() ? "" : "\n") + format_pairs(pairs);
   }
   return text;
 }

@@ -56,6 +56,9 @@ TEST(ServiceText, ShowsWhereAnInstanceIs) {
     row.set_node_id(std::string(16, 'n'));
     EXPECT_EQ(instance_rows(found)[1], (std::vector<std::string>{"web", c.shown, "[]", "6e6e6e6e", "61616161"}));
     EXPECT_NE(instance_blocks(found).find(std::string("= ") + c.shown + "\n"), std::string::npos);
+    EXPECT_EQ(instance_blocks(found).find("Status"), std::string::npos);
+    row.set_status("critical");
+    EXPECT_NE(instance_blocks(found).find("= critical\n"), std::string::npos);
   }
 }
 
