@@ -25,6 +25,19 @@ constexpr int kLinesPerSecond = 1000;
 constexpr int kLastReads = 64;    // after it was told to close
 constexpr size_t kCutOff = 4096;  // of a line that is too long: a secret may begin there, and end where nobody looks
 
+// Of a line as most storage plugins write it ("E1126 21:12:04.214 …", as klog does); any other text is worth reading.
+log::Level level_of_text(std::string_view line) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (line.size() > 5 && std::ranges::all_of(line.substr(1, 4), is_digit) && line[5] == ' ') {
+    if (line[0] == 'W') return log::Level::warn;
+    if (line[0] == 'E' || line[0] == 'F') return log::Level::error;
+  }
+  return log::Level::info;
+}
+
+// Says its level itself.
+bool has_level(std::string_view line) { return line.starts_with('[') || line.starts_with('{'); }
+
 }  // namespace
 
 ProgramOutput::ProgramOutput(std::string plugin, std::shared_ptr<const csi::KnownSecrets> secrets, Clock& clock)
@@ -100,7 +113,8 @@ void ProgramOutput::log_line(std::string_view line) {
   if (!may_log()) return;
   std::string told = secrets_->without(line);
   if (line.size() > kMaxLine) told.resize(told.size() > kCutOff ? told.size() - kCutOff : 0);
-  const plugin_programs::LogEntry entry = reader_.read(told);
+  plugin_programs::LogEntry entry = reader_.read(told);
+  if (entry.level == log::Level::debug && !has_level(told)) entry.level = level_of_text(told);
   // Once more: what was escaped is as it was now.
   std::vector<log::Field> fields{{"plugin", plugin_}};
   for (const auto& [name, value] : entry.fields) fields.emplace_back(name, secrets_->without(value));

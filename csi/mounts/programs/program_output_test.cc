@@ -72,16 +72,19 @@ TEST_F(Output, LinesComeIntoTheLogWithTheirLevel) {
   ASSERT_EQ(::stat(fifo().c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777, 0600u);
   print("one\n[WARN] two\nthr");
-  print("ee\n");
-  EXPECT_TRUE(heard_.has("DEBUG one plugin=disks\n"));
+  print("ee\nE1126 21:12:04.214 1 node.go:9] four\nW1126 21:12:04.214 five\n[DEBUG] six\n");
+  EXPECT_TRUE(heard_.has("INFO one plugin=disks\n"));
   EXPECT_TRUE(heard_.has("WARN two plugin=disks\n"));
-  EXPECT_TRUE(heard_.has("DEBUG three plugin=disks\n"));
+  EXPECT_TRUE(heard_.has("INFO three plugin=disks\n"));
+  EXPECT_TRUE(heard_.has("ERROR E1126 21:12:04.214 1 node.go:9] four plugin=disks\n"));
+  EXPECT_TRUE(heard_.has("WARN W1126 21:12:04.214 five plugin=disks\n"));
+  EXPECT_TRUE(heard_.has("DEBUG six plugin=disks\n"));
 }
 
 TEST_F(Output, SecretsDoNot) {
   ASSERT_TRUE(output_.open(fifo()).ok());
   print("the key hush second-line and aHVzaApzZWNvbmQtbGluZQ== with from-env\n");
-  EXPECT_TRUE(heard_.has("DEBUG the key [REDACTED] [REDACTED] and [REDACTED] with [REDACTED] plugin=disks\n"));
+  EXPECT_TRUE(heard_.has("INFO the key [REDACTED] [REDACTED] and [REDACTED] with [REDACTED] plugin=disks\n"));
   print(R"({"@level":"info","@message":"mounted","key":"hush"})"
         "\n");
   EXPECT_TRUE(heard_.has("INFO mounted plugin=disks key=[REDACTED]\n")) << heard_.all();
@@ -91,8 +94,8 @@ TEST_F(Output, OfALineThatIsTooLongTheBeginningComes) {
   ASSERT_TRUE(output_.open(fifo()).ok());
   print("long" + std::string(70'000, '.') + "hu");
   print("sh the rest\nnext\n");
-  EXPECT_TRUE(heard_.has("DEBUG next plugin=disks\n"));
-  EXPECT_NE(heard_.all().find("DEBUG long..."), std::string::npos);
+  EXPECT_TRUE(heard_.has("INFO next plugin=disks\n"));
+  EXPECT_NE(heard_.all().find("INFO long..."), std::string::npos);
   EXPECT_EQ(heard_.all().find("hu"), std::string::npos);
 }
 
@@ -102,7 +105,7 @@ TEST_F(Output, WhatWasPrintedWhileNobodyKnewTheSecretsIsThrownAway) {
   print("a secret of yesterday\n");
   ASSERT_TRUE(output_.open(fifo()).ok());
   print("today\n");
-  EXPECT_TRUE(heard_.has("DEBUG today plugin=disks\n"));
+  EXPECT_TRUE(heard_.has("INFO today plugin=disks\n"));
   EXPECT_EQ(heard_.all().find("yesterday"), std::string::npos);
 }
 
@@ -118,7 +121,7 @@ TEST_F(Output, TheLastWordsAreHeardAtTheEnd) {
   ASSERT_TRUE(output_.open(fifo()).ok());
   print("out of memory");
   output_.close();
-  EXPECT_NE(heard_.all().find("DEBUG out of memory plugin=disks\n"), std::string::npos);
+  EXPECT_NE(heard_.all().find("INFO out of memory plugin=disks\n"), std::string::npos);
 }
 
 }  // namespace
