@@ -82,6 +82,11 @@ Status clear_socket(const std::string& path) {
   return ::unlink(path.c_str()) == 0 ? ok_status() : errno_status(errno, path);
 }
 
+void surround(serve::Methods& methods, const Around& around) {
+  for (auto& [path, handler] : methods)
+    handler = [&around, path = path, inner = handler](serve::Call& call) { return around(path, call, inner); };
+}
+
 void wait_for_signal() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -93,7 +98,7 @@ void wait_for_signal() {
 
 }  // namespace
 
-Status serve(Plugin& plugin) {
+Status serve(Plugin& plugin, const Around& around) {
   Identity identity(plugin);
   Controller controller(plugin);
   NodeService node(plugin);
@@ -103,6 +108,7 @@ Status serve(Plugin& plugin) {
   add(methods, identity, &Identity::probe);
   if (plugin.settings.has_controller) add_controller(methods, controller, plugin.settings.attaches);
   if (plugin.settings.has_node) add_node(methods, node);
+  if (around) surround(methods, around);
 
   const std::string& socket = plugin.settings.socket;
   DROVER_RETURN_IF_ERROR(clear_socket(socket));

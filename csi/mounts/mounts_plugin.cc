@@ -1,12 +1,15 @@
-// Storage on the node that runs allocations: storage plugins that run as tasks, and the volumes that they mount.
+// Storage on the node that runs allocations: storage plugins, which run as tasks or by the agent's configuration, and
+// the volumes that they mount.
 #include <filesystem>
 
 #include "csi/protocol/client.h"
+#include "drover/config.h"
 #include "drover/module.h"
 #include "drover/node_calls.h"
 #include "drover/plugin_programs/callback_threads.h"
 #include "keeper/keeper.h"
 #include "node_rpc.h"
+#include "programs/programs.h"
 #include "supervisor/plugin_hook.h"
 #include "volume_hooks.h"
 
@@ -17,6 +20,7 @@ class MountsPlugin final : public Plugin, private NodeRegistered {
  public:
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(rpc_.declare(declare));
+    DROVER_RETURN_IF_ERROR(declare.configuration("plugin_kind:" + std::string(kProgramKind), program_schema()));
     DROVER_RETURN_IF_ERROR(declare.extend<NodeFingerprint>("csi", instances_));
     DROVER_RETURN_IF_ERROR(declare.extend<NodeRegistered>("csi", *this));
     DROVER_RETURN_IF_ERROR(declare.extend<AllocHook>("csi", volumes_));
@@ -30,25 +34,41 @@ class MountsPlugin final : public Plugin, private NodeRegistered {
     DROVER_TRY(const std::string data_dir, without_links(host.agent().data_dir));
     folders_.emplace(data_dir);
     claims_.start(host);
-    keeper_.emplace(Keeper::Setup{
-        .host = host, .instances = instances_, .claims = claims_, .turns = turns_, .folders = *folders_});
+    keeper_.emplace(
+        Keeper::Setup{.host = host, .instances = instances_, .claims = claims_, .turns = turns_, .folders = *folders_});
     DROVER_RETURN_IF_ERROR(keeper_->open().with_context("read what is mounted on this node"));
     instances_.when_changed([this] { keeper_->plugins_changed(); });
-    plugins_.start({.host = &host,
-                    .instances = &instances_,
-                    .folders = &*folders_,
-                    .connect = [](const std::string& socket) { return std::make_shared<csi::Client>(socket); }});
+    plugins_.start(
+        {.host = &host, .instances = &instances_, .folders = &*folders_, .connect = [](const std::string& socket) {
+           return std::make_shared<csi::Client>(socket);
+         }});
     volumes_.start(host.clock(), *keeper_);
     mounts_.start(*keeper_);
     rpc_.start({.host = host, .instances = instances_, .turns = turns_, .keeper = *keeper_});
-    return ok_status();
+    return start_programs(host);
   }
 
+  // Programs last: what allocations had mounted is unmounted by then, or stays.
   void stop(SteadyTime) override {
     if (keeper_) keeper_->stop();
+    programs_.stop();
   }
 
  private:
+  Status start_programs(Host& host) {
+    const ConfigBlock* const all = host.configuration("");
+    DROVER_TRY(std::vector<ProgramSettings> wanted, read_programs(all ? *all : ConfigBlock()));
+    return programs_.start({.host = host,
+                            .instances = instances_,
+                            .folders = *folders_,
+                            .is_used = [this](const std::string& id) { return keeper_->uses(id); },
+                            .connect =
+                                [](const std::string& socket, std::shared_ptr<csi::KnownSecrets> told) {
+                                  return std::make_shared<csi::Client>(socket, std::move(told));
+                                }},
+                           std::move(wanted));
+  }
+
   // The agent has restored its allocations before the servers hear of the node.
   void registered() override { keeper_->settled(); }
 
@@ -68,6 +88,7 @@ class MountsPlugin final : public Plugin, private NodeRegistered {
   std::optional<Keeper> keeper_;
   NodeRpc rpc_;
   PluginHook plugins_;
+  Programs programs_;
   VolumesHook volumes_;
   VolumeMountsHook mounts_;
 };

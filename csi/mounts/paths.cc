@@ -61,6 +61,16 @@ std::string Folders::socket_folder(const Uuid& alloc, size_t number) const {
   return root_ + "/plugins/" + alloc.to_string() + (number == 0 ? "" : "-" + std::to_string(number));
 }
 
+Result<std::string> Folders::program_folder(std::string_view name) const {
+  DROVER_TRY(const std::string part, path_part(name));
+  return root_ + "/programs/" + part;
+}
+
+Result<std::string> Folders::output(std::string_view name) const {
+  DROVER_TRY(const std::string part, path_part(name));
+  return root_ + "/output/" + part;
+}
+
 Result<std::string> Folders::socket(const std::string& folder) {
   std::string socket = folder + "/csi.sock";
   if (socket.size() <= plugin_programs::kMaxSocketPath) return socket;

@@ -3,6 +3,8 @@
 //
 //   <data_dir>/client/csi/
 //     plugins/<allocation>/csi.sock                           the plugin's folder, bound to its mount_dir
+//     programs/<name>/csi.sock                                that of a plugin that the agent itself runs
+//     output/<name>                                           a FIFO, into which that one prints
 //     <type>/<plugin>/                                        its base, bound to its stage_publish_base_dir
 //       staging/<namespace>/<volume>/<usage>/                 once per volume and usage
 //       per-alloc/<allocation>/<volume>/<usage>               what its tasks see
@@ -43,7 +45,10 @@ class Folders {
   // The folder of a plugin's socket. `number`: 0 for the allocation's first task that is a plugin, in the order of
   // their names; more than one is rare.
   std::string socket_folder(const Uuid& alloc, size_t number) const;
-  // In such a folder. Errors: invalid_argument when it is longer than the system allows.
+  // The same of a plugin that the agent itself runs, and where it prints. Errors: those of path_part.
+  Result<std::string> program_folder(std::string_view name) const;
+  Result<std::string> output(std::string_view name) const;
+  // In a folder of these. Errors: invalid_argument when it is longer than the system allows.
   static Result<std::string> socket(const std::string& folder);
   // `type`: "node", "controller" or "monolith". Errors: those of path_part; invalid_argument for another type.
   Result<std::string> base(std::string_view type, std::string_view plugin_id) const;

@@ -48,6 +48,9 @@ TEST(Folders, AreBelowTheClientsFolder) {
   EXPECT_EQ(folders.base("other", "a").status().code(), Code::invalid_argument);
   EXPECT_EQ(folders.socket_folder(alloc, 0), "/var/lib/drover/client/csi/plugins/" + alloc.to_string());
   EXPECT_EQ(folders.socket_folder(alloc, 1), "/var/lib/drover/client/csi/plugins/" + alloc.to_string() + "-1");
+  EXPECT_EQ(*folders.program_folder("../x"), "/var/lib/drover/client/csi/programs/%2E.%2Fx");
+  EXPECT_EQ(*folders.output("disks"), "/var/lib/drover/client/csi/output/disks");
+  EXPECT_EQ(folders.output("").status().code(), Code::invalid_argument);
 }
 
 TEST(Folders, RefuseASocketThatTheSystemCannotHave) {

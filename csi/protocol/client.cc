@@ -19,8 +19,10 @@ bool may_be_repeated(Code code) {
 
 }  // namespace
 
-Client::Client(const std::string& socket) : Client(plugin_programs::connect(socket)) {}
-Client::Client(std::unique_ptr<plugin_programs::Channel> channel) : channel_(std::move(channel)) {}
+Client::Client(const std::string& socket, std::shared_ptr<KnownSecrets> told)
+    : Client(plugin_programs::connect(socket), std::move(told)) {}
+Client::Client(std::unique_ptr<plugin_programs::Channel> channel, std::shared_ptr<KnownSecrets> told)
+    : channel_(std::move(channel)), told_(std::move(told)) {}
 Client::~Client() = default;
 
 std::string Client::method_of(const pb::Message& request) {
@@ -30,6 +32,7 @@ std::string Client::method_of(const pb::Message& request) {
 
 Result<std::string> Client::exchange(const pb::Message& request, const CallLimits& limits, std::stop_token stop) {
   const std::string path = method_path(*request.GetDescriptor()), bytes = request.SerializeAsString();
+  if (told_) told_->add_of(request);
   const SystemClock clock;
   std::chrono::nanoseconds pause = limits.first_pause;
   for (int tries = 1;; ++tries, pause *= 2) {

@@ -21,11 +21,14 @@ class Channel;
 
 namespace drover::csi {
 
+class KnownSecrets;  // csi/protocol/redact.h
+
 class Client {
  public:
   // Does not wait for the other end: the first call does. `socket`: an absolute path.
-  explicit Client(const std::string& socket);
-  explicit Client(std::unique_ptr<plugin_programs::Channel> channel);
+  // `told`: hears of every secret before the plugin does; null: nobody.
+  explicit Client(const std::string& socket, std::shared_ptr<KnownSecrets> told = nullptr);
+  explicit Client(std::unique_ptr<plugin_programs::Channel> channel, std::shared_ptr<KnownSecrets> told = nullptr);
   ~Client();
 
   // Errors: the plugin's own, by its code, with the method and without any value of the request's secrets in the text;
@@ -46,6 +49,7 @@ class Client {
                                std::stop_token stop);
 
   std::unique_ptr<plugin_programs::Channel> channel_;
+  const std::shared_ptr<KnownSecrets> told_;
 };
 
 }  // namespace drover::csi

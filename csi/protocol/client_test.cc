@@ -218,6 +218,44 @@ TEST(CsiClient, TextsWithoutSecrets) {
   EXPECT_EQ(without_secrets("anna", v1::ProbeRequest()), "anna");
 }
 
+v1::NodeStageVolumeRequest with_secret(const std::string& value) {
+  v1::NodeStageVolumeRequest request;
+  (*request.mutable_secrets())["key"] = value;
+  return request;
+}
+
+TEST(KnownSecrets, AreTakenOutOfWhatComesLater) {
+  KnownSecrets known;
+  EXPECT_EQ(known.without("nothing is known"), "nothing is known");
+  known.add("from-env");
+  known.add_of(with_secret("pass\nword"));
+  known.add_of(with_secret("abc"));
+  known.add_of(v1::ProbeRequest());
+  EXPECT_EQ(known.without("from-env, pass and word"), "[REDACTED], [REDACTED] and [REDACTED]");
+  EXPECT_EQ(known.without("as " + base64_encode("pass\nword")), "as [REDACTED]");
+  EXPECT_EQ(known.without("whole pass\nword"), "whole [REDACTED]");
+  EXPECT_EQ(known.without("abcdef"), "abcdef") << "too short to be looked for in every word";
+}
+
+TEST(KnownSecrets, TheOldestOfRequestsAreForgotten) {
+  KnownSecrets known;
+  known.add("for-good");
+  known.add_of(with_secret("used-often"));
+  for (int i = 0; i < 1000; ++i) {
+    known.add_of(with_secret("secret-" + std::to_string(i) + "."));
+    known.add_of(with_secret("used-often"));
+  }
+  EXPECT_EQ(known.without("for-good used-often secret-999. secret-0."), "[REDACTED] [REDACTED] [REDACTED] secret-0.");
+}
+
+TEST(CsiClient, TellsTheSecretsThatGoToThePlugin) {
+  Script script{.answers = {fails(Code::internal)}};
+  const auto told = std::make_shared<KnownSecrets>();
+  Client client(std::make_unique<ScriptedChannel>(script), told);
+  EXPECT_FALSE(client.call<v1::NodeStageVolumeResponse>(with_secret("hush"), kFast).ok());
+  EXPECT_EQ(told->without("hush"), "[REDACTED]");
+}
+
 // A socket in a folder that is gone with the test.
 class Listener {
  public:

@@ -3,7 +3,7 @@
 #include <google/protobuf/message.h>
 
 #include <algorithm>
-#include <vector>
+#include <bitset>
 
 #include "drover/base64.h"
 #include "drover/printable.h"
@@ -13,9 +13,31 @@ namespace {
 
 namespace pb = google::protobuf;
 
-constexpr std::string_view kInstead = "[REDACTED]";
+using Forms = std::vector<std::string>;
 
-// In every form in which a plugin may say them, the longest first: one may begin with another.
+constexpr std::string_view kInstead = "[REDACTED]";
+constexpr size_t kLeast = 4;      // bytes of a value that is looked for in whatever a plugin prints
+constexpr size_t kRecent = 1000;  // forms
+
+// Every form in which a plugin may say a value.
+void add_forms(std::string value, Forms& forms) {
+  if (value.empty()) return;
+  forms.push_back(base64_encode(value));
+  forms.push_back(printable(value));
+  forms.push_back(std::move(value));
+}
+
+// As lines of output have it.
+void add_printed_forms(const std::string& value, Forms& forms) {
+  if (value.size() < kLeast) return;
+  for (size_t from = 0; from <= value.size();) {
+    const size_t end = std::min(value.find('\n', from), value.size());
+    if (end - from >= kLeast && end - from < value.size()) forms.push_back(value.substr(from, end - from));
+    from = end + 1;
+  }
+  add_forms(value, forms);
+}
+
 std::vector<std::string> secrets_of(const pb::Message& request) {
   std::vector<std::string> found;
   const pb::FieldDescriptor* field = request.GetDescriptor()->FindFieldByName("secrets");
@@ -23,27 +45,61 @@ std::vector<std::string> secrets_of(const pb::Message& request) {
   const pb::Reflection& reflection = *request.GetReflection();
   for (int i = 0; i < reflection.FieldSize(request, field); ++i) {
     const pb::Message& entry = reflection.GetRepeatedMessage(request, field, i);
-    std::string value = entry.GetReflection()->GetString(entry, field->message_type()->map_value());
-    if (value.empty()) continue;
-    found.push_back(base64_encode(value));
-    found.push_back(printable(value));
-    found.push_back(std::move(value));
+    found.push_back(entry.GetReflection()->GetString(entry, field->message_type()->map_value()));
   }
-  std::ranges::sort(found, [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
   return found;
+}
+
+// The longest first: one may begin with another.
+std::string without(std::string_view text, Forms forms) {
+  std::ranges::sort(forms, [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+  std::bitset<256> first;
+  for (const std::string& form : forms) first.set(static_cast<unsigned char>(form.front()));
+  std::string out;
+  while (!text.empty()) {
+    const auto said =
+        !first.test(static_cast<unsigned char>(text.front()))
+            ? forms.end()
+            : std::ranges::find_if(forms, [&](const std::string& each) { return text.starts_with(each); });
+    out += said == forms.end() ? text.substr(0, 1) : kInstead;
+    text.remove_prefix(said == forms.end() ? 1 : said->size());
+  }
+  return printable(out);
 }
 
 }  // namespace
 
 std::string without_secrets(std::string_view text, const pb::Message& request) {
-  const std::vector<std::string> secrets = secrets_of(request);
-  std::string out;
-  while (!text.empty()) {
-    const auto said = std::ranges::find_if(secrets, [&](const std::string& each) { return text.starts_with(each); });
-    out += said == secrets.end() ? text.substr(0, 1) : kInstead;
-    text.remove_prefix(said == secrets.end() ? 1 : said->size());
+  Forms forms;
+  for (std::string& value : secrets_of(request)) add_forms(std::move(value), forms);
+  return without(text, std::move(forms));
+}
+
+void KnownSecrets::add(std::string_view value) {
+  const MutexLock lock(mutex_);
+  add_printed_forms(std::string(value), kept_);
+}
+
+void KnownSecrets::add_of(const pb::Message& request) {
+  Forms forms;
+  for (const std::string& value : secrets_of(request)) add_printed_forms(value, forms);
+  if (forms.empty()) return;
+  const MutexLock lock(mutex_);
+  for (std::string& form : forms) {
+    std::erase(recent_, form);
+    recent_.push_back(std::move(form));
   }
-  return printable(out);
+  while (recent_.size() > kRecent) recent_.pop_front();
+}
+
+std::string KnownSecrets::without(std::string_view text) const {
+  Forms forms;
+  {
+    const MutexLock lock(mutex_);
+    forms = kept_;
+    forms.insert(forms.end(), recent_.begin(), recent_.end());
+  }
+  return csi::without(text, std::move(forms));
 }
 
 }  // namespace drover::csi

@@ -36,6 +36,11 @@ Discovered discover(const std::vector<std::string>& folders, const ConfigBlock& 
   }
   for (auto& [name, path] : files) {
     const ConfigBlock* block = configuration.block("plugin", name);
+    if (const std::string kind = block ? block->string("kind") : std::string(); !kind.empty()) {
+      out.problems.push_back(failed_precondition(path + ": plugin \"" + name + "\" at " + block->place.to_string() +
+                                                 " is of the kind " + kind + ": give one of them another name"));
+      continue;
+    }
     if (block && !block->boolean("enabled", true)) continue;
     out.programs.push_back({.file = path, .settings = settings_of(configuration, name)});
   }

@@ -103,6 +103,17 @@ TEST_F(Topology, IsNeverEmpty) {
 
 using TaskCgroupsTest = FoldersTest;
 
+TEST_F(Discovery, LeavesAFileAloneWhoseBlockDescribesAnotherKind) {
+  file("one/disks", "", 0755);
+  ConfigBlock disks{.name = "plugin", .labels = {"disks"}, .place = {.file = "agent.hcl", .line = 7}};
+  disks.attributes["kind"] = {.value = "csi"};
+  const auto found = discover({root_ + "/one"}, ConfigBlock{.blocks = {std::move(disks)}});
+  EXPECT_TRUE(found.programs.empty());
+  ASSERT_EQ(found.problems.size(), 1u);
+  EXPECT_EQ(found.problems.front().message(),
+            root_ + "/one/disks: plugin \"disks\" at agent.hcl:7 is of the kind csi: give one of them another name");
+}
+
 TEST_F(TaskCgroupsTest, LiesWhereNomadsLibrariesLook) {
   fs::create_directories(root_ + "/v2");
   const TaskCgroups v2({.mode = CgroupLayout::Mode::v2, .v2 = root_ + "/v2"}, "");

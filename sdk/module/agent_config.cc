@@ -10,6 +10,7 @@
 
 #include "../config/config_value.h"
 #include "drover/nearest.h"
+#include "plugin_options.h"
 
 namespace drover {
 namespace {
@@ -233,8 +234,15 @@ Result<ConfigBlock> check_config(const RawConfig& raw, const DeclaredBlocks& dec
     const std::vector labels = {name.substr(std::string_view("plugin:").size())};
     if (!checked.block("plugin", labels.front())) checked.blocks.push_back({.name = "plugin", .labels = labels});
   }
+  const ConfigBlock* const client = checked.block("client");
+  const ConfigBlock roles{.blocks = client ? std::vector{*client} : std::vector<ConfigBlock>()};
   for (ConfigBlock& plugin : checked.blocks) {
-    if (plugin.name == "plugin") DROVER_RETURN_IF_ERROR(check_own_options(plugin, declared));
+    if (plugin.name != "plugin") continue;
+    if (const ConfigBlock* written = plugin.has("kind") ? raw.root.block("plugin", plugin.labels.front()) : nullptr) {
+      DROVER_RETURN_IF_ERROR(check_plugin_kind(*written, plugin, roles, declared, warnings));
+    } else {
+      DROVER_RETURN_IF_ERROR(check_own_options(plugin, declared));
+    }
   }
   return checked;
 }
@@ -281,8 +289,9 @@ Result<std::vector<std::string>> configured_servers(const ConfigBlock& client) {
     if (!join) break;
     for (std::string& server : join->string_list(option)) {
       if (server.find('=') != std::string::npos)
-        return invalid_argument("client.server_join." + std::string(option) + ": machines of a cloud are not looked for (" +
-                                server + "); name addresses, or a DNS name that stands for the servers");
+        return invalid_argument("client.server_join." + std::string(option) +
+                                ": machines of a cloud are not looked for (" + server +
+                                "); name addresses, or a DNS name that stands for the servers");
       servers.push_back(std::move(server));
     }
   }

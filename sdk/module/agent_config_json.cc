@@ -5,6 +5,7 @@
 
 #include "drover/agent_config.h"
 #include "drover/duration.h"
+#include "plugin_options.h"
 
 namespace drover {
 namespace {
@@ -109,10 +110,25 @@ json block_to_json(const ConfigBlock& block, const Options& options) {
   return out;
 }
 
+// Blanks what the schema of a plugin's config calls secret.
+void blank_config(json& plugin, const DeclaredBlocks& declared) {
+  const std::string kind = plugin.value("Kind", "");
+  const auto schema =
+      declared.find(kind.empty() ? "plugin:" + plugin.value("Name", "") : std::string(kPluginKind) + kind);
+  const auto config = plugin.find("Config");
+  if (schema == declared.end() || config == plugin.end()) return;
+  for (const ConfigOption& option : schema->second.options) {
+    if (option.is_secret && config->contains(option.name)) (*config)[option.name] = kRedacted;
+  }
+}
+
 }  // namespace
 
 std::string config_to_json(const RawConfig& raw, const DeclaredBlocks& declared, const ConfigBlock& checked) {
   json out = block_to_json(checked, agent_schema(declared).options);
+  if (const auto plugins = out.find("Plugins"); plugins != out.end()) {
+    for (json& plugin : *plugins) blank_config(plugin, declared);
+  }
   out["DevMode"] = raw.dev;
   out["Files"] = raw.files.empty() ? json() : json(raw.files);
   return out.dump(-1, ' ', false, json::error_handler_t::replace);

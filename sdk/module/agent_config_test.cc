@@ -60,6 +60,10 @@ class AgentConfigTest : public ::testing::Test {
        {.options = {{.name = "eval_gc_threshold", .type = ConfigType::duration, .help = "Age.", .is_api_text = true},
                     {.name = "csi_volume_claim_gc_interval"},
                     {.name = "encrypt", .help = "Key.", .is_secret = true}}}},
+      {"plugin_kind:csi",
+       {.options = {{.name = "command", .help = "Program.", .required = true},
+                    {.name = "type", .help = "Type.", .required = true, .one_of = {"node", "controller"}},
+                    {.name = "env", .type = ConfigType::string_map, .help = "Environment.", .is_secret = true}}}},
       {"plugin:mock",
        {.options = {{.name = "speed", .type = ConfigType::integer, .default_text = "3", .help = "Speed."}}}}};
   std::vector<std::string> warnings_;
@@ -96,6 +100,73 @@ TEST_F(AgentConfigTest, APluginsWrongLimitsAreNamed) {
   EXPECT_NE(std::string::npos, few.find("open_files")) << few;
   const std::string typo = problem("plugin \"acme\" {\n  limits {\n    memroy = 3\n  }\n}\n");
   EXPECT_NE(std::string::npos, typo.find("memory")) << typo;
+}
+
+constexpr const char* kDisks = R"(
+plugin "disks" {
+  kind = "csi"
+  config {
+    command = "/usr/lib/disks"
+    type    = "node"
+    env {
+      API_KEY = "hush"
+    }
+  }
+}
+)";
+
+TEST_F(AgentConfigTest, APluginOfAKindIsCheckedByThatKindsSchema) {
+  const std::string client = "client {\n  enabled = true\n}\n";
+  const auto checked = check_text(client + kDisks);
+  ASSERT_TRUE(checked.ok()) << checked.status().to_string();
+  const ConfigBlock* config = checked->block("plugin", "disks")->block("config");
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->string("command"), "/usr/lib/disks");
+  EXPECT_EQ(config->string_map("env").at("API_KEY"), "hush");
+  EXPECT_TRUE(warnings_.empty());
+  EXPECT_FALSE(checked->block("plugin", "csi")) << "a kind is no plugin";
+
+  const auto raw = read_agent_arguments(std::vector<std::string>{"-config", file("agent.hcl", client + kDisks)});
+  const std::string shown = config_to_json(*raw, declared_, *checked);
+  EXPECT_EQ(shown.find("hush"), std::string::npos) << shown;
+  EXPECT_NE(shown.find(R"("env":"<redacted>")"), std::string::npos) << shown;
+}
+
+TEST_F(AgentConfigTest, MistakesOfAPluginOfAKindHaveTheirPlace) {
+  const std::string client = "client { enabled = true }\n";
+  const struct {
+    const char *text, *expected;
+  } cases[] = {
+      {"plugin \"disks\" {\n  kind = \"cis\"\n}\n",
+       "agent.hcl:3: option \"kind\" in block \"plugin\" \"disks\" must be one of \"csi\", not \"cis\""},
+      {"plugin \"disks\" {\n  kind = \"csi\"\n}\n", "agent.hcl:2: block \"config\" is missing"},
+      {"plugin \"disks\" {\n  kind = \"csi\"\n  config {\n    comand = \"/x\"\n    type = \"node\"\n  }\n}\n",
+       "agent.hcl:5: unknown option \"comand\" in block \"config\"; did you mean \"command\"?"},
+      {"plugin \"disks\" {\n  kind = \"csi\"\n  user = \"daemon\"\n}\n",
+       "agent.hcl:4: option \"user\" in block \"plugin\" \"disks\" is for plugins without a kind; what a plugin of the "
+       "kind csi takes stands in its block config"},
+      {"plugin \"mock\" {\n  kind = \"csi\"\n}\n",
+       "agent.hcl:2: plugin \"mock\" is a part of the agent and has no kind: give this one another name"},
+  };
+  for (const auto& c : cases) {
+    const std::string message = problem(client + c.text);
+    EXPECT_NE(message.find(c.expected), std::string::npos) << message << "\nexpected: " << c.expected;
+  }
+}
+
+TEST_F(AgentConfigTest, APluginOfAKindIsNotRunWithoutTheRole) {
+  const std::string server = "server {\n  enabled = true\n}\n";
+  const auto checked = check_text(server + kDisks);
+  ASSERT_TRUE(checked.ok()) << checked.status().to_string();
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_NE(warnings_.front().find("agent.hcl:5: plugin \"disks\" is not run: an agent runs plugins of the kind csi "
+                                   "with client { enabled = true }"),
+            std::string::npos)
+      << warnings_.front();
+  declared_.erase("plugin_kind:csi");
+  EXPECT_TRUE(check_text(server + kDisks).ok()) << "its part is loaded in clients only";
+  EXPECT_NE(problem("client { enabled = true }\n" + std::string(kDisks)).find("is switched off or not installed"),
+            std::string::npos);
 }
 
 TEST_F(AgentConfigTest, APluginsNameIsALabelOrAKey) {
@@ -374,8 +445,9 @@ TEST_F(AgentConfigTest, OthersAreToldAnAddressOfThePrivateNetwork) {
   machine_ = {{.interface = "eth0", .address = "10.1.2.3"}};
   EXPECT_EQ(settings({"-dev", "-bind=0.0.0.0"})->advertise_rpc, "127.0.0.1:4647");
   s = settings({"-server", "-data-dir=/d", "-config",
-                file("t.hcl", "bind_addr = \"{{ GetPrivateIP }}\"\n"
-                              "advertise { http = \"{{ GetInterfaceIP \\\"eth0\\\" }}:80\" }\n")});
+                file("t.hcl",
+                     "bind_addr = \"{{ GetPrivateIP }}\"\n"
+                     "advertise { http = \"{{ GetInterfaceIP \\\"eth0\\\" }}:80\" }\n")});
   ASSERT_TRUE(s) << s.status().to_string();
   EXPECT_EQ(s->rpc_address, "10.1.2.3:4647");
   EXPECT_EQ(s->advertise_http, "10.1.2.3:80");
@@ -384,9 +456,11 @@ TEST_F(AgentConfigTest, OthersAreToldAnAddressOfThePrivateNetwork) {
 }
 
 TEST_F(AgentConfigTest, AClientJoinsServers) {
-  auto s = settings({"-client", "-data-dir=/d", "-config",
-                     file("c.hcl", "client {\n  servers = [\"a:1\"]\n"
-                                   "  server_join {\n    retry_join = [\"b\", \"c:2\", \"2001:db8::5\", \"[::1]:9\"]\n  }\n}\n")});
+  auto s =
+      settings({"-client", "-data-dir=/d", "-config",
+                file("c.hcl",
+                     "client {\n  servers = [\"a:1\"]\n"
+                     "  server_join {\n    retry_join = [\"b\", \"c:2\", \"2001:db8::5\", \"[::1]:9\"]\n  }\n}\n")});
   ASSERT_TRUE(s) << s.status().to_string();
   EXPECT_EQ(s->servers, (std::vector<std::string>{"a:1", "b:4647", "c:2", "[2001:db8::5]:4647", "[::1]:9"}));
   s = settings({"-client", "-data-dir=/d", "-config",

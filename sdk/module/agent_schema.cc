@@ -179,7 +179,8 @@ ConfigSchema agent_schema(const DeclaredBlocks& declared) {
   blocks["server"] = server_options();
   blocks["client"] = {option("enabled", Type::boolean, "false", "Run as a client: a node that runs allocations.")};
   for (const auto& [name, block_schema] : declared) {
-    if (!name.starts_with("plugin:")) std::ranges::copy(block_schema.options, std::back_inserter(blocks[name]));
+    if (name.starts_with("plugin:") || name.starts_with(kPluginKind)) continue;
+    std::ranges::copy(block_schema.options, std::back_inserter(blocks[name]));
   }
   for (auto& [name, options] : blocks) schema.options.push_back(block(name, options));
   for (std::string_view name : kNobodysBlocks) {

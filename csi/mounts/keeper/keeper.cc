@@ -34,6 +34,11 @@ void Keeper::settled() {
   reconcile_later({});
 }
 
+bool Keeper::uses(const std::string& plugin_id) const {
+  return std::ranges::any_of(
+      records_.all(), [&](const Mount& mount) { return mount.plugin_id == plugin_id && mount.step != Step::undone; });
+}
+
 void Keeper::plugins_changed() { later_.hurry(); }
 
 Result<Turns::Turn> Keeper::take_turn(const Mount& mount, const Until& until) {

@@ -27,7 +27,7 @@ namespace drover::mounts {
 struct KeeperTiming {
   std::chrono::nanoseconds first_pause = std::chrono::seconds(1);
   std::chrono::nanoseconds longest_pause = std::chrono::minutes(1);
-  std::chrono::nanoseconds patience = std::chrono::hours(24);  // with a volume that an allocation waits for
+  std::chrono::nanoseconds patience = std::chrono::hours(24);   // with a volume that an allocation waits for
   std::chrono::nanoseconds each_try = std::chrono::minutes(2);  // of a call to a plugin
   std::chrono::nanoseconds at_once = std::chrono::seconds(30);  // for undoing what an allocation had when it ends
 };
@@ -77,6 +77,8 @@ class Keeper {
   // while the allocation runs here; unavailable before settled().
   Status release(const NodeClaim& claim, const Until& until);
   Result<v1::CsiExpandResponse> expand(const v1::CsiNodeExpandRequest& request, const Until& until);
+  // True when a volume of the plugin is mounted here, or may be.
+  bool uses(const std::string& plugin_id) const;
   // A plugin may have come back: what waits is tried now.
   void plugins_changed();
 

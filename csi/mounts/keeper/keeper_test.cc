@@ -336,10 +336,10 @@ TEST(Keeper, ReleasesClaimsThatItHasNoRecordOf) {
 
 TEST(Keeper, UnmountsWhatThePluginLeftMounted) {
   NodeWorld world;
-  world.looks_at_machine = true;
   const Uuid alloc = Uuid::random();
   const auto path = world.mount(alloc);
   ASSERT_TRUE(path.ok());
+  world.looks_at_machine = true;
   std::filesystem::create_directory(*path);
   if (::mount("none", path->c_str(), "tmpfs", 0, nullptr) != 0) GTEST_SKIP() << "mounting takes root";
   const size_t before = world.plugin.calls().size();
@@ -350,6 +350,32 @@ TEST(Keeper, UnmountsWhatThePluginLeftMounted) {
 
   EXPECT_FALSE(is_mounted(mounted_paths, *path));
   EXPECT_FALSE(is_there(*path));
+  EXPECT_TRUE(world.is_clean());
+}
+
+TEST(Keeper, AsksAPluginAgainThatSaysItHasUnmounted) {
+  for (const char* method : {"NodeUnpublishVolume", "NodeUnstageVolume"}) {
+    NodeWorld world;
+    const Uuid alloc = Uuid::random();
+    ASSERT_TRUE(world.mount(alloc).ok());
+    world.plugin.fail(method, {.pretends = true});
+    EXPECT_TRUE(world.keeper->release(alloc).ok());
+    EXPECT_EQ(std::ranges::count(world.plugin.calls(), method), 2) << method;
+    EXPECT_TRUE(world.is_clean());
+  }
+}
+
+TEST(Keeper, BelievesNoPluginThatHasMountedNothing) {
+  NodeWorld world;
+  world.looks_at_machine = true;
+  const Uuid alloc = Uuid::random();
+  const Status status = world.mount(alloc).status();
+  EXPECT_EQ(status.code(), Code::internal);
+  EXPECT_NE(status.message().find("says that it has published the volume, and nothing is mounted at " + world.base()),
+            std::string::npos)
+      << status.message();
+  EXPECT_TRUE(world.keeper->release(alloc).ok());
+  EXPECT_EQ(world.plugin.calls(), kUpAndDown);
   EXPECT_TRUE(world.is_clean());
 }
 
@@ -372,6 +398,20 @@ TEST(Keeper, NeverCallsTwiceAtATimeForOneVolume) {
   for (auto& life : lives) EXPECT_TRUE(life.get());
   EXPECT_TRUE(world.is_clean());
   EXPECT_FALSE(world.plugin.has_overlapped());
+}
+
+TEST(Keeper, KnowsWhichPluginIsInUse) {
+  NodeWorld world;
+  const Uuid alloc = Uuid::random();
+  EXPECT_FALSE(world.keeper->uses("disks"));
+  ASSERT_TRUE(world.mount(alloc).ok());
+  EXPECT_TRUE(world.keeper->uses("disks"));
+  EXPECT_FALSE(world.keeper->uses("tapes"));
+  world.start_agent();
+  EXPECT_TRUE(world.keeper->uses("disks"));
+  world.servers.fail("Released", unavailable("no leader"), 1000);
+  (void)world.keeper->release(alloc);
+  EXPECT_FALSE(world.keeper->uses("disks")) << "only the servers do not know yet";
 }
 
 TEST(Keeper, ExpandsWhatIsMounted) {

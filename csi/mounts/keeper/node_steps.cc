@@ -76,6 +76,15 @@ Result<Response> ask(const NodeCall& call, const Request& request) {
   return call.plugin.instance->client->call<Response>(request, call.limits, call.stop);
 }
 
+// Asks once more where the plugin says that it is done and the system lists the mount all the same. What is unmounted
+// behind its back it may take for mounted, and then refuse the next step for ever.
+template <typename Response, typename Request>
+Status ask_to_undo(const NodeCall& call, const Request& request, const std::string& path) {
+  const Status status = ask<Response>(call, request).status();
+  if (!status.ok() || !is_mounted(call.mounted, path)) return status;
+  return ask<Response>(call, request).status();
+}
+
 // The plugin has done what it can: whatever lies there yet is nobody's.
 Status unmount_rest(const MountList& mounted, const std::string& path) {
   while (is_mounted(mounted, path)) {
@@ -83,6 +92,17 @@ Status unmount_rest(const MountList& mounted, const std::string& path) {
     log::warn("mounts", "a volume was still mounted when its plugin had unmounted it", {{"path", path}});
   }
   return ok_status();
+}
+
+// A task would write into a folder of this machine, and its data would be gone with it.
+Status check_published(const NodeCall& call) {
+  const std::string target = call.paths.host_target();
+  struct stat found {};
+  const bool is_device = ::stat(target.c_str(), &found) == 0 && S_ISBLK(found.st_mode);
+  if (is_mounted(call.mounted, target) || is_device) return ok_status();
+  return internal_error("the plugin \"" + call.mount.plugin_id +
+                        "\" says that it has published the volume, and nothing is mounted at " + target +
+                        ": its mounts must reach the machine (run it privileged, or without a container)");
 }
 
 }  // namespace
@@ -111,15 +131,16 @@ Status publish(const NodeCall& call, const v1::CsiClaimResponse& claimed) {
   request.set_target_path(seen(call, call.paths.target));
   request.set_readonly(call.mount.usage.is_read_only);
   DROVER_RETURN_IF_ERROR(make_folders(call.paths.base, folder_of(call.paths.target)));
-  return ask<csi::v1::NodePublishVolumeResponse>(call, request).status();
+  DROVER_RETURN_IF_ERROR(ask<csi::v1::NodePublishVolumeResponse>(call, request).status());
+  return check_published(call);
 }
 
 Status unpublish(const NodeCall& call) {
   csi::v1::NodeUnpublishVolumeRequest request;
   request.set_volume_id(call.mount.external_volume_id);
   request.set_target_path(seen(call, call.paths.target));
-  const Status status = ask<csi::v1::NodeUnpublishVolumeResponse>(call, request).status();
   const std::string target = call.paths.host_target();
+  const Status status = ask_to_undo<csi::v1::NodeUnpublishVolumeResponse>(call, request, target);
   const bool is_undone = counts_as_undone(status.code(), status.message(), is_there(target));
   // A folder that can be removed is no mount.
   const bool may_look = status.code() != Code::cancelled && !may_pass(status.code());
@@ -134,9 +155,10 @@ Status unstage(const NodeCall& call) {
   csi::v1::NodeUnstageVolumeRequest request;
   request.set_volume_id(call.mount.external_volume_id);
   request.set_staging_target_path(seen(call, call.paths.staging));
-  const Status status = ask<csi::v1::NodeUnstageVolumeResponse>(call, request).status();
-  if (!counts_as_undone(status.code(), status.message(), is_there(call.paths.host_staging()))) return status;
-  DROVER_RETURN_IF_ERROR(unmount_rest(call.mounted, call.paths.host_staging()));
+  const std::string staging = call.paths.host_staging();
+  const Status status = ask_to_undo<csi::v1::NodeUnstageVolumeResponse>(call, request, staging);
+  if (!counts_as_undone(status.code(), status.message(), is_there(staging))) return status;
+  DROVER_RETURN_IF_ERROR(unmount_rest(call.mounted, staging));
   remove_folders(call.paths.base, call.paths.staging);
   return ok_status();
 }

@@ -35,7 +35,21 @@ bool write(const Infos& wanted, google::protobuf::Map<std::string, v1::CsiInfo>&
   return is_other;
 }
 
+std::shared_ptr<const v1::CsiInfo> unhealthy(const std::shared_ptr<const v1::CsiInfo>& info, const std::string& why,
+                                             int64_t now) {
+  if (!info) return nullptr;
+  auto out = std::make_shared<v1::CsiInfo>(*info);
+  out->set_healthy(false);
+  out->set_health_description(why);
+  out->set_update_time(now);
+  return out;
+}
+
 }  // namespace
+
+Described unhealthy(const Described& described, const std::string& why, int64_t now) {
+  return {.controller = unhealthy(described.controller, why, now), .node = unhealthy(described.node, why, now)};
+}
 
 std::shared_ptr<const v1::CsiInfo> Instances::side_of(const Entry& entry, Side side) {
   return side == Side::controller ? entry.described.controller : entry.described.node;
@@ -57,6 +71,10 @@ uint64_t Instances::add(std::shared_ptr<const Instance> instance, const Describe
   uint64_t number = 0;
   {
     const MutexLock lock(mutex_);
+    std::erase_if(entries_, [&](const auto& each) {
+      const Instance& other = *each.second.instance;
+      return each.second.has_faded && other.plugin_id == instance->plugin_id && other.type == instance->type;
+    });
     number = ++last_;
     entries_[number] = {std::move(instance), described};
   }
@@ -70,6 +88,17 @@ void Instances::describe(uint64_t number, const Described& described) {
     const auto at = entries_.find(number);
     if (at == entries_.end()) return;
     if (is_same(std::exchange(at->second.described, described), described)) return;
+  }
+  tell();
+}
+
+void Instances::fade(uint64_t number, const std::string& why, int64_t now) {
+  {
+    const MutexLock lock(mutex_);
+    const auto at = entries_.find(number);
+    if (at == entries_.end()) return;
+    at->second.described = unhealthy(at->second.described, why, now);
+    at->second.has_faded = true;
   }
   tell();
 }

@@ -24,11 +24,11 @@ class Client;
 
 namespace drover::mounts {
 
-// A task that is a storage plugin, in one of its starts. Constant.
+// A task that is a storage plugin, in one of its starts, or a program that the agent itself runs as one. Constant.
 struct Instance {
   std::string plugin_id;
-  std::string type;  // "node", "controller" or "monolith"
-  Uuid alloc;
+  std::string type;       // "node", "controller" or "monolith"
+  Uuid alloc{};           // zero: the agent runs it itself
   std::string base;       // folder of this machine, below which it stages and publishes
   std::string base_seen;  // the same folder as the plugin sees it
   std::shared_ptr<csi::Client> client;
@@ -46,6 +46,9 @@ struct Described {
   std::shared_ptr<const v1::CsiInfo> controller, node;
 };
 
+// The same words of one that is not well.
+Described unhealthy(const Described& described, const std::string& why, int64_t now);
+
 class Instances final : public NodeFingerprint {
  public:
   struct Found {
@@ -56,6 +59,9 @@ class Instances final : public NodeFingerprint {
   // It is asked from now on, if it is healthy. Returns a number that names it.
   uint64_t add(std::shared_ptr<const Instance> instance, const Described& described);
   void describe(uint64_t number, const Described& described);
+  // It has ended and will come again: it stays known, unhealthy for this reason, until it is removed or another one of
+  // the same plugin and type is added. Does nothing for one that is gone.
+  void fade(uint64_t number, const std::string& why, int64_t now);
   void remove(uint64_t number);  // does nothing for one that is gone
 
   // Errors: unavailable, `no healthy controller plugin "X" on this node`.
@@ -71,6 +77,7 @@ class Instances final : public NodeFingerprint {
   struct Entry {
     std::shared_ptr<const Instance> instance;
     Described described;
+    bool has_faded = false;
   };
   static std::shared_ptr<const v1::CsiInfo> side_of(const Entry& entry, Side side);
   std::map<std::string, Found> chosen(Side side) const DROVER_REQUIRES(mutex_);

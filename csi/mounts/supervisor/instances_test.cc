@@ -41,6 +41,26 @@ TEST(Instances, TheNewestHealthyOneIsAskedAndTheFormerReturns) {
   EXPECT_EQ(instances.find(Side::node, "p")->instance, old);
 }
 
+TEST(Instances, OneThatWillComeAgainStaysKnown) {
+  Instances instances;
+  v1::Node node;
+  const uint64_t first = instances.add(instance("p"), both("p", true));
+  instances.fade(first, "it has ended", 7);
+  EXPECT_FALSE(instances.find(Side::node, "p").ok());
+  instances.refresh(node);
+  EXPECT_EQ(node.csi_node_plugins().at("p").health_description(), "it has ended");
+  EXPECT_EQ(node.csi_controller_plugins().at("p").update_time(), 7);
+
+  const uint64_t next = instances.add(instance("p"), both("p", false));
+  instances.refresh(node);
+  EXPECT_EQ(node.csi_node_plugins().at("p").health_description(), "") << "the words of the next one";
+  instances.remove(first);
+  instances.remove(next);
+  instances.refresh(node);
+  EXPECT_TRUE(node.csi_node_plugins().empty());
+  instances.fade(next, "nobody", 8);
+}
+
 TEST(Instances, SayWhichPluginIsMissing) {
   Instances instances;
   instances.add(instance("p", "node"), {.controller = nullptr, .node = info("p", true)});

@@ -1,6 +1,5 @@
 #include "supervisor/plugin_hook.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -10,18 +9,12 @@
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "nomad/plugins/driver.pb.h"
+#include "supervisor/closed_folder.h"
 
 namespace drover::mounts {
 namespace {
 
 constexpr const char* kEndpoint = "CSI_ENDPOINT";
-
-Status make_closed_folder(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) return errno_status(error.value(), "create " + path);
-  return ::chmod(path.c_str(), 0700) == 0 ? ok_status() : errno_status(errno, "chmod " + path);
-}
 
 // The task's place among those of its group that are plugins, by their names.
 size_t number_of(const v1::TaskGroup& group, const std::string& name) {

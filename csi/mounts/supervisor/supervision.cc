@@ -46,7 +46,7 @@ void Supervision::run(const std::stop_token& stop) {
   const Status ready = become_ready(stop);
   if (stop.stop_requested()) return;
   if (!ready.ok()) {
-    log::warn("mounts", "a storage plugin did not become healthy in time; its task is restarted",
+    log::warn("mounts", "a storage plugin did not become healthy in time; it is started again",
               {{"plugin", instance_->plugin_id}, {"error", ready.message()}});
     setup_.tell(kBecameUnhealthy, "Error: CSI plugin failed probe: " + ready.message());
     return setup_.restart_failed("CSI plugin did not become healthy before the timeout");
@@ -68,8 +68,9 @@ Status Supervision::become_ready(const std::stop_token& stop) {
 
 void Supervision::watch(const std::stop_token& stop) {
   const uint64_t number = setup_.instances.add(instance_, described_);
+  const std::string whose = instance_->alloc.is_zero() ? "" : instance_->alloc.to_string();
   log::info("mounts", "a storage plugin is registered",
-            {{"plugin", instance_->plugin_id}, {"type", instance_->type}, {"alloc", instance_->alloc.to_string()}});
+            {{"plugin", instance_->plugin_id}, {"type", instance_->type}, {"alloc", whose}});
   setup_.tell(kBecameHealthy, "plugin: " + instance_->plugin_id);
   bool is_healthy = true;
   while (pause_for(is_healthy ? setup_.timing.between_probes : setup_.timing.between_tries, stop)) {
@@ -84,6 +85,7 @@ void Supervision::watch(const std::stop_token& stop) {
       setup_.tell(kBecameUnhealthy, "Error: " + status.message());
     }
   }
+  if (setup_.gone) return setup_.gone(number);
   setup_.instances.remove(number);
 }
 
@@ -128,7 +130,7 @@ Status Supervision::learn_facts(const std::stop_token& stop) {
 Result<Described> Supervision::describe(const std::stop_token& stop) const {
   v1::CsiInfo both;
   both.set_plugin_id(instance_->plugin_id);
-  both.set_alloc_id(instance_->alloc.bytes());
+  if (!instance_->alloc.is_zero()) both.set_alloc_id(instance_->alloc.bytes());
   both.set_healthy(true);
   both.set_health_description("healthy");
   both.set_update_time(setup_.clock.wall_ns());
@@ -138,15 +140,14 @@ Result<Described> Supervision::describe(const std::stop_token& stop) const {
   both.set_requires_topologies(facts_->has_topologies);
   Described out;
   if (instance_->has_node()) {
-    DROVER_TRY(const auto can,
-               ask<csi::v1::NodeGetCapabilitiesResponse>(csi::v1::NodeGetCapabilitiesRequest(), stop));
+    DROVER_TRY(const auto can, ask<csi::v1::NodeGetCapabilitiesResponse>(csi::v1::NodeGetCapabilitiesRequest(), stop));
     v1::CsiInfo node = both;
     DROVER_TRY(*node.mutable_node_info(), csi::node_info_of(facts_->node, can));
     out.node = std::make_shared<const v1::CsiInfo>(std::move(node));
   }
   if (instance_->has_controller() && facts_->has_controller_service) {
-    DROVER_TRY(const auto can, ask<csi::v1::ControllerGetCapabilitiesResponse>(
-                                   csi::v1::ControllerGetCapabilitiesRequest(), stop));
+    DROVER_TRY(const auto can,
+               ask<csi::v1::ControllerGetCapabilitiesResponse>(csi::v1::ControllerGetCapabilitiesRequest(), stop));
     v1::CsiInfo controller = both;
     *controller.mutable_controller_info() = csi::controller_info_of(can);
     out.controller = std::make_shared<const v1::CsiInfo>(std::move(controller));
@@ -156,16 +157,7 @@ Result<Described> Supervision::describe(const std::stop_token& stop) const {
 
 // Its last words stand; its health is new.
 Described Supervision::described_as(const Status& health) const {
-  if (health.ok()) return described_;
-  const auto unhealthy = [&](const std::shared_ptr<const v1::CsiInfo>& info) -> std::shared_ptr<const v1::CsiInfo> {
-    if (!info) return nullptr;
-    auto out = std::make_shared<v1::CsiInfo>(*info);
-    out->set_healthy(false);
-    out->set_health_description(health.message());
-    out->set_update_time(setup_.clock.wall_ns());
-    return out;
-  };
-  return {.controller = unhealthy(described_.controller), .node = unhealthy(described_.node)};
+  return health.ok() ? described_ : unhealthy(described_, health.message(), setup_.clock.wall_ns());
 }
 
 }  // namespace drover::mounts

@@ -1,9 +1,9 @@
-// Watches over one start of a task that is a storage plugin.
+// Watches over one start of a storage plugin: of a task, or of a program that the agent itself runs.
 //
 //   starting ──it is ready, and says what it can──▶ registered: healthy ◀──probe──▶ unhealthy
-//       └ not within health_timeout ──▶ the task is restarted, as failed
+//       └ not within health_timeout ──▶ it is restarted, as failed
 //
-// Its thread, "csi-plugin", ends with the task's start: then the plugin is registered no longer.
+// Its thread, "csi-plugin", ends with that start: then the plugin is registered no longer.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct SupervisionTiming {
 
 class Supervision {
  public:
-  // All outlives the supervision. `tell` and `restart_failed` come from its thread.
+  // All outlives the supervision. The functions are called by its thread.
   struct Setup {
     Clock& clock;
     Instances& instances;
@@ -35,6 +35,8 @@ class Supervision {
     std::chrono::nanoseconds health_timeout;
     std::function<void(const std::string& type, const std::string& text)> tell;
     std::function<void(const std::string& why)> restart_failed;
+    // Takes over what was registered, by its number among the instances. Absent: it is removed.
+    std::function<void(uint64_t number)> gone{};
   };
   Supervision(Setup setup, std::shared_ptr<const Instance> instance);
   ~Supervision() { stop(); }

@@ -21,8 +21,9 @@ class FakePlugin {
  public:
   struct Fault {
     Code code = Code::unavailable;
-    bool happens = false;  // it is done all the same
-    bool hangs = false;    // it is answered when nobody waits any more
+    bool happens = false;   // it is done all the same
+    bool hangs = false;     // it is answered when nobody waits any more
+    bool pretends = false;  // it is answered with OK
     std::string text = "a fault";
   };
   // The next `times` calls of that method ("NodeStageVolume") end so.
@@ -135,7 +136,7 @@ class FakePlugin {
       changed_.wait_until(lock, stop, std::min(deadline, std::chrono::steady_clock::now() + std::chrono::seconds(60)),
                           [] { return false; });
       out = stop.stop_requested() ? cancelled("stopped") : deadline_exceeded("it hangs");
-    } else if (fault) {
+    } else if (fault && !fault->pretends) {
       out = Status(fault->code, fault->text);
     }
     busy_.erase(volume);

@@ -32,7 +32,8 @@ struct RawConfig {
 Result<RawConfig> read_agent_arguments(std::span<const std::string> arguments);
 std::string agent_help();
 
-// Options of one block as its owner declared them; "plugin:NAME" is the config block of one plugin.
+// Options of one block as its owner declared them. "plugin:NAME" is the config block of one plugin, "plugin_kind:KIND"
+// that of every plugin whose block says this `kind`: a part of the agent runs them.
 using DeclaredBlocks = std::map<std::string, ConfigSchema, std::less<>>;
 
 // Every option of the configuration: the kernel's, and those that plugins declared.
