@@ -1,6 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <mutex>
 #include <set>
+#include <thread>
 
 #include "claim_rpc.h"
 #include "claims/claim_keeper.h"
@@ -18,6 +23,7 @@
 #include "sdk/testing/fake_host.h"
 #include "sdk/testing/fake_keyring.h"
 #include "sdk/testing/permissions.h"
+#include "sdk/testing/waiting.h"
 #include "secrets.h"
 #include "volume_rpc.h"
 #include "volumes.pb.h"
@@ -34,6 +40,26 @@ class NoPlugins final : public testing::AllButManagement {
 };
 
 // One controller, nodes n1 and n2, and what a test answers in their place.
+// Runs what is posted on threads of its own, from the moment when it is told to.
+class VolumesHost final : public testing::FakeHost {
+ public:
+  ~VolumesHost() override { join(); }
+  void post(std::function<void()> task) override {
+    if (!has_threads) return task();
+    const std::lock_guard lock(mutex_);
+    threads_.emplace_back(std::move(task));
+  }
+  void join() {
+    for (std::thread& each : threads_) each.join();
+    threads_.clear();
+  }
+  std::atomic<bool> has_threads = false;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::thread> threads_;
+};
+
 class VolumesTest : public ::testing::Test {
  protected:
   VolumesTest() {
@@ -56,9 +82,13 @@ class VolumesTest : public ::testing::Test {
     host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(namespaces_.put(rows, other).ok()); });
     host_.answer_calls_with([this](const CallContext& context, const std::string& request) {
       EXPECT_TRUE(context.from_server);
-      asked_.push_back(context.method.substr(context.method.rfind('/') + 1));
-      requests_.push_back(request);
-      return answer_ ? answer_(asked_.back()) : Result<std::string>(std::string());
+      const std::string method = context.method.substr(context.method.rfind('/') + 1);
+      {
+        const std::lock_guard lock(asking_);
+        asked_.push_back(method);
+        requests_.push_back(request);
+      }
+      return answer_ ? answer_(method) : Result<std::string>(std::string());
     });
   }
 
@@ -186,7 +216,12 @@ class VolumesTest : public ::testing::Test {
     return kept_until([&](const ReadView&) { return step_of(alloc, volume) == step; });
   }
 
-  testing::FakeHost host_;
+  int64_t times_asked(const std::string& method) {
+    const std::lock_guard lock(asking_);
+    return std::ranges::count(asked_, method);
+  }
+
+  VolumesHost host_;
   testing::FakeKeyring keyring_;
   Tables tables_;
   VolumeRpc volumes_{tables_};
@@ -196,6 +231,7 @@ class VolumesTest : public ::testing::Test {
   Table<v1::Allocation> allocs_;
   Table<v1::RootKey> root_keys_;
   Table<v1::Namespace> namespaces_;
+  std::mutex asking_;
   std::vector<std::string> asked_, requests_;
   std::function<Result<std::string>(const std::string& method)> answer_;
 };
@@ -339,12 +375,44 @@ TEST_F(VolumesTest, AClaimGoesAllTheWayAndBack) {
   EXPECT_EQ(host_.answer<v1::CsiClaimResponse>("/drover.v1.CsiClaims/Get", name("a1", "n2", "data")).status().code(),
             Code::permission_denied);
   end_alloc("a1");
-  ASSERT_TRUE(
-      host_.answer<v1::CsiReleasedResponse>("/drover.v1.CsiClaims/Released", name("a1", "n1", "data")).ok());
+  ASSERT_TRUE(host_.answer<v1::CsiReleasedResponse>("/drover.v1.CsiClaims/Released", name("a1", "n1", "data")).ok());
   EXPECT_EQ(step_of("a1", "data"), "NODE_RELEASED");
   ASSERT_TRUE(kept_until_step("a1", "data", "none"));
   EXPECT_EQ(read("data")->volume().access_mode(), "") << "the mode goes with the last claim";
   EXPECT_TRUE(claim("a2", "n2", "data").ok());
+}
+
+// A plugin that does not answer holds its call for minutes, and the allocation may end meanwhile.
+TEST_F(VolumesTest, AVolumeHasOneCallAtATime) {
+  for (const char* volume : {"data", "other"}) ASSERT_TRUE(registered(described(volume)).ok());
+  put_alloc("a1", "n1", "data");
+  ASSERT_TRUE(claim("a1", "n1", "data").ok());
+  std::promise<void> answered;
+  std::atomic<bool> is_first = true;
+  answer_ = [&](const std::string& method) -> Result<std::string> {
+    if (method == "Attach" && is_first.exchange(false)) answered.get_future().wait();
+    return std::string();
+  };
+  host_.has_threads = true;
+  ClaimKeeper keeper(tables_);
+  keeper.start(host_, keyring_);
+  std::jthread leading([&](const std::stop_token& stop) { keeper.run(stop); });
+  ASSERT_TRUE(eventually([&] { return times_asked("Attach") == 1; }));
+  end_alloc("a1");
+  ASSERT_TRUE(host_.answer<v1::CsiReleasedResponse>("/drover.v1.CsiClaims/Released", name("a1", "n1", "data")).ok());
+
+  // When another volume's claim is through, the keeper has looked at this one.
+  put_alloc("a2", "n2", "other");
+  ASSERT_TRUE(claim("a2", "n2", "other").ok());
+  EXPECT_TRUE(host_.eventually([&](const ReadView&) { return step_of("a2", "other") == "ATTACHED"; }));
+  EXPECT_EQ(times_asked("Detach"), 0);
+
+  answered.set_value();
+  EXPECT_TRUE(host_.eventually([&](const ReadView&) { return step_of("a1", "data") == "none"; }));
+  EXPECT_EQ(times_asked("Detach"), 1);
+  leading.request_stop();
+  leading.join();
+  host_.join();
 }
 
 TEST_F(VolumesTest, ANodeGetsNothingThatItsAllocationDidNotAskFor) {
@@ -374,8 +442,7 @@ TEST_F(VolumesTest, AFailureIsShownWithTheNextAttemptAndExplained) {
   v1::ReadVolumeRequest request;
   request.set_volume_id("data");
   const auto why = host_.answer<v1::ExplainVolumeResponse>("/drover.v1.Volumes/Explain", request);
-  EXPECT_EQ(why->claims(0).held_by(),
-            "allocation " + Uuid::from_bytes(id_of("a1")).to_string() + " of job \"job-a1\"");
+  EXPECT_EQ(why->claims(0).held_by(), "allocation " + Uuid::from_bytes(id_of("a1")).to_string() + " of job \"job-a1\"");
   EXPECT_NE(why->claims(0).freed_by().find("attempt 1 failed: busy; the next is at "), std::string::npos);
   answer_ = [](const std::string&) { return invalid_argument("the storage has no such volume"); };
   host_.forward_clock().advance(std::chrono::seconds(5));

@@ -59,10 +59,17 @@ struct ClaimKeeper::Calls {
     ended.notify_all();
   }
   // Gives both back at its end, also when the call was never made.
-  struct Place {
-    std::shared_ptr<Calls> calls;
-    Remote volume, node;
-    ~Place() { calls->give_back(volume, node); }
+  class Place {
+   public:
+    Place(std::shared_ptr<Calls> calls, Remote volume, Remote node)
+        : calls_(std::move(calls)), volume_(std::move(volume)), node_(std::move(node)) {}
+    ~Place() { calls_->give_back(volume_, node_); }
+    Place(const Place&) = delete;  // a copy would give back what is still in use
+    Place& operator=(const Place&) = delete;
+
+   private:
+    const std::shared_ptr<Calls> calls_;
+    const Remote volume_, node_;
   };
   void await_end() {
     MutexLock lock(mutex);
@@ -130,7 +137,7 @@ bool ClaimKeeper::begin(const Remote& remote, const v1::CsiClaim& claim, NextSte
                         const std::shared_ptr<Calls>& calls, uint64_t term, const std::stop_token& stop) {
   const Remote node = {remote.first, claim.external_node_id()};
   if (!calls->take(remote, node)) return false;
-  const auto place = std::make_shared<Calls::Place>(Calls::Place{calls, remote, node});
+  const auto place = std::make_shared<Calls::Place>(calls, remote, node);
   host_->post([this, claim, kind, place, term, stop] { act(claim, kind, term, stop); });
   return true;
 }
@@ -168,8 +175,7 @@ void ClaimKeeper::act(const v1::CsiClaim& claim, NextStep::Kind kind, uint64_t t
 
 Status ClaimKeeper::open_secrets_of(const v1::CsiClaim& claim, Texts& out) const {
   v1::SealedSecrets sealed = claim.secrets();
-  const auto volume =
-      tables_.volumes.get(*host_->snapshot(), csi_volume_key(claim.namespace_(), claim.volume_id()));
+  const auto volume = tables_.volumes.get(*host_->snapshot(), csi_volume_key(claim.namespace_(), claim.volume_id()));
   if (volume) sealed = volume->secrets();
   return open_secrets(*keys_, sealed, claim.namespace_(), claim.volume_id(), out);
 }
