@@ -56,7 +56,7 @@ TEST_F(HostVolumeCommands, OneIsCreatedAndWaitedFor) {
 
   agent_.says("PUT /v1/volume/host/create", R"({"Index":8,"Volume":)" + whole("pending") + "}");
   EXPECT_EQ(volume("create", {"-detach", "-"}, kFile).out, "Created host volume data with ID " + kOne + "\n");
-  agent_.says("GET /v1/volume/host/" + kOne + "?index=8&namespace=default&wait=5s", whole("ready"));
+  agent_.says("GET /v1/volume/host/" + kOne + "?index=8&wait=5s&namespace=default", whole("ready"));
   const Said said = volume("create", {"-"}, kFile);
   EXPECT_EQ(said.code, 0) << said.err;
   EXPECT_TRUE(said.out.starts_with("==> Created host volume data with ID " + kOne + "\n==> ")) << said.out;
@@ -82,6 +82,7 @@ TEST_F(HostVolumeCommands, RegisteringNeedsItsNode) {
   const std::string file = kFile + ("node_id = \"" + kNode + "\"\nhost_path = \"/srv/v\"\n");
   EXPECT_EQ(volume("register", {"-"}, file).out, "Registered host volume data with ID " + kOne + "\n");
   EXPECT_EQ(volume("register", {"-"}, kFile + std::string("node_id = \"here\"")).code, 1);
+  EXPECT_NE(volume("create", {"-"}, "type = \"tape\"\n").err.find("\"tape\" is no kind of volume"), std::string::npos);
 }
 
 TEST_F(HostVolumeCommands, ListsAndOne) {

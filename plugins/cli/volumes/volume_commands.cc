@@ -43,6 +43,8 @@ Result<Input> read_input(Run& run) {
   Input input{.name = path == "-" ? "<stdin>" : path};
   DROVER_TRY(input.text, read_text(run, path));
   DROVER_TRY(input.type, volume_type_in(input.name, input.text));
+  if (!input.type.empty() && input.type != "csi" && input.type != "host")
+    return invalid_argument(input.name + ": type: \"" + input.type + "\" is no kind of volume; there are csi and host");
   return input;
 }
 

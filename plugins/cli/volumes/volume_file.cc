@@ -28,7 +28,7 @@ ConfigSchema schema() {
           {.name = "id", .help = "Its name in the cluster.", .required = true},
           {.name = "name", .help = "The name that the storage is given for it."},
           {.name = "namespace", .help = "Where it is."},
-          {.name = "type", .help = "Which kind of volume.", .required = true, .one_of = {"csi", "host"}},
+          {.name = "type", .help = "Which kind of volume.", .required = true, .one_of = {"csi"}},
           {.name = "plugin_id", .help = "The storage plugin.", .required = true},
           {.name = "external_id", .help = "The storage's own name of it."},
           {.name = "snapshot_id", .help = "The snapshot that it begins as."},
