@@ -16,6 +16,7 @@
 namespace drover::volumes {
 namespace {
 
+constexpr std::chrono::nanoseconds kSoon = std::chrono::milliseconds(20);
 constexpr std::chrono::nanoseconds kLookEvery = std::chrono::seconds(1);
 constexpr std::chrono::nanoseconds kLongest = std::chrono::seconds(10);
 constexpr size_t kErrorLength = 512;
@@ -86,29 +87,34 @@ void ClaimKeeper::run(std::stop_token stop) {
   const auto calls = std::make_shared<Calls>();
   const uint64_t term = host_->term();
   auto [view, changes] = host_->follow();
+  // A call that has just written what came of it is not over yet: what it makes way for is looked at a moment later.
+  std::chrono::nanoseconds pause = kSoon;
   while (!stop.stop_requested()) {
     const int64_t due = sweep(calls, term, stop);
-    if (!await_reason(*changes, due, stop)) std::tie(view, changes) = host_->follow();
+    const Reason reason = await_reason(*changes, due, pause, stop);
+    pause = reason == Reason::time ? std::min(2 * pause, kLookEvery) : kSoon;
+    if (reason == Reason::changes_missed) std::tie(view, changes) = host_->follow();
   }
   calls->await_end();
 }
 
-// Waits until claims should be looked at again: at once when one of them changed; within a second when what they are
-// decided by did, or something is due; and after some time in any case. False when changes were missed.
-bool ClaimKeeper::await_reason(ChangeSubscription& changes, int64_t due, const std::stop_token& stop) const {
+// Waits until claims should be looked at again: at once when one of them changed; after the pause when something is due;
+// within a second when what they are decided by changed; and after some time in any case.
+ClaimKeeper::Reason ClaimKeeper::await_reason(ChangeSubscription& changes, int64_t due, std::chrono::nanoseconds pause,
+                                              const std::stop_token& stop) const {
   const SteadyTime begin = host_->clock().steady();
   const int64_t left = due == 0 ? kLongest.count() : due - host_->clock().wall_ns();
-  SteadyTime end = begin + std::clamp<std::chrono::nanoseconds>(std::chrono::nanoseconds(left), kLookEvery, kLongest);
+  SteadyTime end = begin + std::clamp<std::chrono::nanoseconds>(std::chrono::nanoseconds(left), pause, kLongest);
   while (!stop.stop_requested()) {
     const auto event = changes.next(end, stop);
-    if (std::holds_alternative<ChangeSubscription::Timeout>(event)) return true;
-    if (std::holds_alternative<ChangeSubscription::Resync>(event)) return false;
+    if (std::holds_alternative<ChangeSubscription::Timeout>(event)) return Reason::time;
+    if (std::holds_alternative<ChangeSubscription::Resync>(event)) return Reason::changes_missed;
     for (const Change& change : std::get<std::shared_ptr<const ChangeBatch>>(event)->changes()) {
-      if (change.table == tables_.claims.id()) return true;
+      if (change.table == tables_.claims.id()) return Reason::claims_changed;
       if (change.table == tables_.allocs || change.table == tables_.nodes) end = std::min(end, begin + kLookEvery);
     }
   }
-  return true;
+  return Reason::time;
 }
 
 int64_t ClaimKeeper::sweep(const std::shared_ptr<Calls>& calls, uint64_t term, const std::stop_token& stop) {

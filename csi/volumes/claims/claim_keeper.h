@@ -1,6 +1,7 @@
 // Carries claims from step to step, on the leader: asks controllers and nodes, and writes what came of it.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -30,7 +31,9 @@ class ClaimKeeper {
  private:
   struct Calls;  // those under way
 
-  bool await_reason(ChangeSubscription& changes, int64_t due, const std::stop_token& stop) const;
+  enum class Reason : uint8_t { claims_changed, time, changes_missed };
+  Reason await_reason(ChangeSubscription& changes, int64_t due, std::chrono::nanoseconds pause,
+                      const std::stop_token& stop) const;
   // Nanoseconds since 1970 when something is due; 0: nothing is, unless something changes.
   int64_t sweep(const std::shared_ptr<Calls>& calls, uint64_t term, const std::stop_token& stop);
   // False when another call of that node is under way.
