@@ -32,6 +32,7 @@ while read -r path; do
   answer=$(timeout 10 "$DROVER" operator api "$asked" 2>&1 < /dev/null | head -c 4000)
   case $OPEN in *" $path "*) continue ;; esac
   case $answer in
+    *'"create" is not an identifier' | *'"register" is not an identifier') ;;  # with this verb the word names a volume
     *"Permission denied"* | *"Unknown allocation"* | *"No local Node"* | *"over a WebSocket"* | *"ethod not allowed"* | *"nvalid method"*) ;;
     *) fail "$asked answers without a token: $answer" ;;
   esac
