@@ -37,7 +37,7 @@ class Group {
 // [any]
 class EventBuffer {
  public:
-  // What readers have behind them when it begins: the state with that index.
+  // `begin`: readers have the state with that index behind them when it begins.
   EventBuffer(size_t groups, uint64_t begin) : most_(groups), lost_index_(begin) {}
 
   void add(std::shared_ptr<const Group> group);

@@ -1,4 +1,4 @@
-// What a caller follows: topics and keys, a namespace, and where it begins. Pure.
+// A caller's choice: topics and keys, a namespace, and where it begins. Pure.
 #pragma once
 
 #include <cstdint>

@@ -170,7 +170,7 @@ const std::array kKinds = {
          "ACLPolicyUpserted", "ACLPolicyDeleted"},
     Kind{"acl_roles", "ACLRole", "ACLRole", Right::management, name_role, as_it_is<v1::AclRole>, "ACLRoleUpserted",
          "ACLRoleDeleted"},
-    // What is secret in a Config, its plugin alone knows.
+    // Its plugin alone knows what is secret in a Config.
     Kind{"acl_auth_methods", "ACLAuthMethod", "AuthMethod", Right::management, name_auth_method,
          without<v1::AclAuthMethod, &v1::AclAuthMethod::clear_config>, "ACLAuthMethodUpserted",
          "ACLAuthMethodDeleted"},

@@ -1,4 +1,4 @@
-// What changes mean: one event for each changed row that people follow. Its topic is the kind of row, its type says
+// Makes one event of each changed row that people follow. Its topic is the kind of row, its type says
 // what was done, after the command of the log that did it. Pure.
 #pragma once
 
@@ -17,7 +17,7 @@ class Permissions;
 
 namespace drover::events {
 
-// What following a topic takes: a capability in the event's namespace, or a right of the cluster.
+// The right that following a topic takes: a capability in the event's namespace, or a right of the cluster.
 enum class Right : uint8_t { read_job, read_volume, read_host_volume, read_node, management };
 
 struct Event {

@@ -25,7 +25,8 @@ constexpr int kLinesPerSecond = 1000;
 constexpr int kLastReads = 64;    // after it was told to close
 constexpr size_t kCutOff = 4096;  // of a line that is too long: a secret may begin there, and end where nobody looks
 
-// Of a line as most storage plugins write it ("E1126 21:12:04.214 …", as klog does); any other text is worth reading.
+// The level of a line as most storage plugins write it ("E1126 21:12:04.214 …", as klog does). Any other text is worth
+// reading.
 log::Level level_of_text(std::string_view line) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   if (line.size() > 5 && std::ranges::all_of(line.substr(1, 4), is_digit) && line[5] == ' ') {

@@ -17,7 +17,7 @@
 namespace drover::mounts {
 namespace {
 
-// What is logged of the plugin "disks" while this lives.
+// Collects what is logged of the plugin "disks" while this lives.
 class Heard {
  public:
   std::string all() const {

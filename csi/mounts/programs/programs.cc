@@ -47,7 +47,7 @@ ProgramLife::Fate Programs::fate_of(const ProgramSettings& settings) const {
   return is_needed ? ProgramLife::Fate::stays : ProgramLife::Fate::ends;
 }
 
-// What would never work is an error of the configuration.
+// A setting that would never work is an error of the configuration.
 Status Programs::check_places(const std::vector<ProgramSettings>& wanted) const {
   for (const ProgramSettings& settings : wanted) {
     DROVER_TRY(const std::string folder, setup_->folders.program_folder(settings.name));

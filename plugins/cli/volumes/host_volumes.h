@@ -1,4 +1,4 @@
-// What the commands about volumes do for those of the type "host".
+// The commands about volumes, for those of the type "host".
 #pragma once
 
 #include <optional>

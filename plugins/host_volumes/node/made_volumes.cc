@@ -149,7 +149,7 @@ void MadeVolumes::offer(const StoredVolume& volume, bool is_offered) {
   if (at != offered_.end() && at->second.id == volume.id()) offered_.erase(at);
 }
 
-// What an earlier leader began, and what was sent before the last order, comes too late.
+// An order of an earlier leader, or one that was sent before the last, comes too late.
 Status MadeVolumes::heed(const StoredVolume& order, uint64_t term) {
   {
     const MutexLock lock(mutex_);

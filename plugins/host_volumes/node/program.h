@@ -16,7 +16,7 @@ namespace drover::host_volumes {
 
 class StoredVolume;
 
-// What creating a volume has brought.
+// The outcome of creating a volume.
 struct MadeVolume {
   std::string path;
   int64_t bytes = 0;  // 0: nobody knows

@@ -1,4 +1,5 @@
-// What this node knows of its volumes, in memory and in the agent's store: written before a step and after it. [any]
+// Keeps what this node knows of its volumes, in memory and in the agent's store: written before a step and after it.
+// [any]
 #pragma once
 
 #include <map>

@@ -68,7 +68,7 @@ Result<v1::ListHostVolumesResponse> Rpc::list(const v1::ListHostVolumesRequest& 
   return response;
 }
 
-// What it shows of the node changes with the node's row.
+// The node's part of it changes with the node's row.
 Result<v1::ReadHostVolumeResponse> Rpc::get(const v1::ReadHostVolumeRequest& request, Call& call) {
   DROVER_TRY(const Row row, find(call.view(), call.query().name_space, request.id()));
   v1::ReadHostVolumeResponse response;

@@ -19,7 +19,7 @@ v1::HostVolumeName name_of(const v1::DynamicHostVolume& row) {
   return name;
 }
 
-// What both calls say of a volume.
+// Fills in what both calls say of a volume.
 template <typename Request>
 Request request_for(const v1::DynamicHostVolume& row, uint64_t term) {
   Request request;

@@ -45,7 +45,7 @@ class Finder {
     claim.set_volume_name(volume.name());
   }
 
-  // Of the version that the plan brings along, or that is there.
+  // The group in the version that the plan brings along, or that is there.
   const v1::TaskGroup* group_of(const v1::Allocation& alloc) {
     const auto [at, is_new] = jobs_.try_emplace({alloc.namespace_(), alloc.job_id(), alloc.job_version()});
     if (is_new) {

@@ -104,7 +104,7 @@ std::vector<v1::HostVolumeClaim> Storage::sticky_claims(const std::string& name_
   return rows_.sticky_claims ? rows_.sticky_claims(name_space, job_id, group) : std::vector<v1::HostVolumeClaim>();
 }
 
-// Of whom the job is not known any more, or the name, the worst is assumed.
+// The worst is assumed of whom the job is not known any more, or the name.
 bool Storage::writes(const Holding& holding, const v1::DynamicHostVolume& volume, bool is_sole) const {
   if (holding.name_space != volume.namespace_()) return false;
   const v1::Job* job = rows_.job ? rows_.job(holding.name_space, holding.job_id, holding.job_version) : nullptr;

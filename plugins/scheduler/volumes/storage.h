@@ -29,7 +29,7 @@ struct StorageRows {
   std::function<std::vector<v1::CsiClaim>(const std::string& name_space, const std::string& id)> claims = {};
   std::function<std::vector<v1::CsiClaim>(const std::string& node_id)> claims_on = {};
   std::function<bool(const std::string& alloc_id)> has_alloc = {};
-  // Of dynamic host volumes; false: there are none, and nothing of them is asked.
+  // Dynamic host volumes. False: there are none, and nothing of them is asked.
   bool has_host_volumes = false;
   std::function<std::optional<v1::DynamicHostVolume>(const std::string& name_space, const std::string& id)>
       host_volume = {};

@@ -24,7 +24,7 @@ struct VolumeProblem {
     no_reader,      // as many read it as may
     no_writer,      // as many write it as may
     collected,      // the same, and whoever does is forgotten
-    // Of volumes of the type "host", all of the node:
+    // Volumes of the type "host", all of the node:
     host_missing,      // it is of another namespace
     host_not_ready,    // it is being made or deleted
     host_capability,   // it was never meant to be used so
