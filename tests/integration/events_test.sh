@@ -17,7 +17,11 @@ eventually 20 "no leader" "$DROVER" operator api /v1/status/leader
 "$DROVER" acl bootstrap > boot || fail "no bootstrap: $(cat boot)"
 ROOT=$(field "Secret ID" < boot)
 export NOMAD_TOKEN=$ROOT
-expect 0 "" "$DROVER" acl policy apply readers - < <(printf 'namespace "default" {\n  policy = "read"\n}\n')
+let_readers() { # POLICY
+  printf 'namespace "default" {\n  policy = "%s"\n}\n' "$1" > readers.hcl
+  expect 0 "Successfully wrote" "$DROVER" acl policy apply readers readers.hcl
+}
+let_readers read
 "$DROVER" acl token create -name reader -policy readers > made || fail "$(cat made)"
 READER=$(field "Secret ID" < made) READER_ID=$(field "Accessor ID" < made)
 
@@ -75,15 +79,14 @@ done
 [ "$(status_of 11111111-2222-3333-4444-555555555555 'topic=Job')" = 403 ] || fail "a token that is none may follow"
 
 # No secret, and rights that change end a stream; that of the manager goes on.
-expect 0 "" "$DROVER" acl token create -name late -policy readers
+"$DROVER" acl token create -name late -policy readers > late || fail "$(cat late)"
 eventually 10 "no token" has all '"Topic":"ACLToken","Type":"ACLTokenUpserted".*"Name":"late"'
-LATE=$("$DROVER" operator api /v1/acl/tokens | grep -o '"AccessorID":"[^"]*"[^}]*"Name":"late"' | cut -d'"' -f4)
-SECRET=$("$DROVER" operator api "/v1/acl/token/$LATE" | grep -o '"SecretID":"[^"]*"' | cut -d'"' -f4)
-[ -n "$SECRET" ] || fail "the token is not to be found"
+SECRET=$(field "Secret ID" < late)
+[ -n "$SECRET" ] || fail "the token has no secret: $(cat late)"
 ! grep -q "$SECRET" all || fail "the stream tells a secret"
 follow again "$READER" "topic=Job&after=latest"
 eventually 5 "the stream does not begin" has again '^{}$'
-expect 0 "" "$DROVER" acl policy apply readers - < <(printf 'namespace "default" {\n  policy = "write"\n}\n')
+let_readers write
 eventually 10 "a change of its policy does not end a stream" test -e again.ended
 follow again2 "$READER" "topic=Job&after=latest"
 eventually 5 "the stream does not begin" has again2 '^{}$'
