@@ -219,11 +219,25 @@ does_not_answer() { # METHOD FAULT
   stop_user
   all_clean "$1 does not answer"
 }
+# A controller that never answers: the call is given up after two minutes, and undone once.
+controller_does_not_answer() {
+  echo "- ControllerPublishVolume does not answer"
+  plant ControllerPublishVolume "1 never"
+  attached=$(calls begin ControllerPublishVolume) detached=$(calls begin ControllerUnpublishVolume)
+  run_user
+  begun() { [ "$(calls begin ControllerPublishVolume)" -gt "$attached" ]; }
+  eventually 40 "ControllerPublishVolume is not called" begun
+  stop_user
+  eventually 180 "a claim is left: $(drover volume claims explain data 2>&1)" unclaimed
+  all_clean "ControllerPublishVolume does not answer"
+  [ "$(calls begin ControllerUnpublishVolume)" = $((detached + 1)) ] || fail "it was not detached once"
+}
 does_not_answer NodePublishVolume never
 if [ -n "${EVERY_FAULT:-}" ]; then
   does_not_answer NodePublishVolume hang
   does_not_answer NodeStageVolume never
   does_not_answer NodeStageVolume hang
+  controller_does_not_answer
 fi
 
 # --- it hangs in Probe: its volumes are placed nowhere until it is well
