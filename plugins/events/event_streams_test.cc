@@ -159,7 +159,12 @@ TEST_F(EventStreamsTest, SaysThatItLives) {
 
 TEST_F(EventStreamsTest, RefusesABeginningThatIsNotHeld) {
   const uint64_t first = write_pool("a");
-  for (const char* name : {"b", "c", "d", "e", "f"}) write_pool(name);
+  Reader along(*streams_, pools(), from(0));
+  EXPECT_EQ(along.next_keys(), "a ");
+  for (const char* name : {"b", "c", "d", "e", "f"}) {
+    write_pool(name);
+    EXPECT_EQ(along.next_keys(), std::string(name) + " ");
+  }
   Reader whole(*streams_, pools(), from(0));
   EXPECT_EQ(whole.next_keys(), "c ");
   Reader late(*streams_, pools(std::to_string(first)), from(0));
