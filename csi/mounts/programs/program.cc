@@ -40,7 +40,8 @@ std::string to_text(const Launcher::Exit& exit) {
   return "signal " + std::to_string(exit.signal) + (name ? " (" + std::string(name) + ")" : "");
 }
 
-// Whoever may write the file may do what the agent may. Errors: those of the system, with the path; permission_denied.
+// A file that others may write would lend them the rights of the agent. Errors: those of the system, with the path;
+// permission_denied.
 Status check_program(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) return errno_status(errno, path);

@@ -10,7 +10,7 @@
 namespace drover::volumes {
 namespace {
 
-// Of nodes and allocations only a number or two is read, without decoding them: there are many, and they are large.
+// Reads only a number or two of nodes and allocations, without decoding them: there are many, and they are large.
 bool is_away(const ReadView& view, TableId nodes, const std::string& node_id) {
   const auto node = view.get(nodes, node_id);
   return !node || number_field(*node, v1::Node::kStatusFieldNumber) == v1::NODE_STATUS_DOWN;
