@@ -52,7 +52,7 @@ class NodeRpc::ControllerCall {
       DROVER_TRY(Turns::Turn taken, rpc.setup_->turns.take(turn, until.end, until.stop));
       mine.emplace(std::move(taken));
     }
-    DROVER_RETURN_IF_ERROR(rpc.heed(term));
+    DROVER_RETURN_IF_ERROR(rpc.leaders_.heed(term));
     DROVER_TRY(Instances::Found plugin, rpc.setup_->instances.find(Side::controller, plugin_id));
     return ControllerCall(rpc.setup_->host.clock(), until, std::move(mine), std::move(plugin));
   }
@@ -82,14 +82,6 @@ class NodeRpc::ControllerCall {
   std::optional<Turns::Turn> turn_;
   Instances::Found plugin_;
 };
-
-Status NodeRpc::heed(uint64_t term) {
-  uint64_t heard = heard_term_.load();
-  while (heard < term && !heard_term_.compare_exchange_weak(heard, term)) {
-  }
-  if (term == 0 || term >= heard) return ok_status();
-  return aborted("the server that asks does not lead any more");
-}
 
 Result<v1::CsiAttachResponse> NodeRpc::attach(const v1::CsiAttachRequest& wanted, Call& call) {
   DROVER_TRY(ControllerCall controller,

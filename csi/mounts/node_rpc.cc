@@ -31,7 +31,7 @@ Result<Until> NodeRpc::until(const Call& call) const {
 
 Result<v1::CsiDoneResponse> NodeRpc::release(const v1::CsiReleaseRequest& request, Call& call) {
   DROVER_TRY(const Until until, this->until(call));
-  DROVER_RETURN_IF_ERROR(heed(request.leader_term()));
+  DROVER_RETURN_IF_ERROR(leaders_.heed(request.leader_term()));
   DROVER_RETURN_IF_ERROR(setup_->keeper.release(node_claim_of(request.claim()), until));
   return v1::CsiDoneResponse();
 }

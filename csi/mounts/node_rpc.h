@@ -1,8 +1,7 @@
 // Answers the calls of servers to this node about volumes: asks the plugins that run here. [any]
 #pragma once
 
-#include <atomic>
-
+#include "drover/leader_terms.h"
 #include "drover/plugin.h"
 #include "keeper/keeper.h"
 
@@ -60,11 +59,9 @@ class NodeRpc {
   Result<v1::CsiDoneResponse> release(const v1::CsiReleaseRequest& request, Call& call);
   Result<v1::CsiExpandResponse> expand_here(const v1::CsiNodeExpandRequest& request, Call& call);
   Result<Until> until(const Call& call) const;
-  // Errors: aborted, when a later leader has asked this node already: what the former one began comes too late.
-  Status heed(uint64_t term);
 
   std::optional<Setup> setup_;
-  std::atomic<uint64_t> heard_term_{0};  // the latest
+  LeaderTerms leaders_;
 };
 
 }  // namespace drover::mounts

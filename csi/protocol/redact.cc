@@ -51,8 +51,13 @@ std::vector<std::string> secrets_of(const pb::Message& request) {
 }
 
 // The longest first: one may begin with another.
-std::string without(std::string_view text, Forms forms) {
+Forms sorted(Forms forms) {
   std::ranges::sort(forms, [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+  return forms;
+}
+
+// Requires: the forms are sorted.
+std::string without(std::string_view text, const Forms& forms) {
   std::bitset<256> first;
   for (const std::string& form : forms) first.set(static_cast<unsigned char>(form.front()));
   std::string out;
@@ -72,12 +77,13 @@ std::string without(std::string_view text, Forms forms) {
 std::string without_secrets(std::string_view text, const pb::Message& request) {
   Forms forms;
   for (std::string& value : secrets_of(request)) add_forms(std::move(value), forms);
-  return without(text, std::move(forms));
+  return without(text, sorted(std::move(forms)));
 }
 
 void KnownSecrets::add(std::string_view value) {
   const MutexLock lock(mutex_);
   add_printed_forms(std::string(value), kept_);
+  all_.reset();
 }
 
 void KnownSecrets::add_of(const pb::Message& request) {
@@ -90,16 +96,21 @@ void KnownSecrets::add_of(const pb::Message& request) {
     recent_.push_back(std::move(form));
   }
   while (recent_.size() > kRecent) recent_.pop_front();
+  all_.reset();
 }
 
 std::string KnownSecrets::without(std::string_view text) const {
-  Forms forms;
+  std::shared_ptr<const Forms> all;
   {
     const MutexLock lock(mutex_);
-    forms = kept_;
-    forms.insert(forms.end(), recent_.begin(), recent_.end());
+    if (!all_) {
+      Forms forms = kept_;
+      forms.insert(forms.end(), recent_.begin(), recent_.end());
+      all_ = std::make_shared<const Forms>(sorted(std::move(forms)));
+    }
+    all = all_;
   }
-  return csi::without(text, std::move(forms));
+  return csi::without(text, *all);
 }
 
 }  // namespace drover::csi

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ class KnownSecrets {
   mutable Mutex mutex_;
   std::vector<std::string> kept_ DROVER_GUARDED_BY(mutex_);
   std::deque<std::string> recent_ DROVER_GUARDED_BY(mutex_);  // the newest at the end, each once
+  // Both, the longest first; null since one was added. A plugin prints more often than it is told something.
+  mutable std::shared_ptr<const std::vector<std::string>> all_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::csi

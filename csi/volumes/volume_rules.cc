@@ -5,6 +5,7 @@
 #include "drover/api/volumes.pb.h"
 #include "drover/findings.h"
 #include "drover/model/csi_volume.h"
+#include "drover/plain_text.h"
 #include "drover/v1/csi.pb.h"
 
 namespace drover::volumes {
@@ -12,14 +13,10 @@ namespace {
 
 constexpr size_t kMaxId = 128;  // bytes
 
-bool is_plain(std::string_view text) {
-  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
-
 void check_id(const char* what, const std::string& id, bool is_required, Findings& findings) {
   findings.require(!is_required || !id.empty(), std::string("missing ") + what);
   findings.require(id.size() <= kMaxId, std::string(what) + " is longer than 128 bytes");
-  findings.require(is_plain(id), std::string(what) + " has control characters");
+  findings.require(is_plain_text(id), std::string(what) + " has control characters");
 }
 
 void check_capability(const v1::CsiVolumeCapability& capability, Findings& findings) {

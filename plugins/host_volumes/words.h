@@ -1,19 +1,16 @@
 // Names that come from outside. Pure. [any]
 #pragma once
 
-#include <algorithm>
 #include <string_view>
 
-namespace drover::host_volumes {
+#include "drover/plain_text.h"
 
-inline bool is_plain(std::string_view text) {
-  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
+namespace drover::host_volumes {
 
 // True for one that may be a file's in a folder, and leads nowhere else.
 inline bool is_file_name(std::string_view text) {
   constexpr size_t kLongest = 128;
-  return !text.empty() && text.size() <= kLongest && text != "." && text != ".." && is_plain(text) &&
+  return !text.empty() && text.size() <= kLongest && text != "." && text != ".." && is_plain_text(text) &&
          text.find('/') == std::string_view::npos;
 }
 

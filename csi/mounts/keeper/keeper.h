@@ -15,10 +15,11 @@
 
 #include "claims.h"
 #include "drover/mutex.h"
+#include "drover/turns.h"
 #include "keeper/later.h"
 #include "keeper/mount_records.h"
 #include "keeper/node_steps.h"
-#include "keeper/turns.h"
+#include "keeper/turn_names.h"
 #include "paths.h"
 #include "supervisor/instances.h"
 

@@ -1,10 +1,9 @@
 #include "volumes/host_volume_file.h"
 
-#include <limits>
-
 #include "drover/api/host_volumes.pb.h"
 #include "drover/config.h"
 #include "drover/uuid.h"
+#include "volumes/volume_options.h"
 
 namespace drover::cli {
 namespace {
@@ -25,11 +24,7 @@ ConfigSchema host_schema() {
                       {.name = "capacity", .type = bytes, .help = "How large the folder is that is there already."},
                       {.name = "capacity_min", .type = bytes, .help = "At least so large."},
                       {.name = "capacity_max", .type = bytes, .help = "At most so large."},
-                      {.name = "capability",
-                       .type = repeated_block,
-                       .help = "How it may be used.",
-                       .options = {{.name = "access_mode", .help = "By how many, and who may write.", .required = true},
-                                   {.name = "attachment_mode", .help = "As what.", .required = true}}},
+                      capability_option(),
                       {.name = "constraint",
                        .type = repeated_block,
                        .help = "On the node that it goes to.",
@@ -61,23 +56,13 @@ v1::Constraint constraint_of(const ConfigBlock& block) {
   return constraint;
 }
 
-std::string place_in(const ConfigBlock& file, const char* option) {
-  return file.attributes.find(option)->second.place.to_string() + ": " + option + ": ";
-}
-
-Status read_size(const ConfigBlock& file, const char* option, int64_t& size) {
-  const uint64_t read = file.bytes(option);
-  if (read > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-    return invalid_argument(place_in(file, option) + "is too large");
-  size = static_cast<int64_t>(read);
-  return ok_status();
-}
-
 Status read_id(const ConfigBlock& file, const char* option, std::string& id) {
   const std::string text = file.string(option);
   if (text.empty()) return ok_status();
   const auto read = Uuid::parse(text);
-  if (!read) return invalid_argument(place_in(file, option) + "\"" + text + "\" is no identifier");
+  if (!read)
+    return invalid_argument(file.attributes.find(option)->second.place.to_string() + ": " + option + ": \"" + text +
+                            "\" is no identifier");
   id = read->bytes();
   return ok_status();
 }
@@ -103,20 +88,15 @@ Result<v1::DescribedHostVolume> read_host_volume_file(const std::string& name, c
   DROVER_RETURN_IF_ERROR(read_id(file, "node_id", node));
   volume.set_id(id);
   volume.set_node_id(node);
-  int64_t size = 0, least = 0, most = 0;
-  DROVER_RETURN_IF_ERROR(read_size(file, "capacity", size));
-  DROVER_RETURN_IF_ERROR(read_size(file, "capacity_min", least));
-  DROVER_RETURN_IF_ERROR(read_size(file, "capacity_max", most));
+  DROVER_TRY(const int64_t size, size_in(file, "capacity"));
+  DROVER_TRY(const int64_t least, size_in(file, "capacity_min"));
+  DROVER_TRY(const int64_t most, size_in(file, "capacity_max"));
   volume.set_capacity_bytes(size);
   volume.set_requested_capacity_min_bytes(least);
   volume.set_requested_capacity_max_bytes(most);
-  for (const ConfigBlock* each : file.all("capability")) {
-    v1::CsiVolumeCapability& capability = *volume.add_requested_capabilities();
-    capability.set_access_mode(each->string("access_mode"));
-    capability.set_attachment_mode(each->string("attachment_mode"));
-  }
+  read_capabilities(file, *volume.mutable_requested_capabilities());
   for (const ConfigBlock* each : file.all("constraint")) *volume.add_constraints() = constraint_of(*each);
-  for (const auto& [key, value] : file.string_map("parameters")) (*volume.mutable_parameters())[key] = value;
+  read_map(file, "parameters", *volume.mutable_parameters());
   return volume;
 }
 

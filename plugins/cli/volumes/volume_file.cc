@@ -1,9 +1,8 @@
 #include "volumes/volume_file.h"
 
-#include <limits>
-
 #include "drover/api/volumes.pb.h"
 #include "drover/config.h"
+#include "volumes/volume_options.h"
 
 namespace drover::cli {
 namespace {
@@ -35,11 +34,7 @@ ConfigSchema schema() {
           {.name = "clone_id", .help = "The volume that it begins as."},
           {.name = "capacity_min", .type = bytes, .help = "At least so large."},
           {.name = "capacity_max", .type = bytes, .help = "At most so large."},
-          {.name = "capability",
-           .type = repeated_block,
-           .help = "How it may be used.",
-           .options = {{.name = "access_mode", .help = "By how many, and who may write.", .required = true},
-                       {.name = "attachment_mode", .help = "As what.", .required = true}}},
+          capability_option(),
           {.name = "mount_options",
            .type = block,
            .help = "How it is mounted.",
@@ -60,30 +55,12 @@ const ConfigBlock* written(const ConfigBlock& file, std::string_view name) {
   return block && block->place.line > 0 ? block : nullptr;
 }
 
-void read_map(const ConfigBlock& from, std::string_view name, google::protobuf::Map<std::string, std::string>& to) {
-  for (const auto& [key, value] : from.string_map(name)) to[key] = value;
-}
-
 void read_topologies(const ConfigBlock& from, std::string_view name,
                      google::protobuf::RepeatedPtrField<v1::CsiTopology>& to) {
   const ConfigBlock* list = written(from, name);
   if (!list) return;
   for (const ConfigBlock* topology : list->all("topology"))
     read_map(*topology, "segments", *to.Add()->mutable_segments());
-}
-
-void read_capabilities(const ConfigBlock& file, v1::Volume& volume) {
-  for (const ConfigBlock* each : file.all("capability")) {
-    v1::CsiVolumeCapability& capability = *volume.add_requested_capabilities();
-    capability.set_access_mode(each->string("access_mode"));
-    capability.set_attachment_mode(each->string("attachment_mode"));
-  }
-}
-
-Result<int64_t> size_in(const ConfigBlock& file, const std::string& name) {
-  const uint64_t size = file.bytes(name);
-  if (size <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return static_cast<int64_t>(size);
-  return invalid_argument(file.attributes.find(name)->second.place.to_string() + ": " + name + ": is too large");
 }
 
 }  // namespace
@@ -189,7 +166,7 @@ Result<v1::Volume> read_volume_file(const std::string& name, const std::string& 
   DROVER_TRY(const int64_t most, size_in(file, "capacity_max"));
   volume.set_requested_capacity_min(least);
   volume.set_requested_capacity_max(most);
-  read_capabilities(file, volume);
+  read_capabilities(file, *volume.mutable_requested_capabilities());
   if (const ConfigBlock* options = written(file, "mount_options")) {
     volume.mutable_mount_options()->set_fs_type(options->string("fs_type"));
     for (const std::string& flag : options->string_list("mount_flags"))

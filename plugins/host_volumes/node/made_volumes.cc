@@ -25,33 +25,6 @@ std::string text_of(const std::string& id) { return Uuid::from_bytes(id).to_stri
 
 }  // namespace
 
-// One call at a time for a volume.
-class MadeVolumes::Turn {
- public:
-  // Errors: cancelled, before its turn came.
-  static Result<Turn> take(MadeVolumes& all, const std::string& id, const std::stop_token& stop) {
-    MutexLock lock(all.mutex_);
-    const bool is_free =
-        all.moved_.wait(lock, stop, [&]() DROVER_REQUIRES(all.mutex_) { return !all.busy_.contains(id); });
-    if (!is_free) return cancelled("stopped while it waited for another call about the volume");
-    all.busy_.insert(id);
-    return Turn(all, id);
-  }
-  Turn(Turn&& other) noexcept : all_(std::exchange(other.all_, nullptr)), id_(std::move(other.id_)) {}
-  Turn& operator=(Turn&&) = delete;
-  ~Turn() {
-    if (!all_) return;
-    const MutexLock lock(all_->mutex_);
-    all_->busy_.erase(id_);
-    all_->moved_.notify_all();
-  }
-
- private:
-  Turn(MadeVolumes& all, std::string id) : all_(&all), id_(std::move(id)) {}
-  MadeVolumes* all_;
-  std::string id_;
-};
-
 Status MadeVolumes::start(Setup setup) {
   setup_.emplace(std::move(setup));
   programs_.emplace(setup_->folders, setup_->times);
@@ -74,7 +47,7 @@ void MadeVolumes::run(const std::stop_token& stop) {
     {
       const MutexLock lock(mutex_);
       has_looked_ = true;
-      moved_.notify_all();
+      looked_.notify_all();
     }
     if (has_changed) tell();
   } while (pause_for(kRestoreEvery, stop));
@@ -86,7 +59,7 @@ bool MadeVolumes::restore(const std::stop_token& stop) {
   for (const StoredVolume& known : records_.all()) {
     if (stop.stop_requested()) break;
     if (known.step() != STORED_STEP_MADE || find(known.namespace_(), known.name())) continue;
-    const auto turn = Turn::take(*this, known.id(), stop);
+    const auto turn = turns_.take(known.id(), SteadyTime::max(), stop);
     if (!turn) break;
     auto volume = records_.find(known.id());
     if (!volume || volume->step() != STORED_STEP_MADE) continue;
@@ -151,11 +124,7 @@ void MadeVolumes::offer(const StoredVolume& volume, bool is_offered) {
 
 // An order of an earlier leader, or one that was sent before the last, comes too late.
 Status MadeVolumes::heed(const StoredVolume& order, uint64_t term) {
-  {
-    const MutexLock lock(mutex_);
-    if (term < heard_term_) return aborted("a later leader has asked this node already");
-    heard_term_ = term;
-  }
+  DROVER_RETURN_IF_ERROR(leaders_.heed(term));
   const auto known = records_.find(order.id());
   if (known && (known->step_index() > order.step_index() || known->step() == STORED_STEP_DELETED))
     return aborted("a later order about volume " + text_of(order.id()) + " has come already");
@@ -192,7 +161,7 @@ Status MadeVolumes::erase_now(const StoredVolume& order, const std::stop_token& 
 
 Result<MadeVolume> MadeVolumes::make(StoredVolume order, uint64_t term, const std::stop_token& stop) {
   if (!setup_) return unavailable("this agent is still starting");
-  DROVER_TRY(const Turn turn, Turn::take(*this, order.id(), stop));
+  DROVER_TRY(const Turns::Turn turn, turns_.take(order.id(), SteadyTime::max(), stop));
   DROVER_RETURN_IF_ERROR(heed(order, term));
   DROVER_RETURN_IF_ERROR(check_name(order));
   const auto before = records_.find(order.id());
@@ -217,7 +186,7 @@ Result<MadeVolume> MadeVolumes::make(StoredVolume order, uint64_t term, const st
 
 Status MadeVolumes::erase(StoredVolume order, uint64_t term, const std::stop_token& stop) {
   if (!setup_) return unavailable("this agent is still starting");
-  DROVER_TRY(const Turn turn, Turn::take(*this, order.id(), stop));
+  DROVER_TRY(const Turns::Turn turn, turns_.take(order.id(), SteadyTime::max(), stop));
   const auto before = records_.find(order.id());
   if (before && before->step() == STORED_STEP_DELETED) return ok_status();
   DROVER_RETURN_IF_ERROR(heed(order, term));
@@ -249,7 +218,7 @@ Status MadeVolumes::describe(v1::Node& node) {
   {
     // Volumes that take longer come later: the node says so then.
     MutexLock lock(mutex_);
-    moved_.wait_until(lock, std::stop_token(), SystemClock().steady() + kFirstLook,
+    looked_.wait_until(lock, std::stop_token(), SystemClock().steady() + kFirstLook,
                       [this]() DROVER_REQUIRES(mutex_) { return has_looked_; });
   }
   refresh(node);

@@ -15,9 +15,11 @@
 #include <thread>
 
 #include "drover/host_volume_source.h"
+#include "drover/leader_terms.h"
 #include "drover/mutex.h"
 #include "drover/node_fingerprint.h"
 #include "drover/plugin.h"
+#include "drover/turns.h"
 #include "node/program.h"
 #include "node/records.h"
 
@@ -49,7 +51,6 @@ class MadeVolumes final : public NodeFingerprint, public HostVolumeSource {
   std::optional<std::string> find(const std::string& name_space, const std::string& name) const override;
 
  private:
-  class Turn;
   void run(const std::stop_token& stop);
   bool restore(const std::stop_token& stop);
   void find_plugins(const std::stop_token& stop);
@@ -68,13 +69,13 @@ class MadeVolumes final : public NodeFingerprint, public HostVolumeSource {
   std::optional<Programs> programs_;
   Records records_;
   mutable Mutex mutex_;
-  CondVarAny moved_;  // a turn ended, or the first look is done
-  std::set<std::string> busy_ DROVER_GUARDED_BY(mutex_);
+  CondVarAny looked_;  // the first look is done
   std::map<std::string, Offered> offered_ DROVER_GUARDED_BY(mutex_);       // by name
   std::map<std::string, std::string> versions_ DROVER_GUARDED_BY(mutex_);  // by plugin
   std::map<std::string, std::string> present_;                             // of the thread
   std::set<std::string> failed_;  // the same; volumes that could not be restored, by identifier
-  uint64_t heard_term_ DROVER_GUARDED_BY(mutex_) = 0;
+  LeaderTerms leaders_;
+  Turns turns_;  // of volumes
   bool has_looked_ DROVER_GUARDED_BY(mutex_) = false;
   std::function<void()> changed_ DROVER_GUARDED_BY(mutex_);
   std::jthread thread_;

@@ -44,7 +44,7 @@ Result<MadeVolume> read_made(std::string_view output) {
   const auto path = answer.find("path");
   if (path == answer.end() || !path->is_string()) return invalid_argument("its answer has no path");
   MadeVolume made{.path = path->get<std::string>()};
-  if (!made.path.starts_with('/') || made.path.size() > kLongestPath || !is_plain(made.path))
+  if (!made.path.starts_with('/') || made.path.size() > kLongestPath || !is_plain_text(made.path))
     return invalid_argument("its answer's path is no absolute path");
   const auto bytes = answer.find("bytes");
   if (bytes == answer.end() || bytes->is_null()) return made;

@@ -5,6 +5,7 @@
 #include <map>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "drover/mutex.h"
 #include "drover/plugin.h"
@@ -30,12 +31,16 @@ class Keeper {
   };
   bool is_due(const v1::DynamicHostVolume& row);
   void go_on(const v1::DynamicHostVolume& row, uint64_t term, const std::stop_token& stop);
+  void find_open(const ReadView& view);
   void forget_claims(const ReadView& view, uint64_t term);
 
   const Tables& tables_;
   Steps& steps_;
   Host* host_ = nullptr;
   std::map<std::string, Attempts> attempts_;  // by volume
+  std::vector<std::string> open_;             // keys of rows at a step that is not done
+  // The indexes of the tables at the last look: what has not changed since is not read again.
+  uint64_t volumes_seen_ = 0, claims_seen_ = 0;
 };
 
 }  // namespace drover::host_volumes

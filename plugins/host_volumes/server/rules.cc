@@ -53,7 +53,7 @@ Status check_volume(const v1::DescribedHostVolume& said, Purpose purpose) {
   Findings findings("volume validation failed");
   findings.require(!said.name().empty(), "missing name");
   findings.require(said.name().size() <= kMaxName, "name is longer than 128 bytes");
-  findings.require(is_plain(said.name()), "name has control characters");
+  findings.require(is_plain_text(said.name()), "name has control characters");
   findings.require(said.id().empty() || said.id().size() == 16, "invalid ID");
   findings.require(said.node_id().empty() || said.node_id().size() == 16, "invalid node ID");
   findings.require(said.plugin_id().empty() || is_file_name(said.plugin_id()),
@@ -71,7 +71,7 @@ Status check_volume(const v1::DescribedHostVolume& said, Purpose purpose) {
   if (purpose == Purpose::registering) {
     findings.require(!said.node_id().empty(), "cannot register volume: node ID is required");
     findings.require(!said.host_path().empty(), "cannot register volume: host path is required");
-    findings.require(said.host_path().empty() || (said.host_path().starts_with('/') && is_plain(said.host_path())),
+    findings.require(said.host_path().empty() || (said.host_path().starts_with('/') && is_plain_text(said.host_path())),
                      "host path must be an absolute path");
   }
   return findings.status();

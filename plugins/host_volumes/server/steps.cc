@@ -53,16 +53,9 @@ bool is_last_word(Code code) {
   }
 }
 
-Steps::Hold::~Hold() {
-  if (!steps_) return;
-  const MutexLock lock(steps_->mutex_);
-  steps_->held_.erase(id_);
-}
-
-std::optional<Steps::Hold> Steps::take(const std::string& id) {
-  const MutexLock lock(mutex_);
-  if (!held_.insert(id).second) return std::nullopt;
-  return Hold(*this, id);
+std::optional<Turns::Turn> Steps::take(const std::string& id) {
+  auto turn = turns_.take(id, SteadyTime(), {});  // at once or not at all
+  return turn ? std::optional(*std::move(turn)) : std::nullopt;
 }
 
 CallContext Steps::node_call(const char* method, std::stop_token stop) const {

@@ -8,12 +8,12 @@
 // A step is in the log before the node is asked; whoever leads goes on with it. One call at a time for a volume.
 #pragma once
 
-#include <set>
+#include <optional>
 #include <stop_token>
 #include <string>
 
-#include "drover/mutex.h"
 #include "drover/plugin.h"
+#include "drover/turns.h"
 #include "server/tables.h"
 
 namespace drover::host_volumes {
@@ -23,21 +23,8 @@ class Steps {
   explicit Steps(const Tables& tables) : tables_(tables) {}
   void start(Host& host) { host_ = &host; }
 
-  // The volume is in nobody else's hands until the end of its life.
-  class Hold {
-   public:
-    Hold(Hold&& other) noexcept : steps_(std::exchange(other.steps_, nullptr)), id_(std::move(other.id_)) {}
-    Hold& operator=(Hold&&) = delete;
-    ~Hold();
-
-   private:
-    friend class Steps;
-    Hold(Steps& steps, std::string id) : steps_(&steps), id_(std::move(id)) {}
-    Steps* steps_;
-    std::string id_;
-  };
-  // Nothing: another call has it. [any]
-  std::optional<Hold> take(const std::string& id);
+  // Nothing: another call has the volume. Else it is in nobody else's hands until the turn ends. [any]
+  std::optional<Turns::Turn> take(const std::string& id);
 
   // Asks the node for the step at which the row is, and writes down its answer. `term`: in which the caller decided.
   // ok: the step is done. Errors that are the node's last word (is_last_word()): the volume is what it was before.
@@ -58,8 +45,7 @@ class Steps {
 
   const Tables& tables_;
   Host* host_ = nullptr;
-  Mutex mutex_;
-  std::set<std::string> held_ DROVER_GUARDED_BY(mutex_);
+  Turns turns_;  // of volumes
 };
 
 // The node has answered, and nothing has come of the call.

@@ -1,5 +1,5 @@
 // Turns by name: whoever comes waits for all who came before, and has the name for itself until it lets go. So no two
-// calls for one volume are in flight, and their order is not chance. [any]
+// calls about one thing are in flight, and their order is not chance. [any]
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@
 #include "drover/mutex.h"
 #include "drover/result.h"
 
-namespace drover::mounts {
+namespace drover {
 
 class Turns {
  public:
@@ -32,7 +32,7 @@ class Turns {
     uint64_t ticket_;
   };
 
-  // Waits. Errors: deadline_exceeded; cancelled by `stop`.
+  // Waits; not with a deadline that is over. Errors: deadline_exceeded; cancelled by `stop`.
   Result<Turn> take(const std::string& name, SteadyTime deadline, const std::stop_token& stop);
   // Those who wait for their turn.
   size_t waiting(const std::string& name) const;
@@ -46,9 +46,4 @@ class Turns {
   std::map<std::string, std::deque<uint64_t>> queues_ DROVER_GUARDED_BY(mutex_);  // whose turn it is comes first
 };
 
-// The names of the queues.
-std::string turn_of_volume(const std::string& plugin_id, const std::string& external_volume_id);
-std::string turn_of_name(const std::string& plugin_id, const std::string& name);  // of what is being created
-std::string turn_of_snapshot(const std::string& plugin_id, const std::string& snapshot_id);
-
-}  // namespace drover::mounts
+}  // namespace drover

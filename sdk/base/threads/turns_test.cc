@@ -1,11 +1,11 @@
-#include "keeper/turns.h"
+#include "drover/turns.h"
 
 #include <future>
 
 #include "gtest/gtest.h"
 #include "sdk/testing/waiting.h"
 
-namespace drover::mounts {
+namespace drover {
 namespace {
 
 SteadyTime in(std::chrono::milliseconds time) { return SystemClock().steady() + time; }
@@ -35,10 +35,9 @@ TEST(Turns, ComeOneAfterTheOtherInOrder) {
 
 TEST(Turns, OfDifferentNamesDoNotWait) {
   Turns turns;
-  const auto one = turns.take(turn_of_volume("p", "v"), in(std::chrono::seconds(10)), {});
-  EXPECT_TRUE(turns.take(turn_of_volume("p", "w"), in(std::chrono::seconds(10)), {}).ok());
-  EXPECT_TRUE(turns.take(turn_of_volume("pv", ""), in(std::chrono::seconds(10)), {}).ok());
-  EXPECT_TRUE(turns.take(turn_of_name("p", "v"), in(std::chrono::seconds(10)), {}).ok());
+  const auto one = turns.take("v", in(std::chrono::seconds(10)), {});
+  EXPECT_TRUE(turns.take("w", in(std::chrono::seconds(10)), {}).ok());
+  EXPECT_TRUE(turns.take("", in(std::chrono::seconds(10)), {}).ok());
 }
 
 TEST(Turns, EndTheWaitInTimeAndOnStop) {
@@ -54,4 +53,4 @@ TEST(Turns, EndTheWaitInTimeAndOnStop) {
 }
 
 }  // namespace
-}  // namespace drover::mounts
+}  // namespace drover
