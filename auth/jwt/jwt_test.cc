@@ -272,7 +272,7 @@ TEST_F(RemoteKeys, CannotBeHadFromAProviderInTrouble) {
     std::string switches, error;
   } cases[] = {
       {"broken", R"({"trouble":{"/keys":"500"}})", "its keys cannot be read: the provider answers 500"},
-      {"long", R"({"trouble":{"/keys":"long"}})", "the answer is longer than 1 MiB"},
+      {"long", R"({"trouble":{"/keys":"long"}})", "the answer is longer than 1048576 bytes"},
       {"a loop", R"({"trouble":{"/keys":"redirects"}})", "it redirects more than 3 times"},
       {"elsewhere", R"({"trouble":{"/keys":"elsewhere"}})", "it redirects to http://127.0.0.1:9"},
       {"another issuer", R"({"description":{"issuer":")" + issuer + R"(/"}})", "that of another issuer"},

@@ -2,6 +2,7 @@
 
 #include "drover/auth_config.h"
 #include "drover/base64url.h"
+#include "drover/http_client.h"
 #include "drover/secret.h"
 #include "drover/sha256.h"
 #include "drover/v1/auth_method.pb.h"
@@ -58,7 +59,7 @@ std::string auth_url(const v1::StartAuthLoginRequest& request, const Config& con
   std::string url = described.authorization_endpoint;
   char divider = url.find('?') == std::string::npos ? '?' : '&';
   for (const auto& [name, value] : query) {
-    url += divider + name + "=" + provider::form_encoded(value);
+    url += divider + name + "=" + http_client::encoded(value);
     divider = '&';
   }
   return url;
@@ -76,18 +77,18 @@ std::string known_error(const jose::Claims& answer) {
 
 provider::Question token_question(const v1::CompleteAuthLoginRequest& request, const Config& config,
                                   const provider::Description& described, const std::string& verifier) {
-  using provider::form_encoded;
+  using http_client::encoded;
   provider::Question question{.url = described.token_endpoint, .ca = config.ca};
-  question.form = "grant_type=authorization_code&code=" + form_encoded(request.code()) +
-                  "&redirect_uri=" + form_encoded(request.redirect_uri());
+  question.form = "grant_type=authorization_code&code=" + encoded(request.code()) +
+                  "&redirect_uri=" + encoded(request.redirect_uri());
   if (!verifier.empty()) question.form += "&code_verifier=" + verifier;
   if (!config.client_secret.empty() && described.takes_basic) {
-    question.user = form_encoded(config.client_id);  // RFC 6749 §2.3.1
-    question.password = form_encoded(config.client_secret);
+    question.user = encoded(config.client_id);  // RFC 6749 §2.3.1
+    question.password = encoded(config.client_secret);
     return question;
   }
-  question.form += "&client_id=" + form_encoded(config.client_id);
-  if (!config.client_secret.empty()) question.form += "&client_secret=" + form_encoded(config.client_secret);
+  question.form += "&client_id=" + encoded(config.client_id);
+  if (!config.client_secret.empty()) question.form += "&client_secret=" + encoded(config.client_secret);
   return question;
 }
 

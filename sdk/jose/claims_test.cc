@@ -189,7 +189,6 @@ TEST(Provider, ByHttpsNamesNoAddressByHttp) {
   }
 }
 
-TEST(Provider, EncodesForms) { EXPECT_EQ(provider::form_encoded("a b&c=ü/~"), "a%20b%26c%3D%C3%BC%2F~"); }
 
 }  // namespace
 }  // namespace drover::jose

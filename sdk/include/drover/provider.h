@@ -37,9 +37,6 @@ struct Answer {
 // Waits. Errors: unavailable saying what failed, without the question's content; cancelled.
 Result<Answer> ask(const Question& question, std::stop_token stop);
 
-// A value of a form or a query.
-std::string form_encoded(std::string_view text);
-
 struct Description {
   std::string issuer, authorization_endpoint, token_endpoint, userinfo_endpoint, jwks_uri;
   bool takes_basic = true;  // the client's secret as HTTP's own authentication; else in the form

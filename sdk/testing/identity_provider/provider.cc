@@ -7,8 +7,8 @@
 #include "drover/base64.h"
 #include "drover/base64url.h"
 #include "drover/clock.h"
+#include "drover/http_client.h"
 #include "drover/jose.h"
-#include "drover/provider.h"
 #include "drover/sha256.h"
 #include "drover/tls.h"
 #include "drover/uuid.h"
@@ -18,7 +18,7 @@ namespace drover::testing {
 namespace {
 
 using Json = nlohmann::json;
-using provider::form_encoded;
+using http_client::encoded;
 
 constexpr const char* kAccessToken = "an access token";
 constexpr size_t kLong = 10 << 20;
@@ -97,7 +97,7 @@ struct IdentityProvider::State {
     if (query.contains("code_challenge") && query["code_challenge_method"] != "S256")
       return error(400, "invalid_request");
     const std::string& redirect = query["redirect_uri"];
-    const std::string state = "state=" + form_encoded(query["state"]);
+    const std::string state = "state=" + encoded(query["state"]);
     if (switches.value("denies", false)) return {.status = 302, .location = redirect + "?error=access_denied&" + state};
     const std::string code = "code-" + Uuid::random().to_string();
     begun[code] = {.redirect = redirect, .nonce = query["nonce"], .challenge = query["code_challenge"]};
@@ -110,7 +110,7 @@ struct IdentityProvider::State {
     if (header == request.headers.end())
       return switches.value("posts", false) && form["client_id"] == kClientId && form["client_secret"] == kClientSecret;
     const auto text = base64_decode(header->second.substr(header->second.find(' ') + 1));
-    return text.ok() && *text == form_encoded(kClientId) + ":" + form_encoded(kClientSecret);
+    return text.ok() && *text == encoded(kClientId) + ":" + encoded(kClientSecret);
   }
 
   Told token(const Asked& request) {
