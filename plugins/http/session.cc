@@ -1,7 +1,5 @@
 #include "session.h"
 
-#include <sys/socket.h>
-
 #include <google/protobuf/descriptor.h>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -21,6 +19,7 @@
 #include "headers.h"
 #include "outflow.h"
 #include "request.h"
+#include "transport/first_byte.h"
 #include "transport/patience.h"
 
 namespace drover::api {
@@ -63,10 +62,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   // A client that speaks HTTP where TLS is spoken is told so.
   void greet() {
     arm(shared_.options.handshake_timeout);
-    stream_.socket().async_wait(Stream::Socket::wait_read, [self = shared_from_this()](Error error) {
-      char first = 0;
-      const int socket = self->stream_.socket().native_handle();
-      if (error || ::recv(socket, &first, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) return self->close();
+    async_first_byte(stream_.socket(), [self = shared_from_this()](std::optional<char> first) {
+      if (!first) return self->close();
       if (first == kTlsHandshake) return self->shake_hands();
       self->disarm();
       self->fail(400, "Client sent an HTTP request to an HTTPS server.\n");
