@@ -98,8 +98,9 @@ class ServicesPlugin final : public Plugin, private NodeFingerprint {
   void sweep() {
     if (!tables_.nodes || !tables_.allocs) return;
     const uint64_t term = host_->term();
-    const v1::ServicesForgotten command = outlived(tables_, *host_->snapshot());
-    if (command.node_ids().empty() && command.alloc_ids().empty()) return;
+    v1::ServicesSwept command;
+    *command.mutable_outlived() = outlived(tables_, *host_->snapshot());
+    if (command.outlived().node_ids().empty() && command.outlived().alloc_ids().empty()) return;
     const auto applied = host_->propose(command, host_->clock().steady() + kProposeTime, term);
     if (!applied)
       log::warn("services", "services of ended work are not removed", {{"error", applied.status().message()}});

@@ -1,5 +1,7 @@
 #include "tables.h"
 
+#include <functional>
+
 #include "drover/schema.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/commands.pb.h"
@@ -37,6 +39,16 @@ class Commands {
     return std::string();
   }
 
+  Result<std::string> swept(const v1::ServicesSwept& command, ApplyContext& context) const {
+    const auto outlived = [&](const v1::ServiceRegistration& row) {
+      return !may_publish(tables_, context.rows(), row.node_id()) ||
+             !alloc_on(tables_, context.rows(), row.alloc_id(), row.node_id());
+    };
+    for (const std::string& id : command.outlived().node_ids()) erase_all(kServicesByNode, id, context, outlived);
+    for (const std::string& id : command.outlived().alloc_ids()) erase_all(kServicesByAlloc, id, context, outlived);
+    return std::string();
+  }
+
   Result<std::string> deleted(const v1::ServiceDeleted& command, ApplyContext& context) const {
     const v1::ServiceName& name = command.service();
     if (!tables_.services.erase(context.rows(), service_key(name.namespace_(), name.id())))
@@ -53,10 +65,12 @@ class Commands {
     return tables_.services.put(context.rows(), row);
   }
 
-  void erase_all(uint32_t index, const std::string& id, ApplyContext& context) const {
+  using Test = std::function<bool(const v1::ServiceRegistration&)>;
+  // `test`: rows that are to go; null: all.
+  void erase_all(uint32_t index, const std::string& id, ApplyContext& context, const Test& test = {}) const {
     std::vector<std::string> keys;
     tables_.services.scan(context.rows(), index, of_id(id), [&](const v1::ServiceRegistration& row, std::string_view) {
-      keys.push_back(service_key(row.namespace_(), row.id()));
+      if (!test || test(row)) keys.push_back(service_key(row.namespace_(), row.id()));
       return true;
     });
     for (const std::string& key : keys) tables_.services.erase(context.rows(), key);
@@ -75,6 +89,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   auto commands = std::make_shared<Commands>(tables);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::synced>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::forgotten>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::swept>(commands));
   return declare.command<&Commands::deleted>(commands);
 }
 
