@@ -38,8 +38,8 @@ std::string_view absence(std::string_view name) {
   static constexpr std::string_view kVault[] = {"pkiCert", "secret", "secrets"};
   static constexpr std::string_view kDebug[] = {"spew_dump", "spew_printf", "spew_sdump", "spew_sprintf"};
   const auto is_one_of = [&](const auto& names) { return std::ranges::find(names, name) != std::end(names); };
-  if (is_one_of(kConsul)) return "needs Consul, which this version does not ask";
-  if (is_one_of(kVault)) return "needs Vault, which this version does not ask";
+  if (is_one_of(kConsul)) return "needs Consul, of which this agent's configuration says nothing (the block consul)";
+  if (is_one_of(kVault)) return "needs Vault, of which this agent's configuration says nothing (the block vault)";
   if (is_one_of(kDebug)) return "prints the inside of Go's values; printf with %v shows what is there";
   if (name == "plugin" || name == "writeToFile") return "is not carried out: a template only writes its destination";
   if (name == "sockaddr") return "is not carried out; the attribute unique.network.ip-address has the node's address";
@@ -58,12 +58,15 @@ Status wrong_count(const Bounds& bounds, size_t count) {
 
 }  // namespace
 
-bool is_job_function(std::string_view name) {
-  return pure(name) || own_functions().contains(name) || VariableFunctions::has(name) || !absence(name).empty();
+bool is_job_function(std::string_view name, const Sources* sources) {
+  return pure(name) || own_functions().contains(name) || VariableFunctions::has(name) ||
+         (sources && sources->find(name)) || !absence(name).empty();
 }
 
 Result<Value> JobFunctions::call(std::string_view name, Arguments arguments) {
   if (denied_.contains(name)) return permission_denied("function is disabled on this node");
+  if (const Sources::Found* found = world_.sources ? world_.sources->find(name) : nullptr)
+    return of_source(*found, name, arguments);
   if (const std::string_view why = absence(name); !why.empty()) return failed_precondition(std::string(why));
   if (VariableFunctions::has(name)) return variables_.call(name, arguments);
   const Function* function = pure(name);
@@ -137,6 +140,12 @@ Value JobFunctions::rows_for(const ServiceWish& wish) {
     if (std::ranges::find(row["Tags"], json(wish.tag)) != row["Tags"].end()) tagged.push_back(row);
   }
   return value_of(std::move(tagged));
+}
+
+Result<Value> JobFunctions::of_source(const Sources::Found& found, std::string_view name, Arguments arguments) {
+  if (!world_.task) return failed_precondition("is for the templates of tasks");
+  SourceLooks looks(found.name, *world_.task, world_.environment, reads_, missing_);
+  return found.source->call(name, arguments, looks);
 }
 
 // nomadService "name", or nomadService COUNT "key" "name".

@@ -12,6 +12,7 @@
 #include "drover/task_environment.h"
 #include "functions/table.h"
 #include "services/service_query.h"
+#include "sources/sources.h"
 #include "variables/variable_functions.h"
 
 namespace drover::templates {
@@ -26,10 +27,13 @@ struct World {
   VariableReader reader = {};           // the task
   std::string region = {};              // of this agent
   std::chrono::nanoseconds patience{};  // how long servers may take to answer for the first time
+  const HookedTask* task = nullptr;     // whose template it is; null: functions of sources cannot be called
+  const Sources* sources = nullptr;     // null: there are none
+  const ServerReads::All* held = nullptr;  // what the run before looked at; null: there was none
 };
 
-// True for a name that templates may call, also where the call is refused then.
-bool is_job_function(std::string_view name);
+// True for a name that templates may call, also where the call is refused then. `sources`: null: there are none.
+bool is_job_function(std::string_view name, const Sources* sources);
 
 // For one run of one template. One thread.
 class JobFunctions final : public text_template::Functions {
@@ -38,16 +42,16 @@ class JobFunctions final : public text_template::Functions {
   JobFunctions(const World& world, const std::set<std::string, std::less<>>& denied)
       : world_(world),
         denied_(denied),
-        reads_(world.watch, world.patience),
+        reads_(world.watch, world.patience, world.held),
         variables_(reads_, world.reader, world.region) {}
 
-  bool has(std::string_view name) const override { return is_job_function(name); }
+  bool has(std::string_view name) const override { return is_job_function(name, world_.sources); }
   Result<Value> call(std::string_view name, Arguments arguments) override;
   Value method(const Value& value, std::string_view name) override { return variables_.method(value, name); }
 
   // The paths that `file` was asked for.
   const std::set<std::string>& files() const { return files_; }
-  // The answers of the servers that were looked at.
+  // The answers that were looked at.
   const ServerReads::All& reads() const { return reads_.all(); }
   // Names of what is not there, "file(PATH)", "nomad.service(NAME)" …: what was made of it is empty.
   std::set<std::string> missing() const;
@@ -60,6 +64,7 @@ class JobFunctions final : public text_template::Functions {
   Result<Value> service(Arguments arguments);
   Result<Value> services(Arguments arguments);
   Value rows_for(const ServiceWish& wish);
+  Result<Value> of_source(const Sources::Found& found, std::string_view name, Arguments arguments);
   Result<Value> timestamp(Arguments arguments);
   Result<Value> scratch(std::string_view method, Arguments arguments);
   const std::string* variable(const std::string& name) const;

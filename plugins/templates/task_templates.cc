@@ -15,8 +15,12 @@ constexpr auto kPatience = std::chrono::milliseconds(500);  // before a task sta
 // For the parser, which only asks for names.
 class Names final : public text_template::Functions {
  public:
-  bool has(std::string_view name) const override { return is_job_function(name); }
+  explicit Names(const Sources* sources) : sources_(sources) {}
+  bool has(std::string_view name) const override { return is_job_function(name, sources_); }
   Result<Value> call(std::string_view, Arguments) override { return unimplemented("only names"); }
+
+ private:
+  const Sources* sources_;
 };
 
 Wait wait_for(const v1::Template& block, const Config& config) {
@@ -54,8 +58,8 @@ Result<TaskTemplates::Entry> TaskTemplates::entry_of(const v1::Template& block, 
     source = resolved(block.source_path());
     DROVER_TRY(text, setup.files.read(source).with_context("source"));
   }
-  static const Names kNames;
-  text_template::Syntax syntax{.functions = &kNames};
+  const Names names(setup.sources);
+  text_template::Syntax syntax{.functions = &names};
   if (!block.left_delim().empty()) syntax.left = block.left_delim();
   if (!block.right_delim().empty()) syntax.right = block.right_delim();
   DROVER_TRY(text_template::Template form, text_template::Template::parse(text, syntax).with_context(source));
@@ -91,7 +95,10 @@ Status TaskTemplates::render_one(Entry& entry, int64_t now_ns, std::chrono::nano
                     .watch = watch_,
                     .reader = reader_,
                     .region = region_,
-                    .patience = patience};
+                    .patience = patience,
+                    .task = hooked_,
+                    .sources = sources_,
+                    .held = &entry.reads};
   JobFunctions functions(world, denied_);
   auto text =
       entry.form.run(nullptr, {.functions = &functions, .missing_key_is_error = entry.block->err_missing_key()});
@@ -130,7 +137,7 @@ Result<TaskTemplates::Pass> TaskTemplates::render_due(SteadyTime now, int64_t no
       entry.quiescence.changed(now);
     }
     for (auto& [name, used] : entry.reads) {
-      const uint64_t change = used.use->seen().change;
+      const uint64_t change = used.use->now().change;
       if (change != used.change) entry.quiescence.changed(now);
       used.change = change;
     }

@@ -15,6 +15,7 @@
 #include "config.h"
 #include "drover/task_files.h"
 #include "drover/text_template.h"
+#include "sources/sources.h"
 #include "variables/variable_query.h"
 
 namespace drover::v1 {
@@ -35,6 +36,8 @@ class TaskTemplates {
     ServerReads::Watch watch = {};  // how the task reads what the servers know; null: it cannot
     VariableReader reader = {};     // the task
     std::string region = {};        // of this agent
+    const HookedTask* hooked = nullptr;  // the same task, for functions of sources; outlives the templates
+    const Sources* sources = nullptr;    // null: there are none; outlive the templates
   };
   // Reads the sources, once. Errors: invalid_argument for a template that does not parse or a path that is not the
   // task's; not_found for a source that is not there.
@@ -76,7 +79,9 @@ class TaskTemplates {
         node_(setup.node),
         watch_(setup.watch),
         reader_(setup.reader),
-        region_(setup.region) {}
+        region_(setup.region),
+        hooked_(setup.hooked),
+        sources_(setup.sources) {}
   static Result<Entry> entry_of(const v1::Template& block, const Setup& setup);
   // `patience`: how long servers may take to answer for the first time.
   Status render_one(Entry& entry, int64_t now_ns, std::chrono::nanoseconds patience, Pass& pass);
@@ -87,6 +92,8 @@ class TaskTemplates {
   ServerReads::Watch watch_;
   VariableReader reader_;
   std::string region_;
+  const HookedTask* hooked_;
+  const Sources* sources_;
   std::vector<Entry> entries_;
 };
 

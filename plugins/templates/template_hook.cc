@@ -56,11 +56,13 @@ class ScriptRun final : public ExecStream {
 
 class TemplatesPart final : public TaskHook::Part, public Watched {
  public:
-  TemplatesPart(Host& host, const Config& config, Watcher& watcher, ServerWatches& servers, HookedTask& task)
+  TemplatesPart(Host& host, const Config& config, Watcher& watcher, ServerWatches& servers, const Sources& sources,
+                HookedTask& task)
       : host_(host),
         config_(config),
         watcher_(watcher),
         servers_(servers),
+        sources_(sources),
         task_(task),
         doing_(std::make_shared<Doing>()) {
     doing_->part = this;
@@ -118,7 +120,9 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
                                                         .node = start.node,
                                                         .watch = watch(),
                                                         .reader = reader_of(*spec),
-                                                        .region = host_.agent().region}));
+                                                        .region = host_.agent().region,
+                                                        .hooked = &task_,
+                                                        .sources = &sources_}));
     templates_.emplace(std::move(made));
     return ok_status();
   }
@@ -266,17 +270,23 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
     task_.fail(std::move(event));
   }
 
-  // Nothing is looked at or done any more.
+  // Nothing is looked at or done any more, and nobody is asked for its sake.
   void end() {
     watcher_.remove(*this);
-    const MutexLock lock(doing_->mutex);
-    doing_->part = nullptr;
+    {
+      const MutexLock lock(doing_->mutex);
+      doing_->part = nullptr;
+    }
+    const MutexLock lock(mutex_);
+    changed_.clear();
+    templates_.reset();
   }
 
   Host& host_;
   const Config& config_;
   Watcher& watcher_;
   ServerWatches& servers_;
+  const Sources& sources_;
   HookedTask& task_;
   const std::shared_ptr<Doing> doing_;
   bool has_started_ = false;
@@ -290,7 +300,7 @@ class TemplatesPart final : public TaskHook::Part, public Watched {
 
 std::unique_ptr<TaskHook::Part> TemplateHook::attach(HookedTask& task, HookState&) {
   if (task.spec()->task(task.name())->templates_size() == 0) return nullptr;
-  return std::make_unique<TemplatesPart>(*host_, config_, watcher_, servers_, task);
+  return std::make_unique<TemplatesPart>(*host_, config_, watcher_, servers_, sources_, task);
 }
 
 }  // namespace drover::templates

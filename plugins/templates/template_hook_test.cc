@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "drover/api/services.pb.h"
 #include "drover/v1/allocation.pb.h"
@@ -19,6 +21,47 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+
+// Answers with what a test has put, and counts who holds an answer.
+class FakeSource final : public TemplateSource {
+ public:
+  std::vector<std::string> functions() const override { return {"kept"}; }
+  Result<text_template::Value> call(std::string_view, std::span<const text_template::Value> arguments,
+                                    TemplateLooks& looks) override {
+    const auto key = arguments[0]->get<std::string>();
+    const TemplateAnswer answer = looks.at(key, [&] { return std::make_shared<Watch>(*this); });
+    if (!answer.error.ok()) return answer.error;
+    if (!answer.value) looks.miss("kept(" + looks.task().name() + "/" + key + ")");
+    return answer.value ? answer.value : text_template::value_of("");
+  }
+
+  void put(const std::string& text) {
+    const MutexLock lock(mutex_);
+    answer_ = {.change = answer_.change + 1, .value = text_template::value_of(text)};
+  }
+  void refuse(Status why) {
+    const MutexLock lock(mutex_);
+    answer_ = {.change = answer_.change + 1, .error = std::move(why)};
+  }
+  std::atomic<int> begun{0}, held{0};
+
+ private:
+  class Watch final : public TemplateWatch {
+   public:
+    explicit Watch(FakeSource& source) : source_(source) { ++source_.begun, ++source_.held; }
+    ~Watch() override { --source_.held; }
+    TemplateAnswer now() const override {
+      const MutexLock lock(source_.mutex_);
+      return source_.answer_;
+    }
+    TemplateAnswer wait(std::chrono::nanoseconds) const override { return now(); }
+
+   private:
+    FakeSource& source_;
+  };
+  Mutex mutex_;
+  TemplateAnswer answer_ DROVER_GUARDED_BY(mutex_);
+};
 
 class HookTest : public ::testing::Test {
  protected:
@@ -44,7 +87,7 @@ class HookTest : public ::testing::Test {
     v1::Allocation allocation;
     allocation.set_task_group("front");
     task_.emplace(folder_, "web", std::make_shared<AllocSpec>(allocation, std::make_shared<v1::Job>(job)));
-    hook_.start(host_, {.wait = {0s, 0s}, .bounds = std::nullopt});
+    EXPECT_TRUE(hook_.start(host_, {.wait = {0s, 0s}, .bounds = std::nullopt}).ok());
     part_ = hook_.attach(*task_, state_);
   }
   Status prestart(bool recovered = false) { return start_.prestart(*part_, recovered); }
@@ -235,6 +278,55 @@ TEST_F(HookTest, ScriptsThatWantItRunAfterTheFirstStart) {
   ASSERT_EQ(prestart(), ok_status());
   ASSERT_EQ(part_->poststart(), ok_status());
   EXPECT_TRUE(task_->is_quiet());
+}
+
+TEST_F(HookTest, FunctionsOfASourceAreWatchedWhileTheTaskIsThere) {
+  FakeSource source;
+  ASSERT_TRUE(host_.rows().extend<TemplateSource>("store", source).ok());
+  add("[{{ kept \"a\" }}]", "local/out");
+  attach();
+  source.put("one");
+  ASSERT_EQ(prestart(), ok_status());
+  ASSERT_EQ(part_->poststart(), ok_status());
+  EXPECT_EQ(content("out"), "[one]");
+  source.put("two");
+  EXPECT_EQ(task_->next(), "restart: Template with change_mode restart re-rendered");
+  EXPECT_EQ(content("out"), "[two]");
+  EXPECT_EQ(source.begun, 1);
+  ASSERT_EQ(part_->stop(), ok_status());
+  EXPECT_EQ(source.held, 0);
+}
+
+TEST_F(HookTest, WaitsForWhatASourceDoesNotHaveYet) {
+  FakeSource source;
+  ASSERT_TRUE(host_.rows().extend<TemplateSource>("store", source).ok());
+  add("[{{ kept \"a\" }}]", "local/out");
+  attach();
+  std::thread writer([&] { source.put("late"); });
+  EXPECT_EQ(prestart(), ok_status());
+  writer.join();
+  EXPECT_EQ(content("out"), "[late]");
+}
+
+TEST_F(HookTest, ASourceMayRefuse) {
+  FakeSource source;
+  ASSERT_TRUE(host_.rows().extend<TemplateSource>("store", source).ok());
+  add("[{{ kept \"a\" }}]", "local/out");
+  attach();
+  source.refuse(permission_denied("no right to a"));
+  const Status refused = prestart();
+  EXPECT_EQ(refused.code(), Code::permission_denied);
+  EXPECT_EQ(refused.message(), "(dynamic): template 1:5: kept: no right to a");
+}
+
+TEST(Sources, BringEachFunctionOnce) {
+  drover::testing::FakeHost host;
+  FakeSource one, other;
+  ASSERT_TRUE(host.rows().extend<TemplateSource>("one", one).ok());
+  ASSERT_TRUE(host.rows().extend<TemplateSource>("other", other).ok());
+  Sources sources;
+  EXPECT_EQ(sources.start(host).message(),
+            "the templates' function kept is brought by one and by other; one of these plugins must go");
 }
 
 }  // namespace

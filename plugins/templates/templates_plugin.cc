@@ -16,8 +16,7 @@ class TemplatesPlugin final : public Plugin {
   }
   Status start(Host& host) override {
     DROVER_TRY(Config config, template_config(host.configuration("client")));
-    hook_.start(host, std::move(config));
-    return ok_status();
+    return hook_.start(host, std::move(config));
   }
   void stop(SteadyTime) override { hook_.stop(); }
 

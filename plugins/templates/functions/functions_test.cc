@@ -137,8 +137,10 @@ TEST(JobFunctions, TemplatesAsText) {
 }
 
 TEST(JobFunctions, WhatIsNotThereSaysWhy) {
-  check({{R"({{ key "a" }})", "template 1:4: key: needs Consul, which this version does not ask"},
-         {R"({{ with secret "a" }}{{ end }})", "template 1:9: secret: needs Vault, which this version does not ask"},
+  check({{R"({{ key "a" }})",
+          "template 1:4: key: needs Consul, of which this agent's configuration says nothing (the block consul)"},
+         {R"({{ with secret "a" }}{{ end }})",
+          "template 1:9: secret: needs Vault, of which this agent's configuration says nothing (the block vault)"},
          {R"({{ nomadVar "a" }})", "template 1:4: nomadVar: variables cannot be read here"},
          {R"({{ nope "a" }})", "template 1:4: there is no function nope"}});
   EXPECT_EQ(run(R"({{ env "EMPTY" }})", {"env"}), "template 1:4: env: function is disabled on this node");

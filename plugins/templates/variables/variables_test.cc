@@ -120,10 +120,10 @@ TEST_F(NomadVar, IsWatchedOnceAndChanges) {
   run(R"({{ with nomadVar "nomad/jobs/web" }}{{ .port }}{{ end }})");
   EXPECT_EQ(asked_, 1);
   const auto& held = first.begin()->second;
-  EXPECT_EQ(held.use->seen().change, held.change);
+  EXPECT_EQ(held.use->now().change, held.change);
   variables_["nomad/jobs/web"] = R"({"host":"other"})";
   host_.run_delayed();
-  EXPECT_GT(held.use->seen().change, held.change);
+  EXPECT_GT(held.use->now().change, held.change);
   EXPECT_EQ(run(R"({{ with nomadVar "nomad/jobs/web" }}{{ .host }}{{ end }})"), "other");
 }
 

@@ -22,6 +22,10 @@ std::string name_of(const ServerQuestion& question) {
   return KeyBuilder().text(question.method).text(question.key).take();
 }
 
+TemplateAnswer answer_of(const Seen& seen) {
+  return {.change = seen.change, .value = seen.is_found ? seen.value : nullptr, .error = seen.error};
+}
+
 }  // namespace
 
 class ServerWatch : public std::enable_shared_from_this<ServerWatch> {
@@ -131,8 +135,9 @@ ServerUse::ServerUse(std::shared_ptr<ServerWatch> watch, Uuid allocation)
   watch_->enter(allocation_);
 }
 ServerUse::~ServerUse() { watch_->leave(allocation_); }
-Seen ServerUse::seen() const { return watch_->seen(); }
-Seen ServerUse::wait(std::chrono::nanoseconds patience) const { return watch_->wait(patience); }
+Seen ServerUse::seen_within(std::chrono::nanoseconds patience) const { return watch_->wait(patience); }
+TemplateAnswer ServerUse::now() const { return answer_of(watch_->seen()); }
+TemplateAnswer ServerUse::wait(std::chrono::nanoseconds patience) const { return answer_of(seen_within(patience)); }
 
 void ServerWatches::stop() {
   std::vector<std::shared_ptr<ServerWatch>> all;  // ended without the lock: a call that is given up may answer at once
@@ -166,11 +171,22 @@ std::shared_ptr<ServerUse> ServerWatches::use(const Uuid& allocation, const Serv
 
 Seen ServerReads::look(const ServerQuestion& question) {
   if (!watch_) return {};
-  Used& used = all_[name_of(question)];
-  if (!used.use) used.use = watch_(question);
-  Seen seen = used.use->wait(patience_);
-  used.change = seen.change;
+  const auto use = watch_(question);
+  Seen seen = use->seen_within(patience_);
+  all_[name_of(question)] = {.use = use, .change = seen.change};
   return seen;
+}
+
+TemplateAnswer ServerReads::at(const std::string& name,
+                               const std::function<std::shared_ptr<TemplateWatch>()>& begin) {
+  Used& used = all_[name];
+  if (!used.use && held_) {
+    if (const auto before = held_->find(name); before != held_->end()) used.use = before->second.use;
+  }
+  if (!used.use) used.use = begin();
+  TemplateAnswer answer = used.use->wait(patience_);
+  used.change = answer.change;
+  return answer;
 }
 
 }  // namespace drover::templates

@@ -18,6 +18,7 @@
 #include "drover/mutex.h"
 #include "drover/node_calls.h"
 #include "drover/plugin.h"
+#include "drover/template_source.h"
 
 namespace drover::templates {
 
@@ -42,14 +43,15 @@ struct ServerQuestion {
 class ServerWatch;
 
 // A template's hold on an answer. [any]
-class ServerUse {
+class ServerUse final : public TemplateWatch {
  public:
   ServerUse(std::shared_ptr<ServerWatch> watch, Uuid allocation);
-  ~ServerUse();
+  ~ServerUse() override;
   ServerUse(const ServerUse&) = delete;
-  Seen seen() const;
-  // Waits for the first answer, at most so long.
-  Seen wait(std::chrono::nanoseconds patience) const;
+  TemplateAnswer now() const override;
+  TemplateAnswer wait(std::chrono::nanoseconds patience) const override;
+  // The same as wait(), with all that the servers told.
+  Seen seen_within(std::chrono::nanoseconds patience) const;
 
  private:
   const std::shared_ptr<ServerWatch> watch_;
@@ -74,25 +76,30 @@ class ServerWatches {
   bool is_stopped_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
-// The answers of the servers that one run of a template looks at, in the changes that were seen. One thread.
+// The answers that one run of a template looks at, in the changes that were seen. One thread.
 class ServerReads {
  public:
   using Watch = std::function<std::shared_ptr<ServerUse>(const ServerQuestion&)>;
   struct Used {
-    std::shared_ptr<ServerUse> use;
+    std::shared_ptr<TemplateWatch> use;
     uint64_t change = 0;
   };
   using All = std::map<std::string, Used>;
 
-  // `watch` outlives the reads; null: nothing is ever known. `patience`: how long a first answer may take.
-  ServerReads(const Watch& watch, std::chrono::nanoseconds patience) : watch_(watch), patience_(patience) {}
+  // `watch`: asks the servers; null: nothing is ever known. `patience`: how long a first answer may take. `held`: those
+  // of the run before; null: none. Both references outlive the reads.
+  ServerReads(const Watch& watch, std::chrono::nanoseconds patience, const All* held = nullptr)
+      : watch_(watch), patience_(patience), held_(held) {}
   bool are_possible() const { return watch_ != nullptr; }
   Seen look(const ServerQuestion& question);
+  // The answer of somebody else than the servers. `begin` where it was not looked at before, nor in the run before.
+  TemplateAnswer at(const std::string& name, const std::function<std::shared_ptr<TemplateWatch>()>& begin);
   const All& all() const { return all_; }
 
  private:
   const Watch& watch_;
   const std::chrono::nanoseconds patience_;
+  const All* const held_;
   All all_;
 };
 

@@ -54,14 +54,14 @@ TEST_F(ServerWatchTest, AsksOnceForAllWhoAskTheSameAndTellsChanges) {
   const auto first = use("a"), second = use("a");
   EXPECT_EQ(asked_, "Read n:a");
   EXPECT_EQ(calls_, 1);
-  EXPECT_EQ(first->seen().change, 1U);
+  EXPECT_EQ(first->now().change, 1U);
   host_.run_delayed();  // the same again
   EXPECT_EQ(calls_, 2);
-  EXPECT_EQ(second->seen().change, 1U);
+  EXPECT_EQ(second->now().change, 1U);
   answer_ = "two";
   host_.run_delayed();
-  EXPECT_EQ(first->seen().change, 2U);
-  EXPECT_EQ(*second->seen().value, "two");
+  EXPECT_EQ(first->now().change, 2U);
+  EXPECT_EQ(*second->now().value, "two");
   const auto other = use("b");
   EXPECT_EQ(asked_, "Read n:b");
 }
@@ -72,22 +72,22 @@ TEST_F(ServerWatchTest, KeepsWhatIsKnownWhileServersFail) {
   for (const Status& failure : {unavailable("No cluster leader"), permission_denied("Permission denied")}) {
     failure_ = failure;
     host_.run_delayed();
-    EXPECT_EQ(held->seen().change, 1U);
-    EXPECT_TRUE(held->seen().error.ok());
+    EXPECT_EQ(held->now().change, 1U);
+    EXPECT_TRUE(held->now().error.ok());
   }
   EXPECT_EQ(calls_, 3);
 }
 
 TEST_F(ServerWatchTest, ARefusalIsAnAnswerOnlyWhereItMayBe) {
   failure_ = permission_denied("Permission denied");
-  EXPECT_EQ(use("a")->seen().change, 0U);
+  EXPECT_EQ(use("a")->now().change, 0U);
   may_be_refused_ = true;
   const auto held = use("b");
   EXPECT_EQ(held->wait(std::chrono::hours(1)).error.code(), Code::permission_denied);
   failure_ = ok_status();
   host_.run_delayed();
-  EXPECT_TRUE(held->seen().error.ok());
-  EXPECT_EQ(held->seen().change, 2U);
+  EXPECT_TRUE(held->now().error.ok());
+  EXPECT_EQ(held->now().change, 2U);
 }
 
 TEST_F(ServerWatchTest, IsForgottenWithItsLastUser) {
