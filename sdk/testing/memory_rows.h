@@ -51,12 +51,10 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     if (at == declared_->commands.end()) return not_found("no command " + name);
     index_ = index;
     changes_.clear();
-    const auto before = tables_;
+    std::vector<uint64_t> changed_before;
+    for (const Slot& table : tables_) changed_before.push_back(table->changed);
     auto answer = at->second(payload, *this);
-    if (!answer) {
-      tables_ = before;
-      changes_.clear();
-    }
+    if (!answer) undo(changed_before);
     return answer;
   }
   // Begins a commit that the test writes itself.
@@ -85,7 +83,7 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
   uint64_t index() const override { return index_; }
   std::optional<std::string_view> get(TableId id, std::string_view key) const override {
     const auto& rows = tables_[id.value]->rows;
-    auto at = rows.find(std::string(key));
+    auto at = rows.find(key);
     if (at == rows.end()) return std::nullopt;
     return *at->second;
   }
@@ -118,16 +116,13 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
       check_known(known.before, keys_of(table.spec, *at->second));
     Row before = take(table, key);
     auto shared = std::make_shared<const std::string>(std::move(row));
-    table.rows[key] = shared;
-    for (uint32_t i = 1; i <= table.spec.indexes.size(); ++i) {
-      for (std::string& each : keys.of(i)) table.indexes[i - 1][std::move(each)] = shared;
-    }
+    insert(table, key, keys, shared);
     table.changed = index_;
     changes_.push_back({id, key, std::move(before), std::move(shared)});
     return ok_status();
   }
   bool erase(TableId id, std::string_view key) override {
-    if (!tables_[id.value]->rows.contains(std::string(key))) return false;
+    if (!tables_[id.value]->rows.contains(key)) return false;
     MemoryTable& table = own(id);
     Row before = take(table, std::string(key));
     table.changed = index_;
@@ -177,8 +172,8 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
  private:
   struct MemoryTable {
     TableSpec spec;
-    std::map<std::string, Row> rows;
-    std::vector<std::map<std::string, Row>> indexes;
+    std::map<std::string, Row, std::less<>> rows;
+    std::vector<std::map<std::string, Row, std::less<>>> indexes;
     uint64_t changed = 0;
   };
   // A table that copies share until one of them writes.
@@ -234,6 +229,25 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
       for (const std::string& each : keys.of(i)) table.indexes[i - 1].erase(each);
     }
     return row;
+  }
+
+  static void insert(MemoryTable& table, const std::string& key, RowKeys& keys, const Row& row) {
+    table.rows[key] = row;
+    for (uint32_t i = 1; i <= table.spec.indexes.size(); ++i) {
+      for (std::string& each : keys.of(i)) table.indexes[i - 1][std::move(each)] = row;
+    }
+  }
+  // Takes back what the commit has changed, the newest first.
+  void undo(const std::vector<uint64_t>& changed_before) {
+    for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
+      MemoryTable& table = own(change->table);
+      (void)take(table, change->key);
+      table.changed = changed_before[change->table.value];
+      if (!change->before) continue;
+      RowKeys keys = keys_of(table.spec, *change->before);
+      insert(table, change->key, keys, change->before);
+    }
+    changes_.clear();
   }
 
   // ApplyContext

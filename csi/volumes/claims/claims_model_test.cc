@@ -19,7 +19,7 @@ uint64_t number_of(const char* variable, uint64_t usual) {
 
 TEST(ClaimsModel, NoHistoryLeavesAClaimStuckOrAMountDetached) {
   const uint64_t only = number_of("DROVER_SEED", 0);
-  const uint64_t first = only ? only : 1, last = only ? only : number_of("DROVER_SEEDS", 600);
+  const uint64_t first = only ? only : 1, last = only ? only : number_of("DROVER_SEEDS", 20'000);
   for (uint64_t seed = first; seed <= last; ++seed)
     ASSERT_EQ(ClaimWorld(seed, Plant::none).run(kSteps), "") << "seed " << seed;
 }

@@ -206,8 +206,8 @@ void ClaimWorld::lose_work(const Machine& machine) {
 
 void ClaimWorld::machines() {
   for (Machine& machine : machines_) {
-    const auto node = Table<v1::Node>(tables_.nodes).get(rows_, machine.id);
     if (!machine.is_alive) {
+      const auto node = Table<v1::Node>(tables_.nodes).get(rows_, machine.id);
       if (node && node->status() == v1::NODE_STATUS_READY && now_ - machine.silent_since > kUntilDown) {
         set_node(machine, v1::NODE_STATUS_DOWN);
         lose_work(machine);
@@ -234,7 +234,10 @@ void ClaimWorld::serve(Machine& machine, const std::string& alloc_id, Work& work
   const auto alloc = Table<v1::Allocation>(tables_.allocs).get(rows_, alloc_id);
   const bool is_to_end =
       !alloc || alloc->desired_status() != v1::DESIRED_STATUS_RUN || has_ended(rows_, tables_, alloc_id);
-  if (work.state == Work::State::waits && !is_to_end) return claim(machine, alloc_id);
+  if (work.state == Work::State::waits && !is_to_end) {
+    if (chance_.one_in(3)) claim(machine, alloc_id);  // an agent asks again after a while
+    return;
+  }
   if (work.state != Work::State::stopped && chance_.one_in(is_to_end ? 5 : 60)) {
     work.state = Work::State::stopped;  // its task has ended; unmounting takes a while longer
     return;
@@ -288,6 +291,7 @@ void ClaimWorld::claim(Machine& machine, const std::string& alloc_id) {
 // --- the leader ----------------------------------------------------------------------------------------------------
 
 std::vector<ClaimFacts> ClaimWorld::disturbed(std::vector<ClaimFacts> facts) const {
+  if (has(Plant::none)) return facts;
   for (ClaimFacts& each : facts) {
     const auto alloc = Table<v1::Allocation>(tables_.allocs).get(rows_, each.claim.alloc_id());
     if (has(Plant::servers_word_is_the_end) && alloc && alloc->desired_status() == v1::DESIRED_STATUS_STOP)
@@ -324,8 +328,8 @@ void ClaimWorld::lead() {
     }
     groups = std::move(by_name);
   }
-  for (const auto& [remote, found] : groups) {
-    std::vector<ClaimFacts> facts = disturbed(found);
+  for (auto& [remote, found] : groups) {
+    const std::vector<ClaimFacts> facts = disturbed(std::move(found));
     const bool is_busy = busy.contains({facts[0].claim.plugin_id(), facts[0].claim.external_volume_id()});
     for (NextStep each : next_steps(facts, is_busy && !has(Plant::two_calls_at_once), now_).now) {
       const v1::CsiClaim& claim = facts[each.claim].claim;
