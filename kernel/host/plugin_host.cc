@@ -117,10 +117,11 @@ class PluginHost final : public Host {
     DROVER_RETURN_IF_ERROR(shared_.store->wait_for_index(index, deadline, stop));
     return snapshot();
   }
-  std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow() override {
+  std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow(
+      std::vector<TableId> tables) override {
     auto view = snapshot();
     const uint64_t index = view->index();
-    return {std::move(view), std::make_unique<FeedSubscription>(shared_.store->subscribe(index))};
+    return {std::move(view), std::make_unique<FeedSubscription>(shared_.store->subscribe(index, std::move(tables)))};
   }
   Result<TableId> find_table(std::string_view name) const override {
     if (auto id = shared_.store->find_table(name)) return *id;

@@ -2,9 +2,9 @@
 //
 // The writer appends each commit to a ring of immutable batches and never waits. Each subscriber has its own place in
 // the ring; one that has fallen off it is told to resync: take a snapshot, then go on with the batches that are newer
-// than it. Batches keep the bytes of the rows they name alive, so the ring is bounded by bytes as well as by count.
+// than it. The writer wakes those only who wait for a table that the commit changes. Batches keep the bytes of the rows they name alive, so the ring is bounded by bytes as well as by count.
 //
-//   auto feed = store.subscribe(snapshot->index(), "scheduler");
+//   auto feed = store.subscribe(snapshot->index(), {jobs, allocs});
 //   for (;;) switch (FeedEvent event = feed->next(deadline, stop); event.kind) …
 #pragma once
 
@@ -33,6 +33,9 @@ class Batch final : public ChangeBatch {
     rows_.reserve(2 * changes);
   }
 
+  // None named: true.
+  bool changes_one_of(const std::vector<TableId>& tables) const;
+
   uint64_t index() const override { return index_; }
   std::string_view command() const override { return command_; }
   const std::vector<Change>& changes() const override { return changes_; }
@@ -45,6 +48,7 @@ class Batch final : public ChangeBatch {
   std::shared_ptr<Memory> memory_;
   std::vector<RowRef> rows_;
   std::vector<Change> changes_;
+  std::vector<TableId> tables_;  // of the changes, each once
 };
 
 struct FeedEvent {
@@ -59,6 +63,8 @@ struct FeedEvent {
   uint64_t index = 0;
 };
 
+class Subscription;
+
 // [any]
 class ChangeFeed {
  public:
@@ -71,17 +77,19 @@ class ChangeFeed {
 
  private:
   friend class Subscription;
+  // The sequence number after the last.
+  uint64_t end() const DROVER_REQUIRES(mutex_) { return first_ + ring_.size(); }
+
   const size_t max_batches_;
   const size_t max_bytes_;
 
   Mutex mutex_;
-  CondVarAny changed_;
   std::deque<std::shared_ptr<const Batch>> ring_ DROVER_GUARDED_BY(mutex_);
   uint64_t first_ DROVER_GUARDED_BY(mutex_) = 1;       // sequence number of ring_.front()
   uint64_t lost_index_ DROVER_GUARDED_BY(mutex_) = 0;  // the index of the last commit that the ring no longer holds
   uint64_t last_index_ DROVER_GUARDED_BY(mutex_) = 0;  // of the last commit
   size_t bytes_ DROVER_GUARDED_BY(mutex_) = 0;
-  uint32_t waiting_ DROVER_GUARDED_BY(mutex_) = 0;
+  std::vector<Subscription*> waiting_ DROVER_GUARDED_BY(mutex_);  // each at the end of the ring, or woken
   bool closed_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
@@ -89,15 +97,18 @@ class ChangeFeed {
 class Subscription {
  public:
   // Begins with the first commit after `after_index`, or with a resync when that is no longer in the ring.
-  Subscription(std::shared_ptr<ChangeFeed> feed, uint64_t after_index);
+  Subscription(std::shared_ptr<ChangeFeed> feed, uint64_t after_index, std::vector<TableId> tables);
 
   // Waits for the next event until the deadline or the stop token.
   FeedEvent next(SteadyTime deadline, const std::stop_token& stop = {});
 
  private:
+  friend class ChangeFeed;
   std::shared_ptr<ChangeFeed> feed_;
-  uint64_t next_;
+  std::vector<TableId> tables_;
+  uint64_t next_;  // guarded by the feed's mutex, as the following
   uint64_t after_index_;
+  std::unique_ptr<CondVarAny> woken_;
 };
 
 }  // namespace drover::state

@@ -103,6 +103,41 @@ TEST(ChangeFeed, BatchesKeepTheirRowsAlive) {
   EXPECT_EQ(feed.next(soon()).kind, Kind::closed);
 }
 
+TEST(ChangeFeed, DeliversCommitsOfTheFollowedTablesOnly) {
+  Store store;
+  const TableId things = must_add(store, thing_table());
+  const TableId others = must_add(store, thing_table("others"));
+  Subscription feed = store.subscribe(0, {others});
+  put_rows(store, things, {"a||g||1"});
+  put_rows(store, others, {"a||g||2"});
+  put_rows(store, things, {"a||g||3"});
+  EXPECT_EQ(feed.next(soon()).index, 2u);
+  EXPECT_EQ(feed.next(now()).kind, Kind::timed_out);
+  store.close_feed();
+  EXPECT_EQ(feed.next(soon()).kind, Kind::closed);
+}
+
+// Whoever waits is at the end of the ring, however much others write.
+TEST(ChangeFeed, AWaitingFollowerDoesNotFallBehindByOtherTables) {
+  constexpr int kTries = 10'000;  // the follower may not wait yet when the others write
+  Store store({.feed_batches = 3, .feed_bytes = 1 << 20});
+  const TableId things = must_add(store, thing_table());
+  const TableId others = must_add(store, thing_table("others"));
+  Subscription feed = store.subscribe(0, {others});
+  bool has_kept_up = false;
+  for (int i = 0; i < kTries && !has_kept_up; ++i) {
+    FeedEvent event;
+    std::jthread follower([&] { event = feed.next(soon()); });
+    std::this_thread::yield();
+    for (int row = 0; row < 5; ++row) put_rows(store, things, {"a||g||" + std::to_string(row)});
+    put_rows(store, others, {"a||g||" + std::to_string(i)});
+    follower.join();
+    has_kept_up = event.kind == Kind::batch;
+    if (!has_kept_up) ASSERT_EQ(event.kind, Kind::resync);
+  }
+  EXPECT_TRUE(has_kept_up);
+}
+
 TEST(ChangeFeed, WaitsUntilSomethingComesOrItIsStopped) {
   Store store;
   const TableId things = must_add(store, thing_table());

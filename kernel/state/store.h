@@ -104,8 +104,10 @@ class Store {
   Status wait_for_index(uint64_t index, SteadyTime deadline, const std::stop_token& stop = {});
   size_t waiters() const { return watches_->waiters(); }
 
-  // The commits after `after_index`.
-  Subscription subscribe(uint64_t after_index) { return {feed_, after_index}; }
+  // The commits after `after_index` that change one of the tables; none named: all.
+  Subscription subscribe(uint64_t after_index, std::vector<TableId> tables = {}) {
+    return {feed_, after_index, std::move(tables)};
+  }
   // Ends all subscriptions.
   void close_feed() { feed_->close(); }
 

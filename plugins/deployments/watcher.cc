@@ -45,7 +45,7 @@ void Watcher::run(std::stop_token stop) {
 
 // Follows from one snapshot until the feed falls behind, or to the end.
 void Watcher::follow(std::stop_token stop) {
-  auto [view, feed] = host_.follow();
+  auto [view, feed] = host_.follow({tables_.deployments.id(), tables_.allocs});
   restore(*view);
   view.reset();
   while (!stop.stop_requested()) {
@@ -61,52 +61,41 @@ void Watcher::follow(std::stop_token stop) {
 void Watcher::restore(const ReadView& view) {
   due_.clear();
   tables_.deployments.scan(view, kPrimary, KeyRange::all(), [&](v1::Deployment& deployment, std::string_view) {
-    if (is_active(deployment)) look_at_soon(deployment.id());
+    if (is_active(deployment)) due_.by(deployment.id(), host_.clock().steady() + kMergeWithin);
     return true;
   });
 }
 
 void Watcher::take(const Change& change) {
   if (!change.after) return;
+  const SteadyTime soon = host_.clock().steady() + kMergeWithin;
   if (change.table == tables_.deployments.id()) {
     const auto& deployment = change.after->as<v1::Deployment>();
     if (is_active(deployment)) {
-      look_at_soon(deployment.id());
+      due_.by(deployment.id(), soon);
     } else {
-      due_.erase(deployment.id());
+      due_.forget(deployment.id());
     }
   } else if (change.table == tables_.allocs) {
     const auto& alloc = change.after->as<v1::Allocation>();
-    if (!alloc.deployment_id().empty() && alloc.deployment_status().has_healthy()) look_at_soon(alloc.deployment_id());
+    if (!alloc.deployment_id().empty() && alloc.deployment_status().has_healthy())
+      due_.by(alloc.deployment_id(), soon);
   }
-}
-
-void Watcher::look_at_soon(const std::string& id) {
-  const SteadyTime soon = host_.clock().steady() + kMergeWithin;
-  const auto [at, is_new] = due_.try_emplace(id, soon);
-  if (!is_new) at->second = std::min(at->second, soon);
 }
 
 SteadyTime Watcher::next_look() const {
-  SteadyTime next = host_.clock().steady() + kFeedWait;
-  for (const auto& [id, when] : due_) next = std::min(next, when);
-  return next;
+  const SteadyTime last = host_.clock().steady() + kFeedWait;
+  return std::min(due_.next().value_or(last), last);
 }
 
 void Watcher::look(SteadyTime now) {
-  std::vector<std::string> ready;
-  for (const auto& [id, when] : due_) {
-    if (when <= now) ready.push_back(id);
-  }
+  const std::vector<std::string> ready = due_.take(now);
   if (ready.empty()) return;
   std::erase_if(not_before_, [&](const auto& entry) { return entry.second <= now; });
   term_ = host_.term();
   const auto view = host_.snapshot();
   v1::AllocationsTransitioned together;
-  for (const std::string& id : ready) {
-    due_.erase(id);
-    decide(id, *view, together);
-  }
+  for (const std::string& id : ready) decide(id, *view, together);
   send(together);
 }
 
@@ -129,18 +118,14 @@ void Watcher::decide(const std::string& id, const ReadView& view, v1::Allocation
   if (step.evaluate) {
     const SteadyTime steady = host_.clock().steady();
     if (const auto at = not_before_.find(name); at != not_before_.end() && steady < at->second) {
-      due_[id] = at->second;
+      due_.by(id, at->second);
       return;
     }
     not_before_[name] = steady + kEvaluateEvery;
     for (const std::string& alloc : step.replace) together.add_alloc_ids(alloc);
     *together.add_evaluations() = evaluation_of(deployment, known);
   }
-  if (step.next > 0) {
-    const SteadyTime when = host_.clock().steady() + std::chrono::nanoseconds(step.next - wall);
-    const auto [at, is_new] = due_.try_emplace(id, when);
-    if (!is_new) at->second = std::min(at->second, when);
-  }
+  if (step.next > 0) due_.by(id, host_.clock().steady() + std::chrono::nanoseconds(step.next - wall));
 }
 
 void Watcher::fail(const v1::Deployment& deployment, const Revert& revert, const v1::Job* job) {
@@ -151,7 +136,8 @@ void Watcher::fail(const v1::Deployment& deployment, const Revert& revert, const
   if (revert.to) *command.mutable_revert() = registration_of(*revert.to);
   *command.mutable_evaluation() = evaluation_of(deployment, job);
   command.set_time(host_.clock().wall_ns());
-  if (!propose(command, "could not fail a deployment")) due_[deployment.id()] = host_.clock().steady() + kRetryAfter;
+  if (!propose(command, "could not fail a deployment"))
+    due_.by(deployment.id(), host_.clock().steady() + kRetryAfter);
 }
 
 void Watcher::promote(const v1::Deployment& deployment, const v1::Job* job) {
@@ -160,7 +146,8 @@ void Watcher::promote(const v1::Deployment& deployment, const v1::Job* job) {
   command.set_all(true);
   *command.mutable_evaluation() = evaluation_of(deployment, job);
   command.set_time(host_.clock().wall_ns());
-  if (!propose(command, "could not promote a deployment")) due_[deployment.id()] = host_.clock().steady() + kRetryAfter;
+  if (!propose(command, "could not promote a deployment"))
+    due_.by(deployment.id(), host_.clock().steady() + kRetryAfter);
 }
 
 void Watcher::send(v1::AllocationsTransitioned& together) {
@@ -169,7 +156,7 @@ void Watcher::send(v1::AllocationsTransitioned& together) {
   together.set_time(host_.clock().wall_ns());
   if (propose(together, "could not have deployments looked at")) return;
   for (const v1::Evaluation& eval : together.evaluations())
-    due_[eval.deployment_id()] = host_.clock().steady() + kRetryAfter;
+    due_.by(eval.deployment_id(), host_.clock().steady() + kRetryAfter);
 }
 
 template <typename Command>

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "deployment_step.h"
+#include "drover/due_times.h"
 #include "drover/plugin.h"
 #include "tables.h"
 
@@ -36,7 +37,6 @@ class Watcher {
   using JobName = std::pair<std::string, std::string>;
 
   void follow(std::stop_token stop);
-  void look_at_soon(const std::string& id);
   SteadyTime next_look() const;
   void decide(const std::string& id, const ReadView& view, v1::AllocationsTransitioned& together);
   void fail(const v1::Deployment& deployment, const Revert& revert, const v1::Job* job);
@@ -48,7 +48,7 @@ class Watcher {
   Host& host_;
   const Tables& tables_;
   uint64_t term_ = 0;                         // in which the present decisions are made
-  std::map<std::string, SteadyTime> due_;     // deployments to look at
+  DueTimes<std::string> due_;                 // deployments to look at
   std::map<JobName, SteadyTime> not_before_;  // jobs that have just got an evaluation
 };
 

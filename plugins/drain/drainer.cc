@@ -30,7 +30,7 @@ void Drainer::run(std::stop_token stop) {
 
 // Follows from one snapshot until the feed falls behind, or to the end.
 void Drainer::follow(std::stop_token stop) {
-  auto [view, feed] = host_.follow();
+  auto [view, feed] = host_.follow({tables_.nodes, tables_.allocs});
   restore(*view);
   view.reset();
   while (!stop.stop_requested()) {

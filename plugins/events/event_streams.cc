@@ -27,7 +27,7 @@ Status must_resubscribe() { return unavailable("subscription closed by server, c
 
 EventStreams::EventStreams(Host& host, size_t groups, std::chrono::nanoseconds alive_every)
     : host_(host), alive_every_(alive_every), topics_(host) {
-  auto [view, changes] = host.follow();
+  auto [view, changes] = host.follow({});
   buffer_ = std::make_unique<EventBuffer>(groups, view->index());
   thread_ =
       std::jthread([this, feed = std::move(changes)](std::stop_token stop) mutable { run(std::move(feed), stop); });
@@ -45,7 +45,7 @@ void EventStreams::run(std::unique_ptr<ChangeSubscription> changes, const std::s
     if (const auto* batch = std::get_if<std::shared_ptr<const ChangeBatch>>(&event)) {
       if (topics_.concern(**batch)) buffer_->add(std::make_shared<const Group>(*batch, topics_.rights_changed(**batch)));
     } else if (std::holds_alternative<ChangeSubscription::Resync>(event)) {
-      auto [view, next] = host_.follow();
+      auto [view, next] = host_.follow({});
       changes = std::move(next);
       buffer_->reset(view->index());
     }

@@ -55,7 +55,7 @@ void Leader::run(std::stop_token stop) {
 
 bool Leader::follow(std::stop_token stop) {
   term_ = host_.term();
-  auto [view, feed] = host_.follow();
+  auto [view, feed] = host_.follow({tables_.jobs.id(), tables_.launches.id()});
   restore(*view);
   view.reset();
   while (!stop.stop_requested()) {

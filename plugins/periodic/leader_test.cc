@@ -64,7 +64,11 @@ class Launches : public ::testing::Test {
     host_.forward_clock().advance(time);
     wake();
   }
-  void wake() { put_counts("nobody", 0, 0); }
+  void wake() {
+    v1::Job nobody = hourly("nobody");
+    nobody.clear_periodic();
+    put(nobody);
+  }
   void put_counts(const std::string& job, int live, int open) {
     v1::JobCounts counts;
     counts.set_namespace_("default");

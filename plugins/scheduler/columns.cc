@@ -325,7 +325,10 @@ Result<std::shared_ptr<const ReadView>> SharedColumns::refresh(const std::stop_t
   auto view = host_.snapshot();
   if (!feed_ || !catch_up(*view, stop)) {
     if (stop.stop_requested()) return cancelled("this server no longer leads");
-    std::tie(view, feed_) = host_.follow();
+    std::vector<TableId> tables = {tables_.nodes, tables_.allocs.id()};
+    if (tables_.csi_volumes) tables.push_back(tables_.job_versions);
+    if (tables_.csi_claims) tables.push_back(*tables_.csi_claims);
+    std::tie(view, feed_) = host_.follow(std::move(tables));
     columns_.load(*view);
     seen_ = view->index();
   }

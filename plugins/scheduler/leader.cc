@@ -108,9 +108,19 @@ void Leader::run(std::stop_token stop) {
   columns_.forget();
 }
 
+std::vector<TableId> Leader::followed() const {
+  std::vector<TableId> tables = {tables_.evals.id(), tables_.allocs.id(), tables_.nodes, tables_.config.id(),
+                                 tables_.jobs,       tables_.counts.id()};
+  for (const auto& table :
+       {tables_.csi_volumes, tables_.csi_claims, tables_.host_volumes, tables_.host_volume_claims}) {
+    if (table) tables.push_back(*table);
+  }
+  return tables;
+}
+
 // Follows from one snapshot until the feed falls behind, or to the end.
 void Leader::follow(std::stop_token stop) {
-  auto [view, feed] = host_.follow();
+  auto [view, feed] = host_.follow(followed());
   restore(*view);
   gauges_.restore(*view);
   view.reset();

@@ -54,6 +54,7 @@ class Leader {
 
  private:
   void follow(std::stop_token stop);
+  std::vector<TableId> followed() const;
   void restore_gains(const ReadView& view);
   void take_node(const Change& change, uint64_t index);
   void take_ended(const v1::Allocation& alloc, uint64_t index);

@@ -278,9 +278,11 @@ class FakeHost : public Host, private Caller {
     }
     return copy();
   }
-  std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow() override {
+  std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow(
+      std::vector<TableId> tables) override {
     std::lock_guard lock(mutex_);
     auto feed = std::make_shared<Feed>();
+    feed->tables = std::move(tables);
     feeds_.push_back(feed);
     return {copy(), std::make_unique<Subscription>(*this, std::move(feed))};
   }
@@ -331,6 +333,12 @@ class FakeHost : public Host, private Caller {
     const std::vector<Change>& changes() const override { return views; }
   };
   struct Feed {  // guarded by mutex_
+    std::vector<TableId> tables;  // empty: all
+    bool wants(const Batch& batch) const {
+      return tables.empty() || std::ranges::any_of(batch.views, [&](const Change& change) {
+               return std::ranges::find(tables, change.table) != tables.end();
+             });
+    }
     std::deque<std::shared_ptr<const ChangeBatch>> batches;
     bool lost = false;
   };
@@ -395,7 +403,7 @@ class FakeHost : public Host, private Caller {
       if (row.after) change.after.emplace(*row.after);
     }
     for (auto& feed : feeds_) {
-      if (auto open = feed.lock()) open->batches.push_back(batch);
+      if (auto open = feed.lock(); open && open->wants(*batch)) open->batches.push_back(batch);
     }
     changed_.notify_all();
   }

@@ -86,14 +86,14 @@ void ClaimKeeper::start(Host& host, Keyring& keys) {
 void ClaimKeeper::run(std::stop_token stop) {
   const auto calls = std::make_shared<Calls>();
   const uint64_t term = host_->term();
-  auto [view, changes] = host_->follow();
+  auto [view, changes] = host_->follow({tables_.claims.id(), tables_.allocs, tables_.nodes});
   // A call that has just written what came of it is not over yet: what it makes way for is looked at a moment later.
   std::chrono::nanoseconds pause = kSoon;
   while (!stop.stop_requested()) {
     const int64_t due = sweep(calls, term, stop);
     const Reason reason = await_reason(*changes, due, pause, stop);
     pause = reason == Reason::time ? std::min(2 * pause, kLookEvery) : kSoon;
-    if (reason == Reason::changes_missed) std::tie(view, changes) = host_->follow();
+    if (reason == Reason::changes_missed) std::tie(view, changes) = host_->follow({tables_.claims.id(), tables_.allocs, tables_.nodes});
   }
   calls->await_end();
 }

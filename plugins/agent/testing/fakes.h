@@ -268,7 +268,10 @@ class FakeHost final : public Host {
   uint64_t term() const override { return 0; }
   std::shared_ptr<const ReadView> snapshot() override { return nullptr; }
   Result<std::shared_ptr<const ReadView>> snapshot_at(uint64_t, SteadyTime, std::stop_token) override { return none_; }
-  std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow() override { return {}; }
+  std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow(
+      std::vector<TableId>) override {
+    return {};
+  }
   Result<TableId> find_table(std::string_view) const override { return not_found("no tables"); }
   RaftInfo raft() const override { return {}; }
   RaftControl* raft_control() override { return nullptr; }

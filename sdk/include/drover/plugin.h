@@ -192,8 +192,10 @@ class Host {
   // A snapshot that reflects at least `index`.
   virtual Result<std::shared_ptr<const ReadView>> snapshot_at(uint64_t index, SteadyTime deadline,
                                                               std::stop_token stop) = 0;
-  // A snapshot, and the commits that follow it.
-  virtual std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow() = 0;
+  // A snapshot, and the commits that follow it and change one of these tables; none named: all commits. Others cost the
+  // follower nothing; its batches hold the changes of other tables in the same commit, too.
+  virtual std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow(
+      std::vector<TableId> tables) = 0;
   virtual Result<TableId> find_table(std::string_view name) const = 0;
 
   virtual RaftInfo raft() const = 0;

@@ -116,10 +116,11 @@ class Kernel final : public Host, private Caller {
   uint64_t term() const override { return 1; }
   RaftInfo raft() const override { return {}; }
   std::shared_ptr<const ReadView> snapshot() override { return store_.shared_snapshot("bench"); }
-  std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow() override {
+  std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow(
+      std::vector<TableId> tables) override {
     auto view = snapshot();
     const uint64_t index = view->index();
-    return {std::move(view), std::make_unique<Feed>(store_.subscribe(index))};
+    return {std::move(view), std::make_unique<Feed>(store_.subscribe(index, std::move(tables)))};
   }
   // Nobody here asks for the following.
   const AgentInfo& agent() const override { std::terminate(); }

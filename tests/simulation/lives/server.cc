@@ -16,12 +16,12 @@ Server::Server() {
   for (const auto& part : parts_) DROVER_CHECK(part->declare(host_.rows()).ok());
   (void)host_.rows().add_table(node_pools_table().spec());  // all machines are in the pool that is always there
   for (const auto& part : parts_) DROVER_CHECK(part->start(host_).ok());
-  rows_feed_.changes = host_.follow().second;
+  rows_feed_.changes = host_.follow({}).second;
   lead();
 }
 
 void Server::lead() {
-  auto [view, feed] = host_.follow();
+  auto [view, feed] = host_.follow({});
   feed_ = {.changes = std::move(feed), .seen = view->index()};
   for (const auto& part : parts_) part->lead(*view);
 }
