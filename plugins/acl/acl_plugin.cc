@@ -11,10 +11,12 @@
 #include "rpc.h"
 #include "server_resolver.h"
 #include "tables.h"
+#include "token_secrets.h"
 
 namespace drover::acl {
 namespace {
 
+constexpr auto kLookEvery = std::chrono::seconds(10);
 constexpr auto kCollectEvery = std::chrono::minutes(5);
 constexpr auto kKeptAfterEnd = std::chrono::hours(1);  // people look for what became of a token
 constexpr int kMostAtOnce = 4096;
@@ -26,6 +28,7 @@ class AclPlugin final : public Plugin, public AccessControl {
     DROVER_RETURN_IF_ERROR(declare_tables(declare, tables_));
     DROVER_RETURN_IF_ERROR(rpc_.declare(declare));
     DROVER_RETURN_IF_ERROR(declare.extend<WorkloadRights>("acl", server_));
+    DROVER_RETURN_IF_ERROR(declare.extend<KeyUser>("acl", uses_));
     return declare.extend<AccessControl>("acl", *this);
   }
 
@@ -38,6 +41,7 @@ class AclPlugin final : public Plugin, public AccessControl {
       settings.lifetimes = {acl->duration("token_min_expiration_ttl"), acl->duration("token_max_expiration_ttl")};
       trusted = acl->duration("token_ttl");
     }
+    secrets_.start(host.extension<Keyring>("keyring"));
     rpc_.start(host, settings);
     if (host.agent().server) {
       server_.start(host, settings.is_enabled);
@@ -55,15 +59,27 @@ class AclPlugin final : public Plugin, public AccessControl {
   }
 
   void lead(std::stop_token stop) override {
-    while (pause_for(kCollectEvery, stop)) {
-      const Status status = collect();
+    SteadyTime next_collection = host_->clock().steady() + kCollectEvery;
+    while (pause_for(kLookEvery, stop)) {
+      Status status = reseal();
+      if (status.ok() && host_->clock().steady() >= next_collection) {
+        next_collection = host_->clock().steady() + kCollectEvery;
+        status = collect();
+      }
       if (!status.ok() && !stop.stop_requested())
-        log::warn("acl", "tokens that have ended are not removed yet", {{"error", status.message()}});
+        log::warn("acl", "tokens are not tidied up yet", {{"error", status.message()}});
     }
   }
   void stop(SteadyTime) override {}
 
  private:
+  // Secrets that a root key seals which is to be emptied.
+  Status reseal() {
+    const auto command = secrets_.next_resealed(*host_->snapshot(), tables_);
+    if (!command) return ok_status();
+    return host_->propose(*command, host_->clock().steady() + kProposeTime).status();
+  }
+
   Status collect() {
     const auto view = host_->snapshot();
     const int64_t now = host_->clock().wall_ns();
@@ -86,8 +102,10 @@ class AclPlugin final : public Plugin, public AccessControl {
 
   Host* host_ = nullptr;
   Tables tables_;
+  Uses uses_{tables_};
+  TokenSecrets secrets_;
   ServerResolver server_{tables_};
-  Rpc rpc_{tables_, server_};
+  Rpc rpc_{tables_, server_, secrets_};
   ClientResolver client_;
   std::atomic<bool> has_started_{false};
 };

@@ -16,7 +16,9 @@
 #include "drover/v1/node.pb.h"
 #include "rpc.h"
 #include "sdk/testing/fake_host.h"
+#include "sdk/testing/fake_keyring.h"
 #include "server_resolver.h"
+#include "token_secrets.h"
 
 namespace drover::acl {
 namespace {
@@ -32,9 +34,11 @@ std::string signed_claims(const std::string& claims) {
 
 class FakeKeyring final : public Keyring {
  public:
-  Result<Sealed> seal(const ReadView&, std::string_view, std::string_view) override { return unimplemented("not here"); }
-  Result<std::string> open(std::string_view, std::string_view, std::string_view) override {
-    return unimplemented("not here");
+  Result<Sealed> seal(const ReadView& view, std::string_view plain, std::string_view associated) override {
+    return sealing.seal(view, plain, associated);
+  }
+  Result<std::string> open(std::string_view key_id, std::string_view bytes, std::string_view associated) override {
+    return sealing.open(key_id, bytes, associated);
   }
   Result<std::string> sign(const ReadView&, std::string_view, Algorithm) override { return unimplemented("not here"); }
   Result<std::string> verify(std::string_view token) override {
@@ -45,8 +49,9 @@ class FakeKeyring final : public Keyring {
   }
   std::string public_keys(const ReadView&) override { return "{}"; }
   Status is_ready(const ReadView&) override { return ok_status(); }
-  std::vector<std::string> retiring(const ReadView&) override { return {}; }
+  std::vector<std::string> retiring(const ReadView& view) override { return sealing.retiring(view); }
 
+  drover::testing::FakeKeyring sealing;
   int verified = 0;
 };
 
@@ -61,9 +66,19 @@ class Acl : public ::testing::Test {
     EXPECT_TRUE(host_.rows().extend<Keyring>("keyring", keyring_).ok());
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
+    put_root_key(keyring_.sealing.active, v1::ROOT_KEY_STATE_ACTIVE);
+    secrets_.start(&keyring_);
     rpc_.start(host_, {.is_enabled = true});
     resolver_.start(host_, /*is_enabled=*/true);
   }
+
+  void put_root_key(const std::string& id, v1::RootKeyState state) {
+    v1::RootKey key;
+    key.set_key_id(id);
+    key.set_state(state);
+    host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(root_keys_.put(rows, key).ok()); });
+  }
+  std::vector<v1::AclToken> rows() { return tables_.tokens.list(*host_.snapshot(), kPrimary, KeyRange::all()); }
 
   template <typename Response, typename Request>
   Result<Response> call(const std::string& method, const Request& request) {
@@ -102,7 +117,8 @@ class Acl : public ::testing::Test {
   Table<v1::RootKey> root_keys_;
   FakeKeyring keyring_;
   ServerResolver resolver_{tables_};
-  Rpc rpc_{tables_, resolver_};
+  TokenSecrets secrets_;
+  Rpc rpc_{tables_, resolver_, secrets_};
 };
 
 // Names that there are not are passed over; a login without any right is none.
@@ -319,6 +335,63 @@ TEST_F(Acl, AOneTimeSecretWorksOnceAndForTenMinutes) {
   host_.forward_clock().advance(11min);
   EXPECT_EQ(call<v1::ExchangeOneTimeTokenResponse>("ExchangeOneTimeToken", request).status().code(),
             Code::permission_denied);
+}
+
+TEST_F(Acl, NeitherTheLogNorTheStateTellsASecret) {
+  const auto made = token_with("a");
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const std::string secret = made->token().secret_id();
+  ASSERT_EQ(secret.size(), 16U);
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_EQ(serialize(rows()[0]).find(secret), std::string::npos);
+  host_.call_as(*resolve(text(secret)));
+  const auto once = call<v1::OneTimeTokenResponse>("MakeOneTimeToken", v1::OwnAclTokenRequest());
+  ASSERT_TRUE(once.ok());
+  for (const auto& row : tables_.one_time_tokens.list(*host_.snapshot(), kPrimary, KeyRange::all()))
+    EXPECT_EQ(serialize(row).find(once->one_time_token().one_time_secret_id()), std::string::npos);
+  const auto own = call<v1::AclTokenResponse>("GetOwnToken", v1::OwnAclTokenRequest());
+  ASSERT_TRUE(own.ok()) << own.status().message();
+  EXPECT_EQ(own->token().secret_id(), secret);
+  EXPECT_TRUE(own->token().sealed_secret().empty());
+}
+
+TEST_F(Acl, TokensNeedAKeyThatSealsThem) {
+  const std::string active = std::exchange(keyring_.sealing.active, "");
+  EXPECT_EQ(token_with("a").status(), failed_precondition("keyring has not been initialized yet"));
+  keyring_.sealing.active = std::string(16, 'X');  // which the state does not have
+  EXPECT_EQ(token_with("a").status(), aborted("the root key was replaced meanwhile; try again"));
+  keyring_.sealing.active = active;
+  EXPECT_TRUE(token_with("a").ok());
+}
+
+TEST_F(Acl, SecretsAreSealedAnewWhenTheirKeyIsToGo) {
+  const auto made = token_with("a");
+  const std::string former = keyring_.sealing.active, next(16, 'B');
+  EXPECT_EQ(Uses(tables_).uses(*host_.snapshot(), former, 10), 1U);
+  EXPECT_FALSE(secrets_.next_resealed(*host_.snapshot(), tables_).has_value());
+  put_root_key(next, v1::ROOT_KEY_STATE_ACTIVE);
+  put_root_key(former, v1::ROOT_KEY_STATE_REKEYING);
+  keyring_.sealing.active = next;
+  keyring_.sealing.old = {former};
+  const auto command = secrets_.next_resealed(*host_.snapshot(), tables_);
+  ASSERT_TRUE(command.has_value());
+  ASSERT_TRUE(host_.propose(*command, SteadyTime::max()).ok());
+  EXPECT_EQ(Uses(tables_).uses(*host_.snapshot(), former, 10), 0U);
+  EXPECT_EQ(Uses(tables_).uses(*host_.snapshot(), next, 10), 1U);
+  EXPECT_TRUE(resolve(text(made->token().secret_id())).ok());
+  v1::AclTokenRequest its;
+  its.set_accessor_id(text(made->token().accessor_id()));
+  EXPECT_EQ(call<v1::AclTokenResponse>("GetToken", its)->token().secret_id(), made->token().secret_id());
+}
+
+// As versions before the keyring sealed them have left them.
+TEST_F(Acl, ATokenWhoseRowHasItsSecretIsGoodToo) {
+  v1::AclToken row;
+  row.set_accessor_id(std::string(16, 'a'));
+  row.set_secret_id(std::string(16, 's'));
+  row.set_type("management");
+  host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(tables_.tokens.put(rows, row).ok()); });
+  EXPECT_TRUE(resolve(text(row.secret_id()))->permissions->is_management());
 }
 
 TEST_F(Acl, SaysWhenItIsOff) {

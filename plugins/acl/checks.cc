@@ -6,6 +6,7 @@
 #include "drover/uuid.h"
 #include "drover/v1/acl.pb.h"
 #include "rules/policy.h"
+#include "token_secrets.h"
 
 namespace drover::acl {
 namespace {
@@ -66,7 +67,7 @@ Status complete_token(v1::AclToken& token, const v1::AclToken* existing, const T
                      "cannot update expiration TTL");
     findings.require(token.expiration_time() == 0 || token.expiration_time() == existing->expiration_time(),
                      "cannot update expiration time");
-    token.set_secret_id(existing->secret_id());
+    keep_secret(*existing, token);
     token.set_create_time(existing->create_time());
     token.set_expiration_ttl(existing->expiration_ttl());
     token.set_expiration_time(existing->expiration_time());

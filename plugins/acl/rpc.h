@@ -38,6 +38,7 @@ class WhoAmIResponse;
 namespace drover::acl {
 
 class ServerResolver;
+class TokenSecrets;
 
 struct Settings {
   bool is_enabled = false;
@@ -46,7 +47,8 @@ struct Settings {
 
 class Rpc {
  public:
-  Rpc(const Tables& tables, ServerResolver& resolver) : tables_(tables), resolver_(resolver) {}
+  Rpc(const Tables& tables, ServerResolver& resolver, const TokenSecrets& secrets)
+      : tables_(tables), resolver_(resolver), secrets_(secrets) {}
   Status declare(Declarations& declare);
   void start(Host& host, const Settings& settings);
 
@@ -79,6 +81,8 @@ class Rpc {
   Status is_on() const;
   // The caller's own token; nothing when it has none.
   std::optional<v1::AclToken> token_of(const Call& call) const;
+  // As it is shown to whoever may see it. Errors: as Keyring::open.
+  Result<v1::AclToken> shown(const ReadView& view, v1::AclToken token) const;
   std::set<std::string> policy_names_of(const Call& call) const;
   // Names become identifiers, and each role stands once. Errors: invalid_argument.
   Status resolve_roles(v1::AclToken& token, const ReadView& view) const;
@@ -88,6 +92,7 @@ class Rpc {
 
   const Tables& tables_;
   ServerResolver& resolver_;
+  const TokenSecrets& secrets_;
   Host* host_ = nullptr;
   Settings settings_;
 };

@@ -4,8 +4,10 @@
 
 #include "acl.pb.h"
 #include "drover/keys.h"
+#include "drover/root_keys.h"
 #include "drover/sha256.h"
 #include "drover/v1/acl.pb.h"
+#include "token_secrets.h"
 
 namespace drover::acl {
 namespace {
@@ -17,6 +19,7 @@ class Commands {
   Result<std::string> bootstrapped(const v1::AclBootstrapped& command, ApplyContext& context) const {
     if (const uint64_t index = bootstrap_index(context.rows(), tables_); index != command.since_index())
       return invalid_argument("ACL bootstrap already done (reset index: " + std::to_string(index) + ")");
+    DROVER_RETURN_IF_ERROR(may_keep(command.token(), context));
     DROVER_RETURN_IF_ERROR(put(tables_.tokens, command.token().accessor_id(), command.token(), context));
     v1::AclBootstrap row;
     row.set_index(context.index());
@@ -41,10 +44,22 @@ class Commands {
     // An update that was decided before a deletion must not bring the token back.
     if (!existing && token.create_index() > 0) return not_found("ACL token not found");
     if (existing) {
-      token.set_secret_id(existing->secret_id());
+      keep_secret(*existing, token);
       token.set_create_time(existing->create_time());
+    } else {
+      DROVER_RETURN_IF_ERROR(may_keep(token, context));
     }
     DROVER_RETURN_IF_ERROR(put(tables_.tokens, token.accessor_id(), std::move(token), context));
+    return std::string();
+  }
+
+  Result<std::string> tokens_resealed(const v1::AclTokensResealed& command, ApplyContext& context) const {
+    for (const v1::AclToken& anew : command.tokens()) {
+      auto row = tables_.tokens.get(context.rows(), anew.accessor_id());
+      if (!row || row->secret_digest() != anew.secret_digest() || !may_keep(anew, context).ok()) continue;
+      keep_secret(anew, *row);
+      DROVER_RETURN_IF_ERROR(tables_.tokens.put(context.rows(), *row));
+    }
     return std::string();
   }
 
@@ -80,6 +95,13 @@ class Commands {
   }
 
  private:
+  Status may_keep(const v1::AclToken& token, ApplyContext& context) const {
+    const bool is_right = token.sealed_secret().empty() ||
+                          (tables_.root_keys && may_seal_by(context.rows(), *tables_.root_keys, Uses(tables_),
+                                                            token.secret_key_id()));
+    return is_right ? ok_status() : aborted("the root key was replaced meanwhile; try again");
+  }
+
   template <typename Row>
   static Status put(const Table<Row>& table, const std::string& key, Row row, ApplyContext& context) {
     const auto existing = table.get(context.rows(), key);
@@ -96,6 +118,7 @@ Status declare_commands(Declarations& declare, const std::shared_ptr<Commands>& 
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::policy_applied>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::policy_deleted>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::token_applied>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::tokens_resealed>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::tokens_deleted>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::role_applied>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::role_deleted>(commands));
@@ -156,6 +179,13 @@ v1::AclToken with_role_names(const ReadView& view, const Tables& tables, v1::Acl
   return token;
 }
 
+uint64_t Uses::uses(const ReadView& view, std::string_view key_id, uint64_t most) const {
+  uint64_t found = 0;
+  auto row = view.scan(tables_.tokens.id(), kTokensByKey, KeyRange::prefix(key_id));
+  for (; row->valid() && found < most; row->next()) ++found;
+  return found;
+}
+
 Status declare_tables(Declarations& declare, Tables& tables) {
   const auto policy_keys = [](const v1::AclPolicy& row, RowKeys& keys) {
     keys.primary(row.name());
@@ -165,7 +195,9 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   };
   const auto token_keys = [](const v1::AclToken& row, RowKeys& keys) {
     keys.primary(row.accessor_id());
-    keys.add(kTokensBySecret, sha256(row.secret_id()));
+    keys.add(kTokensBySecret, row.secret_digest().empty() ? sha256(row.secret_id()) : row.secret_digest());
+    if (!row.secret_key_id().empty())
+      keys.add(kTokensByKey, KeyBuilder().id(row.secret_key_id()).id(row.accessor_id()).take());
     if (row.expiration_time() == 0) return;
     const auto end = static_cast<uint64_t>(row.expiration_time());
     keys.add(kTokensByEnd, KeyBuilder().number(end).id(row.accessor_id()).take());
@@ -176,7 +208,8 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   };
   const auto one_time_keys = [](const v1::OneTimeToken& row, RowKeys& keys) {
     keys.primary(row.accessor_id());
-    keys.add(kOneTimeBySecret, sha256(row.one_time_secret_id()));
+    keys.add(kOneTimeBySecret,
+             row.secret_digest().empty() ? sha256(row.one_time_secret_id()) : row.secret_digest());
   };
   const auto bootstrap_keys = [](const v1::AclBootstrap&, RowKeys& keys) { keys.primary(""); };
   const IndexSpec by_secret{.name = "secret", .unique = true};
@@ -185,7 +218,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_RETURN_IF_ERROR(declare.later_table("jobs", tables.jobs));
   DROVER_RETURN_IF_ERROR(declare.later_table("root_keys", tables.root_keys));
   DROVER_TRY(tables.policies, declare.table<v1::AclPolicy>("acl_policies", {{"job"}}, policy_keys));
-  DROVER_TRY(tables.tokens, declare.table<v1::AclToken>("acl_tokens", {by_secret, {"end"}}, token_keys));
+  DROVER_TRY(tables.tokens, declare.table<v1::AclToken>("acl_tokens", {by_secret, {"end"}, {"key"}}, token_keys));
   DROVER_TRY(tables.roles, declare.table<v1::AclRole>("acl_roles", {{.name = "name", .unique = true}}, role_keys));
   DROVER_TRY(tables.one_time_tokens,
              declare.table<v1::OneTimeToken>("acl_one_time_tokens", {by_secret}, one_time_keys));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "drover/keyring.h"
 #include "drover/plugin.h"
 #include "drover/tables.h"
 #include "drover/workload.h"
@@ -21,6 +22,7 @@ namespace drover::acl {
 inline constexpr uint32_t kPoliciesByJob = 1;    // (namespace, job, policy); of those that tasks have by themselves
 inline constexpr uint32_t kTokensBySecret = 1;   // SHA-256 of the secret: how long a look takes tells nothing of it
 inline constexpr uint32_t kTokensByEnd = 2;      // (time, token); of those that end
+inline constexpr uint32_t kTokensByKey = 3;      // (root key, token)
 inline constexpr uint32_t kRolesByName = 1;      // name
 inline constexpr uint32_t kOneTimeBySecret = 1;  // as kTokensBySecret
 
@@ -46,6 +48,16 @@ std::vector<v1::AclPolicy> policies_of(const ReadView& view, const Tables& table
 
 // With the roles' present names, and without those that are not there.
 v1::AclToken with_role_names(const ReadView& view, const Tables& tables, v1::AclToken token);
+
+// Counts what root keys seal here.
+class Uses final : public KeyUser {
+ public:
+  explicit Uses(const Tables& tables) : tables_(tables) {}
+  uint64_t uses(const ReadView& view, std::string_view key_id, uint64_t most) const override;
+
+ private:
+  const Tables& tables_;
+};
 
 // Requires: `tables` outlives the declarations.
 Status declare_tables(Declarations& declare, Tables& tables);

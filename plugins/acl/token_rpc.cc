@@ -10,6 +10,7 @@
 #include "drover/uuid.h"
 #include "rpc.h"
 #include "stamps.h"
+#include "token_secrets.h"
 
 namespace drover::acl {
 namespace {
@@ -46,7 +47,7 @@ v1::AclTokenListStub entry_of(const v1::AclToken& token) {
 // The secret is no part of it: lists show it.
 void set_token_hash(v1::AclToken& token) {
   v1::AclToken content = token;
-  content.clear_secret_id();
+  keep_secret({}, content);
   set_hash(content);
   token.set_hash(content.hash());
 }
@@ -84,9 +85,10 @@ Result<Write<v1::AclTokenResponse>> Rpc::bootstrap(const v1::BootstrapAclRequest
     token.set_secret_id(secret->bytes());
   }
   set_token_hash(token);
-  log::warn("acl", "a management token is made without one", {{"caller", call.context().remote_address}});
   v1::AclTokenResponse response;
   *response.mutable_token() = token;
+  DROVER_RETURN_IF_ERROR(secrets_.seal(call.view(), token));
+  log::warn("acl", "a management token is made without one", {{"caller", call.context().remote_address}});
   return stamped(command, std::move(response));
 }
 
@@ -112,7 +114,7 @@ Result<v1::AclTokenResponse> Rpc::own_token(const v1::OwnAclTokenRequest&, Call&
   auto token = token_of(call);
   if (!token) return not_found("ACL token not found");
   v1::AclTokenResponse response;
-  *response.mutable_token() = with_role_names(call.view(), tables_, *std::move(token));
+  DROVER_TRY(*response.mutable_token(), shown(call.view(), *std::move(token)));
   return response;
 }
 
@@ -126,8 +128,13 @@ Result<v1::AclTokenResponse> Rpc::get_token(const v1::AclTokenRequest& request, 
   if (!token) return not_found("ACL token not found");
   call.set_index(token->modify_index());
   v1::AclTokenResponse response;
-  *response.mutable_token() = with_role_names(call.view(), tables_, *std::move(token));
+  DROVER_TRY(*response.mutable_token(), shown(call.view(), *std::move(token)));
   return response;
+}
+
+Result<v1::AclToken> Rpc::shown(const ReadView& view, v1::AclToken token) const {
+  DROVER_RETURN_IF_ERROR(secrets_.open(token));
+  return with_role_names(view, tables_, std::move(token));
 }
 
 Status Rpc::resolve_roles(v1::AclToken& token, const ReadView& view) const {
@@ -151,10 +158,11 @@ Result<Write<v1::AclTokenResponse>> Rpc::put_token(v1::AclToken token, const v1:
   DROVER_RETURN_IF_ERROR(complete_token(token, existing, settings_.lifetimes, host_->clock().wall_ns()));
   set_token_hash(token);
   if (existing) token.set_create_index(existing->create_index());
-  v1::AclTokenApplied command;
-  *command.mutable_token() = token;
   v1::AclTokenResponse response;
-  *response.mutable_token() = with_role_names(view, tables_, std::move(token));
+  DROVER_TRY(*response.mutable_token(), shown(view, token));
+  if (!existing) DROVER_RETURN_IF_ERROR(secrets_.seal(view, token));
+  v1::AclTokenApplied command;
+  *command.mutable_token() = std::move(token);
   return stamped(command, std::move(response));
 }
 
@@ -162,6 +170,7 @@ Result<Write<v1::AclTokenResponse>> Rpc::apply_token(const v1::ApplyAclTokenRequ
   DROVER_RETURN_IF_ERROR(is_on());
   v1::AclToken token = request.token();
   clear_servers_fields(token);
+  keep_secret({}, token);
   if (!request.accessor_id().empty()) {
     const auto accessor = Uuid::parse(request.accessor_id());
     if (!accessor || token.accessor_id() != accessor->bytes())
@@ -217,6 +226,7 @@ Result<Write<v1::OneTimeTokenResponse>> Rpc::make_one_time(const v1::OwnAclToken
   made.set_expires_at(host_->clock().wall_ns() + std::chrono::nanoseconds(kOneTimeLife).count());
   v1::OneTimeTokenResponse response;
   *response.mutable_one_time_token() = made;
+  put_away_one_time_secret(made);
   return Write<v1::OneTimeTokenResponse>(command, response);
 }
 
@@ -232,7 +242,7 @@ Result<Write<v1::ExchangeOneTimeTokenResponse>> Rpc::exchange_one_time(
   v1::OneTimeTokensUsed command;
   command.add_accessor_ids(made->accessor_id());
   v1::ExchangeOneTimeTokenResponse response;
-  *response.mutable_token() = with_role_names(call.view(), tables_, *std::move(token));
+  DROVER_TRY(*response.mutable_token(), shown(call.view(), *std::move(token)));
   return Write<v1::ExchangeOneTimeTokenResponse>(command, response);
 }
 

@@ -45,6 +45,12 @@ eventually() { # SECONDS WHAT COMMAND…
     read -r -t 0.05 -u "$NEVER" || true
   done
 }
+# grep_bytes UUID PLACE…: the first files there that have its sixteen bytes.
+grep_bytes() {
+  local bytes=${1//-/}
+  shift
+  find "$@" -type f -exec perl -0777 -ne 'BEGIN { $bytes = pack("H*", shift) } print "$ARGV\n" if index($_, $bytes) >= 0' "$bytes" {} + | head -n 3
+}
 # expect CODE TEXT COMMAND…: the exit code, and a text somewhere in the output.
 expect() {
   local code=$1 text=$2 output got

@@ -82,6 +82,10 @@ for secret in "$VALUE" "$OIDC" "$ROOT" "$CI" "$TOKEN" "${TOKEN##*.}"; do
   found=$(grep -rlaF -- "$secret" one-data | grep -v '/secrets/' | grep -v '^one-data/local/' | head -n 3)
   [ -z "$found" ] || fail "the secret ${secret:0:30} lies in $found"
 done
+for token in "$ROOT" "$CI"; do  # as the state would keep them: sixteen bytes
+  found=$(grep_bytes "$token" one-data state.plain)
+  [ -z "$found" ] || fail "the secret of a token lies in $found"
+done
 ! grep -aqF -- "$GOSSIP" answers one.log || fail "the key of the gossip is shown"
 [ "$(stat -c %a one-data/server one-data/local one-data/audit | sort -u)" = 700 ] || fail "others may look into $(stat -c "%a %n" one-data/*)"
 passed

@@ -107,6 +107,7 @@ expect 0 "$PASSWORD" on one var get secret/one
 for server in "${SERVERS[@]}"; do
   ! grep -rqaF "$PASSWORD" "$WORK/$server-data" "$WORK/$server.log" || fail "the variable can be read in $(grep -rlaF "$PASSWORD" "$WORK/$server-data" "$WORK/$server.log")"
   ! grep -qaF "$NOMAD_TOKEN" "$WORK/$server.log" || fail "the log of $server has a token"
+  [ -z "$(grep_bytes "$NOMAD_TOKEN" "$WORK/$server-data")" ] || fail "the token lies in $(grep_bytes "$NOMAD_TOKEN" "$WORK/$server-data")"
   [ -z "$(find "$WORK/$server-data/server" -type f -perm /077)" ] || fail "others may read $(find "$WORK/$server-data/server" -type f -perm /077 | head -n 3)"
 done
 passed

@@ -2,12 +2,20 @@
 #include "acl/acl_text.h"
 #include "cli_command.h"
 #include "drover/api/acl.pb.h"
+#include "drover/pause.h"
 #include "input.h"
 #include "object_output.h"
 #include "output.h"
 
 namespace drover::cli {
 namespace {
+
+constexpr auto kPause = std::chrono::milliseconds(200);
+constexpr int kMostTries = 50;
+
+bool is_key_missing(const Status& status) {
+  return status.message().find("keyring has not been initialized yet") != std::string::npos;
+}
 
 int bootstrap(Run& run) {
   v1::BootstrapAclRequest request;
@@ -18,7 +26,12 @@ int bootstrap(Run& run) {
     secret->erase(secret->find_last_not_of(" \t\r\n") + 1);
     request.set_bootstrap_secret(*std::move(secret));
   }
-  const auto made = run.client.call<v1::Acl::Bootstrap>(request);
+  auto made = run.client.call<v1::Acl::Bootstrap>(request);
+  // A cluster that has just begun makes its first key, which seals the token.
+  for (int tries = 0; !made && tries < kMostTries && is_key_missing(made.status()); ++tries) {
+    pause_for(kPause, {});
+    made = run.client.call<v1::Acl::Bootstrap>(request);
+  }
   if (!made) return run.fail("Error bootstrapping", made.status());
   if (auto code = print_object(run, *made)) return *code;
   run.out << token_text(made->message.token());
