@@ -299,7 +299,7 @@ void Agent::fill_shared() {
     }
     if (settings_.server) return;  // it is called in this process
     const auto server = [this] { return any_server_address(); };
-    wire_->attach({.node = node, .secret = Uuid::parse(secret).value_or(Uuid()).bytes(), .server = server});
+    wire_->attach({.node = node, .secret = secret, .server = server});
   };
   shared_.local_node = [this] { return local_node(); };
 }
@@ -343,7 +343,7 @@ Status Agent::verify_node(const Uuid& node, const std::string& secret) {
   CallContext context;
   context.method = "/drover.v1.NodeRegistry/Prove";
   context.query.region = settings_.region;
-  context.node_secret = Uuid::from_bytes(secret).to_string();
+  context.node_secret = secret.size() == 16 ? Uuid::from_bytes(secret).to_string() : secret;
   context.deadline = clock_.steady() + std::chrono::seconds(10);
   return router_->call_and_wait(std::move(context), request.SerializeAsString()).status();
 }

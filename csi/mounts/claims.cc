@@ -68,9 +68,16 @@ Result<v1::CsiClaim> Claims::claim(const MountKey& key, const Usage& usage, cons
 Result<v1::CsiClaimResponse> Claims::await_attached(const MountKey& key,
                                                     const std::function<void(const std::string&)>& waits,
                                                     const std::stop_token& stop) {
-  DROVER_TRY(const v1::CsiClaimName name, name_of(key));
+  DROVER_TRY(v1::CsiClaimName name, name_of(key));
   for (uint64_t index = 0;;) {
-    DROVER_TRY(v1::CsiClaimResponse answer, ask<v1::CsiClaimResponse>("Get", name, stop, index, &index));
+    auto looked = ask<v1::CsiClaimResponse>("Get", name, stop, index, &index);
+    if (looked.status().code() == Code::permission_denied) {
+      // The node's identity may have been replaced while this waited.
+      const std::string shown = name.secret_id();
+      DROVER_TRY(name, name_of(key));
+      if (name.secret_id() != shown) continue;
+    }
+    DROVER_TRY(v1::CsiClaimResponse answer, std::move(looked));
     const v1::CsiClaim& claim = answer.claim();
     if (claim.is_final_error()) return internal_error(claim.last_error());
     if (claim.step() == v1::CSI_CLAIM_STEP_ATTACHED) return answer;

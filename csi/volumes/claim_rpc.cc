@@ -2,8 +2,8 @@
 
 #include "claims/claim_groups.h"
 #include "claims/claiming.h"
+#include "drover/model/node.h"
 #include "drover/schema.h"
-#include "drover/secret.h"
 #include "drover/v1/csi.pb.h"
 #include "drover/v1/node.pb.h"
 #include "drover/v1/node_csi.pb.h"
@@ -43,7 +43,7 @@ Result<Write<v1::CsiClaimResponse>> ClaimRpc::claim(const v1::CsiClaimRequest& r
 }
 
 Result<v1::CsiClaimResponse> ClaimRpc::get(const v1::CsiClaimName& request, Call& call) {
-  DROVER_TRY(v1::CsiClaim claim, claim_of_caller(call.view(), tables_, request));
+  DROVER_TRY(v1::CsiClaim claim, claim_of_caller(call.view(), tables_, request, host_->clock().wall_ns()));
   v1::CsiClaimResponse response;
   call.set_index(claim.modify_index());
   const auto volume = tables_.volumes.get(call.view(), csi_volume_key(claim.namespace_(), claim.volume_id()));
@@ -56,7 +56,7 @@ Result<v1::CsiClaimResponse> ClaimRpc::get(const v1::CsiClaimName& request, Call
 }
 
 Result<Write<v1::CsiReleasedResponse>> ClaimRpc::released(const v1::CsiClaimName& request, Call& call) {
-  const auto claim = claim_of_caller(call.view(), tables_, request);
+  const auto claim = claim_of_caller(call.view(), tables_, request, host_->clock().wall_ns());
   if (!claim && claim.status().code() != Code::not_found) return claim.status();
   if (!claim || claim->step() == v1::CSI_CLAIM_STEP_NODE_RELEASED) {
     call.set_index(call.view().index());
@@ -70,7 +70,7 @@ Result<Write<v1::CsiReleasedResponse>> ClaimRpc::released(const v1::CsiClaimName
 
 Result<v1::CsiClaimsResponse> ClaimRpc::of_node(const v1::CsiClaimsOfNodeRequest& request, Call& call) {
   const auto node = Table<v1::Node>(tables_.nodes).get(call.view(), request.node_id());
-  if (!node || !is_same_secret(node->secret_id(), request.secret_id())) return access_denied();
+  if (!node || !is_proof_of(*node, request.secret_id(), host_->clock().wall_ns())) return access_denied();
   v1::CsiClaimsResponse response;
   tables_.claims.scan(call.view(), kClaimsByNode, of_id(request.node_id()), [&](v1::CsiClaim& claim, std::string_view) {
     claim.clear_secrets();

@@ -9,6 +9,7 @@
 #include "drover/keyring.h"
 #include "drover/options.pb.h"
 #include "drover/schema.h"
+#include "drover/sha256.h"
 #include "drover/uuid.h"
 #include "drover/v1/acl.pb.h"
 #include "drover/v1/allocation.pb.h"
@@ -297,6 +298,36 @@ TEST_F(Acl, ANodeIsKnownByItsSecretAndHasNoPermissions) {
     if (*wrong != '\0') EXPECT_EQ(resolve(wrong).status().code(), Code::permission_denied) << wrong;
   }
   EXPECT_EQ(resolve("", Uuid::random().to_string()).status().code(), Code::permission_denied);
+}
+
+TEST_F(Acl, ANodeThatTakesIdentitiesIsKnownByTheLatestAndForAMomentByTheFormer) {
+  const Uuid id = Uuid::random(), secret = Uuid::random();
+  const int64_t now = host_.clock().wall_ns(), minute = 60'000'000'000;
+  host_.commit([&](WriteTransaction& rows) {
+    v1::Node node;
+    node.set_id(id.bytes());
+    node.set_secret_id(secret.bytes());
+    node.mutable_identity()->set_digest(sha256("h.latest.s"));
+    node.mutable_identity()->set_expires_at(now + 60 * minute);
+    node.mutable_identity()->set_former_digest(sha256("h.former.s"));
+    node.mutable_identity()->set_former_ends_at(now + minute);
+    EXPECT_TRUE(nodes_.put(rows, node).ok());
+  });
+  for (const char* good : {"h.latest.s", "h.former.s"}) {
+    SCOPED_TRACE(good);
+    EXPECT_EQ(resolve("", good)->name, id.to_string());
+    EXPECT_EQ(resolve(good)->kind, Identity::Kind::client) << "as a token";
+  }
+  for (const std::string& wrong : {secret.to_string(), std::string("h.guess.s"), std::string("h.latest.s ")}) {
+    SCOPED_TRACE(wrong);
+    EXPECT_EQ(resolve("", wrong).status().code(), Code::permission_denied);
+    EXPECT_EQ(resolve(wrong).status().code(), Code::permission_denied);
+  }
+  host_.forward_clock().advance(std::chrono::minutes(2));
+  EXPECT_EQ(resolve("", "h.former.s").status().code(), Code::permission_denied);
+  EXPECT_TRUE(resolve("", "h.latest.s").ok());
+  host_.forward_clock().advance(std::chrono::minutes(60));
+  EXPECT_EQ(resolve("", "h.latest.s").status().code(), Code::permission_denied);
 }
 
 TEST_F(Acl, OthersSeeTheirOwnOnly) {

@@ -4,6 +4,7 @@
 
 #include "drover/keys.h"
 #include "drover/log.h"
+#include "drover/model/node.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/acl.pb.h"
@@ -52,17 +53,26 @@ Result<Resolved> ServerResolver::look_up(const CallContext& context, const ReadV
     DROVER_TRY(auto permissions, compiled(policies));
     return Resolved{{Identity::Kind::anonymous, std::string(kAnonymous), std::move(permissions)}};
   }
-  if (is_signed(shown)) return of_workload(shown, view);
-  const auto secret = Uuid::parse(shown.empty() ? context.node_secret : shown);
+  const std::string& proof = shown.empty() ? context.node_secret : shown;
+  if (is_signed(proof)) {
+    auto node = of_node(proof, view);
+    return node || shown.empty() ? std::move(node) : of_workload(shown, view);
+  }
+  const auto secret = Uuid::parse(proof);
   if (!secret || secret->is_zero()) return permission_denied("ACL token not found");
   if (!shown.empty()) {
     if (const auto token = token_of_secret(view, tables_, secret->bytes())) return of_token(*token, view);
   }
+  return of_node(secret->bytes(), view);
+}
+
+Result<Resolved> ServerResolver::of_node(const std::string& proof, const ReadView& view) {
   if (tables_.nodes) {
-    const auto node = view.scan(*tables_.nodes, kNodesBySecret, node_of_secret(secret->bytes()));
-    if (node->valid()) {
-      const std::string id = Uuid::from_bytes(Table<v1::Node>::parse(node->row()).id()).to_string();
-      return Resolved{{Identity::Kind::client, id, nullptr}};
+    const auto row = view.scan(*tables_.nodes, kNodesBySecret, node_of_secret(proof));
+    if (row->valid()) {
+      const auto node = Table<v1::Node>::parse(row->row());
+      if (is_proof_of(node, proof, host_->clock().wall_ns()))
+        return Resolved{{Identity::Kind::client, Uuid::from_bytes(node.id()).to_string(), nullptr}};
     }
   }
   return permission_denied("ACL token not found");

@@ -2,8 +2,8 @@
 //
 //   no proof        anonymous, with the policy of that name
 //   token           by its secret; refused when it has ended
-//   node secret     that node
-//   JSON Web Token  that task, while its allocation runs
+//   node secret     that node, where its row says that it takes no identities
+//   JSON Web Token  that node, while it is the node's identity; else that task, while its allocation runs
 //
 // The resolver remembers what a token stands for, until one of the tables changes. [any]
 #pragma once
@@ -40,6 +40,7 @@ class ServerResolver final : public WorkloadRights {
  private:
   Result<Resolved> look_up(const CallContext& context, const ReadView& view);
   Result<Resolved> of_token(const v1::AclToken& token, const ReadView& view);
+  Result<Resolved> of_node(const std::string& proof, const ReadView& view);
   Result<Resolved> of_workload(const std::string& token, const ReadView& view);
   Result<std::shared_ptr<const Permissions>> compiled(const std::vector<v1::AclPolicy>& policies,
                                                       const Workload* workload = nullptr);

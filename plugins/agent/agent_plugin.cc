@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "drover/api/client.pb.h"
@@ -11,6 +12,7 @@
 #include "drover/log.h"
 #include "drover/module.h"
 #include "leaving/shutdown_drain.h"
+#include "node_proof/introduction.h"
 #include "server_calls.h"
 
 extern char** environ;
@@ -35,6 +37,8 @@ Status AgentPlugin::declare(Declarations& declare) {
       declare.service("drover.v1.ClientDisk", {stream<&SnapshotRpc::snapshot>("Snapshot", &snapshots_)}));
   DROVER_RETURN_IF_ERROR(declare.service(
       "drover.v1.NodeMetadata", {method<&NodeMeta::read>("Read", &meta_), method<&NodeMeta::apply>("Apply", &meta_)}));
+  DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientIdentity", {method<&NodeProof::get>("Get", &proof_),
+                                                                      method<&NodeProof::renew>("Renew", &proof_)}));
   DROVER_RETURN_IF_ERROR(hooks_.declare(declare));
   DROVER_RETURN_IF_ERROR(declare.extend<AgentStats>("client", *this));
   DROVER_RETURN_IF_ERROR(declare.extend<NodeCalls>("agent", *this));
@@ -56,6 +60,8 @@ Status AgentPlugin::start(Host& host) {
   // Whatever waits, waits on a thread of its own: as many as there are calls to drivers and hooks.
   pool_ = std::make_unique<ThreadPool>(ThreadPool::Options{.max_borrowed = SIZE_MAX}, host.clock());
   DROVER_TRY(HookTable hooks, find_hooks(host));
+  if (const char* token = std::getenv(kIntroductionVariable)) config.intro_token = token;
+  config.env_denylist.emplace_back(kIntroductionVariable);
   Variables variables = host_environment(environ, config.env_denylist);
   client_ = std::make_unique<Client>(
       Client{.host = host,
@@ -63,12 +69,14 @@ Status AgentPlugin::start(Host& host) {
              .logs = logs_,
              .devices = *devices_,
              .meta = meta_,
+             .proof = proof_,
              .pool = *pool_,
              .hooks = std::move(hooks),
              .config = std::move(config),
              .host_environment = std::move(variables),
              .identity = std::move(identity),
              .node = [this] { return registration_->node(); },
+             .doubted = [this] { registration_->beat_now(); },
              .changed = [this](Uuid id, bool urgent) { status_->changed(id, urgent); },
              .find_alloc = [this](const Uuid& id) { return allocations_->find(id.bytes()); },
              .make_room = [this](int64_t mb, std::stop_token stop) { collector_->make_room(mb, std::move(stop)); },
@@ -88,7 +96,17 @@ Status AgentPlugin::start(Host& host) {
                              .with_context("read this node's metadata"));
   DROVER_RETURN_IF_ERROR(registration_->describe());
   devices_->start([this] { registration_->describe_anew(); });
-  host.identify_node(client_->identity.id, client_->identity.secret);
+  DROVER_RETURN_IF_ERROR(
+      proof_.open(
+                *store_, client_->identity.secret,
+                [this, &host, node = client_->identity.id](const std::string& proof) {
+                  // Back at the secret it must register first: others wait rather than be refused for good.
+                  if (proof.size() == 16) is_known_ = false;
+                  host.identify_node(node, proof);
+                },
+                [this] { registration_->beat_now(); })
+          .with_context("read this node's identity"));
+  host.identify_node(client_->identity.id, proof_.in_request());
   rpc_.attach(*client_, *allocations_);
   files_.attach(*client_, *allocations_);
   snapshots_.attach(*client_);
@@ -116,7 +134,7 @@ void AgentPlugin::known(bool anew) {
 
 std::optional<NodeProofOf> AgentPlugin::proof() const {
   if (!is_known_) return std::nullopt;
-  return NodeProofOf{.id = client_->identity.id, .secret = secret_bytes(*client_), .name = client_->node()->name()};
+  return NodeProofOf{.id = client_->identity.id, .secret = proof_.in_request(), .name = client_->node()->name()};
 }
 
 CallContext AgentPlugin::context(std::string method, std::chrono::nanoseconds timeout, std::stop_token stop) const {

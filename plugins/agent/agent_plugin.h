@@ -58,6 +58,7 @@ class AgentPlugin final : public Plugin, private NodeLocator, private NodeCalls,
   LogCollector logs_;
   std::unique_ptr<Devices> devices_;
   NodeMeta meta_;
+  NodeProof proof_;
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Client> client_;
   StandardHooks hooks_{client_};

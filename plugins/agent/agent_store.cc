@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kNode = "node";
 constexpr std::string_view kSecret = "secret";
+constexpr std::string_view kToken = "token";
 constexpr std::string_view kMeta = "meta";
 constexpr std::string_view kContact = "contact";
 
@@ -32,6 +33,15 @@ Result<NodeIdentity> AgentStore::identity() {
   const LocalStore::Write writes[] = {{std::string(kNode), fresh.id.bytes()}, {std::string(kSecret), fresh.secret}};
   DROVER_RETURN_IF_ERROR(rows_.write(writes));
   return fresh;
+}
+
+Result<std::string> AgentStore::node_token() {
+  DROVER_TRY(std::optional<std::string> token, rows_.get(kToken));
+  return token ? *std::move(token) : std::string();
+}
+
+Status AgentStore::put_node_token(const std::string& token) {
+  return write_one(rows_, std::string(kToken), token.empty() ? std::nullopt : std::optional(token));
 }
 
 Result<MetaChanges> AgentStore::meta() {

@@ -29,6 +29,10 @@ class AgentStore {
   // The identity of the first start, or a new one.
   Result<NodeIdentity> identity();
 
+  // The identity that the servers gave the node, a signed token; empty: none.
+  Result<std::string> node_token();
+  Status put_node_token(const std::string& token);
+
   // The changes made to the node's metadata.
   Result<MetaChanges> meta();
   Status put_meta(const MetaChanges& changes);

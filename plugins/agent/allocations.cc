@@ -187,12 +187,17 @@ void Allocations::run(const std::stop_token& stop) {
   uint64_t index = 0;
   std::chrono::nanoseconds delay = kFirstRetry;
   while (!stop.stop_requested()) {
+    const std::string shown = client_.proof.identity();
     Status status = pull(index, stop);
     if (status.ok()) {
       delay = kFirstRetry;
       continue;
     }
     if (stop.stop_requested()) return;
+    // The identity was replaced while this waited: nothing is wrong.
+    if (status.code() == Code::permission_denied && client_.proof.identity() != shown) continue;
+    // A heartbeat finds out, at the leader, whether the node must register again. What runs here goes on.
+    if (status.code() == Code::permission_denied && client_.doubted) client_.doubted();
     // The kernel ends calls before it stops plugins, so this agent's own end comes as an error first.
     log::write(is_agent_stopping(status) ? log::Level::debug : log::Level::warn, "agent",
                "allocations not read from the servers", {{"error", status.message()}});
@@ -205,7 +210,7 @@ void Allocations::run(const std::stop_token& stop) {
 Status Allocations::pull(uint64_t& index, const std::stop_token& stop) {
   v1::WatchAllocationsRequest request;
   request.set_node_id(client_.identity.id.bytes());
-  request.set_secret_id(secret_bytes(client_));
+  request.set_secret_id(client_.proof.in_request());
   CallContext context =
       node_call(client_, "/drover.v1.NodeAllocations/Watch", kWatchTime + std::chrono::seconds(30), stop);
   context.query.min_index = index;
@@ -242,7 +247,7 @@ Status Allocations::fetch(const std::vector<Uuid>& ids, const std::map<Uuid, uin
                           const std::stop_token& stop) {
   v1::FetchAllocationsRequest request;
   request.set_node_id(client_.identity.id.bytes());
-  request.set_secret_id(secret_bytes(client_));
+  request.set_secret_id(client_.proof.in_request());
   for (Uuid id : ids) request.add_alloc_ids(id.bytes());
   CallContext context = node_call(client_, "/drover.v1.NodeAllocations/Fetch", std::chrono::seconds(30), stop);
   context.query.stale = true;

@@ -19,6 +19,7 @@
 #include "logs/log_collector.h"
 #include "node_devices/devices.h"
 #include "node_meta/node_meta.h"
+#include "node_proof/node_proof.h"
 
 namespace drover::agent {
 
@@ -30,6 +31,7 @@ struct Client {
   LogCollector& logs;
   Devices& devices;
   NodeMeta& meta;
+  NodeProof& proof;
   ThreadPool& pool;  // for strands
   HookTable hooks{};
   ClientConfig config;
@@ -37,6 +39,8 @@ struct Client {
   NodeIdentity identity;
   // This node as it was last described to the servers. [any]
   std::function<std::shared_ptr<const v1::Node>()> node;
+  // The servers do not believe this node's proof; may be empty. [any]
+  std::function<void()> doubted{};
   // An allocation's client status or task states have changed. [any]
   std::function<void(Uuid allocation, bool urgent)> changed;
   // An allocation of this node; null: it is not here. [any]

@@ -193,6 +193,10 @@ ConfigSchema client_schema() {
        .type = Type::string,
        .default_text = "default",
        .help = "Pool of this node; it comes into being with its first node."},
+      {.name = "intro_token",
+       .type = Type::string,
+       .help = "Token that introduces this node to servers that do not know it; made by drover node intro create.",
+       .is_secret = true},
       {.name = "meta", .type = Type::string_map, .help = "Node metadata, for constraints and interpolation."},
       {.name = "options",
        .type = Type::string_map,
@@ -277,6 +281,7 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
     return invalid_argument("client.node_pool: \"" + config.node_pool +
                             "\" is no pool that a node may be in: 1 to 128 letters, digits, - and _, and not all");
   }
+  config.intro_token = client.string("intro_token");
   config.meta = client.string_map("meta");
   config.network_interface = client.string("network_interface");
   config.network_speed = static_cast<int32_t>(client.integer("network_speed"));

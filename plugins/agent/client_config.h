@@ -40,6 +40,7 @@ struct ClientConfig {
   std::string alloc_dir;  // absolute
   std::string node_class;
   std::string node_pool = "default";
+  std::string intro_token;  // secret; empty: it is looked for in the state folder
   Variables meta;
   std::string network_interface;
   int32_t network_speed = 0;  // Mbit/s; zero: found out

@@ -14,6 +14,7 @@
 #include "drover/v1/node_service.pb.h"
 #include "fingerprint/drivers.h"
 #include "fingerprint/machine.h"
+#include "node_proof/introduction.h"
 #include "server_calls.h"
 
 namespace drover::agent {
@@ -38,7 +39,7 @@ Status Registration::describe() {
   const AgentInfo& agent = client_.host.agent();
   auto node = std::make_shared<v1::Node>();
   node->set_id(client_.identity.id.bytes());
-  node->set_secret_id(secret_bytes(client_));
+  node->set_secret_id(Uuid::parse(client_.identity.secret).value_or(Uuid()).bytes());
   node->set_name(agent.name);
   node->set_datacenter(agent.datacenter);
   node->set_node_class(client_.config.node_class);
@@ -93,6 +94,12 @@ void Registration::describe_anew() {
   woken_.notify_all();
 }
 
+void Registration::beat_now() {
+  const MutexLock lock(mutex_);
+  beats_now_ = true;
+  woken_.notify_all();
+}
+
 // True when the servers know the node otherwise.
 bool Registration::refresh() {
   auto next = std::make_shared<v1::Node>(*node());
@@ -139,10 +146,12 @@ void Registration::run(const std::stop_token& stop) {
     }
     if (client_.now() >= next_call) {
       const Heartbeats before = heartbeats();
+      std::string shown = client_.proof.identity();
       const bool is_anew = !registered || client_.now() - before.last > before.ttl;
       Status status = registered ? ok_status() : register_node(stop);
       if (status.ok()) {
         registered = true;
+        shown = client_.proof.identity();
         status = heartbeat(stop);
       }
       if (status.ok()) {
@@ -154,22 +163,36 @@ void Registration::run(const std::stop_token& stop) {
         known_(is_anew);
       } else {
         if (stop.stop_requested()) return;
-        if (status.code() == Code::not_found) registered = false;
-        log::warn("agent", "servers not reached", {{"error", status.message()}});
+        const bool is_refused = status.code() == Code::permission_denied;
+        if (is_refused && registered) client_.proof.drop(shown);
+        if (is_refused || status.code() == Code::not_found) registered = false;
+        log::warn("agent", is_refused ? "the servers refuse this node" : "servers not reached",
+                  {{"error", status.message()}});
         next_call = client_.now() + scaled(delay, between(0.75, 1.25));
         delay = std::min<std::chrono::nanoseconds>(delay * 2, kLongestRetry);
       }
     }
     MutexLock lock(mutex_);
     woken_.wait_until(lock, stop, std::min(next_call, next_drivers),
-                      [this]() DROVER_REQUIRES(mutex_) { return has_changed_; });
+                      [this]() DROVER_REQUIRES(mutex_) { return has_changed_ || beats_now_; });
     if (std::exchange(has_changed_, false)) next_drivers = client_.now();
+    if (std::exchange(beats_now_, false) && registered) next_call = client_.now();
   }
 }
 
 Status Registration::register_node(const std::stop_token& stop) {
   v1::RegisterNodeRequest request;
   *request.mutable_node() = *node();
+  request.set_takes_identity(true);
+  request.set_identity(client_.proof.identity());
+  const auto introduction =
+      introduction_token(client_.config.intro_token, introduction_file(client_.host.agent().data_dir));
+  // Servers that know the node need none.
+  if (introduction) {
+    request.set_introduction(*introduction);
+  } else {
+    log::warn("agent", "the introduction token is not read", {{"error", introduction.status().message()}});
+  }
   DROVER_TRY(auto response, call<v1::HeartbeatResponse>(
                                 client_.host.caller(),
                                 node_call(client_, "/drover.v1.NodeRegistry/Register", kCallTime, stop), request));
@@ -180,8 +203,10 @@ Status Registration::register_node(const std::stop_token& stop) {
 Status Registration::heartbeat(const std::stop_token& stop) {
   v1::HeartbeatRequest request;
   request.set_node_id(client_.identity.id.bytes());
-  request.set_secret_id(secret_bytes(client_));
+  request.set_secret_id(client_.proof.in_request());
   request.set_status(v1::NODE_STATUS_READY);
+  request.set_takes_identity(true);
+  request.set_renews_identity(client_.proof.wants_identity());
   DROVER_TRY(auto response, call<v1::HeartbeatResponse>(
                                 client_.host.caller(),
                                 node_call(client_, "/drover.v1.NodeRegistry/Heartbeat", kCallTime, stop), request));
@@ -191,6 +216,7 @@ Status Registration::heartbeat(const std::stop_token& stop) {
 
 void Registration::heard(const v1::HeartbeatResponse& answer) {
   servers_.heard({answer.servers().begin(), answer.servers().end()});
+  if (!answer.identity().empty()) client_.proof.replace(answer.identity());
   const std::chrono::nanoseconds ttl(answer.heartbeat_ttl());
   const MutexLock lock(mutex_);
   heartbeats_ = {client_.now(), std::max<std::chrono::nanoseconds>(ttl, kShortestTtl)};

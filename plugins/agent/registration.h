@@ -1,7 +1,7 @@
 // Makes this node known to the servers and keeps saying that it lives.
 //
 //   unknown ──Register──▶ registered ──Heartbeat ready──▶ ready ──a share of the TTL──▶ Heartbeat …
-//      ▲                        not_found, or the description has changed ──▶ Register
+//      ▲       not_found, not believed, or the description has changed ──▶ Register, by the secret
 //      └── failed: again after a growing, jittered delay
 //
 // Owned by the plugin. Thread "node".
@@ -35,6 +35,8 @@ class Registration {
   void stop();  // idempotent
   // Drivers, devices or metadata have changed. [any]
   void describe_anew();
+  // A heartbeat is due at once: a new identity is wanted, or the servers do not believe the one that there is. [any]
+  void beat_now();
 
   std::shared_ptr<const v1::Node> node() const;  // [any]
   struct Heartbeats {
@@ -59,6 +61,7 @@ class Registration {
   std::shared_ptr<const v1::Node> node_ DROVER_GUARDED_BY(mutex_);
   Heartbeats heartbeats_ DROVER_GUARDED_BY(mutex_);  // written by the thread only
   bool has_changed_ DROVER_GUARDED_BY(mutex_) = false;
+  bool beats_now_ DROVER_GUARDED_BY(mutex_) = false;
   std::jthread thread_;
 };
 

@@ -16,14 +16,10 @@ inline CallContext node_call(const Client& client, std::string method, std::chro
   CallContext context;
   context.method = std::move(method);
   context.query.region = client.host.agent().region;
-  context.node_secret = client.identity.secret;
+  context.node_secret = client.proof.in_context();
   context.deadline = client.now() + timeout;
   context.stop = std::move(stop);
   return context;
-}
-
-inline std::string secret_bytes(const Client& client) {
-  return Uuid::parse(client.identity.secret).value_or(Uuid()).bytes();
 }
 
 }  // namespace drover::agent

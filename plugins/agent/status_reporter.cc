@@ -67,7 +67,7 @@ void StatusReporter::run(const std::stop_token& stop) {
 Status StatusReporter::send(const std::vector<Uuid>& allocations, const std::stop_token& stop) {
   v1::UpdateAllocationsRequest request;
   request.set_node_id(client_.identity.id.bytes());
-  request.set_secret_id(secret_bytes(client_));
+  request.set_secret_id(client_.proof.in_request());
   for (v1::Allocation& allocation : describe_(allocations)) *request.add_allocations() = std::move(allocation);
   if (request.allocations_size() == 0) return ok_status();
   return call<v1::UpdateAllocationsResponse>(

@@ -109,7 +109,8 @@ Result<std::unique_ptr<StreamCall>> GrpcClient::open_server(const std::string& a
 
 void GrpcClient::attach(Wire::Attachment attachment) {
   const MutexLock lock(mutex_);
-  if (link_ || is_stopped_) return;
+  if (is_stopped_) return;
+  if (link_) return link_->prove_by(std::move(attachment.secret));
   link_ = std::make_unique<NodeLink>(
       NodeLink::Setup{.node = attachment.node,
                       .secret = std::move(attachment.secret),

@@ -256,9 +256,14 @@ class Session : public std::enable_shared_from_this<Session> {
 
 }  // namespace
 
-NodeLink::NodeLink(Setup setup) : setup_(std::move(setup)) {
+NodeLink::NodeLink(Setup setup) : setup_(std::move(setup)), secret_(setup_.secret) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   pthread_setname_np(thread_.native_handle(), "attach");
+}
+
+void NodeLink::prove_by(std::string secret) {
+  const MutexLock lock(mutex_);
+  secret_ = std::move(secret);
 }
 
 void NodeLink::stop() {
@@ -273,7 +278,12 @@ void NodeLink::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const std::string address = setup_.server();
     bool attached = false;
-    Status status = std::make_shared<Session>(setup_, address)->run(stop, attached);
+    Setup setup = setup_;
+    {
+      const MutexLock lock(mutex_);
+      setup.secret = secret_;
+    }
+    Status status = std::make_shared<Session>(setup, address)->run(stop, attached);
     if (stop.stop_requested()) return;
     // A node that registers at this moment is unknown for a little while: no reason to shout.
     log::debug("rpc", "no connection for calls to this node",

@@ -30,12 +30,16 @@ class NodeLink {
   };
   explicit NodeLink(Setup setup);
   ~NodeLink() { stop(); }
+  // From the next connection on. [any]
+  void prove_by(std::string secret);
   void stop();
 
  private:
   void run(const std::stop_token& stop);
 
   const Setup setup_;
+  Mutex mutex_;
+  std::string secret_ DROVER_GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 

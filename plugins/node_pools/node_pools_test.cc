@@ -46,6 +46,11 @@ TEST(PoolRules, SayWhatIsWrong) {
     EXPECT_NE(status.message().find(c.error), std::string::npos) << status.message();
   }
   EXPECT_FALSE(check_pool(pool_named(std::string(129, 'x'))).ok());
+  v1::NodePool short_lived = pool_named("prod");
+  short_lived.set_node_identity_ttl(59'000'000'000);
+  EXPECT_EQ(check_pool(short_lived).message(), "invalid node pool: node_identity_ttl must be at least 1m");
+  short_lived.set_node_identity_ttl(60'000'000'000);
+  EXPECT_TRUE(check_pool(short_lived).ok());
   for (const v1::NodePool& pool : built_in_pools()) EXPECT_TRUE(check_pool(pool).ok() && is_built_in(pool.name()));
 }
 

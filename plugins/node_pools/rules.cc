@@ -9,6 +9,7 @@ namespace drover::node_pools {
 namespace {
 
 constexpr size_t kMaxDescription = 256;
+constexpr int64_t kShortestIdentity = 60'000'000'000;  // nanoseconds
 
 }  // namespace
 
@@ -35,6 +36,8 @@ Status check_pool(const v1::NodePool& pool) {
   const std::string& algorithm = pool.scheduler_configuration().scheduler_algorithm();
   require(algorithm.empty() || algorithm == "binpack" || algorithm == "spread",
           "invalid scheduler algorithm \"" + algorithm + "\": use binpack or spread");
+  require(pool.node_identity_ttl() == 0 || pool.node_identity_ttl() >= kShortestIdentity,
+          "node_identity_ttl must be at least 1m");
   return wrong.empty() ? ok_status() : invalid_argument("invalid node pool: " + wrong);
 }
 

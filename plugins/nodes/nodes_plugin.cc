@@ -8,6 +8,41 @@
 namespace drover::nodes {
 namespace {
 
+ConfigOption introduction_block() {
+  using Type = ConfigType;
+  return {.name = "client_introduction",
+          .type = Type::block,
+          .help = "How nodes that are new come in.",
+          .options = {{.name = "enforcement",
+                       .type = Type::string,
+                       .default_text = "warn",
+                       .help = "A new node without an introduction token is taken in silently (none), taken in with a "
+                               "warning (warn) or refused (strict).",
+                       .one_of = {"none", "warn", "strict"}},
+                      {.name = "default_identity_ttl",
+                       .type = Type::duration,
+                       .default_text = "5m",
+                       .help = "Life of an introduction token that is made without one.",
+                       .min = 1},
+                      {.name = "max_identity_ttl",
+                       .type = Type::duration,
+                       .default_text = "30m",
+                       .help = "Longest life of an introduction token.",
+                       .min = 1}}};
+}
+
+IntroductionOptions introduction_options(const ConfigBlock* server) {
+  IntroductionOptions options;
+  const ConfigBlock* block = server ? server->block("client_introduction") : nullptr;
+  if (!block) return options;
+  const std::string enforcement = block->string("enforcement");
+  if (enforcement == "none") options.enforcement = Enforcement::none;
+  if (enforcement == "strict") options.enforcement = Enforcement::strict;
+  options.default_ttl = block->duration("default_identity_ttl", options.default_ttl);
+  options.max_ttl = block->duration("max_identity_ttl", options.max_ttl);
+  return options;
+}
+
 class NodesPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
@@ -31,6 +66,7 @@ class NodesPlugin final : public Plugin {
                                               .type = ConfigType::duration,
                                               .default_text = "300s",
                                               .help = "First deadline that a new leader gives every node."},
+                                             introduction_block(),
                                          }}));
     DROVER_RETURN_IF_ERROR(registry_.declare(declare));
     return rpc_.declare(declare);
@@ -43,6 +79,7 @@ class NodesPlugin final : public Plugin {
       options.max_per_second = server->number("max_heartbeats_per_second", options.max_per_second);
       options.failover_ttl = server->duration("failover_heartbeat_ttl", options.failover_ttl);
     }
+    DROVER_RETURN_IF_ERROR(introductions_.start(host, introduction_options(host.configuration("server"))));
     DROVER_RETURN_IF_ERROR(registry_.start(host, options));
     return rpc_.start(host);
   }
@@ -51,8 +88,9 @@ class NodesPlugin final : public Plugin {
 
  private:
   Table<v1::Node> nodes_;
-  Registry registry_{nodes_};
-  Rpc rpc_{nodes_};
+  Introductions introductions_;
+  Registry registry_{nodes_, introductions_};
+  Rpc rpc_{nodes_, introductions_};
 };
 
 }  // namespace

@@ -7,8 +7,11 @@
 #include "drover/log.h"
 #include "drover/metrics.h"
 #include "drover/model/node.h"
+#include "drover/schema.h"
 #include "drover/secret.h"
 #include "drover/uuid.h"
+#include "drover/v1/node_pool.pb.h"
+#include "identities.h"
 #include "node_evaluations.h"
 #include "nodes.pb.h"
 
@@ -16,6 +19,9 @@ namespace drover::nodes {
 namespace {
 
 constexpr auto kProposeTime = std::chrono::seconds(10);
+constexpr std::chrono::nanoseconds kIdentityTtl = std::chrono::hours(24);  // where the pool says nothing
+
+Status not_proven() { return permission_denied("the node does not prove who it is"); }
 
 bool has_other_volumes(const v1::Node& a, const v1::Node& b) {
   const auto offers = [](const v1::Node& node, const v1::HostVolume& wanted) {
@@ -65,11 +71,14 @@ Status Registry::start(Host& host, const HeartbeatOptions& options) {
   DROVER_TRY(allocs_, host.find_table("allocs"));
   DROVER_TRY(jobs_, host.find_table("jobs"));
   DROVER_TRY(job_versions_, host.find_table("job_versions"));
+  DROVER_TRY(node_pools_, host.find_table("node_pools"));
+  keys_ = host.extension<Keyring>("keyring");
   return ok_status();
 }
 
-v1::HeartbeatResponse Registry::answer(const v1::Node& node) {
+v1::HeartbeatResponse Registry::answer(const v1::Node& node, const std::string& identity) {
   v1::HeartbeatResponse response;
+  response.set_identity(identity);
   MutexLock lock(mutex_);
   const double random = std::uniform_real_distribution<double>(0, 1)(random_);
   response.set_heartbeat_ttl(heartbeats_->heard(node.id(), host_->clock().steady(), random).count());
@@ -91,6 +100,7 @@ Result<Write<v1::HeartbeatResponse>> Registry::register_node(const v1::RegisterN
     return permission_denied("node secret ID does not match. Not registering node.");
   }
   if (node.node_pool().empty()) node.set_node_pool("default");
+  if (!existing) DROVER_RETURN_IF_ERROR(introductions_.admit(node, request.introduction()));
   if (!is_pool_name(node.node_pool()) || node.node_pool() == "all") {
     return invalid_argument("node is not allowed to register in node pool \"" + node.node_pool() + "\"");
   }
@@ -99,6 +109,17 @@ Result<Write<v1::HeartbeatResponse>> Registry::register_node(const v1::RegisterN
   node.set_computed_class(computed_class(node));
   const int64_t now = host_->clock().wall_ns();
   node.set_status_updated_at(now / 1'000'000'000);
+  node.clear_identity();
+  std::string token;
+  if (request.takes_identity()) {
+    const v1::Node& known = existing ? *existing : node;
+    if (auto given = next_identity(known, node, request.identity(), false, call.view())) {
+      *node.mutable_identity() = std::move(given->row);
+      token = std::move(given->token);
+    } else if (is_latest(known, request.identity()) && is_proof_of(known, request.identity(), now)) {
+      *node.mutable_identity() = known.identity();
+    }
+  }
   v1::NodeRegistered command;
   *command.mutable_node() = node;
   command.set_time(now);
@@ -108,33 +129,88 @@ Result<Write<v1::HeartbeatResponse>> Registry::register_node(const v1::RegisterN
   if (existing) {
     for (v1::NodeEvent& event : driver_events(*existing, node, now)) *command.add_events() = std::move(event);
   }
-  return Write<v1::HeartbeatResponse>(command, [this, node = existing ? *std::move(existing) : std::move(node)](
-                                                   const Applied&) { return answer(node); });
+  return Write<v1::HeartbeatResponse>(
+      command, [this, token = std::move(token), node = existing ? *std::move(existing) : std::move(node)](
+                   const Applied&) { return answer(node, token); });
 }
 
 Result<v1::NodeProofResponse> Registry::prove(const v1::NodeProof& request, Call& call) {
   auto node = nodes_.get(call.view(), request.node_id());
   if (!node) return not_found("node not found");
-  if (!is_same_secret(node->secret_id(), request.secret_id()))
-    return permission_denied("node secret ID does not match");
+  if (!is_proof_of(*node, request.secret_id(), host_->clock().wall_ns())) return not_proven();
   return v1::NodeProofResponse();
 }
 
 Result<Write<v1::HeartbeatResponse>> Registry::heartbeat(const v1::HeartbeatRequest& request, Call& call) {
   auto node = nodes_.get(call.view(), request.node_id());
   if (!node) return not_found("node not found");
-  if (!is_same_secret(node->secret_id(), request.secret_id()))
-    return permission_denied("node secret ID does not match");
+  if (!is_proof_of(*node, request.secret_id(), host_->clock().wall_ns())) return not_proven();
   v1::NodeStatus wanted = request.status();
   if (wanted != v1::NODE_STATUS_READY && wanted != v1::NODE_STATUS_INITIALIZING && wanted != v1::NODE_STATUS_DOWN) {
     return invalid_argument("a node cannot give itself this status");
   }
   wanted = status_when_heard(call.view(), allocs_, *node, wanted);
-  if (node->status() == wanted) return Write(answer(*node));
+  std::optional<Given> given;
+  if (request.takes_identity())
+    given = next_identity(*node, *node, request.secret_id(), request.renews_identity(), call.view());
+  const auto answered = [this, node = *node, token = given ? given->token : ""](const Applied&) {
+    return answer(node, token);
+  };
+  if (node->status() == wanted) {
+    if (!given) return Write(answer(*node));
+    v1::NodeIdentityGiven command;
+    command.set_node_id(node->id());
+    *command.mutable_identity() = std::move(given->row);
+    return Write<v1::HeartbeatResponse>(command, answered);
+  }
   const bool was_down = node->status() == v1::NODE_STATUS_DOWN && wanted == v1::NODE_STATUS_READY;
-  return Write<v1::HeartbeatResponse>(
-      with_status(*node, wanted, was_down ? "Node reregistered by heartbeat" : "", call.view()),
-      [this, node = *node](const Applied&) { return answer(node); });
+  v1::NodeStatusUpdated command =
+      with_status(*node, wanted, was_down ? "Node reregistered by heartbeat" : "", call.view());
+  if (given) *command.mutable_identity() = std::move(given->row);
+  return Write<v1::HeartbeatResponse>(command, answered);
+}
+
+int64_t Registry::identity_ttl(const v1::Node& node, const ReadView& view) const {
+  const auto pool = Table<v1::NodePool>(node_pools_).get(view, node_pool_key(pool_of(node)));
+  return pool && pool->node_identity_ttl() > 0 ? pool->node_identity_ttl() : kIdentityTtl.count();
+}
+
+std::optional<Registry::Given> Registry::next_identity(const v1::Node& known, const v1::Node& next,
+                                                       const std::string& shown, bool asks,
+                                                       const ReadView& view) const {
+  if (!gives_identities_ || !keys_) return std::nullopt;
+  const int64_t now = host_->clock().wall_ns();
+  if (!needs_identity(known, next, shown, asks, now)) {
+    if (known.identity().former_digest().empty()) return std::nullopt;
+    Given settled{.row = known.identity(), .token = ""};
+    settled.row.clear_former_digest();
+    settled.row.clear_former_ends_at();
+    return settled;
+  }
+  const int64_t ttl = identity_ttl(next, view);
+  auto token = keys_->sign(view,
+                           claims_of(NodeClaims{.node = next,
+                                                .region = host_->agent().region,
+                                                .token_id = Uuid::random().to_string(),
+                                                .now_ns = now,
+                                                .ttl_ns = ttl}),
+                           Keyring::Algorithm::eddsa);
+  if (!token) {
+    log::debug("nodes", "a node gets no identity yet", {{"error", token.status().message()}});
+    return std::nullopt;
+  }
+  v1::NodeIdentity row = with_token(known, shown, *token, now, ttl);
+  return Given{.row = std::move(row), .token = *std::move(token)};
+}
+
+void Registry::begin_identities() {
+  if (gives_identities_ || !keys_) return;
+  const Status known = host_->propose(v1::NodeIdentityGiven(), host_->clock().steady() + kProposeTime).status();
+  if (known.ok()) {
+    gives_identities_ = true;
+  } else {
+    log::debug("nodes", "nodes get no identities yet", {{"error", known.message()}});
+  }
 }
 
 v1::NodeStatusUpdated Registry::with_status(const v1::Node& node, v1::NodeStatus status, std::string message,
@@ -184,6 +260,7 @@ void Registry::lead(std::stop_token stop) {
   expect_nodes();
   while (!stop.stop_requested()) {
     if (mark_silent()) continue;
+    begin_identities();
     MutexLock lock(mutex_);
     const auto next = heartbeats_->next_deadline().value_or(host_->clock().steady() + std::chrono::seconds(10));
     changed_.wait_until(lock, stop, next, [&, size = heartbeats_->size()]() DROVER_REQUIRES(mutex_) {

@@ -87,7 +87,8 @@ Status Rpc::declare(Declarations& declare) {
       "drover.v1.Nodes",
       {method<&Rpc::list>("List", this), method<&Rpc::of_pool>("OfPool", this), method<&Rpc::get>("Get", this),
        method<&Rpc::eligibility>("Eligibility", this), method<&Rpc::drain>("Drain", this),
-       method<&Rpc::evaluate>("Evaluate", this), method<&Rpc::purge>("Purge", this)});
+       method<&Rpc::evaluate>("Evaluate", this), method<&Rpc::purge>("Purge", this),
+       method<&Introductions::introduce>("Introduce", &introductions_)});
 }
 
 Status Rpc::start(Host& host) {

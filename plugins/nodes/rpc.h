@@ -3,12 +3,13 @@
 
 #include "drover/api/nodes.pb.h"
 #include "drover/plugin.h"
+#include "introductions.h"
 
 namespace drover::nodes {
 
 class Rpc {
  public:
-  explicit Rpc(const Table<v1::Node>& nodes) : nodes_(nodes) {}
+  Rpc(const Table<v1::Node>& nodes, Introductions& introductions) : nodes_(nodes), introductions_(introductions) {}
   Status declare(Declarations& declare);
   Status start(Host& host);
 
@@ -22,6 +23,7 @@ class Rpc {
   Result<Write<v1::NodeUpdateResponse>> purge(const v1::NodeRequest& request, Call& call);
 
   const Table<v1::Node>& nodes_;
+  Introductions& introductions_;
   TableId allocs_;
   TableId jobs_;
   TableId node_pools_;

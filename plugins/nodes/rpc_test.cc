@@ -32,6 +32,7 @@ class NodeHandlers : public ::testing::Test {
     EXPECT_TRUE(declare_tables(host_.rows(), nodes_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     EXPECT_TRUE(registry_.declare(host_.rows()).ok());
+    EXPECT_TRUE(introductions_.start(host_, {}).ok());
     EXPECT_TRUE(rpc_.start(host_).ok());
     EXPECT_TRUE(registry_.start(host_, {}).ok());
     host_.commit([&](WriteTransaction& rows) {
@@ -102,8 +103,9 @@ class NodeHandlers : public ::testing::Test {
   drover::testing::FakeHost host_;
   Table<v1::NodePool> pools_;
   Table<v1::Node> nodes_;
-  Rpc rpc_{nodes_};
-  Registry registry_{nodes_};
+  Introductions introductions_;
+  Rpc rpc_{nodes_, introductions_};
+  Registry registry_{nodes_, introductions_};
 };
 
 TEST_F(NodeHandlers, AnEligibleNodeEvaluatesItsJobsAgain) {
@@ -208,7 +210,7 @@ TEST_F(NodeHandlers, OnlyItsOwnSecretProvesANode) {
   const uint64_t before = host_.snapshot()->index();
   EXPECT_EQ(prove(kNode, kSecret), "ok");
   for (const std::string& wrong : {std::string(), std::string("fedcba9876543211"), kSecret.substr(1), kSecret + "0"}) {
-    EXPECT_EQ(prove(kNode, wrong), "permission_denied: node secret ID does not match") << wrong;
+    EXPECT_EQ(prove(kNode, wrong), "permission_denied: the node does not prove who it is") << wrong;
   }
   EXPECT_EQ(prove("another one's id", kSecret), "not_found: node not found");
   EXPECT_EQ(host_.snapshot()->index(), before);

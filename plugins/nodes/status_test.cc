@@ -29,6 +29,7 @@ class NodeLife : public ::testing::Test {
     host_.rows().add_table(node_pools_table().spec());
     EXPECT_TRUE(declare_tables(host_.rows(), nodes_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
+    EXPECT_TRUE(introductions_.start(host_, {}).ok());
     EXPECT_TRUE(rpc_.start(host_).ok());
     node_.set_id(kNode);
     node_.set_datacenter("dc1");
@@ -87,7 +88,8 @@ class NodeLife : public ::testing::Test {
   Table<v1::Node> nodes_;
   Table<v1::Allocation> allocs_;
   Table<v1::Job> jobs_, versions_;
-  Rpc rpc_{nodes_};
+  Introductions introductions_;
+  Rpc rpc_{nodes_, introductions_};
   v1::Node node_;
 };
 

@@ -96,12 +96,22 @@ class Commands {
     }
     node->set_status(command.status());
     node->set_status_updated_at(command.time() / 1'000'000'000);
+    if (command.has_identity()) *node->mutable_identity() = command.identity();
     if (command.has_event()) add_event(*node, command.event(), context.index());
     node->set_modify_index(context.index());
     DROVER_RETURN_IF_ERROR(nodes_.put(context.rows(), *node));
     if (command.status() == v1::NODE_STATUS_DOWN)
       DROVER_RETURN_IF_ERROR(forget_services(std::vector{command.node_id()}, context));
     DROVER_RETURN_IF_ERROR(add_evaluations(command.evaluations(), command.time(), context));
+    return std::string();
+  }
+
+  // Nobody sees a difference, so the node keeps its index.
+  Result<std::string> identity_given(const v1::NodeIdentityGiven& command, ApplyContext& context) const {
+    auto node = nodes_.get(context.rows(), command.node_id());
+    if (!node) return std::string();
+    *node->mutable_identity() = command.identity();
+    DROVER_RETURN_IF_ERROR(nodes_.put(context.rows(), *node));
     return std::string();
   }
 
@@ -175,6 +185,7 @@ Status declare_tables(Declarations& declare, Table<v1::Node>& nodes) {
   auto commands = std::make_shared<Commands>(nodes);
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::registered>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::status_updated>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::identity_given>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::eligibility_updated>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::drain_updated>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::caught_up>(commands));

@@ -9,8 +9,8 @@
 #include "drover/model/allocation.h"
 #include "drover/model/evaluation.h"
 #include "drover/model/job.h"
+#include "drover/model/node.h"
 #include "drover/schema.h"
-#include "drover/secret.h"
 #include "drover/uuid.h"
 #include "scheduler.pb.h"
 
@@ -46,25 +46,25 @@ Status NodeRpc::start(Host& host) {
   return ok_status();
 }
 
-std::optional<v1::Node> NodeRpc::prove(const std::string& node_id, const std::string& secret,
-                                       const ReadView& view) const {
+Result<v1::Node> NodeRpc::prove(const std::string& node_id, const std::string& proof, const ReadView& view) const {
   auto node = Table<v1::Node>(tables_.nodes).get(view, node_id);
-  if (!node || !is_same_secret(node->secret_id(), secret)) return std::nullopt;
-  return node;
+  if (!node || !is_proof_of(*node, proof, host_->clock().wall_ns()))
+    return permission_denied("the node does not prove who it is");
+  return *std::move(node);
 }
 
 Result<v1::WatchAllocationsResponse> NodeRpc::watch(const v1::WatchAllocationsRequest& request, Call& call) {
   v1::WatchAllocationsResponse response;
   uint64_t newest = 0;
-  if (prove(request.node_id(), request.secret_id(), call.view())) {
-    tables_.allocs.scan(call.view(), kAllocsByNode, of_id(request.node_id()), [&](v1::Allocation& alloc, auto) {
-      v1::WatchAllocationsResponse::Entry& entry = *response.add_entries();
-      entry.set_alloc_id(alloc.id());
-      entry.set_alloc_modify_index(alloc.alloc_modify_index());
-      newest = std::max(newest, alloc.alloc_modify_index());
-      return true;
-    });
-  }
+  // Never an empty list: the node would end all that it runs.
+  DROVER_RETURN_IF_ERROR(prove(request.node_id(), request.secret_id(), call.view()).status());
+  tables_.allocs.scan(call.view(), kAllocsByNode, of_id(request.node_id()), [&](v1::Allocation& alloc, auto) {
+    v1::WatchAllocationsResponse::Entry& entry = *response.add_entries();
+    entry.set_alloc_id(alloc.id());
+    entry.set_alloc_modify_index(alloc.alloc_modify_index());
+    newest = std::max(newest, alloc.alloc_modify_index());
+    return true;
+  });
   // The node's own reports do not wake it: only what servers changed counts.
   if (response.entries().empty()) newest = call.view().table_index(tables_.allocs.id());
   call.set_index(std::max<uint64_t>(newest, 1));
@@ -73,7 +73,7 @@ Result<v1::WatchAllocationsResponse> NodeRpc::watch(const v1::WatchAllocationsRe
 
 Result<v1::FetchAllocationsResponse> NodeRpc::fetch(const v1::FetchAllocationsRequest& request, Call& call) {
   v1::FetchAllocationsResponse response;
-  if (!prove(request.node_id(), request.secret_id(), call.view())) return response;
+  DROVER_RETURN_IF_ERROR(prove(request.node_id(), request.secret_id(), call.view()).status());
   std::set<std::tuple<std::string, std::string, uint64_t>> named;
   uint64_t newest = 1;
   for (const std::string& id : request.alloc_ids()) {
@@ -93,10 +93,9 @@ Result<v1::FetchAllocationsResponse> NodeRpc::fetch(const v1::FetchAllocationsRe
 
 Result<Write<v1::UpdateAllocationsResponse>> NodeRpc::update(const v1::UpdateAllocationsRequest& request, Call& call) {
   const ReadView& view = call.view();
-  const auto node = prove(request.node_id(), request.secret_id(), view);
-  if (!node) return permission_denied("node secret ID does not match");
-  if (node->status() == v1::NODE_STATUS_DOWN || node->status() == v1::NODE_STATUS_DISCONNECTED) {
-    return refused_report(node->id(), node->status());
+  DROVER_TRY(const v1::Node node, prove(request.node_id(), request.secret_id(), view));
+  if (node.status() == v1::NODE_STATUS_DOWN || node.status() == v1::NODE_STATUS_DISCONNECTED) {
+    return refused_report(node.id(), node.status());
   }
   v1::AllocationsReported command;
   command.set_time(host_->clock().wall_ns());
@@ -105,7 +104,7 @@ Result<Write<v1::UpdateAllocationsResponse>> NodeRpc::update(const v1::UpdateAll
   for (const v1::Allocation& report : request.allocations()) {
     const auto alloc = tables_.allocs.get(view, report.id());
     if (!alloc) continue;  // collected: there is nothing left to report about
-    if (alloc->node_id() != node->id()) {
+    if (alloc->node_id() != node.id()) {
       return permission_denied("allocation " + Uuid::from_bytes(report.id()).to_string() + " is not on this node");
     }
     if (report.client_status() == v1::CLIENT_STATUS_UNSPECIFIED) {

@@ -29,8 +29,8 @@ class NodeRpc {
   Result<v1::FetchAllocationsResponse> fetch(const v1::FetchAllocationsRequest& request, Call& call);
   Result<Write<v1::UpdateAllocationsResponse>> update(const v1::UpdateAllocationsRequest& request, Call& call);
 
-  // The node, when the secret is its own.
-  std::optional<v1::Node> prove(const std::string& node_id, const std::string& secret, const ReadView& view) const;
+  // Errors: permission_denied, unless the proof is the node's own.
+  Result<v1::Node> prove(const std::string& node_id, const std::string& proof, const ReadView& view) const;
 
   const Tables& tables_;
   Host* host_ = nullptr;

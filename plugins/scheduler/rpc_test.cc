@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "drover/json.h"
+#include "drover/sha256.h"
 #include "drover/uuid.h"
 #include "drover/v1/node_service.pb.h"
 #include "node_rpc.h"
@@ -348,7 +349,8 @@ TEST_F(NodeHandlers, ANodeSeesItsOwnAllocationsAndOnlyWithItsSecret) {
   ASSERT_EQ(own->entries_size(), 1);
   EXPECT_EQ(own->entries(0).alloc_id(), id_of("a"));
   request.set_secret_id(id_of("guess"));
-  EXPECT_EQ(host_.answer<v1::WatchAllocationsResponse>(method, request)->entries_size(), 0);
+  EXPECT_EQ(host_.answer<v1::WatchAllocationsResponse>(method, request).status().code(), Code::permission_denied)
+      << "an empty list would have the node end everything";
 
   auto fetch = from_node<v1::FetchAllocationsRequest>();
   for (const char* id : {"a", "b", "unknown"}) fetch.add_alloc_ids(id_of(id));
@@ -358,8 +360,22 @@ TEST_F(NodeHandlers, ANodeSeesItsOwnAllocationsAndOnlyWithItsSecret) {
   ASSERT_EQ(fetched->jobs_size(), 1);
   EXPECT_EQ(fetched->jobs(0).id(), "one");
   fetch.set_secret_id("");
-  EXPECT_EQ(host_.answer<v1::FetchAllocationsResponse>("/drover.v1.NodeAllocations/Fetch", fetch)->allocations_size(),
-            0);
+  EXPECT_EQ(host_.answer<v1::FetchAllocationsResponse>("/drover.v1.NodeAllocations/Fetch", fetch).status().code(),
+            Code::permission_denied);
+  request.set_node_id(id_of("purged"));
+  EXPECT_EQ(host_.answer<v1::WatchAllocationsResponse>(method, request).status().code(), Code::permission_denied);
+}
+
+TEST_F(NodeHandlers, ANodeThatTakesIdentitiesIsNotProvenByItsSecret) {
+  put(alloc_named("a", job_));
+  node_.mutable_identity()->set_digest(sha256("token"));
+  node_.mutable_identity()->set_expires_at(INT64_MAX);
+  put(node_);
+  auto request = from_node<v1::WatchAllocationsRequest>();
+  const char* method = "/drover.v1.NodeAllocations/Watch";
+  EXPECT_EQ(host_.answer<v1::WatchAllocationsResponse>(method, request).status().code(), Code::permission_denied);
+  request.set_secret_id("token");
+  EXPECT_EQ(host_.answer<v1::WatchAllocationsResponse>(method, request)->entries_size(), 1);
 }
 
 TEST_F(NodeHandlers, TwoFailuresOfAJobAskForOneEvaluation) {

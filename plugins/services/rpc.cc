@@ -8,8 +8,8 @@
 #include "drover/message_fields.h"
 #include "drover/model/filter.h"
 #include "drover/model/listing.h"
+#include "drover/model/node.h"
 #include "drover/schema.h"
-#include "drover/secret.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
@@ -153,8 +153,8 @@ Result<Write<v1::SyncNodeServicesResponse>> Rpc::sync(const v1::SyncNodeServices
   const ReadView& view = call.view();
   if (!tables_.nodes || !tables_.allocs) return failed_precondition("this server keeps no nodes and allocations");
   const auto node = Table<v1::Node>(*tables_.nodes).get(view, request.node_id());
-  if (!node || !is_same_secret(node->secret_id(), request.secret_id()))
-    return permission_denied("node secret ID does not match");
+  if (!node || !is_proof_of(*node, request.secret_id(), host_->clock().wall_ns()))
+    return permission_denied("the node does not prove who it is");
   if (node->status() == v1::NODE_STATUS_DOWN) return failed_precondition("the node is down");
   v1::ServicesSynced command;
   DROVER_TRY(const SyncPlan plan, plan_sync(request.services(), *node, tables_, view, *command.add_nodes()));

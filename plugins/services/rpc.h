@@ -23,6 +23,7 @@ class Rpc {
  public:
   explicit Rpc(const Tables& tables) : tables_(tables) {}
   Status declare(Declarations& declare);
+  void start(Host& host) { host_ = &host; }
 
   Result<v1::ListServicesResponse> list(const v1::ListServicesRequest& request, Call& call);
   Result<v1::ServiceRegistrationsResponse> get(const v1::GetServiceRequest& request, Call& call);
@@ -35,6 +36,7 @@ class Rpc {
   void set_index(Call& call) const;
 
   const Tables& tables_;
+  Host* host_ = nullptr;
 };
 
 }  // namespace drover::services

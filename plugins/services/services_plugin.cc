@@ -43,6 +43,7 @@ class ServicesPlugin final : public Plugin, private NodeFingerprint {
 
   Status start(Host& host) override {
     host_ = &host;
+    rpc_.start(host);
     syncs_.start(host);
     setup_ = {.host = &host, .publisher = &publisher_, .discover = [this] { discover(); }};
     if (!host.agent().client) return ok_status();

@@ -44,6 +44,7 @@ class ServicesTest : public ::testing::Test {
     jobs_ = Table<v1::Job>(host_.rows().add_table(jobs_table().spec()));
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
+    rpc_.start(host_);
     for (const char* name : {"n1", "n2"}) put_node(name, v1::NODE_STATUS_READY);
     for (const char* name : {"a1", "a2"}) put_alloc(name, "n1", "prod", v1::CLIENT_STATUS_RUNNING);
     put_alloc("b1", "n2", "default", v1::CLIENT_STATUS_RUNNING);

@@ -16,6 +16,7 @@ Status NodeRpc::declare(Declarations& declare) {
 }
 
 Status NodeRpc::start(Host& host, Keyring& keys) {
+  host_ = &host;
   keys_ = &keys;
   DROVER_TRY(nodes_, host.find_table("nodes"));
   DROVER_TRY(allocs_, host.find_table("allocs"));
@@ -26,7 +27,8 @@ Status NodeRpc::start(Host& host, Keyring& keys) {
 
 Result<NodeRpc::Reader> NodeRpc::reader_of(const v1::NodeVariableRequest& request, const ReadView& view) const {
   DROVER_TRY(const v1::Allocation alloc, allocation_of_caller(view, nodes_, allocs_, request.node_id(),
-                                                              request.secret_id(), request.alloc_id()));
+                                                              request.secret_id(), request.alloc_id(),
+                                                              host_->clock().wall_ns()));
   std::shared_ptr<const Permissions> rights = all_permissions();
   if (rights_) {
     DROVER_TRY(rights, rights_->rights_of(view, workload_of(view, jobs_, alloc, request.task())));

@@ -33,6 +33,7 @@ class NodeRpc {
   Result<v1::NodeVariablesResponse> list(const v1::NodeVariableRequest& request, Call& call);
 
   const Tables& tables_;
+  Host* host_ = nullptr;
   Keyring* keys_ = nullptr;
   WorkloadRights* rights_ = nullptr;  // null: nobody restricts anybody
   TableId nodes_, allocs_, jobs_;

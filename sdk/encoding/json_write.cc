@@ -138,6 +138,7 @@ class Writer {
   }
 
   void one_field(Found found, const FieldForm& f) {
+    if (f.type && f.form == Field::SECRET) return;
     if (f.may_be_left_out && is_empty(found, f)) return;
     if (f.is_inline) {
       std::string room;

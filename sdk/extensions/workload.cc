@@ -2,8 +2,8 @@
 
 #include "drover/methods.h"
 #include "drover/model/allocation.h"
+#include "drover/model/node.h"
 #include "drover/schema.h"
-#include "drover/secret.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
@@ -23,10 +23,10 @@ Workload workload_of(const ReadView& view, TableId jobs, const v1::Allocation& a
 }
 
 Result<v1::Allocation> allocation_of_caller(const ReadView& view, TableId nodes, TableId allocs,
-                                            std::string_view node_id, std::string_view node_secret,
-                                            std::string_view allocation_id) {
+                                            std::string_view node_id, std::string_view proof,
+                                            std::string_view allocation_id, int64_t now_ns) {
   const auto node = Table<v1::Node>(nodes).get(view, node_id);
-  if (!node || !is_same_secret(node->secret_id(), node_secret)) return access_denied();
+  if (!node || !is_proof_of(*node, proof, now_ns)) return access_denied();
   auto allocation = Table<v1::Allocation>(allocs).get(view, allocation_id);
   if (!allocation || allocation->node_id() != node_id || client_terminal(*allocation)) return access_denied();
   return *std::move(allocation);

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "drover/model/constraint.h"
+#include "drover/secret.h"
+#include "drover/sha256.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
 
@@ -31,6 +33,14 @@ bool in_reach(const v1::Job& job, const v1::Node& node) {
   return in_pool(job, node) && std::ranges::any_of(job.datacenters(), [&](const std::string& pattern) {
            return glob_matches(pattern, node.datacenter());
          });
+}
+
+bool is_proof_of(const v1::Node& node, std::string_view shown, int64_t now_ns) {
+  if (!node.has_identity()) return is_same_secret(node.secret_id(), shown);
+  const v1::NodeIdentity& identity = node.identity();
+  const std::string digest = sha256(shown);
+  return (is_same_secret(identity.digest(), digest) && now_ns < identity.expires_at()) ||
+         (is_same_secret(identity.former_digest(), digest) && now_ns < identity.former_ends_at());
 }
 
 }  // namespace drover

@@ -110,7 +110,11 @@ TableShape<v1::Node> nodes_table() {
   return {"nodes", {{"pool"}, {"secret"}, {"csi_plugin"}}, [](const v1::Node& node, RowKeys& keys) {
             keys.primary(node.id());
             keys.add(kNodesByPool, KeyBuilder().text(pool_of(node)).id(node.id()).take());
-            keys.add(kNodesBySecret, KeyBuilder().id(sha256(node.secret_id())).id(node.id()).take());
+            const auto add_proof = [&](const std::string& digest) {
+              if (!digest.empty()) keys.add(kNodesBySecret, KeyBuilder().id(digest).id(node.id()).take());
+            };
+            add_proof(node.has_identity() ? node.identity().digest() : sha256(node.secret_id()));
+            add_proof(node.identity().former_digest());
             for (const auto* plugins : {&node.csi_controller_plugins(), &node.csi_node_plugins()}) {
               for (const auto& [id, info] : *plugins)
                 keys.add(kNodesByCsiPlugin, KeyBuilder().text(id).id(node.id()).take());

@@ -49,6 +49,7 @@ constexpr std::array kFlags = {
     Flag{"servers", "client.servers", true, "RPC addresses of servers, separated by commas."},
     Flag{"node-pool", "client.node_pool", true, "Pool of this node."},
     Flag{"node-class", "client.node_class", true, "Class of this node, for constraints."},
+    Flag{"client-intro-token", "client.intro_token", true, "Token that introduces this node to the servers."},
     Flag{"meta", "client.meta", true, "Node metadata, key=value. Repeatable."},
     Flag{"state-dir", "client.state_dir", true, "Folder of the client's state."},
     Flag{"alloc-dir", "client.alloc_dir", true, "Folder of the allocations' files."},

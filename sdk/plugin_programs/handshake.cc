@@ -37,6 +37,7 @@ bool is_secret(std::string_view name) {
                                         "CONSUL_HTTP_AUTH",
                                         "VAULT_TOKEN",
                                         "NOMAD_TOKEN",
+                                        "NOMAD_CLIENT_INTRO_TOKEN",
                                         "DROVER_TOKEN",
                                         "NOMAD_LICENSE",
                                         "AWS_ACCESS_KEY_ID",

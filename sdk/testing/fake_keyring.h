@@ -1,10 +1,11 @@
-// A keyring for tests of plugins that seal.
+// A keyring for tests of plugins that seal or sign.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "drover/base64url.h"
 #include "drover/keyring.h"
 
 namespace drover::testing {
@@ -21,8 +22,15 @@ class FakeKeyring final : public Keyring {
     if (!text.starts_with(head)) return data_loss("not sealed so");
     return text.substr(head.size());
   }
-  Result<std::string> sign(const ReadView&, std::string_view, Algorithm) override { return unimplemented("not here"); }
-  Result<std::string> verify(std::string_view) override { return unimplemented("not here"); }
+  Result<std::string> sign(const ReadView&, std::string_view claims, Algorithm) override {
+    if (active.empty()) return failed_precondition("keyring has not been initialized yet");
+    return "here." + base64url(claims) + ".signed";
+  }
+  Result<std::string> verify(std::string_view token) override {
+    if (!token.starts_with("here.") || !token.ends_with(".signed"))
+      return permission_denied("token refused: the signature is not the key's");
+    return base64url_decode(token.substr(5, token.size() - 12));
+  }
   std::string public_keys(const ReadView&) override { return "{}"; }
   Status is_ready(const ReadView&) override { return ok_status(); }
   std::vector<std::string> retiring(const ReadView&) override { return old; }

@@ -6,8 +6,8 @@
 #include "drover/methods.h"
 #include "drover/model/csi_volume.h"
 #include "drover/model/job.h"
+#include "drover/model/node.h"
 #include "drover/schema.h"
-#include "drover/secret.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/csi.pb.h"
 #include "drover/v1/job.pb.h"
@@ -77,9 +77,10 @@ Result<v1::CsiClaim> again(v1::CsiClaim claim) {
 
 }  // namespace
 
-Result<v1::CsiClaim> claim_of_caller(const ReadView& view, const Tables& tables, const v1::CsiClaimName& name) {
+Result<v1::CsiClaim> claim_of_caller(const ReadView& view, const Tables& tables, const v1::CsiClaimName& name,
+                                     int64_t now) {
   const auto node = Table<v1::Node>(tables.nodes).get(view, name.node_id());
-  if (!node || !is_same_secret(node->secret_id(), name.secret_id())) return access_denied();
+  if (!node || !is_proof_of(*node, name.secret_id(), now)) return access_denied();
   std::optional<v1::CsiClaim> found;
   tables.claims.scan(view, kClaimsByAlloc, of_id(name.alloc_id()), [&](v1::CsiClaim& claim, std::string_view) {
     if (claim.volume_id() == name.volume_id()) found = std::move(claim);
@@ -94,7 +95,7 @@ Result<v1::CsiClaim> decide_claim(const ReadView& view, const Tables& tables, co
                                   int64_t now) {
   const v1::CsiClaimName& name = request.name();
   DROVER_TRY(const v1::Allocation alloc, allocation_of_caller(view, tables.nodes, tables.allocs, name.node_id(),
-                                                              name.secret_id(), name.alloc_id()));
+                                                              name.secret_id(), name.alloc_id(), now));
   DROVER_TRY(const v1::VolumeRequest wanted, request_of(view, tables, alloc, request));
   const auto volume = tables.volumes.get(view, csi_volume_key(alloc.namespace_(), name.volume_id()));
   if (!volume) return not_found(std::string(kUnknownVolume) + ": " + name.volume_id());

@@ -39,13 +39,16 @@ class FakeServers final : public Caller {
       return failure;
     }
     if (context.method == "/drover.v1.NodeRegistry/Register") {
-      node.emplace().ParseFromString(parse_message<v1::RegisterNodeRequest>(request)->node().SerializeAsString());
+      registered = *parse_message<v1::RegisterNodeRequest>(request);
+      node.emplace().ParseFromString(registered.node().SerializeAsString());
       ++registrations;
       changed.notify_all();
       return heartbeat_reply();
     }
+    if (!believes(context)) return not_believed();
     if (context.method == "/drover.v1.NodeRegistry/Heartbeat") {
       if (is_silent) return unavailable("nobody answers");
+      if (parse_message<v1::HeartbeatRequest>(request)->renews_identity()) ++wanted_identities;
       if (forget_node) {
         forget_node = false;
         return not_found("node not found");
@@ -55,7 +58,9 @@ class FakeServers final : public Caller {
       return heartbeat_reply();
     }
     if (context.method == "/drover.v1.NodeAllocations/Watch") {
-      changed.wait(lock, context.stop, [&] { return is_stopping || index > context.query.min_index; });
+      changed.wait(lock, context.stop,
+                   [&] { return is_stopping || index > context.query.min_index || !believes(context); });
+      if (!believes(context)) return not_believed();
       if (is_stopping) {
         ++refused_watches;
         changed.notify_all();
@@ -118,6 +123,17 @@ class FakeServers final : public Caller {
   void fail_next(const std::string& method, Status failure) {
     std::lock_guard lock(mutex_);
     failures[method].push_back(std::move(failure));
+  }
+  // The next answer to the node's registration or heartbeat has this identity. From then on nothing else proves it.
+  void give_identity(const std::string& token) {
+    std::lock_guard lock(mutex_);
+    next_identity = token;
+  }
+  // Nothing proves the node until it gets the next identity.
+  void doubt() {
+    std::lock_guard lock(mutex_);
+    proof = "another one";
+    changed.notify_all();
   }
   // The node's drain is over.
   void end_drain() {
@@ -191,12 +207,29 @@ class FakeServers final : public Caller {
   int looks = 0;  // at the node
   int refused_watches = 0;
   int registrations = 0, updates = 0, refuse_updates = 0;
+  v1::RegisterNodeRequest registered;  // the last one
+  std::string proof, next_identity;    // empty: whatever it shows; none
+  int disbelieved = 0, wanted_identities = 0;
   std::map<std::string, v1::Allocation> reported;
 
  private:
-  static Result<Reply> heartbeat_reply() {
+  bool believes(const CallContext& context) const {
+    const bool is_of_node = context.method.starts_with("/drover.v1.NodeRegistry/Heartbeat") ||
+                            context.method.starts_with("/drover.v1.NodeAllocations/");
+    return !is_of_node || proof.empty() || context.node_secret == proof;
+  }
+  Status not_believed() {
+    ++disbelieved;
+    changed.notify_all();
+    return permission_denied("the node does not prove who it is");
+  }
+  Result<Reply> heartbeat_reply() {
     v1::HeartbeatResponse response;
     response.set_heartbeat_ttl(1'000'000'000);
+    if (!next_identity.empty()) {
+      proof = std::exchange(next_identity, "");
+      response.set_identity(proof);
+    }
     return Reply{response.SerializeAsString(), {}};
   }
   std::mutex mutex_;

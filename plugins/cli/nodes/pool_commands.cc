@@ -5,6 +5,7 @@
 #include "drover/api/jobs.pb.h"
 #include "drover/api/node_pools.pb.h"
 #include "drover/api/nodes.pb.h"
+#include "drover/duration.h"
 #include "input.h"
 #include "jobs/job_list.h"
 #include "nodes/node_list.h"
@@ -54,7 +55,10 @@ int pool_info(Run& run) {
   if (!found) return run.fail("Error retrieving node pool", found.status());
   if (auto code = print_object(run, *found)) return *code;
   const v1::NodePool& pool = found->message.node_pool();
-  run.out << format_pairs({{"Name", pool.name()}, {"Description", pool.description()}}) << "\nMetadata\n";
+  std::vector<std::pair<std::string, std::string>> about = {{"Name", pool.name()}, {"Description", pool.description()}};
+  if (pool.node_identity_ttl() > 0)
+    about.emplace_back("Node Identity TTL", format_duration(std::chrono::nanoseconds(pool.node_identity_ttl())));
+  run.out << format_pairs(about) << "\nMetadata\n";
   if (pool.meta().empty()) {
     run.out << "No metadata\n";
   } else {

@@ -14,6 +14,9 @@ ConfigSchema schema() {
                        .help = "A node pool, by its name.",
                        .options = {{.name = "description", .help = "What it is for."},
                                    {.name = "meta", .type = string_map, .help = "For people and their tools."},
+                                   {.name = "node_identity_ttl",
+                                    .type = duration,
+                                    .help = "Life of the identities of its nodes."},
                                    {.name = "scheduler_config",
                                     .type = block,
                                     .help = "What the scheduler does otherwise for jobs of this pool.",
@@ -35,6 +38,10 @@ const char* const kPoolExample = R"(node_pool "example" {
     environment = "prod"
     owner       = "sre"
   }
+
+  # How long an identity of a node of this pool is good for; nodes renew theirs before. Default: 24h.
+  #
+  # node_identity_ttl = "24h"
 
   # The scheduler's settings for the jobs of this pool. A setting that is left out is as for all jobs:
   # drover operator scheduler get-config
@@ -69,6 +76,7 @@ Result<v1::NodePool> read_pool_file(const std::string& name, const std::string& 
   pool.set_name(described.labels.at(0));
   pool.set_description(described.string("description"));
   for (const auto& [key, value] : described.string_map("meta")) (*pool.mutable_meta())[key] = value;
+  pool.set_node_identity_ttl(described.duration("node_identity_ttl").count());
   // Without a line it was not written.
   if (const ConfigBlock* scheduler = described.block("scheduler_config"); scheduler && scheduler->place.line > 0) {
     v1::NodePoolSchedulerConfiguration& own = *pool.mutable_scheduler_configuration();

@@ -13,6 +13,7 @@ TEST(PoolFile, SaysWhatAPoolIs) {
     node_pool "gpu" {
       description = "Machines with cards"
       meta { team = "ml" }
+      node_identity_ttl = "1h"
       scheduler_config {
         scheduler_algorithm             = "spread"
         memory_oversubscription_enabled = false
@@ -22,7 +23,8 @@ TEST(PoolFile, SaysWhatAPoolIs) {
   EXPECT_EQ(
       message_to_json(*pool),
       R"({"Name":"gpu","Description":"Machines with cards","Meta":{"team":"ml"},"SchedulerConfiguration":)"
-      R"({"SchedulerAlgorithm":"spread","MemoryOversubscriptionEnabled":false},"CreateIndex":0,"ModifyIndex":0})");
+      R"({"SchedulerAlgorithm":"spread","MemoryOversubscriptionEnabled":false},"CreateIndex":0,"ModifyIndex":0,)"
+      R"("NodeIdentityTTL":3600000000000})");
 }
 
 TEST(PoolFile, WhatItLeavesOutIsAsForAll) {

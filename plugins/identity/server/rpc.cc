@@ -57,7 +57,7 @@ Result<v1::SignIdentitiesResponse> Rpc::sign(const v1::SignIdentitiesRequest& re
   const auto view = host_->snapshot();
   DROVER_TRY(const v1::Allocation allocation,
              allocation_of_caller(*view, *tables_.nodes, *tables_.allocs, request.node_id(), request.secret_id(),
-                                  request.alloc_id()));
+                                  request.alloc_id(), host_->clock().wall_ns()));
   if (terminal(allocation)) return access_denied();
   const auto job = job_of(*view, *tables_.jobs, allocation);
   const v1::TaskGroup* group = job ? find_group(*job, allocation.task_group()) : nullptr;

@@ -15,7 +15,7 @@ namespace drover {
 
 struct NodeProofOf {
   Uuid id;
-  std::string secret;  // sixteen bytes; never logged
+  std::string secret;  // what proves it now, an identity or sixteen bytes; never logged
   std::string name;
 };
 
@@ -23,7 +23,7 @@ class NodeCalls {
  public:
   static constexpr std::string_view kExtensionPoint = "node_calls";
   virtual ~NodeCalls() = default;
-  // Nothing until the servers know the node.
+  // Nothing until the servers know the node. Asked for with each call: identities are replaced.
   virtual std::optional<NodeProofOf> proof() const = 0;
   // A context for a call of this node that takes at most so long.
   virtual CallContext context(std::string method, std::chrono::nanoseconds timeout, std::stop_token stop) const = 0;

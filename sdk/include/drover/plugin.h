@@ -202,7 +202,8 @@ class Host {
   // Null on a pure client.
   virtual RaftControl* raft_control() = 0;
   // Says which node this agent is: calls directed at it are answered in this process from now on, and servers elsewhere
-  // can call back over a connection that this agent opens to them. The secret proves it.
+  // can call back over a connection that this agent opens to them. The secret proves it (sixteen bytes), or the node's
+  // identity; the latest counts when the connection is opened again.
   virtual void identify_node(Uuid node, std::string secret) = 0;
   // The node of identify_node, once it is known.
   virtual std::optional<Uuid> local_node() const = 0;

@@ -37,7 +37,7 @@ inline constexpr uint32_t kJobsByCsiPlugin = 4;      // (plugin, namespace, job)
 // "job_versions" (owner: jobs)      primary: (namespace, job, version descending)
 // "nodes" (owner: nodes)            primary: node
 inline constexpr uint32_t kNodesByPool = 1;    // (pool, node)
-inline constexpr uint32_t kNodesBySecret = 2;  // (SHA-256 of the secret, node): the time of a look tells nothing of it
+inline constexpr uint32_t kNodesBySecret = 2;  // (SHA-256 of a proof, node): the time of a look tells nothing of it
 inline constexpr uint32_t kNodesByCsiPlugin = 3;  // (plugin, node)
 // "node_pools" (owner: node_pools)  primary: (name)
 // "namespaces" (owner: namespaces)  primary: (name); "default" has no row until somebody changes it
@@ -103,7 +103,7 @@ std::string node_pool_key(std::string_view name);
 std::string namespace_key(std::string_view name);
 // In kNodesByPool the nodes of the pool.
 KeyRange nodes_of_pool(std::string_view name);
-// In kNodesBySecret the node, at most one.
+// In kNodesBySecret the node whose identity or secret that is, at most one; is_proof_of() says whether it still counts.
 KeyRange node_of_secret(std::string_view secret);
 
 // Keys that begin with the job: its versions; in kJobsByParent its children; in kEvalsByJob and kAllocsByJob its

@@ -102,7 +102,7 @@ class Wire : public Peers {
     std::string secret;
     std::function<std::string()> server;  // the address to try now
   };
-  // Once; it lives until stop(), further calls do nothing.
+  // It lives until stop(). Further calls say what proves the node when it is opened again.
   virtual void attach(Attachment attachment) = 0;
 
   // Lanes to one address share a connection when they name the same one. The greeting goes first, at every attempt.

@@ -32,10 +32,10 @@ Workload workload_of(const v1::Allocation& allocation, const v1::Job& job, std::
 Workload workload_of(const ReadView& view, TableId jobs, const v1::Allocation& allocation, std::string task);
 
 // The allocation on whose behalf a node calls. Identifiers are sixteen bytes. Errors: permission_denied unless that is
-// the node's secret and the allocation is the node's and has not ended there.
+// the node's proof (drover/model/node.h) and the allocation is the node's and has not ended there.
 Result<v1::Allocation> allocation_of_caller(const ReadView& view, TableId nodes, TableId allocs,
-                                            std::string_view node_id, std::string_view node_secret,
-                                            std::string_view allocation_id);
+                                            std::string_view node_id, std::string_view proof,
+                                            std::string_view allocation_id, int64_t now_ns);
 
 // The rights of tasks without a token: to read their own variables, and what policies grant their job. Everything where
 // access control is off. Provided by the plugin acl, as "acl", on servers. [any]

@@ -24,6 +24,7 @@ class NodesPart final : public Part {
   }
   Status start(Host& host) override {
     host_ = &host;
+    DROVER_RETURN_IF_ERROR(introductions_.start(host, {.enforcement = nodes::Enforcement::none}));
     DROVER_RETURN_IF_ERROR(registry_.start(host, heartbeats()));
     return rpc_.start(host);
   }
@@ -36,8 +37,9 @@ class NodesPart final : public Part {
  private:
   Host* host_ = nullptr;
   Table<v1::Node> nodes_;
-  nodes::Registry registry_{nodes_};
-  nodes::Rpc rpc_{nodes_};
+  nodes::Introductions introductions_;
+  nodes::Registry registry_{nodes_, introductions_};
+  nodes::Rpc rpc_{nodes_, introductions_};
 };
 
 }  // namespace

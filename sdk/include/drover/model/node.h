@@ -1,6 +1,7 @@
 // Which nodes take work, and of which jobs. Pure. [any]
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace drover::v1 {
@@ -22,5 +23,9 @@ bool is_pool_name(std::string_view name);
 bool in_pool(const v1::Job& job, const v1::Node& node);
 // True when it is in the job's datacenters and pool.
 bool in_reach(const v1::Job& job, const v1::Node& node);
+
+// True when that is the node's proof: its identity, or for a moment the one before it; for a node without identities
+// its secret, sixteen bytes. `now_ns`: since 1970.
+bool is_proof_of(const v1::Node& node, std::string_view shown, int64_t now_ns);
 
 }  // namespace drover
