@@ -164,6 +164,10 @@ field() { awk -v key="$1" '$0 ~ "^" key " *=" { print $NF; exit }'; }
 with() { local token=$1; shift; NOMAD_TOKEN=$token "$@"; }
 # logged NAME TEXT: true when that agent's log has a line like this.
 logged() { grep -q "$2" "$WORK/$1.log"; }
+# node_token FOLDER: the identity that the node agent with that data folder holds.
+node_token() {
+  LC_ALL=C grep -raohE 'token.{1,4}eyJ[A-Za-z0-9_-]+[.][A-Za-z0-9_-]+[.][A-Za-z0-9_-]+' "$1/local" | tail -n 1 | grep -ao 'eyJ.*'
+}
 node_is_ready() {
   kill -0 "$AGENT" 2> /dev/null || { echo "the agent has ended"; return 1; }
   "$DROVER" node status | grep -q ' ready$'

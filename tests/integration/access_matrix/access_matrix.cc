@@ -3,7 +3,7 @@
 //
 //   access_matrix ADDRESS MANAGEMENT-TOKEN KEY=VALUE…
 //
-// Keys: fields of requests and what is there (alloc_id, node_id, job_id); node_secret and workload, two proofs.
+// Keys: fields of requests and what is there (alloc_id, node_id, job_id); node_identity and workload, two proofs.
 //
 // Callers that may call get names that are not there where a call would change something.
 #include <curl/curl.h>
@@ -180,8 +180,8 @@ class Matrix {
     all.push_back(bad("no token at all", "not-a-token"));
     all.push_back(bad("a forged identity", "eyJhbGciOiJub25lIn0.e30."));
     all.push_back(bad("an expired token", expired_token()));
-    if (const std::string& secret = there_["node_secret"]; !secret.empty())
-      all.push_back({.name = "a node", .policy = "", .token = secret, .identity = {Identity::Kind::client, ""}});
+    if (const std::string& shown = there_["node_identity"]; !shown.empty())
+      all.push_back({.name = "a node", .policy = "", .token = shown, .identity = {Identity::Kind::client, ""}});
     if (const std::string& shown = there_["workload"]; !shown.empty())
       all.push_back({.name = "a task", .policy = "", .token = shown, .identity = {Identity::Kind::workload, ""}});
     all.push_back({.name = "management",

@@ -26,10 +26,13 @@ TASK=$("$DROVER" alloc logs "$ALLOC" | awk '/^token/ { print $2 }')
 first_id() { "$DROVER" operator api "$1" | grep -o '"ID": *"[^"]*"' | head -n 1 | cut -d'"' -f4; }
 ALLOC=$(first_id "/v1/allocations?prefix=$ALLOC") NODE=$(first_id /v1/nodes)
 [ ${#ALLOC} = 36 ] && [ ${#NODE} = 36 ] || fail "the identifiers are \"$ALLOC\" and \"$NODE\""
-SECRET=$(grep -raohE 'secret.{1,4}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}' "$WORK/client-data/local" | tail -n 1 | tail -c 37)
-[ -n "$SECRET" ] || fail "the node's secret is not found"
+# Another node calls: some of the calls have the first one renew its identity.
+client_config other "$(free_port)" "$SERVER_RPC" < /dev/null
+run_agent other
+eventually 40 "the node has no identity" node_token "$WORK/other-data"
+IDENTITY=$(node_token "$WORK/other-data")
 for address in "$NOMAD_ADDR" "http://127.0.0.1:$CLIENT_HTTP"; do
-  "$ACCESS_MATRIX" "$address" "$NOMAD_TOKEN" "alloc_id=$ALLOC" "node_id=$NODE" job_id=there "node_secret=$SECRET" "workload=$TASK" \
+  "$ACCESS_MATRIX" "$address" "$NOMAD_TOKEN" "alloc_id=$ALLOC" "node_id=$NODE" job_id=there "node_identity=$IDENTITY" "workload=$TASK" \
     > out 2> wrong || fail "at $address: $(head -n 40 wrong)"
   cat out
   CHECKS=$((CHECKS + $(grep -o '^[0-9]*' out)))
