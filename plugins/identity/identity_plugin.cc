@@ -4,6 +4,7 @@
 #include "drover/module.h"
 #include "node/api_hook.h"
 #include "node/identity_hook.h"
+#include "node/signing.h"
 #include "server/rpc.h"
 
 namespace drover::identity {
@@ -19,11 +20,13 @@ class IdentityPlugin final : public Plugin {
                                 .help = "The URL at which others find /.well-known/openid-configuration of this "
                                         "cluster; the issuer in the tokens of tasks."}}}));
     DROVER_RETURN_IF_ERROR(declare.extend<KeyUser>("identity", signed_tokens_));
+    DROVER_RETURN_IF_ERROR(declare.extend<TaskTokens>("identity", signing_));
     DROVER_RETURN_IF_ERROR(declare.extend<TaskHook>("identity", identity_hook_));
     return declare.extend<TaskHook>("api", api_hook_);
   }
 
   Status start(Host& host) override {
+    signing_.start(host);
     identity_hook_.start(host);
     api_hook_.start(host);
     if (!host.agent().server) return ok_status();
@@ -43,7 +46,8 @@ class IdentityPlugin final : public Plugin {
   Tables tables_;
   Rpc rpc_{tables_};
   SignedTokens signed_tokens_{tables_};
-  IdentityHook identity_hook_;
+  Signing signing_;
+  IdentityHook identity_hook_{signing_};
   ApiHook api_hook_;
 };
 

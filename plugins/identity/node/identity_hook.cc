@@ -8,7 +8,6 @@
 
 #include "drover/log.h"
 #include "drover/mutex.h"
-#include "drover/node_calls.h"
 #include "drover/pause.h"
 #include "drover/task_files.h"
 #include "drover/v1/allocation.pb.h"
@@ -22,7 +21,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kCallTime = 10s;
 constexpr auto kAgain = 2s;      // after the servers gave no token
 constexpr char kRenewAt[] = "renew_at";  // in the hook's state: nanoseconds since 1970
 constexpr auto kTellAfter = 5s;  // that there is none yet
@@ -40,8 +38,8 @@ void add_change(const v1::Identity& identity, Change& change) {
 
 class IdentityPart final : public TaskHook::Part {
  public:
-  IdentityPart(Host& host, HookedTask& task, HookState& state)
-      : host_(host), task_(task), state_(state), acting_(std::make_shared<Acting>()) {
+  IdentityPart(Host& host, const Signing& signing, HookedTask& task, HookState& state)
+      : host_(host), signing_(signing), task_(task), state_(state), acting_(std::make_shared<Acting>()) {
     acting_->part = this;
   }
   ~IdentityPart() override { end(); }
@@ -103,19 +101,11 @@ class IdentityPart final : public TaskHook::Part {
   }
 
   Result<v1::SignIdentitiesResponse> ask(std::stop_token stop, bool only_those_that_end = false) {
-    const NodeCalls* calls = host_.extension<NodeCalls>("agent");
-    const auto proof = calls ? calls->proof() : std::nullopt;
-    if (!proof) return unavailable("the servers do not know this node yet");
-    v1::SignIdentitiesRequest request;
-    request.set_node_id(proof->id.bytes());
-    request.set_secret_id(proof->secret);
-    request.set_alloc_id(task_.allocation().bytes());
-    request.set_task(task_.name());
+    std::vector<std::string> names;
     for (const v1::Identity& one : wanted()) {
-      if (one.ttl() > 0 || !only_those_that_end) request.add_identities(one.name());
+      if (one.ttl() > 0 || !only_those_that_end) names.push_back(one.name());
     }
-    return call<v1::SignIdentitiesResponse>(
-        host_.caller(), calls->context("/drover.v1.NodeIdentities/Sign", kCallTime, std::move(stop)), request);
+    return signing_.ask(task_.allocation(), task_.name(), names, std::move(stop));
   }
 
   // Waits until the servers have signed. A refusal ends it: it would come again.
@@ -211,6 +201,7 @@ class IdentityPart final : public TaskHook::Part {
   }
 
   Host& host_;
+  const Signing& signing_;
   HookedTask& task_;
   HookState& state_;
   std::stop_source stop_;
@@ -224,7 +215,8 @@ class IdentityPart final : public TaskHook::Part {
 
 std::unique_ptr<TaskHook::Part> IdentityHook::attach(HookedTask& task, HookState& state) {
   const v1::Task* described = task.spec()->task(task.name());
-  return described && !shown_identities(*described).empty() ? std::make_unique<IdentityPart>(*host_, task, state) : nullptr;
+  if (!described || shown_identities(*described).empty()) return nullptr;
+  return std::make_unique<IdentityPart>(*host_, signing_, task, state);
 }
 
 }  // namespace drover::identity

@@ -4,11 +4,14 @@
 
 #include "drover/plugin.h"
 #include "drover/task_hook.h"
+#include "node/signing.h"
 
 namespace drover::identity {
 
 class IdentityHook final : public TaskHook {
  public:
+  // `signing` outlives the hook.
+  explicit IdentityHook(const Signing& signing) : signing_(signing) {}
   // Before anything is attached; the host outlives the hook.
   void start(Host& host) { host_ = &host; }
 
@@ -21,6 +24,7 @@ class IdentityHook final : public TaskHook {
   std::unique_ptr<Part> attach(HookedTask& task, HookState& state) override;
 
  private:
+  const Signing& signing_;
   Host* host_ = nullptr;
 };
 

@@ -61,6 +61,7 @@ class HooksTest : public ::testing::Test {
     task_block_.set_name("web");
     task_block_.mutable_identity()->set_env(true);
     task_block_.mutable_identity()->set_file(true);
+    signing_.start(host_);
     identity_hook_.start(host_);
     api_hook_.start(host_);
   }
@@ -114,7 +115,8 @@ class HooksTest : public ::testing::Test {
   int64_t lives_ = std::chrono::nanoseconds(1h).count();
   v1::Task task_block_;
   std::optional<testing::FakeTask> task_;
-  IdentityHook identity_hook_;
+  Signing signing_;
+  IdentityHook identity_hook_{signing_};
   ApiHook api_hook_;
   std::unique_ptr<TaskHook::Part> part_;
 };
