@@ -68,7 +68,8 @@ std::vector<Flag> integration_flags(bool consul) {
 void warn_of_integrations(Run& run) {
   for (const char* flag : {"vault-token", "vault-namespace", "consul-token", "consul-namespace"}) {
     if (run.arguments.is_set(flag)) {
-      run.err << "Warning: -" << flag << " is not used: this version works without Vault and Consul\n";
+      run.err << "Warning: -" << flag
+              << " is not used: tasks log in to Vault and Consul with identities of their own\n";
     }
   }
 }

@@ -73,9 +73,10 @@ Status Rpc::declare(Declarations& declare) {
   return declare.service("drover.v1.Jobs", std::move(methods));
 }
 
-Status Rpc::start(Host& host, const Priorities& priorities) {
+Status Rpc::start(Host& host, const Priorities& priorities, std::optional<VaultIdentity> vault) {
   host_ = &host;
   admission_.priorities = priorities;
+  admission_.vault = std::move(vault);
   if (auto types = host.extensions<Scheduler>(); !types.empty()) admission_.scheduled = std::move(types);
   DROVER_TRY(const TableId counts, host.find_table("job_counts"));
   counts_ = Table<v1::JobCounts>(counts);
@@ -181,6 +182,7 @@ Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, c
     findings.warnings.emplace_back("policy override has no effect: this version has no policies to override");
   }
   add_implied_constraints(job);
+  if (admission.vault) add_vault_identities(*admission.vault, job);
   clear_servers_fields(job);
   job.set_consul_token("");
   job.set_vault_token("");

@@ -90,10 +90,10 @@ void check_job(const Place& place, const v1::Job& job, const Admission& admissio
   check_placement(place, job, !job.affinities().empty(), !job.spreads().empty());
   if (job.has_update()) takes_updates(place, job);
   if (job.has_ui()) check_ui(place["ui"], job.ui());
-  for (const auto& [name, token] :
-       {std::pair("vault_token", job.vault_token()), {"consul_token", job.consul_token()}}) {
-    if (!token.empty()) place[name].warn("is neither used nor kept");
-  }
+  place["vault_token"].require(
+      job.vault_token().empty(),
+      "is not taken: each task logs in to Vault with its own identity; remove it, and configure Vault's jwt auth method");
+  if (!job.consul_token().empty()) place["consul_token"].warn("is neither used nor kept");
 }
 
 void check_disconnect(const Place& place, const v1::TaskGroup& group, const v1::Job& job) {
@@ -265,6 +265,12 @@ void check_foreign_types(const Place& place, const google::protobuf::RepeatedPtr
   }
 }
 
+void check_vault_use(const Place& place, const v1::Task& task, const Admission& admission) {
+  place["vault"].require(!task.has_vault() || admission.vault,
+                         "Vault not enabled but used in the job; the servers' configuration needs vault { enabled = "
+                         "true }");
+}
+
 Findings validate(const v1::Job& job, const Admission& admission) {
   Findings findings;
   const Place root(findings);
@@ -277,8 +283,11 @@ Findings validate(const v1::Job& job, const Admission& admission) {
     if (!is_new) at.error("group " + quoted(group.name()) + " is defined twice");
     check_group(at, group, job);
     check_foreign_types(at, group.services(), admission);
-    for (int t = 0; t < group.tasks_size(); ++t)
-      check_foreign_types(at.item("task", group.tasks(t).name(), t), group.tasks(t).services(), admission);
+    for (int t = 0; t < group.tasks_size(); ++t) {
+      const Place task = at.item("task", group.tasks(t).name(), t);
+      check_foreign_types(task, group.tasks(t).services(), admission);
+      check_vault_use(task, group.tasks(t), admission);
+    }
   }
   if (admission.refused_by_namespace && is_namespace_name(job.namespace_()))
     std::ranges::move(admission.refused_by_namespace(job), std::back_inserter(findings.errors));
@@ -304,7 +313,9 @@ Result<JobValidator::Findings> Validator::validate(std::string_view json) const 
   DROVER_RETURN_IF_ERROR(json_to_message(json, job));
   canonicalize(job);
   jobs::Findings found = jobs::validate(
-      job, {.priorities = {.highest = kMaxPriority}, .has_check_type = [](const std::string&) { return true; }});
+      job, {.priorities = {.highest = kMaxPriority},
+            .has_check_type = [](const std::string&) { return true; },
+            .vault = VaultIdentity()});
   if (job.priority() > Priorities().highest) {
     found.warnings.push_back("priority: is above " + std::to_string(Priorities().highest) +
                              ", which servers take only where job_max_priority says so");

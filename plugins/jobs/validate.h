@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "drover/job_validator.h"
+#include "implied.h"
 #include "priorities.h"
 
 namespace drover::v1 {
@@ -27,6 +29,8 @@ struct Admission {
   std::function<bool(const std::string& type)> has_check_type = {};
   // Says what speaks against a job in its namespace. Empty: nobody knows the namespaces.
   std::function<std::vector<std::string>(const v1::Job& job)> refused_by_namespace = {};
+  // The identity that tasks get for Vault. Empty: these servers have no Vault.
+  std::optional<VaultIdentity> vault = {};
 };
 
 // Requires: the job is canonical. A part that this version cannot carry out is an error, never silently left out.

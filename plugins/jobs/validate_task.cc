@@ -58,10 +58,11 @@ void check_artifact(const Place& place, const v1::Artifact& artifact) {
 }
 
 void check_vault(const Place& place, const v1::Vault& vault) {
-  place["policies"].require(!vault.policies().empty() || !vault.role().empty(), "policies are missing");
+  if (!vault.policies().empty()) place["policies"].warn("has no effect: the role in Vault says what the token may do");
   for (const std::string& policy : vault.policies()) {
     place["policies"].require(policy != "root", "the policy \"root\" is not allowed");
   }
+  place["cluster"].unsupported(vault.cluster() != "default", "vault.cluster (there is one Vault, \"default\")");
   check_change(place, vault.change_mode(), vault.change_signal(), false);
 }
 
@@ -194,10 +195,7 @@ void check_further_blocks(const Place& place, const v1::Task& task) {
   for (int i = 0; i < task.artifacts_size(); ++i) {
     check_artifact(place.item("artifact", "", i), task.artifacts(i));
   }
-  if (task.has_vault()) {
-    check_vault(place["vault"], task.vault());
-    place["vault"].unsupported(true, "vault");
-  }
+  if (task.has_vault()) check_vault(place["vault"], task.vault());
   if (task.has_csi_plugin_config()) check_csi_plugin(place["csi_plugin"], task.csi_plugin_config());
   if (task.has_dispatch_payload()) {
     const std::string& file = task.dispatch_payload().file();

@@ -338,14 +338,14 @@ TEST_F(AgentConfigTest, RefusesToStartWithoutTheProtectionThatIsAskedFor) {
 
 TEST_F(AgentConfigTest, OptionsWithoutEffectAreReported) {
   auto checked =
-      check_text("region = \"a\"\nenable_syslog = true\nserver {\n  raft_boltdb = \"k\"\n}\nvault {\n  x = 1\n}\n");
+      check_text("region = \"a\"\nenable_syslog = true\nserver {\n  raft_boltdb = \"k\"\n}\nsentinel {\n  x = 1\n}\n");
 
   ASSERT_TRUE(checked) << checked.status().to_string();
   std::ranges::sort(warnings_);
   const std::string place = (folder_ / "agent.hcl").string();
   EXPECT_EQ(warnings_, (std::vector<std::string>{place + ":2: option enable_syslog has no effect in this version",
                                                  place + ":4: option server.raft_boltdb has no effect in this version",
-                                                 place + ":6: option vault has no effect in this version"}));
+                                                 place + ":6: option sentinel has no effect in this version"}));
 }
 
 TEST_F(AgentConfigTest, OptionsWithEffectAreNotReported) {
@@ -518,7 +518,7 @@ TEST_F(AgentConfigTest, OptionsAreShownInTheNamesAndFormsOfTheApi) {
       {{"Client", "Meta"}, "null"},
       {{"LogJson"}, "false"},
       {{"HTTPAPIResponseHeaders"}, "null"},
-      {{"Vault"}, "null"},
+      {{"Sentinel"}, "null"},
       {{"DevMode"}, "false"},
       {{"Files"}, "[\"" + path + "\"]"},
   };
@@ -533,7 +533,7 @@ TEST_F(AgentConfigTest, SecretsAreNotShown) {
   const std::vector<std::string> arguments = {"-config", file("a.hcl", R"(
     server { encrypt = "hidden" }
     acl { replication_token = "hidden" }
-    vault { token = "hidden" }
+    sentinel { token = "hidden" }
     plugin "acme" {
       config {
         auth { helper = "hidden" }
