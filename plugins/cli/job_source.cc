@@ -59,8 +59,8 @@ std::vector<Flag> integration_flags(bool consul) {
   std::vector<Flag> flags;
   for (const std::string service : {"vault", "consul"}) {
     if (service == "consul" && !consul) continue;
-    flags.push_back(with_value(service + "-token", "", "Accepted and not used: there is no " + service + " here"));
-    flags.push_back(with_value(service + "-namespace", "", "Accepted and not used: there is no " + service + " here"));
+    flags.push_back(with_value(service + "-token", "", "Accepted and not used: tasks log in by themselves"));
+    flags.push_back(with_value(service + "-namespace", "", "Accepted and not used: tasks log in by themselves"));
   }
   return flags;
 }

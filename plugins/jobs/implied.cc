@@ -88,7 +88,8 @@ void add_vault_identities(const VaultIdentity& vault, v1::Job& job) {
     for (v1::Task& task : *group.mutable_tasks()) {
       if (!task.has_vault()) continue;
       const std::string name = "vault_" + task.vault().cluster();
-      if (std::ranges::any_of(task.identities(), [&](const v1::Identity& each) { return each.name() == name; })) continue;
+      const auto is_it = [&](const v1::Identity& each) { return each.name() == name; };
+      if (std::ranges::any_of(task.identities(), is_it)) continue;
       v1::Identity& identity = *task.add_identities();
       identity.set_name(name);
       for (const std::string& each : vault.audience) identity.add_audience(each);

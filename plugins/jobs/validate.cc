@@ -92,7 +92,8 @@ void check_job(const Place& place, const v1::Job& job, const Admission& admissio
   if (job.has_ui()) check_ui(place["ui"], job.ui());
   place["vault_token"].require(
       job.vault_token().empty(),
-      "is not taken: each task logs in to Vault with its own identity; remove it, and configure Vault's jwt auth method");
+      "is not taken: each task logs in to Vault with its own identity; remove it, and configure Vault's jwt auth "
+      "method");
   if (!job.consul_token().empty()) place["consul_token"].warn("is neither used nor kept");
 }
 

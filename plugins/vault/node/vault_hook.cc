@@ -60,7 +60,8 @@ class VaultPart final : public TaskHook::Part {
 
   Status prestart(TaskPrestart& start) override {
     if (!config_.is_enabled)
-      return failed_precondition("Vault is not enabled on this node: its agent's configuration needs vault { enabled = true }");
+      return failed_precondition(
+          "Vault is not enabled on this node: its agent's configuration needs vault { enabled = true }");
     {
       const MutexLock lock(mutex_);
       files_ = std::make_shared<TaskFiles>(
@@ -204,9 +205,9 @@ class VaultPart final : public TaskHook::Part {
     if (lease) return note(take_renewed(*lease));
     if (stop_.stop_requested()) return;
     const TokenLife::Next next = life_.not_renewed(lease.status(), now());
-    host_.metrics().add(next.step == Step::obtain ? "client.vault.renew_token_failure" : "client.vault.renew_token_error");
-    warn(next.step == Step::obtain ? "a token's renewal has come to its end" : "a token is not renewed yet",
-         lease.status());
+    const bool has_come_to_its_end = next.step == Step::obtain;
+    host_.metrics().add(has_come_to_its_end ? "client.vault.renew_token_failure" : "client.vault.renew_token_error");
+    warn(has_come_to_its_end ? "a token's renewal has come to its end" : "a token is not renewed yet", lease.status());
     later(next);
   }
 

@@ -52,8 +52,8 @@ TEST_F(VaultNode, ARestartOfTheTaskKeepsItsToken) {
 TEST_F(VaultNode, RefusalsEndTheTaskAndSayWhoseTheyAre) {
   vault_.order(R"({"roles": []})");
   EXPECT_EQ(start().code(), Code::cancelled);
-  EXPECT_EQ(task_->next(), "fail: Vault: failed to derive vault token: Vault answers 400: role \"nomad-workloads\" could "
-                           "not be found");
+  EXPECT_EQ(task_->next(),
+            "fail: Vault: failed to derive vault token: Vault answers 400: role \"nomad-workloads\" could not be found");
   tokens_.answer = not_found("identity not found");
   EXPECT_EQ(start().code(), Code::cancelled);
   EXPECT_EQ(task_->next(), "fail: Vault: server failed to derive vault token: identity not found");

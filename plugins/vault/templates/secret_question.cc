@@ -96,7 +96,8 @@ std::string SecretQuestion::name() const {
     case Kind::write:
       break;
   }
-  const std::string digest = to_hex(sha256(json(data).dump(-1, ' ', false, json::error_handler_t::replace))).substr(0, 8);
+  const std::string text = json(data).dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string digest = to_hex(sha256(text)).substr(0, 8);
   return (kind == Kind::write ? "vault.write(" : "vault.pki(") + path + " -> " + digest + ")";
 }
 
@@ -153,7 +154,8 @@ Result<SecretValue> read_answer(const SecretQuestion& question, const json& answ
     return SecretValue{
         .value = text_template::value_of(keys_of(data)), .lease = {}, .lease_duration = {}, .again = kStatic};
   SecretValue out;
-  out.lease_duration = std::chrono::seconds(std::clamp<int64_t>(number_member(answer, "lease_duration"), 0, 100'000'000));
+  out.lease_duration =
+      std::chrono::seconds(std::clamp<int64_t>(number_member(answer, "lease_duration"), 0, 100'000'000));
   const std::string lease = text_member(answer, "lease_id").get<std::string>();
   if (!lease.empty()) {
     if (member(answer, "renewable") == true) out.lease = lease;

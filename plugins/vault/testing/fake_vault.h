@@ -10,6 +10,8 @@
 //   forget   true: no token is known any more
 //   sealed   true or false
 //   fail     {"path": STATUS}: what begins so is answered with that; 0 ends it
+//
+// The token "root" enables the auth method jwt-nomad, sets its keys and adds roles, as an administrator does.
 #pragma once
 
 #include <memory>

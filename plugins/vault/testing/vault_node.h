@@ -59,7 +59,8 @@ class VaultHost final : public testing::FakeHost {
 
 class FakeTokens final : public TaskTokens {
  public:
-  Result<Token> sign(const Uuid&, const std::string& task, const std::string& identity, std::stop_token) const override {
+  Result<Token> sign(const Uuid&, const std::string& task, const std::string& identity,
+                     std::stop_token) const override {
     DROVER_RETURN_IF_ERROR(answer);
     return Token{.jwt = task + "/" + identity};
   }

@@ -118,7 +118,8 @@ TEST(TokenLife, DecidesByWhatBecameOfTheStepBefore) {
        [](auto& life) { return life.found_again(lease(1h, false), kNow, later(30min)); }, "obtain in 15m0s"},
       {"found again, not renewable, over",
        [](auto& life) { return life.found_again(lease(1h, false), kNow, later(2h)); }, "obtain in 0s"},
-      {"found again, may expire", [](auto& life) { return life.found_again(lease(1h), kNow, later(1min)); }, "nothing", true},
+      {"found again, may expire", [](auto& life) { return life.found_again(lease(1h), kNow, later(1min)); },
+       "nothing", true},
       {"found again behind its end, while Vault is away",
        [](auto& life) {
          life.found_again(lease(10s), kNow, kNow);
