@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "client/answer.h"
+
 namespace drover::vault {
 namespace {
 
@@ -31,23 +33,17 @@ Code code_of(long status) {
 }
 
 std::string text_at(const json& object, const char* name) {
-  const auto at = object.is_object() ? object.find(name) : object.end();
-  return object.is_object() && at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+  const json& at = member(object, name);
+  return at.is_string() ? at.get<std::string>() : std::string();
 }
 bool is_set(const json& object, const char* name) {
-  const auto at = object.is_object() ? object.find(name) : object.end();
-  return object.is_object() && at != object.end() && at->is_boolean() && at->get<bool>();
+  const json& at = member(object, name);
+  return at.is_boolean() && at.get<bool>();
 }
 std::chrono::nanoseconds seconds_at(const json& object, const char* name) {
   constexpr int64_t kMost = 10LL * 365 * 24 * 3600;
-  const auto at = object.is_object() ? object.find(name) : object.end();
-  if (!object.is_object() || at == object.end() || !at->is_number()) return 0ns;
-  return std::chrono::seconds(std::clamp<int64_t>(at->get<int64_t>(), 0, kMost));
-}
-const json& member(const json& object, const char* name) {
-  static const json none;
-  const auto at = object.is_object() ? object.find(name) : object.end();
-  return object.is_object() && at != object.end() ? *at : none;
+  const json& at = member(object, name);
+  return at.is_number() ? std::chrono::seconds(std::clamp<int64_t>(at.get<int64_t>(), 0, kMost)) : 0s;
 }
 
 Status refusal_of(const http_client::Answer& answer) {

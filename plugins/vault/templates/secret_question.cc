@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "client/answer.h"
 #include "drover/sha256.h"
 #include "drover/trim.h"
 
@@ -23,12 +24,6 @@ std::string plain(std::string_view path) {
   return std::string(text);
 }
 
-const json& member(const json& object, const char* name) {
-  static const json none;
-  if (!object.is_object()) return none;
-  const auto at = object.find(name);
-  return at == object.end() ? none : *at;
-}
 json text_member(const json& object, const char* name) {
   const json& at = member(object, name);
   return at.is_string() ? at : json("");

@@ -12,7 +12,7 @@ using nlohmann::json;
 using namespace std::chrono_literals;
 using Kind = SecretQuestion::Kind;
 
-constexpr std::chrono::nanoseconds kFirstPause = 250ms, kLongestPause = 1min;
+constexpr std::chrono::nanoseconds kFirstWait = 250ms, kLongestWait = 1min;
 
 // A part of a secret that is another one with each answer, and no news.
 json without_request(json value) {
@@ -35,7 +35,7 @@ SecretWatch::SecretWatch(const Means& means, std::shared_ptr<TaskVault> vault, S
       vault_(std::move(vault)),
       question_(std::move(question)),
       on_stop_(means.stop, [this] { stop_.request_stop(); }),
-      pause_(kFirstPause) {}
+      pause_(kFirstWait) {}
 
 TemplateAnswer SecretWatch::now() const {
   const MutexLock lock(mutex_);
@@ -123,7 +123,7 @@ std::chrono::nanoseconds SecretWatch::take(Result<Learned> learned, const std::s
     const MutexLock lock(mutex_);
     token_ = token;
     if (learned) {
-      pause_ = kFirstPause;
+      pause_ = kFirstWait;
       lease_ = learned->answer.lease;
       lease_duration_ = learned->answer.lease_duration;
       again = learned->answer.again;
@@ -133,7 +133,7 @@ std::chrono::nanoseconds SecretWatch::take(Result<Learned> learned, const std::s
     } else {
       lease_.clear();
       again = pause_;
-      pause_ = std::min(pause_ * 2, kLongestPause);
+      pause_ = std::min(pause_ * 2, kLongestWait);
       // What is known stays.
       const bool is_news = seen_.change == 0 || (!seen_.error.ok() && seen_.error != learned.status());
       if (is_news) seen_ = {.change = seen_.change + 1, .value = nullptr, .error = learned.status()};

@@ -8,15 +8,15 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kShortest = 1s;  // between two questions
+constexpr nanoseconds kShortestHold = 1s;  // between two questions
 constexpr nanoseconds kJitter = 10s;
 constexpr nanoseconds kShortLease = 60s;  // has no jitter
-constexpr nanoseconds kFirstPause = 5s;
+constexpr nanoseconds kFirstRetry = 5s;
 constexpr nanoseconds kLongestLoginPause = 3min, kLongestRenewalPause = 1min;
 
 // first × factor^failures, at most `longest`.
 nanoseconds pause_after(int failures, int factor, nanoseconds longest) {
-  nanoseconds pause = kFirstPause;
+  nanoseconds pause = kFirstRetry;
   for (int i = 0; i < failures && pause < longest; ++i) pause *= factor;
   return std::min(pause, longest);
 }
@@ -25,7 +25,7 @@ nanoseconds half_of(const Lease& lease, double chance) {
   nanoseconds half = lease.duration / 2;
   if (lease.duration >= kShortLease)
     half += nanoseconds(static_cast<int64_t>((2 * chance - 1) * static_cast<double>(kJitter.count())));
-  return std::max(half, kShortest);
+  return std::max(half, kShortestHold);
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ TokenLife::Next TokenLife::not_renewed(const Status& failure, int64_t now) {
   }
   nanoseconds pause = pause_after(renewals_++, 2, kLongestRenewalPause);
   if (ends_at_ > 0) pause = std::min(pause, nanoseconds(ends_at_ - now));
-  return {Step::renew, std::max(pause, kShortest)};
+  return {Step::renew, std::max(pause, kShortestHold)};
 }
 
 TokenLife::Next TokenLife::found_again(const Lease& lease, int64_t granted_at, int64_t now) {
