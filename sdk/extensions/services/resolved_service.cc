@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "drover/messages.h"
+#include "drover/sha256.h"
 #include "drover/uuid.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
@@ -77,10 +79,38 @@ void choose_canary(const v1::Allocation& allocation, v1::Service& service) {
   if (!service.canary_meta().empty()) *service.mutable_meta() = service.canary_meta();
 }
 
-std::string id_of(const v1::Service& service, const ServicePlace& place) {
-  const std::string workload = place.task ? place.task->name() : "group-" + place.allocation.task_group();
-  return "_nomad-task-" + Uuid::from_bytes(place.allocation.id()).to_string() + "-" + workload + "-" + service.name() +
-         "-" + service.port_label();
+std::string workload_of(const ServicePlace& place) {
+  return Uuid::from_bytes(place.allocation.id()).to_string() + "-" +
+         (place.task ? place.task->name() : "group-" + place.allocation.task_group());
+}
+
+constexpr size_t kCheckIdBytes = 20;
+
+void set_time(google::protobuf::Duration& to, int64_t ns) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  to.set_seconds(ns / kSecond);
+  to.set_nanos(static_cast<int32_t>(ns % kSecond));
+}
+
+void describe_check(const v1::ServiceCheck& from, v1::InstanceCheck& out) {
+  out.set_name(from.name());
+  out.set_type(from.type());
+  set_time(*out.mutable_interval(), from.interval());
+  set_time(*out.mutable_timeout(), from.timeout());
+  out.set_initial_status(from.initial_status());
+  out.set_notes(from.notes());
+  out.set_success_before_passing(from.success_before_passing());
+  out.set_failures_before_critical(from.failures_before_critical());
+  out.set_failures_before_warning(from.failures_before_warning());
+  out.set_protocol(from.protocol());
+  out.set_path(from.path());
+  out.set_method(from.method());
+  out.set_body(from.body());
+  out.set_header(from.header());
+  out.set_tls_skip_verify(from.tls_skip_verify());
+  out.set_tls_server_name(from.tls_server_name());
+  out.set_grpc_service(from.grpc_service());
+  out.set_grpc_use_tls(from.grpc_use_tls());
 }
 
 // As it is, or with the node's address where it has none.
@@ -117,6 +147,29 @@ Variables group_environment(const v1::Job& job, const v1::Allocation& allocation
   return out;
 }
 
+std::string service_id(const v1::Service& filled, const ServicePlace& place) {
+  return "_nomad-task-" + workload_of(place) + "-" + filled.name() + "-" + filled.port_label();
+}
+
+// By what the job says, not by what its references stand for: those who run a check and those who register it need not
+// know the same of its surroundings.
+std::vector<std::string> check_ids(const v1::Service& service, const ServicePlace& place) {
+  std::vector<std::string> out;
+  for (const v1::ServiceCheck& check : service.checks()) {
+    v1::ServiceCheck asked = check;
+    asked.clear_check_restart();
+    asked.clear_on_update();
+    Sha256 sum;
+    for (const std::string& part :
+         {workload_of(place), service.name(), service.port_label(), service.address(), serialize(asked)}) {
+      sum.add(part);
+      sum.add(std::string_view("\0", 1));
+    }
+    out.push_back(to_hex(sum.take().substr(0, kCheckIdBytes)));
+  }
+  return out;
+}
+
 Result<ResolvedService> resolve_service(const v1::Service& service, const ServicePlace& place) {
   auto filled = std::make_shared<v1::Service>(service);
   fill_service(Filler(place), *filled);
@@ -125,7 +178,10 @@ Result<ResolvedService> resolve_service(const v1::Service& service, const Servic
   if (mine.task) mine.network = nullptr;  // the network of the allocation is for services of its group
   DROVER_TRY(ServiceAddress at, resolve({filled->address(), filled->address_mode(), filled->port_label()}, mine,
                                         "service \"" + filled->name() + "\""));
-  return ResolvedService{.id = id_of(*filled, place), .service = filled, .at = std::move(at)};
+  return ResolvedService{.id = service_id(*filled, place),
+                         .service = filled,
+                         .at = std::move(at),
+                         .check_ids = check_ids(service, place)};
 }
 
 Result<ServiceAddress> resolve_check(const v1::ServiceCheck& check, const ResolvedService& service,
@@ -137,7 +193,7 @@ Result<ServiceAddress> resolve_check(const v1::ServiceCheck& check, const Resolv
   const std::string& port = check.port_label().empty() ? of.port_label() : check.port_label();
   ServicePlace mine = place;
   mine.task = nullptr;
-  mine.driver_network = nullptr;
+  if (mode != "driver" || of.provider() != "consul") mine.driver_network = nullptr;
   return resolve({is_own ? kNone : of.address(), mode, port}, mine, "check \"" + check.name() + "\"");
 }
 
@@ -156,6 +212,24 @@ v1::ServiceInstance service_instance(const ResolvedService& service, const Servi
   *out.mutable_tags() = from.tags();
   *out.mutable_meta() = from.meta();
   out.set_status(v1::CheckResult::PASSING);
+  *out.mutable_tagged_addresses() = from.tagged_addresses();
+  out.set_enable_tag_override(from.enable_tag_override());
+  out.set_passing_weight(from.weights().passing());
+  out.set_warning_weight(from.weights().warning());
+  for (int i = 0; i < from.checks_size(); ++i) {
+    const v1::ServiceCheck& check = from.checks(i);
+    ServiceAddress at;
+    if (check.type() != "script") {
+      auto found = resolve_check(check, service, place);
+      if (!found) continue;
+      at = *std::move(found);
+    }
+    v1::InstanceCheck& told = *out.add_checks();
+    describe_check(check, told);
+    told.set_id(service.check_ids[static_cast<size_t>(i)]);
+    told.set_address(at.address);
+    told.set_port(static_cast<uint32_t>(at.port));
+  }
   return out;
 }
 

@@ -388,5 +388,64 @@ TEST(GroupEnvironment, HasNothingOfASingleTask) {
   }
 }
 
+TEST(ResolvedService, TellsRegistriesOfItsChecks) {
+  const Fixture f;
+  v1::Service wanted = service("auto", "http");
+  wanted.set_enable_tag_override(true);
+  (*wanted.mutable_tagged_addresses())["wan"] = "192.0.2.1";
+  wanted.mutable_weights()->set_passing(3);
+  v1::ServiceCheck& http = *wanted.add_checks();
+  http.set_name("alive");
+  http.set_type("http");
+  http.set_path("/${COLOR}");
+  http.set_interval(1'500'000'000);
+  v1::ServiceCheck& script = *wanted.add_checks();
+  script.set_name("looks");
+  script.set_type("script");
+  v1::ServiceCheck& nowhere = *wanted.add_checks();
+  nowhere.set_type("tcp");
+  nowhere.set_port_label("nowhere");
+
+  const auto resolved = resolve_service(wanted, f.place(true));
+  ASSERT_TRUE(resolved.ok());
+  const v1::ServiceInstance told = service_instance(*resolved, f.place(true));
+
+  EXPECT_TRUE(told.enable_tag_override());
+  EXPECT_EQ(told.tagged_addresses().at("wan"), "192.0.2.1");
+  EXPECT_EQ(told.passing_weight(), 3);
+  ASSERT_EQ(told.checks_size(), 2) << "without the one that nothing reaches";
+  EXPECT_EQ(told.checks(0).path(), "/blue");
+  EXPECT_EQ(told.checks(0).interval().seconds(), 1);
+  EXPECT_EQ(told.checks(0).interval().nanos(), 500'000'000);
+  EXPECT_EQ(told.checks(0).port(), 20000u);
+  EXPECT_EQ(told.checks(1).address(), "") << "a script looks at no address";
+  EXPECT_EQ(told.checks(0).id(), resolved->check_ids[0]);
+  EXPECT_NE(told.checks(0).id(), told.checks(1).id());
+  v1::Service other = wanted;
+  other.mutable_checks(0)->mutable_check_restart()->set_limit(3);
+  EXPECT_EQ(check_ids(other, f.place(true)), resolved->check_ids) << "what follows from it is not part of it";
+  other.mutable_checks(0)->set_path("/other");
+  EXPECT_NE(check_ids(other, f.place(true))[0], resolved->check_ids[0]);
+}
+
+TEST(ResolvedService, ACheckOfATaskInConsulMayUseTheDriversNetwork) {
+  Fixture f;
+  f.driver_network.set_addr("172.17.0.5");
+  v1::Service wanted = service("auto", "http");
+  v1::ServiceCheck& check = *wanted.add_checks();
+  check.set_address_mode("driver");
+  check.set_port_label("9000");
+  for (const char* provider : {"nomad", "consul"}) {
+    wanted.set_provider(provider);
+    ServicePlace place = f.place(true);
+    place.driver_network = &f.driver_network;
+    const auto resolved = resolve_service(wanted, place);
+    ASSERT_TRUE(resolved.ok());
+    const auto at = resolve_check(resolved->service->checks(0), *resolved, place);
+    ASSERT_EQ(at.ok(), std::string(provider) == "consul");
+    EXPECT_EQ(at.value_or({"172.17.0.5", 9000}), (ServiceAddress{"172.17.0.5", 9000}));
+  }
+}
+
 }  // namespace
 }  // namespace drover

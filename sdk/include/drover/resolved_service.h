@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "drover/result.h"
 #include "drover/task_environment.h"
@@ -51,19 +52,29 @@ struct ResolvedService {
   // and the job has such. References in the `connect` block are not filled in.
   std::shared_ptr<const v1::Service> service;
   ServiceAddress at;
+  // Of each of its checks, in their order: the same for the same check of the same allocation, whatever its references
+  // are filled in with. In hexadecimal.
+  std::vector<std::string> check_ids;
 };
+
+// The identifier that the service has once its references are filled in. As resolve_service gives it.
+std::string service_id(const v1::Service& filled, const ServicePlace& place);
+// ResolvedService::check_ids of a service as the job has it.
+std::vector<std::string> check_ids(const v1::Service& service, const ServicePlace& place);
 
 // Errors: invalid_argument "unable to get address for service "NAME": …"; failed_precondition with the same beginning
 // where the network that it asks for is not there.
 Result<ResolvedService> resolve_service(const v1::Service& service, const ServicePlace& place);
 
 // Where a check of this service is reached: by its own mode, else as the service; by its own port, else the service's.
-// A driver's network is never used, and the network of the allocation also for services of tasks.
+// A driver's network is used only where the check asks for it by its mode and the service is in Consul; the network of
+// the allocation also for services of tasks.
 // Requires: `check` is one of `service.service`. Errors: as resolve_service, "… for check "NAME": …".
 Result<ServiceAddress> resolve_check(const v1::ServiceCheck& check, const ResolvedService& service,
                                      const ServicePlace& place);
 
-// As providers are told of it. Passing: whoever knows of checks says otherwise.
+// As providers are told of it. Passing: whoever knows of checks says otherwise. Without the checks that nothing can
+// reach.
 v1::ServiceInstance service_instance(const ResolvedService& service, const ServicePlace& place);
 
 }  // namespace drover
